@@ -1,0 +1,169 @@
+/**
+ * `npm test [paths] [--concurrency N] [--timeout seconds] [--name pattern]`: every `server/**\/*.test.ts`, each file in a process of its own.
+ *
+ * One PostgreSQL of our own, without fsync, serves the whole run; its address is in TEST_DATABASE_ADMIN_URL. Whatever a test
+ * writes belongs under TEST_DATA_DIR (`.test-data/<our pid>`), which is removed at the end, also after a Ctrl-C; a folder
+ * whose run was killed is removed by the next one. Processes that tests leave behind are named, ended, and a failure.
+ *
+ * The last line is `N passed, N failed`, and the exit code says the same. No test at all is a failure.
+ */
+import { globSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { run } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { inspect, parseArgs } from 'node:util';
+import { startPostgres } from '../server/src/sandbox/postgres.ts';
+import { commandOf, isAlive, isGoneWithin, signal } from '../server/src/sandbox/processes.ts';
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    concurrency: { type: 'string', default: '2' },
+    timeout: { type: 'string', default: '120' },
+    name: { type: 'string' },
+  },
+});
+
+const folders = join(root, '.test-data');
+const folder = join(folders, String(process.pid));
+removeFoldersOfTheDead();
+mkdirSync(folder, { recursive: true });
+
+const interrupted = new AbortController();
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupted.abort(new Error(name)));
+
+const postgres = await startPostgres({ dataDir: join(folder, 'database'), fast: true });
+process.env.TEST_DATABASE_ADMIN_URL = postgres.adminUrl;
+process.env.TEST_DATA_DIR = folder;
+let counts: Outcome = { passed: 0, failed: 0, skipped: 0 };
+let leftBehind: string[];
+try {
+  counts = await runFiles(filesToRun());
+} finally {
+  await postgres.stop();
+  leftBehind = await endLeftBehind();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+for (const command of leftBehind) console.log(`left running by a test: ${command}`);
+if (interrupted.signal.aborted) console.log(`stopped by ${(interrupted.signal.reason as Error).message}`);
+if (counts.skipped > 0) console.log(`${counts.skipped} skipped`);
+const failed = counts.failed + leftBehind.length;
+const isGood = failed === 0 && counts.passed > 0 && !interrupted.signal.aborted;
+process.stdout.write(`${counts.passed} passed, ${failed} failed\n`, () => process.exit(isGood ? 0 : 1));
+
+function filesToRun(): string[] {
+  const patterns = positionals.length > 0 ? positionals : ['server/**/*.test.ts'];
+  const found = patterns.flatMap((pattern) => {
+    const files = globSync([pattern, `${pattern}/**/*.test.ts`], { cwd: root });
+    return files.filter((path) => path.endsWith('.test.ts') && !path.includes('node_modules'));
+  });
+  return [...new Set(found)].toSorted().map((path) => join(root, path));
+}
+
+interface Outcome {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+/** A few files at a time; what one said is printed together when it has ended, what failed once more at the very end. */
+async function runFiles(files: string[]): Promise<Outcome> {
+  const total: Outcome = { passed: 0, failed: 0, skipped: 0 };
+  const failures: string[] = [];
+  const waiting = [...files];
+  const lane = async () => {
+    for (let file = waiting.shift(); file !== undefined && !interrupted.signal.aborted; file = waiting.shift()) {
+      const { passed, failed, skipped } = await runFile(file, failures);
+      total.passed += passed;
+      total.failed += failed;
+      total.skipped += skipped;
+    }
+  };
+  await Promise.all(Array.from({ length: Math.max(1, Number(values.concurrency)) }, lane));
+  for (const failure of failures) console.log(`\n${failure}`);
+  if (failures.length > 0) console.log();
+  return total;
+}
+
+async function runFile(file: string, failures: string[]): Promise<Outcome> {
+  const outcome: Outcome = { passed: 0, failed: 0, skipped: 0 };
+  const lines: string[] = [];
+  const began = Date.now();
+  const tooLong = AbortSignal.timeout(Number(values.timeout) * 1_000);
+  const events = run({
+    files: [file],
+    isolation: 'process',
+    signal: AbortSignal.any([interrupted.signal, tooLong]),
+    ...(values.name === undefined ? {} : { testNamePatterns: [values.name] }),
+  });
+  const path = relative(root, file);
+  for await (const { type, data } of events) {
+    if (type === 'test:stdout' || type === 'test:stderr') lines.push(data.message.trimEnd());
+    if (type !== 'test:pass' && type !== 'test:fail') continue;
+    const isSuite = data.details.type === 'suite';
+    const indent = '  '.repeat(data.nesting + 1);
+    if (type === 'test:pass') {
+      if (data.name === file) continue; // the file itself, when it holds no test
+      const wasSkipped = data.skip !== undefined || data.todo !== undefined;
+      if (!isSuite) outcome[wasSkipped ? 'skipped' : 'passed']++;
+      lines.push(`${indent}${wasSkipped ? '-' : isSuite ? '\u00b7' : '\u2714'} ${data.name}`);
+      continue;
+    }
+    const error = data.details.error as Error & { failureType?: string };
+    const name = data.name === file ? path : data.name;
+    lines.push(`${indent}\u2716 ${name}`);
+    if (error.failureType === 'subtestsFailed') continue; // they have been counted themselves
+    outcome.failed++;
+    const why =
+      tooLong.aborted && data.name === file ? `took longer than ${values.timeout} s` : inspect(error.cause ?? error);
+    failures.push(`\u2716 ${path}: ${name}\n${why}`);
+  }
+  const sign = outcome.failed === 0 ? '\u2714' : '\u2716';
+  console.log(`${sign} ${path} (${Date.now() - began} ms)\n${lines.join('\n')}`);
+  return outcome;
+}
+
+function removeFoldersOfTheDead(): void {
+  mkdirSync(folders, { recursive: true });
+  for (const name of readdirSync(folders)) {
+    if (!isAlive(Number(name))) rmSync(join(folders, name), { recursive: true, force: true });
+  }
+}
+
+/** Ours are the processes that carry our folder in their environment, their command or their working directory. */
+async function endLeftBehind(): Promise<string[]> {
+  if (process.platform !== 'linux') return [];
+  const commands: string[] = [];
+  for (const pid of readdirSync('/proc').map(Number)) {
+    if (!Number.isInteger(pid) || pid === process.pid || !isAlive(pid)) continue;
+    const command = commandOf(pid);
+    const signs = [
+      read(`/proc/${pid}/environ`).includes(`TEST_DATA_DIR=${folder}\0`),
+      command.includes(folder),
+      workingDir(pid),
+    ];
+    if (!signs.includes(true) || (await isGoneWithin(pid, 500))) continue;
+    commands.push(`${pid} ${command.slice(0, 200)}`);
+    signal(pid, 'SIGKILL');
+    await isGoneWithin(pid, 2_000);
+  }
+  return commands;
+}
+
+function workingDir(pid: number): boolean {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`).startsWith(folder);
+  } catch {
+    return false;
+  }
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return ''; // gone, or another user's
+  }
+}
