@@ -1,0 +1,65 @@
+-- Ground: the schema, the two roles that everything runs as, and the table of due work.
+--
+-- The server never works as the owner of these tables. `cloverleaf_partner` sees the rows of the one partner named in the
+-- setting cloverleaf.partner and nothing where that is not set; `cloverleaf_system` is for workers, which serve all.
+-- Neither can bypass row-level security. Roles belong to the whole cluster, so they are made only where absent.
+
+create schema cloverleaf;
+set search_path = cloverleaf;
+
+do $$
+begin
+  if not exists (select from pg_roles where rolname = 'cloverleaf_partner') then
+    create role cloverleaf_partner nologin nobypassrls;
+  end if;
+  if not exists (select from pg_roles where rolname = 'cloverleaf_system') then
+    create role cloverleaf_system nologin nobypassrls;
+  end if;
+end $$;
+
+grant usage on schema cloverleaf to cloverleaf_partner, cloverleaf_system;
+
+create function current_partner() returns bigint
+language sql stable parallel safe
+as $$ select nullif(current_setting('cloverleaf.partner', true), '')::bigint $$;
+
+-- Row-level security for a table with a partner's rows: the one policy every such table has.
+create procedure protect(protected regclass)
+language plpgsql as $$
+begin
+  execute format('alter table %s enable row level security', protected);
+  execute format('create policy own_rows on %s to cloverleaf_partner using (partner_id = cloverleaf.current_partner())', protected);
+  execute format('create policy all_rows on %s to cloverleaf_system using (true)', protected);
+end $$;
+
+-- Due work: alarm clocks, never the truth (src/base/work.ts). No partner's data stands here, only kinds and ids.
+create table work (
+  id           bigint generated always as identity primary key,
+  kind         text not null,
+  subject      text not null,
+  lane         text,
+  due_at       timestamptz not null,
+  rings        integer not null default 1,
+  attempts     integer not null default 0,
+  holder       integer,
+  lease        text,
+  leased_until timestamptz,
+  last_error   text,
+  dead_at      timestamptz,
+  unique (kind, subject)
+);
+create index work_due on work (due_at, id) where dead_at is null;
+create index work_lane on work (lane, id) where lane is not null and dead_at is null;
+create index work_holder on work (holder) where holder is not null;
+create sequence work_holders as integer cycle;
+
+grant select, insert, update on work to cloverleaf_partner;
+grant select, insert, update, delete on work to cloverleaf_system;
+grant usage on sequence work_holders to cloverleaf_system;
+
+-- For triggers on tables that are only ever added to.
+create function refuse_change() returns trigger
+language plpgsql as $$
+begin
+  raise exception '% is append-only: % refused', tg_table_name, tg_op using errcode = 'restrict_violation';
+end $$;

@@ -1,0 +1,59 @@
+/**
+ * Crypto: sealing what customers gave us, and finding it again without opening it.
+ *
+ * One master key; every use derives its own key from it (HKDF), so a key leaked from one use opens nothing else.
+ * - `seal` is AES-256-GCM. The context (which table, column and row) is authenticated with it, so a sealed value copied
+ *   into another row does not open there.
+ * - `index` is a keyed hash for exact look-up (blind index): equal inputs give equal bytes, and without the key a dump
+ *   cannot be searched by guessing.
+ *
+ * Sealed layout: version (1 byte) | nonce (12) | tag (16) | ciphertext.
+ */
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { assert } from './errors.ts';
+
+const VERSION = 1;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+export interface Vault {
+  /** @param context names table, column and row, for example `customers.phone:1T7c…_1` */
+  seal(text: string, context: string): Buffer;
+  /** @throws when the bytes, the key or the context do not match */
+  open(sealed: Buffer, context: string): string;
+  /** 32 bytes, equal for equal text and purpose. */
+  index(text: string, purpose: string): Buffer;
+  /** A key or password of its own for one purpose, as hex. */
+  derive(purpose: string): string;
+}
+
+/** @param masterKey at least 32 random bytes */
+export function openVault(masterKey: Buffer): Vault {
+  assert(masterKey.length >= 32, 'the master key has at least 32 bytes');
+  const key = (purpose: string) => Buffer.from(hkdfSync('sha256', masterKey, '', `cloverleaf ${purpose}`, 32));
+  const sealing = key('seal');
+  const indexing = key('index');
+  return {
+    seal(text, context) {
+      const nonce = randomBytes(NONCE_BYTES);
+      const cipher = createCipheriv('aes-256-gcm', sealing, nonce);
+      cipher.setAAD(Buffer.from(context));
+      const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+      return Buffer.concat([Buffer.from([VERSION]), nonce, cipher.getAuthTag(), body]);
+    },
+    open(sealed, context) {
+      assert(
+        sealed[0] === VERSION && sealed.length >= 1 + NONCE_BYTES + TAG_BYTES,
+        'a sealed value of a known version',
+      );
+      const nonce = sealed.subarray(1, 1 + NONCE_BYTES);
+      const decipher = createDecipheriv('aes-256-gcm', sealing, nonce);
+      decipher.setAAD(Buffer.from(context));
+      decipher.setAuthTag(sealed.subarray(1 + NONCE_BYTES, 1 + NONCE_BYTES + TAG_BYTES));
+      const body = sealed.subarray(1 + NONCE_BYTES + TAG_BYTES);
+      return Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8');
+    },
+    index: (text, purpose) => createHmac('sha256', indexing).update(`${purpose}\0${text}`).digest(),
+    derive: (purpose) => key(`derive ${purpose}`).toString('hex'),
+  };
+}

@@ -1,0 +1,92 @@
+/**
+ * The three kinds of error, and no fourth.
+ *
+ * - `Refusal`: expected. The caller asked for something we do not do; the code says which rule, the facts name the field.
+ *   Nothing has changed when one is thrown out of a database transaction, because the transaction is rolled back.
+ * - `Unavailable`: something outside (a node, a bank, a price) did not answer or is not fresh. Retried by whoever called.
+ * - `assert`: our own bug. Loud, never caught to go on.
+ *
+ * HTTP words are not here: each protocol maps codes to its own.
+ */
+
+/** Every reason for which we decline. One union, so a protocol that forgets to translate one does not compile. */
+export type RefusalCode =
+  // input
+  | 'missing_fields'
+  | 'malformed_field'
+  | 'malformed_amount'
+  | 'wrong_type'
+  | 'malformed_body'
+  | 'body_too_large'
+  | 'unsupported_media_type'
+  | 'unknown_path'
+  | 'method_not_allowed'
+  // who is asking
+  | 'unauthenticated'
+  | 'clock_ahead'
+  | 'partner_suspended'
+  | 'scope_missing'
+  | 'address_not_allowed'
+  | 'too_many_requests'
+  // idempotency
+  | 'idempotency_conflict'
+  | 'idempotency_in_flight'
+  // things that are not there, for this partner
+  | 'unknown_customer'
+  | 'unknown_order'
+  | 'unknown_account'
+  | 'customer_exists'
+  // may this customer trade
+  | 'login_required'
+  | 'verification_required'
+  | 'customer_blocked'
+  // what is asked
+  | 'unsupported_pair'
+  | 'unsupported_chain'
+  | 'unsupported_method'
+  | 'amount_outside_limits'
+  | 'amount_below_fees'
+  | 'exposure_exceeded'
+  | 'price_moved'
+  | 'order_over'
+  | 'destination_held'
+  | 'sandbox_only';
+
+export type Facts = Readonly<Record<string, unknown>>;
+
+export class Refusal extends Error {
+  readonly code: RefusalCode;
+  readonly facts: Facts;
+  constructor(code: RefusalCode, facts: Facts = {}) {
+    super(code);
+    this.name = 'Refusal';
+    this.code = code;
+    this.facts = facts;
+  }
+}
+
+/** Something outside did not answer, or answered too late to be used. */
+export class Unavailable extends Error {
+  readonly source: string;
+  /** When asking again makes sense; a protocol turns it into Retry-After. */
+  readonly retryAfterMs: number;
+  constructor(source: string, why: string, options: { retryAfterMs?: number; cause?: unknown } = {}) {
+    super(`${source}: ${why}`, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'Unavailable';
+    this.source = source;
+    this.retryAfterMs = options.retryAfterMs ?? 5_000;
+  }
+}
+
+export class BugError extends Error {
+  override name = 'BugError';
+}
+
+export function assert(condition: unknown, what: string): asserts condition {
+  if (!condition) throw new BugError(what);
+}
+
+/** For the end of an exhaustive switch: a case left out does not compile. */
+export function unreachable(value: never): never {
+  throw new BugError(`unreachable: ${String(value)}`);
+}

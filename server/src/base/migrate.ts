@@ -1,0 +1,109 @@
+/**
+ * Migrations: plain SQL files, forward only, each applied once, in the order of their names.
+ *
+ * Runs as the owner of the database (the admin URL), under an advisory lock, so that several servers may start at once.
+ * A file that was applied and has since changed is refused: what a database has been through is not to be rewritten.
+ * A database that has been through files this version does not have is refused too, because this code is the older one.
+ *
+ * The server then works as a login of its own without any rights but the two roles' (0001_ground.sql); its password is
+ * derived from the master key, so every process of one installation finds the same.
+ */
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import pg from 'pg';
+
+const FOLDER = new URL('../../migrations/', import.meta.url);
+/** Advisory lock key, any constant. */
+const LOCK = 0x6d696772;
+
+/**
+ * @param adminUrl a role that may create schemas, tables and roles in this database
+ * @param password for the server's own login
+ * @returns the URL the server connects with
+ */
+export async function migrate(adminUrl: string, password: string): Promise<string> {
+  const client = new pg.Client({ connectionString: adminUrl, connectionTimeoutMillis: 10_000 });
+  await client.connect();
+  try {
+    await client.query('select pg_advisory_lock($1)', [LOCK]);
+    await client.query('create schema if not exists cloverleaf_meta');
+    await client.query(
+      `create table if not exists cloverleaf_meta.migrations
+         (name text primary key, content text not null, applied_at timestamptz not null default now())`,
+    );
+    await apply(client);
+    return await ensureLogin(client, adminUrl, password);
+  } finally {
+    await client.end();
+  }
+}
+
+async function apply(client: pg.Client): Promise<void> {
+  const names = (await readdir(FOLDER)).filter((name) => name.endsWith('.sql')).sort();
+  const applied = new Map(
+    (await client.query('select name, content from cloverleaf_meta.migrations')).rows.map((row) => [
+      row.name,
+      row.content,
+    ]),
+  );
+  const unknown = [...applied.keys()].filter((name) => !names.includes(name));
+  if (unknown.length > 0) {
+    throw new Error(
+      `The database has been migrated by a newer version (${unknown.join(', ')}): run that version, or a later one.`,
+    );
+  }
+  for (const name of names) {
+    const text = await readFile(new URL(name, FOLDER), 'utf8');
+    const content = createHash('sha256').update(text).digest('hex');
+    const before = applied.get(name);
+    if (before === content) continue;
+    if (before !== undefined) throw new Error(`Migration ${name} has changed since it was applied to this database.`);
+    try {
+      await client.query('begin');
+      await client.query(text);
+      await client.query('insert into cloverleaf_meta.migrations (name, content) values ($1, $2)', [name, content]);
+      await client.query('commit');
+    } catch (error) {
+      await client.query('rollback');
+      throw new Error(`Migration ${name} failed: ${(error as Error).message}`, { cause: error });
+    }
+    await client.query('reset search_path');
+  }
+}
+
+/** The login is named after the database, because logins belong to the whole cluster and databases may share it. */
+async function ensureLogin(client: pg.Client, adminUrl: string, password: string): Promise<string> {
+  const { rows } = await client.query('select current_database() as database');
+  const database: string = rows[0].database;
+  const login = `${database}_server`.slice(0, 63);
+  const url = new URL(adminUrl);
+  url.username = encodeURIComponent(login);
+  url.password = encodeURIComponent(password);
+
+  const works = async () => {
+    const probe = new pg.Client({ connectionString: url.href, connectionTimeoutMillis: 10_000 });
+    try {
+      await probe.connect();
+      return true;
+    } catch {
+      return false;
+    } finally {
+      await probe.end().catch(() => {});
+    }
+  };
+  const known = await client.query('select rolsuper or rolbypassrls as unbound from pg_roles where rolname = $1', [
+    login,
+  ]);
+  if (known.rows[0]?.unbound) throw new Error(`The role ${login} bypasses row-level security: it must not.`);
+  if (known.rows.length > 0 && (await works())) return url.href;
+
+  const quoted = client.escapeIdentifier(login);
+  const secret = client.escapeLiteral(password);
+  if (known.rows.length === 0)
+    await client.query(`create role ${quoted} login noinherit nobypassrls password ${secret}`);
+  else await client.query(`alter role ${quoted} login noinherit nobypassrls password ${secret}`);
+  await client.query(`grant cloverleaf_partner, cloverleaf_system to ${quoted}`);
+  if (!(await works()))
+    throw new Error(`The server's own login ${login} cannot connect: check pg_hba.conf of the database.`);
+  return url.href;
+}

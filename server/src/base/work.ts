@@ -1,0 +1,263 @@
+/**
+ * Work: due work as rows, written in the same transaction as its cause.
+ *
+ * A row is an alarm clock, not a command: it says "look at payout 17", and whoever wakes up reads the payout to see what
+ * is to be done. Ringing twice is therefore harmless, and a second ring for the same (kind, subject) merges into the row
+ * that is there. A ring that comes *while* the row is being worked on is counted, so the row is worked on once more
+ * instead of being deleted.
+ *
+ * - Claimed in batches with `for update skip locked` under a lease. A handler must be done well before its lease ends;
+ *   whoever comes after a lapsed lease may run beside a frozen predecessor, which is why handlers re-read the domain row.
+ * - A worker holds a session lock as long as its process lives. PostgreSQL drops it the moment a killed process's
+ *   connection closes, so its rows are free again within a second or two; the lease is for processes that hang.
+ * - Rows that share a `lane` run strictly in the order of their making.
+ * - A failing row is tried again with doubling pauses and jitter, and after MAX_ATTEMPTS is set aside as dead: counted,
+ *   shown, and rung again by hand.
+ *
+ * Measured against two libraries before it was written: docs/decisions/0003-own-work-table.md.
+ */
+import type { Clock } from './clock.ts';
+import type { Database, Tx } from './db.ts';
+import { BugError } from './errors.ts';
+import { randomHex } from './ids.ts';
+import { describeError, type Log } from './log.ts';
+
+export interface Ring {
+  kind: string;
+  /** What to look at: an id. */
+  subject: string;
+  dueAt: Date;
+  /** Rows of one lane run one after the other, oldest first. */
+  lane?: string;
+}
+
+/** `undefined`: done. `againInMs`: keep the row and ring again then (polling is a row that never ends). */
+export type Handled = undefined | { againInMs: number };
+export type Handler = (subject: string) => Promise<Handled>;
+export type Handlers = Readonly<Record<string, Handler>>;
+
+export const LEASE_MS = 20_000;
+const BATCH = 20;
+const MAX_ATTEMPTS = 25;
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 60_000;
+/** How often to look without having been notified. */
+const POLL_MS = 500;
+
+/** Puts work on the table. It is done only if `tx` commits. */
+export async function ring(tx: Tx, work: Ring): Promise<void> {
+  await tx.run(
+    `insert into work (kind, subject, lane, due_at) values ($1, $2, $3, $4)
+     on conflict (kind, subject) do update
+       set due_at = least(work.due_at, excluded.due_at), rings = work.rings + 1, attempts = 0, dead_at = null`,
+    [work.kind, work.subject, work.lane ?? null, work.dueAt],
+  );
+  await tx.run(`select pg_notify('work', '')`);
+}
+
+interface Claimed {
+  id: bigint;
+  kind: string;
+  subject: string;
+  rings: number;
+  attempts: number;
+}
+
+export interface Workers {
+  /** Stops claiming, waits for what runs. */
+  stop(): Promise<void>;
+}
+
+export async function startWorkers(options: {
+  db: Database;
+  clock: Clock;
+  log: Log;
+  handlers: Handlers;
+  concurrency?: number;
+  /** Told of every handler that threw, for metrics and tests. */
+  onFailure?: (kind: string, subject: string, error: unknown) => void;
+}): Promise<Workers> {
+  const { db, clock, log, handlers } = options;
+  const concurrency = options.concurrency ?? 8;
+  const kinds = Object.keys(handlers);
+  const token = randomHex();
+  const running = new Set<Promise<void>>();
+  let stopped = false;
+  let wake: () => void = () => {};
+  let rung = false;
+
+  const presence = await holdPresence(db, () => stopped, log);
+  const listening = await db.listen('work', () => {
+    rung = true;
+    wake();
+  });
+
+  async function settle(item: Claimed, outcome: { done: Handled } | { failed: unknown }): Promise<void> {
+    await db.asSystem(async (tx) => {
+      if ('failed' in outcome) {
+        const pause = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(item.attempts, 16), LONGEST_PAUSE_MS);
+        const dead = item.attempts + 1 >= MAX_ATTEMPTS;
+        await tx.run(
+          `update work set holder = null, lease = null, leased_until = null, attempts = $3, due_at = $4, last_error = $5,
+                  dead_at = case when $6 then clock_timestamp() end
+            where id = $1 and lease = $2`,
+          [
+            item.id,
+            token,
+            item.attempts + 1,
+            new Date(clock.now().getTime() + pause * (0.75 + Math.random() / 2)),
+            String(describeError(outcome.failed).message ?? outcome.failed).slice(0, 300),
+            dead,
+          ],
+        );
+        return;
+      }
+      if (outcome.done === undefined) {
+        const gone = await tx.run('delete from work where id = $1 and lease = $2 and rings = $3', [
+          item.id,
+          token,
+          item.rings,
+        ]);
+        if (gone > 0) return;
+      }
+      // Rung while it was being worked on, or asked to be rung again.
+      await tx.run(
+        `update work set holder = null, lease = null, leased_until = null, attempts = 0, last_error = null,
+                due_at = case when rings > $3 then least(due_at, $5) else $4 end, rings = 1
+          where id = $1 and lease = $2`,
+        [item.id, token, item.rings, new Date(clock.now().getTime() + (outcome.done?.againInMs ?? 0)), clock.now()],
+      );
+    });
+  }
+
+  async function work(item: Claimed): Promise<void> {
+    let outcome: { done: Handled } | { failed: unknown };
+    try {
+      const handler = handlers[item.kind];
+      if (handler === undefined) throw new BugError(`no handler for ${item.kind}`);
+      outcome = { done: await handler(item.subject) };
+    } catch (error) {
+      outcome = { failed: error };
+      options.onFailure?.(item.kind, item.subject, error);
+      log.warn(
+        { work: item.kind, subject: item.subject, attempts: item.attempts + 1, ...describeError(error) },
+        'work failed',
+      );
+    }
+    // If even this fails the lease lapses and somebody looks again: that is what leases are for.
+    await settle(item, outcome).catch((error) =>
+      log.error({ work: item.kind, ...describeError(error) }, 'work not settled'),
+    );
+  }
+
+  async function loop(): Promise<void> {
+    let reapedAt = 0;
+    while (!stopped) {
+      rung = false;
+      let claimed: Claimed[] = [];
+      try {
+        if (Date.now() - reapedAt > 1_000) {
+          reapedAt = Date.now();
+          await freeLeasesOfTheDead(db);
+        }
+        const room = Math.min(BATCH, concurrency - running.size);
+        if (room > 0) claimed = await claim(db, { kinds, now: clock.now(), room, token, holder: presence.id() });
+      } catch (error) {
+        if (!stopped) log.error(describeError(error), 'work could not be claimed');
+      }
+      for (const item of claimed) {
+        const job: Promise<void> = work(item).finally(() => {
+          running.delete(job);
+          wake();
+        });
+        running.add(job);
+      }
+      if (stopped || rung || claimed.length > 0) continue;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, POLL_MS);
+        wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+        if (rung || stopped) wake();
+      });
+    }
+  }
+
+  const looping = loop();
+  return {
+    async stop() {
+      stopped = true;
+      wake();
+      await looping;
+      await Promise.allSettled(running);
+      await listening.stop();
+      await presence.stop();
+    },
+  };
+}
+
+async function claim(
+  db: Database,
+  { kinds, now, room, token, holder }: { kinds: string[]; now: Date; room: number; token: string; holder: number },
+): Promise<Claimed[]> {
+  return await db.asSystem((tx) =>
+    tx.rows<Claimed>(
+      `update work set holder = $5, lease = $4, leased_until = clock_timestamp() + make_interval(secs => $6)
+        where id = any(array(
+          select id from work w
+           where dead_at is null and due_at <= $2 and kind = any($1)
+             and (leased_until is null or leased_until < clock_timestamp())
+             and (lane is null or not exists (
+               select from work earlier where earlier.lane = w.lane and earlier.id < w.id and earlier.dead_at is null))
+           order by due_at, id limit $3 for update skip locked))
+        returning id, kind, subject, rings, attempts`,
+      [kinds, now, room, token, holder, LEASE_MS / 1000],
+    ),
+  );
+}
+
+/**
+ * Holds an advisory lock for as long as this process has a connection.
+ * Its number is in every row we lease, so others can tell that we are gone.
+ */
+async function holdPresence(db: Database, isStopped: () => boolean, log: Log) {
+  let holder = 0;
+  let session = await take();
+  async function take() {
+    const next = await db.session();
+    const row = await next.query(
+      `select number, pg_advisory_lock($1, number) from (select nextval('work_holders')::int as number) as drawn`,
+      [PRESENCE],
+    );
+    holder = row.rows[0].number;
+    const client = next;
+    client.once('error', () => {
+      if (!isStopped()) setTimeout(() => void retake(), 500);
+    });
+    return next;
+  }
+  async function retake(): Promise<void> {
+    try {
+      session = await take();
+    } catch (error) {
+      log.warn(describeError(error), 'presence lock lost');
+      if (!isStopped()) setTimeout(() => void retake(), 1_000);
+    }
+  }
+  return { id: () => holder, stop: () => session.end().catch(() => {}) };
+}
+
+/** First half of the advisory lock's key: "a worker is alive". */
+const PRESENCE = 0x776f726b;
+
+async function freeLeasesOfTheDead(db: Database): Promise<void> {
+  await db.asSystem((tx) =>
+    tx.run(
+      `with gone as (
+         select holder from (select distinct holder from work where holder is not null) as holders
+          where pg_try_advisory_xact_lock(${PRESENCE}, holder))
+       update work set holder = null, lease = null, leased_until = null where holder in (select holder from gone)`,
+    ),
+  );
+}
