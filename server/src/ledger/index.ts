@@ -1,0 +1,217 @@
+/**
+ * Ledger: whose money it is, decided here and nowhere else.
+ *
+ * An entry is a list of lines under one id, its cause (`ord_17:receive`). A line moves units of one asset from one account
+ * to another: it debits one and credits the other, so no entry can be out of balance. A `hold` sets units aside for a
+ * transfer that may still not happen; `settle` makes the transfer, `void` lets go.
+ *
+ * Promises:
+ * - posting the same entry twice does nothing the second time; the same id with other content is an assertion failure;
+ * - no account is overdrawn: `post` answers `short` and writes nothing, and a check in the table stands behind it;
+ * - accounts are locked in the order of their ids, so entries that touch the same accounts queue up instead of deadlocking.
+ *
+ * Not here: which entries an order causes (orders/entries.ts), whether the outside agrees (reconcile).
+ */
+import { createHash } from 'node:crypto';
+import type { Tx } from '../base/db.ts';
+import { assert } from '../base/errors.ts';
+import type { AssetCode } from '../base/money.ts';
+import type { Account } from './chart.ts';
+import { type AccountRow, type HoldRow, store } from './store.ts';
+
+export { type Account, type AccountKind, chart } from './chart.ts';
+export { seal, sealLag, verifySeals } from './seals.ts';
+
+export type Line =
+  | { step: 'post'; debit: Account; credit: Account; units: bigint }
+  | { step: 'hold'; hold: string; debit: Account; credit: Account; units: bigint }
+  | { step: 'settle'; hold: string }
+  | { step: 'void'; hold: string };
+
+export interface Entry {
+  /** The cause. Unique for ever. */
+  id: string;
+  kind: string;
+  orderId?: bigint;
+  at: Date;
+  /** Ids and numbers that explain it; never personal data. */
+  facts?: Readonly<Record<string, string | number>>;
+  lines: readonly Line[];
+}
+
+export type Posted = { outcome: 'posted' } | { outcome: 'duplicate' } | { outcome: 'short'; account: string };
+
+/** Moves units between two accounts; nothing where there is nothing to move. */
+export const move = (debit: Account, credit: Account, units: bigint): Line[] =>
+  units === 0n ? [] : [{ step: 'post', debit, credit, units }];
+export const hold = (id: string, debit: Account, credit: Account, units: bigint): Line[] => [
+  { step: 'hold', hold: id, debit, credit, units },
+];
+export const settle = (id: string): Line[] => [{ step: 'settle', hold: id }];
+export const release = (id: string): Line[] => [{ step: 'void', hold: id }];
+
+/**
+ * Posts an entry within the caller's transaction.
+ *
+ * @returns `short` with the account that lacks the units: nothing was written and the transaction is still good
+ * @throws BugError for an empty entry, an amount that is not above zero, an unknown or finished hold, the same id with other content
+ */
+export async function post(tx: Tx, entry: Entry): Promise<Posted> {
+  assert(entry.lines.length > 0, `entry ${entry.id} has a line`);
+  const content = digest(entry);
+
+  const named = entry.lines.flatMap((line) => ('debit' in line ? [line.debit, line.credit] : []));
+  const holds = await lockHolds(tx, entry.lines);
+  const ids = await store.accountIds(tx, named);
+  const touched = [...ids.values(), ...[...holds.values()].flatMap((row) => [row.debit, row.credit])];
+  const accounts = await store.lockAccounts(tx, touched);
+
+  // Only now, under the locks, may we believe that nobody else is posting the same entry.
+  const before = await store.entryContent(tx, entry.id);
+  if (before !== undefined) {
+    assert(before.equals(content), `entry ${entry.id} was posted before with other content`);
+    return { outcome: 'duplicate' };
+  }
+
+  const lines = entry.lines.map((line) => resolve(line, ids, holds));
+  for (const line of lines) apply(line, accounts);
+  for (const account of accounts.values()) {
+    if (overdrawn(account)) return { outcome: 'short', account: account.code };
+  }
+  await store.insertEntry(tx, entry, content, lines);
+  await store.updateAccounts(tx, [...accounts.values()]);
+  return { outcome: 'posted' };
+}
+
+/** Whether an entry of this id has been posted. */
+export const isPosted = async (tx: Tx, id: string): Promise<boolean> =>
+  (await store.entryContent(tx, id)) !== undefined;
+
+export interface ResolvedLine {
+  step: Line['step'];
+  hold: string | null;
+  debit: bigint;
+  credit: bigint;
+  asset: AssetCode;
+  units: bigint;
+}
+
+async function lockHolds(tx: Tx, lines: readonly Line[]): Promise<Map<string, HoldRow>> {
+  const ended = lines.flatMap((line) => (line.step === 'settle' || line.step === 'void' ? [line.hold] : []));
+  return ended.length === 0 ? new Map() : await store.lockHolds(tx, ended);
+}
+
+function resolve(line: Line, ids: Map<string, bigint>, holds: Map<string, HoldRow>): ResolvedLine {
+  if (line.step === 'settle' || line.step === 'void') {
+    const row = holds.get(line.hold);
+    assert(row !== undefined, `hold ${line.hold} exists`);
+    assert(row.state === 'held', `hold ${line.hold} is still held`);
+    return {
+      step: line.step,
+      hold: line.hold,
+      debit: row.debit,
+      credit: row.credit,
+      asset: row.asset,
+      units: row.units,
+    };
+  }
+  assert(line.units > 0n, 'a line moves more than nothing');
+  assert(line.debit.asset === line.credit.asset, `one asset a line: ${line.debit.code} and ${line.credit.code}`);
+  const [debit, credit] = [ids.get(line.debit.code), ids.get(line.credit.code)];
+  assert(debit !== undefined && credit !== undefined && debit !== credit, 'two accounts a line');
+  const holdId = line.step === 'hold' ? line.hold : null;
+  return { step: line.step, hold: holdId, debit, credit, asset: line.debit.asset, units: line.units };
+}
+
+function apply(line: ResolvedLine, accounts: Map<bigint, AccountRow>): void {
+  const debit = accounts.get(line.debit);
+  const credit = accounts.get(line.credit);
+  assert(debit !== undefined && credit !== undefined, 'accounts of a line are locked');
+  if (line.step === 'hold') {
+    debit.debits_held += line.units;
+    credit.credits_held += line.units;
+    return;
+  }
+  if (line.step !== 'post') {
+    debit.debits_held -= line.units;
+    credit.credits_held -= line.units;
+  }
+  if (line.step !== 'void') {
+    debit.debits += line.units;
+    credit.credits += line.units;
+  }
+}
+
+function overdrawn(account: AccountRow): boolean {
+  if (account.side === 'debit') return account.debits < account.credits + account.credits_held;
+  if (account.side === 'credit') return account.credits < account.debits + account.debits_held;
+  return false;
+}
+
+/** What makes two entries the same: everything but the time of posting. */
+function digest(entry: Entry): Buffer {
+  const lines = entry.lines.map((line) =>
+    'debit' in line
+      ? [line.step, 'hold' in line ? line.hold : '', line.debit.code, line.credit.code, String(line.units)]
+      : [line.step, line.hold],
+  );
+  return createHash('sha256')
+    .update(JSON.stringify([entry.kind, String(entry.orderId ?? ''), lines]))
+    .digest();
+}
+
+export interface Balance {
+  code: string;
+  asset: AssetCode;
+  /** On the account's own side; for `either`, credits less debits. */
+  units: bigint;
+  /** What of it is set aside by holds. */
+  heldUnits: bigint;
+}
+
+const asBalance = (row: AccountRow): Balance => ({
+  code: row.code,
+  asset: row.asset,
+  units: row.side === 'debit' ? row.debits - row.credits : row.credits - row.debits,
+  heldUnits: row.side === 'debit' ? row.credits_held : row.debits_held,
+});
+
+/** An account never posted to has a balance of nothing. */
+export async function balance(tx: Tx, account: Account): Promise<Balance> {
+  const row = await store.accountByCode(tx, account.code);
+  return row === undefined ? { code: account.code, asset: account.asset, units: 0n, heldUnits: 0n } : asBalance(row);
+}
+
+export async function orderBalances(tx: Tx, orderId: bigint): Promise<Balance[]> {
+  return (await store.accountsOfOrder(tx, orderId)).map(asBalance);
+}
+
+export interface TrialBalance {
+  asset: AssetCode;
+  debits: bigint;
+  credits: bigint;
+  heldDebits: bigint;
+  heldCredits: bigint;
+}
+
+/** Per asset, the sums of both sides over all accounts: equal, or the books are broken. */
+export const trialBalance = (tx: Tx): Promise<TrialBalance[]> => store.trialBalance(tx);
+
+/** Balances of every account of a kind, for reports. */
+export async function balancesOf(tx: Tx, kinds: readonly string[]): Promise<Balance[]> {
+  return (await store.accountsOfKinds(tx, kinds)).map(asBalance);
+}
+
+export interface StatementLine {
+  entry: string;
+  kind: string;
+  at: Date;
+  step: Line['step'];
+  debit: string;
+  credit: string;
+  asset: AssetCode;
+  units: bigint;
+}
+
+/** Everything posted for an order, oldest first. */
+export const statement = (tx: Tx, orderId: bigint): Promise<StatementLine[]> => store.statement(tx, orderId);

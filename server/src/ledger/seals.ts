@@ -1,0 +1,96 @@
+/**
+ * Seals: committed entries, chained by hash in batches, so that history cannot be rewritten unseen.
+ *
+ * Sealing runs after the fact and nobody waits for it. Entries get their sequence number before they commit, so a batch
+ * takes only entries whose writing transaction is older than every transaction still running: none can appear before them.
+ * Publishing the newest hash elsewhere fixes everything below it.
+ */
+import { createHash } from 'node:crypto';
+import type { Tx } from '../base/db.ts';
+
+const BATCH = 1_000;
+const FIRST = Buffer.alloc(32);
+/**
+ * How far below the newest seal an unsealed entry may still turn up. A transaction ends within 15 s (base/db.ts), in which
+ * a single database never drew this many sequence numbers.
+ */
+const LOOK_BACK = 100_000n;
+
+interface SealedEntry {
+  seq: bigint;
+  id: string;
+  kind: string;
+  at: Date;
+  content: Buffer;
+}
+
+/** Seals one batch. @returns how many entries were sealed */
+export async function seal(tx: Tx, now: Date): Promise<number> {
+  // One sealer at a time; the others come back later.
+  const mine = await tx.row<{ locked: boolean }>(`select pg_try_advisory_xact_lock(hashtext('seal')) as locked`);
+  if (!mine?.locked) return 0;
+  const last = await tx.row<{ number: bigint; last_seq: bigint; hash: Buffer }>(
+    'select number, last_seq, hash from seals order by number desc limit 1',
+  );
+  const entries = await tx.rows<SealedEntry>(
+    `select seq, id, kind, at, content from entries e
+      where seq > $1 and written_in < pg_snapshot_xmin(pg_current_snapshot())
+        and not exists (select from sealed_entries where entry_seq = e.seq)
+      order by seq limit ${BATCH}`,
+    [(last?.last_seq ?? 0n) - LOOK_BACK],
+  );
+  if (entries.length === 0) return 0;
+  const number = (last?.number ?? 0n) + 1n;
+  const previous = last?.hash ?? FIRST;
+  const lastSeq = entries.reduce((highest, entry) => (entry.seq > highest ? entry.seq : highest), last?.last_seq ?? 0n);
+  await tx.run(
+    'insert into seals (number, first_seq, last_seq, entries, previous, hash, sealed_at) values ($1, $2, $3, $4, $5, $6, $7)',
+    [number, entries[0]?.seq, lastSeq, entries.length, previous, hashOf(previous, entries), now],
+  );
+  await tx.run(
+    `insert into sealed_entries (entry_seq, seal, position)
+     select seq, $2, position from unnest($1::bigint[]) with ordinality as sealed (seq, position)`,
+    [entries.map((entry) => entry.seq), number],
+  );
+  return entries.length;
+}
+
+/** Recomputes the chain. @returns number of the first seal that does not hold, or null */
+export async function verifySeals(tx: Tx): Promise<bigint | null> {
+  let previous: Buffer = FIRST;
+  for (let number = 1n; ; number += 1n) {
+    const row = await tx.row<{ previous: Buffer; hash: Buffer; entries: number }>(
+      'select previous, hash, entries from seals where number = $1',
+      [number],
+    );
+    if (row === undefined) return null;
+    const entries = await tx.rows<SealedEntry>(
+      `select seq, id, kind, at, content from sealed_entries join entries on seq = entry_seq
+        where seal = $1 order by position`,
+      [number],
+    );
+    const holds =
+      row.previous.equals(previous) && entries.length === row.entries && hashOf(previous, entries).equals(row.hash);
+    if (!holds) return number;
+    previous = row.hash;
+  }
+}
+
+/** Sequence numbers drawn since the newest seal: about the entries not yet sealed, without counting the journal. */
+export async function sealLag(tx: Tx): Promise<bigint> {
+  const row = await tx.row<{ lag: bigint }>(
+    `select coalesce((select max(seq) from entries), 0)
+          - coalesce((select last_seq from seals order by number desc limit 1), 0) as lag`,
+  );
+  return row?.lag ?? 0n;
+}
+
+function hashOf(previous: Buffer, entries: readonly SealedEntry[]): Buffer {
+  const hash = createHash('sha256').update(previous);
+  for (const entry of entries) {
+    hash
+      .update(JSON.stringify([String(entry.seq), entry.id, entry.kind, entry.at.toISOString()]))
+      .update(entry.content);
+  }
+  return hash.digest();
+}

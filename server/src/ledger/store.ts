@@ -1,0 +1,164 @@
+/** SQL of the ledger's tables; nobody else's SQL names them. */
+import type { Tx } from '../base/db.ts';
+import { assert } from '../base/errors.ts';
+import type { AssetCode } from '../base/money.ts';
+import type { Account, Side } from './chart.ts';
+import type { Entry, ResolvedLine, StatementLine, TrialBalance } from './index.ts';
+
+export interface AccountRow {
+  id: bigint;
+  code: string;
+  asset: AssetCode;
+  side: Side;
+  debits: bigint;
+  credits: bigint;
+  debits_held: bigint;
+  credits_held: bigint;
+}
+
+export interface HoldRow {
+  id: string;
+  debit: bigint;
+  credit: bigint;
+  asset: AssetCode;
+  units: bigint;
+  state: 'held' | 'settled' | 'voided';
+}
+
+const COLUMNS = 'id, code, asset, side, debits, credits, debits_held, credits_held';
+const sorted = <T extends bigint | string>(values: Iterable<T>): T[] =>
+  [...new Set(values)].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+
+export const store = {
+  /** Ids by code; accounts that are not there yet are opened. */
+  async accountIds(tx: Tx, accounts: readonly Account[]): Promise<Map<string, bigint>> {
+    const codes = sorted(accounts.map((account) => account.code));
+    const find = async () =>
+      new Map(
+        (
+          await tx.rows<{ code: string; id: bigint }>('select code, id from accounts where code = any($1)', [codes])
+        ).map((row) => [row.code, row.id]),
+      );
+    const ids = await find();
+    const missing = codes.filter((code) => !ids.has(code));
+    if (missing.length === 0) return ids;
+    // In the order of their codes, so that two openers of the same accounts cannot wait for each other.
+    const opened = missing.map((code) => accounts.find((account) => account.code === code));
+    await tx.run(
+      `insert into accounts (code, kind, asset, side, order_id, partner_id)
+       select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[])
+       on conflict (code) do nothing`,
+      [
+        missing,
+        opened.map((account) => account?.kind),
+        opened.map((account) => account?.asset),
+        opened.map((account) => account?.side),
+        opened.map((account) => account?.orderId ?? null),
+        opened.map((account) => account?.partnerId ?? null),
+      ],
+    );
+    return await find();
+  },
+
+  async lockAccounts(tx: Tx, ids: readonly bigint[]): Promise<Map<bigint, AccountRow>> {
+    const rows = await tx.rows<AccountRow>(
+      `select ${COLUMNS} from accounts where id = any($1::bigint[]) order by id for update`,
+      [sorted(ids)],
+    );
+    return new Map(rows.map((row) => [row.id, row]));
+  },
+
+  async lockHolds(tx: Tx, ids: readonly string[]): Promise<Map<string, HoldRow>> {
+    const rows = await tx.rows<HoldRow>(
+      'select id, debit, credit, asset, units, state from holds where id = any($1) order by id for update',
+      [sorted(ids)],
+    );
+    return new Map(rows.map((row) => [row.id, row]));
+  },
+
+  async entryContent(tx: Tx, id: string): Promise<Buffer | undefined> {
+    return (await tx.row<{ content: Buffer }>('select content from entries where id = $1', [id]))?.content;
+  },
+
+  async insertEntry(tx: Tx, entry: Entry, content: Buffer, lines: readonly ResolvedLine[]): Promise<void> {
+    await tx.run('insert into entries (id, kind, order_id, content, at, facts) values ($1, $2, $3, $4, $5, $6)', [
+      entry.id,
+      entry.kind,
+      entry.orderId ?? null,
+      content,
+      entry.at,
+      JSON.stringify(entry.facts ?? {}),
+    ]);
+    await tx.run(
+      `insert into transfers (entry, line, debit, credit, asset, units, step, hold)
+       select $1, line, debit, credit, asset, units, step, hold
+         from unnest($2::smallint[], $3::bigint[], $4::bigint[], $5::text[], $6::numeric[], $7::text[], $8::text[])
+           as lines (line, debit, credit, asset, units, step, hold)`,
+      [
+        entry.id,
+        lines.map((_, index) => index + 1),
+        lines.map((line) => line.debit),
+        lines.map((line) => line.credit),
+        lines.map((line) => line.asset),
+        lines.map((line) => line.units),
+        lines.map((line) => line.step),
+        lines.map((line) => line.hold),
+      ],
+    );
+    for (const line of lines) {
+      if (line.step === 'hold') {
+        await tx.run('insert into holds (id, debit, credit, asset, units) values ($1, $2, $3, $4, $5)', [
+          line.hold,
+          line.debit,
+          line.credit,
+          line.asset,
+          line.units,
+        ]);
+      } else if (line.step !== 'post') {
+        const state = line.step === 'settle' ? 'settled' : 'voided';
+        const ended = await tx.run(`update holds set state = $2 where id = $1 and state = 'held'`, [line.hold, state]);
+        assert(ended === 1, `hold ${line.hold} ends once`);
+      }
+    }
+  },
+
+  async updateAccounts(tx: Tx, rows: readonly AccountRow[]): Promise<void> {
+    await tx.run(
+      `update accounts set debits = new.debits, credits = new.credits,
+              debits_held = new.debits_held, credits_held = new.credits_held
+         from unnest($1::bigint[], $2::numeric[], $3::numeric[], $4::numeric[], $5::numeric[])
+           as new (id, debits, credits, debits_held, credits_held)
+        where accounts.id = new.id`,
+      [
+        rows.map((row) => row.id),
+        rows.map((row) => row.debits),
+        rows.map((row) => row.credits),
+        rows.map((row) => row.debits_held),
+        rows.map((row) => row.credits_held),
+      ],
+    );
+  },
+
+  accountByCode: (tx: Tx, code: string) =>
+    tx.row<AccountRow>(`select ${COLUMNS} from accounts where code = $1`, [code]),
+  accountsOfOrder: (tx: Tx, orderId: bigint) =>
+    tx.rows<AccountRow>(`select ${COLUMNS} from accounts where order_id = $1 order by id`, [orderId]),
+  accountsOfKinds: (tx: Tx, kinds: readonly string[]) =>
+    tx.rows<AccountRow>(`select ${COLUMNS} from accounts where kind = any($1) order by code`, [kinds]),
+
+  trialBalance: (tx: Tx) =>
+    tx.rows<TrialBalance>(
+      `select asset, sum(debits)::numeric(78,0) as debits, sum(credits)::numeric(78,0) as credits,
+              sum(debits_held)::numeric(78,0) as "heldDebits", sum(credits_held)::numeric(78,0) as "heldCredits"
+         from accounts group by asset order by asset`,
+    ),
+
+  statement: (tx: Tx, orderId: bigint) =>
+    tx.rows<StatementLine>(
+      `select e.id as entry, e.kind, e.at, t.step, d.code as debit, c.code as credit, t.asset, t.units
+         from entries e join transfers t on t.entry = e.id
+         join accounts d on d.id = t.debit join accounts c on c.id = t.credit
+        where e.order_id = $1 order by e.seq, t.line`,
+      [orderId],
+    ),
+};

@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import fc from 'fast-check';
+import type { Tx } from '../../src/base/db.ts';
+import { BugError } from '../../src/base/errors.ts';
+import {
+  type Account,
+  balance,
+  chart,
+  type Entry,
+  hold,
+  type Line,
+  move,
+  post,
+  release,
+  seal,
+  settle,
+  trialBalance,
+  verifySeals,
+} from '../../src/ledger/index.ts';
+import { upsertAsset } from '../../src/partners/index.ts';
+import { freshGround, type Ground } from '../support/ground.ts';
+
+let ground: Ground;
+before(async () => {
+  ground = await freshGround();
+  await ground.db.asSystem(async (tx) => {
+    for (const code of ['inr', 'eur']) {
+      await upsertAsset(tx, {
+        code,
+        kind: 'fiat',
+        coin: code,
+        chain: null,
+        contract: null,
+        decimals: 2,
+        native: false,
+      });
+    }
+  });
+});
+after(() => ground.stop());
+
+let count = 0;
+const fresh = (): { custody: Account; treasury: Account; order: Account } => {
+  count += 1;
+  return {
+    custody: chart.custody(`bank.${count}`, 'main', 'inr'),
+    treasury: chart.suspense(`t${count}`, 'inr'),
+    order: chart.order(BigInt(count), 1n, 'inr'),
+  };
+};
+const entry = (lines: Line[], id = `e${(count += 1)}`): Entry => ({ id, kind: 'test', at: new Date(), lines });
+const posting = (given: Entry) => ground.db.asSystem((tx) => post(tx, given));
+const unitsOf = async (account: Account) => (await ground.db.asSystem((tx) => balance(tx, account))).units;
+
+test('what is posted stands on both accounts', async () => {
+  const { custody, treasury } = fresh();
+  assert.deepEqual(await posting(entry(move(custody, treasury, 500n))), { outcome: 'posted' });
+  assert.equal(await unitsOf(custody), 500n);
+  assert.equal(await unitsOf(treasury), 500n);
+});
+
+test('the same entry twice is posted once', async () => {
+  const { custody, treasury } = fresh();
+  const once = entry(move(custody, treasury, 500n));
+  await posting(once);
+  assert.deepEqual(await posting(once), { outcome: 'duplicate' });
+  assert.equal(await unitsOf(custody), 500n);
+});
+
+test('the same id with another amount is a bug, loudly', async () => {
+  const { custody, treasury } = fresh();
+  const once = entry(move(custody, treasury, 500n));
+  await posting(once);
+  await assert.rejects(posting({ ...once, lines: move(custody, treasury, 501n) }), BugError);
+});
+
+test('the same entry from ten at once is posted once', async () => {
+  const { custody, treasury } = fresh();
+  const once = entry(move(custody, treasury, 7n));
+  const outcomes = await Promise.all(Array.from({ length: 10 }, () => posting(once)));
+  assert.equal(outcomes.filter((one) => one.outcome === 'posted').length, 1);
+  assert.equal(await unitsOf(custody), 7n);
+});
+
+test('what is not there cannot be moved: short, and nothing is written', async () => {
+  const { custody, treasury, order } = fresh();
+  await posting(entry(move(custody, treasury, 100n)));
+  const outcome = await posting(entry(move(treasury, order, 101n)));
+  assert.deepEqual(outcome, { outcome: 'short', account: treasury.code });
+  assert.equal(await unitsOf(order), 0n);
+});
+
+test('a hold sets aside, and what is set aside cannot be spent', async () => {
+  const { custody, treasury, order } = fresh();
+  await posting(entry([...move(custody, treasury, 100n), ...move(treasury, order, 100n)]));
+  await posting(entry(hold(`h${count}`, order, custody, 80n), `hold${count}`));
+  assert.equal((await posting(entry(move(order, treasury, 21n)))).outcome, 'short');
+  assert.equal((await posting(entry(move(order, treasury, 20n)))).outcome, 'posted');
+});
+
+test('a settled hold moves the money; it cannot be settled or voided again', async () => {
+  const { custody, treasury, order } = fresh();
+  const id = `hold-${count}`;
+  await posting(entry([...move(custody, treasury, 100n), ...move(treasury, order, 100n)]));
+  await posting(entry(hold(id, order, custody, 100n)));
+  await posting(entry(settle(id)));
+  assert.equal(await unitsOf(custody), 0n);
+  assert.equal(await unitsOf(order), 0n);
+  await assert.rejects(posting(entry(settle(id))), BugError);
+  await assert.rejects(posting(entry(release(id))), BugError);
+});
+
+test('a voided hold leaves everything where it was', async () => {
+  const { custody, treasury, order } = fresh();
+  const id = `hold-${count}`;
+  await posting(entry([...move(custody, treasury, 100n), ...move(treasury, order, 100n)]));
+  await posting(entry(hold(id, order, custody, 100n)));
+  await posting(entry(release(id)));
+  const { units, heldUnits } = await ground.db.asSystem((tx) => balance(tx, order));
+  assert.deepEqual([units, heldUnits], [100n, 0n]);
+});
+
+test('an entry with an amount of nothing, below nothing, or none at all cannot be posted', async () => {
+  const { custody, treasury } = fresh();
+  await assert.rejects(posting(entry([])), BugError);
+  for (const units of [0n, -1n]) {
+    await assert.rejects(posting(entry([{ step: 'post', debit: custody, credit: treasury, units }])), BugError);
+  }
+});
+
+test('no line crosses assets', async () => {
+  const { custody } = fresh();
+  const line: Line = { step: 'post', debit: custody, credit: chart.treasury('eur'), units: 1n };
+  await assert.rejects(posting(entry([line])), BugError);
+});
+
+const refuses = async (statement: string, values: unknown[] = []) => {
+  await assert.rejects(ground.db.asSystem((tx: Tx) => tx.run(statement, values)));
+};
+
+test('the table itself refuses overdraft, change and deletion', async () => {
+  const { custody, treasury } = fresh();
+  const once = entry(move(custody, treasury, 100n));
+  await posting(once);
+  await refuses('update accounts set credits = credits + 101 where code = $1', [custody.code]);
+  await refuses('update transfers set units = 1 where entry = $1', [once.id]);
+  await refuses('delete from transfers where entry = $1', [once.id]);
+  await refuses('update entries set kind = $1 where id = $2', ['other', once.id]);
+  await refuses('delete from entries where id = $1', [once.id]);
+});
+
+test('the table itself refuses a transfer across assets', async () => {
+  const { custody, treasury } = fresh();
+  const once = entry(move(custody, treasury, 1n));
+  await posting(once);
+  await posting(entry(move(chart.custody('x', 'y', 'eur'), chart.treasury('eur'), 1n)));
+  await refuses(
+    `insert into transfers (entry, line, debit, credit, asset, units, step)
+     select $1, 9, d.id, c.id, 'inr', 1, 'post' from accounts d, accounts c where d.code = $2 and c.code = 'treasury:eur'`,
+    [once.id, custody.code],
+  );
+});
+
+test('whatever is posted at once, in whatever order, both sides stay equal and nobody waits for ever', async () => {
+  const wallets = Array.from({ length: 4 }, (_, index) => chart.custody(`storm${index}`, 'main', 'inr'));
+  const owners = Array.from({ length: 4 }, (_, index) => chart.suspense(`storm${index}`, 'inr'));
+  const any = fc.record({
+    from: fc.nat(3),
+    to: fc.nat(3),
+    units: fc.bigInt({ min: 1n, max: 50n }),
+    opens: fc.boolean(),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(any, { minLength: 20, maxLength: 40 }), async (moves) => {
+      const lines = moves.flatMap(({ from, to, units, opens }): Line[][] => {
+        const [wallet, owner, other] = [wallets[from], owners[from], owners[to]] as [Account, Account, Account];
+        if (opens) return [[...move(wallet, owner, units), ...(owner === other ? [] : move(owner, other, units))]];
+        return owner === other ? [] : [move(owner, other, units)];
+      });
+      await Promise.all(lines.map((one) => posting(entry(one))));
+      for (const row of await ground.db.asSystem(trialBalance)) {
+        assert.equal(row.debits, row.credits, row.asset);
+        assert.equal(row.heldDebits, row.heldCredits, row.asset);
+      }
+    }),
+    { numRuns: 15 },
+  );
+  const rows = await ground.db.asSystem((tx) =>
+    tx.rows<{ code: string; debits: bigint; credits: bigint; d: bigint; c: bigint }>(
+      `select code, debits, credits,
+              coalesce((select sum(units) from transfers where debit = a.id and step in ('post', 'settle')), 0) as d,
+              coalesce((select sum(units) from transfers where credit = a.id and step in ('post', 'settle')), 0) as c
+         from accounts a`,
+    ),
+  );
+  for (const row of rows)
+    assert.deepEqual([row.debits, row.credits], [row.d, row.c], `${row.code} is the sum of its transfers`);
+});
+
+test('seals hold, until somebody rewrites what they cover', async () => {
+  let sealed = 0;
+  for (;;) {
+    const more = await ground.db.asSystem((tx) => seal(tx, new Date()));
+    if (more === 0) break;
+    sealed += more;
+  }
+  assert.ok(sealed > 0);
+  assert.equal(await ground.db.asSystem(verifySeals), null);
+  const pg = (await import('pg')).default;
+  const owner = new pg.Client({ connectionString: ground.adminUrl });
+  await owner.connect();
+  await owner.query('set search_path = cloverleaf; alter table entries disable trigger append_only');
+  await owner.query(`update entries set kind = 'forged' where seq = (select min(seq) from entries)`);
+  await owner.end();
+  assert.equal(await ground.db.asSystem(verifySeals), 1n);
+});

@@ -1,0 +1,62 @@
+/**
+ * A database of its own for a test, gone afterwards.
+ *
+ * Under `npm test` it is made in the run's one PostgreSQL; a file that is run alone starts one, which ends with it.
+ */
+import { randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { startPostgres } from '../../src/sandbox/postgres.ts';
+
+export interface FreshDatabase {
+  /** Of the superuser, to this database. */
+  adminUrl: string;
+  drop(): Promise<void>;
+}
+
+/** Made from TEST_DATABASE_TEMPLATE (a migrated database that nobody is connected to) if that is set, else empty. */
+export async function freshDatabase(): Promise<FreshDatabase> {
+  const serverUrl = await adminUrlOfServer();
+  const name = `test_${process.pid}_${randomBytes(4).toString('hex')}`;
+  const template = process.env.TEST_DATABASE_TEMPLATE;
+  await onServer(
+    serverUrl,
+    `create database ${name}${template === undefined ? '' : ` template ${pg.escapeIdentifier(template)}`}`,
+  );
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  return {
+    adminUrl: url.href,
+    drop: () => onServer(serverUrl, `drop database if exists ${name} with (force)`),
+  };
+}
+
+async function onServer(url: string, statement: string): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+let own: Promise<string> | undefined;
+
+function adminUrlOfServer(): Promise<string> {
+  const given = process.env.TEST_DATABASE_ADMIN_URL;
+  if (given !== undefined) return Promise.resolve(given);
+  own ??= startOwn();
+  return own;
+}
+
+async function startOwn(): Promise<string> {
+  const folder = join(import.meta.dirname, '..', '..', '..', '.test-data', String(process.pid));
+  const postgres = await startPostgres({ dataDir: folder, fast: true });
+  process.once('beforeExit', async () => {
+    await postgres.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return postgres.adminUrl;
+}
