@@ -1,0 +1,254 @@
+/**
+ * Customers: who they are, how far they are verified, and the fiat accounts they are paid to.
+ *
+ * A customer belongs to one partner, and for every other partner does not exist: row-level security sees to it, so a
+ * look-up here needs no partner's id. Phone, e-mail and account details are sealed before they reach a statement; nothing
+ * personal is in an error, an event or a log.
+ *
+ * Verification levels: 0 none, 1 basic, 2 intermediate, 3 advanced, 4 enhanced. Each partner has its own words for them
+ * and its own level from which customers may trade; neither is stored here.
+ */
+import type { Vault } from '../base/crypto.ts';
+import type { Tx } from '../base/db.ts';
+import { assert, Refusal } from '../base/errors.ts';
+import { numericId, randomText } from '../base/ids.ts';
+import type { AssetCode } from '../base/money.ts';
+import { emit } from '../events/index.ts';
+import type { Partner } from '../partners/index.ts';
+import { hintOf, indexDetails, openDetails, openEmail, openPhone, sealDetails, sealEmail, sealPhone } from './seal.ts';
+import { accountById, accountsOf, type CustomerRow, customerById, type FiatAccountRow, sql } from './store.ts';
+
+export interface Customer {
+  readonly id: string;
+  readonly partnerId: bigint;
+  /** The partner's own name for it. */
+  readonly clientCustomerId: string | null;
+  readonly kind: 'INDIVIDUAL' | 'BUSINESS';
+  readonly level: number;
+  readonly verification: 'none' | 'in_review' | 'verified' | 'failed' | 'refused';
+  /** The level before the last change of level. */
+  readonly previousLevel: number;
+  readonly failedReason: string | null;
+  /** ISO 3166-1, two letters. */
+  readonly country: string;
+  readonly loggedInAt: Date | null;
+  readonly blocked: boolean;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+export interface FiatAccount {
+  readonly id: bigint;
+  readonly customerId: string;
+  readonly fiat: AssetCode;
+  /** The last characters of the account number, for showing. */
+  readonly hint: string;
+  readonly createdAt: Date;
+}
+
+export const HIGHEST_LEVEL = 4;
+
+/**
+ * Adds a customer of a partner.
+ *
+ * @throws Refusal 'customer_exists' {customerId} when the partner has given us this clientCustomerId before
+ */
+export async function enroll(
+  tx: Tx,
+  vault: Vault,
+  c: {
+    partnerId: bigint;
+    clientCustomerId: string;
+    phone?: string | undefined;
+    email?: string | undefined;
+    kind: 'INDIVIDUAL' | 'BUSINESS';
+    now: Date;
+  },
+): Promise<Customer> {
+  // PostgreSQL has no text with a zero character; said here rather than as a failed statement.
+  if (c.clientCustomerId.includes('\0')) throw new Refusal('malformed_field', { field: 'clientCustomerId' });
+  const id = `${randomText(10)}_${c.partnerId}`;
+  const phone = c.phone === undefined ? undefined : sealPhone(vault, { id, partnerId: c.partnerId }, c.phone);
+  const row = await tx.row<CustomerRow>(sql.insert, [
+    id,
+    c.partnerId,
+    c.clientCustomerId,
+    c.kind,
+    phone?.sealed ?? null,
+    phone?.index ?? null,
+    c.email === undefined ? null : sealEmail(vault, id, c.email),
+    c.now,
+  ]);
+  if (row !== undefined) return customerOf(row);
+  const existing = await tx.row<{ id: string }>(sql.idOfClient, [c.partnerId, c.clientCustomerId]);
+  throw new Refusal('customer_exists', { customerId: existing?.id });
+}
+
+/** @throws Refusal 'unknown_customer', for another partner's customer too */
+export async function findCustomer(tx: Tx, id: string): Promise<Customer> {
+  const row = /^[0-9A-Za-z]{10}_[0-9]{1,19}$/.test(id) ? await customerById(tx, id) : undefined;
+  if (row === undefined) throw new Refusal('unknown_customer');
+  return customerOf(row);
+}
+
+/**
+ * Replaces what is given and keeps the rest.
+ *
+ * @throws Refusal 'unknown_customer'
+ */
+export async function updateContact(
+  tx: Tx,
+  vault: Vault,
+  id: string,
+  c: { phone?: string | undefined; email?: string | undefined; now: Date },
+): Promise<void> {
+  const customer = await findCustomer(tx, id);
+  const phone = c.phone === undefined ? undefined : sealPhone(vault, customer, c.phone);
+  const email = c.email === undefined ? null : sealEmail(vault, id, c.email);
+  await tx.run(sql.updateContact, [id, phone?.sealed ?? null, phone?.index ?? null, email, c.now]);
+}
+
+/** Phone and e-mail, opened: for verifiers and for the customer's own page. */
+export async function openContact(tx: Tx, vault: Vault, id: string): Promise<{ phone?: string; email?: string }> {
+  const row = await tx.row<{ phone: Buffer | null; email: Buffer | null }>(sql.contact, [id]);
+  if (row === undefined) throw new Refusal('unknown_customer');
+  return {
+    ...(row.phone === null ? {} : { phone: openPhone(vault, id, row.phone) }),
+    ...(row.email === null ? {} : { email: openEmail(vault, id, row.email) }),
+  };
+}
+
+/**
+ * Records what a verifier found: on the customer, as a row that never changes, and as an event `customer.verification`.
+ *
+ * @param v.level        level the customer has from now on, 0 to 4
+ * @param v.failedReason a word or sentence that names nobody
+ */
+export async function recordVerification(
+  tx: Tx,
+  v: {
+    customer: Customer;
+    verifier: string;
+    outcome: Customer['verification'];
+    level: number;
+    failedReason?: string | undefined;
+    now: Date;
+  },
+): Promise<Customer> {
+  assert(Number.isInteger(v.level) && v.level >= 0 && v.level <= HIGHEST_LEVEL, 'a verification level is 0 to 4');
+  const { id, partnerId } = v.customer;
+  const row = await tx.row<CustomerRow>(sql.verified, [id, v.outcome, v.level, v.failedReason ?? null, v.now]);
+  if (row === undefined) throw new Refusal('unknown_customer');
+  await tx.run(sql.insertVerification, [partnerId, id, v.verifier, v.outcome, v.level, v.now]);
+  const customer = customerOf(row);
+  await emit(tx, {
+    partnerId,
+    type: 'customer.verification',
+    subject: `customer:${id}`,
+    body: {
+      customerId: id,
+      clientCustomerId: customer.clientCustomerId,
+      verification: customer.verification,
+      level: customer.level,
+      previousLevel: customer.previousLevel,
+      failedReason: customer.failedReason,
+    },
+    at: v.now,
+  });
+  return customer;
+}
+
+/** The customer has proved, by a one-time password or the like, to be who the phone belongs to. */
+export async function recordLogin(tx: Tx, customerId: string, now: Date): Promise<void> {
+  await tx.run(sql.loggedIn, [customerId, now]);
+}
+
+/** May not trade from now on; what is under way is held at its next check. */
+export async function blockCustomer(tx: Tx, customerId: string, now: Date): Promise<void> {
+  await tx.run(sql.block, [customerId, now]);
+}
+
+/**
+ * Whether this customer may trade with this partner. A review of a higher level does not stop trading at the level had.
+ *
+ * @throws Refusal 'customer_blocked' | 'login_required' | 'verification_required'
+ */
+export function requireTrading(customer: Customer, partner: Partner): void {
+  if (customer.blocked) throw new Refusal('customer_blocked');
+  if (customer.loggedInAt === null) throw new Refusal('login_required');
+  const lost = customer.verification === 'failed' || customer.verification === 'refused';
+  if (lost || customer.level < partner.tradeLevel) {
+    throw new Refusal('verification_required', { level: customer.level, needed: partner.tradeLevel });
+  }
+}
+
+/**
+ * Adds an account to be paid to. The same details again, however spaced or cased, are the same account.
+ *
+ * @param a.details what the rail needs, in plain text: `{ account, ifsc }`, `{ iban }`, …
+ */
+export async function addFiatAccount(
+  tx: Tx,
+  vault: Vault,
+  a: { customer: Customer; fiat: AssetCode; details: Record<string, string>; now: Date },
+): Promise<FiatAccount> {
+  const id = numericId(a.now);
+  const index = indexDetails(vault, a.customer.id, a.fiat, a.details);
+  const row =
+    (await tx.row<FiatAccountRow>(sql.insertAccount, [
+      id,
+      a.customer.partnerId,
+      a.customer.id,
+      a.fiat,
+      sealDetails(vault, id, a.details),
+      index,
+      hintOf(a.details),
+      a.now,
+    ])) ?? (await tx.row<FiatAccountRow>(sql.accountByIndex, [a.customer.id, index]));
+  assert(row !== undefined, 'an account that was not inserted is there');
+  return accountOf(row);
+}
+
+/** A customer's accounts, oldest first. */
+export async function fiatAccounts(tx: Tx, customerId: string): Promise<FiatAccount[]> {
+  return (await accountsOf(tx, customerId)).map(accountOf);
+}
+
+const LARGEST_ID = 2n ** 63n - 1n;
+
+/**
+ * An account with its details opened: for the payout, and for showing a customer's own. Whose it is, the caller compares.
+ *
+ * @throws Refusal 'unknown_account', for another partner's account too
+ */
+export async function openFiatAccount(
+  tx: Tx,
+  vault: Vault,
+  id: bigint,
+): Promise<FiatAccount & { details: Record<string, string> }> {
+  const row = id >= 0n && id <= LARGEST_ID ? await accountById(tx, id) : undefined;
+  if (row === undefined) throw new Refusal('unknown_account');
+  return { ...accountOf(row), details: openDetails(vault, id, row.details) };
+}
+
+function customerOf(row: CustomerRow): Customer {
+  return {
+    id: row.id,
+    partnerId: row.partner_id,
+    clientCustomerId: row.client_customer_id,
+    kind: row.kind,
+    level: row.level,
+    verification: row.verification,
+    previousLevel: row.previous_level,
+    failedReason: row.failed_reason,
+    country: row.country,
+    loggedInAt: row.logged_in_at,
+    blocked: row.blocked_at !== null,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+function accountOf(row: FiatAccountRow): FiatAccount {
+  return { id: row.id, customerId: row.customer_id, fiat: row.fiat, hint: row.hint, createdAt: row.created_at };
+}

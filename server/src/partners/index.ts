@@ -1,0 +1,28 @@
+/**
+ * Partners: who may ask, and on what terms.
+ *
+ * A partner has keys (credentials.ts) and settings (partners.ts), trades on markets (markets.ts) and pays fees (fees.ts).
+ * Everything read on a request is remembered for two or three seconds at most, so a changed row acts without a restart.
+ */
+export {
+  type Credential,
+  createKey,
+  openPartners,
+  type Partners,
+  revokeKey,
+  rotateKey,
+  type Scope,
+} from './credentials.ts';
+export { feesFor, setFee } from './fees.ts';
+export {
+  type Asset,
+  assets,
+  findMarket,
+  type Market,
+  marketById,
+  markets,
+  setConfirmationPolicy,
+  upsertAsset,
+  upsertMarket,
+} from './markets.ts';
+export { createPartner, findPartner, type Partner, resumePartner, suspendPartner } from './partners.ts';

@@ -1,0 +1,193 @@
+/**
+ * Markets: what is traded, in which direction, on which rails and terms.
+ *
+ * A market is one crypto asset (a coin on a chain), one fiat and a direction. All of them together are a small table that
+ * every quote asks for, so it is remembered for a moment; a changed row acts within that, without a restart.
+ *
+ * Not here: what it costs (fees.ts), what the price is (quotes).
+ */
+import type { Tx } from '../base/db.ts';
+import { assert, Refusal } from '../base/errors.ts';
+import type { AssetCode } from '../base/money.ts';
+import { remember } from './remember.ts';
+import { assetRows, type MarketRow, marketRows, sql } from './store.ts';
+
+export interface Asset {
+  readonly code: AssetCode;
+  readonly kind: 'crypto' | 'fiat';
+  /** What people call it; several assets share a coin, one per chain. */
+  readonly coin: string;
+  readonly chain: string | null;
+  /** Lower-case contract address; null for native coin and fiat. */
+  readonly contract: string | null;
+  readonly decimals: number;
+  readonly native: boolean;
+}
+
+export interface Market {
+  readonly id: bigint;
+  readonly direction: 'offramp' | 'onramp';
+  readonly crypto: Asset;
+  readonly fiat: Asset;
+  readonly enabled: boolean;
+  /** The one taken where a request names a coin but no chain. */
+  readonly isDefault: boolean;
+  readonly depositRail: string;
+  readonly payoutRail: string;
+  readonly paymentMethod: string;
+  /** Limits on what comes in, in the deposit asset's units. */
+  readonly minUnits: bigint;
+  readonly maxUnits: bigint;
+  /** Decimal places of what is paid out. */
+  readonly payoutPlaces: number;
+  readonly quoteTtlMs: number;
+  readonly depositTtlMs: number;
+  readonly priceSources: readonly string[];
+  readonly priceMaxAgeMs: number;
+  readonly priceQuorum: number;
+  readonly outlierBps: bigint;
+}
+
+interface Registry {
+  assets: ReadonlyMap<AssetCode, Asset>;
+  all: readonly Market[];
+  enabled: readonly Market[];
+}
+
+const remembered = remember<Registry>({ forMs: 2_000, most: 1 });
+
+/** All enabled markets, in the order in which they were made. */
+export async function markets(tx: Tx): Promise<readonly Market[]> {
+  return (await registry(tx)).enabled;
+}
+
+/** Every asset there is, by its code. */
+export async function assets(tx: Tx): Promise<ReadonlyMap<AssetCode, Asset>> {
+  return (await registry(tx)).assets;
+}
+
+/** A market by its id, enabled or not: an order keeps the market it was made in. */
+export async function marketById(tx: Tx, id: bigint): Promise<Market> {
+  const found = (await registry(tx)).all.find((market) => market.id === id);
+  assert(found !== undefined, `market ${id} is there`);
+  return found;
+}
+
+/**
+ * The market a request means. Codes are matched without case (ASCII letters only, so that no look-alike matches).
+ *
+ * @param ask.chain undefined, empty or the coin's own code: the default market of coin and fiat
+ * @throws Refusal 'unsupported_pair' {coin, fiat} | 'unsupported_chain' {chain, coin}
+ */
+export async function findMarket(
+  tx: Tx,
+  ask: { direction: 'offramp' | 'onramp'; coin: string; fiat: string; chain?: string | undefined },
+): Promise<Market> {
+  const coin = folded(ask.coin);
+  const fiat = folded(ask.fiat);
+  const chain = folded(ask.chain ?? '');
+  const pair = (await markets(tx)).filter(
+    (market) =>
+      market.direction === ask.direction && folded(market.crypto.coin) === coin && folded(market.fiat.code) === fiat,
+  );
+  const [first] = pair;
+  if (first === undefined) throw new Refusal('unsupported_pair', { coin: ask.coin, fiat: ask.fiat });
+  const named = pair.find((market) => folded(market.crypto.chain ?? '') === chain);
+  if (named !== undefined) return named;
+  if (chain === '' || chain === coin) return pair.find((market) => market.isDefault) ?? first;
+  throw new Refusal('unsupported_chain', { chain: ask.chain, coin: ask.coin });
+}
+
+/**
+ * Adds an asset, or leaves it as it is.
+ *
+ * @throws BugError where it is there with other decimals, chain or contract: booked units would mean something else
+ */
+export async function upsertAsset(tx: Tx, asset: Asset): Promise<void> {
+  const { code, kind, coin, chain, contract, decimals, native } = asset;
+  const rows = await tx.run(sql.upsertAsset, [code, kind, coin, chain, contract, decimals, native]);
+  assert(rows === 1, `asset ${code} keeps its decimals, chain and contract`);
+  remembered.forget();
+}
+
+/** Adds a market, or gives the one of this direction, crypto and fiat these terms. */
+export async function upsertMarket(
+  tx: Tx,
+  m: Omit<Market, 'id' | 'crypto' | 'fiat'> & { crypto: AssetCode; fiat: AssetCode },
+): Promise<bigint> {
+  const row = await tx.row<{ id: bigint }>(sql.upsertMarket, [
+    m.direction,
+    m.crypto,
+    m.fiat,
+    m.enabled,
+    m.isDefault,
+    m.depositRail,
+    m.payoutRail,
+    m.paymentMethod,
+    m.minUnits,
+    m.maxUnits,
+    m.payoutPlaces,
+    m.quoteTtlMs / 1000,
+    m.depositTtlMs / 1000,
+    m.priceSources,
+    m.priceMaxAgeMs / 1000,
+    m.priceQuorum,
+    m.outlierBps,
+  ]);
+  assert(row !== undefined, 'an upserted market is returned');
+  remembered.forget();
+  return row.id;
+}
+
+/**
+ * How many confirmations a deposit wants, by its amount; replaces what was set for this chain and asset.
+ *
+ * @param p.steps from which amount (smallest units) how many; the first step starts at zero
+ */
+export async function setConfirmationPolicy(
+  tx: Tx,
+  p: { chain: string; asset: AssetCode; steps: readonly { fromUnits: bigint; confirmations: number }[] },
+): Promise<void> {
+  assert(
+    p.steps.some((step) => step.fromUnits === 0n),
+    'a confirmation policy has a step for every amount',
+  );
+  await tx.run(sql.clearPolicies, [p.chain, p.asset]);
+  for (const step of p.steps) await tx.run(sql.insertPolicy, [p.chain, p.asset, step.fromUnits, step.confirmations]);
+}
+
+async function registry(tx: Tx): Promise<Registry> {
+  return await remembered.get('', async () => {
+    const byCode = new Map((await assetRows(tx)).map((row): [AssetCode, Asset] => [row.code, row]));
+    const all = (await marketRows(tx)).map((row) => marketOf(row, byCode));
+    return { assets: byCode, all, enabled: all.filter((market) => market.enabled) };
+  });
+}
+
+function marketOf(row: MarketRow, byCode: ReadonlyMap<AssetCode, Asset>): Market {
+  const crypto = byCode.get(row.crypto_asset);
+  const fiat = byCode.get(row.fiat_asset);
+  assert(crypto !== undefined && fiat !== undefined, `market ${row.id} has both its assets`);
+  return {
+    id: row.id,
+    direction: row.direction,
+    crypto,
+    fiat,
+    enabled: row.enabled,
+    isDefault: row.is_default,
+    depositRail: row.deposit_rail,
+    payoutRail: row.payout_rail,
+    paymentMethod: row.payment_method,
+    minUnits: row.min_units,
+    maxUnits: row.max_units,
+    payoutPlaces: row.payout_places,
+    quoteTtlMs: row.quote_ttl_s * 1000,
+    depositTtlMs: row.deposit_ttl_s * 1000,
+    priceSources: row.price_sources,
+    priceMaxAgeMs: row.price_max_age_s * 1000,
+    priceQuorum: row.price_quorum,
+    outlierBps: BigInt(row.outlier_bps),
+  };
+}
+
+const folded = (text: string): string => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());

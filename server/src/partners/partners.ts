@@ -1,0 +1,79 @@
+/**
+ * Partners themselves: who they are and their settings.
+ */
+import type { Tx } from '../base/db.ts';
+import { assert } from '../base/errors.ts';
+import { type PartnerRow, partnerById, partnerByName, sql } from './store.ts';
+
+export interface Partner {
+  readonly id: bigint;
+  readonly name: string;
+  readonly suspended: boolean;
+  /** Which of the wire's two forms of a quote its programs read. */
+  readonly quoteShape: 'A' | 'B';
+  /** How far a fresh price may lie from the rate it sends. */
+  readonly toleranceBps: bigint;
+  /** Its own words for our verification levels, where it has any. */
+  readonly kycWords: Readonly<Record<string, string>>;
+  /** Level from which its customers may trade. */
+  readonly tradeLevel: number;
+  readonly corsOrigins: readonly string[];
+  readonly requestsPerMinute: number;
+}
+
+/** Adds a partner. Settings that are left out take the defaults of the table. */
+export async function createPartner(
+  tx: Tx,
+  p: {
+    name: string;
+    now: Date;
+    quoteShape?: 'A' | 'B' | undefined;
+    corsOrigins?: string[] | undefined;
+    toleranceBps?: bigint | undefined;
+    kycWords?: Record<string, string> | undefined;
+    tradeLevel?: number | undefined;
+    requestsPerMinute?: number | undefined;
+  },
+): Promise<Partner> {
+  const row = await tx.row<PartnerRow>(sql.insertPartner, [
+    p.name,
+    p.quoteShape ?? 'B',
+    p.toleranceBps ?? 50n,
+    p.kycWords ?? {},
+    p.tradeLevel ?? 1,
+    p.corsOrigins ?? [],
+    p.requestsPerMinute ?? 6_000,
+    p.now,
+  ]);
+  assert(row !== undefined, 'an inserted partner is returned');
+  return partnerOf(row);
+}
+
+/** undefined when there is none, or none that this door may see. */
+export async function findPartner(tx: Tx, by: { id: bigint } | { name: string }): Promise<Partner | undefined> {
+  const row = 'id' in by ? await partnerById(tx, by.id) : await partnerByName(tx, by.name);
+  return row === undefined ? undefined : partnerOf(row);
+}
+
+/** Its requests are refused from now on; what is under way for its customers goes on. */
+export async function suspendPartner(tx: Tx, id: bigint, now: Date): Promise<void> {
+  await tx.run(sql.suspend, [id, now]);
+}
+
+export async function resumePartner(tx: Tx, id: bigint): Promise<void> {
+  await tx.run(sql.resume, [id]);
+}
+
+export function partnerOf(row: PartnerRow): Partner {
+  return {
+    id: row.id,
+    name: row.name,
+    suspended: row.suspended_at !== null,
+    quoteShape: row.quote_shape,
+    toleranceBps: BigInt(row.tolerance_bps),
+    kycWords: row.kyc_words,
+    tradeLevel: row.trade_level,
+    corsOrigins: row.cors_origins,
+    requestsPerMinute: row.requests_per_minute,
+  };
+}
