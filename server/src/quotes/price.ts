@@ -1,0 +1,164 @@
+/**
+ * Price: from what several sources say to the one rate we use, and from that to what a quote comes to. Pure, on integers,
+ * the same for both directions.
+ *
+ * A source's price counts only while it is fresh and lies near the median of the others, and there must be as many as the
+ * market's quorum: an old price is never used in place of none. Prices age on real time even where an order's clock has
+ * been moved, because they are about the world.
+ *
+ * Fees stand in the market's fiat. Selling crypto they come off what was converted; buying it they come off what was paid
+ * in. Every fee is rounded up to the fiat's smallest unit and what we pay out is rounded down to the places shown, so no
+ * rounding ever favours the house twice nor makes money from nothing; what is cut off is booked (orders/entries.ts).
+ *
+ * Source: docs/decisions/0004-rounding.md
+ */
+import { systemClock } from '../base/clock.ts';
+import { Refusal, Unavailable } from '../base/errors.ts';
+import {
+  baseToQuote,
+  divide,
+  percentage,
+  pow10,
+  quoteToBase,
+  type Rate,
+  ratesWithin,
+  roundRate,
+  truncateTo,
+} from '../base/money.ts';
+
+export interface FeeTerm {
+  fixedUnits: bigint;
+  bps: bigint;
+  minimumUnits: bigint;
+  /** Gas used by the chain transfers an order causes; only the chain's fee has any. */
+  gasUnits: bigint;
+}
+
+export const FEE_KINDS = ['operator', 'partner', 'rail', 'chain'] as const;
+export type FeeKind = (typeof FEE_KINDS)[number];
+export type FeeTerms = Readonly<Record<FeeKind, FeeTerm>>;
+/** Amounts in the fiat's smallest units. */
+export type Fees = Readonly<Record<FeeKind, bigint>>;
+
+export interface Terms {
+  direction: 'offramp' | 'onramp';
+  cryptoDecimals: number;
+  fiatDecimals: number;
+  /** Places of the payout asset that are paid out; its own decimals at most. */
+  payoutPlaces: number;
+  /** Whole fiat per one whole crypto. */
+  rate: Rate;
+  fees: FeeTerms;
+  /** What one unit of gas costs now, in the fiat's smallest units, exact. Zero numerator where the market has no gas fee. */
+  gasCost: { num: bigint; den: bigint };
+}
+
+export interface Priced {
+  payoutUnits: bigint;
+  /** What is converted: the fiat before fees when selling, the crypto before truncation when buying. */
+  grossUnits: bigint;
+  fees: Fees;
+}
+
+/**
+ * @param depositUnits what the customer gives, smallest units of the deposit asset, above zero
+ * @returns selling: `gross = payout + Σ fees + cut-off`; buying: `deposit − Σ fees` buys `gross = payout + cut-off`
+ * @throws Refusal 'amount_below_fees' when nothing would be left
+ */
+export function price(depositUnits: bigint, terms: Terms): Priced {
+  const decimals = { base: terms.cryptoDecimals, quote: terms.fiatDecimals };
+  if (terms.direction === 'offramp') {
+    const grossUnits = baseToQuote(depositUnits, terms.rate, decimals, 'down');
+    const fees = feesOn(grossUnits, terms);
+    const left = grossUnits - total(fees);
+    const payoutUnits = left > 0n ? truncateTo(left, terms.fiatDecimals, terms.payoutPlaces) : 0n;
+    if (payoutUnits <= 0n) throw new Refusal('amount_below_fees', {});
+    return { payoutUnits, grossUnits, fees };
+  }
+  const fees = feesOn(depositUnits, terms);
+  const left = depositUnits - total(fees);
+  const grossUnits = left > 0n ? quoteToBase(left, terms.rate, decimals, 'down') : 0n;
+  const payoutUnits = truncateTo(grossUnits, terms.cryptoDecimals, terms.payoutPlaces);
+  if (payoutUnits <= 0n) throw new Refusal('amount_below_fees', {});
+  return { payoutUnits, grossUnits, fees };
+}
+
+export const total = (fees: Fees): bigint => FEE_KINDS.reduce((sum, kind) => sum + fees[kind], 0n);
+
+function feesOn(fiatUnits: bigint, terms: Terms): Fees {
+  const fee = (kind: FeeKind): bigint => {
+    const term = terms.fees[kind];
+    const gas = divide(term.gasUnits * terms.gasCost.num, terms.gasCost.den, 'up');
+    const charged = term.fixedUnits + percentage(fiatUnits, term.bps, 'up') + gas;
+    return charged > term.minimumUnits ? charged : term.minimumUnits;
+  };
+  return { operator: fee('operator'), partner: fee('partner'), rail: fee('rail'), chain: fee('chain') };
+}
+
+/**
+ * Cost of one unit of gas in the fiat's smallest units, as an exact fraction.
+ *
+ * @param nativeUnits price of one unit of gas in the native coin's smallest units (wei)
+ * @param nativeRate  whole fiat per one whole native coin
+ */
+export function gasCost(
+  nativeUnits: bigint,
+  nativeRate: Rate,
+  decimals: { native: number; fiat: number },
+): { num: bigint; den: bigint } {
+  return { num: nativeUnits * nativeRate.num * pow10(decimals.fiat), den: nativeRate.den * pow10(decimals.native) };
+}
+
+export interface SourcedPrice {
+  source: string;
+  rate: Rate;
+  /** When it held, as the source says. */
+  pricedAt: Date;
+}
+
+export interface PriceRules {
+  sources: readonly string[];
+  maxAgeMs: number;
+  quorum: number;
+  /** A price further from the median than this is left out. */
+  outlierBps: bigint;
+}
+
+/** A source may run a little ahead of us before its price counts as nonsense. */
+const MAX_AHEAD_MS = 5_000;
+
+/**
+ * @returns the median of the prices that count, at most 15 significant digits, and which they were
+ * @throws Unavailable when fewer than the quorum count
+ */
+export function agree(
+  prices: readonly SourcedPrice[],
+  rules: PriceRules,
+  what: string,
+): { rate: Rate; used: SourcedPrice[] } {
+  const now = systemClock.now().getTime();
+  const fresh = prices.filter((price) => {
+    const ageMs = now - price.pricedAt.getTime();
+    return rules.sources.includes(price.source) && ageMs <= rules.maxAgeMs && ageMs >= -MAX_AHEAD_MS;
+  });
+  const middle = median(fresh);
+  const used = middle === undefined ? [] : fresh.filter((price) => ratesWithin(price.rate, middle, rules.outlierBps));
+  const rate = median(used);
+  if (rate === undefined || used.length < rules.quorum) {
+    throw new Unavailable('price', `${used.length} of ${rules.quorum} fresh prices for ${what}`);
+  }
+  return { rate: roundRate(rate), used };
+}
+
+function median(prices: readonly SourcedPrice[]): Rate | undefined {
+  const rates = prices.map((price) => price.rate).sort((a, b) => compare(a, b));
+  const upper = rates[rates.length >> 1];
+  if (upper === undefined || rates.length % 2 === 1) return upper;
+  const lower = rates[(rates.length >> 1) - 1] ?? upper;
+  return { num: lower.num * upper.den + upper.num * lower.den, den: 2n * lower.den * upper.den };
+}
+
+function compare(a: Rate, b: Rate): number {
+  const difference = a.num * b.den - b.num * a.den;
+  return difference < 0n ? -1 : difference > 0n ? 1 : 0;
+}

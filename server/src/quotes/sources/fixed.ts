@@ -1,0 +1,73 @@
+/**
+ * Fixed prices: the sandbox's market. A table of crosses, which may drift by a seed so that prices move and yet every run
+ * with the same seed moves them alike. Production refuses to start with it.
+ */
+import { systemClock } from '../../base/clock.ts';
+import { parseRate, type Rate } from '../../base/money.ts';
+import type { FetchedPrice, PriceSource } from '../refresh.ts';
+
+/** Whole units of each fiat per US dollar, and dollars per coin: made up once, near what they were then. */
+const PER_DOLLAR: Readonly<Record<string, string>> = {
+  inr: '86',
+  eur: '0.92',
+  usd: '1',
+  gbp: '0.79',
+  brl: '5.6',
+  aed: '3.67',
+};
+const DOLLARS: Readonly<Record<string, string>> = {
+  usdc: '1',
+  usdt: '1',
+  dai: '1',
+  eth: '2500',
+  matic: '0.5',
+  bnb: '600',
+  btc: '65000',
+};
+
+export interface FixedOptions {
+  code?: string;
+  /** Drift: at most this far from the table, in basis points, changing every `stepMs`. */
+  drift?: { seed: number; bps: number; stepMs: number };
+}
+
+export function fixedSource(
+  options: FixedOptions = {},
+): PriceSource & { move(base: string, quote: string, rate: Rate | undefined): void } {
+  const moved = new Map<string, Rate>();
+  return {
+    code: options.code ?? 'fixed',
+    async fetch(pairs) {
+      const now = systemClock.now();
+      return pairs.flatMap(({ base, quote }): FetchedPrice[] => {
+        const rate = moved.get(`${base}/${quote}`) ?? cross(base, quote);
+        if (rate === undefined) return [];
+        return [{ base, quote, rate: drifted(rate, options.drift, now), pricedAt: now }];
+      });
+    },
+    /** For tests and sandbox controls: another price for a pair, or `undefined` for the table's again. */
+    move(base, quote, rate) {
+      if (rate === undefined) moved.delete(`${base}/${quote}`);
+      else moved.set(`${base}/${quote}`, rate);
+    },
+  };
+}
+
+function cross(base: string, quote: string): Rate | undefined {
+  const [dollars, perDollar] = [DOLLARS[base], PER_DOLLAR[quote]];
+  if (dollars === undefined || perDollar === undefined) return undefined;
+  const [a, b] = [parseRate(dollars), parseRate(perDollar)];
+  return { num: a.num * b.num, den: a.den * b.den };
+}
+
+function drifted(rate: Rate, drift: FixedOptions['drift'], now: Date): Rate {
+  if (drift === undefined) return rate;
+  const step = Math.floor(now.getTime() / drift.stepMs);
+  // xorshift over (seed, step): a number between −bps and +bps, the same for everybody at the same step.
+  let state = (drift.seed ^ Math.imul(step, 0x9e3779b1)) | 1;
+  state ^= state << 13;
+  state ^= state >>> 17;
+  state ^= state << 5;
+  const bps = BigInt((state >>> 0) % (2 * drift.bps + 1)) - BigInt(drift.bps);
+  return { num: rate.num * (10_000n + bps), den: rate.den * 10_000n };
+}

@@ -1,0 +1,158 @@
+/** SQL of quotes, prices and gas prices. */
+import type { Tx } from '../base/db.ts';
+import type { Rate } from '../base/money.ts';
+import type { Market, Partner } from '../partners/index.ts';
+import type { Quote } from './index.ts';
+import type { SourcedPrice } from './price.ts';
+import type { FetchedPrice } from './refresh.ts';
+
+/** Hot statements, exported so that their plans can be asserted. */
+export const quoteSql = {
+  prices: `select base, source, num, den, priced_at, null::numeric as units, null::timestamptz as fetched_at
+             from prices where base = any($1) and quote = $2
+           union all
+           select null, null, null, null, null, units, fetched_at from gas_prices where chain = $3`,
+  insert: `insert into quotes (id, partner_id, market_id, deposit_units, payout_units, gross_units, rate_num, rate_den,
+             fee_operator, fee_partner, fee_rail, fee_chain, prices, created_at, expires_at)
+           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+  take: `update quotes set order_id = $8
+          where id = (select id from quotes
+                       where partner_id = $1 and market_id = $2 and deposit_text = $3::text and order_id is null
+                         and expires_at > $4 and payout_units = $5 and rate_num * $7::numeric = $6::numeric * rate_den
+                       order by expires_at desc limit 1 for update skip locked)
+         returning id, deposit_units, payout_units, gross_units, rate_num, rate_den,
+                   fee_operator, fee_partner, fee_rail, fee_chain, created_at, expires_at`,
+};
+
+interface PriceRow {
+  base: string | null;
+  source: string | null;
+  num: bigint | null;
+  den: bigint | null;
+  priced_at: Date | null;
+  units: bigint | null;
+  fetched_at: Date | null;
+}
+
+interface QuoteRow {
+  id: bigint;
+  deposit_units: bigint;
+  payout_units: bigint;
+  gross_units: bigint;
+  rate_num: bigint;
+  rate_den: bigint;
+  fee_operator: bigint;
+  fee_partner: bigint;
+  fee_rail: bigint;
+  fee_chain: bigint;
+  created_at: Date;
+  expires_at: Date;
+}
+
+export const store = {
+  async prices(tx: Tx, ask: { bases: string[]; quote: string; chain: string | null }) {
+    const rows = await tx.rows<PriceRow>(quoteSql.prices, [ask.bases, ask.quote, ask.chain]);
+    const prices: (SourcedPrice & { base: string })[] = [];
+    let gasUnits: bigint | null = null;
+    let gasAgeMs = Number.POSITIVE_INFINITY;
+    for (const row of rows) {
+      if (row.base !== null && row.source !== null && row.num !== null && row.den !== null && row.priced_at !== null) {
+        prices.push({
+          base: row.base,
+          source: row.source,
+          rate: { num: row.num, den: row.den },
+          pricedAt: row.priced_at,
+        });
+      } else if (row.units !== null && row.fetched_at !== null) {
+        gasUnits = row.units;
+        gasAgeMs = Date.now() - row.fetched_at.getTime();
+      }
+    }
+    return { prices, gasUnits, gasAgeMs };
+  },
+
+  async insert(tx: Tx, quote: Quote, prices: unknown[]): Promise<void> {
+    await tx.run(quoteSql.insert, [
+      quote.id,
+      quote.partnerId,
+      quote.market.id,
+      quote.depositUnits,
+      quote.payoutUnits,
+      quote.grossUnits,
+      quote.rate.num,
+      quote.rate.den,
+      quote.fees.operator,
+      quote.fees.partner,
+      quote.fees.rail,
+      quote.fees.chain,
+      JSON.stringify(prices),
+      quote.createdAt,
+      quote.expiresAt,
+    ]);
+  },
+
+  async take(
+    tx: Tx,
+    ask: {
+      partner: Partner;
+      market: Market;
+      depositUnits: bigint;
+      rate: Rate;
+      payoutUnits: bigint;
+      orderId: bigint;
+      now: Date;
+    },
+  ): Promise<Quote | undefined> {
+    const row = await tx.row<QuoteRow>(quoteSql.take, [
+      ask.partner.id,
+      ask.market.id,
+      ask.depositUnits,
+      ask.now,
+      ask.payoutUnits,
+      ask.rate.num,
+      ask.rate.den,
+      ask.orderId,
+    ]);
+    if (row === undefined) return undefined;
+    return {
+      id: row.id,
+      partnerId: ask.partner.id,
+      market: ask.market,
+      depositUnits: row.deposit_units,
+      payoutUnits: row.payout_units,
+      grossUnits: row.gross_units,
+      rate: { num: row.rate_num, den: row.rate_den },
+      fees: { operator: row.fee_operator, partner: row.fee_partner, rail: row.fee_rail, chain: row.fee_chain },
+      createdAt: row.created_at,
+      expiresAt: row.expires_at,
+    };
+  },
+
+  async savePrices(tx: Tx, source: string, prices: readonly FetchedPrice[], now: Date): Promise<void> {
+    for (const price of prices) {
+      await tx.run(
+        `insert into prices (source, base, quote, num, den, priced_at, fetched_at) values ($1, $2, $3, $4, $5, $6, $7)
+         on conflict (base, quote, source) do update
+           set num = excluded.num, den = excluded.den, priced_at = excluded.priced_at, fetched_at = excluded.fetched_at
+         where prices.priced_at <= excluded.priced_at`,
+        [source, price.base, price.quote, price.rate.num, price.rate.den, price.pricedAt, now],
+      );
+    }
+  },
+
+  /** Quotes that expired long ago and were not taken. */
+  purge: (tx: Tx, before: Date) =>
+    tx.run(
+      `delete from quotes where id in
+         (select id from quotes where order_id is null and expires_at < $1 order by expires_at limit 1000)`,
+      [before],
+    ),
+
+  /** Age of the newest price per source, milliseconds. */
+  async priceAges(tx: Tx): Promise<{ source: string; ageMs: number }[]> {
+    const rows = await tx.rows<{ source: string; newest: Date }>(
+      'select source, max(priced_at) as newest from prices group by source order by source',
+    );
+    return rows.map((row) => ({ source: row.source, ageMs: Date.now() - row.newest.getTime() }));
+  },
+};

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { Refusal, Unavailable } from '../../src/base/errors.ts';
+import { parseRate, pow10 } from '../../src/base/money.ts';
+import { agree, FEE_KINDS, type FeeTerm, gasCost, price, type Terms, total } from '../../src/quotes/price.ts';
+
+const none: FeeTerm = { fixedUnits: 0n, bps: 0n, minimumUnits: 0n, gasUnits: 0n };
+const terms = (change: Partial<Terms>): Terms => ({
+  direction: 'offramp',
+  cryptoDecimals: 6,
+  fiatDecimals: 2,
+  payoutPlaces: 2,
+  rate: parseRate('86'),
+  fees: { operator: none, partner: none, rail: none, chain: none },
+  gasCost: { num: 0n, den: 1n },
+  ...change,
+});
+
+test('buying for 200 INR at 24.41 with fees of 0.5 and 7.08 gives 7.88 at two places', () => {
+  const priced = price(200_00n, {
+    ...terms({ direction: 'onramp', rate: parseRate('24.41') }),
+    fees: { operator: { ...none, fixedUnits: 50n }, partner: none, rail: none, chain: { ...none, fixedUnits: 708n } },
+  });
+  assert.equal(priced.payoutUnits, 7_880_000n);
+});
+
+test('selling 1115 USDT at 86 with a quarter, one percent and 8.26 fixed gives 94683.11', () => {
+  const priced = price(1_115_000_000n, {
+    ...terms({}),
+    fees: {
+      operator: { ...none, bps: 25n },
+      partner: { ...none, bps: 100n },
+      rail: none,
+      chain: { ...none, fixedUnits: 826n },
+    },
+  });
+  assert.deepEqual(priced.fees, { operator: 239_73n, partner: 958_90n, rail: 0n, chain: 826n });
+  assert.equal(priced.payoutUnits, 94_683_11n);
+});
+
+test('the arithmetic reproduces a schedule with fees taken in crypto, each of the remainder, half up', () => {
+  // 1115 at 86: 0.25 % of it is 2.79, 1 % of what is left is 11.12, both in crypto; then 8.26 in fiat.
+  const halfUp = (units: bigint, bps: bigint) => (units * bps * 2n + 10_000n) / 20_000n;
+  const first = halfUp(1_115_00n, 25n);
+  const second = halfUp(1_115_00n - first, 100n);
+  assert.deepEqual([first, second], [2_79n, 11_12n]);
+  assert.equal((1_115_00n - first - second) * 86n - 826n, 94_685_48n);
+});
+
+const fee = fc.record({
+  fixedUnits: fc.bigInt({ min: 0n, max: 10_000n }),
+  bps: fc.bigInt({ min: 0n, max: 3_000n }),
+  minimumUnits: fc.bigInt({ min: 0n, max: 10_000n }),
+  gasUnits: fc.bigInt({ min: 0n, max: 200_000n }),
+});
+const anyTerms = fc.record({
+  direction: fc.constantFrom('offramp' as const, 'onramp' as const),
+  cryptoDecimals: fc.integer({ min: 0, max: 18 }),
+  fiatDecimals: fc.integer({ min: 0, max: 4 }),
+  payoutPlaces: fc.integer({ min: 0, max: 18 }),
+  rate: fc.record({ num: fc.bigInt({ min: 1n, max: 10n ** 12n }), den: fc.bigInt({ min: 1n, max: 10n ** 6n }) }),
+  fees: fc.record({ operator: fee, partner: fee, rail: fee, chain: fee }),
+  gasCost: fc.record({ num: fc.bigInt({ min: 0n, max: 10n ** 6n }), den: fc.bigInt({ min: 1n, max: 10n ** 9n }) }),
+});
+
+test('no amount, rate or fee makes money from nothing, and what is paid is above zero', () => {
+  let refused = 0;
+  fc.assert(
+    fc.property(fc.bigInt({ min: 1n, max: 10n ** 24n }), anyTerms, (deposit, any) => {
+      let priced: ReturnType<typeof price>;
+      try {
+        priced = price(deposit, any);
+      } catch (error) {
+        assert.ok(error instanceof Refusal && error.code === 'amount_below_fees');
+        refused += 1;
+        return;
+      }
+      assert.ok(priced.payoutUnits > 0n);
+      for (const kind of FEE_KINDS) assert.ok(priced.fees[kind] >= any.fees[kind].minimumUnits);
+      const [crypto, fiat] = [pow10(any.cryptoDecimals), pow10(any.fiatDecimals)];
+      if (any.direction === 'offramp') {
+        // Payout and fees together are worth no more than what was sold.
+        assert.ok(priced.payoutUnits + total(priced.fees) <= priced.grossUnits);
+        assert.ok(priced.grossUnits * any.rate.den * crypto <= deposit * any.rate.num * fiat);
+      } else {
+        assert.ok(priced.payoutUnits <= priced.grossUnits);
+        assert.ok(priced.grossUnits * any.rate.num * fiat <= (deposit - total(priced.fees)) * any.rate.den * crypto);
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+  assert.ok(refused > 0 && refused < 2_000, 'both outcomes were met');
+});
+
+test('a fee is never below what its parts come to', () => {
+  fc.assert(
+    fc.property(fc.bigInt({ min: 10n ** 9n, max: 10n ** 15n }), fee, (deposit, term) => {
+      const cost = { num: 3n, den: 7n };
+      const priced = price(
+        deposit,
+        terms({ direction: 'onramp', fees: { operator: none, partner: none, rail: none, chain: term }, gasCost: cost }),
+      );
+      const exact =
+        term.fixedUnits * 10_000n * cost.den + deposit * term.bps * cost.den + term.gasUnits * cost.num * 10_000n;
+      assert.ok(priced.fees.chain * 10_000n * cost.den >= exact);
+      assert.ok(priced.fees.chain >= term.minimumUnits);
+    }),
+  );
+});
+
+test('gas is priced in the fiat: 90000 gas at 30 gwei and 2500 per coin is 6.75', () => {
+  const cost = gasCost(30n * 10n ** 9n, parseRate('2500'), { native: 18, fiat: 2 });
+  assert.equal((90_000n * cost.num) / cost.den, 675n);
+});
+
+const rules = { sources: ['a', 'b', 'c', 'd'], maxAgeMs: 30_000, quorum: 2, outlierBps: 300n };
+const from = (source: string, rate: string, ageMs = 0) => ({
+  source,
+  rate: parseRate(rate),
+  pricedAt: new Date(Date.now() - ageMs),
+});
+
+test('the price is the median of those that are fresh and near each other', () => {
+  const { rate, used } = agree([from('a', '86'), from('b', '86.4'), from('c', '200')], rules, 'usdc/inr');
+  assert.deepEqual(rate, parseRate('86.2'));
+  assert.deepEqual(
+    used.map((one) => one.source),
+    ['a', 'b'],
+  );
+});
+
+test('an old price is no price, however few there are', () => {
+  assert.throws(() => agree([from('a', '86'), from('b', '86', 31_000)], rules, 'usdc/inr'), Unavailable);
+});
+
+test('a source the market does not name is not heard, nor one from the future', () => {
+  assert.throws(() => agree([from('a', '86'), from('z', '86')], rules, 'usdc/inr'), Unavailable);
+  assert.throws(() => agree([from('a', '86'), from('b', '86', -60_000)], rules, 'usdc/inr'), Unavailable);
+});
