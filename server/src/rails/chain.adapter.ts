@@ -1,0 +1,131 @@
+/**
+ * What a chain brings to the engine in chain.ts: reading blocks, transfers and balances, and signing and sending.
+ *
+ * An adapter keeps no state and takes no database transaction; it asks a node and says what the node said. Whatever the
+ * node answers late, broken or inconsistent with itself is thrown as Unavailable. What to make of it is the engine's.
+ *
+ * Contracts, addresses and hashes are canonical text (for EVM lower case): equal things are equal strings.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { Database } from '../base/db.ts';
+import type { Log } from '../base/log.ts';
+import type { Report } from './rail.ts';
+
+/** What a rail is given to work with. */
+export interface RailContext {
+  db: Database;
+  clock: Clock;
+  log: Log;
+  report: Report;
+}
+
+export interface ChainAdapter {
+  /** The rail's code and the chain's: `evm.matic20`, `matic20`. */
+  readonly code: string;
+  readonly chain: string;
+  readonly chainId: bigint;
+  /** Blocks below the head that we rely on never to change. */
+  readonly finality: number;
+  readonly pace: ChainPace;
+  /** Wallets we can send from, by name; `hot` pays customers. */
+  readonly wallets: Readonly<Record<string, { readonly address: string }>>;
+
+  /** Address of a number. Pure. */
+  address(index: bigint): string;
+
+  /** Who the node is and how far it is, answered by one node at one time. */
+  head(): Promise<{ chainId: bigint; genesisHash: string; newest: Block }>;
+  /** Blocks `from` to `to`, in order, none left out. */
+  blocks(from: bigint, to: bigint): Promise<Block[]>;
+  /** Transfers of these contracts in exactly these blocks, found by block hash, so never those of another branch. */
+  transfers(blocks: readonly Block[], contracts: readonly string[]): Promise<Transfer[]>;
+  /** Where in its chain transaction each transfer stands: the same wherever the transaction is mined. */
+  positions(transfers: readonly Transfer[]): Promise<number[]>;
+  /** Balances in a contract's token, or in native coin; at a block, or undefined where the node no longer has its state. */
+  balances(contract: string | null, addresses: readonly string[]): Promise<bigint[]>;
+  nativeBalancesAt(block: Block, addresses: readonly string[]): Promise<bigint[] | undefined>;
+  /** Native units for one unit of gas, now. */
+  gasPrice(): Promise<bigint>;
+
+  /** What a transfer is as a call. Pure. `refused` for a recipient nobody can have meant. */
+  call(contract: string | null, to: string, units: bigint): Call | { refused: string };
+  /** Would the signer refuse it, would the chain, and what to offer for it. */
+  estimate(wallet: string, call: Call): Promise<{ fee: Fee } | { refused: string }>;
+  /** A higher offer that the mempool takes in place of `fee`; undefined when the cap is reached. */
+  raise(wallet: string, call: Call, fee: Fee): Promise<Fee | undefined>;
+  /** Nonces used in mined blocks, and those with what waits in the node's mempool. */
+  nonces(wallet: string): Promise<{ mined: bigint; pending: bigint }>;
+  sign(wallet: string, call: Call, nonce: bigint, fee: Fee): Promise<{ raw: Buffer; hash: string }>;
+  broadcast(raw: Buffer): Promise<Broadcast>;
+  receipts(hashes: readonly string[]): Promise<(Receipt | undefined)[]>;
+}
+
+/** How often and how patiently, in milliseconds of real time; each chain has its own. */
+export interface ChainPace {
+  /** Between looks at the head. */
+  pollMs: number;
+  /** A newest block older than this is unhealthy. */
+  headAgeLimitMs: number;
+  /** Blocks taken in one database transaction. */
+  blocksPerStep: number;
+  /** How long another branch that is lower than ours must persist before it is believed. */
+  lowerBranchMs: number;
+  /** Between looks for native coin, and how old an address may be to be looked at. */
+  nativeEveryMs: number;
+  nativeWatchMs: number;
+  /** After which bytes that are not mined are broadcast again, and after which a higher fee is offered. */
+  rebroadcastMs: number;
+  stuckMs: number;
+}
+
+export const PACE: ChainPace = {
+  pollMs: 1_000,
+  headAgeLimitMs: 60_000,
+  blocksPerStep: 200,
+  lowerBranchMs: 10_000,
+  nativeEveryMs: 15_000,
+  nativeWatchMs: 7 * 86_400_000,
+  rebroadcastMs: 15_000,
+  stuckMs: 90_000,
+};
+
+export interface Block {
+  number: bigint;
+  hash: string;
+  parentHash: string;
+  at: Date;
+}
+
+export interface Transfer {
+  txHash: string;
+  block: bigint;
+  blockHash: string;
+  /** Among the logs of its block. */
+  logIndex: number;
+  contract: string;
+  to: string;
+  units: bigint;
+}
+
+/** What every version of a send shares. */
+export interface Call {
+  target: string;
+  data: Buffer;
+  value: bigint;
+}
+
+/** An offer to the chain in the adapter's words; stored as it is. */
+export type Fee = Readonly<Record<string, string>>;
+
+export type Broadcast =
+  | { taken: true }
+  /** `nonceUsed`: a block already holds a transaction of this wallet with this nonce, ours or not. */
+  | { taken: false; nonceUsed: boolean; why: string };
+
+export interface Receipt {
+  block: bigint;
+  blockHash: string;
+  succeeded: boolean;
+  /** Native units. */
+  cost: bigint;
+}

@@ -1,0 +1,287 @@
+/**
+ * Following a chain: block, finalize, reorg.
+ *
+ * We keep the blocks above finality, each linked to the one below by its parent hash, and believe a node only as far as
+ * its hashes link to ours. One step asks the node everything first, with no database transaction open, and then writes what
+ * it learnt in one: blocks, cursor, deposits and the facts reported of them are stored together or not at all.
+ *
+ * - A node that is lower than we are, on our branch, is late. Nothing moves back for it.
+ * - Another branch counts once its blocks link to one of ours: at once when it is as high as we are, else when it stays.
+ *   Deposits of the abandoned blocks go adrift; those found again in the new branch are where they were, and only those
+ *   that are missing when it has been read to its end are reversed.
+ * - A branch that leaves ours below finality, another chain id or another genesis stops the line until a person clears it.
+ *
+ * Transfers are asked for by contract and block hash, and recipients looked up in the database afterwards. A block exists
+ * only after its payer knew the address, and nobody is told an address before its row is committed: so no cache can be late.
+ */
+
+import type { Tx } from '../base/db.ts';
+import { assert, Unavailable } from '../base/errors.ts';
+import type { Block, ChainAdapter, RailContext, Transfer } from './chain.adapter.ts';
+import * as store from './chain.store.ts';
+
+/** Headers per request when looking for where two branches part. */
+const FORK_CHUNK = 32n;
+
+export interface Step {
+  /** The node had nothing more to tell. */
+  caughtUp: boolean;
+  stopped: boolean;
+}
+
+export function follower(adapter: ChainAdapter, { db, clock, log, report }: RailContext) {
+  const { code: rail, chain } = adapter;
+  const finality = BigInt(adapter.finality);
+  /** Since when the node shows another branch that is lower than ours. */
+  let lowerSince: number | undefined;
+  let hasRow = false;
+
+  async function stop(why: string): Promise<Step> {
+    log.error({ rail, why }, 'rail stopped');
+    await db.asSystem(async (tx) => {
+      if (await store.stopChain(tx, rail, why)) await report(tx, { type: 'rail_stopped', rail, why });
+    });
+    return { caughtUp: true, stopped: true };
+  }
+
+  async function step(): Promise<Step> {
+    const { cursor, assets } = await db.asSystem(async (tx) => {
+      if (!hasRow) await store.ensureChain(tx, rail, chain, adapter.finality);
+      const found = await store.cursorOf(tx, rail);
+      assert(found, 'a chain has its row');
+      return { cursor: found, assets: await store.assetsOf(tx, chain) };
+    });
+    hasRow = true;
+    if (cursor.stopped_why !== null) return { caughtUp: true, stopped: true };
+
+    const node = await adapter.head();
+    if (node.chainId !== adapter.chainId)
+      return await stop(`the node is on chain ${node.chainId}, not ${adapter.chainId}`);
+    if (cursor.genesis_hash !== null && node.genesisHash !== cursor.genesis_hash) {
+      return await stop(`the node has another genesis block: ${node.genesisHash}`);
+    }
+    if (cursor.head_number === null || cursor.head_hash === null) return await begin(node);
+
+    const known = { number: cursor.head_number, hash: cursor.head_hash };
+    const branch = await branchOf(known, cursor.finalized, node.newest);
+    if (branch === 'nothing new') return { caughtUp: true, stopped: false };
+    if (branch === 'too deep') return await stop(`a reorg deeper than ${finality} blocks, below block ${known.number}`);
+
+    const { ancestor, fresh } = branch;
+    const head = fresh.at(-1) ?? ancestor;
+    const contracts = new Map(
+      assets.flatMap((asset) => (asset.contract === null ? [] : [[asset.contract, asset.code]])),
+    );
+    const found = await depositsIn(fresh, contracts);
+    const caughtUp = head.number >= node.newest.number;
+
+    await db.asSystem(async (tx) => {
+      const now = await store.lockCursor(tx, rail);
+      // Another process may have taken the same step meanwhile; then all this is old news.
+      if (now?.head_hash !== known.hash || now.finalized !== cursor.finalized || now.stopped_why !== null) return;
+      if (ancestor.number < known.number) {
+        log.warn({ rail, from: Number(known.number), ancestor: Number(ancestor.number) }, 'reorg');
+        await store.dropBlocksAbove(tx, rail, ancestor.number);
+      }
+      await store.addBlocks(tx, rail, fresh);
+      for (const deposit of found) await take(tx, deposit, head);
+      if (caughtUp) await giveUpAdrift(tx);
+      await confirm(tx, head);
+      const depth = head.number - finality;
+      await store.moveCursor(tx, rail, {
+        chainId: node.chainId,
+        genesisHash: node.genesisHash,
+        finalized: depth > cursor.finalized ? depth : cursor.finalized,
+        head,
+        at: clock.now(),
+      });
+    });
+    return { caughtUp, stopped: false };
+  }
+
+  /** The first look ever: from as far below the head as deposits may still be unconfirmed. */
+  async function begin(node: Awaited<ReturnType<ChainAdapter['head']>>): Promise<Step> {
+    const { newest } = node;
+    const start = newest.number > finality ? newest.number - finality : 0n;
+    const anchor = only(await adapter.blocks(start, start));
+    await db.asSystem(async (tx) => {
+      const now = await store.lockCursor(tx, rail);
+      if (now?.head_hash !== null) return;
+      await store.addBlocks(tx, rail, [anchor]);
+      const at = clock.now();
+      await store.moveCursor(tx, rail, {
+        chainId: node.chainId,
+        genesisHash: node.genesisHash,
+        finalized: anchor.number,
+        head: anchor,
+        at,
+      });
+    });
+    return { caughtUp: false, stopped: false };
+  }
+
+  /** What the node's branch adds to ours: the last block in common, and up to a step's worth of blocks above it. */
+  async function branchOf(
+    known: { number: bigint; hash: string },
+    finalized: bigint,
+    newest: Block,
+  ): Promise<'nothing new' | 'too deep' | { ancestor: Block; fresh: Block[] }> {
+    const limit = BigInt(adapter.pace.blocksPerStep);
+    if (newest.number > known.number) {
+      const to = newest.number < known.number + limit ? newest.number : known.number + limit;
+      const fresh = await linked(known.number + 1n, to);
+      if (fresh[0]?.parentHash === known.hash) {
+        lowerSince = undefined;
+        return { ancestor: { ...known, parentHash: '', at: new Date(0) }, fresh };
+      }
+    } else {
+      const ours = await db.asSystem((tx) => store.blockHashes(tx, rail, newest.number, newest.number));
+      const isOurs = ours.get(newest.number) === newest.hash;
+      // Below what we keep there is nothing to compare with: a node that far behind says nothing at all.
+      if (isOurs || newest.number < finalized) {
+        lowerSince = undefined;
+        if (newest.number < known.number)
+          log.debug({ rail, node: Number(newest.number), known: Number(known.number) }, 'node is behind');
+        return 'nothing new';
+      }
+      // A lower branch may be a node that lags on blocks the chain has left: believed when it is still there after a while.
+      if (newest.number < known.number) {
+        lowerSince ??= Date.now();
+        if (Date.now() - lowerSince < adapter.pace.lowerBranchMs) return 'nothing new';
+      }
+    }
+
+    const top = newest.number < known.number ? newest.number : known.number;
+    const ancestor = await commonAncestor(finalized, top);
+    if (ancestor === undefined) return 'too deep';
+    const to = newest.number < ancestor.number + limit ? newest.number : ancestor.number + limit;
+    const fresh = to > ancestor.number ? await linked(ancestor.number + 1n, to) : [];
+    if (fresh.length > 0 && fresh[0]?.parentHash !== ancestor.hash) throw changed();
+    lowerSince = undefined;
+    return { ancestor, fresh };
+  }
+
+  async function commonAncestor(finalized: bigint, top: bigint): Promise<Block | undefined> {
+    const ours = await db.asSystem((tx) => store.blockHashes(tx, rail, finalized, top));
+    let above: Block | undefined;
+    for (let high = top; high >= finalized; high -= FORK_CHUNK) {
+      const low = high - FORK_CHUNK + 1n > finalized ? high - FORK_CHUNK + 1n : finalized;
+      const theirs = await linked(low, high);
+      if (above !== undefined && above.parentHash !== theirs.at(-1)?.hash) throw changed();
+      const common = theirs.findLast((block) => ours.get(block.number) === block.hash);
+      if (common !== undefined) return common;
+      above = theirs[0];
+    }
+    return undefined;
+  }
+
+  /** Blocks that link to each other, or the node contradicts itself. */
+  async function linked(from: bigint, to: bigint): Promise<Block[]> {
+    const blocks = await adapter.blocks(from, to);
+    blocks.forEach((block, at) => {
+      const below = blocks[at - 1];
+      if (block.number !== from + BigInt(at) || (below !== undefined && block.parentHash !== below.hash))
+        throw changed();
+    });
+    if (BigInt(blocks.length) !== to - from + 1n) throw changed();
+    return blocks;
+  }
+
+  interface Found {
+    transfer: Transfer;
+    position: number;
+    asset: string;
+  }
+
+  async function depositsIn(blocks: readonly Block[], contracts: Map<string, string>): Promise<Found[]> {
+    if (blocks.length === 0 || contracts.size === 0) return [];
+    const hashes = new Map(blocks.map((block) => [block.hash, block.number]));
+    const transfers = await adapter.transfers(blocks, [...contracts.keys()]);
+    for (const { blockHash, block } of transfers) if (hashes.get(blockHash) !== block) throw changed();
+    const moving = transfers.filter((transfer) => transfer.units > 0n && contracts.has(transfer.contract));
+    const recipients = [...new Set(moving.map((transfer) => transfer.to))];
+    const watched = await db.asSystem((tx) => store.watchedAmong(tx, rail, recipients));
+    const ours = moving.filter((transfer) => watched.has(transfer.to));
+    const positions = await adapter.positions(ours);
+    return ours.map((transfer, at) => ({
+      transfer,
+      position: positions[at] ?? 0,
+      asset: contracts.get(transfer.contract) ?? '',
+    }));
+  }
+
+  /**
+   * A transfer to one of our addresses stands in a block we follow.
+   *
+   * Normally its name is new, or is that of a deposit whose block was replaced. Two cases get the name with a number behind
+   * it: a deposit that was confirmed, reversed and booked as lost is money anew when it comes back; and a transaction that
+   * does something else when it is mined again is another deposit under the same hash.
+   */
+  async function take(tx: Tx, { transfer, position, asset }: Found, head: Block): Promise<void> {
+    const { txHash, block, blockHash, to, units } = transfer;
+    for (let again = 1; ; again += 1) {
+      const externalId = `${txHash}:${position}${again === 1 ? '' : `:${again}`}`;
+      const before = await store.depositById(tx, rail, externalId);
+      if (before === undefined) {
+        await store.addDeposit(
+          tx,
+          rail,
+          { external_id: externalId, tx_hash: txHash, asset, units, address: to, block, blockHash },
+          clock.now(),
+        );
+      } else {
+        const same = before.asset === asset && before.units === units && before.address === to;
+        const lost = before.reversed_at !== null && before.confirmed_at !== null;
+        if (!same || lost) continue;
+        await store.anchorDeposit(tx, rail, externalId, block, blockHash);
+        if (before.reversed_at === null) return;
+      }
+      await report(tx, {
+        type: 'deposit_seen',
+        rail,
+        externalId,
+        target: to,
+        asset,
+        units,
+        reference: txHash,
+        facts: { block: Number(block), confirmations: Number(head.number - block + 1n) },
+      });
+      return;
+    }
+  }
+
+  async function giveUpAdrift(tx: Tx): Promise<void> {
+    for (const gone of await store.reverseAdrift(tx, rail, clock.now())) {
+      const why =
+        gone.confirmed_at === null ? 'left the chain before it was confirmed' : 'left the chain after it was confirmed';
+      await report(tx, { type: 'deposit_reversed', rail, externalId: gone.external_id, why });
+    }
+  }
+
+  async function confirm(tx: Tx, head: Block): Promise<void> {
+    const reached = await store.confirmReached(tx, rail, chain, adapter.finality, head.number, clock.now());
+    for (const deposit of reached) {
+      await report(tx, {
+        type: 'deposit_confirmed',
+        rail,
+        externalId: deposit.external_id,
+        target: deposit.address,
+        asset: deposit.asset,
+        units: deposit.units,
+        reference: deposit.tx_hash,
+        facts: { block: Number(deposit.block), confirmations: Number(head.number - deposit.block + 1n) },
+      });
+    }
+  }
+
+  const changed = () =>
+    new Unavailable(rail, 'the node contradicted itself: its chain changed, or it lies', { retryAfterMs: 1_000 });
+
+  return { step, stop };
+}
+
+function only(blocks: readonly Block[]): Block {
+  const [block] = blocks;
+  assert(block !== undefined && blocks.length === 1, 'one block was asked for');
+  return block;
+}

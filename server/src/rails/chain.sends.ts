@@ -1,0 +1,294 @@
+/**
+ * Sends: money leaving one of our wallets on a chain, once per key.
+ *
+ * A send is a row before it is anything else. Its nonce is taken and written with it in one transaction; then it is
+ * signed; then the signed bytes are stored; then they are broadcast. A crash at any point leaves a row from which whoever
+ * comes next goes on: same nonce, same recipient and amount, same bytes. A key has one nonce for ever, so on the chain it
+ * can happen once.
+ *
+ * Bytes that are not mined are broadcast again (nodes restart and forget), and after a while a version with a higher fee
+ * is written, signed and stored beside them. Every version is watched, and whichever is mined counts.
+ *
+ * What is refused is refused before a nonce is taken: a gap in the nonces would hold up all that comes after.
+ */
+import { assert, Unavailable } from '../base/errors.ts';
+import type { AssetCode } from '../base/money.ts';
+import type { Call, ChainAdapter, RailContext, Receipt } from './chain.adapter.ts';
+import type { SendVersion } from './chain.store.ts';
+import * as store from './chain.store.ts';
+import type { PayoutStatus, RailFact, Sending, Sent } from './rail.ts';
+
+/** Sends watched at one look; more wait for the next. */
+const WATCHED = 200;
+/** Versions of one send: at a quarter more each, the tenth offers seven times the first. */
+const MAX_VERSIONS = 10;
+/** A row that was reserved and not signed for this long was left by a process that is gone. */
+const ABANDONED_MS = 5_000;
+/** How long a nonce may look used by a transaction that is not ours before the line is stopped for it. */
+const FOREIGN_NONCE_MS = 60_000;
+/** A node that says so many more nonces were used than we know of is not believed. */
+const NONCE_GAP = 1_000n;
+/** Keys of transfers that no payout stands behind: a simulated customer's. No facts are reported of them. */
+const SANDBOX_KEY = 'sandbox:';
+
+export function sender(
+  adapter: ChainAdapter,
+  { db, clock, log, report }: RailContext,
+  stop: (why: string) => Promise<unknown>,
+) {
+  const { code: rail, chain, pace } = adapter;
+  const foreignSince = new Map<string, number>();
+
+  async function send(wallet: string, sending: Sending): Promise<Sent> {
+    try {
+      return await reserve(wallet, sending);
+    } catch (error) {
+      if (error instanceof Unavailable) return { outcome: 'unknown', why: error.message };
+      throw error;
+    }
+  }
+
+  async function reserve(wallet: string, { key, asset, units, destination }: Sending): Promise<Sent> {
+    if (destination.kind !== 'address') return { outcome: 'refused', why: 'a chain pays to addresses only' };
+    const { listed, cursor } = await db.asSystem(async (tx) => {
+      await store.ensureChain(tx, rail, chain, adapter.finality);
+      return { listed: await store.assetsOf(tx, chain), cursor: await store.cursorOf(tx, rail) };
+    });
+    const known = listed.find((one) => one.code === asset);
+    if (known === undefined) return { outcome: 'refused', why: 'not an asset of this chain' };
+    const call = adapter.call(known.contract, destination.address, units);
+    if ('refused' in call) return { outcome: 'refused', why: call.refused };
+
+    const before = await db.asSystem((tx) => store.versionsOf(tx, rail, key));
+    if (before.length > 0) return await carryOn(sameCall(before, wallet, call));
+    if (cursor?.stopped_why) throw new Unavailable(rail, 'the line is stopped');
+
+    const estimate = await adapter.estimate(wallet, call);
+    if ('refused' in estimate) return { outcome: 'refused', why: estimate.refused };
+    const used = await adapter.nonces(wallet);
+    const versions = await db.asSystem(async (tx) => {
+      const next = await store.lockNonce(tx, rail, wallet, used.pending);
+      // Under the lock: a process that had the same key in hand has either written its row or waits for ours.
+      const there = await store.versionsOf(tx, rail, key);
+      if (there.length > 0) return there;
+      // Mined nonces that we did not give out were used elsewhere: a restored database, or another program with the key.
+      const nonce = used.mined > next ? used.mined : next;
+      if (nonce !== next) {
+        if (nonce - next > NONCE_GAP)
+          throw new Unavailable(rail, 'the node says that far more nonces were used than we know of');
+        log.warn({ rail, wallet, ours: Number(next), mined: Number(used.mined) }, 'nonces used by somebody else');
+      }
+      await store.reserveSend(
+        tx,
+        rail,
+        { wallet, nonce, key, version: 1, ...call, asset, units, fee: estimate.fee },
+        new Date(),
+      );
+      await store.setNextNonce(tx, rail, wallet, nonce + 1n);
+      return await store.versionsOf(tx, rail, key);
+    });
+    return await carryOn(sameCall(versions, wallet, call));
+  }
+
+  /** Goes on from wherever the send stands. @throws Unavailable */
+  async function carryOn(versions: SendVersion[]): Promise<Sent> {
+    const ended = endOf(versions);
+    if (ended !== undefined) return ended;
+    const newest = newestOf(versions);
+    const { id, key, raw, hash } = newest;
+    if (raw === null || hash === null) {
+      const signed = await adapter.sign(newest.wallet, newest, newest.nonce, newest.fee);
+      const stored = await db.asSystem(async (tx) => {
+        await store.storeSigned(tx, id, signed);
+        return await store.versionsOf(tx, rail, key);
+      });
+      // What is stored is what is broadcast, and by another process it may have been stored, and mined, already.
+      return await carryOn(stored);
+    }
+    const answer = await adapter.broadcast(raw);
+    await db.asSystem((tx) => store.markBroadcast(tx, id, new Date()));
+    if (answer.taken) return { outcome: 'accepted', reference: hash };
+    // Perhaps because it, or an earlier version, is in a block already.
+    const found = answer.nonceUsed ? await minedAmong(versions) : undefined;
+    if (found !== undefined) return { outcome: 'accepted', reference: found.version.hash ?? hash };
+    if (answer.nonceUsed) await suspectForeign(newest);
+    log.warn({ rail, key, version: newest.version, why: answer.why }, 'broadcast not taken');
+    return { outcome: 'unknown', why: `not taken by the node: ${answer.why}` };
+  }
+
+  async function status(key: string): Promise<PayoutStatus> {
+    const versions = await db.asSystem((tx) => store.versionsOf(tx, rail, key));
+    if (versions.length === 0) return { outcome: 'absent' };
+    const ended = endOf(versions);
+    if (ended?.outcome === 'refused') return ended;
+    const newest = newestOf(versions);
+    if (ended === undefined && newest.broadcast_at === null) {
+      try {
+        await carryOn(versions);
+      } catch (error) {
+        if (!(error instanceof Unavailable)) throw error;
+      }
+    }
+    const reference = ended?.outcome === 'accepted' ? ended.reference : newest.hash;
+    return { outcome: 'known', ...(reference ? { reference } : {}) };
+  }
+
+  /** Looks at every open send once: mined, gone again, stuck, forgotten. @throws Unavailable */
+  async function watch(): Promise<void> {
+    const { open, cursor } = await db.asSystem(async (tx) => ({
+      open: await store.openSends(tx, rail, WATCHED),
+      cursor: await store.cursorOf(tx, rail),
+    }));
+    if (open.length === 0 || cursor?.head_number === null || cursor?.stopped_why !== null) return;
+
+    const signed = open.filter((version) => version.hash !== null);
+    const receipts = await adapter.receipts(signed.map((version) => version.hash ?? ''));
+    const receiptOf = new Map(signed.map((version, at) => [version.id, receipts[at]]));
+    const firstOpen = new Set<string>();
+    for (const versions of Map.groupBy(open, (version) => version.key).values()) {
+      const mined = versions.find((version) => receiptOf.get(version.id) !== undefined);
+      const receipt = mined && receiptOf.get(mined.id);
+      if (mined !== undefined && receipt !== undefined) {
+        foreignSince.delete(mined.key);
+        await settle(mined, receipt);
+        continue;
+      }
+      const { wallet } = newestOf(versions);
+      // Only the lowest open nonce of a wallet can be what holds the others up.
+      await nudge(versions, !firstOpen.has(wallet));
+      firstOpen.add(wallet);
+    }
+  }
+
+  async function settle(version: SendVersion, receipt: Receipt): Promise<void> {
+    await db.asSystem(async (tx) => {
+      const cursor = await store.lockCursor(tx, rail);
+      if (cursor?.head_number == null || cursor.stopped_why !== null || receipt.block > cursor.head_number) return;
+      const ours = (await store.blockHashes(tx, rail, receipt.block, receipt.block)).get(receipt.block);
+      // A block that is not in the branch we follow proves nothing yet. Below finality we keep no hashes, nor need them.
+      if (receipt.block >= cursor.finalized && ours !== receipt.blockHash) return;
+      const { block, cost, succeeded } = receipt;
+      const why = succeeded ? null : 'reverted on chain';
+      // A failure frees the money for another attempt, so it counts only where no reorg can turn it into a success.
+      const needed = succeeded
+        ? await store.confirmationsNeeded(tx, chain, version.asset, version.units, adapter.finality)
+        : BigInt(adapter.finality) + 1n;
+      if (cursor.head_number - block + 1n < needed) return await store.markMined(tx, version.id, block);
+      const { ended, first } = await store.endSend(tx, rail, version, {
+        state: succeeded ? 'confirmed' : 'failed',
+        block,
+        cost,
+        why,
+        at: clock.now(),
+      });
+      const isNews = ended && (first || !succeeded);
+      if (!isNews || version.key.startsWith(SANDBOX_KEY)) return;
+      const native = (await store.assetsOf(tx, chain)).find((asset) => asset.native)?.code;
+      await report(tx, outcomeFact(version, cost, native, why));
+    });
+  }
+
+  function outcomeFact(
+    { key, hash }: SendVersion,
+    cost: bigint,
+    native: AssetCode | undefined,
+    why: string | null,
+  ): RailFact {
+    const common = {
+      rail,
+      key,
+      reference: hash ?? '',
+      ...(native === undefined || cost === 0n ? {} : { cost: { asset: native, units: cost } }),
+    };
+    return why === null ? { type: 'payout_settled', ...common } : { type: 'payout_refused', ...common, why };
+  }
+
+  /** Nothing of it is in a block (any more). */
+  async function nudge(before: SendVersion[], holdsUpOthers: boolean): Promise<void> {
+    const wasMined = before.some((version) => version.state === 'mined');
+    const versions = wasMined ? await unmined(before) : before;
+    const newest = newestOf(versions);
+    const now = Date.now();
+    if (newest.state === 'reserved') {
+      if (now - newest.reserved_at.getTime() >= ABANDONED_MS) await carryOn(versions);
+      return;
+    }
+    const broadcastMs = newest.broadcast_at === null ? Number.POSITIVE_INFINITY : now - newest.broadcast_at.getTime();
+    if (
+      !wasMined &&
+      holdsUpOthers &&
+      now - newest.reserved_at.getTime() >= pace.stuckMs &&
+      versions.length < MAX_VERSIONS
+    ) {
+      const fee = await adapter.raise(newest.wallet, newest, newest.fee);
+      if (fee !== undefined) return await bump(newest, fee);
+      log.warn({ rail, key: newest.key, version: newest.version }, 'stuck at the highest fee allowed');
+    }
+    if (wasMined || broadcastMs >= pace.rebroadcastMs) await carryOn(versions);
+  }
+
+  /** It was in a block that left the chain. */
+  async function unmined(versions: readonly SendVersion[]): Promise<SendVersion[]> {
+    return await db.asSystem(async (tx) => {
+      for (const version of versions) await store.markUnmined(tx, version.id);
+      return await store.versionsOf(tx, rail, newestOf(versions).key);
+    });
+  }
+
+  async function bump(newest: SendVersion, fee: SendVersion['fee']): Promise<void> {
+    log.info({ rail, key: newest.key, version: newest.version + 1 }, 'higher fee');
+    const versions = await db.asSystem(async (tx) => {
+      await store.reserveSend(tx, rail, { ...newest, version: newest.version + 1, fee }, new Date());
+      return await store.versionsOf(tx, rail, newest.key);
+    });
+    await carryOn(versions);
+  }
+
+  async function minedAmong(versions: readonly SendVersion[]) {
+    const signed = versions.filter((version) => version.hash !== null);
+    const receipts = await adapter.receipts(signed.map((version) => version.hash ?? ''));
+    const at = receipts.findIndex((receipt) => receipt !== undefined);
+    const version = signed[at];
+    return version && { version };
+  }
+
+  /**
+   * The node says that a block holds this nonce, and none of our versions is in a block. A late index explains it for a
+   * while. If it stays, the wallet's key is used elsewhere, and whether this payout was made is for a person to find out.
+   */
+  async function suspectForeign(version: SendVersion): Promise<void> {
+    const since = foreignSince.get(version.key) ?? Date.now();
+    foreignSince.set(version.key, since);
+    if (Date.now() - since < FOREIGN_NONCE_MS) return;
+    await stop(
+      `nonce ${version.nonce} of wallet ${version.wallet} was used by a transaction that is not ours (key ${version.key})`,
+    );
+  }
+
+  return { send, status, watch };
+}
+
+/** A key used for something else is our bug, and the one that pays twice; never let it pass. */
+function sameCall(versions: SendVersion[], wallet: string, call: Call): SendVersion[] {
+  for (const version of versions) {
+    const same = version.target === call.target && version.value === call.value && version.data.equals(call.data);
+    assert(same && version.wallet === wallet, `key ${version.key} was used for another transfer`);
+  }
+  return versions;
+}
+
+function newestOf(versions: readonly SendVersion[]): SendVersion {
+  const newest = versions.at(-1);
+  assert(newest !== undefined, 'a send has a version');
+  return newest;
+}
+
+/** How the send ended, or that it is in a block; undefined while it is still to be mined. */
+function endOf(versions: readonly SendVersion[]): Exclude<Sent, { outcome: 'unknown' }> | undefined {
+  for (const { state, hash, why } of versions) {
+    if (state === 'failed') return { outcome: 'refused', why: why ?? 'failed' };
+    if (state === 'confirmed' || state === 'mined')
+      return { outcome: 'accepted', ...(hash === null ? {} : { reference: hash }) };
+  }
+  return undefined;
+}

@@ -1,0 +1,161 @@
+/**
+ * The engine that every chain shares: an adapter for one chain family (chain.adapter.ts) becomes a rail.
+ *
+ * chain.follow.ts follows the blocks and reports deposits of listed tokens; chain.sends.ts sends from our wallets, once per
+ * key; here is what is left: native coin, balances, gas, health, and putting it together. Nothing is remembered here that
+ * a restart may not lose.
+ *
+ * Native coin leaves no log, so it is found by its balance: at finalized blocks only, where no reorg can take back what
+ * was found, and only at addresses young enough that somebody may still pay to them.
+ */
+
+import { assert, Refusal } from '../base/errors.ts';
+import type { AssetCode } from '../base/money.ts';
+import type { ChainAdapter, RailContext } from './chain.adapter.ts';
+import { follower } from './chain.follow.ts';
+import { sender } from './chain.sends.ts';
+import * as store from './chain.store.ts';
+import type { Rail, RailHealth, Sending, Sent } from './rail.ts';
+
+export type { ChainAdapter, ChainPace, RailContext } from './chain.adapter.ts';
+export { clearStop, watchAddress } from './chain.store.ts';
+
+export interface ChainRail extends Rail {
+  readonly chain: string;
+  /** Addresses of the wallets we can send from. */
+  readonly walletAddresses: Readonly<Record<string, string>>;
+  /** `send` from another wallet than the one that pays customers. */
+  sendFrom(wallet: string, sending: Sending): Promise<Sent>;
+  /** Native units for one unit of gas, as the node says, capped. @throws Unavailable */
+  gasPrice(): Promise<bigint>;
+  /** Asks for the gas price and keeps it where quotes look. @throws Unavailable */
+  refreshGas(): Promise<void>;
+}
+
+/** Addresses whose native balance is asked for at one look; the next look takes the next ones. */
+const NATIVE_PAGE = 300;
+/** Addresses per page when adding up what all of them hold. */
+const BALANCE_PAGE = 1_000;
+
+const DEPOSITS = 'deposits';
+const HOT = 'hot';
+
+export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRail {
+  const { db, clock, log, report } = context;
+  const { code: rail, chain, pace } = adapter;
+  const follow = follower(adapter, context);
+  const sends = sender(adapter, context, follow.stop);
+  let nativeAt = 0;
+  let nativeAfter = -1n;
+
+  async function observe(): Promise<{ againInMs: number }> {
+    const { caughtUp, stopped } = await follow.step();
+    if (stopped) return { againInMs: pace.pollMs };
+    await sends.watch();
+    if (!caughtUp) return { againInMs: 0 };
+    if (Date.now() - nativeAt >= pace.nativeEveryMs) {
+      nativeAt = Date.now();
+      await lookForNative();
+    }
+    return { againInMs: pace.pollMs };
+  }
+
+  /** Reports every increase of a native balance between two finalized blocks as a confirmed deposit. */
+  async function lookForNative(): Promise<void> {
+    const since = new Date(clock.now().getTime() - pace.nativeWatchMs);
+    const { asset, block, page } = await db.asSystem(async (tx) => {
+      const cursor = await store.cursorOf(tx, rail);
+      return {
+        asset: (await store.assetsOf(tx, chain)).find((one) => one.native)?.code,
+        block: cursor && (await store.blockAt(tx, rail, cursor.finalized)),
+        page: await store.addressPage(tx, rail, nativeAfter, since, NATIVE_PAGE),
+      };
+    });
+    nativeAfter = page.length < NATIVE_PAGE ? -1n : (page.at(-1)?.index ?? -1n);
+    if (asset === undefined || block === undefined || page.length === 0) return;
+    const addresses = page.map((row) => row.address);
+    const found = await adapter.nativeBalancesAt(block, addresses);
+    if (found === undefined) {
+      log.warn({ rail, block: Number(block.number) }, 'the node no longer has the balances of this block');
+      return;
+    }
+    await db.asSystem(async (tx) => {
+      await store.lockCursor(tx, rail);
+      const known = await store.nativeBalances(tx, rail, addresses);
+      for (const [at, address] of addresses.entries()) {
+        const units = found[at] ?? 0n;
+        const before = known.get(address);
+        if (units === (before?.units ?? 0n) || (before !== undefined && before.block >= block.number)) continue;
+        await store.setNativeBalance(tx, rail, address, units, block.number);
+        const increase = units - (before?.units ?? 0n);
+        if (increase < 0n) continue;
+        await report(tx, {
+          type: 'deposit_confirmed',
+          rail,
+          externalId: `native:${address}:${block.number}`,
+          target: address,
+          asset,
+          units: increase,
+          reference: '',
+          facts: { block: Number(block.number), confirmations: adapter.finality },
+        });
+      }
+    });
+  }
+
+  async function balance(wallet: string, asset: AssetCode): Promise<bigint> {
+    const known = await db.asSystem(async (tx) => (await store.assetsOf(tx, chain)).find((one) => one.code === asset));
+    if (known === undefined) throw new Refusal('unsupported_pair', { asset });
+    if (wallet !== DEPOSITS) {
+      const address = adapter.wallets[wallet]?.address;
+      assert(address, `a wallet of ${rail} is named`);
+      const [units] = await adapter.balances(known.contract, [address]);
+      assert(units !== undefined, 'one balance was asked for');
+      return units;
+    }
+    let sum = 0n;
+    for (let after = -1n; ; ) {
+      const page = await db.asSystem((tx) => store.addressPage(tx, rail, after, new Date(0), BALANCE_PAGE));
+      for (const units of await adapter.balances(
+        known.contract,
+        page.map((row) => row.address),
+      ))
+        sum += units;
+      if (page.length < BALANCE_PAGE) return sum;
+      after = page.at(-1)?.index ?? after;
+    }
+  }
+
+  async function health(): Promise<RailHealth> {
+    const cursor = await db.asSystem((tx) => store.cursorOf(tx, rail));
+    // The world's clock, not ours that may be moved: a block carries the time of the world.
+    const ageMs = cursor?.head_at == null ? null : Math.max(0, Date.now() - cursor.head_at.getTime());
+    const why =
+      cursor?.stopped_why ??
+      (ageMs === null ? 'no block read yet' : ageMs > pace.headAgeLimitMs ? 'no new block for too long' : undefined);
+    return { healthy: why === undefined, ageMs, ...(why === undefined ? {} : { why }) };
+  }
+
+  return {
+    code: rail,
+    kind: 'chain',
+    chain,
+    deduplicates: true,
+    wallets: { deposits: DEPOSITS, payouts: HOT },
+    walletAddresses: Object.fromEntries(
+      Object.entries(adapter.wallets).map(([name, wallet]) => [name, wallet.address]),
+    ),
+    instructions: (index) => ({ target: adapter.address(index) }),
+    observe,
+    send: (sending) => sends.send(HOT, sending),
+    sendFrom: (wallet, sending) => sends.send(wallet, sending),
+    status: (key) => sends.status(key),
+    balance,
+    gasPrice: () => adapter.gasPrice(),
+    async refreshGas() {
+      const units = await adapter.gasPrice();
+      await db.asSystem((tx) => store.storeGasPrice(tx, chain, units, clock.now()));
+    },
+    health,
+  };
+}

@@ -1,0 +1,394 @@
+/**
+ * EVM chains as rails: an adapter over JSON-RPC for the engine in chain.ts.
+ *
+ * What a node says is read strictly (rpc.ts) and what decides is asked for by hash: logs by block hash, so they are those
+ * of the block we follow and of no other; receipts and balances are checked against a block hash that came with them.
+ *
+ * Watching needs the extended public key alone. A rail without signers watches and cannot send.
+ */
+import { keccak256 } from 'viem/utils';
+import { assert, Unavailable } from '../../base/errors.ts';
+import {
+  type Block,
+  type Broadcast,
+  type Call,
+  type ChainAdapter,
+  type ChainPace,
+  type Fee,
+  PACE,
+  type RailContext,
+  type Receipt,
+  type Transfer,
+} from '../chain.adapter.ts';
+import { type ChainRail, chainRail } from '../chain.ts';
+import { addressesOf, readAddress } from './addresses.ts';
+import { hash32, hexOf, list, Malformed, object, orUnavailable, quantity, RpcError, rpcClient } from './rpc.ts';
+import type { Signer } from './signer.ts';
+import { decodeTransfer, encodeBalanceOf, encodeTransfer, placeOf, TRANSFER_TOPIC } from './transfers.ts';
+
+export { addressOfPublicKey } from './addresses.ts';
+export { localSigner, type Signer } from './signer.ts';
+
+export interface EvmOptions {
+  /** `evm.matic20` and `matic20`. */
+  code: string;
+  chain: string;
+  rpcUrl: string;
+  chainId: bigint;
+  /** Extended public key whose children are the deposit addresses. */
+  xpub: string;
+  /** Wallets by name; `hot` pays customers. */
+  signers?: Readonly<Record<string, Signer>>;
+  /** Blocks below the head that are taken never to change. */
+  finality: number;
+  /** Most native units per unit of gas that are ever offered, and that a quote is ever charged. */
+  maxGasPrice: bigint;
+  pace?: Partial<ChainPace>;
+  deadlineMs?: number;
+  maxResponseBytes?: number;
+}
+
+export const evmRail = (options: EvmOptions, context: RailContext): ChainRail =>
+  chainRail(evmAdapter(options), context);
+
+/** Blocks over which the tips paid are looked at, and the share of transactions that paid less. */
+const TIP_BLOCKS = 5;
+const TIP_PERCENTILE = 50;
+/** Where nobody has paid a tip lately: 1 gwei. */
+const DEFAULT_TIP = 1_000_000_000n;
+/** A quarter more: nodes want at least a tenth before they replace what they hold. */
+const raised = (fee: bigint): bigint => fee + fee / 4n + 1n;
+
+const PLAIN_TRANSFER_GAS = 21_000n;
+
+const lower = (a: bigint, b: bigint): bigint => (a < b ? a : b);
+const higher = (a: bigint, b: bigint): bigint => (a > b ? a : b);
+
+interface Amounts {
+  gas: bigint;
+  price: bigint;
+  tip: bigint | undefined;
+}
+
+/** An offer as it is stored, and back. */
+const feeOf = ({ gas, price, tip }: Amounts): Fee => ({
+  gas: String(gas),
+  price: String(price),
+  ...(tip === undefined ? {} : { tip: String(tip) }),
+});
+const amounts = (fee: Fee): Amounts => ({
+  gas: BigInt(fee.gas ?? 0),
+  price: BigInt(fee.price ?? 0),
+  tip: fee.tip === undefined ? undefined : BigInt(fee.tip),
+});
+
+const hex = (value: bigint): string => `0x${value.toString(16)}`;
+
+export function evmAdapter(options: EvmOptions): ChainAdapter {
+  const { code, chainId, maxGasPrice } = options;
+  const signers = options.signers ?? {};
+  const rpc = rpcClient({
+    url: options.rpcUrl,
+    source: code,
+    ...(options.deadlineMs === undefined ? {} : { deadlineMs: options.deadlineMs }),
+    ...(options.maxResponseBytes === undefined ? {} : { maxResponseBytes: options.maxResponseBytes }),
+  });
+  const address = addressesOf(options.xpub);
+
+  const signerOf = (wallet: string): Signer => {
+    const signer = signers[wallet];
+    assert(signer, `${code} has a signer for the wallet`);
+    return signer;
+  };
+
+  /** Calls in one go, read by `read`; a refusal or a wrong form is Unavailable. */
+  async function ask<T>(method: string, params: unknown[][], read: (answer: unknown, at: number) => T): Promise<T[]> {
+    const answers = await refusedIsUnavailable(() => rpc.batch(params.map((one) => ({ method, params: one }))));
+    return orUnavailable(code, () => answers.map(read));
+  }
+
+  async function refusedIsUnavailable<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof RpcError)
+        throw new Unavailable(code, `the node refused: ${error.message}`, { cause: error });
+      throw error;
+    }
+  }
+
+  async function head() {
+    const answers = await refusedIsUnavailable(() =>
+      rpc.batch([
+        { method: 'eth_chainId', params: [] },
+        { method: 'eth_getBlockByNumber', params: ['0x0', false] },
+        { method: 'eth_getBlockByNumber', params: ['latest', false] },
+      ]),
+    );
+    return orUnavailable(code, () => ({
+      chainId: quantity(answers[0], 'chainId'),
+      genesisHash: readBlock(answers[1]).hash,
+      newest: readBlock(answers[2]),
+    }));
+  }
+
+  async function blocks(from: bigint, to: bigint): Promise<Block[]> {
+    const numbers = Array.from({ length: Number(to - from) + 1 }, (_, at) => from + BigInt(at));
+    return await ask(
+      'eth_getBlockByNumber',
+      numbers.map((number) => [hex(number), false]),
+      readBlock,
+    );
+  }
+
+  async function transfers(within: readonly Block[], contracts: readonly string[]): Promise<Transfer[]> {
+    const filters = within.map(({ hash }) => [{ blockHash: hash, address: contracts, topics: [TRANSFER_TOPIC] }]);
+    const found = await ask('eth_getLogs', filters, (logs, at) => {
+      const block = within[at];
+      assert(block, 'an answer for each block');
+      return list(logs, 'logs').flatMap((log): Transfer[] => {
+        const place = placeOf(log);
+        if (place.blockHash !== block.hash) throw new Malformed('a log of another block');
+        const transfer = decodeTransfer(log);
+        return transfer === undefined ? [] : [{ ...place, block: block.number, ...transfer }];
+      });
+    });
+    return found.flat();
+  }
+
+  /** A log's place among the logs of its transaction: its index in the block less that of the transaction's first. */
+  async function positions(of: readonly Transfer[]): Promise<number[]> {
+    const hashes = [...new Set(of.map((transfer) => transfer.txHash))];
+    const firsts = await ask(
+      'eth_getTransactionReceipt',
+      hashes.map((hash) => [hash]),
+      (answer) => {
+        const receipt = object(answer, 'receipt');
+        const logs = list(receipt.logs, 'receipt.logs').map(placeOf);
+        const [first] = logs;
+        if (first === undefined) throw new Malformed('a receipt without the log it is asked for');
+        return { blockHash: hash32(receipt.blockHash, 'receipt.blockHash'), logs, first: first.logIndex };
+      },
+    );
+    const byHash = new Map(hashes.map((hash, at) => [hash, firsts[at]]));
+    return orUnavailable(code, () =>
+      of.map((transfer) => {
+        const receipt = byHash.get(transfer.txHash);
+        // The logs came by block hash; the receipt comes by transaction, so it must say the same block.
+        const there = receipt?.logs.some((log) => log.logIndex === transfer.logIndex);
+        if (receipt === undefined || receipt.blockHash !== transfer.blockHash || !there) {
+          throw new Malformed('a receipt from another branch');
+        }
+        return transfer.logIndex - receipt.first;
+      }),
+    );
+  }
+
+  async function balances(contract: string | null, addresses: readonly string[]): Promise<bigint[]> {
+    if (contract === null)
+      return await ask(
+        'eth_getBalance',
+        addresses.map((one) => [one, 'latest']),
+        (units) => quantity(units, 'balance'),
+      );
+    return await ask(
+      'eth_call',
+      addresses.map((one) => [{ to: contract, data: encodeBalanceOf(one) }, 'latest']),
+      (units) => BigInt(hexOf(units, 32, 'balanceOf')),
+    );
+  }
+
+  async function nativeBalancesAt(block: Block, addresses: readonly string[]): Promise<bigint[] | undefined> {
+    const answers = await refusedIsUnavailable(() =>
+      rpc.batch([
+        { method: 'eth_getBlockByNumber', params: [hex(block.number), false] },
+        ...addresses.map((one) => ({ method: 'eth_getBalance', params: [one, hex(block.number)] })),
+      ]),
+    );
+    if (answers.some((answer, at) => at > 0 && answer instanceof RpcError)) return undefined;
+    return orUnavailable(code, () => {
+      if (readBlock(answers[0]).hash !== block.hash) throw new Malformed('balances of another branch');
+      return answers.slice(1).map((units) => quantity(units, 'balance'));
+    });
+  }
+
+  const capped = (price: bigint): bigint => lower(price, maxGasPrice);
+
+  /** Base fee of the next block and the usual tip; `base` undefined on a chain without EIP-1559. */
+  async function market(): Promise<{ base: bigint | undefined; tip: bigint }> {
+    const [history, price] = await refusedIsUnavailable(() =>
+      rpc.batch([
+        { method: 'eth_feeHistory', params: [hex(BigInt(TIP_BLOCKS)), 'latest', [TIP_PERCENTILE]] },
+        { method: 'eth_gasPrice', params: [] },
+      ]),
+    );
+    return orUnavailable(code, () => {
+      if (history instanceof RpcError) return { base: undefined, tip: quantity(price, 'gasPrice') };
+      const { baseFeePerGas, reward } = object(history, 'feeHistory');
+      const base = quantity(list(baseFeePerGas, 'baseFeePerGas').at(-1), 'baseFeePerGas');
+      if (base === 0n && reward === undefined) return { base: undefined, tip: quantity(price, 'gasPrice') };
+      const tips = list(reward ?? [], 'reward')
+        .map((row) => quantity(list(row, 'reward')[0], 'reward'))
+        .filter((tip) => tip > 0n)
+        .toSorted((a, b) => (a < b ? -1 : 1));
+      return { base, tip: tips[Math.floor(tips.length / 2)] ?? DEFAULT_TIP };
+    });
+  }
+
+  async function gasPrice(): Promise<bigint> {
+    const { base, tip } = await market();
+    return capped((base ?? 0n) + tip);
+  }
+
+  /** Twice the base fee lasts for six full blocks in a row; what is not needed is not charged. */
+  async function offer(gas: bigint): Promise<Fee> {
+    const { base, tip } = await market();
+    if (base === undefined) return feeOf({ gas, price: capped(tip), tip: undefined });
+    const price = capped(base * 2n + tip);
+    return feeOf({ gas, price, tip: lower(tip, price) });
+  }
+
+  async function estimate(wallet: string, call: Call): Promise<{ fee: Fee } | { refused: string }> {
+    const signer = signers[wallet];
+    if (signer === undefined) return { refused: 'no signer for this wallet' };
+    const unwilling = signer.refuses({ ...call, gas: 0n, price: 0n });
+    if (unwilling !== undefined) return { refused: unwilling };
+    const asked = {
+      from: signer.address,
+      to: call.target,
+      data: `0x${call.data.toString('hex')}`,
+      value: hex(call.value),
+    };
+    let answer: unknown;
+    try {
+      answer = await rpc.call('eth_estimateGas', [asked]);
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+      // Code 3 is "execution reverted"; other refusals may be of the node's own making.
+      const fails = error.code === 3 || /revert|insufficient|exceeds balance/i.test(error.message);
+      if (fails) return { refused: `would fail: ${error.message}` };
+      throw new Unavailable(code, `the node refused: ${error.message}`, { cause: error });
+    }
+    const estimated = orUnavailable(code, () => quantity(answer, 'gas'));
+    // A fifth more: a recipient's first balance takes a storage slot that may not have been missing when estimated.
+    const fee = await offer(estimated === PLAIN_TRANSFER_GAS ? estimated : estimated + estimated / 5n);
+    const tooDear = signer.refuses({ ...call, ...amounts(fee) });
+    if (tooDear !== undefined) return { refused: tooDear };
+    // A node takes nothing that the wallet could not pay for at the highest price offered.
+    const [coin] = await balances(null, [signer.address]);
+    const { gas, price } = amounts(fee);
+    return (coin ?? 0n) < call.value + gas * price ? { refused: 'not enough native coin for gas' } : { fee };
+  }
+
+  async function raise(wallet: string, call: Call, fee: Fee): Promise<Fee | undefined> {
+    const before = amounts(fee);
+    const now = amounts(await offer(before.gas));
+    const price = higher(raised(before.price), now.price);
+    const tip = before.tip === undefined ? undefined : lower(higher(raised(before.tip), now.tip ?? 0n), price);
+    if (price > maxGasPrice || signerOf(wallet).refuses({ ...call, gas: before.gas, price }) !== undefined)
+      return undefined;
+    return feeOf({ gas: before.gas, price, tip });
+  }
+
+  async function broadcast(raw: Buffer): Promise<Broadcast> {
+    try {
+      const answer = await rpc.call('eth_sendRawTransaction', [`0x${raw.toString('hex')}`]);
+      const taken = orUnavailable(code, () => hash32(answer, 'transaction hash'));
+      if (taken !== keccak256(raw)) throw new Unavailable(code, 'the node says it took another transaction');
+      return { taken: true };
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+      // Words differ between clients; the meaning of these two does not.
+      if (/already known|known transaction|already imported|already in mempool|ALREADY_EXISTS/i.test(error.message))
+        return { taken: true };
+      return {
+        taken: false,
+        nonceUsed: /nonce (is )?too low|nonce too small|NONCE_EXPIRED/i.test(error.message),
+        why: error.message,
+      };
+    }
+  }
+
+  return {
+    code,
+    chain: options.chain,
+    chainId,
+    finality: options.finality,
+    pace: { ...PACE, ...options.pace },
+    wallets: signers,
+    address,
+    head,
+    blocks,
+    transfers,
+    positions,
+    balances,
+    nativeBalancesAt,
+    gasPrice,
+    call(contract, to, units) {
+      const recipient = readAddress(to);
+      if (recipient === undefined) return { refused: 'not an address' };
+      if (recipient === contract) return { refused: 'tokens to their own contract' };
+      return contract === null
+        ? { target: recipient, data: Buffer.alloc(0), value: units }
+        : { target: contract, data: encodeTransfer(recipient, units), value: 0n };
+    },
+    estimate,
+    raise,
+    async nonces(wallet) {
+      const { address: of } = signerOf(wallet);
+      const [mined, pending] = await ask(
+        'eth_getTransactionCount',
+        [
+          [of, 'latest'],
+          [of, 'pending'],
+        ],
+        (count) => quantity(count, 'nonce'),
+      );
+      assert(mined !== undefined && pending !== undefined, 'two counts were asked for');
+      return { mined, pending };
+    },
+    sign: (wallet, { target, data, value }, nonce, fee) =>
+      signerOf(wallet).sign({
+        chainId,
+        nonce,
+        target,
+        data,
+        value,
+        ...amounts(fee),
+      }),
+    broadcast,
+    receipts: (hashes) =>
+      ask(
+        'eth_getTransactionReceipt',
+        hashes.map((hash) => [hash]),
+        readReceipt,
+      ),
+  };
+}
+
+function readBlock(answer: unknown): Block {
+  const block = object(answer, 'block');
+  const seconds = quantity(block.timestamp, 'block.timestamp');
+  // Beyond the year 9999 it is no time.
+  if (seconds > 253_402_300_799n) throw new Malformed('block.timestamp');
+  const number = quantity(block.number, 'block.number');
+  if (number > BigInt(Number.MAX_SAFE_INTEGER)) throw new Malformed('block.number');
+  return {
+    number,
+    hash: hash32(block.hash, 'block.hash'),
+    parentHash: hash32(block.parentHash, 'block.parentHash'),
+    at: new Date(Number(seconds) * 1000),
+  };
+}
+
+function readReceipt(answer: unknown): Receipt | undefined {
+  if (answer === null) return undefined;
+  const receipt = object(answer, 'receipt');
+  return {
+    block: quantity(receipt.blockNumber, 'receipt.blockNumber'),
+    blockHash: hash32(receipt.blockHash, 'receipt.blockHash'),
+    succeeded: quantity(receipt.status, 'receipt.status') === 1n,
+    cost:
+      quantity(receipt.gasUsed, 'receipt.gasUsed') * quantity(receipt.effectiveGasPrice, 'receipt.effectiveGasPrice'),
+  };
+}

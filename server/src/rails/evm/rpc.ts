@@ -1,0 +1,189 @@
+/**
+ * JSON-RPC over HTTP to a node that may be slow, down, overgrown or lying.
+ *
+ * Every request has a deadline that covers reading the answer, and every answer has a size at which we stop reading. What
+ * comes back is read with the strict readers below, so a broken answer is `Unavailable` and never a NaN or a crash.
+ * A refusal by the node is an `RpcError`: some are answers ("already known"), so the caller decides.
+ *
+ * The URL may carry a key, so it is in no message.
+ */
+import { Unavailable } from '../../base/errors.ts';
+
+export interface Call {
+  method: string;
+  params: readonly unknown[];
+}
+
+export interface Rpc {
+  /** @throws RpcError when the node refuses, Unavailable when it does not answer in time or in form */
+  call(method: string, params: readonly unknown[]): Promise<unknown>;
+  /** Answers in the order of the calls, refused ones as RpcError. Up to BATCH of them are answered by one node at one time. */
+  batch(calls: readonly Call[]): Promise<unknown[]>;
+}
+
+/** The node's own refusal, with its words cut short. */
+export class RpcError extends Error {
+  readonly code: number;
+  constructor(code: number, message: string) {
+    super(message.slice(0, 200));
+    this.name = 'RpcError';
+    this.code = code;
+  }
+}
+
+/** Calls per request: what the public providers still take. */
+const BATCH = 100;
+
+/**
+ * @param source           who is unavailable when it is: the rail's code
+ * @param deadlineMs       for one request, its answer included
+ * @param maxResponseBytes an answer longer than this is not read to its end
+ */
+export function rpcClient(options: {
+  url: string;
+  source: string;
+  deadlineMs?: number;
+  maxResponseBytes?: number;
+}): Rpc {
+  const { url, source } = options;
+  const deadlineMs = options.deadlineMs ?? 4_000;
+  // A block of 1,500 token transfers is about 1 MB of logs; a hundred such blocks are asked for in one request.
+  const maxResponseBytes = options.maxResponseBytes ?? 64_000_000;
+  let lastId = 0;
+
+  async function post(body: unknown): Promise<unknown> {
+    try {
+      const response = await fetch(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+        redirect: 'error',
+        signal: AbortSignal.timeout(deadlineMs),
+      });
+      const text = await readBounded(response, maxResponseBytes);
+      // Some nodes say what is wrong in the body of a 4xx or 5xx; others send a page of HTML.
+      if (!response.ok && !text.startsWith('{') && !text.startsWith('[')) throw new Error(`HTTP ${response.status}`);
+      return JSON.parse(text);
+    } catch (error) {
+      throw new Unavailable(source, `the node did not answer: ${reason(error)}`, { cause: error });
+    }
+  }
+
+  const read = (answer: unknown, id: number): unknown => {
+    if (!isObject(answer) || answer.id !== id) throw new Unavailable(source, 'the node answered something else');
+    if (isObject(answer.error)) return rpcError(answer.error);
+    if (answer.result === undefined) throw new Unavailable(source, 'the node answered neither result nor error');
+    return answer.result;
+  };
+
+  const request = ({ method, params }: Call) => {
+    lastId += 1;
+    return { jsonrpc: '2.0', id: lastId, method, params };
+  };
+
+  return {
+    async call(method, params) {
+      const asked = request({ method, params });
+      const result = read(await post(asked), asked.id);
+      if (result instanceof RpcError) throw result;
+      return result;
+    },
+    async batch(calls) {
+      const results: unknown[] = [];
+      for (let at = 0; at < calls.length; at += BATCH) {
+        const asked = calls.slice(at, at + BATCH).map(request);
+        const answers = await post(asked);
+        if (!Array.isArray(answers)) {
+          if (isObject(answers) && isObject(answers.error)) throw rpcError(answers.error);
+          throw new Unavailable(source, 'the node did not answer a batch with a batch');
+        }
+        // The order of a batch's answers is free.
+        const byId = new Map(answers.filter(isObject).map((answer) => [answer.id, answer]));
+        for (const { id } of asked) results.push(read(byId.get(id), id));
+      }
+      return results;
+    },
+  };
+}
+
+function rpcError(error: Record<string, unknown>): RpcError {
+  return new RpcError(
+    typeof error.code === 'number' ? error.code : 0,
+    String(error.message ?? 'refused without a word'),
+  );
+}
+
+function reason(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  if (error.name === 'TimeoutError' || error.name === 'AbortError') return 'too late';
+  const { code } = (error.cause ?? error) as { code?: string };
+  return code ?? (error instanceof SyntaxError ? 'not JSON' : error.message.slice(0, 80));
+}
+
+async function readBounded(response: Response, maxBytes: number): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of response.body ?? []) {
+    bytes += part.length;
+    // Leaving the loop cancels the stream, so the rest is never received.
+    if (bytes > maxBytes) throw new Error(`more than ${maxBytes} bytes`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString('utf8');
+}
+
+/** Readers of values from a node; each throws Malformed, which `orUnavailable` makes Unavailable. */
+export class Malformed extends Error {
+  override name = 'Malformed';
+}
+
+/** Runs `read` on an answer; whatever does not have the expected form makes the node unavailable rather than us wrong. */
+export function orUnavailable<T>(source: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof Malformed) throw new Unavailable(source, `malformed answer: ${error.message}`);
+    if (error instanceof RpcError)
+      throw new Unavailable(source, `the node refused: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+/** A JSON-RPC quantity: `0x` and up to 64 hex digits without leading zeros. */
+export function quantity(value: unknown, what: string): bigint {
+  if (value instanceof RpcError) throw value;
+  if (typeof value !== 'string' || !/^0x(0|[1-9a-f][0-9a-f]{0,63})$/.test(value)) throw new Malformed(what);
+  return BigInt(value);
+}
+
+export function hash32(value: unknown, what: string): string {
+  return hexOf(value, 32, what);
+}
+
+export function address20(value: unknown, what: string): string {
+  return hexOf(value, 20, what);
+}
+
+/** Lower-case hex of exactly `bytes` bytes, with its `0x`. */
+export function hexOf(value: unknown, bytes: number, what: string): string {
+  if (value instanceof RpcError) throw value;
+  if (typeof value !== 'string' || value.length !== 2 + bytes * 2 || !/^0x[0-9a-fA-F]*$/.test(value))
+    throw new Malformed(what);
+  return value.toLowerCase();
+}
+
+export function object(value: unknown, what: string): Record<string, unknown> {
+  if (value instanceof RpcError) throw value;
+  if (!isObject(value)) throw new Malformed(what);
+  return value;
+}
+
+export function list(value: unknown, what: string): unknown[] {
+  if (value instanceof RpcError) throw value;
+  if (!Array.isArray(value)) throw new Malformed(what);
+  return value;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

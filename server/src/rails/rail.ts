@@ -1,0 +1,156 @@
+/**
+ * The contract of a rail: a way for money to come in and go out, chain or bank.
+ *
+ * A rail reports facts and carries out payouts. It decides nothing about orders, posts nothing to the ledger and keeps no
+ * state of its own: cursors, signed bytes and external ids are rows (rails/store.ts), so any process can take over.
+ *
+ * Five verbs: `instructions`, `observe`, `send`, `status`, `balance`. Two engines do what all chains and all banks share:
+ * chain.ts (follow blocks, notice reorgs, count confirmations) and bank.ts (read statements, each line once); an adapter
+ * for one chain family or one bank brings the calls. payouts.ts sees to it that `send` happens once.
+ *
+ * How to add one: docs/adding-a-rail.md.
+ */
+
+import type { Tx } from '../base/db.ts';
+import type { AssetCode } from '../base/money.ts';
+
+export interface Rail {
+  /** Such as `evm.matic20` or `bank.simulated`: stands in rows, so it never changes. */
+  readonly code: string;
+  readonly kind: 'chain' | 'bank';
+  /** The chain's code as the wire says it (`matic20`); absent for banks. */
+  readonly chain?: string;
+  /** True where sending twice under one key has one effect. Where false, nothing is ever sent twice. */
+  readonly deduplicates: boolean;
+  /** Name of the custody wallet where deposits arrive, and of the one payouts leave from (`deposits`/`hot`, `main`/`main`). */
+  readonly wallets: { readonly deposits: string; readonly payouts: string };
+
+  /**
+   * Where the customer pays. Pure: no call, no state.
+   * @param index a number never given out before on any rail
+   */
+  instructions(index: bigint): Instructions;
+
+  /**
+   * Looks at the world once and, in one transaction, stores how far it looked and reports what it found.
+   * @throws Unavailable when the node or bank does not answer in time
+   */
+  observe(): Promise<{ againInMs: number }>;
+
+  /** Hands a payout over. `unknown` is the default: whatever is not surely accepted or surely refused. Never throws for an outside failure. */
+  send(sending: Sending): Promise<Sent>;
+
+  /** What became of a payout that was or may have been handed over. Never throws for an outside failure: says `unknown`. */
+  status(key: string): Promise<PayoutStatus>;
+
+  /** What the outside says we have in a wallet, smallest units. @throws Unavailable */
+  balance(wallet: string, asset: AssetCode): Promise<bigint>;
+
+  /** For /readyz and metrics. */
+  health(): Promise<RailHealth>;
+}
+
+export interface Instructions {
+  /** What a deposit is recognised by: an address (canonical text) or a bank reference. Unique on the rail. */
+  target: string;
+}
+
+export interface Sending {
+  /** The payout's id: the idempotency key, and what the bank is asked to carry as reference. */
+  key: string;
+  asset: AssetCode;
+  units: bigint;
+  destination: Destination;
+  /**
+   * The handing over must not begin after this: whoever comes later takes the payout for unknown by then. An adapter looks
+   * at it last before bytes leave, and passes it on where the outside honours such a limit. Real time, not the sandbox's.
+   */
+  notAfter?: Date;
+}
+
+export type Destination =
+  | { kind: 'address'; address: string }
+  /** Opened from its seal by the payout engine just before the call; never logged. `account` or `iban`, `name`, and what the country needs (`ifsc`). */
+  | { kind: 'account'; details: Readonly<Record<string, string>> };
+
+export type Sent =
+  | { outcome: 'accepted'; reference?: string }
+  | { outcome: 'refused'; why: string }
+  | { outcome: 'unknown'; why: string };
+
+export type PayoutStatus =
+  /** The rail has it; whether it is settled is said by `observe` alone (statement, confirmations). */
+  | { outcome: 'known'; reference?: string }
+  | { outcome: 'refused'; why: string }
+  /** Proved: it was never taken and cannot be taken later. */
+  | { outcome: 'absent' }
+  | { outcome: 'unknown'; why: string };
+
+export interface RailHealth {
+  healthy: boolean;
+  /** Age of the newest block or statement we know, milliseconds. */
+  ageMs: number | null;
+  why?: string;
+}
+
+/** What rails report. Facts are past tense and may come twice; the receiver takes each once. */
+export type RailFact =
+  | ({ type: 'deposit_seen' } & DepositFact)
+  | ({ type: 'deposit_confirmed' } & DepositFact)
+  /** A deposit that was seen is no longer there. Before confirmation it is news; after, it is a loss. */
+  | { type: 'deposit_reversed'; rail: string; externalId: string; why: string }
+  /** The rail has taken it: from now on it is under way. */
+  | { type: 'payout_handed'; rail: string; key: string }
+  | { type: 'payout_settled'; rail: string; key: string; reference: string; cost?: { asset: AssetCode; units: bigint } }
+  /** The rail took it not, or took it and proved not to have paid: reverted on chain, rejected by the bank. It may have cost. */
+  | {
+      type: 'payout_refused';
+      rail: string;
+      key: string;
+      why: string;
+      reference?: string;
+      cost?: { asset: AssetCode; units: bigint };
+    }
+  | {
+      type: 'payout_returned';
+      rail: string;
+      key: string;
+      why: string;
+      reference: string;
+      externalId: string;
+      asset: AssetCode;
+      units: bigint;
+    }
+  /** Nobody has been able to say for too long what became of it. Told once a payout; asking goes on. */
+  | { type: 'payout_unknown'; rail: string; key: string; why: string }
+  /** The operator put own money in. */
+  | { type: 'funding_confirmed'; rail: string; externalId: string; asset: AssetCode; units: bigint; reference: string }
+  /** A statement line that could not be taken as it stands (no amount, another currency, changed since): not booked, a person looks. */
+  | { type: 'line_refused'; rail: string; externalId: string; why: string }
+  /** Money left a wallet and no payout of ours explains it. */
+  | { type: 'unexplained_debit'; rail: string; externalId: string; asset: AssetCode; units: bigint; reference: string }
+  /** Something a person must look at before the rail goes on. */
+  | { type: 'rail_stopped'; rail: string; why: string };
+
+export interface DepositFact {
+  rail: string;
+  /**
+   * The rail's own name for it: `<txHash>:<position of the log in the transaction>`, statement line id. A transaction mined
+   * again in another block keeps it; seen, reversed and seen again is one deposit.
+   */
+  externalId: string;
+  /** Address or reference it was paid to; `''` where none was given. */
+  target: string;
+  asset: AssetCode;
+  units: bigint;
+  /** For showing: transaction hash, bank reference. */
+  reference: string;
+  /** Ids and numbers only (block number, confirmations): these are kept unsealed. */
+  facts: Readonly<Record<string, string | number>>;
+}
+
+/** Kind of the work that looks at a rail once (subject: its code) and rings again when `observe` says so. */
+export const OBSERVE = 'observe_rail';
+
+/** Where facts go: in the caller's transaction, so that a fact and the cursor behind it are stored together or not at all. */
+export type Report = (tx: Tx, fact: RailFact) => Promise<void>;

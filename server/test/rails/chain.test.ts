@@ -1,0 +1,554 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { Unavailable } from '../../src/base/errors.ts';
+import { type ChainPace, type ChainRail, chainRail, clearStop, watchAddress } from '../../src/rails/chain.ts';
+import type { RailFact } from '../../src/rails/rail.ts';
+import { type FakeChain, fakeChain, TOKEN } from '../support/fakechain.ts';
+import { freshGround, type Ground } from '../support/ground.ts';
+import { openRows, type Rows } from '../support/rows.ts';
+
+const RAIL = 'fake.chain';
+const FINALITY = 12;
+
+describe('following a chain', () => {
+  let ground: Ground;
+  let rows: Rows;
+  let chain: FakeChain;
+  let rail: ChainRail;
+  let facts: RailFact[];
+  let addresses = 0n;
+
+  before(async () => {
+    ground = await freshGround();
+    rows = await openRows(ground.adminUrl);
+    await rows.cryptoAsset('usdc.fake', 'fake', TOKEN);
+    await rows.cryptoAsset('coin.fake', 'fake', null, 18);
+    await rows.policy('fake', 'usdc.fake', 0n, 3);
+    await rows.policy('fake', 'usdc.fake', 1_000_000n, 6);
+  });
+  after(async () => {
+    await rows.close();
+    await ground.stop();
+  });
+  beforeEach(async () => {
+    for (const table of ['chain_deposits', 'chain_blocks', 'native_balances', 'chains'])
+      await rows.query(`delete from ${table}`);
+    await begin();
+  });
+
+  async function begin(pace: Partial<ChainPace> = {}): Promise<void> {
+    chain = fakeChain({ finality: FINALITY, pace: { lowerBranchMs: 0, ...pace } });
+    facts = [];
+    rail = open();
+    chain.mine();
+    await follow();
+  }
+
+  /** Another process, or this one after a restart. */
+  const open = (of = facts): ChainRail =>
+    chainRail(chain.adapter, {
+      ...ground,
+      report: async (_, fact) => {
+        of.push(fact);
+      },
+    });
+
+  async function follow(by = rail): Promise<void> {
+    while ((await by.observe()).againInMs === 0);
+  }
+
+  async function address(): Promise<string> {
+    const index = addresses;
+    addresses += 1n;
+    const { target } = rail.instructions(index);
+    const order = await rows.order('usdc.fake', RAIL, target);
+    await ground.db.asPartner(order.partnerId, (tx) =>
+      watchAddress(tx, { rail: RAIL, address: target, index, ...order }),
+    );
+    return target;
+  }
+
+  const said = () => facts.map((fact) => `${fact.type} ${'externalId' in fact ? fact.externalId : ''}`.trim());
+  const take = () => said().splice(0, facts.splice(0).length);
+
+  test('a transfer to a deposit address is seen when mined and confirmed at its third block, each once', async () => {
+    const to = await address();
+    chain.mine({ txHash: '0xa', to, units: 5n, position: 4 });
+    await follow();
+    assert.deepEqual(facts.splice(0), [
+      {
+        type: 'deposit_seen',
+        rail: RAIL,
+        externalId: '0xa:4',
+        target: to,
+        asset: 'usdc.fake',
+        units: 5n,
+        reference: '0xa',
+        facts: { block: 2, confirmations: 1 },
+      },
+    ]);
+    chain.mine();
+    await follow();
+    assert.deepEqual(take(), []);
+    chain.mine();
+    await follow();
+    assert.deepEqual(take(), ['deposit_confirmed 0xa:4']);
+    chain.mineEmpty(30);
+    await follow();
+    await follow(open());
+    assert.deepEqual(take(), []);
+  });
+
+  test('several transfers in one block and in one chain transaction are each seen once', async () => {
+    const [one, two] = [await address(), await address()];
+    chain.mine(
+      { txHash: '0xa', to: one, units: 1n, position: 0 },
+      { txHash: '0xa', to: one, units: 1n, position: 1 },
+      { txHash: '0xa', to: two, units: 1n, position: 2 },
+      { txHash: '0xb', to: two, units: 1n, position: 0 },
+    );
+    await follow();
+    assert.deepEqual(take(), ['deposit_seen 0xa:0', 'deposit_seen 0xa:1', 'deposit_seen 0xa:2', 'deposit_seen 0xb:0']);
+  });
+
+  test('a large amount waits for more confirmations than a small one', async () => {
+    const to = await address();
+    chain.mine({ txHash: '0xsmall', to, units: 999_999n }, { txHash: '0xlarge', to, units: 1_000_000n });
+    chain.mineEmpty(2);
+    await follow();
+    assert.deepEqual(take(), ['deposit_seen 0xsmall:0', 'deposit_seen 0xlarge:0', 'deposit_confirmed 0xsmall:0']);
+    chain.mineEmpty(2);
+    await follow();
+    assert.deepEqual(take(), []);
+    chain.mine();
+    await follow();
+    assert.deepEqual(take(), ['deposit_confirmed 0xlarge:0']);
+  });
+
+  test('an asset without a policy waits for finality', async () => {
+    await rows.cryptoAsset('other.fake', 'fake', '0xother').catch(() => {});
+    const to = await address();
+    chain.mine({ txHash: '0xa', to, units: 5n, contract: '0xother' });
+    chain.mineEmpty(FINALITY - 2);
+    await follow();
+    assert.deepEqual(take(), ['deposit_seen 0xa:0']);
+    chain.mine();
+    await follow();
+    assert.deepEqual(take(), ['deposit_confirmed 0xa:0']);
+  });
+
+  test('an unlisted contract, a transfer of nothing and a stranger’s address are ignored', async () => {
+    const to = await address();
+    chain.mine(
+      { txHash: '0xa', to, units: 5n, contract: '0xhostile' },
+      { txHash: '0xb', to, units: 0n },
+      { txHash: '0xc', to: '0xstranger', units: 5n },
+    );
+    chain.mineEmpty(5);
+    await follow();
+    assert.deepEqual(take(), []);
+  });
+
+  test('an address made between the block and our look at it is found', async () => {
+    const to = `0xdeposit${addresses}`;
+    chain.mine({ txHash: '0xa', to, units: 5n });
+    assert.equal(await address(), to);
+    await follow();
+    assert.deepEqual(take(), ['deposit_seen 0xa:0']);
+  });
+
+  test('a deposit reorged out before confirmation is reversed, and seen again under its name when mined later', async () => {
+    const to = await address();
+    chain.mine({ txHash: '0xa', to, units: 5n });
+    await follow();
+    chain.drop(1);
+    chain.mineEmpty(2);
+    await follow();
+    assert.deepEqual(take(), ['deposit_seen 0xa:0', 'deposit_reversed 0xa:0']);
+    chain.mine({ txHash: '0xa', to, units: 5n });
+    await follow();
+    assert.deepEqual(take(), ['deposit_seen 0xa:0']);
+    chain.mineEmpty(2);
+    await follow();
+    assert.deepEqual(take(), ['deposit_confirmed 0xa:0']);
+  });
+
+  test('a transaction mined again in another block keeps its name and is not reversed', async () => {
+    const [to, other] = [await address(), await address()];
+    chain.mine({ txHash: '0xa', to, units: 5n, position: 2 });
+    chain.mine();
+    await follow();
+    chain.drop(2);
+    // Two blocks later and behind another transaction's logs than before.
+    chain.mineEmpty(3);
+    chain.mine({ txHash: '0xb', to: other, units: 1n }, { txHash: '0xa', to, units: 5n, position: 2 });
+    await follow();
+    assert.deepEqual(take(), ['deposit_seen 0xa:2', 'deposit_seen 0xb:0']);
+    chain.mine();
+    await follow();
+    assert.deepEqual(take(), [], 'its confirmations are counted from its new block');
+    chain.mine();
+    await follow();
+    assert.deepEqual(take().toSorted(), ['deposit_confirmed 0xa:2', 'deposit_confirmed 0xb:0']);
+  });
+
+  test('a confirmed deposit that is mined again elsewhere is not confirmed again', async () => {
+    const to = await address();
+    chain.mine({ txHash: '0xa', to, units: 5n });
+    chain.mineEmpty(3);
+    await follow();
+    take();
+    chain.drop(4);
+    chain.mineEmpty(1);
+    chain.mine({ txHash: '0xa', to, units: 5n });
+    chain.mineEmpty(6);
+    await follow();
+    assert.deepEqual(take(), []);
+  });
+
+  test('a confirmed deposit that a reorg takes back is reversed, and money anew when it returns', async () => {
+    const to = await address();
+    chain.mine({ txHash: '0xa', to, units: 5n });
+    chain.mineEmpty(3);
+    await follow();
+    take();
+    chain.drop(4);
+    chain.mineEmpty(5);
+    await follow();
+    assert.deepEqual(facts.splice(0), [
+      { type: 'deposit_reversed', rail: RAIL, externalId: '0xa:0', why: 'left the chain after it was confirmed' },
+    ]);
+    chain.mine({ txHash: '0xa', to, units: 5n });
+    chain.mineEmpty(2);
+    await follow();
+    assert.deepEqual(take(), ['deposit_seen 0xa:0:2', 'deposit_confirmed 0xa:0:2']);
+  });
+
+  test('a transaction that does something else when mined again is another deposit', async () => {
+    const to = await address();
+    chain.mine({ txHash: '0xa', to, units: 5n });
+    await follow();
+    chain.drop(1);
+    chain.mine({ txHash: '0xa', to, units: 4n });
+    await follow();
+    assert.deepEqual(take(), ['deposit_seen 0xa:0', 'deposit_seen 0xa:0:2', 'deposit_reversed 0xa:0']);
+  });
+
+  test('a node that is behind reverses nothing and moves nothing back', async () => {
+    const to = await address();
+    chain.mine({ txHash: '0xa', to, units: 5n });
+    chain.mine();
+    await follow();
+    take();
+    const ahead = chain.snapshot();
+    chain.drop(2);
+    await follow();
+    await follow();
+    assert.deepEqual(take(), []);
+    chain.revert(ahead);
+    chain.mine();
+    await follow();
+    assert.deepEqual(take(), ['deposit_confirmed 0xa:0']);
+  });
+
+  test('a node that is behind by more than finality reverses nothing', async () => {
+    const to = await address();
+    chain.mine({ txHash: '0xa', to, units: 5n });
+    chain.mineEmpty(2 * FINALITY);
+    await follow();
+    take();
+    chain.drop(2 * FINALITY);
+    await follow();
+    assert.deepEqual(take(), []);
+  });
+
+  test('another branch that is lower than ours is believed only when it stays', async () => {
+    await begin({ lowerBranchMs: 150 });
+    const to = await address();
+    chain.mine({ txHash: '0xa', to, units: 5n });
+    chain.mineEmpty(1);
+    await follow();
+    take();
+    chain.drop(2);
+    chain.mine();
+    await follow();
+    assert.deepEqual(take(), [], 'at first it may be a node that lags on blocks the chain has left');
+    await new Promise((wake) => setTimeout(wake, 200));
+    await follow();
+    assert.deepEqual(take(), ['deposit_reversed 0xa:0']);
+  });
+
+  test('another branch as high as ours is believed at once', async () => {
+    await begin({ lowerBranchMs: 3_600_000 });
+    const to = await address();
+    chain.mine({ txHash: '0xa', to, units: 5n });
+    await follow();
+    chain.drop(1);
+    chain.mine();
+    await follow();
+    assert.deepEqual(take(), ['deposit_seen 0xa:0', 'deposit_reversed 0xa:0']);
+  });
+
+  test('a reorg as deep as finality is followed', async () => {
+    const to = await address();
+    chain.mineEmpty(FINALITY);
+    chain.mine({ txHash: '0xa', to, units: 5n });
+    chain.mineEmpty(FINALITY - 1);
+    await follow();
+    take();
+    chain.drop(FINALITY);
+    chain.mineEmpty(FINALITY + 1);
+    await follow();
+    assert.deepEqual(take(), ['deposit_reversed 0xa:0']);
+    assert.equal((await rail.health()).healthy, true);
+  });
+
+  test('a reorg deeper than finality stops the line, once and loudly, until a person clears it', async () => {
+    const to = await address();
+    chain.mineEmpty(FINALITY);
+    chain.mine({ txHash: '0xa', to, units: 5n });
+    chain.mineEmpty(FINALITY);
+    await follow();
+    take();
+    chain.drop(FINALITY + 2);
+    chain.mineEmpty(FINALITY + 4);
+    const later = await address();
+    chain.mine({ txHash: '0xb', to: later, units: 5n });
+    await follow();
+    await follow();
+    await follow(open());
+    assert.deepEqual(take(), ['rail_stopped']);
+    const health = await rail.health();
+    assert.equal(health.healthy, false);
+    assert.match(health.why ?? '', /deeper than 12 blocks/);
+
+    await ground.db.asSystem((tx) => clearStop(tx, RAIL, { restart: true }));
+    chain.mine();
+    await follow();
+    assert.deepEqual(take(), ['deposit_seen 0xb:0']);
+    assert.equal((await rail.health()).healthy, true);
+  });
+
+  test('a node on another chain stops the line', async () => {
+    chain.adapter.head = async () => ({
+      chainId: 8n,
+      genesisHash: chain.at(0n).hash,
+      newest: chain.at(chain.height()),
+    });
+    await follow();
+    assert.deepEqual(take(), ['rail_stopped']);
+  });
+
+  test('a node whose data was thrown away stops the line', async () => {
+    chain.restart();
+    chain.mineEmpty(40);
+    await follow();
+    assert.deepEqual(take(), ['rail_stopped']);
+    assert.match((await rail.health()).why ?? '', /another genesis/);
+  });
+
+  test('blocks that do not link to each other are not believed', async () => {
+    const to = await address();
+    const honest = chain.adapter.blocks;
+    chain.adapter.blocks = async (from, upTo) =>
+      (await honest(from, upTo)).map((block, at) => (at === 1 ? { ...block, parentHash: '0xother' } : block));
+    chain.mine({ txHash: '0xa', to, units: 5n });
+    chain.mineEmpty(3);
+    await assert.rejects(follow(), Unavailable);
+    assert.deepEqual(take(), []);
+    chain.adapter.blocks = honest;
+    await follow();
+    assert.deepEqual(take(), ['deposit_seen 0xa:0', 'deposit_confirmed 0xa:0']);
+  });
+
+  test('transfers of another block than the one followed are not believed', async () => {
+    const to = await address();
+    const honest = chain.adapter.transfers;
+    chain.adapter.transfers = async (blocks, contracts) =>
+      (await honest(blocks, contracts)).map((transfer) => ({ ...transfer, blockHash: '0xother' }));
+    chain.mine({ txHash: '0xa', to, units: 5n });
+    await assert.rejects(follow(), Unavailable);
+    assert.deepEqual(take(), []);
+  });
+
+  test('a head that jumps to where no blocks are moves nothing', async () => {
+    const honest = chain.adapter.head;
+    chain.adapter.head = async () => {
+      const node = await honest();
+      return { ...node, newest: { ...node.newest, number: 10n ** 9n } };
+    };
+    await assert.rejects(follow(), Unavailable);
+    chain.adapter.head = honest;
+    chain.mine();
+    await follow();
+    const [row] = await rows.query<{ head_number: bigint }>(`select head_number from chains`);
+    assert.equal(row?.head_number, chain.height());
+  });
+
+  test('a long absence is caught up in bounded steps, and nothing between is missed', async () => {
+    await begin({ blocksPerStep: 20 });
+    const to = await address();
+    for (let i = 0; i < 100; i += 1) chain.mine({ txHash: `0x${i}`, to, units: 5n });
+    let steps = 1;
+    while ((await rail.observe()).againInMs === 0) steps += 1;
+    assert.equal(steps, 5);
+    const seen = said().filter((line) => line.startsWith('deposit_seen'));
+    assert.deepEqual(
+      seen,
+      Array.from({ length: 100 }, (_, i) => `deposit_seen 0x${i}:0`),
+    );
+    const [{ kept } = { kept: 0n }] = await rows.query<{ kept: bigint }>('select count(*) as kept from chain_blocks');
+    assert.equal(Number(kept), FINALITY + 1, 'blocks below finality are not kept');
+  });
+
+  test('what a reorg moved to the far end of a long new branch is not reversed on the way there', async () => {
+    await begin({ blocksPerStep: 5 });
+    const to = await address();
+    chain.mine({ txHash: '0xa', to, units: 5n });
+    await follow();
+    take();
+    chain.drop(1);
+    chain.mineEmpty(30);
+    chain.mine({ txHash: '0xa', to, units: 5n });
+    await follow();
+    assert.deepEqual(take(), []);
+  });
+
+  test('two processes that follow at once report each fact once', async () => {
+    const to = await address();
+    const other = open();
+    for (let i = 0; i < 12; i += 1) {
+      if (i % 4 === 3) chain.drop(2);
+      chain.mine({ txHash: `0x${i}`, to, units: 5n });
+      chain.mine();
+      await Promise.all([rail.observe(), other.observe(), rail.observe()]);
+    }
+    chain.mineEmpty(4);
+    await Promise.all([rail.observe(), other.observe()]);
+    const lines = said();
+    assert.equal(new Set(lines).size, lines.length);
+    // Every fourth round takes back the transfer of the round before.
+    const kept = Array.from({ length: 12 }, (_, i) => i).filter((i) => i % 4 !== 2);
+    assert.deepEqual(
+      lines.filter((line) => line.startsWith('deposit_confirmed')).toSorted(),
+      kept.map((i) => `deposit_confirmed 0x${i}:0`).toSorted(),
+    );
+  });
+
+  test('a report that fails leaves the cursor where it was', async () => {
+    const to = await address();
+    const failing = chainRail(chain.adapter, {
+      ...ground,
+      report: async () => {
+        throw new Error('the books refuse');
+      },
+    });
+    chain.mine({ txHash: '0xa', to, units: 5n });
+    await assert.rejects(failing.observe(), /the books refuse/);
+    await follow();
+    assert.deepEqual(take(), ['deposit_seen 0xa:0']);
+  });
+
+  test('native coin at an address is found when its block is final, and only its increase', async () => {
+    const to = await address();
+    let held = 0n;
+    chain.adapter.nativeBalancesAt = async (_, of) => of.map((one) => (one === to ? held : 0n));
+    await follow();
+    held = 700n;
+    chain.mineEmpty(FINALITY + 2);
+    await follow();
+    held = 1_000n;
+    chain.mine();
+    await follow();
+    await follow();
+    assert.deepEqual(
+      facts.map((fact) => ('units' in fact ? [fact.type, fact.asset, fact.units, fact.externalId] : fact)),
+      [
+        ['deposit_confirmed', 'coin.fake', 700n, `native:${to}:3`],
+        ['deposit_confirmed', 'coin.fake', 300n, `native:${to}:4`],
+      ],
+    );
+  });
+
+  test('no block for too long is unhealthy', async () => {
+    await begin({ headAgeLimitMs: 40 });
+    await new Promise((wake) => setTimeout(wake, 60));
+    const health = await rail.health();
+    assert.equal(health.healthy, false);
+    assert.ok((health.ageMs ?? 0) >= 40);
+    chain.mine();
+    await follow();
+    assert.equal((await rail.health()).healthy, true);
+  });
+
+  for (const seed of [1, 2, 3, 4, 5, 6]) {
+    test(`whatever the chain does above finality, what was said agrees with it in the end (seed ${seed})`, async () => {
+      const random = randomOf(seed);
+      await begin({ blocksPerStep: 4 });
+      const homes = [await address(), await address(), await address()];
+      let rails = [rail, open()];
+      const pool: { txHash: string; to: string; units: bigint; position: number }[] = [];
+      let made = 0;
+      let highest = 0;
+      const mined = () => new Set(chain.blocks().flatMap((block) => block.paid.map((paid) => paid.txHash)));
+      const honest = { ...chain.adapter };
+      for (let round = 0; round < 120; round += 1) {
+        const luck = random(10);
+        if (luck < 4) {
+          made += 1;
+          const units = random(3) === 0 ? 2_000_000n : 5n;
+          pool.push({ txHash: `0x${seed}.${made}`, to: homes[random(3)] ?? '', units, position: random(4) });
+        }
+        highest = Math.max(highest, Number(chain.height()));
+        // Never below what was final when the chain was at its highest.
+        const lowest = Math.max(highest - FINALITY, 1);
+        if (luck === 4) chain.drop(random(Number(chain.height()) - lowest + 1));
+        if (luck === 5) rails = [open(), open()];
+        if (luck === 6)
+          chain.adapter.head = async () => ({ ...(await honest.head()), newest: chain.at(chain.height() / 2n) });
+        if (luck === 7) {
+          chain.adapter.blocks = async () => {
+            throw new Unavailable('fake', 'down');
+          };
+        }
+        const there = mined();
+        const waiting = pool.filter(({ txHash }) => !there.has(txHash) && random(2) === 0);
+        chain.mine(...waiting);
+        if (random(2) === 0) chain.mine();
+        await Promise.allSettled(rails.map((one) => one.observe()));
+        Object.assign(chain.adapter, honest);
+      }
+      chain.mineEmpty(2 * FINALITY);
+      await follow(open());
+
+      const states = new Map<string, { seen: boolean; confirmed: number }>();
+      for (const fact of facts) {
+        assert.notEqual(fact.type, 'rail_stopped');
+        if (!('externalId' in fact)) continue;
+        const was = states.get(fact.externalId) ?? { seen: false, confirmed: 0 };
+        if (fact.type === 'deposit_seen') assert.equal(was.seen, false, 'seen only when it was not there');
+        if (fact.type !== 'deposit_seen') assert.equal(was.seen, true, 'nothing else is said of what is not there');
+        states.set(fact.externalId, {
+          seen: fact.type !== 'deposit_reversed',
+          confirmed: was.confirmed + (fact.type === 'deposit_confirmed' ? 1 : 0),
+        });
+      }
+      const standing = [...states].filter(([, state]) => state.seen);
+      for (const [id, state] of standing) assert.equal(state.confirmed, 1, `${id} is confirmed once`);
+      const there = mined();
+      const expected = pool
+        .filter(({ txHash }) => there.has(txHash))
+        .map(({ txHash, position }) => `${txHash}:${position}`);
+      assert.deepEqual(standing.map(([id]) => id.split(':').slice(0, 2).join(':')).toSorted(), expected.toSorted());
+    });
+  }
+});
+
+/** A small generator of its own, so that a seed gives the same run everywhere. */
+function randomOf(seed: number): (below: number) => number {
+  let state = seed * 2_654_435_761;
+  return (below) => {
+    state = (Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9) | 0;
+    return ((state ^ (state >>> 13)) >>> 0) % below;
+  };
+}

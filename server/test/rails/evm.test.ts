@@ -1,0 +1,1030 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { after, before, describe, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { HDKey } from '@scure/bip32';
+import { mnemonicToSeedSync } from '@scure/bip39';
+import { keccak256 } from 'viem/utils';
+import { BugError, Unavailable } from '../../src/base/errors.ts';
+import { randomHex } from '../../src/base/ids.ts';
+import type { ChainPace } from '../../src/rails/chain.adapter.ts';
+import { type ChainRail, watchAddress } from '../../src/rails/chain.ts';
+import { addressesOf, checksummed, readAddress } from '../../src/rails/evm/addresses.ts';
+import { type EvmOptions, evmRail, localSigner } from '../../src/rails/evm/index.ts';
+import { decodeTransfer, decodeTransferCall, encodeTransfer, TRANSFER_TOPIC } from '../../src/rails/evm/transfers.ts';
+import type { RailFact } from '../../src/rails/rail.ts';
+import { ANVIL_FIRST, ANVIL_MNEMONIC, type Anvil, data, deployToken, startAnvil } from '../support/anvil.ts';
+import { freshGround, type Ground } from '../support/ground.ts';
+import { openRows, type Rows } from '../support/rows.ts';
+
+const FINALITY = 10;
+const GWEI = 10n ** 9n;
+const ETHER = 10n ** 18n;
+const FRIEND = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8';
+const master = HDKey.fromMasterSeed(mnemonicToSeedSync(ANVIL_MNEMONIC)).derive("m/44'/60'/0'/0");
+const XPUB = master.publicExtendedKey;
+
+const word = (value: bigint | string) => `0x${BigInt(value).toString(16).padStart(64, '0')}`;
+
+async function follow(rail: ChainRail): Promise<void> {
+  while ((await rail.observe()).againInMs === 0);
+}
+
+const fresh = (): string => `0x${randomHex(20)}`;
+
+const shown = (fact: RailFact) =>
+  'units' in fact && 'externalId' in fact ? `${fact.externalId} ${fact.units}` : fact.type;
+
+async function ownNode(t: TestContext): Promise<Anvil> {
+  const own = await startAnvil({ chainId: 4_242n });
+  t.after(() => own.stop());
+  return own;
+}
+
+const offered = (row: Record<string, unknown>): bigint => BigInt((row.fee as Record<string, string>).price ?? 0);
+
+describe('addresses', () => {
+  test('address n is the nth account that wallets make of the same seed', () => {
+    const address = addressesOf(XPUB);
+    assert.equal(address(0n), ANVIL_FIRST);
+    assert.equal(address(1n), FRIEND);
+  });
+
+  test('a private extended key is refused where only a public one belongs', () => {
+    assert.throws(() => addressesOf(master.privateExtendedKey), /never from a private one/);
+  });
+
+  test('capitals follow EIP-55, and an address with wrong ones is a typing error', () => {
+    // The examples of the standard.
+    for (const text of [
+      '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+      '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+      '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB',
+      '0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb',
+    ]) {
+      assert.equal(checksummed(text.toLowerCase()), text);
+      assert.equal(readAddress(text), text.toLowerCase());
+      assert.equal(readAddress(text.replace(/[a-f](?=[^a-f]*$)/, (letter) => letter.toUpperCase())), undefined);
+    }
+    for (const text of [
+      '',
+      '0x',
+      FRIEND.slice(0, 41),
+      `${FRIEND}0`,
+      FRIEND.slice(2),
+      `0x${'0'.repeat(40)}`,
+      `0x${'g'.repeat(40)}`,
+    ]) {
+      assert.equal(readAddress(text), undefined, text);
+    }
+  });
+});
+
+describe('transfers', () => {
+  test('a call is read back as it was written, and no other call is', () => {
+    const call = encodeTransfer(FRIEND, 2n ** 256n - 1n);
+    assert.deepEqual(decodeTransferCall(call), { to: FRIEND, units: 2n ** 256n - 1n });
+    const approve = Buffer.from(call);
+    approve.write('095ea7b3', 0, 'hex');
+    const dirty = Buffer.from(call);
+    dirty[5] = 1;
+    for (const other of [
+      approve,
+      dirty,
+      call.subarray(0, 67),
+      Buffer.concat([call, Buffer.alloc(1)]),
+      Buffer.alloc(0),
+    ]) {
+      assert.equal(decodeTransferCall(other), undefined);
+    }
+  });
+
+  test('a log that is no ERC-20 transfer is passed over', () => {
+    const log = { address: '0xAB', topics: [TRANSFER_TOPIC, word(1n), word(FRIEND)], data: word(7n) };
+    assert.deepEqual(decodeTransfer(log), { contract: '0xab', to: FRIEND, units: 7n });
+    for (const odd of [
+      { ...log, topics: [...log.topics, word(9n)], data: '0x' },
+      { ...log, topics: [word(1n), word(1n), word(FRIEND)] },
+      { ...log, topics: [TRANSFER_TOPIC, word(1n), word(BigInt(FRIEND) + (1n << 200n))] },
+      { ...log, topics: [TRANSFER_TOPIC, word(1n), null] },
+      { ...log, topics: null },
+      { ...log, data: '0x07' },
+      { ...log, data: `${word(7n)}00` },
+      { ...log, data: 7 },
+      { ...log, address: undefined },
+    ]) {
+      assert.equal(decodeTransfer(odd), undefined);
+    }
+  });
+});
+
+describe('a signer', () => {
+  const token = `0x${'11'.repeat(20)}`;
+  const signer = localSigner(`0x${'22'.repeat(32)}`, {
+    chainId: 1n,
+    allowedContracts: { [token]: 1_000n },
+    maxNativeUnitsPerTransfer: 50n,
+    maxFeeUnits: 1_000_000n,
+  });
+  const good = {
+    chainId: 1n,
+    nonce: 0n,
+    target: token,
+    data: encodeTransfer(FRIEND, 1_000n),
+    value: 0n,
+    gas: 100n,
+    price: 10n,
+    tip: 1n,
+  };
+
+  test('signs transfers within its limits', async () => {
+    const { raw, hash } = await signer.sign(good);
+    assert.ok(raw.length > 100);
+    assert.match(hash, /^0x[0-9a-f]{64}$/);
+    assert.deepEqual(await signer.sign(good), { raw, hash }, 'the same bytes each time');
+    await signer.sign({ ...good, target: FRIEND, data: Buffer.alloc(0), value: 50n });
+  });
+
+  const approve = Buffer.from(encodeTransfer(FRIEND, 1n));
+  approve.write('095ea7b3', 0, 'hex');
+  for (const [what, change] of [
+    ['a larger transfer', { data: encodeTransfer(FRIEND, 1_001n) }],
+    ['a contract that is not on its list', { target: FRIEND }],
+    ['an approval', { data: approve }],
+    ['native coin along with a call', { value: 1n }],
+    ['tokens to a token contract', { data: encodeTransfer(token, 1n) }],
+    ['native coin to a token contract', { data: Buffer.alloc(0), value: 1n }],
+    ['more native coin than its limit', { target: FRIEND, data: Buffer.alloc(0), value: 51n }],
+    ['a fee above its limit', { price: 10_001n }],
+    ['another chain', { chainId: 2n }],
+  ] as const) {
+    test(`refuses ${what}`, async () => {
+      await assert.rejects(signer.sign({ ...good, ...change }), BugError);
+    });
+  }
+});
+
+describe('an EVM rail on a real node', () => {
+  let ground: Ground;
+  let rows: Rows;
+  let anvil: Anvil;
+  let token: string;
+  let stranger: string;
+  let worlds = 0;
+  let keys = 0;
+
+  before(async () => {
+    [ground, anvil] = await Promise.all([freshGround(), startAnvil()]);
+    rows = await openRows(ground.adminUrl);
+    token = await deployToken(anvil);
+    stranger = await deployToken(anvil);
+    await rows.cryptoAsset('usdc.anvil', 'anvil', token);
+    await rows.cryptoAsset('eth.anvil', 'anvil', null, 18);
+    await rows.policy('anvil', 'usdc.anvil', 0n, 2);
+    await rows.policy('anvil', 'eth.anvil', 0n, 2);
+    await anvil.send({ to: token, data: data('mint(address,uint256)', ANVIL_FIRST, 10n ** 15n) });
+    await anvil.send({ to: stranger, data: data('mint(address,uint256)', ANVIL_FIRST, 10n ** 15n) });
+    await anvil.mine();
+  });
+  after(async () => {
+    await rows.close();
+    await anvil.stop();
+    await ground.stop();
+  });
+
+  /** A rail of its own on the shared node, with a funded hot wallet of its own. */
+  async function world(options: { pace?: Partial<ChainPace>; funded?: boolean } & Partial<EvmOptions> = {}) {
+    worlds += 1;
+    const code = `evm.world${worlds}`;
+    const facts: RailFact[] = [];
+    const limits = {
+      chainId: anvil.chainId,
+      allowedContracts: { [token]: 10n ** 12n },
+      maxNativeUnitsPerTransfer: ETHER,
+      maxFeeUnits: ETHER,
+    };
+    const privateKeys = { hot: `0x${randomHex(32)}`, faucet: `0x${randomHex(32)}` };
+    const settings: EvmOptions = {
+      code,
+      chain: 'anvil',
+      rpcUrl: anvil.url,
+      chainId: anvil.chainId,
+      xpub: XPUB,
+      signers: { hot: localSigner(privateKeys.hot, limits), faucet: localSigner(privateKeys.faucet, limits) },
+      finality: FINALITY,
+      maxGasPrice: 500n * GWEI,
+      ...options,
+      pace: { lowerBranchMs: 0, nativeEveryMs: 0, rebroadcastMs: 0, ...options.pace },
+    };
+    const open = (changes: Partial<EvmOptions> = {}): ChainRail =>
+      evmRail(
+        { ...settings, ...changes },
+        {
+          ...ground,
+          report: async (_, fact) => {
+            facts.push(fact);
+          },
+        },
+      );
+    const rail = open();
+    if (options.funded !== false) {
+      for (const address of Object.values(rail.walletAddresses)) {
+        await anvil.rpc('anvil_setBalance', [address, `0x${(100n * ETHER).toString(16)}`]);
+        await anvil.send({ to: token, data: data('mint(address,uint256)', address, 10n ** 12n) });
+      }
+    }
+    await anvil.mine();
+    await follow(rail);
+    let index = BigInt(worlds) * 1_000n;
+    return {
+      rail,
+      open,
+      facts,
+      settings,
+      said: () => facts.splice(0).map((fact) => fact.type),
+      async address() {
+        index += 1n;
+        const { target } = rail.instructions(index);
+        const order = await rows.order('usdc.anvil', code, target);
+        await ground.db.asSystem((tx) => watchAddress(tx, { rail: code, address: target, index, ...order }));
+        return target;
+      },
+      async rowsOf(key: string) {
+        return await rows.query(
+          `select key, version, nonce, state, hash, raw, target, data, value, fee, cost_units from chain_sends
+            where rail = $1 and key = $2 order by version`,
+          [code, key],
+        );
+      },
+    };
+  }
+
+  const pays = (to: string, units: bigint, contract = token) =>
+    anvil.send({ to: contract, data: data('transfer(address,uint256)', to, units) });
+
+  const sending = (units: bigint, to = FRIEND, asset = 'usdc.anvil') => {
+    keys += 1;
+    return { key: `pay_${keys}`, asset, units, destination: { kind: 'address', address: to } as const };
+  };
+
+  const received = async (address: string): Promise<bigint> =>
+    BigInt(await anvil.rpc<string>('eth_call', [{ to: token, data: data('balanceOf(address)', address) }, 'latest']));
+
+  describe('watching', () => {
+    test('several transfers in one block, some in one chain transaction, are each seen and confirmed once', async () => {
+      const { rail, address, facts } = await world();
+      const [one, two] = [await address(), await address()];
+      const a = await anvil.send({ to: token, data: data('many(address[],uint256)', [one, fresh(), two, one], 5n) });
+      const b = await pays(two, 7n);
+      await anvil.mine();
+      await follow(rail);
+      const expected = [`${a}:0 5`, `${a}:2 5`, `${a}:3 5`, `${b}:0 7`].toSorted();
+      assert.deepEqual(facts.map(shown).toSorted(), expected);
+      assert.ok(facts.splice(0).every((fact) => fact.type === 'deposit_seen'));
+      await anvil.mine();
+      await follow(rail);
+      assert.deepEqual(facts.map(shown).toSorted(), expected);
+      assert.ok(facts.splice(0).every((fact) => fact.type === 'deposit_confirmed'));
+      await anvil.mine(5);
+      await follow(rail);
+      assert.equal(facts.length, 0);
+    });
+
+    test('an unlisted token and logs that no honest token writes are ignored', async () => {
+      const { rail, address, facts } = await world();
+      const to = await address();
+      await pays(to, 5n, stranger);
+      await pays(to, 0n);
+      await anvil.send({ to: token, data: data('odd(address)', to) });
+      const good = await pays(to, 9n);
+      await anvil.mine(2);
+      await follow(rail);
+      assert.deepEqual(
+        facts.map((fact) => [fact.type, 'externalId' in fact && fact.externalId]),
+        [
+          ['deposit_seen', `${good}:0`],
+          ['deposit_confirmed', `${good}:0`],
+        ],
+      );
+    });
+
+    test('a deposit reorged out is reversed, and seen again under its name when mined later', async () => {
+      const { rail, address, facts } = await world();
+      const to = await address();
+      await pays(to, 5n);
+      await anvil.mine();
+      await follow(rail);
+      await anvil.rpc('anvil_reorg', [1, []]);
+      await follow(rail);
+      assert.deepEqual(
+        facts.splice(0).map((fact) => fact.type),
+        ['deposit_seen', 'deposit_reversed'],
+      );
+      await anvil.rpc('anvil_dropAllTransactions');
+      const again = await pays(to, 5n);
+      await anvil.mine();
+      await follow(rail);
+      assert.deepEqual(
+        facts.splice(0).map((fact) => fact.type === 'deposit_seen' && fact.externalId),
+        [`${again}:0`],
+      );
+    });
+
+    test('a transaction mined again at another place of another block keeps its name and is not reversed', async () => {
+      const { rail, address, facts } = await world();
+      const to = await address();
+      const payer = localSigner(`0x${randomHex(32)}`, {
+        chainId: anvil.chainId,
+        allowedContracts: { [token]: 10n ** 12n },
+        maxNativeUnitsPerTransfer: 0n,
+        maxFeeUnits: ETHER,
+      });
+      await anvil.rpc('anvil_setBalance', [payer.address, `0x${ETHER.toString(16)}`]);
+      await anvil.send({ to: token, data: data('mint(address,uint256)', payer.address, 1_000n) });
+      await anvil.mine();
+      const { raw, hash } = await payer.sign({
+        chainId: anvil.chainId,
+        nonce: 0n,
+        target: token,
+        data: encodeTransfer(to, 5n),
+        value: 0n,
+        gas: 100_000n,
+        price: 20n * GWEI,
+        tip: GWEI,
+      });
+      const bytes = `0x${raw.toString('hex')}`;
+      await anvil.rpc('eth_sendRawTransaction', [bytes]);
+      await anvil.mine();
+      await follow(rail);
+      const first = await anvil.rpc<{ blockHash: string }>('eth_getTransactionReceipt', [hash]);
+
+      await anvil.rpc('anvil_reorg', [1, []]);
+      await anvil.rpc('anvil_dropAllTransactions');
+      // Now behind another transfer, whose tip is higher, and a block later.
+      const payFirst = {
+        from: ANVIL_FIRST,
+        to: token,
+        gas: '0x30d40',
+        data: data('transfer(address,uint256)', fresh(), 1n),
+      };
+      await anvil.rpc('eth_sendTransaction', [
+        {
+          ...payFirst,
+          maxFeePerGas: `0x${(100n * GWEI).toString(16)}`,
+          maxPriorityFeePerGas: `0x${(50n * GWEI).toString(16)}`,
+        },
+      ]);
+      await anvil.rpc('eth_sendRawTransaction', [bytes]);
+      await anvil.mine();
+      const second = await anvil.rpc<{ blockHash: string; logs: { logIndex: string }[] }>('eth_getTransactionReceipt', [
+        hash,
+      ]);
+      assert.notEqual(second.blockHash, first.blockHash);
+      assert.equal(second.logs[0]?.logIndex, '0x1');
+      await follow(rail);
+      await anvil.mine();
+      await follow(rail);
+      assert.deepEqual(
+        facts.map((fact) => [fact.type, 'externalId' in fact && fact.externalId]),
+        [
+          ['deposit_seen', `${hash}:0`],
+          ['deposit_confirmed', `${hash}:0`],
+        ],
+      );
+    });
+
+    test('a reorg deeper than finality stops the line', async (t) => {
+      const own = await ownNode(t);
+      const { rail, said } = await world({ rpcUrl: own.url, chainId: own.chainId, funded: false });
+      await own.mine(2 * FINALITY);
+      await follow(rail);
+      await own.rpc('anvil_reorg', [FINALITY, []]);
+      await follow(rail);
+      assert.deepEqual(said(), []);
+      await own.rpc('anvil_reorg', [FINALITY + 1, []]);
+      await follow(rail);
+      await follow(rail);
+      assert.deepEqual(said(), ['rail_stopped']);
+      assert.equal((await rail.send(sending(1n))).outcome, 'unknown', 'a stopped line sends nothing new');
+    });
+
+    test('native coin at a deposit address is found by its balance once it is final', async () => {
+      const { rail, address, facts } = await world();
+      const to = await address();
+      await anvil.send({ to, value: 3n * ETHER });
+      await anvil.mine(FINALITY);
+      await follow(rail);
+      assert.equal(facts.length, 0);
+      await anvil.mine(2);
+      await follow(rail);
+      await follow(rail);
+      const [fact, ...more] = facts.splice(0);
+      assert.ok(fact?.type === 'deposit_confirmed' && more.length === 0);
+      assert.deepEqual([fact.asset, fact.units, fact.target], ['eth.anvil', 3n * ETHER, to]);
+      await anvil.send({ to, value: ETHER });
+      await anvil.mine(FINALITY + 2);
+      await follow(rail);
+      assert.deepEqual(
+        facts.map((one) => 'units' in one && one.units),
+        [ETHER],
+      );
+    });
+
+    test('balances are the wallet’s, or of all deposit addresses together', async () => {
+      const { rail, address } = await world();
+      await pays(await address(), 5n);
+      await pays(await address(), 7n);
+      await anvil.send({ to: await address(), value: 11n });
+      await anvil.mine();
+      assert.equal(await rail.balance('deposits', 'usdc.anvil'), 12n);
+      assert.equal(await rail.balance('deposits', 'eth.anvil'), 11n);
+      assert.equal(await rail.balance('hot', 'usdc.anvil'), 10n ** 12n);
+      assert.equal(await rail.balance('faucet', 'eth.anvil'), 100n * ETHER);
+    });
+
+    test('the gas price is the node’s, never above the cap, and kept where quotes look', async () => {
+      const { rail, open } = await world();
+      const price = await rail.gasPrice();
+      assert.ok(price > 0n && price <= 500n * GWEI);
+      assert.equal(await open({ maxGasPrice: 5n }).gasPrice(), 5n);
+      await rail.refreshGas();
+      const [row] = await rows.query<{ units: bigint }>(`select units from gas_prices where chain = 'anvil'`);
+      assert.ok((row?.units ?? 0n) > 0n);
+    });
+  });
+
+  describe('sending', () => {
+    test('a payout is accepted, confirmed by the policy, and settled with its hash and its cost', async () => {
+      const { rail, facts, rowsOf } = await world();
+      const to = fresh();
+      const payout = sending(25n, checksummed(to));
+      const sent = await rail.send(payout);
+      assert.ok(sent.outcome === 'accepted' && sent.reference);
+      await anvil.mine();
+      await follow(rail);
+      assert.equal(facts.length, 0, 'one confirmation is too few');
+      await anvil.mine();
+      await follow(rail);
+      await follow(rail);
+      const [row] = await rowsOf(payout.key);
+      assert.deepEqual(facts, [
+        {
+          type: 'payout_settled',
+          rail: rail.code,
+          key: payout.key,
+          reference: sent.reference,
+          cost: { asset: 'eth.anvil', units: row?.cost_units },
+        },
+      ]);
+      assert.equal(row?.state, 'confirmed');
+      assert.equal(await rail.balance('hot', 'eth.anvil'), 100n * ETHER - (row?.cost_units as bigint));
+      assert.equal(await received(to), 25n);
+      assert.deepEqual(await rail.status(payout.key), { outcome: 'known', reference: sent.reference });
+      assert.deepEqual(await rail.send(payout), sent, 'sent again under its key it is the same payout');
+      await anvil.mine();
+      assert.equal(await received(to), 25n);
+    });
+
+    test('native coin is sent likewise', async () => {
+      const { rail, said } = await world();
+      const to = fresh();
+      assert.equal((await rail.send(sending(123n, to, 'eth.anvil'))).outcome, 'accepted');
+      await anvil.mine(2);
+      await follow(rail);
+      assert.deepEqual(said(), ['payout_settled']);
+      assert.equal(BigInt(await anvil.rpc<string>('eth_getBalance', [to, 'latest'])), 123n);
+    });
+
+    test('what must be refused is refused before a nonce is taken', async () => {
+      const { rail, rowsOf, settings } = await world();
+      const strict = localSigner(`0x${'33'.repeat(32)}`, {
+        chainId: anvil.chainId,
+        allowedContracts: { [token]: 10n },
+        maxNativeUnitsPerTransfer: 0n,
+        maxFeeUnits: ETHER,
+      });
+      const limited = evmRail({ ...settings, signers: { hot: strict } }, { ...ground, report: async () => {} });
+      const cases = [
+        [rail, sending(10n ** 12n + 1n), /more than one transfer may move/],
+        [rail, sending(5n, '0x1234'), /not an address/],
+        [rail, sending(5n, token), /own contract/],
+        [rail, sending(5n, FRIEND, 'usdt.elsewhere'), /not an asset/],
+        [limited, sending(11n), /more than one transfer may move/],
+        [limited, sending(10n), /would fail/],
+      ] as const;
+      for (const [from, payout, why] of cases) {
+        const sent = await from.send(payout);
+        assert.ok(sent.outcome === 'refused', JSON.stringify(sent));
+        assert.match(sent.why, why);
+        assert.deepEqual(await rowsOf(payout.key), []);
+        assert.deepEqual(await from.status(payout.key), { outcome: 'absent' });
+      }
+      const without = await evmRail({ ...settings, signers: {} }, { ...ground, report: async () => {} }).send(
+        sending(1n),
+      );
+      assert.equal(without.outcome, 'refused');
+    });
+
+    test('a wallet without coin for gas refuses before a nonce is taken', async () => {
+      const { rail, rowsOf } = await world();
+      await anvil.rpc('anvil_setBalance', [rail.walletAddresses.hot, '0x1']);
+      const payout = sending(5n);
+      const sent = await rail.send(payout);
+      assert.ok(sent.outcome === 'refused');
+      assert.match(sent.why, /gas|funds/);
+      assert.deepEqual(await rowsOf(payout.key), []);
+    });
+
+    test('a crash between storing and broadcasting sends the stored bytes, once', async (t) => {
+      const node = await tampering(t);
+      const { rail, open, rowsOf, said } = await world({ rpcUrl: node.url });
+      const to = fresh();
+      const payout = sending(5n, to);
+      node.drop('eth_sendRawTransaction');
+      assert.equal((await rail.send(payout)).outcome, 'unknown');
+      const [stored] = await rowsOf(payout.key);
+      assert.equal(stored?.state, 'signed');
+      node.honest();
+      const next = open();
+      assert.deepEqual(await next.status(payout.key), { outcome: 'known', reference: stored?.hash });
+      assert.deepEqual(await next.send(payout), { outcome: 'accepted', reference: stored?.hash });
+      await anvil.mine(2);
+      await follow(next);
+      assert.deepEqual(said(), ['payout_settled']);
+      assert.equal(await received(to), 5n);
+      assert.equal((await rowsOf(payout.key)).length, 1);
+    });
+
+    test('an answer lost after the node took the bytes is not a second payout', async (t) => {
+      const node = await tampering(t);
+      const { rail, said } = await world({ rpcUrl: node.url });
+      const to = fresh();
+      const payout = sending(5n, to);
+      node.dropAnswer('eth_sendRawTransaction');
+      assert.equal((await rail.send(payout)).outcome, 'unknown');
+      node.honest();
+      assert.equal((await rail.send(payout)).outcome, 'accepted', '“already known” is a yes');
+      await anvil.mine();
+      assert.equal(
+        (await rail.send(payout)).outcome,
+        'accepted',
+        '“nonce too low” with our own transaction mined is a yes',
+      );
+      await anvil.mine();
+      await follow(rail);
+      assert.deepEqual(said(), ['payout_settled']);
+      assert.equal(await received(to), 5n);
+    });
+
+    test('a crash between reserving and signing goes on with the reserved nonce', async () => {
+      const { rail, settings, open, rowsOf, said } = await world();
+      const { hot } = settings.signers ?? {};
+      assert.ok(hot);
+      const to = fresh();
+      const payout = sending(5n, to);
+      const dying = { ...hot, sign: () => Promise.reject(new Error('killed')) };
+      await assert.rejects(open({ signers: { hot: dying } }).send(payout), /killed/);
+      const [reserved] = await rowsOf(payout.key);
+      assert.deepEqual([reserved?.state, reserved?.raw], ['reserved', null]);
+      const later = sending(6n, to);
+      await rail.send(later);
+      // Nobody asks for the first one again: the watcher finds it when it is old enough to be an orphan.
+      await rows.query(`update chain_sends set reserved_at = now() - interval '1 minute' where key = $1`, [payout.key]);
+      await follow(rail);
+      await anvil.mine(2);
+      await follow(rail);
+      assert.deepEqual(said(), ['payout_settled', 'payout_settled']);
+      assert.equal(await received(to), 11n);
+      const [after_, second] = [(await rowsOf(payout.key))[0], (await rowsOf(later.key))[0]];
+      assert.equal(after_?.nonce, reserved?.nonce);
+      assert.equal(second?.nonce, (reserved?.nonce as bigint) + 1n);
+    });
+
+    test('two processes sending under one key use one nonce', async () => {
+      const { rail, open, rowsOf } = await world();
+      const to = fresh();
+      const payout = sending(5n, to);
+      const all = await Promise.all([rail, open(), open(), open()].map((one) => one.send(payout)));
+      const [row, ...more] = await rowsOf(payout.key);
+      assert.equal(more.length, 0);
+      for (const sent of all) assert.deepEqual(sent, { outcome: 'accepted', reference: row?.hash });
+      await anvil.mine();
+      assert.equal(await received(to), 5n);
+    });
+
+    test('bytes signed twice are broadcast in the version that was stored first', async () => {
+      const { rail, open, settings, rowsOf } = await world();
+      const { hot } = settings.signers ?? {};
+      assert.ok(hot);
+      const to = fresh();
+      const payout = sending(5n, to);
+      const gate = Promise.withResolvers<void>();
+      // Held up while signing, and an HSM need not sign the same way twice.
+      const slow = {
+        ...hot,
+        async sign(unsigned: Parameters<typeof hot.sign>[0]) {
+          await gate.promise;
+          return await hot.sign({ ...unsigned, price: unsigned.price + 1n });
+        },
+      };
+      const held = open({ signers: { hot: slow } }).send(payout);
+      while ((await rowsOf(payout.key)).length === 0) await sleep(5);
+      const sent = await rail.send(payout);
+      gate.resolve();
+      assert.deepEqual(await held, sent);
+      assert.equal((await rowsOf(payout.key))[0]?.hash, sent.outcome === 'accepted' && sent.reference);
+      await anvil.mine();
+      assert.equal(await received(to), 5n);
+    });
+
+    test('a receipt from a branch we do not follow settles nothing', async (t) => {
+      const node = await tampering(t);
+      const { rail, said } = await world({ rpcUrl: node.url });
+      await rail.send(sending(5n));
+      await anvil.mine(3);
+      node.tamper('eth_getTransactionReceipt', (answer) => ({
+        ...answer,
+        result: { ...(answer.result as object), blockHash: `0x${'ab'.repeat(32)}` },
+      }));
+      await follow(rail);
+      assert.deepEqual(said(), []);
+      node.honest();
+      await follow(rail);
+      assert.deepEqual(said(), ['payout_settled']);
+    });
+
+    test('many payouts at once take consecutive nonces and all arrive', async () => {
+      const { rail, open, said } = await world();
+      const to = fresh();
+      const processes = [rail, open(), open()];
+      const sent = await Promise.all(Array.from({ length: 24 }, (_, i) => processes[i % 3]?.send(sending(1n, to))));
+      assert.ok(sent.every((one) => one?.outcome === 'accepted'));
+      await anvil.mine(2);
+      await Promise.all(processes.map((one) => one.observe()));
+      assert.equal(said().filter((type) => type === 'payout_settled').length, 24);
+      assert.equal(await received(to), 24n);
+    });
+
+    test('a key used for another transfer is our bug and never sent', async () => {
+      const { rail } = await world();
+      const payout = sending(5n);
+      await rail.send(payout);
+      await assert.rejects(rail.send({ ...payout, units: 6n }), BugError);
+      await assert.rejects(rail.sendFrom('faucet', payout), BugError);
+    });
+
+    test('a node that lost its mempool gets the stored bytes again', async () => {
+      const { rail, rowsOf, said } = await world();
+      const to = fresh();
+      const payout = sending(5n, to);
+      await rail.send(payout);
+      await anvil.rpc('anvil_dropAllTransactions');
+      await anvil.mine();
+      assert.equal(await received(to), 0n);
+      await follow(rail);
+      await anvil.mine(2);
+      await follow(rail);
+      assert.deepEqual(said(), ['payout_settled']);
+      assert.equal(await received(to), 5n);
+      assert.equal((await rowsOf(payout.key)).length, 1);
+    });
+
+    test('a payout that a reorg takes back before it is confirmed is broadcast again and settles once', async () => {
+      const { rail, rowsOf, said } = await world();
+      const to = fresh();
+      const payout = sending(5n, to);
+      await rail.send(payout);
+      await anvil.mine();
+      await follow(rail);
+      assert.equal((await rowsOf(payout.key))[0]?.state, 'mined');
+      await anvil.rpc('anvil_reorg', [1, []]);
+      await anvil.rpc('anvil_dropAllTransactions');
+      assert.equal(await received(to), 0n);
+      await follow(rail);
+      assert.equal((await rowsOf(payout.key))[0]?.state, 'signed');
+      await anvil.mine(2);
+      await follow(rail);
+      assert.deepEqual(said(), ['payout_settled']);
+      assert.equal(await received(to), 5n);
+    });
+
+    test('a settled payout that a reorg takes back is broadcast again, and not settled twice', async () => {
+      const { rail, said } = await world();
+      const to = fresh();
+      await rail.send(sending(5n, to));
+      await anvil.mine(3);
+      await follow(rail);
+      assert.deepEqual(said(), ['payout_settled']);
+      await anvil.rpc('anvil_reorg', [3, []]);
+      await anvil.rpc('anvil_dropAllTransactions');
+      assert.equal(await received(to), 0n);
+      await follow(rail);
+      await anvil.mine(3);
+      await follow(rail);
+      assert.equal(await received(to), 5n);
+      assert.deepEqual(said(), []);
+    });
+
+    test('a fee bump keeps nonce, recipient and amount, and the version that is mined settles it', async () => {
+      const { rail, rowsOf, said, open } = await world({ pace: { stuckMs: 3_600_000 } });
+      const to = fresh();
+      const payout = sending(5n, to);
+      await rail.send(payout);
+      const hasty = open({ pace: { lowerBranchMs: 0, nativeEveryMs: 0, stuckMs: 0, rebroadcastMs: 0 } });
+      await hasty.observe();
+      const [first, second, ...more] = await rowsOf(payout.key);
+      assert.ok(first && second && more.length === 0);
+      for (const column of ['nonce', 'target', 'data', 'value']) assert.deepEqual(second[column], first[column]);
+      assert.notEqual(second.hash, first.hash);
+      assert.ok(offered(second) * 10n >= offered(first) * 11n);
+      await anvil.mine(2);
+      await follow(rail);
+      assert.deepEqual(said(), ['payout_settled']);
+      assert.equal(await received(to), 5n);
+      assert.deepEqual(
+        (await rowsOf(payout.key)).map((row) => row.state),
+        ['replaced', 'confirmed'],
+      );
+      assert.deepEqual(await rail.status(payout.key), { outcome: 'known', reference: second.hash });
+    });
+
+    test('the earlier version settles it when that is the one mined', async () => {
+      const { rail, rowsOf, facts, open } = await world();
+      const to = fresh();
+      const payout = sending(5n, to);
+      await rail.send(payout);
+      await anvil.mine();
+      // The bump was decided by a process that had not yet heard of the block.
+      const [first] = await rowsOf(payout.key);
+      await rows.query(
+        `insert into chain_sends (rail, wallet, nonce, key, version, target, data, value, asset, units, fee, reserved_at)
+         select rail, wallet, nonce, key, 2, target, data, value, asset, units, fee, now() from chain_sends where key = $1`,
+        [payout.key],
+      );
+      await anvil.mine();
+      await follow(open());
+      assert.deepEqual(
+        facts.map((fact) => fact.type === 'payout_settled' && fact.reference),
+        [first?.hash],
+      );
+      assert.deepEqual(
+        (await rowsOf(payout.key)).map((row) => row.state),
+        ['confirmed', 'replaced'],
+      );
+      assert.equal(await received(to), 5n);
+    });
+
+    test('bumping ends at the cap', async () => {
+      const { rail, rowsOf, open } = await world();
+      const payout = sending(5n);
+      await rail.send(payout);
+      const [{ fee } = { fee: {} }] = await rowsOf(payout.key);
+      const cap = (BigInt(fee.price) * 3n) / 2n;
+      const hasty = open({
+        maxGasPrice: cap,
+        pace: { lowerBranchMs: 0, nativeEveryMs: 0, stuckMs: 0, rebroadcastMs: 0 },
+      });
+      for (let i = 0; i < 6; i += 1) await hasty.observe();
+      const versions = await rowsOf(payout.key);
+      assert.equal(versions.length, 2);
+      await anvil.mine();
+    });
+
+    test('a payout that reverts on chain is refused, with what it cost', async () => {
+      const { rail, facts } = await world();
+      const to = fresh();
+      const payout = sending(5n, to);
+      await rail.send(payout);
+      // The tokens leave between the estimate and the block.
+      await emptyTokens(rail.walletAddresses.hot ?? '');
+      await anvil.mine(FINALITY);
+      await follow(rail);
+      assert.equal(facts.length, 0, 'a reorg could still make it succeed');
+      await anvil.mine();
+      await follow(rail);
+      const [fact] = facts;
+      assert.ok(fact?.type === 'payout_refused', JSON.stringify(facts.map((one) => one.type)));
+      assert.equal(fact.why, 'reverted on chain');
+      assert.ok((fact.cost?.units ?? 0n) > 0n);
+      assert.equal((await rail.status(payout.key)).outcome, 'refused');
+      assert.equal((await rail.send(payout)).outcome, 'refused');
+      assert.equal(await received(to), 0n);
+    });
+
+    test('money of a simulated customer leaves its own wallet and reports nothing', async () => {
+      const { rail, address, facts } = await world();
+      const to = await address();
+      const gift = { ...sending(5n, to), key: `sandbox:${to}` };
+      const sent = await rail.sendFrom('faucet', gift);
+      assert.equal(sent.outcome, 'accepted');
+      await anvil.mine(3);
+      await follow(rail);
+      assert.deepEqual(
+        facts.map((fact) => fact.type),
+        ['deposit_seen', 'deposit_confirmed'],
+      );
+      assert.equal(await rail.balance('faucet', 'usdc.anvil'), 10n ** 12n - 5n);
+      assert.equal(await rail.balance('hot', 'usdc.anvil'), 10n ** 12n);
+    });
+
+    test('nonces that another program used are skipped', async () => {
+      const { rail, rowsOf, settings } = await world();
+      await rail.send(sending(1n));
+      await anvil.mine();
+      const { hot } = settings.signers ?? {};
+      const other = {
+        chainId: anvil.chainId,
+        nonce: 1n,
+        target: FRIEND,
+        data: Buffer.alloc(0),
+        value: 1n,
+        gas: 21_000n,
+        price: 50n * GWEI,
+        tip: GWEI,
+      };
+      const { raw } = (await hot?.sign(other)) ?? { raw: Buffer.alloc(0) };
+      await anvil.rpc('eth_sendRawTransaction', [`0x${raw.toString('hex')}`]);
+      await anvil.mine();
+      const payout = sending(2n);
+      assert.equal((await rail.send(payout)).outcome, 'accepted');
+      assert.equal((await rowsOf(payout.key))[0]?.nonce, 2n);
+    });
+  });
+
+  describe('a node that is down, late or lying', () => {
+    const lies: [string, (answer: Record<string, unknown>) => unknown][] = [
+      ['HTML', () => '<html>502</html>'],
+      ['half an answer', () => '[{"jsonrpc":"2.0","id":'],
+      ['null', () => null],
+      ['a number', () => 7],
+      ['another id', (answer) => ({ ...answer, id: 999_999 })],
+      ['neither result nor error', ({ id }) => ({ jsonrpc: '2.0', id })],
+      ['an error', ({ id }) => ({ jsonrpc: '2.0', id, error: { code: -32000, message: 'header not found' } })],
+      ['an error without words', ({ id }) => ({ jsonrpc: '2.0', id, error: {} })],
+      ['null for a result', (answer) => ({ ...answer, result: null })],
+      ['a text for a result', (answer) => ({ ...answer, result: 'yes' })],
+      ['a list of nonsense', (answer) => ({ ...answer, result: [null, 7, {}, { topics: [] }] })],
+      ['an empty object', (answer) => ({ ...answer, result: {} })],
+      ['numbers as numbers', (answer) => ({ ...answer, result: { number: 5, hash: 6, parentHash: 7, timestamp: 8 } })],
+      ['a quantity beyond any', (answer) => ({ ...answer, result: `0x${'f'.repeat(70)}` })],
+      ['a negative quantity', (answer) => ({ ...answer, result: '0x-5' })],
+      ['more than we read', (answer) => ({ ...answer, result: 'x'.repeat(300_000) })],
+    ];
+    for (const [what, lie] of lies) {
+      test(`${what} in place of any answer is Unavailable, and changes nothing`, async (t) => {
+        const node = await tampering(t);
+        const { rail, address, facts } = await world({ rpcUrl: node.url, maxResponseBytes: 200_000 });
+        const to = await address();
+        const hash = await pays(to, 5n);
+        await anvil.mine(2);
+        for (const method of ['eth_getBlockByNumber', 'eth_getLogs', 'eth_getTransactionReceipt']) {
+          node.tamper(method, lie);
+          await assert.rejects(follow(rail), (error) => error instanceof Unavailable, method);
+        }
+        assert.equal(facts.length, 0);
+        node.honest();
+        const payout = sending(5n, fresh());
+        for (const method of [
+          'eth_estimateGas',
+          'eth_getTransactionCount',
+          'eth_getBalance',
+          'eth_sendRawTransaction',
+        ]) {
+          node.tamper(method, lie);
+          assert.equal((await rail.send(payout)).outcome, 'unknown', method);
+          await assert.doesNotReject(rail.status(payout.key));
+        }
+        node.honest();
+        await follow(rail);
+        assert.deepEqual(
+          facts.splice(0).map((fact) => 'externalId' in fact && fact.externalId),
+          [`${hash}:0`, `${hash}:0`],
+        );
+        await anvil.mine(2);
+        await follow(rail);
+        assert.equal(facts.filter((fact) => fact.type === 'payout_settled').length, 1);
+      });
+    }
+
+    test('a log that is not where it says is not believed', async (t) => {
+      const node = await tampering(t);
+      const { rail, address, facts } = await world({ rpcUrl: node.url });
+      const to = await address();
+      await pays(to, 5n);
+      await anvil.mine();
+      for (const change of [
+        { blockHash: `0x${'ab'.repeat(32)}` },
+        { logIndex: '0x63' },
+        { transactionHash: '0x12' },
+        { removed: true },
+      ]) {
+        node.tamper('eth_getLogs', (answer) => ({
+          ...answer,
+          result: (answer.result as object[]).map((log) => ({ ...log, ...change })),
+        }));
+        await assert.rejects(follow(rail), Unavailable, JSON.stringify(change));
+      }
+      assert.equal(facts.length, 0);
+    });
+
+    test('a receipt from another branch names no deposit', async (t) => {
+      const node = await tampering(t);
+      const { rail, address, facts } = await world({ rpcUrl: node.url });
+      await pays(await address(), 5n);
+      await anvil.mine();
+      node.tamper('eth_getTransactionReceipt', (answer) => ({
+        ...answer,
+        result: { ...(answer.result as object), blockHash: `0x${'ab'.repeat(32)}` },
+      }));
+      await assert.rejects(follow(rail), /another branch/);
+      assert.equal(facts.length, 0);
+    });
+
+    test('an answer is read no further than its bound', async (t) => {
+      const node = await tampering(t);
+      const { open } = await world();
+      node.tamper('eth_getBlockByNumber', (answer) => ({ ...answer, more: 'x'.repeat(300_000) }));
+      await assert.rejects(open({ rpcUrl: node.url, maxResponseBytes: 200_000 }).observe(), /more than 200000 bytes/);
+    });
+
+    test('a node that answers too late is Unavailable within the deadline', async (t) => {
+      const node = await tampering(t);
+      const { rail } = await world({ rpcUrl: node.url, deadlineMs: 300 });
+      node.hang();
+      const start = Date.now();
+      await assert.rejects(rail.observe(), /too late/);
+      assert.ok(Date.now() - start < 2_000);
+      assert.equal((await rail.send(sending(1n))).outcome, 'unknown');
+    });
+
+    test('a node that is not there is Unavailable, and its URL is in no message', async () => {
+      const { open } = await world();
+      const gone = open({ rpcUrl: 'http://127.0.0.1:9/secret-key' });
+      await assert.rejects(
+        gone.observe(),
+        (error: Error) => error instanceof Unavailable && !/secret/.test(error.message),
+      );
+      await assert.rejects(gone.balance('hot', 'usdc.anvil'), Unavailable);
+    });
+
+    test('a node on another chain stops the line', async () => {
+      const { open, said } = await world();
+      await open({ chainId: 5n }).observe();
+      assert.deepEqual(said(), ['rail_stopped']);
+    });
+  });
+
+  /** The test token keeps its balances in the mapping at slot 3. */
+  async function emptyTokens(address: string): Promise<void> {
+    const slot = keccak256(`0x${address.slice(2).padStart(64, '0')}${'3'.padStart(64, '0')}`);
+    await anvil.rpc('anvil_setStorageAt', [token, slot, `0x${'0'.repeat(64)}`]);
+    assert.equal(await received(address), 0n);
+  }
+
+  /** The node behind a door where answers are lost, changed or held back, by method. */
+  async function tampering(t: TestContext) {
+    type Change = { drop: true } | { dropAnswer: true } | { lie: (answer: Record<string, unknown>) => unknown };
+    let changes = new Map<string, Change>();
+    let hanging = false;
+    const server = createServer(async (request, response) => {
+      const parts: Buffer[] = [];
+      for await (const part of request) parts.push(part as Buffer);
+      if (hanging) return;
+      const body = Buffer.concat(parts).toString();
+      const asked = JSON.parse(body) as { id: number; method: string } | { id: number; method: string }[];
+      const methods = (Array.isArray(asked) ? asked : [asked]).map((one) => [one.id, changes.get(one.method)] as const);
+      if (methods.some(([, change]) => change && 'drop' in change)) return request.socket.destroy();
+      const answer = (await (
+        await fetch(anvil.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+      ).json()) as Record<string, unknown> | Record<string, unknown>[];
+      if (methods.some(([, change]) => change && 'dropAnswer' in change)) return request.socket.destroy();
+      const byId = new Map(methods);
+      let text: string | undefined;
+      const altered = (one: Record<string, unknown>): unknown => {
+        const change = byId.get(one.id as number);
+        if (change === undefined || !('lie' in change)) return one;
+        const told = change.lie(one);
+        if (typeof told === 'string') text = told;
+        return told;
+      };
+      const told = Array.isArray(answer) ? answer.map(altered) : altered(answer);
+      response.setHeader('content-type', 'application/json');
+      response.end(text ?? JSON.stringify(told));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    t.after(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const { port } = server.address() as { port: number };
+    return {
+      url: `http://127.0.0.1:${port}`,
+      drop: (method: string) => void (changes = new Map([[method, { drop: true }]])),
+      dropAnswer: (method: string) => void (changes = new Map([[method, { dropAnswer: true }]])),
+      tamper: (method: string, lie: (answer: Record<string, unknown>) => unknown) =>
+        void (changes = new Map([[method, { lie }]])),
+      hang: () => void (hanging = true),
+      honest: () => void (changes = new Map()),
+    };
+  }
+});

@@ -1,0 +1,117 @@
+/**
+ * A chain in memory, for what a real node cannot be made to do: lie, contradict itself, fork at will.
+ * It watches only; sending is tested on a real node (test/rails/evm.test.ts).
+ */
+import { createHash } from 'node:crypto';
+import { Unavailable } from '../../src/base/errors.ts';
+import { type Block, type ChainAdapter, type ChainPace, PACE, type Transfer } from '../../src/rails/chain.adapter.ts';
+
+export interface Paid {
+  txHash: string;
+  to: string;
+  units: bigint;
+  contract?: string;
+  /** Among the logs of its transaction. */
+  position?: number;
+}
+
+interface FakeBlock extends Block {
+  paid: readonly Paid[];
+}
+
+export const TOKEN = '0xtoken';
+
+const sendsNothing = (): never => {
+  throw new Error('the chain in memory sends nothing');
+};
+
+export function fakeChain(options: { finality: number; pace?: Partial<ChainPace> }) {
+  let branch = 0;
+  const sealed = (number: bigint, parentHash: string, paid: readonly Paid[]): FakeBlock => {
+    branch += 1;
+    const hash = `0x${createHash('sha256').update(`${number} ${parentHash} ${branch}`).digest('hex')}`;
+    return { number, hash, parentHash, paid, at: new Date() };
+  };
+  let chain: FakeBlock[] = [sealed(0n, '0x', [])];
+  /** Every block there ever was, as a node knows the abandoned ones too. */
+  const all = new Map<string, FakeBlock>(chain.map((block) => [block.hash, block]));
+
+  const at = (number: bigint): FakeBlock => {
+    const block = chain[Number(number)];
+    if (block === undefined) throw new Unavailable('fake', `no block ${number}`);
+    return block;
+  };
+  const adapter = {
+    code: 'fake.chain',
+    chain: 'fake',
+    chainId: 7n,
+    finality: options.finality,
+    pace: { ...PACE, nativeEveryMs: 0, ...options.pace },
+    wallets: {},
+    address: (index: bigint) => `0xdeposit${index}`,
+    head: async () => ({ chainId: 7n, genesisHash: at(0n).hash, newest: at(BigInt(chain.length - 1)) as Block }),
+    blocks: async (from: bigint, to: bigint): Promise<Block[]> => {
+      const found: Block[] = [];
+      for (let number = from; number <= to; number += 1n) found.push(at(number));
+      return found;
+    },
+    transfers: async (blocks: readonly Block[], contracts: readonly string[]): Promise<Transfer[]> =>
+      blocks.flatMap(({ hash }) => {
+        const block = all.get(hash);
+        if (block === undefined) throw new Unavailable('fake', 'unknown block');
+        return block.paid.flatMap((paid, logIndex): Transfer[] => {
+          const { txHash, to, units, contract = TOKEN } = paid;
+          const { number } = block;
+          return contracts.includes(contract)
+            ? [{ txHash, to, units, contract, logIndex, block: number, blockHash: hash }]
+            : [];
+        });
+      }),
+    positions: async (transfers: readonly Transfer[]): Promise<number[]> =>
+      transfers.map(({ blockHash, logIndex }) => all.get(blockHash)?.paid[logIndex]?.position ?? 0),
+    balances: async (_: string | null, addresses: readonly string[]): Promise<bigint[]> => addresses.map(() => 0n),
+    nativeBalancesAt: async (_: Block, addresses: readonly string[]): Promise<bigint[] | undefined> =>
+      addresses.map(() => 0n),
+    gasPrice: async () => 1n,
+    call: sendsNothing,
+    estimate: sendsNothing,
+    raise: sendsNothing,
+    nonces: sendsNothing,
+    sign: sendsNothing,
+    broadcast: sendsNothing,
+    receipts: sendsNothing,
+  } satisfies ChainAdapter;
+
+  return {
+    /** Its methods may be replaced by a test, to lie. */
+    adapter: adapter as { -readonly [K in keyof typeof adapter]: (typeof adapter)[K] },
+    height: () => BigInt(chain.length - 1),
+    at,
+    blocks: () => chain as readonly FakeBlock[],
+    mine(...paid: Paid[]) {
+      const last = at(BigInt(chain.length - 1));
+      const block = sealed(last.number + 1n, last.hash, paid);
+      all.set(block.hash, block);
+      chain = [...chain, block];
+    },
+    mineEmpty(count: number) {
+      for (let i = 0; i < count; i += 1) this.mine();
+    },
+    /** Takes back the newest blocks; what was in them is gone until mined again. */
+    drop(depth: number) {
+      chain = chain.slice(0, chain.length - depth);
+    },
+    /** Another chain altogether, as when a node's data was thrown away. */
+    restart() {
+      chain = [sealed(0n, '0x', [])];
+      for (const block of chain) all.set(block.hash, block);
+    },
+    /** What the node knows now, to come back to. */
+    snapshot: () => chain,
+    revert(to: FakeBlock[]) {
+      chain = to;
+    },
+  };
+}
+
+export type FakeChain = ReturnType<typeof fakeChain>;
