@@ -1,0 +1,308 @@
+/**
+ * The bank engine: everything that all banks share. An adapter brings the calls of one bank.
+ *
+ * A bank is believed by its statement and nothing else: a webhook wakes the poller, an answer to a payment order says that
+ * it was taken. The statement is read from a stored cursor; banks show lines twice, late, in another order and from the
+ * beginning again, so every line is stored under the bank's own id, and only a new one is a fact.
+ *
+ *   credit  own funding               → funding_confirmed
+ *           return of one of our payouts → payout_returned    (and payout_settled first, where the debit was never shown)
+ *           anything else             → deposit_confirmed, target = the reference found in its text, or ''
+ *   debit   first one with a payout's key, same amount → payout_settled
+ *           anything else             → unexplained_debit: a second debit for one payout is one, too
+ *
+ * A line that cannot be taken as it stands (no readable or positive amount, a currency we do not keep there, other than what
+ * we booked under that id) is put aside, sealed, and reported as `line_refused` once; the lines after it go on.
+ *
+ * What customers write into references names people: free text and counterparties are sealed here and go nowhere else.
+ */
+import { createHash } from 'node:crypto';
+import type { Clock } from '../base/clock.ts';
+import type { Vault } from '../base/crypto.ts';
+import type { Database, Tx } from '../base/db.ts';
+import { assert } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import type { AssetCode } from '../base/money.ts';
+import { ring } from '../base/work.ts';
+import {
+  type BankLine,
+  cursorAgeMs,
+  hasLine,
+  insertLine,
+  insertOddLine,
+  type LineMeaning,
+  moveCursor,
+  readCursor,
+  readLine,
+} from './bank.store.ts';
+import { payoutByKey } from './payouts.ts';
+import { OBSERVE, type PayoutStatus, type Rail, type RailFact, type Report, type Sending, type Sent } from './rail.ts';
+import { findReference, makeReference } from './reference.ts';
+
+export interface BankAdapter {
+  /** The rail's code, such as `bank.simulated`. */
+  readonly code: string;
+  /** True only if the bank promises that two payment orders under one key are one payment. */
+  readonly deduplicates: boolean;
+  /** The currencies of the account, as the bank writes them, and our assets for them: `{ INR: 'inr' }`. */
+  readonly currencies: Readonly<Record<string, AssetCode>>;
+  /** Where a bank allows other references than ours, its own way to make and find them. */
+  readonly references?: { make(index: bigint): string; find(text: string): string };
+
+  /**
+   * A page of the statement after a cursor, oldest first as far as the bank manages.
+   * @param cursor '' for the beginning, else what the page before answered
+   * @throws Unavailable
+   */
+  statement(cursor: string): Promise<StatementPage>;
+  /** As Rail says. One try, no repeat underneath: a client that repeats by itself pays twice. */
+  send(sending: Sending): Promise<Sent>;
+  /** As Rail says: `absent` only where the bank's answer proves it. */
+  status(key: string): Promise<PayoutStatus>;
+  /** @throws Unavailable */
+  balance(asset: AssetCode): Promise<bigint>;
+}
+
+export interface StatementPage {
+  lines: readonly StatementLine[];
+  cursor: string;
+  more: boolean;
+}
+
+export interface StatementLine {
+  /** The bank's own id of the line; the same however often it is shown. */
+  externalId: string;
+  direction: 'credit' | 'debit';
+  /** As the bank writes it. */
+  currency: string;
+  /** Smallest units; null where the adapter could not read the amount. */
+  units: bigint | null;
+  /** What the bank charged on top of a debit. */
+  chargeUnits?: bigint;
+  /** The bank's reference, for showing: a UTR, an end-to-end id. No names. */
+  reference: string;
+  bookedAt: Date;
+  /** Debit: the key of the payout it belongs to, as the bank carried it. */
+  key?: string;
+  /** Credit: the key of the payout that came back, and why, as a code of the bank's. */
+  returnOf?: { key: string; why: string };
+  /** Credit: the operator's own money, recognised by the adapter. */
+  funding?: boolean;
+  /** Everything free: remittance text, name and account of the other party. Sealed as soon as it is here. */
+  free: { text?: string; name?: string; account?: string };
+}
+
+export interface BankContext {
+  db: Database;
+  clock: Clock;
+  log: Log;
+  report: Report;
+  vault: Vault;
+  /** How often to read the statement unwoken. */
+  pollMs?: number;
+}
+
+/** The bank's one account with us: everything arrives in it and leaves from it. */
+const WALLET = 'main';
+const POLL_MS = 2_000;
+/** One look is a work item with a lease of 20 s: whatever is left is read by the next look, at once. */
+const LOOK_MS = 8_000;
+/** Beyond this a statement counts as stale, unless the bank is polled more slowly still. */
+const STALE_MS = 60_000;
+const LONGEST_ID = 200;
+const LONGEST_REFERENCE = 140;
+/** Columns are numeric(78,0). No account holds this much. */
+const ABSURD_UNITS = 10n ** 60n;
+
+/** A bank as a rail. `wake` is for a webhook: it makes the next look due now, and believes nothing the webhook said. */
+export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { wake(tx: Tx): Promise<void> } {
+  const { db } = context;
+  const pollMs = context.pollMs ?? POLL_MS;
+  const references = adapter.references ?? { make: makeReference, find: findReference };
+
+  return {
+    code: adapter.code,
+    kind: 'bank',
+    deduplicates: adapter.deduplicates,
+    wallets: { deposits: WALLET, payouts: WALLET },
+    instructions: (index) => ({ target: references.make(index) }),
+    send: (sending) => adapter.send(sending),
+    status: (key) => adapter.status(key),
+
+    async balance(wallet, asset) {
+      assert(
+        wallet === WALLET && Object.values(adapter.currencies).includes(asset),
+        `${adapter.code} holds no ${asset} in ${wallet}`,
+      );
+      return await adapter.balance(asset);
+    },
+
+    async observe() {
+      const until = Date.now() + LOOK_MS;
+      let cursor = await db.asSystem((tx) => readCursor(tx, adapter.code));
+      while (Date.now() < until) {
+        const page = await adapter.statement(cursor);
+        const before = cursor;
+        await db.asSystem(async (tx) => {
+          for (const line of page.lines) await take(tx, line);
+          await moveCursor(tx, adapter.code, before, page.cursor);
+        });
+        cursor = page.cursor;
+        if (!page.more) return { againInMs: pollMs };
+        if (cursor === before) {
+          context.log.warn({ rail: adapter.code }, 'the bank says there is more and moves no cursor');
+          return { againInMs: pollMs };
+        }
+      }
+      return { againInMs: 0 };
+    },
+
+    async health() {
+      const ageMs = await db.asSystem((tx) => cursorAgeMs(tx, adapter.code));
+      const healthy = ageMs !== null && ageMs <= Math.max(STALE_MS, 5 * pollMs);
+      return {
+        healthy,
+        ageMs,
+        ...(healthy ? {} : { why: ageMs === null ? 'statement never read' : 'statement not read for too long' }),
+      };
+    },
+
+    wake: (tx) => ring(tx, { kind: OBSERVE, subject: adapter.code, dueAt: context.clock.now() }),
+  };
+
+  async function take(tx: Tx, line: StatementLine): Promise<void> {
+    const asset = adapter.currencies[line.currency];
+    const why = unusable(line, asset);
+    if (why !== undefined || asset === undefined || line.units === null)
+      return await putAside(tx, line, why ?? 'unusable');
+
+    const there = await readLine(tx, adapter.code, line.externalId);
+    if (there !== undefined) {
+      if (!sameLine(there, line, asset)) await putAside(tx, line, 'changed since it was booked');
+      return;
+    }
+    const { meaning, key, facts } = await understand(tx, line, asset, line.units);
+    const fresh = await insertLine(tx, adapter.code, {
+      externalId: line.externalId,
+      direction: line.direction,
+      asset,
+      units: line.units,
+      meaning,
+      key,
+      chargeUnits: line.chargeUnits ?? 0n,
+      details: context.vault.seal(JSON.stringify(line.free), `bank_lines.details:${adapter.code}:${line.externalId}`),
+      bookedAt: line.bookedAt,
+    });
+    // Another process took it a moment ago, and reported it.
+    if (!fresh) return;
+    for (const fact of facts) await context.report(tx, fact);
+  }
+
+  /** What a new line means, and the facts it makes. */
+  async function understand(
+    tx: Tx,
+    line: StatementLine,
+    asset: AssetCode,
+    units: bigint,
+  ): Promise<{ meaning: LineMeaning; key: string | null; facts: RailFact[] }> {
+    const rail = adapter.code;
+    const { externalId } = line;
+    const reference = showable(line.reference);
+
+    if (line.direction === 'debit') {
+      const key = line.key === undefined ? null : showable(line.key);
+      const payout = key === null ? undefined : await payoutByKey(tx, rail, key);
+      const explained =
+        payout?.asset === asset && payout.units === units && !(await hasLine(tx, rail, payout.id, 'payout'));
+      if (!explained) {
+        const fact: RailFact = {
+          type: 'unexplained_debit',
+          rail,
+          externalId,
+          asset,
+          units: units + (line.chargeUnits ?? 0n),
+          reference,
+        };
+        return { meaning: 'unexplained', key, facts: [fact] };
+      }
+      const charge = line.chargeUnits ?? 0n;
+      const settled: RailFact = { type: 'payout_settled', rail, key: payout.id, reference };
+      if (charge === 0n) return { meaning: 'payout', key, facts: [settled] };
+      // Its return was shown first and told of the settling, so only the charge is news.
+      const facts: RailFact[] = (await hasLine(tx, rail, payout.id, 'return'))
+        ? [{ type: 'unexplained_debit', rail, externalId: `${externalId}:charge`, asset, units: charge, reference }]
+        : [{ ...settled, cost: { asset, units: charge } }];
+      return { meaning: 'payout', key, facts };
+    }
+
+    if (line.funding) {
+      return {
+        meaning: 'funding',
+        key: null,
+        facts: [{ type: 'funding_confirmed', rail, externalId, asset, units, reference }],
+      };
+    }
+
+    const payout = line.returnOf && (await payoutByKey(tx, rail, showable(line.returnOf.key)));
+    if (line.returnOf && payout?.asset === asset && !(await hasLine(tx, rail, payout.id, 'return'))) {
+      const facts: RailFact[] = [];
+      // What comes back had left, whatever order the bank shows it in. The debit, once shown, is then no news.
+      if (!(await hasLine(tx, rail, payout.id, 'payout')))
+        facts.push({ type: 'payout_settled', rail, key: payout.id, reference });
+      const why = showable(line.returnOf.why);
+      facts.push({ type: 'payout_returned', rail, key: payout.id, why, reference, externalId, asset, units });
+      return { meaning: 'return', key: payout.id, facts };
+    }
+
+    const target = line.returnOf === undefined ? references.find(line.free.text ?? '') : '';
+    const facts = { bookedAt: line.bookedAt.toISOString(), ...(line.returnOf ? { returnOfUnknown: 1 } : {}) };
+    return {
+      meaning: 'deposit',
+      key: null,
+      facts: [{ type: 'deposit_confirmed', rail, externalId, target, asset, units, reference, facts }],
+    };
+  }
+
+  async function putAside(tx: Tx, line: StatementLine, why: string): Promise<void> {
+    const said = JSON.stringify(line, (_key, value) => (typeof value === 'bigint' ? String(value) : value));
+    // An id that cannot stand in a row is replaced by its hash, so that even this line is told once.
+    const externalId = usableId(line.externalId)
+      ? line.externalId
+      : `sha256:${hash(String(line.externalId)).toString('hex')}`;
+    const fresh = await insertOddLine(tx, adapter.code, {
+      externalId,
+      content: hash(said),
+      why,
+      details: context.vault.seal(said, `bank_odd_lines.details:${adapter.code}:${externalId}`),
+    });
+    if (!fresh) return;
+    context.log.warn({ rail: adapter.code, line: externalId, why }, 'statement line refused');
+    await context.report(tx, { type: 'line_refused', rail: adapter.code, externalId, why });
+  }
+}
+
+/** Why a line cannot be stored as money, or undefined. */
+function unusable(line: StatementLine, asset: AssetCode | undefined): string | undefined {
+  if (!usableId(line.externalId)) return 'no usable id';
+  if (asset === undefined) return 'a currency we do not keep here';
+  if (line.units === null) return 'no readable amount';
+  if (line.units <= 0n || (line.chargeUnits ?? 0n) < 0n) return 'an amount that is not above zero';
+  if (line.units >= ABSURD_UNITS || (line.chargeUnits ?? 0n) >= ABSURD_UNITS) return 'an absurd amount';
+  if (line.direction !== 'credit' && line.direction !== 'debit') return 'neither credit nor debit';
+  if (Number.isNaN(line.bookedAt.getTime())) return 'no readable date';
+  return undefined;
+}
+
+const usableId = (id: unknown): id is string =>
+  typeof id === 'string' && id.length > 0 && id.length <= LONGEST_ID && !/[\p{Cc}\p{Cs}]/u.test(id);
+
+const sameLine = (there: BankLine, line: StatementLine, asset: AssetCode): boolean =>
+  there.direction === line.direction &&
+  there.asset === asset &&
+  there.units === line.units &&
+  there.chargeUnits === (line.chargeUnits ?? 0n);
+
+/** Control characters cannot stand in rows, and a reference is short. */
+const showable = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cs}]/gu, '').slice(0, LONGEST_REFERENCE);
+
+const hash = (text: string): Buffer => createHash('sha256').update(text).digest();

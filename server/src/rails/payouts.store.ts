@@ -1,0 +1,147 @@
+/**
+ * The table payouts: what stands there, and the guarded updates. Every update that records an answer names the state and
+ * the handing it belongs to, so an answer that comes too late changes no row.
+ */
+import type { Tx } from '../base/db.ts';
+import type { AssetCode } from '../base/money.ts';
+
+export type PayoutState = 'written' | 'handing' | 'handed' | 'unknown' | 'settled' | 'returned' | 'refused';
+
+export interface Payout {
+  id: string;
+  orderId: bigint;
+  partnerId: bigint;
+  purpose: 'payout' | 'refund';
+  attempt: number;
+  depositId: bigint | null;
+  rail: string;
+  asset: AssetCode;
+  units: bigint;
+  fiatAccountId: bigint | null;
+  address: string | null;
+  state: PayoutState;
+  /** Which handing over the row is at; counts from 1. */
+  handings: number;
+  /** Milliseconds until the handing is over, negative once it is; by the database's clock. Null before the first. */
+  handingLeftMs: number | null;
+  unknownSince: Date | null;
+  alarmedAt: Date | null;
+  reference: string | null;
+  why: string | null;
+  writtenAt: Date;
+  handedAt: Date | null;
+  endedAt: Date | null;
+}
+
+const COLUMNS = `id, order_id as "orderId", partner_id as "partnerId", purpose, attempt, deposit_id as "depositId", rail, asset, units,
+  fiat_account_id as "fiatAccountId", address, state, handings,
+  floor(extract(epoch from handing_until - clock_timestamp()) * 1000)::float8 as "handingLeftMs",
+  unknown_since as "unknownSince", alarmed_at as "alarmedAt", reference, why, written_at as "writtenAt",
+  handed_at as "handedAt", ended_at as "endedAt"`;
+
+export interface Written {
+  id: string;
+  orderId: bigint;
+  partnerId: bigint;
+  purpose: 'payout' | 'refund';
+  attempt: number;
+  depositId?: bigint | undefined;
+  rail: string;
+  asset: AssetCode;
+  units: bigint;
+  fiatAccountId?: bigint | undefined;
+  address?: string | undefined;
+  now: Date;
+}
+
+/** @returns whether the row is new */
+export async function insertPayout(tx: Tx, written: Written): Promise<boolean> {
+  const rows = await tx.run(
+    `insert into payouts (id, order_id, partner_id, purpose, attempt, deposit_id, rail, asset, units, fiat_account_id, address, written_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) on conflict (id) do nothing`,
+    [
+      written.id,
+      written.orderId,
+      written.partnerId,
+      written.purpose,
+      written.attempt,
+      written.depositId ?? null,
+      written.rail,
+      written.asset,
+      written.units,
+      written.fiatAccountId ?? null,
+      written.address ?? null,
+      written.now,
+    ],
+  );
+  return rows > 0;
+}
+
+export const readPayout = (tx: Tx, id: string): Promise<Payout | undefined> =>
+  tx.row<Payout>(`select ${COLUMNS} from payouts where id = $1`, [id]);
+
+/** Locks it for the rest of the transaction. */
+export const lockPayout = (tx: Tx, id: string): Promise<Payout | undefined> =>
+  tx.row<Payout>(`select ${COLUMNS} from payouts where id = $1 for update`, [id]);
+
+export const payoutsOfOrder = (tx: Tx, orderId: bigint): Promise<Payout[]> =>
+  tx.rows<Payout>(`select ${COLUMNS} from payouts where order_id = $1 order by written_at, id`, [orderId]);
+
+/** written or unknown → handing, under a new number and until a time of the database's clock. */
+export const beginHanding = (tx: Tx, payout: Payout, handingMs: number): Promise<Payout | undefined> =>
+  tx.row<Payout>(
+    `update payouts set state = 'handing', handings = handings + 1,
+            handing_until = clock_timestamp() + make_interval(secs => $4)
+      where id = $1 and state = $2 and handings = $3 returning ${COLUMNS}`,
+    [payout.id, payout.state, payout.handings, handingMs / 1000],
+  );
+
+export const recordHanded = (
+  tx: Tx,
+  payout: Payout,
+  { reference, now }: { reference: string | undefined; now: Date },
+): Promise<number> =>
+  tx.run(
+    `update payouts set state = 'handed', reference = coalesce($4, reference), handed_at = coalesce(handed_at, $5),
+            unknown_since = null, why = null
+      where id = $1 and state = $2 and handings = $3`,
+    [payout.id, payout.state, payout.handings, reference ?? null, now],
+  );
+
+/** @param alarm whether a person is told with this, which happens once */
+export const recordUnknown = (
+  tx: Tx,
+  payout: Payout,
+  { why, now, alarm }: { why: string; now: Date; alarm: boolean },
+): Promise<number> =>
+  tx.run(
+    `update payouts set state = 'unknown', why = $4, unknown_since = coalesce(unknown_since, $5),
+            alarmed_at = case when $6 then $5 else alarmed_at end
+      where id = $1 and state = $2 and handings = $3`,
+    [payout.id, payout.state, payout.handings, why, now, alarm],
+  );
+
+/** What a rail observed, whatever the handing: the caller holds the lock and has looked at the state. */
+export const recordEnd = (
+  tx: Tx,
+  id: string,
+  end: { state: 'settled' | 'returned' | 'refused'; reference?: string; why?: string | undefined; now: Date },
+): Promise<Payout | undefined> =>
+  tx.row<Payout>(
+    `update payouts set state = $2, reference = coalesce($3, reference), why = coalesce($4, why), ended_at = coalesce(ended_at, $5)
+      where id = $1 returning ${COLUMNS}`,
+    [id, end.state, end.reference ?? null, end.why ?? null, end.now],
+  );
+
+export interface OpenPayouts {
+  rail: string;
+  state: PayoutState;
+  count: number;
+  oldestAt: Date;
+}
+
+export const countOpen = (tx: Tx): Promise<OpenPayouts[]> =>
+  tx.rows<OpenPayouts>(
+    `select rail, state, count(*)::int as count, min(written_at) as "oldestAt" from payouts
+      where ended_at is null group by rail, state order by rail, state`,
+  );

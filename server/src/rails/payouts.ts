@@ -1,0 +1,401 @@
+/**
+ * Payouts: sending money out through a rail, once.
+ *
+ * The row is written, and its hold in the ledger with it, before anything is sent. A worker marks the row as being handed
+ * over until a certain time, calls the rail with the payout's id as key, and records the answer. An answer that is lost makes
+ * the payout *unknown*, which is a state and not a failure: from then on we ask the rail.
+ *
+ *   written ──▶ handing ──▶ handed ──▶ settled ──▶ returned
+ *                 │  ▲         │
+ *       (no answer)  │(same key, where the rail deduplicates)
+ *                 ▼  │         ▼
+ *               unknown ──▶ refused        settled, returned and refused may also be observed from any earlier state
+ *
+ * What holds whatever crashes, freezes or runs twice:
+ * - Handing begins by an update that only one worker's can win, and never from `handing` itself. A row found in `handing`
+ *   past its time was left by a worker that died or froze: it becomes unknown, it is not sent again.
+ * - Handings are numbered, and an answer is recorded only while its number is the row's. A worker that wakes up late
+ *   records nothing; and it sends nothing either, because each sending carries the time after which it must not begin.
+ * - From unknown, the same key is handed over again only if the rail says that it is absent *and* deduplicates. Where it
+ *   does not deduplicate, absence ends the attempt as `never_arrived`, but only when the handing has been over for a while:
+ *   bytes may still be under way. A next attempt, with an id of its own, is for orders to make.
+ *
+ * Settlement is observed (statement, confirmations), never answered: `settled`, `returned` and `refused` below are called by
+ * whoever receives the rails' facts, in the same transaction.
+ *
+ * Not here: choosing amount, rail and attempt (orders), reading statements (bank.ts), chain nonces (the chain's adapter).
+ */
+import { type Clock, later } from '../base/clock.ts';
+import type { Database, Tx } from '../base/db.ts';
+import { assert, BugError } from '../base/errors.ts';
+import { describeError, type Log } from '../base/log.ts';
+import { type Handled, type Handlers, ring } from '../base/work.ts';
+import {
+  beginHanding,
+  countOpen,
+  insertPayout,
+  lockPayout,
+  type OpenPayouts,
+  type Payout,
+  type PayoutState,
+  payoutsOfOrder,
+  readPayout,
+  recordEnd,
+  recordHanded,
+  recordUnknown,
+  type Written,
+} from './payouts.store.ts';
+import type { Destination, PayoutStatus, Rail, Report, Sent } from './rail.ts';
+
+export type { OpenPayouts, Payout, PayoutState, Written } from './payouts.store.ts';
+
+/** How long one handing over may take. Two thirds of it for the call, the rest for recording; all within a work lease (20 s). */
+const HANDING_MS = 15_000;
+const ASKING_MS = 4_000;
+/** After a handing is over, how long until "absent" proves anything: bytes in a proxy or socket may arrive late. */
+const GRACE_MS = 60_000;
+/** How long nobody may know before a person is told. */
+const ALARM_AFTER_MS = 15 * 60_000;
+const LONGEST_WHY = 200;
+
+export interface PayoutContext {
+  db: Database;
+  clock: Clock;
+  rails: ReadonlyMap<string, Rail>;
+  /** Where `payout_refused` and `payout_unknown` go. */
+  report: Report;
+  /** Opens the sealed account of a customer, for the moment of the call. */
+  openAccount: (tx: Tx, fiatAccountId: bigint) => Promise<Record<string, string>>;
+  log: Log;
+  /** For tests, which have less time. */
+  handingMs?: number;
+  graceMs?: number;
+}
+
+/**
+ * Writes a payout and rings for a worker. With the order's own change, in its transaction.
+ *
+ * @param written.id `pay_<order>_<attempt>` or `ref_<order>_<attempt>`: the key the rail will know it by, for ever.
+ *                   Writing the same again does nothing; another content under the same id is a bug.
+ */
+export async function write(tx: Tx, written: Written): Promise<void> {
+  if (!(await insertPayout(tx, written))) {
+    const there = await readPayout(tx, written.id);
+    assert(
+      there?.orderId === written.orderId &&
+        there.rail === written.rail &&
+        there.asset === written.asset &&
+        there.units === written.units &&
+        there.address === (written.address ?? null) &&
+        there.fiatAccountId === (written.fiatAccountId ?? null),
+      `payout ${written.id} was written before with another content`,
+    );
+    if (there.endedAt !== null) return;
+  }
+  await ring(tx, { kind: 'send_payout', subject: written.id, dueAt: written.now });
+}
+
+export function payoutHandlers(context: PayoutContext): Handlers {
+  return { send_payout: (id) => lookAt(context, id) };
+}
+
+/** Reads what the row says today and does what that calls for. Ringing for it twice, or from two workers, is harmless. */
+async function lookAt(context: PayoutContext, id: string): Promise<Handled> {
+  const begunAt = Date.now();
+  const next = await context.db.asSystem(async (tx): Promise<Next> => {
+    const payout = await lockPayout(tx, id);
+    if (payout === undefined) throw new BugError(`no payout ${id}`);
+    if (payout.endedAt !== null) return { handled: undefined };
+    if (payout.state === 'written') return { handing: await begin(context, tx, payout) };
+    if (payout.state !== 'handing') return { ask: payout };
+    const leftMs = payout.handingLeftMs ?? 0;
+    if (leftMs > 0) return { handled: { againInMs: leftMs + 100 } };
+    const why = 'the worker that handed it over never came back';
+    await recordUnknown(tx, payout, { why, now: context.clock.now(), alarm: false });
+    return { ask: (await readPayout(tx, id)) ?? payout };
+  });
+  if ('handing' in next) return await handOver(context, next.handing, begunAt);
+  if ('ask' in next) return await ask(context, next.ask);
+  return next.handled;
+}
+
+type Next = { handled: Handled } | { handing: Handing } | { ask: Payout };
+
+interface Handing {
+  payout: Payout;
+  destination: Destination;
+}
+
+async function begin(context: PayoutContext, tx: Tx, payout: Payout): Promise<Handing> {
+  const handing = await beginHanding(tx, payout, context.handingMs ?? HANDING_MS);
+  if (handing === undefined) throw new Outrun();
+  return { payout: handing, destination: await destinationOf(context, tx, payout) };
+}
+
+async function destinationOf(context: PayoutContext, tx: Tx, payout: Payout): Promise<Destination> {
+  if (payout.address !== null) return { kind: 'address', address: payout.address };
+  assert(payout.fiatAccountId !== null, `payout ${payout.id} goes nowhere`);
+  return { kind: 'account', details: await context.openAccount(tx, payout.fiatAccountId) };
+}
+
+/**
+ * Calls the rail and records its answer, if the handing is still ours.
+ *
+ * @param begunAt our clock *before* the handing was written, so that what is left of it is never overestimated
+ */
+async function handOver(context: PayoutContext, { payout, destination }: Handing, begunAt: number): Promise<Handled> {
+  const callMs = ((context.handingMs ?? HANDING_MS) * 2) / 3;
+  const leftMs = begunAt + callMs - Date.now();
+  // Frozen on the way here: somebody else may already take it for unknown. Look again rather than send.
+  if (leftMs <= 0) return { againInMs: 0 };
+
+  const sent: Sent = await within(leftMs, () =>
+    railOf(context, payout).send({
+      key: payout.id,
+      asset: payout.asset,
+      units: payout.units,
+      destination,
+      notAfter: new Date(begunAt + callMs),
+    }),
+  );
+  context.log.info(
+    { payout: payout.id, rail: payout.rail, handing: payout.handings, outcome: sent.outcome },
+    'payout handed over',
+  );
+  return await recording(context, payout, async (tx) => {
+    if (sent.outcome === 'accepted') return await recordTaken(context, tx, payout, sent.reference);
+    if (sent.outcome === 'refused') return await refuse(context, tx, payout, sent.why);
+    return await recordStillUnknown(context, tx, payout, sent.why);
+  });
+}
+
+/** Asks the rail what became of a payout that is unknown, or whether one that was handed has been refused since. */
+async function ask(context: PayoutContext, payout: Payout): Promise<Handled> {
+  const rail = railOf(context, payout);
+  const status: PayoutStatus = await within(ASKING_MS, () => rail.status(payout.id));
+  const begunAt = Date.now();
+  const next = await recording(context, payout, async (tx): Promise<Handled | Handing> => {
+    switch (status.outcome) {
+      case 'known':
+        return await recordTaken(context, tx, payout, status.reference);
+      case 'refused':
+        return await refuse(context, tx, payout, status.why);
+      case 'absent':
+        return rail.deduplicates ? await begin(context, tx, payout) : await endIfAbsent(context, tx, payout);
+      case 'unknown':
+        // A handed payout of which the rail cannot tell at the moment is as handed as it was.
+        if (payout.state === 'handed') return { againInMs: handedPause(payout.handedAt, context.clock.now()) };
+        return await recordStillUnknown(context, tx, payout, status.why);
+    }
+  });
+  return next !== undefined && 'destination' in next ? await handOver(context, next, begunAt) : next;
+}
+
+/** A rail that does not deduplicate says it has no such payout. */
+async function endIfAbsent(context: PayoutContext, tx: Tx, payout: Payout): Promise<Handled> {
+  // What it once said to have accepted has not "never arrived", whatever it says now.
+  if (payout.handedAt !== null) return await recordStillUnknown(context, tx, payout, 'accepted once, and absent now');
+  const overForMs = -(payout.handingLeftMs ?? 0);
+  const graceMs = context.graceMs ?? GRACE_MS;
+  if (overForMs > graceMs) return await refuse(context, tx, payout, 'never_arrived');
+  await recordStillUnknown(context, tx, payout, 'absent, and may still be under way');
+  return { againInMs: graceMs - overForMs + 100 };
+}
+
+async function recordTaken(
+  context: PayoutContext,
+  tx: Tx,
+  payout: Payout,
+  reference: string | undefined,
+): Promise<Handled> {
+  const now = context.clock.now();
+  if (payout.handedAt === null) await context.report(tx, { type: 'payout_handed', rail: payout.rail, key: payout.id });
+  unlessOutrun(await recordHanded(tx, payout, { reference, now }));
+  return { againInMs: handedPause(payout.handedAt, now) };
+}
+
+/** The receiver of the fact may call `refused` itself, or leave it to the call here. */
+async function refuse(context: PayoutContext, tx: Tx, payout: Payout, why: string): Promise<Handled> {
+  await context.report(tx, { type: 'payout_refused', rail: payout.rail, key: payout.id, why: brief(why) });
+  await refused(tx, { rail: payout.rail, key: payout.id, why, now: context.clock.now() });
+  const there = await lockPayout(tx, payout.id);
+  unlessOutrun(there?.handings === payout.handings ? 1 : 0);
+  return undefined;
+}
+
+async function recordStillUnknown(context: PayoutContext, tx: Tx, payout: Payout, why: string): Promise<Handled> {
+  const now = context.clock.now();
+  const since = payout.unknownSince ?? now;
+  const alarm = payout.alarmedAt === null && now >= later(since, ALARM_AFTER_MS);
+  if (alarm) {
+    await context.report(tx, { type: 'payout_unknown', rail: payout.rail, key: payout.id, why: brief(why) });
+    context.log.warn({ payout: payout.id, rail: payout.rail, since }, 'payout unknown for too long');
+  }
+  unlessOutrun(await recordUnknown(tx, payout, { why: brief(why), now, alarm }));
+  return { againInMs: unknownPause(payout, now) };
+}
+
+/** Thrown to undo a recording whose payout has moved on: what we know is older than the row. */
+class Outrun extends Error {}
+
+function unlessOutrun(rowsChanged: number): void {
+  if (rowsChanged === 0) throw new Outrun();
+}
+
+/**
+ * Records what the rail said, and reports it, unless the row is no longer where we left it.
+ *
+ * Reports come before the row's own update, because their receiver locks the order, and everybody locks the order before the
+ * payout. So the check is made twice: a glance first, and then by the update itself, which undoes all if it came too late.
+ */
+async function recording<T>(
+  context: PayoutContext,
+  payout: Payout,
+  body: (tx: Tx) => Promise<T>,
+): Promise<T | { againInMs: number }> {
+  try {
+    return await context.db.asSystem(async (tx) => {
+      const there = await readPayout(tx, payout.id);
+      unlessOutrun(there?.state === payout.state && there.handings === payout.handings ? 1 : 0);
+      return await body(tx);
+    });
+  } catch (error) {
+    if (!(error instanceof Outrun)) throw error;
+    context.log.warn({ payout: payout.id, handing: payout.handings }, 'an answer came too late to be recorded');
+    return { againInMs: 0 };
+  }
+}
+
+function railOf(context: PayoutContext, payout: Payout): Rail {
+  const rail = context.rails.get(payout.rail);
+  assert(rail, `payout ${payout.id} goes out through ${payout.rail}, which is not configured`);
+  return rail;
+}
+
+/** A rail that is late, or breaks its promise not to throw, has told us nothing: unknown. */
+async function within<T>(ms: number, call: () => Promise<T>): Promise<T | { outcome: 'unknown'; why: string }> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<{ outcome: 'unknown'; why: string }>((resolve) => {
+    timer = setTimeout(() => resolve({ outcome: 'unknown', why: `no answer within ${Math.round(ms)} ms` }), ms);
+  });
+  const answer = call().catch((error) => ({ outcome: 'unknown' as const, why: String(describeError(error).message) }));
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const brief = (why: string): string => why.slice(0, LONGEST_WHY);
+const between = (low: number, value: number, high: number): number => Math.min(Math.max(value, low), high);
+
+/** Soon at first, then every half as long again as it has lasted, up to a minute; slowly once a person knows. */
+function unknownPause(payout: Payout, now: Date): number {
+  if (payout.alarmedAt !== null) return 5 * 60_000;
+  return between(1_000, (now.getTime() - (payout.unknownSince ?? now).getTime()) / 2, 60_000);
+}
+
+/** The statement tells of settling; we only ask to notice a refusal after acceptance. */
+function handedPause(handedAt: Date | null, now: Date): number {
+  return between(30_000, (now.getTime() - (handedAt ?? now).getTime()) / 4, 15 * 60_000);
+}
+
+/**
+ * What each observation means in each state: `takes` moves the payout on, `known` is a duplicate, and `contradicts` is
+ * news that cannot both be true with what we were told before, which a person has to see.
+ */
+const MEANING: Record<'settled' | 'returned' | 'refused', Record<PayoutState, 'takes' | 'known' | 'contradicts'>> = {
+  // A statement may be faster than the answer to our call, hence from every open state.
+  settled: {
+    written: 'takes',
+    handing: 'takes',
+    handed: 'takes',
+    unknown: 'takes',
+    settled: 'known',
+    returned: 'known',
+    refused: 'contradicts',
+  },
+  returned: {
+    written: 'contradicts',
+    handing: 'takes',
+    handed: 'takes',
+    unknown: 'takes',
+    settled: 'takes',
+    returned: 'known',
+    refused: 'contradicts',
+  },
+  refused: {
+    written: 'takes',
+    handing: 'takes',
+    handed: 'takes',
+    unknown: 'takes',
+    settled: 'contradicts',
+    returned: 'known',
+    refused: 'known',
+  },
+};
+
+export interface Observed {
+  payout: Payout;
+  /** The state it was in before. */
+  before: PayoutState;
+  /** What came cannot both be true with what we knew: a case. */
+  contradiction: boolean;
+}
+
+/**
+ * Money has left for this payout, for good as far as the rail can say.
+ *
+ * After a refusal this is a contradiction, and the row says `settled` from then on, because that is where the money is.
+ * @returns undefined when it was known, or no such payout is on this rail
+ */
+export const settled = (
+  tx: Tx,
+  fact: { rail: string; key: string; reference: string; now: Date },
+): Promise<Observed | undefined> => observed(tx, 'settled', fact);
+
+/** Money of this payout has come back. `before` is `settled`, unless the rail never showed that it had left. */
+export const returned = (
+  tx: Tx,
+  fact: { rail: string; key: string; reference: string; why?: string; now: Date },
+): Promise<Observed | undefined> => observed(tx, 'returned', fact);
+
+/** The rail will not pay it. After settlement this is a contradiction, and the row stays as it is. */
+export const refused = (
+  tx: Tx,
+  fact: { rail: string; key: string; why: string; now: Date },
+): Promise<Observed | undefined> => observed(tx, 'refused', fact);
+
+async function observed(
+  tx: Tx,
+  what: 'settled' | 'returned' | 'refused',
+  fact: { rail: string; key: string; reference?: string; why?: string; now: Date },
+): Promise<Observed | undefined> {
+  const there = await lockPayout(tx, fact.key);
+  if (there === undefined || there.rail !== fact.rail) return undefined;
+  const meaning = MEANING[what][there.state];
+  if (meaning === 'known') return undefined;
+  const contradiction = meaning === 'contradicts';
+  if (contradiction && what === 'refused') return { payout: there, before: there.state, contradiction };
+  const payout = await recordEnd(tx, there.id, {
+    state: what,
+    // The reference of a return is its own; the payout keeps the one it was paid under.
+    ...(what === 'settled' && fact.reference !== undefined ? { reference: fact.reference } : {}),
+    why: contradiction ? `${what} after ${there.state}` : fact.why === undefined ? undefined : brief(fact.why),
+    now: fact.now,
+  });
+  assert(payout, `payout ${there.id} vanished`);
+  return { payout, before: there.state, contradiction };
+}
+
+/** For /readyz and metrics: how many are on their way per rail and state, and since when the oldest. */
+export const openPayouts = (tx: Tx): Promise<OpenPayouts[]> => countOpen(tx);
+
+/** All attempts of an order, oldest first. */
+export const payoutsOf = (tx: Tx, orderId: bigint): Promise<Payout[]> => payoutsOfOrder(tx, orderId);
+
+/** @returns undefined for a key that is not a payout of ours on this rail */
+export async function payoutByKey(tx: Tx, rail: string, key: string): Promise<Payout | undefined> {
+  const payout = await readPayout(tx, key);
+  return payout?.rail === rail ? payout : undefined;
+}

@@ -1,0 +1,283 @@
+/**
+ * The simulated bank's own books, in a schema of their own that it makes itself: nothing of ours reads or writes them, and
+ * they share no transaction with us. They outlive the process, so a bank killed in the middle finishes what it accepted.
+ *
+ * One lock guards all writing. A bank this small need not be fast, and lines numbered under a lock become visible in the order
+ * of their numbers, which is what reading a statement from a cursor relies on.
+ */
+import pg from 'pg';
+import { later } from '../../base/clock.ts';
+import { type Tx, txOn } from '../../base/db.ts';
+import { assert } from '../../base/errors.ts';
+import type { Fault, FaultKind, Payment, Settings, ShownLine } from './types.ts';
+
+const SCHEMA = `
+create schema if not exists simulated_bank;
+set local search_path = simulated_bank;
+create table if not exists settings (
+  one            boolean primary key default true check (one),
+  deduplicates   boolean not null,
+  proves_absence boolean not null,
+  settle_ms      integer not null,
+  charge_units   numeric(78,0) not null
+);
+create table if not exists payments (
+  id        bigint generated always as identity primary key,
+  key       text not null,
+  currency  text not null,
+  units     numeric(78,0) not null check (units > 0),
+  account   text not null,
+  name      text not null,
+  state     text not null check (state in ('accepted', 'settled', 'returned', 'refused')),
+  why       text,
+  returns   boolean not null default false,
+  reference text not null,
+  due_at    timestamptz not null
+);
+create index if not exists payments_key on payments (key);
+create index if not exists payments_due on payments (due_at) where state = 'accepted' or (state = 'settled' and returns);
+create table if not exists lines (
+  seq       bigint primary key,
+  id        text not null unique,
+  direction text not null check (direction in ('credit', 'debit')),
+  currency  text not null,
+  units     numeric(78,0) not null,
+  charge    numeric(78,0) not null default 0,
+  reference text not null,
+  key       text,
+  return_of text,
+  why       text,
+  text      text not null default '',
+  name      text not null default '',
+  account   text not null default '',
+  booked_at timestamptz not null
+);
+create table if not exists faults (
+  id         bigint generated always as identity primary key,
+  kind       text not null,
+  left_over  integer not null,
+  delay_ms   integer not null default 0
+);
+create table if not exists lost_calls (key text primary key);
+`;
+
+/** Advisory lock key, any constant. */
+const LOCK = 0x62616e6b;
+
+export interface NewLine {
+  /** The bank numbers its lines itself, unless told. */
+  id?: string;
+  direction: 'credit' | 'debit';
+  currency: string;
+  units: bigint;
+  charge?: bigint;
+  reference: string;
+  key?: string;
+  returnOf?: string;
+  why?: string;
+  text?: string;
+  name?: string;
+  account?: string;
+  bookedAt: Date;
+}
+
+/** @param adminUrl any role that may create a schema */
+export async function openBooks(adminUrl: string, settings: Settings) {
+  const pool = new pg.Pool({ connectionString: adminUrl, max: 4, application_name: 'simulated_bank' });
+  pool.on('error', () => {});
+
+  /** A transaction of the bank's, alone with its books. */
+  async function locked<T>(body: (tx: Tx, client: pg.ClientBase) => Promise<T>): Promise<T> {
+    const client = await pool.connect();
+    let broken: Error | undefined;
+    try {
+      await client.query('begin');
+      await client.query('select pg_advisory_xact_lock($1)', [LOCK]);
+      const result = await body(txOn(client), client);
+      await client.query('commit');
+      return result;
+    } catch (error) {
+      await client.query('rollback').catch((rollbackError) => {
+        broken = rollbackError;
+      });
+      throw error;
+    } finally {
+      client.release(broken);
+    }
+  }
+
+  async function read<T>(body: (tx: Tx) => Promise<T>): Promise<T> {
+    const client = await pool.connect();
+    try {
+      return await body(txOn(client));
+    } finally {
+      client.release();
+    }
+  }
+
+  await locked(async (tx, client) => {
+    await client.query(SCHEMA);
+    await tx.run(
+      `insert into simulated_bank.settings (deduplicates, proves_absence, settle_ms, charge_units) values ($1, $2, $3, $4)
+       on conflict (one) do update set deduplicates = $1, proves_absence = $2, settle_ms = $3, charge_units = $4`,
+      [settings.deduplicates, settings.provesAbsence, settings.settleMs, settings.chargeUnits],
+    );
+  });
+
+  return { locked, read, close: () => pool.end() };
+}
+
+export async function readSettings(tx: Tx): Promise<Settings> {
+  const row = await tx.row<Settings>(
+    `select deduplicates, proves_absence as "provesAbsence", settle_ms as "settleMs", charge_units as "chargeUnits"
+       from simulated_bank.settings`,
+  );
+  assert(row, 'a bank with settings');
+  return row;
+}
+
+/** Books a line. Under an id it has already, nothing happens. @returns the id */
+export async function bookLine(tx: Tx, line: NewLine): Promise<string> {
+  const row = await tx.row<{ seq: bigint }>('select coalesce(max(seq), 0) + 1 as seq from simulated_bank.lines');
+  const seq = row?.seq ?? 1n;
+  const id = line.id ?? `SB${String(seq).padStart(10, '0')}`;
+  await tx.run(
+    `insert into simulated_bank.lines (seq, id, direction, currency, units, charge, reference, key, return_of, why, text, name, account, booked_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) on conflict (id) do nothing`,
+    [
+      seq,
+      id,
+      line.direction,
+      line.currency,
+      line.units,
+      line.charge ?? 0n,
+      line.reference,
+      line.key ?? null,
+      line.returnOf ?? null,
+      line.why ?? null,
+      line.text ?? '',
+      line.name ?? '',
+      line.account ?? '',
+      line.bookedAt,
+    ],
+  );
+  return id;
+}
+
+/** Lines after a cursor, as shown. */
+export async function readLines(tx: Tx, after: bigint, limit: number): Promise<{ seq: bigint; shown: ShownLine }[]> {
+  const rows = await tx.rows<Omit<ShownLine, 'bookedAt'> & { seq: bigint; bookedAt: Date }>(
+    `select seq, id, direction, currency, units::text, charge::text, reference, key, return_of as "returnOf", why, text, name,
+            account, booked_at as "bookedAt"
+       from simulated_bank.lines where seq > $1 order by seq limit $2`,
+    [after, limit],
+  );
+  return rows.map(({ seq, bookedAt, ...line }) => ({ seq, shown: { ...line, bookedAt: bookedAt.toISOString() } }));
+}
+
+export const readLineById = (tx: Tx, id: string) =>
+  tx.row<{ currency: string; units: bigint; account: string; name: string }>(
+    'select currency, units, account, name from simulated_bank.lines where id = $1',
+    [id],
+  );
+
+export const setLineUnits = (tx: Tx, id: string, units: bigint): Promise<number> =>
+  tx.run('update simulated_bank.lines set units = $2 where id = $1', [id, units]);
+
+export const readPayments = (tx: Tx, key?: string): Promise<Payment[]> =>
+  tx.rows<Payment>(
+    `select id, key, currency, units, account, name, state, why, returns, reference from simulated_bank.payments
+      where $1::text is null or key = $1 order by id`,
+    [key ?? null],
+  );
+
+export const insertPayment = (tx: Tx, payment: Omit<Payment, 'id'> & { dueAt: Date }): Promise<number> =>
+  tx.run(
+    `insert into simulated_bank.payments (key, currency, units, account, name, state, why, returns, reference, due_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    [
+      payment.key,
+      payment.currency,
+      payment.units,
+      payment.account,
+      payment.name,
+      payment.state,
+      payment.why,
+      payment.returns,
+      payment.reference,
+      payment.dueAt,
+    ],
+  );
+
+/** What is due is settled, what is to bounce bounces. @returns whether anything is still to come */
+export async function settleDue(tx: Tx, now: Date): Promise<boolean> {
+  const settings = await readSettings(tx);
+  const due = await tx.rows<Payment>(
+    `select id, key, currency, units, account, name, state, why, returns, reference from simulated_bank.payments
+      where (state = 'accepted' or (state = 'settled' and returns)) and due_at <= $1 order by due_at, id`,
+    [now],
+  );
+  for (const { id, key, currency, units, account, name, state, reference } of due) {
+    const line = { currency, units, account, name, bookedAt: now };
+    if (state === 'accepted') {
+      await bookLine(tx, { ...line, direction: 'debit', charge: settings.chargeUnits, key, reference });
+      await tx.run(`update simulated_bank.payments set state = 'settled', due_at = $2 where id = $1`, [
+        id,
+        later(now, settings.settleMs),
+      ]);
+    } else {
+      await bookLine(tx, {
+        ...line,
+        direction: 'credit',
+        returnOf: key,
+        why: 'account_closed',
+        reference: `R${reference}`,
+      });
+      await tx.run(`update simulated_bank.payments set state = 'returned' where id = $1`, [id]);
+    }
+  }
+  const rest = await tx.row(
+    `select from simulated_bank.payments where state = 'accepted' or (state = 'settled' and returns) limit 1`,
+  );
+  return rest !== undefined;
+}
+
+export const readBalance = async (tx: Tx, currency: string): Promise<bigint> =>
+  (
+    await tx.row<{ units: bigint }>(
+      `select coalesce(sum(case direction when 'credit' then units else -units - charge end), 0)::numeric as units
+         from simulated_bank.lines where currency = $1`,
+      [currency],
+    )
+  )?.units ?? 0n;
+
+/** What is accepted and not yet on the statement. */
+export const readPending = async (tx: Tx, currency: string): Promise<bigint> =>
+  (
+    await tx.row<{ units: bigint }>(
+      `select coalesce(sum(units), 0)::numeric as units from simulated_bank.payments where currency = $1 and state = 'accepted'`,
+      [currency],
+    )
+  )?.units ?? 0n;
+
+export const insertFault = (tx: Tx, fault: Fault): Promise<number> =>
+  tx.run('insert into simulated_bank.faults (kind, left_over, delay_ms) values ($1, $2, $3)', [
+    fault.kind,
+    fault.times ?? 1,
+    fault.delayMs ?? 0,
+  ]);
+
+/** Takes one fault of a kind, if one is set. */
+export const strike = (tx: Tx, kind: FaultKind): Promise<{ delayMs: number } | undefined> =>
+  tx.row<{ delayMs: number }>(
+    `update simulated_bank.faults set left_over = left_over - 1
+      where id = (select id from simulated_bank.faults where kind = $1 and left_over > 0 order by id limit 1 for update)
+      returning delay_ms as "delayMs"`,
+    [kind],
+  );
+
+export const deleteFaults = (tx: Tx): Promise<number> => tx.run('delete from simulated_bank.faults');
+
+/** @returns whether this is the first call under the key */
+export const isFirstCall = async (tx: Tx, key: string): Promise<boolean> =>
+  (await tx.run('insert into simulated_bank.lost_calls (key) values ($1) on conflict do nothing', [key])) > 0;

@@ -1,0 +1,135 @@
+/**
+ * The simulated bank as a rail: the adapter that speaks to bank.ts of this folder over HTTP, as one would to a real bank.
+ *
+ * It is also the example for the next adapter: every call has a deadline and one try; what is not surely yes or surely no is
+ * `unknown`; amounts are read by hand, because a bank's JSON is not to be trusted with money.
+ */
+import { Unavailable } from '../../base/errors.ts';
+import type { AssetCode } from '../../base/money.ts';
+import { type BankAdapter, type BankContext, bankRail, type StatementLine } from '../bank.ts';
+import { type Answer, callOnce } from '../call.ts';
+import { FUNDING } from './bank.ts';
+import type { ShownLine } from './types.ts';
+
+export { type SimulatedBank, startSimulatedBank } from './bank.ts';
+export { MAGIC_ACCOUNTS, type MagicOutcome } from './magic.ts';
+export type { Fault, FaultKind, Payment, Settings } from './types.ts';
+
+const PAGE_LINES = 50;
+const DEADLINE_MS = 5_000;
+
+export interface SimulatedBankSettings {
+  url: string;
+  token: string;
+  /** What the rail declares; the bank must be started alike. */
+  deduplicates: boolean;
+  code?: string;
+  /** As the bank writes them, and our assets for them; every one of those must be in the asset registry. */
+  currencies?: Readonly<Record<string, AssetCode>>;
+  deadlineMs?: number;
+}
+
+export const simulatedBank = (settings: SimulatedBankSettings, context: BankContext) =>
+  bankRail(adapterOf(settings), context);
+
+function adapterOf(settings: SimulatedBankSettings): BankAdapter {
+  const code = settings.code ?? 'bank.simulated';
+  const currencies = settings.currencies ?? { INR: 'inr', EUR: 'eur' };
+  const currencyOf = (asset: AssetCode) => Object.entries(currencies).find(([, ours]) => ours === asset)?.[0];
+  const deadlineMs = settings.deadlineMs ?? DEADLINE_MS;
+  const call = (method: 'GET' | 'POST', path: string, body?: unknown): Promise<Answer> =>
+    callOnce(code, {
+      method,
+      url: `${settings.url}${path}`,
+      headers: { authorization: `Bearer ${settings.token}` },
+      body,
+      deadlineMs,
+    });
+
+  return {
+    code,
+    deduplicates: settings.deduplicates,
+    currencies,
+
+    async statement(cursor) {
+      const { status, body } = await call('GET', `/statement?after=${encodeURIComponent(cursor)}&limit=${PAGE_LINES}`);
+      const page = body as { lines?: ShownLine[]; cursor?: string; more?: boolean } | undefined;
+      if (status !== 200 || !Array.isArray(page?.lines) || typeof page.cursor !== 'string') {
+        throw new Unavailable(code, `statement answered ${status}`);
+      }
+      return { lines: page.lines.map(readLine), cursor: page.cursor, more: page.more === true };
+    },
+
+    async send({ key, asset, units, destination, notAfter }) {
+      const currency = currencyOf(asset);
+      if (currency === undefined) return { outcome: 'refused', why: 'currency_not_held' };
+      if (destination.kind !== 'account') return { outcome: 'refused', why: 'not_an_account' };
+      const { account, iban, name } = destination.details;
+      const to = account ?? iban;
+      if (!to) return { outcome: 'refused', why: 'no_account_number' };
+      if (notAfter !== undefined && Date.now() > notAfter.getTime())
+        return { outcome: 'unknown', why: 'too late to hand over' };
+      try {
+        const { status, body } = await call('POST', '/payments', {
+          key,
+          units: String(units),
+          currency,
+          account: to,
+          name: name ?? '',
+          notAfter: notAfter?.toISOString(),
+        });
+        const { reference, why } = (body ?? {}) as { reference?: string; why?: string };
+        if (status === 202) return { outcome: 'accepted', ...(reference === undefined ? {} : { reference }) };
+        if (status === 422) return { outcome: 'refused', why: why ?? 'refused_by_bank' };
+        return { outcome: 'unknown', why: `the bank answered ${status}` };
+      } catch (error) {
+        return { outcome: 'unknown', why: whyOf(error) };
+      }
+    },
+
+    async status(key) {
+      try {
+        const { status, body } = await call('GET', `/payments/${encodeURIComponent(key)}`);
+        const said = (body ?? {}) as { state?: string; reference?: string; why?: string; proved?: boolean };
+        if (status === 404 && said.proved === true) return { outcome: 'absent' };
+        if (status !== 200) return { outcome: 'unknown', why: `the bank answered ${status}` };
+        if (said.state === 'refused') return { outcome: 'refused', why: said.why ?? 'refused_by_bank' };
+        return { outcome: 'known', ...(said.reference === undefined ? {} : { reference: said.reference }) };
+      } catch (error) {
+        return { outcome: 'unknown', why: whyOf(error) };
+      }
+    },
+
+    async balance(asset) {
+      const { status, body } = await call('GET', `/balance/${encodeURIComponent(currencyOf(asset) ?? '')}`);
+      const units = (body as { units?: string } | undefined)?.units;
+      if (status !== 200 || typeof units !== 'string' || !/^-?\d{1,60}$/.test(units)) {
+        throw new Unavailable(code, `balance answered ${status}`);
+      }
+      return BigInt(units);
+    },
+  };
+}
+
+function readLine(shown: ShownLine): StatementLine {
+  const charge = readUnits(shown.charge);
+  return {
+    externalId: shown.id,
+    direction: shown.direction,
+    currency: shown.currency,
+    units: readUnits(shown.units),
+    ...(charge === null ? {} : { chargeUnits: charge }),
+    reference: shown.reference,
+    bookedAt: new Date(shown.bookedAt),
+    ...(shown.key === null ? {} : { key: shown.key }),
+    ...(shown.returnOf === null ? {} : { returnOf: { key: shown.returnOf, why: shown.why ?? '' } }),
+    ...(shown.direction === 'credit' && shown.reference.startsWith(FUNDING) ? { funding: true } : {}),
+    free: { text: shown.text, name: shown.name, account: shown.account },
+  };
+}
+
+const readUnits = (text: unknown): bigint | null =>
+  typeof text === 'string' && /^-?\d{1,78}$/.test(text) ? BigInt(text) : null;
+
+/** Of an outside failure: its kind, never its content. */
+const whyOf = (error: unknown): string => (error instanceof Unavailable ? error.message : 'call failed');

@@ -1,0 +1,20 @@
+/**
+ * Magic account numbers of the simulated bank: a payout to an account whose number ends so goes the way it says.
+ * Everything else is paid.
+ */
+export type MagicOutcome = 'refused' | 'returned' | 'answer_lost_after_effect' | 'answer_lost_before_effect' | 'slow';
+
+export const MAGIC_ACCOUNTS: readonly { ending: string; outcome: MagicOutcome; says: string }[] = [
+  { ending: '9001', outcome: 'refused', says: 'refused at once: the account is closed' },
+  { ending: '9002', outcome: 'returned', says: 'paid, and comes back a moment later' },
+  { ending: '9003', outcome: 'answer_lost_after_effect', says: 'paid, but our call for it gets no answer' },
+  {
+    ending: '9004',
+    outcome: 'answer_lost_before_effect',
+    says: 'the first call is lost on its way, and nothing is paid by it',
+  },
+  { ending: '9005', outcome: 'slow', says: 'paid a minute later than others' },
+];
+
+export const magicOf = (account: string): MagicOutcome | undefined =>
+  MAGIC_ACCOUNTS.find(({ ending }) => account.endsWith(ending))?.outcome;

@@ -1,0 +1,63 @@
+/** What the simulated bank and those who drive it talk about. */
+
+export interface Settings {
+  /** Whether two payment orders under one key are one payment. */
+  deduplicates: boolean;
+  /** Whether "no such payment" may be believed. */
+  provesAbsence: boolean;
+  /** From accepting a payment to its line on the statement, by the sandbox's clock. */
+  settleMs: number;
+  /** Charged on top of every payment. */
+  chargeUnits: bigint;
+}
+
+export type FaultKind =
+  | 'lose_answer_before_effect'
+  | 'lose_answer_after_effect'
+  /** Takes effect, and answers only after `delayMs`. */
+  | 'delay_answer'
+  | 'refuse_next'
+  /** Settles, and bounces. */
+  | 'return_next'
+  | 'status_unavailable'
+  /** Every line twice, and the statement from its beginning. */
+  | 'statement_twice'
+  | 'statement_reordered';
+
+export interface Fault {
+  kind: FaultKind;
+  /** How many times it strikes; once, unless said. */
+  times?: number;
+  delayMs?: number;
+}
+
+export interface Payment {
+  id: bigint;
+  key: string;
+  currency: string;
+  units: bigint;
+  account: string;
+  name: string;
+  state: 'accepted' | 'settled' | 'returned' | 'refused';
+  why: string | null;
+  returns: boolean;
+  reference: string;
+}
+
+/** A line as the bank shows it over HTTP. */
+export interface ShownLine {
+  id: string;
+  direction: 'credit' | 'debit';
+  currency: string;
+  /** Smallest units, decimal digits. */
+  units: string;
+  charge: string;
+  reference: string;
+  key: string | null;
+  returnOf: string | null;
+  why: string | null;
+  text: string;
+  name: string;
+  account: string;
+  bookedAt: string;
+}

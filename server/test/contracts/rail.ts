@@ -1,0 +1,116 @@
+/**
+ * What every rail must keep, whatever it is made of. An adapter's test file calls `testRail` with a way to make a world
+ * around the rail; the same claims are then held against a chain and against a bank.
+ */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Rail, RailFact, Sending } from '../../src/rails/rail.ts';
+
+export interface RailWorld {
+  rail: Rail;
+  /** Everything reported so far, in order. */
+  facts: readonly RailFact[];
+  /** A payout that this rail can carry out, small enough for its funds. */
+  sending(key: string): Sending;
+  /** How often the outside really did what was sent under a key: payments made, transactions that will be mined. */
+  effects(key: string): Promise<number>;
+  /** Somebody pays to a target. */
+  pays(target: string): Promise<void>;
+  /** Lets the outside get as far as it needs (settle, mine, confirm) and observes until nothing is new. */
+  settles(): Promise<void>;
+  /** From now on the outside does not answer. */
+  goesDark(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export function testRail(name: string, make: () => Promise<RailWorld>): void {
+  const inWorld = (claim: string, body: (world: RailWorld) => Promise<void>) =>
+    it(claim, async () => {
+      const world = await make();
+      try {
+        await body(world);
+      } finally {
+        await world.stop();
+      }
+    });
+
+  describe(`rail contract: ${name}`, () => {
+    inWorld('instructions are pure, and no two indexes share a target', async ({ rail }) => {
+      const targets = new Set<string>();
+      for (let index = 0n; index < 200n; index += 1n) {
+        const { target } = rail.instructions(index);
+        assert.equal(rail.instructions(index).target, target);
+        assert.match(target, /^\S{4,140}$/);
+        targets.add(target);
+      }
+      assert.equal(targets.size, 200);
+    });
+
+    inWorld('a payout sent once has one effect, is known, and settles once', async ({ rail, ...world }) => {
+      const sent = await rail.send(world.sending('pay_1_1'));
+      assert.equal(sent.outcome, 'accepted');
+      assert.equal(await world.effects('pay_1_1'), 1);
+      assert.equal((await rail.status('pay_1_1')).outcome, 'known');
+      await world.settles();
+      await world.settles();
+      assert.equal(await world.effects('pay_1_1'), 1);
+      assert.equal((await rail.status('pay_1_1')).outcome, 'known');
+    });
+
+    inWorld(
+      'a payout sent twice under one key has one effect, or the rail says that it does not deduplicate',
+      async ({ rail, ...world }) => {
+        const outcomes = [await rail.send(world.sending('pay_2_1')), await rail.send(world.sending('pay_2_1'))];
+        await world.settles();
+        const effects = await world.effects('pay_2_1');
+        if (rail.deduplicates) {
+          assert.equal(effects, 1);
+          assert.deepEqual(
+            outcomes.map(({ outcome }) => outcome),
+            ['accepted', 'accepted'],
+          );
+        } else {
+          assert.equal(effects, 2, 'a rail that deduplicates should say so');
+        }
+      },
+    );
+
+    inWorld('a key that was never sent is absent or unknown, never known or refused', async ({ rail }) => {
+      assert.ok(['absent', 'unknown'].includes((await rail.status('pay_999_1')).outcome));
+    });
+
+    inWorld('too late a sending does nothing', async ({ rail, ...world }) => {
+      const sent = await rail.send({ ...world.sending('pay_3_1'), notAfter: new Date(Date.now() - 1) });
+      await world.settles();
+      if (!rail.deduplicates) assert.notEqual(sent.outcome, 'accepted');
+      assert.equal(await world.effects('pay_3_1'), sent.outcome === 'accepted' ? 1 : 0);
+    });
+
+    inWorld('a deposit is confirmed once, however often the rail looks', async ({ rail, facts, ...world }) => {
+      const { target } = rail.instructions(7n);
+      await world.pays(target);
+      await world.settles();
+      await rail.observe();
+      await rail.observe();
+      const confirmed = facts.filter((fact) => fact.type === 'deposit_confirmed');
+      assert.deepEqual(
+        confirmed.map((fact) => fact.target),
+        [target],
+      );
+      assert.equal((await rail.health()).healthy, true);
+    });
+
+    inWorld(
+      'an outside that does not answer makes payouts unknown, and looking Unavailable',
+      async ({ rail, ...world }) => {
+        const sending = world.sending('pay_4_1');
+        await world.goesDark();
+        assert.equal((await rail.status('pay_4_2')).outcome, 'unknown');
+        // A chain may accept: its bytes are stored and will be broadcast. Nobody may call it refused.
+        assert.notEqual((await rail.send(sending)).outcome, 'refused');
+        await assert.rejects(rail.observe(), { name: 'Unavailable' });
+        await assert.rejects(rail.balance(rail.wallets.payouts, sending.asset), { name: 'Unavailable' });
+      },
+    );
+  });
+}

@@ -1,0 +1,450 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { afterEach, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { startWorkers } from '../../src/base/work.ts';
+import { openPayouts, payoutHandlers, refused, returned, settled, write } from '../../src/rails/payouts.ts';
+import { type BankWorld, bankWorld, behaving } from '../support/bankworld.ts';
+
+let world: BankWorld;
+const make = async (options: Parameters<typeof bankWorld>[0] = {}) => {
+  world = await bankWorld(options);
+  return world;
+};
+afterEach(() => world.stop());
+
+describe('a payout that goes well', () => {
+  it('is handed over, and settles by the statement alone', async () => {
+    const w = await make();
+    const id = await w.writes(5_000n);
+    assert.equal(await w.state(id), 'written');
+    await w.looksAt(id);
+    assert.equal(await w.state(id), 'handed');
+    assert.deepEqual(
+      w.of('payout_handed').map(({ key }) => key),
+      [id],
+    );
+    await w.reads();
+    const payout = await w.payout(id);
+    assert.equal(payout.state, 'settled');
+    assert.match(payout.reference ?? '', /^UTR/);
+    assert.equal(await w.looksAt(id), undefined, 'an ended payout is no more work');
+    assert.equal(await w.paid(id), 1);
+  });
+
+  it('written twice is one payout, and with another amount a bug', async () => {
+    const w = await make();
+    const { orderId, partnerId } = await w.rows.order('usdc.test', 'evm.test', '0xdef');
+    const fiatAccountId = await w.rows.fiatAccount();
+    const given = {
+      id: `pay_${orderId}_1`,
+      orderId,
+      partnerId,
+      purpose: 'payout' as const,
+      attempt: 1,
+      rail: 'bank.simulated',
+      asset: 'inr',
+      fiatAccountId,
+      now: w.clock.now(),
+    };
+    await w.db.asSystem((tx) => write(tx, { ...given, units: 5n }));
+    await w.db.asSystem((tx) => write(tx, { ...given, units: 5n }));
+    await assert.rejects(
+      w.db.asSystem((tx) => write(tx, { ...given, units: 6n })),
+      { name: 'BugError' },
+    );
+    const open = await w.db.asSystem(openPayouts);
+    assert.deepEqual(
+      open.map(({ state, count }) => [state, count]),
+      [['written', 1]],
+    );
+  });
+
+  it('is paid by real workers that are rung by its writing', async () => {
+    const w = await make();
+    const handlers = payoutHandlers({
+      ...w,
+      rails: new Map([[w.rail.code, w.rail]]),
+      openAccount: async () => ({ account: '12345678' }),
+    });
+    const workers = await startWorkers({ db: w.db, clock: w.clock, log: w.log, handlers });
+    const id = await w.writes(5_000n);
+    for (let i = 0; i < 100 && (await w.state(id)) !== 'handed'; i += 1) await w.sleep(20);
+    assert.equal(await w.state(id), 'handed');
+    await workers.stop();
+  });
+});
+
+describe('a payout whose answer is lost', () => {
+  for (const deduplicates of [true, false]) {
+    const bank = deduplicates ? 'a bank that deduplicates' : 'a bank that does not';
+    it(`after the effect is paid once by ${bank}`, async () => {
+      const w = await make({ deduplicates });
+      const id = await w.writes(5_000n);
+      await w.bank.setFault({ kind: 'lose_answer_after_effect' });
+      await w.looksAt(id);
+      assert.equal(await w.state(id), 'unknown');
+      for (let i = 0; i < 3; i += 1) await w.looksAt(id);
+      assert.equal(await w.state(id), 'handed');
+      await w.reads();
+      assert.equal(await w.state(id), 'settled');
+      assert.equal(await w.paid(id), 1);
+      assert.equal(await w.bank.balance('INR'), 995_000n);
+    });
+  }
+
+  it('before the effect is sent again under the same key where the bank deduplicates', async () => {
+    const w = await make();
+    const id = await w.writes(5_000n);
+    await w.bank.setFault({ kind: 'lose_answer_before_effect' });
+    await w.looksAt(id);
+    assert.equal(await w.state(id), 'unknown');
+    assert.equal(await w.paid(id), 0);
+    await w.looksAt(id);
+    assert.equal(await w.state(id), 'handed');
+    assert.equal((await w.payout(id)).handings, 2);
+    assert.equal(await w.paid(id), 1);
+  });
+
+  it('before the effect ends as never_arrived where absence is proved, but only when nothing can be under way any more', async () => {
+    const w = await make({ deduplicates: false, handingMs: 900, graceMs: 300 });
+    const id = await w.writes(5_000n);
+    await w.bank.setFault({ kind: 'lose_answer_before_effect' });
+    await w.looksAt(id);
+    await w.looksAt(id);
+    assert.equal(await w.state(id), 'unknown', 'its time is not over: the bytes may still arrive');
+    await w.sleep(1_300);
+    assert.equal(await w.looksAt(id), undefined);
+    const payout = await w.payout(id);
+    assert.deepEqual([payout.state, payout.why], ['refused', 'never_arrived']);
+    assert.deepEqual(
+      w.of('payout_refused').map(({ key, why }) => [key, why]),
+      [[id, 'never_arrived']],
+    );
+    assert.equal(await w.paid(id), 0);
+  });
+
+  it('before the effect waits for a person where absence cannot be proved, who is told once', async () => {
+    const w = await make({ deduplicates: false, provesAbsence: false, handingMs: 900, graceMs: 0 });
+    const id = await w.writes(5_000n);
+    await w.bank.setFault({ kind: 'lose_answer_before_effect' });
+    await w.looksAt(id);
+    await w.sleep(1_000);
+    await w.looksAt(id);
+    assert.deepEqual([await w.state(id), w.of('payout_unknown').length], ['unknown', 0]);
+    w.clock.advance(16 * 60_000);
+    for (let i = 0; i < 3; i += 1) assert.ok((await w.looksAt(id))?.againInMs, 'asking goes on');
+    assert.deepEqual(
+      w.of('payout_unknown').map(({ key }) => key),
+      [id],
+    );
+    assert.deepEqual([await w.state(id), await w.paid(id)], ['unknown', 0]);
+  });
+
+  it('is unknown for as long as the bank says nothing, and known when it speaks again', async () => {
+    const w = await make({ deduplicates: false });
+    const id = await w.writes(5_000n);
+    await w.bank.setFault({ kind: 'lose_answer_after_effect' });
+    await w.bank.setFault({ kind: 'status_unavailable', times: 2 });
+    await w.looksAt(id);
+    await w.looksAt(id);
+    await w.looksAt(id);
+    assert.equal(await w.state(id), 'unknown');
+    await w.looksAt(id);
+    assert.equal(await w.state(id), 'handed');
+    assert.equal(await w.paid(id), 1);
+  });
+
+  it('is unknown when the answer is later than the deadline, and is paid once', async () => {
+    const w = await make({ deduplicates: false, handingMs: 600 });
+    const id = await w.writes(5_000n);
+    await w.bank.setFault({ kind: 'delay_answer', delayMs: 800 });
+    await w.looksAt(id);
+    assert.equal(await w.state(id), 'unknown');
+    await w.looksAt(id);
+    assert.equal(await w.state(id), 'handed');
+    assert.equal(await w.paid(id), 1);
+  });
+
+  it('with the bank killed and started again still settles once', async () => {
+    const w = await make({ settleMs: 300 });
+    const id = await w.writes(5_000n);
+    await w.bank.setFault({ kind: 'lose_answer_after_effect' });
+    await w.looksAt(id);
+    await w.restartsBank();
+    await w.looksAt(id);
+    await w.sleep(400);
+    await w.reads();
+    assert.deepEqual([await w.state(id), await w.paid(id)], ['settled', 1]);
+  });
+});
+
+describe('workers with accidents', () => {
+  for (const deduplicates of [true, false]) {
+    const bank = deduplicates ? 'deduplicating' : 'not deduplicating';
+
+    it(`two workers at one payout hand it over once (${bank})`, async () => {
+      const w = await make({ deduplicates });
+      const ids = [await w.writes(5_000n), await w.writes(5_000n), await w.writes(5_000n)];
+      await Promise.all(ids.flatMap((id) => Array.from({ length: 8 }, () => w.worker()(id))));
+      for (const id of ids) assert.deepEqual([await w.state(id), (await w.bank.payments(id)).length], ['handed', 1]);
+    });
+
+    it(`a worker killed between the effect and its recording costs time, not money (${bank})`, async () => {
+      const w = await make({ deduplicates, handingMs: 1_500, graceMs: 300 });
+      const id = await w.writes(5_000n);
+      assert.equal(await accident(w, id, 'dies_after_sending', deduplicates), 'SIGKILL');
+      assert.equal(await w.state(id), 'handing');
+      const wait = await w.looksAt(id);
+      assert.ok(wait && wait.againInMs > 0, 'somebody is at it, as far as anybody can tell');
+      assert.equal(await w.state(id), 'handing');
+      await w.sleep(wait.againInMs);
+      await w.looksAt(id);
+      assert.equal(await w.state(id), 'handed');
+      await w.reads();
+      assert.deepEqual([await w.state(id), await w.paid(id)], ['settled', 1]);
+    });
+
+    it(`a worker frozen past its lease neither pays nor records (${bank})`, async () => {
+      const w = await make({ deduplicates, handingMs: 1_500, graceMs: 200 });
+      const id = await w.writes(5_000n);
+      await accident(w, id, 'freezes_before_sending', deduplicates, async () => {
+        assert.equal(await w.state(id), 'handing');
+        await w.sleep(((await w.looksAt(id))?.againInMs ?? 0) + 300);
+        await w.looksAt(id);
+        // The one bank is sent to again under the same key; the other proves absence, and the attempt is over.
+        assert.equal(await w.state(id), deduplicates ? 'handed' : 'refused');
+      });
+      assert.equal((await w.bank.payments(id)).length, deduplicates ? 1 : 0, 'what woke up did not pay');
+      assert.equal(await w.state(id), deduplicates ? 'handed' : 'refused', 'nor did it record');
+    });
+  }
+
+  it('a worker that breaks right after the effect leaves a payout that its successor finds paid', async () => {
+    const w = await make({ deduplicates: false, handingMs: 600 });
+    const id = await w.writes(5_000n);
+    const breaking = behaving(w.rail, {
+      async send(sending) {
+        await w.rail.send(sending);
+        throw new Error('out of memory');
+      },
+    });
+    await w.looksAt(id, breaking);
+    assert.equal(await w.state(id), 'unknown');
+    await w.looksAt(id);
+    assert.deepEqual([await w.state(id), await w.paid(id)], ['handed', 1]);
+  });
+
+  it('an answer that comes when the statement has already settled the payout records nothing', async () => {
+    const w = await make();
+    const id = await w.writes(5_000n);
+    const slow = behaving(w.rail, {
+      async send(sending) {
+        const sent = await w.rail.send(sending);
+        await w.reads();
+        assert.equal(await w.state(id), 'settled');
+        return sent;
+      },
+    });
+    await w.looksAt(id, slow);
+    assert.equal(await w.state(id), 'settled');
+  });
+
+  it('a refusal that comes when the statement has already settled the payout does not undo it', async () => {
+    const w = await make();
+    const id = await w.writes(5_000n);
+    const lying = behaving(w.rail, {
+      async send(sending) {
+        await w.rail.send(sending);
+        await w.reads();
+        return { outcome: 'refused', why: 'no' };
+      },
+    });
+    await w.looksAt(id, lying);
+    assert.deepEqual([await w.state(id), await w.paid(id)], ['settled', 1]);
+  });
+});
+
+describe('whatever goes wrong at random', () => {
+  const KINDS = [
+    'lose_answer_before_effect',
+    'lose_answer_after_effect',
+    'delay_answer',
+    'refuse_next',
+    'return_next',
+    'status_unavailable',
+    'statement_twice',
+    'statement_reordered',
+  ] as const;
+
+  for (const deduplicates of [true, false]) {
+    it(`every payout ends, paid once or not at all, and says which (${deduplicates ? '' : 'not '}deduplicating)`, async (t) => {
+      const seed = Number(process.env.TEST_SEED ?? Date.now() % 1_000_000);
+      t.diagnostic(`TEST_SEED=${seed}`);
+      const random = seeded(seed);
+      const w = await make({ deduplicates, handingMs: 900, graceMs: 100 });
+      const ids: string[] = [];
+      for (let i = 0; i < 25; i += 1) ids.push(await w.writes(BigInt(100 + i)));
+      const openIds = async () => {
+        const states = await Promise.all(ids.map((id) => w.payout(id)));
+        return states.filter(({ endedAt }) => endedAt === null).map(({ id }) => id);
+      };
+      for (let round = 0; round < 200; round += 1) {
+        const open = await openIds();
+        if (open.length === 0) break;
+        if (round < 6) {
+          for (const kind of KINDS) await w.bank.setFault({ kind, times: Math.floor(random() * 4), delayMs: 700 });
+        }
+        await Promise.all(open.flatMap((id) => [w.looksAt(id), w.looksAt(id)]));
+        await w.reads();
+        await w.sleep(100);
+      }
+      assert.deepEqual(await openIds(), []);
+      await w.bank.clearFaults();
+      await w.reads();
+      await w.reads();
+      let left = 0n;
+      for (const id of ids) {
+        const { state, units } = await w.payout(id);
+        assert.deepEqual([id, await w.paid(id)], [id, state === 'refused' ? 0 : 1], state);
+        if (state === 'settled') left += units;
+      }
+      assert.equal(await w.bank.balance('INR'), 1_000_000n - left);
+      assert.deepEqual([w.contradictions, w.troubles], [[], []]);
+    });
+  }
+});
+
+describe('a payout that is refused', () => {
+  it('at once ends and is reported once', async () => {
+    const w = await make();
+    const id = await w.writes(5_000n, '123450009001');
+    assert.equal(await w.looksAt(id), undefined);
+    await w.looksAt(id);
+    const payout = await w.payout(id);
+    assert.deepEqual([payout.state, payout.why], ['refused', 'account_closed']);
+    assert.deepEqual(
+      w.of('payout_refused').map(({ key, why }) => [key, why]),
+      [[id, 'account_closed']],
+    );
+  });
+
+  it('after it was accepted is noticed by asking', async () => {
+    const w = await make();
+    const id = await w.writes(5_000n);
+    const late = behaving(w.rail, { status: async () => ({ outcome: 'refused', why: 'account_closed' }) });
+    await w.looksAt(id);
+    assert.equal(await w.looksAt(id, late), undefined);
+    assert.equal(await w.state(id), 'refused');
+  });
+
+  it('after it was accepted is not believed of absence alone', async () => {
+    const w = await make({ deduplicates: false, handingMs: 300, graceMs: 0 });
+    const id = await w.writes(5_000n);
+    await w.looksAt(id);
+    await w.sleep(400);
+    const forgetful = behaving(w.rail, { status: async () => ({ outcome: 'absent' }) });
+    await w.looksAt(id, forgetful);
+    await w.looksAt(id, forgetful);
+    assert.equal(await w.state(id), 'unknown');
+    w.clock.advance(16 * 60_000);
+    await w.looksAt(id, forgetful);
+    assert.equal(w.of('payout_unknown').length, 1);
+    assert.equal(await w.paid(id), 1);
+  });
+});
+
+describe('observations in an odd order', () => {
+  it('settles from every open state, and once', async () => {
+    const w = await make();
+    for (const state of ['written', 'handing', 'handed', 'unknown']) {
+      const id = await w.writes(1n);
+      await at(w, id, state);
+      const fact = { rail: w.rail.code, key: id, reference: 'UTR1', now: w.clock.now() };
+      const first = await w.db.asSystem((tx) => settled(tx, fact));
+      assert.deepEqual([first?.before, first?.payout.state, first?.contradiction], [state, 'settled', false]);
+      assert.equal(await w.db.asSystem((tx) => settled(tx, fact)), undefined);
+    }
+  });
+
+  it('settled after refused is a contradiction, and the payout is where the money is', async () => {
+    const w = await make();
+    const id = await w.writes(1n);
+    const fact = { rail: w.rail.code, key: id, reference: 'UTR1', why: 'no', now: w.clock.now() };
+    await w.db.asSystem((tx) => refused(tx, fact));
+    const observed = await w.db.asSystem((tx) => settled(tx, fact));
+    assert.deepEqual([observed?.contradiction, observed?.payout.state], [true, 'settled']);
+    assert.equal(await w.db.asSystem((tx) => settled(tx, fact)), undefined);
+  });
+
+  it('returned after settled is news once; refused after settled is a contradiction and changes nothing', async () => {
+    const w = await make();
+    const id = await w.writes(1n);
+    const fact = { rail: w.rail.code, key: id, reference: 'UTR1', why: 'no', now: w.clock.now() };
+    await w.db.asSystem((tx) => settled(tx, fact));
+    const late = await w.db.asSystem((tx) => refused(tx, fact));
+    assert.deepEqual([late?.contradiction, await w.state(id)], [true, 'settled']);
+    const back = await w.db.asSystem((tx) => returned(tx, fact));
+    assert.deepEqual([back?.before, back?.payout.state, back?.contradiction], ['settled', 'returned', false]);
+    assert.equal(await w.db.asSystem((tx) => returned(tx, fact)), undefined);
+    assert.equal(await w.db.asSystem((tx) => settled(tx, fact)), undefined);
+  });
+
+  it('of another rail changes nothing', async () => {
+    const w = await make();
+    const id = await w.writes(1n);
+    assert.equal(
+      await w.db.asSystem((tx) => settled(tx, { rail: 'bank.other', key: id, reference: 'x', now: w.clock.now() })),
+      undefined,
+    );
+    assert.equal(await w.state(id), 'written');
+  });
+});
+
+const at = async (w: BankWorld, id: string, state: string) =>
+  w.rows.query('update payouts set state = $2, handings = 1 where id = $1', [id, state]);
+
+/** Runs a worker process into an accident. @returns the signal that ended it, if one did */
+async function accident(
+  w: BankWorld,
+  id: string,
+  kind: 'freezes_before_sending' | 'dies_after_sending',
+  deduplicates: boolean,
+  whileFrozen?: () => Promise<void>,
+): Promise<NodeJS.Signals | null> {
+  const orders = JSON.stringify({
+    serverUrl: w.serverUrl,
+    url: w.bank.url,
+    token: w.bank.token,
+    deduplicates,
+    id,
+    handingMs: 1_500,
+    accident: kind,
+  });
+  const script = fileURLToPath(new URL('worker.process.ts', import.meta.url));
+  const child = spawn(process.execPath, [script, orders], { stdio: ['ignore', 'inherit', 'inherit'] });
+  const ended = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+  if (whileFrozen !== undefined) {
+    try {
+      for (let i = 0; i < 500 && (await w.state(id)) === 'written'; i += 1) await w.sleep(10);
+      await whileFrozen();
+    } finally {
+      child.kill('SIGCONT');
+    }
+  }
+  const [code, signal] = await ended;
+  if (signal === null) assert.equal(code, 0);
+  return signal;
+}
+
+/** mulberry32: numbers from 0 to below 1, the same for the same seed. */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

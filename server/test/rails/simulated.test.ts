@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, it } from 'node:test';
+import { callOnce } from '../../src/rails/call.ts';
+import { MAGIC_ACCOUNTS } from '../../src/rails/simulated/index.ts';
+import { testRail } from '../contracts/rail.ts';
+import { type BankWorld, bankWorld } from '../support/bankworld.ts';
+
+for (const deduplicates of [true, false]) {
+  testRail(`a simulated bank that ${deduplicates ? 'deduplicates' : 'does not deduplicate'}`, async () => {
+    const w = await bankWorld({ deduplicates });
+    return {
+      rail: w.rail,
+      facts: w.facts,
+      sending: (key) => ({
+        key,
+        asset: 'inr',
+        units: 500n,
+        destination: { kind: 'account', details: { account: '123456780000', name: 'A' } },
+      }),
+      effects: w.paid,
+      pays: async (target) => {
+        await w.bank.creditAccount({ currency: 'INR', units: 700n, text: `thanks ${target}` });
+      },
+      settles: () => w.reads(),
+      goesDark: () => w.bank.stop(),
+      stop: () => w.stop(),
+    };
+  });
+}
+
+describe('the simulated bank', () => {
+  let w: BankWorld;
+  afterEach(() => w.stop());
+
+  const post = (body: unknown, token = w.bank.token) =>
+    callOnce('test', {
+      method: 'POST',
+      url: `${w.bank.url}/payments`,
+      headers: { authorization: `Bearer ${token}` },
+      body,
+      deadlineMs: 2_000,
+    });
+  const order = { key: 'k', units: '500', currency: 'INR', account: '12345678', name: 'A' };
+
+  it('takes no order without its token, none that is malformed, and none after its time', async () => {
+    w = await bankWorld();
+    assert.equal((await post(order, 'guess')).status, 401);
+    for (const bad of [
+      {},
+      { ...order, units: 500 },
+      { ...order, units: '-5' },
+      { ...order, units: '1e3' },
+      { ...order, key: '' },
+      [],
+    ]) {
+      assert.equal((await post(bad)).status, 400);
+    }
+    assert.equal((await post({ ...order, notAfter: new Date(Date.now() - 1).toISOString() })).status, 409);
+    assert.deepEqual(await w.bank.payments(), []);
+  });
+
+  it('refuses what the account does not hold, counting what is under way', async () => {
+    w = await bankWorld({ funds: 900n, settleMs: 60_000 });
+    assert.equal((await post(order)).status, 202);
+    const second = await post({ ...order, key: 'k2' });
+    assert.deepEqual([second.status, second.body], [422, { error: 'refused', why: 'insufficient_funds' }]);
+  });
+
+  it('takes a key once, and another amount under it not at all', async () => {
+    w = await bankWorld();
+    assert.deepEqual([(await post(order)).status, (await post(order)).status], [202, 202]);
+    assert.equal((await post({ ...order, units: '501' })).status, 409);
+    assert.equal(await w.paid('k'), 1);
+  });
+
+  it('settles what it accepted by itself, also after a restart', async () => {
+    w = await bankWorld({ settleMs: 200 });
+    await post(order);
+    await w.restartsBank();
+    for (let i = 0; i < 100 && (await w.bank.payments('k'))[0]?.state !== 'settled'; i += 1) await w.sleep(10);
+    assert.equal((await w.bank.payments('k'))[0]?.state, 'settled');
+    assert.equal(await w.bank.balance('INR'), 999_500n);
+  });
+
+  it('funded twice under one id is funded once', async () => {
+    w = await bankWorld();
+    await w.bank.fund({ currency: 'INR', units: 1_000_000n, id: 'seed' });
+    await w.reads();
+    assert.equal(await w.bank.balance('INR'), 1_000_000n);
+    assert.equal(w.of('funding_confirmed').length, 1);
+    await w.bank.creditAccount({ currency: 'INR', units: 5n, text: 'FUNDING:forged' });
+    await w.reads();
+    assert.equal(w.of('funding_confirmed').length, 1, 'what a payer writes makes no funding');
+  });
+
+  it('does what each magic account says', async () => {
+    w = await bankWorld();
+    const ends: Record<string, string> = {};
+    for (const { ending, outcome } of MAGIC_ACCOUNTS) {
+      const id = await w.writes(100n, `55550000${ending}`);
+      for (let i = 0; i < 3; i += 1) await w.looksAt(id);
+      await w.reads();
+      await w.reads();
+      ends[outcome] = `${await w.state(id)} ${await w.paid(id)}`;
+    }
+    assert.deepEqual(ends, {
+      refused: 'refused 0',
+      returned: 'returned 1',
+      answer_lost_after_effect: 'settled 1',
+      answer_lost_before_effect: 'settled 1',
+      slow: 'handed 1',
+    });
+    w.clock.advance(61_000);
+    await w.reads();
+    assert.equal(w.of('payout_settled').length, 4);
+  });
+
+  it('has faults that outlive it', async () => {
+    w = await bankWorld();
+    await w.bank.setFault({ kind: 'refuse_next' });
+    await w.restartsBank();
+    assert.equal((await post(order)).status, 422);
+    assert.equal((await post({ ...order, key: 'k2' })).status, 202);
+  });
+});
+
+describe('a call to a bank', () => {
+  it('is tried once, ends by its deadline, and takes no endless, broken or cut answer', async () => {
+    const asked: string[] = [];
+    const server = createServer((request, response) => {
+      asked.push(request.url ?? '');
+      if (request.url === '/slow') return;
+      if (request.url === '/trickle') {
+        response.writeHead(200);
+        setInterval(() => response.write(' '), 20).unref();
+      } else if (request.url === '/cut') {
+        response.writeHead(200, { 'content-length': '100' }).write('{');
+        setTimeout(() => response.destroy(), 20);
+      } else if (request.url === '/huge') {
+        response.end(Buffer.alloc(5 * 1024 * 1024, 32));
+      } else if (request.url === '/redirect') {
+        response.writeHead(302, { location: '/elsewhere' }).end();
+      } else {
+        response.end('<html>');
+      }
+    });
+    await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+    const call = (path: string) =>
+      callOnce('test', {
+        method: 'POST',
+        url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`,
+        body: {},
+        deadlineMs: 300,
+      });
+    try {
+      for (const path of ['/slow', '/trickle', '/cut', '/huge', '/html']) {
+        await assert.rejects(call(path), { name: 'Unavailable' }, path);
+      }
+      assert.equal((await call('/redirect')).status, 302);
+      assert.deepEqual(asked, ['/slow', '/trickle', '/cut', '/huge', '/html', '/redirect']);
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+    await assert.rejects(callOnce('test', { method: 'GET', url: 'http://127.0.0.1:1/', deadlineMs: 300 }), {
+      name: 'Unavailable',
+    });
+  });
+});

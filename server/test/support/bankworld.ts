@@ -1,0 +1,155 @@
+/**
+ * A world with a bank: a database, the simulated bank, its rail, and payouts with a receiver of facts that does to them what
+ * orders does. The words of the stories about payouts and statements.
+ */
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Tx } from '../../src/base/db.ts';
+import type { Handled } from '../../src/base/work.ts';
+import {
+  type Payout,
+  payoutByKey,
+  payoutHandlers,
+  refused,
+  returned,
+  settled,
+  write,
+} from '../../src/rails/payouts.ts';
+import type { Rail, RailFact } from '../../src/rails/rail.ts';
+import { type Settings, simulatedBank, startSimulatedBank } from '../../src/rails/simulated/index.ts';
+import { freshGround } from './ground.ts';
+import { openRows } from './rows.ts';
+
+export type BankWorld = Awaited<ReturnType<typeof bankWorld>>;
+
+const RAIL = 'bank.simulated';
+const BAD = new Set(['unexplained_debit', 'line_refused', 'payout_unknown']);
+
+export async function bankWorld(
+  options: Partial<Settings> & { handingMs?: number; graceMs?: number; funds?: bigint } = {},
+) {
+  const ground = await freshGround();
+  const rows = await openRows(ground.adminUrl);
+  await rows.cryptoAsset('usdc.test', 'test', '0x01');
+  const { orderId, partnerId } = await rows.order('usdc.test', 'evm.test', '0xabc');
+  const bankSettings = { settleMs: 0, deduplicates: true, ...options };
+  let bank = await startSimulatedBank({ ...ground, ...bankSettings });
+  await bank.fund({ currency: 'INR', units: options.funds ?? 1_000_000n, id: 'seed' });
+
+  const facts: RailFact[] = [];
+  const contradictions: string[] = [];
+  const accounts = new Map<bigint, Record<string, string>>();
+
+  /** What orders does with a fact, as far as payouts are concerned. */
+  async function report(tx: Tx, fact: RailFact): Promise<void> {
+    facts.push(fact);
+    const now = ground.clock.now();
+    const observed =
+      fact.type === 'payout_settled'
+        ? await settled(tx, { ...fact, now })
+        : fact.type === 'payout_returned'
+          ? await returned(tx, { ...fact, now })
+          : fact.type === 'payout_refused'
+            ? await refused(tx, { ...fact, now })
+            : undefined;
+    if (observed?.contradiction) contradictions.push(observed.payout.id);
+  }
+
+  const makeRail = (): Rail & { wake(tx: Tx): Promise<void> } =>
+    simulatedBank(
+      { url: bank.url, token: bank.token, deduplicates: bankSettings.deduplicates, deadlineMs: 1_000 },
+      { ...ground, report },
+    );
+  let rail = makeRail();
+
+  /** A worker of its own over a rail that may misbehave. */
+  const worker = (through: Rail = rail) => {
+    const { send_payout: handle } = payoutHandlers({
+      ...ground,
+      rails: new Map([[RAIL, through]]),
+      report,
+      openAccount: async (_tx, id) => accounts.get(id) ?? {},
+      ...(options.handingMs === undefined ? {} : { handingMs: options.handingMs }),
+      ...(options.graceMs === undefined ? {} : { graceMs: options.graceMs }),
+    });
+    assert(handle);
+    return handle;
+  };
+
+  let attempts = 0;
+  return {
+    ...ground,
+    rows,
+    facts,
+    contradictions,
+    report,
+    worker,
+    get bank() {
+      return bank;
+    },
+    get rail() {
+      return rail;
+    },
+    /** Writes a payout as orders would. @returns its id, the key */
+    async writes(units: bigint, account = '123456780000'): Promise<string> {
+      attempts += 1;
+      const attempt = attempts;
+      const fiatAccountId = await rows.fiatAccount();
+      accounts.set(fiatAccountId, { account, name: 'Asha Rao', ifsc: 'SIMB0000001' });
+      const id = `pay_${orderId}_${attempt}`;
+      await ground.db.asSystem((tx) =>
+        write(tx, {
+          id,
+          orderId,
+          partnerId,
+          purpose: 'payout',
+          attempt,
+          rail: RAIL,
+          asset: 'inr',
+          units,
+          fiatAccountId,
+          now: ground.clock.now(),
+        }),
+      );
+      return id;
+    },
+    /** A worker looks at a payout. */
+    looksAt: (id: string, through?: Rail): Promise<Handled> => worker(through)(id),
+    async payout(id: string): Promise<Payout> {
+      const payout = await ground.db.asSystem((tx) => payoutByKey(tx, RAIL, id));
+      assert(payout, id);
+      return payout;
+    },
+    async state(id: string): Promise<string> {
+      return (await this.payout(id)).state;
+    },
+    /** How many payments the bank really made or is making for a key. */
+    async paid(id: string): Promise<number> {
+      return (await bank.payments(id)).filter(({ state }) => state !== 'refused').length;
+    },
+    /** The statement is read after the bank has settled what is due. */
+    async reads(): Promise<void> {
+      await bank.settlesDue();
+      await rail.observe();
+    },
+    of: <T extends RailFact['type']>(type: T) =>
+      facts.filter((fact) => fact.type === type) as Extract<RailFact, { type: T }>[],
+    get troubles() {
+      return facts.filter(({ type }) => BAD.has(type));
+    },
+    async restartsBank(): Promise<void> {
+      await bank.stop();
+      bank = await startSimulatedBank({ ...ground, ...bankSettings });
+      rail = makeRail();
+    },
+    sleep,
+    async stop(): Promise<void> {
+      await bank.stop();
+      await rows.close();
+      await ground.stop();
+    },
+  };
+}
+
+/** A rail that behaves, except for what is given. */
+export const behaving = (rail: Rail, otherwise: Partial<Rail>): Rail => ({ ...rail, ...otherwise });
