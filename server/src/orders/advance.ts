@@ -1,0 +1,257 @@
+/**
+ * Advance: the one place where an order changes its state.
+ *
+ * In the caller's transaction, all or nothing: the ledger entry, the state (with the states it is legal from repeated in the
+ * SQL), the history row, the event for the partner, and the work that falls due. Nothing outside is called.
+ *
+ * An event that is no row of the machine's table changes nothing: `ignored`, and the caller decides whether it was a
+ * duplicate or belongs into a case. A conversion that the treasury cannot carry becomes the event `short`, an entry that
+ * was posted before is not posted again.
+ */
+import { later } from '../base/clock.ts';
+import type { Tx } from '../base/db.ts';
+import { assert } from '../base/errors.ts';
+import { ring } from '../base/work.ts';
+import { openCase } from '../compliance/index.ts';
+import { emit } from '../events/index.ts';
+import { chart, type Line, move, orderBalances, post } from '../ledger/index.ts';
+import { write as writePayout } from '../rails/payouts.ts';
+import type { Rail } from '../rails/rail.ts';
+import {
+  type BookedOrder,
+  blockedLines,
+  type Custody,
+  linesFor,
+  payoutId,
+  type ReceivedPart,
+  refundId,
+} from './entries.ts';
+import { type EntryName, legalFrom, next, type OrderEvent, type Transition } from './machine.ts';
+import { type Order, store } from './store.ts';
+
+export type Advanced = { outcome: 'advanced'; order: Order } | { outcome: 'ignored'; order: Order };
+
+export interface AdvanceFacts {
+  now: Date;
+  /** Kept in the history: ids, references, reasons. */
+  facts?: Record<string, string | number>;
+  /** For 'deposit_confirmed'. */
+  parts?: readonly ReceivedPart[];
+  receivedUnits?: bigint;
+  exception?: string;
+  /** Why it ends badly: 'amount' | 'name' | 'other'. */
+  failure?: string;
+  depositReference?: string;
+  payoutReference?: string;
+  /** Why a case is opened, where the transition opens one. */
+  reason?: string;
+  /** For 'rejected' and refund retries: which deposit goes back and where to. */
+  refund?: { depositId: bigint; address?: string; fiatAccountId?: bigint };
+}
+
+/**
+ * @param order locked by the caller in this transaction (store.lock)
+ */
+export async function advance(
+  context: { rails: ReadonlyMap<string, Rail> },
+  tx: Tx,
+  order: Order,
+  event: OrderEvent,
+  given: AdvanceFacts,
+): Promise<Advanced> {
+  const transition = next(order.state, event);
+  if (transition === undefined) return { outcome: 'ignored', order };
+
+  const attempts = attemptsAfter(order, transition);
+  const booked = bookedOrder(order, attempts, given.receivedUnits);
+  if (transition.post === 'convert_and_hold') {
+    assert(
+      booked.receivedUnits >= order.depositUnits,
+      `order ${order.id} is converted only when all of it was received`,
+    );
+  }
+  if (transition.post !== undefined) {
+    const posted = await postEntry(context, tx, order, transition.post, booked, given);
+    if (posted === 'short') {
+      // The table says what short means in this state; where it says nothing (waiting already), nothing changes.
+      return await advance(context, tx, order, 'short', { now: given.now, facts: given.facts ?? {} });
+    }
+  }
+  const changed = await store.change(tx, order, {
+    to: transition.to,
+    legalFrom: legalFrom(event, transition.to),
+    now: given.now,
+    ...attempts,
+    ...(given.receivedUnits === undefined ? {} : { receivedUnits: given.receivedUnits }),
+    ...(given.exception === undefined ? {} : { exception: given.exception }),
+    ...(given.failure === undefined ? {} : { failure: given.failure }),
+    ...(given.depositReference === undefined ? {} : { depositReference: given.depositReference }),
+    ...(given.payoutReference === undefined ? {} : { payoutReference: given.payoutReference }),
+  });
+  assert(changed !== undefined, `order ${order.id} changed under its lock`);
+  await store.insertHistory(tx, { order: changed, from: order.state, event, facts: given.facts ?? {}, at: given.now });
+  await emitState(tx, changed, given.now);
+  await fallDue(tx, changed, transition, given);
+  return { outcome: 'advanced', order: changed };
+}
+
+function attemptsAfter(order: Order, { then }: Transition): { payoutAttempt: number; refundAttempt: number } {
+  return {
+    payoutAttempt: order.payoutAttempt + (then === 'send_payout' ? 1 : 0),
+    refundAttempt: order.refundAttempt + (then === 'send_refund' ? 1 : 0),
+  };
+}
+
+const bookedOrder = (
+  order: Order,
+  attempts: { payoutAttempt: number; refundAttempt: number },
+  receivedUnits?: bigint,
+): BookedOrder => ({
+  ...order,
+  ...attempts,
+  receivedUnits: receivedUnits ?? order.receivedUnits ?? order.depositUnits,
+});
+
+async function postEntry(
+  context: { rails: ReadonlyMap<string, Rail> },
+  tx: Tx,
+  order: Order,
+  name: EntryName,
+  booked: BookedOrder,
+  given: AdvanceFacts,
+): Promise<'posted' | 'short'> {
+  const lines =
+    name === 'move_to_blocked'
+      ? blockedLines(order.id, order.partnerId, await orderBalances(tx, order.id))
+      : linesFor(name, booked, custodyOf(context.rails, order), given.parts);
+  const entry = {
+    // An order may pass through the same entry more than once (a second payout attempt): the version makes the cause unique.
+    id: `ord_${order.id}:${name}:${order.version}`,
+    kind: name,
+    orderId: order.id,
+    at: given.now,
+    ...(given.facts === undefined ? {} : { facts: given.facts }),
+  };
+  const posted = await post(tx, { ...entry, lines });
+  if (posted.outcome !== 'short') return 'posted';
+  if (name === 'reverse_conversion_and_hold_refund') {
+    // A customer's money is given back even if the treasury has spent what it got for it: the position carries the rest.
+    const again = await post(tx, { ...entry, lines: lines.flatMap(fromPosition(order.depositAsset)) });
+    if (again.outcome !== 'short') return 'posted';
+  }
+  const mayBeShort = name === 'convert_and_hold' || name === 'hold_payout';
+  assert(
+    mayBeShort || posted.account.startsWith('custody:'),
+    `entry ${name} of order ${order.id} overdraws ${posted.account}`,
+  );
+  return 'short';
+}
+
+const fromPosition =
+  (asset: string) =>
+  (line: Line): Line[] =>
+    line.step === 'post' && line.debit.code === chart.treasury(asset).code
+      ? move(chart.fx(asset), line.credit, line.units)
+      : [line];
+
+export function custodyOf(rails: ReadonlyMap<string, Rail>, order: Order): Custody {
+  const [depositRail, payoutRail] = [rails.get(order.depositRail), rails.get(order.payoutRail)];
+  assert(depositRail !== undefined && payoutRail !== undefined, `rails of order ${order.id} are running`);
+  return {
+    deposits: chart.custody(depositRail.code, depositRail.wallets.deposits, order.depositAsset),
+    refunds: chart.custody(depositRail.code, depositRail.wallets.payouts, order.depositAsset),
+    payouts: chart.custody(payoutRail.code, payoutRail.wallets.payouts, order.payoutAsset),
+  };
+}
+
+/** Announces the state an order is in: the whole resource, so that a receiver needs no second call. */
+export async function emitState(tx: Tx, order: Order, at: Date): Promise<void> {
+  await emit(tx, {
+    partnerId: order.partnerId,
+    type: `order.${order.state}`,
+    subject: `order:${order.id}`,
+    body: {
+      orderId: String(order.id),
+      customerId: order.customerId,
+      direction: order.direction,
+      state: order.state,
+      depositAsset: order.depositAsset,
+      depositUnits: String(order.depositUnits),
+      payoutAsset: order.payoutAsset,
+      payoutUnits: String(order.payoutUnits),
+      exception: order.exception,
+      failure: order.failure,
+      depositReference: order.depositReference,
+      payoutReference: order.payoutReference,
+      merchantReference: order.merchantReference,
+    },
+    at,
+  });
+}
+
+/** How often an order that waits for funds looks again. */
+const FUNDS_EVERY_MS = 5_000;
+
+async function fallDue(tx: Tx, order: Order, transition: Transition, given: AdvanceFacts): Promise<void> {
+  const { now } = given;
+  const subject = String(order.id);
+  const caseOf = (kind: string, reason: string) =>
+    openCase(tx, {
+      kind,
+      subject: `order:${order.id}`,
+      orderId: order.id,
+      partnerId: order.partnerId,
+      reason,
+      facts: given.facts ?? {},
+      now,
+    });
+  switch (transition.then) {
+    case undefined:
+      break;
+    case 'expire':
+      await ring(tx, { kind: 'expire_order', subject, dueAt: order.expiresAt });
+      break;
+    case 'screen':
+      await ring(tx, { kind: 'screen_order', subject, dueAt: now });
+      break;
+    case 'await_liquidity':
+      await caseOf('treasury_short', `not enough ${order.payoutAsset} to pay out`);
+      await ring(tx, { kind: 'fund_order', subject, dueAt: later(now, FUNDS_EVERY_MS) });
+      break;
+    case 'send_payout':
+      await writePayout(tx, {
+        id: payoutId(order),
+        orderId: order.id,
+        partnerId: order.partnerId,
+        purpose: 'payout',
+        attempt: order.payoutAttempt,
+        rail: order.payoutRail,
+        asset: order.payoutAsset,
+        units: order.payoutUnits,
+        ...(order.fiatAccountId === null ? {} : { fiatAccountId: order.fiatAccountId }),
+        ...(order.payoutAddress === null ? {} : { address: order.payoutAddress }),
+        now,
+      });
+      break;
+    case 'send_refund': {
+      assert(given.refund !== undefined, `a refund of order ${order.id} names its deposit and destination`);
+      await writePayout(tx, {
+        id: refundId(order),
+        orderId: order.id,
+        partnerId: order.partnerId,
+        purpose: 'refund',
+        attempt: order.refundAttempt,
+        rail: order.depositRail,
+        asset: order.depositAsset,
+        units: order.receivedUnits ?? order.depositUnits,
+        ...given.refund,
+        now,
+      });
+      break;
+    }
+    case 'open_case':
+    case 'report':
+      await caseOf(order.state, given.reason ?? transition.on);
+      break;
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * Creating an order: a live quote honoured, or a fresh price within the partner's tolerance; a target of its own to pay to;
+ * one transaction at the partner's door.
+ */
+import { later } from '../base/clock.ts';
+import type { Tx } from '../base/db.ts';
+import { assert, Refusal } from '../base/errors.ts';
+import { numericId } from '../base/ids.ts';
+import { type Rate, ratesWithin } from '../base/money.ts';
+import { ring } from '../base/work.ts';
+import { type Customer, fiatAccounts } from '../customers/index.ts';
+import type { Market, Partner } from '../partners/index.ts';
+import { createQuote, depositAsset, payoutAsset, type Quote, takeQuote } from '../quotes/index.ts';
+import { watchAddress } from '../rails/chain.ts';
+import type { Rail } from '../rails/rail.ts';
+import { emitState } from './advance.ts';
+import { type Order, store } from './store.ts';
+
+export interface CreateAsk {
+  partner: Partner;
+  customer: Customer;
+  market: Market;
+  /** In the deposit asset's units. */
+  depositUnits: bigint;
+  /** What the partner was quoted; without both, the fresh price is taken as it is. */
+  rate?: Rate;
+  payoutUnits?: bigint;
+  /** Where the payout goes: an account of the customer's, or an address. Exactly one. */
+  fiatAccountId?: bigint;
+  payoutAddress?: string;
+  merchantReference?: string;
+  now: Date;
+}
+
+/**
+ * @throws Refusal 'unknown_account' | 'amount_outside_limits' | 'amount_below_fees' | 'price_moved'; Unavailable without a price
+ */
+export async function create(context: { rails: ReadonlyMap<string, Rail> }, tx: Tx, ask: CreateAsk): Promise<Order> {
+  const { partner, customer, market, now } = ask;
+  assert(
+    (ask.fiatAccountId === undefined) !== (ask.payoutAddress === undefined),
+    'an order pays to an account or an address',
+  );
+  if (ask.fiatAccountId !== undefined) {
+    const accounts = await fiatAccounts(tx, customer.id);
+    const own = accounts.some((account) => account.id === ask.fiatAccountId && account.fiat === market.fiat.code);
+    if (!own) throw new Refusal('unknown_account', {});
+  }
+
+  const id = numericId(now);
+  const quote = await priceFor(tx, ask, id);
+  const rail = context.rails.get(market.depositRail);
+  assert(rail !== undefined, `rail ${market.depositRail} is running`);
+  const index = await store.nextIndex(tx);
+  const { target } = rail.instructions(index);
+  const customerSeq = await store.nextSeq(tx, {
+    partnerId: partner.id,
+    customerId: customer.id,
+    direction: market.direction,
+  });
+
+  const order: Order = {
+    id,
+    partnerId: partner.id,
+    customerId: customer.id,
+    direction: market.direction,
+    customerSeq,
+    marketId: market.id,
+    quoteId: quote.id,
+    state: 'created',
+    depositAsset: depositAsset(market).code,
+    depositUnits: quote.depositUnits,
+    payoutAsset: payoutAsset(market).code,
+    payoutUnits: quote.payoutUnits,
+    receivedUnits: null,
+    grossUnits: quote.grossUnits,
+    fiatAsset: market.fiat.code,
+    fees: quote.fees,
+    rate: quote.rate,
+    rateLockedUntil: later(now, market.depositTtlMs),
+    depositRail: market.depositRail,
+    depositTarget: target,
+    depositIndex: index,
+    payoutRail: market.payoutRail,
+    paymentMethod: market.paymentMethod,
+    fiatAccountId: ask.fiatAccountId ?? null,
+    payoutAddress: ask.payoutAddress ?? null,
+    merchantReference: ask.merchantReference ?? null,
+    exception: null,
+    failure: null,
+    payoutAttempt: 0,
+    refundAttempt: 0,
+    wasHeld: false,
+    handedPayout: false,
+    depositReference: null,
+    payoutReference: null,
+    expiresAt: later(now, market.depositTtlMs),
+    createdAt: now,
+    updatedAt: now,
+    version: 0,
+  };
+  await store.insert(tx, order);
+  if (rail.kind === 'chain')
+    await watchAddress(tx, { rail: rail.code, address: target, index, orderId: id, partnerId: partner.id });
+  await store.insertHistory(tx, { order, from: 'none', event: 'created', facts: {}, at: now });
+  await emitState(tx, order, now);
+  await ring(tx, { kind: 'expire_order', subject: String(id), dueAt: order.expiresAt });
+  return order;
+}
+
+async function priceFor(tx: Tx, ask: CreateAsk, orderId: bigint): Promise<Quote> {
+  const { partner, market, depositUnits, rate, payoutUnits, now } = ask;
+  if (rate !== undefined && payoutUnits !== undefined) {
+    const live = await takeQuote(tx, { partner, market, depositUnits, rate, payoutUnits, orderId, now });
+    if (live !== undefined) return live;
+  }
+  const fresh = await createQuote(tx, { partner, market, depositUnits, now });
+  const rateMoved = rate !== undefined && !ratesWithin(fresh.rate, rate, partner.toleranceBps);
+  const payoutMoved = payoutUnits !== undefined && !unitsWithin(fresh.payoutUnits, payoutUnits, partner.toleranceBps);
+  if (rateMoved || payoutMoved) throw new Refusal('price_moved', { toleranceBps: String(partner.toleranceBps) });
+  const taken = await takeQuote(tx, {
+    partner,
+    market,
+    depositUnits,
+    rate: fresh.rate,
+    payoutUnits: fresh.payoutUnits,
+    orderId,
+    now,
+  });
+  assert(taken !== undefined, 'a quote just made is there to be taken');
+  return taken;
+}
+
+const unitsWithin = (a: bigint, b: bigint, bps: bigint): boolean => (a > b ? a - b : b - a) * 10_000n <= b * bps;

@@ -1,0 +1,135 @@
+/**
+ * Entries: which lines each transition of an order posts. Pure; both directions by the same lines.
+ *
+ * The order's account in the deposit asset holds what the customer gave; its account in the payout asset what the customer
+ * is to get. Converting exchanges one for the other with the treasury at the booked rate. Fees stand in the market's fiat,
+ * which is one of the two, so they come off whichever leg the fiat is.
+ */
+import { assert } from '../base/errors.ts';
+import { type Account, chart, hold, type Line, move, release, settle } from '../ledger/index.ts';
+import { FEE_KINDS, type FeeKind, type Fees, total } from '../quotes/index.ts';
+import type { EntryName } from './machine.ts';
+
+/** What entries need to know of an order. */
+export interface BookedOrder {
+  id: bigint;
+  partnerId: bigint;
+  depositAsset: string;
+  /** What the order's account received: what was asked, or less where an underpaid deposit was taken. */
+  receivedUnits: bigint;
+  payoutAsset: string;
+  payoutUnits: bigint;
+  grossUnits: bigint;
+  fiatAsset: string;
+  fees: Fees;
+  payoutAttempt: number;
+  refundAttempt: number;
+}
+
+/** Custody accounts of the order's rails. */
+export interface Custody {
+  deposits: Account;
+  payouts: Account;
+  /** Where a refund leaves from: the deposit asset, out of the deposit rail's paying wallet. */
+  refunds: Account;
+}
+
+/** One deposit's share in a receive entry: where its money is now, and how much of it is the order's. */
+export interface ReceivedPart {
+  from: Account;
+  toOrderUnits: bigint;
+  /** Above what was asked: to suspense. Only money not booked before can be in excess. */
+  excessUnits: bigint;
+  suspense: Account;
+}
+
+export function linesFor(
+  name: EntryName,
+  order: BookedOrder,
+  custody: Custody,
+  parts: readonly ReceivedPart[] = [],
+): Line[] {
+  const deposit = chart.order(order.id, order.partnerId, order.depositAsset);
+  const payout = chart.order(order.id, order.partnerId, order.payoutAsset);
+  switch (name) {
+    case 'receive':
+      return parts.flatMap((part) => [
+        ...move(part.from, deposit, part.toOrderUnits),
+        ...move(part.from, part.suspense, part.excessUnits),
+      ]);
+    case 'convert_and_hold':
+      return [...convert(order, deposit, payout), ...holdPayout(order, custody)];
+    case 'hold_payout':
+      return holdPayout(order, custody);
+    case 'settle_payout':
+      return settle(payoutId(order));
+    case 'void_payout':
+      return release(payoutId(order));
+    case 'hold_refund':
+      return hold(refundId(order), deposit, custody.refunds, order.receivedUnits);
+    case 'settle_refund':
+      return settle(refundId(order));
+    case 'void_refund':
+      return release(refundId(order));
+    case 'reverse_conversion_and_hold_refund':
+      return [
+        ...convert(order, deposit, payout).map(turned),
+        ...hold(refundId(order), deposit, custody.refunds, order.receivedUnits),
+      ];
+    case 'move_to_blocked':
+      assert(false, 'move_to_blocked is built from balances');
+  }
+}
+
+/** Ids of the attempt that is under way: also the payout row's id, the hold's, and the key the rail gets. */
+export const payoutId = (order: { id: bigint; payoutAttempt: number }): string =>
+  `pay_${order.id}_${order.payoutAttempt}`;
+export const refundId = (order: { id: bigint; refundAttempt: number }): string =>
+  `ref_${order.id}_${order.refundAttempt}`;
+
+const holdPayout = (order: BookedOrder, custody: Custody): Line[] =>
+  hold(payoutId(order), chart.order(order.id, order.partnerId, order.payoutAsset), custody.payouts, order.payoutUnits);
+
+function convert(order: BookedOrder, deposit: Account, payout: Account): Line[] {
+  const fiatLeg = order.fiatAsset === order.depositAsset ? deposit : payout;
+  const feeLines = FEE_KINDS.flatMap((kind) => move(fiatLeg, feeAccount(kind, order), order.fees[kind]));
+  const feesOnDeposit = fiatLeg === deposit ? total(order.fees) : 0n;
+  const feesOnPayout = fiatLeg === payout ? total(order.fees) : 0n;
+  return [
+    ...move(deposit, chart.treasury(order.depositAsset), order.receivedUnits - feesOnDeposit),
+    ...move(chart.treasury(order.payoutAsset), payout, order.grossUnits),
+    ...feeLines,
+    // What was cut off below the places we pay out stays in the books by name.
+    ...move(payout, chart.rounding(order.payoutAsset), order.grossUnits - feesOnPayout - order.payoutUnits),
+  ];
+}
+
+function feeAccount(kind: FeeKind, order: BookedOrder): Account {
+  switch (kind) {
+    case 'operator':
+      return chart.feeOperator(order.fiatAsset);
+    case 'partner':
+      return chart.feePartner(order.partnerId, order.fiatAsset);
+    case 'rail':
+      return chart.feeRail(order.fiatAsset);
+    case 'chain':
+      return chart.feeChain(order.fiatAsset);
+  }
+}
+
+/** The same move the other way round: undoing a conversion, fees given back. */
+function turned(line: Line): Line {
+  assert(line.step === 'post', 'a conversion is made of plain moves');
+  return { ...line, debit: line.credit, credit: line.debit };
+}
+
+/** Everything the order's accounts hold, to `blocked`. */
+export function blockedLines(
+  orderId: bigint,
+  partnerId: bigint,
+  balances: readonly { asset: string; units: bigint }[],
+): Line[] {
+  return balances.flatMap(({ asset, units }) =>
+    move(chart.order(orderId, partnerId, asset), chart.blocked(asset), units),
+  );
+}

@@ -1,0 +1,505 @@
+/**
+ * Facts: what rails report, taken into the books and to the order it concerns.
+ *
+ * Every fact may come twice and in any order; each is taken once, by the row it names. Money is never refused: what cannot
+ * be placed is booked to suspense and becomes a case. All of it runs in the rail's own transaction, so a fact and the
+ * cursor behind it are stored together.
+ *
+ * Locks are taken order first, deposit second, accounts last, everywhere.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { Tx } from '../base/db.ts';
+import { assert, unreachable } from '../base/errors.ts';
+import { ring } from '../base/work.ts';
+import { openCase } from '../compliance/index.ts';
+import { chart, type Line, move, post } from '../ledger/index.ts';
+import { type Observed, refused, returned, settled } from '../rails/payouts.ts';
+import type { DepositFact, Rail, RailFact, Report } from '../rails/rail.ts';
+import { advance } from './advance.ts';
+import { type DepositTrouble, mayRetryByItself, placeDeposit } from './decide.ts';
+import type { ReceivedPart } from './entries.ts';
+import { type DepositRow, type Order, store } from './store.ts';
+
+interface Context {
+  rails: ReadonlyMap<string, Rail>;
+  clock: Clock;
+}
+
+export function orderFacts(context: Context): Report {
+  return async (tx, fact) => {
+    switch (fact.type) {
+      case 'deposit_seen':
+        return await depositSeen(context, tx, fact);
+      case 'deposit_confirmed':
+        return await depositConfirmed(context, tx, fact);
+      case 'deposit_reversed':
+        return await depositReversed(context, tx, fact);
+      case 'payout_handed':
+        return await payoutHanded(context, tx, fact);
+      case 'payout_settled':
+        return await payoutSettled(context, tx, fact);
+      case 'payout_refused':
+        return await payoutRefused(context, tx, fact);
+      case 'payout_returned':
+        return await payoutReturned(context, tx, fact);
+      case 'payout_unknown':
+        return await payoutUnknown(context, tx, fact);
+      case 'funding_confirmed':
+        return await bookFunding(context, tx, fact);
+      case 'unexplained_debit':
+        return await unexplainedDebit(context, tx, fact);
+      case 'line_refused':
+        return await openCase(tx, {
+          kind: 'statement_line_refused',
+          subject: `${fact.rail}:${fact.externalId}`,
+          reason: fact.why,
+          facts: {},
+          now: context.clock.now(),
+        });
+      case 'rail_stopped':
+        return await openCase(tx, {
+          kind: 'rail_stopped',
+          subject: fact.rail,
+          reason: fact.why,
+          facts: {},
+          now: context.clock.now(),
+        });
+      default:
+        unreachable(fact);
+    }
+  };
+}
+
+// Money coming in.
+
+async function depositSeen(context: Context, tx: Tx, fact: DepositFact): Promise<void> {
+  const { order, row, isNew } = await depositRow(context, tx, fact, 'seen');
+  if (!isNew && row.state !== 'reversed') return;
+  if (!isNew) await store.changeDeposit(tx, row.id, { state: 'seen' });
+  if (order === undefined || fact.asset !== order.depositAsset) return;
+  await advance(context, tx, order, 'deposit_seen', {
+    now: context.clock.now(),
+    facts: { reference: fact.reference, ...fact.facts },
+    depositReference: fact.reference,
+  });
+}
+
+async function depositConfirmed(context: Context, tx: Tx, fact: DepositFact): Promise<void> {
+  const now = context.clock.now();
+  const { order, row } = await depositRow(context, tx, fact, 'seen');
+  if (row.state === 'lost') return await depositFound(context, tx, row);
+  if (row.state !== 'seen' && row.state !== 'reversed') return;
+  assert(row.units === fact.units && row.asset === fact.asset, `deposit ${row.id} is what it was when first seen`);
+
+  const earlier =
+    order === undefined ? [] : (await store.depositsOf(tx, order.id)).filter((one) => one.state === 'confirmed');
+  const earlierUnits = earlier.reduce((sum, one) => sum + one.units, 0n);
+  const decision = placeDeposit(order, fact, earlierUnits);
+
+  if (decision.outcome === 'suspense') return await toSuspense(context, tx, row, order, decision.why);
+  assert(order !== undefined, 'only suspense has no order');
+
+  if (decision.outcome === 'part') {
+    const suspense = chart.suspense(row.rail, row.asset);
+    await bookDeposit(context, tx, row, move(custodyOf(context, row), suspense, row.units), order.id);
+    await store.changeDeposit(tx, row.id, {
+      state: 'confirmed',
+      bookedTo: suspense.code,
+      why: 'part',
+      confirmedAt: now,
+    });
+    await store.note(tx, order.id, { exception: 'underpaid', depositReference: fact.reference, now });
+    // The deadline decides about parts; ring for the case that it has passed while this one was being confirmed.
+    await ring(tx, { kind: 'expire_order', subject: String(order.id), dueAt: order.expiresAt });
+    return;
+  }
+  const { excessUnits } = decision;
+  const parts: ReceivedPart[] = [
+    ...earlier.map((one) => receivedFromSuspense(one, 0n)),
+    {
+      from: custodyOf(context, row),
+      toOrderUnits: row.units - excessUnits,
+      excessUnits,
+      suspense: chart.suspense(row.rail, row.asset),
+    },
+  ];
+  const advanced = await advance(context, tx, order, 'deposit_confirmed', {
+    now,
+    parts,
+    receivedUnits: order.depositUnits,
+    facts: { reference: fact.reference, units: String(row.units), ...fact.facts },
+    depositReference: fact.reference,
+    ...(excessUnits > 0n ? { exception: 'overpaid' } : earlier.length > 0 ? { exception: 'paid_in_parts' } : {}),
+  });
+  assert(advanced.outcome === 'advanced', `order ${order.id} takes the deposit it waits for`);
+  const bookedTo = chart.order(order.id, order.partnerId, order.depositAsset).code;
+  for (const one of [...earlier, row])
+    await store.changeDeposit(tx, one.id, { state: 'applied', bookedTo, confirmedAt: now });
+  if (excessUnits > 0n) {
+    await openCase(tx, {
+      kind: 'overpaid',
+      subject: `deposit:${row.id}`,
+      orderId: order.id,
+      partnerId: order.partnerId,
+      reason: 'more was deposited than asked; the rest is in suspense',
+      facts: { units: String(excessUnits), asset: row.asset },
+      now,
+    });
+  }
+}
+
+/** A part booked to suspense before, now moving on to its order. */
+export function receivedFromSuspense(row: DepositRow, excessUnits: bigint): ReceivedPart {
+  const suspense = chart.suspense(row.rail, row.asset);
+  return { from: suspense, toOrderUnits: row.units, excessUnits, suspense };
+}
+
+const REASONS: Record<DepositTrouble, string> = {
+  unknown_target: 'paid to no order of ours',
+  wrong_asset: 'another asset than the order asked for',
+  late: 'came after the order had ended',
+  second: 'came when the order had its deposit already',
+  lost: 'taken back after it was booked',
+};
+
+async function toSuspense(
+  context: Context,
+  tx: Tx,
+  row: DepositRow,
+  order: Order | undefined,
+  why: DepositTrouble,
+): Promise<void> {
+  const now = context.clock.now();
+  const suspense = chart.suspense(row.rail, row.asset);
+  await bookDeposit(context, tx, row, move(custodyOf(context, row), suspense, row.units), order?.id);
+  await store.changeDeposit(tx, row.id, { state: 'suspense', bookedTo: suspense.code, why, confirmedAt: now });
+  if (order !== undefined) await store.note(tx, order.id, { exception: why, now });
+  await openCase(tx, {
+    kind: `deposit_${why}`,
+    subject: `deposit:${row.id}`,
+    ...(order === undefined ? {} : { orderId: order.id, partnerId: order.partnerId }),
+    reason: REASONS[why],
+    facts: { units: String(row.units), asset: row.asset, reference: row.reference },
+    now,
+  });
+}
+
+async function depositReversed(
+  context: Context,
+  tx: Tx,
+  fact: Extract<RailFact, { type: 'deposit_reversed' }>,
+): Promise<void> {
+  const now = context.clock.now();
+  const known = await store.findDeposit(tx, fact.rail, fact.externalId);
+  if (known === undefined) return;
+  const order = known.order_id === null ? undefined : await store.lock(tx, known.order_id);
+  const row = await store.lockDeposit(tx, fact.rail, fact.externalId);
+  assert(row !== undefined, 'a deposit stays where it is');
+  if (row.state === 'reversed' || row.state === 'lost') return;
+  if (row.state === 'seen') {
+    await store.changeDeposit(tx, row.id, { state: 'reversed', why: fact.why });
+    if (order !== undefined) await forgetSeen(context, tx, order, fact.why);
+    return;
+  }
+  // Booked already: what we thought we had is gone. The loss is booked; whoever was promised something is not made to pay by silence.
+  await bookDeposit(
+    context,
+    tx,
+    row,
+    move(chart.loss(row.asset), custodyOf(context, row), row.units),
+    order?.id,
+    `lost:${await store.lossCount(tx, row.id)}`,
+  );
+  await store.markLost(tx, row.id, { why: fact.why, before: row.state });
+  // A part was not the order's yet: without it the order waits for a deposit again, or could not even expire.
+  if (order !== undefined && row.state === 'confirmed') await forgetSeen(context, tx, order, fact.why);
+  if (order !== undefined) await store.note(tx, order.id, { exception: 'deposit_lost', now });
+  await openCase(tx, {
+    kind: 'deposit_lost',
+    subject: `deposit:${row.id}`,
+    ...(order === undefined ? {} : { orderId: order.id, partnerId: order.partnerId }),
+    reason: REASONS.lost,
+    facts: { units: String(row.units), asset: row.asset, reference: row.reference },
+    now,
+  });
+}
+
+/** The order is where it was before anything was seen, unless something is left of what was. */
+async function forgetSeen(context: Context, tx: Tx, order: Order, why: string): Promise<void> {
+  const others = (await store.depositsOf(tx, order.id)).filter((one) => one.asset === order.depositAsset);
+  if (others.some((one) => one.state === 'seen' || one.state === 'confirmed')) return;
+  await advance(context, tx, order, 'deposit_reversed', { now: context.clock.now(), facts: { why } });
+}
+
+/** A lost deposit that came back: the chain returned to the branch it was on. */
+async function depositFound(context: Context, tx: Tx, row: DepositRow): Promise<void> {
+  const count = await store.lossCount(tx, row.id);
+  await bookDeposit(
+    context,
+    tx,
+    row,
+    move(custodyOf(context, row), chart.loss(row.asset), row.units),
+    row.order_id ?? undefined,
+    `found:${count}`,
+  );
+  await store.markFound(tx, row.id);
+}
+
+/** The row of a deposit with its order, both locked, order first. */
+async function depositRow(context: Context, tx: Tx, fact: DepositFact, state: 'seen') {
+  const found = fact.target === '' ? undefined : await store.lockByTarget(tx, fact.rail, fact.target);
+  const there = await store.lockDeposit(tx, fact.rail, fact.externalId);
+  if (there !== undefined) return { order: found, row: there, isNew: false };
+  const row = await store.insertDeposit(tx, {
+    rail: fact.rail,
+    external_id: fact.externalId,
+    asset: fact.asset,
+    units: fact.units,
+    target: fact.target,
+    order_id: found?.id ?? null,
+    partner_id: found?.partnerId ?? null,
+    state,
+    reference: fact.reference,
+    facts: { ...fact.facts },
+    seen_at: context.clock.now(),
+  });
+  return { order: found, row, isNew: true };
+}
+
+function custodyOf(context: Context, row: { rail: string; asset: string }) {
+  const rail = context.rails.get(row.rail);
+  assert(rail !== undefined, `rail ${row.rail} is running`);
+  return chart.custody(rail.code, rail.wallets.deposits, row.asset);
+}
+
+async function bookDeposit(
+  context: Context,
+  tx: Tx,
+  row: DepositRow,
+  lines: Line[],
+  orderId: bigint | undefined,
+  what = 'book',
+): Promise<void> {
+  const posted = await post(tx, {
+    id: `dep_${row.id}:${what}`,
+    kind: `deposit_${what.split(':')[0]}`,
+    ...(orderId === undefined ? {} : { orderId }),
+    at: context.clock.now(),
+    facts: { deposit: String(row.id), reference: row.reference },
+    lines,
+  });
+  assert(posted.outcome !== 'short', `deposit ${row.id} can be booked`);
+}
+
+// Money going out.
+
+type Of<T extends RailFact['type']> = Extract<RailFact, { type: T }>;
+
+async function payoutHanded(context: Context, tx: Tx, fact: Of<'payout_handed'>): Promise<void> {
+  const now = context.clock.now();
+  const orderId = orderOfKey(fact.key);
+  if (orderId !== undefined && fact.key.startsWith('pay_')) await store.note(tx, orderId, { handedAt: now, now });
+}
+
+async function payoutSettled(context: Context, tx: Tx, fact: Of<'payout_settled'>): Promise<void> {
+  const now = context.clock.now();
+  const order = await lockOrderOf(tx, fact.key);
+  const observed = await settled(tx, { rail: fact.rail, key: fact.key, reference: fact.reference, now });
+  if (observed === undefined) return;
+  const event = observed.payout.purpose === 'payout' ? 'payout_settled' : 'refund_settled';
+  if (!observed.contradiction && order !== undefined) {
+    const advanced = await advance(context, tx, order, event, {
+      now,
+      facts: { reference: fact.reference, payout: observed.payout.id },
+      ...(event === 'payout_settled' ? { payoutReference: fact.reference } : {}),
+    });
+    if (advanced.outcome === 'advanced') {
+      if (event === 'refund_settled') await store.markRefunded(tx, order.id);
+      await bookCost(context, tx, fact);
+      return;
+    }
+  }
+  await contradiction(context, tx, observed, `settled when the order was ${order?.state ?? 'unknown'}`);
+  // The money has left whatever we thought: custody must say so.
+  await bookOutOfNowhere(context, tx, {
+    ...fact,
+    externalId: fact.key,
+    asset: observed.payout.asset,
+    units: observed.payout.units,
+  });
+  await bookCost(context, tx, fact);
+}
+
+async function payoutRefused(context: Context, tx: Tx, fact: Of<'payout_refused'>): Promise<void> {
+  const now = context.clock.now();
+  const order = await lockOrderOf(tx, fact.key);
+  const observed = await refused(tx, { rail: fact.rail, key: fact.key, why: fact.why, now });
+  // Whether the call is repeated or not, the chain has charged once: the cost entry has the payout's id.
+  await bookCost(context, tx, fact);
+  const payout = observed?.payout;
+  if (observed?.contradiction) return await contradiction(context, tx, observed, fact.why);
+  if (payout === undefined || order === undefined) return;
+  const event = payout.purpose === 'payout' ? 'payout_failed' : 'refund_failed';
+  const failed = await advance(context, tx, order, event, {
+    now,
+    facts: { why: fact.why, payout: payout.id },
+    reason: fact.why,
+  });
+  if (failed.outcome === 'ignored' || !mayRetryByItself(fact.why, payout.attempt)) return;
+  await advance(context, tx, failed.order, 'retried', {
+    now,
+    facts: { why: fact.why },
+    ...(payout.purpose === 'refund' && payout.depositId !== null
+      ? {
+          refund: {
+            depositId: payout.depositId,
+            ...(payout.address === null ? {} : { address: payout.address }),
+            ...(payout.fiatAccountId === null ? {} : { fiatAccountId: payout.fiatAccountId }),
+          },
+        }
+      : {}),
+  });
+}
+
+async function payoutReturned(context: Context, tx: Tx, fact: Of<'payout_returned'>): Promise<void> {
+  const now = context.clock.now();
+  const order = await lockOrderOf(tx, fact.key);
+  const observed = await returned(tx, {
+    rail: fact.rail,
+    key: fact.key,
+    why: fact.why,
+    reference: fact.reference,
+    now,
+  });
+  if (observed === undefined) return;
+  const { payout } = observed;
+  if (order !== undefined && observed.before !== 'settled') {
+    // It left and came back before we saw it leave: book the leaving, so that the coming back has something to undo.
+    const event = payout.purpose === 'payout' ? 'payout_settled' : 'refund_settled';
+    await advance(context, tx, order, event, { now, facts: { reference: fact.reference, payout: payout.id } });
+  }
+  const rail = context.rails.get(fact.rail);
+  assert(rail !== undefined, `rail ${fact.rail} is running`);
+  const posted = await post(tx, {
+    id: `ret_${fact.rail}_${fact.externalId}`,
+    kind: 'payout_returned',
+    orderId: payout.orderId,
+    at: now,
+    facts: { payout: payout.id, reference: fact.reference },
+    lines: move(
+      chart.custody(rail.code, rail.wallets.payouts, fact.asset),
+      chart.suspense(rail.code, fact.asset),
+      fact.units,
+    ),
+  });
+  assert(posted.outcome !== 'short', 'money coming back can be booked');
+  await store.note(tx, payout.orderId, { exception: 'payout_returned', now });
+  await openCase(tx, {
+    kind: 'payout_returned',
+    subject: `payout:${payout.id}`,
+    orderId: payout.orderId,
+    partnerId: payout.partnerId,
+    reason: fact.why,
+    facts: { units: String(fact.units), asset: fact.asset, reference: fact.reference },
+    now,
+  });
+}
+
+async function payoutUnknown(context: Context, tx: Tx, fact: Of<'payout_unknown'>): Promise<void> {
+  const order = await lockOrderOf(tx, fact.key);
+  await openCase(tx, {
+    kind: 'payout_unknown',
+    subject: `payout:${fact.key}`,
+    ...(order === undefined ? {} : { orderId: order.id, partnerId: order.partnerId }),
+    reason: fact.why,
+    facts: {},
+    now: context.clock.now(),
+  });
+}
+
+async function contradiction(context: Context, tx: Tx, observed: Observed, why: string): Promise<void> {
+  const { payout } = observed;
+  await openCase(tx, {
+    kind: 'payout_contradiction',
+    subject: `payout:${payout.id}`,
+    orderId: payout.orderId,
+    partnerId: payout.partnerId,
+    reason: why,
+    facts: { before: observed.before },
+    now: context.clock.now(),
+  });
+}
+
+async function bookCost(
+  context: Context,
+  tx: Tx,
+  fact: { rail: string; key: string; cost?: { asset: string; units: bigint } },
+): Promise<void> {
+  if (fact.cost === undefined || fact.cost.units === 0n) return;
+  const rail = context.rails.get(fact.rail);
+  assert(rail !== undefined, `rail ${fact.rail} is running`);
+  const { asset, units } = fact.cost;
+  const posted = await post(tx, {
+    id: `cost_${fact.key}`,
+    kind: 'rail_cost',
+    at: context.clock.now(),
+    facts: { key: fact.key },
+    lines: move(chart.cost(rail.code, asset), chart.custody(rail.code, rail.wallets.payouts, asset), units),
+  });
+  assert(posted.outcome !== 'short', `cost of ${fact.key} was paid from what the books say we had`);
+}
+
+/** The operator's own money, in: it may fill orders from now on. */
+async function bookFunding(context: Context, tx: Tx, fact: Of<'funding_confirmed'>): Promise<void> {
+  const rail = context.rails.get(fact.rail);
+  assert(rail !== undefined, `rail ${fact.rail} is running`);
+  await post(tx, {
+    id: `fund_${fact.rail}_${fact.externalId}`,
+    kind: 'funding',
+    at: context.clock.now(),
+    facts: { reference: fact.reference },
+    lines: move(chart.custody(rail.code, rail.wallets.payouts, fact.asset), chart.treasury(fact.asset), fact.units),
+  });
+  for (const { id } of await store.waitingForLiquidity(tx)) {
+    await ring(tx, { kind: 'fund_order', subject: String(id), dueAt: context.clock.now() });
+  }
+}
+
+async function unexplainedDebit(context: Context, tx: Tx, fact: Of<'unexplained_debit'>): Promise<void> {
+  await bookOutOfNowhere(context, tx, fact);
+  await openCase(tx, {
+    kind: 'unexplained_debit',
+    subject: `${fact.rail}:${fact.externalId}`,
+    reason: 'money left and no payout of ours explains it',
+    facts: { units: String(fact.units), asset: fact.asset, reference: fact.reference },
+    now: context.clock.now(),
+  });
+}
+
+async function bookOutOfNowhere(
+  context: Context,
+  tx: Tx,
+  fact: { rail: string; externalId: string; asset: string; units: bigint; reference: string },
+): Promise<void> {
+  const rail = context.rails.get(fact.rail);
+  assert(rail !== undefined, `rail ${fact.rail} is running`);
+  await post(tx, {
+    id: `out_${fact.rail}_${fact.externalId}`,
+    kind: 'unexplained_debit',
+    at: context.clock.now(),
+    facts: { reference: fact.reference },
+    lines: move(chart.loss(fact.asset), chart.custody(rail.code, rail.wallets.payouts, fact.asset), fact.units),
+  });
+}
+
+const KEY = /^(?:pay|ref)_([0-9]+)_[0-9]+$/;
+
+function orderOfKey(key: string): bigint | undefined {
+  const id = KEY.exec(key)?.[1];
+  return id === undefined ? undefined : BigInt(id);
+}
+
+async function lockOrderOf(tx: Tx, key: string): Promise<Order | undefined> {
+  const id = orderOfKey(key);
+  return id === undefined ? undefined : await store.lock(tx, id);
+}

@@ -1,0 +1,137 @@
+/**
+ * The order machine, as data. One machine for both directions: a leg in, a leg out, and what may happen between.
+ *
+ * Each state says what the order's own ledger account holds while it lasts, so that books and states check each other
+ * after any history (`holds`, checked by tests and by reconciliation). Each transition says which ledger entry it posts
+ * and which work falls due. Nothing happens to an order that is not a row here.
+ *
+ * Not here: how an entry is built (entries.ts), what is decided from facts (decide.ts), the write itself (index.ts).
+ */
+
+export const STATES = {
+  created: { holds: 'nothing', final: false },
+  deposit_seen: { holds: 'nothing', final: false },
+  deposit_confirmed: { holds: 'the deposit', final: false },
+  awaiting_liquidity: { holds: 'the deposit', final: false },
+  on_hold: { holds: 'the deposit', final: false },
+  paying_out: { holds: 'the payout, held', final: false },
+  payout_held: { holds: 'the payout', final: false },
+  refunding: { holds: 'the deposit, held', final: false },
+  refund_held: { holds: 'the deposit', final: false },
+  settled: { holds: 'nothing', final: true },
+  refunded: { holds: 'nothing', final: true },
+  expired: { holds: 'nothing', final: true },
+  cancelled: { holds: 'nothing', final: true },
+  frozen: { holds: 'nothing', final: true },
+} as const satisfies Record<string, { holds: Holding; final: boolean }>;
+
+export type Holding = 'nothing' | 'the deposit' | 'the deposit, held' | 'the payout' | 'the payout, held';
+export type OrderState = keyof typeof STATES;
+
+export type OrderEvent =
+  | 'deposit_seen'
+  | 'deposit_confirmed'
+  | 'deposit_reversed'
+  | 'deadline_passed'
+  | 'cancelled'
+  | 'cleared'
+  | 'short'
+  | 'held'
+  | 'funded'
+  | 'released'
+  | 'rejected'
+  | 'payout_settled'
+  | 'payout_failed'
+  | 'retried'
+  | 'refund_settled'
+  | 'refund_failed'
+  | 'blocked';
+
+/** Names of ledger entries; entries.ts builds each. */
+export type EntryName =
+  | 'receive'
+  | 'convert_and_hold'
+  | 'settle_payout'
+  | 'void_payout'
+  | 'hold_payout'
+  | 'hold_refund'
+  | 'reverse_conversion_and_hold_refund'
+  | 'settle_refund'
+  | 'void_refund'
+  | 'move_to_blocked';
+
+/** What falls due with a transition; index.ts does each in the same transaction as rows. */
+export type DueWork = 'expire' | 'screen' | 'send_payout' | 'send_refund' | 'await_liquidity' | 'open_case' | 'report';
+
+export interface Transition {
+  from: readonly OrderState[];
+  on: OrderEvent;
+  to: OrderState;
+  post?: EntryName;
+  then?: DueWork;
+}
+
+export const TRANSITIONS: readonly Transition[] = [
+  { from: ['created'], on: 'deposit_seen', to: 'deposit_seen' },
+  { from: ['created'], on: 'deadline_passed', to: 'expired' },
+  { from: ['created'], on: 'cancelled', to: 'cancelled' },
+  {
+    from: ['created', 'deposit_seen'],
+    on: 'deposit_confirmed',
+    to: 'deposit_confirmed',
+    post: 'receive',
+    then: 'screen',
+  },
+  { from: ['deposit_seen'], on: 'deposit_reversed', to: 'created', then: 'expire' },
+
+  { from: ['deposit_confirmed'], on: 'cleared', to: 'paying_out', post: 'convert_and_hold', then: 'send_payout' },
+  { from: ['deposit_confirmed'], on: 'short', to: 'awaiting_liquidity', then: 'await_liquidity' },
+  { from: ['deposit_confirmed'], on: 'held', to: 'on_hold', then: 'open_case' },
+
+  { from: ['awaiting_liquidity'], on: 'funded', to: 'paying_out', post: 'convert_and_hold', then: 'send_payout' },
+  { from: ['awaiting_liquidity'], on: 'held', to: 'on_hold', then: 'open_case' },
+
+  { from: ['on_hold'], on: 'released', to: 'paying_out', post: 'convert_and_hold', then: 'send_payout' },
+  { from: ['on_hold'], on: 'short', to: 'awaiting_liquidity', then: 'await_liquidity' },
+  { from: ['on_hold'], on: 'rejected', to: 'refunding', post: 'hold_refund', then: 'send_refund' },
+
+  { from: ['paying_out'], on: 'payout_settled', to: 'settled', post: 'settle_payout' },
+  { from: ['paying_out'], on: 'payout_failed', to: 'payout_held', post: 'void_payout', then: 'open_case' },
+
+  { from: ['payout_held'], on: 'retried', to: 'paying_out', post: 'hold_payout', then: 'send_payout' },
+  {
+    from: ['payout_held'],
+    on: 'rejected',
+    to: 'refunding',
+    post: 'reverse_conversion_and_hold_refund',
+    then: 'send_refund',
+  },
+
+  { from: ['refunding'], on: 'refund_settled', to: 'refunded', post: 'settle_refund' },
+  { from: ['refunding'], on: 'refund_failed', to: 'refund_held', post: 'void_refund', then: 'open_case' },
+  { from: ['refund_held'], on: 'retried', to: 'refunding', post: 'hold_refund', then: 'send_refund' },
+
+  {
+    from: ['on_hold', 'payout_held', 'refund_held'],
+    on: 'blocked',
+    to: 'frozen',
+    post: 'move_to_blocked',
+    then: 'report',
+  },
+];
+
+const byStateAndEvent = new Map(
+  TRANSITIONS.flatMap((row) => row.from.map((from) => [`${from} ${row.on}`, row] as const)),
+);
+
+/** The transition for an event in a state, or undefined: then the event is a duplicate or belongs into a case. */
+export function next(state: OrderState, event: OrderEvent): Transition | undefined {
+  return byStateAndEvent.get(`${state} ${event}`);
+}
+
+/** Every state from which an event is legal: the write repeats this condition in SQL. */
+export function legalFrom(event: OrderEvent, to: OrderState): OrderState[] {
+  return TRANSITIONS.filter((row) => row.on === event && row.to === to).flatMap((row) => [...row.from]);
+}
+
+export const isFinal = (state: OrderState): boolean => STATES[state].final;

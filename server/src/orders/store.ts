@@ -1,0 +1,465 @@
+/** SQL of orders, their counts, history and deposits. */
+import type { Tx } from '../base/db.ts';
+import { assert } from '../base/errors.ts';
+import type { Rate } from '../base/money.ts';
+import type { Fees } from '../quotes/index.ts';
+import type { OrderEvent, OrderState } from './machine.ts';
+
+export type Direction = 'offramp' | 'onramp';
+
+/** An order as its row says. Units are smallest units; the rate is whole fiat per one whole crypto. */
+export interface Order {
+  id: bigint;
+  partnerId: bigint;
+  customerId: string;
+  direction: Direction;
+  customerSeq: bigint;
+  marketId: bigint;
+  quoteId: bigint | null;
+  state: OrderState;
+  depositAsset: string;
+  depositUnits: bigint;
+  payoutAsset: string;
+  payoutUnits: bigint;
+  /** What was received into the order's account; null until then. */
+  receivedUnits: bigint | null;
+  grossUnits: bigint;
+  fiatAsset: string;
+  fees: Fees;
+  rate: Rate;
+  rateLockedUntil: Date;
+  depositRail: string;
+  depositTarget: string;
+  depositIndex: bigint | null;
+  payoutRail: string;
+  paymentMethod: string;
+  fiatAccountId: bigint | null;
+  payoutAddress: string | null;
+  merchantReference: string | null;
+  exception: string | null;
+  failure: string | null;
+  payoutAttempt: number;
+  refundAttempt: number;
+  /** A person had to look at it once: what is shown of that never goes back. */
+  wasHeld: boolean;
+  /** The rail has accepted a payout of this order. */
+  handedPayout: boolean;
+  depositReference: string | null;
+  payoutReference: string | null;
+  expiresAt: Date;
+  createdAt: Date;
+  updatedAt: Date;
+  version: number;
+}
+
+interface OrderRow {
+  id: bigint;
+  partner_id: bigint;
+  customer_id: string;
+  direction: Direction;
+  customer_seq: bigint;
+  market_id: bigint;
+  quote_id: bigint | null;
+  state: OrderState;
+  deposit_asset: string;
+  deposit_units: bigint;
+  payout_asset: string;
+  payout_units: bigint;
+  received_units: bigint | null;
+  gross_units: bigint;
+  fiat_asset: string;
+  fee_operator: bigint;
+  fee_partner: bigint;
+  fee_rail: bigint;
+  fee_chain: bigint;
+  rate_num: bigint;
+  rate_den: bigint;
+  rate_locked_until: Date;
+  deposit_rail: string;
+  deposit_target: string;
+  deposit_index: bigint | null;
+  payout_rail: string;
+  payment_method: string;
+  fiat_account_id: bigint | null;
+  payout_address: string | null;
+  merchant_reference: string | null;
+  exception: string | null;
+  failure: string | null;
+  payout_attempt: number;
+  refund_attempt: number;
+  was_held: boolean;
+  payout_handed_at: Date | null;
+  deposit_reference: string | null;
+  payout_reference: string | null;
+  expires_at: Date;
+  created_at: Date;
+  updated_at: Date;
+  version: number;
+}
+
+const toOrder = (row: OrderRow): Order => ({
+  id: row.id,
+  partnerId: row.partner_id,
+  customerId: row.customer_id,
+  direction: row.direction,
+  customerSeq: row.customer_seq,
+  marketId: row.market_id,
+  quoteId: row.quote_id,
+  state: row.state,
+  depositAsset: row.deposit_asset,
+  depositUnits: row.deposit_units,
+  payoutAsset: row.payout_asset,
+  payoutUnits: row.payout_units,
+  receivedUnits: row.received_units,
+  grossUnits: row.gross_units,
+  fiatAsset: row.fiat_asset,
+  fees: { operator: row.fee_operator, partner: row.fee_partner, rail: row.fee_rail, chain: row.fee_chain },
+  rate: { num: row.rate_num, den: row.rate_den },
+  rateLockedUntil: row.rate_locked_until,
+  depositRail: row.deposit_rail,
+  depositTarget: row.deposit_target,
+  depositIndex: row.deposit_index,
+  payoutRail: row.payout_rail,
+  paymentMethod: row.payment_method,
+  fiatAccountId: row.fiat_account_id,
+  payoutAddress: row.payout_address,
+  merchantReference: row.merchant_reference,
+  exception: row.exception,
+  failure: row.failure,
+  payoutAttempt: row.payout_attempt,
+  refundAttempt: row.refund_attempt,
+  wasHeld: row.was_held,
+  handedPayout: row.payout_handed_at !== null,
+  depositReference: row.deposit_reference,
+  payoutReference: row.payout_reference,
+  expiresAt: row.expires_at,
+  createdAt: row.created_at,
+  updatedAt: row.updated_at,
+  version: row.version,
+});
+
+const COLUMNS = `id, partner_id, customer_id, direction, customer_seq, market_id, quote_id, state,
+  deposit_asset, deposit_units, payout_asset, payout_units, received_units, gross_units, fiat_asset,
+  fee_operator, fee_partner, fee_rail, fee_chain, rate_num, rate_den, rate_locked_until,
+  deposit_rail, deposit_target, deposit_index, payout_rail, payment_method, fiat_account_id, payout_address,
+  merchant_reference, exception, failure, payout_attempt, refund_attempt, was_held, payout_handed_at,
+  deposit_reference, payout_reference, expires_at, created_at, updated_at, version`;
+
+/** Hot statements; their plans are asserted on a hundred thousand orders (test/plans.test.ts). */
+const orderSql = {
+  get: `select ${COLUMNS} from orders where id = $1`,
+  count: `select count from order_counts where customer_id = $1 and direction = $2`,
+  /** A page is a range of the customer's dense sequence: page 50,000 costs what page 1 costs. */
+  page: `select ${COLUMNS} from orders
+          where customer_id = $1 and direction = $2 and customer_seq > $3 and customer_seq <= $4
+          order by customer_seq desc`,
+  byTarget: `select ${COLUMNS} from orders where deposit_rail = $1 and deposit_target = $2 for update`,
+};
+
+export interface DepositRow {
+  id: bigint;
+  rail: string;
+  external_id: string;
+  asset: string;
+  units: bigint;
+  target: string;
+  order_id: bigint | null;
+  partner_id: bigint | null;
+  state: 'seen' | 'confirmed' | 'reversed' | 'applied' | 'suspense' | 'refunded' | 'lost';
+  reference: string;
+  booked_to: string | null;
+  why: string | null;
+  facts: Record<string, string | number>;
+  seen_at: Date;
+  confirmed_at: Date | null;
+}
+
+export const store = {
+  async nextSeq(tx: Tx, ask: { partnerId: bigint; customerId: string; direction: Direction }): Promise<bigint> {
+    const row = await tx.row<{ count: bigint }>(
+      `insert into order_counts (partner_id, customer_id, direction, count) values ($1, $2, $3, 1)
+       on conflict (customer_id, direction) do update set count = order_counts.count + 1
+       returning count`,
+      [ask.partnerId, ask.customerId, ask.direction],
+    );
+    assert(row !== undefined, 'a count comes back');
+    return row.count;
+  },
+
+  async nextIndex(tx: Tx): Promise<bigint> {
+    const row = await tx.row<{ index: bigint }>(`select nextval('deposit_indexes') as index`);
+    assert(row !== undefined, 'an index comes back');
+    return row.index;
+  },
+
+  async insert(tx: Tx, order: Order): Promise<void> {
+    await tx.run(
+      `insert into orders (id, partner_id, customer_id, direction, customer_seq, market_id, quote_id, state,
+         deposit_asset, deposit_units, payout_asset, payout_units, gross_units, fiat_asset,
+         fee_operator, fee_partner, fee_rail, fee_chain, rate_num, rate_den, rate_locked_until,
+         deposit_rail, deposit_target, deposit_index, payout_rail, payment_method, fiat_account_id, payout_address,
+         merchant_reference, expires_at, created_at, updated_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
+         $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $31)`,
+      [
+        order.id,
+        order.partnerId,
+        order.customerId,
+        order.direction,
+        order.customerSeq,
+        order.marketId,
+        order.quoteId,
+        order.state,
+        order.depositAsset,
+        order.depositUnits,
+        order.payoutAsset,
+        order.payoutUnits,
+        order.grossUnits,
+        order.fiatAsset,
+        order.fees.operator,
+        order.fees.partner,
+        order.fees.rail,
+        order.fees.chain,
+        order.rate.num,
+        order.rate.den,
+        order.rateLockedUntil,
+        order.depositRail,
+        order.depositTarget,
+        order.depositIndex,
+        order.payoutRail,
+        order.paymentMethod,
+        order.fiatAccountId,
+        order.payoutAddress,
+        order.merchantReference,
+        order.expiresAt,
+        order.createdAt,
+      ],
+    );
+  },
+
+  async get(tx: Tx, id: bigint): Promise<Order | undefined> {
+    const row = await tx.row<OrderRow>(orderSql.get, [id]);
+    return row && toOrder(row);
+  },
+
+  async lock(tx: Tx, id: bigint): Promise<Order | undefined> {
+    const row = await tx.row<OrderRow>(`${orderSql.get} for update`, [id]);
+    return row && toOrder(row);
+  },
+
+  async lockByTarget(tx: Tx, rail: string, target: string): Promise<Order | undefined> {
+    const row = await tx.row<OrderRow>(orderSql.byTarget, [rail, target]);
+    return row && toOrder(row);
+  },
+
+  async count(tx: Tx, customerId: string, direction: Direction): Promise<bigint> {
+    return (await tx.row<{ count: bigint }>(orderSql.count, [customerId, direction]))?.count ?? 0n;
+  },
+
+  async page(tx: Tx, ask: { customerId: string; direction: Direction; above: bigint; upTo: bigint }): Promise<Order[]> {
+    const rows = await tx.rows<OrderRow>(orderSql.page, [ask.customerId, ask.direction, ask.above, ask.upTo]);
+    return rows.map(toOrder);
+  },
+
+  /**
+   * The state change itself: repeats in SQL from which states it is legal, so a lost race changes no row.
+   * @returns the order after it, or undefined when the state was another one
+   */
+  async change(
+    tx: Tx,
+    order: Order,
+    change: { to: OrderState; legalFrom: readonly OrderState[]; now: Date } & Partial<
+      Pick<
+        Order,
+        | 'exception'
+        | 'failure'
+        | 'payoutAttempt'
+        | 'refundAttempt'
+        | 'depositReference'
+        | 'payoutReference'
+        | 'receivedUnits'
+      >
+    >,
+  ): Promise<Order | undefined> {
+    const row = await tx.row<OrderRow>(
+      `update orders set state = $2, updated_at = $4, version = version + 1,
+              exception = $5, failure = $6, payout_attempt = $7, refund_attempt = $8,
+              deposit_reference = $9, payout_reference = $10, received_units = $11,
+              was_held = was_held or $2 = 'on_hold'
+        where id = $1 and state = any($3) and version = $12
+       returning ${COLUMNS}`,
+      [
+        order.id,
+        change.to,
+        change.legalFrom,
+        change.now,
+        change.exception ?? order.exception,
+        change.failure ?? order.failure,
+        change.payoutAttempt ?? order.payoutAttempt,
+        change.refundAttempt ?? order.refundAttempt,
+        change.depositReference ?? order.depositReference,
+        change.payoutReference ?? order.payoutReference,
+        change.receivedUnits ?? order.receivedUnits,
+        order.version,
+      ],
+    );
+    return row && toOrder(row);
+  },
+
+  async note(
+    tx: Tx,
+    orderId: bigint,
+    note: { exception?: string; depositReference?: string; handedAt?: Date; now: Date },
+  ): Promise<void> {
+    await tx.run(
+      `update orders set exception = coalesce($2, exception), deposit_reference = coalesce($3, deposit_reference),
+              payout_handed_at = coalesce(payout_handed_at, $4), updated_at = $5 where id = $1`,
+      [orderId, note.exception ?? null, note.depositReference ?? null, note.handedAt ?? null, note.now],
+    );
+  },
+
+  async setDeadline(tx: Tx, orderId: bigint, at: Date): Promise<void> {
+    await tx.run('update orders set expires_at = $2 where id = $1', [orderId, at]);
+  },
+
+  async insertHistory(
+    tx: Tx,
+    step: {
+      order: Order;
+      from: OrderState | 'none';
+      event: OrderEvent | 'created';
+      facts: Record<string, unknown>;
+      at: Date;
+    },
+  ): Promise<void> {
+    await tx.run(
+      `insert into order_history (order_id, version, partner_id, state_from, event, state_to, facts, at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+      [
+        step.order.id,
+        step.order.version,
+        step.order.partnerId,
+        step.from,
+        step.event,
+        step.order.state,
+        JSON.stringify(step.facts),
+        step.at,
+      ],
+    );
+  },
+
+  history: (tx: Tx, orderId: bigint) =>
+    tx.rows<{
+      version: number;
+      state_from: string;
+      event: string;
+      state_to: string;
+      facts: Record<string, unknown>;
+      at: Date;
+    }>(
+      'select version, state_from, event, state_to, facts, at from order_history where order_id = $1 order by version',
+      [orderId],
+    ),
+
+  // Deposits.
+
+  async lockDeposit(tx: Tx, rail: string, externalId: string): Promise<DepositRow | undefined> {
+    return await tx.row<DepositRow>('select * from deposits where rail = $1 and external_id = $2 for update', [
+      rail,
+      externalId,
+    ]);
+  },
+
+  findDeposit: (tx: Tx, rail: string, externalId: string) =>
+    tx.row<DepositRow>('select * from deposits where rail = $1 and external_id = $2', [rail, externalId]),
+
+  /** How often this deposit was lost before: chains may go back and forth, and each time is an entry of its own. */
+  async lossCount(tx: Tx, id: bigint): Promise<number> {
+    return (await tx.row<{ losses: number }>('select losses from deposits where id = $1', [id]))?.losses ?? 0;
+  },
+
+  async markLost(tx: Tx, id: bigint, loss: { why: string; before: DepositRow['state'] }): Promise<void> {
+    await tx.run(`update deposits set state = 'lost', why = $2, state_before_loss = $3 where id = $1`, [
+      id,
+      loss.why,
+      loss.before,
+    ]);
+  },
+
+  /** Whether anything that stands in the order's account has been taken back since. */
+  async hasLostDeposit(tx: Tx, orderId: bigint): Promise<boolean> {
+    const row = await tx.row(
+      `select from deposits where order_id = $1 and state = 'lost' and state_before_loss = 'applied' limit 1`,
+      [orderId],
+    );
+    return row !== undefined;
+  },
+
+  /** What stood in the order's account has been given back. */
+  async markRefunded(tx: Tx, orderId: bigint): Promise<void> {
+    await tx.run(`update deposits set state = 'refunded' where order_id = $1 and state = 'applied'`, [orderId]);
+  },
+
+  async markFound(tx: Tx, id: bigint): Promise<void> {
+    await tx.run(
+      `update deposits set state = state_before_loss, state_before_loss = null, losses = losses + 1, why = 'found again'
+        where id = $1`,
+      [id],
+    );
+  },
+
+  async insertDeposit(tx: Tx, row: Omit<DepositRow, 'id' | 'booked_to' | 'why' | 'confirmed_at'>): Promise<DepositRow> {
+    const made = await tx.row<DepositRow>(
+      `insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, reference, facts, seen_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) returning *`,
+      [
+        row.rail,
+        row.external_id,
+        row.asset,
+        row.units,
+        row.target,
+        row.order_id,
+        row.partner_id,
+        row.state,
+        row.reference,
+        JSON.stringify(row.facts),
+        row.seen_at,
+      ],
+    );
+    assert(made !== undefined, 'a deposit comes back');
+    return made;
+  },
+
+  async changeDeposit(
+    tx: Tx,
+    id: bigint,
+    change: { state: DepositRow['state']; bookedTo?: string; why?: string; confirmedAt?: Date; reference?: string },
+  ): Promise<void> {
+    await tx.run(
+      `update deposits set state = $2, booked_to = coalesce($3, booked_to), why = coalesce($4, why),
+              confirmed_at = coalesce($5, confirmed_at), reference = coalesce($6, reference)
+        where id = $1`,
+      [
+        id,
+        change.state,
+        change.bookedTo ?? null,
+        change.why ?? null,
+        change.confirmedAt ?? null,
+        change.reference ?? null,
+      ],
+    );
+  },
+
+  depositsOf: (tx: Tx, orderId: bigint) =>
+    tx.rows<DepositRow>('select * from deposits where order_id = $1 order by id', [orderId]),
+
+  waitingForLiquidity: (tx: Tx) =>
+    tx.rows<{ id: bigint }>(`select id from orders where state = 'awaiting_liquidity' order by updated_at limit 100`),
+
+  /** Orders not in a final state, by state, with the oldest's age. */
+  open: (tx: Tx) =>
+    tx.rows<{ state: OrderState; count: bigint; oldest: Date }>(
+      `select state, count(*) as count, min(updated_at) as oldest from orders
+        where state not in ('settled', 'refunded', 'expired', 'cancelled', 'frozen') group by state`,
+    ),
+};

@@ -1,0 +1,84 @@
+/**
+ * Trace: where an order's money is. Who holds it, since when, on what evidence, and what happens next.
+ */
+import type { Tx } from '../base/db.ts';
+import { Refusal } from '../base/errors.ts';
+import { type Balance, orderBalances, type StatementLine, statement } from '../ledger/index.ts';
+import { type Payout, payoutsOf } from '../rails/payouts.ts';
+import { type OrderState, STATES } from './machine.ts';
+import { type DepositRow, type Order, store } from './store.ts';
+
+export interface MoneyTrace {
+  order: Order;
+  /** In words a person at night understands: who has the customer's money now. */
+  heldBy: string;
+  since: Date;
+  /** What happens next without anybody's doing, or who has to act. */
+  next: string;
+  history: Awaited<ReturnType<typeof store.history>>;
+  deposits: DepositRow[];
+  payouts: Payout[];
+  balances: Balance[];
+  entries: StatementLine[];
+}
+
+const HOLDER: Record<OrderState, { heldBy: string; next: string }> = {
+  created: { heldBy: 'the customer', next: 'the customer pays before the deadline, or the order expires' },
+  deposit_seen: { heldBy: 'under way to us', next: 'the rail confirms the deposit' },
+  deposit_confirmed: { heldBy: 'us, for the customer (the deposit)', next: 'screening' },
+  awaiting_liquidity: { heldBy: 'us, for the customer (the deposit)', next: 'the operator funds the treasury' },
+  on_hold: { heldBy: 'us, for the customer (the deposit)', next: 'a person releases or rejects it: see its case' },
+  paying_out: { heldBy: 'us, for the customer (the payout, held for the rail)', next: 'the rail pays and shows it' },
+  payout_held: { heldBy: 'us, for the customer (the payout)', next: 'a person retries or rejects it: see its case' },
+  refunding: {
+    heldBy: 'us, for the customer (the deposit, held for the refund)',
+    next: 'the rail refunds and shows it',
+  },
+  refund_held: { heldBy: 'us, for the customer (the deposit)', next: 'a person retries the refund: see its case' },
+  settled: { heldBy: 'the customer (the payout)', next: 'nothing: it is over' },
+  refunded: { heldBy: 'the customer (the deposit, returned)', next: 'nothing: it is over' },
+  expired: { heldBy: 'the customer', next: 'nothing: it is over' },
+  cancelled: { heldBy: 'the customer', next: 'nothing: it is over' },
+  frozen: { heldBy: 'us, blocked by law', next: 'a recorded legal release' },
+};
+
+/** @throws Refusal 'unknown_order' */
+export async function trace(tx: Tx, orderId: bigint): Promise<MoneyTrace> {
+  const order = await store.get(tx, orderId);
+  if (order === undefined) throw new Refusal('unknown_order', {});
+  const history = await store.history(tx, orderId);
+  return {
+    order,
+    ...HOLDER[order.state],
+    since: history.at(-1)?.at ?? order.createdAt,
+    history,
+    deposits: await store.depositsOf(tx, orderId),
+    payouts: await payoutsOf(tx, orderId),
+    balances: await orderBalances(tx, orderId),
+    entries: await statement(tx, orderId),
+  };
+}
+
+/** Whether an order's own accounts hold what its state says they hold. Empty when they do. */
+export function invariantBroken(order: Order, balances: readonly Balance[]): string {
+  const of = (asset: string) => balances.find((one) => one.asset === asset) ?? { units: 0n, heldUnits: 0n };
+  const received = order.receivedUnits ?? order.depositUnits;
+  const want: Record<string, { units: bigint; heldUnits: bigint }> = {
+    [order.depositAsset]: { units: 0n, heldUnits: 0n },
+    [order.payoutAsset]: { units: 0n, heldUnits: 0n },
+  };
+  const { holds } = STATES[order.state];
+  if (holds.startsWith('the deposit')) {
+    want[order.depositAsset] = { units: received, heldUnits: holds.endsWith('held') ? received : 0n };
+  }
+  if (holds.startsWith('the payout')) {
+    want[order.payoutAsset] = { units: order.payoutUnits, heldUnits: holds.endsWith('held') ? order.payoutUnits : 0n };
+  }
+  for (const [asset, { units, heldUnits }] of Object.entries(want)) {
+    const has = of(asset);
+    if (has.units !== units || has.heldUnits !== heldUnits) {
+      return `order ${order.id} in ${order.state} holds ${has.units} (${has.heldUnits} held) ${asset}, should hold ${units} (${heldUnits} held)`;
+    }
+  }
+  return '';
+}
