@@ -1,0 +1,142 @@
+/**
+ * Authentication: who asks, and that nobody else wrote the request.
+ *
+ * Three headers, each in either of two spellings: the key, a payload (base64 of the JSON `{body, timestamp}`) and the
+ * HMAC-SHA512 of that base64 text under the key's secret, in lower-case hex. The signature is checked over the header text
+ * exactly as it came, in constant time, before a byte of it is interpreted; only then is it decoded, its clock looked at,
+ * and what was signed compared with what was sent (`body.ts`), by meaning and never by bytes.
+ *
+ * The clock here is the world's, not the movable one: a signature is about when somebody signed.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { BlockList, isIP, isIPv6 } from 'node:net';
+import { Refusal } from '../../base/errors.ts';
+import type { Credential, Scope } from '../../partners/index.ts';
+import type { Call } from '../protocol.ts';
+import { type Body, JsonNumber, parseJson, signedBody, utf8 } from './body.ts';
+
+/** How far a payload's time may lie from ours. One public program always signs thirty seconds in the past. */
+export interface ClockWindow {
+  readonly behindMs: number;
+  readonly aheadMs: number;
+}
+export const CLOCK_WINDOW: ClockWindow = { behindMs: 300_000, aheadMs: 30_000 };
+
+export interface Caller {
+  readonly credential: Credential;
+  readonly partner: Credential['partner'];
+  /** The secret that made the signature: what goes back to the caller is signed with the same. */
+  readonly secret: string;
+  /** The base64 text; unique to this request. */
+  readonly payload: string;
+  readonly signedBody: Body;
+}
+
+const SPELLINGS = {
+  key: ['apikey', 'x-onramp-apikey'],
+  payload: ['payload', 'x-onramp-payload'],
+  signature: ['signature', 'x-onramp-signature'],
+} as const;
+
+/** Header names a browser must be allowed to send, in both spellings. */
+export const SIGNING_HEADERS = [
+  'apiKey',
+  'payload',
+  'signature',
+  'X-ONRAMP-APIKEY',
+  'X-ONRAMP-PAYLOAD',
+  'X-ONRAMP-SIGNATURE',
+];
+
+export function signingHeader(headers: Call['headers'], which: keyof typeof SPELLINGS): string | undefined {
+  for (const name of SPELLINGS[which]) {
+    const value = headers[name];
+    if (value !== undefined && value !== '') return value;
+  }
+  return undefined;
+}
+
+/** Whether the caller tried to sign at all. */
+export const isSigned = (headers: Call['headers']): boolean =>
+  Object.keys(SPELLINGS).some((which) => signingHeader(headers, which as keyof typeof SPELLINGS) !== undefined);
+
+/** @throws Refusal 'unauthenticated' | 'clock_ahead' */
+export async function authenticate(
+  headers: Call['headers'],
+  options: {
+    credential: (apiKey: string) => Promise<Credential | undefined>;
+    nowMs: number;
+    window: ClockWindow;
+  },
+): Promise<Caller> {
+  const apiKey = signingHeader(headers, 'key');
+  const payload = signingHeader(headers, 'payload');
+  const signature = signingHeader(headers, 'signature');
+  if (apiKey === undefined || payload === undefined || signature === undefined) {
+    throw unauthenticated('apiKey, payload and signature are needed');
+  }
+  const credential = await options.credential(apiKey);
+  if (credential === undefined) throw unauthenticated('the key is not known');
+  const secret = credential.secrets.find((one) => signatureMatches(payload, signature, one));
+  if (secret === undefined) throw unauthenticated('the signature does not match');
+  const { body, timestampMs } = readPayload(payload);
+  if (timestampMs > options.nowMs + options.window.aheadMs) throw new Refusal('clock_ahead');
+  if (timestampMs < options.nowMs - options.window.behindMs) throw unauthenticated('the timestamp is too old');
+  return { credential, partner: credential.partner, secret, payload, signedBody: body };
+}
+
+const unauthenticated = (why: string): Refusal => new Refusal('unauthenticated', { why });
+
+export const sign = (message: string, secret: string): string =>
+  createHmac('sha512', secret).update(message, 'latin1').digest('hex');
+
+/** Node hands header bytes over as Latin-1, so the text is hashed byte for byte as it was sent. */
+export function signatureMatches(payload: string, signature: string, secret: string): boolean {
+  const expected = Buffer.from(sign(payload, secret), 'latin1');
+  const given = Buffer.from(signature, 'latin1');
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+/** @throws Refusal 'unauthenticated' */
+export function readPayload(payload: string): { body: Body; timestampMs: number } {
+  const text = BASE64.test(payload) ? utf8(Buffer.from(payload, 'base64')) : undefined;
+  const value = text === undefined ? undefined : parseJson(text);
+  if (!(value instanceof Map)) throw unauthenticated('the payload is not base64 of a JSON object');
+  const timestampMs = readTimestamp(value.get('timestamp'));
+  if (timestampMs === undefined) throw unauthenticated('the payload has no timestamp in Unix milliseconds');
+  const body = signedBody(value.get('body'));
+  if (body === undefined) throw unauthenticated('the signed body is not a JSON object');
+  return { body, timestampMs };
+}
+
+/** Milliseconds as digits; a fraction of one, which some clocks give, is passed over. */
+function readTimestamp(value: unknown): number | undefined {
+  const text = value instanceof JsonNumber ? value.text : value;
+  const digits = typeof text === 'string' ? /^([0-9]{1,15})(?:\.[0-9]+)?$/.exec(text)?.[1] : undefined;
+  return digits === undefined ? undefined : Number(digits);
+}
+
+/** @throws Refusal 'partner_suspended' | 'address_not_allowed' | 'scope_missing' */
+export function authorize(credential: Credential, asked: { address: string; scope: Scope }): void {
+  if (credential.partner.suspended) throw new Refusal('partner_suspended');
+  if (!addressAllowed(credential.addresses, asked.address)) throw new Refusal('address_not_allowed');
+  if (!credential.scopes.includes(asked.scope) && !credential.scopes.includes('admin')) {
+    throw new Refusal('scope_missing', { scope: asked.scope });
+  }
+}
+
+/** @param networks CIDR texts; none means everywhere */
+export function addressAllowed(networks: readonly string[], address: string): boolean {
+  if (networks.length === 0) return true;
+  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '');
+  if (isIP(plain) === 0) return false;
+  const list = new BlockList();
+  for (const network of networks) {
+    const [base = '', bits] = network.split('/');
+    const family = isIPv6(base) ? 'ipv6' : 'ipv4';
+    list.addSubnet(base, bits === undefined ? (family === 'ipv6' ? 128 : 32) : Number(bits), family);
+  }
+  return list.check(plain, isIPv6(plain) ? 'ipv6' : 'ipv4');
+}

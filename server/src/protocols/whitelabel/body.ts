@@ -1,0 +1,173 @@
+/**
+ * Bodies: what a request says, read without losing a digit, and compared by what it means.
+ *
+ * A JSON number stays the text it was written as (`1000000000000000000000.10` never passes through a double), so an
+ * amount sent as a number is as exact as one sent as a string. Objects become Maps, so a field called `__proto__` or
+ * `constructor` is a field like any other. Of a name that comes twice the last one counts, here and in what was signed.
+ *
+ * What a partner signs and what it sends are often written by two different libraries: spaces, key order, `1000` beside
+ * `"1000"`, an object beside the form text of it. So the two are compared by canonical text (`canonical`), where an absent
+ * field, null and "" are one, and a nested value is its JSON with sorted names, even where it comes as JSON in a string.
+ */
+import { Refusal } from '../../base/errors.ts';
+
+/** A number of a JSON text, as written. */
+export class JsonNumber {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+export type BodyValue = string | boolean | null | JsonNumber | readonly BodyValue[] | Body;
+export type Body = ReadonlyMap<string, BodyValue>;
+
+/** No program nests deeper than three; a thousand brackets are an attack on the stack. */
+const MAX_DEPTH = 16;
+const EMPTY: Body = new Map();
+
+/** What may stand in front of a body. Uploads come with the endpoints that take them. */
+export type BodyKind = 'json' | 'form';
+
+/** @returns undefined for a content type we do not read */
+export function bodyKind(contentType: string | undefined): BodyKind | undefined {
+  const type = (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase();
+  if (type === 'application/json') return 'json';
+  if (type === 'application/x-www-form-urlencoded') return 'form';
+  return undefined;
+}
+
+/**
+ * The fields of a request.
+ *
+ * @throws Refusal 'malformed_body' when it is no JSON object or no form
+ */
+export function readBody(bytes: Buffer, kind: BodyKind): Body {
+  if (bytes.length === 0) return EMPTY;
+  const text = utf8(bytes);
+  if (text === undefined) throw new Refusal('malformed_body', { why: 'is not UTF-8' });
+  if (kind === 'form') return readForm(text);
+  if (text.trim() === '') return EMPTY;
+  const value = parseJson(text);
+  if (!(value instanceof Map)) throw new Refusal('malformed_body', { why: 'must be a JSON object' });
+  return value;
+}
+
+/** What was signed: the object itself, or its JSON text. Nothing signed is an empty body; undefined is not a body. */
+export function signedBody(value: BodyValue | undefined): Body | undefined {
+  if (value === undefined || value === null || value === '') return EMPTY;
+  const read = typeof value === 'string' ? parseJson(value) : value;
+  return read instanceof Map ? read : undefined;
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+export function utf8(bytes: Uint8Array): string | undefined {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+type Reviver = (this: unknown, name: string, value: unknown, context: { source?: string }) => unknown;
+// The third argument, which carries a number's own text, is in Node 24 and not yet in the library types.
+const parse = JSON.parse as (text: string, reviver: Reviver) => BodyValue;
+
+/** @returns undefined when the text is no JSON, or is nested too deeply */
+export function parseJson(text: string): BodyValue | undefined {
+  if (depthOf(text) > MAX_DEPTH) return undefined;
+  try {
+    return parse(text, (_name, value, { source }) => {
+      if (typeof value === 'number') return new JsonNumber(source ?? String(value));
+      if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof JsonNumber)
+        return value;
+      return new Map(Object.entries(value));
+    });
+  } catch {
+    return undefined;
+  }
+}
+
+/** How deep a JSON text nests, counted before anything recursive looks at it. */
+function depthOf(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  let inString = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text.charCodeAt(at);
+    if (inString) {
+      if (char === 0x5c) at += 1;
+      else if (char === 0x22) inString = false;
+    } else if (char === 0x22) inString = true;
+    else if (char === 0x7b || char === 0x5b) {
+      depth += 1;
+      if (depth > deepest) deepest = depth;
+    } else if (char === 0x7d || char === 0x5d) depth -= 1;
+  }
+  return deepest;
+}
+
+/** Every value of a form is a text; `a[b]=c` is a field called `a[b]`. */
+function readForm(text: string): Body {
+  const fields = new Map<string, BodyValue>();
+  for (const pair of text.split('&')) {
+    if (pair === '') continue;
+    const equals = pair.indexOf('=');
+    const [name, value] = equals < 0 ? [pair, ''] : [pair.slice(0, equals), pair.slice(equals + 1)];
+    fields.set(unescapeForm(name), unescapeForm(value));
+  }
+  return fields;
+}
+
+function unescapeForm(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    throw new Refusal('malformed_body', { why: 'has a broken percent escape' });
+  }
+}
+
+/** The body as one text in which two bodies of the same meaning are equal. */
+export function canonical(body: Body): string {
+  return canonicalValue(body);
+}
+
+export const sameMeaning = (one: Body, other: Body): boolean => canonical(one) === canonical(other);
+
+export const isAbsent = (value: BodyValue | undefined): value is undefined | null | '' =>
+  value === undefined || value === null || value === '';
+
+function canonicalValue(value: BodyValue): string {
+  if (Array.isArray(value)) return `[${(value as readonly BodyValue[]).map(canonicalValue).join(',')}]`;
+  if (value instanceof Map) {
+    const fields = [...(value as Body)].filter(([, field]) => !isAbsent(field));
+    fields.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+    return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonicalValue(field)}`).join(',')}}`;
+  }
+  const text = value === null ? '' : value instanceof JsonNumber ? value.text : String(value);
+  if (text.startsWith('{') || text.startsWith('[')) {
+    const nested = parseJson(text);
+    if (nested !== undefined) return canonicalValue(nested);
+  }
+  return JSON.stringify(text);
+}
+
+/**
+ * A JSON number as plain decimal text, exactly: `1.0E7` is `10000000`, `-5e-1` is `-0.5`.
+ *
+ * @returns undefined where that would be longer than anybody means
+ */
+export function plainDecimal(number: JsonNumber, maxChars = 60): string | undefined {
+  const match = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,4}))?$/.exec(number.text);
+  if (match === null) return undefined;
+  const [, sign = '', whole = '', fraction = '', exponentText] = match;
+  if (exponentText === undefined) return number.text;
+  const digits = whole + fraction;
+  const point = whole.length + Number(exponentText);
+  if (point > maxChars || point < -maxChars) return undefined;
+  const padded = digits.padStart(digits.length + Math.max(0, 1 - point), '0').padEnd(Math.max(point, 1), '0');
+  const at = Math.max(point, 1);
+  const intPart = padded.slice(0, at).replace(/^0+(?=\d)/, '');
+  const rest = padded.slice(at).replace(/0+$/, '');
+  return `${sign}${intPart}${rest === '' ? '' : `.${rest}`}`;
+}

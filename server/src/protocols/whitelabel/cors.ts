@@ -1,0 +1,35 @@
+/**
+ * CORS: which pages may call us from a browser.
+ *
+ * A preflight carries no key, so it is answered for every origin; the reply itself, refusals too, names the origin only
+ * where the partner of the key allows it (in the sandbox: any), and for public data.
+ */
+import { SIGNING_HEADERS } from './auth.ts';
+
+const ALLOWED = [...SIGNING_HEADERS, 'content-type', 'timestamp', 'app-id', 'Idempotency-Key'].join(', ');
+const EXPOSED = [
+  'Quote-Id',
+  'Quote-Expires-At',
+  'X-Total-Count',
+  'X-Request-Id',
+  'Retry-After',
+  'RateLimit-Limit',
+  'RateLimit-Remaining',
+  'RateLimit-Reset',
+].join(', ');
+
+export const preflightHeaders = (origin: string): Record<string, string> => ({
+  'access-control-allow-origin': origin,
+  'access-control-allow-methods': 'GET, POST, PUT',
+  'access-control-allow-headers': ALLOWED,
+  'access-control-max-age': '86400',
+  vary: 'Origin',
+});
+
+export const allowedOrigin = (origin: string): Record<string, string> => ({
+  'access-control-allow-origin': origin,
+  'access-control-expose-headers': EXPOSED,
+});
+
+export const originAllowed = (origin: string, allowed: readonly string[]): boolean =>
+  allowed.includes('*') || allowed.includes(origin);

@@ -1,0 +1,46 @@
+/** Public reference data: what is on offer, for anybody. */
+import { formatUnits } from '../../../base/money.ts';
+import { type Market, markets } from '../../../partners/index.ts';
+import type { Reply } from '../../protocol.ts';
+import type { Fields } from '../fields.ts';
+import { KYB_REQUIREMENTS } from '../kyb.ts';
+import {
+  chainNumber,
+  coinNumber,
+  coins,
+  countryConfig,
+  networks,
+  paymentMethods,
+  supportedFiats,
+} from '../reference.ts';
+import { type Ask, ok, whenNeeded } from '../route.ts';
+import { rawNumber } from '../shapes.ts';
+
+const fromMarkets =
+  (view: (all: readonly Market[]) => unknown) =>
+  async ({ deps }: Ask<Fields>): Promise<Reply> =>
+    ok(view(await markets(whenNeeded(deps.db))));
+
+export const listFiats = fromMarkets(supportedFiats);
+export const listPaymentMethods = fromMarkets(paymentMethods);
+export const listCountries = fromMarkets(countryConfig);
+export const listCoins = fromMarkets(coins);
+export const listNetworks = fromMarkets(networks);
+
+export const kybRequirements = async (): Promise<Reply> => ok(KYB_REQUIREMENTS);
+
+/** Real time, because signatures are made and checked with it. */
+export const currentTimestamp = async (): Promise<Reply> => ok(Date.now());
+
+/** `{allGasFee: {"54": {"3": {withdrawalFee: 0.21, minimumWithdrawal: 0.21, nodeInSync: 1}}}}`, in the coin, as numbers. */
+export async function gasFees({ deps }: Ask<Fields>): Promise<Reply> {
+  const list: Record<string, Record<string, unknown>> = {};
+  for (const market of await markets(whenNeeded(deps.db))) {
+    const { crypto } = market;
+    const byChain = (list[coinNumber(crypto)] ??= {});
+    if (crypto.chain === null || deps.withdrawalFee === undefined || chainNumber(crypto.chain) in byChain) continue;
+    const fee = rawNumber(formatUnits(await deps.withdrawalFee(market), crypto.decimals));
+    byChain[chainNumber(crypto.chain)] = { withdrawalFee: fee, minimumWithdrawal: fee, nodeInSync: 1 };
+  }
+  return ok({ allGasFee: list });
+}

@@ -1,0 +1,142 @@
+/**
+ * Errors on the wire: every reason we decline for, as HTTP status, sentence and machine word.
+ *
+ * The HTTP status is the `code` in the body. `error` and `message` carry the same sentence, because some programs read the
+ * one and some the other; `reason` is the word to branch on, and `fields` says which input was wrong and why.
+ *
+ * A bug is a 500 that says nothing about itself. Something outside that did not answer is a 503 that says when to return.
+ */
+import { type Facts, Refusal, type RefusalCode, Unavailable } from '../../base/errors.ts';
+import type { Reply } from '../protocol.ts';
+
+interface Word {
+  code: number;
+  say: (facts: Facts) => string;
+}
+
+const fieldsOf = (facts: Facts) => (facts.fields ?? {}) as Record<string, string>;
+const listOf = (value: unknown) => (Array.isArray(value) ? value.map(String) : []);
+
+const invalid: Word['say'] = (facts) =>
+  typeof facts.sentence === 'string'
+    ? facts.sentence
+    : `Invalid parameter -> ${Object.entries(fieldsOf(facts))
+        .map(([name, why]) => `${name} ${why}`)
+        .join('; ')}.`;
+
+const limits = (facts: Facts): string =>
+  facts.min === undefined ? '' : ` It must lie between ${facts.min} and ${facts.max} ${facts.asset}.`;
+
+const WORDS: Record<RefusalCode, Word> = {
+  missing_fields: { code: 400, say: (facts) => `Missing parameter -> ${listOf(facts.names).join(', ')}.` },
+  malformed_field: { code: 400, say: invalid },
+  malformed_amount: { code: 400, say: (facts) => `Invalid amount: it ${facts.why ?? 'is not a number'}.` },
+  wrong_type: { code: 409, say: invalid },
+  malformed_body: { code: 400, say: (facts) => `Invalid request body: it ${facts.why ?? 'must be a JSON object'}.` },
+  body_too_large: { code: 413, say: (facts) => `The request body is larger than ${facts.maxBytes} bytes.` },
+  unsupported_media_type: {
+    code: 415,
+    say: () => 'The content type must be application/json or application/x-www-form-urlencoded.',
+  },
+  unknown_path: { code: 404, say: () => 'There is nothing at this path.' },
+  method_not_allowed: { code: 405, say: (facts) => `This path takes ${listOf(facts.allow).join(', ')}.` },
+
+  unauthenticated: { code: 401, say: (facts) => `Unauthorized: ${facts.why ?? 'the request is not signed'}.` },
+  clock_ahead: { code: 401, say: () => 'Ahead of Time' },
+  partner_suspended: { code: 403, say: () => 'This account is suspended.' },
+  scope_missing: { code: 403, say: (facts) => `This key may not do that: it lacks the scope ${facts.scope}.` },
+  address_not_allowed: { code: 403, say: () => 'This key may not be used from this network address.' },
+  too_many_requests: { code: 429, say: () => 'Too many requests: wait before sending the next.' },
+
+  idempotency_conflict: { code: 409, say: () => 'This idempotency key was used for a request with another body.' },
+  idempotency_in_flight: { code: 409, say: () => 'The same request is being worked on: ask again in a moment.' },
+
+  unknown_customer: { code: 404, say: () => 'Customer not found.' },
+  unknown_order: { code: 404, say: () => 'Transaction not found.' },
+  unknown_account: { code: 404, say: () => 'Fiat account not found.' },
+  customer_exists: { code: 409, say: () => 'This clientCustomerId is known: send its customerId with the request.' },
+
+  login_required: { code: 403, say: () => 'Please login before raising this request' },
+  verification_required: { code: 403, say: () => 'The customer is not verified far enough for this request.' },
+  customer_blocked: { code: 403, say: () => 'This customer may not trade.' },
+
+  unsupported_pair: { code: 406, say: (facts) => `The pair ${facts.coin ?? ''}/${facts.fiat ?? ''} is not supported.` },
+  unsupported_chain: { code: 406, say: (facts) => `The chain ${facts.chain ?? ''} is not supported for this coin.` },
+  unsupported_method: { code: 406, say: () => 'The payment method is not supported for this currency.' },
+  amount_outside_limits: { code: 413, say: (facts) => `The amount is outside the limits.${limits(facts)}` },
+  amount_below_fees: { code: 413, say: (facts) => `Nothing of the amount would be left after fees.${limits(facts)}` },
+  destination_held: { code: 403, say: () => 'The destination of this money may not be paid to at present.' },
+  exposure_exceeded: { code: 413, say: (facts) => `The amount is more than can be taken at present.${limits(facts)}` },
+  price_moved: { code: 428, say: () => 'The price has moved since the quote: ask for a new one.' },
+  order_over: { code: 417, say: () => 'The transaction is over.' },
+  sandbox_only: { code: 404, say: () => 'There is nothing at this path.' },
+};
+
+/** Codes of our own for which no Refusal exists. */
+type OtherReason = 'internal' | 'unavailable' | 'headers_too_large' | 'request_timeout' | 'malformed_request';
+
+/** The failure envelope. */
+export function failure(
+  code: number,
+  reason: RefusalCode | OtherReason,
+  sentence: string,
+  more: { fields?: Record<string, string>; headers?: Record<string, string>; top?: Record<string, unknown> } = {},
+): Reply {
+  return {
+    status: code,
+    body: {
+      status: 0,
+      code,
+      error: sentence,
+      message: sentence,
+      reason,
+      ...(more.fields === undefined ? {} : { fields: more.fields }),
+      ...more.top,
+    },
+    ...(more.headers === undefined ? {} : { headers: more.headers }),
+  };
+}
+
+/** The reply to a refusal, to something unavailable, or (saying nothing) to a bug. */
+export function failureOf(error: unknown): Reply {
+  if (error instanceof Refusal) return refused(error);
+  if (error instanceof Unavailable) return unavailable(Math.max(1, Math.ceil(error.retryAfterMs / 1000)));
+  if (isOutage(error)) return unavailable(5);
+  return failure(500, 'internal', 'Something went wrong on our side.');
+}
+
+function refused({ code: reason, facts }: Refusal): Reply {
+  const { code, say } = WORDS[reason];
+  const fields =
+    reason === 'missing_fields'
+      ? Object.fromEntries(listOf(facts.names).map((name) => [name, 'is missing']))
+      : facts.fields === undefined
+        ? undefined
+        : fieldsOf(facts);
+  const headers: Record<string, string> = {};
+  if (reason === 'method_not_allowed') headers.allow = listOf(facts.allow).join(', ');
+  if (facts.retryAfterMs !== undefined)
+    headers['retry-after'] = String(Math.max(1, Math.ceil(Number(facts.retryAfterMs) / 1000)));
+  if (reason === 'idempotency_in_flight') headers['retry-after'] ??= '1';
+  return failure(code, reason, say(facts), {
+    ...(fields === undefined ? {} : { fields }),
+    headers,
+    // Programs look for it beside `error`, not inside `data`.
+    ...(reason === 'customer_exists' ? { top: { customerId: facts.customerId } } : {}),
+  });
+}
+
+function unavailable(seconds: number): Reply {
+  return failure(503, 'unavailable', 'This cannot be answered at the moment: try again shortly.', {
+    headers: { 'retry-after': String(seconds) },
+  });
+}
+
+/** PostgreSQL or the network beneath it is away, full or too slow: not the caller's fault, and worth asking again. */
+const OUTAGES = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|08...|53...|57...|55P03|40001|40P01)$/;
+
+function isOutage(error: unknown): boolean {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  if (typeof code === 'string' && OUTAGES.test(code)) return true;
+  return typeof message === 'string' && /timeout exceeded when trying to connect|Connection terminated/.test(message);
+}

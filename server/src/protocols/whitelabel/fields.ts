@@ -1,0 +1,188 @@
+/**
+ * Fields: what a request must bring, read one by one, with the reason said for each that will not do.
+ *
+ * Every field is a text on this wire, and programs send numbers for them; so a JSON number counts as its own text. Absent,
+ * null and "" are the same and mean "missing". All that is missing is said at once, in the order the fields are declared;
+ * only when nothing is missing is the form of each looked at, again all at once. An object, array or boolean where a text
+ * belongs is another kind of mistake (`wrong_type`) with a status of its own.
+ *
+ * Not here: whether the thing a field names exists.
+ */
+import { Refusal } from '../../base/errors.ts';
+import { MAX_AMOUNT_CHARS, parseUnits } from '../../base/money.ts';
+import { type Body, type BodyValue, isAbsent, JsonNumber, plainDecimal } from './body.ts';
+
+/** Reads a value that is there, or throws `Malformed`. */
+export type Reader<T> = (value: BodyValue) => T;
+export interface Field<T> {
+  readonly optional: boolean;
+  readonly read: Reader<T>;
+}
+export type Fields = Readonly<Record<string, Field<unknown>>>;
+export type Values<F extends Fields> = { readonly [K in keyof F]: F[K] extends Field<infer T> ? T : never };
+
+export class Malformed extends Error {
+  readonly wrongType: boolean;
+  /** The whole sentence to answer with, where programs know it by heart. */
+  readonly sentence: string | undefined;
+  constructor(why: string, options: { wrongType?: boolean; sentence?: string } = {}) {
+    super(why);
+    this.wrongType = options.wrongType ?? false;
+    this.sentence = options.sentence;
+  }
+}
+
+export const required = <T>(read: Reader<T>): Field<T> => ({ optional: false, read });
+export const optional = <T>(read: Reader<T>): Field<T | undefined> => ({ optional: true, read });
+
+/** @throws Refusal 'missing_fields' | 'malformed_field' | 'wrong_type', naming every field concerned */
+export function readFields<F extends Fields>(fields: F, body: Body): Values<F> {
+  const missing = Object.keys(fields).filter((name) => !fields[name]?.optional && isAbsent(body.get(name)));
+  if (missing.length > 0) throw missingFields(missing);
+  const values: Record<string, unknown> = {};
+  const wrong: [string, Malformed][] = [];
+  for (const [name, field] of Object.entries(fields)) {
+    const value = body.get(name);
+    if (isAbsent(value)) continue;
+    try {
+      values[name] = field.read(value);
+    } catch (error) {
+      if (!(error instanceof Malformed)) throw error;
+      wrong.push([name, error]);
+    }
+  }
+  if (wrong.length > 0) throw malformedFields(wrong);
+  return values as Values<F>;
+}
+
+export const missingFields = (names: readonly string[]): Refusal => new Refusal('missing_fields', { names });
+
+export const malformedField = (name: string, why: string): Refusal => malformedFields([[name, new Malformed(why)]]);
+
+function malformedFields(wrong: readonly (readonly [string, Malformed])[]): Refusal {
+  const first = wrong[0]?.[1];
+  return new Refusal(first?.wrongType ? 'wrong_type' : 'malformed_field', {
+    fields: Object.fromEntries(wrong.map(([name, error]) => [name, error.message])),
+    ...(first?.sentence === undefined ? {} : { sentence: first.sentence }),
+  });
+}
+
+/** Longest of the texts we keep or look up. */
+const MAX_TEXT_CHARS = 128;
+
+function asText(value: BodyValue, max: number): string {
+  if (typeof value !== 'string' && !(value instanceof JsonNumber))
+    throw new Malformed('must be a string', { wrongType: true });
+  const read = typeof value === 'string' ? value : value.text;
+  if (read.length > max) throw new Malformed(`must have at most ${max} characters`);
+  // PostgreSQL keeps no NUL, and no log or statement line is better for the others.
+  if (!read.isWellFormed() || /\p{Cc}/u.test(read)) throw new Malformed('must not contain control characters');
+  return read;
+}
+
+export const text =
+  (options: { max?: number } = {}): Reader<string> =>
+  (value) =>
+    asText(value, options.max ?? MAX_TEXT_CHARS);
+
+/** An identifier of ours or of the partner's. One that is well formed and unknown is "not found", whatever it looks like. */
+export const id: Reader<string> = text({ max: MAX_TEXT_CHARS });
+
+/** A coin, currency or chain. */
+export const code: Reader<string> = text({ max: 32 });
+
+/**
+ * A decimal amount above zero as plain text; how many places are too many is known once the asset is.
+ *
+ * A string is digits with at most one point. Only a JSON number may have an exponent, because some languages write ten
+ * million so; it is expanded digit by digit.
+ */
+export const amount: Reader<string> = (value) => {
+  let read = asText(value, 200);
+  if (value instanceof JsonNumber) {
+    const plain = plainDecimal(value);
+    if (plain === undefined) throw new Malformed(`must have at most ${MAX_AMOUNT_CHARS} characters`);
+    read = plain;
+  }
+  if (read.length > MAX_AMOUNT_CHARS) throw new Malformed(`must have at most ${MAX_AMOUNT_CHARS} characters`);
+  if (!/^(?:[0-9]+\.?[0-9]*|\.[0-9]+)$/.test(read)) {
+    throw new Malformed('must be a plain decimal number: digits with at most one point');
+  }
+  if (!/[1-9]/.test(read)) throw new Malformed('must be greater than 0');
+  return read;
+};
+
+/**
+ * Smallest units of an amount that has been read.
+ *
+ * @throws Refusal 'malformed_field' when it has more places than the asset
+ */
+export function unitsOf(name: string, read: string, decimals: number): bigint {
+  try {
+    return parseUnits(read, decimals);
+  } catch (error) {
+    if (error instanceof Refusal) throw malformedField(name, String(error.facts.why));
+    throw error;
+  }
+}
+
+/** A whole number between two bounds, written with at most nine ASCII digits and nothing else. */
+export const wholeNumber =
+  ({ min, max }: { min: number; max?: number }): Reader<number> =>
+  (value) => {
+    const read = asText(value, 200);
+    if (!/^[0-9]{1,9}$/.test(read)) throw new Malformed('must be a whole number of at most 9 digits');
+    const number = Number(read);
+    if (number < min) throw new Malformed(`must be greater than ${min - 1}`);
+    if (max !== undefined && number > max) throw new Malformed(`must be less than ${max + 1}`);
+    return number;
+  };
+
+/** No numbering plan: partners test with numbers that exist nowhere. */
+export const phone: Reader<string> = (value) => {
+  const read = asText(value, 40);
+  const digits = read.replaceAll(/[^0-9]/g, '').length;
+  if (!/^\+?[0-9][0-9 -]*$/.test(read) || digits < 8 || digits > 15) {
+    throw new Malformed('must be a phone number of 8 to 15 digits', {
+      sentence: 'Please provide a valid phone number string',
+    });
+  }
+  return read;
+};
+
+export const email: Reader<string> = (value) => {
+  const read = asText(value, 254);
+  if (!/^[^\s@]+@[^\s@]+$/.test(read)) throw new Malformed('must be an e-mail address');
+  return read;
+};
+
+export const webAddress: Reader<string> = (value) => {
+  const read = asText(value, 1_000);
+  const url = URL.canParse(read) ? new URL(read) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
+    throw new Malformed('must be an http or https address');
+  }
+  return url.href;
+};
+
+export const oneOf =
+  <T extends string>(...words: readonly T[]): Reader<T> =>
+  (value) => {
+    const read = asText(value, MAX_TEXT_CHARS);
+    const found = words.find((word) => word === read.toUpperCase());
+    if (found === undefined) throw new Malformed(`must be ${words.join(' or ')}`);
+    return found;
+  };
+
+/** Programs send a boolean, or its text, or 0 and 1. */
+export const flag: Reader<boolean> = (value) => {
+  const read = typeof value === 'boolean' ? String(value) : asText(value, 16).toLowerCase();
+  if (read === 'true' || read === '1') return true;
+  if (read === 'false' || read === '0') return false;
+  throw new Malformed('must be true or false');
+};
+
+/** The value as it came, for giving it back in the type it was sent in, once it is known to be a text. */
+export const sameType =
+  (read: Reader<string>): Reader<{ text: string; sent: string | JsonNumber }> =>
+  (value) => ({ text: read(value), sent: value as string | JsonNumber });

@@ -1,0 +1,69 @@
+/**
+ * Idempotency: the same request twice happens once and gets the same reply.
+ *
+ * The key is the `Idempotency-Key` header, or failing that the signed payload, whose text belongs to one request: a program
+ * that resends what it signed, because a reply was lost, creates nothing new. In one transaction the key is locked, looked
+ * up, the work done, and the reply kept beside it: either both are there or neither is. Whoever comes while the first is
+ * still at work is told so at once rather than made to wait. A refusal rolls everything back, so it is not kept.
+ *
+ * A key belongs to a partner and an endpoint (whatever path it was reached by) for 24 hours. Bodies are compared by
+ * meaning.
+ */
+import { createHash } from 'node:crypto';
+import type { Database, Tx } from '../../base/db.ts';
+import { Refusal } from '../../base/errors.ts';
+import type { Reply } from '../protocol.ts';
+import { type Body, canonical } from './body.ts';
+import { malformedField } from './fields.ts';
+import { keptReplies } from './store.ts';
+
+export const KEPT_FOR_MS = 24 * 3_600_000;
+const MAX_KEY_CHARS = 255;
+
+/** @throws Refusal 'malformed_field' for a header that is too long to be a key */
+export function idempotencyKey(header: string | undefined, payload: string): Buffer {
+  if (header === undefined || header === '') return hash(`payload ${payload}`);
+  if (header.length > MAX_KEY_CHARS)
+    throw malformedField('Idempotency-Key', `must have at most ${MAX_KEY_CHARS} characters`);
+  return hash(`header ${header}`);
+}
+
+const hash = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+/**
+ * Runs `work` once per key.
+ *
+ * @param request.path the endpoint's own path, the same for all its aliases
+ * @returns what `work` replied, now or when it ran
+ * @throws Refusal 'idempotency_in_flight' | 'idempotency_conflict'
+ */
+export async function once(
+  db: Database,
+  request: { partnerId: bigint; path: string; key: Buffer; body: Body; now: Date },
+  work: (tx: Tx) => Promise<Reply>,
+): Promise<Reply> {
+  const { partnerId, path, key, now } = request;
+  const body = hash(canonical(request.body));
+  const number = hash(`${partnerId} ${path} ${key.toString('hex')}`).readBigInt64BE(0);
+  for (;;) {
+    const reply = await db.asPartner(partnerId, async (tx) => {
+      if (!(await keptReplies.lock(tx, number))) throw new Refusal('idempotency_in_flight', { retryAfterMs: 1_000 });
+      const kept = await keptReplies.find(tx, { partnerId, path, key });
+      if (kept !== undefined) {
+        if (now.getTime() - kept.kept_at.getTime() >= KEPT_FOR_MS) return 'lapsed' as const;
+        if (!kept.body.equals(body)) throw new Refusal('idempotency_conflict');
+        return JSON.parse(kept.reply) as Reply;
+      }
+      const made = await work(tx);
+      await keptReplies.keep(tx, { partnerId, path, key, body, reply: JSON.stringify(made), now });
+      return made;
+    });
+    if (reply !== 'lapsed') return reply;
+    await forgetReplies(db, now);
+  }
+}
+
+/** Forgets what is older than a day. Harmless at any time; called for a lapsed key, and now and then by whoever tidies up. */
+export async function forgetReplies(db: Database, now: Date): Promise<number> {
+  return await db.asSystem((tx) => keptReplies.forget(tx, new Date(now.getTime() - KEPT_FOR_MS)));
+}

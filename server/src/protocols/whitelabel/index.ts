@@ -1,0 +1,270 @@
+/**
+ * The white-label wire: the interface that partners' programs are written against.
+ *
+ * One table says what is answered where (`ROUTES`); one function says in which order a request is looked at (`answer`):
+ * signature, form of the body, what was signed against what was sent, allowance, rights, fields, and then the endpoint.
+ * Path, method, content type and size were checked before, by the front below. A refusal at any step changes nothing.
+ *
+ * Every failure has the one envelope of errors.ts. Not here: listening, health and metrics (main.ts), the settings the
+ * HTTP server needs for this wire (server.ts).
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Refusal } from '../../base/errors.ts';
+import { describeError } from '../../base/log.ts';
+import type { Call, Protocol, Reply } from '../protocol.ts';
+import { authenticate, authorize, CLOCK_WINDOW, isSigned, signingHeader } from './auth.ts';
+import { bodyKind, readBody, sameMeaning } from './body.ts';
+import { allowedOrigin, originAllowed, preflightHeaders } from './cors.ts';
+import { accountsFields, addAccount, addAccountFieldsOf, listAccounts } from './endpoints/accounts.ts';
+import { kycPage, kycStatus, kycStatusFields, kycUrl, kycUrlFields } from './endpoints/customers.ts';
+import {
+  createFields,
+  createOfframp,
+  getOfframp,
+  listOfframp,
+  offrampListFields,
+  quoteFields,
+  quoteOfframp,
+  transactionFields,
+} from './endpoints/offramp.ts';
+import { getOnramp } from './endpoints/onramp.ts';
+import {
+  currentTimestamp,
+  gasFees,
+  kybRequirements,
+  listCoins,
+  listCountries,
+  listFiats,
+  listNetworks,
+  listPaymentMethods,
+} from './endpoints/public.ts';
+import { changeKycFields, changeKycStatus, changeOfframpStatus, changeOrderFields } from './endpoints/sandbox.ts';
+import { failureOf } from './errors.ts';
+import { openLimiter } from './limit.ts';
+import { open, type Route, signed, type WhitelabelDeps } from './route.ts';
+
+export { forgetReplies } from './idempotency.ts';
+export type { SandboxDriver, WhitelabelDeps } from './route.ts';
+export { createServer } from './server.ts';
+
+/** Both prefixes serve every path, because programs use both. */
+const wl = (path: string, ...aliases: string[]): string[] => [
+  `/onramp/api/v2/whiteLabel/${path}`,
+  `/onramp-bank/api/v2/whiteLabel/${path}`,
+  ...aliases,
+];
+
+const ROUTES: readonly Route[] = [
+  signed(wl('kyc/url'), 'customers', kycUrlFields, kycUrl),
+  signed(wl('kyc/status', '/onramp-bank/api/v1/kyc/status'), 'read', kycStatusFields, kycStatus),
+  open(wl('kyb/requirements'), kybRequirements, 'optional'),
+  signed(wl('bank/addFiatAccount'), 'customers', addAccountFieldsOf, addAccount),
+  signed(wl('bank/fiatAccounts'), 'customers', accountsFields, listAccounts),
+  signed(wl('offramp/quote'), 'trade', quoteFields, quoteOfframp),
+  signed(wl('offramp/createTransaction'), 'trade', createFields, createOfframp),
+  signed(wl('offramp/transaction'), 'read', transactionFields, getOfframp),
+  signed(
+    wl('offramp/allUserTransaction', '/onramp-bank/api/v1/offramp/allUserTransaction'),
+    'read',
+    offrampListFields,
+    listOfframp,
+  ),
+  signed(wl('onramp/transaction'), 'read', transactionFields, getOnramp),
+  signed(wl('test/changeKycStatus'), 'customers', changeKycFields, changeKycStatus, { sandbox: true }),
+  signed(wl('test/changeOfframpStatus'), 'trade', changeOrderFields, changeOfframpStatus, { sandbox: true }),
+
+  open(wl('public/listSupportedFiat'), listFiats),
+  open(['/onramp/api/v2/common/public/fetchPaymentMethodType'], listPaymentMethods),
+  open(['/onramp/api/v2/common/public/currentTimestamp'], currentTimestamp),
+  open(['/onramp/api/v2/common/public/fetchAllCountryConfig'], listCountries),
+  open(['/onramp/api/v3/buy/public/listAllCoins'], listCoins),
+  open(['/onramp/api/v3/buy/public/listAllNetworks'], listNetworks),
+  open(['/onramp/api/v1/public/allGasFee'], gasFees),
+  open(['/kyc/:token'], kycPage),
+];
+
+/** Everything below these is this wire's, also what is not there. */
+const PREFIXES = ['/onramp', '/onramp-bank', '/kyc'];
+const MAX_BODY_BYTES = 64 * 1024;
+
+const served = (route: Route, deps: WhitelabelDeps): boolean =>
+  (!route.sandbox || deps.sandbox !== undefined) && (route.answer !== gasFees || deps.withdrawalFee !== undefined);
+
+/** What a request gets, from its signature on. Throws what it refuses. */
+function answerer(deps: WhitelabelDeps) {
+  const limiter = openLimiter();
+  return async (route: Route, call: Call): Promise<Reply> => {
+    const path = route.paths[0] ?? '';
+    const ask = { deps, call, path, values: {}, body: new Map() };
+    if (route.auth === 'public' || (route.auth === 'optional' && !isSigned(call.headers)))
+      return await route.answer(ask);
+
+    const caller = await authenticate(call.headers, {
+      credential: (key) => deps.partners.credential(key),
+      nowMs: Date.now(),
+      window: deps.clockWindow ?? CLOCK_WINDOW,
+    });
+    // A GET has no body to compare: some programs sign an empty object for it.
+    const body =
+      route.method === 'GET' ? new Map() : readBody(call.body, bodyKind(call.headers['content-type']) ?? 'json');
+    if (route.method !== 'GET' && !sameMeaning(body, caller.signedBody)) {
+      throw new Refusal('unauthenticated', { why: 'the request body differs from the signed one' });
+    }
+    const allowance =
+      deps.sandbox === undefined ? limiter.take(caller.credential.key, caller.partner.requestsPerMinute) : undefined;
+    const limits = allowance?.headers ?? {};
+    try {
+      if (allowance?.allowed === false)
+        throw new Refusal('too_many_requests', { retryAfterMs: allowance.retryAfterMs });
+      authorize(caller.credential, { address: call.address, scope: route.scope });
+      const reply = await route.answer({
+        ...ask,
+        body,
+        caller,
+        inTx: (work) => deps.db.asPartner(caller.partner.id, work),
+      });
+      return { ...reply, headers: { ...limits, ...reply.headers } };
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      const reply = failureOf(error);
+      return { ...reply, headers: { ...limits, ...reply.headers } };
+    }
+  };
+}
+
+export const whitelabel: Protocol<WhitelabelDeps> = (deps) => async (app) => {
+  const answer = answerer(deps);
+  const routes = ROUTES.filter((route) => served(route, deps));
+  const maxBytes = deps.maxBodyBytes ?? MAX_BODY_BYTES;
+
+  readBodiesAsBytes(app);
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id);
+    const origin = request.headers.origin;
+    if (origin !== undefined) await nameOrigin(origin, request, reply);
+  });
+  app.setErrorHandler(async (error, request, reply) => {
+    const answered = failureOf(translated(error, maxBytes));
+    if (answered.status >= 500) {
+      const level = answered.status === 500 ? 'error' : 'warn';
+      deps.log[level](
+        { requestId: request.id, path: request.routeOptions.url, ...describeError(error) },
+        'request failed',
+      );
+    }
+    send(reply, answered);
+    return reply;
+  });
+
+  for (const route of routes) {
+    for (const url of route.paths) {
+      app.route({
+        method: route.method,
+        url,
+        bodyLimit: maxBytes,
+        config: { openToAll: route.auth !== 'signed' },
+        onRequest: async (request) => checkMediaType(request),
+        handler: async (request, reply) => {
+          send(reply, await answer(route, callOf(request)));
+          return reply;
+        },
+      });
+    }
+  }
+  nothingElse(app, routes);
+
+  /** The replies name an origin where the key's partner allows it; a key that is none allows nothing. */
+  async function nameOrigin(origin: string, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    reply.header('vary', 'Origin');
+    const { openToAll } = request.routeOptions.config as { openToAll?: boolean };
+    let allowed = deps.sandbox !== undefined || openToAll === true;
+    if (!allowed) {
+      const key = signingHeader(request.headers as Call['headers'], 'key');
+      const credential = key === undefined ? undefined : await deps.partners.credential(key);
+      allowed = credential !== undefined && originAllowed(origin, credential.partner.corsOrigins);
+    }
+    if (allowed) reply.headers(allowedOrigin(origin));
+  }
+};
+
+const callOf = (request: FastifyRequest): Call => ({
+  method: request.method,
+  params: request.params as Record<string, string>,
+  headers: request.headers as Call['headers'],
+  body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+  address: request.ip,
+});
+
+function send(reply: FastifyReply, { status, body, headers }: Reply): void {
+  reply.code(status).headers(headers ?? {});
+  if (headers?.['content-type'] !== undefined) {
+    reply.send(body);
+    return;
+  }
+  reply
+    .header('content-type', 'application/json; charset=utf-8')
+    .header('cache-control', 'no-store')
+    .send(JSON.stringify(body));
+}
+
+/** Bytes as they came, whatever they claim to be: parsing is ours, because numbers must keep their digits. */
+function readBodiesAsBytes(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+}
+
+/** @throws Refusal 'unsupported_media_type'. A request without a body may call it what it likes. */
+async function checkMediaType(request: FastifyRequest): Promise<void> {
+  if (request.method === 'GET' || request.method === 'HEAD') return;
+  const { headers } = request;
+  const bare = headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0';
+  if (bare) {
+    // An invalid name would otherwise be refused by the framework before it sees that nothing follows.
+    delete headers['content-type'];
+    return;
+  }
+  const encoding = headers['content-encoding'] ?? 'identity';
+  if (bodyKind(headers['content-type']) === undefined || encoding.toLowerCase() !== 'identity') {
+    throw new Refusal('unsupported_media_type');
+  }
+}
+
+/** Whatever is not in the table: another method of a path that is, a preflight, or nothing at all. Before any body is read. */
+function nothingElse(app: FastifyInstance, routes: readonly Route[]): void {
+  const methods = new Map<string, string[]>();
+  for (const route of routes) {
+    for (const path of route.paths) {
+      const both = route.method === 'GET' ? ['GET', 'HEAD'] : [route.method];
+      methods.set(path, [...(methods.get(path) ?? []), ...both]);
+    }
+  }
+  const allowedAt = (path: string) =>
+    methods.get(path) ?? (/^\/kyc\/[^/]+$/.test(path) ? methods.get('/kyc/:token') : undefined);
+  const refuse = async (request: FastifyRequest, reply: FastifyReply) => {
+    const origin = request.headers.origin;
+    if (
+      request.method === 'OPTIONS' &&
+      origin !== undefined &&
+      request.headers['access-control-request-method'] !== undefined
+    ) {
+      return reply.code(204).headers(preflightHeaders(origin)).send();
+    }
+    const allow = allowedAt(request.url.split('?', 1)[0] ?? '');
+    throw allow === undefined ? new Refusal('unknown_path') : new Refusal('method_not_allowed', { allow });
+  };
+  for (const prefix of PREFIXES) {
+    for (const url of [prefix, `${prefix}/*`]) {
+      app.route({ method: app.supportedMethods, url, onRequest: refuse, handler: refuse });
+    }
+  }
+}
+
+/** The framework's own refusals, in our words. */
+const FRAMEWORK: Readonly<Record<string, (maxBytes: number) => Refusal>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: (maxBytes) => new Refusal('body_too_large', { maxBytes }),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () => new Refusal('unsupported_media_type'),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => new Refusal('malformed_body', { why: 'is not as long as was said' }),
+};
+
+const codeOf = (error: unknown): string => String((error as { code?: unknown }).code ?? '');
+const translated = (error: unknown, maxBytes: number): unknown => FRAMEWORK[codeOf(error)]?.(maxBytes) ?? error;

@@ -1,0 +1,116 @@
+/**
+ * Routes: what an endpoint is, as data. The table of all of them is in index.ts.
+ */
+import type { Clock } from '../../base/clock.ts';
+import type { Vault } from '../../base/crypto.ts';
+import type { Database, Tx } from '../../base/db.ts';
+import type { Log } from '../../base/log.ts';
+import type { Orders } from '../../orders/index.ts';
+import type { Market, openPartners, Scope } from '../../partners/index.ts';
+import type { Call, Reply } from '../protocol.ts';
+import type { Caller, ClockWindow } from './auth.ts';
+import type { Body } from './body.ts';
+import { type Fields, readFields, type Values } from './fields.ts';
+
+/** Causes, in the sandbox, the facts that bring an order to a status; real money on a pretended world. */
+export interface SandboxDriver {
+  /** @throws Refusal 'order_over'. A status passed already is a success. */
+  driveOrder(ask: { partnerId: bigint; orderId: bigint; status: number }): Promise<void>;
+  /** Has the sandbox's verifier verify a customer to a level. */
+  verify(ask: {
+    customerId: string;
+    kind: 'INDIVIDUAL' | 'BUSINESS';
+    level: number;
+  }): Promise<{ verifier: string; level: number }>;
+}
+
+export interface WhitelabelDeps {
+  readonly db: Database;
+  readonly vault: Vault;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly partners: ReturnType<typeof openPartners>;
+  readonly orders: Orders;
+  /** Present in the sandbox only; with it come its endpoints, any origin, and no rate limit. */
+  readonly sandbox?: SandboxDriver | undefined;
+  /** Where customers' browsers reach us, without a slash at the end. */
+  readonly publicUrl: () => string;
+  /**
+   * What a withdrawal on a market's chain costs, in the market's crypto, smallest units, rounded up. Without it the map of
+   * gas fees is not served.
+   * @throws Unavailable
+   */
+  readonly withdrawalFee?: ((market: Market) => Promise<bigint>) | undefined;
+  readonly clockWindow?: ClockWindow | undefined;
+  readonly maxBodyBytes?: number | undefined;
+}
+
+/** A request that has been authenticated, read and found to be in form. */
+export interface Ask<F extends Fields> {
+  readonly deps: WhitelabelDeps;
+  readonly values: Values<F>;
+  readonly body: Body;
+  readonly call: Call;
+  /** The endpoint's own path, the same for all its aliases. */
+  readonly path: string;
+}
+export interface SignedAsk<F extends Fields> extends Ask<F> {
+  readonly caller: Caller;
+  /** A transaction that sees this partner's rows only. */
+  readonly inTx: <T>(body: (tx: Tx) => Promise<T>) => Promise<T>;
+}
+
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PUT';
+  /** The first is the endpoint's own; the others are aliases. */
+  readonly paths: readonly string[];
+  /** 'optional': unsigned is fine, signed wrongly is not. */
+  readonly auth: 'signed' | 'optional' | 'public';
+  readonly scope: Scope;
+  /** Served in the sandbox only. */
+  readonly sandbox: boolean;
+  readonly answer: (ask: Ask<Fields> & Partial<Pick<SignedAsk<Fields>, 'caller' | 'inTx'>>) => Promise<Reply>;
+}
+
+export const ok = (data: unknown, headers?: Readonly<Record<string, string>>): Reply => ({
+  status: 200,
+  body: { status: 1, code: 200, data },
+  ...(headers === undefined ? {} : { headers }),
+});
+
+type FieldsOf<F extends Fields> = F | ((body: Body) => F);
+
+/** A signed POST, with the fields it takes. */
+export function signed<F extends Fields>(
+  paths: readonly string[],
+  scope: Scope,
+  fields: FieldsOf<F>,
+  handle: (ask: SignedAsk<F>) => Promise<Reply>,
+  options: { sandbox?: boolean } = {},
+): Route {
+  return {
+    method: 'POST',
+    paths,
+    auth: 'signed',
+    scope,
+    sandbox: options.sandbox ?? false,
+    answer: (ask) => {
+      const values = readFields(typeof fields === 'function' ? fields(ask.body) : fields, ask.body);
+      return handle({ ...(ask as SignedAsk<Fields>), values });
+    },
+  };
+}
+
+/** A GET that needs no signature. */
+export const open = (
+  paths: readonly string[],
+  handle: (ask: Ask<Fields>) => Promise<Reply>,
+  auth: 'public' | 'optional' = 'public',
+): Route => ({ method: 'GET', paths, auth, scope: 'read', sandbox: false, answer: handle });
+
+/** For readers of what is remembered: a transaction is opened only where something has to be read. */
+export const whenNeeded = (db: Database): Tx => ({
+  rows: (text, values) => db.asSystem((tx) => tx.rows(text, values)),
+  row: (text, values) => db.asSystem((tx) => tx.row(text, values)),
+  run: (text, values) => db.asSystem((tx) => tx.run(text, values)),
+});

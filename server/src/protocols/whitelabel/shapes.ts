@@ -1,0 +1,132 @@
+/**
+ * Shapes: quotes, orders, customers and accounts as this interface writes them.
+ *
+ * Amounts are plain decimal text. A shape has the interface's own keys, in its order, and no others.
+ */
+import { formatRate, formatUnits } from '../../base/money.ts';
+import type { FiatAccount } from '../../customers/index.ts';
+import type { Order } from '../../orders/index.ts';
+import type { Asset } from '../../partners/index.ts';
+import type { Quote } from '../../quotes/index.ts';
+import { statusNumber } from './status.ts';
+
+export type Assets = ReadonlyMap<string, Asset>;
+
+/** `2024-05-08 12:38:11`, UTC: in the few places where programs expect it. */
+export const spacedTime = (at: Date): string => at.toISOString().slice(0, 19).replace('T', ' ');
+export const isoTime = (at: Date): string => at.toISOString();
+
+/** A JSON number with exactly these digits; JSON.stringify writes it as it is. */
+export const rawNumber = (text: string): unknown =>
+  (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text);
+
+/**
+ * @param sent currencies as the partner wrote them: they are echoed
+ * @param shape B has the rate and fees as text; A has neither rate nor fromAmount, and fees as numbers
+ */
+export function quoteShape(
+  quote: Quote,
+  sent: { fromCurrency: string; toCurrency: string },
+  shape: 'A' | 'B',
+): Record<string, unknown> {
+  const { market, fees } = quote;
+  const [from, to] = market.direction === 'offramp' ? [market.crypto, market.fiat] : [market.fiat, market.crypto];
+  const fee = (units: bigint): unknown => {
+    const text = formatUnits(units, market.fiat.decimals);
+    return shape === 'A' ? rawNumber(text) : text;
+  };
+  const feeList = [
+    {
+      type: 'fiat',
+      onrampFee: fee(fees.operator),
+      clientFee: fee(fees.partner),
+      gatewayFee: fee(fees.rail),
+      gasFee: fee(fees.chain),
+    },
+  ];
+  const toAmount = formatUnits(quote.payoutUnits, to.decimals);
+  if (shape === 'A') return { ...sent, toAmount, fromAmount: '', fees: feeList };
+  return {
+    ...sent,
+    fromAmount: formatUnits(quote.depositUnits, from.decimals),
+    toAmount,
+    rate: formatRate(quote.rate),
+    fees: feeList,
+  };
+}
+
+const assetOf = (assets: Assets, code: string): Asset => {
+  const found = assets.get(code);
+  if (found === undefined) throw new Error(`asset ${code} is not known`);
+  return found;
+};
+
+const depositAmount = (order: Order, assets: Assets) =>
+  formatUnits(order.depositUnits, assetOf(assets, order.depositAsset).decimals);
+const payoutAmount = (order: Order, assets: Assets) =>
+  formatUnits(order.payoutUnits, assetOf(assets, order.payoutAsset).decimals);
+
+/** Selling: the crypto and the fiat both in upper case. The hash is the deposit's. */
+export function offrampShape(order: Order, assets: Assets) {
+  const crypto = assetOf(assets, order.depositAsset);
+  return {
+    transactionId: String(order.id),
+    createdAt: isoTime(order.createdAt),
+    updatedAt: isoTime(order.updatedAt),
+    fromAmount: depositAmount(order, assets),
+    toAmount: payoutAmount(order, assets),
+    fromCurrency: crypto.coin.toUpperCase(),
+    toCurrency: assetOf(assets, order.payoutAsset).coin.toUpperCase(),
+    chain: crypto.chain ?? '',
+    fiatAccountId: order.fiatAccountId === null ? '' : String(order.fiatAccountId),
+    status: String(statusNumber(order)),
+    transactionHash: (order.depositReference ?? '').toLowerCase(),
+  };
+}
+
+/** One sale: the item of the list, and where to pay until when. */
+export const offrampDetailShape = (order: Order, assets: Assets) => ({
+  ...offrampShape(order, assets),
+  depositAddress: order.depositTarget,
+  expiresAt: isoTime(order.expiresAt),
+});
+
+/** Buying: the fiat in upper case, the crypto in lower. The hash is the payout's. */
+export const onrampShape = (order: Order, assets: Assets) => ({
+  transactionId: String(order.id),
+  createdAt: isoTime(order.createdAt),
+  updatedAt: isoTime(order.updatedAt),
+  fromAmount: depositAmount(order, assets),
+  toAmount: payoutAmount(order, assets),
+  fromCurrency: assetOf(assets, order.depositAsset).coin.toUpperCase(),
+  toCurrency: assetOf(assets, order.payoutAsset).coin.toLowerCase(),
+  paymentMethodType: order.paymentMethod,
+  depositAddress: order.payoutAddress ?? '',
+  status: String(statusNumber(order)),
+  transactionHash: (order.payoutReference ?? '').toLowerCase(),
+});
+
+export function createdOfframpShape(order: Order, assets: Assets) {
+  return {
+    transactionId: String(order.id),
+    createdAt: spacedTime(order.createdAt),
+    depositAddress: order.depositTarget,
+    chain: assetOf(assets, order.depositAsset).chain ?? '',
+    fromAmount: depositAmount(order, assets),
+    toAmount: payoutAmount(order, assets),
+    rate: formatRate(order.rate),
+    expiresAt: isoTime(order.expiresAt),
+  };
+}
+
+/** The account as the partner gave it to us, under the names it used. */
+export function accountShape(account: FiatAccount & { details: Record<string, string> }, assets: Assets) {
+  const { account: number, ...rest } = account.details;
+  return {
+    fiatAccountId: String(account.id),
+    fiatAccount: number ?? rest.iban ?? '',
+    ...rest,
+    currency: assetOf(assets, account.fiat).coin.toUpperCase(),
+    createdAt: isoTime(account.createdAt),
+  };
+}

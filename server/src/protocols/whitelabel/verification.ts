@@ -1,0 +1,64 @@
+/**
+ * Words of verification: what a customer's level and state are called on the wire.
+ *
+ * Programs disagree on which words mean "may trade", so a partner may have other words for ours (its setting `kycWords`);
+ * the levels behind them are ours alone.
+ */
+import type { Customer } from '../../customers/index.ts';
+import type { Partner } from '../../partners/index.ts';
+
+const OF_LEVEL = [
+  'OTP_COMPLETED',
+  'BASIC_KYC_COMPLETED',
+  'INTERMEDIATE_KYC_COMPLETED',
+  'ADVANCE_KYC_COMPLETED',
+  'EDD_COMPLETED',
+] as const;
+
+const OF_OUTCOME: Record<Customer['verification'], string | undefined> = {
+  none: undefined,
+  verified: undefined,
+  in_review: 'IN_REVIEW',
+  failed: 'TEMPORARY_FAILED',
+  refused: 'PERMANENT_FAILED',
+};
+
+type Facts = Pick<Customer, 'verification' | 'level' | 'previousLevel' | 'loggedInAt'>;
+
+/** @returns where the customer stands, the step it is at, and the last step it has passed */
+export function verificationWords(customer: Facts, partner: Pick<Partner, 'kycWords'>) {
+  const reached = (level: number): string =>
+    level === 0 && customer.loggedInAt === null ? 'LOGIN_REQUIRED' : (OF_LEVEL[level] ?? 'EDD_COMPLETED');
+  const word = OF_OUTCOME[customer.verification] ?? reached(customer.level);
+  const passed = OF_OUTCOME[customer.verification] === undefined ? customer.previousLevel : customer.level;
+  const theirs = (ours: string): string => partner.kycWords[ours] ?? ours;
+  return { status: theirs(word), current: theirs(reached(customer.level)), previous: theirs(reached(passed)) };
+}
+
+interface Change {
+  outcome: Customer['verification'];
+  /** undefined: as it is */
+  level: number | undefined;
+  login: boolean;
+}
+
+const CHANGES: Readonly<Record<string, Change>> = {
+  LOGIN_REQUIRED: { outcome: 'none', level: 0, login: false },
+  OTP_COMPLETED: { outcome: 'none', level: 0, login: true },
+  BASIC_KYC_COMPLETED: { outcome: 'verified', level: 1, login: true },
+  INTERMEDIATE_KYC_COMPLETED: { outcome: 'verified', level: 2, login: true },
+  ADVANCE_KYC_COMPLETED: { outcome: 'verified', level: 3, login: true },
+  COMPLETED: { outcome: 'verified', level: 3, login: true },
+  EDD_COMPLETED: { outcome: 'verified', level: 4, login: true },
+  IN_REVIEW: { outcome: 'in_review', level: undefined, login: false },
+  TEMPORARY_FAILED: { outcome: 'failed', level: undefined, login: false },
+  PERMANENT_FAILED: { outcome: 'refused', level: undefined, login: false },
+};
+
+export const VERIFICATION_WORDS = Object.keys(CHANGES);
+
+/** What a word asks for in the sandbox: one of ours, or the partner's own for it. */
+export function changeFor(word: string, partner: Pick<Partner, 'kycWords'>): Change | undefined {
+  const ours = Object.entries(partner.kycWords).find(([, theirs]) => theirs === word)?.[0] ?? word;
+  return Object.hasOwn(CHANGES, ours) ? CHANGES[ours] : undefined;
+}

@@ -1,0 +1,368 @@
+/** What a partner's program does in order: customer, verification, account, quote, order; and what it may repeat. */
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { ask, type Fields, openClient, sign } from '../../support/client.ts';
+import { type TestPartner, type World, wireWorld } from './world.ts';
+
+let world: World;
+let acme: TestPartner;
+let other: TestPartner;
+
+before(async () => {
+  world = await wireWorld();
+  acme = await world.partner('acme');
+  other = await world.partner('other');
+});
+after(async () => await world.stop());
+
+const enroll = (fields: Fields, partner: TestPartner = acme) =>
+  partner.post('kyc/url', {
+    phoneNumber: '+1-555-123-4567',
+    type: 'INDIVIDUAL',
+    email: '',
+    kycRedirectUrl: '',
+    customerId: '',
+    ...fields,
+  });
+
+describe('a customer', () => {
+  test('is known by an id of our form, with a link that is signed', async () => {
+    const { status, body } = await enroll({
+      clientCustomerId: 'c-1',
+      kycRedirectUrl: 'https://example.org/back',
+      closeAfterLogin: true,
+    });
+    assert.equal(status, 200);
+    assert.deepEqual(Object.keys(body.data), ['kycUrl', 'customerId', 'clientCustomerId', 'signature']);
+    assert.match(body.data.customerId, /^[0-9A-Za-z]{10}_\d+$/);
+    assert.equal(body.data.clientCustomerId, 'c-1');
+    assert.equal(body.data.signature, createHmac('sha512', acme.apiSecret).update(body.data.kycUrl).digest('hex'));
+    assert.ok(body.data.kycUrl.startsWith(`${world.baseUrl}/kyc/`));
+  });
+
+  test('known already is a 409 with its id at the top, and asking again with that id gives a fresh link for the same one', async () => {
+    const first = (await enroll({ clientCustomerId: 'c-2' })).body.data;
+    const again = await enroll({ clientCustomerId: 'c-2' });
+    assert.equal(again.status, 409);
+    assert.equal(again.body.reason, 'customer_exists');
+    assert.equal(again.body.customerId, first.customerId);
+    const repeated = await enroll({ clientCustomerId: 'c-2', customerId: again.body.customerId });
+    assert.equal(repeated.status, 200);
+    assert.equal(repeated.body.data.customerId, first.customerId);
+    assert.notEqual(repeated.body.data.kycUrl, first.kycUrl);
+    const bare = await acme.post('kyc/url', { customerId: first.customerId, type: 'INDIVIDUAL' });
+    assert.equal(bare.body.data.customerId, first.customerId);
+    assert.equal(bare.body.data.clientCustomerId, 'c-2');
+  });
+
+  test('named by a number is named by its text, and the number comes back as one', async () => {
+    const { body } = await enroll({ clientCustomerId: 4711 });
+    assert.equal(body.data.clientCustomerId, 4711);
+    const again = await enroll({ clientCustomerId: '4711' });
+    assert.equal(again.body.customerId, body.data.customerId);
+  });
+
+  test('of another partner may have the same name', async () => {
+    const ours = (await enroll({ clientCustomerId: 'shared' })).body.data.customerId;
+    const theirs = (await enroll({ clientCustomerId: 'shared' }, other)).body.data.customerId;
+    assert.notEqual(ours, theirs);
+  });
+
+  test("under another customer's id is not found", async () => {
+    const id = (await enroll({ clientCustomerId: 'c-3' })).body.data.customerId;
+    assert.equal((await enroll({ clientCustomerId: 'c-4', customerId: id })).status, 404);
+  });
+
+  test('asked for twice at once is made once', async () => {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => enroll({ clientCustomerId: 'c-5' })));
+    assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 409, 409, 409, 409, 409, 409, 409]);
+    assert.equal(new Set(answers.map(({ body }) => body.customerId ?? body.data.customerId)).size, 1);
+  });
+
+  test('opens a page that says what it is and cannot be framed; a token altered or a day old opens none', async () => {
+    const { kycUrl, customerId } = (await enroll({ clientCustomerId: 'c-6' })).body.data;
+    const page = await fetch(kycUrl);
+    const text = await page.text();
+    assert.equal(page.status, 200);
+    assert.match(page.headers.get('content-type') ?? '', /^text\/html/);
+    assert.match(page.headers.get('content-security-policy') ?? '', /default-src 'none'.*frame-ancestors 'none'/);
+    assert.match(text, new RegExp(customerId));
+    assert.equal((await fetch(`${kycUrl.slice(0, -3)}AAA`)).status, 404);
+    assert.equal((await fetch(`${world.baseUrl}/kyc/x`)).status, 404);
+    world.clock.advance(24 * 3_600_000);
+    assert.equal((await fetch(kycUrl)).status, 404);
+  });
+});
+
+const stand = async (customerId: string, partner = acme) =>
+  (await partner.post('kyc/status', { customerId })).body.data;
+
+describe('verification', () => {
+  test('goes through its words, each reached by the sandbox, with the steps before and at', async () => {
+    const { customerId } = (await enroll({ clientCustomerId: 'v-1' })).body.data;
+    const fresh = await stand(customerId);
+    assert.deepEqual(Object.keys(fresh), [
+      'status',
+      'updatedAt',
+      'countryISO',
+      'currentKycVerificationStep',
+      'previousSuccessfulKycStep',
+    ]);
+    assert.equal(fresh.status, 'LOGIN_REQUIRED');
+    assert.match(fresh.updatedAt, /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
+    const words: [string, string][] = [
+      ['OTP_COMPLETED', 'OTP_COMPLETED'],
+      ['BASIC_KYC_COMPLETED', 'BASIC_KYC_COMPLETED'],
+      ['INTERMEDIATE_KYC_COMPLETED', 'INTERMEDIATE_KYC_COMPLETED'],
+      ['IN_REVIEW', 'IN_REVIEW'],
+      ['COMPLETED', 'ADVANCE_KYC_COMPLETED'],
+      ['EDD_COMPLETED', 'EDD_COMPLETED'],
+      ['TEMPORARY_FAILED', 'TEMPORARY_FAILED'],
+      ['PERMANENT_FAILED', 'PERMANENT_FAILED'],
+    ];
+    for (const [asked, shown] of words) {
+      const { body } = await acme.post('test/changeKycStatus', { customerId, status: asked });
+      assert.deepEqual(body.data, { changeStatus: true, message: `Status changed to ${asked}` });
+      assert.equal((await stand(customerId)).status, shown);
+    }
+    const failed = await stand(customerId);
+    assert.equal(failed.failedReason, 'Set in the sandbox');
+    assert.equal(failed.previousSuccessfulKycStep, 'EDD_COMPLETED');
+    assert.equal(
+      (await acme.post('/onramp-bank/api/v1/kyc/status', { customerId })).body.data.status,
+      'PERMANENT_FAILED',
+    );
+  });
+
+  test('a partner may have other words for it, and may use them', async () => {
+    const own = await world.partner('own-words');
+    await world.query(`update partners set kyc_words = '{"BASIC_KYC_COMPLETED": "COMPLETED"}' where id = $1`, [
+      own.partner.id,
+    ]);
+    await new Promise((wake) => setTimeout(wake, 3_200));
+    const customerId = await world.customer(own, own.partner, 'w-1', false);
+    await own.post('test/changeKycStatus', { customerId, status: 'COMPLETED' });
+    assert.equal((await stand(customerId, own)).status, 'COMPLETED');
+    const [row] = await world.query('select level from customers where id = $1', [customerId]);
+    assert.equal(row.level, 1);
+  });
+
+  test('a customer logged in and not verified may not trade', async () => {
+    const { customerId } = (await enroll({ clientCustomerId: 'v-2' })).body.data;
+    await acme.post('test/changeKycStatus', { customerId, status: 'OTP_COMPLETED' });
+    const fields = { fromCurrency: 'usdc', toCurrency: 'inr', chain: 'matic20', fromAmount: '10', customerId };
+    const { status, body } = await acme.post('offramp/createTransaction', fields);
+    assert.deepEqual([status, body.reason], [403, 'verification_required']);
+  });
+});
+
+describe('fiat accounts', () => {
+  test('the same details again are the same account, and the list shows what was given', async () => {
+    const customerId = await world.customer(acme, acme.partner, 'a-1');
+    const add = async (fields: Fields, form = false) =>
+      (await acme.post('bank/addFiatAccount', { customerId, ...fields }, form ? { format: 'form' } : {})).body.data
+        .fiatAccountId;
+    const first = await add({ fiatAccount: '000111222333', ifsc: 'HDFC0001234' });
+    assert.match(first, /^\d+$/);
+    assert.equal(await add({ fiatAccount: '0001 1122 2333', ifsc: 'hdfc0001234' }), first);
+    assert.equal(await add({ fiatAccount: '{"accountNumber":"000111222333","ifsc":"HDFC0001234"}' }, true), first);
+    const second = await add({ iban: 'DE89 3704 0044 0532 0130 00' });
+    assert.notEqual(second, first);
+    const { body, headers } = await acme.post('bank/fiatAccounts', { customerId });
+    assert.equal(headers.get('x-total-count'), '2');
+    assert.deepEqual(
+      body.data.map((account: Fields) => ({ ...account, createdAt: undefined })),
+      [
+        {
+          fiatAccountId: first,
+          fiatAccount: '000111222333',
+          ifsc: 'HDFC0001234',
+          currency: 'INR',
+          createdAt: undefined,
+        },
+        {
+          fiatAccountId: second,
+          fiatAccount: 'DE89370400440532013000',
+          iban: 'DE89370400440532013000',
+          currency: 'EUR',
+          createdAt: undefined,
+        },
+      ],
+    );
+  });
+});
+
+const quoted = async (fromAmount: string) => {
+  const { data } = (await acme.post('offramp/quote', { fromCurrency: 'usdc', toCurrency: 'inr', fromAmount })).body;
+  return { rate: data.rate, toAmount: data.toAmount };
+};
+
+const ordersNow = async () => Number((await world.query('select count(*) from orders'))[0].count);
+
+describe('an offramp order', () => {
+  const fields = async (fromAmount: string): Promise<Fields> => ({
+    fromCurrency: 'usdc',
+    toCurrency: 'inr',
+    chain: 'matic20',
+    fromAmount,
+    ...(await quoted(fromAmount)),
+    customerId: acme.customerId,
+    fiatAccountId: acme.fiatAccountId,
+    merchantRecognitionId: 'm-1',
+  });
+
+  test('says where to pay and until when, and is found again with both', async () => {
+    const { status, body } = await acme.post('offramp/createTransaction', await fields('12.5'));
+    assert.equal(status, 200, JSON.stringify(body));
+    const { transactionId, createdAt, depositAddress, expiresAt, ...rest } = body.data;
+    assert.match(createdAt, /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
+    assert.match(depositAddress, /^0x[0-9a-f]{40}$/);
+    assert.deepEqual(rest, { chain: 'matic20', fromAmount: '12.5', toAmount: '1075', rate: '86' });
+    const found = (await acme.post('offramp/transaction', { transactionId, customerId: acme.customerId })).body.data;
+    assert.equal(found.depositAddress, depositAddress);
+    assert.equal(found.expiresAt, expiresAt);
+    assert.equal(found.status, '0');
+    assert.equal(found.fromCurrency, 'USDC');
+  });
+
+  test('takes amounts sent as doubles for those quoted, and the quote is used up', async () => {
+    const asked = await fields('33.3');
+    const { status } = await acme.post('offramp/createTransaction', asked, { sends: 'numbers' });
+    assert.equal(status, 200);
+    const [row] = await world.query(
+      'select count(*) from quotes where order_id is not null and deposit_units = 33300000',
+    );
+    assert.equal(Number(row.count), 1);
+  });
+
+  test('without rate and amount is priced afresh; without an account goes to the only one', async () => {
+    const { rate, toAmount, fiatAccountId: _, ...bare } = await fields('44');
+    const { body } = await acme.post('offramp/createTransaction', bare);
+    assert.deepEqual([body.data.rate, body.data.toAmount], [rate, toAmount]);
+    const customerId = await world.customer(acme, acme.partner, 'o-1');
+    const none = await acme.post('offramp/createTransaction', { ...bare, customerId });
+    assert.equal(none.body.error, 'Missing parameter -> fiatAccountId.');
+    for (const fiatAccount of ['1000001', '1000002'])
+      await acme.post('bank/addFiatAccount', { customerId, fiatAccount, ifsc: 'HDFC0001234' });
+    assert.equal((await acme.post('offramp/createTransaction', { ...bare, customerId })).status, 400);
+  });
+
+  test('the same signed bytes twice are one order and the same reply, to the letter', async () => {
+    const earlier = await ordersNow();
+    const { headers, text } = sign(acme, await fields('55'));
+    const send = (path = 'offramp/createTransaction') =>
+      ask(world.baseUrl, path, { method: 'POST', headers, body: text });
+    const first = await send();
+    assert.equal(first.status, 200);
+    assert.equal((await send()).text, first.text);
+    assert.equal((await send('/onramp-bank/api/v2/whiteLabel/offramp/createTransaction')).text, first.text);
+    assert.equal(await ordersNow(), earlier + 1);
+  });
+
+  test('the same key twice is one order, however the body is written; another body under it is a 409', async () => {
+    const earlier = await ordersNow();
+    const body = await fields('56');
+    const keyed = { headers: { 'Idempotency-Key': 'k-1' } };
+    const first = await acme.post('offramp/createTransaction', body, keyed);
+    for (const signing of [keyed, { ...keyed, format: 'form' }, { ...keyed, sends: 'numbers' }] as const) {
+      assert.equal((await acme.post('offramp/createTransaction', body, signing)).text, first.text);
+    }
+    const changed = await acme.post('offramp/createTransaction', { ...body, fromAmount: '57' }, keyed);
+    assert.deepEqual([changed.status, changed.body.reason], [409, 'idempotency_conflict']);
+    assert.equal(await ordersNow(), earlier + 1);
+    const theirs = { ...body, customerId: other.customerId, fiatAccountId: other.fiatAccountId };
+    assert.equal(
+      (await other.post('offramp/createTransaction', theirs, keyed)).status,
+      200,
+      'a key is its partner’s own',
+    );
+    const long = { headers: { 'Idempotency-Key': 'k'.repeat(256) } };
+    assert.equal((await acme.post('offramp/createTransaction', body, long)).status, 400);
+  });
+
+  test('twenty at once under one key are one order: the others get its reply or are told to wait', async () => {
+    const earlier = await ordersNow();
+    const body = await fields('58');
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () =>
+        acme.post('offramp/createTransaction', body, { headers: { 'Idempotency-Key': 'k-2' } }),
+      ),
+    );
+    const good = answers.filter(({ status }) => status === 200);
+    assert.ok(good.length >= 1);
+    assert.equal(new Set(good.map(({ text }) => text)).size, 1);
+    for (const answer of answers.filter(({ status }) => status !== 200)) {
+      assert.deepEqual(
+        [answer.status, answer.body.reason, answer.headers.get('retry-after')],
+        [409, 'idempotency_in_flight', '1'],
+      );
+    }
+    assert.equal(await ordersNow(), earlier + 1);
+  });
+
+  test('a refusal is not kept: the same key works once the reason is gone', async () => {
+    const keyed = { headers: { 'Idempotency-Key': 'k-3' } };
+    const customerId = await world.customer(acme, acme.partner, 'o-2');
+    const body = { ...(await fields('59')), customerId, fiatAccountId: '' };
+    assert.equal((await acme.post('offramp/createTransaction', body, keyed)).status, 400);
+    await acme.post('bank/addFiatAccount', { customerId, fiatAccount: '1000003', ifsc: 'HDFC0001234' });
+    assert.equal((await acme.post('offramp/createTransaction', body, keyed)).status, 200);
+  });
+
+  test('a key is forgotten after a day', async () => {
+    const earlier = await ordersNow();
+    const keyed = { headers: { 'Idempotency-Key': 'k-4' } };
+    const body = await fields('60');
+    await acme.post('offramp/createTransaction', body, keyed);
+    world.clock.advance(24 * 3_600_000);
+    assert.equal((await acme.post('offramp/createTransaction', body, keyed)).status, 200);
+    assert.equal(await ordersNow(), earlier + 2);
+  });
+
+  test('is driven in the sandbox by its number, the second track meaning the first', async () => {
+    const { transactionId } = (await acme.post('offramp/createTransaction', await fields('61'))).body.data;
+    const drive = (status: unknown) =>
+      acme.post('test/changeOfframpStatus', { customerId: acme.customerId, transactionId, status });
+    assert.deepEqual((await drive('10')).body.data, {
+      changeStatus: true,
+      message: 'Status changed to 10 i.e ON_CHAIN_DEPOSIT_RECEIVED',
+    });
+    await drive(6);
+    await drive('-4');
+    assert.equal((await drive('0')).status, 200);
+    assert.deepEqual(
+      world.driven.map(({ status }) => status),
+      [1, 6, -4],
+    );
+  });
+
+  test('without a fresh price nothing is quoted: a 503 that says when to return', async () => {
+    await world.query(`update prices set priced_at = priced_at - interval '1 hour'`);
+    const { status, body, headers } = await acme.post('offramp/quote', {
+      fromCurrency: 'usdc',
+      toCurrency: 'inr',
+      fromAmount: '1',
+    });
+    assert.deepEqual([status, body.code, body.reason], [503, 503, 'unavailable']);
+    assert.match(headers.get('retry-after') ?? '', /^\d+$/);
+    await world.refreshPrices();
+  });
+});
+
+describe('keys', () => {
+  test('a suspended partner is refused, whatever it asks', async () => {
+    const gone = await world.partner('gone');
+    await world.query('update partners set suspended_at = now() where id = $1', [gone.partner.id]);
+    await new Promise((wake) => setTimeout(wake, 3_200));
+    const { status, body } = await gone.post('offramp/quote', {});
+    assert.deepEqual([status, body.reason], [403, 'partner_suspended']);
+  });
+
+  test('a key bound to another network does not work from here', async () => {
+    const keys = await world.keyOf(acme.partner);
+    await world.query(`update api_keys set addresses = '{203.0.113.0/24}' where key = $1`, [keys.apiKey]);
+    const { status, body } = await openClient(world.baseUrl, keys).post('kyc/status', { customerId: acme.customerId });
+    assert.deepEqual([status, body.reason], [403, 'address_not_allowed']);
+  });
+});

@@ -1,0 +1,164 @@
+/** What needs no signature, what browsers are told, and what production does not have. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { ask } from '../../support/client.ts';
+import { type TestPartner, type World, wireWorld } from './world.ts';
+
+const from = (page: string) => ({ headers: { origin: page } });
+
+describe('public reference data', () => {
+  let world: World;
+  const data = async (path: string) => {
+    const { status, body } = await ask(world.baseUrl, path);
+    assert.equal(status, 200, path);
+    return body.data;
+  };
+  before(async () => {
+    world = await wireWorld();
+  });
+  after(async () => await world.stop());
+
+  test('lists what has a market, under the numbers of the interface', async () => {
+    const fiats = { onramp: { 1: 'INR' }, offramp: { 1: 'INR', 12: 'EUR' } };
+    assert.deepEqual(await data('public/listSupportedFiat'), fiats);
+    assert.deepEqual(await data('/onramp-bank/api/v2/whiteLabel/public/listSupportedFiat'), fiats);
+    const methods = await data('/onramp/api/v2/common/public/fetchPaymentMethodType');
+    assert.deepEqual(methods, { 1: { UPI: 1, IMPS: 2 }, 12: { SEPA_BANK_TRANSFER: 2 } });
+    assert.deepEqual(Object.keys(methods['1']), ['UPI', 'IMPS'], 'the instant one comes first');
+    assert.deepEqual(await data('/onramp/api/v2/common/public/fetchAllCountryConfig'), {
+      buy: { 1: { isActive: 1, paymentMethods: { UPI: 1 } } },
+      sell: {
+        1: { isActive: 1, paymentMethods: { IMPS: 2 } },
+        12: { isActive: 1, paymentMethods: { SEPA_BANK_TRANSFER: 2 } },
+      },
+    });
+    const coins = await data('/onramp/api/v3/buy/public/listAllCoins');
+    assert.deepEqual(coins['116'], { coinId: 116, coinCode: 'usdc', networks: { 0: 'erc20', 3: 'matic20' } });
+    assert.equal(
+      Object.values<{ coinCode: string; coinId: number }>(coins).find(({ coinCode }) => coinCode === 'dai')?.coinId,
+      Number(Object.keys(coins)[1]),
+    );
+    const networks = await data('/onramp/api/v3/buy/public/listAllNetworks');
+    assert.deepEqual(networks['0'], { chainId: 0, network: 'erc20', coins: { 116: 'usdc' } });
+  });
+
+  test('gas fees are numbers in the coin, by coin and chain', async () => {
+    const { allGasFee } = await data('/onramp/api/v1/public/allGasFee');
+    assert.deepEqual(allGasFee['116'], {
+      0: { withdrawalFee: 0.21, minimumWithdrawal: 0.21, nodeInSync: 1 },
+      3: { withdrawalFee: 0.21, minimumWithdrawal: 0.21, nodeInSync: 1 },
+    });
+  });
+
+  test('the time is ours, in milliseconds', async () => {
+    assert.ok(Math.abs((await data('/onramp/api/v2/common/public/currentTimestamp')) - Date.now()) < 2_000);
+  });
+
+  test('signed or not, and whatever is in the headers, public is public', async () => {
+    const headers = { apiKey: 'nobody', payload: 'x', signature: 'y', 'content-type': 'application/json' };
+    assert.equal((await ask(world.baseUrl, 'public/listSupportedFiat', { headers })).status, 200);
+  });
+});
+
+const allowed = (headers: Headers) => headers.get('access-control-allow-origin');
+
+describe('browsers', () => {
+  let world: World;
+  let acme: TestPartner;
+  const origin = 'https://app.example.org';
+  before(async () => {
+    world = await wireWorld({ production: true });
+    acme = await world.partner('acme', { corsOrigins: [origin] });
+  });
+  after(async () => await world.stop());
+
+  test('a preflight is answered for every origin, with the headers that signing needs', async () => {
+    const headers = {
+      origin: 'https://anybody.example',
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'apikey',
+    };
+    const { status, headers: said, text } = await ask(world.baseUrl, 'offramp/quote', { method: 'OPTIONS', headers });
+    assert.equal(status, 204);
+    assert.equal(text, '');
+    assert.equal(allowed(said), 'https://anybody.example');
+    const names = (said.get('access-control-allow-headers') ?? '').toLowerCase();
+    for (const name of [
+      'apikey',
+      'payload',
+      'signature',
+      'x-onramp-apikey',
+      'x-onramp-payload',
+      'x-onramp-signature',
+      'content-type',
+      'timestamp',
+      'app-id',
+      'idempotency-key',
+    ]) {
+      assert.ok(names.split(', ').includes(name), name);
+    }
+  });
+
+  test('a reply names the origin where the partner allows it, refusals too, and no other', async () => {
+    const good = await acme.post(
+      'offramp/quote',
+      { fromCurrency: 'usdc', toCurrency: 'inr', fromAmount: '1' },
+      from(origin),
+    );
+    assert.equal(allowed(good.headers), origin);
+    assert.match(good.headers.get('access-control-expose-headers') ?? '', /Quote-Id/);
+    assert.equal(allowed((await acme.post('offramp/quote', {}, from(origin))).headers), origin);
+    assert.equal(allowed((await acme.post('offramp/nothing', {}, from(origin))).headers), origin);
+    const big = await acme.post('offramp/quote', { x: 'x'.repeat(66_000) }, { ...from(origin), signedBody: {} });
+    assert.deepEqual([big.status, allowed(big.headers)], [413, origin]);
+    assert.equal(allowed((await acme.post('offramp/quote', {}, from('https://evil.example'))).headers), null);
+    assert.equal(
+      allowed((await acme.post('offramp/quote', {}, { headers: { origin, apiKey: 'nobody' } })).headers),
+      null,
+    );
+    const open = await ask(world.baseUrl, 'public/listSupportedFiat', {
+      headers: { origin: 'https://anybody.example' },
+    });
+    assert.equal(allowed(open.headers), 'https://anybody.example');
+  });
+
+  test('production has no endpoints of the sandbox', async () => {
+    for (const path of ['test/changeKycStatus', 'test/changeOfframpStatus']) {
+      const { status, body } = await acme.post(path, {
+        customerId: acme.customerId,
+        status: 'COMPLETED',
+        transactionId: '1',
+      });
+      assert.deepEqual([status, body.reason], [404, 'unknown_path']);
+    }
+  });
+
+  test('a key that asks too often is told when to return; another key is not held up', async () => {
+    const slow = await world.partner('slow');
+    await world.query('update partners set requests_per_minute = 3 where id = $1', [slow.partner.id]);
+    await new Promise((wake) => setTimeout(wake, 3_200));
+    const key = await world.keyOf(slow.partner);
+    const { openClient } = await import('../../support/client.ts');
+    const client = openClient(world.baseUrl, key);
+    const answers = [];
+    for (let n = 0; n < 4; n += 1) answers.push(await client.post('kyc/status', { customerId: slow.customerId }));
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 200, 200, 429],
+    );
+    const [first, last] = [answers[0], answers[3]];
+    assert.equal(first?.headers.get('ratelimit-limit'), '3');
+    assert.equal(first?.headers.get('ratelimit-remaining'), '2');
+    assert.deepEqual([last?.body.reason, last?.body.code], ['too_many_requests', 429]);
+    const seconds = Number(last?.headers.get('retry-after'));
+    assert.ok(seconds >= 1 && seconds <= 20, String(seconds));
+    assert.equal((await acme.post('kyc/status', { customerId: acme.customerId })).status, 200);
+    const forged = await client.post('kyc/status', {}, { headers: { signature: 'x' } });
+    assert.equal(forged.status, 401, 'who cannot sign is not counted');
+  });
+
+  test('every reply carries an id that the log will say', async () => {
+    const { headers } = await ask(world.baseUrl, 'offramp/nothing');
+    assert.match(headers.get('x-request-id') ?? '', /^[0-9a-f]{16}$/);
+  });
+});

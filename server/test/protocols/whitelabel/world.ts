@@ -1,0 +1,211 @@
+/**
+ * A server that speaks this wire, over real HTTP and a real database, with a chain that only gives addresses and a price
+ * that stands still: enough for everything but money that moves.
+ */
+import { createHash } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { Client as Postgres } from 'pg';
+import { findCustomer, recordLogin, recordVerification } from '../../../src/customers/index.ts';
+import { openOrders } from '../../../src/orders/index.ts';
+import {
+  createKey,
+  createPartner,
+  openPartners,
+  type Partner,
+  type Scope,
+  upsertAsset,
+  upsertMarket,
+} from '../../../src/partners/index.ts';
+import { createServer, type SandboxDriver, whitelabel } from '../../../src/protocols/whitelabel/index.ts';
+import { quoteHandlers } from '../../../src/quotes/index.ts';
+import { fixedSource } from '../../../src/quotes/sources/fixed.ts';
+import type { Rail } from '../../../src/rails/rail.ts';
+import { type Client, type Keys, openClient } from '../../support/client.ts';
+import { freshGround } from '../../support/ground.ts';
+
+export type World = Awaited<ReturnType<typeof wireWorld>>;
+
+export interface TestPartner extends Client {
+  partner: Partner;
+  /** A customer that has logged in and is verified, with one INR account. */
+  customerId: string;
+  fiatAccountId: string;
+}
+
+const SCOPES: Scope[] = ['read', 'trade', 'customers'];
+
+/** Gives addresses and nothing else. */
+const rail = (chain: string) =>
+  ({
+    code: `evm.${chain}`,
+    kind: 'chain',
+    chain,
+    instructions: (index: bigint) => ({
+      target: `0x${createHash('sha256').update(`${chain} ${index}`).digest('hex').slice(0, 40)}`,
+    }),
+  }) as unknown as Rail;
+
+export async function wireWorld(options: { production?: boolean; withdrawalFee?: boolean } = {}) {
+  const ground = await freshGround();
+  const { db, vault, clock, log } = ground;
+  const admin = new Postgres({ connectionString: ground.adminUrl, options: '-c search_path=cloverleaf' });
+  await admin.connect();
+
+  await db.asSystem(async (tx) => {
+    for (const [code, decimals] of [
+      ['inr', 2],
+      ['eur', 2],
+    ] as const) {
+      await upsertAsset(tx, { code, kind: 'fiat', coin: code, chain: null, contract: null, decimals, native: false });
+    }
+    for (const [coin, chain, decimals] of [
+      ['usdc', 'matic20', 6],
+      ['usdc', 'erc20', 6],
+      ['dai', 'matic20', 18],
+    ] as const) {
+      const code = `${coin}.${chain}`;
+      await upsertAsset(tx, { code, kind: 'crypto', coin, chain, contract: `0x${code}`, decimals, native: false });
+      const terms = { enabled: true, isDefault: chain === 'matic20', quoteTtlMs: 60_000, depositTtlMs: 3_600_000 };
+      const prices = { priceSources: ['fixed'], priceMaxAgeMs: 30_000, priceQuorum: 1, outlierBps: 300n };
+      const unit = 10n ** BigInt(decimals);
+      for (const fiat of ['inr', 'eur']) {
+        const pair = { crypto: code, fiat, depositRail: `evm.${chain}`, payoutRail: 'bank.simulated', payoutPlaces: 2 };
+        const paymentMethod = fiat === 'inr' ? 'IMPS' : 'SEPA_BANK_TRANSFER';
+        await upsertMarket(tx, {
+          ...terms,
+          ...prices,
+          ...pair,
+          direction: 'offramp',
+          paymentMethod,
+          minUnits: unit,
+          maxUnits: 10_000n * unit,
+        });
+      }
+    }
+    const back = { depositRail: 'bank.simulated', payoutRail: 'evm.matic20', payoutPlaces: 2, paymentMethod: 'UPI' };
+    await upsertMarket(tx, {
+      ...back,
+      direction: 'onramp',
+      crypto: 'usdc.matic20',
+      fiat: 'inr',
+      enabled: true,
+      isDefault: true,
+      minUnits: 10_000n,
+      maxUnits: 10_000_000n,
+      quoteTtlMs: 60_000,
+      depositTtlMs: 3_600_000,
+      priceSources: ['fixed'],
+      priceMaxAgeMs: 30_000,
+      priceQuorum: 1,
+      outlierBps: 300n,
+    });
+  });
+  const source = fixedSource();
+  const refresh = quoteHandlers({ db, clock, sources: new Map([['fixed', source]]) }).refresh_prices;
+  await refresh?.('fixed');
+
+  const rails = new Map(['matic20', 'erc20'].map((chain) => [`evm.${chain}`, rail(chain)]));
+  const orders = openOrders({ rails });
+  const driven: { orderId: bigint; status: number }[] = [];
+  const sandbox: SandboxDriver = {
+    driveOrder: async ({ orderId, status }) => void driven.push({ orderId, status }),
+    verify: async ({ level }) => ({ verifier: 'simulated', level }),
+  };
+  const partners = openPartners({ db, vault, clock });
+
+  const app = createServer({ log });
+  let baseUrl = '';
+  await app.register(
+    whitelabel({
+      db,
+      vault,
+      clock,
+      log,
+      partners,
+      orders,
+      publicUrl: () => baseUrl,
+      ...(options.production === true ? {} : { sandbox }),
+      ...(options.withdrawalFee === false ? {} : { withdrawalFee: async () => 210_000n }),
+    }),
+  );
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  baseUrl = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+
+  async function keyOf({ id }: Partner, over: { scopes?: Scope[]; key?: string; secret?: string } = {}): Promise<Keys> {
+    return await db.asSystem((tx) =>
+      createKey(tx, vault, { partnerId: id, label: 'test', scopes: SCOPES, now: clock.now(), ...over }),
+    );
+  }
+
+  async function partner(
+    name: string,
+    settings: { quoteShape?: 'A' | 'B'; corsOrigins?: string[] } = {},
+  ): Promise<TestPartner> {
+    const made = await db.asSystem((tx) => createPartner(tx, { name, now: clock.now(), ...settings }));
+    const client = openClient(baseUrl, await keyOf(made));
+    const customerId = await customer(client, made, `${name}-customer`);
+    const account = await client.post('bank/addFiatAccount', {
+      customerId,
+      fiatAccount: '000111222333',
+      ifsc: 'HDFC0001234',
+    });
+    return { ...client, partner: made, customerId, fiatAccountId: account.body.data.fiatAccountId };
+  }
+
+  async function customer(client: Client, { id }: Partner, clientCustomerId: string, verified = true): Promise<string> {
+    const enrolled = await client.post('kyc/url', {
+      clientCustomerId,
+      phoneNumber: '+91 00000 00000',
+      type: 'INDIVIDUAL',
+    });
+    const { customerId } = enrolled.body.data;
+    if (verified) {
+      await db.asPartner(id, async (tx) => {
+        await recordLogin(tx, customerId, clock.now());
+        const found = await findCustomer(tx, customerId);
+        await recordVerification(tx, {
+          customer: found,
+          verifier: 'test',
+          outcome: 'verified',
+          level: 2,
+          now: clock.now(),
+        });
+      });
+    }
+    return customerId;
+  }
+
+  /** Everything in every table but what a mere look may touch, as one hash: equal before and after, nothing has changed. */
+  async function contents(): Promise<string> {
+    const tables = await admin.query(
+      `select relname from pg_class where relnamespace = 'cloverleaf'::regnamespace and relkind = 'r' order by 1`,
+    );
+    const hash = createHash('sha256');
+    for (const { relname } of tables.rows) {
+      if (['api_keys', 'prices', 'gas_prices'].includes(relname)) continue;
+      const rows = await admin.query(
+        `select count(*)::text || coalesce(md5(string_agg(r::text, '|' order by r::text)), '') as sum from ${relname} r`,
+      );
+      hash.update(`${relname} ${rows.rows[0].sum}\n`);
+    }
+    return hash.digest('hex');
+  }
+
+  return {
+    ...ground,
+    baseUrl,
+    driven,
+    source,
+    refreshPrices: async () => void (await refresh?.('fixed')),
+    partner,
+    customer,
+    keyOf,
+    contents,
+    query: async (text: string, values: unknown[] = []) => (await admin.query(text, values)).rows,
+    async stop() {
+      await app.close();
+      await admin.end();
+      await ground.stop();
+    },
+  };
+}

@@ -1,0 +1,125 @@
+/**
+ * A partner's program, as they are written out there: signs, sends, reads. Knows nothing of the server but its address.
+ *
+ * The options are the differences seen between such programs; each default is the commonest.
+ */
+import { createHmac } from 'node:crypto';
+
+export interface Signing {
+  /** `plain` is apiKey, payload, signature; `prefixed` is X-ONRAMP-…. */
+  spelling?: 'plain' | 'prefixed';
+  /** How the request is sent. */
+  format?: 'json' | 'form';
+  /** How the signed JSON is written: Python puts spaces after colons and commas. */
+  spacing?: 'compact' | 'spaced';
+  /** What stands under `body` in the payload: the object, its JSON text, or nothing. */
+  signs?: 'object' | 'text' | 'nothing';
+  /** Sends numbers where the text is one: amounts as JSON numbers, say. */
+  sends?: 'strings' | 'numbers';
+  timestamp?: number | string;
+  /** Signs something else than is sent. */
+  signedBody?: unknown;
+  headers?: Record<string, string>;
+}
+
+export interface Answer {
+  status: number;
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into whatever came
+  body: any;
+  text: string;
+  headers: Headers;
+}
+
+export type Fields = Record<string, unknown>;
+
+export interface Keys {
+  apiKey: string;
+  apiSecret: string;
+}
+
+export const hmac = (text: string, secret: string): string => createHmac('sha512', secret).update(text).digest('hex');
+
+/** Headers and body text of one request. */
+export function sign(
+  keys: Keys,
+  body: Fields,
+  signing: Signing = {},
+): { headers: Record<string, string>; text: string } {
+  const sent = signing.sends === 'numbers' ? withNumbers(body) : body;
+  const signed = signing.signedBody ?? body;
+  const inner = { object: signed, text: JSON.stringify(signed), nothing: undefined }[signing.signs ?? 'object'];
+  const json = stringify({ body: inner, timestamp: signing.timestamp ?? Date.now() }, signing.spacing ?? 'compact');
+  const payload = Buffer.from(json).toString('base64');
+  const [key, load, signature] =
+    signing.spelling === 'prefixed'
+      ? ['X-ONRAMP-APIKEY', 'X-ONRAMP-PAYLOAD', 'X-ONRAMP-SIGNATURE']
+      : ['apiKey', 'payload', 'signature'];
+  const form = signing.format === 'form';
+  return {
+    text: form ? new URLSearchParams(texts(sent)).toString() : JSON.stringify(sent),
+    headers: {
+      'content-type': form ? 'application/x-www-form-urlencoded' : 'application/json',
+      [key as string]: keys.apiKey,
+      [load as string]: payload,
+      [signature as string]: hmac(payload, keys.apiSecret),
+      ...signing.headers,
+    },
+  };
+}
+
+/** Python's json.dumps puts a space after every colon and comma. */
+function stringify(value: unknown, spacing: 'compact' | 'spaced'): string {
+  if (spacing === 'compact') return JSON.stringify(value);
+  return JSON.stringify(value, null, 1)?.replace(/\n\s*/g, ' ') ?? '';
+}
+
+const texts = (body: Fields): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(body).map(([name, value]) => [
+      name,
+      typeof value === 'object' ? JSON.stringify(value) : String(value),
+    ]),
+  );
+
+const withNumbers = (body: Fields): Fields =>
+  Object.fromEntries(
+    Object.entries(body).map(([name, value]) => [
+      name,
+      /^(0|[1-9]\d{0,8})(\.\d{1,5})?$/.test(String(value)) ? Number(value) : value,
+    ]),
+  );
+
+export interface Client extends Keys {
+  post(path: string, body?: Fields, signing?: Signing): Promise<Answer>;
+  get(path: string, signing?: Signing | 'unsigned'): Promise<Answer>;
+}
+
+const WL = '/onramp/api/v2/whiteLabel';
+const absolute = (path: string) => (path.startsWith('/') ? path : `${WL}/${path}`);
+
+export async function ask(baseUrl: string, path: string, init: RequestInit = {}): Promise<Answer> {
+  const response = await fetch(`${baseUrl}${absolute(path)}`, { redirect: 'error', ...init });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
+  return {
+    status: response.status,
+    text,
+    body: isJson && text !== '' ? JSON.parse(text) : undefined,
+    headers: response.headers,
+  };
+}
+
+export function openClient(baseUrl: string, keys: Keys): Client {
+  return {
+    ...keys,
+    async post(path, body = {}, signing = {}) {
+      const { headers, text } = sign(keys, body, signing);
+      return await ask(baseUrl, path, { method: 'POST', headers, body: text });
+    },
+    async get(path, signing = {}) {
+      if (signing === 'unsigned') return await ask(baseUrl, path);
+      const { headers } = sign(keys, {}, signing);
+      return await ask(baseUrl, path, { headers });
+    },
+  };
+}
