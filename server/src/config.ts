@@ -1,0 +1,61 @@
+/**
+ * Config: the environment, read once into one frozen typed object. `npm run config` prints every setting with its meaning
+ * and value (secrets only as set or not set).
+ */
+import { resolve } from 'node:path';
+import { integer, oneOf, type Setting, secret, text } from './base/env.ts';
+
+const SETTINGS = {
+  profile: oneOf(
+    'PROFILE',
+    'sandbox brings local chains, a simulated bank and test controls; production refuses them',
+    ['sandbox', 'production'],
+    'sandbox',
+  ),
+  port: integer('PORT', 'HTTP port of the API; 0 takes a free one', 8080, { min: 0, max: 65_535 }),
+  host: text('HOST', 'address the API listens on', '127.0.0.1'),
+  metricsPort: integer('METRICS_PORT', 'port of /metrics, on the same address; 0 takes a free one', 0, {
+    min: 0,
+    max: 65_535,
+  }),
+  publicUrl: text('PUBLIC_URL', 'address under which browsers reach this server, for links to hosted pages', undefined),
+  dataDir: text('DATA_DIR', 'folder for the embedded database, local chains and sandbox.json', 'data'),
+  databaseUrl: secret(
+    'DATABASE_URL',
+    'PostgreSQL 15 to 18 to use instead of the embedded one; a role that may create schemas and roles',
+  ),
+  masterKey: secret('MASTER_KEY', '64 hex digits; all sealing keys derive from it. The sandbox makes one in DATA_DIR'),
+  logLevel: oneOf('LOG_LEVEL', 'least severe log line written', ['silent', 'error', 'warn', 'info', 'debug'], 'warn'),
+  logRequests: oneOf('LOG_REQUESTS', '1 writes a line per request (costs a third of the throughput)', ['0', '1'], '0'),
+  bankDeduplicates: oneOf(
+    'SANDBOX_BANK_DEDUPLICATES',
+    'whether the simulated bank takes a payment key once',
+    ['0', '1'],
+    '1',
+  ),
+  priceDriftBps: integer('SANDBOX_PRICE_DRIFT_BPS', 'how far sandbox prices drift from the table, in basis points', 0, {
+    min: 0,
+    max: 1_000,
+  }),
+} as const satisfies Record<string, Setting<unknown>>;
+
+export type Config = Readonly<{ [Name in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[Name]['read']> }>;
+
+/** @throws SettingError naming the setting and its rule */
+export function readConfig(env: NodeJS.ProcessEnv): Config {
+  const read = Object.fromEntries(
+    Object.entries(SETTINGS).map(([name, setting]) => [name, setting.read(env[setting.name])]),
+  );
+  const config = read as Config;
+  return Object.freeze({ ...config, dataDir: resolve(config.dataDir) });
+}
+
+export function printConfig(config: Config): string {
+  return Object.entries(SETTINGS)
+    .map(([name, setting]: [string, Setting<unknown>]) => {
+      const value = config[name as keyof Config];
+      const shown = setting.secret ? (value === undefined ? '(not set)' : '(set)') : (value ?? '(not set)');
+      return `${setting.name.padEnd(28)} ${String(shown).padEnd(24)} ${setting.about}`;
+    })
+    .join('\n');
+}

@@ -1,0 +1,60 @@
+/**
+ * A partner's program, as small as one can be: signs, calls, unwraps. It imports nothing of the server.
+ *
+ * A server that is being restarted is waited for; an order is created under one idempotency key, so a reply that was lost
+ * is asked for again without making a second order.
+ */
+import { createHmac, randomUUID } from 'node:crypto';
+
+export interface Partner {
+  name: string;
+  apiKey: string;
+  apiSecret: string;
+}
+
+const PATIENCE_MS = 60_000;
+const DEADLINE_MS = 15_000;
+
+export function partnerClient(baseUrl: string, partner: Partner) {
+  return async function call<T = Record<string, string>>(path: string, body: Record<string, string>): Promise<T> {
+    const idempotencyKey = randomUUID();
+    const giveUpAt = Date.now() + PATIENCE_MS;
+    for (;;) {
+      try {
+        return await once<T>(path, body, idempotencyKey);
+      } catch (error) {
+        const passing = !(error instanceof WireError) || error.code >= 500 || error.code === 409;
+        if (!passing || Date.now() > giveUpAt) throw error;
+        await new Promise((wake) => setTimeout(wake, 250));
+      }
+    }
+  };
+
+  async function once<T>(path: string, body: Record<string, string>, idempotencyKey: string): Promise<T> {
+    const payload = Buffer.from(JSON.stringify({ body, timestamp: String(Date.now()) })).toString('base64');
+    const signature = createHmac('sha512', partner.apiSecret).update(payload).digest('hex');
+    const response = await fetch(baseUrl + path, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'x-onramp-apikey': partner.apiKey,
+        'x-onramp-payload': payload,
+        'x-onramp-signature': signature,
+        'idempotency-key': idempotencyKey,
+      },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(DEADLINE_MS),
+    });
+    const reply = (await response.json()) as { data: T; code: number; error?: string };
+    if (!response.ok) throw new WireError(path, response.status, reply.error ?? 'no sentence');
+    return reply.data;
+  }
+}
+
+export class WireError extends Error {
+  readonly code: number;
+  constructor(path: string, code: number, sentence: string) {
+    super(`${path} answered ${code}: ${sentence}`);
+    this.code = code;
+  }
+}

@@ -1,0 +1,21 @@
+/** Thrown to whoever waited; the work itself is told by the signal, and may not listen. */
+export class Late extends Error {
+  override name = 'Late';
+}
+
+/** Waits no longer than `ms`, whatever happens. */
+export async function within<T>(ms: number, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const late = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const deadline = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new Late(`no answer within ${ms} ms`));
+      late.abort();
+    }, ms);
+  });
+  try {
+    return await Promise.race([run(late.signal), deadline]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,9 @@
+/**
+ * Operations: how the server shows those who run it how it is.
+ *
+ * Not here: logs (base/log.ts), alarms for people about money (compliance cases).
+ */
+export { databaseCheck, pricesCheck, railCheck, workCheck } from './checks.ts';
+export { openMetrics, startMetrics } from './metrics.ts';
+export { databaseReadings, railReadings } from './readings.ts';
+export { type Check, opsRoutes } from './routes.ts';

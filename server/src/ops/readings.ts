@@ -1,0 +1,83 @@
+/**
+ * What is counted when Prometheus asks: due work, orders under way, cases, prices, rails, sizes.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { Database } from '../base/db.ts';
+import { openCaseCounts } from '../compliance/index.ts';
+import { sealLag } from '../ledger/index.ts';
+import { openByState } from '../orders/index.ts';
+import { priceAges } from '../quotes/index.ts';
+import { openPayouts } from '../rails/payouts.ts';
+import type { Rail } from '../rails/rail.ts';
+import type { Readings, Value } from './metrics.ts';
+import { newestEntry, rowCounts, waiting } from './store.ts';
+
+export function databaseReadings(db: Database, clock: Clock): Readings {
+  return {
+    readings: [
+      { name: 'cloverleaf_work_due', help: 'Due work that nobody has in hand.', label: 'kind' },
+      { name: 'cloverleaf_work_dead', help: 'Work set aside after too many attempts.', label: 'kind' },
+      { name: 'cloverleaf_work_oldest_due_seconds', help: 'How long the oldest due work has waited.', label: 'kind' },
+      { name: 'cloverleaf_orders_open', help: 'Orders that are not over.', label: 'state' },
+      {
+        name: 'cloverleaf_orders_oldest_seconds',
+        help: 'How long the order has been in this state that has been longest.',
+        label: 'state',
+      },
+      { name: 'cloverleaf_orders', help: 'Orders in all, as PostgreSQL estimates.' },
+      { name: 'cloverleaf_quotes', help: 'Quotes kept, as PostgreSQL estimates.' },
+      { name: 'cloverleaf_payouts_open', help: 'Payouts and refunds that have not ended.', label: 'state' },
+      { name: 'cloverleaf_cases_open', help: 'Cases that wait for a person.', label: 'kind' },
+      { name: 'cloverleaf_price_age_seconds', help: 'Age of the newest price of a source.', label: 'source' },
+      { name: 'cloverleaf_ledger_entries', help: 'Number of the newest ledger entry.' },
+      { name: 'cloverleaf_ledger_unsealed', help: 'Ledger entries not sealed yet.' },
+    ],
+    read: () =>
+      db.asSystem(async (tx) => {
+        const now = clock.now();
+        const age = (from: Date | null): number =>
+          from === null ? 0 : Math.max(0, now.getTime() - from.getTime()) / 1000;
+        const work = await waiting(tx, now);
+        const orders = await openByState(tx);
+        const counts = new Map((await rowCounts(tx)).map(({ name, count }) => [name, Number(count)]));
+        return {
+          cloverleaf_work_due: each(work, 'kind', (row) => Number(row.due)),
+          cloverleaf_work_dead: each(work, 'kind', (row) => Number(row.dead)),
+          cloverleaf_work_oldest_due_seconds: each(work, 'kind', (row) => age(row.oldest)),
+          cloverleaf_orders_open: each(orders, 'state', (row) => Number(row.count)),
+          cloverleaf_orders_oldest_seconds: each(orders, 'state', (row) => age(row.oldest)),
+          cloverleaf_orders: [{ value: counts.get('orders') ?? 0 }],
+          cloverleaf_quotes: [{ value: counts.get('quotes') ?? 0 }],
+          cloverleaf_payouts_open: each(await openPayouts(tx), 'state', (row) => Number(row.count)),
+          cloverleaf_cases_open: each(await openCaseCounts(tx), 'kind', (row) => Number(row.count)),
+          cloverleaf_price_age_seconds: each(await priceAges(tx), 'source', (row) => row.ageMs / 1000),
+          cloverleaf_ledger_entries: [{ value: Number((await newestEntry(tx))?.newest ?? 0n) }],
+          cloverleaf_ledger_unsealed: [{ value: Number(await sealLag(tx)) }],
+        };
+      }),
+  };
+}
+
+export function railReadings(rails: readonly Rail[]): Readings {
+  return {
+    readings: [
+      { name: 'cloverleaf_rail_healthy', help: '1 when a rail says that it is.', label: 'rail' },
+      { name: 'cloverleaf_rail_head_age_seconds', help: 'Age of the newest block or statement known.', label: 'rail' },
+    ],
+    async read() {
+      const health = await Promise.all(rails.map(async (rail) => ({ rail: rail.code, ...(await rail.health()) })));
+      return {
+        cloverleaf_rail_healthy: each(health, 'rail', ({ healthy }) => (healthy ? 1 : 0)),
+        cloverleaf_rail_head_age_seconds: each(
+          health.filter(({ ageMs }) => ageMs !== null),
+          'rail',
+          ({ ageMs }) => (ageMs ?? 0) / 1000,
+        ),
+      };
+    },
+  };
+}
+
+function each<R, K extends keyof R>(rows: readonly R[], label: K, value: (row: R) => number): Value[] {
+  return rows.map((row) => ({ of: String(row[label]), value: value(row) }));
+}

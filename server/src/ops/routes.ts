@@ -1,0 +1,68 @@
+/**
+ * `/healthz`: this process answers. `/readyz`: it has what it needs to serve, each part with its numbers.
+ *
+ * Health asks nobody, so that a database that is down does not get every process restarted. Readiness asks everything at
+ * once, each with a deadline of its own. Both are open to all, so readiness is answered from memory for a second, and
+ * says ages and counts only.
+ */
+import type { FastifyPluginAsync } from 'fastify';
+import { Late, within } from './deadline.ts';
+
+export interface Check {
+  readonly name: string;
+  /** Whether the server is of no use without it. What is not essential is shown, and leaves the answer 200. */
+  readonly essential: boolean;
+  /**
+   * Numbers to show. It fails by throwing, or by `ok: false` among them.
+   * @param signal aborts at the deadline
+   */
+  run(signal: AbortSignal): Promise<Record<string, number | string | boolean>>;
+}
+
+export interface Checked {
+  name: string;
+  ok: boolean;
+  essential: boolean;
+  tookMs: number;
+  [detail: string]: number | string | boolean;
+}
+
+export const CHECK_DEADLINE_MS = 2_000;
+const REMEMBER_MS = 1_000;
+
+export function opsRoutes(checks: readonly Check[]): FastifyPluginAsync {
+  let last: { at: number; checked: Promise<Checked[]> } | undefined;
+  const recently = (): Promise<Checked[]> => {
+    const now = performance.now();
+    if (last === undefined || now - last.at > REMEMBER_MS) {
+      last = { at: now, checked: Promise.all(checks.map((check) => runCheck(check))) };
+    }
+    return last.checked;
+  };
+
+  return async (app) => {
+    app.get('/healthz', async () => ({ ok: true }));
+    app.get('/readyz', async (_request, reply) => {
+      const checked = await recently();
+      const ok = checked.every((check) => check.ok || !check.essential);
+      return await reply
+        .code(ok ? 200 : 503)
+        .header('cache-control', 'no-store')
+        .send({ ok, checks: checked });
+    });
+  };
+}
+
+/** Never throws and never takes longer than the deadline, whatever the check does. */
+export async function runCheck(check: Check, deadlineMs = CHECK_DEADLINE_MS): Promise<Checked> {
+  const { name, essential } = check;
+  const from = performance.now();
+  const took = () => Math.round(performance.now() - from);
+  try {
+    const detail = await within(deadlineMs, (signal) => check.run(signal));
+    return { ...detail, name, ok: detail.ok !== false, essential, tookMs: took() };
+  } catch (error) {
+    // Anyone may read this, and a library's message may carry an address or a key.
+    return { name, ok: false, essential, tookMs: took(), why: error instanceof Late ? error.message : 'failed' };
+  }
+}

@@ -1,0 +1,153 @@
+/**
+ * Driver: brings an order to a status by causing the facts that lead there, in a world where nobody pays by themselves.
+ *
+ * It never writes a state. A deposit is a transfer that really moves on the sandbox's chain, out of the simulated customer's
+ * wallet; a deadline is passed by moving it; a wrong amount is half the amount paid, then the deadline, then a person's
+ * rejection. Once the facts are in, the order runs on by itself, through every state in between and perhaps past the one
+ * that was asked for.
+ */
+import { assert, Refusal } from '../base/errors.ts';
+import {
+  cancel,
+  isFinal,
+  type Order,
+  type OrderState,
+  type OrdersContext,
+  openOrders,
+  passDeadline,
+  reject,
+  trace,
+} from '../orders/index.ts';
+import type { ChainRail } from '../rails/chain.ts';
+import type { Verifier } from '../verifiers/verifier.ts';
+
+export interface SandboxDriver {
+  /**
+   * @param ask.status the wire's number: 1 to 6 forwards, -1 timed out, -2 cancelled, -4 wrong amount
+   * @throws Refusal 'unknown_order' | 'order_over' where the order ended otherwise
+   */
+  driveOrder(ask: { partnerId: bigint; orderId: bigint; status: number }): Promise<void>;
+  verify(ask: {
+    customerId: string;
+    kind: 'INDIVIDUAL' | 'BUSINESS';
+    level: number;
+  }): Promise<{ verifier: string; level: number }>;
+}
+
+/** States in which a number forwards has been passed, for orders that ended otherwise. */
+const PASSED_IN: Readonly<Record<number, readonly OrderState[]>> = {
+  1: ['deposit_seen', 'deposit_confirmed'],
+  2: ['deposit_confirmed'],
+  3: ['on_hold', 'paying_out'],
+  4: ['paying_out'],
+  5: ['paying_out'],
+};
+
+const BY = 'sandbox';
+/** Real time until the facts of one step must be in. */
+const PATIENCE_MS = 30_000;
+
+export function sandboxDriver(
+  context: OrdersContext & { chains: ReadonlyMap<string, ChainRail>; verifier: Verifier },
+): SandboxDriver {
+  const { db, clock } = context;
+  const orders = openOrders(context);
+  const read = (ask: { partnerId: bigint; orderId: bigint }) =>
+    db.asPartner(ask.partnerId, (tx) => orders.get(tx, { id: ask.orderId }));
+  const act = (order: Order, why: string) => ({ orderId: order.id, by: BY, why, now: clock.now() });
+
+  async function pay(order: Order, units: bigint, part: string): Promise<void> {
+    const rail = context.chains.get(order.depositRail);
+    assert(rail !== undefined, `the sandbox pays on ${order.depositRail}`);
+    const sent = await rail.sendFrom('customer', {
+      key: `sandbox:${part}:${order.id}`,
+      asset: order.depositAsset,
+      units,
+      destination: { kind: 'address', address: order.depositTarget },
+    });
+    if (sent.outcome === 'refused') throw new Refusal('order_over', { why: sent.why });
+  }
+
+  /** Waits until the order has been told; where that takes too long, whoever asked polls on. */
+  async function until(order: Order, reached: (order: Order) => boolean): Promise<void> {
+    const giveUpAt = Date.now() + PATIENCE_MS;
+    while (Date.now() < giveUpAt && !reached(await read({ partnerId: order.partnerId, orderId: order.id }))) {
+      await new Promise((wake) => setTimeout(wake, 50));
+    }
+  }
+
+  return {
+    async verify(ask) {
+      const { verifier } = context;
+      const asked = { ...ask, key: `sandbox:${ask.customerId}:${ask.level}` };
+      await verifier.begin(asked);
+      return { verifier: verifier.code, level: (await verifier.finding(asked)).level };
+    },
+
+    async driveOrder(ask) {
+      const order = await read(ask);
+      switch (ask.status) {
+        case 0:
+          return;
+        case -1:
+          return await timeOut(order);
+        case -2:
+          return await giveUp(order);
+        case -4:
+          return await payWrongly(order);
+        default:
+          return await payRightly(order, ask.status);
+      }
+    },
+  };
+
+  async function payRightly(order: Order, status: number): Promise<void> {
+    if (order.state === 'settled' || (!isFinal(order.state) && order.state !== 'created')) return;
+    if (isFinal(order.state)) {
+      const { history } = await db.asSystem((tx) => trace(tx, order.id));
+      if (history.some(({ state_to }) => PASSED_IN[status]?.includes(state_to as OrderState))) return;
+      throw new Refusal('order_over', { state: order.state });
+    }
+    await pay(order, order.depositUnits, 'pay');
+    await until(order, ({ state }) => state !== 'created');
+  }
+
+  async function timeOut(order: Order): Promise<void> {
+    if (order.state === 'expired') return;
+    if (order.state !== 'created') throw new Refusal('order_over', { state: order.state });
+    await db.asSystem((tx) => passDeadline(tx, act(order, 'status -1 asked for')));
+    await until(order, ({ state }) => state === 'expired');
+  }
+
+  async function giveUp(order: Order): Promise<void> {
+    if (order.state === 'cancelled') return;
+    if (order.state === 'created') {
+      await db.asSystem((tx) => cancel(context, tx, act(order, 'status -2 asked for')));
+      return;
+    }
+    await giveBack(order, 'other');
+  }
+
+  async function payWrongly(order: Order): Promise<void> {
+    if (order.state === 'refunded' && order.failure === 'amount') return;
+    if (order.state === 'created') {
+      await pay(order, order.depositUnits / 2n, 'half');
+      await until(order, ({ exception }) => exception === 'underpaid');
+      await db.asSystem((tx) => passDeadline(tx, act(order, 'status -4 asked for')));
+      await until(order, ({ state }) => state === 'on_hold');
+    }
+    await giveBack(await read({ partnerId: order.partnerId, orderId: order.id }), 'amount');
+  }
+
+  async function giveBack(order: Order, failure: 'amount' | 'other'): Promise<void> {
+    const under = order.state === 'refunding' || order.state === 'refunded';
+    if (under && order.failure === failure) return;
+    if (order.state !== 'on_hold' && order.state !== 'payout_held')
+      throw new Refusal('order_over', { state: order.state });
+    const rail = context.chains.get(order.depositRail);
+    await reject(context, act(order, `status ${failure === 'amount' ? -4 : -2} asked for`), {
+      failure,
+      address: rail?.walletAddresses.customer ?? '',
+    });
+  }
+}

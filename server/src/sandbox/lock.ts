@@ -1,0 +1,97 @@
+/**
+ * The lock of a data folder: one server at a time.
+ *
+ * A file with the holder's process number and start time, created whole by a hard link. Whoever finds it asks whether that
+ * very process still lives; a dead holder's lock is taken over, so a kill -9 needs no cleaning up. Nothing is waited for:
+ * a living holder is an error with its number.
+ *
+ * What would surprise: process numbers mean nothing across containers, so two containers sharing one folder are not told
+ * apart. PostgreSQL's own lock on its cluster is then the last guard.
+ */
+import { randomUUID } from 'node:crypto';
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Unavailable } from '../base/errors.ts';
+import { isAlive, startOf } from './processes.ts';
+
+interface Holder {
+  pid: number;
+  start: string | undefined;
+}
+
+/**
+ * Takes the folder for this process, creating it where there is none.
+ *
+ * @returns a function that gives it back; harmless to call twice
+ * @throws Unavailable naming the process that holds it
+ */
+export function lockDataDir(dataDir: string): () => void {
+  mkdirSync(dataDir, { recursive: true });
+  const path = join(dataDir, 'server.lock');
+  const own = `${path}.${randomUUID()}`;
+  const text = JSON.stringify({ pid: process.pid, start: startOf(process.pid) } satisfies Holder);
+  writeFileSync(own, text);
+  try {
+    for (;;) {
+      if (link(own, path)) return () => release(path, text);
+      const seen = readIfThere(path);
+      if (seen === undefined) continue; // given back between the two looks
+      const holder = parse(seen);
+      if (holder !== undefined && isAlive(holder.pid) && startOf(holder.pid) === holder.start) {
+        throw new Unavailable(
+          'data folder',
+          `another server, process ${holder.pid}, is using ${dataDir}. Stop it, or start this one with another DATA_DIR and PORT.`,
+        );
+      }
+      removeStale(path, seen);
+    }
+  } finally {
+    rmSync(own, { force: true });
+  }
+}
+
+function release(path: string, text: string): void {
+  if (readIfThere(path) === text) rmSync(path, { force: true });
+}
+
+/** Moved aside first and looked at again: since our look, another server may have put its own lock in its place. */
+function removeStale(path: string, seen: string): void {
+  const aside = `${path}.${randomUUID()}`;
+  try {
+    renameSync(path, aside);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    throw error;
+  }
+  if (readIfThere(aside) !== seen) link(aside, path);
+  rmSync(aside, { force: true });
+}
+
+function link(from: string, to: string): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** A lock is written before it is linked, so anything unreadable was not written by a server: stale. */
+function parse(text: string): Holder | undefined {
+  try {
+    const { pid, start } = JSON.parse(text) as Partial<Holder>;
+    return typeof pid === 'number' ? { pid, start } : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,394 @@
+/**
+ * The sandbox's chains: one local EVM node (anvil) each, mined by us, saved by us, and harder to lose than to find.
+ *
+ * Modes of a node at start, tried in this order:
+ *   adopted   an earlier server was killed and its node still runs: the very process we noted, with our chain id and genesis
+ *   returned  the node is gone but its saved state is there: it continues from the last saved block
+ *   fresh     there is neither: a new genesis
+ *
+ * Nodes do not mine by themselves. A loop here looks once per `blockMs` and mines one block while something is going on
+ * (a transaction waiting, or one in the last 16 blocks, so that it gets its confirmations), else one per `idleMs`, so that
+ * the head's age stays small and the chain short.
+ *
+ * After a block the whole state is saved: anvil knows no other way. Blocks, transactions, receipts and logs come back under
+ * the same hashes; balances at past blocks and the pool of waiting transactions do not. Saving costs 13 µs per block of the
+ * chain's length (measured: 2 ms at 100 blocks, 67 ms and 1.1 MB at 5,000), so it may take a tenth of the time, and only
+ * then are blocks left unsaved: at most `MAX_UNSAVED`. What a death loses is a reorg of that depth plus one. With past
+ * states included a save of 5,000 blocks is larger than half a gigabyte, so they are not. A node that returns also forgets
+ * empty blocks older than `EMPTY_BLOCKS_KEPT`.
+ *
+ * A node that dies while we run is brought back on the same port, with back-off. It is deliberately not our child in life:
+ * it outlives a kill -9 of the server, and only `stop` ends it.
+ *
+ * Not here: what is deployed on it (tokens.ts), and how the server reads it (rails/evm).
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { open, rename } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gunzipSync } from 'node:zlib';
+import { Unavailable } from '../base/errors.ts';
+import { isAlive, isGoneWithin, portOrAnother, signal, startOf } from './processes.ts';
+
+/** A shallower reorg than anybody's finality here: anvil calls a block final after two epochs, which is 16 blocks. */
+const MAX_UNSAVED = 4;
+const SLOTS_IN_AN_EPOCH = 8;
+/** As many blocks after a transaction are mined quickly: up to where it is final. */
+const BUSY_BLOCKS = 16;
+const EMPTY_BLOCKS_KEPT = 1_024;
+/** Saving takes at most one tenth of the time: after a save of 80 ms the next one is at least 720 ms away. */
+const REST_AFTER_SAVING = 9;
+
+export interface NodeSpec {
+  /** The chain's code, and the name of its folder. */
+  code: string;
+  chainId: number;
+}
+
+export interface NodeOptions {
+  dataDir: string;
+  /** Of ten funded accounts, unlocked in the node: the first deploys tokens, the second holds them. Never a real one. */
+  mnemonic: string;
+  log?: (line: string) => void;
+  blockMs?: number;
+  idleMs?: number;
+}
+
+export interface SandboxNode {
+  code: string;
+  chainId: number;
+  /** Does not change while the server runs, whatever happens to the node. */
+  rpcUrl: string;
+  adopted: boolean;
+  /** A new genesis: nothing that was ever written about this chain is true any more. */
+  fresh: boolean;
+  /** Mines now, and has saved when it resolves. */
+  mine(blocks?: number): Promise<void>;
+  /** Saves, ends the node and waits for its end. */
+  stop(): Promise<void>;
+  /** Stops mining and leaves the node running, for the next server to adopt. */
+  detach(): void;
+}
+
+/** @throws Unavailable when there is no anvil for this machine, or it does not start; the message holds what it said */
+export async function startNode(spec: NodeSpec, options: NodeOptions): Promise<SandboxNode> {
+  const home = join(resolve(options.dataDir), 'chains', spec.code);
+  mkdirSync(home, { recursive: true });
+  const log = (line: string) => options.log?.(`chain ${spec.code}: ${line}`);
+  const { blockMs = 1_000, idleMs = 15_000 } = options;
+
+  const earlier = readNote(home);
+  const adopted = earlier !== undefined && (await isOurs(earlier, spec));
+  const fresh = !adopted && !existsSync(statePath(home));
+  let note: Note;
+  if (adopted) {
+    note = earlier;
+    log(`adopted the node of an earlier server, process ${note.pid}`);
+  } else {
+    if (earlier !== undefined) await endIfSame(earlier);
+    note = await launchOnSomePort(home, spec, options.mnemonic, earlier?.port);
+    log(fresh ? 'a new chain' : 'continues from its saved state');
+  }
+  const rpcUrl = urlOf(note.port);
+
+  let ending = false;
+  let savedHash = '';
+  let unsaved = 0;
+  let nextSaveAt = 0;
+  let lastMinedAt = 0;
+  let busyUntil = 0;
+
+  /** Whatever touches the node goes through here, one after the other. */
+  let last: Promise<unknown> = Promise.resolve();
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const mine = last.then(work);
+    last = mine.catch(() => {});
+    return mine;
+  }
+
+  async function look(): Promise<void> {
+    await bringBackIfDead();
+    const pool = await call<{ pending: string }>(rpcUrl, 'txpool_status');
+    const head = await headOf(rpcUrl);
+    // Looked for in the head too, since somebody else may have mined.
+    if (head.transactions.length > 0) busyUntil = Math.max(busyUntil, Number(head.number) + BUSY_BLOCKS);
+    const isBusy = Number(pool.pending) > 0 || Number(head.number) < busyUntil;
+    const isTime = isBusy || Date.now() - lastMinedAt >= idleMs;
+    await saveIfDue(isTime ? await mineNow(1) : head.hash);
+  }
+
+  /** Answers the new head's hash. */
+  async function mineNow(blocks: number): Promise<string> {
+    await bringBackIfDead();
+    if (blocks === 1) await call(rpcUrl, 'evm_mine');
+    else await call(rpcUrl, 'anvil_mine', [`0x${blocks.toString(16)}`]);
+    lastMinedAt = Date.now();
+    unsaved += blocks;
+    const head = await headOf(rpcUrl);
+    if (head.transactions.length > 0) busyUntil = Number(head.number) + BUSY_BLOCKS;
+    return head.hash;
+  }
+
+  async function saveIfDue(hash: string): Promise<void> {
+    if (unsaved >= MAX_UNSAVED || Date.now() >= nextSaveAt) await save(hash);
+  }
+
+  async function save(hash: string): Promise<void> {
+    if (hash === savedHash) return;
+    const began = Date.now();
+    await saveState(home, rpcUrl);
+    savedHash = hash;
+    unsaved = 0;
+    nextSaveAt = Date.now() + REST_AFTER_SAVING * (Date.now() - began);
+  }
+
+  async function bringBackIfDead(): Promise<void> {
+    if (isAlive(note.pid)) return;
+    log(`the node (process ${note.pid}) has died; bringing it back from its saved state`);
+    for (let waitMs = 200; !ending; waitMs = Math.min(waitMs * 2, 5_000)) {
+      try {
+        note = await launch(home, spec, options.mnemonic, note.port);
+        busyUntil = Number((await headOf(rpcUrl)).number) + BUSY_BLOCKS;
+        log(`the node is back, process ${note.pid}`);
+        return;
+      } catch (error) {
+        log(`the node did not start: ${messageOf(error)}`);
+        await sleep(waitMs, undefined, { ref: false });
+      }
+    }
+  }
+
+  async function loop(): Promise<void> {
+    while (!ending) {
+      try {
+        await inTurn(async () => {
+          if (!ending) await look();
+        });
+      } catch (error) {
+        log(messageOf(error)); // it may be dead by now: the next look finds out
+      }
+      await sleep(blockMs, undefined, { ref: false });
+    }
+  }
+
+  const head = await headOf(rpcUrl);
+  busyUntil = Number(head.number) + BUSY_BLOCKS; // what a killed server had under way gets its confirmations
+  await save(head.hash); // the genesis too: a node that dies before its first block returns to the same chain
+  void loop();
+
+  return {
+    ...spec,
+    rpcUrl,
+    adopted,
+    fresh,
+    mine: (blocks = 1) => inTurn(async () => save(await mineNow(blocks))),
+    stop: async () => {
+      ending = true;
+      await last;
+      if (!isAlive(note.pid)) return;
+      await saveState(home, rpcUrl).catch((error) => log(`not saved at its end: ${messageOf(error)}`));
+      await endIfSame(note);
+    },
+    detach: () => {
+      ending = true;
+    },
+  };
+}
+
+/** What the next server must know of a running node. */
+interface Note {
+  pid: number;
+  /** Of the process, which tells it from a later one with the same number. */
+  start: string | undefined;
+  port: number;
+  chainId: number;
+  /** Absent between the start of the process and its first answer. */
+  genesis?: string;
+}
+
+function readNote(home: string): Note | undefined {
+  const path = join(home, 'node.json');
+  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Note) : undefined;
+}
+
+function writeNote(home: string, note: Note): Note {
+  const path = join(home, 'node.json');
+  writeFileSync(`${path}.new`, `${JSON.stringify(note)}\n`);
+  renameSync(`${path}.new`, path);
+  return note;
+}
+
+function isSameProcess(note: Note): boolean {
+  return isAlive(note.pid) && startOf(note.pid) === note.start;
+}
+
+async function isOurs(note: Note, spec: NodeSpec): Promise<boolean> {
+  if (!isSameProcess(note) || note.chainId !== spec.chainId || note.genesis === undefined) return false;
+  try {
+    const url = urlOf(note.port);
+    return Number(await call(url, 'eth_chainId')) === spec.chainId && (await genesisOf(url)) === note.genesis;
+  } catch {
+    return false; // alive, ours, and not answering: ended and returned from its state
+  }
+}
+
+async function endIfSame(note: Note): Promise<void> {
+  for (const how of ['SIGTERM', 'SIGKILL'] as const) {
+    if (!isSameProcess(note)) return;
+    signal(note.pid, how);
+    if (await isGoneWithin(note.pid, 5_000)) return;
+  }
+  throw new Unavailable('anvil', `process ${note.pid} does not end`);
+}
+
+/** On the port it had if that is free: a wallet that was told of it finds it again. */
+async function launchOnSomePort(home: string, spec: NodeSpec, mnemonic: string, wanted = 0): Promise<Note> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await launch(home, spec, mnemonic, await portOrAnother(wanted));
+    } catch (error) {
+      // Between our looking for a free port and its taking it, somebody else may have.
+      if (attempt === 5 || !messageOf(error).includes('in use')) throw error;
+    }
+  }
+}
+
+async function launch(home: string, spec: NodeSpec, mnemonic: string, port: number): Promise<Note> {
+  const args = [
+    '--host',
+    '127.0.0.1',
+    '--port',
+    String(port),
+    '--chain-id',
+    String(spec.chainId),
+    '--mnemonic',
+    mnemonic,
+  ];
+  args.push('--no-mining', '--slots-in-an-epoch', String(SLOTS_IN_AN_EPOCH), '--quiet', '--color', 'never');
+  // It keeps states to look back and to reorg to; those beyond this many it would write into the user's home.
+  args.push('--prune-history', '256');
+  const plain = unpackState(home);
+  if (plain !== undefined) args.push('--load-state', plain);
+
+  const logPath = join(home, 'node.log');
+  const output = openSync(logPath, 'w');
+  const child = spawn(anvil(), args, {
+    stdio: ['ignore', output, output],
+    detached: true,
+    cwd: home,
+    env: { ...process.env, HOME: home },
+  });
+  closeSync(output);
+  child.unref();
+  const died = new Promise<string>((done) => {
+    child.once('error', (error) => done(error.message));
+    child.once('exit', () => done(readFileSync(logPath, 'utf8').slice(0, 2_000)));
+  });
+  if (child.pid === undefined) throw new Unavailable('anvil', await died);
+  // Noted before it has answered, so that a kill of ours in between leaves no node that nobody knows.
+  const started = { pid: child.pid, start: startOf(child.pid), port, chainId: spec.chainId };
+  writeNote(home, started);
+  const genesis = await firstAnswer(urlOf(port), child, died);
+  if (plain !== undefined) rmSync(plain, { force: true });
+  return writeNote(home, { ...started, genesis });
+}
+
+async function firstAnswer(url: string, child: ChildProcess, died: Promise<string>): Promise<string> {
+  for (const until = Date.now() + 30_000; Date.now() < until; await sleep(10)) {
+    const said = await Promise.race([died, genesisOf(url).catch(() => null)]);
+    if (child.exitCode !== null || child.signalCode !== null) break;
+    if (said !== null) return said;
+  }
+  child.kill('SIGKILL');
+  throw new Unavailable('anvil', `did not start; it said: ${await died}`);
+}
+
+function statePath(home: string): string {
+  return join(home, 'state.json.gz');
+}
+
+/** Whole or not at all: written beside, forced to disk, moved into place. */
+async function saveState(home: string, url: string): Promise<void> {
+  const hex = await call<string>(url, 'anvil_dumpState', [], 60_000);
+  const path = statePath(home);
+  const file = await open(`${path}.new`, 'w');
+  try {
+    await file.writeFile(Buffer.from(hex.slice(2), 'hex'));
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(`${path}.new`, path);
+}
+
+/** anvil loads plain JSON only. */
+function unpackState(home: string): string | undefined {
+  if (!existsSync(statePath(home))) return undefined;
+  const text = gunzipSync(readFileSync(statePath(home))).toString('utf8');
+  const plain = join(home, 'state.json');
+  writeFileSync(plain, withoutOldEmptyBlocks(text));
+  return plain;
+}
+
+function withoutOldEmptyBlocks(text: string): string {
+  interface State {
+    best_block_number: string | number;
+    blocks: { header: { number: string }; transactions: unknown[] }[];
+  }
+  const state = JSON.parse(text) as State;
+  const kept = Number(state.best_block_number) - EMPTY_BLOCKS_KEPT;
+  const matters = (block: State['blocks'][number]) => {
+    const number = Number(block.header.number);
+    return number === 0 || number > kept || block.transactions.length > 0;
+  };
+  if (state.blocks.every(matters)) return text;
+  return JSON.stringify({ ...state, blocks: state.blocks.filter(matters) });
+}
+
+function urlOf(port: number): string {
+  return `http://127.0.0.1:${port}`;
+}
+
+async function headOf(url: string): Promise<{ number: string; hash: string; transactions: unknown[] }> {
+  return await call(url, 'eth_getBlockByNumber', ['latest', false]);
+}
+
+async function genesisOf(url: string): Promise<string> {
+  return (await call<{ hash: string }>(url, 'eth_getBlockByNumber', ['0x0', false])).hash;
+}
+
+/** One JSON-RPC call. @throws Unavailable when there is no answer in time, or the answer is an error */
+export async function call<T>(
+  url: string,
+  method: string,
+  params: readonly unknown[] = [],
+  timeoutMs = 5_000,
+): Promise<T> {
+  let answer: { result?: T; error?: { message: string } };
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    answer = (await response.json()) as typeof answer;
+  } catch (cause) {
+    throw new Unavailable('anvil', `${method} was not answered`, { cause });
+  }
+  if (answer.error !== undefined) throw new Unavailable('anvil', `${method}: ${answer.error.message}`);
+  return answer.result as T;
+}
+
+function anvil(): string {
+  // The only platform whose package exists whole; elsewhere an anvil on the PATH, as Foundry installs it, does.
+  if (process.platform !== 'linux' || process.arch !== 'x64') return 'anvil';
+  const manifest = createRequire(import.meta.url).resolve('@foundry-rs/anvil-linux-amd64/package.json');
+  return join(dirname(manifest), 'bin', 'anvil');
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,62 @@
+/**
+ * Test tokens on the sandbox's chains.
+ *
+ * An address follows from chain, token and code alone (CREATE2, through the factory that anvil brings), whatever else the
+ * deploying account did before: a chain that starts anew has its tokens where they were. The same token has another
+ * address on each chain, as in the world, so whoever mixes up chains finds nothing.
+ */
+import { concat, encodeDeployData, getContractAddress, type Hex, keccak256, parseUnits, stringToHex } from 'viem';
+import { Unavailable } from '../base/errors.ts';
+import { call, type SandboxNode } from './nodes.ts';
+import artifact from './TestToken.artifact.json' with { type: 'json' };
+
+/** The usual deterministic deployment proxy: salt and code in, contract out. In every anvil from its genesis. */
+const FACTORY = '0x4e59b44847b379578588920cA78FbF26c0B4956C';
+/** In whole tokens: more than any story spends. */
+const SUPPLY = '1000000000000';
+
+export interface TokenSpec {
+  code: string;
+  name: string;
+  symbol: string;
+  decimals: number;
+}
+
+export interface DeployedToken {
+  code: string;
+  address: Hex;
+  decimals: number;
+}
+
+/**
+ * Deploys what is not there yet; deploying twice changes nothing.
+ *
+ * The first account of the node's mnemonic pays, the second holds the whole supply.
+ *
+ * @returns one per spec, in their order, addresses with checksum
+ */
+export async function deployTokens(node: SandboxNode, specs: readonly TokenSpec[]): Promise<DeployedToken[]> {
+  const [deployer, faucet] = await call<Hex[]>(node.rpcUrl, 'eth_accounts');
+  if (deployer === undefined || faucet === undefined) throw new Unavailable('anvil', 'it has no accounts of its own');
+  const wanted = specs.map((spec) => {
+    const args = [spec.name, spec.symbol, spec.decimals, parseUnits(SUPPLY, spec.decimals), faucet] as const;
+    const code = encodeDeployData({ abi: artifact.abi, bytecode: artifact.bytecode as Hex, args });
+    const salt = keccak256(stringToHex(`${node.code}/${spec.code}`));
+    const address = getContractAddress({ opcode: 'CREATE2', from: FACTORY, salt, bytecode: code });
+    return { spec, address, data: concat([salt, code]) };
+  });
+  const isThere = async (address: Hex) => (await call<Hex>(node.rpcUrl, 'eth_getCode', [address, 'latest'])) !== '0x';
+
+  let sent = 0;
+  for (const { address, data } of wanted) {
+    if (await isThere(address)) continue;
+    await call(node.rpcUrl, 'eth_sendTransaction', [{ from: deployer, to: FACTORY, data, gas: '0x2dc6c0' }]);
+    sent++;
+  }
+  if (sent > 0) await node.mine();
+  for (const { spec, address } of wanted) {
+    if (!(await isThere(address)))
+      throw new Unavailable('anvil', `token ${spec.code} was not deployed on ${node.code}`);
+  }
+  return wanted.map(({ spec, address }) => ({ code: spec.code, address, decimals: spec.decimals }));
+}

@@ -1,0 +1,33 @@
+/**
+ * Wallets of the sandbox, all from one published test phrase, so that a developer can open each in a wallet of their own.
+ * Nothing of value is ever behind them, and production knows none of this.
+ */
+import { HDKey } from '@scure/bip32';
+import { mnemonicToSeedSync } from '@scure/bip39';
+import { addressOfPublicKey } from '../rails/evm/index.ts';
+
+export const MNEMONIC = 'test test test test test test test test test test test junk';
+
+/** Accounts of the phrase, by what the sandbox uses them for; the node gives each some native coin. */
+const ACCOUNTS = { deployer: 0, faucet: 1, hot: 2, customer: 3 } as const;
+
+export type SandboxWallet = keyof typeof ACCOUNTS;
+
+const root = HDKey.fromMasterSeed(mnemonicToSeedSync(MNEMONIC));
+
+/** 32 bytes as hex with 0x. */
+export function privateKey(wallet: SandboxWallet): string {
+  const key = root.derive(`m/44'/60'/0'/0/${ACCOUNTS[wallet]}`).privateKey;
+  return `0x${Buffer.from(key ?? []).toString('hex')}`;
+}
+
+/** Extended public key below which deposit addresses are derived: the watching process has no private key of theirs. */
+export const depositXpub = (): string => root.derive(`m/44'/60'/1'`).publicExtendedKey;
+
+/** Account of the phrase for people and programs that want to pay by themselves; the server never signs with it. */
+export const VISITOR_ACCOUNT = 4;
+
+export function visitorAddress(): string {
+  const key = root.derive(`m/44'/60'/0'/0/${VISITOR_ACCOUNT}`);
+  return addressOfPublicKey(key.publicKey ?? new Uint8Array());
+}
