@@ -1,0 +1,289 @@
+/**
+ * A partner's program from outside. It knows the wire and sandbox.json, and nothing else of us: no import of the server,
+ * no database, no chain. The server is a process of its own, started as the README says.
+ */
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { makeDataDir, removeDataDir, type Sandbox, type ServerProcess, startProcess } from '../support/process.ts';
+
+const WL = '/onramp/api/v2/whiteLabel';
+const BANK_WL = '/onramp-bank/api/v2/whiteLabel';
+
+type Body = Record<string, string | number>;
+interface Style {
+  spelling: 'apiKey' | 'X-ONRAMP-APIKEY';
+  form: boolean;
+  /** JSON with a space after every colon and comma, as Python writes it. */
+  spaced: boolean;
+  bodyAsText: boolean;
+  timestampAsNumber: boolean;
+}
+interface Reply {
+  http: number;
+  headers: Headers;
+  json: { status: number; code: number; data: never; error?: string; message?: string; customerId?: string };
+}
+
+const STYLES: readonly Style[] = [
+  { spelling: 'X-ONRAMP-APIKEY', form: false, spaced: false, bodyAsText: false, timestampAsNumber: true },
+  { spelling: 'apiKey', form: false, spaced: true, bodyAsText: true, timestampAsNumber: false },
+  { spelling: 'apiKey', form: true, spaced: false, bodyAsText: false, timestampAsNumber: false },
+];
+
+let server: ServerProcess;
+let sandbox: Sandbox;
+const dataDir = makeDataDir();
+
+before(async () => {
+  server = await startProcess({ dataDir, port: 0 });
+  sandbox = server.sandbox();
+});
+after(async () => {
+  const code = await server.interrupt();
+  removeDataDir(dataDir);
+  if (process.env.SHOW_SERVER === '1') process.stderr.write(server.output());
+  assert.equal(code, 0, 'Ctrl-C ends the server in good order');
+});
+
+const write = (value: unknown, spaced: boolean): string =>
+  spaced ? JSON.stringify(value, null, 1).replace(/\n */g, ' ') : JSON.stringify(value);
+
+function caller(style: Style, partner = 0) {
+  return async (
+    path: string,
+    body: Body,
+    change: { timestamp?: number; headers?: Record<string, string> } = {},
+  ): Promise<Reply> => {
+    const { apiKey, apiSecret } = sandbox.partners[partner] ?? { apiKey: '', apiSecret: '' };
+    const at = change.timestamp ?? Date.now();
+    const signed = {
+      body: style.bodyAsText ? write(body, style.spaced) : body,
+      timestamp: style.timestampAsNumber ? at : String(at),
+    };
+    const payload = Buffer.from(write(signed, style.spaced)).toString('base64');
+    const signature = createHmac('sha512', apiSecret).update(payload).digest('hex');
+    const names =
+      style.spelling === 'apiKey'
+        ? ['apiKey', 'payload', 'signature']
+        : ['X-ONRAMP-APIKEY', 'X-ONRAMP-PAYLOAD', 'X-ONRAMP-SIGNATURE'];
+    const [key = '', load = '', sign = ''] = names;
+    const response = await fetch(sandbox.baseUrl + path, {
+      method: 'POST',
+      headers: {
+        'content-type': style.form ? 'application/x-www-form-urlencoded' : 'application/json;charset=UTF-8',
+        [key]: apiKey,
+        [load]: payload,
+        [sign]: signature,
+        ...change.headers,
+      },
+      body: style.form
+        ? new URLSearchParams(
+            Object.fromEntries(Object.entries(body).map(([name, value]) => [name, String(value)])),
+          ).toString()
+        : write(body, style.spaced),
+    });
+    return { http: response.status, headers: response.headers, json: (await response.json()) as Reply['json'] };
+  };
+}
+
+async function until<T>(what: string, ask: () => Promise<T>, reached: (answer: T) => boolean): Promise<T> {
+  const giveUpAt = Date.now() + 60_000;
+  for (;;) {
+    const answer = await ask();
+    if (reached(answer)) return answer;
+    if (Date.now() > giveUpAt) throw new Error(`${what}: ${JSON.stringify(answer)}`);
+    await new Promise((wake) => setTimeout(wake, 200));
+  }
+}
+
+for (const [number, style] of STYLES.entries()) {
+  describe(`a program that sends ${style.form ? 'forms' : style.spaced ? 'spaced JSON' : 'compact JSON'} with ${style.spelling}`, () => {
+    const call = caller(style);
+
+    test('sells crypto from the first call to the paid order', async () => {
+      const clientCustomerId = number === 1 ? `client-${number}` : number + 1;
+      const enrolled = await call(`${WL}/kyc/url`, {
+        clientCustomerId,
+        phoneNumber: '+1-555-123-4567',
+        type: 'INDIVIDUAL',
+        customerId: '',
+        kycRedirectUrl: '',
+      });
+      assert.equal(enrolled.http, 200, JSON.stringify(enrolled.json));
+      const { customerId, kycUrl } = enrolled.json.data as { customerId: string; kycUrl: string };
+      assert.match(customerId, /^[0-9A-Za-z]{10}_[0-9]+$/);
+      assert.ok((await fetch(kycUrl)).ok, 'the link opens');
+
+      const again = await call(`${WL}/kyc/url`, {
+        clientCustomerId,
+        phoneNumber: '+1-555-123-4567',
+        type: 'INDIVIDUAL',
+      });
+      assert.equal(again.http, 409);
+      assert.equal(again.json.customerId, customerId, 'a known customer is named at the top of the refusal');
+      const fresh = await call(`${WL}/kyc/url`, { customerId });
+      assert.equal((fresh.json.data as { customerId: string }).customerId, customerId);
+
+      const early = await call(`${WL}/offramp/createTransaction`, {
+        fromCurrency: 'usdt',
+        toCurrency: 'INR',
+        chain: 'matic20',
+        fromAmount: '100',
+        toAmount: '1',
+        rate: '1',
+        customerId,
+        fiatAccountId: '1',
+      });
+      assert.equal(early.http, 403);
+      assert.equal(early.json.error, 'Please login before raising this request');
+
+      const changed = await call(`${WL}/test/changeKycStatus`, { customerId, status: 'BASIC_KYC_COMPLETED' });
+      assert.equal((changed.json.data as { changeStatus: boolean }).changeStatus, true);
+      const kyc = await call(`${WL}/kyc/status`, { customerId });
+      assert.equal((kyc.json.data as { status: string }).status, 'BASIC_KYC_COMPLETED');
+
+      const added = await call(`${WL}/bank/addFiatAccount`, {
+        customerId,
+        fiatAccount: '91234567890123',
+        ifsc: 'SBIN0000001',
+      });
+      assert.equal(added.http, 200, JSON.stringify(added.json));
+      const { fiatAccountId } = added.json.data as { fiatAccountId: string };
+      assert.match(String(fiatAccountId), /^[0-9]+$/);
+
+      const quoted = await call(`${number === 0 ? BANK_WL : WL}/offramp/quote`, {
+        fromCurrency: 'usdt',
+        toCurrency: 'INR',
+        fromAmount: '100',
+      });
+      assert.equal(quoted.http, 200, JSON.stringify(quoted.json));
+      const quote = quoted.json.data as { rate: string; toAmount: string; fromAmount: string; fees: unknown[] };
+      assert.deepEqual(Object.keys(quote).sort(), [
+        'fees',
+        'fromAmount',
+        'fromCurrency',
+        'rate',
+        'toAmount',
+        'toCurrency',
+      ]);
+      assert.equal(quote.fees.length, 1);
+
+      const create: Body = {
+        fromCurrency: 'usdt',
+        toCurrency: 'INR',
+        chain: 'matic20',
+        fromAmount: '100',
+        customerId,
+        // Java programs carry both through doubles.
+        toAmount: number === 2 ? Number(quote.toAmount) : quote.toAmount,
+        rate: number === 2 ? Number(quote.rate) : quote.rate,
+        ...(number === 0 ? {} : { fiatAccountId }),
+      };
+      const created = await call(`${WL}/offramp/createTransaction`, create);
+      assert.equal(created.http, 200, JSON.stringify(created.json));
+      const order = created.json.data as { transactionId: string; depositAddress: string };
+      assert.match(order.depositAddress, /^0x[0-9a-fA-F]{40}$/);
+
+      const { transactionId } = order;
+      const get = async () =>
+        (await call(`${WL}/offramp/transaction`, { transactionId, customerId })).json.data as Record<string, string>;
+      assert.deepEqual([(await get()).status, (await get()).transactionHash], ['0', '']);
+
+      for (const status of ['2', '6']) {
+        const driven = await call(`${WL}/test/changeOfframpStatus`, { customerId, transactionId, status });
+        assert.equal(driven.http, 200, JSON.stringify(driven.json));
+        assert.match((driven.json.data as { message: string }).message, new RegExp(`^Status changed to ${status}`));
+        await until(`status ${status}`, get, (one) => Number(one.status) >= Number(status));
+      }
+      const paid = await get();
+      assert.equal(paid.status, '6');
+      assert.match(paid.transactionHash ?? '', /^0x[0-9a-f]{64}$/);
+      assert.equal(paid.toAmount, quote.toAmount);
+
+      const listed = await call(`${WL}/offramp/allUserTransaction`, { customerId, page: '1', pageSize: '10' });
+      const [item] = listed.json.data as Record<string, string>[];
+      assert.deepEqual(Object.keys(item ?? {}).sort(), [
+        'chain',
+        'createdAt',
+        'fiatAccountId',
+        'fromAmount',
+        'fromCurrency',
+        'status',
+        'toAmount',
+        'toCurrency',
+        'transactionHash',
+        'transactionId',
+        'updatedAt',
+      ]);
+      assert.equal(item?.transactionId, String(transactionId));
+      assert.equal(listed.headers.get('x-total-count'), '1');
+      assert.deepEqual(
+        (await call(`${WL}/offramp/allUserTransaction`, { customerId, page: '2', pageSize: '10' })).json.data,
+        [],
+      );
+
+      const [chain] = sandbox.chains.filter((one) => one.code === 'matic20');
+      const receipt = await fetch(chain?.rpcUrl ?? '', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({
+          jsonrpc: '2.0',
+          id: 1,
+          method: 'eth_getTransactionReceipt',
+          params: [paid.transactionHash],
+        }),
+      });
+      const { result } = (await receipt.json()) as { result: { status: string; logs: { topics: string[] }[] } };
+      assert.equal(result.status, '0x1', 'the hash is a real transaction');
+      assert.ok(
+        result.logs.some((log) => log.topics[2]?.endsWith(order.depositAddress.slice(2).toLowerCase())),
+        'that paid the deposit address',
+      );
+    });
+  });
+}
+
+test('the second partner sees nothing of the first', async () => {
+  const [own, other] = [caller(STYLES[0] as Style), caller(STYLES[0] as Style, 1)];
+  const enrolled = await own(`${WL}/kyc/url`, {
+    clientCustomerId: 'private',
+    phoneNumber: '+910000000000',
+    type: 'INDIVIDUAL',
+  });
+  const { customerId } = enrolled.json.data as { customerId: string };
+  const theirs = await other(`${WL}/kyc/status`, { customerId });
+  const nobodys = await other(`${WL}/kyc/status`, { customerId: 'AAAAAAAAAA_1' });
+  assert.equal(theirs.http, 404);
+  assert.deepEqual({ ...theirs.json }, { ...nobodys.json });
+});
+
+test('what must not get in does not, and is told why', async () => {
+  const call = caller(STYLES[0] as Style);
+  const missing = await call(`${WL}/offramp/allUserTransaction`, {});
+  assert.deepEqual([missing.http, missing.json.error], [400, 'Missing parameter -> customerId, page, pageSize.']);
+  assert.equal(missing.json.message, missing.json.error);
+  const ahead = await call(`${WL}/kyc/status`, { customerId: 'x' }, { timestamp: Date.now() + 120_000 });
+  assert.deepEqual([ahead.http, ahead.json.error], [401, 'Ahead of Time']);
+  const behind = await call(`${WL}/kyc/status`, { customerId: 'AAAAAAAAAA_1' }, { timestamp: Date.now() - 30_000 });
+  assert.equal(behind.http, 404, 'half a minute behind is fine');
+  const forged = await call(`${WL}/kyc/status`, { customerId: 'x' }, { headers: { 'X-ONRAMP-SIGNATURE': '00' } });
+  assert.equal(forged.http, 401);
+});
+
+test('reference data is public', async () => {
+  for (const path of [
+    `${WL}/public/listSupportedFiat`,
+    `${WL}/kyb/requirements`,
+    '/onramp/api/v2/common/public/fetchPaymentMethodType',
+    '/onramp/api/v2/common/public/currentTimestamp',
+    '/onramp/api/v2/common/public/fetchAllCountryConfig',
+    '/onramp/api/v3/buy/public/listAllCoins',
+    '/onramp/api/v3/buy/public/listAllNetworks',
+    '/onramp/api/v1/public/allGasFee',
+  ]) {
+    const response = await fetch(sandbox.baseUrl + path);
+    const json = (await response.json()) as { status: number; code: number };
+    assert.deepEqual([path, response.status, json.status, json.code], [path, 200, 1, 200]);
+  }
+});

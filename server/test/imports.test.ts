@@ -1,0 +1,134 @@
+/**
+ * Who may import whom. The one rule of the architecture that a machine enforces, because it decays in silence.
+ */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const SRC = fileURLToPath(new URL('../src/', import.meta.url));
+
+/** What each module may use of the others; `base` may be used by all. Files at the top compose and may use everything. */
+const MAY_USE: Readonly<Record<string, readonly string[]>> = {
+  base: [],
+  ledger: [],
+  events: [],
+  partners: [],
+  customers: ['events', 'partners'],
+  compliance: ['customers'],
+  quotes: ['partners'],
+  rails: [],
+  verifiers: [],
+  orders: ['quotes', 'customers', 'compliance', 'partners', 'ledger', 'events', 'rails'],
+  protocols: ['orders', 'quotes', 'customers', 'partners', 'ledger', 'events', 'compliance'],
+  ops: ['quotes', 'orders', 'ledger', 'rails', 'compliance'],
+  sandbox: ['orders', 'quotes', 'partners', 'ledger', 'rails', 'verifiers', '(top)'],
+  demo: ['sandbox', '(top)'],
+  '(top)': ['*'],
+};
+
+/** Engines and contracts that stand beside a module's front and are meant for other modules. */
+const FRONTS: readonly RegExp[] = [
+  /\/index\.ts$/,
+  /^rails\/(rail|payouts|chain|bank)\.ts$/,
+  /^verifiers\/verifier\.ts$/,
+  /^quotes\/sources\/[a-z]+\.ts$/,
+];
+
+const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+const moduleOf = (file: string): string => (file.includes('/') ? (file.split('/')[0] ?? '') : '(top)');
+
+const imports = files.flatMap((file) => {
+  const text = readFileSync(join(SRC, file), 'utf8');
+  return [...text.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)].map((match) => ({
+    file,
+    target: relative(SRC, resolve(SRC, dirname(file), match[1] ?? '')),
+  }));
+});
+
+test('there are files and imports to look at', () => {
+  assert.ok(files.length > 50 && imports.length > 200, `${files.length} files, ${imports.length} imports`);
+});
+
+test('every module is known here', () => {
+  assert.deepEqual(
+    [...new Set(files.map(moduleOf))].filter((name) => !(name in MAY_USE)),
+    [],
+  );
+});
+
+test('modules use only what they may', () => {
+  const wrong = imports.filter(({ file, target }) => {
+    const [from, to] = [moduleOf(file), moduleOf(target)];
+    const may = MAY_USE[from] ?? [];
+    return from !== to && to !== 'base' && !may.includes(to) && !may.includes('*');
+  });
+  assert.deepEqual(
+    wrong.map(({ file, target }) => `${file} → ${target}`),
+    [],
+  );
+});
+
+test("from outside, only a module's front is imported", () => {
+  const wrong = imports.filter(({ file, target }) => {
+    const [from, to] = [moduleOf(file), moduleOf(target)];
+    if (from === to || to === 'base' || to === '(top)') return false;
+    // The sandbox is part of the composition: world and seed are put together by server.ts.
+    if (to === 'sandbox') return from !== '(top)' && from !== 'demo';
+    return !FRONTS.some((front) => front.test(target));
+  });
+  assert.deepEqual(
+    wrong.map(({ file, target }) => `${file} → ${target}`),
+    [],
+  );
+});
+
+test('one protocol knows nothing of another, and one rail nothing of another', () => {
+  const inner = (path: string, module: string) =>
+    path.startsWith(`${module}/`) && path.split('/').length > 2 ? path.split('/')[1] : undefined;
+  const wrong = imports.filter(({ file, target }) =>
+    ['protocols', 'rails'].some((module) => {
+      const [from, to] = [inner(file, module), inner(target, module)];
+      return from !== undefined && to !== undefined && from !== to;
+    }),
+  );
+  assert.deepEqual(
+    wrong.map(({ file, target }) => `${file} → ${target}`),
+    [],
+  );
+});
+
+test('the core has no word for a direction but where a row or a market names it', () => {
+  const allowed = new Set(['orders/store.ts', 'quotes/price.ts', 'quotes/index.ts']);
+  const wrong = files
+    .filter((file) => /^(orders|ledger|rails|quotes)\//.test(file) && !allowed.has(file))
+    .filter((file) => /onramp|offramp/i.test(readFileSync(join(SRC, file), 'utf8')));
+  assert.deepEqual(wrong, []);
+});
+
+test('SQL for a table stands in one module', () => {
+  const owners = new Map<string, Set<string>>();
+  for (const file of files) {
+    const text = readFileSync(join(SRC, file), 'utf8');
+    for (const match of text.matchAll(/(?:insert into|update|delete from)\s+([a-z_]+)\b(?!\s*:)/g)) {
+      const table = match[1] ?? '';
+      if (!TABLES.has(table)) continue;
+      owners.set(table, (owners.get(table) ?? new Set()).add(moduleOf(file)));
+    }
+  }
+  const shared = [...owners]
+    .filter(([, modules]) => modules.size > 1)
+    .map(([table, modules]) => `${table}: ${[...modules].join(', ')}`);
+  assert.ok(owners.size > 15, 'tables were found');
+  assert.deepEqual(shared, []);
+});
+
+const MIGRATIONS = fileURLToPath(new URL('../migrations/', import.meta.url));
+const TABLES = new Set(
+  readdirSync(MIGRATIONS).flatMap((name) =>
+    [...readFileSync(join(MIGRATIONS, name), 'utf8').matchAll(/create table ([a-z_]+)/g)].map(
+      (match) => match[1] ?? '',
+    ),
+  ),
+);

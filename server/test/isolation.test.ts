@@ -1,0 +1,308 @@
+/**
+ * A forgotten `where` leaks nothing: what one partner's door shows and takes, table by table, asked of PostgreSQL itself.
+ *
+ * The list of tables is read from the catalogue, so a table added later is part of this test whether or not anybody
+ * thought of it: it has to be protected, or closed to partners, or named below as everybody's.
+ */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Client } from 'pg';
+import type { Tx } from '../src/base/db.ts';
+import { freshGround, type Ground } from './support/ground.ts';
+
+/** Tables that partners may read and that hold nobody's rows. */
+const EVERYBODYS = ['assets', 'chains', 'confirmation_policies', 'gas_prices', 'markets', 'prices', 'work'];
+
+/** One row of each protected table, in the order in which they need each other. $1 is the partner, $2 the same as text. */
+const ROWS: Record<string, string> = {
+  api_keys: `insert into api_keys (key, partner_id, label, scopes, secret, created_at)
+    values ('key ' || $2, $1, '', '{}', '', now())`,
+  kept_replies: `insert into kept_replies (partner_id, path, key, body, reply, kept_at) values ($1, $2, '', '', '{}', now())`,
+  fee_schedules: `insert into fee_schedules (market_id, partner_id, kind) select id, $1::bigint, 'partner' from markets where $2 <> ''`,
+  customers: `insert into customers (id, partner_id, kind, created_at, updated_at)
+    values ('customer_' || $2, $1, 'INDIVIDUAL', now(), now())`,
+  verifications: `insert into verifications (partner_id, customer_id, verifier, outcome, level, at)
+    values ($1, 'customer_' || $2, 'simulated', 'verified', 1, now())`,
+  fiat_accounts: `insert into fiat_accounts (id, partner_id, customer_id, fiat, details, details_index, hint, created_at)
+    values ($1, $1, 'customer_' || $2, 'inr', '', '', '', now())`,
+  quotes: `insert into quotes (id, partner_id, market_id, deposit_units, payout_units, gross_units, rate_num, rate_den,
+      fee_operator, fee_partner, fee_rail, fee_chain, prices, created_at, expires_at)
+    select $1::bigint, $1::bigint, id, 1, 1, 1, 1, 1, 0, 0, 0, 0, '[]', now(), now() from markets where $2 <> ''`,
+  orders: `insert into orders (id, partner_id, customer_id, direction, customer_seq, market_id, state, deposit_asset,
+      deposit_units, payout_asset, payout_units, gross_units, fiat_asset, fee_operator, fee_partner, fee_rail, fee_chain,
+      rate_num, rate_den, rate_locked_until, deposit_rail, deposit_target, payout_rail, payment_method, expires_at,
+      created_at, updated_at)
+    select $1::bigint, $1::bigint, 'customer_' || $2, 'offramp', 1, id, 'created', crypto_asset, 1, 'inr', 1, 1, 'inr', 0, 0, 0, 0,
+      1, 1, now(), 'evm.test', $2, 'bank.test', 'bank', now(), now(), now() from markets`,
+  order_counts: `insert into order_counts (partner_id, customer_id, direction, count) values ($1, 'customer_' || $2, 'offramp', 1)`,
+  order_history: `insert into order_history (order_id, version, partner_id, state_from, event, state_to, at)
+    values ($1, 1, $1, $2, 'created', 'created', now())`,
+  deposits: `insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, reference, seen_at)
+    values ('evm.test', $2, 'usdc.test', 1, '', $1, $1, 'seen', '', now())`,
+  payouts: `insert into payouts (id, order_id, partner_id, purpose, attempt, rail, asset, units, address, written_at)
+    values ('payout ' || $2, $1, $1, 'payout', 1, 'bank.test', 'inr', 1, '', now())`,
+  cases: `insert into cases (kind, subject, partner_id, reason, opened_at) values ('test', $2, $1, '', now())`,
+  events: `insert into events (partner_id, type, subject, subject_seq, body, at) values ($1, 'test', $2, 1, '{}', now())`,
+  decisions: `insert into decisions (partner_id, about, outcome, rules, inputs, at) values ($1, 'test', $2, '', '{}', now())`,
+  deposit_addresses: `insert into deposit_addresses (rail, address, index, order_id, partner_id, made_at)
+    values ('evm.test', $2, $1, $1, $1, now())`,
+};
+
+let ground: Ground;
+let admin: Client;
+let partnerA = 0n;
+let partnerB = 0n;
+let guarded: string[] = [];
+
+before(async () => {
+  ground = await freshGround();
+  admin = new Client({ connectionString: ground.adminUrl, options: '-c search_path=cloverleaf' });
+  await admin.connect();
+  await admin.query(`insert into assets (code, kind, coin, chain, contract, decimals) values
+    ('usdc.test', 'crypto', 'usdc', 'test', '0x1', 6), ('inr', 'fiat', 'inr', null, null, 2)`);
+  await admin.query(`insert into markets (direction, crypto_asset, fiat_asset, deposit_rail, payout_rail, payment_method,
+      min_units, max_units, payout_places, price_sources)
+    values ('offramp', 'usdc.test', 'inr', 'evm.test', 'bank.test', 'bank', 1, 10, 2, '{}')`);
+  const made = await admin.query<{ id: bigint }>(
+    `insert into partners (name, created_at) values ('One', now()), ('Two', now()) returning id`,
+  );
+  [partnerA = 0n, partnerB = 0n] = made.rows.map((row) => row.id);
+  for (const statement of Object.values(ROWS)) {
+    for (const partner of [partnerA, partnerB]) await admin.query(statement, [partner, String(partner)]);
+  }
+  await admin.query(
+    `insert into accounts (code, kind, asset, side) values ('a:inr', 'a', 'inr', 'debit'), ('b:inr', 'b', 'inr', 'credit')`,
+  );
+  await admin.query(`insert into entries (id, kind, content, at) values ('e', 'test', '', now())`);
+  await admin.query(
+    `insert into transfers (entry, line, debit, credit, asset, units, step) values ('e', 1, 1, 2, 'inr', 1, 'post')`,
+  );
+  guarded = (await protectedTables()).map(({ name }) => name);
+});
+
+after(async () => {
+  await admin?.end();
+  await ground?.stop();
+});
+
+interface Table {
+  name: string;
+  owned: boolean;
+  secured: boolean;
+  readable: boolean;
+  policies: string[];
+}
+
+async function tables(): Promise<Table[]> {
+  const { rows } = await admin.query<Table>(
+    `select c.relname as name, c.relrowsecurity as secured,
+        exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'partner_id') or c.relname = 'partners' as owned,
+        has_table_privilege('cloverleaf_partner', c.oid, 'select, insert, update, delete, truncate, references, trigger')
+          or has_any_column_privilege('cloverleaf_partner', c.oid, 'select, insert, update, references') as readable,
+        coalesce((select array_agg(p.polname::text order by p.polname) from pg_policy p where p.polrelid = c.oid), '{}') as policies
+      from pg_class c where c.relnamespace = 'cloverleaf'::regnamespace and c.relkind in ('r', 'p', 'f', 'm') order by 1`,
+  );
+  return rows;
+}
+
+const protectedTables = async () => (await tables()).filter(({ secured }) => secured);
+
+/** What PostgreSQL says to somebody who may not: a missing right and a violated policy have the same code. */
+const refused = (action: Promise<unknown>, what: string) => assert.rejects(action, { code: '42501' }, what);
+
+const partnerColumn = (table: string) => (table === 'partners' ? 'id' : 'partner_id');
+
+/** Rows that a door sees of a table, by partner. */
+const owners = async (tx: Tx, table: string) =>
+  (await tx.rows<{ partner: bigint | null }>(`select ${partnerColumn(table)} as partner from ${table}`)).map(
+    (row) => row.partner,
+  );
+
+test("every table with a partner's rows is protected by both policies, or closed to partners", async () => {
+  const all = await tables();
+  assert.ok(all.length > 25, 'the catalogue lists the tables');
+  for (const { name, owned, secured, readable, policies } of all) {
+    if (owned && readable) assert.ok(secured, `${name} has rows of partners and no row-level security`);
+    if (secured) assert.deepEqual(policies, ['all_rows', 'own_rows'], name);
+    if (!secured && readable)
+      assert.ok(EVERYBODYS.includes(name), `${name} is readable by partners, and nobody said that it may be`);
+  }
+});
+
+test('every protected table takes part in this test', () => {
+  const missing = guarded.filter((table) => table !== 'partners' && !(table in ROWS));
+  assert.deepEqual(missing, [], 'tables without a row in ROWS');
+});
+
+test("a partner who asks for everything gets its own rows and nobody else's", async () => {
+  for (const table of guarded) {
+    const seen = await ground.db.asPartner(partnerA, (tx) => owners(tx, table));
+    assert.ok(seen.length > 0, `${table}: its own rows are seen`);
+    assert.deepEqual([...new Set(seen)], [partnerA], table);
+    const all = await ground.db.asSystem((tx) => owners(tx, table));
+    assert.ok(all.includes(partnerA) && all.includes(partnerB), `${table}: workers see all`);
+  }
+});
+
+test('without a partner named, the partner role sees nothing', async () => {
+  const client = new Client({
+    connectionString: ground.serverUrl,
+    options: '-c role=cloverleaf_partner -c search_path=cloverleaf',
+  });
+  await client.connect();
+  try {
+    for (const setting of [undefined, '']) {
+      if (setting !== undefined) await client.query(`select set_config('cloverleaf.partner', $1, false)`, [setting]);
+      for (const table of guarded) {
+        const { rowCount } = await client.query(`select from ${table}`);
+        assert.equal(rowCount, 0, table);
+      }
+    }
+  } finally {
+    await client.end();
+  }
+});
+
+test('a partner named in one transaction is forgotten in the next on the same connection', async () => {
+  const client = new Client({
+    connectionString: ground.serverUrl,
+    options: '-c role=cloverleaf_partner -c search_path=cloverleaf',
+  });
+  await client.connect();
+  try {
+    await client.query(`begin; set local cloverleaf.partner = '${partnerA}'`);
+    assert.equal((await client.query('select from customers')).rowCount, 1);
+    await client.query('commit');
+    assert.equal((await client.query('select from customers')).rowCount, 0);
+  } finally {
+    await client.end();
+  }
+});
+
+test("writing another partner's row is refused in every table", async () => {
+  for (const [table, statement] of Object.entries(ROWS)) {
+    const insert = ground.db.asPartner(partnerA, (tx) =>
+      tx.run(statement.replace(/\$2/g, '($2::text)'), [partnerB, String(partnerB)]),
+    );
+    await refused(insert, `${table}: insert as another`);
+  }
+  for (const table of guarded) {
+    const column = partnerColumn(table);
+    const give = ground.db.asPartner(partnerA, (tx) => tx.run(`update ${table} set ${column} = $1`, [partnerB]));
+    await assert.rejects(
+      give,
+      (error: { code?: string }) => error.code === '42501' || error.code === '428C9',
+      `${table}: give away`,
+    );
+  }
+});
+
+test("changing or deleting everything changes nobody else's row", async () => {
+  for (const table of guarded) {
+    for (const statement of [
+      `update ${table} set ${partnerColumn(table)} = ${partnerColumn(table)}`,
+      `delete from ${table}`,
+    ]) {
+      try {
+        await ground.db.asPartner(partnerA, async (tx) => {
+          const touched = await tx.run(statement);
+          const own = (await owners(tx, table)).length;
+          // After a delete nothing is left to count; either way there was one row of its own.
+          assert.ok(touched <= Math.max(own, 1), statement);
+          throw new RollBack();
+        });
+      } catch (error) {
+        const { code } = error as { code?: string };
+        assert.ok(
+          error instanceof RollBack || code === '42501' || code === '23001' || code === '23503' || code === '428C9',
+          `${statement}: ${error}`,
+        );
+      }
+    }
+    const all = await ground.db.asSystem((tx) => owners(tx, table));
+    assert.ok(all.includes(partnerB), `${table}: the other partner's row is still there`);
+  }
+});
+
+class RollBack extends Error {}
+
+test("the server's login has no rights of its own", async () => {
+  const client = new Client({ connectionString: ground.serverUrl });
+  await client.connect();
+  try {
+    const { rows } = await client.query(
+      `select rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolinherit, rolreplication from pg_roles where rolname = current_user`,
+    );
+    assert.ok(
+      Object.values(rows[0]).every((right) => right === false),
+      JSON.stringify(rows[0]),
+    );
+    const owned = await client.query(
+      `select relname from pg_class c join pg_namespace n on n.oid = relnamespace
+        where nspname like 'cloverleaf%' and pg_get_userbyid(relowner) in (current_user, 'cloverleaf_partner', 'cloverleaf_system')`,
+    );
+    assert.deepEqual(owned.rows, [], 'tables owned');
+    for (const { name } of await tables()) {
+      await refused(client.query(`select from cloverleaf.${name}`), `${name} without a door`);
+    }
+    await refused(client.query('select from cloverleaf_meta.migrations'), 'the list of migrations');
+    await refused(client.query('create table cloverleaf.mine ()'), 'a table of its own');
+  } finally {
+    await client.end();
+  }
+});
+
+test('row-level security cannot be switched off', async () => {
+  for (const role of ['cloverleaf_partner', 'cloverleaf_system']) {
+    const client = new Client({
+      connectionString: ground.serverUrl,
+      options: `-c role=${role} -c search_path=cloverleaf`,
+    });
+    await client.connect();
+    try {
+      const { rows } = await client.query(
+        `select rolsuper, rolbypassrls, rolcanlogin from pg_roles where rolname = $1`,
+        [role],
+      );
+      assert.deepEqual(rows[0], { rolsuper: false, rolbypassrls: false, rolcanlogin: false });
+      await client.query('set row_security = off');
+      await refused(client.query('select from customers'), `${role} reads with row_security off`);
+      for (const statement of [
+        'alter table customers disable row level security',
+        'drop policy own_rows on customers',
+      ]) {
+        await refused(client.query(statement), `${role}: ${statement}`);
+      }
+    } finally {
+      await client.end();
+    }
+  }
+});
+
+test('nothing in the schema runs with the rights of its owner', async () => {
+  const definers = await admin.query(
+    `select proname from pg_proc where pronamespace = 'cloverleaf'::regnamespace and prosecdef`,
+  );
+  assert.deepEqual(definers.rows, [], 'security definer functions');
+  const views = await admin.query(
+    `select relname from pg_class where relnamespace = 'cloverleaf'::regnamespace and relkind in ('v', 'm')
+        and not coalesce('security_invoker=true' = any(reloptions), false)`,
+  );
+  assert.deepEqual(views.rows, [], 'views that see past the policies');
+});
+
+test('entries and transfers are neither changed nor deleted, by either door or the owner', async () => {
+  const changes = ['entries set kind = kind', 'transfers set units = units'].map((change) => `update ${change}`);
+  const deletions = ['entries', 'transfers'].flatMap((table) => [`delete from ${table}`, `truncate ${table} cascade`]);
+  for (const statement of [...changes, ...deletions]) {
+    await refused(
+      ground.db.asPartner(partnerA, (tx) => tx.run(statement)),
+      `partner: ${statement}`,
+    );
+    await refused(
+      ground.db.asSystem((tx) => tx.run(statement)),
+      `system: ${statement}`,
+    );
+    await assert.rejects(admin.query(statement), { code: '23001' }, `owner: ${statement}`);
+  }
+});

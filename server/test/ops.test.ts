@@ -1,0 +1,195 @@
+/** What the server shows those who run it: health, readiness, metrics. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import Fastify from 'fastify';
+import { later } from '../src/base/clock.ts';
+import { openDatabase } from '../src/base/db.ts';
+import { ring } from '../src/base/work.ts';
+import { openCase } from '../src/compliance/index.ts';
+import {
+  type Check,
+  databaseCheck,
+  databaseReadings,
+  openMetrics,
+  opsRoutes,
+  pricesCheck,
+  railCheck,
+  railReadings,
+  startMetrics,
+  workCheck,
+} from '../src/ops/index.ts';
+import { runCheck } from '../src/ops/routes.ts';
+import type { Rail, RailHealth } from '../src/rails/rail.ts';
+import { freshGround, type Ground } from './support/ground.ts';
+
+let ground: Ground;
+
+before(async () => {
+  ground = await freshGround();
+});
+after(() => ground?.stop());
+
+const railWith = (health: () => Promise<RailHealth>) => ({ code: 'evm.test', health }) as Rail;
+const check = (name: string, essential: boolean, run: Check['run']): Check => ({ name, essential, run });
+async function ask(checks: Check[], url: string) {
+  const app = Fastify();
+  await app.register(opsRoutes(checks));
+  const reply = await app.inject(url);
+  await app.close();
+  return { status: reply.statusCode, body: reply.json() };
+}
+
+test('a process is healthy as long as it answers, whatever else is down', async () => {
+  const down = check('database', true, () => Promise.reject(new Error('down')));
+  assert.deepEqual(await ask([down], '/healthz'), { status: 200, body: { ok: true } });
+});
+
+test('it is ready when everything essential is, and shows the rest', async () => {
+  const up = check('a', true, async () => ({ ageMs: 7 }));
+  const ill = check('b', false, async () => ({ ok: false, ageMs: 9 }));
+  const ready = await ask([up, ill], '/readyz');
+  assert.equal(ready.status, 200);
+  assert.deepEqual(
+    ready.body.checks.map(({ name, ok, ageMs }: Record<string, unknown>) => [name, ok, ageMs]),
+    [
+      ['a', true, 7],
+      ['b', false, 9],
+    ],
+  );
+  assert.equal((await ask([up, { ...ill, essential: true }], '/readyz')).status, 503);
+});
+
+test('an error says that it failed and not what it carries', async () => {
+  const secret = check('a', true, () => Promise.reject(new Error('postgres://user:hunter2@db')));
+  const { status, body } = await ask([secret], '/readyz');
+  assert.equal(status, 503);
+  assert.ok(!JSON.stringify(body).includes('hunter2'));
+});
+
+test('a check that never answers is cut at its deadline, and is told', async () => {
+  let told = false;
+  const stuck = check('stuck', true, (signal) => {
+    signal.addEventListener('abort', () => {
+      told = true;
+    });
+    return new Promise(() => {});
+  });
+  const from = performance.now();
+  const { ok, why } = await runCheck(stuck, 50);
+  assert.deepEqual([ok, why, told], [false, 'no answer within 50 ms', true]);
+  assert.ok(performance.now() - from < 1_000);
+});
+
+test('asking for readiness a hundred times asks the database once', async () => {
+  let runs = 0;
+  const counted = check('a', true, async () => ({ runs: ++runs }));
+  const app = Fastify();
+  await app.register(opsRoutes([counted]));
+  await Promise.all(Array.from({ length: 100 }, () => app.inject('/readyz')));
+  await app.close();
+  assert.equal(runs, 1);
+});
+
+test('the checks of a live server: database, work, prices, rails', async () => {
+  const { db, clock } = ground;
+  assert.equal((await runCheck(databaseCheck(db))).ok, true);
+  const gone = openDatabase('postgres://nobody@127.0.0.1:1/none');
+  assert.equal((await runCheck(databaseCheck(gone))).ok, false);
+  await gone.close();
+
+  assert.equal((await runCheck(pricesCheck(db))).ok, false, 'no price is not fresh');
+  const price = (ageS: number) =>
+    db.asSystem((tx) =>
+      tx.run(
+        `insert into prices (source, base, quote, num, den, priced_at, fetched_at)
+         values ('fixed', 'usdc', 'inr', 83, 1, now() - make_interval(secs => $1), now())
+         on conflict (base, quote, source) do update set priced_at = excluded.priced_at`,
+        [ageS],
+      ),
+    );
+  await price(1);
+  assert.equal((await runCheck(pricesCheck(db))).ok, true);
+  await price(120);
+  assert.equal((await runCheck(pricesCheck(db))).ok, false, 'nor is an old one');
+
+  await db.asSystem((tx) => ring(tx, { kind: 'test', subject: '1', dueAt: clock.now() }));
+  assert.equal((await runCheck(workCheck(db, clock))).ok, true);
+  const later90s = { now: () => later(clock.now(), 90_000) };
+  const late = await runCheck(workCheck(db, later90s));
+  assert.deepEqual([late.ok, late.due, late.dead], [false, 1, 0]);
+  assert.ok(Number(late.oldestDueMs) >= 90_000);
+
+  const sick = await runCheck(
+    railCheck(railWith(async () => ({ healthy: false, ageMs: 5, why: 'no new block for too long' }))),
+  );
+  assert.deepEqual([sick.ok, sick.essential, sick.headAgeMs, sick.why], [false, false, 5, 'no new block for too long']);
+});
+
+test('metrics: requests by route template, work by kind, and what the database holds', async () => {
+  const { db, clock } = ground;
+  const metrics = openMetrics([
+    databaseReadings(db, clock),
+    railReadings([railWith(async () => ({ healthy: true, ageMs: 2_000 }))]),
+  ]);
+  const app = Fastify();
+  metrics.measureHttp(app);
+  app.get('/orders/:id', async () => ({}));
+  for (const url of ['/orders/1', '/orders/2', '/nothing/here']) await app.inject(url);
+  await app.close();
+
+  const handlers = metrics.measureWork({
+    good: async () => ({ againInMs: 5 }),
+    bad: () => Promise.reject(new Error('no')),
+  });
+  assert.deepEqual(await handlers.good?.('1'), { againInMs: 5 });
+  await assert.rejects(async () => handlers.bad?.('1'));
+  await db.asSystem((tx) => openCase(tx, { kind: 'test', subject: 'case:1', reason: '', now: clock.now() }));
+  await db.asSystem((tx) => ring(tx, { kind: 'test', subject: '2', dueAt: clock.now() }));
+
+  const served = await startMetrics({ metrics, port: 0, host: '127.0.0.1' });
+  try {
+    const base = `http://127.0.0.1:${served.port}`;
+    assert.equal((await fetch(`${base}/`)).status, 404);
+    const reply = await fetch(`${base}/metrics`);
+    assert.match(reply.headers.get('content-type') ?? '', /^text\/plain/);
+    const text = await reply.text();
+    for (const line of [
+      'cloverleaf_http_request_seconds_count{method="GET",route="/orders/:id",status="200"} 2',
+      'cloverleaf_http_request_seconds_count{method="GET",route="none",status="404"} 1',
+      'cloverleaf_work_seconds_count{kind="good",outcome="handled"} 1',
+      'cloverleaf_work_seconds_count{kind="bad",outcome="failed"} 1',
+      'cloverleaf_work_due{kind="test"} 2',
+      'cloverleaf_cases_open{kind="test"} 1',
+      'cloverleaf_rail_healthy{rail="evm.test"} 1',
+      'cloverleaf_rail_head_age_seconds{rail="evm.test"} 2',
+      'cloverleaf_ledger_entries 0',
+      'cloverleaf_quotes 0',
+      'cloverleaf_readings_ok 1',
+    ]) {
+      assert.ok(text.includes(`${line}\n`), line);
+    }
+    assert.match(text, /^process_cpu_seconds_total/m);
+    assert.ok(!text.includes('/orders/1'), 'no label is an id');
+  } finally {
+    await served.stop();
+  }
+});
+
+test('a scrape is answered when a reading fails or hangs, without the numbers it would have given', async () => {
+  let reads = 0;
+  const metrics = openMetrics([
+    { readings: [{ name: 'test_broken', help: '.' }], read: () => Promise.reject(new Error('down')) },
+    {
+      readings: [{ name: 'test_fine', help: '.' }],
+      read: async () => {
+        reads += 1;
+        return { test_fine: [{ value: 1 }, { value: 2 }] };
+      },
+    },
+  ]);
+  const [text] = await Promise.all(Array.from({ length: 20 }, () => metrics.text()));
+  assert.match(text ?? '', /^cloverleaf_readings_ok 0$/m);
+  assert.match(text ?? '', /^test_fine 3$/m);
+  assert.doesNotMatch(text ?? '', /^test_broken /m);
+  assert.equal(reads, 1, 'many scrapers, one reading');
+});

@@ -1,0 +1,237 @@
+/** Keys, markets and fees: who may ask, and on what terms. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { later } from '../src/base/clock.ts';
+import { Refusal } from '../src/base/errors.ts';
+import * as partners from '../src/partners/index.ts';
+import { remember } from '../src/partners/remember.ts';
+import { freshGround, type Ground } from './support/ground.ts';
+
+let ground: Ground;
+let one: partners.Partner;
+let two: partners.Partner;
+
+const usdc = { kind: 'crypto', coin: 'usdc', decimals: 6, native: false } as const;
+const terms = {
+  direction: 'offramp',
+  fiat: 'inr',
+  enabled: true,
+  isDefault: false,
+  depositRail: 'evm.test',
+  payoutRail: 'bank.test',
+  paymentMethod: 'IMPS',
+  minUnits: 1n,
+  maxUnits: 1_000n,
+  payoutPlaces: 2,
+  quoteTtlMs: 60_000,
+  depositTtlMs: 3_600_000,
+  priceSources: ['fixed'],
+  priceMaxAgeMs: 30_000,
+  priceQuorum: 1,
+  outlierBps: 300n,
+} as const;
+
+before(async () => {
+  ground = await freshGround();
+  const now = ground.clock.now();
+  await ground.db.asSystem(async (tx) => {
+    one = await partners.createPartner(tx, { name: 'One', now });
+    two = await partners.createPartner(tx, { name: 'Two', now, quoteShape: 'A', corsOrigins: ['https://two.example'] });
+    await partners.upsertAsset(tx, { ...usdc, code: 'usdc.erc20', chain: 'erc20', contract: '0x1' });
+    await partners.upsertAsset(tx, { ...usdc, code: 'usdc.matic20', chain: 'matic20', contract: '0x1' });
+    await partners.upsertAsset(tx, {
+      code: 'inr',
+      kind: 'fiat',
+      coin: 'inr',
+      chain: null,
+      contract: null,
+      decimals: 2,
+      native: false,
+    });
+    await partners.upsertMarket(tx, { ...terms, crypto: 'usdc.erc20' });
+    await partners.upsertMarket(tx, { ...terms, crypto: 'usdc.matic20', isDefault: true });
+  });
+});
+
+after(() => ground?.stop());
+
+const refusal = (code: string) => (error: unknown) => error instanceof Refusal && error.code === code;
+const newKey = (partnerId: bigint, more: { expiresAt?: Date } = {}) =>
+  ground.db.asSystem((tx) =>
+    partners.createKey(tx, ground.vault, {
+      partnerId,
+      label: 'test',
+      scopes: ['read', 'trade'],
+      now: ground.clock.now(),
+      ...more,
+    }),
+  );
+/** A process that has just started: nothing remembered. */
+const credential = (key: string) => partners.openPartners(ground).credential(key);
+
+test('a key says whose it is, what it may do and which secret it has', async () => {
+  const { apiKey, apiSecret } = await newKey(two.id);
+  const found = await credential(apiKey);
+  assert.deepEqual(found?.partner, two);
+  assert.deepEqual(found?.scopes, ['read', 'trade']);
+  assert.deepEqual(found?.secrets, [apiSecret]);
+});
+
+test('what is no key of ours is nobody, whatever it looks like', async () => {
+  for (const text of ['', 'nobody', ' ', 'ключ', 'x\0y', "' or true --", 'k'.repeat(10_000)]) {
+    assert.equal(await credential(text), undefined, JSON.stringify(text.slice(0, 20)));
+  }
+});
+
+test('while a key is rotated both secrets are valid, and then the new one alone', async () => {
+  const { apiKey, apiSecret } = await newKey(one.id);
+  const rotate = (overlapMs: number) =>
+    ground.db.asSystem((tx) =>
+      partners.rotateKey(tx, ground.vault, { key: apiKey, now: ground.clock.now(), overlapMs }),
+    );
+  const { apiSecret: second } = await rotate(60_000);
+  assert.deepEqual((await credential(apiKey))?.secrets, [apiSecret, second]);
+  ground.clock.advance(60_001);
+  assert.deepEqual((await credential(apiKey))?.secrets, [second]);
+  const { apiSecret: third } = await rotate(0);
+  assert.deepEqual((await credential(apiKey))?.secrets, [third], 'a leaked secret goes at once');
+});
+
+test('an expired or a revoked key is nobody', async () => {
+  const short = await newKey(one.id, { expiresAt: later(ground.clock.now(), 1_000) });
+  assert.ok(await credential(short.apiKey));
+  ground.clock.advance(1_001);
+  assert.equal(await credential(short.apiKey), undefined);
+  const revoked = await newKey(one.id);
+  await ground.db.asSystem((tx) => partners.revokeKey(tx, revoked.apiKey, ground.clock.now()));
+  assert.equal(await credential(revoked.apiKey), undefined);
+});
+
+test('a suspension acts within seconds on a process that knows the key', async () => {
+  const { apiKey } = await newKey(two.id);
+  const running = partners.openPartners(ground);
+  assert.equal((await running.credential(apiKey))?.partner.suspended, false);
+  await ground.db.asSystem((tx) => partners.suspendPartner(tx, two.id, ground.clock.now()));
+  const until = Date.now() + 5_000;
+  while ((await running.credential(apiKey))?.partner.suspended === false && Date.now() < until) {
+    await new Promise((wake) => setTimeout(wake, 100));
+  }
+  assert.equal((await running.credential(apiKey))?.partner.suspended, true);
+  await ground.db.asSystem((tx) => partners.resumePartner(tx, two.id));
+});
+
+test('the last use of a key is noted once a minute', async () => {
+  const { apiKey } = await newKey(one.id);
+  const used = () =>
+    ground.db.asSystem((tx) =>
+      tx.row<{ at: Date | null }>('select last_used_at as at from api_keys where key = $1', [apiKey]),
+    );
+  assert.equal((await used())?.at, null);
+  await credential(apiKey);
+  const first = (await used())?.at;
+  assert.ok(first);
+  await credential(apiKey);
+  assert.deepEqual((await used())?.at, first);
+  ground.clock.advance(60_001);
+  await credential(apiKey);
+  assert.ok(((await used())?.at ?? first) > first);
+});
+
+test('a market is found without case, by its chain or as the default', async () => {
+  const find = (coin: string, fiat: string, chain?: string) =>
+    ground.db.asPartner(one.id, (tx) => partners.findMarket(tx, { direction: 'offramp', coin, fiat, chain }));
+  assert.equal((await find('USDC', 'INR')).crypto.code, 'usdc.matic20');
+  assert.equal((await find('usdc', 'inr', '')).crypto.code, 'usdc.matic20');
+  assert.equal((await find('UsdC', 'iNr', 'USDC')).crypto.code, 'usdc.matic20');
+  assert.equal((await find('usdc', 'inr', 'ERC20')).crypto.code, 'usdc.erc20');
+  await assert.rejects(find('usdc', 'inr', 'spl'), refusal('unsupported_chain'));
+  await assert.rejects(find('doge', 'inr'), refusal('unsupported_pair'));
+  await assert.rejects(find('usdc', '\u0131nr'), refusal('unsupported_pair'), 'a look-alike is another word');
+  await assert.rejects(find('usdc', '', 'erc20'), refusal('unsupported_pair'));
+  const onramp = ground.db.asPartner(one.id, (tx) =>
+    partners.findMarket(tx, { direction: 'onramp', coin: 'usdc', fiat: 'inr' }),
+  );
+  await assert.rejects(onramp, refusal('unsupported_pair'));
+});
+
+test('setting the same again changes nothing, and a market that is switched off is gone', async () => {
+  const { db } = ground;
+  const made = await db.asSystem((tx) => partners.markets(tx));
+  await db.asSystem(async (tx) => {
+    await partners.upsertAsset(tx, { ...usdc, code: 'usdc.erc20', chain: 'erc20', contract: '0x1' });
+    await partners.upsertMarket(tx, { ...terms, crypto: 'usdc.erc20' });
+  });
+  assert.deepEqual(await db.asSystem((tx) => partners.markets(tx)), made);
+  await db.asSystem((tx) => partners.upsertMarket(tx, { ...terms, crypto: 'usdc.erc20', enabled: false }));
+  const enabled = await db.asSystem((tx) => partners.markets(tx));
+  assert.deepEqual(
+    enabled.map(({ crypto }) => crypto.code),
+    ['usdc.matic20'],
+  );
+  const [off] = made.filter(({ crypto }) => crypto.code === 'usdc.erc20');
+  assert.equal(
+    (await db.asSystem((tx) => partners.marketById(tx, off?.id ?? 0n))).enabled,
+    false,
+    'an order keeps its market',
+  );
+  await db.asSystem((tx) => partners.upsertMarket(tx, { ...terms, crypto: 'usdc.erc20' }));
+});
+
+test('an asset never changes what its units mean', async () => {
+  const change = ground.db.asSystem((tx) =>
+    partners.upsertAsset(tx, { ...usdc, code: 'usdc.erc20', chain: 'erc20', contract: '0x1', decimals: 18 }),
+  );
+  await assert.rejects(change, /keeps its decimals/);
+});
+
+test("a partner's own fee stands before the general one, and no row is no fee", async () => {
+  const { db } = ground;
+  const market = await db.asSystem((tx) =>
+    partners.findMarket(tx, { direction: 'offramp', coin: 'usdc', fiat: 'inr' }),
+  );
+  await db.asSystem(async (tx) => {
+    await partners.setFee(tx, { marketId: market.id, partnerId: null, kind: 'operator', bps: 25n, minimumUnits: 100n });
+    await partners.setFee(tx, { marketId: market.id, partnerId: one.id, kind: 'operator', bps: 10n });
+  });
+  const fees = (partner: partners.Partner) =>
+    db.asPartner(partner.id, (tx) => partners.feesFor(tx, market, partner.id));
+  assert.deepEqual((await fees(one)).operator, { fixedUnits: 0n, bps: 10n, minimumUnits: 0n, gasUnits: 0n });
+  assert.deepEqual((await fees(two)).operator, { fixedUnits: 0n, bps: 25n, minimumUnits: 100n, gasUnits: 0n });
+  assert.deepEqual((await fees(two)).rail, { fixedUnits: 0n, bps: 0n, minimumUnits: 0n, gasUnits: 0n });
+});
+
+test('a confirmation policy has a step for every amount and replaces the one before', async () => {
+  const { db } = ground;
+  const set = (steps: { fromUnits: bigint; confirmations: number }[]) =>
+    db.asSystem((tx) => partners.setConfirmationPolicy(tx, { chain: 'erc20', asset: 'usdc.erc20', steps }));
+  await set([
+    { fromUnits: 0n, confirmations: 1 },
+    { fromUnits: 100n, confirmations: 12 },
+  ]);
+  await set([{ fromUnits: 0n, confirmations: 2 }]);
+  await assert.rejects(set([{ fromUnits: 5n, confirmations: 2 }]), /every amount/);
+  const rows = await db.asSystem((tx) => tx.rows('select from_units, confirmations from confirmation_policies'));
+  assert.deepEqual(rows, [{ from_units: 0n, confirmations: 2 }]);
+});
+
+test('a memory is bounded, keeps nothing absent, and forgets a read that failed', async () => {
+  const memory = remember<number | undefined>({ forMs: 60_000, most: 2 });
+  let reads = 0;
+  const get = (key: string, value?: number) =>
+    memory.get(key, async () => {
+      reads += 1;
+      return value;
+    });
+  await get('a', 1);
+  await get('a', 1);
+  assert.equal(reads, 1, 'read once');
+  await get('b', 1);
+  await get('c', 1);
+  await get('a', 1);
+  assert.equal(reads, 4, 'the oldest went when a third came');
+  await get('none');
+  await get('none');
+  assert.equal(reads, 6, 'what is absent is asked for again');
+  await assert.rejects(memory.get('bad', () => Promise.reject(new Error('down'))));
+  assert.equal(await get('bad', 7), 7);
+});

@@ -1,0 +1,481 @@
+/**
+ * What the hot paths ask of PostgreSQL stays cheap when the tables are large: on 100,000 analysed orders every statement
+ * that a request or an order's life sends goes by an index, sorts no more than a page and reads a handful of blocks.
+ *
+ * The statements are not listed here. The modules are called, and each statement is explained (and run, and undone) in the
+ * very transaction that is about to send it, as the role, with the partner and the values it has: once with the plan made
+ * for these values and once with the general one, because PostgreSQL may take either for a prepared statement.
+ */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Client, escapeLiteral } from 'pg';
+import type { Database, Tx } from '../src/base/db.ts';
+import { ring, startWorkers } from '../src/base/work.ts';
+import { openScreener } from '../src/compliance/index.ts';
+import * as customers from '../src/customers/index.ts';
+import { chart, move, post } from '../src/ledger/index.ts';
+import { type OrdersContext, openByState, openOrders, orderFacts, orderHandlers } from '../src/orders/index.ts';
+import * as partners from '../src/partners/index.ts';
+import { createQuote } from '../src/quotes/index.ts';
+import type { Rail } from '../src/rails/rail.ts';
+import { freshGround, type Ground } from './support/ground.ts';
+
+const ORDERS = 100_000;
+/** Of these, one customer's. */
+const BIG = 60_000;
+const BIG_CUSTOMER = 'Bigbigbig1_1';
+
+/** A table from this many rows on is never read through. */
+const LARGE_TABLE_ROWS = 2_000;
+/** The largest page of a list. */
+const PAGE_ROWS = 500;
+/** Eight kilobytes each; a look-up takes three or four, an insert some for each index and foreign key. */
+const MOST_BLOCKS = 400;
+
+let ground: Ground;
+let admin: Client;
+let large: Set<string>;
+let partner: partners.Partner;
+let context: OrdersContext;
+
+before(async () => {
+  ground = await freshGround();
+  admin = new Client({ connectionString: ground.adminUrl, options: '-c search_path=cloverleaf' });
+  await admin.connect();
+  await fill();
+  const { rows } = await admin.query<{ relname: string }>(
+    `select relname from pg_class where relnamespace = 'cloverleaf'::regnamespace and relkind = 'r' and reltuples >= $1`,
+    [LARGE_TABLE_ROWS],
+  );
+  large = new Set(rows.map(({ relname }) => relname));
+  const rails = new Map([quietRail('evm.test', 'chain'), quietRail('bank.test', 'bank')].map((one) => [one.code, one]));
+  context = { ...ground, rails, screener: openScreener(ground) };
+  const found = await ground.db.asSystem((tx) => partners.findPartner(tx, { id: 1n }));
+  assert.ok(found);
+  partner = found;
+});
+
+after(async () => {
+  await admin?.end();
+  await ground?.stop();
+});
+
+test('the tables that grow are large here', () => {
+  for (const table of [
+    'orders',
+    'customers',
+    'fiat_accounts',
+    'quotes',
+    'events',
+    'deposits',
+    'payouts',
+    'work',
+    'accounts',
+  ]) {
+    assert.ok(large.has(table), table);
+  }
+});
+
+test('a request is let in by an index', async () => {
+  const { db, vault, clock } = ground;
+  const { apiKey } = await db.asSystem((tx) =>
+    partners.createKey(tx, vault, { partnerId: 1n, label: 'plans', scopes: ['read'], now: clock.now() }),
+  );
+  const watch = watching(db);
+  assert.ok(await partners.openPartners({ ...ground, db: watch.db }).credential(apiKey));
+  watch.assertCheap();
+});
+
+test('a list: page 50,000 costs what page 1 costs', async () => {
+  const orders = openOrders(context);
+  const blocksOf = async (page: number, pageSize: number, expected: number): Promise<number> => {
+    const watch = watching(ground.db);
+    const got = await watch.db.asPartner(1n, (tx) =>
+      orders.list(tx, { customerId: BIG_CUSTOMER, direction: 'offramp', page, pageSize }),
+    );
+    assert.equal(got.orders.length, expected);
+    assert.equal(got.total, BigInt(BIG));
+    assert.ok(watch.plans.length > 0);
+    watch.assertCheap();
+    return Math.max(...watch.plans.map(({ blocks }) => blocks));
+  };
+  const first = await blocksOf(1, 1, 1);
+  const far = await blocksOf(50_000, 1, 1);
+  assert.ok(Math.abs(far - first) <= 3, `page 1 reads ${first} blocks, page 50,000 reads ${far}`);
+  await blocksOf(1, 499, 499);
+  await blocksOf(120, 499, 499);
+  await blocksOf(121, 499, 60_000 - 120 * 499);
+  await blocksOf(60_001, 1, 0);
+});
+
+test('a list is in the order of its making, newest first, without a gap', async () => {
+  const orders = openOrders(context);
+  const seen: bigint[] = [];
+  await ground.db.asPartner(1n, async (tx) => {
+    for (const page of [1, 2, 3]) {
+      const got = await orders.list(tx, { customerId: BIG_CUSTOMER, direction: 'offramp', page, pageSize: 7 });
+      seen.push(...got.orders.map((order) => order.customerSeq));
+    }
+  });
+  assert.deepEqual(
+    seen,
+    Array.from({ length: 21 }, (_, i) => BigInt(BIG - i)),
+  );
+});
+
+test('looking up an order, a customer and accounts', async () => {
+  const watch = watching(ground.db);
+  await watch.db.asPartner(1n, async (tx) => {
+    await customers.findCustomer(tx, BIG_CUSTOMER);
+    await openOrders(context).get(tx, { id: 50_000n, customerId: BIG_CUSTOMER });
+    await customers.fiatAccounts(tx, BIG_CUSTOMER);
+    await customers.openFiatAccount(tx, ground.vault, 1n).catch(() => {});
+  });
+  watch.assertCheap();
+});
+
+test('enrolling, logging in, verifying, adding an account', async () => {
+  const { vault } = ground;
+  const now = ground.clock.now();
+  const watch = watching(ground.db);
+  await watch.db.asPartner(1n, async (tx) => {
+    const customer = await customers.enroll(tx, vault, {
+      partnerId: 1n,
+      clientCustomerId: 'new',
+      phone: '+1 555',
+      kind: 'INDIVIDUAL',
+      now,
+    });
+    await customers.recordLogin(tx, customer.id, now);
+    await customers.recordVerification(tx, { customer, verifier: 'simulated', outcome: 'verified', level: 1, now });
+    const details = { account: '123456789', ifsc: 'TEST' };
+    await customers.addFiatAccount(tx, vault, { customer, fiat: 'inr', details, now });
+    await customers.addFiatAccount(tx, vault, { customer, fiat: 'inr', details, now: new Date(now.getTime() + 1) });
+  });
+  await assert.rejects(
+    watch.db.asPartner(1n, (tx) =>
+      customers.enroll(tx, vault, { partnerId: 1n, clientCustomerId: 'new', kind: 'INDIVIDUAL', now }),
+    ),
+  );
+  watch.assertCheap();
+});
+
+test('the life of an order, from quote to settled', async () => {
+  const { clock, vault } = ground;
+  const watch = watching(ground.db);
+  const watched = { ...context, db: watch.db, screener: openScreener({ db: watch.db, vault }) };
+  await freshPrices();
+  await ground.db.asSystem((tx) =>
+    post(tx, {
+      id: 'fund',
+      kind: 'fund',
+      at: clock.now(),
+      lines: move(chart.custody('bank.test', 'main', 'inr'), chart.treasury('inr'), 10n ** 12n),
+    }),
+  );
+
+  const order = await watch.db.asPartner(1n, async (tx) => {
+    const now = clock.now();
+    const customer = await customers.findCustomer(tx, BIG_CUSTOMER);
+    const market = await partners.findMarket(tx, { direction: 'offramp', coin: 'usdc', fiat: 'inr' });
+    const quote = await createQuote(tx, { partner, market, depositUnits: 123_000_000n, now });
+    const { rate, payoutUnits, depositUnits } = quote;
+    const account = await customers.addFiatAccount(tx, vault, {
+      customer,
+      fiat: 'inr',
+      details: { account: 'x' },
+      now,
+    });
+    return await openOrders(watched).create(tx, {
+      partner,
+      customer,
+      market,
+      depositUnits,
+      rate,
+      payoutUnits,
+      fiatAccountId: account.id,
+      now,
+    });
+  });
+  assert.equal(order.customerSeq, BigInt(BIG + 1));
+
+  const report = orderFacts(watched);
+  const deposit = {
+    rail: 'evm.test',
+    externalId: 'plans:1',
+    target: order.depositTarget,
+    asset: 'usdc.test',
+    units: 123_000_000n,
+    reference: '0x1',
+    facts: {},
+  };
+  const state = async () => (await ground.db.asSystem((tx) => openOrders(context).get(tx, { id: order.id }))).state;
+  await watch.db.asSystem((tx) => report(tx, { type: 'deposit_seen', ...deposit }));
+  await watch.db.asSystem((tx) => report(tx, { type: 'deposit_confirmed', ...deposit }));
+  await orderHandlers(watched).screen_order?.(String(order.id));
+  assert.equal(await state(), 'paying_out');
+  const { rows } = await admin.query<{ id: string }>('select id from payouts where order_id = $1', [order.id]);
+  await watch.db.asSystem((tx) =>
+    report(tx, { type: 'payout_settled', rail: 'bank.test', key: rows[0]?.id ?? '', reference: 'UTR1' }),
+  );
+  assert.equal(await state(), 'settled');
+  watch.assertCheap();
+});
+
+test('finding due work among much that is not due, and setting it down again', async () => {
+  const watch = watching(ground.db);
+  const { clock, log } = ground;
+  const done = Promise.withResolvers<void>();
+  await ground.db.asSystem((tx) => ring(tx, { kind: 'plans', subject: '1', dueAt: clock.now() }));
+  const workers = await startWorkers({
+    db: watch.db,
+    clock,
+    log,
+    handlers: {
+      plans: async () => {
+        done.resolve();
+        return undefined;
+      },
+    },
+  });
+  await done.promise;
+  await workers.stop();
+  watch.assertCheap();
+});
+
+test('counting what is open for the metrics reads what is open', async () => {
+  const watch = watching(ground.db);
+  await watch.db.asSystem((tx) => openByState(tx));
+  assert.ok(watch.plans.length > 0);
+  // Every open order is read, which is what it is about; the others, a hundred times as many, are not.
+  for (const { statement, tables } of watch.plans) assert.ok(!tables.includes('Seq Scan orders'), statement);
+});
+
+/** A rail that nothing is asked of here but where a deposit goes. */
+function quietRail(code: string, kind: 'chain' | 'bank'): Rail {
+  const wallets = { deposits: 'main', payouts: 'main' };
+  return { code, kind, wallets, instructions: (index: bigint) => ({ target: `${code}:${index}` }) } as Rail;
+}
+
+// Watching: a Database that explains each statement before it is sent.
+
+interface Plan {
+  statement: string;
+  mode: string;
+  blocks: number;
+  tables: string[];
+  complaints: string[];
+}
+
+function watching(db: Database) {
+  const plans: Plan[] = [];
+  const watched: Database = {
+    ...db,
+    asPartner: (id, body) => db.asPartner(id, (tx) => body(explaining(tx, plans))),
+    asSystem: (body) => db.asSystem((tx) => body(explaining(tx, plans))),
+  };
+  return {
+    db: watched,
+    plans,
+    assertCheap() {
+      assert.ok(plans.length > 0, 'something was asked');
+      const dear = plans.filter(({ complaints }) => complaints.length > 0);
+      const said = dear.map(
+        ({ statement, mode, complaints }) => `${complaints.join('; ')} (${mode} plan)\n  ${statement}`,
+      );
+      assert.deepEqual(said, []);
+    },
+  };
+}
+
+function explaining(tx: Tx, plans: Plan[]): Tx {
+  async function explain(statement: string, values: readonly unknown[] = []): Promise<void> {
+    for (const mode of ['custom', 'generic']) {
+      await tx.run('savepoint explaining');
+      await tx.run(`set local plan_cache_mode = force_${mode}_plan`);
+      await tx.run(`prepare explained as ${statement}`);
+      const execute = values.length === 0 ? 'explained' : `explained (${values.map(literal).join(', ')})`;
+      // Let through past the Tx's own names for statements: these are not to be kept.
+      const rows = await tx.rows<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
+        `explain (analyze, buffers, format json) execute ${execute}`,
+      );
+      await tx.run('rollback to savepoint explaining');
+      await tx.run('deallocate explained');
+      const root = rows[0]?.['QUERY PLAN'][0].Plan;
+      if (root !== undefined) plans.push(judge(statement, mode, root));
+    }
+  }
+  return {
+    async rows(text, values) {
+      await explain(text, values);
+      return await tx.rows(text, values);
+    },
+    async row(text, values) {
+      await explain(text, values);
+      return await tx.row(text, values);
+    },
+    async run(text, values) {
+      await explain(text, values);
+      return await tx.run(text, values);
+    },
+  };
+}
+
+interface PlanNode {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Index Name'?: string;
+  'Actual Rows': number;
+  'Actual Loops': number;
+  'Rows Removed by Filter'?: number;
+  'Rows Removed by Index Recheck'?: number;
+  'Shared Hit Blocks'?: number;
+  'Shared Read Blocks'?: number;
+  Plans?: PlanNode[];
+}
+
+function judge(statement: string, mode: string, root: PlanNode): Plan {
+  const blocks = (root['Shared Hit Blocks'] ?? 0) + (root['Shared Read Blocks'] ?? 0);
+  const complaints: string[] = [];
+  const tables: string[] = [];
+  if (blocks > MOST_BLOCKS) complaints.push(`reads ${blocks} blocks`);
+  for (const node of nodesOf(root)) {
+    const { 'Node Type': type, 'Relation Name': table, 'Actual Rows': rows, 'Actual Loops': loops } = node;
+    const through =
+      (rows + (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0)) * loops;
+    if (table !== undefined) tables.push(`${type} ${table}`);
+    if (type === 'Seq Scan' && table !== undefined && large.has(table)) complaints.push(`reads all of ${table}`);
+    if (type === 'Sort' && rows > PAGE_ROWS) complaints.push(`sorts ${rows} rows`);
+    if (through > PAGE_ROWS) complaints.push(`${type} of ${table ?? '?'} goes through ${through} rows`);
+  }
+  return { statement: statement.replace(/\s+/g, ' ').slice(0, 300), mode, blocks, tables, complaints };
+}
+
+function* nodesOf(node: PlanNode): Iterable<PlanNode> {
+  yield node;
+  for (const child of node.Plans ?? []) yield* nodesOf(child);
+}
+
+/** A value as a literal of no type yet, so that `execute` takes it for the parameter's own. */
+function literal(value: unknown): string {
+  if (value === null || value === undefined) return 'null';
+  return escapeLiteral(Array.isArray(value) ? arrayText(value) : plainText(value));
+}
+
+const arrayText = (values: readonly unknown[]): string =>
+  `{${values.map((value) => (value === null || value === undefined ? 'null' : `"${plainText(value).replace(/["\\]/g, '\\$&')}"`)).join(',')}}`;
+
+function plainText(value: unknown): string {
+  if (value instanceof Date) return value.toISOString();
+  if (Buffer.isBuffer(value)) return `\\x${value.toString('hex')}`;
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+// Filling: by SQL, past all modules.
+
+async function freshPrices(): Promise<void> {
+  await admin.query(
+    `insert into prices (source, base, quote, num, den, priced_at, fetched_at)
+     values ('fixed', 'usdc', 'inr', 83, 1, now(), now()), ('fixed', 'eth', 'inr', 250000, 1, now(), now())
+     on conflict (base, quote, source) do update set priced_at = now()`,
+  );
+  await admin.query(
+    `insert into gas_prices values ('test', 30000000000, now()) on conflict (chain) do update set fetched_at = now()`,
+  );
+}
+
+async function fill(): Promise<void> {
+  const { db, clock } = ground;
+  const now = clock.now();
+  await db.asSystem(async (tx) => {
+    for (const name of ['One', 'Two', 'Three', 'Four']) await partners.createPartner(tx, { name, now });
+    const asset = { kind: 'crypto', chain: 'test', decimals: 6 } as const;
+    await partners.upsertAsset(tx, { ...asset, code: 'usdc.test', coin: 'usdc', contract: '0x1', native: false });
+    await partners.upsertAsset(tx, {
+      ...asset,
+      code: 'eth.test',
+      coin: 'eth',
+      contract: null,
+      native: true,
+      decimals: 18,
+    });
+    await partners.upsertAsset(tx, {
+      code: 'inr',
+      kind: 'fiat',
+      coin: 'inr',
+      chain: null,
+      contract: null,
+      decimals: 2,
+      native: false,
+    });
+    const marketId = await partners.upsertMarket(tx, {
+      direction: 'offramp',
+      crypto: 'usdc.test',
+      fiat: 'inr',
+      enabled: true,
+      isDefault: true,
+      depositRail: 'evm.test',
+      payoutRail: 'bank.test',
+      paymentMethod: 'IMPS',
+      minUnits: 1n,
+      maxUnits: 10n ** 12n,
+      payoutPlaces: 2,
+      quoteTtlMs: 60_000,
+      depositTtlMs: 3_600_000,
+      priceSources: ['fixed'],
+      priceMaxAgeMs: 30_000,
+      priceQuorum: 1,
+      outlierBps: 300n,
+    });
+    await partners.setFee(tx, { marketId, partnerId: null, kind: 'operator', bps: 25n });
+    await partners.setFee(tx, { marketId, partnerId: null, kind: 'chain', gasUnits: 65_000n });
+  });
+  // The first customer is the big one; the others, of four partners in turn, share the remaining orders.
+  await admin.query(`insert into customers (id, partner_id, client_customer_id, kind, level, verification, logged_in_at, created_at, updated_at)
+    select case i when 0 then '${BIG_CUSTOMER}' else lpad(i::text, 10, 'C') || '_' || (i % 4 + 1) end, i % 4 + 1, 'client ' || i,
+      'INDIVIDUAL', 1, 'verified', now(), now(), now() from generate_series(0, 4000) i`);
+  await admin.query(`insert into fiat_accounts (id, partner_id, customer_id, fiat, details, details_index, hint, created_at)
+    select row_number() over (), partner_id, id, 'inr', '', sha256(id::bytea), '', now() from customers`);
+  await admin.query(
+    `with chosen as (
+       select i, case when i <= $2 then '${BIG_CUSTOMER}' else lpad((i % 4000 + 1)::text, 10, 'C') || '_' || ((i % 4000 + 1) % 4 + 1) end as customer
+         from generate_series(1, $1::int) i)
+     insert into orders (id, partner_id, customer_id, direction, customer_seq, market_id, state, deposit_asset, deposit_units,
+       payout_asset, payout_units, gross_units, fiat_asset, fee_operator, fee_partner, fee_rail, fee_chain, rate_num, rate_den,
+       rate_locked_until, deposit_rail, deposit_target, deposit_index, payout_rail, payment_method, fiat_account_id, expires_at,
+       created_at, updated_at)
+     select i, c.partner_id, c.id, 'offramp', row_number() over (partition by c.id order by i), 1,
+       case when i % 100 = 0 then 'created' else 'settled' end, 'usdc.test', 1000000, 'inr', 8300, 8300, 'inr', 0, 0, 0, 0, 83, 1,
+       now(), 'evm.test', '0x' || md5(i::text), i, 'bank.test', 'IMPS', null, now() + interval '1 hour', now(), now()
+       from chosen join customers c on c.id = chosen.customer`,
+    [ORDERS, BIG],
+  );
+  await admin.query(
+    `insert into order_counts select partner_id, customer_id, direction, count(*) from orders group by 1, 2, 3`,
+  );
+  await admin.query(`insert into order_history (order_id, version, partner_id, state_from, event, state_to, at)
+    select id, 0, partner_id, 'none', 'created', 'created', now() from orders`);
+  await admin.query(`insert into events (partner_id, type, subject, subject_seq, body, at)
+    select partner_id, 'order.settled', 'order:' || id, seq, '{}', now() from orders, generate_series(1, 2) seq`);
+  await admin.query(`insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, reference, seen_at)
+    select 'evm.test', 'x' || id, 'usdc.test', 1000000, deposit_target, id, partner_id, 'applied', '', now() from orders where state = 'settled'`);
+  await admin.query(`insert into payouts (id, order_id, partner_id, purpose, attempt, rail, asset, units, address, state, written_at, ended_at)
+    select 'payout_' || id, id, partner_id, 'payout', 1, 'bank.test', 'inr', 8300, '', 'settled', now(), now() from orders where state = 'settled'`);
+  await admin.query(`insert into deposit_addresses (rail, address, index, order_id, partner_id, made_at)
+    select 'evm.test', deposit_target, deposit_index, id, partner_id, now() from orders`);
+  await admin.query(`select setval('deposit_indexes', $1)`, [ORDERS + 1]);
+  // Half of the quotes were taken; of the rest, one busy partner's are alive.
+  await admin.query(`insert into quotes (id, partner_id, market_id, deposit_units, payout_units, gross_units, rate_num, rate_den,
+      fee_operator, fee_partner, fee_rail, fee_chain, prices, created_at, expires_at, order_id)
+    select i, case when i % 2 = 0 then 1 else i % 4 + 1 end, 1, 1000000 + i, 8300, 8300, 83, 1, 0, 0, 0, 0, '[]', now(),
+      now() + interval '10 minutes', case when i % 2 = 0 then null else i end from generate_series(1, 40000) i`);
+  await admin.query(
+    `insert into work (kind, subject, due_at) select 'expire_order', id::text, now() + interval '1 hour' from orders where id <= 50000`,
+  );
+  await admin.query(`insert into accounts (code, kind, asset, side, order_id, partner_id)
+    select 'order:' || id || ':usdc.test', 'order', 'usdc.test', 'credit', id, partner_id from orders where state = 'settled'`);
+  await admin.query(
+    `insert into entries (id, kind, order_id, content, at) select 'ord_' || id || ':receive', 'receive', id, '', now() from orders`,
+  );
+  await admin.query('analyze');
+}

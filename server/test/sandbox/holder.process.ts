@@ -1,0 +1,26 @@
+/**
+ * A server's stand-in for being killed: starts one thing in a folder, prints what it got as one line of JSON, and stays.
+ *
+ * `node holder.process.ts postgres|node|lock <folder>`; prints `{ "error": … }` and ends when it could not.
+ */
+import { lockDataDir } from '../../src/sandbox/lock.ts';
+import { type SandboxNode, startNode } from '../../src/sandbox/nodes.ts';
+import { startPostgres } from '../../src/sandbox/postgres.ts';
+
+const [what = '', dataDir = ''] = process.argv.slice(2);
+const mnemonic = 'test test test test test test test test test test test junk';
+
+const starts: Record<string, () => Promise<object>> = {
+  postgres: () => startPostgres({ dataDir }),
+  node: () =>
+    startNode({ code: 'matic20', chainId: 137 }, { dataDir, mnemonic, blockMs: 100 }) satisfies Promise<SandboxNode>,
+  lock: async () => ({ release: lockDataDir(dataDir) }),
+};
+
+try {
+  const got = await starts[what]?.();
+  console.log(JSON.stringify(got));
+  setInterval(() => {}, 60_000);
+} catch (error) {
+  console.log(JSON.stringify({ error: (error as Error).message }));
+}

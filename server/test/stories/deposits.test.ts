@@ -1,0 +1,306 @@
+/** Money that comes otherwise than asked: too little, too much, too late, twice, of another kind. None of it is lost. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { nativeOf, openStory, type Sale, type Story } from '../support/story.ts';
+
+let world: Story;
+before(async () => {
+  world = await openStory();
+});
+after(async () => await world?.close());
+
+const SUSPENSE = 'suspense:evm.matic20';
+const custody = (asset: string) => `custody:evm.matic20:deposits:${asset}`;
+
+const deposits = async (order: Sale) => {
+  const rows = (await world.traceOf(order)).deposits;
+  return rows.map(({ asset, units, state, why }) => [asset, units, state, ...(why === null ? [] : [why])]);
+};
+const exceptionOf = async (order: Sale) => (await world.traceOf(order)).order.exception;
+
+async function settled(amount: string, coin = 'usdc'): Promise<Sale> {
+  const order = await world.sells(amount, coin);
+  await world.pays(order, amount);
+  await world.mines(2);
+  await world.reaches(order, 6);
+  return order;
+}
+
+describe('parts', () => {
+  test('that add up before the deadline settle the order, once', async () => {
+    const order = await world.sells('100', 'usdc');
+    const books = await world.balances();
+    await world.pays(order, '60');
+    await world.mines(2);
+    await world.until('the first part is booked', async () => (await exceptionOf(order)) === 'underpaid');
+    assert.equal(await world.statusOf(order), 1);
+    assert.deepEqual(await world.changesSince(books), {
+      [custody('usdc.matic20')]: 60_000_000n,
+      [`${SUSPENSE}:usdc.matic20`]: 60_000_000n,
+    });
+    await world.pays(order, '40');
+    await world.mines(2);
+    await world.reaches(order, 6);
+    assert.equal((await world.changesSince(books))[`${SUSPENSE}:usdc.matic20`], undefined);
+    assert.equal(await exceptionOf(order), 'paid_in_parts');
+    assert.equal((await world.traceOf(order)).payouts.length, 1);
+    assert.deepEqual(await world.casesOf(order), []);
+  });
+
+  test('two in one block are both counted', async () => {
+    const order = await world.sells('50', 'usdc');
+    const [first, second] = await world.paysInOneBlock(order, '20', '30');
+    await world.mines(1);
+    await world.reaches(order, 6);
+    assert.notEqual(first?.hash, second?.hash);
+    assert.equal((await deposits(order)).length, 2);
+    assert.ok((await deposits(order)).every(([, , state]) => state === 'applied'));
+  });
+
+  test('that together are too much leave only the excess in suspense', async () => {
+    const order = await world.sells('30', 'usdc');
+    const books = await world.balances();
+    await world.paysInOneBlock(order, '20', '25');
+    await world.mines(1);
+    await world.reaches(order, 6);
+    await world.opensCase(order, 'overpaid');
+    assert.equal((await world.changesSince(books))[`${SUSPENSE}:usdc.matic20`], 15_000_000n);
+    assert.equal((await world.changesSince(books))['treasury:usdc.matic20'], 30_000_000n);
+  });
+});
+
+describe('too little', () => {
+  test('by the deadline is held, rejected, and really arrives back at the customer', async () => {
+    const order = await world.sells('100', 'usdc');
+    const books = await world.balances();
+    await world.pays(order, '99.999999');
+    await world.mines(2);
+    await world.until('the part is booked', async () => (await exceptionOf(order)) === 'underpaid');
+    world.deadlinePasses();
+    await world.reaches(order, 3);
+    assert.equal((await world.opensCase(order, 'on_hold')).reason, 'underpaid');
+    assert.equal((await world.traceOf(order)).payouts.length, 0);
+
+    const address = world.newAddress();
+    await world.rejects(order, { failure: 'amount', address });
+    await world.mines(2);
+    await world.reaches(order, -4);
+    assert.equal(await world.tokensOf(address, 'usdc'), '99.999999');
+    assert.deepEqual(
+      (await world.casesOf(order)).filter((one) => one.open),
+      [],
+    );
+    assert.deepEqual(await deposits(order), [['usdc.matic20', 99_999_999n, 'refunded', 'part']]);
+    assert.deepEqual(await world.eventsOf(order), [
+      'created',
+      'deposit_seen',
+      'deposit_confirmed',
+      'on_hold',
+      'refunding',
+      'refunded',
+    ]);
+
+    // Paid back from the hot wallet: what came in and what went out cancel, but for the gas.
+    const { [custody('usdc.matic20')]: came, ...rest } = await world.changesSince(books);
+    const native = nativeOf('matic20');
+    const gas = rest[`cost:evm.matic20:${native}`] ?? 0n;
+    assert.equal(came, 99_999_999n);
+    assert.ok(gas > 0n, 'the refund has cost gas');
+    assert.deepEqual(rest, {
+      'custody:evm.matic20:hot:usdc.matic20': -99_999_999n,
+      [`custody:evm.matic20:hot:${native}`]: -gas,
+      [`cost:evm.matic20:${native}`]: gas,
+    });
+  });
+
+  test('cannot be released: it would pay out what was not paid in', async () => {
+    const order = await world.sells('100', 'usdc');
+    await world.pays(order, '1');
+    await world.mines(2);
+    await world.until('the part is booked', async () => (await exceptionOf(order)) === 'underpaid');
+    world.deadlinePasses();
+    await world.reaches(order, 3);
+    await assert.rejects(world.releases(order), { name: 'Refusal', code: 'order_over' });
+    assert.equal(await world.statusOf(order), 3);
+    await world.opensCase(order, 'on_hold');
+    await world.pays(order, '99');
+    await world.mines(2);
+    await world.opensCase(order, 'deposit_second');
+    await assert.rejects(world.releases(order), { name: 'Refusal', code: 'order_over' });
+  });
+
+  test('with the rest coming after the deadline is still held, and the rest is in suspense', async () => {
+    const order = await world.sells('100', 'usdc');
+    await world.pays(order, '70');
+    await world.mines(2);
+    await world.until('the part is booked', async () => (await exceptionOf(order)) === 'underpaid');
+    world.deadlinePasses();
+    await world.reaches(order, 3);
+    await world.pays(order, '30');
+    await world.mines(2);
+    await world.opensCase(order, 'deposit_second');
+    assert.equal(await world.statusOf(order), 3);
+    assert.deepEqual(await deposits(order), [
+      ['usdc.matic20', 70_000_000n, 'applied', 'part'],
+      ['usdc.matic20', 30_000_000n, 'suspense', 'second'],
+    ]);
+  });
+});
+
+test('too much settles the order with what was quoted, and the rest is in suspense with a case', async () => {
+  const order = await world.sells('100', 'usdc');
+  const books = await world.balances();
+  await world.pays(order, '150.25');
+  await world.mines(2);
+  await world.reaches(order, 6);
+  const paid = await world.opensCase(order, 'overpaid');
+  assert.match(paid.reason, /suspense/);
+  const changes = await world.changesSince(books);
+  assert.equal(changes[`${SUSPENSE}:usdc.matic20`], 50_250_000n);
+  assert.equal(changes['treasury:usdc.matic20'], 100_000_000n);
+  assert.equal(await exceptionOf(order), 'overpaid');
+  assert.equal((await world.shown(order)).toAmount, order.toAmount);
+});
+
+describe('the deadline', () => {
+  test('expires an order nothing came for', async () => {
+    const order = await world.sells('10', 'usdc');
+    world.deadlinePasses();
+    await world.reaches(order, -1);
+    assert.deepEqual(await world.eventsOf(order), ['created', 'expired']);
+  });
+
+  test('waits for a deposit that was seen in time and is confirmed after it', async () => {
+    await world.confirmsAfter('dai.matic20', 12);
+    const order = await world.sells('10', 'dai');
+    await world.pays(order, '10');
+    await world.mines(1);
+    await world.reaches(order, 1);
+    world.deadlinePasses();
+    await world.until('the deadline was looked at', async () => {
+      const rows = await world.read((tx) =>
+        tx.rows<{ due_at: Date }>(`select due_at from work where kind = 'expire_order' and subject = $1`, [
+          String(order.id),
+        ]),
+      );
+      return rows.some((row) => row.due_at > world.clock.now());
+    });
+    assert.equal(await world.statusOf(order), 1);
+    await world.mines(11);
+    await world.reaches(order, 6);
+    await world.confirmsAfter('dai.matic20', 2);
+  });
+
+  test('leaves what comes later to suspense, with a case, and the order expired', async () => {
+    const order = await world.sells('10', 'usdc');
+    const books = await world.balances();
+    world.deadlinePasses();
+    await world.reaches(order, -1);
+    await world.pays(order, '10');
+    await world.mines(2);
+    await world.opensCase(order, 'deposit_late');
+    assert.equal(await world.statusOf(order), -1);
+    assert.equal(await exceptionOf(order), 'late');
+    assert.deepEqual(await deposits(order), [['usdc.matic20', 10_000_000n, 'suspense', 'late']]);
+    assert.deepEqual(await world.changesSince(books), {
+      [custody('usdc.matic20')]: 10_000_000n,
+      [`${SUSPENSE}:usdc.matic20`]: 10_000_000n,
+    });
+    assert.deepEqual(await world.eventsOf(order), ['created', 'expired']);
+  });
+});
+
+test('what comes for a cancelled order goes to suspense, with a case, and the order stays cancelled', async () => {
+  const order = await world.sells('10', 'usdc');
+  await world.drives(order, '-2');
+  await world.pays(order, '10');
+  await world.mines(2);
+  await world.opensCase(order, 'deposit_late');
+  assert.equal(await world.statusOf(order), -2);
+});
+
+describe('a second deposit', () => {
+  test('after the order was settled goes to suspense, with a case, and pays nobody twice', async () => {
+    const order = await settled('10');
+    const books = await world.balances();
+    await world.pays(order, '10');
+    await world.mines(2);
+    await world.opensCase(order, 'deposit_second');
+    assert.equal(await world.statusOf(order), 6);
+    assert.equal(await exceptionOf(order), 'second');
+    assert.deepEqual(await world.changesSince(books), {
+      [custody('usdc.matic20')]: 10_000_000n,
+      [`${SUSPENSE}:usdc.matic20`]: 10_000_000n,
+    });
+    assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, 1);
+    assert.equal((await world.bank.payments(`pay_${order.id}_2`)).length, 0);
+  });
+
+  test('while the order is being paid out goes to suspense, and the payout goes on', async () => {
+    const order = await world.sells('10', 'usdc', { customer: await world.verifiedCustomer({ ending: '9005' }) });
+    await world.pays(order, '10');
+    await world.mines(2);
+    await world.reaches(order, 5);
+    await world.pays(order, '10');
+    await world.mines(2);
+    await world.opensCase(order, 'deposit_second');
+    assert.equal(await world.statusOf(order), 5);
+    world.clock.advance(60_000);
+    await world.reaches(order, 6);
+    assert.deepEqual(await deposits(order), [
+      ['usdc.matic20', 10_000_000n, 'applied'],
+      ['usdc.matic20', 10_000_000n, 'suspense', 'second'],
+    ]);
+  });
+});
+
+describe('something else than was asked', () => {
+  test('another listed token is kept in suspense, and the order can still be paid properly', async () => {
+    const order = await world.sells('10', 'usdc');
+    const books = await world.balances();
+    await world.pays(order, '10', 'usdt');
+    await world.mines(2);
+    await world.opensCase(order, 'deposit_wrong_asset');
+    assert.equal(await exceptionOf(order), 'wrong_asset');
+    assert.equal(await world.statusOf(order), 0);
+    assert.deepEqual(await world.changesSince(books), {
+      [custody('usdt.matic20')]: 10_000_000n,
+      [`${SUSPENSE}:usdt.matic20`]: 10_000_000n,
+    });
+    await world.pays(order, '10');
+    await world.mines(2);
+    await world.reaches(order, 6);
+    assert.equal((await world.changesSince(books))[`${SUSPENSE}:usdt.matic20`], 10_000_000n);
+  });
+
+  test('another token alone does not keep an order from expiring', async () => {
+    const order = await world.sells('10', 'usdc');
+    await world.pays(order, '10', 'dai');
+    await world.mines(2);
+    await world.opensCase(order, 'deposit_wrong_asset');
+    world.deadlinePasses();
+    await world.reaches(order, -1);
+  });
+
+  test('native coin at the deposit address is found when it is final, and kept in suspense', async () => {
+    const order = await world.sells('10', 'usdc');
+    await world.paysNative(order, '0.25');
+    await world.mines(14);
+    await world.opensCase(order, 'deposit_wrong_asset');
+    const native = nativeOf('matic20');
+    assert.deepEqual(await deposits(order), [[native, 250_000_000_000_000_000n, 'suspense', 'wrong_asset']]);
+    assert.equal(await world.statusOf(order), 0);
+    await world.pays(order, '10');
+    await world.mines(2);
+    await world.reaches(order, 6);
+  });
+
+  test('nothing at all, sent with an event all the same, is no deposit', async () => {
+    const order = await world.sells('10', 'usdc');
+    await world.pays(order, '0');
+    await world.pays(order, '10');
+    await world.mines(2);
+    await world.reaches(order, 6);
+    assert.equal((await deposits(order)).length, 1);
+  });
+});

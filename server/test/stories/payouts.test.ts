@@ -1,0 +1,155 @@
+/** What a bank does to a payout: loses its answer, refuses, pays and takes back. Nobody is paid twice, no money is lost. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { parseUnits } from '../../src/base/money.ts';
+import { openStory, type Sale, type Story } from '../support/story.ts';
+
+let world: Story;
+
+async function paid(amount: string, ending = '0000'): Promise<Sale> {
+  const order = await world.sells(amount, 'usdc', { customer: await world.verifiedCustomer({ ending }) });
+  await world.pays(order, amount);
+  await world.mines(2);
+  return order;
+}
+/** Payments that the bank really made, whatever key. */
+const made = async (order: Sale) =>
+  (await world.bank.payments()).filter(({ key, state }) => key.startsWith(`pay_${order.id}_`) && state !== 'refused');
+const exceptionOf = async (order: Sale) => (await world.traceOf(order)).order.exception;
+
+async function isPaidOnce(order: Sale): Promise<void> {
+  await world.reaches(order, 6);
+  const [payment, second] = await made(order);
+  assert.equal(payment?.units, parseUnits(order.toAmount, 2));
+  assert.equal(second, undefined);
+  assert.equal((await world.eventsOf(order)).filter((event) => event === 'settled').length, 1);
+}
+
+for (const bankDeduplicates of [true, false]) {
+  describe(`a bank that ${bankDeduplicates ? 'takes a key once' : 'pays as often as it is asked'}`, () => {
+    before(async () => {
+      world = await openStory({ bankDeduplicates });
+    });
+    after(async () => await world?.close());
+
+    test('and loses its answer after paying has paid once', async () => {
+      const order = await paid('100', '9003');
+      await isPaidOnce(order);
+      assert.deepEqual(await world.casesOf(order), []);
+    });
+
+    test('and answers nothing for a while, status neither, has paid once', async () => {
+      await world.bank.setFault({ kind: 'lose_answer_after_effect' });
+      await world.bank.setFault({ kind: 'status_unavailable', times: 2 });
+      await isPaidOnce(await paid('100'));
+      await world.bank.clearFaults();
+    });
+
+    test('and shows its statement twice and in another order is believed once', async () => {
+      const books = await world.balances();
+      await world.bank.setFault({ kind: 'statement_twice', times: 4 });
+      await world.bank.setFault({ kind: 'statement_reordered', times: 4 });
+      const order = await paid('100');
+      await isPaidOnce(order);
+      await world.bank.clearFaults();
+      assert.equal(
+        (await world.changesSince(books))['custody:bank.simulated:main:inr'],
+        -parseUnits(order.toAmount, 2),
+      );
+    });
+  });
+}
+
+describe('a bank', () => {
+  before(async () => {
+    world = await openStory();
+  });
+  after(async () => await world?.close());
+
+  test('that loses the order for a payment on its way is asked again and pays once', async () => {
+    await isPaidOnce(await paid('100', '9004'));
+  });
+
+  test('that refuses leaves the payout held at 5 with a case', async () => {
+    const order = await paid('100', '9001');
+    const { reason } = await world.opensCase(order, 'payout_held');
+    assert.equal(reason, 'account_closed');
+    assert.equal(await world.statusOf(order), 5);
+    assert.equal(await world.stateOf(order), 'payout_held');
+    assert.deepEqual(await made(order), []);
+  });
+
+  test('that refuses, and a person who rejects: the conversion is undone, fees too, and the customer has it all back', async () => {
+    const books = await world.balances();
+    const order = await paid('100', '9001');
+    await world.opensCase(order, 'payout_held');
+    const address = world.newAddress();
+    await world.rejects(order, { failure: 'other', address });
+    assert.equal(await world.statusOf(order), 5);
+    await world.mines(2);
+    await world.reaches(order, -2);
+    assert.equal(await world.tokensOf(address, 'usdc'), '100');
+    const changes = await world.changesSince(books);
+    const gas = changes['cost:evm.matic20:matic.matic20'];
+    assert.deepEqual(changes, {
+      'custody:evm.matic20:deposits:usdc.matic20': 100_000_000n,
+      'custody:evm.matic20:hot:usdc.matic20': -100_000_000n,
+      'custody:evm.matic20:hot:matic.matic20': -(gas ?? 0n),
+      'cost:evm.matic20:matic.matic20': gas,
+    });
+    assert.deepEqual(await world.eventsOf(order), [
+      'created',
+      'deposit_seen',
+      'deposit_confirmed',
+      'paying_out',
+      'payout_held',
+      'refunding',
+      'refunded',
+    ]);
+    assert.deepEqual(
+      (await world.casesOf(order)).map(({ open }) => open),
+      [false],
+    );
+  });
+
+  test('that pays and takes back: suspense and a case, and the order stays settled', async () => {
+    const books = await world.balances();
+    const order = await paid('100', '9002');
+    await world.reaches(order, 6);
+    const { reason } = await world.opensCase(order, 'payout_returned');
+    assert.equal(reason, 'account_closed');
+    assert.equal(await world.statusOf(order), 6);
+    assert.equal(await exceptionOf(order), 'payout_returned');
+    const changes = await world.changesSince(books);
+    assert.equal(changes['suspense:bank.simulated:inr'], parseUnits(order.toAmount, 2));
+    assert.equal(changes['custody:bank.simulated:main:inr'], undefined);
+    assert.deepEqual(
+      (await world.traceOf(order)).payouts.map(({ state }) => state),
+      ['returned'],
+    );
+    assert.equal((await world.eventsOf(order)).at(-1), 'settled');
+  });
+
+  test('that shows money from nobody: suspense and a case; taken back: a loss and a case', async () => {
+    const books = await world.balances();
+    const line = await world.bank.creditAccount({ currency: 'INR', units: 12_345n, text: 'for my friend' });
+    const caseOf = (kind: string) =>
+      world.until(kind, async () => {
+        const rows = await world.read((tx) =>
+          tx.rows(`select from cases where kind = $1 and closed_at is null`, [kind]),
+        );
+        return rows.length > 0;
+      });
+    await caseOf('deposit_unknown_target');
+    assert.deepEqual(await world.changesSince(books), {
+      'custody:bank.simulated:main:inr': 12_345n,
+      'suspense:bank.simulated:inr': 12_345n,
+    });
+    await world.bank.recall(line);
+    await caseOf('unexplained_debit');
+    assert.deepEqual(await world.changesSince(books), {
+      'suspense:bank.simulated:inr': 12_345n,
+      'loss:inr': 12_345n,
+    });
+  });
+});

@@ -1,0 +1,203 @@
+/** Blocks that leave the chain, with a customer's deposit in them: before it counted, and after. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { openStory, type Paid, type Sale, type Story } from '../support/story.ts';
+
+let world: Story;
+before(async () => {
+  world = await openStory();
+});
+after(async () => await world?.close());
+
+/** More than the blocks that come by themselves while a story looks. */
+const MANY = 11;
+const USDC = 'usdc.matic20';
+const usually = () => world.confirmsAfter(USDC, 2);
+const patiently = () => world.confirmsAfter(USDC, MANY);
+
+const exceptionOf = async (order: Sale) => (await world.traceOf(order)).order.exception;
+const depositStates = async (order: Sale) => (await world.traceOf(order)).deposits.map(({ state }) => state);
+
+describe('a deposit reorged out before it was confirmed', () => {
+  test('returns the order to created, and mined again it settles once', async () => {
+    await patiently();
+    const order = await world.sells('100', 'usdc');
+    const books = await world.balances();
+    const paid = await world.pays(order, '100');
+    await world.mines(1);
+    await world.reaches(order, 1);
+    await world.reorgsAway(paid);
+    await world.reaches(order, 0);
+    assert.deepEqual(await depositStates(order), ['reversed']);
+    assert.deepEqual(await world.changesSince(books), {});
+
+    await world.paysAgain(paid);
+    await world.mines(1);
+    await world.reaches(order, 1);
+    await world.mines(MANY);
+    await world.reaches(order, 6);
+    assert.deepEqual(await depositStates(order), ['applied']);
+    assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, 1);
+    assert.deepEqual(await world.eventsOf(order), [
+      'created',
+      'deposit_seen',
+      'created',
+      'deposit_seen',
+      'deposit_confirmed',
+      'paying_out',
+      'settled',
+    ]);
+    assert.deepEqual(await world.casesOf(order), []);
+  });
+
+  test('and never mined again lets the order expire', async () => {
+    await patiently();
+    const order = await world.sells('100', 'usdc');
+    const paid = await world.pays(order, '100');
+    await world.mines(1);
+    await world.reaches(order, 1);
+    await world.reorgsAway(paid);
+    await world.reaches(order, 0);
+    world.deadlinePasses();
+    await world.reaches(order, -1);
+  });
+
+  test('while another part of it stays leaves the order where it is', async () => {
+    await patiently();
+    const order = await world.sells('100', 'usdc');
+    await world.pays(order, '40');
+    await world.mines(1);
+    await world.reaches(order, 1);
+    const second = await world.pays(order, '60');
+    await world.mines(1);
+    await world.until('both are seen', async () => (await depositStates(order)).length === 2);
+    await world.reorgsAway(second);
+    await world.until('one is gone', async () => (await depositStates(order)).includes('reversed'));
+    assert.equal(await world.statusOf(order), 1);
+    await world.paysAgain(second);
+    await world.mines(MANY + 1);
+    await world.reaches(order, 6);
+    assert.deepEqual(await depositStates(order), ['applied', 'applied']);
+  });
+});
+
+describe('a confirmed deposit taken back by a reorg', () => {
+  const lossOf = (books: Map<string, bigint>) => world.changesSince(books).then((changes) => changes[`loss:${USDC}`]);
+
+  async function pays(order: Sale): Promise<Paid> {
+    await usually();
+    const paid = await world.pays(order, '100');
+    await world.mines(2);
+    return paid;
+  }
+
+  test('of a held order is a loss and a case, and it is not paid out', async () => {
+    const order = await world.sells('100', 'usdc', { reference: 'screen:hold' });
+    const books = await world.balances();
+    const paid = await pays(order);
+    await world.reaches(order, 3);
+    await world.reorgsAway(paid);
+    await world.opensCase(order, 'deposit_lost');
+    assert.equal(await lossOf(books), 100_000_000n);
+    assert.equal((await world.changesSince(books))[`custody:evm.matic20:deposits:${USDC}`], undefined);
+    assert.equal(await exceptionOf(order), 'deposit_lost');
+    assert.deepEqual(await depositStates(order), ['lost']);
+
+    await assert.rejects(world.releases(order), { name: 'Refusal', code: 'order_over' });
+    assert.equal(await world.statusOf(order), 3);
+    assert.deepEqual((await world.traceOf(order)).payouts, []);
+  });
+
+  test('of a held order that is mined again later is money anew, in suspense, and pays nothing twice', async () => {
+    const order = await world.sells('100', 'usdc', { reference: 'screen:hold' });
+    const books = await world.balances();
+    const paid = await pays(order);
+    await world.reaches(order, 3);
+    await world.reorgsAway(paid);
+    await world.opensCase(order, 'deposit_lost');
+    await world.paysAgain(paid);
+    await world.mines(2);
+    await world.opensCase(order, 'deposit_second');
+    const changes = await world.changesSince(books);
+    assert.equal(changes[`loss:${USDC}`], 100_000_000n);
+    assert.equal(changes[`suspense:evm.matic20:${USDC}`], 100_000_000n);
+    assert.equal(changes[`custody:evm.matic20:deposits:${USDC}`], 100_000_000n);
+  });
+
+  test('of an order that waits for funds is not paid out when they come', async () => {
+    await world.setsAside('inr', 0n);
+    const order = await world.sells('100', 'usdc');
+    const paid = await pays(order);
+    await world.opensCase(order, 'treasury_short');
+    await world.reorgsAway(paid);
+    await world.opensCase(order, 'deposit_lost');
+    await world.bank.fund({ currency: 'INR', units: 100_000_000_00n, id: 'after the reorg' });
+    await world.reaches(order, 3);
+    assert.equal((await world.opensCase(order, 'on_hold')).reason, 'deposit_lost');
+    assert.deepEqual((await world.traceOf(order)).payouts, []);
+    assert.ok(!(await world.casesOf(order)).some((one) => one.kind === 'treasury_short' && one.open));
+  });
+
+  test('of a settled order is a loss and a case, and the order stays settled', async () => {
+    const order = await world.sells('100', 'usdc');
+    const books = await world.balances();
+    const paid = await pays(order);
+    await world.reaches(order, 6);
+    await world.reorgsAway(paid);
+    await world.opensCase(order, 'deposit_lost');
+    assert.equal(await world.statusOf(order), 6);
+    assert.equal(await exceptionOf(order), 'deposit_lost');
+    assert.equal(await lossOf(books), 100_000_000n);
+    assert.equal((await world.eventsOf(order)).at(-1), 'settled');
+  });
+
+  test('of an order that is being paid out is a loss and a case, and the promise made is kept', async () => {
+    const order = await world.sells('100', 'usdc', { customer: await world.verifiedCustomer({ ending: '9005' }) });
+    const paid = await pays(order);
+    await world.reaches(order, 5);
+    await world.reorgsAway(paid);
+    await world.opensCase(order, 'deposit_lost');
+    assert.equal(await world.statusOf(order), 5);
+    world.clock.advance(60_000);
+    await world.reaches(order, 6);
+  });
+
+  test('that was one of two: the held order is neither paid out nor refunded in full', async () => {
+    await usually();
+    const order = await world.sells('100', 'usdc', { reference: 'screen:hold' });
+    await world.pays(order, '40');
+    await world.mines(1);
+    const second = await world.pays(order, '60');
+    await world.mines(2);
+    await world.reaches(order, 3);
+    await world.reorgsAway(second);
+    await world.opensCase(order, 'deposit_lost');
+    assert.deepEqual(await depositStates(order), ['applied', 'lost']);
+    const refund = { failure: 'other', address: world.newAddress() } as const;
+    await assert.rejects(world.rejects(order, refund), { name: 'Refusal' });
+    await assert.rejects(world.releases(order), { name: 'Refusal' });
+    assert.deepEqual((await world.traceOf(order)).payouts, []);
+  });
+
+  test('that was a part, and paid again, settles the order', async () => {
+    const order = await world.sells('300', 'usdc');
+    const paid = await pays(order);
+    await world.until('the part is booked', async () => (await exceptionOf(order)) === 'underpaid');
+    await world.reorgsAway(paid);
+    await world.opensCase(order, 'deposit_lost');
+    await world.reaches(order, 0);
+    await world.pays(order, '300');
+    await world.mines(2);
+    await world.reaches(order, 6);
+  });
+
+  test('that was a part does not keep the order from expiring', async () => {
+    const order = await world.sells('300', 'usdc');
+    const paid = await pays(order);
+    await world.until('the part is booked', async () => (await exceptionOf(order)) === 'underpaid');
+    await world.reorgsAway(paid);
+    await world.opensCase(order, 'deposit_lost');
+    world.deadlinePasses();
+    await world.reaches(order, -1);
+  });
+});

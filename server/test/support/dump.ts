@@ -1,0 +1,65 @@
+/**
+ * Looking for what must not be there: a dump of a whole database as text, searched for words that were put in.
+ */
+import { Client } from 'pg';
+
+export interface Found {
+  table: string;
+  word: string;
+  how: string;
+}
+
+/**
+ * Searches every column of every row of every table of ours, and whatever else is in the schemas of this database.
+ *
+ * @param words looked for as they are, in any case, as hex of their bytes (so within bytea) and as base64
+ */
+export async function findInDump(adminUrl: string, words: readonly string[]): Promise<Found[]> {
+  const client = new Client({ connectionString: adminUrl });
+  await client.connect();
+  try {
+    const { rows: tables } = await client.query<{ name: string }>(
+      `select format('%I.%I', nspname, relname) as name from pg_class c join pg_namespace n on n.oid = relnamespace
+        where relkind in ('r', 'p', 'm') and nspname not in ('pg_catalog', 'information_schema', 'pg_toast') order by 1`,
+    );
+    const found: Found[] = [];
+    for (const { name } of tables) {
+      const { rows } = await client.query<{ row: string }>(`select t::text as row from ${name} t`);
+      for (const { row } of rows) {
+        const lower = row.toLowerCase();
+        for (const word of words) {
+          for (const [how, spelt] of Object.entries(spellings(word))) {
+            if (lower.includes(spelt)) found.push({ table: name, word, how });
+          }
+        }
+      }
+    }
+    return found;
+  } finally {
+    await client.end();
+  }
+}
+
+function spellings(word: string): Record<string, string> {
+  const bytes = Buffer.from(word);
+  return {
+    plain: word.toLowerCase(),
+    'plain, as JSON': JSON.stringify(word).slice(1, -1).toLowerCase(),
+    'without spaces': word.replace(/[\s-]/g, '').toLowerCase(),
+    hex: bytes.toString('hex'),
+    'hex of lower case': Buffer.from(word.toLowerCase()).toString('hex'),
+    'hex of upper case': Buffer.from(word.toUpperCase()).toString('hex'),
+    // The bytes in the middle, as they would stand inside a longer text, whatever comes before.
+    ...Object.fromEntries([0, 1, 2].map((skip) => [`base64 after ${skip}`, base64Core(bytes, skip)])),
+  };
+}
+
+/** Base64 groups three bytes to four characters: those groups that a word fills whole, when `skip` bytes come before. */
+function base64Core(bytes: Buffer, skip: number): string {
+  const from = (3 - skip) % 3;
+  const whole = Math.floor((bytes.length - from) / 3) * 3;
+  return bytes
+    .subarray(from, from + whole)
+    .toString('base64')
+    .toLowerCase();
+}

@@ -1,0 +1,103 @@
+/**
+ * The server as a process of its own, started as a user starts it, on a data folder and port of its own.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const READY_MS = 60_000;
+
+export interface Sandbox {
+  baseUrl: string;
+  partners: { name: string; apiKey: string; apiSecret: string }[];
+  chains: {
+    code: string;
+    rpcUrl: string;
+    chainId: number;
+    tokens: { code: string; address: string; decimals: number }[];
+  }[];
+}
+
+export interface ServerProcess {
+  readonly dataDir: string;
+  readonly pid: number;
+  sandbox(): Sandbox;
+  /** kill -9 of the server itself, and nothing else. */
+  kill(): Promise<void>;
+  /** Ctrl-C; the exit code. */
+  interrupt(): Promise<number | null>;
+  output(): string;
+}
+
+export const makeDataDir = (): string => mkdtempSync(join(tmpdir(), 'cloverleaf-'));
+export const removeDataDir = (dataDir: string): void => rmSync(dataDir, { recursive: true, force: true });
+
+/** @returns once the server says that it is ready */
+export async function startProcess(options: {
+  dataDir: string;
+  port: number;
+  env?: NodeJS.ProcessEnv;
+}): Promise<ServerProcess> {
+  const child = run(['server/src/main.ts'], {
+    DATA_DIR: options.dataDir,
+    PORT: String(options.port),
+    LOG_LEVEL: 'error',
+    ...options.env,
+  });
+  const output = collect(child);
+  const ended = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
+  const giveUpAt = Date.now() + READY_MS;
+  while (!output().includes('is ready')) {
+    if (child.exitCode !== null || Date.now() > giveUpAt) {
+      child.kill('SIGKILL');
+      throw new Error(`the server did not get ready:\n${output()}`);
+    }
+    await new Promise((wake) => setTimeout(wake, 25));
+  }
+  return {
+    dataDir: options.dataDir,
+    pid: child.pid ?? 0,
+    sandbox: () => JSON.parse(readFileSync(join(options.dataDir, 'sandbox.json'), 'utf8')) as Sandbox,
+    async kill() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+    async interrupt() {
+      if (child.exitCode === null && child.signalCode === null) child.kill('SIGINT');
+      return await ended;
+    },
+    output,
+  };
+}
+
+/** A script of ours as a process; the environment is cleaned of what the test runner put there. */
+export function run(args: string[], env: NodeJS.ProcessEnv): ChildProcess {
+  const inherited = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(NODE_|TEST_|DATABASE_URL|PORT$)/.test(name)),
+  );
+  return spawn(process.execPath, args, { cwd: ROOT, env: { ...inherited, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+}
+
+export function collect(child: ChildProcess): () => string {
+  let text = '';
+  child.stdout?.on('data', (chunk) => {
+    text += chunk;
+  });
+  child.stderr?.on('data', (chunk) => {
+    text += chunk;
+  });
+  return () => text;
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+  const address = server.address();
+  await new Promise((closed) => server.close(closed));
+  if (address === null || typeof address === 'string') throw new Error('no free port');
+  return address.port;
+}

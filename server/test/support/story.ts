@@ -1,0 +1,536 @@
+/**
+ * Stories: the words in which a test tells what a customer, a partner, a bank and a chain do to a real server.
+ *
+ * The server runs in this process on a database and a data folder of its own, with the sandbox's nodes and bank outside it,
+ * reached as ever by JSON-RPC and HTTP. A partner's words go over HTTP; a customer pays with a wallet that the server has no
+ * key of; what a bookkeeper sees is read from the books. Nothing sleeps: what has to happen is waited for, with a deadline.
+ *
+ * `close` ends every story alike: the books balance and agree with chain and bank, every order holds what its state says,
+ * its history is complete, its events tell the same, and nothing that ran in the background met a bug of ours.
+ */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pino from 'pino';
+import { encodeFunctionData, erc20Abi, type Hex } from 'viem';
+import { mnemonicToAccount } from 'viem/accounts';
+import { movableClock } from '../../src/base/clock.ts';
+import type { Tx } from '../../src/base/db.ts';
+import { formatUnits, parseUnits } from '../../src/base/money.ts';
+import { readConfig } from '../../src/config.ts';
+import {
+  type Account,
+  type AccountKind,
+  type Balance,
+  balance,
+  balancesOf,
+  chart,
+  move,
+  post,
+  trialBalance,
+} from '../../src/ledger/index.ts';
+import { invariantBroken, type MoneyTrace, reject, release, trace } from '../../src/orders/index.ts';
+import { setConfirmationPolicy } from '../../src/partners/index.ts';
+import { startSimulatedBank } from '../../src/rails/simulated/index.ts';
+import { MNEMONIC, VISITOR_ACCOUNT } from '../../src/sandbox/wallets.ts';
+import { type Running, start } from '../../src/server.ts';
+import { type Answer, openClient } from './client.ts';
+import { freshDatabase } from './database.ts';
+
+export type Story = Awaited<ReturnType<typeof openStory>>;
+
+export interface StoryCustomer {
+  id: string;
+  fiatAccountId: string;
+}
+
+/** A sale as the partner was told of it. Amounts as text. */
+export interface Sale {
+  id: bigint;
+  customerId: string;
+  chain: string;
+  coin: string;
+  /** Our code for what is sold, such as `usdc.matic20`. */
+  asset: string;
+  fiat: string;
+  depositAddress: string;
+  fromAmount: string;
+  toAmount: string;
+  /** As quoted, in the fiat's smallest units. */
+  fees: { operator: bigint; partner: bigint; rail: bigint; chain: bigint };
+}
+
+/** A transfer out of the customer's wallet, signed: it can be sent again to the letter. */
+export interface Paid {
+  hash: Hex;
+  raw: Hex;
+  chain: string;
+}
+
+export interface StoryCase {
+  kind: string;
+  reason: string;
+  open: boolean;
+}
+
+/** How long anything may take that a story waits for. Blocks come once a second, and this machine may be busy. */
+const PATIENCE_MS = 20_000;
+const LOOK_EVERY_MS = 20;
+/** From the bank's taking a payment to its line on the statement: as a bank, only faster. */
+const SETTLE_MS = 100;
+const DEPOSIT_TTL_MS = 3_600_000;
+const NATIVE: Readonly<Record<string, string>> = { matic20: 'matic', erc20: 'eth' };
+
+export async function openStory(options: { bankDeduplicates?: boolean; bankSettleMs?: number } = {}) {
+  const database = await freshDatabase();
+  const dataDir = mkdtempSync(join(tmpdir(), 'cloverleaf-story-'));
+  const clock = movableClock();
+  const complaints: string[] = [];
+  const log = pino({ level: 'warn', base: null }, { write: (line: string) => void complaints.push(line) });
+  const deduplicates = options.bankDeduplicates ?? true;
+  let server: Running;
+  try {
+    server = await start(
+      readConfig({
+        DATA_DIR: dataDir,
+        DATABASE_URL: database.adminUrl,
+        PORT: '0',
+        SANDBOX_BANK_DEDUPLICATES: deduplicates ? '1' : '0',
+      }),
+      { clock, log },
+    );
+  } catch (error) {
+    rmSync(dataDir, { recursive: true, force: true });
+    await database.drop();
+    throw error;
+  }
+  const { db, vault, rails, orders, sandbox } = server;
+  // Another counter of the same bank: the same books, so what is ordered here happens there.
+  const settleMs = options.bankSettleMs ?? SETTLE_MS;
+  const bank = await startSimulatedBank({ adminUrl: database.adminUrl, clock, log, deduplicates, settleMs });
+  const [keys, otherKeys] = sandbox.partners;
+  assert(keys && otherKeys);
+  const partner = openClient(server.baseUrl, keys);
+  const read = <T>(body: (tx: Tx) => Promise<T>): Promise<T> => db.asSystem(body);
+
+  async function told<T = Record<string, string>>(path: string, body: Record<string, string>): Promise<T> {
+    const answer = await partner.post(path, body);
+    assert.equal(answer.status, 200, `${path}: ${answer.text}`);
+    return answer.body.data as T;
+  }
+
+  // Waiting.
+
+  async function until<T>(
+    what: string,
+    look: () => Promise<T | undefined | false>,
+    withinMs = PATIENCE_MS,
+  ): Promise<T> {
+    const giveUpAt = Date.now() + withinMs;
+    for (;;) {
+      const found = await look();
+      if (found !== undefined && found !== false) return found;
+      if (Date.now() > giveUpAt) throw new Error(`waited ${withinMs} ms in vain until ${what}\n${complaints.join('')}`);
+      await new Promise((wake) => setTimeout(wake, LOOK_EVERY_MS));
+    }
+  }
+
+  // The partner.
+
+  async function verifiedCustomer(account: { ending?: string; iban?: string } = {}): Promise<StoryCustomer> {
+    const { customerId: id = '' } = await told('kyc/url', {
+      clientCustomerId: randomBytes(8).toString('hex'),
+      phoneNumber: '+91-9000000000',
+      type: 'INDIVIDUAL',
+    });
+    await told('test/changeKycStatus', { customerId: id, status: 'ADVANCE_KYC_COMPLETED' });
+    const number = `0001${randomBytes(3).readUIntBE(0, 3).toString().padStart(8, '0')}${account.ending ?? '0000'}`;
+    const details = account.iban === undefined ? { fiatAccount: number, ifsc: 'HDFC0000001' } : { iban: account.iban };
+    const { fiatAccountId = '' } = await told('bank/addFiatAccount', { customerId: id, ...details });
+    return { id, fiatAccountId };
+  }
+
+  async function sells(
+    amount: string,
+    coin: string,
+    how: { chain?: string; fiat?: string; customer?: StoryCustomer; reference?: string } = {},
+  ): Promise<Sale> {
+    const { chain = 'matic20', fiat = 'INR', reference } = how;
+    const customer = how.customer ?? (await verifiedCustomer());
+    const pair = { fromCurrency: coin, toCurrency: fiat, chain, fromAmount: amount };
+    const quote = await told<{ rate: string; toAmount: string; fees: Record<string, string>[] }>('offramp/quote', pair);
+    const created = await told('offramp/createTransaction', {
+      ...pair,
+      toAmount: quote.toAmount,
+      rate: quote.rate,
+      customerId: customer.id,
+      fiatAccountId: customer.fiatAccountId,
+      ...(reference === undefined ? {} : { merchantRecognitionId: reference }),
+    });
+    assert.equal(created.toAmount, quote.toAmount, 'what was quoted is what is promised');
+    const fee = (name: string) => parseUnits(quote.fees[0]?.[name] ?? '', 2);
+    return {
+      id: BigInt(created.transactionId ?? ''),
+      customerId: customer.id,
+      chain,
+      coin,
+      asset: `${coin}.${chain}`,
+      fiat,
+      depositAddress: created.depositAddress ?? '',
+      fromAmount: amount,
+      toAmount: quote.toAmount,
+      fees: { operator: fee('onrampFee'), partner: fee('clientFee'), rail: fee('gatewayFee'), chain: fee('gasFee') },
+    };
+  }
+
+  const shown = (order: Sale) =>
+    told('offramp/transaction', { transactionId: String(order.id), customerId: order.customerId });
+  const statusOf = async (order: Sale): Promise<number> => Number((await shown(order)).status);
+
+  /** Waits until the partner is shown a number. */
+  async function reaches(order: Sale, status: number): Promise<void> {
+    let last: number | undefined;
+    const say = async () => (await traceOf(order)).history.map((step) => step.state_to).join(' → ');
+    try {
+      await until('', async () => {
+        last = await statusOf(order);
+        return last === status;
+      });
+    } catch {
+      throw new Error(`the order shows ${last} and not ${status}: ${await say()}\n${complaints.join('')}`);
+    }
+  }
+
+  // The customer's wallet and the chain.
+
+  const chainOf = (code: string) => {
+    const chain = sandbox.chains.find((one) => one.code === code);
+    assert(chain, `the sandbox has a chain ${code}`);
+    return chain;
+  };
+  const tokenOf = (coin: string, chain: string) => {
+    const token = chainOf(chain).tokens.find((one) => one.code === coin);
+    assert(token, `${chain} has a token ${coin}`);
+    return token;
+  };
+
+  async function rpc<T>(chain: string, method: string, params: unknown[] = []): Promise<T> {
+    const [answer] = await rpcBatch<T>(chain, [{ method, params }]);
+    return answer as T;
+  }
+
+  async function rpcBatch<T>(chain: string, calls: { method: string; params: unknown[] }[]): Promise<T[]> {
+    const response = await fetch(chainOf(chain).rpcUrl, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(calls.map((call, id) => ({ jsonrpc: '2.0', id, ...call }))),
+      signal: AbortSignal.timeout(10_000),
+    });
+    const answers = (await response.json()) as { id: number; result?: T; error?: { message: string } }[];
+    return calls.map(({ method }, id) => {
+      const answer = answers.find((one) => one.id === id);
+      assert(answer !== undefined && answer.error === undefined, `${method}: ${answer?.error?.message}`);
+      return answer.result as T;
+    });
+  }
+
+  const wallet = mnemonicToAccount(MNEMONIC, { addressIndex: VISITOR_ACCOUNT });
+
+  async function signs(chain: string, transfers: { to: string; data?: Hex; value?: bigint }[]): Promise<Paid[]> {
+    const [count, price] = await rpcBatch<Hex>(chain, [
+      { method: 'eth_getTransactionCount', params: [wallet.address, 'pending'] },
+      { method: 'eth_gasPrice', params: [] },
+    ]);
+    return await Promise.all(
+      transfers.map(async ({ to, data, value = 0n }, at) => {
+        const raw = await wallet.signTransaction({
+          chainId: chainOf(chain).chainId,
+          nonce: Number(count) + at,
+          to: to as Hex,
+          value,
+          gas: 100_000n,
+          maxFeePerGas: BigInt(price ?? 0) * 3n,
+          maxPriorityFeePerGas: 1_000_000_000n,
+          ...(data === undefined ? {} : { data }),
+        });
+        return { raw, chain, hash: '0x' as Hex };
+      }),
+    );
+  }
+
+  async function broadcasts(payments: Paid[]): Promise<Paid[]> {
+    const calls = payments.map(({ raw }) => ({ method: 'eth_sendRawTransaction', params: [raw] }));
+    const hashes = await rpcBatch<Hex>(payments[0]?.chain ?? '', calls);
+    return payments.map((paid, at) => ({ ...paid, hash: hashes[at] ?? '0x' }));
+  }
+
+  const tokensTo = (order: Sale, amount: string, coin: string) => {
+    const token = tokenOf(coin, order.chain);
+    const args = [order.depositAddress as Hex, parseUnits(amount, token.decimals)] as const;
+    return { to: token.address, data: encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args }) };
+  };
+
+  async function pays(order: Sale, amount: string, coin = order.coin): Promise<Paid> {
+    const [paid] = await broadcasts(await signs(order.chain, [tokensTo(order, amount, coin)]));
+    assert(paid);
+    return paid;
+  }
+
+  const mines = async (blocks = 1, chain = 'matic20'): Promise<void> => {
+    await rpc(chain, 'anvil_mine', [`0x${blocks.toString(16)}`]);
+  };
+
+  const blockOf = async ({ hash, chain }: Paid): Promise<bigint | undefined> => {
+    const receipt = await rpc<{ blockNumber: Hex } | null>(chain, 'eth_getTransactionReceipt', [hash]);
+    return receipt === null ? undefined : BigInt(receipt.blockNumber);
+  };
+
+  /** Replaces the blocks from the payment's up to the newest by as many empty ones. */
+  async function reorgsAway(paid: Paid): Promise<void> {
+    await until('the payment is off the chain', async () => {
+      const block = await blockOf(paid);
+      if (block === undefined) return true;
+      const head = BigInt(await rpc<Hex>(paid.chain, 'eth_blockNumber'));
+      await rpc(paid.chain, 'anvil_reorg', [Number(head - block + 1n), []]);
+      return false;
+    });
+  }
+
+  // The books.
+
+  const traceOf = (order: Sale): Promise<MoneyTrace> => read((tx) => trace(tx, order.id));
+  const stateOf = async (order: Sale): Promise<string> => (await traceOf(order)).order.state;
+
+  /** Every account that is not one order's, by its code, in smallest units. */
+  async function balances(): Promise<Map<string, bigint>> {
+    const all = await read((tx) => balancesOf(tx, SHARED));
+    return new Map(all.map(({ code, units }) => [code, units]));
+  }
+
+  /** What has changed in the books since: account code → units, on the account's own side. */
+  async function changesSince(before: Map<string, bigint>): Promise<Record<string, bigint>> {
+    const changes = [...(await balances())].map(([code, units]) => [code, units - (before.get(code) ?? 0n)] as const);
+    return Object.fromEntries(changes.filter(([, units]) => units !== 0n));
+  }
+
+  const casesOf = (order: Sale): Promise<StoryCase[]> =>
+    read((tx) =>
+      tx.rows<StoryCase>(
+        'select kind, reason, closed_at is null as open from cases where order_id = $1 order by opened_at, id',
+        [order.id],
+      ),
+    );
+
+  const eventsOf = async (order: Sale): Promise<string[]> =>
+    (await eventRows(order.id)).map(({ type }) => type.replace(/^order\./, ''));
+  const eventRows = (orderId: bigint) =>
+    read((tx) =>
+      tx.rows<{ type: string; subject_seq: number; body: Record<string, unknown> }>(
+        'select type, subject_seq, body from events where subject = $1 order by subject_seq',
+        [`order:${orderId}`],
+      ),
+    );
+
+  const act = (order: Sale, why: string) => ({ orderId: order.id, by: 'a person', why, now: clock.now() });
+
+  for (const fiat of ['inr', 'eur']) {
+    await until(`the bank has shown the opening ${fiat}`, async () => {
+      const { units } = await read((tx) => balance(tx, chart.treasury(fiat)));
+      return units > 0n;
+    });
+  }
+
+  const world = {
+    server,
+    clock,
+    vault,
+    bank,
+    otherPartner: openClient(server.baseUrl, otherKeys),
+    read,
+    until,
+    verifiedCustomer,
+    sells,
+    shown,
+    statusOf,
+    reaches,
+    pays,
+    mines,
+    rpc,
+    reorgsAway,
+    traceOf,
+    stateOf,
+    balances,
+    changesSince,
+    casesOf,
+    eventsOf,
+    eventBodies: async (order: Sale) => (await eventRows(order.id)).map(({ body }) => body),
+
+    /** Asks the sandbox to bring the order to a status. */
+    drives: (order: Sale, status: string): Promise<Answer> =>
+      partner.post('test/changeOfframpStatus', {
+        customerId: order.customerId,
+        transactionId: String(order.id),
+        status,
+      }),
+
+    /** Several transfers in one and the same block. */
+    async paysInOneBlock(order: Sale, ...amounts: string[]): Promise<Paid[]> {
+      const transfers = amounts.map((amount) => tokensTo(order, amount, order.coin));
+      const payments = await broadcasts(await signs(order.chain, transfers));
+      await mines(1, order.chain);
+      const blocks = new Set(await Promise.all(payments.map(blockOf)));
+      assert.equal(blocks.size, 1, 'the payments stand in one block');
+      return payments;
+    },
+
+    async paysNative(order: Sale, amount: string): Promise<Paid> {
+      const transfer = { to: order.depositAddress, value: parseUnits(amount, 18) };
+      const [paid] = await broadcasts(await signs(order.chain, [transfer]));
+      assert(paid);
+      return paid;
+    },
+
+    /** Sends the very same bytes again, as a wallet does whose transaction has left the chain. */
+    async paysAgain(paid: Paid): Promise<void> {
+      await broadcasts([paid]);
+    },
+
+    /** Whole tokens that an address has on the chain. */
+    async tokensOf(address: string, coin: string, chain = 'matic20'): Promise<string> {
+      const token = tokenOf(coin, chain);
+      const data = encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [address as Hex] });
+      const units = await rpc<Hex>(chain, 'eth_call', [{ to: token.address, data }, 'latest']);
+      return formatUnits(BigInt(units), token.decimals);
+    },
+
+    /** An address nobody has ever paid to. */
+    newAddress: (): string => `0x${randomBytes(20).toString('hex')}`,
+
+    /** Waits for an open case of a kind about the order. */
+    opensCase: (order: Sale, kind: string): Promise<StoryCase> =>
+      until(`there is an open case ${kind}`, async () =>
+        (await casesOf(order)).find((one) => one.kind === kind && one.open),
+      ),
+
+    /** The hour passes that a customer has to pay in. */
+    deadlinePasses(): void {
+      clock.advance(DEPOSIT_TTL_MS);
+    },
+
+    releases: (order: Sale) => read((tx) => release(orders, tx, act(order, 'looked at and found good'))),
+    rejects: (order: Sale, refund: { failure: 'amount' | 'name' | 'other'; address: string }) =>
+      reject(orders, act(order, 'looked at and found bad'), refund),
+
+    balance: (account: Account): Promise<Balance> => read((tx) => balance(tx, account)),
+
+    /** The operator sets own funds aside, so that only so much is left to fill orders from. */
+    async setsAside(asset: string, leaving: bigint): Promise<void> {
+      await read(async (tx) => {
+        const { units } = await balance(tx, chart.treasury(asset));
+        const lines = move(chart.treasury(asset), chart.capital(asset), units - leaving);
+        if (lines.length === 0) return;
+        await post(tx, { id: `aside_${randomBytes(8).toString('hex')}`, kind: 'set_aside', at: clock.now(), lines });
+      });
+    },
+
+    /** Confirmations that deposits of an asset want from now on, whatever their amount. */
+    async confirmsAfter(asset: string, confirmations: number): Promise<void> {
+      const [, chain = ''] = asset.split('.');
+      await read((tx) => setConfirmationPolicy(tx, { chain, asset, steps: [{ fromUnits: 0n, confirmations }] }));
+    },
+
+    /** What the server's log has said that it should not have; a story that means to break something empties it. */
+    complaints,
+
+    /** Looks at all that must hold after any story, and ends what was started. */
+    async close(): Promise<void> {
+      try {
+        await inOrder();
+      } finally {
+        await bank.stop();
+        await server.stop();
+        rmSync(dataDir, { recursive: true, force: true });
+        await database.drop();
+      }
+    },
+  };
+  return world;
+
+  async function inOrder(): Promise<void> {
+    for (const row of await read(trialBalance)) {
+      assert.equal(row.debits, row.credits, `the books of ${row.asset} balance`);
+      assert.equal(row.heldDebits, row.heldCredits, `what is held of ${row.asset} balances`);
+    }
+    const ids = await read((tx) => tx.rows<{ id: bigint }>('select id from orders order by id'));
+    for (const { id } of ids) {
+      const { order, balances: held, history } = await read((tx) => trace(tx, id));
+      assert.equal(invariantBroken(order, held), '');
+      const steps = history.map((step) => step.state_to);
+      assert.deepEqual(
+        ['none', ...steps.slice(0, -1)],
+        history.map((step) => step.state_from),
+        `history of ${id}`,
+      );
+      assert.deepEqual(
+        history.map((step) => step.version),
+        [...steps.keys()],
+        `versions of ${id}`,
+      );
+      assert.equal(steps.at(-1), order.state);
+      const events = await eventRows(id);
+      assert.deepEqual(
+        events.map(({ type }) => type),
+        steps.map((state) => `order.${state}`),
+        `events of ${id}`,
+      );
+      assert.deepEqual(
+        events.map((event) => event.subject_seq),
+        events.map((_, at) => at + 1),
+      );
+    }
+    await agreesWithOutside();
+    const bugs = complaints.filter((line) =>
+      /"level":(5|6)0|"error":"(BugError|TypeError|RangeError|error)"/.test(line),
+    );
+    assert.deepEqual(bugs, [], 'nothing went wrong in the background');
+    const dead = await read((tx) => tx.rows('select kind, subject, last_error from work where dead_at is not null'));
+    assert.deepEqual(dead, [], 'no work was given up');
+  }
+
+  /** What the books say we have is what chain and bank say, once what is under way has arrived. */
+  async function agreesWithOutside(): Promise<void> {
+    let apart: string[] = [];
+    const look = async () => {
+      apart = [];
+      for (const { code, units } of await read((tx) => balancesOf(tx, ['custody']))) {
+        const [, rail = '', name = '', asset = ''] = code.split(':');
+        const outside = await rails.get(rail)?.balance(name, asset);
+        if (outside !== units) apart.push(`${code}: ${units} in the books, ${outside} outside`);
+      }
+      return apart.length === 0;
+    };
+    await until('', look, 5_000).catch(() => assert.deepEqual(apart, [], 'the books agree with chain and bank'));
+  }
+}
+
+/** Every kind of account but an order's own. */
+const SHARED: AccountKind[] = [
+  'custody',
+  'treasury',
+  'capital',
+  'fx',
+  'fee_operator',
+  'fee_partner',
+  'fee_rail',
+  'fee_chain',
+  'cost',
+  'rounding',
+  'suspense',
+  'blocked',
+  'receivable',
+  'loss',
+];
+
+export const nativeOf = (chain: string): string => `${NATIVE[chain]}.${chain}`;
