@@ -83,8 +83,7 @@ describe('too little', () => {
 
     const address = world.newAddress();
     await world.rejects(order, { failure: 'amount', address });
-    await world.mines(2);
-    await world.reaches(order, -4);
+    await world.refundArrives(order, -4);
     assert.equal(await world.tokensOf(address, 'usdc'), '99.999999');
     assert.deepEqual(
       (await world.casesOf(order)).filter((one) => one.open),

@@ -65,8 +65,7 @@ describe('an order held by screening', () => {
     const address = world.newAddress();
     await world.rejects(order, { failure: 'other', address });
     assert.equal(await world.statusOf(order), 3);
-    await world.mines(2);
-    await world.reaches(order, -2);
+    await world.refundArrives(order, -2);
     assert.equal(await world.tokensOf(address, 'usdc'), '100');
     assert.deepEqual(
       (await decisionsOn(order)).map(({ about, outcome }) => [about, outcome]),
@@ -129,8 +128,7 @@ describe('a refund', () => {
 
     const address = world.newAddress();
     await world.rejects(order, { failure: 'other', address });
-    await world.mines(2);
-    await world.reaches(order, -2);
+    await world.refundArrives(order, -2);
     assert.deepEqual([await world.tokensOf(address, 'usdc'), await world.tokensOf(denied, 'usdc')], ['100', '0']);
   });
 

@@ -25,52 +25,52 @@ async function isPaidOnce(order: Sale): Promise<void> {
   assert.equal((await world.eventsOf(order)).filter((event) => event === 'settled').length, 1);
 }
 
-for (const bankDeduplicates of [true, false]) {
-  describe(`a bank that ${bankDeduplicates ? 'takes a key once' : 'pays as often as it is asked'}`, () => {
-    before(async () => {
-      world = await openStory({ bankDeduplicates });
-    });
-    after(async () => await world?.close());
+/** Holds whether or not the bank takes a key once. */
+function paysOnce(): void {
+  test('and loses its answer after paying has paid once', async () => {
+    const order = await paid('100', '9003');
+    await isPaidOnce(order);
+    assert.deepEqual(await world.casesOf(order), []);
+  });
 
-    test('and loses its answer after paying has paid once', async () => {
-      const order = await paid('100', '9003');
-      await isPaidOnce(order);
-      assert.deepEqual(await world.casesOf(order), []);
-    });
+  test('and answers nothing for a while, status neither, has paid once', async () => {
+    await world.bank.setFault({ kind: 'lose_answer_after_effect' });
+    await world.bank.setFault({ kind: 'status_unavailable', times: 2 });
+    await isPaidOnce(await paid('100'));
+    await world.bank.clearFaults();
+  });
 
-    test('and answers nothing for a while, status neither, has paid once', async () => {
-      await world.bank.setFault({ kind: 'lose_answer_after_effect' });
-      await world.bank.setFault({ kind: 'status_unavailable', times: 2 });
-      await isPaidOnce(await paid('100'));
-      await world.bank.clearFaults();
-    });
-
-    test('and shows its statement twice and in another order is believed once', async () => {
-      const books = await world.balances();
-      await world.bank.setFault({ kind: 'statement_twice', times: 4 });
-      await world.bank.setFault({ kind: 'statement_reordered', times: 4 });
-      const order = await paid('100');
-      await isPaidOnce(order);
-      await world.bank.clearFaults();
-      assert.equal(
-        (await world.changesSince(books))['custody:bank.simulated:main:inr'],
-        -parseUnits(order.toAmount, 2),
-      );
-    });
+  test('and shows its statement twice and in another order is believed once', async () => {
+    const books = await world.balances();
+    await world.bank.setFault({ kind: 'statement_twice', times: 4 });
+    await world.bank.setFault({ kind: 'statement_reordered', times: 4 });
+    const order = await paid('100');
+    await isPaidOnce(order);
+    await world.bank.clearFaults();
+    assert.equal((await world.changesSince(books))['custody:bank.simulated:main:inr'], -parseUnits(order.toAmount, 2));
   });
 }
 
-describe('a bank', () => {
+describe('a bank that pays as often as it is asked', () => {
+  before(async () => {
+    world = await openStory({ bankDeduplicates: false });
+  });
+  after(async () => await world?.close());
+  paysOnce();
+});
+
+describe('a bank that takes a key once', () => {
   before(async () => {
     world = await openStory();
   });
   after(async () => await world?.close());
+  paysOnce();
 
-  test('that loses the order for a payment on its way is asked again and pays once', async () => {
+  test('and loses the order for a payment on its way is asked again and pays once', async () => {
     await isPaidOnce(await paid('100', '9004'));
   });
 
-  test('that refuses leaves the payout held at 5 with a case', async () => {
+  test('and refuses leaves the payout held at 5 with a case', async () => {
     const order = await paid('100', '9001');
     const { reason } = await world.opensCase(order, 'payout_held');
     assert.equal(reason, 'account_closed');
@@ -79,15 +79,14 @@ describe('a bank', () => {
     assert.deepEqual(await made(order), []);
   });
 
-  test('that refuses, and a person who rejects: the conversion is undone, fees too, and the customer has it all back', async () => {
+  test('and refuses, and a person who rejects: the conversion is undone, fees too, and the customer has it all back', async () => {
     const books = await world.balances();
     const order = await paid('100', '9001');
     await world.opensCase(order, 'payout_held');
     const address = world.newAddress();
     await world.rejects(order, { failure: 'other', address });
     assert.equal(await world.statusOf(order), 5);
-    await world.mines(2);
-    await world.reaches(order, -2);
+    await world.refundArrives(order, -2);
     assert.equal(await world.tokensOf(address, 'usdc'), '100');
     const changes = await world.changesSince(books);
     const gas = changes['cost:evm.matic20:matic.matic20'];
@@ -112,7 +111,7 @@ describe('a bank', () => {
     );
   });
 
-  test('that pays and takes back: suspense and a case, and the order stays settled', async () => {
+  test('and pays and takes back: suspense and a case, and the order stays settled', async () => {
     const books = await world.balances();
     const order = await paid('100', '9002');
     await world.reaches(order, 6);
@@ -130,7 +129,7 @@ describe('a bank', () => {
     assert.equal((await world.eventsOf(order)).at(-1), 'settled');
   });
 
-  test('that shows money from nobody: suspense and a case; taken back: a loss and a case', async () => {
+  test('and shows money from nobody: suspense and a case; taken back: a loss and a case', async () => {
     const books = await world.balances();
     const line = await world.bank.creditAccount({ currency: 'INR', units: 12_345n, text: 'for my friend' });
     const caseOf = (kind: string) =>
