@@ -49,6 +49,7 @@ create table work (
   unique (kind, subject)
 );
 create index work_due on work (due_at, id) where dead_at is null;
+create index work_dead on work (id) where dead_at is not null;
 create index work_lane on work (lane, id) where lane is not null and dead_at is null;
 create index work_holder on work (holder) where holder is not null;
 create sequence work_holders as integer cycle;

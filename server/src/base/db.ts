@@ -66,8 +66,7 @@ export function openDatabase(
       application_name: role,
       connectionTimeoutMillis: 10_000,
     });
-    // A pooled connection that dies while idle is replaced at its next use; without a listener it would end the process.
-    made.on('error', () => {});
+    surviveLostConnections(made);
     return made;
   };
   const partners = pool('cloverleaf_partner', options.partnerConnections ?? 10);
@@ -90,6 +89,15 @@ export function openDatabase(
       await Promise.all([partners.end(), system.end()]);
     },
   };
+}
+
+/**
+ * A connection that dies fails what runs on it, and is replaced at the next use. It also says `error`: the pool where it was
+ * idle, itself where it was in use; without a listener for both, a PostgreSQL that restarts would end the process.
+ */
+export function surviveLostConnections(pool: pg.Pool): void {
+  pool.on('error', () => {});
+  pool.on('connect', (client) => void client.on('error', () => {}));
 }
 
 async function transact<T>(pool: pg.Pool, begin: string, body: (tx: Tx) => Promise<T>): Promise<T> {

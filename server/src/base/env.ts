@@ -58,3 +58,41 @@ export function oneOf<const C extends readonly string[]>(
     },
   };
 }
+
+/** Some of the choices, with commas between them, each once. */
+export function someOf<const C extends readonly string[]>(
+  name: string,
+  about: string,
+  choices: C,
+): Setting<readonly C[number][] | undefined> {
+  return {
+    name,
+    about,
+    read(value) {
+      if (value === undefined || value === '') return undefined;
+      const chosen = value.split(',').map((one) => one.trim());
+      if (!chosen.every((one) => choices.includes(one)) || new Set(chosen).size < chosen.length) {
+        throw new SettingError(`${name} must be some of ${choices.join(', ')}, with commas between them`);
+      }
+      return chosen;
+    },
+  };
+}
+
+/** Where something outside is: https, or http on this machine, because what can be altered on its way is not believed. */
+export function webAddress(name: string, about: string, fallback: string): Setting<string> {
+  return {
+    name,
+    about,
+    read(value) {
+      if (value === undefined || value === '') return fallback;
+      const url = URL.canParse(value) ? new URL(value) : undefined;
+      const local = url?.protocol === 'http:' && ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname);
+      const plain = url !== undefined && `${url.username}${url.password}${url.search}${url.hash}` === '';
+      if (!plain || (url.protocol !== 'https:' && !local)) {
+        throw new SettingError(`${name} must be an https address, or http on this machine, without login or query`);
+      }
+      return url.href.replace(/\/+$/, '');
+    },
+  };
+}

@@ -6,15 +6,19 @@
  * A database that has been through files this version does not have is refused too, because this code is the older one.
  *
  * The server then works as a login of its own without any rights but the two roles' (0001_ground.sql); its password is
- * derived from the master key, so every process of one installation finds the same.
+ * derived from the master key, so every process of one installation finds the same. A server with another master key could
+ * read nothing that is sealed and would lock the others out, so it is refused.
  */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import pg from 'pg';
+import { SettingError } from './env.ts';
 
 const FOLDER = new URL('../../migrations/', import.meta.url);
 /** Advisory lock key, any constant. */
 const LOCK = 0x6d696772;
+/** SQLSTATE invalid_password. */
+const WRONG_PASSWORD = '28P01';
 
 /**
  * @param adminUrl a role that may create schemas, tables and roles in this database
@@ -31,14 +35,15 @@ export async function migrate(adminUrl: string, password: string): Promise<strin
       `create table if not exists cloverleaf_meta.migrations
          (name text primary key, content text not null, applied_at timestamptz not null default now())`,
     );
-    await apply(client);
-    return await ensureLogin(client, adminUrl, password);
+    const isNew = await apply(client);
+    return await ensureLogin(client, { adminUrl, password, isNew });
   } finally {
     await client.end();
   }
 }
 
-async function apply(client: pg.Client): Promise<void> {
+/** @returns whether the database was an empty one */
+async function apply(client: pg.Client): Promise<boolean> {
   const names = (await readdir(FOLDER)).filter((name) => name.endsWith('.sql')).sort();
   const applied = new Map(
     (await client.query('select name, content from cloverleaf_meta.migrations')).rows.map((row) => [
@@ -69,10 +74,14 @@ async function apply(client: pg.Client): Promise<void> {
     }
     await client.query('reset search_path');
   }
+  return applied.size === 0;
 }
 
 /** The login is named after the database, because logins belong to the whole cluster and databases may share it. */
-async function ensureLogin(client: pg.Client, adminUrl: string, password: string): Promise<string> {
+async function ensureLogin(
+  client: pg.Client,
+  { adminUrl, password, isNew }: { adminUrl: string; password: string; isNew: boolean },
+): Promise<string> {
   const { rows } = await client.query('select current_database() as database');
   const database: string = rows[0].database;
   const login = `${database}_server`.slice(0, 63);
@@ -80,13 +89,13 @@ async function ensureLogin(client: pg.Client, adminUrl: string, password: string
   url.username = encodeURIComponent(login);
   url.password = encodeURIComponent(password);
 
-  const works = async () => {
+  const tries = async (): Promise<'works' | 'wrong password' | 'fails'> => {
     const probe = new pg.Client({ connectionString: url.href, connectionTimeoutMillis: 10_000 });
     try {
       await probe.connect();
-      return true;
-    } catch {
-      return false;
+      return 'works';
+    } catch (error) {
+      return (error as { code?: string }).code === WRONG_PASSWORD ? 'wrong password' : 'fails';
     } finally {
       await probe.end().catch(() => {});
     }
@@ -95,15 +104,20 @@ async function ensureLogin(client: pg.Client, adminUrl: string, password: string
     login,
   ]);
   if (known.rows[0]?.unbound) throw new Error(`The role ${login} bypasses row-level security: it must not.`);
-  if (known.rows.length > 0 && (await works())) return url.href;
+  const before = known.rows.length > 0 ? await tries() : 'fails';
+  if (before === 'wrong password' && !isNew)
+    throw new SettingError(
+      'MASTER_KEY: this database was set up with another master key. Start with that key, or with the DATA_DIR that has it as master.key, or on a database of its own.',
+    );
 
   const quoted = client.escapeIdentifier(login);
   const secret = client.escapeLiteral(password);
   if (known.rows.length === 0)
     await client.query(`create role ${quoted} login noinherit nobypassrls password ${secret}`);
-  else await client.query(`alter role ${quoted} login noinherit nobypassrls password ${secret}`);
+  else if (before !== 'works') await client.query(`alter role ${quoted} login noinherit password ${secret}`);
+  // Also where the login works: who made it may have been killed before this.
   await client.query(`grant cloverleaf_partner, cloverleaf_system to ${quoted}`);
-  if (!(await works()))
+  if (before !== 'works' && (await tries()) !== 'works')
     throw new Error(`The server's own login ${login} cannot connect: check pg_hba.conf of the database.`);
   return url.href;
 }

@@ -123,6 +123,13 @@ export function parseRate(text: string): Rate {
   return { num, den: pow10(places) };
 }
 
+/** A rate in lowest terms. Both above zero. */
+export function fraction(num: bigint, den: bigint): Rate {
+  let [a, b] = [num, den];
+  while (b !== 0n) [a, b] = [b, a % b];
+  return { num: num / a, den: den / a };
+}
+
 /**
  * A rate as decimal text of at most `digits` significant digits.
  *

@@ -11,14 +11,15 @@
  * - A worker holds a session lock as long as its process lives. PostgreSQL drops it the moment a killed process's
  *   connection closes, so its rows are free again within a second or two; the lease is for processes that hang.
  * - Rows that share a `lane` run strictly in the order of their making.
- * - A failing row is tried again with doubling pauses and jitter, and after MAX_ATTEMPTS is set aside as dead: counted,
- *   shown, and rung again by hand.
+ * - A failing row is tried again with doubling pauses and jitter. While something outside is unavailable that goes on for as
+ *   long as it takes; after MAX_ATTEMPTS of anything else the row is set aside as dead: counted, shown, and tried again at
+ *   the next start, which may bring the code that can do it.
  *
  * Measured against two libraries before it was written: docs/decisions/0003-own-work-table.md.
  */
 import type { Clock } from './clock.ts';
 import type { Database, Tx } from './db.ts';
-import { BugError } from './errors.ts';
+import { BugError, Unavailable } from './errors.ts';
 import { randomHex } from './ids.ts';
 import { describeError, type Log } from './log.ts';
 
@@ -86,6 +87,7 @@ export async function startWorkers(options: {
   let wake: () => void = () => {};
   let rung = false;
 
+  await reviveTheDead(db, clock.now());
   const presence = await holdPresence(db, () => stopped, log);
   const listening = await db.listen('work', () => {
     rung = true;
@@ -96,7 +98,7 @@ export async function startWorkers(options: {
     await db.asSystem(async (tx) => {
       if ('failed' in outcome) {
         const pause = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(item.attempts, 16), LONGEST_PAUSE_MS);
-        const dead = item.attempts + 1 >= MAX_ATTEMPTS;
+        const dead = item.attempts + 1 >= MAX_ATTEMPTS && !(outcome.failed instanceof Unavailable);
         await tx.run(
           `update work set holder = null, lease = null, leased_until = null, attempts = $3, due_at = $4, last_error = $5,
                   dead_at = case when $6 then clock_timestamp() end
@@ -195,6 +197,12 @@ export async function startWorkers(options: {
       await presence.stop();
     },
   };
+}
+
+async function reviveTheDead(db: Database, now: Date): Promise<void> {
+  await db.asSystem((tx) =>
+    tx.run('update work set dead_at = null, attempts = 0, due_at = $1 where dead_at is not null', [now]),
+  );
 }
 
 async function claim(

@@ -1,0 +1,88 @@
+/** Due work that fails: what goes on trying, what is given up, and who sees it. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Unavailable } from '../../src/base/errors.ts';
+import { type Handlers, ring, startWorkers, type Workers } from '../../src/base/work.ts';
+import { failingWorkCheck } from '../../src/ops/index.ts';
+import { runCheck } from '../../src/ops/routes.ts';
+import { freshGround, type Ground } from '../support/ground.ts';
+
+let ground: Ground;
+before(async () => {
+  ground = await freshGround();
+});
+after(() => ground?.stop());
+
+/** Lets workers fail at one thing so many times, by a clock that is two minutes on whenever it is looked at. */
+async function failing(kind: string, times: number, fails: () => Error): Promise<void> {
+  const { db, log } = ground;
+  let at = Date.now();
+  const clock = { now: () => new Date((at += 120_000)) };
+  let tries = 0;
+  let workers: Workers | undefined;
+  const done = new Promise<void>((enough) => {
+    const handlers: Handlers = {
+      [kind]: async () => {
+        tries += 1;
+        if (tries >= times) enough();
+        throw fails();
+      },
+    };
+    void startWorkers({ db, clock, log, handlers }).then((started) => {
+      workers = started;
+    });
+  });
+  await db.asSystem((tx) => ring(tx, { kind, subject: '1', dueAt: clock.now() }));
+  const late = new Promise<void>((end) => setTimeout(end, 10_000).unref());
+  await Promise.race([done, late]);
+  await workers?.stop();
+}
+
+const rowOf = (kind: string) =>
+  ground.db.asSystem((tx) =>
+    tx.row<{ attempts: number; dead: boolean }>(
+      'select attempts, dead_at is not null as dead from work where kind = $1',
+      [kind],
+    ),
+  );
+
+test('work on something unavailable is never given up, however long it lasts', async () => {
+  await failing('look_outside', 40, () => new Unavailable('a bank', 'no answer'));
+  assert.deepEqual(await rowOf('look_outside'), { attempts: 40, dead: false });
+});
+
+test('work that fails in another way is given up after 25 attempts, and tried again at the next start', async () => {
+  await failing('trip_over', 25, () => new Error('a bug'));
+  assert.deepEqual(await rowOf('trip_over'), { attempts: 25, dead: true });
+
+  const { db, clock, log } = ground;
+  let tried: () => void = () => {};
+  const again = new Promise<void>((done) => {
+    tried = done;
+  });
+  const handlers: Handlers = {
+    trip_over: async () => {
+      tried();
+      return undefined;
+    },
+  };
+  const workers = await startWorkers({ db, clock, log, handlers });
+  await again;
+  await workers.stop();
+  assert.equal(await rowOf('trip_over'), undefined);
+});
+
+test('work that keeps failing is seen while it waits for its next try, and so is work given up', async () => {
+  const { db } = ground;
+  await db.asSystem((tx) => tx.run('delete from work'));
+  const seen = async () => {
+    const { ok, essential, failing: count, dead } = await runCheck(failingWorkCheck(db));
+    return { ok, essential, count, dead };
+  };
+  await failing('hand_over', 3, () => new Error('once or twice'));
+  assert.deepEqual(await seen(), { ok: true, essential: false, count: 0, dead: 0 });
+  await failing('hand_over', 6, () => new Error('again and again'));
+  assert.deepEqual(await seen(), { ok: false, essential: false, count: 1, dead: 0 });
+  await failing('hand_over', 25, () => new Error('for ever'));
+  assert.deepEqual(await seen(), { ok: false, essential: false, count: 0, dead: 1 });
+});
