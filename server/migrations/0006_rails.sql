@@ -139,7 +139,7 @@ create table bank_lines (
   -- Free text and the other party's account, sealed: customers write names into references.
   details     bytea,
   -- What we took it for; reconciliation sums by this.
-  meaning     text not null check (meaning in ('deposit', 'funding', 'return', 'payout', 'unexplained')),
+  meaning     text not null check (meaning in ('deposit', 'funding', 'return', 'payout', 'recall', 'unexplained')),
   -- The payout it belongs to, where the bank says so.
   key         text,
   -- What the bank charged on top of a debit.

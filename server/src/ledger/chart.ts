@@ -40,6 +40,8 @@ const SIDES = {
   rounding: 'credit',
   /** Money that arrived and belongs to somebody we have yet to tell. */
   suspense: 'credit',
+  /** What left a wallet beyond what the books had free there: custody less this is what the outside has. */
+  uncovered: 'credit',
   /** Money frozen by law. */
   blocked: 'credit',
   receivable: 'debit',
@@ -73,6 +75,7 @@ export const chart = {
   cost: (rail: string, asset: AssetCode) => account('cost', asset, [rail]),
   rounding: (asset: AssetCode) => account('rounding', asset),
   suspense: (rail: string, asset: AssetCode) => account('suspense', asset, [rail]),
+  uncovered: (rail: string, asset: AssetCode) => account('uncovered', asset, [rail]),
   blocked: (asset: AssetCode) => account('blocked', asset),
   receivable: (asset: AssetCode) => account('receivable', asset),
   loss: (asset: AssetCode) => account('loss', asset),

@@ -4,7 +4,7 @@
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 
-export type LineMeaning = 'deposit' | 'funding' | 'return' | 'payout' | 'unexplained';
+export type LineMeaning = 'deposit' | 'funding' | 'return' | 'payout' | 'recall' | 'unexplained';
 
 export interface BankLine {
   direction: 'credit' | 'debit';

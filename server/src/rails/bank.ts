@@ -9,6 +9,7 @@
  *           return of one of our payouts → payout_returned    (and payout_settled first, where the debit was never shown)
  *           anything else             → deposit_confirmed, target = the reference found in its text, or ''
  *   debit   first one with a payout's key, same amount → payout_settled
+ *           one that takes a deposit of ours back → deposit_reversed
  *           anything else             → unexplained_debit: a second debit for one payout is one, too
  *
  * A line that cannot be taken as it stands (no readable or positive amount, a currency we do not keep there, other than what
@@ -36,7 +37,16 @@ import {
   readLine,
 } from './bank.store.ts';
 import { payoutByKey } from './payouts.ts';
-import { OBSERVE, type PayoutStatus, type Rail, type RailFact, type Report, type Sending, type Sent } from './rail.ts';
+import {
+  OBSERVE,
+  type Payee,
+  type PayoutStatus,
+  type Rail,
+  type RailFact,
+  type Report,
+  type Sending,
+  type Sent,
+} from './rail.ts';
 import { findReference, makeReference } from './reference.ts';
 
 export interface BankAdapter {
@@ -48,6 +58,9 @@ export interface BankAdapter {
   readonly currencies: Readonly<Record<string, AssetCode>>;
   /** Where a bank allows other references than ours, its own way to make and find them. */
   readonly references?: { make(index: bigint): string; find(text: string): string };
+
+  /** Our account in this currency, as customers see it. */
+  payee(asset: AssetCode): Payee | undefined;
 
   /**
    * A page of the statement after a cursor, oldest first as far as the bank manages.
@@ -86,6 +99,8 @@ export interface StatementLine {
   key?: string;
   /** Credit: the key of the payout that came back, and why, as a code of the bank's. */
   returnOf?: { key: string; why: string };
+  /** A debit that takes an earlier credit back: that line's id, and why. */
+  recallOf?: { externalId: string; why: string };
   /** Credit: the operator's own money, recognised by the adapter. */
   funding?: boolean;
   /** Everything free: remittance text, name and account of the other party. Sealed as soon as it is here. */
@@ -126,6 +141,7 @@ export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { w
     deduplicates: adapter.deduplicates,
     wallets: { deposits: WALLET, payouts: WALLET },
     instructions: (index) => ({ target: references.make(index) }),
+    payee: (asset) => adapter.payee(asset),
     send: (sending) => adapter.send(sending),
     status: (key) => adapter.status(key),
 
@@ -210,6 +226,8 @@ export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { w
     const reference = showable(line.reference);
 
     if (line.direction === 'debit') {
+      const recalled = await recalledCredit(tx, line, asset, units);
+      if (recalled !== undefined) return recalled;
       const key = line.key === undefined ? null : showable(line.key);
       const payout = key === null ? undefined : await payoutByKey(tx, rail, key);
       const explained =
@@ -261,6 +279,17 @@ export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { w
       key: null,
       facts: [{ type: 'deposit_confirmed', rail, externalId, target, asset, units, reference, facts }],
     };
+  }
+
+  /** A recall is believed where it names a deposit of exactly this money that was not recalled before. */
+  async function recalledCredit(tx: Tx, { recallOf }: StatementLine, asset: AssetCode, units: bigint) {
+    if (recallOf === undefined || !usableId(recallOf.externalId)) return undefined;
+    const { externalId } = recallOf;
+    const credit = await readLine(tx, adapter.code, externalId);
+    const same = credit?.meaning === 'deposit' && credit.asset === asset && credit.units === units;
+    if (!same || (await hasLine(tx, adapter.code, externalId, 'recall'))) return undefined;
+    const fact: RailFact = { type: 'deposit_reversed', rail: adapter.code, externalId, why: showable(recallOf.why) };
+    return { meaning: 'recall' as const, key: externalId, facts: [fact] };
   }
 
   async function putAside(tx: Tx, line: StatementLine, why: string): Promise<void> {

@@ -27,9 +27,13 @@ export interface ChainAdapter {
   /** Blocks below the head that we rely on never to change. */
   readonly finality: number;
   readonly pace: ChainPace;
-  /** Wallets we can send from, by name; `hot` pays customers. */
+  /** Our wallets by name, whether or not we can send from them here; `hot` pays customers. */
   readonly wallets: Readonly<Record<string, { readonly address: string }>>;
+  /** Whether a signer for it is here: one of `wallets`, or `deposit:<index>` for the deposit address of a number. */
+  canSend(wallet: string): boolean;
 
+  /** An address as people write it, in the one spelling we keep; undefined where nobody can have meant it. */
+  readAddress(text: string): string | undefined;
   /** Address of a number. Pure. */
   address(index: bigint): string;
 
@@ -51,7 +55,9 @@ export interface ChainAdapter {
   call(contract: string | null, to: string, units: bigint): Call | { refused: string };
   /** Would the signer refuse it, would the chain, and what to offer for it. */
   estimate(wallet: string, call: Call): Promise<{ fee: Fee } | { refused: string }>;
-  /** A higher offer that the mempool takes in place of `fee`; undefined when the cap is reached. */
+  /** What a call may cost at most if sent now, and what native coin the wallet has. */
+  gasFor(wallet: string, call: Call): Promise<{ needUnits: bigint; hasUnits: bigint } | { refused: string }>;
+  /** A higher offer that the mempool takes in place of `fee`; undefined at the cap, or where the wallet could not pay it. */
   raise(wallet: string, call: Call, fee: Fee): Promise<Fee | undefined>;
   /** Nonces used in mined blocks, and those with what waits in the node's mempool. */
   nonces(wallet: string): Promise<{ mined: bigint; pending: bigint }>;
@@ -103,6 +109,7 @@ export interface Transfer {
   /** Among the logs of its block. */
   logIndex: number;
   contract: string;
+  from: string;
   to: string;
   units: bigint;
 }

@@ -20,6 +20,8 @@ import { assert, Unavailable } from '../base/errors.ts';
 import type { Block, ChainAdapter, RailContext, Transfer } from './chain.adapter.ts';
 import * as store from './chain.store.ts';
 
+/** The wallet that pays customers. */
+export const HOT = 'hot';
 /** Headers per request when looking for where two branches part. */
 const FORK_CHUNK = 32n;
 
@@ -72,7 +74,7 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
     const contracts = new Map(
       assets.flatMap((asset) => (asset.contract === null ? [] : [[asset.contract, asset.code]])),
     );
-    const found = await depositsIn(fresh, contracts);
+    const { deposits, credits } = await arrivalsIn(fresh, contracts);
     const caughtUp = head.number >= node.newest.number;
 
     await db.asSystem(async (tx) => {
@@ -84,17 +86,24 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
         await store.dropBlocksAbove(tx, rail, ancestor.number);
       }
       await store.addBlocks(tx, rail, fresh);
-      for (const deposit of found) await take(tx, deposit, head);
+      for (const deposit of deposits) await take(tx, deposit, head);
+      for (const { transfer, position, asset } of credits) {
+        const { txHash, from, units, block } = transfer;
+        const external_id = `${txHash}:${position}`;
+        await store.noteCredit(tx, rail, { external_id, tx_hash: txHash, payer: from, asset, units, block });
+      }
       if (caughtUp) await giveUpAdrift(tx);
       await confirm(tx, head);
       const depth = head.number - finality;
+      const finalized = depth > cursor.finalized ? depth : cursor.finalized;
       await store.moveCursor(tx, rail, {
         chainId: node.chainId,
         genesisHash: node.genesisHash,
-        finalized: depth > cursor.finalized ? depth : cursor.finalized,
+        finalized,
         head,
         at: clock.now(),
       });
+      await credit(tx, finalized);
     });
     return { caughtUp, stopped: false };
   }
@@ -193,21 +202,43 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
     asset: string;
   }
 
-  async function depositsIn(blocks: readonly Block[], contracts: Map<string, string>): Promise<Found[]> {
-    if (blocks.length === 0 || contracts.size === 0) return [];
+  /** Transfers to deposit addresses, and to the wallet that pays. */
+  async function arrivalsIn(
+    blocks: readonly Block[],
+    contracts: Map<string, string>,
+  ): Promise<{ deposits: Found[]; credits: Found[] }> {
+    if (blocks.length === 0 || contracts.size === 0) return { deposits: [], credits: [] };
     const hashes = new Map(blocks.map((block) => [block.hash, block.number]));
     const transfers = await adapter.transfers(blocks, [...contracts.keys()]);
     for (const { blockHash, block } of transfers) if (hashes.get(blockHash) !== block) throw changed();
     const moving = transfers.filter((transfer) => transfer.units > 0n && contracts.has(transfer.contract));
     const recipients = [...new Set(moving.map((transfer) => transfer.to))];
     const watched = await db.asSystem((tx) => store.watchedAmong(tx, rail, recipients));
-    const ours = moving.filter((transfer) => watched.has(transfer.to));
+    const hot = adapter.wallets[HOT]?.address;
+    const ours = moving.filter((transfer) => watched.has(transfer.to) || transfer.to === hot);
     const positions = await adapter.positions(ours);
-    return ours.map((transfer, at) => ({
+    const found = ours.map((transfer, at) => ({
       transfer,
       position: positions[at] ?? 0,
       asset: contracts.get(transfer.contract) ?? '',
     }));
+    return {
+      deposits: found.filter(({ transfer }) => watched.has(transfer.to)),
+      credits: found.filter(({ transfer }) => !watched.has(transfer.to)),
+    };
+  }
+
+  /** What came to the wallet that pays, once it is final: the operator's own money, or money to be explained. */
+  async function credit(tx: Tx, finalized: bigint): Promise<void> {
+    for (const one of await store.finalCredits(tx, rail, finalized, clock.now())) {
+      if (one.own) continue;
+      const { asset, units, payer } = one;
+      const fact = { rail, externalId: one.external_id, asset, units, reference: one.tx_hash };
+      await report(
+        tx,
+        one.trusted ? { type: 'funding_confirmed', ...fact } : { type: 'credit_unexpected', ...fact, payer },
+      );
+    }
   }
 
   /**

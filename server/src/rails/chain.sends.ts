@@ -30,6 +30,10 @@ const FOREIGN_NONCE_MS = 60_000;
 const NONCE_GAP = 1_000n;
 /** Keys of transfers that no payout stands behind: a simulated customer's. No facts are reported of them. */
 const SANDBOX_KEY = 'sandbox:';
+/** Keys of transfers between our own wallets. They are reported as such, and only where no reorg can take them back. */
+export const SWEEP_KEY = 'sweep:';
+export const GAS_KEY = 'gas:';
+const isOwn = (key: string): boolean => key.startsWith(SWEEP_KEY) || key.startsWith(GAS_KEY);
 
 export function sender(
   adapter: ChainAdapter,
@@ -97,6 +101,7 @@ export function sender(
     const newest = newestOf(versions);
     const { id, key, raw, hash } = newest;
     if (raw === null || hash === null) {
+      if (!adapter.canSend(newest.wallet)) throw new Unavailable(rail, 'no signer for this wallet here');
       const signed = await adapter.sign(newest.wallet, newest, newest.nonce, newest.fee);
       const stored = await db.asSystem(async (tx) => {
         await store.storeSigned(tx, id, signed);
@@ -169,22 +174,27 @@ export function sender(
       if (receipt.block >= cursor.finalized && ours !== receipt.blockHash) return;
       const { block, cost, succeeded } = receipt;
       const why = succeeded ? null : 'reverted on chain';
-      // A failure frees the money for another attempt, so it counts only where no reorg can turn it into a success.
-      const needed = succeeded
-        ? await store.confirmationsNeeded(tx, chain, version.asset, version.units, adapter.finality)
-        : BigInt(adapter.finality) + 1n;
+      // A failure frees the money for another attempt, so it counts only where no reorg can turn it into a success. Nobody
+      // waits for our own transfers, so these are booked only when nothing can take them back.
+      const needed =
+        succeeded && !isOwn(version.key)
+          ? await store.confirmationsNeeded(tx, chain, version.asset, version.units, adapter.finality)
+          : BigInt(adapter.finality) + 1n;
       if (cursor.head_number - block + 1n < needed) return await store.markMined(tx, version.id, block);
-      const { ended, first } = await store.endSend(tx, rail, version, {
+      const { ended, before } = await store.endSend(tx, rail, version, {
         state: succeeded ? 'confirmed' : 'failed',
         block,
         cost,
         why,
         at: clock.now(),
       });
-      const isNews = ended && (first || !succeeded);
-      if (!isNews || version.key.startsWith(SANDBOX_KEY)) return;
+      if (!ended || version.key.startsWith(SANDBOX_KEY)) return;
       const native = (await store.assetsOf(tx, chain)).find((asset) => asset.native)?.code;
-      await report(tx, outcomeFact(version, cost, native, why));
+      if (before === undefined || !succeeded) await report(tx, outcomeFact(version, cost, native, why));
+      if (before === undefined || before === cost || native === undefined) return;
+      const externalId = `${version.hash}:${block}`;
+      const { key } = version;
+      await report(tx, { type: 'cost_changed', rail, key, externalId, asset: native, before, units: cost });
     });
   }
 
@@ -200,6 +210,10 @@ export function sender(
       reference: hash ?? '',
       ...(native === undefined || cost === 0n ? {} : { cost: { asset: native, units: cost } }),
     };
+    if (isOwn(key))
+      return why === null
+        ? { type: 'own_transfer_settled', ...common }
+        : { type: 'own_transfer_failed', ...common, why };
     return why === null ? { type: 'payout_settled', ...common } : { type: 'payout_refused', ...common, why };
   }
 
@@ -209,12 +223,14 @@ export function sender(
     const versions = wasMined ? await unmined(before) : before;
     const newest = newestOf(versions);
     const now = Date.now();
+    const canSign = adapter.canSend(newest.wallet);
     if (newest.state === 'reserved') {
-      if (now - newest.reserved_at.getTime() >= ABANDONED_MS) await carryOn(versions);
+      if (canSign && now - newest.reserved_at.getTime() >= ABANDONED_MS) await carryOn(versions);
       return;
     }
     const broadcastMs = newest.broadcast_at === null ? Number.POSITIVE_INFINITY : now - newest.broadcast_at.getTime();
     if (
+      canSign &&
       !wasMined &&
       holdsUpOthers &&
       now - newest.reserved_at.getTime() >= pace.stuckMs &&
@@ -265,7 +281,16 @@ export function sender(
     );
   }
 
-  return { send, status, watch };
+  /** @see ChainRail.gasFor */
+  async function gasFor(wallet: string, { asset, units, destination }: Omit<Sending, 'key'>) {
+    const listed = await db.asSystem((tx) => store.assetsOf(tx, chain));
+    const known = listed.find((one) => one.code === asset);
+    if (known === undefined || destination.kind !== 'address') return { refused: 'not an asset of this chain' };
+    const call = adapter.call(known.contract, destination.address, units);
+    return 'refused' in call ? call : await adapter.gasFor(wallet, call);
+  }
+
+  return { send, status, watch, gasFor };
 }
 
 /** A key used for something else is our bug, and the one that pays twice; never let it pass. */

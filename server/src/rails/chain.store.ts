@@ -1,6 +1,6 @@
 /**
- * SQL of the chain engine: chains, chain_blocks, chain_deposits, deposit_addresses, native_balances, chain_sends,
- * chain_nonces, gas_prices. Of tables that others own it reads two: assets and confirmation_policies.
+ * SQL of the chain engine: chains, chain_blocks, chain_deposits, chain_credits, funding_sources, deposit_addresses,
+ * native_balances, chain_sends, chain_nonces, gas_prices. Of tables that others own it reads two: assets and confirmation_policies.
  */
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
@@ -31,6 +31,10 @@ export async function ensureChain(tx: Tx, rail: string, chain: string, finality:
 
 export const cursorOf = (tx: Tx, rail: string) =>
   tx.row<Cursor>(`select ${CURSOR} from chains where rail = $1`, [rail]);
+
+/** Genesis of the chain that a rail has followed; undefined before its first look. */
+export const followedGenesis = async (tx: Tx, rail: string): Promise<string | undefined> =>
+  (await cursorOf(tx, rail))?.genesis_hash ?? undefined;
 
 /** The cursor, with the row locked: one process at a time writes what a chain did. */
 export const lockCursor = (tx: Tx, rail: string) =>
@@ -118,6 +122,7 @@ export async function dropBlocksAbove(tx: Tx, rail: string, number: bigint): Pro
     rail,
     number,
   ]);
+  await tx.run('delete from chain_credits where rail = $1 and block > $2 and reported_at is null', [rail, number]);
 }
 
 // Assets and addresses.
@@ -288,6 +293,146 @@ export async function setNativeBalance(
   );
 }
 
+/**
+ * What our own sends did to the native balances of addresses after the block their balance was last noted at, up to and
+ * with block `upTo`: gas that arrived, less what sends from there cost. `underWay`: one of them has not ended.
+ */
+export async function ownNativeMoves(
+  tx: Tx,
+  rail: string,
+  addresses: readonly { address: string; index: bigint }[],
+  upTo: bigint,
+): Promise<Map<string, { movedUnits: bigint; underWay: boolean }>> {
+  const rows = await tx.rows<{ address: string; movedUnits: bigint; underWay: boolean }>(
+    `select a.address, coalesce(sum(s.moved) filter (where s.ended and s.block > coalesce(b.block, -1) and s.block <= $4), 0)
+              ::numeric(78,0) as "movedUnits", bool_or(s.open) as "underWay"
+       from unnest($2::text[], $3::text[]) as a (address, wallet)
+       left join native_balances b on b.rail = $1 and b.address = a.address
+       cross join lateral (
+         select value as moved, block, state = 'confirmed' as ended, state in ('reserved', 'signed', 'mined') as open
+           from chain_sends where rail = $1 and target = a.address and key like 'gas:%'
+         union all
+         select -cost_units, block, state in ('confirmed', 'failed'), state in ('reserved', 'signed', 'mined')
+           from chain_sends where rail = $1 and wallet = a.wallet) s
+      group by a.address`,
+    [rail, addresses.map((row) => row.address), addresses.map((row) => `deposit:${row.index}`), upTo],
+  );
+  return new Map(rows.map((row) => [row.address, row]));
+}
+
+/** Native coin at a deposit address that the books know of: what was found there, and what our own final sends did since. */
+export async function ownNativeAt(tx: Tx, rail: string, at: { address: string; index: bigint }): Promise<bigint> {
+  const known = (await nativeBalances(tx, rail, [at.address])).get(at.address)?.units ?? 0n;
+  const moved = (await ownNativeMoves(tx, rail, [at], MAX_BLOCK)).get(at.address)?.movedUnits ?? 0n;
+  return known + moved;
+}
+
+/** Above every block number. */
+const MAX_BLOCK = 2n ** 62n;
+
+// Deposits to be swept: of listed tokens, and final, so that no reorg takes back what was moved on.
+
+export interface DueDeposits {
+  address: string;
+  index: bigint;
+  orderId: bigint;
+  asset: AssetCode;
+  units: bigint;
+}
+
+/** Unswept deposits that are due, added up per address and asset, oldest first. */
+export const depositsDue = (tx: Tx, rail: string, now: Date, limit: number) =>
+  tx.rows<DueDeposits>(
+    `select d.address, a.index, a.order_id as "orderId", d.asset, sum(d.units)::numeric(78,0) as units
+       from (select address, asset, units, block from chain_deposits
+              where rail = $1 and sweep is null and reversed_at is null and confirmed_at is not null and sweep_due <= $2
+                and block <= (select finalized from chains where rail = $1)
+              order by sweep_due, block limit $3) d
+       join deposit_addresses a on a.rail = $1 and a.address = d.address
+      group by d.address, a.index, a.order_id, d.asset order by min(d.block), d.address`,
+    [rail, now, limit],
+  );
+
+/** Gives the unswept deposits of an asset at an address to a sweep. @returns what they come to; 0 where another was first */
+export async function claimDeposits(
+  tx: Tx,
+  rail: string,
+  at: { address: string; asset: AssetCode },
+  sweep: string,
+): Promise<bigint> {
+  const rows = await tx.rows<{ units: bigint }>(
+    `update chain_deposits set sweep = $4
+      where rail = $1 and address = $2 and asset = $3 and sweep is null and reversed_at is null
+        and confirmed_at is not null and block <= (select finalized from chains where rail = $1) returning units`,
+    [rail, at.address, at.asset, sweep],
+  );
+  return rows.reduce((sum, row) => sum + row.units, 0n);
+}
+
+/** The sweep moved nothing: its deposits may be given to another, not before `due`. */
+export async function releaseDeposits(tx: Tx, rail: string, sweep: string, due: Date): Promise<void> {
+  await tx.run('update chain_deposits set sweep = null, sweep_due = $3 where rail = $1 and sweep = $2', [
+    rail,
+    sweep,
+    due,
+  ]);
+}
+
+/** Not to be looked at before `due`. */
+export async function postponeDeposits(
+  tx: Tx,
+  rail: string,
+  at: { address: string; asset: AssetCode },
+  due: Date,
+): Promise<void> {
+  await tx.run(
+    `update chain_deposits set sweep_due = $4 where rail = $1 and address = $2 and asset = $3 and sweep is null
+        and sweep_due < $4`,
+    [rail, at.address, at.asset, due],
+  );
+}
+
+// Tokens that arrive at the wallet we pay from.
+
+export interface ChainCredit {
+  external_id: string;
+  tx_hash: string;
+  payer: string;
+  asset: AssetCode;
+  units: bigint;
+  block: bigint;
+}
+
+export async function noteCredit(tx: Tx, rail: string, credit: ChainCredit): Promise<void> {
+  await tx.run(
+    `insert into chain_credits (rail, external_id, tx_hash, payer, asset, units, block) values ($1, $2, $3, $4, $5, $6, $7)
+     on conflict (rail, external_id) do nothing`,
+    [rail, credit.external_id, credit.tx_hash, credit.payer, credit.asset, credit.units, credit.block],
+  );
+}
+
+/**
+ * Credits that have become final, each told once. A sweep of ours is not among them: it is known by its hash, which was
+ * stored before it was broadcast.
+ */
+export const finalCredits = (tx: Tx, rail: string, finalized: bigint, at: Date) =>
+  tx.rows<ChainCredit & { own: boolean; trusted: boolean }>(
+    `update chain_credits c set reported_at = $3 where rail = $1 and block <= $2 and reported_at is null
+     returning external_id, tx_hash, payer, asset, units, block,
+       exists (select from chain_sends s where s.rail = c.rail and s.hash = c.tx_hash and s.key like 'sweep:%') as own,
+       exists (select from funding_sources f where f.rail = c.rail and f.address = c.payer) as trusted`,
+    [rail, finalized, at],
+  );
+
+/** From now on, what comes from this address to the wallet that pays is the operator's own money. */
+export async function trustFundingSource(tx: Tx, rail: string, address: string, note: string): Promise<void> {
+  await tx.run('insert into funding_sources (rail, address, note) values ($1, $2, $3) on conflict do nothing', [
+    rail,
+    address,
+    note,
+  ]);
+}
+
 // Sends.
 
 export type SendState = 'reserved' | 'signed' | 'mined' | 'confirmed' | 'failed' | 'replaced';
@@ -316,6 +461,13 @@ const SEND =
 
 export const versionsOf = (tx: Tx, rail: string, key: string) =>
   tx.rows<SendVersion>(`select ${SEND} from chain_sends where rail = $1 and key = $2 order by version`, [rail, key]);
+
+/** Whether a block holds it, as far as we have heard. */
+export const isMined = async (tx: Tx, rail: string, key: string): Promise<boolean> =>
+  (await tx.row(`select from chain_sends where rail = $1 and key = $2 and state in ('mined', 'confirmed', 'failed')`, [
+    rail,
+    key,
+  ])) !== undefined;
 
 /** Every version of the sends that have not ended, oldest nonce first. */
 export const openSends = (tx: Tx, rail: string, limit: number) =>
@@ -389,14 +541,20 @@ export async function markUnmined(tx: Tx, id: bigint): Promise<void> {
 }
 
 /**
- * @returns whether it ended now, and whether that is the first time: after a reorg the same bytes are mined again
+ * @returns whether it ended now, and whether that is the first time: after a reorg the same bytes are mined again, and what
+ *   they cost in the block before (`before`) is no longer what they cost
  */
 export async function endSend(
   tx: Tx,
   rail: string,
   send: { id: bigint; key: string },
   end: { state: 'confirmed' | 'failed'; block: bigint; cost: bigint; why: string | null; at: Date },
-): Promise<{ ended: boolean; first: boolean }> {
+): Promise<{ ended: boolean; before: bigint | undefined }> {
+  const before = await tx.row<{ cost_units: bigint }>(
+    `select cost_units from chain_sends where rail = $1 and key = $2 and reported_at is not null
+      order by reported_at desc, id desc limit 1`,
+    [rail, send.key],
+  );
   const ended = await tx.run(
     `update chain_sends set state = $2, block = $3, cost_units = $4, why = $5
       where id = $1 and state in ('signed', 'mined', 'replaced')`,
@@ -406,12 +564,8 @@ export async function endSend(
     `update chain_sends set state = 'replaced' where rail = $1 and key = $2 and id <> $3 and state in ('reserved', 'signed', 'mined')`,
     [rail, send.key, send.id],
   );
-  const first = await tx.row(`select from chain_sends where rail = $1 and key = $2 and reported_at is not null`, [
-    rail,
-    send.key,
-  ]);
-  await tx.run('update chain_sends set reported_at = coalesce(reported_at, $2) where id = $1', [send.id, end.at]);
-  return { ended: ended > 0, first: first === undefined };
+  await tx.run('update chain_sends set reported_at = $2 where id = $1', [send.id, end.at]);
+  return { ended: ended > 0, before: before?.cost_units };
 }
 
 // Gas.

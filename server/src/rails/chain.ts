@@ -9,16 +9,29 @@
  * was found, and only at addresses young enough that somebody may still pay to them.
  */
 
+import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { ChainAdapter, RailContext } from './chain.adapter.ts';
-import { follower } from './chain.follow.ts';
+import { follower, HOT } from './chain.follow.ts';
 import { sender } from './chain.sends.ts';
 import * as store from './chain.store.ts';
 import type { Rail, RailHealth, Sending, Sent } from './rail.ts';
 
 export type { ChainAdapter, ChainPace, RailContext } from './chain.adapter.ts';
-export { clearStop, watchAddress } from './chain.store.ts';
+export {
+  claimDeposits,
+  clearStop,
+  type DueDeposits,
+  depositsDue,
+  followedGenesis,
+  isMined,
+  ownNativeAt,
+  postponeDeposits,
+  releaseDeposits,
+  trustFundingSource,
+  watchAddress,
+} from './chain.store.ts';
 
 export interface ChainRail extends Rail {
   readonly chain: string;
@@ -26,6 +39,18 @@ export interface ChainRail extends Rail {
   readonly walletAddresses: Readonly<Record<string, string>>;
   /** `send` from another wallet than the one that pays customers. */
   sendFrom(wallet: string, sending: Sending): Promise<Sent>;
+  /** Whether `sendFrom` can sign for this wallet here. */
+  canSend(wallet: string): boolean;
+  /**
+   * What `sendFrom` may cost at most if it is sent now, in native units, and what the wallet has of them.
+   * @throws Unavailable
+   */
+  gasFor(
+    wallet: string,
+    sending: Omit<Sending, 'key'>,
+  ): Promise<{ needUnits: bigint; hasUnits: bigint } | { refused: string }>;
+  /** The asset that gas is paid in. */
+  nativeAsset(tx: Tx): Promise<AssetCode | undefined>;
   /** Native units for one unit of gas, as the node says, capped. @throws Unavailable */
   gasPrice(): Promise<bigint>;
   /** Asks for the gas price and keeps it where quotes look. @throws Unavailable */
@@ -37,8 +62,10 @@ const NATIVE_PAGE = 300;
 /** Addresses per page when adding up what all of them hold. */
 const BALANCE_PAGE = 1_000;
 
+/** The wallet that a deposit address is when something is sent from it. */
+export const depositWallet = (index: bigint): string => `deposit:${index}`;
+
 const DEPOSITS = 'deposits';
-const HOT = 'hot';
 
 export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRail {
   const { db, clock, log, report } = context;
@@ -60,7 +87,11 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
     return { againInMs: pace.pollMs };
   }
 
-  /** Reports every increase of a native balance between two finalized blocks as a confirmed deposit. */
+  /**
+   * Reports every increase of a native balance between two finalized blocks as a confirmed deposit. What our own sends
+   * brought there or took from there in between is reckoned out of it; an address that one of them is still under way to
+   * or from is left for a later look.
+   */
   async function lookForNative(): Promise<void> {
     const since = new Date(clock.now().getTime() - pace.nativeWatchMs);
     const { asset, block, page } = await db.asSystem(async (tx) => {
@@ -82,13 +113,16 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
     await db.asSystem(async (tx) => {
       await store.lockCursor(tx, rail);
       const known = await store.nativeBalances(tx, rail, addresses);
+      const own = await store.ownNativeMoves(tx, rail, page, block.number);
       for (const [at, address] of addresses.entries()) {
         const units = found[at] ?? 0n;
         const before = known.get(address);
-        if (units === (before?.units ?? 0n) || (before !== undefined && before.block >= block.number)) continue;
+        const { movedUnits = 0n, underWay = false } = own.get(address) ?? {};
+        if (underWay || (before !== undefined && before.block >= block.number)) continue;
+        if (units === (before?.units ?? 0n) && movedUnits === 0n) continue;
         await store.setNativeBalance(tx, rail, address, units, block.number);
-        const increase = units - (before?.units ?? 0n);
-        if (increase < 0n) continue;
+        const increase = units - (before?.units ?? 0n) - movedUnits;
+        if (increase <= 0n) continue;
         await report(tx, {
           type: 'deposit_confirmed',
           rail,
@@ -146,11 +180,15 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
       Object.entries(adapter.wallets).map(([name, wallet]) => [name, wallet.address]),
     ),
     instructions: (index) => ({ target: adapter.address(index) }),
+    readAddress: (text) => adapter.readAddress(text),
     observe,
     send: (sending) => sends.send(HOT, sending),
     sendFrom: (wallet, sending) => sends.send(wallet, sending),
+    canSend: (wallet) => adapter.canSend(wallet),
+    gasFor: (wallet, sending) => sends.gasFor(wallet, sending),
     status: (key) => sends.status(key),
     balance,
+    nativeAsset: async (tx) => (await store.assetsOf(tx, chain)).find((one) => one.native)?.code,
     gasPrice: () => adapter.gasPrice(),
     async refreshGas() {
       const units = await adapter.gasPrice();

@@ -43,6 +43,12 @@ export interface Rail {
   /** What became of a payout that was or may have been handed over. Never throws for an outside failure: says `unknown`. */
   status(key: string): Promise<PayoutStatus>;
 
+  /** A bank's: the account of ours that a customer pays into, as a person needs it. */
+  payee?(asset: AssetCode): Payee | undefined;
+
+  /** A chain's: an address as people write it, in the one spelling we keep; undefined where nobody can have meant it. */
+  readAddress?(text: string): string | undefined;
+
   /** What the outside says we have in a wallet, smallest units. @throws Unavailable */
   balance(wallet: string, asset: AssetCode): Promise<bigint>;
 
@@ -53,6 +59,18 @@ export interface Rail {
 export interface Instructions {
   /** What a deposit is recognised by: an address (canonical text) or a bank reference. Unique on the rail. */
   target: string;
+}
+
+/** Whom a customer pays, by the names people know; '' where the country has no such thing. */
+export interface Payee {
+  holder: string;
+  bank: string;
+  branch: string;
+  accountType: string;
+  accountNumber: string;
+  ifsc: string;
+  iban: string;
+  bic: string;
 }
 
 export interface Sending {
@@ -121,10 +139,50 @@ export type RailFact =
       asset: AssetCode;
       units: bigint;
     }
+  /** A reorg had it mined anew for another price: what it costs now, in all, and what was said before. */
+  | {
+      type: 'cost_changed';
+      rail: string;
+      key: string;
+      externalId: string;
+      asset: AssetCode;
+      before: bigint;
+      units: bigint;
+    }
   /** Nobody has been able to say for too long what became of it. Told once a payout; asking goes on. */
   | { type: 'payout_unknown'; rail: string; key: string; why: string }
   /** The operator put own money in. */
   | { type: 'funding_confirmed'; rail: string; externalId: string; asset: AssetCode; units: bigint; reference: string }
+  /**
+   * Money came to the wallet that pays, from no source known as the operator's own, and no transfer of ours explains it.
+   * `payer` is who sent it, as the rail says.
+   */
+  | {
+      type: 'credit_unexpected';
+      rail: string;
+      externalId: string;
+      asset: AssetCode;
+      units: bigint;
+      reference: string;
+      payer: string;
+    }
+  /** A transfer between our own wallets (`sweep:…`, `gas:…`) is final: nothing can take it back. */
+  | {
+      type: 'own_transfer_settled';
+      rail: string;
+      key: string;
+      reference: string;
+      cost?: { asset: AssetCode; units: bigint };
+    }
+  /** It is final and has moved nothing. It has cost all the same. */
+  | {
+      type: 'own_transfer_failed';
+      rail: string;
+      key: string;
+      why: string;
+      reference: string;
+      cost?: { asset: AssetCode; units: bigint };
+    }
   /** A statement line that could not be taken as it stands (no amount, another currency, changed since): not booked, a person looks. */
   | { type: 'line_refused'; rail: string; externalId: string; why: string }
   /** Money left a wallet and no payout of ours explains it. */

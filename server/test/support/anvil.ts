@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { encodeDeployData, parseAbi, toFunctionSelector } from 'viem/utils';
 
@@ -31,7 +32,8 @@ export async function startAnvil(options: { chainId?: bigint } = {}): Promise<An
   const child = spawn(
     binary,
     ['--port', String(port), '--chain-id', String(chainId), '--mnemonic', ANVIL_MNEMONIC, '--no-mining', '--quiet'],
-    { stdio: 'ignore' },
+    // It keeps a folder of its own at home; a test leaves nothing there.
+    { stdio: 'ignore', env: { ...process.env, HOME: process.env.TEST_DATA_DIR ?? tmpdir() } },
   );
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const url = `http://127.0.0.1:${port}`;

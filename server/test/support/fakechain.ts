@@ -11,6 +11,7 @@ export interface Paid {
   to: string;
   units: bigint;
   contract?: string;
+  from?: string;
   /** Among the logs of its transaction. */
   position?: number;
 }
@@ -47,7 +48,9 @@ export function fakeChain(options: { finality: number; pace?: Partial<ChainPace>
     chainId: 7n,
     finality: options.finality,
     pace: { ...PACE, nativeEveryMs: 0, ...options.pace },
-    wallets: {},
+    wallets: {} as ChainAdapter['wallets'],
+    canSend: () => false,
+    readAddress: (text: string) => text,
     address: (index: bigint) => `0xdeposit${index}`,
     head: async () => ({ chainId: 7n, genesisHash: at(0n).hash, newest: at(BigInt(chain.length - 1)) as Block }),
     blocks: async (from: bigint, to: bigint): Promise<Block[]> => {
@@ -60,10 +63,10 @@ export function fakeChain(options: { finality: number; pace?: Partial<ChainPace>
         const block = all.get(hash);
         if (block === undefined) throw new Unavailable('fake', 'unknown block');
         return block.paid.flatMap((paid, logIndex): Transfer[] => {
-          const { txHash, to, units, contract = TOKEN } = paid;
+          const { txHash, to, units, contract = TOKEN, from = '0xpayer' } = paid;
           const { number } = block;
           return contracts.includes(contract)
-            ? [{ txHash, to, units, contract, logIndex, block: number, blockHash: hash }]
+            ? [{ txHash, from, to, units, contract, logIndex, block: number, blockHash: hash }]
             : [];
         });
       }),
@@ -75,6 +78,7 @@ export function fakeChain(options: { finality: number; pace?: Partial<ChainPace>
     gasPrice: async () => 1n,
     call: sendsNothing,
     estimate: sendsNothing,
+    gasFor: sendsNothing,
     raise: sendsNothing,
     nonces: sendsNothing,
     sign: sendsNothing,

@@ -4,7 +4,8 @@
  * What a node says is read strictly (rpc.ts) and what decides is asked for by hash: logs by block hash, so they are those
  * of the block we follow and of no other; receipts and balances are checked against a block hash that came with them.
  *
- * Watching needs the extended public key alone. A rail without signers watches and cannot send.
+ * Watching needs the extended public key and the addresses of our wallets alone. A rail without signers watches and cannot
+ * send; one without `sweepSigner` cannot move what lies at deposit addresses.
  */
 import { keccak256 } from 'viem/utils';
 import { assert, Unavailable } from '../../base/errors.ts';
@@ -27,7 +28,7 @@ import type { Signer } from './signer.ts';
 import { decodeTransfer, encodeBalanceOf, encodeTransfer, placeOf, TRANSFER_TOPIC } from './transfers.ts';
 
 export { addressOfPublicKey } from './addresses.ts';
-export { localSigner, type Signer } from './signer.ts';
+export { localSigner, type Signer, sweepSigner } from './signer.ts';
 
 export interface EvmOptions {
   /** `evm.matic20` and `matic20`. */
@@ -39,6 +40,10 @@ export interface EvmOptions {
   xpub: string;
   /** Wallets by name; `hot` pays customers. */
   signers?: Readonly<Record<string, Signer>>;
+  /** Addresses of wallets whose signers are elsewhere: they are watched, and cannot be sent from here. */
+  addresses?: Readonly<Record<string, string>>;
+  /** Signers of the deposit addresses by their numbers; only where sweeps are made. */
+  sweepSigner?: (index: bigint) => Signer;
   /** Blocks below the head that are taken never to change. */
   finality: number;
   /** Most native units per unit of gas that are ever offered, and that a quote is ever charged. */
@@ -60,6 +65,9 @@ const DEFAULT_TIP = 1_000_000_000n;
 const raised = (fee: bigint): bigint => fee + fee / 4n + 1n;
 
 const PLAIN_TRANSFER_GAS = 21_000n;
+const NO_GAS = 'not enough native coin for gas';
+/** How the engine names the wallet that a deposit address is when something is sent from it. */
+const DEPOSIT_WALLET = /^deposit:([0-9]+)$/;
 
 const lower = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 const higher = (a: bigint, b: bigint): bigint => (a > b ? a : b);
@@ -95,8 +103,18 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
   });
   const address = addressesOf(options.xpub);
 
+  const signerFor = (wallet: string): Signer | undefined => {
+    const index = DEPOSIT_WALLET.exec(wallet)?.[1];
+    if (index === undefined) return signers[wallet];
+    const signer = options.sweepSigner?.(BigInt(index));
+    assert(
+      signer === undefined || signer.address === address(BigInt(index)),
+      `${code} sweeps with the key it watches with`,
+    );
+    return signer;
+  };
   const signerOf = (wallet: string): Signer => {
-    const signer = signers[wallet];
+    const signer = signerFor(wallet);
     assert(signer, `${code} has a signer for the wallet`);
     return signer;
   };
@@ -248,8 +266,10 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
     return feeOf({ gas, price, tip: lower(tip, price) });
   }
 
-  async function estimate(wallet: string, call: Call): Promise<{ fee: Fee } | { refused: string }> {
-    const signer = signers[wallet];
+  type Estimated = { fee: Fee; needUnits: bigint; hasUnits: bigint };
+
+  async function estimated(wallet: string, call: Call): Promise<Estimated | { refused: string }> {
+    const signer = signerFor(wallet);
     if (signer === undefined) return { refused: 'no signer for this wallet' };
     const unwilling = signer.refuses({ ...call, gas: 0n, price: 0n });
     if (unwilling !== undefined) return { refused: unwilling };
@@ -269,15 +289,21 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
       if (fails) return { refused: `would fail: ${error.message}` };
       throw new Unavailable(code, `the node refused: ${error.message}`, { cause: error });
     }
-    const estimated = orUnavailable(code, () => quantity(answer, 'gas'));
+    const usual = orUnavailable(code, () => quantity(answer, 'gas'));
     // A fifth more: a recipient's first balance takes a storage slot that may not have been missing when estimated.
-    const fee = await offer(estimated === PLAIN_TRANSFER_GAS ? estimated : estimated + estimated / 5n);
+    const fee = await offer(usual === PLAIN_TRANSFER_GAS ? usual : usual + usual / 5n);
     const tooDear = signer.refuses({ ...call, ...amounts(fee) });
     if (tooDear !== undefined) return { refused: tooDear };
-    // A node takes nothing that the wallet could not pay for at the highest price offered.
     const [coin] = await balances(null, [signer.address]);
     const { gas, price } = amounts(fee);
-    return (coin ?? 0n) < call.value + gas * price ? { refused: 'not enough native coin for gas' } : { fee };
+    return { fee, needUnits: call.value + gas * price, hasUnits: coin ?? 0n };
+  }
+
+  /** A node takes nothing that the wallet could not pay for at the highest price offered. */
+  async function estimate(wallet: string, call: Call): Promise<{ fee: Fee } | { refused: string }> {
+    const found = await estimated(wallet, call);
+    if ('refused' in found) return found;
+    return found.hasUnits < found.needUnits ? { refused: NO_GAS } : { fee: found.fee };
   }
 
   async function raise(wallet: string, call: Call, fee: Fee): Promise<Fee | undefined> {
@@ -285,8 +311,10 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
     const now = amounts(await offer(before.gas));
     const price = higher(raised(before.price), now.price);
     const tip = before.tip === undefined ? undefined : lower(higher(raised(before.tip), now.tip ?? 0n), price);
-    if (price > maxGasPrice || signerOf(wallet).refuses({ ...call, gas: before.gas, price }) !== undefined)
-      return undefined;
+    const signer = signerOf(wallet);
+    if (price > maxGasPrice || signer.refuses({ ...call, gas: before.gas, price }) !== undefined) return undefined;
+    const [coin] = await balances(null, [signer.address]);
+    if ((coin ?? 0n) < call.value + before.gas * price) return undefined;
     return feeOf({ gas: before.gas, price, tip });
   }
 
@@ -315,7 +343,13 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
     chainId,
     finality: options.finality,
     pace: { ...PACE, ...options.pace },
-    wallets: signers,
+    wallets: {
+      ...Object.fromEntries(
+        Object.entries(options.addresses ?? {}).map(([name, of]) => [name, { address: of.toLowerCase() }]),
+      ),
+      ...signers,
+    },
+    canSend: (wallet) => (DEPOSIT_WALLET.test(wallet) ? options.sweepSigner !== undefined : wallet in signers),
     address,
     head,
     blocks,
@@ -333,7 +367,10 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
         : { target: contract, data: encodeTransfer(recipient, units), value: 0n };
     },
     estimate,
+    gasFor: estimated,
     raise,
+    readAddress,
+
     async nonces(wallet) {
       const { address: of } = signerOf(wallet);
       const [mined, pending] = await ask(

@@ -36,7 +36,9 @@ export function placeOf(log: unknown): LogPlace {
  * What a log says was transferred, or undefined for a log that is no ERC-20 transfer: an ERC-721 one has a fourth topic,
  * a broken contract too little data. Such a log is passed over; it must not hold up the line.
  */
-export function decodeTransfer(log: unknown): { contract: string; to: string; units: bigint } | undefined {
+export function decodeTransfer(
+  log: unknown,
+): { contract: string; from: string; to: string; units: bigint } | undefined {
   const { address, topics, data } = log as { address?: unknown; topics?: unknown; data?: unknown };
   if (typeof address !== 'string' || !Array.isArray(topics) || topics.length !== 3 || typeof data !== 'string')
     return undefined;
@@ -44,7 +46,8 @@ export function decodeTransfer(log: unknown): { contract: string; to: string; un
   if (kind !== TRANSFER_TOPIC || !isWord(from) || !isWord(to) || !isWord(data)) return undefined;
   // An address is padded to a word; anything in the padding is not a transfer to that address.
   if (!to.startsWith('0x000000000000000000000000')) return undefined;
-  return { contract: address.toLowerCase(), to: `0x${to.slice(26).toLowerCase()}`, units: BigInt(data) };
+  const last20 = (text: string) => `0x${text.slice(26).toLowerCase()}`;
+  return { contract: address.toLowerCase(), from: last20(from), to: last20(to), units: BigInt(data) };
 }
 
 const isWord = (value: unknown): value is string => typeof value === 'string' && /^0x[0-9a-fA-F]{64}$/.test(value);

@@ -55,6 +55,8 @@ export interface SimulatedBank {
     text: string;
     payerName?: string;
     payerAccount?: string;
+    /** The line's id, where the same payment may be asked for twice and must be made once. */
+    id?: string;
   }): Promise<string>;
   /** Takes a credit back: a debit that no payout of ours explains. @returns the id of the statement line */
   recall(lineId: string): Promise<string>;
@@ -198,9 +200,10 @@ export async function startSimulatedBank(
         bookLine(tx, { id: reference, direction: 'credit', currency, units, reference, bookedAt: clock.now() }),
       );
     },
-    creditAccount: ({ currency, units, text, payerName, payerAccount }) =>
+    creditAccount: ({ currency, units, text, payerName, payerAccount, id }) =>
       books.locked((tx) =>
         bookLine(tx, {
+          ...(id === undefined ? {} : { id }),
           direction: 'credit',
           currency,
           units,
@@ -219,6 +222,8 @@ export async function startSimulatedBank(
           ...line,
           direction: 'debit',
           reference: `RECALL ${lineId}`,
+          returnOf: lineId,
+          why: 'recalled by the payer',
           bookedAt: clock.now(),
         });
       });

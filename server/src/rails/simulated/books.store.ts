@@ -7,7 +7,7 @@
  */
 import pg from 'pg';
 import { later } from '../../base/clock.ts';
-import { type Tx, txOn } from '../../base/db.ts';
+import { surviveLostConnections, type Tx, txOn } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
 import type { Fault, FaultKind, Payment, Settings, ShownLine } from './types.ts';
 
@@ -84,7 +84,7 @@ export interface NewLine {
 /** @param adminUrl any role that may create a schema */
 export async function openBooks(adminUrl: string, settings: Settings) {
   const pool = new pg.Pool({ connectionString: adminUrl, max: 4, application_name: 'simulated_bank' });
-  pool.on('error', () => {});
+  surviveLostConnections(pool);
 
   /** A transaction of the bank's, alone with its books. */
   async function locked<T>(body: (tx: Tx, client: pg.ClientBase) => Promise<T>): Promise<T> {

@@ -8,12 +8,20 @@ import { Unavailable } from '../../base/errors.ts';
 import type { AssetCode } from '../../base/money.ts';
 import { type BankAdapter, type BankContext, bankRail, type StatementLine } from '../bank.ts';
 import { type Answer, callOnce } from '../call.ts';
+import type { Payee } from '../rail.ts';
 import { FUNDING } from './bank.ts';
 import type { ShownLine } from './types.ts';
 
 export { type SimulatedBank, startSimulatedBank } from './bank.ts';
 export { MAGIC_ACCOUNTS, type MagicOutcome } from './magic.ts';
 export type { Fault, FaultKind, Payment, Settings } from './types.ts';
+
+/** The operator's accounts at this bank: of valid form, and nobody's. */
+const HOLDER = { holder: 'Cloverleaf Sandbox', bank: 'Simulated Bank', branch: 'Loopback', accountType: 'Current' };
+const PAYEES: Readonly<Record<AssetCode, Payee>> = {
+  inr: { ...HOLDER, accountNumber: '000100020003', ifsc: 'SIMU0000001', iban: '', bic: '' },
+  eur: { ...HOLDER, accountNumber: '', ifsc: '', iban: 'DE02120300000000202051', bic: 'SIMUDEFFXXX' },
+};
 
 const PAGE_LINES = 50;
 const DEADLINE_MS = 5_000;
@@ -50,6 +58,8 @@ function adapterOf(settings: SimulatedBankSettings): BankAdapter {
     code,
     deduplicates: settings.deduplicates,
     currencies,
+
+    payee: (asset) => (currencyOf(asset) === undefined ? undefined : (PAYEES[asset] ?? PAYEES.inr)),
 
     async statement(cursor) {
       const { status, body } = await call('GET', `/statement?after=${encodeURIComponent(cursor)}&limit=${PAGE_LINES}`);
@@ -117,12 +127,17 @@ function readLine(shown: ShownLine): StatementLine {
     externalId: shown.id,
     direction: shown.direction,
     currency: shown.currency,
-    units: readUnits(shown.units),
+    // A charge that cannot be read makes the whole line one that cannot be booked.
+    units: charge === null ? null : readUnits(shown.units),
     ...(charge === null ? {} : { chargeUnits: charge }),
     reference: shown.reference,
     bookedAt: new Date(shown.bookedAt),
     ...(shown.key === null ? {} : { key: shown.key }),
-    ...(shown.returnOf === null ? {} : { returnOf: { key: shown.returnOf, why: shown.why ?? '' } }),
+    ...(shown.returnOf === null
+      ? {}
+      : shown.direction === 'credit'
+        ? { returnOf: { key: shown.returnOf, why: shown.why ?? '' } }
+        : { recallOf: { externalId: shown.returnOf, why: shown.why ?? '' } }),
     ...(shown.direction === 'credit' && shown.reference.startsWith(FUNDING) ? { funding: true } : {}),
     free: { text: shown.text, name: shown.name, account: shown.account },
   };
