@@ -63,6 +63,8 @@ create table orders (
   fiat_account_id bigint references fiat_accounts (id),
   payout_address  text,
   merchant_reference text,
+  -- The payer's bank reference as the customer says it: shown to whoever looks for the money, never matched by.
+  claimed_reference text,
   -- What was unusual about the money, where anything was; and why it ended, where it did not end well.
   exception       text,
   failure         text,

@@ -73,6 +73,8 @@ export async function advance(
   if (transition.post !== undefined) {
     const posted = await postEntry(context, tx, order, transition.post, booked, given);
     if (posted === 'short') {
+      // Only a payout waits for funds: were a refund to wait with it, an order rejected would be paid out when they come.
+      if (transition.then !== 'send_payout') return { outcome: 'ignored', order };
       // The table says what short means in this state; where it says nothing (waiting already), nothing changes.
       return await advance(context, tx, order, 'short', { now: given.now, facts: given.facts ?? {} });
     }
@@ -132,13 +134,12 @@ async function postEntry(
     at: given.now,
     ...(given.facts === undefined ? {} : { facts: given.facts }),
   };
-  const posted = await post(tx, { ...entry, lines });
-  if (posted.outcome !== 'short') return 'posted';
-  if (name === 'reverse_conversion_and_hold_refund') {
+  let posted = await post(tx, { ...entry, lines });
+  if (posted.outcome === 'short' && name === 'reverse_conversion_and_hold_refund') {
     // A customer's money is given back even if the treasury has spent what it got for it: the position carries the rest.
-    const again = await post(tx, { ...entry, lines: lines.flatMap(fromPosition(order.depositAsset)) });
-    if (again.outcome !== 'short') return 'posted';
+    posted = await post(tx, { ...entry, lines: lines.flatMap(fromPosition(order.depositAsset)) });
   }
+  if (posted.outcome !== 'short') return 'posted';
   const mayBeShort = name === 'convert_and_hold' || name === 'hold_payout';
   assert(
     mayBeShort || posted.account.startsWith('custody:'),
@@ -228,8 +229,9 @@ async function fallDue(tx: Tx, order: Order, transition: Transition, given: Adva
         rail: order.payoutRail,
         asset: order.payoutAsset,
         units: order.payoutUnits,
-        ...(order.fiatAccountId === null ? {} : { fiatAccountId: order.fiatAccountId }),
-        ...(order.payoutAddress === null ? {} : { address: order.payoutAddress }),
+        ...(order.payoutAddress === null
+          ? { fiatAccountId: order.fiatAccountId ?? undefined }
+          : { address: order.payoutAddress }),
         now,
       });
       break;

@@ -2,14 +2,14 @@
  * Creating an order: a live quote honoured, or a fresh price within the partner's tolerance; a target of its own to pay to;
  * one transaction at the partner's door.
  */
-import { later } from '../base/clock.ts';
+import { type Clock, later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import { numericId } from '../base/ids.ts';
 import { type Rate, ratesWithin } from '../base/money.ts';
 import { ring } from '../base/work.ts';
 import { type Customer, fiatAccounts } from '../customers/index.ts';
-import type { Market, Partner } from '../partners/index.ts';
+import { type Market, maxUnitsFor, type Partner } from '../partners/index.ts';
 import { createQuote, depositAsset, payoutAsset, type Quote, takeQuote } from '../quotes/index.ts';
 import { watchAddress } from '../rails/chain.ts';
 import type { Rail } from '../rails/rail.ts';
@@ -25,20 +25,30 @@ export interface CreateAsk {
   /** What the partner was quoted; without both, the fresh price is taken as it is. */
   rate?: Rate;
   payoutUnits?: bigint;
-  /** Where the payout goes: an account of the customer's, or an address. Exactly one. */
+  /**
+   * Where the payout goes: an account of the customer's, or an address. With an address, the account is where the deposit
+   * would go back to.
+   */
   fiatAccountId?: bigint;
   payoutAddress?: string;
   merchantReference?: string;
+  /** How the customer pays or is paid, where it is another of the fiat's methods than the market's own. */
+  paymentMethod?: string;
+  /** When it was asked for: what a quote's end is held against. */
   now: Date;
 }
 
 /**
  * @throws Refusal 'unknown_account' | 'amount_outside_limits' | 'amount_below_fees' | 'price_moved'; Unavailable without a price
  */
-export async function create(context: { rails: ReadonlyMap<string, Rail> }, tx: Tx, ask: CreateAsk): Promise<Order> {
-  const { partner, customer, market, now } = ask;
+export async function create(
+  context: { rails: ReadonlyMap<string, Rail>; clock: Clock },
+  tx: Tx,
+  ask: CreateAsk,
+): Promise<Order> {
+  const { partner, customer, market } = ask;
   assert(
-    (ask.fiatAccountId === undefined) !== (ask.payoutAddress === undefined),
+    ask.fiatAccountId !== undefined || ask.payoutAddress !== undefined,
     'an order pays to an account or an address',
   );
   if (ask.fiatAccountId !== undefined) {
@@ -47,17 +57,25 @@ export async function create(context: { rails: ReadonlyMap<string, Rail> }, tx: 
     if (!own) throw new Refusal('unknown_account', {});
   }
 
+  // Orders of one customer wait for each other here, so the time is taken after the number: a list by number is a list by
+  // time and by id.
+  const customerSeq = await store.nextSeq(tx, {
+    partnerId: partner.id,
+    customerId: customer.id,
+    direction: market.direction,
+  });
+  const now = context.clock.now();
+  const maxUnits = await maxUnitsFor(tx, market, customer.level);
+  if (ask.depositUnits > maxUnits) {
+    const asset = depositAsset(market).code;
+    throw new Refusal('amount_outside_limits', { minUnits: market.minUnits, maxUnits, asset });
+  }
   const id = numericId(now);
   const quote = await priceFor(tx, ask, id);
   const rail = context.rails.get(market.depositRail);
   assert(rail !== undefined, `rail ${market.depositRail} is running`);
   const index = await store.nextIndex(tx);
   const { target } = rail.instructions(index);
-  const customerSeq = await store.nextSeq(tx, {
-    partnerId: partner.id,
-    customerId: customer.id,
-    direction: market.direction,
-  });
 
   const order: Order = {
     id,
@@ -82,10 +100,11 @@ export async function create(context: { rails: ReadonlyMap<string, Rail> }, tx: 
     depositTarget: target,
     depositIndex: index,
     payoutRail: market.payoutRail,
-    paymentMethod: market.paymentMethod,
+    paymentMethod: ask.paymentMethod ?? market.paymentMethod,
     fiatAccountId: ask.fiatAccountId ?? null,
     payoutAddress: ask.payoutAddress ?? null,
     merchantReference: ask.merchantReference ?? null,
+    claimedReference: null,
     exception: null,
     failure: null,
     payoutAttempt: 0,

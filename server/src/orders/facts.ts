@@ -7,12 +7,13 @@
  *
  * Locks are taken order first, deposit second, accounts last, everywhere.
  */
-import type { Clock } from '../base/clock.ts';
+import { type Clock, later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
 import { assert, unreachable } from '../base/errors.ts';
-import { ring } from '../base/work.ts';
-import { openCase } from '../compliance/index.ts';
-import { chart, type Line, move, post } from '../ledger/index.ts';
+import { type Handled, ring } from '../base/work.ts';
+import { closeCases, openCase } from '../compliance/index.ts';
+import { type Account, balance, chart, isPosted, type Line, move, post } from '../ledger/index.ts';
+import { marketById } from '../partners/index.ts';
 import { type Observed, refused, returned, settled } from '../rails/payouts.ts';
 import type { DepositFact, Rail, RailFact, Report } from '../rails/rail.ts';
 import { advance } from './advance.ts';
@@ -25,7 +26,14 @@ interface Context {
   clock: Clock;
 }
 
-export function orderFacts(context: Context): Report {
+/** Takes what is reported of transfers between our own wallets. */
+export type OwnTransfers = (
+  tx: Tx,
+  fact: Extract<RailFact, { type: 'own_transfer_settled' | 'own_transfer_failed' }>,
+) => Promise<void>;
+
+/** @param ownTransfers the treasury, where there is one: sweeps and their gas touch no order */
+export function orderFacts(context: Context, ownTransfers?: OwnTransfers): Report {
   return async (tx, fact) => {
     switch (fact.type) {
       case 'deposit_seen':
@@ -46,6 +54,14 @@ export function orderFacts(context: Context): Report {
         return await payoutUnknown(context, tx, fact);
       case 'funding_confirmed':
         return await bookFunding(context, tx, fact);
+      case 'credit_unexpected':
+        return await unexpectedCredit(context, tx, fact);
+      case 'own_transfer_settled':
+      case 'own_transfer_failed':
+        assert(ownTransfers !== undefined, `somebody takes own transfer ${fact.key}`);
+        return await ownTransfers(tx, fact);
+      case 'cost_changed':
+        return await costChanged(context, tx, fact);
       case 'unexplained_debit':
         return await unexplainedDebit(context, tx, fact);
       case 'line_refused':
@@ -89,6 +105,7 @@ async function depositConfirmed(context: Context, tx: Tx, fact: DepositFact): Pr
   const { order, row } = await depositRow(context, tx, fact, 'seen');
   if (row.state === 'lost') return await depositFound(context, tx, row);
   if (row.state !== 'seen' && row.state !== 'reversed') return;
+  if (order !== undefined && (await isClearing(context, tx, order, row))) return;
   assert(row.units === fact.units && row.asset === fact.asset, `deposit ${row.id} is what it was when first seen`);
 
   const earlier =
@@ -148,6 +165,42 @@ async function depositConfirmed(context: Context, tx: Tx, fact: DepositFact): Pr
   }
 }
 
+/**
+ * Whether a deposit has to be waited with, because the rail it came by can take it back: for as long as its market says,
+ * from when we heard of it. Until then it is seen, shown as that, and taken back without a trace in the books.
+ */
+async function isClearing(context: Context, tx: Tx, order: Order, row: DepositRow): Promise<boolean> {
+  const now = context.clock.now();
+  // What no order waits for goes to suspense, and to no customer from there by itself.
+  if (row.asset !== order.depositAsset || (order.state !== 'created' && order.state !== 'deposit_seen')) return false;
+  if (context.rails.get(row.rail)?.kind !== 'bank') return false;
+  const clearsAt = row.clears_at ?? later(now, (await marketById(tx, order.marketId)).clearingMs);
+  if (clearsAt <= now) return false;
+  if (row.state === 'reversed') await store.changeDeposit(tx, row.id, { state: 'seen' });
+  await store.waitWithDeposit(tx, row.id, clearsAt);
+  await ring(tx, { kind: 'clear_deposit', subject: String(row.id), dueAt: clearsAt });
+  await advance(context, tx, order, 'deposit_seen', {
+    now,
+    facts: { reference: row.reference, clearsAt: clearsAt.toISOString(), ...row.facts },
+    depositReference: row.reference,
+  });
+  return true;
+}
+
+/** A deposit whose time has passed, unless it was taken back in the meantime: now it is as good as confirmed. */
+export async function clearDeposit(context: Context, tx: Tx, id: bigint): Promise<Handled> {
+  const known = await store.depositById(tx, id);
+  assert(known?.clears_at, `deposit ${id} is waited with`);
+  const leftMs = known.clears_at.getTime() - context.clock.now().getTime();
+  if (leftMs > 0) return { againInMs: leftMs };
+  const { rail, external_id: externalId, asset, units, target, reference, facts } = known;
+  if (known.order_id !== null) await store.lock(tx, known.order_id);
+  const row = await store.lockDeposit(tx, rail, externalId);
+  if (row?.state !== 'seen') return undefined;
+  await depositConfirmed(context, tx, { rail, externalId, asset, units, target, reference, facts });
+  return undefined;
+}
+
 /** A part booked to suspense before, now moving on to its order. */
 export function receivedFromSuspense(row: DepositRow, excessUnits: bigint): ReceivedPart {
   const suspense = chart.suspense(row.rail, row.asset);
@@ -201,15 +254,26 @@ async function depositReversed(
     if (order !== undefined) await forgetSeen(context, tx, order, fact.why);
     return;
   }
+  const rail = context.rails.get(row.rail);
+  assert(rail !== undefined, `rail ${row.rail} is running`);
+  const gone = {
+    id: `dep_${row.id}:lost:${await store.lossCount(tx, row.id)}`,
+    kind: 'deposit_lost',
+    rail,
+    wallet: rail.wallets.deposits,
+    units: row.units,
+    facts: { deposit: String(row.id), reference: row.reference },
+    ...(order === undefined ? {} : { orderId: order.id }),
+  };
+  if (row.state === 'suspense') {
+    // It was nobody's yet, so nobody loses: what was kept for whoever it belongs to went back to them.
+    await bookGone(context, tx, { ...gone, to: chart.suspense(row.rail, row.asset) });
+    await store.changeDeposit(tx, row.id, { state: 'reversed', why: fact.why });
+    await closeCases(tx, { subject: `deposit:${row.id}`, outcome: 'taken back', now });
+    return;
+  }
   // Booked already: what we thought we had is gone. The loss is booked; whoever was promised something is not made to pay by silence.
-  await bookDeposit(
-    context,
-    tx,
-    row,
-    move(chart.loss(row.asset), custodyOf(context, row), row.units),
-    order?.id,
-    `lost:${await store.lossCount(tx, row.id)}`,
-  );
+  await bookGone(context, tx, { ...gone, to: chart.loss(row.asset) });
   await store.markLost(tx, row.id, { why: fact.why, before: row.state });
   // A part was not the order's yet: without it the order waits for a deposit again, or could not even expire.
   if (order !== undefined && row.state === 'confirmed') await forgetSeen(context, tx, order, fact.why);
@@ -439,14 +503,28 @@ async function bookCost(
   const rail = context.rails.get(fact.rail);
   assert(rail !== undefined, `rail ${fact.rail} is running`);
   const { asset, units } = fact.cost;
-  const posted = await post(tx, {
-    id: `cost_${fact.key}`,
+  const id = `cost_${fact.key}`;
+  await bookGone(context, tx, {
+    id,
     kind: 'rail_cost',
-    at: context.clock.now(),
+    rail,
+    to: chart.cost(rail.code, asset),
+    units,
     facts: { key: fact.key },
-    lines: move(chart.cost(rail.code, asset), chart.custody(rail.code, rail.wallets.payouts, asset), units),
   });
-  assert(posted.outcome !== 'short', `cost of ${fact.key} was paid from what the books say we had`);
+}
+
+async function costChanged(context: Context, tx: Tx, fact: Of<'cost_changed'>): Promise<void> {
+  const rail = context.rails.get(fact.rail);
+  assert(rail !== undefined, `rail ${fact.rail} is running`);
+  const { key, asset } = fact;
+  const cost = chart.cost(rail.code, asset);
+  const more = fact.units - fact.before;
+  const entry = { id: `cost_${key}:${fact.externalId}`, kind: 'rail_cost', facts: { key } };
+  if (more > 0n) return await bookGone(context, tx, { ...entry, rail, to: cost, units: more });
+  const custody = chart.custody(rail.code, rail.wallets.payouts, asset);
+  const posted = await post(tx, { ...entry, at: context.clock.now(), lines: move(custody, cost, -more) });
+  assert(posted.outcome !== 'short', `what ${key} did not cost after all was booked as its cost`);
 }
 
 /** The operator's own money, in: it may fill orders from now on. */
@@ -460,9 +538,39 @@ async function bookFunding(context: Context, tx: Tx, fact: Of<'funding_confirmed
     facts: { reference: fact.reference },
     lines: move(chart.custody(rail.code, rail.wallets.payouts, fact.asset), chart.treasury(fact.asset), fact.units),
   });
+  await fundsArrived(tx, context.clock.now());
+}
+
+/** Orders that wait for funds look again: some have come to where they are paid from. */
+export async function fundsArrived(tx: Tx, now: Date): Promise<void> {
   for (const { id } of await store.waitingForLiquidity(tx)) {
-    await ring(tx, { kind: 'fund_order', subject: String(id), dueAt: context.clock.now() });
+    await ring(tx, { kind: 'fund_order', subject: String(id), dueAt: now });
   }
+}
+
+/** Money of nobody we know, at the wallet that pays: kept apart until a person says whose it is. */
+async function unexpectedCredit(context: Context, tx: Tx, fact: Of<'credit_unexpected'>): Promise<void> {
+  const now = context.clock.now();
+  const rail = context.rails.get(fact.rail);
+  assert(rail !== undefined, `rail ${fact.rail} is running`);
+  await post(tx, {
+    id: `credit_${fact.rail}_${fact.externalId}`,
+    kind: 'unexpected_credit',
+    at: now,
+    facts: { reference: fact.reference },
+    lines: move(
+      chart.custody(rail.code, rail.wallets.payouts, fact.asset),
+      chart.suspense(rail.code, fact.asset),
+      fact.units,
+    ),
+  });
+  await openCase(tx, {
+    kind: 'unexpected_credit',
+    subject: `${fact.rail}:${fact.externalId}`,
+    reason: 'paid to the wallet that pays, by nobody known',
+    facts: { units: String(fact.units), asset: fact.asset, reference: fact.reference, payer: fact.payer },
+    now,
+  });
 }
 
 async function unexplainedDebit(context: Context, tx: Tx, fact: Of<'unexplained_debit'>): Promise<void> {
@@ -483,12 +591,56 @@ async function bookOutOfNowhere(
 ): Promise<void> {
   const rail = context.rails.get(fact.rail);
   assert(rail !== undefined, `rail ${fact.rail} is running`);
-  await post(tx, {
+  await bookGone(context, tx, {
     id: `out_${fact.rail}_${fact.externalId}`,
     kind: 'unexplained_debit',
-    at: context.clock.now(),
+    rail,
+    to: chart.loss(fact.asset),
+    units: fact.units,
     facts: { reference: fact.reference },
-    lines: move(chart.loss(fact.asset), chart.custody(rail.code, rail.wallets.payouts, fact.asset), fact.units),
+  });
+}
+
+/**
+ * What has left a wallet has left it, whatever the books say was free there: less, where the rest is held for payouts, or
+ * came in by a way we do not see. The part beyond stands as `uncovered`, with a case, until a person knows where it is from.
+ */
+async function bookGone(
+  context: Context,
+  tx: Tx,
+  gone: {
+    id: string;
+    kind: string;
+    rail: Rail;
+    /** The wallet payouts leave from, where none is named. */
+    wallet?: string;
+    to: Account;
+    units: bigint;
+    facts: Record<string, string>;
+    orderId?: bigint;
+  },
+): Promise<void> {
+  const { id, kind, rail, to, units, facts, orderId } = gone;
+  const { asset } = to;
+  const now = context.clock.now();
+  const custody = chart.custody(rail.code, gone.wallet ?? rail.wallets.payouts, asset);
+  const entry = { id, kind, at: now, facts, ...(orderId === undefined ? {} : { orderId }) };
+  // What is uncovered depends on the day, so the same again would be another content.
+  if (await isPosted(tx, id)) return;
+  const posted = await post(tx, { ...entry, lines: move(to, custody, units) });
+  if (posted.outcome !== 'short') return;
+  const there = await balance(tx, custody);
+  const free = there.units - there.heldUnits;
+  const uncovered = units - free;
+  const inParts = [...move(to, custody, free), ...move(to, chart.uncovered(rail.code, asset), uncovered)];
+  const booked = await post(tx, { ...entry, lines: inParts });
+  assert(booked.outcome === 'posted', `what is gone of ${custody.code} is booked`);
+  await openCase(tx, {
+    kind: 'uncovered',
+    subject: custody.code,
+    reason: 'more has left the wallet than the books had free there',
+    facts: { units: String(uncovered), asset, entry: id },
+    now,
   });
 }
 

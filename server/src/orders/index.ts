@@ -10,15 +10,18 @@
  */
 import type { Clock } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';
-import { Refusal } from '../base/errors.ts';
+import { assert, Refusal } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Screener } from '../compliance/index.ts';
-import type { Rail } from '../rails/rail.ts';
+import type { Market } from '../partners/index.ts';
+import type { Payee, Rail } from '../rails/rail.ts';
 import { type CreateAsk, create } from './create.ts';
+import { isFinal } from './machine.ts';
 import { type Direction, type Order, store } from './store.ts';
 
+export type { Payee } from '../rails/rail.ts';
 export { type Act, cancel, passDeadline, reject, release } from './acts.ts';
-export { orderFacts } from './facts.ts';
+export { fundsArrived, orderFacts } from './facts.ts';
 export { isFinal, type OrderState, STATES } from './machine.ts';
 export { type Direction, type Order } from './store.ts';
 export { invariantBroken, type MoneyTrace, trace } from './trace.ts';
@@ -35,6 +38,15 @@ export interface OrdersContext {
 export interface Orders {
   /** @see create.ts */
   create(tx: Tx, ask: CreateAsk): Promise<Order>;
+  /** Notes the bank reference a customer says to have paid with. @throws Refusal 'unknown_order' | 'order_over' */
+  claim(
+    tx: Tx,
+    ask: { id: bigint; direction: Direction; customerId: string; reference: string; now: Date },
+  ): Promise<Order>;
+  /** Whom the customer of this order pays, and with which reference: for deposits by bank. */
+  payInstructions(order: Order): { payee: Payee; reference: string };
+  /** An address on the rail that pays this market out, in the spelling we keep; undefined where it is none. */
+  readPayoutAddress(market: Market, text: string): string | undefined;
   /**
    * One order of the partner at the door.
    * @throws Refusal 'unknown_order' also where direction or customer are other ones
@@ -45,9 +57,24 @@ export interface Orders {
     tx: Tx,
     ask: { customerId: string; direction: Direction; page: number; pageSize: number },
   ): Promise<{ orders: Order[]; total: bigint }>;
+  /**
+   * All of a partner's orders of a direction, newest first unless `oldestFirst`; in one fiat, and made since a time, where
+   * asked. `total` counts what that leaves.
+   */
+  listAll(tx: Tx, ask: ListAll): Promise<{ orders: Order[]; total: bigint }>;
 }
 
-export function openOrders(context: Pick<OrdersContext, 'rails'>): Orders {
+export interface ListAll {
+  partnerId: bigint;
+  direction: Direction;
+  fiat?: string;
+  since?: Date;
+  oldestFirst?: boolean;
+  page: number;
+  pageSize: number;
+}
+
+export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock'>): Orders {
   return {
     create: (tx, ask) => create(context, tx, ask),
 
@@ -61,6 +88,21 @@ export function openOrders(context: Pick<OrdersContext, 'rails'>): Orders {
       return order;
     },
 
+    async claim(tx, { reference, now, ...ask }) {
+      const order = await this.get(tx, ask);
+      if (isFinal(order.state)) throw new Refusal('order_over', { state: order.state });
+      await store.claim(tx, order.id, reference, now);
+      return { ...order, claimedReference: reference };
+    },
+
+    payInstructions(order) {
+      const payee = context.rails.get(order.depositRail)?.payee?.(order.depositAsset);
+      assert(payee !== undefined, `rail ${order.depositRail} says whom to pay`);
+      return { payee, reference: order.depositTarget };
+    },
+
+    readPayoutAddress: (market, text) => context.rails.get(market.payoutRail)?.readAddress?.(text),
+
     async list(tx, { customerId, direction, page, pageSize }) {
       const total = await store.count(tx, customerId, direction);
       const upTo = total - BigInt(page - 1) * BigInt(pageSize);
@@ -68,8 +110,29 @@ export function openOrders(context: Pick<OrdersContext, 'rails'>): Orders {
         upTo <= 0n ? [] : await store.page(tx, { customerId, direction, above: upTo - BigInt(pageSize), upTo });
       return { orders, total };
     },
+
+    async listAll(tx, { page, pageSize, since, oldestFirst, ...list }) {
+      const last = await store.countAll(tx, list);
+      const first = since === undefined ? 1n : ((await store.positionSince(tx, { ...list, since })) ?? last + 1n);
+      const skipped = BigInt(page - 1) * BigInt(pageSize);
+      const size = BigInt(pageSize);
+      const [above, upTo] = oldestFirst
+        ? [first - 1n + skipped, least(first - 1n + skipped + size, last)]
+        : [greatest(last - skipped - size, first - 1n), last - skipped];
+      const orders = above >= upTo ? [] : await store.pageAll(tx, { ...list, above, upTo });
+      // The sequence is that of commits. What was made within moments of each other is put in the order of its making.
+      const sign = oldestFirst ? 1 : -1;
+      orders.sort((a, b) => sign * (a.createdAt.getTime() - b.createdAt.getTime() || Number(a.id - b.id)));
+      return { orders, total: last - first + 1n };
+    },
   };
 }
+
+const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
+const greatest = (a: bigint, b: bigint): bigint => (a > b ? a : b);
+
+/** Those of these orders whose customer may still pay: what lies at their addresses is left there. */
+export const stillWaiting = (tx: Tx, ids: readonly bigint[]) => store.stillWaiting(tx, ids);
 
 /** Orders under way by state, with the oldest of each, for metrics. */
 export const openByState = (tx: Tx) => store.open(tx);

@@ -36,6 +36,8 @@ export interface Order {
   fiatAccountId: bigint | null;
   payoutAddress: string | null;
   merchantReference: string | null;
+  /** The payer's own bank reference, as the customer says; evidence for a person, never matched by. */
+  claimedReference: string | null;
   exception: string | null;
   failure: string | null;
   payoutAttempt: number;
@@ -83,6 +85,7 @@ interface OrderRow {
   fiat_account_id: bigint | null;
   payout_address: string | null;
   merchant_reference: string | null;
+  claimed_reference: string | null;
   exception: string | null;
   failure: string | null;
   payout_attempt: number;
@@ -124,6 +127,7 @@ const toOrder = (row: OrderRow): Order => ({
   fiatAccountId: row.fiat_account_id,
   payoutAddress: row.payout_address,
   merchantReference: row.merchant_reference,
+  claimedReference: row.claimed_reference,
   exception: row.exception,
   failure: row.failure,
   payoutAttempt: row.payout_attempt,
@@ -142,17 +146,37 @@ const COLUMNS = `id, partner_id, customer_id, direction, customer_seq, market_id
   deposit_asset, deposit_units, payout_asset, payout_units, received_units, gross_units, fiat_asset,
   fee_operator, fee_partner, fee_rail, fee_chain, rate_num, rate_den, rate_locked_until,
   deposit_rail, deposit_target, deposit_index, payout_rail, payment_method, fiat_account_id, payout_address,
-  merchant_reference, exception, failure, payout_attempt, refund_attempt, was_held, payout_handed_at,
+  merchant_reference, claimed_reference, exception, failure, payout_attempt, refund_attempt, was_held, payout_handed_at,
   deposit_reference, payout_reference, expires_at, created_at, updated_at, version`;
 
 /** Hot statements; their plans are asserted on a hundred thousand orders (test/plans.test.ts). */
 const orderSql = {
   get: `select ${COLUMNS} from orders where id = $1`,
   count: `select count from order_counts where customer_id = $1 and direction = $2`,
-  /** A page is a range of the customer's dense sequence: page 50,000 costs what page 1 costs. */
+  /**
+   * A page is a range of the customer's dense sequence: page 50,000 costs what page 1 costs. The limit says to the planner
+   * how few rows that are: it takes position and customer for independent, and would read the whole table for the last page
+   * of the largest customer, because everybody's orders have small numbers.
+   */
   page: `select ${COLUMNS} from orders
           where customer_id = $1 and direction = $2 and customer_seq > $3 and customer_seq <= $4
-          order by customer_seq desc`,
+          order by customer_seq desc limit $4::bigint - $3::bigint`,
+  /** All of a partner's, or all in one fiat: ranges of their own dense sequences. */
+  countAll: `select count from order_lists where partner_id = $1 and direction = $2 and fiat_asset = $3`,
+  pageAll: `select ${COLUMNS} from orders
+             where partner_id = $1 and direction = $2 and partner_seq > $3 and partner_seq <= $4
+             order by partner_seq desc limit $4::bigint - $3::bigint`,
+  pageOfFiat: `select ${COLUMNS} from orders
+                where partner_id = $1 and direction = $2 and fiat_asset = $3 and fiat_seq > $4 and fiat_seq <= $5
+                order by fiat_seq desc limit $5::bigint - $4::bigint`,
+  /** The position from which orders are as young as asked. What was made in the same moments may have committed first. */
+  since: `select min(seq) as seq from (
+            select partner_seq as seq from orders where partner_id = $1 and direction = $2 and created_at >= $3
+             order by created_at limit 100) as first`,
+  sinceOfFiat: `select min(seq) as seq from (
+            select fiat_seq as seq from orders
+             where partner_id = $1 and direction = $2 and fiat_asset = $3 and created_at >= $4
+             order by created_at limit 100) as first`,
   byTarget: `select ${COLUMNS} from orders where deposit_rail = $1 and deposit_target = $2 for update`,
 };
 
@@ -172,6 +196,8 @@ export interface DepositRow {
   facts: Record<string, string | number>;
   seen_at: Date;
   confirmed_at: Date | null;
+  /** Until when it is waited with, where a bank may take it back. */
+  clears_at: Date | null;
 }
 
 export const store = {
@@ -261,6 +287,38 @@ export const store = {
     return rows.map(toOrder);
   },
 
+  /** How many orders of a direction a partner has, of all fiats or of one. */
+  async countAll(tx: Tx, ask: { partnerId: bigint; direction: Direction; fiat?: string }): Promise<bigint> {
+    const row = await tx.row<{ count: bigint }>(orderSql.countAll, [ask.partnerId, ask.direction, ask.fiat ?? '']);
+    return row?.count ?? 0n;
+  },
+
+  /** Newest first: those above one position and up to another. */
+  async pageAll(
+    tx: Tx,
+    ask: { partnerId: bigint; direction: Direction; fiat?: string; above: bigint; upTo: bigint },
+  ): Promise<Order[]> {
+    const { partnerId, direction, fiat, above, upTo } = ask;
+    const rows =
+      fiat === undefined
+        ? await tx.rows<OrderRow>(orderSql.pageAll, [partnerId, direction, above, upTo])
+        : await tx.rows<OrderRow>(orderSql.pageOfFiat, [partnerId, direction, fiat, above, upTo]);
+    return rows.map(toOrder);
+  },
+
+  /** Position of the first order made at or after a time; undefined where there is none. */
+  async positionSince(
+    tx: Tx,
+    ask: { partnerId: bigint; direction: Direction; fiat?: string; since: Date },
+  ): Promise<bigint | undefined> {
+    const { partnerId, direction, fiat, since } = ask;
+    const row =
+      fiat === undefined
+        ? await tx.row<{ seq: bigint | null }>(orderSql.since, [partnerId, direction, since])
+        : await tx.row<{ seq: bigint | null }>(orderSql.sinceOfFiat, [partnerId, direction, fiat, since]);
+    return row?.seq ?? undefined;
+  },
+
   /**
    * The state change itself: repeats in SQL from which states it is legal, so a lost race changes no row.
    * @returns the order after it, or undefined when the state was another one
@@ -316,6 +374,10 @@ export const store = {
               payout_handed_at = coalesce(payout_handed_at, $4), updated_at = $5 where id = $1`,
       [orderId, note.exception ?? null, note.depositReference ?? null, note.handedAt ?? null, note.now],
     );
+  },
+
+  async claim(tx: Tx, orderId: bigint, reference: string, now: Date): Promise<void> {
+    await tx.run('update orders set claimed_reference = $2, updated_at = $3 where id = $1', [orderId, reference, now]);
   },
 
   async setDeadline(tx: Tx, orderId: bigint, at: Date): Promise<void> {
@@ -408,7 +470,10 @@ export const store = {
     );
   },
 
-  async insertDeposit(tx: Tx, row: Omit<DepositRow, 'id' | 'booked_to' | 'why' | 'confirmed_at'>): Promise<DepositRow> {
+  async insertDeposit(
+    tx: Tx,
+    row: Omit<DepositRow, 'id' | 'booked_to' | 'why' | 'confirmed_at' | 'clears_at'>,
+  ): Promise<DepositRow> {
     const made = await tx.row<DepositRow>(
       `insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, reference, facts, seen_at)
        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) returning *`,
@@ -450,11 +515,26 @@ export const store = {
     );
   },
 
+  async waitWithDeposit(tx: Tx, id: bigint, clearsAt: Date): Promise<void> {
+    await tx.run('update deposits set clears_at = $2 where id = $1', [id, clearsAt]);
+  },
+
+  depositById: (tx: Tx, id: bigint) => tx.row<DepositRow>('select * from deposits where id = $1', [id]),
+
   depositsOf: (tx: Tx, orderId: bigint) =>
     tx.rows<DepositRow>('select * from deposits where order_id = $1 order by id', [orderId]),
 
   waitingForLiquidity: (tx: Tx) =>
     tx.rows<{ id: bigint }>(`select id from orders where state = 'awaiting_liquidity' order by updated_at limit 100`),
+
+  /** Those of these orders whose customer may still pay. */
+  stillWaiting: async (tx: Tx, ids: readonly bigint[]): Promise<Set<bigint>> => {
+    const rows = await tx.rows<{ id: bigint }>(
+      `select id from orders where id = any($1::bigint[]) and state in ('created', 'deposit_seen')`,
+      [ids],
+    );
+    return new Set(rows.map((row) => row.id));
+  },
 
   /** Orders not in a final state, by state, with the oldest's age. */
   open: (tx: Tx) =>

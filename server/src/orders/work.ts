@@ -9,7 +9,7 @@ import { closeCases, record } from '../compliance/index.ts';
 import { chart } from '../ledger/index.ts';
 import { advance } from './advance.ts';
 import { atDeadline, holdBeforePayout } from './decide.ts';
-import { receivedFromSuspense } from './facts.ts';
+import { clearDeposit, receivedFromSuspense } from './facts.ts';
 import type { OrdersContext } from './index.ts';
 import { type Order, store } from './store.ts';
 
@@ -26,6 +26,8 @@ export function orderHandlers(context: OrdersContext): Handlers {
     });
 
   return {
+    clear_deposit: (subject) => context.db.asSystem((tx) => clearDeposit(context, tx, BigInt(subject))),
+
     expire_order: (subject) => locked(subject, (tx, order) => expire(context, tx, order)),
 
     async screen_order(subject) {

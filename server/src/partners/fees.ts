@@ -2,6 +2,7 @@
  * Fees: what each of the four takes on a market. Only the terms; what they come to is arithmetic of the quote.
  */
 import type { Tx } from '../base/db.ts';
+import { jsonOf, type Reason, recordChange, UNSAID } from './changes.ts';
 import type { Market } from './markets.ts';
 import { remember } from './remember.ts';
 import { feeRows, sql } from './store.ts';
@@ -36,12 +37,17 @@ export async function feesFor(tx: Tx, market: Market, partnerId: bigint): Promis
   });
 }
 
-/** Sets one fee of a market, for one partner or (null) for all that have none of their own. */
+/** Sets one fee of a market, for one partner or (null) for all that have none of their own; kept with who and why. */
 export async function setFee(
   tx: Tx,
   f: { marketId: bigint; partnerId: bigint | null; kind: FeeKind } & Partial<FeeTerm>,
+  reason: Reason = UNSAID,
 ): Promise<void> {
+  const look = () => jsonOf(tx, sql.feeJson, [f.marketId, f.partnerId, f.kind]);
+  const before = await look();
   const { fixedUnits, bps, minimumUnits, gasUnits } = { ...NO_FEE, ...f };
   await tx.run(sql.upsertFee, [f.marketId, f.partnerId, f.kind, fixedUnits, bps, minimumUnits, gasUnits]);
+  const { marketId, partnerId, kind } = f;
+  await recordChange(tx, { what: 'fee', marketId, partnerId, item: kind, before, after: await look(), reason });
   remembered.forget();
 }

@@ -1,9 +1,12 @@
 /**
  * Partners: who may ask, and on what terms.
  *
- * A partner has keys (credentials.ts) and settings (partners.ts), trades on markets (markets.ts) and pays fees (fees.ts).
+ * A partner has keys (credentials.ts) and settings (partners.ts), trades on markets (markets.ts) within limits (limits.ts)
+ * and pays fees (fees.ts). What changes of these is kept (changes.ts).
  * Everything read on a request is remembered for two or three seconds at most, so a changed row acts without a restart.
  */
+
+export { type MarketChange, marketChanges, type Reason } from './changes.ts';
 export {
   type Credential,
   createKey,
@@ -14,6 +17,7 @@ export {
   type Scope,
 } from './credentials.ts';
 export { feesFor, setFee } from './fees.ts';
+export { exposureCap, maxUnitsFor, setExposureCap, setLimit } from './limits.ts';
 export {
   type Asset,
   assets,

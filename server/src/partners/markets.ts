@@ -9,6 +9,7 @@
 import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
+import { jsonOf, type Reason, recordChange, UNSAID } from './changes.ts';
 import { remember } from './remember.ts';
 import { assetRows, type MarketRow, marketRows, sql } from './store.ts';
 
@@ -46,6 +47,8 @@ export interface Market {
   readonly priceMaxAgeMs: number;
   readonly priceQuorum: number;
   readonly outlierBps: bigint;
+  /** From a bank's credit until an order takes it; for what comes in by a rail whose payments can be recalled. */
+  readonly clearingMs: number;
 }
 
 interface Registry {
@@ -110,11 +113,18 @@ export async function upsertAsset(tx: Tx, asset: Asset): Promise<void> {
   remembered.forget();
 }
 
-/** Adds a market, or gives the one of this direction, crypto and fiat these terms. */
+/** Adds a market, or gives the one of this direction, crypto and fiat these terms; a change is kept with who and why. */
 export async function upsertMarket(
   tx: Tx,
-  m: Omit<Market, 'id' | 'crypto' | 'fiat'> & { crypto: AssetCode; fiat: AssetCode },
+  m: Omit<Market, 'id' | 'crypto' | 'fiat' | 'clearingMs'> & {
+    crypto: AssetCode;
+    fiat: AssetCode;
+    clearingMs?: number;
+  },
+  reason: Reason = UNSAID,
 ): Promise<bigint> {
+  const look = () => jsonOf(tx, sql.marketJson, [m.direction, m.crypto, m.fiat]);
+  const before = await look();
   const row = await tx.row<{ id: bigint }>(sql.upsertMarket, [
     m.direction,
     m.crypto,
@@ -133,8 +143,10 @@ export async function upsertMarket(
     m.priceMaxAgeMs / 1000,
     m.priceQuorum,
     m.outlierBps,
+    (m.clearingMs ?? 0) / 1000,
   ]);
   assert(row !== undefined, 'an upserted market is returned');
+  await recordChange(tx, { what: 'market', marketId: row.id, before, after: await look(), reason });
   remembered.forget();
   return row.id;
 }
@@ -186,6 +198,7 @@ function marketOf(row: MarketRow, byCode: ReadonlyMap<AssetCode, Asset>): Market
     priceSources: row.price_sources,
     priceMaxAgeMs: row.price_max_age_s * 1000,
     priceQuorum: row.price_quorum,
+    clearingMs: row.clearing_s * 1000,
     outlierBps: BigInt(row.outlier_bps),
   };
 }

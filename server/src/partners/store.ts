@@ -59,6 +59,13 @@ export interface MarketRow {
   price_max_age_s: number;
   price_quorum: number;
   outlier_bps: number;
+  clearing_s: number;
+}
+
+export interface LimitRow {
+  market_id: bigint;
+  level: number;
+  max_units: bigint;
 }
 
 export interface FeeRow {
@@ -96,19 +103,20 @@ export const sql = {
       where (assets.kind, assets.decimals, assets.chain, assets.contract, assets.native)
         is not distinct from (excluded.kind, excluded.decimals, excluded.chain, excluded.contract, excluded.native)`,
   markets: `select id, direction, crypto_asset, fiat_asset, enabled, is_default, deposit_rail, payout_rail, payment_method,
-      min_units, max_units, payout_places, quote_ttl_s, deposit_ttl_s, price_sources, price_max_age_s, price_quorum, outlier_bps
-    from markets order by id`,
+      min_units, max_units, payout_places, quote_ttl_s, deposit_ttl_s, price_sources, price_max_age_s, price_quorum, outlier_bps,
+      clearing_s from markets order by id`,
   upsertMarket: `insert into markets (direction, crypto_asset, fiat_asset, enabled, is_default, deposit_rail, payout_rail,
       payment_method, min_units, max_units, payout_places, quote_ttl_s, deposit_ttl_s, price_sources, price_max_age_s,
-      price_quorum, outlier_bps)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+      price_quorum, outlier_bps, clearing_s)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
     on conflict (direction, crypto_asset, fiat_asset) do update set enabled = excluded.enabled,
       is_default = excluded.is_default, deposit_rail = excluded.deposit_rail, payout_rail = excluded.payout_rail,
       payment_method = excluded.payment_method, min_units = excluded.min_units, max_units = excluded.max_units,
       payout_places = excluded.payout_places, quote_ttl_s = excluded.quote_ttl_s, deposit_ttl_s = excluded.deposit_ttl_s,
       price_sources = excluded.price_sources, price_max_age_s = excluded.price_max_age_s,
-      price_quorum = excluded.price_quorum, outlier_bps = excluded.outlier_bps
+      price_quorum = excluded.price_quorum, outlier_bps = excluded.outlier_bps, clearing_s = excluded.clearing_s
     returning id`,
+  marketJson: `select to_jsonb(m)::text as json from markets m where direction = $1 and crypto_asset = $2 and fiat_asset = $3`,
   // The general row first, the partner's own after it, so that the later one stands.
   fees: `select kind, fixed_units, bps, minimum_units, gas_units from fee_schedules
     where market_id = $1 and (partner_id is null or partner_id = $2) order by partner_id nulls first`,
@@ -116,6 +124,23 @@ export const sql = {
     values ($1, $2, $3, $4, $5, $6, $7)
     on conflict (market_id, partner_id, kind) do update set fixed_units = excluded.fixed_units, bps = excluded.bps,
       minimum_units = excluded.minimum_units, gas_units = excluded.gas_units`,
+  feeJson: `select to_jsonb(f)::text as json from fee_schedules f
+    where market_id = $1 and partner_id is not distinct from $2 and kind = $3`,
+  limits: 'select market_id, level, max_units from market_limits order by market_id, level',
+  upsertLimit: `insert into market_limits (market_id, level, max_units) values ($1, $2, $3)
+    on conflict (market_id, level) do update set max_units = excluded.max_units`,
+  removeLimit: 'delete from market_limits where market_id = $1 and level = $2',
+  limitJson: 'select to_jsonb(l)::text as json from market_limits l where market_id = $1 and level = $2',
+  cap: 'select max_units from exposure_caps where partner_id = $1 and fiat_asset = $2',
+  upsertCap: `insert into exposure_caps (partner_id, fiat_asset, max_units) values ($1, $2, $3)
+    on conflict (partner_id, fiat_asset) do update set max_units = excluded.max_units`,
+  removeCap: 'delete from exposure_caps where partner_id = $1 and fiat_asset = $2',
+  capJson: 'select to_jsonb(c)::text as json from exposure_caps c where partner_id = $1 and fiat_asset = $2',
+  // What was set to what it was already is no change.
+  insertChange: `insert into market_changes (what, market_id, partner_id, item, before, after, changed_by, why)
+    select $1, $2, $3, $4, $5::jsonb, $6::jsonb, $7, $8 where $5::jsonb is distinct from $6::jsonb`,
+  changes: `select what, market_id, partner_id, item, before::text, after::text, changed_by, why, at from market_changes
+    where $1::bigint is null or market_id = $1 order by id desc limit $2`,
   clearPolicies: 'delete from confirmation_policies where chain = $1 and asset = $2',
   insertPolicy: 'insert into confirmation_policies (chain, asset, from_units, confirmations) values ($1, $2, $3, $4)',
 } as const;
@@ -128,3 +153,6 @@ export const assetRows = (tx: Tx) => tx.rows<AssetRow>(sql.assets);
 export const marketRows = (tx: Tx) => tx.rows<MarketRow>(sql.markets);
 export const feeRows = (tx: Tx, marketId: bigint, partnerId: bigint) =>
   tx.rows<FeeRow>(sql.fees, [marketId, partnerId]);
+export const limitRows = (tx: Tx) => tx.rows<LimitRow>(sql.limits);
+export const capOf = (tx: Tx, partnerId: bigint, fiat: string) =>
+  tx.row<{ max_units: bigint }>(sql.cap, [partnerId, fiat]);

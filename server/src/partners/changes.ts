@@ -1,0 +1,81 @@
+/**
+ * Changes: what a market, fee, limit or cap was before somebody changed it, and who it was and why.
+ *
+ * Written in the transaction that makes the change, so there is none without its row, and never changed itself. Setting a
+ * term to what it is already leaves no row: a sandbox says all of its terms at every start.
+ */
+import type { Tx } from '../base/db.ts';
+import { sql } from './store.ts';
+
+export interface Reason {
+  by: string;
+  why: string;
+}
+
+/** For seeds and tests, where nobody is there to ask. */
+export const UNSAID: Reason = { by: 'the program', why: 'as configured' };
+
+export interface MarketChange {
+  what: 'market' | 'fee' | 'limit' | 'exposure';
+  marketId: bigint | null;
+  partnerId: bigint | null;
+  /** Of a fee its kind, of a limit its level, of a cap its fiat. */
+  item: string;
+  /** The row as it was and as it is, as JSON text; null where there was or is none. */
+  before: string | null;
+  after: string | null;
+  by: string;
+  why: string;
+  at: Date;
+}
+
+/** A row as PostgreSQL writes it: text, because a number of JSON could not carry its units. */
+export const jsonOf = async (tx: Tx, statement: string, values: readonly unknown[]): Promise<string | null> => {
+  const row = await tx.row<{ json: string }>(statement, values);
+  return row?.json ?? null;
+};
+
+export async function recordChange(
+  tx: Tx,
+  change: {
+    what: MarketChange['what'];
+    marketId?: bigint;
+    partnerId?: bigint | null;
+    item?: string;
+    before: string | null;
+    after: string | null;
+    reason: Reason;
+  },
+): Promise<void> {
+  await tx.run(sql.insertChange, [
+    change.what,
+    change.marketId ?? null,
+    change.partnerId ?? null,
+    change.item ?? '',
+    change.before,
+    change.after,
+    change.reason.by,
+    change.reason.why,
+  ]);
+}
+
+/** The latest changes, newest first: of one market, or of everything. */
+export async function marketChanges(tx: Tx, ask: { marketId?: bigint; limit: number }): Promise<MarketChange[]> {
+  const rows = await tx.rows<{
+    what: MarketChange['what'];
+    market_id: bigint | null;
+    partner_id: bigint | null;
+    item: string;
+    before: string | null;
+    after: string | null;
+    changed_by: string;
+    why: string;
+    at: Date;
+  }>(sql.changes, [ask.marketId ?? null, ask.limit]);
+  return rows.map(({ market_id, partner_id, changed_by, ...rest }) => ({
+    ...rest,
+    marketId: market_id,
+    partnerId: partner_id,
+    by: changed_by,
+  }));
+}

@@ -1,0 +1,192 @@
+/** Bank money that can be taken back is waited with, for as long as its market says, and only then the order's. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { openScreener } from '../../src/compliance/index.ts';
+import { enroll, recordLogin, recordVerification } from '../../src/customers/index.ts';
+import { balance, chart } from '../../src/ledger/index.ts';
+import {
+  type Order,
+  type OrdersContext,
+  openOrders,
+  orderFacts,
+  orderHandlers,
+  trace,
+} from '../../src/orders/index.ts';
+import { createPartner, marketById, type Partner, upsertAsset, upsertMarket } from '../../src/partners/index.ts';
+import type { DepositFact, Rail } from '../../src/rails/rail.ts';
+import { freshGround, type Ground } from '../support/ground.ts';
+
+const HOUR_MS = 3_600_000;
+const CLEARING_MS = 2 * HOUR_MS;
+const WALLET = '0x00000000000000000000000000000000000000aa';
+
+let ground: Ground;
+let context: OrdersContext;
+let partner: Partner;
+let markets: { clearing: bigint; atOnce: bigint };
+let credits = 0;
+
+before(async () => {
+  ground = await freshGround();
+  const { db, clock } = ground;
+  const rails = new Map([rail('bank.test', 'bank'), rail('evm.test', 'chain')].map((one) => [one.code, one]));
+  context = { ...ground, rails, screener: openScreener(ground) };
+  await db.asSystem(async (tx) => {
+    partner = await createPartner(tx, { name: 'One', now: clock.now() });
+    const fiat = { kind: 'fiat', chain: null, contract: null, decimals: 2, native: false } as const;
+    await upsertAsset(tx, { ...fiat, code: 'inr', coin: 'inr' });
+    await upsertAsset(tx, { ...fiat, code: 'eur', coin: 'eur' });
+    const crypto = { kind: 'crypto', chain: 'test', decimals: 6, native: false } as const;
+    await upsertAsset(tx, { ...crypto, code: 'usdc.test', coin: 'usdc', contract: '0x1' });
+    const terms = {
+      direction: 'onramp',
+      crypto: 'usdc.test',
+      enabled: true,
+      isDefault: true,
+      depositRail: 'bank.test',
+      payoutRail: 'evm.test',
+      paymentMethod: 'ACH',
+      minUnits: 1n,
+      maxUnits: 10n ** 12n,
+      payoutPlaces: 6,
+      quoteTtlMs: 60_000,
+      depositTtlMs: HOUR_MS,
+      priceSources: ['fixed'],
+      priceMaxAgeMs: 60_000,
+      priceQuorum: 1,
+      outlierBps: 300n,
+    } as const;
+    markets = {
+      clearing: await upsertMarket(tx, { ...terms, fiat: 'inr', clearingMs: CLEARING_MS }),
+      atOnce: await upsertMarket(tx, { ...terms, fiat: 'eur' }),
+    };
+    await tx.run(
+      `insert into prices (source, base, quote, num, den, priced_at, fetched_at)
+       values ('fixed', 'usdc', 'inr', 80, 1, now(), now()), ('fixed', 'usdc', 'eur', 1, 1, now(), now())`,
+    );
+  });
+});
+after(async () => await ground?.stop());
+
+function rail(code: string, kind: 'bank' | 'chain'): Rail {
+  const wallets = { deposits: 'main', payouts: 'main' };
+  return { code, kind, wallets, instructions: (index: bigint) => ({ target: `${code}:${index}` }) } as Rail;
+}
+
+async function buys(market: bigint): Promise<Order> {
+  const { db, vault, clock } = ground;
+  const now = clock.now();
+  return await db.asPartner(partner.id, async (tx) => {
+    const name = { partnerId: partner.id, clientCustomerId: String(Math.random()), kind: 'INDIVIDUAL' } as const;
+    const customer = await enroll(tx, vault, { ...name, now });
+    await recordLogin(tx, customer.id, now);
+    await recordVerification(tx, { customer, verifier: 'test', outcome: 'verified', level: 2, now });
+    return await openOrders(context).create(tx, {
+      partner,
+      customer,
+      market: await marketById(tx, market),
+      depositUnits: 80_000n,
+      payoutAddress: WALLET,
+      now,
+    });
+  });
+}
+
+const credit = (order: Order, units = order.depositUnits): DepositFact => ({
+  rail: 'bank.test',
+  externalId: `line:${(credits += 1)}`,
+  target: order.depositTarget,
+  asset: order.depositAsset,
+  units,
+  reference: 'UTR1',
+  facts: {},
+});
+
+const hears = (fact: Parameters<ReturnType<typeof orderFacts>>[1]) =>
+  ground.db.asSystem((tx) => orderFacts(context)(tx, fact));
+const confirmed = (fact: DepositFact) => hears({ type: 'deposit_confirmed', ...fact });
+const moneyOf = (order: Order) => ground.db.asSystem((tx) => trace(tx, order.id));
+const stateOf = async (order: Order) => (await moneyOf(order)).order.state;
+const inBank = async (asset: string) =>
+  (await ground.db.asSystem((tx) => balance(tx, chart.custody('bank.test', 'main', asset)))).units;
+
+/** Does what has fallen due of one kind, as the workers would. */
+async function falls(kind: 'clear_deposit' | 'expire_order'): Promise<void> {
+  const due = await ground.db.asSystem((tx) =>
+    tx.rows<{ subject: string }>('select subject from work where kind = $1 and due_at <= $2 order by id', [
+      kind,
+      ground.clock.now(),
+    ]),
+  );
+  for (const { subject } of due) await orderHandlers(context)[kind]?.(subject);
+}
+
+describe('a market with a clearing time', () => {
+  test('shows a credit as seen, books nothing, and takes it when the time has passed, though the deadline is over', async () => {
+    const before = await inBank('inr');
+    const order = await buys(markets.clearing);
+    const fact = credit(order);
+    await confirmed(fact);
+    await confirmed(fact);
+    assert.equal(await stateOf(order), 'deposit_seen');
+    assert.equal(await inBank('inr'), before);
+
+    ground.clock.advance(HOUR_MS);
+    await falls('clear_deposit');
+    await falls('expire_order');
+    assert.equal(await stateOf(order), 'deposit_seen', 'it came in time, so it is waited for');
+
+    ground.clock.advance(HOUR_MS);
+    await falls('clear_deposit');
+    assert.equal(await stateOf(order), 'deposit_confirmed');
+    assert.equal(await inBank('inr'), before + order.depositUnits);
+    await falls('clear_deposit');
+    await confirmed(fact);
+    assert.equal(await inBank('inr'), before + order.depositUnits, 'taken once');
+  });
+
+  test('a credit taken back while it is waited with leaves the order as it was, and nothing in the books', async () => {
+    const before = await inBank('inr');
+    const order = await buys(markets.clearing);
+    const fact = credit(order);
+    await confirmed(fact);
+    await hears({ type: 'deposit_reversed', rail: fact.rail, externalId: fact.externalId, why: 'recalled' });
+    assert.equal(await stateOf(order), 'created');
+    ground.clock.advance(CLEARING_MS);
+    await falls('clear_deposit');
+    assert.equal(await stateOf(order), 'created');
+    await falls('expire_order');
+    assert.equal(await stateOf(order), 'expired');
+    assert.equal(await inBank('inr'), before);
+  });
+
+  test('parts are waited with one by one, and complete the order with the last', async () => {
+    const order = await buys(markets.clearing);
+    await confirmed(credit(order, 30_000n));
+    ground.clock.advance(HOUR_MS / 2);
+    await confirmed(credit(order, 50_000n));
+    ground.clock.advance(CLEARING_MS - HOUR_MS / 2);
+    await falls('clear_deposit');
+    const { order: half } = await moneyOf(order);
+    assert.deepEqual([half.state, half.exception], ['deposit_seen', 'underpaid']);
+    ground.clock.advance(HOUR_MS / 2);
+    await falls('clear_deposit');
+    const { order: whole } = await moneyOf(order);
+    assert.deepEqual([whole.state, whole.exception], ['deposit_confirmed', 'paid_in_parts']);
+  });
+
+  test('what comes too late goes to suspense at once: no order waits for it', async () => {
+    const order = await buys(markets.clearing);
+    ground.clock.advance(HOUR_MS);
+    await falls('expire_order');
+    await confirmed(credit(order));
+    const { deposits } = await moneyOf(order);
+    assert.deepEqual([await stateOf(order), deposits[0]?.state], ['expired', 'suspense']);
+  });
+});
+
+test('a market without one takes a credit as soon as the bank shows it', async () => {
+  const order = await buys(markets.atOnce);
+  await confirmed(credit(order));
+  assert.equal(await stateOf(order), 'deposit_confirmed');
+});
