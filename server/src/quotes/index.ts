@@ -9,13 +9,21 @@ import { later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
 import { Refusal, Unavailable } from '../base/errors.ts';
 import { numericId } from '../base/ids.ts';
-import { divide, formatRate, quoteToBase, type Rate } from '../base/money.ts';
-import { assets, feesFor, type Market, type Partner } from '../partners/index.ts';
-import { agree, type Fees, gasCost, price, type SourcedPrice, type Terms } from './price.ts';
+import { divide, formatRate, formatUnits, quoteToBase, type Rate } from '../base/money.ts';
+import { assets, exposureCap, feesFor, type Market, type Partner } from '../partners/index.ts';
+import { agree, type Fees, gasCost, type PriceRules, price, type SourcedPrice, type Terms } from './price.ts';
 import { store } from './store.ts';
 
 export { FEE_KINDS, type FeeKind, type Fees, total } from './price.ts';
-export { type FetchedPrice, type Pair, type PriceSource, priceAges, quoteHandlers } from './refresh.ts';
+export {
+  type FetchedPrice,
+  intervalOf,
+  type Pair,
+  type PriceSource,
+  priceAges,
+  priceSourceHealth,
+  quoteHandlers,
+} from './refresh.ts';
 
 export interface Quote {
   id: bigint;
@@ -36,7 +44,8 @@ export interface Quote {
  * Prices an amount and keeps the quote.
  *
  * @param ask.depositUnits above zero, in the deposit asset's units
- * @throws Refusal 'amount_outside_limits' | 'amount_below_fees'; Unavailable when no fresh price or gas price is there
+ * @throws Refusal 'amount_outside_limits' | 'amount_below_fees' | 'exposure_exceeded'; Unavailable when no fresh price or
+ *   gas price is there
  */
 export async function createQuote(
   tx: Tx,
@@ -58,9 +67,43 @@ export async function createQuote(
     createdAt: now,
     expiresAt: later(now, market.quoteTtlMs),
   };
-  await store.insert(tx, quote, used);
+  const fiatUnits = market.direction === 'offramp' ? quote.grossUnits : depositUnits;
+  await requireRoom(tx, quote, fiatUnits);
+  await store.insert(tx, quote, { prices: used, fiatUnits });
   return quote;
 }
+
+/**
+ * A live quote is a promise at a price that may move. Where a cap is set, this one and the partner's other live ones of
+ * the fiat must not come to more. Quotes made at the very same moment do not see each other, so the cap can be passed by as
+ * many as are; nothing waits for it. Where a cap is set, a quote reads each live one of the partner once more.
+ */
+async function requireRoom(tx: Tx, quote: Quote, fiatUnits: bigint): Promise<void> {
+  const { partnerId, createdAt } = quote;
+  const { fiat } = quote.market;
+  const cap = await exposureCap(tx, partnerId, fiat.code);
+  if (cap === null) return;
+  const live = await store.liveUnits(tx, { partnerId, fiat: fiat.code, now: createdAt });
+  if (live + fiatUnits <= cap) return;
+  throw new Refusal('exposure_exceeded', {
+    left: formatUnits(live < cap ? cap - live : 0n, fiat.decimals),
+    cap: formatUnits(cap, fiat.decimals),
+    asset: fiat.coin.toUpperCase(),
+  });
+}
+
+/** The rate that holds on a market now. @throws Unavailable when no fresh price is there */
+export async function rateNow(tx: Tx, market: Market): Promise<Rate> {
+  const found = await store.prices(tx, { bases: [market.crypto.coin], quote: market.fiat.coin, chain: null });
+  return agree(found.prices, rulesOf(market), `${market.crypto.coin}/${market.fiat.coin}`).rate;
+}
+
+const rulesOf = (market: Market): PriceRules => ({
+  sources: market.priceSources,
+  maxAgeMs: market.priceMaxAgeMs,
+  quorum: market.priceQuorum,
+  outlierBps: market.outlierBps,
+});
 
 /** A refusal for want of anything left over also says the limits. */
 function belowFeesWith<T>(limits: Record<string, unknown>, body: () => T): T {
@@ -93,12 +136,7 @@ async function termsNow(tx: Tx, partner: { id: bigint }, market: Market): Promis
     chain: market.crypto.chain,
   });
   const of = (coin: string): SourcedPrice[] => found.prices.filter((row) => row.base === coin);
-  const rules = {
-    sources: market.priceSources,
-    maxAgeMs: market.priceMaxAgeMs,
-    quorum: market.priceQuorum,
-    outlierBps: market.outlierBps,
-  };
+  const rules = rulesOf(market);
   const main = agree(of(market.crypto.coin), rules, `${market.crypto.coin}/${market.fiat.coin}`);
   let cost = { num: 0n, den: 1n };
   let nativeUsed: SourcedPrice[] = [];

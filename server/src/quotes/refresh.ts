@@ -1,14 +1,22 @@
 /**
  * Refreshing: work that never ends, one row per price source, and the broom for quotes nobody took.
+ *
+ * A source that fails is paused, longer each time and as long as it asks for itself, and how it is doing is kept in a row:
+ * shown at /readyz, and minded by whichever process asks next. Its work row goes on ringing. Were it left to fail, it
+ * would be set aside as dead after some twenty minutes, and a source that came back would not be heard.
  */
 import { type Clock, later, systemClock } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';
+import { Unavailable } from '../base/errors.ts';
 import type { Rate } from '../base/money.ts';
-import type { Handlers } from '../base/work.ts';
+import type { Handled, Handlers } from '../base/work.ts';
 import { assets, markets } from '../partners/index.ts';
+import { compose, jumped, type KeptPrice } from './crosses.ts';
 import { store } from './store.ts';
 
 const EVERY_MS = 5_000;
+/** After the first failure a source is asked again in five seconds, then ten, and so on up to a minute. */
+const LONGEST_PAUSE_MS = 60_000;
 /** A quote nobody took is of interest for a day, for questions about it. */
 const KEEP_QUOTES_MS = 24 * 3_600_000;
 
@@ -21,17 +29,47 @@ export function quoteHandlers(deps: {
   return {
     async refresh_prices(code) {
       const source = sources.get(code);
-      if (source === undefined) return undefined;
-      const pairs = await db.asSystem(tradedPairs);
-      const prices = await source.fetch(pairs);
-      await db.asSystem((tx) => store.savePrices(tx, code, prices, systemClock.now()));
-      return { againInMs: EVERY_MS };
+      return source === undefined ? undefined : await refresh(db, source);
     },
     async purge_quotes() {
       const purged = await db.asSystem((tx) => store.purge(tx, later(clock.now(), -KEEP_QUOTES_MS)));
       return { againInMs: purged === 1_000 ? 0 : 60_000 };
     },
   };
+}
+
+async function refresh(db: Database, source: PriceSource): Promise<Handled> {
+  const { code } = source;
+  const { pairs, kept, failures, pausedUntil } = await db.asSystem(async (tx) => ({
+    pairs: await tradedPairs(tx),
+    kept: await store.sharedLegs(tx),
+    ...(await store.pauseOf(tx, code)),
+  }));
+  const pausedMs = (pausedUntil?.getTime() ?? 0) - systemClock.now().getTime();
+  if (pausedMs > 0) return { againInMs: pausedMs };
+  try {
+    const { prices, odd } = believable(pairs, await source.fetch(pairs), kept);
+    await db.asSystem((tx) => store.savePrices(tx, code, prices, systemClock.now()));
+    if (odd !== undefined)
+      throw new Unavailable(code, `${odd.base}/${odd.quote} moved by more than a tenth, not taken`);
+    await db.asSystem((tx) => store.heard(tx, code, systemClock.now()));
+    return { againInMs: intervalOf(source) };
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error;
+    const backOffMs = Math.min(EVERY_MS * 2 ** Math.min(failures, 10), LONGEST_PAUSE_MS);
+    const pauseMs = Math.max(backOffMs, error.retryAfterMs);
+    const now = systemClock.now();
+    const why = error.message.replace(`${code}: `, '').slice(0, 200);
+    await db.asSystem((tx) => store.failed(tx, code, { why, now, pausedUntil: later(now, pauseMs) }));
+    return { againInMs: pauseMs };
+  }
+}
+
+/** What a source said and what follows from it, without the crosses that nobody should believe. */
+function believable(pairs: readonly Pair[], said: readonly FetchedPrice[], kept: readonly KeptPrice[]) {
+  const odd = jumped(said, kept);
+  const taken = said.filter((price) => !odd.includes(price));
+  return { prices: [...taken, ...compose(pairs, taken, kept)], odd: odd[0] };
 }
 
 /** Every market's coin, and every native coin its chain charges in, against its fiat. */
@@ -50,10 +88,31 @@ async function tradedPairs(tx: Tx): Promise<Pair[]> {
 
 export const priceAges = (tx: Tx) => store.priceAges(tx);
 
+/** How the sources are doing, as whoever asked them last found. */
+export const priceSourceHealth = (tx: Tx): Promise<SourceHealth[]> => store.sourceHealth(tx);
+
+export interface SourceHealth {
+  source: string;
+  lastSuccessAt: Date | null;
+  lastFailureAt: Date | null;
+  /** In words of ours. */
+  lastFailure: string | null;
+  /** Since the last success. */
+  failures: number;
+}
+
+/** How often a source is asked while all is well. */
+export const intervalOf = (source: PriceSource): number => source.everyMs ?? EVERY_MS;
+
 /** A place prices come from. Adapters live in quotes/sources, one file each, and are listed in registry.ts. */
 export interface PriceSource {
   readonly code: string;
-  /** @throws Unavailable; what it cannot price it leaves out */
+  /** How often it makes sense to ask; every five seconds where it does not say. */
+  readonly everyMs?: number;
+  /**
+   * What it cannot price it leaves out; what it may add are legs that prices are composed of (crosses.ts).
+   * @throws Unavailable, and nothing else
+   */
   fetch(pairs: readonly Pair[]): Promise<FetchedPrice[]>;
 }
 

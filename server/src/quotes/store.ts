@@ -2,19 +2,23 @@
 import type { Tx } from '../base/db.ts';
 import type { Rate } from '../base/money.ts';
 import type { Market, Partner } from '../partners/index.ts';
+import type { KeptPrice } from './crosses.ts';
 import type { Quote } from './index.ts';
 import type { SourcedPrice } from './price.ts';
-import type { FetchedPrice } from './refresh.ts';
+import type { FetchedPrice, SourceHealth } from './refresh.ts';
 
 /** Hot statements, exported so that their plans can be asserted. */
 export const quoteSql = {
+  // A source not heard for a minute has no say, however old a market lets prices be: it may have to, for a currency's daily rate.
   prices: `select base, source, num, den, priced_at, null::numeric as units, null::timestamptz as fetched_at
-             from prices where base = any($1) and quote = $2
+             from prices where base = any($1) and quote = $2 and fetched_at > now() - interval '1 minute'
            union all
            select null, null, null, null, null, units, fetched_at from gas_prices where chain = $3`,
   insert: `insert into quotes (id, partner_id, market_id, deposit_units, payout_units, gross_units, rate_num, rate_den,
-             fee_operator, fee_partner, fee_rail, fee_chain, prices, created_at, expires_at)
-           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+             fee_operator, fee_partner, fee_rail, fee_chain, prices, created_at, expires_at, fiat_asset, fiat_units)
+           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+  liveUnits: `select coalesce(sum(fiat_units), 0) as units from quotes
+               where partner_id = $1 and fiat_asset = $2 and order_id is null and expires_at > $3`,
   take: `update quotes set order_id = $8
           where id = (select id from quotes
                        where partner_id = $1 and market_id = $2 and deposit_text = $3::text and order_id is null
@@ -71,7 +75,7 @@ export const store = {
     return { prices, gasUnits, gasAgeMs };
   },
 
-  async insert(tx: Tx, quote: Quote, prices: unknown[]): Promise<void> {
+  async insert(tx: Tx, quote: Quote, { prices, fiatUnits }: { prices: unknown[]; fiatUnits: bigint }): Promise<void> {
     await tx.run(quoteSql.insert, [
       quote.id,
       quote.partnerId,
@@ -88,7 +92,15 @@ export const store = {
       JSON.stringify(prices),
       quote.createdAt,
       quote.expiresAt,
+      quote.market.fiat.code,
+      fiatUnits,
     ]);
+  },
+
+  /** What a partner's live quotes of a fiat come to, in its units. */
+  async liveUnits(tx: Tx, ask: { partnerId: bigint; fiat: string; now: Date }): Promise<bigint> {
+    const row = await tx.row<{ units: bigint }>(quoteSql.liveUnits, [ask.partnerId, ask.fiat, ask.now]);
+    return row?.units ?? 0n;
   },
 
   async take(
@@ -140,6 +152,53 @@ export const store = {
     }
   },
 
+  /** What prices are composed of that is not one source's own: what a USDT is in dollars, and a dollar in other currencies. */
+  sharedLegs: (tx: Tx): Promise<KeptPrice[]> =>
+    tx
+      .rows<{ source: string; base: string; quote: string; num: bigint; den: bigint; priced_at: Date }>(
+        `select source, base, quote, num, den, priced_at from prices where base = 'usd' or (base = 'usdt' and quote = 'usd')`,
+      )
+      .then((rows) =>
+        rows.map(({ source, base, quote, num, den, priced_at }) => ({
+          source,
+          base,
+          quote,
+          rate: { num, den },
+          pricedAt: priced_at,
+        })),
+      ),
+
+  async pauseOf(tx: Tx, source: string): Promise<{ failures: number; pausedUntil: Date | null }> {
+    const row = await tx.row<{ failures: number; paused_until: Date | null }>(
+      'select failures, paused_until from price_sources where source = $1',
+      [source],
+    );
+    return { failures: row?.failures ?? 0, pausedUntil: row?.paused_until ?? null };
+  },
+
+  heard: (tx: Tx, source: string, now: Date) =>
+    tx.run(
+      `insert into price_sources (source, last_success_at) values ($1, $2)
+       on conflict (source) do update set last_success_at = excluded.last_success_at, failures = 0, paused_until = null`,
+      [source, now],
+    ),
+
+  failed: (tx: Tx, source: string, { why, now, pausedUntil }: { why: string; now: Date; pausedUntil: Date }) =>
+    tx.run(
+      `insert into price_sources (source, last_failure_at, last_failure, failures, paused_until) values ($1, $2, $3, 1, $4)
+       on conflict (source) do update
+         set last_failure_at = excluded.last_failure_at, last_failure = excluded.last_failure,
+             failures = price_sources.failures + 1, paused_until = excluded.paused_until`,
+      [source, now, why, pausedUntil],
+    ),
+
+  sourceHealth: (tx: Tx): Promise<SourceHealth[]> =>
+    tx.rows<SourceHealth>(
+      `select source, last_success_at as "lastSuccessAt", last_failure_at as "lastFailureAt",
+              last_failure as "lastFailure", failures
+         from price_sources order by source`,
+    ),
+
   /** Quotes that expired long ago and were not taken. */
   purge: (tx: Tx, before: Date) =>
     tx.run(
@@ -148,10 +207,14 @@ export const store = {
       [before],
     ),
 
-  /** Age of the newest price per source, milliseconds. */
+  /**
+   * Age of the newest price of a coin per source, milliseconds. Currencies' daily rates are not coins, and a source not
+   * heard for a day is one that is no longer asked; what is asked has its own health.
+   */
   async priceAges(tx: Tx): Promise<{ source: string; ageMs: number }[]> {
     const rows = await tx.rows<{ source: string; newest: Date }>(
-      'select source, max(priced_at) as newest from prices group by source order by source',
+      `select source, max(priced_at) as newest from prices
+        where base <> 'usd' and fetched_at > now() - interval '1 day' group by source order by source`,
     );
     return rows.map((row) => ({ source: row.source, ageMs: Date.now() - row.newest.getTime() }));
   },

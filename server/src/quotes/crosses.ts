@@ -1,0 +1,115 @@
+/**
+ * Crosses: from what exchanges trade, coins in dollars and in USDT, to what markets need, coins in rupees and reals. Pure.
+ *
+ *     coin/usd × usd/fiat             coin/usdt × usdt/usd × usd/fiat
+ *
+ * A composition is exact, and as old as its oldest leg. A source that trades a pair itself is believed as it is; and only
+ * what a source says of the coin makes a price its own, so that a quorum still counts sources and not our arithmetic.
+ *
+ * The legs that are shared are guarded, because an error in one would move every source alike:
+ *
+ * - USDT is a coin and not a dollar. Its price is the exchange's own, or else what at least two others agree on: one
+ *   exchange must not speak twice.
+ * - A currency's rate comes from one place and once a day. One that has moved by more than a tenth since the last is not
+ *   taken while the last still counts; a person looks, and deletes the old row if the world has really moved so far.
+ * - The coin's leg must be of the last minute, whatever age a market allows: it may have to allow days, for the currency's.
+ */
+import { systemClock } from '../base/clock.ts';
+import { Unavailable } from '../base/errors.ts';
+import { fraction, type Rate, ratesWithin } from '../base/money.ts';
+import { agree, type SourcedPrice } from './price.ts';
+import type { FetchedPrice, Pair } from './refresh.ts';
+
+/** Coins move by the second. */
+const COIN_LEG_MAX_AGE_MS = 60_000;
+/** From the Thursday before Easter until the Tuesday after it there is no newer one, and some hours to spare. */
+export const CROSS_MAX_AGE_MS = 6 * 24 * 3_600_000;
+const CROSS_JUMP_BPS = 1_000n;
+/** Exchanges differ by a few hundredths of a percent on what a USDT is. */
+const USDT_OUTLIER_BPS = 100n;
+
+/** A price that was kept, of any source. */
+export interface KeptPrice extends SourcedPrice, Pair {}
+
+/** The pairs, and all that they may be composed of at one exchange. */
+export function legs(pairs: readonly Pair[]): Pair[] {
+  const all = pairs.flatMap(({ base, quote }) => [
+    { base, quote },
+    { base, quote: 'usd' },
+    { base, quote: 'usdt' },
+  ]);
+  const wanted = new Map([...all, { base: 'usdt', quote: 'usd' }].map((pair) => [`${pair.base}/${pair.quote}`, pair]));
+  wanted.delete('usdt/usdt');
+  return [...wanted.values()];
+}
+
+/**
+ * What follows for the pairs that one source does not say itself.
+ *
+ * @param said what this source has just said
+ * @param kept the shared legs, as kept: usdt/usd of every source, and usd/fiat
+ */
+export function compose(
+  pairs: readonly Pair[],
+  said: readonly FetchedPrice[],
+  kept: readonly KeptPrice[],
+): FetchedPrice[] {
+  const now = systemClock.now();
+  const young = said.filter(({ pricedAt }) => now.getTime() - pricedAt.getTime() <= COIN_LEG_MAX_AGE_MS);
+  const of = (base: string, quote: string): Leg | undefined =>
+    young.find((price) => price.base === base && price.quote === quote);
+  const usdt = of('usdt', 'usd') ?? usdtAgreed(kept);
+
+  return pairs.flatMap(({ base, quote }): FetchedPrice[] => {
+    if (said.some((price) => price.base === base && price.quote === quote)) return [];
+    const inDollars = of(base, 'usd') ?? product(of(base, 'usdt'), usdt);
+    const composed = quote === 'usd' ? inDollars : product(inDollars, newestCross(kept, quote, now));
+    return composed === undefined ? [] : [{ base, quote, rate: composed.rate, pricedAt: composed.pricedAt }];
+  });
+}
+
+/** Crosses that have moved further than currencies do, since the ones that still count. */
+export function jumped(said: readonly FetchedPrice[], kept: readonly KeptPrice[]): FetchedPrice[] {
+  const now = systemClock.now();
+  return said.filter(({ base, quote, rate }) => {
+    const last = base === 'usd' ? newestCross(kept, quote, now) : undefined;
+    return last !== undefined && !ratesWithin(rate, last.rate, CROSS_JUMP_BPS);
+  });
+}
+
+interface Leg {
+  rate: Rate;
+  pricedAt: Date;
+}
+
+/** More digits than a column takes are more than any real price has. */
+const MOST = 10n ** 70n;
+
+function product(a: Leg | undefined, b: Leg | undefined): Leg | undefined {
+  if (a === undefined || b === undefined) return undefined;
+  const rate = fraction(a.rate.num * b.rate.num, a.rate.den * b.rate.den);
+  if (rate.num > MOST || rate.den > MOST) return undefined;
+  return { rate, pricedAt: a.pricedAt < b.pricedAt ? a.pricedAt : b.pricedAt };
+}
+
+function usdtAgreed(kept: readonly KeptPrice[]): Leg | undefined {
+  const prices = kept.filter(({ base, quote }) => base === 'usdt' && quote === 'usd');
+  const sources = prices.map(({ source }) => source);
+  const rules = { sources, maxAgeMs: COIN_LEG_MAX_AGE_MS, quorum: 2, outlierBps: USDT_OUTLIER_BPS };
+  try {
+    const { rate, used } = agree(prices, rules, 'usdt/usd');
+    return { rate, pricedAt: new Date(Math.min(...used.map(({ pricedAt }) => pricedAt.getTime()))) };
+  } catch (error) {
+    if (error instanceof Unavailable) return undefined;
+    throw error;
+  }
+}
+
+function newestCross(kept: readonly KeptPrice[], fiat: string, now: Date): Leg | undefined {
+  return kept
+    .filter(({ base, quote, pricedAt }) => {
+      const ageMs = now.getTime() - pricedAt.getTime();
+      return base === 'usd' && quote === fiat && ageMs >= 0 && ageMs <= CROSS_MAX_AGE_MS;
+    })
+    .sort((a, b) => b.pricedAt.getTime() - a.pricedAt.getTime())[0];
+}

@@ -1,0 +1,31 @@
+/**
+ * Bitstamp: `GET /api/v2/ticker/{market_symbol}/`, one call a market.
+ *
+ * Time: `timestamp`, in seconds. The answer does not say which market it is of, as at Coinbase.
+ *
+ * Source: https://www.bitstamp.net/api/#tag/Tickers/operation/GetMarketTicker
+ * and its fields at https://schemas.apis.io/schemas/bitstamp/ticker/
+ * Not yet run against the live service.
+ */
+import { exchange, type Where } from './exchange.ts';
+import { at, readTime } from './read.ts';
+
+export const bitstamp = (where: Where) =>
+  exchange({
+    code: 'bitstamp',
+    ...where,
+    listed: {
+      'btc/usd': 'btcusd',
+      'btc/eur': 'btceur',
+      'btc/gbp': 'btcgbp',
+      'eth/usd': 'ethusd',
+      'eth/eur': 'etheur',
+      'eth/gbp': 'ethgbp',
+      'usdt/usd': 'usdtusd',
+      'usdt/eur': 'usdteur',
+      'usdc/usd': 'usdcusd',
+      'usdc/eur': 'usdceur',
+    },
+    calls: (symbols) => symbols.map((symbol) => ({ path: `/api/v2/ticker/${symbol}/`, symbols: [symbol] })),
+    read: (body) => ({ bid: at(body, 'bid'), ask: at(body, 'ask'), time: readTime(at(body, 'timestamp'), 's') }),
+  });

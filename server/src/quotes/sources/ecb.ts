@@ -1,0 +1,83 @@
+/**
+ * European Central Bank: the euro reference rates of a day, for what a US dollar is in other currencies.
+ *
+ * They are set at 14:15 of Central European time on each TARGET day and published around 16:00, so on any day the newest
+ * may be the day before's, after a weekend three days old and after Easter or Christmas five. That is their time here, and
+ * so the time of every price composed with them: a market that is priced through them needs a `price_max_age_s` of six
+ * days (518400). Its coins are still those of the last minute, see crosses.ts. They are reference rates, "for information
+ * purposes only": what a real exchange of currencies costs on top belongs into the market's fees.
+ *
+ * The document is read by its published form and no other; a parser would also read what it must not say.
+ *
+ * Source: https://www.ecb.europa.eu/stats/policy_and_exchange_rates/euro_reference_exchange_rates/html/index.en.html
+ * Not yet run against the live service.
+ */
+import { systemClock } from '../../base/clock.ts';
+import { Unavailable } from '../../base/errors.ts';
+import { fraction, type Rate } from '../../base/money.ts';
+import { CROSS_MAX_AGE_MS } from '../crosses.ts';
+import type { FetchedPrice, PriceSource } from '../refresh.ts';
+import { getText } from './answer.ts';
+import type { Where } from './exchange.ts';
+import { isTimely, readPrice } from './read.ts';
+
+const CODE = 'ecb';
+const PATH = '/stats/eurofxref/eurofxref-daily.xml';
+const DEADLINE_MS = 8_000;
+/** It has two kilobytes. */
+const LONGEST_ANSWER = 32 * 1024;
+/** It changes once a day. */
+const EVERY_MS = 30 * 60_000;
+
+export function ecb({ baseUrl, deadlineMs = DEADLINE_MS }: Where): PriceSource {
+  return {
+    code: CODE,
+    everyMs: EVERY_MS,
+    async fetch(pairs) {
+      const signal = AbortSignal.timeout(deadlineMs);
+      const text = await getText(CODE, { url: `${baseUrl}${PATH}`, type: 'xml', longestBytes: LONGEST_ANSWER, signal });
+      const day = text === undefined ? undefined : readDay(text);
+      const dollar = day?.perEuro.get('usd');
+      if (day === undefined || dollar === undefined) throw new Unavailable(CODE, 'the answer is not its daily rates');
+      if (!isTimely(day.setAt, systemClock.now(), CROSS_MAX_AGE_MS))
+        throw new Unavailable(CODE, 'of a day that is not near');
+      const { perEuro, setAt } = day;
+      return [...new Set(pairs.map(({ quote }) => quote))].flatMap((quote): FetchedPrice[] => {
+        const other = quote === 'eur' ? ONE : perEuro.get(quote);
+        if (quote === 'usd' || other === undefined) return [];
+        return [
+          { base: 'usd', quote, rate: fraction(other.num * dollar.den, other.den * dollar.num), pricedAt: setAt },
+        ];
+      });
+    },
+  };
+}
+
+const ONE: Rate = { num: 1n, den: 1n };
+
+const RATE = /<Cube\s+currency='([A-Z]{3})'\s+rate='([0-9.]+)'\s*\/>/;
+const DOCUMENT = new RegExp(
+  String.raw`^<\?xml version="1\.0" encoding="UTF-8"\?>\s*<gesmes:Envelope [^<>]*>` +
+    String.raw`\s*<gesmes:subject>[^<>]*</gesmes:subject>\s*<gesmes:Sender>\s*<gesmes:name>[^<>]*</gesmes:name>\s*</gesmes:Sender>` +
+    String.raw`\s*<Cube>\s*<Cube\s+time='([0-9]{4}-[0-9]{2}-[0-9]{2})'\s*>((?:\s*${RATE.source.replace(/\((?!\?)/g, '(?:')})+)` +
+    String.raw`\s*</Cube>\s*</Cube>\s*</gesmes:Envelope>\s*$`,
+);
+
+/** Whole units of each currency for one euro. Everything or nothing: half a document, or one rate amiss, and it is not read. */
+function readDay(text: string): { setAt: Date; perEuro: Map<string, Rate> } | undefined {
+  // Attributes may be quoted either way.
+  const [, day, rates] = DOCUMENT.exec(withSingleQuotes(text)) ?? [];
+  // 14:15 of Central European summer time; in winter it is an hour later, and to call a rate older than it is does no harm.
+  const setAt = new Date(`${day}T12:15:00Z`);
+  if (rates === undefined || Number.isNaN(setAt.getTime())) return undefined;
+  const perEuro = new Map<string, Rate>();
+  for (const [, currency = '', number] of rates.matchAll(new RegExp(RATE, 'g'))) {
+    const rate = readPrice(number);
+    const coin = currency.toLowerCase();
+    if (rate === undefined || perEuro.has(coin)) return undefined;
+    perEuro.set(coin, rate);
+  }
+  return { setAt, perEuro };
+}
+
+const withSingleQuotes = (text: string): string => text.replace(/(time|currency|rate)="([^"'<>]*)"/g, "$1='$2'");

@@ -1,0 +1,122 @@
+/**
+ * Exchange: what all exchanges' public tickers have in common, so that each of them is a table of symbols and a reader.
+ *
+ * - The price is the middle of the best bid and ask, exactly: what neither side favours, and what one odd last trade does
+ *   not move. A book whose two sides are crossed or far apart has no price.
+ * - The time is the exchange's own where its ticker has one, else when we heard it; each file says which.
+ * - An exchange is asked for the pairs themselves and for the legs that crosses.ts may compose them of, as far as the
+ *   table lists them; the rest, and whatever cannot be read strictly, is left out. A symbol that is no longer listed thus
+ *   costs its own price and no other.
+ * - It is silent when nothing at all could be read. Asked too often, it is taken at its word whatever else it answered.
+ *
+ * Not here: pausing after a failure (refresh.ts), which prices agree (price.ts).
+ */
+import { systemClock } from '../../base/clock.ts';
+import { Unavailable } from '../../base/errors.ts';
+import { fraction, type Rate } from '../../base/money.ts';
+import { legs } from '../crosses.ts';
+import type { FetchedPrice, Pair, PriceSource } from '../refresh.ts';
+import { AskedTooOften, getText } from './answer.ts';
+import { isTimely, type Json, readJson, readPrice } from './read.ts';
+
+export interface Where {
+  baseUrl: string;
+  deadlineMs?: number;
+}
+
+export interface Exchange extends Where {
+  code: string;
+  /** Our pair (`eth/usd`) to its symbol. */
+  listed: Readonly<Record<string, string>>;
+  /** Which calls bring the tickers of these symbols: one for all of them or one each, as its limits and errors suggest. */
+  calls(symbols: readonly string[]): readonly Call[];
+  /** @param heardAt for those that say no time of their own */
+  read(body: Json, symbol: string, heardAt: Date): Ticker;
+}
+
+export interface Call {
+  path: string;
+  symbols: readonly string[];
+}
+
+export interface Ticker {
+  bid: Json | undefined;
+  ask: Json | undefined;
+  time: Date | undefined;
+}
+
+/** For all calls of one fetch together. Well below the lease of the work row, and prices are due every five seconds. */
+const DEADLINE_MS = 4_000;
+/** A ticker has under a kilobyte; a hundred of them still fit. */
+const LONGEST_ANSWER = 128 * 1024;
+/** Coinbase allows ten public requests a second, which is the least of those used here. */
+const AT_ONCE = 4;
+/** Markets have limits of their own, far below; a ticker of yesterday is of a symbol that trades no more. */
+const MAX_AGE_MS = 24 * 3_600_000;
+/** Books of the pairs used here stand within a few hundredths of a percent. */
+const WIDEST_BPS = 200n;
+
+export function exchange(options: Exchange): PriceSource {
+  const { code, listed } = options;
+  return {
+    code,
+    async fetch(pairs) {
+      const wanted = legs(pairs).flatMap((pair) => {
+        const symbol = listed[`${pair.base}/${pair.quote}`];
+        return symbol === undefined ? [] : [{ ...pair, symbol }];
+      });
+      if (wanted.length === 0) return [];
+      const signal = AbortSignal.timeout(options.deadlineMs ?? DEADLINE_MS);
+      const calls = options.calls([...new Set(wanted.map(({ symbol }) => symbol))]);
+      const heard = await eachOf(calls, (call) => hear(options, call, wanted, signal));
+      const failures = heard.filter((one) => one instanceof Unavailable);
+      const prices = heard.flatMap((one) => (one instanceof Unavailable ? [] : one));
+      const tooOften = failures.find((one) => one instanceof AskedTooOften);
+      if (tooOften !== undefined) throw tooOften;
+      if (prices.length === 0) throw failures[0] ?? new Unavailable(code, 'no usable price in its answers');
+      return prices;
+    },
+  };
+}
+
+async function hear(
+  { code, baseUrl, read }: Exchange,
+  { path, symbols }: Call,
+  wanted: readonly (Pair & { symbol: string })[],
+  signal: AbortSignal,
+): Promise<FetchedPrice[] | Unavailable> {
+  try {
+    const url = `${baseUrl}${path}`;
+    const text = await getText(code, { url, type: 'json', longestBytes: LONGEST_ANSWER, signal });
+    if (text === undefined) return [];
+    const body = readJson(text);
+    if (body === undefined) return new Unavailable(code, 'the answer is not JSON');
+    const now = systemClock.now();
+    return wanted.flatMap(({ base, quote, symbol }): FetchedPrice[] => {
+      if (!symbols.includes(symbol)) return [];
+      const { bid, ask, time } = read(body, symbol, now);
+      const rate = middle(readPrice(bid), readPrice(ask));
+      if (rate === undefined || time === undefined || !isTimely(time, now, MAX_AGE_MS)) return [];
+      return [{ base, quote, rate, pricedAt: time }];
+    });
+  } catch (error) {
+    if (error instanceof Unavailable) return error;
+    throw error;
+  }
+}
+
+function middle(bid: Rate | undefined, ask: Rate | undefined): Rate | undefined {
+  if (bid === undefined || ask === undefined) return undefined;
+  const [low, high] = [bid.num * ask.den, ask.num * bid.den];
+  if (low > high || (high - low) * 10_000n > low * WIDEST_BPS) return undefined;
+  return fraction(low + high, 2n * bid.den * ask.den);
+}
+
+/** In order, a few at once. */
+async function eachOf<T, R>(all: readonly T[], act: (one: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (let from = 0; from < all.length; from += AT_ONCE) {
+    results.push(...(await Promise.all(all.slice(from, from + AT_ONCE).map(act))));
+  }
+  return results;
+}

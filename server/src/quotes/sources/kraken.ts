@@ -1,0 +1,50 @@
+/**
+ * Kraken spot: `GET /0/public/Ticker?pair=A,B`, one call for all, because few public calls a second are allowed there. The
+ * price of that: one pair it no longer lists fails the call, and /readyz says that Kraken has no usable price.
+ *
+ * Time: it gives none, so it is when we heard the answer. Older pairs are answered under another name than they are
+ * asked by (ETHUSD under XETHZUSD), so they are asked by the name they are answered under.
+ *
+ * Source: https://docs.kraken.com/api/docs/rest-api/get-ticker-information
+ * and https://support.kraken.com/hc/en-us/articles/360000920306-API-symbols-and-tickers
+ * Not yet run against the live service.
+ */
+import { exchange, type Where } from './exchange.ts';
+import { at, type Json } from './read.ts';
+
+export const kraken = (where: Where) =>
+  exchange({
+    code: 'kraken',
+    ...where,
+    listed: {
+      'btc/usd': 'XXBTZUSD',
+      'btc/eur': 'XXBTZEUR',
+      'btc/gbp': 'XXBTZGBP',
+      'eth/usd': 'XETHZUSD',
+      'eth/eur': 'XETHZEUR',
+      'eth/gbp': 'XETHZGBP',
+      'usdt/usd': 'USDTZUSD',
+      'usdt/eur': 'USDTEUR',
+      'usdt/gbp': 'USDTGBP',
+      'usdc/usd': 'USDCUSD',
+      'usdc/eur': 'USDCEUR',
+      'usdc/gbp': 'USDCGBP',
+      'dai/usd': 'DAIUSD',
+      'dai/eur': 'DAIEUR',
+      // Polygon's coin was renamed, one for one, in 2024.
+      'matic/usd': 'POLUSD',
+      'matic/eur': 'POLEUR',
+    },
+    calls: (symbols) => [{ path: `/0/public/Ticker?pair=${symbols.join(',')}`, symbols }],
+    read: (body, symbol, heardAt) => ({
+      bid: isWell(body) ? at(body, 'result', symbol, 'b', '0') : undefined,
+      ask: at(body, 'result', symbol, 'a', '0'),
+      time: heardAt,
+    }),
+  });
+
+/** Errors come with status 200. */
+function isWell(body: Json): boolean {
+  const errors = at(body, 'error');
+  return Array.isArray(errors) && errors.length === 0;
+}

@@ -1,0 +1,649 @@
+/** Prices from the world: what is believed of what strangers say, and what comes of it. */
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { SettingError } from '../../src/base/env.ts';
+import { Unavailable } from '../../src/base/errors.ts';
+import { formatRate, fraction, parseRate, type Rate } from '../../src/base/money.ts';
+import type { Handlers } from '../../src/base/work.ts';
+import { readConfig } from '../../src/config.ts';
+import { priceSourceCheck } from '../../src/ops/index.ts';
+import { runCheck } from '../../src/ops/routes.ts';
+import { upsertMarket } from '../../src/partners/index.ts';
+import { compose, jumped, type KeptPrice } from '../../src/quotes/crosses.ts';
+import { type FetchedPrice, type Pair, quoteHandlers } from '../../src/quotes/index.ts';
+import { priceSources } from '../../src/registry.ts';
+import { type TestPartner, type World, wireWorld } from '../protocols/whitelabel/world.ts';
+import {
+  dayOf,
+  EXCHANGES,
+  type ExchangeName,
+  ecbDocument,
+  type HostName,
+  type PriceHosts,
+  priceHosts,
+  type Said,
+  type Told,
+  tickers,
+} from '../support/pricehosts.ts';
+
+let hosts: PriceHosts;
+before(async () => {
+  hosts = await priceHosts();
+  for (const name of EXCHANGES) hosts.books[name][ETHER[name].symbol] = {};
+});
+after(() => hosts?.stop());
+afterEach(() => hosts.instead.clear());
+
+const HOSTS: readonly HostName[] = [...EXCHANGES, 'ecb'];
+const HOUR = 3_600_000;
+
+/** The one coin that each exchange's fixture is of. */
+const ETHER: Record<ExchangeName, { symbol: string; quote: string; middle: string }> = {
+  binance: { symbol: 'ETHUSDT', quote: 'usdt', middle: '1830.765' },
+  coinbase: { symbol: 'ETH-USD', quote: 'usd', middle: '1830.88' },
+  kraken: { symbol: 'XETHZUSD', quote: 'usd', middle: '1830.85' },
+  bitstamp: { symbol: 'ethusd', quote: 'usd', middle: '1830.86' },
+};
+/** Kraken fails a call for a pair it does not know, so it is given all that are asked for. */
+const KRAKEN_FOR_RUPEES = ['XETHZUSD', 'USDTZUSD'];
+const ETH_INR: Pair = { base: 'eth', quote: 'inr' };
+
+const sameRate = (actual: Rate | undefined, expected: Rate, message?: string) =>
+  assert.deepEqual(actual, fraction(expected.num, expected.den), message);
+const found = (prices: readonly FetchedPrice[], base: string, quote: string) =>
+  prices.find((price) => price.base === base && price.quote === quote);
+
+/** Every answer of the host is this one. */
+async function answered(name: HostName, told: Told | ((symbols: string[]) => Told), deadlineMs?: number) {
+  hosts.instead.set(name, typeof told === 'function' ? told : () => told);
+  return await hosts.source(name, deadlineMs).fetch([ETH_INR]);
+}
+const saying = (name: ExchangeName, said: Said) => (symbols: string[]) => ({
+  body: JSON.stringify(tickers(name, symbols, () => said)),
+});
+const isSilent = (asking: Promise<unknown>, message: string) =>
+  assert.rejects(asking, (error) => error instanceof Unavailable, message);
+
+describe('what the documentation shows is read', () => {
+  before(() => {
+    for (const symbol of KRAKEN_FOR_RUPEES) hosts.books.kraken[symbol] ??= { bid: '0.99980', ask: '0.99980' };
+  });
+
+  for (const name of EXCHANGES) {
+    test(`${name}: the exact middle of bid and ask, at its own time where it says one`, async () => {
+      const from = Date.now();
+      const price = found(await hosts.source(name).fetch([ETH_INR]), 'eth', ETHER[name].quote);
+      sameRate(price?.rate, parseRate(ETHER[name].middle));
+      // Bitstamp's seconds are whole ones.
+      const ms = price?.pricedAt.getTime() ?? 0;
+      assert.ok(ms >= Math.floor(from / 1_000) * 1_000 && ms <= Date.now(), `${ms}`);
+      if (name === 'kraken') return;
+      const then = Date.now() - 7 * HOUR;
+      const written = {
+        binance: then,
+        coinbase: new Date(then).toISOString(),
+        bitstamp: String(Math.floor(then / 1e3)),
+      };
+      const [older] = await answered(name, saying(name, { time: written[name] }));
+      assert.ok(Math.abs((older?.pricedAt.getTime() ?? 0) - then) < 1_000, 'its own time');
+    });
+
+    test(`${name}: a number is read as it is written, not as a float would have it`, async () => {
+      // 0.1 + 0.2, in digits that no double holds.
+      const digits = '1830.300000000001';
+      const quoted = (symbols: string[]) => ({
+        body: JSON.stringify(tickers(name, symbols, () => ({ bid: 'HERE', ask: 'HERE' }))).replaceAll('"HERE"', digits),
+      });
+      sameRate(found(await answered(name, quoted), 'eth', ETHER[name].quote)?.rate, parseRate(digits));
+    });
+  }
+
+  test('ecb: a dollar in other currencies is the quotient of two euro rates, at 12:15 UTC of the day', async () => {
+    const asked = ['inr', 'eur', 'usd', 'xau'].map((quote) => ({ base: 'eth', quote }));
+    const prices = await hosts.source('ecb').fetch(asked);
+    assert.deepEqual(
+      prices.map(({ base, quote, pricedAt }) => `${base}/${quote} ${pricedAt.toISOString()}`),
+      ['inr', 'eur'].map((quote) => `usd/${quote} ${hosts.bank.day}T12:15:00.000Z`),
+    );
+    sameRate(prices[0]?.rate, { num: 892_495n, den: 10_705n });
+    sameRate(prices[1]?.rate, { num: 10_000n, den: 10_705n });
+  });
+
+  test('what an exchange does not list costs that price and no other', async () => {
+    hosts.books.coinbase['USDT-USD'] = { bid: '0.9998', ask: '1.0000' };
+    const prices = await hosts.source('coinbase').fetch([ETH_INR, { base: 'dai', quote: 'inr' }]);
+    assert.deepEqual(prices.map(({ base, quote }) => `${base}/${quote}`).sort(), ['eth/usd', 'usdt/usd']);
+    assert.deepEqual(await hosts.source('binance').fetch([{ base: 'doge', quote: 'inr' }]), [], 'nothing to ask for');
+  });
+
+  test('kraken: a pair that it does not list silences it, as its one call for all has it', async () => {
+    await assert.rejects(hosts.source('kraken').fetch([{ base: 'dai', quote: 'gbp' }]), /no usable price/);
+  });
+
+  test('of some answers amiss the others are still taken', async () => {
+    hosts.instead.set('coinbase', ([symbol]) => (symbol === 'USDT-USD' ? { status: 500 } : undefined));
+    assert.equal((await hosts.source('coinbase').fetch([ETH_INR])).length, 1);
+  });
+});
+
+describe('what is not plainly a price is none', () => {
+  const NOT_PRICES = [
+    ...[
+      '-1830.8',
+      '0',
+      '0.000',
+      'NaN',
+      'Infinity',
+      '1e30',
+      '1e3',
+      '1830,8',
+      ' 1830.8',
+      '0x10',
+      '',
+      '.',
+      '1.',
+      '.5',
+      '٣',
+    ],
+    ...[`1${'0'.repeat(30)}`, `0.${'0'.repeat(30)}1`, null, true, [], {}, ['1830.8'], -5, 0],
+  ];
+  for (const name of EXCHANGES) {
+    test(`${name}: negative, zero, not a number, exponents, absurd, of another kind`, async () => {
+      for (const bad of NOT_PRICES) {
+        await isSilent(answered(name, saying(name, { bid: bad })), `bid ${JSON.stringify(bad)}`);
+        await isSilent(answered(name, saying(name, { ask: bad })), `ask ${JSON.stringify(bad)}`);
+      }
+      const number = (text: string) => (symbols: string[]) => ({
+        body: JSON.stringify(tickers(name, symbols, () => ({ bid: 'HERE', ask: 'HERE' }))).replaceAll('"HERE"', text),
+      });
+      for (const text of ['1e30', '1E3', '-7', '0', '0.0', '1e-7', 'NaN', '9'.repeat(400)])
+        await isSilent(answered(name, number(text)), text);
+    });
+
+    test(`${name}: a book that is crossed or wide`, async () => {
+      await isSilent(answered(name, saying(name, { bid: '1831', ask: '1830' })), 'crossed');
+      await isSilent(answered(name, saying(name, { bid: '1', ask: '1000000' })), 'wide');
+      await isSilent(answered(name, saying(name, { bid: '1000', ask: '1020.1' })), 'just too wide');
+      assert.equal((await answered(name, saying(name, { bid: '1000', ask: '1020' }))).length > 0, true);
+    });
+  }
+
+  test('times of the future, of long ago, and no times', async () => {
+    const now = Date.now();
+    const iso = (ms: number) => new Date(ms).toISOString();
+    const bad: Record<string, readonly unknown[]> = {
+      binance: [now + HOUR, now - 25 * HOUR, 9e12, 0, -1, 1e300, '', null, 'soon', {}],
+      coinbase: [
+        iso(now + HOUR),
+        iso(now - 25 * HOUR),
+        '9999-12-31T23:59:59Z',
+        '2020-13-45T00:00:00Z',
+        '',
+        null,
+        12,
+        'now',
+      ],
+      bitstamp: [String(Math.floor(now / 1e3) + 3600), '9999999999', '0', '-1', '', null, 'now', '1e9'],
+    };
+    for (const [name, times] of Object.entries(bad)) {
+      for (const time of times) {
+        const host = name as ExchangeName;
+        await isSilent(answered(host, saying(host, { time })), `${name} ${JSON.stringify(time)}`);
+      }
+    }
+  });
+
+  test('the answer to another question, where the answer says its question', async () => {
+    await isSilent(answered('binance', saying('binance', { symbol: 'BTCUSDT' })), 'binance');
+    await isSilent(answered('kraken', saying('kraken', { symbol: 'XXBTZUSD' })), 'kraken');
+    const refused = JSON.stringify({
+      ...(tickers('kraken', ['XETHZUSD'], () => ({})) as object),
+      error: ['EService:Busy'],
+    });
+    await isSilent(answered('kraken', { body: refused }), 'an error beside a result');
+  });
+
+  test('ecb: anything but its document, whole and of a near day', async () => {
+    const day = hosts.bank.day;
+    const good = ecbDocument(day);
+    const xml = (body: string): Told => ({ headers: { 'content-type': 'text/xml' }, body });
+    assert.equal((await answered('ecb', xml(good))).length, 1);
+    assert.equal(
+      (await answered('ecb', xml(good.replace("currency='INR' rate='89.2495'", 'currency="INR" rate="89.2495"'))))
+        .length,
+      1,
+    );
+    const inr = "<Cube currency='INR' rate='89.2495'/>";
+    const usd = "<Cube currency='USD' rate='1.0705'/>";
+    const bad: Record<string, string> = {
+      'half of it': good.slice(0, good.length / 2),
+      'no end': good.replace('</gesmes:Envelope>', ''),
+      'two days': good.replace('</Cube>\n\t</Cube>', `</Cube><Cube time='${day}'>${usd}</Cube></Cube>`),
+      'no dollar': good.replace(usd, ''),
+      'a rate twice': good.replace(inr, `${inr}${inr}`),
+      entities: good.replace('?>', '?><!DOCTYPE x [<!ENTITY a "1">]>'),
+      comment: good.replace(inr, `<!-- ${inr} -->`),
+      'something more': `${good}<Cube/>`,
+      'not that day': good.replace(day, '2024-02-31'),
+      'the future': ecbDocument(dayOf(new Date(Date.now() + 48 * HOUR))),
+      'long ago': ecbDocument(dayOf(new Date(Date.now() - 8 * 24 * HOUR))),
+      ...Object.fromEntries(
+        ['-89', '0', '0.00', 'NaN', '1e30', '', '89,25', '1'.repeat(30)].map((rate) => [
+          `rate ${rate}`,
+          good.replace('89.2495', rate),
+        ]),
+      ),
+    };
+    for (const [what, body] of Object.entries(bad)) await isSilent(answered('ecb', xml(body)), what);
+  });
+});
+
+describe('what is not an answer', () => {
+  const typeOf = (name: HostName) => ({ 'content-type': name === 'ecb' ? 'text/xml' : 'application/json' });
+  const good = (name: HostName, symbols: string[]) =>
+    name === 'ecb' ? ecbDocument(hosts.bank.day) : JSON.stringify(tickers(name, symbols, () => ({})));
+
+  for (const name of HOSTS) {
+    test(`${name}: empty, half, HTML, of a wrong type, too long, cut, a redirect, an error`, async () => {
+      const headers = typeOf(name);
+      assert.ok(
+        (await answered(name, (symbols) => ({ headers, body: good(name, symbols) }))).length > 0,
+        'good as it is',
+      );
+      const told: Record<string, (symbols: string[]) => Told> = {
+        empty: () => ({ headers }),
+        half: (symbols) => ({ headers, body: good(name, symbols).slice(0, -20) }),
+        html: () => ({ headers: { 'content-type': 'text/html' }, body: '<!doctype html><title>Just a moment</title>' }),
+        'html that says it is not': () => ({ headers, body: '<!doctype html><title>Just a moment</title>' }),
+        'wrong type': (symbols) => ({ headers: { 'content-type': 'text/plain' }, body: good(name, symbols) }),
+        'not text': () => ({ headers, body: Buffer.from([0xff, 0xfe, 0x00, 0x80]) }),
+        'ten megabytes': (symbols) => ({ headers, body: good(name, symbols) + ' '.repeat(10 * 1024 * 1024) }),
+        'ten megabytes packed': (symbols) => ({
+          headers: { ...headers, 'content-encoding': 'gzip' },
+          body: gzipSync(good(name, symbols) + ' '.repeat(10 * 1024 * 1024)),
+        }),
+        'badly packed': () => ({ headers: { ...headers, 'content-encoding': 'gzip' }, body: 'no gzip at all' }),
+        'deeply nested': () => ({ headers, body: '['.repeat(60_000) }),
+        redirect: () => ({ status: 302, headers: { location: `${hosts.baseUrl}/elsewhere` } }),
+        '500': (symbols) => ({ status: 500, headers, body: good(name, symbols) }),
+        '204': () => ({ status: 204 }),
+        '403': () => ({ status: 403, headers, body: '{}' }),
+        '404': () => ({ status: 404, headers, body: '{}' }),
+        cut: (symbols) => ({
+          act: (response) => {
+            response.writeHead(200, { ...headers, 'content-length': '100000' });
+            response.write(good(name, symbols), () => response.destroy());
+          },
+        }),
+        'hung up': () => ({ act: (response) => void response.destroy() }),
+      };
+      for (const [what, tell] of Object.entries(told)) await isSilent(answered(name, tell), what);
+      assert.ok(!hosts.asked.includes('/elsewhere'), 'a redirect is not followed');
+    });
+
+    test(`${name}: late, and slow without end`, async () => {
+      const from = performance.now();
+      await isSilent(answered(name, { act: () => {} }, 100), 'late');
+      const dripping = answered(
+        name,
+        {
+          act: (response) => {
+            response.writeHead(200, typeOf(name));
+            const drip = setInterval(() => response.write(' '), 10);
+            response.on('close', () => clearInterval(drip));
+          },
+        },
+        100,
+      );
+      await isSilent(dripping, 'slow');
+      // Four calls at once, twice, under one deadline each time.
+      assert.ok(performance.now() - from < 1_500, 'one deadline for all of it');
+    });
+
+    test(`${name}: nobody there`, async () => {
+      const { [name as string]: source } = Object.fromEntries(
+        priceSources(readConfig({ PRICE_SOURCES: name, [`PRICE_${name.toUpperCase()}_URL`]: 'http://127.0.0.1:1' })),
+      );
+      await assert.rejects(Promise.resolve(source?.fetch([ETH_INR])), /ECONNREFUSED|no whole answer/);
+    });
+
+    test(`${name}: asked too often, it says for how long`, async () => {
+      const limited = (after: string | undefined, status = 429) =>
+        answered(name, { status, headers: after === undefined ? {} : { 'retry-after': after } });
+      const pause = async (asking: Promise<unknown>) =>
+        await asking.then(
+          () => assert.fail('answered'),
+          (error: unknown) => (error instanceof Unavailable ? error.retryAfterMs : assert.fail(String(error))),
+        );
+      assert.equal(await pause(limited('120')), 120_000);
+      assert.equal(await pause(limited('999999999', 418)), 3 * 24 * HOUR, 'at most three days');
+      const until = await pause(limited(new Date(Date.now() + 60_000).toUTCString()));
+      assert.ok(until > 50_000 && until <= 60_000, `${until}`);
+      for (const odd of [undefined, '-5', 'soon', '']) assert.ok((await pause(limited(odd))) <= 5_000, odd);
+    });
+  }
+
+  test('asked too often counts whatever else was answered', async () => {
+    hosts.instead.set('coinbase', ([symbol]) => (symbol === 'USDT-USD' ? { status: 429 } : undefined));
+    await assert.rejects(hosts.source('coinbase').fetch([ETH_INR]), /asked too often/);
+  });
+
+  test('what went wrong is told without a word of theirs', async () => {
+    const secret = 'swordfish';
+    for (const body of [secret, `{"${secret}"`, JSON.stringify({ symbol: secret })])
+      await assert.rejects(answered('binance', { body }), (error: Error) => !error.message.includes(secret));
+  });
+});
+
+describe('whatever bytes come', () => {
+  const LEGS = ['eth/inr', 'eth/usd', 'eth/usdt', 'usdt/usd', 'usd/inr'];
+  const whole: fc.Arbitrary<(name: HostName, symbols: string[]) => Buffer> = fc.oneof(
+    fc.uint8Array({ maxLength: 400 }).map((bytes) => () => Buffer.from(bytes)),
+    fc.json().map((text) => () => Buffer.from(text)),
+    // A good answer with one value put in everywhere.
+    fc
+      .oneof(
+        fc.string(),
+        fc.double().map(String),
+        fc.bigInt().map(String),
+        fc.nat(999_999).map((cents) => String(cents / 100)),
+      )
+      .map(
+        (value) => (name: HostName, symbols: string[]) =>
+          Buffer.from(
+            name === 'ecb'
+              ? ecbDocument(hosts.bank.day).replace('89.2495', () => value)
+              : JSON.stringify(tickers(name, symbols, () => ({ bid: value, ask: value }))),
+          ),
+      ),
+    // A good answer with some bytes of it changed or missing.
+    fc
+      .tuple(fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 4 }), fc.option(fc.nat(2_000)))
+      .map(([changes, length]) => (name: HostName, symbols: string[]) => {
+        const bytes = Buffer.from(
+          name === 'ecb' ? ecbDocument(hosts.bank.day) : JSON.stringify(tickers(name, symbols, () => ({}))),
+        );
+        for (const [where, byte] of changes) bytes[where % bytes.length] = byte;
+        return length === null ? bytes : bytes.subarray(0, length);
+      }),
+  );
+
+  for (const name of HOSTS) {
+    test(`${name}: a price above zero and finite, or Unavailable`, async () => {
+      const status = fc.constantFrom(200, 200, 200, 200, 200, 200, 200, 200, 200, 201, 301, 400, 429, 503);
+      let prices = 0;
+      await fc.assert(
+        fc.asyncProperty(
+          whole,
+          status,
+          fc.nat(7).map((n) => n === 0),
+          async (body, code, plain) => {
+            const type = plain ? 'application/octet-stream' : name === 'ecb' ? 'text/xml' : 'application/json';
+            let heard: FetchedPrice[] = [];
+            try {
+              heard = await answered(name, (symbols) => ({
+                status: code,
+                headers: { 'content-type': type },
+                body: body(name, symbols),
+              }));
+            } catch (error) {
+              assert.ok(error instanceof Unavailable, String(error));
+            }
+            prices += heard.length;
+            for (const { base, quote, rate, pricedAt } of heard) {
+              assert.ok(LEGS.includes(`${base}/${quote}`));
+              assert.ok(rate.num > 0n && rate.den > 0n && rate.num < 10n ** 78n && rate.den < 10n ** 78n);
+              assert.ok(Math.abs(Date.now() - pricedAt.getTime()) < 8 * 24 * HOUR);
+            }
+          },
+        ),
+        { numRuns: 200 },
+      );
+      assert.ok(prices > 0, 'and some of them are prices');
+    });
+  }
+});
+
+describe('crosses', () => {
+  const now = () => new Date();
+  const ago = (ms: number) => new Date(Date.now() - ms);
+  const price = (pair: string, rate: string, pricedAt = now()): FetchedPrice => {
+    const [base = '', quote = ''] = pair.split('/');
+    return { base, quote, rate: parseRate(rate), pricedAt };
+  };
+  const kept = (source: string, pair: string, rate: string, pricedAt = now()): KeptPrice => ({
+    source,
+    ...price(pair, rate, pricedAt),
+  });
+  const rupees = kept('ecb', 'usd/inr', '83.3718', ago(20 * HOUR));
+  const one = (said: FetchedPrice[], legs: KeptPrice[], pair = ETH_INR) => compose([pair], said, legs)[0];
+
+  test('a coin in rupees is exactly coin in dollars times dollar in rupees, as old as the older', () => {
+    const composed = one([price('eth/usd', '1830.765')], [rupees]);
+    sameRate(composed?.rate, { num: 1_830_765n * 833_718n, den: 10_000_000n });
+    assert.equal(composed?.pricedAt, rupees.pricedAt);
+    const at = ago(30_000);
+    assert.equal(one([price('eth/usd', '1', at)], [kept('ecb', 'usd/inr', '2')])?.pricedAt, at);
+  });
+
+  test('a pair that the source trades itself is not composed', () => {
+    assert.equal(one([price('eth/inr', '150000'), price('eth/usd', '1830')], [rupees]), undefined);
+  });
+
+  test('USDT is a coin: its price in dollars is the own one, or what two others agree on, and never one', () => {
+    const said = [price('eth/usdt', '2000')];
+    assert.equal(one(said, [rupees]), undefined, 'nobody says what a USDT is');
+    const a = kept('kraken', 'usdt/usd', '0.97');
+    assert.equal(one(said, [rupees, a]), undefined, 'one exchange does not speak twice');
+    const both = one(said, [rupees, a, kept('bitstamp', 'usdt/usd', '0.98')]);
+    assert.equal(formatRate(both?.rate ?? parseRate('1')), '162575.01', '2000 × 0.975 × 83.3718');
+    assert.equal(one(said, [rupees, a, kept('bitstamp', 'usdt/usd', '1.03')]), undefined, 'they disagree');
+    assert.equal(one(said, [rupees, a, kept('bitstamp', 'usdt/usd', '0.97', ago(61_000))]), undefined, 'one is old');
+    const own = one([...said, price('usdt/usd', '0.5')], [rupees, a, a]);
+    sameRate(own?.rate, parseRate('83371.8'), 'its own counts first');
+    assert.equal(one([], [rupees, a, kept('bitstamp', 'usdt/usd', '0.97')], { base: 'usdt', quote: 'inr' }), undefined);
+  });
+
+  test('a coin in dollars alone needs no currency', () => {
+    const dollars: Pair = { base: 'eth', quote: 'usd' };
+    const usdt = ['kraken', 'coinbase'].map((source) => kept(source, 'usdt/usd', '0.5'));
+    sameRate(one([price('eth/usdt', '3000')], usdt, dollars)?.rate, parseRate('1500'));
+  });
+
+  test('an old coin leg and an old currency make no price, nor does a currency from the future', () => {
+    assert.equal(one([price('eth/usd', '1830', ago(61_000))], [rupees]), undefined);
+    for (const at of [ago(6 * 24 * HOUR + 1_000), ago(-HOUR)])
+      assert.equal(one([price('eth/usd', '1830')], [kept('ecb', 'usd/inr', '83', at)]), undefined);
+  });
+
+  test('a currency that moves by more than a tenth is not taken while the last still counts', () => {
+    const far = [price('usd/inr', '8337.18'), price('usd/eur', '0.92'), price('eth/usd', '9')];
+    assert.deepEqual(jumped(far, [rupees]), [far[0]]);
+    assert.deepEqual(jumped([price('usd/inr', '91.7')], [rupees]), []);
+    assert.deepEqual(jumped(far, [{ ...rupees, pricedAt: ago(7 * 24 * HOUR) }]), []);
+  });
+
+  test('no leg makes a number that the table does not take', () => {
+    const digits = fc.bigInt({ min: 1n, max: 10n ** 30n });
+    const rate = fc.tuple(digits, digits).map(([num, den]) => fraction(num, den));
+    fc.assert(
+      fc.property(rate, rate, rate, (a, b, c) => {
+        const said = [
+          { ...price('eth/usdt', '1'), rate: a },
+          { ...price('usdt/usd', '1'), rate: b },
+        ];
+        const composed = one(said, [{ ...rupees, rate: c }]);
+        if (composed === undefined) return;
+        assert.equal(composed.rate.num * a.den * b.den * c.den, a.num * b.num * c.num * composed.rate.den, 'exact');
+        assert.ok(composed.rate.num < 10n ** 78n && composed.rate.den < 10n ** 78n);
+      }),
+    );
+  });
+});
+
+describe('the whole way: sources, prices, agreement, quote', () => {
+  let world: World;
+  let acme: TestPartner;
+  let refresh: NonNullable<Handlers[string]>;
+  const ALL = ['ecb', ...EXCHANGES];
+
+  before(async () => {
+    world = await wireWorld();
+    acme = await world.partner('acme');
+    for (const symbol of ['USDTZUSD', 'USDCUSD', 'DAIUSD'])
+      hosts.books.kraken[symbol] = { bid: '0.9998', ask: '1.0000' };
+    for (const symbol of ['USDCEUR', 'DAIEUR']) hosts.books.kraken[symbol] = { bid: '0.9341', ask: '0.9342' };
+    Object.assign(hosts.books.bitstamp, {
+      usdcusd: { bid: '0.9999', ask: '1.0001' },
+      usdtusd: { bid: '0.9998', ask: '1.0000' },
+    });
+    hosts.books.binance.USDCUSDT = { bid: '1.0001', ask: '1.0003' };
+    const sources = new Map(HOSTS.map((name) => [name as string, hosts.source(name)]));
+    const { refresh_prices } = quoteHandlers({ db: world.db, clock: world.clock, sources });
+    assert.ok(refresh_prices !== undefined);
+    refresh = refresh_prices;
+    await world.db.asSystem((tx) =>
+      upsertMarket(tx, {
+        direction: 'offramp',
+        crypto: 'usdc.matic20',
+        fiat: 'inr',
+        enabled: true,
+        isDefault: true,
+        depositRail: 'evm.matic20',
+        payoutRail: 'bank.simulated',
+        paymentMethod: 'IMPS',
+        minUnits: 1_000_000n,
+        maxUnits: 10_000_000_000n,
+        payoutPlaces: 2,
+        quoteTtlMs: 60_000,
+        depositTtlMs: HOUR,
+        priceSources: [...EXCHANGES],
+        priceMaxAgeMs: 6 * 24 * HOUR,
+        priceQuorum: 3,
+        outlierBps: 300n,
+      }),
+    );
+  });
+  after(() => world?.stop());
+
+  const quote = () =>
+    acme.post('offramp/quote', { fromCurrency: 'usdc', toCurrency: 'inr', fromAmount: '100', chain: 'matic20' });
+  const health = async (name: HostName) => await runCheck(priceSourceCheck(world.db, hosts.source(name)));
+  /** What a pause asked for is not waited for here. */
+  const again = () => world.query('update price_sources set paused_until = null');
+
+  test('until three sources have answered there is no quote; then there is, at their median', async () => {
+    assert.equal((await health('kraken')).why, 'not asked yet');
+    // Binance is the first and has no dollars of its own, so only its second turn knows what a USDT is.
+    for (const name of ['ecb', 'binance', 'kraken']) await refresh(name);
+    assert.equal((await quote()).status, 503, 'one of three');
+    await refresh('bitstamp');
+    const second = await quote();
+    assert.deepEqual([second.status, second.body.reason], [503, 'unavailable'], 'two of three');
+    assert.ok(Number(second.headers.get('retry-after')) > 0);
+    await refresh('binance');
+    const third = await quote();
+    assert.equal(third.status, 200, third.text);
+    // Kraken 0.9999, Bitstamp 1, Binance 1.0002 × 0.9999: the median is Bitstamp's.
+    const [row] = await world.query('select rate_num, rate_den, prices from quotes order by id desc limit 1');
+    assert.equal(
+      formatRate({ num: BigInt(row.rate_num), den: BigInt(row.rate_den) }),
+      formatRate(fraction(892_495n, 10_705n)),
+    );
+    assert.deepEqual(
+      row.prices.map(({ source, at }: { source: string; at: string }) => `${source} ${at}`).sort(),
+      ['binance', 'bitstamp', 'kraken'].map((source) => `${source} ${hosts.bank.day}T12:15:00.000Z`),
+    );
+    for (const name of ALL) {
+      await refresh(name);
+      assert.equal((await health(name as HostName)).ok, true, name);
+    }
+  });
+
+  test('one that lies is left out, and then they are too few', async () => {
+    assert.equal((await quote()).status, 200);
+    hosts.instead.set('bitstamp', saying('bitstamp', { bid: '2.0', ask: '2.0' }));
+    await refresh('bitstamp');
+    assert.equal((await quote()).status, 503);
+    hosts.instead.delete('bitstamp');
+    await refresh('bitstamp');
+    assert.equal((await quote()).status, 200);
+  });
+
+  test('one not heard for a minute has no say, though the market allows prices of days', async () => {
+    await world.query(`update prices set fetched_at = now() - interval '61 seconds' where source = 'kraken'`);
+    assert.equal((await quote()).status, 503);
+    await refresh('kraken');
+    assert.equal((await quote()).status, 200);
+  });
+
+  test('one that fails is paused, longer each time, shown, and heard again when it is back', async () => {
+    hosts.instead.set('kraken', () => ({ status: 500 }));
+    const pauses: number[] = [];
+    for (let turn = 0; turn < 6; turn++) {
+      const handled = await refresh('kraken');
+      pauses.push(handled?.againInMs ?? 0);
+      await again();
+    }
+    assert.deepEqual(pauses, [5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
+    const { ok, failures, lastFailure, lastSuccessAgeMs } = await health('kraken');
+    assert.deepEqual([ok, failures, lastFailure], [false, 6, 'HTTP 500']);
+    assert.ok(Number(lastSuccessAgeMs) >= 0);
+    hosts.instead.delete('kraken');
+    assert.deepEqual(await refresh('kraken'), { againInMs: 5_000 });
+    const back = await health('kraken');
+    assert.deepEqual([back.ok, back.failures, back.lastFailure], [true, 0, 'HTTP 500']);
+  });
+
+  test('one that asked for a pause is not asked before it is over, by nobody', async () => {
+    hosts.instead.set('kraken', () => ({ status: 429, headers: { 'retry-after': '600' } }));
+    assert.deepEqual(await refresh('kraken'), { againInMs: 600_000 });
+    const asked = hosts.asked.length;
+    const handled = await refresh('kraken');
+    assert.ok((handled?.againInMs ?? 0) > 590_000);
+    assert.equal(hosts.asked.length, asked);
+    assert.equal((await health('kraken')).lastFailure, 'asked too often');
+    hosts.instead.clear();
+    await again();
+    await refresh('kraken');
+  });
+
+  test('a currency that jumps is not taken, and the old one goes on', async () => {
+    const tenfold = ecbDocument(dayOf(new Date())).replace('89.2495', '892.495');
+    hosts.instead.set('ecb', () => ({
+      headers: { 'content-type': 'text/xml' },
+      body: tenfold.replace(dayOf(new Date()), hosts.bank.day),
+    }));
+    await refresh('ecb');
+    assert.match(String((await health('ecb')).lastFailure), /^usd\/inr moved by more than a tenth/);
+    await refresh('bitstamp');
+    assert.equal((await quote()).status, 200);
+    const [row] = await world.query(`select num, den from prices where base = 'usd' and quote = 'inr'`);
+    sameRate({ num: BigInt(row.num), den: BigInt(row.den) }, { num: 892_495n, den: 10_705n });
+  });
+});
+
+describe('settings', () => {
+  const codes = (env: Record<string, string>) => [...priceSources(readConfig(env)).keys()];
+
+  test('the sandbox has its fixed prices unless told otherwise, and production never has them', () => {
+    assert.deepEqual(codes({}), ['fixed']);
+    assert.deepEqual(codes({ PRICE_SOURCES: 'kraken, ecb' }), ['kraken', 'ecb']);
+    assert.deepEqual(codes({ PROFILE: 'production' }), ['binance', 'coinbase', 'kraken', 'bitstamp', 'ecb']);
+    assert.throws(() => codes({ PROFILE: 'production', PRICE_SOURCES: 'kraken,fixed' }), SettingError);
+  });
+
+  test('a source that is not known, or twice, and an address that can be listened to, are refused', () => {
+    for (const PRICE_SOURCES of ['krakn', 'kraken,kraken', ',', 'toString'])
+      assert.throws(() => codes({ PRICE_SOURCES }), SettingError, PRICE_SOURCES);
+    for (const url of ['http://api.kraken.com', 'ftp://x', 'kraken', 'https://a:b@x.org', 'https://x.org/?a=b'])
+      assert.throws(() => codes({ PRICE_KRAKEN_URL: url }), SettingError, url);
+    assert.equal(
+      readConfig({ PRICE_KRAKEN_URL: 'https://mirror.example/kraken/' }).krakenUrl,
+      'https://mirror.example/kraken',
+    );
+    assert.equal(readConfig({ PRICE_ECB_URL: 'http://127.0.0.1:8099' }).ecbUrl, 'http://127.0.0.1:8099');
+  });
+});
