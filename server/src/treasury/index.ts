@@ -1,0 +1,13 @@
+/**
+ * Treasury: the operator's side of custody. Money that lies where customers paid it is brought to where we pay from, and
+ * somebody is told before there is too little of it.
+ *
+ * sweeps.ts moves deposits and books it, levels.ts holds wallets against their thresholds, store.ts is the SQL of both.
+ * Rails send and report; the ledger says whose the money is.
+ *
+ * Not here: payouts (rails/payouts.ts), what orders do when the treasury is short (orders/work.ts), whether the books are
+ * what chain and bank say (reconciliation).
+ */
+export { holdings, type Level, levelHandlers, levels, WATCH } from './levels.ts';
+export { seedMinimum, seedThreshold, setMinimum, setThreshold } from './store.ts';
+export { SWEEP, sweepHandlers, takeOwnTransfer } from './sweeps.ts';

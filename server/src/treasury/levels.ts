@@ -1,0 +1,109 @@
+/**
+ * Levels: whether there is enough in each wallet to pay from, said before an order has to wait for it.
+ *
+ * A threshold is a row, read anew every time: below `low` readiness says so, below `alarm` there is a case, opened once and
+ * closed when the wallet is above it again. What counts is what the books say is there and not set aside for a payout
+ * under way. What chain or bank say is asked for at intervals and shown beside it; comparing the two is reconciliation.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { Database, Tx } from '../base/db.ts';
+import { type AssetCode, formatUnits } from '../base/money.ts';
+import type { Handlers } from '../base/work.ts';
+import { closeCases, openCase } from '../compliance/index.ts';
+import { type Balance, balancesOf, chart } from '../ledger/index.ts';
+import { assets } from '../partners/index.ts';
+import type { Rail } from '../rails/rail.ts';
+import * as store from './store.ts';
+
+/** Kind of the work that looks at a rail's wallets once; its subject is the rail's code. */
+export const WATCH = 'watch_treasury';
+const EVERY_MS = 15_000;
+
+export interface LevelsContext {
+  db: Database;
+  clock: Clock;
+  rails: ReadonlyMap<string, Rail>;
+  everyMs?: number;
+}
+
+export function levelHandlers({ db, clock, rails, everyMs = EVERY_MS }: LevelsContext): Handlers {
+  return {
+    async [WATCH](code) {
+      const rail = rails.get(code);
+      if (rail === undefined) return undefined;
+      const isHere = ({ rail: of }: { rail: string }) => of === code;
+      // First what needs nobody outside: a node that is down keeps no wallet from being called empty.
+      await db.asSystem(async (tx) => {
+        for (const level of (await levels(tx)).filter(isHere)) await tell(tx, level, clock.now());
+      });
+      for (const { wallet, asset } of (await db.asSystem(store.thresholds)).filter(isHere)) {
+        const units = await rail.balance(wallet, asset);
+        await db.asSystem((tx) => store.noteOutside(tx, { rail: code, wallet, asset }, units, clock.now()));
+      }
+      return { againInMs: everyMs };
+    },
+  };
+}
+
+export interface Level {
+  rail: string;
+  wallet: string;
+  asset: AssetCode;
+  /** The custody account's code in the ledger. */
+  account: string;
+  decimals: number;
+  /** In the books, less what payouts under way have set aside. */
+  freeUnits: bigint;
+  lowUnits: bigint;
+  alarmUnits: bigint;
+  /** What chain or bank last said, and when; null before it was asked. */
+  outsideUnits: bigint | null;
+  readAt: Date | null;
+  state: 'ok' | 'low' | 'alarm';
+}
+
+/** Every wallet and asset that has a threshold. */
+export async function levels(tx: Tx): Promise<Level[]> {
+  const known = await assets(tx);
+  const held = new Map<string, Balance>((await balancesOf(tx, ['custody'])).map((one) => [one.code, one]));
+  return (await store.thresholds(tx)).map((row) => {
+    const account = chart.custody(row.rail, row.wallet, row.asset).code;
+    const { units = 0n, heldUnits = 0n } = held.get(account) ?? {};
+    const freeUnits = units - heldUnits;
+    return {
+      rail: row.rail,
+      wallet: row.wallet,
+      asset: row.asset,
+      account,
+      decimals: known.get(row.asset)?.decimals ?? 0,
+      freeUnits,
+      lowUnits: row.low_units,
+      alarmUnits: row.alarm_units,
+      outsideUnits: row.outside_units,
+      readAt: row.read_at,
+      state: freeUnits < row.alarm_units ? 'alarm' : freeUnits < row.low_units ? 'low' : 'ok',
+    };
+  });
+}
+
+async function tell(tx: Tx, level: Level, now: Date): Promise<void> {
+  const { account, asset, freeUnits, alarmUnits, decimals } = level;
+  const about = { kind: 'treasury_low', subject: account };
+  if (level.state !== 'alarm') return await closeCases(tx, { ...about, outcome: 'funded', now });
+  await openCase(tx, {
+    ...about,
+    reason: `${formatUnits(freeUnits, decimals)} ${asset} left where ${formatUnits(alarmUnits, decimals)} should be`,
+    facts: { units: String(freeUnits), alarm: String(alarmUnits), asset },
+    now,
+  });
+}
+
+/** What the operator has, and where: balances of the accounts that are not a customer's, in whole units. */
+export async function holdings(tx: Tx): Promise<{ account: string; whole: number }[]> {
+  const known = await assets(tx);
+  return (await balancesOf(tx, ['custody', 'treasury', 'capital', 'suspense'])).map(({ code, asset, units }) => ({
+    account: code,
+    // A gauge: exact amounts are in the ledger.
+    whole: Number(formatUnits(units, known.get(asset)?.decimals ?? 0)),
+  }));
+}

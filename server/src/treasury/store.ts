@@ -1,0 +1,192 @@
+/** SQL of the treasury: own_transfers, sweep_minimums, treasury_thresholds, treasury_outside. */
+import type { Tx } from '../base/db.ts';
+import type { AssetCode } from '../base/money.ts';
+
+/** `dropped`: given up before it was handed over. Should it turn out to have been sent after all, it is booked all the same. */
+export type TransferState = 'written' | 'sent' | 'settled' | 'failed' | 'dropped';
+
+export interface OwnTransfer {
+  key: string;
+  kind: 'sweep' | 'gas';
+  rail: string;
+  address: string;
+  index: bigint;
+  asset: AssetCode;
+  units: bigint;
+  /** Whom it pays. */
+  target: string;
+  sweep: string | null;
+  state: TransferState;
+  why: string | null;
+  cost_asset: AssetCode | null;
+  cost_units: bigint;
+  written_at: Date;
+  ended_at: Date | null;
+  booked_at: Date | null;
+}
+
+const COLUMNS =
+  'key, kind, rail, address, index, asset, units, target, sweep, state, why, cost_asset, cost_units, written_at, ended_at, booked_at';
+
+/** Held until the end of the transaction: one process at a time chooses what a rail sweeps next. */
+export async function lockChoice(tx: Tx, rail: string): Promise<void> {
+  await tx.run(`select pg_advisory_xact_lock(hashtext('sweep'), hashtext($1))`, [rail]);
+}
+
+export async function minimums(tx: Tx): Promise<Map<AssetCode, bigint>> {
+  const rows = await tx.rows<{ asset: AssetCode; min_units: bigint }>('select asset, min_units from sweep_minimums');
+  return new Map(rows.map((row) => [row.asset, row.min_units]));
+}
+
+/** Leaves a row that is there as it is, so that a start does not undo what the operator has changed. */
+export async function seedMinimum(tx: Tx, asset: AssetCode, units: bigint): Promise<void> {
+  await tx.run('insert into sweep_minimums (asset, min_units) values ($1, $2) on conflict do nothing', [asset, units]);
+}
+
+export async function setMinimum(tx: Tx, asset: AssetCode, units: bigint): Promise<void> {
+  await tx.run(
+    `insert into sweep_minimums (asset, min_units) values ($1, $2)
+     on conflict (asset) do update set min_units = excluded.min_units`,
+    [asset, units],
+  );
+}
+
+export async function write(
+  tx: Tx,
+  t: Pick<OwnTransfer, 'key' | 'kind' | 'rail' | 'address' | 'index' | 'asset' | 'units' | 'target' | 'sweep'>,
+  at: Date,
+): Promise<void> {
+  await tx.run(
+    `insert into own_transfers (key, kind, rail, address, index, asset, units, target, sweep, written_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    [t.key, t.kind, t.rail, t.address, t.index, t.asset, t.units, t.target, t.sweep, at],
+  );
+}
+
+export const find = (tx: Tx, key: string) =>
+  tx.row<OwnTransfer>(`select ${COLUMNS} from own_transfers where key = $1`, [key]);
+
+export const lock = (tx: Tx, key: string) =>
+  tx.row<OwnTransfer>(`select ${COLUMNS} from own_transfers where key = $1 for update`, [key]);
+
+/** Sweeps under way, those looked at longest ago first. */
+export const openSweeps = (tx: Tx, rail: string) =>
+  tx.rows<OwnTransfer>(
+    `select ${COLUMNS} from own_transfers where rail = $1 and kind = 'sweep' and booked_at is null and ended_at is null
+      order by looked_at, written_at`,
+    [rail],
+  );
+
+/** Ended, and not yet in the ledger. In the order in which they ended, so that gas comes before what it was spent on. */
+export const unbooked = (tx: Tx, rail: string) =>
+  tx.rows<OwnTransfer>(
+    `select ${COLUMNS} from own_transfers where rail = $1 and booked_at is null and ended_at is not null
+      order by ended_at, kind, key for update`,
+    [rail],
+  );
+
+/** How many sweeps of an asset there have been at an address. */
+export async function countSweeps(tx: Tx, rail: string, address: string, asset: AssetCode): Promise<number> {
+  const row = await tx.row<{ count: bigint }>(
+    `select count(*) as count from own_transfers where rail = $1 and address = $2 and asset = $3 and kind = 'sweep'`,
+    [rail, address, asset],
+  );
+  return Number(row?.count ?? 0n);
+}
+
+export const gasOf = (tx: Tx, sweep: string) =>
+  tx.rows<OwnTransfer>(`select ${COLUMNS} from own_transfers where sweep = $1 order by written_at, key`, [sweep]);
+
+/** What came of trying to hand it over, if it is still open. */
+export async function note(
+  tx: Tx,
+  key: string,
+  what: { state: 'written' | 'sent'; why: string | null; at: Date },
+): Promise<void> {
+  await tx.run(`update own_transfers set state = $2, why = $3, looked_at = $4 where key = $1 and ended_at is null`, [
+    key,
+    what.state,
+    what.why,
+    what.at,
+  ]);
+}
+
+export async function end(
+  tx: Tx,
+  key: string,
+  how: {
+    state: 'settled' | 'failed' | 'dropped';
+    why: string | null;
+    reference?: string;
+    cost?: { asset: AssetCode; units: bigint } | undefined;
+    at: Date;
+  },
+): Promise<void> {
+  await tx.run(
+    `update own_transfers set state = $2, why = $3, reference = $4, cost_asset = $5, cost_units = $6, ended_at = $7,
+            booked_at = case when $2 = 'dropped' then $7::timestamptz end
+      where key = $1`,
+    [key, how.state, how.why, how.reference ?? null, how.cost?.asset ?? null, how.cost?.units ?? 0n, how.at],
+  );
+}
+
+export async function markBooked(tx: Tx, key: string, at: Date): Promise<void> {
+  await tx.run('update own_transfers set booked_at = $2 where key = $1', [key, at]);
+}
+
+// Thresholds.
+
+export interface ThresholdRow {
+  rail: string;
+  wallet: string;
+  asset: AssetCode;
+  low_units: bigint;
+  alarm_units: bigint;
+  outside_units: bigint | null;
+  read_at: Date | null;
+}
+
+export const thresholds = (tx: Tx) =>
+  tx.rows<ThresholdRow>(
+    `select t.rail, t.wallet, t.asset, t.low_units, t.alarm_units, o.units as outside_units, o.read_at
+       from treasury_thresholds t left join treasury_outside o using (rail, wallet, asset)
+      order by t.asset, t.rail, t.wallet`,
+  );
+
+export interface Threshold {
+  rail: string;
+  wallet: string;
+  asset: AssetCode;
+  lowUnits: bigint;
+  alarmUnits: bigint;
+}
+
+/** Leaves a row that is there as it is. */
+export async function seedThreshold(tx: Tx, t: Threshold): Promise<void> {
+  await tx.run(
+    `insert into treasury_thresholds (rail, wallet, asset, low_units, alarm_units) values ($1, $2, $3, $4, $5)
+     on conflict do nothing`,
+    [t.rail, t.wallet, t.asset, t.lowUnits, t.alarmUnits],
+  );
+}
+
+export async function setThreshold(tx: Tx, t: Threshold): Promise<void> {
+  await tx.run(
+    `insert into treasury_thresholds (rail, wallet, asset, low_units, alarm_units) values ($1, $2, $3, $4, $5)
+     on conflict (rail, wallet, asset) do update set low_units = excluded.low_units, alarm_units = excluded.alarm_units`,
+    [t.rail, t.wallet, t.asset, t.lowUnits, t.alarmUnits],
+  );
+}
+
+export async function noteOutside(
+  tx: Tx,
+  at: { rail: string; wallet: string; asset: AssetCode },
+  units: bigint,
+  now: Date,
+): Promise<void> {
+  await tx.run(
+    `insert into treasury_outside (rail, wallet, asset, units, read_at) values ($1, $2, $3, $4, $5)
+     on conflict (rail, wallet, asset) do update set units = excluded.units, read_at = excluded.read_at`,
+    [at.rail, at.wallet, at.asset, units, now],
+  );
+}

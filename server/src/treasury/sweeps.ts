@@ -1,0 +1,363 @@
+/**
+ * Sweeps: deposits moved from the addresses they came to, to the wallet that pays.
+ *
+ * A sweep takes final deposits by name (no reorg can take back what it moves), is a row before it is anything else, and is
+ * then sent by the machinery of every chain send: nonce and signed bytes stored, broadcast, rebroadcast, bumped. A deposit
+ * address has no coin for gas, so that is sent ahead of it from the paying wallet, likewise written first. Both end when
+ * they are final, and only then are they booked, under their own keys: so nothing booked here is ever undone, and a crash
+ * at any point leaves rows from which whoever looks next goes on.
+ *
+ *   written ──gas there?──▶ sent ──final──▶ settled (booked) | failed (its deposits are free again)
+ *
+ * Only custody moves. Whose the money is (an order's, the treasury's, somebody's in suspense) is as it was.
+ *
+ * Whoever pays native coin to a deposit address at the same time is not mistaken for our gas: coin that the books do not
+ * know is never spent on a sweep unless gas of ours is on its way there too, and the rail reckons our own sends out of
+ * what it finds (chain.ts). A cost that comes to be booked before the coin it was paid with waits for it.
+ *
+ * Not here: the money of an order whose customer may still pay, which is left where it is; native coin, which is not swept.
+ */
+import type { Clock } from '../base/clock.ts';
+import { later } from '../base/clock.ts';
+import type { Database, Tx } from '../base/db.ts';
+import { assert, Unavailable } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import { type Handlers, ring } from '../base/work.ts';
+import { closeCases, openCase } from '../compliance/index.ts';
+import { chart, type Line, move, post } from '../ledger/index.ts';
+import { fundsArrived, stillWaiting } from '../orders/index.ts';
+import {
+  type ChainRail,
+  claimDeposits,
+  depositsDue,
+  depositWallet,
+  isMined,
+  ownNativeAt,
+  postponeDeposits,
+  releaseDeposits,
+} from '../rails/chain.ts';
+import type { RailFact, Sending } from '../rails/rail.ts';
+import type { OwnTransfer } from './store.ts';
+import * as store from './store.ts';
+
+/** Kind of the work that looks at a rail's sweeps once; its subject is the rail's code. */
+export const SWEEP = 'sweep_rail';
+
+export interface SweepContext {
+  db: Database;
+  clock: Clock;
+  log: Log;
+  chains: ReadonlyMap<string, ChainRail>;
+  /** Between two looks. */
+  everyMs?: number;
+}
+
+const EVERY_MS = 15_000;
+/** Deposits read at one look. */
+const LOOK = 500;
+/** Sweeps under way on a rail. With their gas they stay well below what chain.sends.ts watches at one look. */
+const MAX_OPEN = 40;
+/** A look ends after this and the next one goes on with those left out: a lease is 20 s. */
+const LOOK_MS = 8_000;
+/** When to look again at what is not swept now: a customer may still pay; too little; the address is being swept. */
+const WAITING_AGAIN_MS = 30_000;
+const TOO_LITTLE_AGAIN_MS = 600_000;
+const BUSY_AGAIN_MS = 5_000;
+/** Asked of the gas, beyond the most that the sweep may cost now: a quarter, for fees that rise meanwhile. */
+const marginOf = (units: bigint): bigint => units / 4n + 1n;
+/** A sweep not mined after this may lack gas for a higher fee. */
+const STUCK_MS = 120_000;
+/** How long a sweep may be refused before a person is told, and before it is given up for now. */
+const REFUSED_TOLD_MS = 600_000;
+const REFUSED_DROPPED_MS = 3_600_000;
+/** Before deposits of a failed or dropped sweep are tried again: each try may cost gas. */
+const FAILED_AGAIN_MS = 3_600_000;
+
+export function sweepHandlers(context: SweepContext): Handlers {
+  const { db, clock, chains, everyMs = EVERY_MS } = context;
+  return {
+    async [SWEEP](code) {
+      const rail = chains.get(code);
+      if (rail === undefined) return undefined;
+      await bookLate(context, rail);
+      // A process without the key watches, and leaves sweeping to one that has it.
+      if (!rail.canSend(depositWallet(0n))) return { againInMs: everyMs };
+      await choose(context, rail);
+      const until = performance.now() + LOOK_MS;
+      const bugs: unknown[] = [];
+      for (const sweep of await db.asSystem((tx) => store.openSweeps(tx, code))) {
+        if (performance.now() > until) break;
+        try {
+          await goOn(context, rail, sweep, clock.now());
+        } catch (error) {
+          if (error instanceof Unavailable) throw error;
+          // One that cannot go on keeps none of the others, and is loud all the same.
+          bugs.push(error);
+        }
+      }
+      if (bugs.length > 0) throw bugs[0];
+      return { againInMs: everyMs };
+    },
+  };
+}
+
+/** Writes sweeps of what is due, oldest deposits first. */
+async function choose({ db, clock }: SweepContext, rail: ChainRail): Promise<void> {
+  const target = rail.walletAddresses[rail.wallets.payouts];
+  assert(target !== undefined, `${rail.code} has a wallet that pays`);
+  await db.asSystem(async (tx) => {
+    await store.lockChoice(tx, rail.code);
+    const now = clock.now();
+    const open = await store.openSweeps(tx, rail.code);
+    let room = MAX_OPEN - open.length;
+    if (room <= 0) return;
+    const busy = new Set(open.map((sweep) => sweep.address));
+    const due = await depositsDue(tx, rail.code, now, LOOK);
+    const minimums = await store.minimums(tx);
+    const waiting = await stillWaiting(tx, [...new Set(due.map((one) => one.orderId))]);
+    for (const { address, index, asset, units, orderId } of due) {
+      const minimum = minimums.get(asset);
+      const again = waiting.has(orderId)
+        ? WAITING_AGAIN_MS
+        : minimum === undefined || units < minimum
+          ? TOO_LITTLE_AGAIN_MS
+          : busy.has(address)
+            ? BUSY_AGAIN_MS
+            : undefined;
+      if (again !== undefined) {
+        await postponeDeposits(tx, rail.code, { address, asset }, later(now, again));
+        continue;
+      }
+      const count = await store.countSweeps(tx, rail.code, address, asset);
+      const key = `sweep:${rail.code}:${address}:${asset}:${count + 1}`;
+      const claimed = await claimDeposits(tx, rail.code, { address, asset }, key);
+      if (claimed === 0n) continue;
+      const sweep = {
+        key,
+        kind: 'sweep',
+        rail: rail.code,
+        address,
+        index,
+        asset,
+        units: claimed,
+        target,
+        sweep: null,
+      } as const;
+      await store.write(tx, sweep, now);
+      busy.add(address);
+      room -= 1;
+      if (room === 0) return;
+    }
+  });
+}
+
+/** Takes one sweep as far as it goes now. @throws Unavailable */
+async function goOn(context: SweepContext, rail: ChainRail, sweep: OwnTransfer, now: Date): Promise<void> {
+  const { db } = context;
+  const isStuck = now.getTime() - sweep.written_at.getTime() > STUCK_MS;
+  if (sweep.state === 'sent' && !isStuck) return;
+  const { outcome } = await rail.status(sweep.key);
+  const isSent = outcome === 'known';
+  if (outcome === 'refused' || outcome === 'unknown') return;
+  if (isSent && sweep.state === 'written') await noted(context, sweep, 'sent', null);
+  // Only what no block takes can lack gas.
+  if (isSent && (!isStuck || (await db.asSystem((tx) => isMined(tx, rail.code, sweep.key))))) return;
+
+  const gas = await db.asSystem((tx) => store.gasOf(tx, sweep.key));
+  const open = gas.find((one) => one.ended_at === null);
+  if (open?.state === 'written') open.state = await handOver(context, rail, rail.wallets.payouts, open);
+
+  const wallet = depositWallet(sweep.index);
+  const cost = await rail.gasFor(wallet, sendingOf(sweep));
+  if ('refused' in cost) return isSent ? undefined : await refused(context, rail, sweep, cost.refused);
+  const { needUnits, hasUnits } = cost;
+  // Coin that the books do not know may be a customer's that is not counted yet.
+  const isFunded = gas.some((one) => one.state !== 'written' && one.state !== 'dropped');
+  const known = isFunded ? hasUnits : await db.asSystem((tx) => ownNativeAt(tx, rail.code, sweep));
+  const usable = known < hasUnits ? known : hasUnits;
+  if (usable >= needUnits) {
+    if (!isSent) await handOver(context, rail, wallet, sweep);
+    return;
+  }
+  if (open !== undefined)
+    return await noted(context, sweep, sweep.state === 'sent' ? 'sent' : 'written', 'waits for gas');
+  const units = needUnits + marginOf(needUnits) - usable;
+  const written = await writeGas(context, rail, sweep, units);
+  if (written !== undefined) await handOver(context, rail, rail.wallets.payouts, written);
+}
+
+const sendingOf = ({ key, asset, units, target }: OwnTransfer): Sending => ({
+  key,
+  asset,
+  units,
+  destination: { kind: 'address', address: target },
+});
+
+/** @returns the state it is in now */
+async function handOver(
+  context: SweepContext,
+  rail: ChainRail,
+  wallet: string,
+  transfer: OwnTransfer,
+): Promise<'written' | 'sent'> {
+  const sent = await rail.sendFrom(wallet, sendingOf(transfer));
+  if (sent.outcome === 'refused') {
+    await refused(context, rail, transfer, sent.why);
+    return 'written';
+  }
+  // Where it is not known whether the node took it, its bytes may be stored: the next look asks.
+  const state = sent.outcome === 'accepted' ? 'sent' : 'written';
+  await noted(context, transfer, state, sent.outcome === 'unknown' ? sent.why : null);
+  return state;
+}
+
+const noted = ({ db, clock }: SweepContext, { key }: OwnTransfer, state: 'written' | 'sent', why: string | null) =>
+  db.asSystem((tx) => store.note(tx, key, { state, why, at: clock.now() }));
+
+/** Not sent, and nothing taken for it. Tried again at every look; in the end a person is told. */
+async function refused(context: SweepContext, rail: ChainRail, transfer: OwnTransfer, why: string): Promise<void> {
+  const { db, clock, log } = context;
+  const now = clock.now();
+  const since = now.getTime() - transfer.written_at.getTime();
+  log.info({ rail: rail.code, key: transfer.key, why }, 'own transfer refused');
+  await db.asSystem(async (tx) => {
+    await store.note(tx, transfer.key, { state: 'written', why, at: now });
+    if (transfer.kind === 'gas' || since >= REFUSED_TOLD_MS) {
+      await openCase(tx, { ...caseOf(transfer), reason: why, facts: { key: transfer.key }, now });
+    }
+  });
+  if (transfer.kind === 'gas' || since < REFUSED_DROPPED_MS) return;
+  if ((await rail.status(transfer.key)).outcome !== 'absent') return;
+  await db.asSystem(async (tx) => {
+    const row = await store.lock(tx, transfer.key);
+    if (row === undefined || row.ended_at !== null) return;
+    await store.end(tx, row.key, { state: 'dropped', why, at: now });
+    await dropGas(tx, row, now);
+    await releaseDeposits(tx, rail.code, row.key, later(now, FAILED_AGAIN_MS));
+  });
+}
+
+/** Gas that no wallet has is one trouble for all addresses of a rail; what is wrong with a sweep is its own. */
+const caseOf = (transfer: OwnTransfer) =>
+  transfer.kind === 'gas'
+    ? { kind: 'gas_short', subject: `rail:${transfer.rail}` }
+    : { kind: 'sweep_refused', subject: `sweep:${transfer.rail}:${transfer.address}:${transfer.asset}` };
+
+/** Writes gas for a sweep, unless it has ended or has gas on its way. */
+async function writeGas(
+  { db, clock }: SweepContext,
+  rail: ChainRail,
+  sweep: OwnTransfer,
+  units: bigint,
+): Promise<OwnTransfer | undefined> {
+  return await db.asSystem(async (tx) => {
+    const now = await store.lock(tx, sweep.key);
+    const before = await store.gasOf(tx, sweep.key);
+    if (now?.ended_at !== null || before.some((one) => one.ended_at === null)) return undefined;
+    const asset = await rail.nativeAsset(tx);
+    if (asset === undefined) return undefined;
+    const key = `${sweep.key.replace(/^sweep:/, 'gas:')}.${before.length + 1}`;
+    const { rail: code, address, index } = sweep;
+    const gas = {
+      key,
+      kind: 'gas',
+      rail: code,
+      address,
+      index,
+      asset,
+      units,
+      target: address,
+      sweep: sweep.key,
+    } as const;
+    await store.write(tx, gas, clock.now());
+    return await store.find(tx, key);
+  });
+}
+
+type OwnFact = Extract<RailFact, { type: 'own_transfer_settled' | 'own_transfer_failed' }>;
+
+/** What the rail says has become of a sweep or its gas, taken into the books. */
+export async function takeOwnTransfer(
+  context: { clock: Clock; chains: ReadonlyMap<string, ChainRail> },
+  tx: Tx,
+  fact: OwnFact,
+): Promise<void> {
+  const now = context.clock.now();
+  const row = await store.lock(tx, fact.key);
+  assert(row !== undefined && row.rail === fact.rail, `own transfer ${fact.key} was written before it was sent`);
+  if (row.state === 'settled' || row.state === 'failed') return;
+  const failed = fact.type === 'own_transfer_failed';
+  await store.end(tx, row.key, {
+    state: failed ? 'failed' : 'settled',
+    why: failed ? fact.why : null,
+    reference: fact.reference,
+    cost: fact.cost,
+    at: now,
+  });
+  if (row.kind === 'sweep') await dropGas(tx, row, now);
+  if (failed && row.kind === 'sweep') {
+    await releaseDeposits(tx, row.rail, row.key, later(now, FAILED_AGAIN_MS));
+    await openCase(tx, {
+      kind: 'sweep_failed',
+      subject: caseOf(row).subject,
+      reason: fact.why,
+      facts: { key: row.key, reference: fact.reference },
+      now,
+    });
+  }
+  if (!failed) await closeCases(tx, { ...caseOf(row), outcome: 'sent', now });
+  const ended = await store.find(tx, row.key);
+  assert(ended !== undefined, 'a transfer stays where it is');
+  await book(context, tx, ended);
+  // Both may become final in one look, and the rail tells them in the order of their wallets.
+  const sweep = row.sweep === null ? undefined : await store.lock(tx, row.sweep);
+  if (sweep !== undefined && sweep.ended_at !== null && sweep.booked_at === null) await book(context, tx, sweep);
+}
+
+/** Gas that was never handed over is not needed any more. */
+async function dropGas(tx: Tx, sweep: OwnTransfer, now: Date): Promise<void> {
+  for (const gas of await store.gasOf(tx, sweep.key)) {
+    if (gas.ended_at === null && gas.state === 'written')
+      await store.end(tx, gas.key, { state: 'dropped', why: 'the sweep has ended', at: now });
+  }
+}
+
+/** Those whose cost was to be booked before the coin it was paid with. */
+async function bookLate(context: SweepContext, rail: ChainRail): Promise<void> {
+  await context.db.asSystem(async (tx) => {
+    for (const row of await store.unbooked(tx, rail.code)) await book(context, tx, row);
+  });
+}
+
+async function book(
+  { clock, chains }: { clock: Clock; chains: ReadonlyMap<string, ChainRail> },
+  tx: Tx,
+  row: OwnTransfer,
+): Promise<void> {
+  const now = clock.now();
+  const rail = chains.get(row.rail);
+  assert(rail !== undefined, `rail ${row.rail} is running`);
+  const lines = linesOf(rail, row);
+  if (lines.length > 0) {
+    const posted = await post(tx, {
+      id: row.key,
+      kind: row.state === 'failed' ? `${row.kind}_failed` : row.kind,
+      at: now,
+      facts: { address: row.address },
+      lines,
+    });
+    if (posted.outcome === 'short') return await ring(tx, { kind: SWEEP, subject: row.rail, dueAt: later(now, 1_000) });
+  }
+  await store.markBooked(tx, row.key, now);
+  if (row.kind === 'sweep' && row.state === 'settled') await fundsArrived(tx, now);
+}
+
+function linesOf(rail: ChainRail, { kind, state, asset, units, cost_asset, cost_units }: OwnTransfer): Line[] {
+  const at = (wallet: string, of: string) => chart.custody(rail.code, wallet, of);
+  const { deposits, payouts } = rail.wallets;
+  const [from, to] = kind === 'sweep' ? [deposits, payouts] : [payouts, deposits];
+  return [
+    ...(state === 'settled' ? move(at(to, asset), at(from, asset), units) : []),
+    ...(cost_asset === null ? [] : move(chart.cost(rail.code, cost_asset), at(from, cost_asset), cost_units)),
+  ];
+}

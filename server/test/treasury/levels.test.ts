@@ -1,0 +1,147 @@
+/** Whether there is enough to pay from: said in readiness, in metrics, and once to a person. */
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import { Unavailable } from '../../src/base/errors.ts';
+import { chart, hold, move, post } from '../../src/ledger/index.ts';
+import { openMetrics, treasuryCheck, treasuryReadings } from '../../src/ops/index.ts';
+import type { Rail } from '../../src/rails/rail.ts';
+import { levelHandlers, setThreshold, WATCH } from '../../src/treasury/index.ts';
+import { freshGround, type Ground } from '../support/ground.ts';
+import { openRows, type Rows } from '../support/rows.ts';
+
+const RAIL = 'evm.test';
+const ASSET = 'usdc.test';
+const HOT = chart.custody(RAIL, 'hot', ASSET);
+let ground: Ground;
+let rows: Rows;
+let outside: bigint | 'down';
+let entries = 0;
+
+before(async () => {
+  ground = await freshGround();
+  rows = await openRows(ground.adminUrl);
+  await rows.cryptoAsset(ASSET, 'test', '0xtoken', 6);
+});
+after(async () => {
+  await rows.close();
+  await ground.stop();
+});
+beforeEach(async () => {
+  await rows.query(`update cases set closed_at = now() where closed_at is null`);
+  outside = 0n;
+  await threshold(1_000n, 100n);
+});
+
+const rail = {
+  code: RAIL,
+  balance: async () => {
+    if (outside === 'down') throw new Unavailable(RAIL, 'down');
+    return outside;
+  },
+} as unknown as Rail;
+const watch = async () => await levelHandlers({ ...ground, rails: new Map([[RAIL, rail]]) })[WATCH]?.(RAIL);
+
+const threshold = (low: bigint, alarm: bigint) =>
+  ground.db.asSystem((tx) =>
+    setThreshold(tx, {
+      rail: RAIL,
+      wallet: 'hot',
+      asset: ASSET,
+      lowUnits: low * 1_000_000n,
+      alarmUnits: alarm * 1_000_000n,
+    }),
+  );
+
+/** The hot wallet has so much, in whole units, of which some is set aside. */
+async function has(whole: bigint, asideWhole = 0n): Promise<void> {
+  await rows.query('delete from work');
+  const { units, heldUnits } = await now();
+  const [less, more] = [units, whole * 1_000_000n];
+  await ground.db.asSystem(async (tx) => {
+    const entry = (lines: Parameters<typeof post>[1]['lines']) => {
+      entries += 1;
+      return post(tx, { id: `test:${entries}`, kind: 'test', at: new Date(), lines });
+    };
+    assert.equal(heldUnits, 0n);
+    if (more > less) await entry(move(HOT, chart.treasury(ASSET), more - less));
+    if (less > more) await entry(move(chart.treasury(ASSET), HOT, less - more));
+    if (asideWhole > 0n) await entry(hold(`aside${entries}`, chart.treasury(ASSET), HOT, asideWhole * 1_000_000n));
+  });
+}
+async function now(): Promise<{ units: bigint; heldUnits: bigint }> {
+  const [row] = await rows.query<{ units: string; held: string }>(
+    'select debits - credits as units, credits_held as held from accounts where code = $1',
+    [HOT.code],
+  );
+  return { units: BigInt(row?.units ?? 0), heldUnits: BigInt(row?.held ?? 0) };
+}
+
+const shown = () => treasuryCheck(ground.db, ASSET).run(AbortSignal.timeout(1_000));
+const cases = () =>
+  rows.query<{ subject: string; reason: string }>(
+    `select subject, reason from cases where kind = 'treasury_low' and closed_at is null`,
+  );
+
+test('enough is ok, with both numbers as text', async () => {
+  await has(1_000n);
+  outside = 999_999_999n;
+  assert.deepEqual(await shown(), { ok: true, [`${RAIL} hot`]: 'ok: 1000, low below 1000' });
+  await watch();
+  assert.deepEqual(await shown(), { ok: true, [`${RAIL} hot`]: 'ok: 1000, low below 1000, outside 999.999999' });
+  assert.deepEqual(await cases(), []);
+});
+
+test('below low is shown, and is nobody’s case yet', async () => {
+  await has(999n);
+  await watch();
+  assert.equal((await shown()).ok, false);
+  assert.deepEqual(await cases(), []);
+});
+
+test('below the alarm there is a case, once, and it closes when the wallet is funded', async () => {
+  await has(99n);
+  await watch();
+  await watch();
+  assert.deepEqual(await cases(), [{ subject: HOT.code, reason: `99 ${ASSET} left where 100 should be` }]);
+  await has(100n);
+  await watch();
+  assert.deepEqual(await cases(), []);
+  await has(99n);
+  await watch();
+  assert.equal((await cases()).length, 1, 'the next time is another case');
+});
+
+test('a threshold that is changed counts at the next look', async () => {
+  await has(500n);
+  await watch();
+  assert.equal((await shown()).ok, false);
+  await threshold(500n, 500n);
+  assert.equal((await shown()).ok, true);
+  await threshold(501n, 501n);
+  await watch();
+  assert.equal((await cases()).length, 1);
+});
+
+test('an outside that does not answer keeps no wallet from being called empty', async () => {
+  await has(1n);
+  outside = 'down';
+  await assert.rejects(watch(), Unavailable);
+  assert.equal((await cases()).length, 1);
+});
+
+test('gauges say the same, per account', async () => {
+  await has(99n);
+  outside = 98_500_000n;
+  await watch();
+  const text = await openMetrics([treasuryReadings(ground.db)]).text();
+  assert.match(text, new RegExp(`cloverleaf_account_balance\\{account="${HOT.code}"\\} 99\n`));
+  assert.match(text, new RegExp(`cloverleaf_account_balance\\{account="treasury:${ASSET}"\\} 99\n`));
+  assert.match(text, new RegExp(`cloverleaf_account_outside\\{account="${HOT.code}"\\} 98.5\n`));
+  assert.match(text, new RegExp(`cloverleaf_account_low\\{account="${HOT.code}"\\} 2\n`));
+});
+
+test('what a payout under way has set aside does not count', async () => {
+  await has(1_000n, 950n);
+  await watch();
+  assert.equal((await cases())[0]?.reason, `50 ${ASSET} left where 100 should be`);
+});

@@ -1,0 +1,834 @@
+/** Sweeps on a real node, with the real books: whatever happens on the way, what we have is what the chain says we have. */
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { after, before, describe, type TestContext, test } from 'node:test';
+import { HDKey } from '@scure/bip32';
+import { mnemonicToSeedSync } from '@scure/bip39';
+import { keccak256 } from 'viem/utils';
+import { BugError } from '../../src/base/errors.ts';
+import { randomHex } from '../../src/base/ids.ts';
+import { balancesOf, chart, move, post, trialBalance } from '../../src/ledger/index.ts';
+import { orderFacts } from '../../src/orders/index.ts';
+import { type ChainRail, depositWallet, trustFundingSource, watchAddress } from '../../src/rails/chain.ts';
+import { type EvmOptions, evmRail, localSigner, sweepSigner } from '../../src/rails/evm/index.ts';
+import { encodeTransfer } from '../../src/rails/evm/transfers.ts';
+import type { Rail, RailFact } from '../../src/rails/rail.ts';
+import { SWEEP, setMinimum, sweepHandlers, takeOwnTransfer } from '../../src/treasury/index.ts';
+import { ANVIL_FIRST, ANVIL_MNEMONIC, type Anvil, data, deployToken, startAnvil } from '../support/anvil.ts';
+import { freshGround, type Ground } from '../support/ground.ts';
+import { openRows, type Rows } from '../support/rows.ts';
+
+const FINALITY = 6;
+const GWEI = 10n ** 9n;
+const ETHER = 10n ** 18n;
+const USDC = 'usdc.anvil';
+const DAI = 'dai.anvil';
+const ETH = 'eth.anvil';
+const parent = HDKey.fromMasterSeed(mnemonicToSeedSync(ANVIL_MNEMONIC)).derive("m/44'/60'/1'");
+
+let ground: Ground;
+let rows: Rows;
+let anvil: Anvil;
+let usdc: string;
+let dai: string;
+let worlds = 0;
+
+before(async () => {
+  [ground, anvil] = await Promise.all([freshGround(), startAnvil()]);
+  rows = await openRows(ground.adminUrl);
+  usdc = await deployToken(anvil);
+  dai = await deployToken(anvil);
+  await rows.cryptoAsset(USDC, 'anvil', usdc);
+  await rows.cryptoAsset(DAI, 'anvil', dai);
+  await rows.cryptoAsset(ETH, 'anvil', null, 18);
+  for (const asset of [USDC, DAI]) {
+    await rows.policy('anvil', asset, 0n, 2);
+    await ground.db.asSystem((tx) => setMinimum(tx, asset, 100n));
+  }
+  for (const token of [usdc, dai])
+    await anvil.send({ to: token, data: data('mint(address,uint256)', ANVIL_FIRST, 10n ** 15n) });
+  await anvil.mine();
+});
+after(async () => {
+  await rows.close();
+  await anvil.stop();
+  await ground.stop();
+});
+
+type World = Awaited<ReturnType<typeof openWorld>>;
+
+/** A rail of its own on the shared node, with a hot wallet of its own and the real books behind it. */
+async function openWorld(options: Partial<EvmOptions> = {}) {
+  worlds += 1;
+  const code = `evm.world${worlds}`;
+  const limits = {
+    chainId: anvil.chainId,
+    allowedContracts: { [usdc]: 10n ** 12n, [dai]: 10n ** 12n },
+    maxNativeUnitsPerTransfer: ETHER,
+    maxFeeUnits: ETHER,
+  };
+  const hot = localSigner(`0x${randomHex(32)}`, limits);
+  const settings: EvmOptions = {
+    code,
+    chain: 'anvil',
+    rpcUrl: anvil.url,
+    chainId: anvil.chainId,
+    xpub: parent.publicExtendedKey,
+    signers: { hot },
+    sweepSigner: sweepSigner(parent.privateExtendedKey, { ...limits, to: hot.address }),
+    finality: FINALITY,
+    maxGasPrice: 500n * GWEI,
+    ...options,
+    pace: { lowerBranchMs: 0, nativeEveryMs: 0, rebroadcastMs: 0 },
+  };
+  const facts: RailFact[] = [];
+  /** Another process, or this one after a restart. */
+  const open = (changes: Partial<EvmOptions> = {}, tamper: (rail: ChainRail) => ChainRail = (rail) => rail) => {
+    const chains = new Map<string, ChainRail>();
+    const rail = evmRail(
+      { ...settings, ...changes },
+      {
+        ...ground,
+        report: async (tx, fact) => {
+          facts.push(fact);
+          const context = { rails: chains as ReadonlyMap<string, Rail>, clock: ground.clock };
+          await orderFacts(context, (inner, own) => takeOwnTransfer({ ...context, chains }, inner, own))(tx, fact);
+        },
+      },
+    );
+    const handle = sweepHandlers({ ...ground, chains: new Map([[code, tamper(rail)]]), everyMs: 1 })[SWEEP];
+    chains.set(code, rail);
+    const follow = async () => {
+      while ((await rail.observe()).againInMs === 0);
+    };
+    return { rail, follow, look: async () => await handle?.(code) };
+  };
+  const one = open();
+
+  await anvil.rpc('anvil_setBalance', [hot.address, `0x${ETHER.toString(16)}`]);
+  await one.follow();
+  await ground.db.asSystem((tx) =>
+    post(tx, {
+      id: `opening:${code}`,
+      kind: 'capital',
+      at: new Date(),
+      lines: move(chart.custody(code, 'hot', ETH), chart.capital(ETH), ETHER),
+    }),
+  );
+  let index = BigInt(worlds) * 1_000n;
+
+  const world = {
+    ...one,
+    code,
+    hot: hot.address,
+    facts,
+    open,
+    limits,
+    /** An address whose order is over, unless it still waits. */
+    async address(state = 'expired', asset = USDC): Promise<{ at: string; index: bigint }> {
+      index += 1n;
+      const mine = index;
+      const { target } = one.rail.instructions(mine);
+      const order = await rows.order(asset, code, target);
+      await rows.query('update orders set state = $2 where id = $1', [order.orderId, state]);
+      await ground.db.asSystem((tx) => watchAddress(tx, { rail: code, address: target, index: mine, ...order }));
+      return { at: target, index: mine };
+    },
+    /** Everything now on the chain becomes final and is heard of. */
+    async final(): Promise<void> {
+      await anvil.mine(FINALITY + 1);
+      await one.follow();
+    },
+    /** As many looks, blocks and hearings as a sweep needs from its choice to its end. */
+    async sweeps(by = one): Promise<void> {
+      for (let round = 0; round < 4; round += 1) {
+        await by.look();
+        await anvil.mine(FINALITY + 1);
+        await by.follow();
+      }
+    },
+    transfers: () =>
+      rows.query<{ key: string; kind: string; state: string; units: string; why: string | null }>(
+        'select key, kind, state, units, why from own_transfers where rail = $1 order by written_at, key',
+        [code],
+      ),
+    async states(): Promise<string[]> {
+      return (await world.transfers()).map(({ kind, state }) => `${kind} ${state}`);
+    },
+    cases: async () =>
+      (
+        await rows.query<{ kind: string }>(
+          `select kind from cases where closed_at is null and (subject like '%' || $1 || '%') order by id`,
+          [code],
+        )
+      ).map(({ kind }) => kind),
+    async booked(wallet: string, asset: string): Promise<bigint> {
+      const all = await ground.db.asSystem((tx) => balancesOf(tx, ['custody']));
+      return all.find((account) => account.code === `custody:${code}:${wallet}:${asset}`)?.units ?? 0n;
+    },
+    /** To the unit, for every custody account there is, native coin too. */
+    async agrees(): Promise<void> {
+      for (const wallet of ['deposits', 'hot']) {
+        for (const asset of [USDC, DAI, ETH])
+          assert.equal(await world.booked(wallet, asset), await one.rail.balance(wallet, asset), `${wallet} ${asset}`);
+      }
+      for (const row of await ground.db.asSystem(trialBalance)) assert.equal(row.debits, row.credits);
+    },
+    /** What has been booked as paid in by customers, in native coin. */
+    nativeFound: () =>
+      facts.flatMap((fact) => (fact.type === 'deposit_confirmed' && fact.asset === ETH ? [fact.units] : [])),
+  };
+  return world;
+}
+
+const pays = (to: string, units: bigint, token = usdc) =>
+  anvil.send({ to: token, data: data('transfer(address,uint256)', to, units) });
+const givesCoin = (to: string, value: bigint) => anvil.send({ to, value });
+
+async function deposited(world: World, units = 500n): Promise<string> {
+  const { at } = await world.address();
+  await pays(at, units);
+  await world.final();
+  return at;
+}
+
+/** The test token keeps its balances in the mapping at slot 3. */
+async function setTokens(address: string, units: bigint): Promise<void> {
+  const slot = keccak256(`0x${address.slice(2).padStart(64, '0')}${'3'.padStart(64, '0')}`);
+  await anvil.rpc('anvil_setStorageAt', [usdc, slot, `0x${units.toString(16).padStart(64, '0')}`]);
+}
+
+async function reorgAndForget(depth: number): Promise<void> {
+  await anvil.rpc('anvil_reorg', [depth, []]);
+  await anvil.rpc('anvil_dropAllTransactions');
+}
+
+describe('a sweep', () => {
+  test('sends gas ahead, moves what lies there, and is booked with what both cost', async () => {
+    const world = await openWorld();
+    const at = await deposited(world);
+    await world.look();
+    assert.deepEqual(await world.states(), ['sweep written', 'gas sent']);
+    await anvil.mine();
+    await world.look();
+    assert.deepEqual(await world.states(), ['sweep sent', 'gas sent']);
+    assert.equal(await world.booked('hot', USDC), 0n, 'nothing is booked that a reorg may take back');
+    await world.final();
+    assert.deepEqual(await world.states(), ['sweep settled', 'gas settled']);
+    assert.equal(await world.booked('hot', USDC), 500n);
+    assert.equal(await world.booked('deposits', USDC), 0n);
+    await world.agrees();
+    const [sweep, gas] = await world.transfers();
+    assert.equal(sweep?.key, `sweep:${world.code}:${at}:${USDC}:1`);
+    const entries = await rows.query<{ id: string }>(`select id from entries where id = any($1) order by seq`, [
+      [sweep?.key, gas?.key],
+    ]);
+    assert.deepEqual(
+      entries.map(({ id }) => id),
+      [gas?.key, sweep?.key],
+    );
+    const books = await ground.db.asSystem((tx) => balancesOf(tx, ['cost', 'suspense']));
+    assert.ok((books.find((one) => one.code === `cost:${world.code}:${ETH}`)?.units ?? 0n) > 0n);
+    assert.equal(books.find((one) => one.code === `suspense:${world.code}:${USDC}`)?.units, 500n, 'whose it is stays');
+    assert.deepEqual(world.nativeFound(), [], 'our own gas is nobody’s deposit');
+    await world.sweeps();
+    assert.equal((await world.transfers()).length, 2, 'what was swept is not swept again');
+  });
+
+  test('takes several deposits at once, and later ones under the next number', async () => {
+    const world = await openWorld();
+    const { at } = await world.address();
+    await pays(at, 60n);
+    await world.final();
+    await world.look();
+    assert.deepEqual(await world.transfers(), [], 'too little for its gas');
+    await pays(at, 60n);
+    ground.clock.advance(600_000);
+    await world.final();
+    await world.sweeps();
+    await pays(at, 200n);
+    await world.final();
+    await world.sweeps();
+    assert.deepEqual(
+      (await world.transfers())
+        .filter(({ kind }) => kind === 'sweep')
+        .map(({ key, units }) => [key.at(-1), String(units)]),
+      [
+        ['1', '120'],
+        ['2', '200'],
+      ],
+    );
+    await world.agrees();
+  });
+
+  test('leaves alone what an order still waits for, and what is not final', async () => {
+    const world = await openWorld();
+    const { at } = await world.address('created');
+    await pays(at, 500n);
+    await anvil.mine(3);
+    await world.follow();
+    await world.look();
+    await world.final();
+    await world.look();
+    assert.deepEqual(await world.transfers(), []);
+    await rows.query(`update orders set state = 'expired' where deposit_rail = $1`, [world.code]);
+    ground.clock.advance(30_000);
+    await world.sweeps();
+    assert.deepEqual(await world.states(), ['sweep settled', 'gas settled']);
+    await world.agrees();
+  });
+
+  test('of two tokens at one address is made one after the other', async () => {
+    const world = await openWorld();
+    const { at } = await world.address();
+    await pays(at, 500n);
+    await pays(at, 700n, dai);
+    await world.final();
+    await world.sweeps();
+    ground.clock.advance(5_000);
+    await world.sweeps();
+    assert.equal(await world.booked('hot', USDC), 500n);
+    assert.equal(await world.booked('hot', DAI), 700n);
+    await world.agrees();
+  });
+
+  test('of many addresses takes each once', async () => {
+    const world = await openWorld();
+    const all = [];
+    for (let count = 0; count < 6; count += 1) all.push(await world.address());
+    for (const { at } of all) await pays(at, 500n);
+    await world.final();
+    await world.sweeps();
+    assert.equal(await world.booked('hot', USDC), 3_000n);
+    await world.agrees();
+  });
+
+  test('waits with a case while no wallet has coin for its gas, and goes on when one has', async () => {
+    const world = await openWorld();
+    await deposited(world);
+    await anvil.rpc('anvil_setBalance', [world.hot, '0x1']);
+    await world.look();
+    assert.deepEqual(await world.states(), ['sweep written', 'gas written']);
+    assert.deepEqual(await world.cases(), ['gas_short']);
+    await anvil.rpc('anvil_setBalance', [world.hot, `0x${ETHER.toString(16)}`]);
+    await world.sweeps();
+    assert.deepEqual(await world.states(), ['sweep settled', 'gas settled']);
+    assert.deepEqual(await world.cases(), []);
+    await world.agrees();
+  });
+
+  test('that lacks gas because prices rose gets more', async () => {
+    const world = await openWorld();
+    const at = await deposited(world);
+    await world.look();
+    await anvil.mine(FINALITY + 1);
+    await anvil.rpc('anvil_setNextBlockBaseFeePerGas', [`0x${(60n * GWEI).toString(16)}`]);
+    await anvil.mine();
+    await world.follow();
+    await world.look();
+    assert.deepEqual(await world.states(), ['sweep written', 'gas settled', 'gas sent']);
+    await world.sweeps();
+    assert.deepEqual(await world.states(), ['sweep settled', 'gas settled', 'gas settled']);
+    assert.equal(BigInt(await anvil.rpc<string>('eth_getTransactionCount', [at, 'latest'])), 1n);
+    await world.agrees();
+  });
+});
+
+describe('a sweep that nobody mines', () => {
+  test('because prices rose above its fee gets gas for a higher one, and goes with the same nonce', async () => {
+    const world = await openWorld();
+    const at = await deposited(world);
+    await world.look();
+    await anvil.mine(FINALITY + 1);
+    await world.follow();
+    await world.look();
+    assert.deepEqual(await world.states(), ['sweep sent', 'gas settled']);
+    await anvil.rpc('anvil_setNextBlockBaseFeePerGas', [`0x${(60n * GWEI).toString(16)}`]);
+    await anvil.mine();
+    const hasty = world.open({ pace: { lowerBranchMs: 0, nativeEveryMs: 0, rebroadcastMs: 0, stuckMs: 0 } });
+    await hasty.follow();
+    assert.equal(await versions(), 1, 'a fee that the address could not pay is not offered');
+    await world.look();
+    assert.deepEqual(await world.states(), ['sweep sent', 'gas settled'], 'not at once');
+    ground.clock.advance(120_001);
+    await world.look();
+    assert.deepEqual(await world.states(), ['sweep sent', 'gas settled', 'gas sent']);
+    await anvil.mine();
+    await hasty.follow();
+    assert.equal(await versions(), 2);
+    await anvil.mine(FINALITY + 1);
+    await world.follow();
+    await world.look();
+    assert.deepEqual(await world.states(), ['sweep settled', 'gas settled', 'gas settled']);
+    assert.equal(BigInt(await anvil.rpc<string>('eth_getTransactionCount', [at, 'latest'])), 1n);
+    await world.agrees();
+
+    async function versions(): Promise<number> {
+      return (await rows.query(`select from chain_sends where rail = $1 and key like 'sweep:%'`, [world.code])).length;
+    }
+  });
+});
+
+describe('native coin of a customer', () => {
+  test('that the books know of pays for the sweep, and none is sent ahead', async () => {
+    const world = await openWorld();
+    const { at } = await world.address();
+    await pays(at, 500n);
+    await givesCoin(at, ETHER);
+    await world.final();
+    await world.follow();
+    assert.deepEqual(world.nativeFound(), [ETHER]);
+    await world.sweeps();
+    assert.deepEqual(await world.states(), ['sweep settled']);
+    assert.deepEqual(world.nativeFound(), [ETHER], 'what the sweep cost is no withdrawal, and no new deposit');
+    await world.agrees();
+  });
+
+  test('that arrives in the block of our gas is found, to the unit', async () => {
+    const world = await openWorld();
+    const at = await deposited(world);
+    await world.look();
+    await givesCoin(at, 12_345_678n);
+    await anvil.mine();
+    await world.sweeps();
+    assert.deepEqual(await world.states(), ['sweep settled', 'gas settled']);
+    await world.follow();
+    assert.deepEqual(world.nativeFound(), [12_345_678n]);
+    await world.agrees();
+  });
+
+  test('that arrives in the block of the sweep, and again after it, is found', async () => {
+    const world = await openWorld();
+    const at = await deposited(world);
+    await world.look();
+    await anvil.mine();
+    await world.look();
+    await givesCoin(at, 777n);
+    await anvil.mine();
+    await world.sweeps();
+    await givesCoin(at, 888n);
+    await world.final();
+    await world.follow();
+    assert.deepEqual(world.nativeFound(), [777n, 888n]);
+    await world.agrees();
+  });
+
+  test('that the books do not know yet is not spent as if it were ours', async () => {
+    const world = await openWorld();
+    const at = await deposited(world);
+    await givesCoin(at, ETHER);
+    await anvil.mine();
+    await world.look();
+    assert.deepEqual(await world.states(), ['sweep written', 'gas sent']);
+    await world.look();
+    await world.sweeps();
+    await world.follow();
+    assert.deepEqual(world.nativeFound(), [ETHER]);
+    await world.look();
+    assert.deepEqual(await world.states(), ['sweep settled', 'gas settled']);
+    await world.agrees();
+  });
+
+  for (const seed of [1, 2, 3]) {
+    test(`at any time between any of our sends is found in the end, to the unit (seed ${seed})`, async () => {
+      const world = await openWorld();
+      let state = seed * 7_919;
+      const random = (below: number) => {
+        state = (Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9) | 0;
+        return ((state ^ (state >>> 13)) >>> 0) % below;
+      };
+      const homes = [await world.address(), await world.address()];
+      const from = BigInt(await anvil.rpc<string>('eth_blockNumber'));
+      for (let round = 0; round < 40; round += 1) {
+        const home = homes[random(2)]?.at ?? '';
+        if (random(3) === 0) await pays(home, BigInt(100 + random(900)));
+        if (random(3) === 0) await givesCoin(home, BigInt(1 + random(1_000_000)));
+        if (random(2) === 0) await anvil.mine(1 + random(3));
+        if (random(5) === 0) await reorg(1 + random(3));
+        await world.follow();
+        if (random(2) === 0) await world.look();
+      }
+      for (let round = 0; round < 4; round += 1) {
+        ground.clock.advance(600_000);
+        await world.sweeps();
+      }
+      await world.follow();
+      assert.equal(
+        world.nativeFound().reduce((sum, units) => sum + units, 0n),
+        await given(),
+      );
+      assert.equal(await world.booked('deposits', USDC), 0n, 'all is swept in the end');
+      await world.agrees();
+
+      async function reorg(depth: number): Promise<void> {
+        await anvil.rpc('anvil_reorg', [depth, []]);
+      }
+
+      /** What of it is on the chain that stayed. */
+      async function given(): Promise<bigint> {
+        const newest = BigInt(await anvil.rpc<string>('eth_blockNumber'));
+        let sum = 0n;
+        for (let number = from; number <= newest; number += 1n) {
+          const block = await anvil.rpc<{ transactions: { from: string; to: string; value: string }[] }>(
+            'eth_getBlockByNumber',
+            [`0x${number.toString(16)}`, true],
+          );
+          for (const one of block.transactions)
+            if (one.from === ANVIL_FIRST && homes.some(({ at }) => at === one.to)) sum += BigInt(one.value);
+        }
+        assert.ok(sum > 0n);
+        return sum;
+      }
+    });
+  }
+});
+
+describe('a chain that changes its mind', () => {
+  test('takes a deposit back before it is final: nothing of it was ever swept', async () => {
+    const world = await openWorld();
+    const { at } = await world.address();
+    await pays(at, 500n);
+    await anvil.mine(3);
+    await world.follow();
+    await world.look();
+    await reorgAndForget(3);
+    await anvil.mine();
+    await world.follow();
+    await world.sweeps();
+    assert.deepEqual(await world.transfers(), []);
+    await world.agrees();
+  });
+
+  test('takes gas and sweep back: the same bytes go out again, and all is booked once', async () => {
+    const world = await openWorld();
+    const at = await deposited(world);
+    await world.look();
+    await anvil.mine();
+    await world.look();
+    await anvil.mine(2);
+    await world.follow();
+    const sent = await rows.query('select key, hash from chain_sends where rail = $1 order by key', [world.code]);
+    await reorgAndForget(3);
+    await anvil.mine(3);
+    await world.follow();
+    await world.sweeps();
+    assert.deepEqual(
+      await rows.query('select key, hash from chain_sends where rail = $1 order by key', [world.code]),
+      sent,
+    );
+    assert.deepEqual(await world.states(), ['sweep settled', 'gas settled']);
+    assert.equal(BigInt(await anvil.rpc<string>('eth_getTransactionCount', [at, 'latest'])), 1n);
+    await world.agrees();
+  });
+
+  test('deeper than finality, swept deposits and all, stops the line; nothing is booked or sent until a person looks', async () => {
+    const world = await openWorld();
+    const before = BigInt(await anvil.rpc<string>('eth_blockNumber'));
+    const snapshot = await anvil.rpc('evm_snapshot');
+    await deposited(world);
+    await world.sweeps();
+    const waiting = await deposited(world);
+    await world.look();
+    const rowsBefore = await world.transfers();
+    const head = BigInt(await anvil.rpc<string>('eth_blockNumber'));
+    await anvil.rpc('evm_revert', [snapshot]);
+    await anvil.rpc('anvil_dropAllTransactions');
+    await anvil.mine(Number(head - before) + 2);
+    await world.follow();
+    await world.look();
+    await world.look();
+    assert.ok(world.facts.some((fact) => fact.type === 'rail_stopped'));
+    assert.deepEqual(await world.cases(), ['rail_stopped']);
+    assert.deepEqual(
+      (await world.transfers()).map(({ key, state }) => [key, state]),
+      rowsBefore.map(({ key, state }) => [key, state]),
+    );
+    assert.equal(await world.booked('hot', USDC), 500n);
+    assert.equal(BigInt(await anvil.rpc<string>('eth_getTransactionCount', [waiting, 'pending'])), 0n);
+  });
+});
+
+describe('a sweep that fails', () => {
+  test('on the chain costs its gas, frees its deposits and opens a case; the next one moves them', async () => {
+    const world = await openWorld();
+    const at = await deposited(world);
+    await world.look();
+    await anvil.mine();
+    await world.look();
+    // The tokens are out of reach when it is mined.
+    await setTokens(at, 0n);
+    await world.final();
+    assert.deepEqual(await world.states(), ['sweep failed', 'gas settled']);
+    assert.deepEqual(await world.cases(), ['sweep_failed']);
+    await setTokens(at, 500n);
+    await world.agrees();
+    await world.sweeps();
+    assert.equal((await world.transfers()).length, 2, 'not at once again: each try costs gas');
+    ground.clock.advance(3_600_000);
+    await world.sweeps();
+    assert.deepEqual(
+      (await world.states()).filter((state) => state.startsWith('sweep')),
+      ['sweep failed', 'sweep settled'],
+    );
+    assert.equal(await world.booked('hot', USDC), 500n);
+    await world.agrees();
+  });
+
+  test('before it is sent takes no nonce, tells a person, and is given up for a while', async () => {
+    const world = await openWorld();
+    const at = await deposited(world);
+    await setTokens(at, 0n);
+    await world.look();
+    assert.deepEqual(await world.states(), ['sweep written']);
+    ground.clock.advance(600_000);
+    await world.look();
+    assert.deepEqual(await world.cases(), ['sweep_refused']);
+    ground.clock.advance(3_600_000);
+    await world.look();
+    assert.deepEqual(await world.states(), ['sweep dropped']);
+    await setTokens(at, 500n);
+    ground.clock.advance(3_600_000);
+    await world.sweeps();
+    assert.equal(await world.booked('hot', USDC), 500n);
+    assert.deepEqual(await world.cases(), []);
+    await world.agrees();
+  });
+});
+
+describe('two processes', () => {
+  test('that look at once sweep each address once', async () => {
+    const world = await openWorld();
+    const others = [world.open(), world.open(), world.open()];
+    const homes = [];
+    for (let count = 0; count < 4; count += 1) homes.push(await world.address());
+    for (const { at } of homes) await pays(at, 500n);
+    await world.final();
+    for (let round = 0; round < 4; round += 1) {
+      await Promise.all([world, ...others].map((one) => one.look()));
+      await anvil.mine(FINALITY + 1);
+      await Promise.all([world, ...others].map((one) => one.follow()));
+    }
+    assert.equal((await world.transfers()).length, 8);
+    for (const { at } of homes)
+      assert.equal(BigInt(await anvil.rpc<string>('eth_getTransactionCount', [at, 'latest'])), 1n);
+    assert.equal(await world.booked('hot', USDC), 2_000n);
+    await world.agrees();
+  });
+
+  test('of which one has no key: it hears and books, and the other sweeps', async () => {
+    const world = await openWorld();
+    await deposited(world);
+    const watcher = world.open({ signers: {}, sweepSigner: undefined as never, addresses: { hot: world.hot } });
+    await watcher.look();
+    assert.deepEqual(await world.transfers(), [], 'without the key nothing is even planned');
+    await world.look();
+    await anvil.mine();
+    await world.look();
+    await anvil.mine(FINALITY + 1);
+    await watcher.follow();
+    await watcher.look();
+    assert.deepEqual(await world.states(), ['sweep settled', 'gas settled']);
+    await world.agrees();
+  });
+});
+
+describe('a crash', () => {
+  const killed = () => Promise.reject(new Error('killed'));
+  const stages: [string, (world: World, t: TestContext) => Promise<unknown>][] = [
+    ['after the sweep was written', async (world) => world.open({}, (rail) => ({ ...rail, status: killed })).look()],
+    ['after its gas was written', async (world) => world.open({}, (rail) => ({ ...rail, sendFrom: killed })).look()],
+    [
+      'after the nonce of the gas was taken',
+      async (world) =>
+        world
+          .open({
+            signers: { hot: { ...localSigner(`0x${'1'.repeat(64)}`, world.limits), address: world.hot, sign: killed } },
+          })
+          .look(),
+    ],
+    ['after the gas was signed', async (world, t) => world.open({ rpcUrl: await deafNode(t) }).look()],
+    [
+      'after the gas was broadcast',
+      async (world) =>
+        world
+          .open({}, (rail) => ({ ...rail, sendFrom: async (...args) => (await rail.sendFrom(...args), killed()) }))
+          .look(),
+    ],
+    [
+      'after the gas arrived, before the sweep was sent',
+      async (world) => {
+        await world.look();
+        await anvil.mine();
+        await world.open({}, (rail) => ({ ...rail, sendFrom: killed })).look();
+      },
+    ],
+    [
+      'after the nonce of the sweep was taken',
+      async (world) => {
+        await world.look();
+        await anvil.mine();
+        const dying = sweepSigner(parent.privateExtendedKey, { ...world.limits, to: world.hot });
+        await world.open({ sweepSigner: (index) => ({ ...dying(index), sign: killed }) }).look();
+      },
+    ],
+    [
+      'after the sweep was signed',
+      async (world, t) => {
+        await world.look();
+        await anvil.mine();
+        await world.open({ rpcUrl: await deafNode(t) }).look();
+      },
+    ],
+    [
+      'after the sweep was broadcast',
+      async (world) => {
+        await world.look();
+        await anvil.mine();
+        await world
+          .open({}, (rail) => ({ ...rail, sendFrom: async (...args) => (await rail.sendFrom(...args), killed()) }))
+          .look();
+      },
+    ],
+    [
+      'after the sweep was mined, before it was heard of, with a node that forgot its pool',
+      async (world) => {
+        await world.look();
+        await anvil.mine();
+        await world.look();
+        await anvil.rpc('anvil_dropAllTransactions');
+      },
+    ],
+  ];
+  for (const [when, crash] of stages) {
+    test(`${when} costs time only`, async (t) => {
+      const world = await openWorld();
+      const at = await deposited(world);
+      await crash(world, t).catch((error) => assert.match(String(error), /killed/));
+      // What a dead process had reserved is taken over when it is old enough to be an orphan.
+      await rows.query(`update chain_sends set reserved_at = now() - interval '1 minute' where state = 'reserved'`);
+      const next = world.open();
+      await next.follow();
+      await world.sweeps(next);
+      assert.deepEqual(await world.states(), ['sweep settled', 'gas settled']);
+      assert.equal(BigInt(await anvil.rpc<string>('eth_getTransactionCount', [at, 'latest'])), 1n);
+      assert.equal(BigInt(await anvil.rpc<string>('eth_getTransactionCount', [world.hot, 'latest'])), 1n);
+      assert.equal(await world.booked('hot', USDC), 500n);
+      await world.agrees();
+    });
+  }
+
+  /** The node behind a door through which no transaction passes. */
+  async function deafNode(t: TestContext): Promise<string> {
+    const server = createServer(async (request, response) => {
+      const parts: Buffer[] = [];
+      for await (const part of request) parts.push(part as Buffer);
+      const body = Buffer.concat(parts).toString();
+      if (body.includes('eth_sendRawTransaction')) return request.socket.destroy();
+      const headers = { 'content-type': 'application/json' };
+      response.end(await (await fetch(anvil.url, { method: 'POST', headers, body })).text());
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    t.after(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    return `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+  }
+});
+
+describe('the signer of deposit addresses', () => {
+  test('signs transfers to the hot wallet, and nothing else whatever is asked', async () => {
+    const world = await openWorld();
+    const { index, at } = await world.address();
+    const signer = sweepSigner(parent.privateExtendedKey, { ...world.limits, to: world.hot })(index);
+    assert.equal(signer.address, at);
+    const good = {
+      chainId: anvil.chainId,
+      nonce: 0n,
+      target: usdc,
+      data: encodeTransfer(world.hot, 5n),
+      value: 0n,
+      gas: 100_000n,
+      price: GWEI,
+      tip: 1n,
+    };
+    await signer.sign(good);
+    for (const bad of [
+      { data: encodeTransfer(ANVIL_FIRST, 5n) },
+      { data: Buffer.alloc(0), target: world.hot, value: 1n },
+      { data: Buffer.alloc(0), target: ANVIL_FIRST, value: 1n },
+      { target: ANVIL_FIRST },
+    ])
+      await assert.rejects(signer.sign({ ...good, ...bad }), BugError);
+    const elsewhere = { key: `sweep:${world.code}:x`, asset: USDC, units: 5n };
+    const sent = await world.rail.sendFrom(depositWallet(index), {
+      ...elsewhere,
+      destination: { kind: 'address', address: ANVIL_FIRST },
+    });
+    assert.deepEqual(sent, { outcome: 'refused', why: 'a recipient that is not allowed' });
+  });
+
+  test('with another key than the one watched is our bug', async () => {
+    const world = await openWorld();
+    await deposited(world);
+    const other = sweepSigner(parent.derive('m/7').privateExtendedKey, { ...world.limits, to: world.hot });
+    await assert.rejects(world.open({ sweepSigner: other }).look(), BugError);
+  });
+});
+
+describe('tokens that come to the hot wallet', () => {
+  const units = async (kind: 'treasury' | 'suspense', code: string) =>
+    (await ground.db.asSystem((tx) => balancesOf(tx, [kind]))).find((one) => one.code === code)?.units ?? 0n;
+
+  test('from a known source are the operator’s, once they are final', async () => {
+    const world = await openWorld();
+    await ground.db.asSystem((tx) => trustFundingSource(tx, world.code, ANVIL_FIRST, 'ours'));
+    const before = await units('treasury', `treasury:${USDC}`);
+    await pays(world.hot, 900n);
+    await anvil.mine(2);
+    await world.follow();
+    assert.equal(await world.booked('hot', USDC), 0n);
+    await world.final();
+    await world.final();
+    assert.equal((await units('treasury', `treasury:${USDC}`)) - before, 900n);
+    assert.deepEqual(await world.cases(), []);
+    await world.agrees();
+  });
+
+  test('from anybody else go to suspense with a case', async () => {
+    const world = await openWorld();
+    const treasury = await units('treasury', `treasury:${USDC}`);
+    await pays(world.hot, 900n);
+    await world.final();
+    assert.equal(await units('treasury', `treasury:${USDC}`), treasury);
+    assert.equal(await units('suspense', `suspense:${world.code}:${USDC}`), 900n);
+    assert.deepEqual(await world.cases(), ['unexpected_credit']);
+    await world.agrees();
+  });
+
+  test('and leave with a reorg before that were never booked', async () => {
+    const world = await openWorld();
+    await pays(world.hot, 900n);
+    await anvil.mine(2);
+    await world.follow();
+    await reorgAndForget(2);
+    await anvil.mine(2);
+    await world.follow();
+    await world.final();
+    assert.ok(!world.facts.some((fact) => fact.type === 'credit_unexpected'));
+    await world.agrees();
+  });
+
+  test('by our own payout to our own wallet come back as money to be explained', async () => {
+    const world = await openWorld();
+    await deposited(world);
+    await world.sweeps();
+    const destination = { kind: 'address', address: world.hot } as const;
+    await world.rail.sendFrom('hot', { key: `sandbox:self:${world.code}`, asset: USDC, units: 5n, destination });
+    await world.final();
+    assert.deepEqual(
+      world.facts.flatMap((fact) => (fact.type === 'credit_unexpected' ? [[fact.units, fact.payer]] : [])),
+      [[5n, world.hot]],
+    );
+  });
+});
