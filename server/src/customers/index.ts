@@ -1,5 +1,6 @@
 /**
- * Customers: who they are, how far they are verified, and the fiat accounts they are paid to.
+ * Customers: who they are, how far they are verified, and the fiat accounts they are paid to. The links that bring them to
+ * our own pages are in links.ts, the codes they log in with in login.ts, and what they give there in details.ts.
  *
  * A customer belongs to one partner, and for every other partner does not exist: row-level security sees to it, so a
  * look-up here needs no partner's id. Phone, e-mail and account details are sealed before they reach a statement; nothing
@@ -17,6 +18,12 @@ import { emit } from '../events/index.ts';
 import type { Partner } from '../partners/index.ts';
 import { hintOf, indexDetails, openDetails, openEmail, openPhone, sealDetails, sealEmail, sealPhone } from './seal.ts';
 import { accountById, accountsOf, type CustomerRow, customerById, type FiatAccountRow, sql } from './store.ts';
+
+export { type AccountForm, accountDetails, accountForms } from './accounts.ts';
+export { type GivenDetails, givenDetails, saveDetails } from './details.ts';
+export { LINK_FOR_MS, type Link, type LinkPurpose, openLink, sealLink } from './links.ts';
+export { checkCode, type Issued, isCodeLive, issueCode } from './login.ts';
+export { REQUIREMENTS, type Requirement } from './requirements.ts';
 
 export interface Customer {
   readonly id: string;
@@ -156,6 +163,37 @@ export async function recordVerification(
     at: v.now,
   });
   return customer;
+}
+
+/**
+ * Records what a verifier found about a version of a customer's details (details.ts).
+ *
+ * Nothing happens where that was recorded before, where newer details were given meanwhile, or where the customer was
+ * blocked or refused for good while the verifier was thinking.
+ */
+export async function recordFinding(
+  tx: Tx,
+  f: {
+    customerId: string;
+    version: number;
+    verifier: string;
+    finding: { outcome: 'in_review' | 'verified' | 'failed' | 'refused'; level: number; reason?: string };
+    now: Date;
+  },
+): Promise<void> {
+  const { outcome, level, reason } = f.finding;
+  if ((await tx.run(sql.detailsFound, [f.customerId, f.version, outcome])) === 0) return;
+  const customer = await findCustomer(tx, f.customerId);
+  if (customer.blocked || customer.verification === 'refused') return;
+  await recordVerification(tx, {
+    customer,
+    verifier: f.verifier,
+    outcome,
+    // What was reached before is not lost by failing to reach more, and is not lowered by reaching less.
+    level: outcome === 'verified' ? Math.max(level, customer.level) : customer.level,
+    failedReason: reason,
+    now: f.now,
+  });
 }
 
 /** The customer has proved, by a one-time password or the like, to be who the phone belongs to. */

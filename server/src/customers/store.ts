@@ -1,4 +1,7 @@
-/** Rows of customers: who they are (sealed), what was verified about them, and their fiat accounts (sealed). */
+/**
+ * Rows of customers: who they are (sealed), what was verified about them, their fiat accounts (sealed), the codes they log
+ * in with and the details they gave (sealed).
+ */
 import type { Tx } from '../base/db.ts';
 
 export interface CustomerRow {
@@ -25,6 +28,24 @@ export interface FiatAccountRow {
   created_at: Date;
 }
 
+export interface LoginCodeRow {
+  code: Buffer | null;
+  sent_at: Date | null;
+  tries: number;
+  used_by: Buffer | null;
+  window_began: Date;
+  sends: number;
+  wrong: number;
+  locked_until: Date | null;
+}
+
+export interface CustomerDetailsRow {
+  details: Buffer;
+  version: number;
+  outcome: 'in_review' | 'verified' | 'failed' | 'refused' | null;
+}
+
+const LOGIN_CODE = 'code, sent_at, tries, used_by, window_began, sends, wrong, locked_until';
 const CUSTOMER = `id, partner_id, client_customer_id, kind, level, verification, previous_level, failed_reason, country,
   logged_in_at, blocked_at, created_at, updated_at`;
 const ACCOUNT = 'id, customer_id, fiat, hint, created_at';
@@ -51,6 +72,25 @@ export const sql = {
   accountByIndex: `select ${ACCOUNT} from fiat_accounts where customer_id = $1 and details_index = $2`,
   accountsOf: `select ${ACCOUNT} from fiat_accounts where customer_id = $1 order by id`,
   accountById: `select ${ACCOUNT}, details from fiat_accounts where id = $1`,
+
+  firstLoginCode: `insert into login_codes (customer_id, partner_id, window_began) values ($1, $2, $3)
+    on conflict (customer_id) do nothing`,
+  loginCode: `select ${LOGIN_CODE} from login_codes where customer_id = $1`,
+  lockLoginCode: `select ${LOGIN_CODE} from login_codes where customer_id = $1 for update`,
+  issueLoginCode: `update login_codes set code = $2, sent_at = $3, tries = 0, used_by = null, window_began = $4, sends = $5
+    where customer_id = $1`,
+  useLoginCode: 'update login_codes set used_by = $2, wrong = 0, locked_until = null where customer_id = $1',
+  missLoginCode: 'update login_codes set tries = $2, wrong = $3, locked_until = $4 where customer_id = $1',
+
+  firstDetails: `insert into customer_details (customer_id, partner_id, details, given_at) values ($1, $2, $3, $4)
+    on conflict (customer_id) do nothing`,
+  details: 'select details, version, outcome from customer_details where customer_id = $1',
+  detailsVersion: 'select version, outcome from customer_details where customer_id = $1',
+  lockDetails: 'select details, version, outcome from customer_details where customer_id = $1 for update',
+  replaceDetails: `update customer_details set details = $2, version = $3, outcome = null, given_at = $4
+    where customer_id = $1`,
+  detailsFound: `update customer_details set outcome = $3
+    where customer_id = $1 and version = $2 and outcome is distinct from $3`,
 } as const;
 
 export const customerById = (tx: Tx, id: string) => tx.row<CustomerRow>(sql.byId, [id]);

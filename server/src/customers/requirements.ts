@@ -1,0 +1,46 @@
+/**
+ * Requirements: what must be supplied to be verified, by default. The patterns are part of the partners' interface, where
+ * programs check input with them, and our own pages check with the same.
+ */
+
+export interface Requirement {
+  readonly label: string;
+  readonly required: 0 | 1;
+  readonly type?: 'date' | 'select';
+  readonly regex?: string;
+}
+
+const NO_LEADING_SPACE = '^(?!\\s).*$';
+
+export const REQUIREMENTS = {
+  identityNumber: { label: 'Identity Number', required: 1, regex: '^[a-zA-Z0-9]*$' },
+  details: {
+    firstName: { label: 'First Name', required: 1, regex: NO_LEADING_SPACE },
+    firstSurname: { label: 'First Surname', required: 0, regex: NO_LEADING_SPACE },
+    secondSurname: { label: 'Second Surname', required: 1, regex: NO_LEADING_SPACE },
+    dob: {
+      label: 'Date of Birth',
+      required: 1,
+      type: 'date',
+      regex: '^(19|20)\\d{2}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])$',
+    },
+    sourceOfFunds: { label: 'Source of Funds', required: 1, type: 'select' },
+    sex: { label: 'Sex', required: 1, type: 'select', regex: '^[a-zA-Z]+$' },
+  },
+  address: {
+    addressLine1: { label: 'Address Line 1', required: 1 },
+    addressLine2: { label: 'Address Line 2', required: 0 },
+    city: { label: 'City', required: 1, regex: '^[a-zA-Z ]+$' },
+    postalCode: { label: 'Postal Code', required: 1, regex: '^[a-zA-Z0-9 ]+$' },
+  },
+  documents: {
+    1: { idName: 'National ID', files: ['idFront1.jpg', 'idBack1.jpg', 'selfie.jpg'] },
+    3: { idName: 'Passport', files: ['passportFront.jpg', 'passportBack.jpg', 'selfie.jpg'] },
+    4: { idName: 'Driving License', files: ['drivingLicenseFront.jpg', 'drivingLicenseBack.jpg', 'selfie.jpg'] },
+  },
+} as const satisfies {
+  identityNumber: Requirement;
+  details: Record<string, Requirement>;
+  address: Record<string, Requirement>;
+  documents: Record<number, { idName: string; files: readonly string[] }>;
+};

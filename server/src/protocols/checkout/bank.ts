@@ -1,0 +1,142 @@
+/**
+ * The page for adding a bank account: a currency first, then what its banks go by.
+ *
+ * The same account again is the same account, so a form sent twice adds one.
+ */
+import {
+  type AccountForm,
+  accountDetails,
+  accountForms,
+  addFiatAccount,
+  type FiatAccount,
+  fiatAccounts,
+} from '../../customers/index.ts';
+import { type Asset, markets } from '../../partners/index.ts';
+import { type Field, type Problems, readForm } from './form.ts';
+import { html } from './html.ts';
+import type { Messages } from './messages.ts';
+import { button, fields, paragraph } from './pages.ts';
+import { addressBack, formOf, type Outcome, show, type Visit, wayBack } from './visit.ts';
+
+/** A visit of somebody who has logged in. */
+export async function bank(visit: Visit): Promise<Outcome> {
+  const { look, query } = visit;
+  const { m } = look;
+  if (visit.customer.blocked) return show(visit, { title: m.refused.title, body: paragraph(m.refused.text) });
+  const sent = visit.form;
+  if (sent?.get('act') === 'account') return await addAccount(visit, sent);
+  // A login form sent a second time, by somebody who is in.
+  if (sent !== undefined) return { goTo: visit.action };
+
+  const added = await addedAccount(visit, query.get('added'));
+  if (added !== undefined) return addedPage(visit, added);
+  const offered = await currencies(visit);
+  const named = query.get('currency');
+  const chosen = offered.length === 1 ? offered[0] : offered.find(({ code }) => code === named);
+  if (chosen !== undefined) return accountPage(visit, { fiat: chosen, isOnly: offered.length === 1 }, {});
+  return currencyPage(visit, offered, new URLSearchParams(named === null ? '' : { currency: named }));
+}
+
+/** What is paid out here, by any market. */
+async function currencies({ inTx }: Visit): Promise<Asset[]> {
+  const all = await inTx(markets);
+  return [...new Map(all.map(({ fiat }) => [fiat.code, fiat])).values()];
+}
+
+const shown = (fiat: string): string => fiat.toUpperCase();
+
+function currencyPage(visit: Visit, offered: readonly Asset[], given: URLSearchParams): Outcome {
+  const { look } = visit;
+  const { m } = look;
+  const { title } = m.bank;
+  if (offered.length === 0) return show(visit, { title, body: paragraph(m.bank.none), status: 503 });
+  const field: Field = {
+    name: 'currency',
+    label: m.bank.currency,
+    required: true,
+    kind: new Map(offered.map(({ code }) => [code, shown(code)])),
+    read: () => undefined,
+  };
+  const problems = given.has('currency')
+    ? new Map([['currency', m.problems.missingChoice(m.bank.currency)]])
+    : new Map<string, string>();
+  const body = html`${paragraph(m.bank.currencyIntro)}
+<form method="get" action="${visit.action}" novalidate>
+${fields(look, [field], given, problems)}
+${button(m.bank.goOn)}
+</form>`;
+  return show(visit, { title, body, problems });
+}
+
+type AccountField = keyof Messages['bank']['fields'];
+
+/** What an account goes by, per currency; the last is for all others. */
+const ASKED: Readonly<Record<string, readonly AccountField[]>> = {
+  inr: ['account', 'ifsc'],
+  eur: ['iban'],
+  gbp: ['account', 'sortCode'],
+  usd: ['account', 'routingNumber'],
+};
+const ASKED_ELSEWHERE: readonly AccountField[] = ['account', 'bankCode'];
+
+function fieldsFor(m: Messages, fiat: Asset): Field[] {
+  const own: Partial<Record<AccountField, AccountForm>> = accountForms;
+  return (ASKED[fiat.code] ?? ASKED_ELSEWHERE).map((name) => ({
+    name,
+    label: m.bank.fields[name],
+    required: true,
+    hint: m.bank.hints[name],
+    autocomplete: 'off',
+    mostChars: 64,
+    read(given) {
+      const read = (own[name] ?? accountForms.routing)(given);
+      return 'value' in read ? read.value : undefined;
+    },
+  }));
+}
+
+function accountPage(
+  visit: Visit,
+  { fiat, isOnly }: { fiat: Asset; isOnly: boolean },
+  { given = new URLSearchParams(), problems = new Map() }: { given?: URLSearchParams; problems?: Problems },
+): Outcome {
+  const { look, action } = visit;
+  const { m } = look;
+  const body = html`${paragraph(m.bank.intro(shown(fiat.code)))}
+${formOf(visit, {
+  act: 'account',
+  body: html`<input type="hidden" name="currency" value="${fiat.code}">${fields(look, fieldsFor(m, fiat), given, problems)}`,
+  button: button(m.bank.add),
+})}
+${!isOnly && html`<p><a href="${action}">${m.bank.other}</a></p>`}`;
+  return show(visit, { title: m.bank.title, body, problems });
+}
+
+async function addAccount(visit: Visit, sent: URLSearchParams): Promise<Outcome> {
+  const { deps, look, customer, now } = visit;
+  const offered = await currencies(visit);
+  const fiat = offered.find(({ code }) => code === sent.get('currency'));
+  if (fiat === undefined) return currencyPage(visit, offered, new URLSearchParams({ currency: '' }));
+  const { values, problems } = readForm(fieldsFor(look.m, fiat), sent, look.m);
+  if (problems.size > 0) return accountPage(visit, { fiat, isOnly: offered.length === 1 }, { given: sent, problems });
+  const details = accountDetails(values);
+  const account = await visit.inTx((tx) => addFiatAccount(tx, deps.vault, { customer, fiat: fiat.code, details, now }));
+  return { goTo: `${visit.action}?added=${account.id}` };
+}
+
+async function addedAccount({ inTx, customer }: Visit, id: string | null): Promise<FiatAccount | undefined> {
+  if (id === null) return undefined;
+  const own = await inTx((tx) => fiatAccounts(tx, customer.id));
+  return own.find((account) => String(account.id) === id);
+}
+
+function addedPage(visit: Visit, account: FiatAccount): Outcome {
+  const { m } = visit.look;
+  const { referenceId } = visit.link;
+  const address = addressBack(visit.link, {
+    fiatAccountId: String(account.id),
+    ...(referenceId === undefined ? {} : { referenceId }),
+  });
+  const text = paragraph(m.bank.added(shown(account.fiat), account.hint));
+  return show(visit, { title: m.bank.addedTitle, body: html`${text}${wayBack(visit, address)}` });
+}

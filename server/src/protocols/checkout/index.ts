@@ -1,0 +1,218 @@
+/**
+ * Checkout: the pages that customers see, rendered here and working without any script.
+ *
+ * `/kyc/:token` verifies a customer, `/bank/:token` adds a bank account. The token comes from a signed call of the partner's
+ * program and names partner, customer and the way back; it shows a login page and nothing else (customers/links.ts). Every
+ * step is a form that posts to its own page; what succeeds answers with a redirect to the same page, which shows what is
+ * next from what is stored. So reloading, going back and sending twice are harmless.
+ *
+ * A request is looked at in one order: allowance of its network address, link, who it names, session, form, and then the
+ * page (`answer`). A link that is not ours, and one that names somebody who is not there, get the same answer.
+ *
+ * Not here: making links (whitelabel), codes and their limits (customers/login.ts), what a finding means (customers).
+ */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Refusal, Unavailable } from '../../base/errors.ts';
+import { describeError } from '../../base/log.ts';
+import { findCustomer, type LinkPurpose, openLink } from '../../customers/index.ts';
+import { findPartner } from '../../partners/index.ts';
+import { openLimiter } from '../limit.ts';
+import type { Call, Protocol, Reply } from '../protocol.ts';
+import { bank } from './bank.ts';
+import { html } from './html.ts';
+import { kyc } from './kyc.ts';
+import { login } from './login.ts';
+import { type Messages, messagesFor } from './messages.ts';
+import { type Look, linkButton, page, paragraph } from './pages.ts';
+import { beginSession, isOwnForm, readSession, sessionCookie } from './session.ts';
+import type { CheckoutDeps, Outcome, Visit } from './visit.ts';
+
+export { type CodeSender, sandboxSender } from './sender.ts';
+export type { CheckoutDeps } from './visit.ts';
+
+const PAGES: Readonly<Record<LinkPurpose, (visit: Visit) => Promise<Outcome>>> = { kyc, bank };
+
+/** A long form is two kilobytes. */
+const MAX_BODY_BYTES = 16 * 1024;
+/** A visit is about ten; many people may share one address. */
+const REQUESTS_PER_MINUTE = 120;
+
+const asset = (name: string, type: string) => {
+  const bytes = readFileSync(new URL(name, import.meta.url));
+  const version = createHash('sha256').update(bytes).digest('hex').slice(0, 12);
+  return { path: `/hosted/${name}`, address: `/hosted/${name}?v=${version}`, type, bytes };
+};
+const CSS = asset('page.css', 'text/css; charset=utf-8');
+const JS = asset('page.js', 'text/javascript; charset=utf-8');
+
+export const checkout: Protocol<CheckoutDeps> = (deps) => async (app) => {
+  const answer = answerer(deps);
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'buffer' }, (_request, body, done) =>
+    done(null, body),
+  );
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id).headers(securityHeaders(isSecure(deps)));
+  });
+  app.setErrorHandler(async (error, request, reply) => {
+    const plain = plainPages(deps, request.headers as Call['headers']);
+    const { statusCode } = error as { statusCode?: unknown };
+    if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
+      return send(reply, plain.page(statusCode, plain.m.badRequest));
+    }
+    const isOutside = error instanceof Unavailable;
+    deps.log[isOutside ? 'warn' : 'error'](
+      { requestId: request.id, path: request.routeOptions.url, ...describeError(error) },
+      'page failed',
+    );
+    return send(reply, isOutside ? plain.page(503, plain.m.unavailable) : plain.page(500, plain.m.broken));
+  });
+
+  for (const purpose of Object.keys(PAGES) as LinkPurpose[]) {
+    const url = `/${purpose}/:token`;
+    app.route({
+      method: ['GET', 'POST'],
+      url,
+      bodyLimit: MAX_BODY_BYTES,
+      handler: async (request, reply) =>
+        await send(reply, await answer(purpose, callOf(request), new URLSearchParams(queryOf(request.url)))),
+    });
+    const others = app.supportedMethods.filter((method) => !['GET', 'HEAD', 'POST'].includes(method));
+    const refuse = async (request: FastifyRequest, reply: FastifyReply) => {
+      const plain = plainPages(deps, request.headers as Call['headers']);
+      return await send(reply.header('allow', 'GET, HEAD, POST'), plain.page(405, plain.m.badRequest));
+    };
+    app.route({ method: others, url, onRequest: refuse, handler: refuse });
+  }
+  for (const { path, type, bytes } of [CSS, JS]) {
+    app.get(path, async (_request, reply) =>
+      reply.header('content-type', type).header('cache-control', 'public, max-age=86400').send(bytes),
+    );
+  }
+  const nothing = async (request: FastifyRequest, reply: FastifyReply) => {
+    const plain = plainPages(deps, request.headers as Call['headers']);
+    return await send(reply, plain.page(404, plain.m.unknownPage));
+  };
+  for (const prefix of ['/kyc', '/bank', '/hosted']) {
+    for (const url of [prefix, `${prefix}/*`]) {
+      app.route({ method: app.supportedMethods, url, onRequest: nothing, handler: nothing });
+    }
+  }
+};
+
+/** What a request to a page gets. */
+function answerer(deps: CheckoutDeps) {
+  const limiter = openLimiter();
+  const perMinute = deps.requestsPerMinute ?? REQUESTS_PER_MINUTE;
+
+  return async (purpose: LinkPurpose, call: Call, query: URLSearchParams): Promise<Reply> => {
+    const plain = plainPages(deps, call.headers);
+    const { m } = plain;
+    const allowance = limiter.take(networkOf(call.address), perMinute);
+    if (!allowance.allowed) return retryLater(plain.page(429, m.tooMany), allowance.retryAfterMs);
+
+    const now = deps.clock.now();
+    const token = call.params.token ?? '';
+    const link = openLink(deps.vault, purpose, token, now);
+    if (link === 'ended') return plain.page(410, m.endedLink);
+    if (link === undefined) return plain.page(404, m.unknownLink);
+    const inTx: Visit['inTx'] = (work) => deps.db.asPartner(BigInt(link.partnerId), work);
+    const found = await inTx(async (tx) => {
+      const partner = await findPartner(tx, { id: BigInt(link.partnerId) });
+      return partner === undefined ? undefined : { partner, customer: await findCustomer(tx, link.customerId) };
+    }).catch((error: unknown) => {
+      if (error instanceof Refusal && error.code === 'unknown_customer') return undefined;
+      throw error;
+    });
+    if (found === undefined) return plain.page(404, m.unknownLink);
+    if (found.partner.suspended) return plain.page(403, m.suspended);
+
+    const secure = isSecure(deps);
+    const known = readSession(deps.vault, call.headers.cookie, { customerId: link.customerId, now, secure });
+    const look: Look = { ...plain.look, partner: found.partner.name };
+    const action = `${rootOf(deps)}/${purpose}/${token}`;
+    const form = call.method === 'POST' ? new URLSearchParams(call.body.toString('utf8')) : undefined;
+    if (form !== undefined && !isOwnForm(known, form.get('csrf'))) {
+      const { title, text, reload } = m.staleForm;
+      return htmlReply(403, page(look, { title, body: html`${paragraph(text)}${linkButton(action, reload)}` }));
+    }
+    const session = known ?? beginSession(link.customerId, now);
+    const visit: Visit = { deps, look, link, ...found, session, action, query, form, now, inTx };
+    const outcome = await (session.loggedIn ? PAGES[purpose] : login)(visit);
+
+    const kept = outcome.session ?? (known === undefined ? session : undefined);
+    const cookie = kept === undefined ? {} : { 'set-cookie': sessionCookie(deps.vault, kept, secure) };
+    if ('goTo' in outcome) return { status: 303, body: '', headers: { ...HTML, ...cookie, location: outcome.goTo } };
+    const reply = htmlReply(outcome.status, outcome.page, cookie);
+    return outcome.retryAfterMs === undefined ? reply : retryLater(reply, outcome.retryAfterMs);
+  };
+}
+
+const HTML = { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' } as const;
+
+const htmlReply = (status: number, body: string, headers: Readonly<Record<string, string>> = {}): Reply => ({
+  status,
+  body,
+  headers: { ...HTML, ...headers },
+});
+
+const retryLater = (reply: Reply, afterMs: number): Reply => ({
+  ...reply,
+  headers: { ...reply.headers, 'retry-after': String(Math.max(1, Math.ceil(afterMs / 1000))) },
+});
+
+/** Pages for those of whom nothing is known yet. */
+function plainPages(deps: CheckoutDeps, headers: Call['headers']) {
+  const m: Messages = messagesFor(headers['accept-language']);
+  const root = rootOf(deps);
+  const look: Look = { m, partner: '', assets: { css: `${root}${CSS.address}`, js: `${root}${JS.address}` } };
+  return {
+    m,
+    look,
+    page: (status: number, words: { title: string; text: string }): Reply =>
+      htmlReply(status, page(look, { title: words.title, body: paragraph(words.text) })),
+  };
+}
+
+/** The public address may have a path of its own, which a proxy in front takes off. */
+const rootOf = (deps: CheckoutDeps): string => new URL(deps.publicUrl()).pathname.replace(/\/+$/, '');
+const isSecure = (deps: CheckoutDeps): boolean => deps.publicUrl().startsWith('https:');
+
+const securityHeaders = (secure: boolean): Record<string, string> => ({
+  'content-security-policy':
+    "default-src 'none'; style-src 'self'; script-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'x-robots-tag': 'noindex',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=()',
+  ...(secure ? { 'strict-transport-security': 'max-age=31536000' } : {}),
+});
+
+/** Whoever has one IPv6 address usually has the 2^64 around it. */
+function networkOf(address: string): string {
+  if (!address.includes(':') || address.startsWith('::ffff:')) return address;
+  const [ahead = '', behind] = address.split('::');
+  const front = ahead === '' ? [] : ahead.split(':');
+  const back = behind === undefined || behind === '' ? [] : behind.split(':');
+  const zeros = behind === undefined ? 0 : Math.max(0, 8 - front.length - back.length);
+  return [...front, ...Array<string>(zeros).fill('0'), ...back].slice(0, 4).join(':');
+}
+
+const queryOf = (url: string): string => (url.includes('?') ? url.slice(url.indexOf('?')) : '');
+
+const callOf = (request: FastifyRequest): Call => ({
+  method: request.method,
+  params: request.params as Record<string, string>,
+  headers: request.headers as Call['headers'],
+  body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+  address: request.ip,
+});
+
+const send = async (reply: FastifyReply, { status, body, headers }: Reply): Promise<FastifyReply> =>
+  await reply
+    .code(status)
+    .headers(headers ?? {})
+    .send(body);

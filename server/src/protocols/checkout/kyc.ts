@@ -1,0 +1,200 @@
+/**
+ * The verification page: what a customer is asked, and what becomes of it.
+ *
+ * Details are stored first, then the verifier is asked, then its finding is recorded: two transactions with the call
+ * between them. A call that fails leaves the details where they are, and asking again is asking about the same version.
+ */
+import { Unavailable } from '../../base/errors.ts';
+import {
+  findCustomer,
+  type GivenDetails,
+  givenDetails,
+  REQUIREMENTS,
+  type Requirement,
+  recordFinding,
+  saveDetails,
+} from '../../customers/index.ts';
+import { type Field, type FieldName, type Problems, readForm } from './form.ts';
+import { html } from './html.ts';
+import type { Messages } from './messages.ts';
+import { alert, button, fields, group, linkButton, paragraph } from './pages.ts';
+import { addressBack, formOf, leave, type Outcome, show, type Visit, wayBack } from './visit.ts';
+
+/** A visit of somebody who has logged in. */
+export async function kyc(visit: Visit): Promise<Outcome> {
+  if (visit.link.closeAfterLogin) return leave(visit, back(visit));
+  const act = visit.form?.get('act');
+  if (act === 'details') return await takeDetails(visit);
+  if (act === 'check') return await checkAgain(visit);
+  // A login form sent a second time, by somebody who is in.
+  if (visit.form !== undefined) return { goTo: visit.action };
+
+  const given = await visit.inTx((tx) => givenDetails(tx, visit.customer.id));
+  const { m } = visit.look;
+  switch (standing(visit, given)) {
+    case 'done':
+      return show(visit, { title: m.done.title, body: html`${paragraph(m.done.text)}${wayBack(visit, back(visit))}` });
+    case 'refused':
+      return show(visit, {
+        title: m.refused.title,
+        body: html`${paragraph(m.refused.text)}${wayBack(visit, back(visit))}`,
+      });
+    case 'review':
+      return reviewPage(visit, {});
+    case 'form':
+      return detailsPage(visit, new URLSearchParams(), new Map());
+  }
+}
+
+type Standing = 'done' | 'refused' | 'review' | 'form';
+
+/** The level that verification here is about: the one from which the partner lets its customers trade. */
+const levelFor = ({ partner, deps }: Pick<Visit, 'partner' | 'deps'>): number =>
+  Math.min(Math.max(1, partner.tradeLevel), deps.verifier.highestLevel);
+
+function standing(
+  { customer, partner, deps }: Pick<Visit, 'customer' | 'partner' | 'deps'>,
+  given: GivenDetails | undefined,
+): Standing {
+  if (customer.blocked || customer.verification === 'refused') return 'refused';
+  if (customer.verification === 'verified' && customer.level >= levelFor({ partner, deps })) return 'done';
+  const isAsked = given !== undefined && given.outcome === null;
+  return customer.verification === 'in_review' || isAsked ? 'review' : 'form';
+}
+
+async function takeDetails(visit: Visit): Promise<Outcome> {
+  const { deps, look, now } = visit;
+  const sent = visit.form ?? new URLSearchParams();
+  const { person, address } = fieldsFor(look.m, now);
+  const { values, problems } = readForm([...person, ...address], sent, look.m);
+  if (problems.size > 0) return detailsPage(visit, sent, problems);
+  const given = await visit.inTx(async (tx) => {
+    const customer = await findCustomer(tx, visit.customer.id);
+    const before = await givenDetails(tx, customer.id);
+    // Sent twice: the first has done it, or is about to.
+    if (standing({ ...visit, customer }, before) !== 'form') return before;
+    return await saveDetails(tx, deps.vault, { customer, details: values, now });
+  });
+  return given?.outcome === null ? await check(visit, given.version) : { goTo: visit.action };
+}
+
+async function checkAgain(visit: Visit): Promise<Outcome> {
+  const given = await visit.inTx((tx) => givenDetails(tx, visit.customer.id));
+  if (given === undefined || standing(visit, given) !== 'review') return { goTo: visit.action };
+  return await check(visit, given.version);
+}
+
+async function check(visit: Visit, version: number): Promise<Outcome> {
+  const { deps, customer } = visit;
+  const { verifier } = deps;
+  const ask = {
+    key: `details:${customer.id}:${version}`,
+    customerId: customer.id,
+    kind: customer.kind,
+    level: levelFor(visit),
+  };
+  try {
+    const { pageUrl } = await verifier.begin(ask);
+    const finding = await verifier.finding(ask);
+    await visit.inTx((tx) =>
+      recordFinding(tx, { customerId: customer.id, version, verifier: verifier.code, finding, now: visit.now }),
+    );
+    if (finding.outcome === 'in_review' && pageUrl !== undefined) return reviewPage(visit, { pageUrl });
+    return { goTo: visit.action };
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error;
+    return reviewPage(visit, { said: visit.look.m.review.unavailable, status: 503 });
+  }
+}
+
+function reviewPage(visit: Visit, p: { said?: string; status?: number; pageUrl?: string }): Outcome {
+  const { review } = visit.look.m;
+  const look = formOf(visit, { act: 'check', body: html``, button: button(review.look, 'second') });
+  const elsewhere =
+    p.pageUrl === undefined
+      ? paragraph(review.text)
+      : html`${paragraph(review.elsewhere)}${linkButton(p.pageUrl, review.goOn)}`;
+  return show(visit, {
+    title: review.title,
+    body: html`${p.said !== undefined && alert(p.said)}${elsewhere}${look}${wayBack(visit, back(visit))}`,
+    ...(p.status === undefined ? {} : { status: p.status }),
+  });
+}
+
+function detailsPage(visit: Visit, given: URLSearchParams, problems: Problems): Outcome {
+  const { look, customer } = visit;
+  const words = look.m.details;
+  const { person, address } = fieldsFor(look.m, visit.now);
+  const body = html`${customer.verification === 'failed' && problems.size === 0 && alert(words.failed)}
+${paragraph(words.intro)}
+${formOf(visit, {
+  act: 'details',
+  body: html`${group(words.groups.person, fields(look, person, given, problems))}
+${group(words.groups.address, fields(look, address, given, problems))}`,
+  button: button(words.send),
+})}`;
+  return show(visit, { title: words.title, body, problems });
+}
+
+/** What browsers may fill in by themselves, by the names that HTML has for it. */
+const AUTOCOMPLETE: Readonly<Record<string, string>> = {
+  firstName: 'given-name',
+  secondSurname: 'family-name',
+  dob: 'bday',
+  sex: 'sex',
+  addressLine1: 'address-line1',
+  addressLine2: 'address-line2',
+  city: 'address-level2',
+  postalCode: 'postal-code',
+};
+
+function fieldsFor(m: Messages, now: Date): { person: Field[]; address: Field[] } {
+  const words = m.details;
+  const choices: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+    sex: words.sex,
+    sourceOfFunds: words.sourceOfFunds,
+  };
+  const field = (name: FieldName & keyof typeof words.fields, { required, regex, type }: Requirement): Field => {
+    const form = regex === undefined ? undefined : new RegExp(regex, 'u');
+    const choice = choices[name];
+    const kind = choice === undefined ? undefined : new Map(Object.entries(choice));
+    return {
+      name,
+      label: words.fields[name],
+      required: required === 1,
+      kind: kind ?? (type === 'date' ? 'date' : undefined),
+      autocomplete: AUTOCOMPLETE[name] ?? 'off',
+      read(given) {
+        const isRight = (form?.test(given) ?? true) && (kind?.has(given) ?? true);
+        return isRight && (type !== 'date' || isPastDay(given, now)) ? given : undefined;
+      },
+    };
+  };
+  const { details, address, identityNumber } = REQUIREMENTS;
+  return {
+    person: [
+      field('firstName', details.firstName),
+      field('firstSurname', details.firstSurname),
+      field('secondSurname', details.secondSurname),
+      field('dob', details.dob),
+      field('sex', details.sex),
+      field('identityNumber', identityNumber),
+      field('sourceOfFunds', details.sourceOfFunds),
+    ],
+    address: [
+      field('addressLine1', address.addressLine1),
+      field('addressLine2', address.addressLine2),
+      field('city', address.city),
+      field('postalCode', address.postalCode),
+    ],
+  };
+}
+
+/** The pattern lets the 31st of February pass. */
+function isPastDay(text: string, now: Date): boolean {
+  const day = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text) && day < now;
+}
+
+const back = ({ link, customer, partner, deps }: Visit): string | undefined =>
+  addressBack(link, { customerId: customer.id, status: deps.statusWord(customer, partner) });

@@ -1,0 +1,110 @@
+/**
+ * Pages: how everything looks. Plain documents that a browser shows without any script of ours.
+ *
+ * Each field has a label, its error stands beside it and is tied to it, and all errors are listed first with links to
+ * their fields. Nothing here reads or decides; whatever is put in is escaped by html.ts.
+ */
+import type { Field, Problems } from './form.ts';
+import { Html, html } from './html.ts';
+import type { Messages } from './messages.ts';
+
+export interface Look {
+  readonly m: Messages;
+  /** Whose customer this is; empty where nobody is known. */
+  readonly partner: string;
+  /** Addresses of our own style sheet and script. */
+  readonly assets: { readonly css: string; readonly js: string };
+}
+
+export function page(
+  look: Look,
+  p: { title: string; body: Html; problems?: Problems | undefined; goTo?: string | undefined; close?: boolean },
+): string {
+  const { m } = look;
+  const wrong = (p.problems?.size ?? 0) > 0;
+  // Going on by itself: a redirect of the reply to a form would be held up by `form-action`.
+  const refresh = p.goTo === undefined ? undefined : html`<meta http-equiv="refresh" content="0;url=${p.goTo}">`;
+  return html`<!doctype html>
+<html lang="${m.lang}" dir="${m.dir}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${wrong && `${m.error}: `}${p.title}${look.partner !== '' && ` – ${look.partner}`}</title>
+<link rel="stylesheet" href="${look.assets.css}">
+<script src="${look.assets.js}" defer></script>
+${refresh}
+</head>
+<body>
+${look.partner !== '' && html`<header><p>${m.with(look.partner)}</p></header>`}
+<main${p.close === true && new Html(' data-close')}>
+<h1>${p.title}</h1>
+${wrong && problemList(look, p.problems ?? new Map())}
+${p.body}
+</main>
+</body>
+</html>
+`.text;
+}
+
+const problemList = (
+  { m }: Look,
+  problems: Problems,
+): Html => html`<div class="problems" role="alert" tabindex="-1" autofocus>
+<h2>${m.errorsTitle}</h2>
+<ul>${[...problems].map(([name, why]) => html`<li><a href="#${name}">${why}</a></li>`)}</ul>
+</div>`;
+
+/** A form that posts to its own page. Checking is the server's alone, so that every browser says the same words. */
+export const form = (f: { action: string; csrf: string; act: string; body: Html; button: Html }): Html =>
+  html`<form method="post" action="${f.action}" novalidate>
+<input type="hidden" name="csrf" value="${f.csrf}"><input type="hidden" name="act" value="${f.act}">
+${f.body}
+${f.button}
+</form>`;
+
+export const button = (text: string, kind: 'first' | 'second' = 'first'): Html =>
+  html`<p><button type="submit" class="${kind}">${text}</button></p>`;
+
+export const paragraph = (text: string): Html => html`<p>${text}</p>`;
+export const note = (text: string): Html => html`<p class="note">${text}</p>`;
+export const alert = (text: string): Html => html`<div class="problems" role="alert"><p>${text}</p></div>`;
+export const linkButton = (href: string, text: string): Html =>
+  html`<p><a class="button" href="${href}">${text}</a></p>`;
+
+export const group = (legend: string, body: Html): Html => html`<fieldset><legend>${legend}</legend>${body}</fieldset>`;
+
+export function fields(look: Look, list: readonly Field[], given: URLSearchParams, problems: Problems): Html {
+  return html`${list.map((field) => fieldOf(look, field, given.get(field.name) ?? '', problems.get(field.name)))}`;
+}
+
+function fieldOf({ m }: Look, field: Field, given: string, why: string | undefined): Html {
+  const { name } = field;
+  const described = [
+    ...(field.hint === undefined ? [] : [`${name}-hint`]),
+    ...(why === undefined ? [] : [`${name}-why`]),
+  ].join(' ');
+  const common = html` id="${name}" name="${name}"${field.required && new Html(' required')}${
+    field.autocomplete !== undefined && html` autocomplete="${field.autocomplete}"`
+  }${described !== '' && html` aria-describedby="${described}"`}${why !== undefined && new Html(' aria-invalid="true"')}`;
+  return html`<div class="field">
+<label for="${name}">${field.label}${!field.required && html` <span class="optional">(${m.optional})</span>`}</label>
+${field.hint !== undefined && html`<p class="hint" id="${name}-hint">${field.hint}</p>`}
+${why !== undefined && html`<p class="why" id="${name}-why">${why}</p>`}
+${inputOf(m, field, common, given)}
+</div>`;
+}
+
+function inputOf(m: Messages, field: Field, common: Html, given: string): Html {
+  const { kind } = field;
+  if (kind instanceof Map) {
+    const options = [...kind].map(
+      ([value, shown]) => html`<option value="${value}"${value === given && new Html(' selected')}>${shown}</option>`,
+    );
+    return html`<select${common}><option value="">${m.choose}</option>${options}</select>`;
+  }
+  const most = field.mostChars !== undefined && html` maxlength="${field.mostChars}"`;
+  return html`<input type="${kind === 'date' ? 'date' : 'text'}"${common} value="${given}"${
+    field.numeric === true && new Html(' inputmode="numeric"')
+  }${most}>`;
+}

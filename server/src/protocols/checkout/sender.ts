@@ -1,0 +1,26 @@
+/**
+ * Code senders: how a one-time code reaches a phone. One for real text messages is a file beside this and a line in the
+ * composition; until there is one, production has none, nobody can log in there, and the page says so.
+ */
+import { randomInt } from 'node:crypto';
+
+export interface CodeSender {
+  /** The next code, six digits. Left out, it is random; only the sandbox's is not. */
+  readonly nextCode?: () => string;
+  /** What the page may say about it, where it is no secret. */
+  readonly hint?: string;
+  /** @throws Unavailable when it could not be handed over */
+  sendCode(phone: string, code: string): Promise<void>;
+}
+
+/** Six digits, each of the million equally likely. */
+export const randomCode = (): string => String(randomInt(1_000_000)).padStart(6, '0');
+
+const SANDBOX_CODE = '123456';
+
+/** Sends nothing to anybody: the code is known. Never handed in by production. */
+export const sandboxSender: CodeSender = {
+  nextCode: () => SANDBOX_CODE,
+  hint: SANDBOX_CODE,
+  sendCode: async () => {},
+};

@@ -1,0 +1,176 @@
+/**
+ * The hosted pages in a real browser: a customer comes from the partner, logs in, fills in, and is back at the partner;
+ * then the same for a bank account. On the smallest phone and on a desk, light and dark, with nothing that axe finds, no
+ * word on the console, and nothing asked of any other origin.
+ */
+import assert from 'node:assert/strict';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, test } from 'node:test';
+import axe, { type AxeResults } from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
+import { noChromium, startChromium } from '../../support/chromium.ts';
+import type { TestPartner } from '../whitelabel/world.ts';
+import { DETAILS, type PagesWorld, pagesWorld } from './world.ts';
+
+let world: PagesWorld;
+let acme: TestPartner;
+let browser: Browser;
+let wallet: Server;
+let walletUrl = '';
+
+before(async () => {
+  if (noChromium !== undefined) return;
+  world = await pagesWorld();
+  acme = await world.partner('Acme Wallet');
+  wallet = createServer((_request, response) => {
+    response.setHeader('content-type', 'text/html');
+    response.end('<!doctype html><html lang="en"><title>Wallet</title><link rel="icon" href="data:,"><h1>Wallet</h1>');
+  });
+  await new Promise<void>((listening) => wallet.listen(0, '127.0.0.1', listening));
+  walletUrl = `http://127.0.0.1:${(wallet.address() as AddressInfo).port}`;
+  browser = await startChromium();
+});
+after(async () => {
+  await browser?.close();
+  wallet?.close();
+  await world?.stop();
+});
+
+interface Screen {
+  width: number;
+  colorScheme: 'light' | 'dark';
+}
+
+/** A window, and what is amiss in it: words on the console, requests to strangers. */
+async function openWindow({
+  width,
+  colorScheme,
+}: Screen): Promise<{ page: Page; amiss: string[]; close(): Promise<void> }> {
+  const context = await browser.newContext({ viewport: { width, height: 720 }, colorScheme });
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  const amiss: string[] = [];
+  page.on('console', (message) => {
+    // What Chromium itself says of an answer that is an error by its status, as a form's mistakes are.
+    if (!/status of 40\d|status of 503/.test(message.text())) amiss.push(message.text());
+  });
+  page.on('pageerror', (error) => amiss.push(error.message));
+  page.on('request', (request) => {
+    if (
+      !request.url().startsWith(world.baseUrl) &&
+      !request.url().startsWith(walletUrl) &&
+      !request.url().startsWith('data:')
+    )
+      amiss.push(request.url());
+  });
+  return { page, amiss, close: () => context.close() };
+}
+
+/** Nothing that axe finds, nothing wider than the screen, in either direction of writing. */
+async function isGood(page: Page, title: string): Promise<void> {
+  assert.equal(await page.locator('h1').innerText(), title);
+  await page.evaluate(axe.source);
+  // As text: these run in the page, and the page's own policy lets nothing be loaded for them.
+  const { violations } = await page.evaluate<AxeResults>('axe.run(document, { preload: false })');
+  assert.deepEqual(
+    violations.map(({ id, nodes }) => `${title}: ${id} ${nodes.map(({ html }) => html).join(' ')}`),
+    [],
+  );
+  const overflow = (dir: string): Promise<number> =>
+    page.evaluate(`(() => {
+      const root = document.documentElement;
+      const before = root.dir;
+      root.dir = '${dir}';
+      const over = root.scrollWidth - root.clientWidth;
+      root.dir = before;
+      return over;
+    })()`);
+  assert.equal(await overflow('ltr'), 0, `${title}: no sideways scrolling`);
+  assert.equal(await overflow('rtl'), 0, `${title}: nor from right to left`);
+}
+
+const press = (page: Page, name: string) => page.getByRole('button', { name }).click();
+
+async function logIn(page: Page): Promise<void> {
+  await isGood(page, 'Log in');
+  await press(page, 'Send code');
+  await page.getByLabel('Six-digit code').fill('000000');
+  await press(page, 'Log in');
+  await isGood(page, 'Log in');
+  assert.equal(await page.getByLabel('Six-digit code').getAttribute('aria-invalid'), 'true');
+  // By keyboard alone.
+  await page.getByLabel('Six-digit code').focus();
+  await page.keyboard.type('123456');
+  await page.keyboard.press('Enter');
+}
+
+async function life(screen: Screen): Promise<void> {
+  const { page, amiss, close } = await openWindow(screen);
+  const { kycUrl, customerId } = await world.invited(acme, { kycRedirectUrl: `${walletUrl}/verified?flow=7` });
+  await page.goto(kycUrl);
+  await logIn(page);
+
+  await page.getByRole('heading', { name: 'Your details' }).waitFor();
+  await isGood(page, 'Your details');
+  await press(page, 'Send my details');
+  await isGood(page, 'Your details');
+  assert.equal(await page.evaluate('document.activeElement.className'), 'problems', 'the list of errors has the focus');
+  await page.getByRole('link', { name: 'Enter: First name' }).click();
+  assert.equal(await page.evaluate('document.activeElement.id'), 'firstName', 'and leads to each field');
+  for (const [name, value] of Object.entries(DETAILS)) {
+    const field = page.locator(`#${name}`);
+    if (name === 'sex' || name === 'sourceOfFunds') await field.selectOption(value);
+    else await field.fill(value);
+  }
+  await press(page, 'Send my details');
+  await page.getByRole('heading', { name: 'You are verified' }).waitFor();
+  await isGood(page, 'You are verified');
+  await page.getByRole('link', { name: 'Back to Acme Wallet' }).click();
+  await page.waitForURL(`${walletUrl}/verified?flow=7&customerId=${customerId}&status=BASIC_KYC_COMPLETED`);
+
+  const { body } = await acme.post('bank/addFiatAccountUrl', { customerId, redirectUrl: `${walletUrl}/accounts` });
+  await page.goto(body.data.bankUrl);
+  await isGood(page, 'Add a bank account');
+  await page.getByLabel('Currency').selectOption('eur');
+  await press(page, 'Continue');
+  await page.getByLabel('IBAN').fill('DE88370400440532013000');
+  await press(page, 'Add account');
+  await isGood(page, 'Add a bank account');
+  await page.getByLabel('IBAN').fill('DE89 3704 0044 0532 0130 00');
+  await press(page, 'Add account');
+  await page.getByRole('heading', { name: 'Account added' }).waitFor();
+  await isGood(page, 'Account added');
+  await page.getByRole('link', { name: 'Back to Acme Wallet' }).click();
+  const [account] = (await acme.post('bank/fiatAccounts', { customerId })).body.data;
+  await page.waitForURL(
+    `${walletUrl}/accounts?fiatAccountId=${account.fiatAccountId}&referenceId=${body.data.referenceId}`,
+  );
+  assert.deepEqual(amiss, []);
+  await close();
+}
+
+test('from invitation to bank account at 320 px', { skip: noChromium }, () =>
+  life({ width: 320, colorScheme: 'light' }),
+);
+
+test('from invitation to bank account at 1280 px, dark', { skip: noChromium }, () =>
+  life({ width: 1280, colorScheme: 'dark' }),
+);
+
+test('with closeAfterLogin the browser is back at the partner by itself', { skip: noChromium }, async () => {
+  const { page, amiss, close } = await openWindow({ width: 320, colorScheme: 'light' });
+  const { kycUrl, customerId } = await world.invited(acme, { kycRedirectUrl: walletUrl, closeAfterLogin: true });
+  await page.goto(kycUrl);
+  await logIn(page);
+  await page.waitForURL(`${walletUrl}/?customerId=${customerId}&status=OTP_COMPLETED`);
+  assert.deepEqual(amiss, []);
+  await close();
+});
+
+test('pages for strangers are as good', { skip: noChromium }, async () => {
+  const { page, close } = await openWindow({ width: 320, colorScheme: 'light' });
+  await page.goto(`${world.baseUrl}/kyc/nothing`);
+  await isGood(page, 'This link does not work');
+  await close();
+});

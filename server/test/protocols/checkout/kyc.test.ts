@@ -1,0 +1,512 @@
+/** The verification page, over HTTP: what a customer comes through, and what strangers and mistakes come to. */
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { blockCustomer } from '../../../src/customers/index.ts';
+import { suspendPartner } from '../../../src/partners/index.ts';
+import { findInDump } from '../../support/dump.ts';
+import type { TestPartner } from '../whitelabel/world.ts';
+import { BACK, DETAILS, openBrowser, type PagesWorld, pagesWorld, unescaped, wayBack } from './world.ts';
+
+let world: PagesWorld;
+let acme: TestPartner;
+
+before(async () => {
+  world = await pagesWorld();
+  acme = await world.partner('Acme <b>&"Wallet"</b>');
+});
+after(async () => await world?.stop());
+beforeEach(() => {
+  world.verifier.finding = undefined;
+  world.verifier.isAway = false;
+});
+
+const stand = async (customerId: string) => (await acme.post('kyc/status', { customerId })).body.data;
+const MINUTE = 60_000;
+
+describe('a customer', () => {
+  test('logs in by a code, gives details, is verified and goes back with id and status', async () => {
+    const { kycUrl, customerId } = await world.invited(acme);
+    const browser = openBrowser();
+    const first = await browser.open(kycUrl);
+    assert.equal(first.status, 200);
+    assert.equal(first.title, 'Log in');
+    assert.match(first.text, /ending in 10\./);
+    assert.doesNotMatch(first.text, /98765/, 'the number itself is not shown');
+    assert.equal((await stand(customerId)).status, 'LOGIN_REQUIRED');
+
+    const sent = await browser.go('code');
+    assert.match(sent.text, /the code is 123456/);
+    const form = await browser.go('login', { code: '123 456' });
+    assert.equal(form.title, 'Your details');
+    assert.equal((await stand(customerId)).status, 'OTP_COMPLETED');
+
+    const done = await browser.go('details', DETAILS);
+    assert.equal(done.title, 'You are verified');
+    assert.equal((await stand(customerId)).status, 'BASIC_KYC_COMPLETED');
+    const back = wayBack(done);
+    assert.equal(back?.origin + (back?.pathname ?? ''), 'https://wallet.example/back');
+    assert.deepEqual(Object.fromEntries(back?.searchParams ?? []), {
+      flow: '7',
+      customerId,
+      status: 'BASIC_KYC_COMPLETED',
+    });
+    assert.equal((await openBrowser(browser.cookies).open(kycUrl)).title, 'You are verified', 'also later');
+  });
+
+  test('with closeAfterLogin goes back as soon as the code was right, and without an address is told to close', async () => {
+    const { kycUrl, customerId } = await world.invited(acme, { closeAfterLogin: true });
+    const gone = await openBrowser().login(kycUrl);
+    const refresh = unescaped(/http-equiv="refresh" content="0;url=([^"]*)"/.exec(gone.text)?.[1] ?? '');
+    assert.equal(refresh, `${BACK}&customerId=${customerId}&status=OTP_COMPLETED`);
+
+    const { kycUrl: nowhere } = await world.invited(acme, { closeAfterLogin: true, kycRedirectUrl: '' });
+    const closed = await openBrowser().login(nowhere);
+    assert.match(closed.text, /data-close/);
+    assert.match(closed.text, /You can close this window/);
+    assert.doesNotMatch(closed.text, /http-equiv/);
+  });
+
+  test('is told every mistake at once, each tied to its field, and keeps what was right', async () => {
+    const { kycUrl, customerId } = await world.invited(acme);
+    const browser = openBrowser();
+    await browser.login(kycUrl);
+    const wrong = await browser.go('details', {
+      ...DETAILS,
+      firstName: ' Leading',
+      secondSurname: '',
+      dob: '2023-02-31',
+      identityNumber: 'A-1',
+      sex: 'unlisted',
+      city: 'Köln',
+      postalCode: 'x'.repeat(200),
+    });
+    assert.equal(wrong.status, 400);
+    assert.match(wrong.text, /<title>Error: /);
+    for (const name of ['firstName', 'secondSurname', 'dob', 'identityNumber', 'sex', 'city', 'postalCode']) {
+      assert.match(wrong.text, new RegExp(`href="#${name}"`), name);
+      assert.match(
+        wrong.text,
+        new RegExp(`id="${name}"[^>]*aria-describedby="${name}-why"[^>]*aria-invalid="true"`),
+        name,
+      );
+    }
+    assert.doesNotMatch(wrong.text, /id="addressLine1"[^>]*aria-invalid/);
+    assert.match(wrong.text, /value="17 Fjordmail Crescent"/);
+    assert.equal((await stand(customerId)).status, 'OTP_COMPLETED');
+    assert.equal((await browser.go('details', { ...DETAILS, dob: '2999-01-01' })).status, 400, 'not born yet');
+  });
+
+  test('who sends the form twice at once is verified once', async () => {
+    const { kycUrl, customerId } = await world.invited(acme);
+    const browser = openBrowser();
+    await browser.login(kycUrl);
+    const before = world.asked.length;
+    const answers = await Promise.all(Array.from({ length: 4 }, () => browser.send('details', DETAILS)));
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [303, 303, 303, 303],
+    );
+    assert.equal((await browser.send('details', DETAILS)).status, 303);
+    const keys = new Set(world.asked.slice(before).map(({ key }) => key));
+    assert.deepEqual([...keys], [`details:${customerId}:1`]);
+    const rows = await world.query('select outcome from verifications where customer_id = $1', [customerId]);
+    assert.equal(rows.length, 1);
+  });
+
+  test('who sends the right code twice is in', async () => {
+    const { kycUrl } = await world.invited(acme);
+    const browser = openBrowser();
+    await browser.open(kycUrl);
+    await browser.go('code');
+    const values = { csrf: browser.csrf(), act: 'login', code: '123456' };
+    const post = () =>
+      fetch(kycUrl, {
+        method: 'POST',
+        redirect: 'manual',
+        headers: { cookie: [...browser.cookies].map((pair) => pair.join('=')).join('; ') },
+        body: new URLSearchParams(values),
+      });
+    const both = await Promise.all([post(), post()]);
+    assert.deepEqual(
+      both.map(({ status }) => status),
+      [303, 303],
+    );
+  });
+
+  test('whose check takes time looks again, and one that fails may correct the details', async () => {
+    const { kycUrl, customerId } = await world.invited(acme);
+    const browser = openBrowser();
+    await browser.login(kycUrl);
+    world.verifier.finding = { outcome: 'in_review', level: 0 };
+    assert.equal((await browser.go('details', DETAILS)).title, 'We are checking your details');
+    assert.equal((await stand(customerId)).status, 'IN_REVIEW');
+    world.verifier.finding = { outcome: 'failed', level: 0, reason: 'unreadable' };
+    const failed = await browser.go('check');
+    assert.equal(failed.title, 'Your details');
+    assert.match(failed.text, /could not be confirmed/);
+    assert.equal((await stand(customerId)).status, 'TEMPORARY_FAILED');
+    world.verifier.finding = undefined;
+    assert.equal((await browser.go('details', DETAILS)).title, 'You are verified');
+    assert.equal(world.asked.at(-1)?.key, `details:${customerId}:2`, 'another verification');
+  });
+
+  test('whose verifier is away keeps the details and asks again about the same', async () => {
+    const { kycUrl, customerId } = await world.invited(acme);
+    const browser = openBrowser();
+    await browser.login(kycUrl);
+    world.verifier.isAway = true;
+    const away = await browser.go('details', DETAILS);
+    assert.equal(away.status, 503);
+    assert.match(away.text, /Your details are saved/);
+    world.verifier.isAway = false;
+    assert.equal((await browser.open(kycUrl)).title, 'We are checking your details');
+    assert.equal((await browser.go('check')).title, 'You are verified');
+    assert.equal(world.asked.at(-1)?.key, `details:${customerId}:1`);
+  });
+
+  test('who is blocked or refused for good is shown no form, and none of theirs is taken', async () => {
+    const { kycUrl, customerId } = await world.invited(acme);
+    const browser = openBrowser();
+    await browser.login(kycUrl);
+    await world.db.asPartner(acme.partner.id, (tx) => blockCustomer(tx, customerId, world.clock.now()));
+    assert.equal((await browser.go('details', DETAILS)).title, 'We cannot verify you');
+    const rows = await world.query('select 1 from customer_details where customer_id = $1', [customerId]);
+    assert.equal(rows.length, 0);
+  });
+});
+
+describe('what is stored', () => {
+  test('names nobody: details, phone and code are in no dump of the database', async () => {
+    const { kycUrl } = await world.invited(acme);
+    const browser = openBrowser();
+    await browser.login(kycUrl);
+    await browser.go('details', DETAILS);
+    const { rows } = { rows: await world.query('select octet_length(details) as bytes from customer_details') };
+    assert.ok(rows.length > 0 && rows.every(({ bytes }) => bytes > 100));
+    const words = [
+      'Zebulon',
+      'Quagmire',
+      '1984-02-29',
+      'ZQ4711X0815',
+      'Fjordmail',
+      'Wolverhampton',
+      'WV1 4QZ',
+      '9876543210',
+    ];
+    assert.deepEqual(await findInDump(world.adminUrl, words), []);
+    const codes = await world.query(`select code from login_codes where code is not null`);
+    assert.equal(
+      new Set(codes.map(({ code }) => code.toString('hex'))).size,
+      codes.length,
+      'equal codes do not look equal',
+    );
+    assert.ok(codes.every(({ code }) => code.length === 32 && !code.includes('123456')));
+  });
+});
+
+describe('codes', () => {
+  test('five wrong ones and the right one no longer counts; a new one does', async () => {
+    const { kycUrl } = await world.invited(acme);
+    const browser = openBrowser();
+    await browser.open(kycUrl);
+    await browser.go('code');
+    for (let i = 0; i < 4; i += 1) {
+      const wrong = await browser.go('login', { code: '000000' });
+      assert.equal(wrong.status, 400);
+      assert.match(wrong.text, /not the code we sent/);
+      assert.match(wrong.text, /id="code"[^>]*aria-invalid="true"/);
+    }
+    assert.match((await browser.go('login', { code: '000000' })).text, /can no longer be used/);
+    assert.match((await browser.go('login', { code: '123456' })).text, /can no longer be used/);
+    world.clock.advance(MINUTE);
+    await browser.go('code');
+    assert.equal((await browser.go('login', { code: '123456' })).title, 'Your details');
+  });
+
+  test('are counted also when they come all at once', async () => {
+    const { kycUrl, customerId } = await world.invited(acme);
+    const browser = openBrowser();
+    await browser.open(kycUrl);
+    await browser.go('code');
+    await Promise.all(Array.from({ length: 20 }, () => browser.send('login', { code: '000000' })));
+    const [row] = await world.query('select tries, wrong from login_codes where customer_id = $1', [customerId]);
+    assert.deepEqual(row, { tries: 5, wrong: 5 });
+  });
+
+  test('end after five minutes', async () => {
+    const { kycUrl } = await world.invited(acme);
+    const browser = openBrowser();
+    await browser.open(kycUrl);
+    await browser.go('code');
+    world.clock.advance(5 * MINUTE);
+    const late = await browser.go('login', { code: '123456' });
+    assert.equal(late.status, 400);
+    assert.equal(late.title, 'Log in');
+  });
+
+  test('are sent not sooner than half a minute after another, and five times an hour', async () => {
+    const { kycUrl } = await world.invited(acme);
+    const browser = openBrowser();
+    await browser.open(kycUrl);
+    await browser.go('code');
+    const soon = await browser.go('code');
+    assert.equal(soon.status, 429);
+    assert.ok(Number(soon.headers.get('retry-after')) <= 30);
+    for (let i = 0; i < 4; i += 1) {
+      world.clock.advance(MINUTE);
+      assert.equal((await browser.send('code')).status, 303);
+    }
+    world.clock.advance(MINUTE);
+    const many = await browser.go('code');
+    assert.equal(many.status, 429);
+    assert.ok(Number(many.headers.get('retry-after')) > 3_000);
+  });
+
+  test('fifteen wrong in a row lock the customer for an hour, whoever asks', async () => {
+    const { kycUrl } = await world.invited(acme);
+    const browser = openBrowser();
+    await browser.open(kycUrl);
+    let last = 0;
+    for (let i = 0; i < 15; i += 1) {
+      if (i % 5 === 0) {
+        world.clock.advance(MINUTE);
+        await browser.go('code');
+      }
+      last = (await browser.go('login', { code: '000000' })).status;
+    }
+    assert.equal(last, 429);
+    world.clock.advance(MINUTE);
+    const other = openBrowser();
+    await other.open(kycUrl);
+    assert.match((await other.go('code')).text, /too many wrong codes/);
+    world.clock.advance(61 * MINUTE);
+    assert.equal((await openBrowser().login(kycUrl)).title, 'Your details');
+  });
+
+  test('are good for one browser: the same code does nothing in another', async () => {
+    const { kycUrl } = await world.invited(acme);
+    const [one, two] = [openBrowser(), openBrowser()];
+    await two.open(kycUrl);
+    assert.equal((await one.login(kycUrl)).title, 'Your details');
+    const stolen = await two.go('login', { code: '123456' });
+    assert.equal(stolen.title, 'Log in');
+    assert.equal(stolen.status, 400);
+  });
+
+  test('cannot be had where nothing can send them, and the page says so', async () => {
+    const production = await pagesWorld({ sender: null });
+    try {
+      const { kycUrl } = await production.invited(await production.partner('Nosender'));
+      const browser = openBrowser();
+      const page = await browser.open(kycUrl);
+      assert.equal(page.status, 503);
+      assert.match(page.text, /no way to send codes/);
+      assert.doesNotMatch(page.text, /123456/);
+    } finally {
+      await production.stop();
+    }
+  });
+
+  test('are six random digits for a sender that sends them', async () => {
+    const seen: { phone: string; code: string }[] = [];
+    const real = await pagesWorld({ sender: { sendCode: async (phone, code) => void seen.push({ phone, code }) } });
+    try {
+      const partner = await real.partner('Sender');
+      for (let i = 0; i < 3; i += 1) {
+        const { kycUrl } = await real.invited(partner);
+        const browser = openBrowser();
+        await browser.open(kycUrl);
+        const sent = await browser.go('code');
+        assert.doesNotMatch(sent.text, new RegExp(seen.at(-1)?.code ?? 'none'));
+        assert.equal((await browser.go('login', { code: seen.at(-1)?.code ?? '' })).title, 'Your details');
+      }
+      assert.ok(seen.every(({ phone, code }) => phone === '+91 98765 43210' && /^\d{6}$/.test(code)));
+      assert.ok(new Set(seen.map(({ code }) => code)).size > 1);
+    } finally {
+      await real.stop();
+    }
+  });
+});
+
+describe('strangers', () => {
+  test('with a forged, cut or foreign token get one plain page, with an old one another', async () => {
+    const { kycUrl } = await world.invited(acme);
+    const browser = openBrowser();
+    for (const url of [`${kycUrl.slice(0, -3)}AAA`, `${world.baseUrl}/kyc/x`, kycUrl.replace('/kyc/', '/bank/')]) {
+      const page = await browser.open(url);
+      assert.equal(page.status, 404, url);
+      assert.equal(page.title, 'This link does not work');
+      assert.equal(page.headers.get('set-cookie'), null);
+    }
+    const post = await browser.ask(`${world.baseUrl}/kyc/x`, {
+      method: 'POST',
+      body: new URLSearchParams({ act: 'code' }),
+    });
+    assert.equal(post.status, 404);
+    assert.equal((await browser.open(`${world.baseUrl}/kyc`)).status, 404);
+    assert.equal((await browser.open(`${world.baseUrl}/kyc/a/b`)).status, 404);
+    assert.equal((await browser.ask(kycUrl, { method: 'HEAD' })).status, 200);
+    const put = await browser.ask(kycUrl, { method: 'PUT' });
+    assert.equal(put.status, 405);
+    assert.equal(put.headers.get('allow'), 'GET, HEAD, POST');
+    world.clock.advance(24 * 60 * MINUTE);
+    const ended = await browser.open(kycUrl);
+    assert.equal(ended.status, 410);
+    assert.equal(ended.title, 'This link has ended');
+  });
+
+  test('without the form’s own token do nothing', async () => {
+    const { kycUrl, customerId } = await world.invited(acme);
+    const browser = openBrowser();
+    await browser.open(kycUrl);
+    for (const csrf of ['', '0'.repeat(32), browser.csrf().slice(1)]) {
+      const refused = await browser.send('code', { csrf });
+      assert.equal(refused.status, 403, csrf);
+    }
+    const bare = await fetch(kycUrl, {
+      method: 'POST',
+      body: new URLSearchParams({ csrf: browser.csrf(), act: 'code' }),
+    });
+    assert.equal(bare.status, 403, 'and none without a cookie');
+    assert.deepEqual(await world.query('select 1 from login_codes where customer_id = $1', [customerId]), []);
+    await browser.login(kycUrl);
+    assert.equal((await browser.send('details', { ...DETAILS, csrf: 'x' })).status, 403);
+    assert.deepEqual(await world.query('select 1 from customer_details where customer_id = $1', [customerId]), []);
+  });
+
+  test("with another customer's session have none", async () => {
+    const mine = await world.invited(acme);
+    const theirs = await world.invited(acme);
+    const browser = openBrowser();
+    await browser.login(mine.kycUrl);
+    const cookies = new Map(browser.cookies);
+    const refused = await openBrowser(cookies).ask(theirs.kycUrl, {
+      method: 'POST',
+      body: new URLSearchParams({ csrf: browser.csrf(), act: 'details', ...DETAILS }),
+    });
+    assert.equal(refused.status, 403);
+    assert.equal((await openBrowser(cookies).open(theirs.kycUrl)).title, 'Log in');
+    const [name = '', sealed = ''] = [...browser.cookies][0] ?? [];
+    const bent = new Map([[name, `${sealed.slice(0, -4)}AAAA`]]);
+    assert.equal((await openBrowser(bent).open(mine.kycUrl)).title, 'Log in', 'a bent cookie is none');
+    assert.equal((await browser.open(mine.kycUrl)).title, 'Your details');
+    world.clock.advance(31 * MINUTE);
+    assert.equal((await browser.open(mine.kycUrl)).title, 'Log in', 'half an hour later it is over');
+  });
+
+  test('put no markup into a page: not by a name, not by a form, not by the address to go back to', async () => {
+    const script = `"><script>alert(1)</script>'`;
+    const { kycUrl } = await world.invited(acme, {
+      kycRedirectUrl: `https://wallet.example/'"><script>x</script>?a=${encodeURIComponent(script)}`,
+    });
+    const browser = openBrowser();
+    const first = await browser.open(kycUrl);
+    assert.match(first.text, /Acme &#60;b&#62;&#38;&#34;Wallet&#34;/);
+    await browser.login(kycUrl);
+    const wrong = await browser.go('details', { ...DETAILS, firstName: script, city: script, act: 'details' });
+    const done = await browser.go('details', { ...DETAILS, firstName: script });
+    assert.equal(done.title, 'You are verified');
+    for (const { text } of [first, wrong, done]) {
+      assert.equal(text.match(/<script/g)?.length, 1, 'our own and no other');
+      assert.doesNotMatch(text, /<b>|alert\(1\)<|onerror=/);
+    }
+    assert.equal(wayBack(done)?.searchParams.get('a'), script);
+    assert.equal(
+      (
+        await acme.post('kyc/url', {
+          clientCustomerId: 'x1',
+          phoneNumber: '+91 98765 43210',
+          type: 'INDIVIDUAL',
+          kycRedirectUrl: 'javascript:alert(1)',
+        })
+      ).status,
+      400,
+    );
+  });
+
+  test('get strict headers with every answer', async () => {
+    const { kycUrl } = await world.invited(acme);
+    const browser = openBrowser();
+    for (const answer of [
+      await browser.open(kycUrl),
+      await browser.send('code'),
+      await browser.open(`${world.baseUrl}/kyc/x`),
+    ]) {
+      const csp = answer.headers.get('content-security-policy') ?? '';
+      for (const rule of [
+        "default-src 'none'",
+        "style-src 'self'",
+        "script-src 'self'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+      ]) {
+        assert.ok(csp.includes(rule), rule);
+      }
+      assert.equal(answer.headers.get('cache-control'), 'no-store');
+      assert.equal(answer.headers.get('referrer-policy'), 'no-referrer');
+      assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
+      assert.equal(answer.headers.get('strict-transport-security'), null, 'not over plain http');
+    }
+    const { text } = await browser.open(kycUrl);
+    assert.doesNotMatch(text, / style=| on[a-z]+=|https?:\/\//, 'nothing inline, nothing from elsewhere');
+    for (const [, address = ''] of text.matchAll(/(?:href|src)="(\/hosted\/[^"]+)"/g)) {
+      const asset = await fetch(`${world.baseUrl}${address}`);
+      assert.equal(asset.status, 200);
+      assert.match(asset.headers.get('content-type') ?? '', /^text\/(css|javascript)/);
+    }
+  });
+
+  test('cannot make us read much, or anything but a form', async () => {
+    const { kycUrl } = await world.invited(acme);
+    const browser = openBrowser();
+    await browser.open(kycUrl);
+    assert.equal((await browser.send('details', { firstName: 'x'.repeat(20_000) })).status, 413);
+    const json = await browser.ask(kycUrl, {
+      method: 'POST',
+      body: '{}',
+      headers: { 'content-type': 'application/json' },
+    });
+    assert.equal(json.status, 415);
+    assert.match(json.headers.get('content-type') ?? '', /^text\/html/);
+    assert.equal((await browser.send('nonsense')).status, 200);
+  });
+
+  test('of a suspended partner see nothing', async () => {
+    const closing = await world.partner('Closing');
+    const { kycUrl } = await world.invited(closing);
+    await world.db.asSystem((tx) => suspendPartner(tx, closing.partner.id, world.clock.now()));
+    assert.equal((await openBrowser().open(kycUrl)).status, 403);
+  });
+});
+
+test('behind TLS the cookie is bound to it and browsers are told to stay', async () => {
+  const secure = await pagesWorld({ publicUrl: 'https://pay.example/ramp/' });
+  try {
+    const { kycUrl } = await secure.invited(await secure.partner('Secure'));
+    const page = await openBrowser().open(kycUrl);
+    assert.match(
+      page.headers.get('set-cookie') ?? '',
+      /^__Host-cloverleaf=\S+; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
+    );
+    assert.match(page.headers.get('strict-transport-security') ?? '', /max-age=/);
+    assert.match(page.text, /action="\/ramp\/kyc\//, 'under the path that the public address has');
+  } finally {
+    await secure.stop();
+  }
+});
+
+test('an address that asks too often is asked to wait, whatever it asks for', async () => {
+  const limited = await pagesWorld({ requestsPerMinute: 5 });
+  try {
+    const answers = [];
+    for (let i = 0; i < 6; i += 1)
+      answers.push(await openBrowser().open(`${limited.baseUrl}/${i % 2 ? 'kyc' : 'bank'}/x`));
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [404, 404, 404, 404, 404, 429],
+    );
+    assert.ok(Number(answers.at(-1)?.headers.get('retry-after')) > 0);
+  } finally {
+    await limited.stop();
+  }
+});

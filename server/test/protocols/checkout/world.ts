@@ -1,0 +1,148 @@
+/**
+ * A server with the hosted pages beside the partners' wire, over real HTTP, and a customer's browser that keeps cookies,
+ * follows nothing by itself, and fills in the forms that it is shown.
+ */
+import { Unavailable } from '../../../src/base/errors.ts';
+import { type CheckoutDeps, checkout, sandboxSender } from '../../../src/protocols/checkout/index.ts';
+import { verificationWords } from '../../../src/protocols/whitelabel/index.ts';
+import { simulatedVerifier } from '../../../src/verifiers/simulated/index.ts';
+import type { Finding, VerificationAsk } from '../../../src/verifiers/verifier.ts';
+import { type TestPartner, wireWorld } from '../whitelabel/world.ts';
+
+export type PagesWorld = Awaited<ReturnType<typeof pagesWorld>>;
+
+export const BACK = 'https://wallet.example/back?flow=7';
+
+/** @param options what is other than usual; a sender may be left out with `null` */
+export async function pagesWorld(
+  options: { requestsPerMinute?: number; sender?: CheckoutDeps['sender'] | null; publicUrl?: string } = {},
+) {
+  const asked: VerificationAsk[] = [];
+  /** What the verifier answers from now on; undefined: as the simulated one does. */
+  const verifier: { finding?: Finding | undefined; isAway?: boolean } = {};
+  const world = await wireWorld({
+    beside: (ground) =>
+      checkout({
+        ...ground,
+        ...(options.publicUrl === undefined ? {} : { publicUrl: () => options.publicUrl ?? '' }),
+        requestsPerMinute: options.requestsPerMinute ?? 10_000,
+        sender: options.sender === null ? undefined : (options.sender ?? sandboxSender),
+        statusWord: (customer, partner) => verificationWords(customer, partner).status,
+        verifier: {
+          ...simulatedVerifier,
+          async begin(ask) {
+            asked.push(ask);
+            if (verifier.isAway === true) throw new Unavailable('verifier', 'away');
+            return await simulatedVerifier.begin(ask);
+          },
+          finding: async (ask) => verifier.finding ?? (await simulatedVerifier.finding(ask)),
+        },
+      }),
+  });
+  let count = 0;
+
+  /** A new customer, who has not logged in, and a link for it. */
+  async function invited(
+    partner: TestPartner,
+    over: Record<string, unknown> = {},
+  ): Promise<{ customerId: string; kycUrl: string }> {
+    count += 1;
+    const { body, text, status } = await partner.post('kyc/url', {
+      clientCustomerId: `pages-${count}`,
+      phoneNumber: '+91 98765 43210',
+      type: 'INDIVIDUAL',
+      kycRedirectUrl: BACK,
+      ...over,
+    });
+    if (status !== 200) throw new Error(text);
+    return body.data;
+  }
+
+  return { ...world, asked, verifier, invited };
+}
+
+export interface Shown {
+  status: number;
+  text: string;
+  headers: Headers;
+  title: string;
+  /** Where a redirect points, as an absolute address. */
+  location: string | undefined;
+}
+
+/** A browser without a script engine. `at` is the page it is on. */
+export function openBrowser(cookies = new Map<string, string>()) {
+  let at = '';
+  let csrf = '';
+
+  async function ask(url: string, init: RequestInit = {}): Promise<Shown> {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const response = await fetch(url, {
+      redirect: 'manual',
+      ...init,
+      headers: { ...(cookie === '' ? {} : { cookie }), ...init.headers },
+    });
+    for (const line of response.headers.getSetCookie()) {
+      const [pair = ''] = line.split(';', 1);
+      cookies.set(pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1));
+    }
+    const text = await response.text();
+    const location = response.headers.get('location');
+    csrf = /name="csrf" value="([0-9a-f]+)"/.exec(text)?.[1] ?? csrf;
+    return {
+      status: response.status,
+      text,
+      headers: response.headers,
+      title: /<h1>(.*?)<\/h1>/.exec(text)?.[1] ?? '',
+      location: location === null ? undefined : new URL(location, url).href,
+    };
+  }
+
+  const browser = {
+    cookies,
+    ask,
+    async open(url: string): Promise<Shown> {
+      at = url;
+      return await ask(url);
+    },
+    /** Of the last page that had a form. */
+    csrf: (): string => csrf,
+    /** Sends a form of the page, and says what came, redirect or not. */
+    async send(act: string, values: Record<string, string> = {}): Promise<Shown> {
+      const page = (at.split('?', 1)[0] ?? at).split('#', 1)[0] ?? at;
+      return await ask(page, { method: 'POST', body: new URLSearchParams({ csrf, act, ...values }) });
+    },
+    /** Sends a form and looks at what comes next. */
+    async go(act: string, values: Record<string, string> = {}): Promise<Shown> {
+      const shown = await browser.send(act, values);
+      return shown.location === undefined ? shown : await browser.open(shown.location);
+    },
+    async login(url: string, code = '123456'): Promise<Shown> {
+      await browser.open(url);
+      await browser.go('code');
+      return await browser.go('login', { code });
+    },
+  };
+  return browser;
+}
+
+/** The link back to the partner that a page offers. */
+export function wayBack({ text }: Shown): URL | undefined {
+  const href = /<a class="button" href="([^"]*)">Back to/.exec(text)?.[1];
+  return href === undefined ? undefined : new URL(unescaped(href));
+}
+
+export const unescaped = (text: string): string =>
+  text.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)));
+
+export const DETAILS = {
+  firstName: 'Zebulon',
+  secondSurname: 'Quagmire-Ōtaki',
+  dob: '1984-02-29',
+  sex: 'male',
+  identityNumber: 'ZQ4711X0815',
+  sourceOfFunds: 'salary',
+  addressLine1: '17 Fjordmail Crescent',
+  city: 'Wolverhampton',
+  postalCode: 'WV1 4QZ',
+};

@@ -1,0 +1,67 @@
+/**
+ * A real Chromium for a test, out of an npm package, gone afterwards.
+ *
+ * The package holds a headless Chromium for Linux on x64, packed (67 MB), and it wants a few shared libraries that a plain
+ * Debian has not (NSS, NSPR, expat) and a font. The package brings both for the platform it was made for, so they are
+ * unpacked beside the browser, and only the browser is pointed at them. Everything, its home and temporary files too, is in
+ * a folder of the test's own (230 MB), which goes with the test.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { inflate } from '@sparticuz/chromium';
+import { type Browser, chromium } from 'playwright-core';
+import { freshFolder } from './folder.ts';
+
+/** Why there is no browser on this machine; undefined: there is one. */
+export const noChromium: string | undefined =
+  process.platform === 'linux' && process.arch === 'x64'
+    ? undefined
+    : `the packaged Chromium is for linux-x64, this is ${process.platform}-${process.arch}`;
+
+const PACKED = join(dirname(fileURLToPath(import.meta.resolve('@sparticuz/chromium'))), '..', 'bin');
+const FLAGS = [
+  '--no-sandbox',
+  '--headless',
+  '--disable-gpu',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+export async function startChromium(): Promise<Browser> {
+  const folder = freshFolder('chromium');
+  for (const name of ['home', 'tmp']) mkdirSync(join(folder, name));
+  return await withTmpdir(folder, async () => {
+    for (const name of ['chromium.br', 'fonts.tar.br', 'al2023.tar.br']) await inflate(join(PACKED, name));
+    const fonts = join(folder, 'fonts.conf');
+    writeFileSync(
+      fonts,
+      `<fontconfig><dir>${folder}/fonts</dir><cachedir>${folder}/tmp/fonts</cachedir></fontconfig>\n`,
+    );
+    return await chromium.launch({
+      executablePath: join(folder, 'chromium'),
+      args: FLAGS,
+      env: {
+        PATH: process.env.PATH ?? '',
+        HOME: join(folder, 'home'),
+        TMPDIR: join(folder, 'tmp'),
+        FONTCONFIG_FILE: fonts,
+        LD_LIBRARY_PATH: join(folder, 'al2023', 'lib'),
+      },
+    });
+  });
+}
+
+/** Both the package and Playwright take the folder for temporary files from the environment, when they are called. */
+async function withTmpdir<T>(folder: string, act: () => Promise<T>): Promise<T> {
+  const before = process.env.TMPDIR;
+  process.env.TMPDIR = folder;
+  try {
+    return await act();
+  } finally {
+    if (before === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = before;
+  }
+}
