@@ -91,6 +91,7 @@ const withNumbers = (body: Fields): Fields =>
 
 export interface Client extends Keys {
   post(path: string, body?: Fields, signing?: Signing): Promise<Answer>;
+  put(path: string, body?: Fields, signing?: Signing): Promise<Answer>;
   get(path: string, signing?: Signing | 'unsigned'): Promise<Answer>;
 }
 
@@ -110,12 +111,14 @@ export async function ask(baseUrl: string, path: string, init: RequestInit = {})
 }
 
 export function openClient(baseUrl: string, keys: Keys): Client {
+  const send = async (method: string, path: string, body: Fields = {}, signing: Signing = {}): Promise<Answer> => {
+    const { headers, text } = sign(keys, body, signing);
+    return await ask(baseUrl, path, { method, headers, body: text });
+  };
   return {
     ...keys,
-    async post(path, body = {}, signing = {}) {
-      const { headers, text } = sign(keys, body, signing);
-      return await ask(baseUrl, path, { method: 'POST', headers, body: text });
-    },
+    post: (path, body, signing) => send('POST', path, body, signing),
+    put: (path, body, signing) => send('PUT', path, body, signing),
     async get(path, signing = {}) {
       if (signing === 'unsigned') return await ask(baseUrl, path);
       const { headers } = sign(keys, {}, signing);

@@ -13,7 +13,7 @@ import { BlockList, isIP, isIPv6 } from 'node:net';
 import { Refusal } from '../../base/errors.ts';
 import type { Credential, Scope } from '../../partners/index.ts';
 import type { Call } from '../protocol.ts';
-import { type Body, JsonNumber, parseJson, signedBody, utf8 } from './body.ts';
+import { type Body, JsonNumber, parseJson, plainDecimal, signedBody, utf8 } from './body.ts';
 
 /** How far a payload's time may lie from ours. One public program always signs thirty seconds in the past. */
 export interface ClockWindow {
@@ -111,9 +111,9 @@ export function readPayload(payload: string): { body: Body; timestampMs: number 
   return { body, timestampMs };
 }
 
-/** Milliseconds as digits; a fraction of one, which some clocks give, is passed over. */
+/** Milliseconds as digits; a fraction of one, which some clocks give, is passed over. A number may have an exponent. */
 function readTimestamp(value: unknown): number | undefined {
-  const text = value instanceof JsonNumber ? value.text : value;
+  const text = value instanceof JsonNumber ? plainDecimal(value) : value;
   const digits = typeof text === 'string' ? /^([0-9]{1,15})(?:\.[0-9]+)?$/.exec(text)?.[1] : undefined;
   return digits === undefined ? undefined : Number(digits);
 }

@@ -56,6 +56,8 @@ export function readBody(bytes: Buffer, kind: BodyKind): Body {
 export function signedBody(value: BodyValue | undefined): Body | undefined {
   if (value === undefined || value === null || value === '') return EMPTY;
   const read = typeof value === 'string' ? parseJson(value) : value;
+  // PHP has one kind of array, and writes an empty one so.
+  if (Array.isArray(read) && read.length === 0) return EMPTY;
   return read instanceof Map ? read : undefined;
 }
 

@@ -52,7 +52,7 @@ const WORDS: Record<RefusalCode, Word> = {
   idempotency_in_flight: { code: 409, say: () => 'The same request is being worked on: ask again in a moment.' },
 
   unknown_customer: { code: 404, say: () => 'Customer not found.' },
-  unknown_order: { code: 404, say: () => 'Transaction not found.' },
+  unknown_order: { code: 404, say: (facts) => String(facts.sentence ?? 'Transaction not found.') },
   unknown_account: { code: 404, say: () => 'Fiat account not found.' },
   customer_exists: { code: 409, say: () => 'This clientCustomerId is known: send its customerId with the request.' },
 
@@ -66,7 +66,11 @@ const WORDS: Record<RefusalCode, Word> = {
   amount_outside_limits: { code: 413, say: (facts) => `The amount is outside the limits.${limits(facts)}` },
   amount_below_fees: { code: 413, say: (facts) => `Nothing of the amount would be left after fees.${limits(facts)}` },
   destination_held: { code: 403, say: () => 'The destination of this money may not be paid to at present.' },
-  exposure_exceeded: { code: 413, say: (facts) => `The amount is more than can be taken at present.${limits(facts)}` },
+  exposure_exceeded: {
+    code: 413,
+    say: (facts) =>
+      `The amount is more than can be quoted at present: at most ${facts.left} ${facts.asset} of ${facts.cap} are left.`,
+  },
   price_moved: { code: 428, say: () => 'The price has moved since the quote: ask for a new one.' },
   order_over: { code: 417, say: () => 'The transaction is over.' },
   sandbox_only: { code: 404, say: () => 'There is nothing at this path.' },

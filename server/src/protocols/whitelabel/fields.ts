@@ -138,6 +138,20 @@ export const wholeNumber =
     return number;
   };
 
+/** A day, or a time of day, in ISO 8601; without a zone it is UTC. */
+export const moment: Reader<Date> = (value) => {
+  const read = asText(value, 40);
+  const form =
+    /^([12][0-9]{3}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?)(Z|[+-][0-9]{2}:[0-9]{2})?)?$/;
+  const [, day = '', time = '00:00', zone = 'Z'] = form.exec(read) ?? [];
+  const at = new Date(`${day}T${time}${zone}`);
+  const midnight = new Date(`${day}T00:00Z`);
+  // A day that no month has is another day to the language.
+  const isDay = !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day);
+  if (!isDay || Number.isNaN(at.getTime())) throw new Malformed('must be a time such as 2024-05-08T12:38:11.000Z');
+  return at;
+};
+
 /** No numbering plan: partners test with numbers that exist nowhere. */
 export const phone: Reader<string> = (value) => {
   const read = asText(value, 40);
@@ -156,12 +170,16 @@ export const email: Reader<string> = (value) => {
   return read;
 };
 
+const MAX_ADDRESS_CHARS = 1_000;
+
 export const webAddress: Reader<string> = (value) => {
-  const read = asText(value, 1_000);
+  const read = asText(value, MAX_ADDRESS_CHARS);
   const url = URL.canParse(read) ? new URL(read) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
     throw new Malformed('must be an http or https address');
   }
+  // Escaping makes nine characters of one, and what is kept must fit into the link we give.
+  if (url.href.length > MAX_ADDRESS_CHARS) throw new Malformed(`must have at most ${MAX_ADDRESS_CHARS} characters`);
   return url.href;
 };
 

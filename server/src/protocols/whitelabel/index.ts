@@ -11,12 +11,37 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal } from '../../base/errors.ts';
 import { describeError } from '../../base/log.ts';
+import { openLimiter } from '../limit.ts';
 import type { Call, Protocol, Reply } from '../protocol.ts';
 import { authenticate, authorize, CLOCK_WINDOW, isSigned, signingHeader } from './auth.ts';
 import { bodyKind, readBody, sameMeaning } from './body.ts';
 import { allowedOrigin, originAllowed, preflightHeaders } from './cors.ts';
-import { accountsFields, addAccount, addAccountFieldsOf, listAccounts } from './endpoints/accounts.ts';
-import { kycPage, kycStatus, kycStatusFields, kycUrl, kycUrlFields } from './endpoints/customers.ts';
+import {
+  accountsFields,
+  addAccount,
+  addAccountFieldsOf,
+  addAccountUrl,
+  addAccountUrlFields,
+  listAccounts,
+} from './endpoints/accounts.ts';
+import {
+  allChainMapping,
+  allConfigMapping,
+  coinLimits,
+  coinLimitsFields,
+  gasFeeMap,
+  limits,
+  limitsFields,
+  noFields,
+  orderStatus,
+  orderStatusFields,
+  priceTicker,
+  quoteNumbers,
+  quotesFields,
+  tickerFields,
+} from './endpoints/common.ts';
+import { kycStatus, kycStatusFields, kycUrl, kycUrlFields } from './endpoints/customers.ts';
+import { allFields, historyFields, listAllOfframp, listAllOnramp, merchantHistory } from './endpoints/lists.ts';
 import {
   createFields,
   createOfframp,
@@ -27,7 +52,18 @@ import {
   quoteOfframp,
   transactionFields,
 } from './endpoints/offramp.ts';
-import { getOnramp } from './endpoints/onramp.ts';
+import {
+  bankDetails,
+  bankDetailsFields,
+  claimFields,
+  claimReference,
+  createOnramp,
+  createOnrampFields,
+  getOnramp,
+  listOnramp,
+  onrampListFields,
+  quoteOnramp,
+} from './endpoints/onramp.ts';
 import {
   currentTimestamp,
   gasFees,
@@ -38,14 +74,21 @@ import {
   listNetworks,
   listPaymentMethods,
 } from './endpoints/public.ts';
-import { changeKycFields, changeKycStatus, changeOfframpStatus, changeOrderFields } from './endpoints/sandbox.ts';
+import { kycRequirements, kycRequirementsFields } from './endpoints/requirements.ts';
+import {
+  changeKycFields,
+  changeKycStatus,
+  changeOfframpStatus,
+  changeOnrampStatus,
+  changeOrderFields,
+} from './endpoints/sandbox.ts';
 import { failureOf } from './errors.ts';
-import { openLimiter } from './limit.ts';
 import { open, type Route, signed, type WhitelabelDeps } from './route.ts';
 
 export { forgetReplies } from './idempotency.ts';
 export type { SandboxDriver, WhitelabelDeps } from './route.ts';
 export { createServer } from './server.ts';
+export { verificationWords } from './verification.ts';
 
 /** Both prefixes serve every path, because programs use both. */
 const wl = (path: string, ...aliases: string[]): string[] => [
@@ -54,11 +97,20 @@ const wl = (path: string, ...aliases: string[]): string[] => [
   ...aliases,
 ];
 
+const common = (path: string): string[] => [`/onramp/api/v2/common/transaction/${path}`];
+
 const ROUTES: readonly Route[] = [
   signed(wl('kyc/url'), 'customers', kycUrlFields, kycUrl),
   signed(wl('kyc/status', '/onramp-bank/api/v1/kyc/status'), 'read', kycStatusFields, kycStatus),
+  signed(
+    wl('kyc/requirements', '/onramp-bank/api/v1/kyc/requirements'),
+    'read',
+    kycRequirementsFields,
+    kycRequirements,
+  ),
   open(wl('kyb/requirements'), kybRequirements, 'optional'),
   signed(wl('bank/addFiatAccount'), 'customers', addAccountFieldsOf, addAccount),
+  signed(wl('bank/addFiatAccountUrl'), 'customers', addAccountUrlFields, addAccountUrl),
   signed(wl('bank/fiatAccounts'), 'customers', accountsFields, listAccounts),
   signed(wl('offramp/quote'), 'trade', quoteFields, quoteOfframp),
   signed(wl('offramp/createTransaction'), 'trade', createFields, createOfframp),
@@ -69,9 +121,32 @@ const ROUTES: readonly Route[] = [
     offrampListFields,
     listOfframp,
   ),
+  signed(wl('offramp/allTransaction'), 'read', allFields, listAllOfframp),
+  signed(wl('onramp/quote'), 'trade', quoteFields, quoteOnramp),
+  signed(wl('onramp/createTransaction'), 'trade', createOnrampFields, createOnramp),
+  signed(wl('onramp/referenceId'), 'trade', claimFields, claimReference, { method: 'PUT' }),
+  signed(wl('bank/bankDetails'), 'read', bankDetailsFields, bankDetails),
   signed(wl('onramp/transaction'), 'read', transactionFields, getOnramp),
+  signed(
+    wl('onramp/allUserTransaction', '/onramp-bank/api/v1/onramp/allUserTransaction'),
+    'read',
+    onrampListFields,
+    listOnramp,
+  ),
+  signed(wl('onramp/allTransaction'), 'read', allFields, listAllOnramp),
   signed(wl('test/changeKycStatus'), 'customers', changeKycFields, changeKycStatus, { sandbox: true }),
   signed(wl('test/changeOfframpStatus'), 'trade', changeOrderFields, changeOfframpStatus, { sandbox: true }),
+  signed(wl('test/changeOnrampStatus'), 'trade', changeOrderFields, changeOnrampStatus, { sandbox: true }),
+
+  signed(common('allConfigMapping'), 'read', noFields, allConfigMapping),
+  signed(common('allChainMapping'), 'read', noFields, allChainMapping),
+  signed(common('allGasFee'), 'read', noFields, gasFeeMap),
+  signed(common('limits'), 'read', limitsFields, limits),
+  signed(common('allCoinLimits'), 'read', coinLimitsFields, coinLimits),
+  signed(common('priceTicker'), 'read', tickerFields, priceTicker),
+  signed(common('orderStatus'), 'read', orderStatusFields, orderStatus),
+  signed(common('quotes'), 'trade', quotesFields, quoteNumbers),
+  signed(['/onramp/api/v1/transaction/merchantHistory'], 'read', historyFields, merchantHistory),
 
   open(wl('public/listSupportedFiat'), listFiats),
   open(['/onramp/api/v2/common/public/fetchPaymentMethodType'], listPaymentMethods),
@@ -80,11 +155,10 @@ const ROUTES: readonly Route[] = [
   open(['/onramp/api/v3/buy/public/listAllCoins'], listCoins),
   open(['/onramp/api/v3/buy/public/listAllNetworks'], listNetworks),
   open(['/onramp/api/v1/public/allGasFee'], gasFees),
-  open(['/kyc/:token'], kycPage),
 ];
 
 /** Everything below these is this wire's, also what is not there. */
-const PREFIXES = ['/onramp', '/onramp-bank', '/kyc'];
+const PREFIXES = ['/onramp', '/onramp-bank'];
 const MAX_BODY_BYTES = 64 * 1024;
 
 const served = (route: Route, deps: WhitelabelDeps): boolean =>
@@ -238,8 +312,6 @@ function nothingElse(app: FastifyInstance, routes: readonly Route[]): void {
       methods.set(path, [...(methods.get(path) ?? []), ...both]);
     }
   }
-  const allowedAt = (path: string) =>
-    methods.get(path) ?? (/^\/kyc\/[^/]+$/.test(path) ? methods.get('/kyc/:token') : undefined);
   const refuse = async (request: FastifyRequest, reply: FastifyReply) => {
     const origin = request.headers.origin;
     if (
@@ -249,8 +321,11 @@ function nothingElse(app: FastifyInstance, routes: readonly Route[]): void {
     ) {
       return reply.code(204).headers(preflightHeaders(origin)).send();
     }
-    const allow = allowedAt(request.url.split('?', 1)[0] ?? '');
-    throw allow === undefined ? new Refusal('unknown_path') : new Refusal('method_not_allowed', { allow });
+    const allow = methods.get(request.url.split('?', 1)[0] ?? '');
+    // A path with the right method is here only because its value is longer than any we give.
+    throw allow === undefined || allow.includes(request.method)
+      ? new Refusal('unknown_path')
+      : new Refusal('method_not_allowed', { allow });
   };
   for (const prefix of PREFIXES) {
     for (const url of [prefix, `${prefix}/*`]) {

@@ -58,6 +58,9 @@ export function fiatOf(text: string, all: readonly Market[]): Asset {
   return found.fiat;
 }
 
+/** 1 instant, 2 a bank transfer. */
+export const methodKind = (method: string): 1 | 2 => METHODS[method] ?? 2;
+
 type Direction = Market['direction'];
 const of = (all: readonly Market[], direction: Direction) => all.filter((market) => market.direction === direction);
 
@@ -75,10 +78,14 @@ export function paymentMethods(all: readonly Market[]): Record<string, Record<st
   const place = (name: string) => (known.includes(name) ? known.indexOf(name) : known.length);
   for (const market of all.toSorted((a, b) => place(a.paymentMethod) - place(b.paymentMethod))) {
     const methods = (byFiat[fiatNumber(market.fiat)] ??= {});
-    methods[market.paymentMethod] = METHODS[market.paymentMethod] ?? 2;
+    methods[market.paymentMethod] = methodKind(market.paymentMethod);
   }
   return byFiat;
 }
+
+/** Names of the ways a fiat is paid on any market, in the order of `paymentMethods`. */
+export const methodsOf = (fiat: Pick<Asset, 'coin'>, all: readonly Market[]): string[] =>
+  Object.keys(paymentMethods(all)[fiatNumber(fiat)] ?? {});
 
 /** `{buy: {"1": {isActive: 1, paymentMethods: {…}}}, sell: {…}}` */
 export function countryConfig(all: readonly Market[]) {
@@ -113,4 +120,29 @@ export function networks(all: readonly Market[]) {
     network.coins[coinNumber(crypto)] = crypto.coin.toLowerCase();
   }
   return list;
+}
+
+/** `{fiatSymbolMapping: {"INR": 1}, coinSymbolMapping: {"usdt": 54}, chainSymbolMapping: {"matic20": 3}}` */
+export function configMap(all: readonly Market[]) {
+  const map = (pairs: (readonly [string, number])[]) => Object.fromEntries(pairs);
+  return {
+    fiatSymbolMapping: map(all.map(({ fiat }) => [fiat.coin.toUpperCase(), fiatNumber(fiat)])),
+    coinSymbolMapping: map(all.map(({ crypto }) => [crypto.coin.toLowerCase(), coinNumber(crypto)])),
+    chainSymbolMapping: map(
+      all.flatMap(({ crypto }) => (crypto.chain === null ? [] : [[crypto.chain, chainNumber(crypto.chain)] as const])),
+    ),
+  };
+}
+
+/** `{allCoinConfig: {"usdt": {coinId: 54, networks: [3]}}, networkConfig: {"3": {chainSymbol: "matic20"}}}` */
+export function chainMap(all: readonly Market[]) {
+  const coinList = Object.values(coins(all)).map(({ coinId, coinCode, networks: on }) => [
+    coinCode,
+    { coinId, coinCode, networks: Object.keys(on).map(Number) },
+  ]);
+  const chainList = Object.values(networks(all)).map(({ chainId, network }) => [
+    chainId,
+    { chainId, chainSymbol: network },
+  ]);
+  return { allCoinConfig: Object.fromEntries(coinList), networkConfig: Object.fromEntries(chainList) };
 }

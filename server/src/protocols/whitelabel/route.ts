@@ -80,16 +80,16 @@ export const ok = (data: unknown, headers?: Readonly<Record<string, string>>): R
 
 type FieldsOf<F extends Fields> = F | ((body: Body) => F);
 
-/** A signed POST, with the fields it takes. */
+/** A signed POST (or PUT), with the fields it takes. */
 export function signed<F extends Fields>(
   paths: readonly string[],
   scope: Scope,
   fields: FieldsOf<F>,
   handle: (ask: SignedAsk<F>) => Promise<Reply>,
-  options: { sandbox?: boolean } = {},
+  options: { sandbox?: boolean; method?: 'POST' | 'PUT' } = {},
 ): Route {
   return {
-    method: 'POST',
+    method: options.method ?? 'POST',
     paths,
     auth: 'signed',
     scope,

@@ -5,9 +5,10 @@
  */
 import { formatRate, formatUnits } from '../../base/money.ts';
 import type { FiatAccount } from '../../customers/index.ts';
-import type { Order } from '../../orders/index.ts';
+import type { Order, Payee } from '../../orders/index.ts';
 import type { Asset } from '../../partners/index.ts';
 import type { Quote } from '../../quotes/index.ts';
+import { chainNumber, coinNumber, fiatNumber, methodKind } from './reference.ts';
 import { statusNumber } from './status.ts';
 
 export type Assets = ReadonlyMap<string, Asset>;
@@ -52,6 +53,23 @@ export function quoteShape(
     toAmount,
     rate: formatRate(quote.rate),
     fees: feeList,
+  };
+}
+
+/** A quote as numbers: what both sides get, the rate and the fees, which stand in the fiat. */
+export function quoteNumbersShape(quote: Quote) {
+  const { market, fees } = quote;
+  const isSale = market.direction === 'offramp';
+  const number = (units: bigint, { decimals }: Asset) => rawNumber(formatUnits(units, decimals));
+  const { depositUnits, payoutUnits } = quote;
+  return {
+    rate: rawNumber(formatRate(quote.rate)),
+    quantity: number(isSale ? depositUnits : payoutUnits, market.crypto),
+    fiatAmount: number(isSale ? payoutUnits : depositUnits, market.fiat),
+    onrampFee: number(fees.operator, market.fiat),
+    clientFee: number(fees.partner, market.fiat),
+    gatewayFee: number(fees.rail, market.fiat),
+    gasFee: number(fees.chain, market.fiat),
   };
 }
 
@@ -119,6 +137,37 @@ export function createdOfframpShape(order: Order, assets: Assets) {
   };
 }
 
+/** What a customer needs in order to pay: always complete, and always with the reference that finds the order again. */
+export function payInstructionsShape(order: Order, { payee, reference }: { payee: Payee; reference: string }) {
+  return {
+    type: order.paymentMethod,
+    bank: {
+      name: payee.holder,
+      accountNumber: payee.accountNumber === '' ? payee.iban : payee.accountNumber,
+      ifsc: payee.ifsc,
+      type: payee.accountType,
+      branch: payee.branch,
+      bank: payee.bank,
+      ...(payee.iban === '' ? {} : { iban: payee.iban, bic: payee.bic }),
+    },
+    bankNotes: [
+      { type: 1, msg: `Write ${reference} into the remarks of the transfer, and nothing else.` },
+      { type: 1, msg: `Pay exactly the amount shown, before ${spacedTime(order.expiresAt)} UTC.` },
+      { type: -1, msg: 'Do not pay from an account in another name.' },
+    ],
+    otp: reference,
+  };
+}
+
+export function createdOnrampShape(order: Order, instructions: { payee: Payee; reference: string }, assets: Assets) {
+  return {
+    transactionId: String(order.id),
+    createdAt: spacedTime(order.createdAt),
+    fiatAmount: depositAmount(order, assets),
+    fiatPaymentInstructions: payInstructionsShape(order, instructions),
+  };
+}
+
 /** The account as the partner gave it to us, under the names it used. */
 export function accountShape(account: FiatAccount & { details: Record<string, string> }, assets: Assets) {
   const { account: number, ...rest } = account.details;
@@ -128,5 +177,61 @@ export function accountShape(account: FiatAccount & { details: Record<string, st
     ...rest,
     currency: assetOf(assets, account.fiat).coin.toUpperCase(),
     createdAt: isoTime(account.createdAt),
+  };
+}
+
+/** States in which the trade has been made and has not been taken back. */
+const TRADED: readonly Order['state'][] = ['paying_out', 'payout_held', 'settled'];
+
+/** An order as one flat row of numbers, for accounting. What was expected stands beside what has come of it so far. */
+export function historyShape(order: Order, assets: Assets) {
+  const isSale = order.direction === 'offramp';
+  const [deposit, payout] = [assetOf(assets, order.depositAsset), assetOf(assets, order.payoutAsset)];
+  const [crypto, fiat] = isSale ? [deposit, payout] : [payout, deposit];
+  const number = (units: bigint, { decimals }: Asset) => rawNumber(formatUnits(units, decimals));
+  const rate = rawNumber(formatRate(order.rate));
+  const paidUnits = order.state === 'settled' ? order.payoutUnits : 0n;
+  const fees = {
+    clientFee: number(order.fees.partner, fiat),
+    gatewayFee: number(order.fees.rail, fiat),
+    gasFee: number(order.fees.chain, fiat),
+  };
+  const every = {
+    orderId: rawNumber(String(order.id)),
+    customerId: order.customerId,
+    coinId: coinNumber(crypto),
+    chainId: chainNumber(crypto.chain ?? ''),
+    fiatType: fiatNumber(fiat),
+    paymentType: methodKind(order.paymentMethod),
+    expectedPrice: rate,
+    actualPrice: TRADED.includes(order.state) ? rate : 0,
+    merchantRecognitionId: order.merchantReference ?? '',
+    createdAt: isoTime(order.createdAt),
+    updatedAt: isoTime(order.updatedAt),
+    status: statusNumber(order),
+    ...fees,
+  };
+  if (isSale) {
+    return {
+      ...every,
+      walletAddress: order.depositTarget,
+      expectedQuantity: number(order.depositUnits, crypto),
+      expectedFiatAmount: number(order.payoutUnits, fiat),
+      actualQuantity: number(order.receivedUnits ?? 0n, crypto),
+      actualFiatAmount: number(paidUnits, fiat),
+      onrampFee: number(order.fees.operator, fiat),
+      transactionHash: (order.depositReference ?? '').toLowerCase(),
+    };
+  }
+  return {
+    ...every,
+    walletAddress: order.payoutAddress ?? '',
+    fiatAmount: number(order.depositUnits, fiat),
+    expectedCryptoAmount: number(order.payoutUnits, crypto),
+    actualCryptoAmount: number(paidUnits, crypto),
+    onRampFee: number(order.fees.operator, fiat),
+    kycNeeded: 0,
+    referenceId: order.claimedReference,
+    transactionHash: (order.payoutReference ?? '').toLowerCase(),
   };
 }

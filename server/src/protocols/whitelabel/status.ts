@@ -9,7 +9,7 @@ import type { Direction, Order, OrderState } from '../../orders/index.ts';
 
 export type Shown = Pick<
   Order,
-  'state' | 'direction' | 'payoutAttempt' | 'handedPayout' | 'wasHeld' | 'exception' | 'failure'
+  'state' | 'direction' | 'payoutAttempt' | 'handedPayout' | 'wasHeld' | 'claimedReference' | 'exception' | 'failure'
 >;
 type Shows = number | ((order: Shown) => number);
 
@@ -21,7 +21,7 @@ const nameMismatch = (order: Shown): boolean => order.failure === 'name';
 
 const NUMBERS: Record<Direction, Record<OrderState, Shows>> = {
   onramp: {
-    created: 0,
+    created: (order) => (order.claimedReference === null ? 0 : 1),
     deposit_seen: 1,
     deposit_confirmed: 2,
     awaiting_liquidity: 2,
@@ -75,7 +75,6 @@ const DRIVEN: Record<Direction, ReadonlyMap<number, string>> = {
   ]),
   onramp: new Map([
     [-4, 'AMOUNT_MISMATCH'],
-    [-3, 'NAME_MISMATCH'],
     [-2, 'TRANSACTION_ABANDONED'],
     [-1, 'TRANSACTION_TIMED_OUT'],
     [0, 'TRANSACTION_CREATED'],

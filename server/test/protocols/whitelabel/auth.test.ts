@@ -100,6 +100,13 @@ describe('authentication', () => {
     await refusedWith(authenticateWith(headersFor({ timestamp: NOW + 31_000 })), 'clock_ahead');
   });
 
+  test('an empty body signed as an empty array, as PHP writes it, is an empty body', () => {
+    for (const body of [[], '[]']) {
+      const payload = Buffer.from(JSON.stringify({ body, timestamp: NOW })).toString('base64');
+      assert.equal(readPayload(payload).body.size, 0);
+    }
+  });
+
   test('a payload that is not padded base64 of such JSON is refused though its signature is right', async () => {
     const text = JSON.stringify({ body: {}, timestamp: NOW });
     const good = Buffer.from(text).toString('base64');
@@ -115,7 +122,7 @@ describe('authentication', () => {
       Buffer.from(JSON.stringify({ body: {}, timestamp: 'soon' })).toString('base64'),
       Buffer.from(JSON.stringify({ body: {}, timestamp: -NOW })).toString('base64'),
       Buffer.from(JSON.stringify({ body: {}, timestamp: Math.floor(NOW / 1000) })).toString('base64'),
-      Buffer.from(JSON.stringify({ body: [], timestamp: NOW })).toString('base64'),
+      Buffer.from(JSON.stringify({ body: [1], timestamp: NOW })).toString('base64'),
       Buffer.from(JSON.stringify({ body: 'text', timestamp: NOW })).toString('base64'),
       Buffer.from([0xff, 0xfe]).toString('base64'),
     ];

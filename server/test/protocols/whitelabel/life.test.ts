@@ -79,20 +79,6 @@ describe('a customer', () => {
     assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 409, 409, 409, 409, 409, 409, 409]);
     assert.equal(new Set(answers.map(({ body }) => body.customerId ?? body.data.customerId)).size, 1);
   });
-
-  test('opens a page that says what it is and cannot be framed; a token altered or a day old opens none', async () => {
-    const { kycUrl, customerId } = (await enroll({ clientCustomerId: 'c-6' })).body.data;
-    const page = await fetch(kycUrl);
-    const text = await page.text();
-    assert.equal(page.status, 200);
-    assert.match(page.headers.get('content-type') ?? '', /^text\/html/);
-    assert.match(page.headers.get('content-security-policy') ?? '', /default-src 'none'.*frame-ancestors 'none'/);
-    assert.match(text, new RegExp(customerId));
-    assert.equal((await fetch(`${kycUrl.slice(0, -3)}AAA`)).status, 404);
-    assert.equal((await fetch(`${world.baseUrl}/kyc/x`)).status, 404);
-    world.clock.advance(24 * 3_600_000);
-    assert.equal((await fetch(kycUrl)).status, 404);
-  });
 });
 
 const stand = async (customerId: string, partner = acme) =>

@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { type Answer, ask, type Fields, hmac, type Signing, sign } from '../../support/client.ts';
-import { type TestPartner, type World, wireWorld } from './world.ts';
+import { contractOf, type TestPartner, type World, wireWorld } from './world.ts';
 
 let world: World;
 let acme: TestPartner;
@@ -14,9 +14,15 @@ let acmeOrder: string;
 let otherOrder: string;
 
 const quote: Fields = { fromCurrency: 'usdc', toCurrency: 'inr', fromAmount: '100' };
+const WALLET = '0x52908400098527886E0F7030069857D2E4169EE7';
+const COMMON = '/onramp/api/v2/common/transaction';
+const HISTORY = '/onramp/api/v1/transaction/merchantHistory';
 let sale: Fields;
+let buy: Fields;
 let list: Fields;
 let get: Fields;
+let bought: Fields;
+let otherPurchase: string;
 
 before(async () => {
   world = await wireWorld();
@@ -32,6 +38,19 @@ before(async () => {
       fiatAccountId: other.fiatAccountId,
     })
   ).body.data.transactionId;
+  buy = {
+    fromCurrency: 'inr',
+    toCurrency: 'usdc',
+    chain: 'matic20',
+    fromAmount: '1000',
+    customerId: acme.customerId,
+    depositAddress: WALLET,
+    paymentMethodType: 'UPI',
+  };
+  const purchase = await acme.post('onramp/createTransaction', buy);
+  bought = { transactionId: purchase.body.data.transactionId, customerId: acme.customerId };
+  const theirs = await other.post('onramp/createTransaction', { ...buy, customerId: other.customerId });
+  otherPurchase = theirs.body.data.transactionId;
   list = { customerId: acme.customerId, page: '1', pageSize: '10' };
   get = { transactionId: acmeOrder, customerId: acme.customerId };
 });
@@ -59,9 +78,15 @@ async function changesNothing<T>(body: () => Promise<T>): Promise<T> {
 }
 
 const refuses = async (path: string, body: Fields, code: number, reason: string, signing: Signing = {}) =>
-  isRefusal(await acme.post(path, body, signing), code, reason, `${path} ${JSON.stringify(body).slice(0, 200)}`);
+  isRefusal(await sendTo(path, body, signing), code, reason, `${path} ${JSON.stringify(body).slice(0, 200)}`);
 
-const ENDPOINTS: { path: string; required: string[]; good: () => Fields }[] = [
+/** Sends as the endpoint wants it: one of them is a PUT. */
+const sendTo = (path: string, body: Fields, signing: Signing = {}): Promise<Answer> =>
+  ENDPOINTS.find((one) => one.path === path)?.method === 'put'
+    ? acme.put(path, body, signing)
+    : acme.post(path, body, signing);
+
+const ENDPOINTS: { path: string; method?: 'put'; required: string[]; good: () => Fields }[] = [
   { path: 'offramp/quote', required: ['fromCurrency', 'toCurrency', 'fromAmount'], good: () => quote },
   {
     path: 'offramp/createTransaction',
@@ -70,7 +95,58 @@ const ENDPOINTS: { path: string; required: string[]; good: () => Fields }[] = [
   },
   { path: 'offramp/allUserTransaction', required: ['customerId', 'page', 'pageSize'], good: () => list },
   { path: 'offramp/transaction', required: ['transactionId', 'customerId'], good: () => get },
-  { path: 'onramp/transaction', required: ['transactionId', 'customerId'], good: () => get },
+  { path: 'onramp/transaction', required: ['transactionId', 'customerId'], good: () => bought },
+  {
+    path: 'onramp/quote',
+    required: ['fromCurrency', 'toCurrency', 'fromAmount'],
+    good: () => ({ fromCurrency: 'inr', toCurrency: 'usdc', fromAmount: '1000' }),
+  },
+  {
+    path: 'onramp/createTransaction',
+    required: [
+      'fromCurrency',
+      'toCurrency',
+      'chain',
+      'fromAmount',
+      'customerId',
+      'depositAddress',
+      'paymentMethodType',
+    ],
+    good: () => buy,
+  },
+  {
+    path: 'onramp/referenceId',
+    method: 'put',
+    required: ['customerId', 'transactionId', 'referenceId'],
+    good: () => ({ ...bought, referenceId: 'UTR000111' }),
+  },
+  { path: 'bank/bankDetails', required: ['customerId', 'transactionId'], good: () => bought },
+  { path: 'onramp/allUserTransaction', required: ['customerId', 'page', 'pageSize'], good: () => list },
+  { path: 'onramp/allTransaction', required: ['page', 'pageSize'], good: () => ({ page: '1', pageSize: '10' }) },
+  { path: 'offramp/allTransaction', required: ['page', 'pageSize'], good: () => ({ page: '1', pageSize: '10' }) },
+  {
+    path: 'kyc/requirements',
+    required: ['customerId', 'fiatType'],
+    good: () => ({ customerId: acme.customerId, fiatType: '1' }),
+  },
+  {
+    path: 'test/changeOnrampStatus',
+    required: ['customerId', 'transactionId', 'status'],
+    good: () => ({ ...bought, status: '2' }),
+  },
+  { path: `${COMMON}/limits`, required: ['type'], good: () => ({ type: '3' }) },
+  { path: `${COMMON}/allCoinLimits`, required: ['fiatType'], good: () => ({ fiatType: '1' }) },
+  { path: `${COMMON}/priceTicker`, required: ['type', 'fiatType'], good: () => ({ type: '3', fiatType: '1' }) },
+  {
+    path: `${COMMON}/orderStatus`,
+    required: ['orderId', 'type'],
+    good: () => ({ orderId: bought.transactionId, type: '1' }),
+  },
+  {
+    path: `${COMMON}/quotes`,
+    required: ['coinCode', 'fiatAmount', 'fiatType', 'type'],
+    good: () => ({ coinCode: 'usdc', fiatAmount: '1000', fiatType: '1', type: '1' }),
+  },
   { path: 'kyc/status', required: ['customerId'], good: () => ({ customerId: acme.customerId }) },
   { path: 'bank/fiatAccounts', required: ['customerId'], good: () => ({ customerId: acme.customerId }) },
   {
@@ -101,15 +177,15 @@ describe('fields', () => {
       for (const { path, required, good } of ENDPOINTS) {
         for (const name of required) {
           for (const value of [undefined, '', null]) {
-            const answer = await acme.post(path, { ...good(), [name]: value });
+            const answer = await sendTo(path, { ...good(), [name]: value });
             isRefusal(answer, 400, 'missing_fields', `${path} ${name}`);
             assert.equal(answer.body.error, `Missing parameter -> ${name}.`);
             assert.deepEqual(Object.keys(answer.body.fields), [name]);
           }
         }
-        const none = await acme.post(path, {});
+        const none = await sendTo(path, {});
         assert.equal(none.body.error, `Missing parameter -> ${required.join(', ')}.`);
-        assert.equal((await acme.post(path, {}, { format: 'form' })).body.error, none.body.error);
+        assert.equal((await sendTo(path, {}, { format: 'form' })).body.error, none.body.error);
       }
     });
   });
@@ -149,9 +225,9 @@ describe('fields', () => {
       for (const { path, required, good } of ENDPOINTS) {
         for (const name of required) {
           // These two are the partner's own words: most texts are good ones there.
-          if (name === 'clientCustomerId') continue;
+          if (name === 'clientCustomerId' || name === 'referenceId') continue;
           for (const value of hostile) {
-            const answer = await acme.post(path, { ...good(), [name]: value });
+            const answer = await sendTo(path, { ...good(), [name]: value });
             assert.ok(
               [400, 404, 406].includes(answer.status),
               `${path} ${name} ${JSON.stringify(value).slice(0, 40)} → ${answer.text}`,
@@ -216,12 +292,122 @@ describe('fields', () => {
     });
   });
 
+  test('what is paid in when buying, and in the older words, is an amount just the same', async () => {
+    const bad = [
+      '-1',
+      '0',
+      '0.00',
+      '1e5',
+      '0x10',
+      '1,000',
+      ' 1000',
+      '１０００',
+      '1.2.3',
+      '.',
+      'NaN',
+      '9'.repeat(41),
+      '1000.001',
+    ];
+    const numbers: Fields = { coinCode: 'usdc', network: 'matic20', fiatType: 1 };
+    await changesNothing(async () => {
+      for (const fromAmount of [...bad, -1, 0, 1000.001, -1e21]) {
+        for (const signing of [{}, { format: 'form' }] as const) {
+          await refuses('onramp/quote', { ...buy, fromAmount }, 400, 'malformed_field', signing);
+          await refuses('onramp/createTransaction', { ...buy, fromAmount }, 400, 'malformed_field', signing);
+          const quoted = { ...numbers, fiatAmount: fromAmount, type: 1 };
+          await refuses(`${COMMON}/quotes`, quoted, 400, 'malformed_field', signing);
+        }
+      }
+      for (const quantity of [...bad.filter((text) => text !== '1000.001'), '1.0000001']) {
+        await refuses(`${COMMON}/quotes`, { ...numbers, quantity, type: 2 }, 400, 'malformed_field');
+      }
+      for (const bent of [
+        { toAmount: '0' },
+        { toAmount: '11.6279069' },
+        { rate: '0' },
+        { rate: '-86' },
+        { rate: '86,0' },
+      ]) {
+        await refuses('onramp/createTransaction', { ...buy, ...bent }, 400, 'malformed_field');
+      }
+    });
+  });
+
+  test('an address that nobody can have meant is refused', async () => {
+    const lower = WALLET.toLowerCase();
+    const contract = contractOf('usdc.matic20');
+    await changesNothing(async () => {
+      for (const depositAddress of [
+        WALLET.replace('E0F', 'e0F'),
+        `0x${'0'.repeat(40)}`,
+        contract,
+        `0x${contract.slice(2).toUpperCase()}`,
+        contractOf('dai.matic20'),
+        lower.slice(2),
+        lower.slice(0, -1),
+        `${lower}0`,
+        `0X${lower.slice(2)}`,
+        lower.replace('5', 'g'),
+        ` ${lower}`,
+        'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb',
+        'vitalik.eth',
+        1,
+      ]) {
+        for (const format of ['json', 'form'] as const) {
+          await refuses('onramp/createTransaction', { ...buy, depositAddress }, 400, 'malformed_field', { format });
+        }
+      }
+    });
+    for (const depositAddress of [WALLET, lower, `0x${WALLET.slice(2).toUpperCase()}`]) {
+      const { status, body } = await acme.post('onramp/createTransaction', { ...buy, depositAddress });
+      assert.equal(status, 200);
+      const { transactionId } = body.data;
+      const shown = await acme.post('onramp/transaction', { transactionId, customerId: acme.customerId });
+      assert.equal(shown.body.data.depositAddress, lower);
+    }
+  });
+
+  test('what says which of a few is one of them', async () => {
+    const quoted: Fields = { coinCode: 'usdc', fiatAmount: '1000', quantity: '10', fiatType: '1' };
+    await changesNothing(async () => {
+      for (const type of ['0', '3', '1.0', '-1', 'onramp', '１', '11']) {
+        await refuses(`${COMMON}/orderStatus`, { orderId: bought.transactionId, type }, 400, 'malformed_field');
+        await refuses(`${COMMON}/quotes`, { ...quoted, type }, 400, 'malformed_field');
+        await refuses(HISTORY, { type }, 400, 'malformed_field');
+        if (type === '3') continue;
+        await refuses(`${COMMON}/limits`, { type }, 400, 'malformed_field');
+        await refuses(`${COMMON}/priceTicker`, { type, fiatType: '1' }, 400, 'malformed_field');
+      }
+      for (const order of ['UP', 'ASC;', '1', 'DESCENDING']) await refuses(HISTORY, { order }, 400, 'malformed_field');
+      for (const since of ['yesterday', '2024-13-01', '2024-02-30', '0000-01-01', '1', '2024-05-08T25:00:00Z', '-1']) {
+        await refuses(HISTORY, { since }, 400, 'malformed_field');
+      }
+      for (const value of [{}, ['1'], true]) {
+        for (const name of ['page', 'pageSize', 'since', 'order', 'type', 'fiatType']) {
+          await refuses(HISTORY, { [name]: value }, 409, 'wrong_type');
+        }
+      }
+      for (const status of ['7', '-5', '99', 'x', '1.0']) {
+        await refuses('test/changeOnrampStatus', { ...bought, status }, 400, 'malformed_field');
+      }
+    });
+  });
+
   test('page and pageSize are whole numbers in their bounds', async () => {
     const bad = ['0', '-1', '1.5', '1.0', '1e2', 'x', ' 1', '+1', '１', '9'.repeat(20), '9'.repeat(10), '0x1', 'NaN'];
     await changesNothing(async () => {
       for (const value of [...bad, 0, -1, 1.5]) {
         await refuses('offramp/allUserTransaction', { ...list, page: value }, 400, 'malformed_field');
         await refuses('offramp/allUserTransaction', { ...list, pageSize: value }, 400, 'malformed_field');
+      }
+      const taking500 = ['onramp/allUserTransaction', 'onramp/allTransaction', 'offramp/allTransaction', HISTORY];
+      for (const path of taking500) {
+        for (const value of [...bad, 0, -1, 1.5]) {
+          await refuses(path, { ...list, page: value }, 400, 'malformed_field');
+          await refuses(path, { ...list, pageSize: value }, 400, 'malformed_field');
+        }
+        await refuses(path, { ...list, pageSize: '501' }, 400, 'malformed_field');
+        assert.equal((await acme.post(path, { ...list, pageSize: '500' })).status, 200, path);
       }
       for (const pageSize of ['500', '501', 500]) {
         await refuses('offramp/allUserTransaction', { ...list, pageSize }, 400, 'malformed_field');
@@ -310,6 +496,23 @@ describe('things that are not there', () => {
         await refuses('offramp/quote', { ...quote, chain }, 406, 'unsupported_chain');
         await refuses('offramp/createTransaction', { ...sale, chain }, 406, 'unsupported_chain');
       }
+      for (const bent of [{ toCurrency: 'nocoin' }, { fromCurrency: 'xxx' }, { toCurrency: 'dai' }]) {
+        await refuses('onramp/quote', { ...buy, ...bent }, 406, 'unsupported_pair');
+        await refuses('onramp/createTransaction', { ...buy, ...bent }, 406, 'unsupported_pair');
+      }
+      for (const chain of ['nochain', 'erc20', '3']) {
+        await refuses('onramp/quote', { ...buy, chain }, 406, 'unsupported_chain');
+        await refuses('onramp/createTransaction', { ...buy, chain }, 406, 'unsupported_chain');
+      }
+      for (const paymentMethodType of ['PIX', 'CASH', '1']) {
+        await refuses('onramp/createTransaction', { ...buy, paymentMethodType }, 406, 'unsupported_method');
+      }
+      for (const fiatType of ['0', '13', '99', 'xxx', 'usdc']) {
+        await refuses('kyc/requirements', { customerId: acme.customerId, fiatType }, 406, 'unsupported_pair');
+        await refuses(`${COMMON}/allCoinLimits`, { fiatType }, 406, 'unsupported_pair');
+        await refuses(`${COMMON}/priceTicker`, { type: '1', fiatType }, 406, 'unsupported_pair');
+        await refuses(HISTORY, { fiatType }, 406, 'unsupported_pair');
+      }
       // A guessed chain is fine for a price and not for an address.
       await refuses('offramp/createTransaction', { ...sale, chain: 'usdc' }, 406, 'unsupported_chain');
     });
@@ -320,6 +523,12 @@ describe('things that are not there', () => {
       for (const customerId of ['aaaaaaaaaa_1', 'x', '0', `${acme.customerId}x`, 17]) {
         await refuses('offramp/createTransaction', { ...sale, customerId }, 404, 'unknown_customer');
         await refuses('offramp/allUserTransaction', { ...list, customerId }, 404, 'unknown_customer');
+        await refuses('onramp/allUserTransaction', { ...list, customerId }, 404, 'unknown_customer');
+        await refuses('onramp/createTransaction', { ...buy, customerId }, 404, 'unknown_customer');
+        await refuses('onramp/transaction', { ...bought, customerId }, 404, 'unknown_customer');
+        await refuses('onramp/referenceId', { ...bought, customerId, referenceId: 'x' }, 404, 'unknown_customer');
+        await refuses('bank/bankDetails', { ...bought, customerId }, 404, 'unknown_customer');
+        await refuses('kyc/requirements', { customerId, fiatType: '1' }, 404, 'unknown_customer');
         await refuses('offramp/transaction', { ...get, customerId }, 404, 'unknown_customer');
         await refuses('kyc/status', { customerId }, 404, 'unknown_customer');
         await refuses('kyc/url', { customerId, type: 'INDIVIDUAL' }, 404, 'unknown_customer');
@@ -330,6 +539,11 @@ describe('things that are not there', () => {
         await refuses('offramp/createTransaction', { ...sale, fiatAccountId: number }, 404, 'unknown_account');
         await refuses('offramp/transaction', { ...get, transactionId: number }, 404, 'unknown_order');
         await refuses('onramp/transaction', { ...get, transactionId: number }, 404, 'unknown_order');
+        await refuses('bank/bankDetails', { ...bought, transactionId: number }, 404, 'unknown_order');
+        const claim = { ...bought, referenceId: 'x', transactionId: number };
+        await refuses('onramp/referenceId', claim, 404, 'unknown_order');
+        await refuses(`${COMMON}/orderStatus`, { orderId: number, type: '1' }, 404, 'unknown_order');
+        await refuses('onramp/createTransaction', { ...buy, fiatAccountId: number }, 404, 'unknown_account');
         await refuses('test/changeOfframpStatus', { ...get, transactionId: number, status: '1' }, 404, 'unknown_order');
       }
     });
@@ -361,6 +575,25 @@ describe('things that are not there', () => {
           { ...sale, customerId: other.customerId },
           { ...sale, customerId: 'aaaaaaaaaa_1' },
         ],
+        ['onramp/transaction', { ...bought, transactionId: otherPurchase }, { ...bought, transactionId: '12345' }],
+        ['bank/bankDetails', { ...bought, transactionId: otherPurchase }, { ...bought, transactionId: '12345' }],
+        [
+          'onramp/referenceId',
+          { ...bought, transactionId: otherPurchase, referenceId: 'x' },
+          { ...bought, transactionId: '12345', referenceId: 'x' },
+        ],
+        ['onramp/createTransaction', { ...buy, customerId: other.customerId }, { ...buy, customerId: 'aaaaaaaaaa_1' }],
+        [
+          'onramp/createTransaction',
+          { ...buy, fiatAccountId: other.fiatAccountId },
+          { ...buy, fiatAccountId: '12345' },
+        ],
+        [`${COMMON}/orderStatus`, { orderId: otherPurchase, type: '1' }, { orderId: '12345', type: '1' }],
+        [
+          'test/changeOnrampStatus',
+          { ...bought, transactionId: otherPurchase, status: '1' },
+          { ...bought, transactionId: '1', status: '1' },
+        ],
         [
           'kyc/url',
           { customerId: other.customerId, type: 'INDIVIDUAL' },
@@ -373,7 +606,7 @@ describe('things that are not there', () => {
         ],
       ];
       for (const [path, theirs, nobodys] of pairs) {
-        const [seen, none] = [await acme.post(path, theirs), await acme.post(path, nobodys)];
+        const [seen, none] = [await sendTo(path, theirs), await sendTo(path, nobodys)];
         assert.equal(seen.status, 404, path);
         assert.equal(seen.text, none.text, path);
       }
@@ -520,7 +753,8 @@ describe('requests', () => {
         '/onramp/api/v2/whiteLabel/offramp/quote/',
         '/onramp/api/v2/whitelabel/offramp/quote',
         '/onramp//api/v2/whiteLabel/offramp/quote',
-        '/onramp/api/v2/whiteLabel/onramp/createTransaction',
+        '/onramp/api/v2/whiteLabel/onramp/createTransactions',
+        '/onramp/api/v2/common/transaction/quote',
         '/onramp/api/v1/whiteLabel/offramp/quote',
         '/onramp',
         '/onramp/%zz',

@@ -12,6 +12,7 @@ const shown = (state: OrderState, direction: Direction, over: Partial<Shown> = {
   exception: null,
   failure: null,
   wasHeld: false,
+  claimedReference: null,
   ...over,
 });
 

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
+import type { FastifyPluginAsync } from 'fastify';
 import { Client as Postgres } from 'pg';
 import { findCustomer, recordLogin, recordVerification } from '../../../src/customers/index.ts';
 import { openOrders } from '../../../src/orders/index.ts';
@@ -19,9 +20,10 @@ import {
 import { createServer, type SandboxDriver, whitelabel } from '../../../src/protocols/whitelabel/index.ts';
 import { quoteHandlers } from '../../../src/quotes/index.ts';
 import { fixedSource } from '../../../src/quotes/sources/fixed.ts';
+import { readAddress } from '../../../src/rails/evm/addresses.ts';
 import type { Rail } from '../../../src/rails/rail.ts';
 import { type Client, type Keys, openClient } from '../../support/client.ts';
-import { freshGround } from '../../support/ground.ts';
+import { freshGround, type Ground } from '../../support/ground.ts';
 
 export type World = Awaited<ReturnType<typeof wireWorld>>;
 
@@ -34,18 +36,47 @@ export interface TestPartner extends Client {
 
 const SCOPES: Scope[] = ['read', 'trade', 'customers'];
 
-/** Gives addresses and nothing else. */
+/** Of valid form, and nobody's. */
+export const contractOf = (code: string): string =>
+  `0x${createHash('sha256').update(`contract ${code}`).digest('hex').slice(0, 40)}`;
+
+/** Gives addresses, reads them, and nothing else. */
 const rail = (chain: string) =>
   ({
     code: `evm.${chain}`,
     kind: 'chain',
     chain,
+    readAddress,
     instructions: (index: bigint) => ({
       target: `0x${createHash('sha256').update(`${chain} ${index}`).digest('hex').slice(0, 40)}`,
     }),
   }) as unknown as Rail;
 
-export async function wireWorld(options: { production?: boolean; withdrawalFee?: boolean } = {}) {
+/** Says whom to pay, and nothing else. */
+const bank = {
+  code: 'bank.simulated',
+  kind: 'bank',
+  instructions: (index: bigint) => ({ target: `CL${String(index).padStart(8, '0')}` }),
+  payee: () => ({
+    holder: 'Test Operator',
+    bank: 'Test Bank',
+    branch: 'Nowhere',
+    accountType: 'Current',
+    accountNumber: '000100020003',
+    ifsc: 'TEST0000001',
+    iban: '',
+    bic: '',
+  }),
+} as unknown as Rail;
+
+/** @param options.beside mounts another protocol on the same server */
+export async function wireWorld(
+  options: {
+    production?: boolean;
+    withdrawalFee?: boolean;
+    beside?: (ground: Ground & { publicUrl: () => string }) => FastifyPluginAsync;
+  } = {},
+) {
   const ground = await freshGround();
   const { db, vault, clock, log } = ground;
   const admin = new Postgres({ connectionString: ground.adminUrl, options: '-c search_path=cloverleaf' });
@@ -64,7 +95,7 @@ export async function wireWorld(options: { production?: boolean; withdrawalFee?:
       ['dai', 'matic20', 18],
     ] as const) {
       const code = `${coin}.${chain}`;
-      await upsertAsset(tx, { code, kind: 'crypto', coin, chain, contract: `0x${code}`, decimals, native: false });
+      await upsertAsset(tx, { code, kind: 'crypto', coin, chain, contract: contractOf(code), decimals, native: false });
       const terms = { enabled: true, isDefault: chain === 'matic20', quoteTtlMs: 60_000, depositTtlMs: 3_600_000 };
       const prices = { priceSources: ['fixed'], priceMaxAgeMs: 30_000, priceQuorum: 1, outlierBps: 300n };
       const unit = 10n ** BigInt(decimals);
@@ -104,8 +135,8 @@ export async function wireWorld(options: { production?: boolean; withdrawalFee?:
   const refresh = quoteHandlers({ db, clock, sources: new Map([['fixed', source]]) }).refresh_prices;
   await refresh?.('fixed');
 
-  const rails = new Map(['matic20', 'erc20'].map((chain) => [`evm.${chain}`, rail(chain)]));
-  const orders = openOrders({ rails });
+  const rails = new Map([rail('matic20'), rail('erc20'), bank].map((one) => [one.code, one]));
+  const orders = openOrders({ rails, clock });
   const driven: { orderId: bigint; status: number }[] = [];
   const sandbox: SandboxDriver = {
     driveOrder: async ({ orderId, status }) => void driven.push({ orderId, status }),
@@ -128,6 +159,7 @@ export async function wireWorld(options: { production?: boolean; withdrawalFee?:
       ...(options.withdrawalFee === false ? {} : { withdrawalFee: async () => 210_000n }),
     }),
   );
+  if (options.beside !== undefined) await app.register(options.beside({ ...ground, publicUrl: () => baseUrl }));
   await app.listen({ port: 0, host: '127.0.0.1' });
   baseUrl = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
 

@@ -6,13 +6,19 @@
  */
 
 import { Refusal } from '../../../base/errors.ts';
+import { numericId } from '../../../base/ids.ts';
 import type { AssetCode } from '../../../base/money.ts';
 import {
+  type AccountForm,
+  accountDetails,
+  accountForms,
   addFiatAccount,
   type Customer,
   fiatAccounts,
   findCustomer,
+  LINK_FOR_MS,
   openFiatAccount,
+  sealLink,
 } from '../../../customers/index.ts';
 import { assets, markets } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
@@ -27,38 +33,24 @@ import {
   type Reader,
   required,
   text,
+  webAddress,
 } from '../fields.ts';
 import { fiatOf } from '../reference.ts';
 import { ok, type SignedAsk } from '../route.ts';
 import { accountShape } from '../shapes.ts';
 
-const pattern =
-  (form: RegExp, why: string): Reader<string> =>
+const formed =
+  (form: AccountForm): Reader<string> =>
   (value) => {
-    const read = text({ max: 64 })(value).trim();
-    if (!form.test(read)) throw new Malformed(why);
-    return read;
+    const read = form(text({ max: 64 })(value));
+    if ('why' in read) throw new Malformed(read.why);
+    return read.value;
   };
 
-const accountNumber = pattern(
-  /^(?=.*[0-9])[A-Za-z0-9][A-Za-z0-9 -]{2,33}$/,
-  'must be an account number of 3 to 34 digits and letters',
-);
-const routing = pattern(/^[A-Za-z0-9][A-Za-z0-9 -]{1,33}$/, 'must be a bank code of letters and digits');
-const ifsc = pattern(/^[A-Za-z]{4}(?=.*[0-9])[A-Za-z0-9]{7}$/, 'must be four letters and seven digits or letters');
-
-const iban: Reader<string> = (value) => {
-  const read = pattern(
-    /^[A-Za-z]{2}[0-9]{2}[A-Za-z0-9 ]{8,38}$/,
-    'must be an IBAN',
-  )(value)
-    .replaceAll(' ', '')
-    .toUpperCase();
-  // ISO 13616: the first four to the end, letters as two digits, remainder 1 by 97.
-  const digits = (read.slice(4) + read.slice(0, 4)).replace(/[A-Z]/g, (letter) => String(letter.charCodeAt(0) - 55));
-  if (BigInt(digits) % 97n !== 1n) throw new Malformed('must be an IBAN with right check digits');
-  return read;
-};
+const accountNumber = formed(accountForms.account);
+const routing = formed(accountForms.routing);
+const ifsc = formed(accountForms.ifsc);
+const iban = formed(accountForms.iban);
 
 /** Some form programs put number and bank code into one field, as JSON text; some JSON programs, as an object. */
 const numberOrBoth: Reader<{ account: string; ifsc?: string }> = (value) => {
@@ -109,10 +101,7 @@ export const addAccountFieldsOf = (body: Body) => {
 export async function addAccount({ deps, values, inTx }: SignedAsk<typeof addAccountFields>): Promise<Reply> {
   const { customerId, fiatAccount, fiatType, ...rest } = values;
   const bankCode = rest.ifsc ?? fiatAccount?.ifsc;
-  const given = { ...rest, ifsc: bankCode?.toUpperCase(), account: fiatAccount?.account ?? rest.iban };
-  const details = Object.fromEntries(
-    Object.entries(given).filter((pair): pair is [string, string] => pair[1] !== undefined),
-  );
+  const details = accountDetails({ ...rest, ifsc: bankCode, account: fiatAccount?.account });
   const account = await inTx(async (tx) => {
     const customer = await findCustomer(tx, customerId);
     requireLogin(customer);
@@ -123,6 +112,24 @@ export async function addAccount({ deps, values, inTx }: SignedAsk<typeof addAcc
     return await addFiatAccount(tx, deps.vault, { customer, fiat, details, now: deps.clock.now() });
   });
   return ok({ fiatAccountId: String(account.id) });
+}
+
+export const addAccountUrlFields = { customerId: required(id), redirectUrl: optional(webAddress) };
+
+/** A link to our own page, where the customer logs in and adds an account itself. */
+export async function addAccountUrl({ deps, values, inTx }: SignedAsk<typeof addAccountUrlFields>): Promise<Reply> {
+  const now = deps.clock.now();
+  const customer = await inTx((tx) => findCustomer(tx, values.customerId));
+  const referenceId = String(numericId(now));
+  const token = sealLink(deps.vault, 'bank', {
+    partnerId: String(customer.partnerId),
+    customerId: customer.id,
+    until: now.getTime() + LINK_FOR_MS,
+    redirectUrl: values.redirectUrl ?? null,
+    closeAfterLogin: false,
+    referenceId,
+  });
+  return ok({ bankUrl: `${deps.publicUrl()}/bank/${token}`, referenceId });
 }
 
 function requireLogin(customer: Customer): void {
@@ -146,6 +153,6 @@ export async function listAccounts({ deps, values, inTx }: SignedAsk<typeof acco
 
 /** For fields that name an account: digits, or what is certainly none of ours. */
 export function accountNumberOf(value: string): bigint {
-  if (!/^[0-9]{1,18}$/.test(value)) throw new Refusal('unknown_account');
+  if (!/^[1-9][0-9]{0,17}$/.test(value)) throw new Refusal('unknown_account');
   return BigInt(value);
 }

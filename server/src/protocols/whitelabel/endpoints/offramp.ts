@@ -6,8 +6,9 @@ import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { formatUnits, parseRate } from '../../../base/money.ts';
 import { fiatAccounts, findCustomer, requireTrading } from '../../../customers/index.ts';
+import type { Direction } from '../../../orders/index.ts';
 import { type Asset, assets, findMarket, type Market } from '../../../partners/index.ts';
-import { createQuote } from '../../../quotes/index.ts';
+import { createQuote, depositAsset } from '../../../quotes/index.ts';
 import type { Reply } from '../../protocol.ts';
 import {
   amount,
@@ -23,7 +24,14 @@ import {
 } from '../fields.ts';
 import { idempotencyKey, once } from '../idempotency.ts';
 import { ok, type SignedAsk, whenNeeded } from '../route.ts';
-import { createdOfframpShape, isoTime, offrampDetailShape, offrampShape, quoteShape } from '../shapes.ts';
+import {
+  createdOfframpShape,
+  isoTime,
+  offrampDetailShape,
+  offrampShape,
+  type onrampShape,
+  quoteShape,
+} from '../shapes.ts';
 import { accountNumberOf } from './accounts.ts';
 
 export const quoteFields = {
@@ -34,12 +42,20 @@ export const quoteFields = {
   paymentMethodType: optional(code),
 };
 
-export async function quoteOfframp({ deps, caller, values, inTx }: SignedAsk<typeof quoteFields>): Promise<Reply> {
+/** The same for both directions: what is given comes first. */
+export const quoteOfframp = (ask: SignedAsk<typeof quoteFields>): Promise<Reply> => quoteIn('offramp', ask);
+
+export async function quoteIn(
+  direction: Direction,
+  { deps, caller, values, inTx }: SignedAsk<typeof quoteFields>,
+): Promise<Reply> {
   const { fromCurrency, toCurrency, fromAmount, chain } = values;
+  const [coin, fiat] = direction === 'offramp' ? [fromCurrency, toCurrency] : [toCurrency, fromCurrency];
   const quote = await inTx(async (tx) => {
-    const market = await findMarket(tx, { direction: 'offramp', coin: fromCurrency, fiat: toCurrency, chain });
-    const depositUnits = unitsOf('fromAmount', fromAmount, market.crypto.decimals);
-    return await sayLimits(market.crypto, () =>
+    const market = await findMarket(tx, { direction, coin, fiat, chain });
+    const given = depositAsset(market);
+    const depositUnits = unitsOf('fromAmount', fromAmount, given.decimals);
+    return await sayLimits(given, () =>
       createQuote(tx, { partner: caller.partner, market, depositUnits, now: deps.clock.now() }),
     );
   });
@@ -50,7 +66,7 @@ export async function quoteOfframp({ deps, caller, values, inTx }: SignedAsk<typ
 }
 
 /** Limits are counted in units inside; a partner reads amounts. */
-async function sayLimits<T>(asset: Asset, body: () => Promise<T>): Promise<T> {
+export async function sayLimits<T>(asset: Asset, body: () => Promise<T>): Promise<T> {
   try {
     return await body();
   } catch (error) {
@@ -157,7 +173,7 @@ export const transactionFields = { transactionId: required(id), customerId: requ
 
 /** An order's number; what cannot be one is as unknown as one that is not there. */
 export function orderNumberOf(value: string): bigint {
-  if (!/^[0-9]{1,18}$/.test(value)) throw new Refusal('unknown_order');
+  if (!/^[1-9][0-9]{0,17}$/.test(value)) throw new Refusal('unknown_order');
   return BigInt(value);
 }
 
@@ -179,19 +195,26 @@ export const offrampListFields = {
   pageSize: required(wholeNumber({ min: 1, max: 499 })),
 };
 
-export async function listOfframp({ deps, values, inTx }: SignedAsk<typeof offrampListFields>): Promise<Reply> {
+export const listOfframp = (ask: SignedAsk<typeof offrampListFields>): Promise<Reply> =>
+  listIn('offramp', ask, offrampShape);
+
+export async function listIn(
+  direction: Direction,
+  { deps, values, inTx }: SignedAsk<typeof offrampListFields>,
+  shape: typeof offrampShape | typeof onrampShape,
+): Promise<Reply> {
   return await inTx(async (tx) => {
     const { page, pageSize } = values;
     const customer = await findCustomer(tx, values.customerId);
     const { orders, total } = await deps.orders.list(tx, {
       customerId: customer.id,
-      direction: 'offramp',
+      direction,
       page,
       pageSize,
     });
     const known = await assets(tx);
     return ok(
-      orders.map((order) => offrampShape(order, known)),
+      orders.map((order) => shape(order, known)),
       { 'x-total-count': String(total) },
     );
   });

@@ -1,19 +1,151 @@
-/** Buying crypto: get. */
-import { findCustomer } from '../../../customers/index.ts';
-import { assets } from '../../../partners/index.ts';
+/**
+ * Buying crypto: quote, create with instructions to pay, claim a bank reference, get, list.
+ */
+import { Refusal } from '../../../base/errors.ts';
+import { parseRate } from '../../../base/money.ts';
+import { findCustomer, requireTrading } from '../../../customers/index.ts';
+import { assets, findMarket, type Market, markets } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
-import { ok, type SignedAsk } from '../route.ts';
-import { onrampShape } from '../shapes.ts';
-import { orderNumberOf, type transactionFields } from './offramp.ts';
+import { amount, code, id, malformedField, optional, required, text, unitsOf, wholeNumber } from '../fields.ts';
+import { idempotencyKey, once } from '../idempotency.ts';
+import { methodsOf } from '../reference.ts';
+import { ok, type SignedAsk, whenNeeded } from '../route.ts';
+import { createdOnrampShape, onrampShape, payInstructionsShape } from '../shapes.ts';
+import { accountNumberOf } from './accounts.ts';
+import { listIn, orderNumberOf, type quoteFields, quoteIn, sayLimits, type transactionFields } from './offramp.ts';
+
+export const quoteOnramp = (ask: SignedAsk<typeof quoteFields>): Promise<Reply> => quoteIn('onramp', ask);
+
+export const createOnrampFields = {
+  fromCurrency: required(code),
+  toCurrency: required(code),
+  chain: required(code),
+  fromAmount: required(amount),
+  toAmount: optional(amount),
+  rate: optional(amount),
+  customerId: required(id),
+  depositAddress: required(text()),
+  paymentMethodType: required(code),
+  merchantRecognitionId: optional(text()),
+  fiatAccountId: optional(id),
+};
+
+/** Creates the order, once per request; the same order of checks as selling. */
+export async function createOnramp(ask: SignedAsk<typeof createOnrampFields>): Promise<Reply> {
+  const { deps, caller, values, body, call, path } = ask;
+  const { partner } = caller;
+  const market = await marketOf(ask);
+  const read = market instanceof Refusal ? undefined : await readFor(ask, market);
+  const key = idempotencyKey(call.headers['idempotency-key'], caller.payload);
+  const now = deps.clock.now();
+  return await once(deps.db, { partnerId: partner.id, path, key, body, now }, async (tx) => {
+    const customer = await findCustomer(tx, values.customerId);
+    requireTrading(customer, partner);
+    const fiatAccountId = values.fiatAccountId === undefined ? undefined : accountNumberOf(values.fiatAccountId);
+    if (market instanceof Refusal) throw market;
+    const methods = methodsOf(market.fiat, await markets(tx));
+    const method = methods.find((one) => one.toLowerCase() === values.paymentMethodType.toLowerCase());
+    if (method === undefined) throw new Refusal('unsupported_method', { method: values.paymentMethodType });
+    const order = await sayLimits(market.fiat, () =>
+      deps.orders.create(tx, {
+        partner,
+        customer,
+        market,
+        depositUnits: read?.deposit ?? 0n,
+        payoutAddress: read?.address ?? '',
+        paymentMethod: method,
+        ...(read?.payout === undefined ? {} : { payoutUnits: read.payout }),
+        ...(values.rate === undefined ? {} : { rate: parseRate(values.rate) }),
+        ...(fiatAccountId === undefined ? {} : { fiatAccountId }),
+        ...(values.merchantRecognitionId === undefined ? {} : { merchantReference: values.merchantRecognitionId }),
+        now,
+      }),
+    );
+    return ok(createdOnrampShape(order, deps.orders.payInstructions(order), await assets(tx)));
+  });
+}
+
+async function readFor({ deps, values }: SignedAsk<typeof createOnrampFields>, market: Market) {
+  const address = deps.orders.readPayoutAddress(market, values.depositAddress);
+  if (address === undefined) throw malformedField('depositAddress', `is not an address on ${market.crypto.chain}`);
+  const { chain } = market.crypto;
+  for (const asset of (await assets(whenNeeded(deps.db))).values()) {
+    // What a token's own contract is sent, nobody gets out again.
+    if (asset.chain === chain && asset.contract === address)
+      throw malformedField('depositAddress', 'is the contract of a token');
+  }
+  return {
+    address,
+    deposit: unitsOf('fromAmount', values.fromAmount, market.fiat.decimals),
+    payout: values.toAmount === undefined ? undefined : unitsOf('toAmount', values.toAmount, market.crypto.decimals),
+  };
+}
+
+/** An order names its chain: crypto sent on a guessed one may be lost to its owner. */
+async function marketOf({ deps, values }: SignedAsk<typeof createOnrampFields>): Promise<Market | Refusal> {
+  const { fromCurrency, toCurrency, chain } = values;
+  try {
+    const ask = { direction: 'onramp', coin: toCurrency, fiat: fromCurrency, chain } as const;
+    const market = await findMarket(whenNeeded(deps.db), ask);
+    if (market.crypto.chain?.toLowerCase() === chain.toLowerCase()) return market;
+    return new Refusal('unsupported_chain', { chain, coin: toCurrency });
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+}
 
 export async function getOnramp({ deps, values, inTx }: SignedAsk<typeof transactionFields>): Promise<Reply> {
   return await inTx(async (tx) => {
     const customer = await findCustomer(tx, values.customerId);
-    const order = await deps.orders.get(tx, {
+    const ask = { id: orderNumberOf(values.transactionId), direction: 'onramp', customerId: customer.id } as const;
+    return ok(onrampShape(await deps.orders.get(tx, ask), await assets(tx)));
+  });
+}
+
+/** A public program always asks for 500, one more than the sales' list takes. */
+export const onrampListFields = {
+  customerId: required(id),
+  page: required(wholeNumber({ min: 1 })),
+  pageSize: required(wholeNumber({ min: 1, max: 500 })),
+};
+
+export const listOnramp = (ask: SignedAsk<typeof onrampListFields>): Promise<Reply> =>
+  listIn('onramp', ask, onrampShape);
+
+export const claimFields = {
+  customerId: required(id),
+  transactionId: required(id),
+  referenceId: required(text({ max: 64 })),
+};
+
+/** The customer says which bank transfer is theirs. It helps a person who looks; money is matched by what the bank says. */
+export async function claimReference({ deps, values, inTx }: SignedAsk<typeof claimFields>): Promise<Reply> {
+  return await inTx(async (tx) => {
+    const customer = await findCustomer(tx, values.customerId);
+    const order = await deps.orders.claim(tx, {
       id: orderNumberOf(values.transactionId),
       direction: 'onramp',
       customerId: customer.id,
+      reference: values.referenceId,
+      now: deps.clock.now(),
     });
-    return ok(onrampShape(order, await assets(tx)));
+    return ok({ transactionId: String(order.id), referenceId: values.referenceId });
+  });
+}
+
+export const bankDetailsFields = {
+  customerId: required(id),
+  transactionId: required(id),
+  fromCurrency: optional(code),
+  paymentMethodType: optional(code),
+};
+
+export async function bankDetails({ deps, values, inTx }: SignedAsk<typeof bankDetailsFields>): Promise<Reply> {
+  return await inTx(async (tx) => {
+    const customer = await findCustomer(tx, values.customerId);
+    const ask = { id: orderNumberOf(values.transactionId), direction: 'onramp', customerId: customer.id } as const;
+    const order = await deps.orders.get(tx, ask);
+    return ok(payInstructionsShape(order, deps.orders.payInstructions(order)));
   });
 }

@@ -3,6 +3,7 @@
  */
 import { Refusal } from '../../../base/errors.ts';
 import { findCustomer, recordLogin, recordVerification } from '../../../customers/index.ts';
+import type { Direction } from '../../../orders/index.ts';
 import type { Reply } from '../../protocol.ts';
 import { id, malformedField, required, text } from '../fields.ts';
 import { ok, type SignedAsk } from '../route.ts';
@@ -51,22 +52,21 @@ export const changeOrderFields = {
   status: required(text({ max: 8 })),
 };
 
-export async function changeOfframpStatus({
-  deps,
-  caller,
-  values,
-  inTx,
-}: SignedAsk<typeof changeOrderFields>): Promise<Reply> {
+export const changeOfframpStatus = (ask: SignedAsk<typeof changeOrderFields>): Promise<Reply> =>
+  changeStatus('offramp', ask);
+export const changeOnrampStatus = (ask: SignedAsk<typeof changeOrderFields>): Promise<Reply> =>
+  changeStatus('onramp', ask);
+
+async function changeStatus(
+  direction: Direction,
+  { deps, caller, values, inTx }: SignedAsk<typeof changeOrderFields>,
+): Promise<Reply> {
   if (deps.sandbox === undefined) throw new Refusal('sandbox_only');
-  const asked = drivenStatus('offramp', values.status);
-  if (asked === undefined) throw malformedField('status', 'must be a status number of an offramp transaction');
+  const asked = drivenStatus(direction, values.status);
+  if (asked === undefined) throw malformedField('status', `must be a status number of an ${direction} transaction`);
   const order = await inTx(async (tx) => {
     const customer = await findCustomer(tx, values.customerId);
-    return await deps.orders.get(tx, {
-      id: orderNumberOf(values.transactionId),
-      direction: 'offramp',
-      customerId: customer.id,
-    });
+    return await deps.orders.get(tx, { id: orderNumberOf(values.transactionId), direction, customerId: customer.id });
   });
   // Every order has been created.
   if (asked.number !== 0) {

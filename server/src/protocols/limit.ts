@@ -1,8 +1,8 @@
 /**
- * Rate limit: so many requests a minute per key, as a bucket that refills evenly.
+ * Rate limit: so many requests a minute per key, as a bucket that refills evenly. What the key is, a protocol says: an API
+ * key whose signature was right, or a network address.
  *
- * Counted in this process's memory: with several API processes behind a balancer a key gets the limit of each. Requests are
- * counted once they are known to be the key's own, so nobody else can use up its allowance.
+ * Counted in this process's memory: with several API processes behind a balancer a key gets the limit of each.
  */
 export interface Allowance {
   allowed: boolean;

@@ -1,0 +1,73 @@
+/**
+ * Lists of all of a partner's transactions: in the shape of a customer's list, and flat with numbers for accounting.
+ *
+ * Both are ranges of a sequence (orders), so a page far back costs what the first one costs.
+ */
+
+import type { Direction, Order } from '../../../orders/index.ts';
+import { type Asset, assets, markets } from '../../../partners/index.ts';
+import type { Reply } from '../../protocol.ts';
+import { code, moment, oneOf, optional, required, wholeNumber } from '../fields.ts';
+import { fiatOf } from '../reference.ts';
+import { ok, type SignedAsk, whenNeeded } from '../route.ts';
+import { type Assets, historyShape, offrampShape, onrampShape } from '../shapes.ts';
+
+const MOST = 500;
+
+export const allFields = {
+  page: required(wholeNumber({ min: 1 })),
+  pageSize: required(wholeNumber({ min: 1, max: MOST })),
+};
+
+export const listAllOnramp = (ask: SignedAsk<typeof allFields>): Promise<Reply> => listAll('onramp', ask, onrampShape);
+export const listAllOfframp = (ask: SignedAsk<typeof allFields>): Promise<Reply> =>
+  listAll('offramp', ask, offrampShape);
+
+async function listAll(
+  direction: Direction,
+  { deps, caller, values, inTx }: SignedAsk<typeof allFields>,
+  shape: (order: Order, assets: Assets) => unknown,
+): Promise<Reply> {
+  return await inTx(async (tx) => {
+    const { orders, total } = await deps.orders.listAll(tx, { partnerId: caller.partner.id, direction, ...values });
+    const known = await assets(tx);
+    return listed(
+      orders.map((order) => shape(order, known)),
+      total,
+    );
+  });
+}
+
+const listed = (items: unknown[], total: bigint): Reply => ok(items, { 'x-total-count': String(total) });
+
+/** Programs leave out all of these: then it is the first fifty purchases, oldest first. */
+export const historyFields = {
+  page: optional(wholeNumber({ min: 1 })),
+  pageSize: optional(wholeNumber({ min: 1, max: MOST })),
+  since: optional(moment),
+  order: optional(oneOf('ASC', 'DESC')),
+  type: optional(oneOf('1', '2')),
+  fiatType: optional(code),
+};
+
+export async function merchantHistory({ deps, caller, values, inTx }: SignedAsk<typeof historyFields>): Promise<Reply> {
+  const { page = 1, pageSize = 50, since, order = 'ASC', type = '1', fiatType } = values;
+  const fiat: Pick<Asset, 'code'> | undefined =
+    fiatType === undefined ? undefined : fiatOf(fiatType, await markets(whenNeeded(deps.db)));
+  return await inTx(async (tx) => {
+    const { orders, total } = await deps.orders.listAll(tx, {
+      partnerId: caller.partner.id,
+      direction: type === '1' ? 'onramp' : 'offramp',
+      oldestFirst: order === 'ASC',
+      page,
+      pageSize,
+      ...(since === undefined ? {} : { since }),
+      ...(fiat === undefined ? {} : { fiat: fiat.code }),
+    });
+    const known = await assets(tx);
+    return listed(
+      orders.map((one) => historyShape(one, known)),
+      total,
+    );
+  });
+}

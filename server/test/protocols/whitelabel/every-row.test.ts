@@ -1,0 +1,169 @@
+/**
+ * Every row of the interface's endpoint list, and the test that tells its story.
+ *
+ * A row that is not served fails, and so does a path that is served and not listed, a row without a story, and one whose
+ * story no longer speaks of it. What later versions bring is listed as `later`, and must not be there yet.
+ */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { ask } from '../../support/client.ts';
+import { type World, wireWorld } from './world.ts';
+
+const WL = '/onramp/api/v2/whiteLabel/';
+const BANK_WL = '/onramp-bank/api/v2/whiteLabel/';
+const BANK_V1 = '/onramp-bank/api/v1/';
+const COMMON = '/onramp/api/v2/common/';
+
+interface Row {
+  method: 'GET' | 'POST' | 'PUT';
+  path: string;
+  /** Other paths that are the same. */
+  aliases?: readonly string[];
+  what: string;
+  /** Test file, and words in it that show the path in use. */
+  story: readonly [file: string, words: string] | 'later';
+}
+
+const wl = (
+  method: Row['method'],
+  path: string,
+  what: string,
+  story: Row['story'],
+  aliases: readonly string[] = [],
+): Row => ({ method, path: `${WL}${path}`, aliases: [`${BANK_WL}${path}`, ...aliases], what, story });
+const plain = (method: Row['method'], path: string, what: string, story: Row['story']): Row => ({
+  method,
+  path,
+  what,
+  story,
+});
+
+const LIFE = 'protocols/whitelabel/life.test.ts';
+const COMMON_TEST = 'protocols/whitelabel/common.test.ts';
+const OPEN = 'protocols/whitelabel/open.test.ts';
+const SELLING = 'blackbox/offramp.test.ts';
+const BUYING = 'blackbox/onramp.test.ts';
+const v1 = (path: string) => [`${BANK_V1}${path}`];
+
+const ROWS: readonly Row[] = [
+  wl('POST', 'kyc/url', 'a customer, and a link to be verified by', [SELLING, 'kyc/url']),
+  wl('POST', 'kyc/status', 'how far verification has come', [SELLING, 'kyc/status'], v1('kyc/status')),
+  wl(
+    'POST',
+    'kyc/requirements',
+    'what a person must supply',
+    [COMMON_TEST, 'kyc/requirements'],
+    v1('kyc/requirements'),
+  ),
+  wl('POST', 'kyc/submit', 'details and documents of a person', 'later'),
+  wl('GET', 'kyb/requirements', 'what a business must supply', [SELLING, 'kyb/requirements']),
+  wl('POST', 'kyb/submit', 'details of a business', 'later'),
+  wl('POST', 'kyb/files', 'documents of a business', 'later'),
+  wl('POST', 'kyb/status', 'how far its verification has come', 'later'),
+  wl('POST', 'onramp/quote', 'a price for buying', [BUYING, 'onramp/quote']),
+  wl('POST', 'offramp/quote', 'a price for selling', [SELLING, 'offramp/quote']),
+  wl('POST', 'onramp/createTransaction', 'a purchase', [BUYING, 'onramp/createTransaction']),
+  wl('POST', 'offramp/createTransaction', 'a sale', [SELLING, 'offramp/createTransaction']),
+  wl('POST', 'onramp/transaction', 'one purchase', [BUYING, 'onramp/transaction']),
+  wl('POST', 'offramp/transaction', 'one sale', [SELLING, 'offramp/transaction']),
+  wl(
+    'POST',
+    'onramp/allUserTransaction',
+    'a customer’s purchases',
+    [BUYING, 'onramp/allUserTransaction'],
+    v1('onramp/allUserTransaction'),
+  ),
+  wl(
+    'POST',
+    'offramp/allUserTransaction',
+    'a customer’s sales',
+    [SELLING, 'offramp/allUserTransaction'],
+    v1('offramp/allUserTransaction'),
+  ),
+  wl('POST', 'onramp/allTransaction', 'all purchases', [COMMON_TEST, 'onramp/allTransaction']),
+  wl('POST', 'offramp/allTransaction', 'all sales', [COMMON_TEST, 'offramp/allTransaction']),
+  wl('PUT', 'onramp/referenceId', 'the payer’s bank reference', [BUYING, 'onramp/referenceId']),
+  wl('POST', 'bank/bankDetails', 'payment instructions again', [BUYING, 'bank/bankDetails']),
+  wl('POST', 'bank/addFiatAccount', 'an account to be paid to', [SELLING, 'bank/addFiatAccount']),
+  wl('POST', 'bank/addFiatAccountUrl', 'a page to add one on', [
+    'protocols/checkout/bank.test.ts',
+    'addFiatAccountUrl',
+  ]),
+  wl('POST', 'bank/fiatAccounts', 'the accounts', [LIFE, 'bank/fiatAccounts']),
+  wl('POST', 'test/changeKycStatus', 'sandbox: verification', [SELLING, 'test/changeKycStatus']),
+  wl('POST', 'test/changeKybStatus', 'sandbox: verification of a business', 'later'),
+  wl('POST', 'test/changeOnrampStatus', 'sandbox: a purchase', [BUYING, 'test/changeOnrampStatus']),
+  wl('POST', 'test/changeOfframpStatus', 'sandbox: a sale', [SELLING, 'test/changeOfframpStatus']),
+  wl('GET', 'public/listSupportedFiat', 'fiats', [OPEN, 'public/listSupportedFiat']),
+  plain('GET', `${COMMON}public/fetchPaymentMethodType`, 'payment methods', [OPEN, 'fetchPaymentMethodType']),
+  plain('GET', `${COMMON}public/currentTimestamp`, 'our clock', [OPEN, 'currentTimestamp']),
+  plain('GET', `${COMMON}public/fetchAllCountryConfig`, 'what is on by fiat', [OPEN, 'fetchAllCountryConfig']),
+  plain('GET', '/onramp/api/v3/buy/public/listAllCoins', 'coins', [OPEN, 'listAllCoins']),
+  plain('GET', '/onramp/api/v3/buy/public/listAllNetworks', 'chains', [OPEN, 'listAllNetworks']),
+  plain('GET', '/onramp/api/v1/public/allGasFee', 'fees of chains, numbers', [OPEN, 'v1/public/allGasFee']),
+  plain('POST', `${COMMON}transaction/allConfigMapping`, 'codes to numbers', [COMMON_TEST, 'allConfigMapping']),
+  plain('POST', `${COMMON}transaction/allChainMapping`, 'coins and chains', [COMMON_TEST, 'allChainMapping']),
+  plain('POST', `${COMMON}transaction/allGasFee`, 'fees of chains, text', [COMMON_TEST, 'allGasFee']),
+  plain('POST', `${COMMON}transaction/limits`, 'limits by fiat', [COMMON_TEST, "'limits'"]),
+  plain('POST', `${COMMON}transaction/allCoinLimits`, 'least fiat by coin', [COMMON_TEST, 'allCoinLimits']),
+  plain('POST', `${COMMON}transaction/priceTicker`, 'prices', [COMMON_TEST, 'priceTicker']),
+  plain('POST', `${COMMON}transaction/orderStatus`, 'status by number', [COMMON_TEST, 'orderStatus']),
+  plain('POST', `${COMMON}transaction/quotes`, 'a price in numbers', [COMMON_TEST, "'quotes'"]),
+  plain('POST', `${COMMON}transaction/generateLink`, 'a checkout page', 'later'),
+  plain('POST', '/onramp/api/v1/transaction/merchantHistory', 'flat history', [COMMON_TEST, 'merchantHistory']),
+  plain('POST', '/onramp/api/v1/merchant/setWebhookUrl', 'where webhooks go', 'later'),
+  plain('POST', '/onramp/api/v1/merchant/resendWebhook', 'one again', 'later'),
+  plain('POST', '/onramp/api/v1/merchant/sendDummyWebhook', 'one to try', 'later'),
+];
+
+let world: World;
+before(async () => {
+  world = await wireWorld();
+});
+after(async () => await world?.stop());
+
+const METHODS = ['GET', 'POST', 'PUT', 'DELETE'] as const;
+/** What an unsigned, empty request is told: enough to see whether there is anything, and what it takes. */
+const look = async (method: string, path: string) => (await ask(world.baseUrl, path, { method })).status;
+
+test('every row is served under all its paths and by its own method only, and what comes later is not there', async () => {
+  for (const { method, path, aliases = [], story } of ROWS) {
+    for (const url of [path, ...aliases]) {
+      for (const tried of METHODS) {
+        const status = await look(tried, url);
+        if (story === 'later') assert.equal(status, 404, `${tried} ${url} comes later`);
+        else if (tried !== method) assert.equal(status, 405, `${tried} ${url}`);
+        else assert.ok(status === 200 || status === 401, `${tried} ${url} → ${status}`);
+      }
+    }
+  }
+});
+
+test('nothing is served that is not in a row', () => {
+  const source = readFileSync(join(import.meta.dirname, '../../../src/protocols/whitelabel/index.ts'), 'utf8');
+  const table = source.slice(source.indexOf('const ROUTES'), source.indexOf('\n];', source.indexOf('const ROUTES')));
+  const paths = [
+    ...[...table.matchAll(/wl\(\s*'([^']+)'/g)].map(([, path]) => `${WL}${path}`),
+    ...[...table.matchAll(/common\('([^']+)'/g)].map(([, path]) => `${COMMON}transaction/${path}`),
+    ...[...table.matchAll(/'(\/onramp[^']+)'/g)].map(([, path]) => path ?? ''),
+  ];
+  const listed = new Set(
+    ROWS.filter(({ story }) => story !== 'later').flatMap((row) => [row.path, ...(row.aliases ?? [])]),
+  );
+  assert.ok(paths.length > 35, `${paths.length} paths were found in the table`);
+  assert.deepEqual(
+    paths.filter((path) => !listed.has(path)),
+    [],
+  );
+});
+
+test('every row that is served has a story, and the story speaks of it', () => {
+  for (const { path, story } of ROWS) {
+    if (story === 'later') continue;
+    const [file, words] = story;
+    const text = readFileSync(join(import.meta.dirname, '../..', file), 'utf8');
+    assert.ok(text.includes(words), `${file} says nothing of ${words} (${path})`);
+  }
+});

@@ -1,0 +1,160 @@
+/** Terms that are rows: limits by level, a cap on what is quoted at once, and the history of who changed what. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { findCustomer, recordVerification } from '../../../src/customers/index.ts';
+import {
+  findMarket,
+  type Market,
+  marketChanges,
+  setExposureCap,
+  setFee,
+  setLimit,
+  upsertMarket,
+} from '../../../src/partners/index.ts';
+import { type TestPartner, type World, wireWorld } from './world.ts';
+
+let world: World;
+let acme: TestPartner;
+let other: TestPartner;
+let market: Market;
+
+before(async () => {
+  world = await wireWorld();
+  acme = await world.partner('acme');
+  other = await world.partner('other');
+  market = await world.db.asSystem((tx) => findMarket(tx, { direction: 'offramp', coin: 'usdc', fiat: 'inr' }));
+});
+after(async () => await world?.stop());
+
+const pair = { fromCurrency: 'usdc', toCurrency: 'inr', chain: 'matic20' };
+
+async function sells(fromAmount: string, partner = acme) {
+  const { customerId, fiatAccountId } = partner;
+  const { status, body } = await partner.post('offramp/createTransaction', {
+    ...pair,
+    fromAmount,
+    customerId,
+    fiatAccountId,
+  });
+  return [status, body.reason, body.error] as const;
+}
+
+async function reaches(level: number): Promise<void> {
+  const now = world.clock.now();
+  await world.db.asPartner(acme.partner.id, async (tx) => {
+    const customer = await findCustomer(tx, acme.customerId);
+    await recordVerification(tx, { customer, verifier: 'test', outcome: 'verified', level, now });
+  });
+}
+
+describe('limits by level', () => {
+  test('a customer verified less far may give less, and is told how much', async () => {
+    await world.db.asSystem(async (tx) => {
+      await setLimit(tx, { marketId: market.id, level: 1, maxUnits: 100_000_000n });
+      await setLimit(tx, { marketId: market.id, level: 2, maxUnits: 500_000_000n });
+    });
+    await reaches(1);
+    assert.equal((await sells('100'))[0], 200);
+    const [status, reason, error] = await sells('100.000001');
+    assert.deepEqual([status, reason], [413, 'amount_outside_limits']);
+    assert.match(error, /between 1 and 100 USDC/);
+    await reaches(2);
+    assert.equal((await sells('500'))[0], 200);
+    assert.match((await sells('501'))[2], /between 1 and 500 USDC/);
+    await reaches(3);
+    assert.equal((await sells('10000'))[0], 200, 'beyond the last row the market’s own limit stands');
+    assert.match((await sells('10001'))[2], /between 1 and 10000 USDC/);
+  });
+
+  test('a limit above the market’s own changes nothing, and one taken away is gone', async () => {
+    await reaches(1);
+    await world.db.asSystem((tx) => setLimit(tx, { marketId: market.id, level: 1, maxUnits: 10n ** 30n }));
+    assert.match((await sells('10002'))[2], /between 1 and 10000 USDC/);
+    await world.db.asSystem(async (tx) => {
+      await setLimit(tx, { marketId: market.id, level: 1, maxUnits: null });
+      await setLimit(tx, { marketId: market.id, level: 2, maxUnits: null });
+    });
+    assert.equal((await sells('9999'))[0], 200);
+  });
+});
+
+describe('a cap on live quotes', () => {
+  const quotes = async (partner: TestPartner, fromAmount: string) => {
+    const { status, body } = await partner.post('offramp/quote', { ...pair, fromAmount });
+    return [status, body.reason, body.error] as const;
+  };
+
+  test('bounds what one partner has been promised in one fiat, both directions together, and says what is left', async () => {
+    await world.query(`update quotes set expires_at = now() - interval '1 hour' where order_id is null`);
+    const cap = { partnerId: acme.partner.id, fiat: 'inr', maxUnits: 2_000_000n };
+    await world.db.asSystem((tx) => setExposureCap(tx, cap, { by: 'treasurer', why: 'thin market' }));
+    assert.equal((await quotes(acme, '100'))[0], 200);
+    const bought = await acme.post('onramp/quote', { fromCurrency: 'inr', toCurrency: 'usdc', fromAmount: '1400' });
+    assert.equal(bought.status, 200);
+    const [status, reason, error] = await quotes(acme, '120');
+    assert.deepEqual([status, reason], [413, 'exposure_exceeded']);
+    assert.match(error, /at most 10000 INR of 20000 are left/);
+    assert.equal((await acme.post('offramp/quote', { ...pair, toCurrency: 'eur', fromAmount: '5000' })).status, 200);
+    assert.equal((await quotes(other, '5000'))[0], 200, 'another partner has its own');
+  });
+
+  test('quotes that have been taken or are over leave room again', async () => {
+    assert.equal((await sells('110'))[0], 200);
+    assert.equal((await quotes(acme, '110'))[0], 200);
+    assert.equal((await quotes(acme, '110'))[0], 413);
+    world.clock.advance(60_000);
+    assert.equal((await quotes(acme, '110'))[0], 200);
+    await world.db.asSystem((tx) => setExposureCap(tx, { partnerId: acme.partner.id, fiat: 'inr', maxUnits: null }));
+    assert.equal((await quotes(acme, '5000'))[0], 200);
+  });
+});
+
+describe('history', () => {
+  test('every change is kept with who and why, what was not a change is not, and nobody can alter it', async () => {
+    const { db } = world;
+    const reason = { by: 'anna', why: 'dearer bank' };
+    const { crypto, fiat, id: _, ...terms } = market;
+    const now = { ...terms, crypto: crypto.code, fiat: fiat.code };
+    const before = await db.asSystem((tx) => marketChanges(tx, { marketId: market.id, limit: 100 }));
+    await db.asSystem(async (tx) => {
+      await upsertMarket(tx, now, reason);
+      await upsertMarket(tx, { ...now, maxUnits: now.maxUnits + 1n }, reason);
+      const fee = { marketId: market.id, partnerId: null, kind: 'rail', fixedUnits: 590n } as const;
+      await setFee(tx, fee, reason);
+      await setFee(tx, fee, reason);
+      await setLimit(tx, { marketId: market.id, level: 3, maxUnits: 7n }, { by: 'ben', why: 'a scare' });
+    });
+    const changes = await db.asSystem((tx) => marketChanges(tx, { marketId: market.id, limit: 100 }));
+    assert.deepEqual(
+      changes.slice(0, changes.length - before.length).map((one) => [one.what, one.item, one.by, one.why]),
+      [
+        ['limit', '3', 'ben', 'a scare'],
+        ['fee', 'rail', 'anna', 'dearer bank'],
+        ['market', '', 'anna', 'dearer bank'],
+      ],
+    );
+    const [limit, , change] = changes;
+    assert.equal(limit?.before, null);
+    assert.match(limit?.after ?? '', /"max_units": 7\b/);
+    assert.match(change?.before ?? '', /"max_units": 10000000000\b/);
+    assert.match(change?.after ?? '', /"max_units": 10000000001\b/);
+    const caps = (await db.asSystem((tx) => marketChanges(tx, { limit: 100 }))).filter(
+      ({ what }) => what === 'exposure',
+    );
+    assert.deepEqual(
+      caps.map(({ item, by, partnerId, after }) => [item, by, partnerId, after === null]),
+      [
+        ['inr', 'the program', acme.partner.id, true],
+        ['inr', 'treasurer', acme.partner.id, false],
+      ],
+    );
+    for (const statement of ['update market_changes set why = $1', 'delete from market_changes where why <> $1']) {
+      await assert.rejects(db.asSystem((tx) => tx.run(statement, ['nothing'])));
+      await assert.rejects(world.query(statement, ['nothing']), /append-only/);
+    }
+    await assert.rejects(
+      db.asPartner(acme.partner.id, (tx) => tx.rows('select from market_changes')),
+      { code: '42501' },
+    );
+  });
+});
