@@ -26,7 +26,12 @@ process.exitCode = outcomes.every(({ code }) => code === 0) ? 0 : 1;
 function run([tool = '', ...args]: readonly string[]): Promise<{ code: number; said: string; ms: number }> {
   const began = Date.now();
   const bin = join(root, 'node_modules', '.bin');
-  const env = { ...process.env, NO_COLOR: '1', PATH: `${bin}${delimiter}${process.env.PATH ?? ''}` };
+  const env = {
+    ...process.env,
+    NO_COLOR: '1',
+    XDG_CACHE_HOME: join(root, 'node_modules', '.cache'),
+    PATH: `${bin}${delimiter}${process.env.PATH ?? ''}`,
+  };
   const child = spawn(join(bin, tool), args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let said = '';
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (said += text));

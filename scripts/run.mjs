@@ -7,7 +7,8 @@
  *
  * The child is in a session of its own, so that a Ctrl-C reaches it once, through us, and not a second time from the
  * terminal. It is told by the kernel when we die (`setpriv --pdeathsig=KILL`): killing the wrapper hard is killing the
- * server hard, which the server is built to survive, and never leaves one running that nobody sees.
+ * server hard, which the server is built to survive, and never leaves one running that nobody sees. When the shell that npm
+ * put between itself and us dies, as it does when npm passes on a SIGTERM, the file gets a SIGTERM in its stead.
  *
  * Without a file it only installs. This file is plain JavaScript and uses nothing newer than Node 18.
  */
@@ -23,6 +24,7 @@ const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const modules = join(root, 'node_modules');
 const stamp = join(modules, '.cloverleaf-installed');
 const installLock = join(root, '.install.lock');
+const parent = process.ppid;
 
 const [file, ...args] = process.argv.slice(2);
 const replaced = await ensureInstalled();
@@ -173,6 +175,7 @@ function chooseNode(justReplaced) {
 async function runOn(node, path) {
   if (node === process.execPath) {
     process.argv = [node, path, ...args];
+    whenOrphanedByNpm(() => process.kill(process.pid, 'SIGTERM'));
     await import(pathToFileURL(path).href);
     return;
   }
@@ -191,8 +194,22 @@ async function runOn(node, path) {
       if (!isEcho) child.kill(signal);
     });
   }
+  whenOrphanedByNpm(() => {
+    if (Object.keys(lastSeen).length === 0) child.kill('SIGTERM');
+  });
   child.on('error', (error) => fail(error.message));
   child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
+}
+
+/** Without npm, whoever started us may well go and leave us running. */
+function whenOrphanedByNpm(end) {
+  if (process.env.npm_lifecycle_event === undefined) return;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    end();
+  }, 200);
+  timer.unref();
 }
 
 function fail(message) {

@@ -3,7 +3,7 @@
  * and value (secrets only as set or not set).
  */
 import { resolve } from 'node:path';
-import { integer, oneOf, type Setting, secret, text } from './base/env.ts';
+import { integer, oneOf, type Setting, SettingError, secret, someOf, text, webAddress } from './base/env.ts';
 
 const SETTINGS = {
   profile: oneOf(
@@ -37,6 +37,16 @@ const SETTINGS = {
     min: 0,
     max: 1_000,
   }),
+  priceSources: someOf(
+    'PRICE_SOURCES',
+    'where prices come from; unset is fixed in the sandbox, all the others in production. Each market names those it uses',
+    ['fixed', 'binance', 'coinbase', 'kraken', 'bitstamp', 'ecb'],
+  ),
+  binanceUrl: webAddress('PRICE_BINANCE_URL', 'Binance, its public REST API', 'https://api.binance.com'),
+  coinbaseUrl: webAddress('PRICE_COINBASE_URL', 'Coinbase Exchange', 'https://api.exchange.coinbase.com'),
+  krakenUrl: webAddress('PRICE_KRAKEN_URL', 'Kraken, its public REST API', 'https://api.kraken.com'),
+  bitstampUrl: webAddress('PRICE_BITSTAMP_URL', 'Bitstamp', 'https://www.bitstamp.net'),
+  ecbUrl: webAddress('PRICE_ECB_URL', 'European Central Bank, daily reference rates', 'https://www.ecb.europa.eu'),
 } as const satisfies Record<string, Setting<unknown>>;
 
 export type Config = Readonly<{ [Name in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[Name]['read']> }>;
@@ -47,6 +57,8 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     Object.entries(SETTINGS).map(([name, setting]) => [name, setting.read(env[setting.name])]),
   );
   const config = read as Config;
+  if (config.databaseUrl !== undefined && !/^postgres(ql)?:\/\//.test(config.databaseUrl))
+    throw new SettingError('DATABASE_URL must begin with postgres:// or postgresql://');
   return Object.freeze({ ...config, dataDir: resolve(config.dataDir) });
 }
 

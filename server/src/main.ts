@@ -1,11 +1,16 @@
 /**
  * Main: starts the server from the environment, says where it is, and ends it on Ctrl-C.
+ *
+ * A signal during the start waits for its end and then stops what it started: nodes outlive a process that just dies.
  */
 import { relative } from 'node:path';
 import { SettingError } from './base/env.ts';
 import { Unavailable } from './base/errors.ts';
-import { printConfig, readConfig } from './config.ts';
+import { type Config, printConfig, readConfig } from './config.ts';
 import { type Running, start } from './server.ts';
+
+/** What Node's crypto says of a text that another key sealed. */
+const SEALED_OTHERWISE = 'Unsupported state or unable to authenticate data';
 
 async function main(): Promise<void> {
   const config = readConfig(process.env);
@@ -14,24 +19,34 @@ async function main(): Promise<void> {
     return;
   }
   const begunAt = performance.now();
-  const running = await start(config);
-  endOnSignal(running);
-  process.stdout.write(banner(running, config.dataDir, performance.now() - begunAt));
+  const starting = start(config);
+  const isEnding = endOnSignal(starting);
+  try {
+    const running = await starting;
+    if (!isEnding()) process.stdout.write(banner(running, config.dataDir, performance.now() - begunAt));
+  } catch (error) {
+    throw explained(error, config);
+  }
 }
 
-function endOnSignal(running: Running): void {
+/** Answers whether a signal came. SIGHUP is a terminal that was closed. */
+function endOnSignal(starting: Promise<Running>): () => boolean {
   let ending = false;
   const end = () => {
     if (ending) return;
     ending = true;
     process.stdout.write('\nStopping…\n');
-    running.stop().then(
-      () => process.exit(0),
-      () => process.exit(1),
-    );
+    starting
+      .then((running) => running.stop())
+      .then(
+        () => process.exit(0),
+        () => process.exit(1),
+      );
   };
-  process.on('SIGINT', end);
-  process.on('SIGTERM', end);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, end);
+  // A terminal that is gone takes no more words; that must not be what ends us.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+  return () => ending;
 }
 
 function banner({ baseUrl, metricsUrl, sandbox }: Running, dataDir: string, tookMs: number): string {
@@ -60,6 +75,35 @@ function banner({ baseUrl, metricsUrl, sandbox }: Running, dataDir: string, took
     '',
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** What a setting has to do with a failure of the system beneath, in a sentence. Unknown ones stay as they are. */
+function explained(error: unknown, { host, port, metricsPort, dataDir, databaseUrl }: Config): unknown {
+  const {
+    code,
+    syscall,
+    message,
+    address,
+    port: at,
+  } = error as NodeJS.ErrnoException & { address?: string; port?: number };
+  const isDatabase =
+    databaseUrl !== undefined &&
+    (syscall === 'connect' || syscall === 'getaddrinfo' || /^[0-9A-Z]{5}$/.test(code ?? ''));
+  const name = at === metricsPort && at !== port ? 'METRICS_PORT' : 'PORT';
+  if (code === 'EADDRINUSE')
+    return new SettingError(
+      `${name} ${at} of ${address} is taken by another program; another ${name}, or 0 for any, starts this one`,
+    );
+  if (syscall === 'listen') return new SettingError(`${name} ${at} of HOST ${host} cannot be listened on: ${message}`);
+  if (isDatabase) return new SettingError(`DATABASE_URL cannot be used: ${message}`);
+  if (syscall === 'getaddrinfo') return new SettingError(`HOST ${host} is no address of this machine`);
+  if (message === SEALED_OTHERWISE)
+    return new SettingError(
+      'MASTER_KEY (or master.key in DATA_DIR) is not the key that this database was sealed with; start with that one',
+    );
+  if (['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'ENOTDIR', 'EEXIST'].includes(code ?? ''))
+    return new SettingError(`DATA_DIR ${dataDir} cannot be written: ${message}`);
+  return error;
 }
 
 main().catch((error: unknown) => {

@@ -2,9 +2,15 @@
  * Registry: the one list of what this installation is made of. A new rail, verifier, price source or protocol is one folder
  * and one line here.
  */
+import { SettingError } from './base/env.ts';
 import type { Config } from './config.ts';
 import type { PriceSource } from './quotes/index.ts';
+import { binance } from './quotes/sources/binance.ts';
+import { bitstamp } from './quotes/sources/bitstamp.ts';
+import { coinbase } from './quotes/sources/coinbase.ts';
+import { ecb } from './quotes/sources/ecb.ts';
 import { fixedSource } from './quotes/sources/fixed.ts';
+import { kraken } from './quotes/sources/kraken.ts';
 import type { BankContext } from './rails/bank.ts';
 import { type EvmOptions, evmRail } from './rails/evm/index.ts';
 import type { Rail } from './rails/rail.ts';
@@ -25,9 +31,22 @@ export function rails(outside: Outside, context: BankContext): ReadonlyMap<strin
   ]);
 }
 
+/** @throws SettingError where prices would be made up in production */
 export function priceSources(config: Config): ReadonlyMap<string, PriceSource> {
   const drift = config.priceDriftBps === 0 ? {} : { drift: { seed: 1, bps: config.priceDriftBps, stepMs: 10_000 } };
-  return byCode<PriceSource>([...(config.profile === 'sandbox' ? [fixedSource(drift)] : [])]);
+  const made = { fixed: () => fixedSource(drift) };
+  const real = {
+    binance: () => binance({ baseUrl: config.binanceUrl }),
+    coinbase: () => coinbase({ baseUrl: config.coinbaseUrl }),
+    kraken: () => kraken({ baseUrl: config.krakenUrl }),
+    bitstamp: () => bitstamp({ baseUrl: config.bitstampUrl }),
+    ecb: () => ecb({ baseUrl: config.ecbUrl }),
+  };
+  const usual = Object.keys(config.profile === 'sandbox' ? made : real) as (keyof typeof made | keyof typeof real)[];
+  const chosen = config.priceSources ?? usual;
+  if (config.profile === 'production' && chosen.includes('fixed'))
+    throw new SettingError('PRICE_SOURCES must not name fixed in production: its prices are made up');
+  return byCode<PriceSource>(chosen.map((code) => ({ ...made, ...real })[code]()));
 }
 
 /** Who verifies customers here; one today, by market or country later. */

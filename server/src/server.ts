@@ -20,18 +20,23 @@ import { seal } from './ledger/index.ts';
 import {
   databaseCheck,
   databaseReadings,
+  failingWorkCheck,
   openMetrics,
   opsRoutes,
+  priceSourceCheck,
   pricesCheck,
   railCheck,
   railReadings,
   startMetrics,
+  treasuryCheck,
+  treasuryReadings,
   workCheck,
 } from './ops/index.ts';
 import { type OrdersContext, openOrders, orderFacts, orderHandlers } from './orders/index.ts';
 import { openPartners } from './partners/index.ts';
+import { checkout, sandboxSender } from './protocols/checkout/index.ts';
 import { operator } from './protocols/operator/index.ts';
-import { createServer, forgetReplies, whitelabel } from './protocols/whitelabel/index.ts';
+import { createServer, forgetReplies, verificationWords, whitelabel } from './protocols/whitelabel/index.ts';
 import { chainCost, quoteHandlers } from './quotes/index.ts';
 import type { ChainRail } from './rails/chain.ts';
 import { payoutHandlers } from './rails/payouts.ts';
@@ -42,6 +47,7 @@ import { lockDataDir } from './sandbox/lock.ts';
 import { startPostgres } from './sandbox/postgres.ts';
 import { ringStanding, seedFunds, seedPartners } from './sandbox/seed.ts';
 import { type SandboxFile, startWorld } from './sandbox/world.ts';
+import { levelHandlers, levels, sweepHandlers, takeOwnTransfer } from './treasury/index.ts';
 
 export interface Running {
   baseUrl: string;
@@ -98,12 +104,15 @@ async function compose(
 
   // Rails report to orders and orders send through rails: the one circle, closed here.
   let rails: ReadonlyMap<string, Rail> = new Map();
-  const report: Report = (tx, fact) => orderFacts({ rails, clock })(tx, fact);
+  // Sweeps are the treasury's; it, too, is told of them by the rails it sends through.
+  let chains: ReadonlyMap<string, ChainRail> = new Map();
+  const report: Report = (tx, fact) =>
+    orderFacts({ rails, clock }, (tx, own) => takeOwnTransfer({ clock, chains }, tx, own))(tx, fact);
   rails = registry.rails(world.outside, { db, clock, log, report, vault, pollMs: 500 });
-  const chains = new Map([...rails].filter(([, rail]) => rail.kind === 'chain') as [string, ChainRail][]);
+  chains = new Map([...rails].filter(([, rail]) => rail.kind === 'chain') as [string, ChainRail][]);
   const context: OrdersContext = { db, clock, log, rails, screener: screenerFor(config, openScreener({ db, vault })) };
   const sources = registry.priceSources(config);
-  const metrics = openMetrics([databaseReadings(db, clock), railReadings([...rails.values()])]);
+  const metrics = openMetrics([databaseReadings(db, clock), railReadings([...rails.values()]), treasuryReadings(db)]);
 
   const handlers: Handlers = {
     ...orderHandlers(context),
@@ -116,6 +125,8 @@ async function compose(
       report,
       openAccount: async (tx, id) => (await openFiatAccount(tx, vault, id)).details,
     }),
+    ...sweepHandlers({ db, clock, log, chains, everyMs: 1_000 }),
+    ...levelHandlers({ db, clock, rails, everyMs: 2_000 }),
     ...standingHandlers({ db, clock, rails, chains }),
   };
   const workers = await startWorkers({ db, clock, log, handlers: metrics.measureWork(handlers), concurrency: 12 });
@@ -125,12 +136,27 @@ async function compose(
   const file = join(config.dataDir, 'sandbox.json');
   const seeded = await seedPartners({ db, vault, clock, partners }, readSandboxFile(file)?.partners ?? []);
   await world.seedMarkets();
-  await seedFunds({ db, clock, bank: world.bank, chains: [...chains.values()], tokens: world.tokens });
+  await seedFunds({
+    db,
+    clock,
+    bank: world.bank,
+    chains: [...chains.values()],
+    tokens: world.tokens,
+    finalize: world.finalize,
+  });
 
   let baseUrl = '';
   const app = createServer({ log, logRequests: config.logRequests === '1' });
   metrics.measureHttp(app);
-  const checks = [databaseCheck(db), workCheck(db, clock), pricesCheck(db), ...[...rails.values()].map(railCheck)];
+  const checks = [
+    databaseCheck(db),
+    workCheck(db, clock),
+    failingWorkCheck(db),
+    pricesCheck(db),
+    ...[...sources.values()].map((source) => priceSourceCheck(db, source)),
+    ...[...rails.values()].map(railCheck),
+    ...(await assetsWithLevels(db)).map((asset) => treasuryCheck(db, asset)),
+  ];
   await app.register(opsRoutes(checks));
   await app.register(
     whitelabel({
@@ -140,9 +166,21 @@ async function compose(
       log,
       partners,
       orders: openOrders(context),
-      sandbox: sandboxDriver({ ...context, chains, verifier: registry.verifier() }),
+      sandbox: sandboxDriver({ ...context, chains, bank: world.bank, verifier: registry.verifier() }),
       publicUrl: () => config.publicUrl ?? baseUrl,
       withdrawalFee: (market) => db.asSystem((tx) => chainCost(tx, market)),
+    }),
+  );
+  await app.register(
+    checkout({
+      db,
+      vault,
+      clock,
+      log,
+      publicUrl: () => config.publicUrl ?? baseUrl,
+      verifier: registry.verifier(),
+      sender: config.profile === 'sandbox' ? sandboxSender : undefined,
+      statusWord: (customer, partner) => verificationWords(customer, partner).status,
     }),
   );
   await app.register(operator({ db, token: keptSecret(join(config.dataDir, 'operator.token')) }));
@@ -174,7 +212,7 @@ function refuseUnfinishedProduction(config: Config): void {
   if (config.databaseUrl === undefined)
     throw new SettingError('DATABASE_URL must be set in production: PostgreSQL 15 to 18');
   throw new SettingError(
-    'PROFILE=production has no bank rail, verifier or price source yet, and will not start with simulated ones: see "What works today" in the README',
+    'PROFILE=production has no bank rail and no verifier yet, and will not start with simulated ones: see "What works today" in the README',
   );
 }
 
@@ -237,6 +275,11 @@ function standingHandlers(deps: {
     },
   };
 }
+
+/** Thresholds are rows and may change at any time; an asset that gets its first one is shown from the next start on. */
+const assetsWithLevels = async (db: Database): Promise<string[]> => [
+  ...new Set((await db.asSystem(levels)).map(({ asset }) => asset)),
+];
 
 /** Ready means that a quote can be had: waits for the first prices, briefly. */
 async function pricesAreFresh(db: Database): Promise<void> {

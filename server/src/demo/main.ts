@@ -1,5 +1,5 @@
 /**
- * Demo: one customer sells crypto for fiat, played as a partner, a wallet and a bank would.
+ * Demo: one customer sells crypto for fiat and buys some back, played as a partner, a wallet and a bank would.
  *
  * Runs against the server whose sandbox.json lies in DATA_DIR, or starts one on free ports. Each step says what happened, who
  * holds the money now and on what evidence; the end is the order's money trace and the trial balance. Exits with 1 where
@@ -11,11 +11,14 @@ import { join } from 'node:path';
 import { readConfig } from '../config.ts';
 import { start } from '../server.ts';
 import { type Partner, partnerClient } from './client.ts';
-import { sendTokens } from './wallet.ts';
+import { newAddress, sendTokens, tokensOf } from './wallet.ts';
 
 const WL = '/onramp/api/v2/whiteLabel';
 const SELL = { coin: 'usdc', fiat: 'INR', chain: 'matic20', amount: '250.5' };
+/** Fiat paid for the purchase. */
+const BUY_FOR = '5000';
 const PATIENCE_MS = 120_000;
+const COLUMNS = 120;
 
 interface Sandbox {
   baseUrl: string;
@@ -41,7 +44,10 @@ interface Trace {
 }
 
 const say = (what: string, holder: string, evidence = ''): void => {
-  process.stdout.write(`  ${what.padEnd(58)} │ ${holder.padEnd(34)}${evidence === '' ? '' : ` │ ${evidence}`}\n`);
+  const line = `  ${what.padEnd(52)} │ ${holder}`;
+  const fits = line.length + evidence.length + 3 <= COLUMNS;
+  const said = evidence === '' ? '' : fits ? ` │ ${evidence}` : `\n${' '.repeat(6)}${evidence}`;
+  process.stdout.write(`${line}${said}\n`);
 };
 
 async function play(sandbox: Sandbox, operatorToken: string): Promise<void> {
@@ -51,10 +57,9 @@ async function play(sandbox: Sandbox, operatorToken: string): Promise<void> {
   if (partner === undefined || chain === undefined || token === undefined)
     throw new Error('sandbox.json lacks what the demo needs');
   const call = partnerClient(sandbox.baseUrl, partner);
+  const scene: Scene = { sandbox, operatorToken, call, chain, token };
 
-  process.stdout.write(
-    `\nSelling ${SELL.amount} ${SELL.coin} on ${SELL.chain} for ${SELL.fiat}, through ${partner.name}\n\n`,
-  );
+  process.stdout.write(`\nA customer of ${partner.name}\n\n`);
   const { customerId = '' } = await call(`${WL}/kyc/url`, {
     clientCustomerId: randomUUID(),
     phoneNumber: '+91-9000000000',
@@ -62,57 +67,109 @@ async function play(sandbox: Sandbox, operatorToken: string): Promise<void> {
   });
   await call(`${WL}/test/changeKycStatus`, { customerId, status: 'ADVANCE_KYC_COMPLETED' });
   say('customer enrolled and verified', 'the customer', customerId);
-
-  const { fiatAccountId = '' } = await call(`${WL}/bank/addFiatAccount`, {
-    customerId,
-    fiatAccount: '000111222333',
-    ifsc: 'HDFC0000001',
-  });
+  const account = { fiatAccount: '000111222333', ifsc: 'HDFC0000001' };
+  const { fiatAccountId = '' } = await call(`${WL}/bank/addFiatAccount`, { customerId, ...account });
   say('bank account added', 'the customer', `account ${fiatAccountId}`);
 
-  const pair = { fromCurrency: SELL.coin, toCurrency: SELL.fiat, chain: SELL.chain };
-  const quote = await call(`${WL}/offramp/quote`, { ...pair, fromAmount: SELL.amount });
-  const { rate = '', toAmount = '' } = quote;
-  say(`quoted ${SELL.amount} ${SELL.coin} → ${toAmount} ${SELL.fiat} at ${rate}`, 'the customer');
-
-  const order = await call(`${WL}/offramp/createTransaction`, {
-    ...pair,
-    fromAmount: SELL.amount,
-    toAmount,
-    rate,
-    customerId,
-    fiatAccountId,
-  });
-  const { transactionId = '', depositAddress = '' } = order;
-  say('order created, deposit address of its own', 'the customer', `order ${transactionId} → ${depositAddress}`);
-
-  const units = BigInt(SELL.amount.replace('.', '').padEnd(SELL.amount.indexOf('.') + token.decimals, '0'));
-  const hash = await sendTokens(chain, { token: token.address, to: depositAddress, units });
-  say("customer's wallet sent the tokens", 'under way to us', hash);
-
-  const traced = await follow(sandbox, operatorToken, transactionId);
-  const shown = await call(`${WL}/offramp/transaction`, { transactionId, customerId });
-  say(`the partner sees status ${shown.status}`, 'the customer (the payout)', shown.transactionHash);
-
-  const balanced = await printBooks(sandbox, operatorToken, traced);
-  const problems = [
-    ...(shown.status === '6' ? [] : [`status is ${shown.status}, not 6`]),
-    ...(shown.transactionHash === hash ? [] : ['the transaction hash is not that of the deposit']),
-    ...(shown.toAmount === toAmount ? [] : ['another amount was paid than was quoted']),
-    ...(traced.payouts.filter(({ state }) => state === 'settled').length === 1
-      ? []
-      : ['not exactly one payout settled']),
-    ...(traced.balances.every((one) => one.units === '0' && one.heldUnits === '0')
-      ? []
-      : ['the finished order still holds money']),
-    ...(balanced ? [] : ['the books do not balance']),
-  ];
+  const problems = [...(await sell(scene, customerId, fiatAccountId)), ...(await buy(scene, customerId))];
+  if (!(await printTrialBalance(scene))) problems.push('the books do not balance');
   if (problems.length > 0) throw new Error(`off: ${problems.join('; ')}`);
-  process.stdout.write(`\nAll as it should be: order ${transactionId} is settled, once, and the books balance.\n`);
+  process.stdout.write(
+    '\nAll as it should be: one sale and one purchase are settled, once each, and the books balance.\n',
+  );
 }
 
+interface Scene {
+  sandbox: Sandbox;
+  operatorToken: string;
+  call: ReturnType<typeof partnerClient>;
+  chain: Sandbox['chains'][number];
+  token: Sandbox['chains'][number]['tokens'][number];
+}
+
+async function sell(
+  { call, chain, token, ...scene }: Scene,
+  customerId: string,
+  fiatAccountId: string,
+): Promise<string[]> {
+  process.stdout.write(`\nSelling ${SELL.amount} ${SELL.coin} on ${SELL.chain} for ${SELL.fiat}\n\n`);
+  const pair = { fromCurrency: SELL.coin, toCurrency: SELL.fiat, chain: SELL.chain };
+  const { rate = '', toAmount = '' } = await call(`${WL}/offramp/quote`, { ...pair, fromAmount: SELL.amount });
+  say(`quoted ${SELL.amount} ${SELL.coin} → ${toAmount} ${SELL.fiat} at ${rate}`, 'the customer');
+
+  const asked = { ...pair, fromAmount: SELL.amount, toAmount, rate, customerId, fiatAccountId };
+  const { transactionId = '', depositAddress = '' } = await call(`${WL}/offramp/createTransaction`, asked);
+  say('order created, deposit address of its own', 'the customer', `order ${transactionId} → ${depositAddress}`);
+
+  const hash = await sendTokens(chain, {
+    token: token.address,
+    to: depositAddress,
+    units: unitsOf(SELL.amount, token.decimals),
+  });
+  say("customer's wallet sent the tokens", 'under way to us', hash);
+
+  const traced = await follow(scene, transactionId);
+  const shown = await call(`${WL}/offramp/transaction`, { transactionId, customerId });
+  say(`the partner sees status ${shown.status}`, 'the customer (the payout)', shown.transactionHash);
+  printTrace(traced);
+  return [
+    ...(shown.status === '6' ? [] : [`status of the sale is ${shown.status}, not 6`]),
+    ...(shown.transactionHash === hash ? [] : ['the transaction hash is not that of the deposit']),
+    ...(shown.toAmount === toAmount ? [] : ['another amount was paid than was quoted']),
+    ...wrongIn(traced),
+  ];
+}
+
+async function buy({ call, chain, token, ...scene }: Scene, customerId: string): Promise<string[]> {
+  process.stdout.write(`\nBuying ${SELL.coin} on ${SELL.chain} for ${BUY_FOR} ${SELL.fiat}\n\n`);
+  const pair = { fromCurrency: SELL.fiat, toCurrency: SELL.coin, chain: SELL.chain };
+  const { rate = '', toAmount = '' } = await call(`${WL}/onramp/quote`, { ...pair, fromAmount: BUY_FOR });
+  say(`quoted ${BUY_FOR} ${SELL.fiat} → ${toAmount} ${SELL.coin} at ${rate}`, 'the customer');
+
+  const depositAddress = newAddress();
+  const asked = { ...pair, fromAmount: BUY_FOR, toAmount, rate, customerId, depositAddress, paymentMethodType: 'IMPS' };
+  const created = await call<{ transactionId: string; fiatPaymentInstructions: { otp: string } }>(
+    `${WL}/onramp/createTransaction`,
+    asked,
+  );
+  const { transactionId } = created;
+  say(
+    'order created, with whom to pay and a reference',
+    'the customer',
+    `order ${transactionId}, ${created.fiatPaymentInstructions.otp}`,
+  );
+  await call(`${WL}/test/changeOnrampStatus`, { customerId, transactionId, status: '2' });
+  say("customer's bank sent the money", 'under way to us', created.fiatPaymentInstructions.otp);
+
+  const traced = await follow(scene, transactionId);
+  const shown = await call(`${WL}/onramp/transaction`, { transactionId, customerId });
+  say(`the partner sees status ${shown.status}`, 'the customer (the payout)', shown.transactionHash);
+  printTrace(traced);
+  const arrived = await tokensOf(chain, token.address, depositAddress);
+  return [
+    ...(shown.status === '4' ? [] : [`status of the purchase is ${shown.status}, not 4`]),
+    ...(arrived === unitsOf(toAmount, token.decimals) ? [] : [`${arrived} units arrived, not ${toAmount}`]),
+    ...wrongIn(traced),
+  ];
+}
+
+const wrongIn = ({ payouts, balances }: Trace): string[] => [
+  ...(payouts.filter(({ state }) => state === 'settled').length === 1 ? [] : ['not exactly one payout settled']),
+  ...(balances.every((one) => one.units === '0' && one.heldUnits === '0')
+    ? []
+    : ['a finished order still holds money']),
+];
+
+const unitsOf = (amount: string, decimals: number): bigint => {
+  const [whole = '', fraction = ''] = amount.split('.');
+  return BigInt(whole + fraction.padEnd(decimals, '0'));
+};
+
 /** Says every state the order passes through, as the operator sees it, until it is over. */
-async function follow(sandbox: Sandbox, operatorToken: string, id: string): Promise<Trace> {
+async function follow(
+  { sandbox, operatorToken }: Pick<Scene, 'sandbox' | 'operatorToken'>,
+  id: string,
+): Promise<Trace> {
   const giveUpAt = Date.now() + PATIENCE_MS;
   let told = 1;
   for (;;) {
@@ -139,27 +196,34 @@ async function follow(sandbox: Sandbox, operatorToken: string, id: string): Prom
 const evidenceOf = ({ payouts, deposits }: Trace): string =>
   payouts.findLast(({ reference }) => reference !== null)?.reference ?? deposits.at(-1)?.reference ?? '';
 
-async function printBooks(sandbox: Sandbox, operatorToken: string, traced: Trace): Promise<boolean> {
+function printTrace(traced: Trace): void {
   process.stdout.write(
     `\nMoney trace of order ${traced.order.id}: held by ${traced.heldBy} since ${traced.since}; next: ${traced.next}\n\n`,
   );
   for (const line of traced.entries) {
     const entry = line.entry.split(':')[1] ?? line.entry;
     process.stdout.write(
-      `  ${entry.padEnd(18)} ${line.step.padEnd(7)} ${line.debit.padEnd(46)} → ${line.credit.padEnd(46)} ${line.units}\n`,
+      `  ${entry.padEnd(16)} ${line.step.padEnd(6)} ${line.debit.padEnd(41)} → ${line.credit.padEnd(41)} ${line.units}\n`,
     );
   }
+}
+
+async function printTrialBalance({
+  sandbox,
+  operatorToken,
+}: Pick<Scene, 'sandbox' | 'operatorToken'>): Promise<boolean> {
   const trial = await operatorGet<
     { asset: string; debits: string; credits: string; heldDebits: string; heldCredits: string }[]
   >(sandbox, operatorToken, '/operator/v1/trial-balance');
   process.stdout.write('\nTrial balance\n\n');
+  const balanced = (row: (typeof trial)[number]) => row.debits === row.credits && row.heldDebits === row.heldCredits;
   for (const row of trial) {
-    const verdict = row.debits === row.credits && row.heldDebits === row.heldCredits ? 'balanced' : 'BROKEN';
+    const verdict = balanced(row) ? 'balanced' : 'BROKEN';
     process.stdout.write(
       `  ${row.asset.padEnd(16)} debits ${row.debits.padStart(24)}   credits ${row.credits.padStart(24)}   ${verdict}\n`,
     );
   }
-  return trial.every((row) => row.debits === row.credits && row.heldDebits === row.heldCredits);
+  return trial.every(balanced);
 }
 
 async function operatorGet<T>(sandbox: Sandbox, token: string, path: string): Promise<T> {
@@ -188,6 +252,12 @@ async function main(): Promise<void> {
   if (there === undefined)
     process.stdout.write('No server is running on this data folder: starting one on free ports.\n');
   const own = there === undefined ? await start(config) : undefined;
+  // Interrupted, it takes along what it started.
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(name, () => {
+      void (own?.stop() ?? Promise.resolve()).then(() => process.exit(130));
+    });
+  }
   try {
     const token = readFileSync(join(config.dataDir, 'operator.token'), 'utf8').trim();
     await play(there ?? (own?.sandbox as Sandbox), token);

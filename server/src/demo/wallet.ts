@@ -2,7 +2,7 @@
  * A customer's wallet: one account of the sandbox's test phrase, sending tokens as any wallet would, by JSON-RPC.
  */
 import { createPublicClient, createWalletClient, encodeFunctionData, erc20Abi, http } from 'viem';
-import { mnemonicToAccount } from 'viem/accounts';
+import { generatePrivateKey, mnemonicToAccount, privateKeyToAccount } from 'viem/accounts';
 import { MNEMONIC, VISITOR_ACCOUNT } from '../sandbox/wallets.ts';
 
 /**
@@ -35,4 +35,19 @@ export async function sendTokens(
       args: [transfer.to as `0x${string}`, transfer.units],
     }),
   });
+}
+
+/** An address nobody has used before. */
+export const newAddress = (): string => privateKeyToAccount(generatePrivateKey()).address;
+
+/** What an address holds of a token, smallest units. */
+export async function tokensOf(chain: { rpcUrl: string }, token: string, owner: string): Promise<bigint> {
+  const client = createPublicClient({ transport: http(chain.rpcUrl, { timeout: 10_000, retryCount: 10 }) });
+  const ask = {
+    address: token as `0x${string}`,
+    abi: erc20Abi,
+    functionName: 'balanceOf',
+    args: [owner as `0x${string}`],
+  } as const;
+  return await client.readContract(ask);
 }

@@ -6,10 +6,12 @@
  */
 import type { Clock } from '../base/clock.ts';
 import type { Database } from '../base/db.ts';
-import { priceAges } from '../quotes/index.ts';
+import { formatUnits } from '../base/money.ts';
+import { intervalOf, type PriceSource, priceAges, priceSourceHealth } from '../quotes/index.ts';
 import type { Rail } from '../rails/rail.ts';
+import { type Level, levels } from '../treasury/index.ts';
 import type { Check } from './routes.ts';
-import { ping, waiting } from './store.ts';
+import { ping, type WaitingRow, waiting } from './store.ts';
 
 export function databaseCheck(db: Database): Check {
   return {
@@ -42,7 +44,28 @@ export function workCheck(db: Database, clock: Clock, lateMs = LATE_MS): Check {
   };
 }
 
-const sum = (rows: readonly { due: bigint; dead: bigint }[], of: 'due' | 'dead'): number =>
+/**
+ * Work that fails waits for its next try and is not due meanwhile, so the backlog does not show it. One payout that cannot
+ * be handed over is no reason to take a process out of service, but somebody must see it.
+ */
+export function failingWorkCheck(db: Database): Check {
+  return {
+    name: 'failing work',
+    essential: false,
+    async run() {
+      const rows = (await db.asSystem((tx) => waiting(tx, new Date()))).filter((row) => row.failing + row.dead > 0n);
+      const kinds = rows.map(({ kind }) => kind).join(' ');
+      return {
+        ok: rows.length === 0,
+        failing: sum(rows, 'failing'),
+        dead: sum(rows, 'dead'),
+        ...(kinds === '' ? {} : { kinds }),
+      };
+    },
+  };
+}
+
+const sum = (rows: readonly WaitingRow[], of: 'due' | 'dead' | 'failing'): number =>
   rows.reduce((total, row) => total + Number(row[of]), 0);
 
 export function railCheck(rail: Rail): Check {
@@ -69,4 +92,46 @@ export function pricesCheck(db: Database, maxAgeMs = PRICE_MAX_AGE_MS): Check {
       return { ok, ...Object.fromEntries(ages.map(({ source, ageMs }) => [`${source}AgeMs`, ageMs])) };
     },
   };
+}
+
+/** So many turns in a row may be missed by chance: a restart, a slow answer. */
+const MISSED_TURNS = 6;
+
+export function priceSourceCheck(db: Database, source: PriceSource): Check {
+  return {
+    name: `prices ${source.code}`,
+    essential: false,
+    async run() {
+      const found = (await db.asSystem((tx) => priceSourceHealth(tx))).find((row) => row.source === source.code);
+      if (found === undefined) return { ok: false, why: 'not asked yet' };
+      const { lastSuccessAt, lastFailureAt, lastFailure, failures } = found;
+      const age = (since: Date): number => Math.max(0, Date.now() - since.getTime());
+      return {
+        ok: failures === 0 && lastSuccessAt !== null && age(lastSuccessAt) <= MISSED_TURNS * intervalOf(source),
+        failures,
+        ...(lastSuccessAt === null ? {} : { lastSuccessAgeMs: age(lastSuccessAt) }),
+        ...(lastFailureAt === null ? {} : { lastFailureAgeMs: age(lastFailureAt), lastFailure: lastFailure ?? '' }),
+      };
+    },
+  };
+}
+
+/** An asset wherever it has a threshold: what is free in each wallet, and what chain or bank say. Amounts as text, exact. */
+export function treasuryCheck(db: Database, asset: string): Check {
+  return {
+    name: `treasury ${asset}`,
+    essential: false,
+    async run() {
+      const found = (await db.asSystem((tx) => levels(tx))).filter((level) => level.asset === asset);
+      return {
+        ok: found.every(({ state }) => state === 'ok'),
+        ...Object.fromEntries(found.map((level) => [`${level.rail} ${level.wallet}`, said(level)])),
+      };
+    },
+  };
+}
+
+function said({ state, freeUnits, lowUnits, outsideUnits, decimals }: Level): string {
+  const outside = outsideUnits === null ? '' : `, outside ${formatUnits(outsideUnits, decimals)}`;
+  return `${state}: ${formatUnits(freeUnits, decimals)}, low below ${formatUnits(lowUnits, decimals)}${outside}`;
 }

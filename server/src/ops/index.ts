@@ -3,7 +3,15 @@
  *
  * Not here: logs (base/log.ts), alarms for people about money (compliance cases).
  */
-export { databaseCheck, pricesCheck, railCheck, workCheck } from './checks.ts';
+export {
+  databaseCheck,
+  failingWorkCheck,
+  priceSourceCheck,
+  pricesCheck,
+  railCheck,
+  treasuryCheck,
+  workCheck,
+} from './checks.ts';
 export { openMetrics, startMetrics } from './metrics.ts';
-export { databaseReadings, railReadings } from './readings.ts';
+export { databaseReadings, railReadings, treasuryReadings } from './readings.ts';
 export { type Check, opsRoutes } from './routes.ts';

@@ -3,12 +3,14 @@
  */
 import type { Clock } from '../base/clock.ts';
 import type { Database } from '../base/db.ts';
+import { formatUnits } from '../base/money.ts';
 import { openCaseCounts } from '../compliance/index.ts';
 import { sealLag } from '../ledger/index.ts';
 import { openByState } from '../orders/index.ts';
 import { priceAges } from '../quotes/index.ts';
 import { openPayouts } from '../rails/payouts.ts';
 import type { Rail } from '../rails/rail.ts';
+import { holdings, levels } from '../treasury/index.ts';
 import type { Readings, Value } from './metrics.ts';
 import { newestEntry, rowCounts, waiting } from './store.ts';
 
@@ -17,6 +19,7 @@ export function databaseReadings(db: Database, clock: Clock): Readings {
     readings: [
       { name: 'cloverleaf_work_due', help: 'Due work that nobody has in hand.', label: 'kind' },
       { name: 'cloverleaf_work_dead', help: 'Work set aside after too many attempts.', label: 'kind' },
+      { name: 'cloverleaf_work_failing', help: 'Work that failed again and again and is tried on.', label: 'kind' },
       { name: 'cloverleaf_work_oldest_due_seconds', help: 'How long the oldest due work has waited.', label: 'kind' },
       { name: 'cloverleaf_orders_open', help: 'Orders that are not over.', label: 'state' },
       {
@@ -43,6 +46,7 @@ export function databaseReadings(db: Database, clock: Clock): Readings {
         return {
           cloverleaf_work_due: each(work, 'kind', (row) => Number(row.due)),
           cloverleaf_work_dead: each(work, 'kind', (row) => Number(row.dead)),
+          cloverleaf_work_failing: each(work, 'kind', (row) => Number(row.failing)),
           cloverleaf_work_oldest_due_seconds: each(work, 'kind', (row) => age(row.oldest)),
           cloverleaf_orders_open: each(orders, 'state', (row) => Number(row.count)),
           cloverleaf_orders_oldest_seconds: each(orders, 'state', (row) => age(row.oldest)),
@@ -77,6 +81,39 @@ export function railReadings(rails: readonly Rail[]): Readings {
     },
   };
 }
+
+/** Gauges, in whole units and so not exact to the last place; the ledger is. Accounts are few: none is an order's. */
+export function treasuryReadings(db: Database): Readings {
+  return {
+    readings: [
+      {
+        name: 'cloverleaf_account_balance',
+        help: 'What the ledger says is in an account, whole units.',
+        label: 'account',
+      },
+      {
+        name: 'cloverleaf_account_outside',
+        help: 'What chain or bank last said is in it, whole units.',
+        label: 'account',
+      },
+      { name: 'cloverleaf_account_low', help: '1 below its low threshold, 2 below its alarm.', label: 'account' },
+    ],
+    read: () =>
+      db.asSystem(async (tx) => {
+        const watched = await levels(tx);
+        const asked = watched.filter(({ outsideUnits }) => outsideUnits !== null);
+        return {
+          cloverleaf_account_balance: each(await holdings(tx), 'account', ({ whole }) => whole),
+          cloverleaf_account_outside: each(asked, 'account', ({ outsideUnits, decimals }) =>
+            Number(formatUnits(outsideUnits ?? 0n, decimals)),
+          ),
+          cloverleaf_account_low: each(watched, 'account', ({ state }) => LEVEL[state]),
+        };
+      }),
+  };
+}
+
+const LEVEL = { ok: 0, low: 1, alarm: 2 } as const;
 
 function each<R, K extends keyof R>(rows: readonly R[], label: K, value: (row: R) => number): Value[] {
   return rows.map((row) => ({ of: String(row[label]), value: value(row) }));

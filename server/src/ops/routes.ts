@@ -3,7 +3,7 @@
  *
  * Health asks nobody, so that a database that is down does not get every process restarted. Readiness asks everything at
  * once, each with a deadline of its own. Both are open to all, so readiness is answered from memory for a second, and
- * says ages and counts only.
+ * says ages, counts and the operator's balances only. Who must not know those is kept from it by what stands in front.
  */
 import type { FastifyPluginAsync } from 'fastify';
 import { Late, within } from './deadline.ts';

@@ -4,10 +4,14 @@
  */
 import type { Tx } from '../base/db.ts';
 
+/** With the pauses that double, so many failures in a row have taken about eight seconds: no hiccup any more. */
+const FAILING_ATTEMPTS = 5;
+
 export const sql = {
   ping: 'select 1 as one',
   // What a worker has in hand is not waiting.
   waiting: `select kind, count(*) filter (where dead_at is null and due_at <= $1) as due, count(dead_at) as dead,
+      count(*) filter (where dead_at is null and attempts >= ${FAILING_ATTEMPTS}) as failing,
       min(due_at) filter (where dead_at is null and due_at <= $1) as oldest
     from work where leased_until is null or leased_until < clock_timestamp() group by kind order by kind`,
   newestEntry: 'select coalesce(max(seq), 0) as newest from entries',
@@ -22,6 +26,8 @@ export interface WaitingRow {
   kind: string;
   due: bigint;
   dead: bigint;
+  /** Failed again and again, and waiting for the next try: not due, and yet not well. */
+  failing: bigint;
   oldest: Date | null;
 }
 

@@ -30,9 +30,19 @@ export const CONFIRMATIONS = [
 ] as const;
 
 export const FIATS = [
-  { code: 'inr', decimals: 2, paymentMethod: 'IMPS' },
-  { code: 'eur', decimals: 2, paymentMethod: 'SEPA_BANK_TRANSFER' },
+  { code: 'inr', decimals: 2, sellMethod: 'IMPS', buyMethod: 'UPI', minWhole: 100n, maxWhole: 10_000_000n },
+  {
+    code: 'eur',
+    decimals: 2,
+    sellMethod: 'SEPA_BANK_TRANSFER',
+    buyMethod: 'OPEN_BANKING',
+    minWhole: 5n,
+    maxWhole: 150_000n,
+  },
 ] as const;
+
+/** Places of the crypto paid out when buying: nobody wants a ten-thousandth of a thousandth. */
+export const BUY_PLACES = 6;
 
 /** The chain whose market is taken where a request names none. */
 export const DEFAULT_CHAIN = 'matic20';
@@ -42,6 +52,9 @@ export const LIMITS = { minWhole: 1n, maxWhole: 200_000n };
 
 /** Whole units that the operator puts in before the first customer comes. */
 export const OPENING = { fiat: 500_000_000n, tokens: 1_000_000n } as const;
+
+/** Whole units below which a wallet is called low. */
+export const ENOUGH = { fiat: 50_000_000n, tokens: 100_000n, native: 100n } as const;
 
 /** Whole tokens for the simulated customer and for visitors' own wallets: not the operator's, so in no book. */
 export const POCKET_MONEY = 10_000_000n;

@@ -1,12 +1,13 @@
 /**
  * Driver: brings an order to a status by causing the facts that lead there, in a world where nobody pays by themselves.
  *
- * It never writes a state. A deposit is a transfer that really moves on the sandbox's chain, out of the simulated customer's
- * wallet; a deadline is passed by moving it; a wrong amount is half the amount paid, then the deadline, then a person's
+ * It never writes a state. A deposit is money that really moves: a transfer on the sandbox's chain out of the simulated
+ * customer's wallet, or a credit at its bank; a deadline is passed by moving it; a wrong amount is half the amount paid, then the deadline, then a person's
  * rejection. Once the facts are in, the order runs on by itself, through every state in between and perhaps past the one
  * that was asked for.
  */
-import { assert, Refusal } from '../base/errors.ts';
+import { Refusal } from '../base/errors.ts';
+import { fiatAccounts } from '../customers/index.ts';
 import {
   cancel,
   isFinal,
@@ -19,20 +20,8 @@ import {
   trace,
 } from '../orders/index.ts';
 import type { ChainRail } from '../rails/chain.ts';
+import type { SimulatedBank } from '../rails/simulated/index.ts';
 import type { Verifier } from '../verifiers/verifier.ts';
-
-export interface SandboxDriver {
-  /**
-   * @param ask.status the wire's number: 1 to 6 forwards, -1 timed out, -2 cancelled, -4 wrong amount
-   * @throws Refusal 'unknown_order' | 'order_over' where the order ended otherwise
-   */
-  driveOrder(ask: { partnerId: bigint; orderId: bigint; status: number }): Promise<void>;
-  verify(ask: {
-    customerId: string;
-    kind: 'INDIVIDUAL' | 'BUSINESS';
-    level: number;
-  }): Promise<{ verifier: string; level: number }>;
-}
 
 /** States in which a number forwards has been passed, for orders that ended otherwise. */
 const PASSED_IN: Readonly<Record<number, readonly OrderState[]>> = {
@@ -48,17 +37,27 @@ const BY = 'sandbox';
 const PATIENCE_MS = 30_000;
 
 export function sandboxDriver(
-  context: OrdersContext & { chains: ReadonlyMap<string, ChainRail>; verifier: Verifier },
-): SandboxDriver {
+  context: OrdersContext & { chains: ReadonlyMap<string, ChainRail>; bank: SimulatedBank; verifier: Verifier },
+) {
   const { db, clock } = context;
   const orders = openOrders(context);
   const read = (ask: { partnerId: bigint; orderId: bigint }) =>
     db.asPartner(ask.partnerId, (tx) => orders.get(tx, { id: ask.orderId }));
   const act = (order: Order, why: string) => ({ orderId: order.id, by: BY, why, now: clock.now() });
 
+  /** The customer pays: by wallet or by bank, once per part however often it is asked for. */
   async function pay(order: Order, units: bigint, part: string): Promise<void> {
     const rail = context.chains.get(order.depositRail);
-    assert(rail !== undefined, `the sandbox pays on ${order.depositRail}`);
+    if (rail === undefined) {
+      const id = `sandbox-${part}-${order.id}`;
+      await context.bank.creditAccount({
+        id,
+        currency: order.depositAsset.toUpperCase(),
+        units,
+        text: order.depositTarget,
+      });
+      return;
+    }
     const sent = await rail.sendFrom('customer', {
       key: `sandbox:${part}:${order.id}`,
       asset: order.depositAsset,
@@ -77,14 +76,19 @@ export function sandboxDriver(
   }
 
   return {
-    async verify(ask) {
+    /** The sandbox's verifier finds what it is asked to find. */
+    async verify(ask: { customerId: string; kind: 'INDIVIDUAL' | 'BUSINESS'; level: number }) {
       const { verifier } = context;
       const asked = { ...ask, key: `sandbox:${ask.customerId}:${ask.level}` };
       await verifier.begin(asked);
       return { verifier: verifier.code, level: (await verifier.finding(asked)).level };
     },
 
-    async driveOrder(ask) {
+    /**
+     * @param ask.status the wire's number: 1 and above forwards, -1 timed out, -2 cancelled, -4 wrong amount
+     * @throws Refusal 'unknown_order'; 'order_over' where the order ended otherwise
+     */
+    async driveOrder(ask: { partnerId: bigint; orderId: bigint; status: number }): Promise<void> {
       const order = await read(ask);
       switch (ask.status) {
         case 0:
@@ -102,8 +106,9 @@ export function sandboxDriver(
   };
 
   async function payRightly(order: Order, status: number): Promise<void> {
-    if (order.state === 'settled' || (!isFinal(order.state) && order.state !== 'created')) return;
-    if (isFinal(order.state)) {
+    const turnedBack = isFinal(order.state) || order.state === 'refunding' || order.state === 'refund_held';
+    if (order.state === 'settled' || (!turnedBack && order.state !== 'created')) return;
+    if (turnedBack) {
       const { history } = await db.asSystem((tx) => trace(tx, order.id));
       if (history.some(({ state_to }) => PASSED_IN[status]?.includes(state_to as OrderState))) return;
       throw new Refusal('order_over', { state: order.state });
@@ -144,10 +149,19 @@ export function sandboxDriver(
     if (under && order.failure === failure) return;
     if (order.state !== 'on_hold' && order.state !== 'payout_held')
       throw new Refusal('order_over', { state: order.state });
-    const rail = context.chains.get(order.depositRail);
     await reject(context, act(order, `status ${failure === 'amount' ? -4 : -2} asked for`), {
       failure,
-      address: rail?.walletAddresses.customer ?? '',
+      ...(await payerOf(order)),
     });
+  }
+
+  /** Where the simulated customer wants money back: the wallet that paid, or the account named for it. */
+  async function payerOf(order: Order): Promise<{ address: string } | { fiatAccountId: bigint }> {
+    const address = context.chains.get(order.depositRail)?.walletAddresses.customer;
+    if (address !== undefined) return { address };
+    const [first] = await db.asPartner(order.partnerId, (tx) => fiatAccounts(tx, order.customerId));
+    const fiatAccountId = order.fiatAccountId ?? first?.id;
+    if (fiatAccountId === undefined) throw new Refusal('unknown_account', {});
+    return { fiatAccountId };
   }
 }

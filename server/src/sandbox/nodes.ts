@@ -284,7 +284,7 @@ async function launch(home: string, spec: NodeSpec, mnemonic: string, port: numb
   child.unref();
   const died = new Promise<string>((done) => {
     child.once('error', (error) => done(error.message));
-    child.once('exit', () => done(readFileSync(logPath, 'utf8').slice(0, 2_000)));
+    child.once('exit', () => done(lastWords(logPath)));
   });
   if (child.pid === undefined) throw new Unavailable('anvil', await died);
   // Noted before it has answered, so that a kill of ours in between leaves no node that nobody knows.
@@ -293,6 +293,15 @@ async function launch(home: string, spec: NodeSpec, mnemonic: string, port: numb
   const genesis = await firstAnswer(urlOf(port), child, died);
   if (plain !== undefined) rmSync(plain, { force: true });
   return writeNote(home, { ...started, genesis });
+}
+
+/** What a node said; nothing where its folder has gone with it. */
+function lastWords(logPath: string): string {
+  try {
+    return readFileSync(logPath, 'utf8').slice(0, 2_000);
+  } catch {
+    return '';
+  }
 }
 
 async function firstAnswer(url: string, child: ChildProcess, died: Promise<string>): Promise<string> {
@@ -328,20 +337,27 @@ function unpackState(home: string): string | undefined {
   if (!existsSync(statePath(home))) return undefined;
   const text = gunzipSync(readFileSync(statePath(home))).toString('utf8');
   const plain = join(home, 'state.json');
-  writeFileSync(plain, withoutOldEmptyBlocks(text));
+  writeFileSync(plain, pruned(text));
   return plain;
 }
 
-function withoutOldEmptyBlocks(text: string): string {
+/**
+ * Also without the geneses that later processes brought along: each makes one of its own, dumps it beside the chain's, and
+ * of several loaded under number 0 the one written last would win. The chain's own is the oldest.
+ */
+function pruned(text: string): string {
   interface State {
     best_block_number: string | number;
-    blocks: { header: { number: string }; transactions: unknown[] }[];
+    blocks: { header: { number: string; timestamp: string }; transactions: unknown[] }[];
   }
   const state = JSON.parse(text) as State;
   const kept = Number(state.best_block_number) - EMPTY_BLOCKS_KEPT;
+  const geneses = state.blocks.filter(({ header }) => Number(header.number) === 0);
+  const [genesis] = geneses.toSorted((a, b) => Number(a.header.timestamp) - Number(b.header.timestamp));
   const matters = (block: State['blocks'][number]) => {
     const number = Number(block.header.number);
-    return number === 0 || number > kept || block.transactions.length > 0;
+    if (number === 0) return block === genesis;
+    return number > kept || block.transactions.length > 0;
   };
   if (state.blocks.every(matters)) return text;
   return JSON.stringify({ ...state, blocks: state.blocks.filter(matters) });

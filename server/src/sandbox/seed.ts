@@ -1,8 +1,8 @@
 /**
  * Seeding: the sandbox's rows and opening funds. Everything here may run at every start: what is there is left as it is.
  *
- * Funds are moved for real before they are booked: tokens from the faucet to the hot wallet, money into the bank account
- * (whose statement line books itself).
+ * Funds are moved for real and book themselves: tokens from the faucet to the hot wallet, where the chain's follower finds
+ * them, money into the bank account, by its statement line.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Vault } from '../base/crypto.ts';
@@ -20,13 +20,16 @@ import {
   upsertAsset,
   upsertMarket,
 } from '../partners/index.ts';
-import type { ChainRail } from '../rails/chain.ts';
+import { type ChainRail, trustFundingSource } from '../rails/chain.ts';
 import { OBSERVE } from '../rails/rail.ts';
 import type { SimulatedBank } from '../rails/simulated/index.ts';
+import { SWEEP, seedMinimum, seedThreshold, WATCH } from '../treasury/index.ts';
 import {
+  BUY_PLACES,
   CHAINS,
   CONFIRMATIONS,
   DEFAULT_CHAIN,
+  ENOUGH,
   FEES,
   FIATS,
   LIMITS,
@@ -62,6 +65,7 @@ export async function seedCatalogue(
         decimals: fiat.decimals,
         native: false,
       });
+      await seedLevel(tx, BANK, 'main', fiat.code, ENOUGH.fiat, fiat.decimals);
     }
     for (const chain of CHAINS) {
       const code = assetCode(chain.native, chain.code);
@@ -74,6 +78,7 @@ export async function seedCatalogue(
         decimals: 18,
         native: true,
       });
+      await seedLevel(tx, evmCode(chain.code), 'hot', code, ENOUGH.native, 18);
       for (const token of tokens.get(chain.code) ?? []) {
         const asset = assetCode(token.code, chain.code);
         await upsertAsset(tx, {
@@ -85,6 +90,8 @@ export async function seedCatalogue(
           decimals: token.decimals,
           native: false,
         });
+        await seedMinimum(tx, asset, LIMITS.minWhole * pow10(token.decimals));
+        await seedLevel(tx, evmCode(chain.code), 'hot', asset, ENOUGH.tokens, token.decimals);
         await setConfirmationPolicy(tx, {
           chain: chain.code,
           asset,
@@ -96,6 +103,19 @@ export async function seedCatalogue(
       }
     }
   });
+}
+
+/** A tenth of what is called low is an alarm. */
+async function seedLevel(
+  tx: Tx,
+  rail: string,
+  wallet: string,
+  asset: string,
+  whole: bigint,
+  decimals: number,
+): Promise<void> {
+  const lowUnits = whole * pow10(decimals);
+  await seedThreshold(tx, { rail, wallet, asset, lowUnits, alarmUnits: lowUnits / 10n });
 }
 
 /** Markets and fees; a partner's own fee needs the partner. */
@@ -113,25 +133,42 @@ async function seedMarket(
   tx: Tx,
   { asset, chain, decimals, fiat }: { asset: string; chain: string; decimals: number; fiat: (typeof FIATS)[number] },
 ): Promise<void> {
-  const marketId = await upsertMarket(tx, {
-    direction: 'offramp',
+  const terms = {
     crypto: asset,
     fiat: fiat.code,
     enabled: true,
     isDefault: chain === DEFAULT_CHAIN,
-    depositRail: evmCode(chain),
-    payoutRail: BANK,
-    paymentMethod: fiat.paymentMethod,
-    minUnits: LIMITS.minWhole * pow10(decimals),
-    maxUnits: LIMITS.maxWhole * pow10(decimals),
-    payoutPlaces: fiat.decimals,
     quoteTtlMs: 60_000,
     depositTtlMs: 3_600_000,
     priceSources: ['fixed'],
     priceMaxAgeMs: 30_000,
     priceQuorum: 1,
     outlierBps: 300n,
+  };
+  const selling = await upsertMarket(tx, {
+    ...terms,
+    direction: 'offramp',
+    depositRail: evmCode(chain),
+    payoutRail: BANK,
+    paymentMethod: fiat.sellMethod,
+    minUnits: LIMITS.minWhole * pow10(decimals),
+    maxUnits: LIMITS.maxWhole * pow10(decimals),
+    payoutPlaces: fiat.decimals,
   });
+  const buying = await upsertMarket(tx, {
+    ...terms,
+    direction: 'onramp',
+    depositRail: BANK,
+    payoutRail: evmCode(chain),
+    paymentMethod: fiat.buyMethod,
+    minUnits: fiat.minWhole * pow10(fiat.decimals),
+    maxUnits: fiat.maxWhole * pow10(fiat.decimals),
+    payoutPlaces: Math.min(decimals, BUY_PLACES),
+  });
+  for (const marketId of [selling, buying]) await seedFees(tx, marketId, fiat);
+}
+
+async function seedFees(tx: Tx, marketId: bigint, fiat: (typeof FIATS)[number]): Promise<void> {
   const general = { marketId, partnerId: null };
   await setFee(tx, { ...general, kind: 'operator', bps: BigInt(FEES.operatorBps) });
   await setFee(tx, { ...general, kind: 'rail', fixedUnits: FEES.railFixed[fiat.code] });
@@ -189,8 +226,14 @@ export async function ringStanding(
 ): Promise<void> {
   const dueAt = clock.now();
   await db.asSystem(async (tx) => {
-    for (const subject of subjects.rails) await ring(tx, { kind: OBSERVE, subject, dueAt });
-    for (const subject of subjects.chains) await ring(tx, { kind: 'refresh_gas', subject, dueAt });
+    for (const subject of subjects.rails) {
+      await ring(tx, { kind: OBSERVE, subject, dueAt });
+      await ring(tx, { kind: WATCH, subject, dueAt });
+    }
+    for (const subject of subjects.chains) {
+      await ring(tx, { kind: 'refresh_gas', subject, dueAt });
+      await ring(tx, { kind: SWEEP, subject, dueAt });
+    }
     for (const subject of subjects.sources) await ring(tx, { kind: 'refresh_prices', subject, dueAt });
     await ring(tx, { kind: 'purge_quotes', subject: 'all', dueAt });
     await ring(tx, { kind: 'purge_replies', subject: 'all', dueAt });
@@ -205,6 +248,8 @@ export async function seedFunds(deps: {
   bank: SimulatedBank;
   chains: readonly ChainRail[];
   tokens: ReadonlyMap<string, readonly DeployedToken[]>;
+  /** Brings a chain to where all that is in it now is final. */
+  finalize(chain: string): Promise<void>;
 }): Promise<void> {
   for (const fiat of FIATS) {
     await deps.bank.fund({
@@ -216,37 +261,51 @@ export async function seedFunds(deps: {
   await Promise.all(deps.chains.map((chain) => fundChain(deps, chain)));
 }
 
-async function fundChain({ db, clock, tokens }: Parameters<typeof seedFunds>[0], rail: ChainRail): Promise<void> {
-  const native = CHAINS.find((chain) => chain.code === rail.chain)?.native ?? '';
-  const nativeAsset = assetCode(native, rail.chain);
-  const hot = rail.wallets.payouts;
-  const booked = (asset: string, kind: 'funding' | 'capital', units: bigint) =>
-    db.asSystem((tx) => {
-      const owner = kind === 'funding' ? chart.treasury(asset) : chart.capital(asset);
-      return post(tx, {
-        id: `opening:${rail.code}:${asset}`,
-        kind,
-        at: clock.now(),
-        lines: move(chart.custody(rail.code, hot, asset), owner, units),
-      });
-    });
-  const isBooked = (asset: string) => db.asSystem((tx) => isPosted(tx, `opening:${rail.code}:${asset}`));
+/** A few blocks and looks, on a machine that is busy with other things. */
+const FUNDED_WITHIN_MS = 60_000;
 
-  if (!(await isBooked(nativeAsset))) await booked(nativeAsset, 'capital', await rail.balance(hot, nativeAsset));
+/**
+ * Native coin is there from the first block and is booked as it is found. Tokens come out of the faucet, which is made
+ * known as the operator's own purse: the chain's follower then books them as any funding, once they are final.
+ */
+async function fundChain(
+  { db, clock, tokens, finalize }: Parameters<typeof seedFunds>[0],
+  rail: ChainRail,
+): Promise<void> {
+  const { faucet = '', customer = '', hot = '' } = rail.walletAddresses;
+  const wallet = rail.wallets.payouts;
+  const nativeAsset = assetCode(CHAINS.find((chain) => chain.code === rail.chain)?.native ?? '', rail.chain);
+  const opening = `opening:${rail.code}:${nativeAsset}`;
+  const isBooked = (entry: string) => db.asSystem((tx) => isPosted(tx, entry));
+  if (!(await isBooked(opening))) {
+    const units = await rail.balance(wallet, nativeAsset);
+    const lines = move(chart.custody(rail.code, wallet, nativeAsset), chart.capital(nativeAsset), units);
+    await db.asSystem((tx) => post(tx, { id: opening, kind: 'capital', at: clock.now(), lines }));
+  }
+  await db.asSystem((tx) => trustFundingSource(tx, rail.code, faucet, 'faucet'));
+
+  const wanted: string[] = [];
   for (const token of tokens.get(rail.chain) ?? []) {
     const asset = assetCode(token.code, rail.chain);
-    if (await isBooked(asset)) continue;
-    const give = async (to: string, address: string, whole: bigint) => {
-      const sending = { key: `sandbox:opening:${to}:${asset}`, asset, units: whole * pow10(token.decimals) };
-      const sent = await rail.sendFrom('faucet', { ...sending, destination: { kind: 'address', address } });
-      if (sent.outcome === 'refused') throw new Error(`the faucet of ${rail.chain} refused: ${sent.why}`);
+    const give = async (to: string, address: string, whole: bigint): Promise<string> => {
+      const key = `sandbox:opening:${to}:${asset}`;
+      const before = await rail.status(key);
+      if (before.outcome === 'known' && before.reference !== undefined) return before.reference;
+      const units = whole * pow10(token.decimals);
+      const sent = await rail.sendFrom('faucet', { key, asset, units, destination: { kind: 'address', address } });
+      if (sent.outcome === 'accepted' && sent.reference !== undefined) return sent.reference;
+      throw new Error(`the faucet of ${rail.chain} gave nothing: ${'why' in sent ? sent.why : 'no hash'}`);
     };
-    await give('customer', rail.walletAddresses.customer ?? '', POCKET_MONEY);
+    await give('customer', customer, POCKET_MONEY);
     await give('visitor', visitorAddress(), POCKET_MONEY);
-    await give('hot', rail.walletAddresses.hot ?? '', OPENING.tokens);
-    // Booked when it is there, not when it was sent; transfers of one wallet are mined in their order, so this is the last.
-    const units = OPENING.tokens * pow10(token.decimals);
-    while ((await rail.balance(hot, asset)) < units) await new Promise((wake) => setTimeout(wake, 100));
-    await booked(asset, 'funding', units);
+    wanted.push(`fund_${rail.code}_${await give('hot', hot, OPENING.tokens)}:0`);
+  }
+  const giveUpAt = Date.now() + FUNDED_WITHIN_MS;
+  for (const entry of wanted) {
+    while (!(await isBooked(entry))) {
+      if (Date.now() > giveUpAt) throw new Error(`the opening funds of ${rail.chain} are not in the books: ${entry}`);
+      await finalize(rail.chain);
+      await new Promise((wake) => setTimeout(wake, 200));
+    }
   }
 }
