@@ -21,9 +21,10 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   rails: [],
   verifiers: [],
   orders: ['quotes', 'customers', 'compliance', 'partners', 'ledger', 'events', 'rails'],
+  treasury: ['orders', 'partners', 'ledger', 'rails', 'compliance'],
   protocols: ['orders', 'quotes', 'customers', 'partners', 'ledger', 'events', 'compliance'],
-  ops: ['quotes', 'orders', 'ledger', 'rails', 'compliance'],
-  sandbox: ['orders', 'quotes', 'partners', 'ledger', 'rails', 'verifiers', '(top)'],
+  ops: ['treasury', 'quotes', 'orders', 'ledger', 'rails', 'compliance'],
+  sandbox: ['treasury', 'orders', 'customers', 'quotes', 'partners', 'ledger', 'rails', 'verifiers', '(top)'],
   demo: ['sandbox', '(top)'],
   '(top)': ['*'],
 };

@@ -11,7 +11,16 @@ import type { Tx } from '../src/base/db.ts';
 import { freshGround, type Ground } from './support/ground.ts';
 
 /** Tables that partners may read and that hold nobody's rows. */
-const EVERYBODYS = ['assets', 'chains', 'confirmation_policies', 'gas_prices', 'markets', 'prices', 'work'];
+const EVERYBODYS = [
+  'assets',
+  'chains',
+  'confirmation_policies',
+  'gas_prices',
+  'market_limits',
+  'markets',
+  'prices',
+  'work',
+];
 
 /** One row of each protected table, in the order in which they need each other. $1 is the partner, $2 the same as text. */
 const ROWS: Record<string, string> = {
@@ -23,6 +32,9 @@ const ROWS: Record<string, string> = {
     values ('customer_' || $2, $1, 'INDIVIDUAL', now(), now())`,
   verifications: `insert into verifications (partner_id, customer_id, verifier, outcome, level, at)
     values ($1, 'customer_' || $2, 'simulated', 'verified', 1, now())`,
+  login_codes: `insert into login_codes (customer_id, partner_id, window_began) values ('customer_' || $2, $1, now())`,
+  customer_details: `insert into customer_details (customer_id, partner_id, details, given_at)
+    values ('customer_' || $2, $1, '', now())`,
   fiat_accounts: `insert into fiat_accounts (id, partner_id, customer_id, fiat, details, details_index, hint, created_at)
     values ($1, $1, 'customer_' || $2, 'inr', '', '', '', now())`,
   quotes: `insert into quotes (id, partner_id, market_id, deposit_units, payout_units, gross_units, rate_num, rate_den,
@@ -35,6 +47,8 @@ const ROWS: Record<string, string> = {
     select $1::bigint, $1::bigint, 'customer_' || $2, 'offramp', 1, id, 'created', crypto_asset, 1, 'inr', 1, 1, 'inr', 0, 0, 0, 0,
       1, 1, now(), 'evm.test', $2, 'bank.test', 'bank', now(), now(), now() from markets`,
   order_counts: `insert into order_counts (partner_id, customer_id, direction, count) values ($1, 'customer_' || $2, 'offramp', 1)`,
+  order_lists: `insert into order_lists (partner_id, direction, fiat_asset, count) values ($1, 'offramp', $2, 1)`,
+  exposure_caps: `insert into exposure_caps (partner_id, fiat_asset, max_units) select $1::bigint, 'inr', 1 where $2 <> ''`,
   order_history: `insert into order_history (order_id, version, partner_id, state_from, event, state_to, at)
     values ($1, 1, $1, $2, 'created', 'created', now())`,
   deposits: `insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, reference, seen_at)

@@ -121,6 +121,20 @@ test('a kill -9 of the server leaves its node running, and the next server adopt
   assert.ok(!isAlive(pidOf(dataDir)), 'stopped, though it was not our child');
 });
 
+test('a chain keeps its genesis however often its node is started again', async () => {
+  const dataDir = freshFolder('node');
+  const geneses = new Set<string>();
+  for (let start = 1; start <= 5; start++) {
+    const node = await openStill(dataDir);
+    await node.mine();
+    geneses.add((await blockAt(node, 0)).hash);
+    assert.equal((await blockAt(node, 1)).parentHash, (await blockAt(node, 0)).hash);
+    await node.stop();
+    await sleep(1_000); // two geneses of one second are the same block
+  }
+  assert.equal(geneses.size, 1);
+});
+
 test('a node that dies returns on the same port with everything saved under the same hashes', async () => {
   const dataDir = freshFolder('node');
   const node = await open(dataDir, { blockMs: 50 });

@@ -29,13 +29,13 @@ import {
   chart,
   move,
   post,
-  trialBalance,
 } from '../../src/ledger/index.ts';
-import { invariantBroken, type MoneyTrace, reject, release, trace } from '../../src/orders/index.ts';
+import { type MoneyTrace, reject, release, trace } from '../../src/orders/index.ts';
 import { setConfirmationPolicy } from '../../src/partners/index.ts';
 import { startSimulatedBank } from '../../src/rails/simulated/index.ts';
 import { MNEMONIC, VISITOR_ACCOUNT } from '../../src/sandbox/wallets.ts';
 import { type Running, start } from '../../src/server.ts';
+import { brokenBooks, type Outside, untilSound } from './books.ts';
 import { type Answer, openClient } from './client.ts';
 import { freshDatabase } from './database.ts';
 
@@ -121,6 +121,9 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
     assert.equal(answer.status, 200, `${path}: ${answer.text}`);
     return answer.body.data as T;
   }
+
+  // Sweeps move custody when it suits them, and stories count it to the unit: one that is about sweeps names what is swept.
+  await read((tx) => tx.run('delete from sweep_minimums'));
 
   // Waiting.
 
@@ -350,6 +353,7 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
     bank,
     otherPartner: openClient(server.baseUrl, otherKeys),
     read,
+    told,
     until,
     verifiedCustomer,
     sells,
@@ -451,6 +455,12 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
       });
     },
 
+    /** What the bank charges on top of each payment from now on. */
+    async bankCharges(chargeUnits: bigint): Promise<void> {
+      const settings = { deduplicates, settleMs, chargeUnits };
+      await (await startSimulatedBank({ adminUrl: database.adminUrl, clock, log, ...settings })).stop();
+    },
+
     /** Confirmations that deposits of an asset want from now on, whatever their amount. */
     async confirmsAfter(asset: string, confirmations: number): Promise<void> {
       const [, chain = ''] = asset.split('.');
@@ -474,14 +484,11 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
   return world;
 
   async function inOrder(): Promise<void> {
-    for (const row of await read(trialBalance)) {
-      assert.equal(row.debits, row.credits, `the books of ${row.asset} balance`);
-      assert.equal(row.heldDebits, row.heldCredits, `what is held of ${row.asset} balances`);
-    }
+    const outside: Outside = async (rail, wallet, asset) => await rails.get(rail)?.balance(wallet, asset);
+    assert.deepEqual(await untilSound(() => read((tx) => brokenBooks(tx, outside)), 5_000), []);
     const ids = await read((tx) => tx.rows<{ id: bigint }>('select id from orders order by id'));
     for (const { id } of ids) {
-      const { order, balances: held, history } = await read((tx) => trace(tx, id));
-      assert.equal(invariantBroken(order, held), '');
+      const { order, history } = await read((tx) => trace(tx, id));
       const steps = history.map((step) => step.state_to);
       assert.deepEqual(
         ['none', ...steps.slice(0, -1)],
@@ -505,28 +512,10 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
         events.map((_, at) => at + 1),
       );
     }
-    await agreesWithOutside();
     const bugs = complaints.filter((line) =>
       /"level":(5|6)0|"error":"(BugError|TypeError|RangeError|error)"/.test(line),
     );
     assert.deepEqual(bugs, [], 'nothing went wrong in the background');
-    const dead = await read((tx) => tx.rows('select kind, subject, last_error from work where dead_at is not null'));
-    assert.deepEqual(dead, [], 'no work was given up');
-  }
-
-  /** What the books say we have is what chain and bank say, once what is under way has arrived. */
-  async function agreesWithOutside(): Promise<void> {
-    let apart: string[] = [];
-    const look = async () => {
-      apart = [];
-      for (const { code, units } of await read((tx) => balancesOf(tx, ['custody']))) {
-        const [, rail = '', name = '', asset = ''] = code.split(':');
-        const outside = await rails.get(rail)?.balance(name, asset);
-        if (outside !== units) apart.push(`${code}: ${units} in the books, ${outside} outside`);
-      }
-      return apart.length === 0;
-    };
-    await until('', look, 5_000).catch(() => assert.deepEqual(apart, [], 'the books agree with chain and bank'));
   }
 }
 
@@ -543,6 +532,7 @@ const SHARED: AccountKind[] = [
   'cost',
   'rounding',
   'suspense',
+  'uncovered',
   'blocked',
   'receivable',
   'loss',

@@ -1,0 +1,142 @@
+/**
+ * Books: what must hold after any history, however often it was interrupted.
+ *
+ * - debits and credits are equal per asset, and every running balance is what its transfers add up to;
+ * - every order holds what its state says, and one payout of it settled at most;
+ * - every custody account is, to the unit, what chain or bank say themselves;
+ * - the seals hold, and no work was given up.
+ *
+ * What is broken is answered in sentences, so that a caller may wait until what is under way has arrived.
+ */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { createPublicClient, erc20Abi, type Hex, http } from 'viem';
+import { privateKeyToAddress } from 'viem/accounts';
+import { type Tx, txOn } from '../../src/base/db.ts';
+import { balancesOf, trialBalance, verifySeals } from '../../src/ledger/index.ts';
+import { invariantBroken, trace } from '../../src/orders/index.ts';
+import { privateKey } from '../../src/sandbox/wallets.ts';
+import type { Sandbox } from './process.ts';
+
+/** What the outside says is in a wallet of ours. */
+export type Outside = (rail: string, wallet: string, asset: string) => Promise<bigint | undefined>;
+
+export async function brokenBooks(tx: Tx, outside: Outside): Promise<string[]> {
+  const broken: string[] = [];
+  for (const { asset, debits, credits, heldDebits, heldCredits } of await trialBalance(tx)) {
+    if (debits !== credits) broken.push(`${asset}: ${debits} debited, ${credits} credited`);
+    if (heldDebits !== heldCredits) broken.push(`${asset}: ${heldDebits} held of debits, ${heldCredits} of credits`);
+  }
+  for (const { code } of await accountsUnlikeTheirTransfers(tx)) broken.push(`${code} is not what its transfers say`);
+  for (const { id } of await tx.rows<{ id: bigint }>('select id from orders order by id')) {
+    const { order, balances, payouts } = await trace(tx, id);
+    const wrong = invariantBroken(order, balances);
+    if (wrong !== '') broken.push(wrong);
+    const paid = payouts.filter(({ state }) => state === 'settled').length;
+    if (paid > 1) broken.push(`order ${id} was paid ${paid} times`);
+    if (order.state === 'settled' && paid === 0 && !payouts.some(({ state }) => state === 'returned'))
+      broken.push(`order ${id} is settled and no payout is`);
+  }
+  const uncovered = new Map((await balancesOf(tx, ['uncovered'])).map(({ code, units }) => [code, units]));
+  for (const { code, units } of await balancesOf(tx, ['custody'])) {
+    const [, rail = '', wallet = '', asset = ''] = code.split(':');
+    const gone = wallet === 'deposits' ? 0n : (uncovered.get(`uncovered:${rail}:${asset}`) ?? 0n);
+    const there = await outside(rail, wallet, asset);
+    if (there !== units - gone) broken.push(`${code}: ${units} less ${gone} in the books, ${there} outside`);
+  }
+  const seal = await verifySeals(tx);
+  if (seal !== null) broken.push(`seal ${seal} does not hold`);
+  const dead = await tx.rows<{ kind: string; subject: string; last_error: string }>(
+    'select kind, subject, last_error from work where dead_at is not null',
+  );
+  for (const row of dead) broken.push(`${row.kind} ${row.subject} was given up: ${row.last_error}`);
+  return broken;
+}
+
+const accountsUnlikeTheirTransfers = (tx: Tx) =>
+  tx.rows<{ code: string }>(
+    `with sides as (
+       select debit as account, step, units as debit, 0::numeric as credit from transfers
+       union all select credit, step, 0, units from transfers),
+     sums as (
+       select account,
+              coalesce(sum(debit) filter (where step in ('post', 'settle')), 0) as debits,
+              coalesce(sum(credit) filter (where step in ('post', 'settle')), 0) as credits,
+              coalesce(sum(case step when 'hold' then debit when 'post' then 0 else -debit end), 0) as debits_held,
+              coalesce(sum(case step when 'hold' then credit when 'post' then 0 else -credit end), 0) as credits_held
+         from sides group by account)
+     select code from accounts a left join sums on account = id
+      where (a.debits, a.credits, a.debits_held, a.credits_held) is distinct from
+            (coalesce(sums.debits, 0), coalesce(sums.credits, 0), coalesce(sums.debits_held, 0), coalesce(sums.credits_held, 0))`,
+  );
+
+/** The books of a server that runs as a process of its own, on its embedded database. */
+export async function openBooksOf(dataDir: string, sandbox: Sandbox) {
+  const port = Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[3]);
+  const password = readFileSync(join(dataDir, 'postgres.password'), 'utf8').trim();
+  const login = { host: '127.0.0.1', port, user: 'postgres', database: 'postgres', password };
+  const client = new pg.Client({ ...login, options: '-c search_path=cloverleaf' });
+  client.on('error', () => {});
+  await client.connect();
+  const tx = txOn(client);
+
+  async function bank(asset: string): Promise<bigint> {
+    const row = await tx.row<{ units: bigint }>(
+      `select coalesce(sum(case direction when 'credit' then units else -units - charge end), 0)::numeric as units
+         from simulated_bank.lines where currency = $1`,
+      [asset.toUpperCase()],
+    );
+    return row?.units ?? 0n;
+  }
+
+  async function chain(rail: string, wallet: string, asset: string): Promise<bigint | undefined> {
+    const [coin, code] = asset.split('.');
+    const there = sandbox.chains.find((one) => one.code === code);
+    if (there === undefined) return undefined;
+    const token = there.tokens.find((one) => one.code === coin);
+    const client = createPublicClient({ transport: http(there.rpcUrl), batch: { multicall: false } });
+    const addresses =
+      wallet === 'hot'
+        ? [privateKeyToAddress(privateKey('hot') as Hex)]
+        : (await tx.rows<{ address: Hex }>('select address from deposit_addresses where rail = $1', [rail])).map(
+            (row) => row.address,
+          );
+    let sum = 0n;
+    for (const address of addresses)
+      sum +=
+        token === undefined
+          ? await client.getBalance({ address })
+          : await client.readContract({
+              address: token.address as Hex,
+              abi: erc20Abi,
+              functionName: 'balanceOf',
+              args: [address],
+            });
+    return sum;
+  }
+
+  return {
+    tx,
+    broken: () =>
+      brokenBooks(tx, (rail, wallet, asset) => (rail.startsWith('bank.') ? bank(asset) : chain(rail, wallet, asset))),
+    /** Payments the bank has made, by key, as it knows them. */
+    async payments(): Promise<Map<string, number>> {
+      const rows = await tx.rows<{ key: string; times: number }>(
+        `select key, count(*)::int as times from simulated_bank.payments where state <> 'refused' group by key`,
+      );
+      return new Map(rows.map(({ key, times }) => [key, times]));
+    },
+    close: () => client.end(),
+  };
+}
+
+/** Waits until nothing is broken; what still is after `patienceMs` is answered. */
+export async function untilSound(look: () => Promise<string[]>, patienceMs = 10_000): Promise<string[]> {
+  for (const giveUpAt = Date.now() + patienceMs; ; ) {
+    const broken = await look();
+    if (broken.length === 0 || Date.now() > giveUpAt) return broken;
+    await new Promise((wake) => setTimeout(wake, 100));
+  }
+}
