@@ -15,7 +15,7 @@ import { migrate } from './base/migrate.ts';
 import { type Handlers, startWorkers } from './base/work.ts';
 import { magicScreener, openScreener, type Screener } from './compliance/index.ts';
 import type { Config } from './config.ts';
-import { openFiatAccount } from './customers/index.ts';
+import { comparePayer, openFiatAccount } from './customers/index.ts';
 import { seal } from './ledger/index.ts';
 import {
   databaseCheck,
@@ -107,7 +107,9 @@ async function compose(
   // Sweeps are the treasury's; it, too, is told of them by the rails it sends through.
   let chains: ReadonlyMap<string, ChainRail> = new Map();
   const report: Report = (tx, fact) =>
-    orderFacts({ rails, clock }, (tx, own) => takeOwnTransfer({ clock, chains }, tx, own))(tx, fact);
+    orderFacts({ rails, clock, comparePayer: (tx, id, name) => comparePayer(tx, vault, id, name) }, (tx, own) =>
+      takeOwnTransfer({ clock, chains }, tx, own),
+    )(tx, fact);
   rails = registry.rails(world.outside, { db, clock, log, report, vault, pollMs: 500 });
   chains = new Map([...rails].filter(([, rail]) => rail.kind === 'chain') as [string, ChainRail][]);
   const context: OrdersContext = { db, clock, log, rails, screener: screenerFor(config, openScreener({ db, vault })) };
@@ -166,7 +168,7 @@ async function compose(
       log,
       partners,
       orders: openOrders(context),
-      sandbox: sandboxDriver({ ...context, chains, bank: world.bank, verifier: registry.verifier() }),
+      sandbox: sandboxDriver({ ...context, chains, bank: world.bank, vault, verifier: registry.verifier() }),
       publicUrl: () => config.publicUrl ?? baseUrl,
       withdrawalFee: (market) => db.asSystem((tx) => chainCost(tx, market)),
     }),

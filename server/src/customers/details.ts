@@ -4,6 +4,8 @@
  * Each set of details has a version, which names the verification with the verifier: the same form sent twice is one
  * verification, a corrected one is another.
  *
+ * Names given here are also what the payer of a deposit is compared with (`comparePayer`).
+ *
  * Not here: recording what was found (`recordFinding`, beside what it changes).
  */
 import type { Vault } from '../base/crypto.ts';
@@ -38,3 +40,54 @@ export async function saveDetails(
   if (!isSame) await tx.run(sql.replaceDetails, [id, sealed, version, d.now]);
   return { version, outcome: null };
 }
+
+export type PayerMatch = 'same' | 'other' | 'unknown';
+
+/**
+ * Whether a payer's name is the customer's own.
+ *
+ * @returns 'unknown' where the customer gave no name, or the rail none
+ */
+export async function comparePayer(tx: Tx, vault: Vault, customerId: string, payerName: string): Promise<PayerMatch> {
+  const own = await customerName(tx, vault, customerId);
+  return own === undefined ? 'unknown' : compareNames(own, payerName);
+}
+
+/** First name and surnames as given, or undefined where none were. */
+export async function customerName(tx: Tx, vault: Vault, customerId: string): Promise<string | undefined> {
+  const row = await tx.row<{ details: Buffer }>(sql.details, [customerId]);
+  if (row === undefined) return undefined;
+  const given = JSON.parse(vault.open(row.details, `customer_details.details:${customerId}`)) as Record<string, string>;
+  const name = [given.firstName, given.firstSurname, given.secondSurname].filter(Boolean).join(' ');
+  return name === '' ? undefined : name;
+}
+
+/**
+ * Two names of one person: banks drop accents, change case and order, leave out middle names and shorten them to initials.
+ * So the shorter name's words must each stand in the longer one, whole or as its first letter, and at least two of them
+ * whole (or the only one).
+ */
+export function compareNames(own: string, payer: string): PayerMatch {
+  const [a, b] = [wordsOf(own), wordsOf(payer)];
+  if (a.length === 0 || b.length === 0) return 'unknown';
+  const [short, long] = a.length <= b.length ? [a, [...b]] : [b, [...a]];
+  let whole = 0;
+  for (const word of short) {
+    const exact = long.indexOf(word);
+    const at = exact >= 0 ? exact : long.findIndex((other) => isInitial(word, other) || isInitial(other, word));
+    if (at < 0) return 'other';
+    if (exact >= 0) whole += 1;
+    long.splice(at, 1);
+  }
+  return whole >= Math.min(2, short.length) ? 'same' : 'other';
+}
+
+const wordsOf = (name: string): string[] =>
+  name
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== '');
+
+const isInitial = (letter: string, word: string): boolean => letter.length === 1 && word.startsWith(letter);

@@ -20,7 +20,14 @@ import { hintOf, indexDetails, openDetails, openEmail, openPhone, sealDetails, s
 import { accountById, accountsOf, type CustomerRow, customerById, type FiatAccountRow, sql } from './store.ts';
 
 export { type AccountForm, accountDetails, accountForms } from './accounts.ts';
-export { type GivenDetails, givenDetails, saveDetails } from './details.ts';
+export {
+  comparePayer,
+  customerName,
+  type GivenDetails,
+  givenDetails,
+  type PayerMatch,
+  saveDetails,
+} from './details.ts';
 export { LINK_FOR_MS, type Link, type LinkPurpose, openLink, sealLink } from './links.ts';
 export { checkCode, type Issued, isCodeLive, issueCode } from './login.ts';
 export { REQUIREMENTS, type Requirement } from './requirements.ts';

@@ -12,6 +12,7 @@ import type { Tx } from '../base/db.ts';
 import { assert, unreachable } from '../base/errors.ts';
 import { type Handled, ring } from '../base/work.ts';
 import { closeCases, openCase } from '../compliance/index.ts';
+import type { PayerMatch } from '../customers/index.ts';
 import { type Account, balance, chart, isPosted, type Line, move, post } from '../ledger/index.ts';
 import { marketById } from '../partners/index.ts';
 import { type Observed, refused, returned, settled } from '../rails/payouts.ts';
@@ -24,6 +25,8 @@ import { type DepositRow, type Order, store } from './store.ts';
 interface Context {
   rails: ReadonlyMap<string, Rail>;
   clock: Clock;
+  /** Whether a payer's name is the customer's; without it nobody compares. */
+  comparePayer?: (tx: Tx, customerId: string, payerName: string) => Promise<PayerMatch>;
 }
 
 /** Takes what is reported of transfers between our own wallets. */
@@ -309,6 +312,11 @@ async function depositFound(context: Context, tx: Tx, row: DepositRow): Promise<
   await store.markFound(tx, row.id);
 }
 
+async function payerOf(context: Context, tx: Tx, order: Order | undefined, fact: DepositFact): Promise<PayerMatch> {
+  if (order === undefined || fact.payerName === undefined || context.comparePayer === undefined) return 'unknown';
+  return await context.comparePayer(tx, order.customerId, fact.payerName);
+}
+
 /** The row of a deposit with its order, both locked, order first. */
 async function depositRow(context: Context, tx: Tx, fact: DepositFact, state: 'seen') {
   const found = fact.target === '' ? undefined : await store.lockByTarget(tx, fact.rail, fact.target);
@@ -324,6 +332,7 @@ async function depositRow(context: Context, tx: Tx, fact: DepositFact, state: 's
     partner_id: found?.partnerId ?? null,
     state,
     reference: fact.reference,
+    payer: await payerOf(context, tx, found, fact),
     facts: { ...fact.facts },
     seen_at: context.clock.now(),
   });

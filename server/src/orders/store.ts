@@ -191,6 +191,8 @@ export interface DepositRow {
   partner_id: bigint | null;
   state: 'seen' | 'confirmed' | 'reversed' | 'applied' | 'suspense' | 'refunded' | 'lost';
   reference: string;
+  /** Whether who paid is the customer, as far as the rail and we know names. */
+  payer: 'same' | 'other' | 'unknown';
   booked_to: string | null;
   why: string | null;
   facts: Record<string, string | number>;
@@ -457,6 +459,15 @@ export const store = {
     return row !== undefined;
   },
 
+  /** Some of what stands in the order's account came from somebody of another name. */
+  async paidByAnother(tx: Tx, orderId: bigint): Promise<boolean> {
+    const row = await tx.row(
+      `select from deposits where order_id = $1 and state = 'applied' and payer = 'other' limit 1`,
+      [orderId],
+    );
+    return row !== undefined;
+  },
+
   /** What stood in the order's account has been given back. */
   async markRefunded(tx: Tx, orderId: bigint): Promise<void> {
     await tx.run(`update deposits set state = 'refunded' where order_id = $1 and state = 'applied'`, [orderId]);
@@ -475,8 +486,8 @@ export const store = {
     row: Omit<DepositRow, 'id' | 'booked_to' | 'why' | 'confirmed_at' | 'clears_at'>,
   ): Promise<DepositRow> {
     const made = await tx.row<DepositRow>(
-      `insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, reference, facts, seen_at)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) returning *`,
+      `insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, reference, facts, seen_at, payer)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) returning *`,
       [
         row.rail,
         row.external_id,
@@ -489,6 +500,7 @@ export const store = {
         row.reference,
         JSON.stringify(row.facts),
         row.seen_at,
+        row.payer,
       ],
     );
     assert(made !== undefined, 'a deposit comes back');

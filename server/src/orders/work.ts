@@ -104,7 +104,9 @@ async function decideScreened(
 ): Promise<void> {
   const now = context.clock.now();
   const own = holdBeforePayout(order, await store.hasLostDeposit(tx, order.id));
-  const reason = own ?? (screened.outcome === 'held' ? (screened.reason ?? 'screening') : undefined);
+  // A person may release it: names differ for good reasons, too.
+  const another = (await store.paidByAnother(tx, order.id)) ? 'payer_name' : undefined;
+  const reason = own ?? another ?? (screened.outcome === 'held' ? (screened.reason ?? 'screening') : undefined);
   await record(tx, {
     partnerId: order.partnerId,
     orderId: order.id,

@@ -277,7 +277,19 @@ export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { w
     return {
       meaning: 'deposit',
       key: null,
-      facts: [{ type: 'deposit_confirmed', rail, externalId, target, asset, units, reference, facts }],
+      facts: [
+        {
+          type: 'deposit_confirmed',
+          rail,
+          externalId,
+          target,
+          asset,
+          units,
+          reference,
+          ...(line.free.name === undefined ? {} : { payerName: line.free.name }),
+          facts,
+        },
+      ],
     };
   }
 

@@ -203,6 +203,8 @@ export interface DepositFact {
   units: bigint;
   /** For showing: transaction hash, bank reference. */
   reference: string;
+  /** Who paid, as the rail names them. Compared while the fact is taken; kept sealed by the rail and nowhere else. */
+  payerName?: string;
   /** Ids and numbers only (block number, confirmations): these are kept unsealed. */
   facts: Readonly<Record<string, string | number>>;
 }

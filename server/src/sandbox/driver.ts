@@ -6,8 +6,9 @@
  * rejection. Once the facts are in, the order runs on by itself, through every state in between and perhaps past the one
  * that was asked for.
  */
+import type { Vault } from '../base/crypto.ts';
 import { Refusal } from '../base/errors.ts';
-import { fiatAccounts } from '../customers/index.ts';
+import { customerName, fiatAccounts } from '../customers/index.ts';
 import {
   cancel,
   isFinal,
@@ -37,7 +38,12 @@ const BY = 'sandbox';
 const PATIENCE_MS = 30_000;
 
 export function sandboxDriver(
-  context: OrdersContext & { chains: ReadonlyMap<string, ChainRail>; bank: SimulatedBank; verifier: Verifier },
+  context: OrdersContext & {
+    chains: ReadonlyMap<string, ChainRail>;
+    bank: SimulatedBank;
+    vault: Vault;
+    verifier: Verifier;
+  },
 ) {
   const { db, clock } = context;
   const orders = openOrders(context);
@@ -50,7 +56,9 @@ export function sandboxDriver(
     const rail = context.chains.get(order.depositRail);
     if (rail === undefined) {
       const id = `sandbox-${part}-${order.id}`;
+      const payerName = await db.asPartner(order.partnerId, (tx) => customerName(tx, context.vault, order.customerId));
       await context.bank.creditAccount({
+        ...(payerName === undefined ? {} : { payerName }),
         id,
         currency: order.depositAsset.toUpperCase(),
         units,
