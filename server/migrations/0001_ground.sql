@@ -7,14 +7,20 @@
 create schema cloverleaf;
 set search_path = cloverleaf;
 
+-- Another database of the cluster may be doing the same at this moment, so a role that appears in between is as good.
 do $$
+declare
+  role_name text;
 begin
-  if not exists (select from pg_roles where rolname = 'cloverleaf_partner') then
-    create role cloverleaf_partner nologin nobypassrls;
-  end if;
-  if not exists (select from pg_roles where rolname = 'cloverleaf_system') then
-    create role cloverleaf_system nologin nobypassrls;
-  end if;
+  foreach role_name in array array['cloverleaf_partner', 'cloverleaf_system'] loop
+    if not exists (select from pg_roles where rolname = role_name) then
+      begin
+        execute format('create role %I nologin nobypassrls', role_name);
+      exception when duplicate_object or unique_violation then
+        null;
+      end;
+    end if;
+  end loop;
 end $$;
 
 grant usage on schema cloverleaf to cloverleaf_partner, cloverleaf_system;

@@ -4,7 +4,9 @@ import { after, before, test } from 'node:test';
 import pg from 'pg';
 import { openDatabase } from '../../src/base/db.ts';
 import { migrate } from '../../src/base/migrate.ts';
+import { startPostgres } from '../../src/sandbox/postgres.ts';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { freshFolder } from '../support/folder.ts';
 
 let database: FreshDatabase;
 before(async () => {
@@ -37,4 +39,20 @@ test('a login made by a server that was killed before it had its rights gets the
   await admin.end();
   await assert.rejects(canWork(url));
   assert.equal(await canWork(await migrate(database.adminUrl, 'of the first key')), true);
+});
+
+test('databases of one new cluster may be migrated at once: the roles they share are made once', async () => {
+  const own = await startPostgres({ dataDir: freshFolder('roles'), fast: true });
+  try {
+    const names = ['one', 'two', 'three', 'four'];
+    const admin = new pg.Client({ connectionString: own.adminUrl });
+    await admin.connect();
+    for (const name of names) await admin.query(`create database ${name}`);
+    await admin.end();
+    const urls = names.map((name) => Object.assign(new URL(own.adminUrl), { pathname: `/${name}` }).href);
+    const migrated = await Promise.all(urls.map((url) => migrate(url, 'a password')));
+    assert.equal(new Set(migrated).size, names.length);
+  } finally {
+    await own.stop();
+  }
 });
