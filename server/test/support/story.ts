@@ -19,6 +19,7 @@ import { mnemonicToAccount } from 'viem/accounts';
 import { movableClock } from '../../src/base/clock.ts';
 import type { Tx } from '../../src/base/db.ts';
 import { formatUnits, parseUnits } from '../../src/base/money.ts';
+import { ring } from '../../src/base/work.ts';
 import { readConfig } from '../../src/config.ts';
 import {
   type Account,
@@ -30,9 +31,12 @@ import {
   move,
   post,
 } from '../../src/ledger/index.ts';
+import { fundsArrived } from '../../src/orders/facts.ts';
 import { type MoneyTrace, reject, release, trace } from '../../src/orders/index.ts';
-import { setConfirmationPolicy } from '../../src/partners/index.ts';
+import { marketById, setConfirmationPolicy } from '../../src/partners/index.ts';
+import { OBSERVE } from '../../src/rails/rail.ts';
 import { startSimulatedBank } from '../../src/rails/simulated/index.ts';
+import { BANK } from '../../src/sandbox/seed.ts';
 import { MNEMONIC, VISITOR_ACCOUNT } from '../../src/sandbox/wallets.ts';
 import { type Running, start } from '../../src/server.ts';
 import { brokenBooks, type Outside, untilSound } from './books.ts';
@@ -62,6 +66,28 @@ export interface Sale {
   fees: { operator: bigint; partner: bigint; rail: bigint; chain: bigint };
 }
 
+/** A purchase as the partner was told of it. Amounts as text. */
+export interface Purchase {
+  id: bigint;
+  customerId: string;
+  chain: string;
+  coin: string;
+  /** Our code for what is bought, such as `usdc.matic20`. */
+  asset: string;
+  fiat: string;
+  /** What the customer is told to write on the transfer. */
+  reference: string;
+  /** The customer's wallet. */
+  address: string;
+  fromAmount: string;
+  toAmount: string;
+  /** As quoted, in the fiat's smallest units. */
+  fees: Sale['fees'];
+}
+
+type Order = Sale | Purchase;
+const directionOf = (order: Order) => ('address' in order ? 'onramp' : 'offramp');
+
 /** A transfer out of the customer's wallet, signed: it can be sent again to the letter. */
 export interface Paid {
   hash: Hex;
@@ -75,6 +101,8 @@ export interface StoryCase {
   open: boolean;
 }
 
+/** keccak256 of Transfer(address,address,uint256). */
+const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 /** How long anything may take that a story waits for. Blocks come once a second, and this machine may be busy. */
 const PATIENCE_MS = 20_000;
 const LOOK_EVERY_MS = 20;
@@ -189,12 +217,65 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
     };
   }
 
-  const shown = (order: Sale) =>
-    told('offramp/transaction', { transactionId: String(order.id), customerId: order.customerId });
-  const statusOf = async (order: Sale): Promise<number> => Number((await shown(order)).status);
+  async function buys(
+    amount: string,
+    coin: string,
+    how: { chain?: string; fiat?: string; customer?: StoryCustomer; address?: string; reference?: string } = {},
+  ): Promise<Purchase> {
+    const { chain = 'matic20', fiat = 'INR', address = `0x${randomBytes(20).toString('hex')}`, reference } = how;
+    const customer = how.customer ?? (await verifiedCustomer());
+    const pair = {
+      fromCurrency: fiat,
+      toCurrency: coin,
+      chain,
+      fromAmount: amount,
+      paymentMethodType: fiat === 'INR' ? 'UPI' : 'OPEN_BANKING',
+    };
+    const quote = await told<{ rate: string; toAmount: string; fees: Record<string, string>[] }>('onramp/quote', pair);
+    const created = await told<{ transactionId: string; fiatPaymentInstructions: { otp: string } }>(
+      'onramp/createTransaction',
+      {
+        ...pair,
+        toAmount: quote.toAmount,
+        rate: quote.rate,
+        customerId: customer.id,
+        depositAddress: address,
+        ...(reference === undefined ? {} : { merchantRecognitionId: reference }),
+      },
+    );
+    const fee = (name: string) => parseUnits(quote.fees[0]?.[name] ?? '', 2);
+    return {
+      id: BigInt(created.transactionId),
+      customerId: customer.id,
+      chain,
+      coin,
+      asset: `${coin}.${chain}`,
+      fiat,
+      reference: created.fiatPaymentInstructions.otp,
+      address,
+      fromAmount: amount,
+      toAmount: quote.toAmount,
+      fees: { operator: fee('onrampFee'), partner: fee('clientFee'), rail: fee('gatewayFee'), chain: fee('gasFee') },
+    };
+  }
+
+  /** Money comes to our account at the bank. @returns the bank's line, which can be recalled */
+  async function credits(order: Purchase, amount: string, how: { text?: string } = {}): Promise<string> {
+    const units = parseUnits(amount, 2);
+    const line = await bank.creditAccount({ currency: order.fiat, units, text: how.text ?? order.reference });
+    await looksAtTheBank();
+    return line;
+  }
+
+  /** As a bank's webhook would have it: the statement is read now, and not when its turn comes. */
+  const looksAtTheBank = () => read((tx) => ring(tx, { kind: OBSERVE, subject: BANK, dueAt: clock.now() }));
+
+  const shown = (order: Order) =>
+    told(`${directionOf(order)}/transaction`, { transactionId: String(order.id), customerId: order.customerId });
+  const statusOf = async (order: Order): Promise<number> => Number((await shown(order)).status);
 
   /** Waits until the partner is shown a number. */
-  async function reaches(order: Sale, status: number): Promise<void> {
+  async function reaches(order: Order, status: number): Promise<void> {
     let last: number | undefined;
     const say = async () => (await traceOf(order)).history.map((step) => step.state_to).join(' → ');
     try {
@@ -304,8 +385,8 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
 
   // The books.
 
-  const traceOf = (order: Sale): Promise<MoneyTrace> => read((tx) => trace(tx, order.id));
-  const stateOf = async (order: Sale): Promise<string> => (await traceOf(order)).order.state;
+  const traceOf = (order: Order): Promise<MoneyTrace> => read((tx) => trace(tx, order.id));
+  const stateOf = async (order: Order): Promise<string> => (await traceOf(order)).order.state;
 
   /** Every account that is not one order's, by its code, in smallest units. */
   async function balances(): Promise<Map<string, bigint>> {
@@ -319,7 +400,7 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
     return Object.fromEntries(changes.filter(([, units]) => units !== 0n));
   }
 
-  const casesOf = (order: Sale): Promise<StoryCase[]> =>
+  const casesOf = (order: Order): Promise<StoryCase[]> =>
     read((tx) =>
       tx.rows<StoryCase>(
         'select kind, reason, closed_at is null as open from cases where order_id = $1 order by opened_at, id',
@@ -327,7 +408,7 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
       ),
     );
 
-  const eventsOf = async (order: Sale): Promise<string[]> =>
+  const eventsOf = async (order: Order): Promise<string[]> =>
     (await eventRows(order.id)).map(({ type }) => type.replace(/^order\./, ''));
   const eventRows = (orderId: bigint) =>
     read((tx) =>
@@ -337,7 +418,7 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
       ),
     );
 
-  const act = (order: Sale, why: string) => ({ orderId: order.id, by: 'a person', why, now: clock.now() });
+  const act = (order: Order, why: string) => ({ orderId: order.id, by: 'a person', why, now: clock.now() });
 
   for (const fiat of ['inr', 'eur']) {
     await until(`the bank has shown the opening ${fiat}`, async () => {
@@ -351,12 +432,16 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
     clock,
     vault,
     bank,
+    partner,
     otherPartner: openClient(server.baseUrl, otherKeys),
     read,
     told,
     until,
     verifiedCustomer,
     sells,
+    buys,
+    credits,
+    looksAtTheBank,
     shown,
     statusOf,
     reaches,
@@ -370,11 +455,11 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
     changesSince,
     casesOf,
     eventsOf,
-    eventBodies: async (order: Sale) => (await eventRows(order.id)).map(({ body }) => body),
+    eventBodies: async (order: Order) => (await eventRows(order.id)).map(({ body }) => body),
 
     /** Asks the sandbox to bring the order to a status. */
-    drives: (order: Sale, status: string): Promise<Answer> =>
-      partner.post('test/changeOfframpStatus', {
+    drives: (order: Order, status: string): Promise<Answer> =>
+      partner.post(directionOf(order) === 'onramp' ? 'test/changeOnrampStatus' : 'test/changeOfframpStatus', {
         customerId: order.customerId,
         transactionId: String(order.id),
         status,
@@ -419,7 +504,7 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
     newAddress: (): string => `0x${randomBytes(20).toString('hex')}`,
 
     /** Waits for an open case of a kind about the order. */
-    opensCase: (order: Sale, kind: string): Promise<StoryCase> =>
+    opensCase: (order: Order, kind: string): Promise<StoryCase> =>
       until(`there is an open case ${kind}`, async () =>
         (await casesOf(order)).find((one) => one.kind === kind && one.open),
       ),
@@ -429,9 +514,11 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
       clock.advance(DEPOSIT_TTL_MS);
     },
 
-    releases: (order: Sale) => read((tx) => release(orders, tx, act(order, 'looked at and found good'))),
-    rejects: (order: Sale, refund: { failure: 'amount' | 'name' | 'other'; address: string }) =>
-      reject(orders, act(order, 'looked at and found bad'), refund),
+    releases: (order: Order) => read((tx) => release(orders, tx, act(order, 'looked at and found good'))),
+    rejects: (
+      order: Order,
+      refund: { failure: 'amount' | 'name' | 'other'; address?: string; fiatAccountId?: bigint },
+    ) => reject(orders, act(order, 'looked at and found bad'), refund),
 
     balance: (account: Account): Promise<Balance> => read((tx) => balance(tx, account)),
 
@@ -453,6 +540,45 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
         if (lines.length === 0) return;
         await post(tx, { id: `aside_${randomBytes(8).toString('hex')}`, kind: 'set_aside', at: clock.now(), lines });
       });
+    },
+
+    /** How long the bank's money is waited with, from now on, before a purchase in this fiat takes it. */
+    async clears(fiat: string, seconds: number): Promise<void> {
+      const rows = await read((tx) =>
+        tx.rows<{ id: bigint }>(
+          `update markets set clearing_s = $2 where direction = 'onramp' and fiat_asset = $1 returning id`,
+          [fiat, seconds],
+        ),
+      );
+      await until('the market is read anew', async () => {
+        const market = await read((tx) => marketById(tx, rows[0]?.id ?? 0n));
+        return market.clearingMs === seconds * 1000;
+      });
+    },
+
+    /** The operator brings back what was set aside. */
+    async brings(asset: string, units: bigint): Promise<void> {
+      await read(async (tx) => {
+        const lines = move(chart.capital(asset), chart.treasury(asset), units);
+        await post(tx, { id: `back_${randomBytes(8).toString('hex')}`, kind: 'brought_back', at: clock.now(), lines });
+        await fundsArrived(tx, clock.now());
+      });
+    },
+
+    /** The payout is handed to the node: signed, and perhaps not in a block yet. */
+    payoutIsHanded: (order: Order): Promise<boolean> =>
+      until('the payout is with the node', async () => {
+        const { payouts } = await traceOf(order);
+        return payouts.some(({ purpose, handedAt }) => purpose === 'payout' && handedAt !== null);
+      }),
+
+    /** Transfers of a purchase's coin to its wallet that the chain knows of: hash and units. */
+    async transfersTo(order: Purchase): Promise<{ hash: string; units: bigint }[]> {
+      const padded = `0x${order.address.slice(2).padStart(64, '0')}`;
+      const { address } = tokenOf(order.coin, order.chain);
+      const filter = { fromBlock: '0x0', toBlock: 'latest', address, topics: [TRANSFER, null, padded] };
+      const logs = await rpc<{ transactionHash: string; data: Hex }[]>(order.chain, 'eth_getLogs', [filter]);
+      return logs.map(({ transactionHash, data }) => ({ hash: transactionHash, units: BigInt(data) }));
     },
 
     /** What the bank charges on top of each payment from now on. */
