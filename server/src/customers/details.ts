@@ -65,7 +65,7 @@ export async function customerName(tx: Tx, vault: Vault, customerId: string): Pr
 /**
  * Two names of one person: banks drop accents, change case and order, leave out middle names and shorten them to initials.
  * So the shorter name's words must each stand in the longer one, whole or as its first letter, and at least two of them
- * whole (or the only one).
+ * whole; one word is enough only where neither has more.
  */
 export function compareNames(own: string, payer: string): PayerMatch {
   const [a, b] = [wordsOf(own), wordsOf(payer)];
@@ -79,7 +79,7 @@ export function compareNames(own: string, payer: string): PayerMatch {
     if (exact >= 0) whole += 1;
     long.splice(at, 1);
   }
-  return whole >= Math.min(2, short.length) ? 'same' : 'other';
+  return whole >= (a.length === 1 && b.length === 1 ? 1 : 2) ? 'same' : 'other';
 }
 
 const wordsOf = (name: string): string[] =>

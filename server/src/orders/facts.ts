@@ -268,18 +268,18 @@ async function depositReversed(
     facts: { deposit: String(row.id), reference: row.reference },
     ...(order === undefined ? {} : { orderId: order.id }),
   };
-  if (row.state === 'suspense') {
-    // It was nobody's yet, so nobody loses: what was kept for whoever it belongs to went back to them.
+  if (row.state === 'suspense' || row.state === 'confirmed') {
+    // It stood in suspense, a part too: nobody's yet, so nobody loses. What was kept for whoever it belongs to went back.
     await bookGone(context, tx, { ...gone, to: chart.suspense(row.rail, row.asset) });
     await store.changeDeposit(tx, row.id, { state: 'reversed', why: fact.why });
     await closeCases(tx, { subject: `deposit:${row.id}`, outcome: 'taken back', now });
+    // Without the part the order waits for a deposit again, or could not even expire.
+    if (order !== undefined && row.state === 'confirmed') await forgetSeen(context, tx, order, fact.why);
     return;
   }
   // Booked already: what we thought we had is gone. The loss is booked; whoever was promised something is not made to pay by silence.
   await bookGone(context, tx, { ...gone, to: chart.loss(row.asset) });
   await store.markLost(tx, row.id, { why: fact.why, before: row.state });
-  // A part was not the order's yet: without it the order waits for a deposit again, or could not even expire.
-  if (order !== undefined && row.state === 'confirmed') await forgetSeen(context, tx, order, fact.why);
   if (order !== undefined) await store.note(tx, order.id, { exception: 'deposit_lost', now });
   await openCase(tx, {
     kind: 'deposit_lost',

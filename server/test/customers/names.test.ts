@@ -21,6 +21,7 @@ for (const [own, payer] of [
   ['Asha Rao', 'A Payer'],
   ['Asha Rao', 'Asha Ray'],
   ['Asha Asha', 'Asha Rao'],
+  ['Asha Rao', 'Asha'],
 ] as const) {
   test(`"${payer}" is not ${own}`, () => assert.equal(compareNames(own, payer), 'other'));
 }

@@ -242,6 +242,17 @@ describe('a credit that is recalled', () => {
     await world.clears('inr', 0);
   });
 
+  test('and was a part costs nobody anything, and the order expires', async () => {
+    const books = await world.balances();
+    const order = await buys();
+    const line = await world.credits(order, '2000');
+    await world.until('the part is booked', async () => Object.keys(await world.changesSince(books)).length > 0);
+    await recalls(line);
+    await world.until('it is out again', async () => Object.keys(await world.changesSince(books)).length === 0);
+    world.deadlinePasses();
+    await world.reaches(order, -1);
+  });
+
   test('after the crypto has gone is a loss with a case, and the order stays settled', async () => {
     const order = await buys();
     const line = await world.credits(order, '5000');

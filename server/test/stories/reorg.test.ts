@@ -184,7 +184,6 @@ describe('a confirmed deposit taken back by a reorg', () => {
     const paid = await pays(order);
     await world.until('the part is booked', async () => (await exceptionOf(order)) === 'underpaid');
     await world.reorgsAway(paid);
-    await world.opensCase(order, 'deposit_lost');
     await world.reaches(order, 0);
     await world.pays(order, '300');
     await world.mines(2);
@@ -196,7 +195,7 @@ describe('a confirmed deposit taken back by a reorg', () => {
     const paid = await pays(order);
     await world.until('the part is booked', async () => (await exceptionOf(order)) === 'underpaid');
     await world.reorgsAway(paid);
-    await world.opensCase(order, 'deposit_lost');
+    await world.reaches(order, 0);
     world.deadlinePasses();
     await world.reaches(order, -1);
   });
