@@ -106,7 +106,7 @@ export async function findCustomer(tx: Tx, id: string): Promise<Customer> {
 }
 
 /**
- * Replaces what is given and keeps the rest.
+ * Replaces what is given and keeps the rest. A login code on its way to the phone there was before ends.
  *
  * @throws Refusal 'unknown_customer'
  */
@@ -120,6 +120,7 @@ export async function updateContact(
   const phone = c.phone === undefined ? undefined : sealPhone(vault, customer, c.phone);
   const email = c.email === undefined ? null : sealEmail(vault, id, c.email);
   await tx.run(sql.updateContact, [id, phone?.sealed ?? null, phone?.index ?? null, email, c.now]);
+  if (phone !== undefined) await tx.run(sql.forgetLoginCode, [id]);
 }
 
 /** Phone and e-mail, opened: for verifiers and for the customer's own page. */

@@ -79,6 +79,7 @@ export const sql = {
   lockLoginCode: `select ${LOGIN_CODE} from login_codes where customer_id = $1 for update`,
   issueLoginCode: `update login_codes set code = $2, sent_at = $3, tries = 0, used_by = null, window_began = $4, sends = $5
     where customer_id = $1`,
+  forgetLoginCode: 'update login_codes set code = null where customer_id = $1',
   useLoginCode: 'update login_codes set used_by = $2, wrong = 0, locked_until = null where customer_id = $1',
   missLoginCode: 'update login_codes set tries = $2, wrong = $3, locked_until = $4 where customer_id = $1',
 

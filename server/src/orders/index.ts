@@ -47,6 +47,8 @@ export interface Orders {
   payInstructions(order: Order): { payee: Payee; reference: string };
   /** An address on the rail that pays this market out, in the spelling we keep; undefined where it is none. */
   readPayoutAddress(market: Market, text: string): string | undefined;
+  /** Whether such an address is one of ours, of whichever partner: `tx` has to see all of them. */
+  isOwnAddress(tx: Tx, market: Market, address: string): Promise<boolean>;
   /**
    * One order of the partner at the door.
    * @throws Refusal 'unknown_order' also where direction or customer are other ones
@@ -102,6 +104,9 @@ export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock'>): Ord
     },
 
     readPayoutAddress: (market, text) => context.rails.get(market.payoutRail)?.readAddress?.(text),
+
+    isOwnAddress: async (tx, market, address) =>
+      (await context.rails.get(market.payoutRail)?.isOwnAddress?.(tx, address)) ?? false,
 
     async list(tx, { customerId, direction, page, pageSize }) {
       const total = await store.count(tx, customerId, direction);

@@ -340,16 +340,25 @@ export interface DueDeposits {
   units: bigint;
 }
 
-/** Unswept deposits that are due, added up per address and asset, oldest first. */
+/**
+ * Addresses with unswept deposits that are due, oldest first, with all that a sweep would take there. The limit is on the
+ * deposits that lead to an address and not on those added up: any number of crumbs hides nothing.
+ */
 export const depositsDue = (tx: Tx, rail: string, now: Date, limit: number) =>
   tx.rows<DueDeposits>(
-    `select d.address, a.index, a.order_id as "orderId", d.asset, sum(d.units)::numeric(78,0) as units
-       from (select address, asset, units, block from chain_deposits
-              where rail = $1 and sweep is null and reversed_at is null and confirmed_at is not null and sweep_due <= $2
-                and block <= (select finalized from chains where rail = $1)
-              order by sweep_due, block limit $3) d
+    `select d.address, a.index, a.order_id as "orderId", d.asset, u.units
+       from (select address, asset, min(block) as block
+               from (select address, asset, block from chain_deposits
+                      where rail = $1 and sweep is null and reversed_at is null and confirmed_at is not null
+                        and sweep_due <= $2 and block <= (select finalized from chains where rail = $1)
+                      order by sweep_due, block limit $3) first
+              group by address, asset) d
        join deposit_addresses a on a.rail = $1 and a.address = d.address
-      group by d.address, a.index, a.order_id, d.asset order by min(d.block), d.address`,
+       cross join lateral (
+         select sum(units)::numeric(78,0) as units from chain_deposits
+          where rail = $1 and address = d.address and asset = d.asset and sweep is null and reversed_at is null
+            and confirmed_at is not null and block <= (select finalized from chains where rail = $1)) u
+      order by d.block, d.address`,
     [rail, now, limit],
   );
 

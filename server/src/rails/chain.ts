@@ -181,6 +181,8 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
     ),
     instructions: (index) => ({ target: adapter.address(index) }),
     readAddress: (text) => adapter.readAddress(text),
+    isOwnAddress: async (tx, address) =>
+      address === adapter.wallets[HOT]?.address || (await store.watchedAmong(tx, rail, [address])).size > 0,
     observe,
     send: (sending) => sends.send(HOT, sending),
     sendFrom: (wallet, sending) => sends.send(wallet, sending),

@@ -48,6 +48,8 @@ export interface Rail {
 
   /** A chain's: an address as people write it, in the one spelling we keep; undefined where nobody can have meant it. */
   readAddress?(text: string): string | undefined;
+  /** Whether an address, in the spelling we keep, is one of ours: the wallet that pays, or one that an order is paid at. */
+  isOwnAddress?(tx: Tx, address: string): Promise<boolean>;
 
   /** What the outside says we have in a wallet, smallest units. @throws Unavailable */
   balance(wallet: string, asset: AssetCode): Promise<bigint>;

@@ -261,6 +261,30 @@ describe('a sweep', () => {
     await world.agrees();
   });
 
+  test('finds what is worth sweeping behind any number of crumbs at its address', async () => {
+    const world = await openWorld();
+    await ground.db.asSystem((tx) => setMinimum(tx, USDC, 1_000n));
+    try {
+      const { at } = await world.address();
+      for (let crumb = 0; crumb < 510; crumb += 1) await pays(at, 1n);
+      await world.final();
+      await pays(at, 5_000n);
+      await world.final();
+      await world.look();
+      ground.clock.advance(600_000);
+      await world.sweeps();
+      assert.deepEqual(
+        (await world.transfers())
+          .filter(({ kind }) => kind === 'sweep')
+          .map(({ state, units }) => [state, String(units)]),
+        [['settled', '5510']],
+      );
+      await world.agrees();
+    } finally {
+      await ground.db.asSystem((tx) => setMinimum(tx, USDC, 100n));
+    }
+  });
+
   test('leaves alone what an order still waits for, and what is not final', async () => {
     const world = await openWorld();
     const { at } = await world.address('created');

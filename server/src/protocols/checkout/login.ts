@@ -25,16 +25,20 @@ export async function login(visit: Visit): Promise<Outcome> {
 async function sendCode(visit: Visit): Promise<Outcome> {
   const { deps, customer, now, look } = visit;
   const { sender } = deps;
-  const phone = await phoneOf(visit);
-  if (sender === undefined || phone === undefined) return await loginPage(visit, { status: 503 });
+  if (sender === undefined || (await phoneOf(visit)) === undefined) return await loginPage(visit, { status: 503 });
   const code = sender.nextCode?.() ?? randomCode();
-  const issued = await visit.inTx((tx) => issueCode(tx, deps.vault, { customer, code, now }));
+  const { issued, phone } = await visit.inTx(async (tx) => {
+    const issued = await issueCode(tx, deps.vault, { customer, code, now });
+    // Read behind the code's row: a change of phone that comes later ends this code.
+    return { issued, phone: (await openContact(tx, deps.vault, customer.id)).phone };
+  });
   if (issued.outcome !== 'issued') {
     const retryAfterMs = issued.until.getTime() - now.getTime();
     const { wait, locked } = look.m.problems;
     const said = issued.outcome === 'locked' ? locked : wait(Math.ceil(retryAfterMs / 1000));
     return { ...(await loginPage(visit, { said, status: 429 })), retryAfterMs };
   }
+  if (phone === undefined) return await loginPage(visit, { status: 503 });
   try {
     await sender.sendCode(phone, code);
   } catch (error) {

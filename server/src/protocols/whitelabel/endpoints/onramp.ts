@@ -74,6 +74,9 @@ async function readFor({ deps, values }: SignedAsk<typeof createOnrampFields>, m
     if (asset.chain === chain && asset.contract === address)
       throw malformedField('depositAddress', 'is the contract of a token');
   }
+  // Bought coins would come back to us as somebody's whom a person has to look for, or pay for another order.
+  if (await deps.orders.isOwnAddress(whenNeeded(deps.db), market, address))
+    throw malformedField('depositAddress', 'is an address of ours');
   return {
     address,
     deposit: unitsOf('fromAmount', values.fromAmount, market.fiat.decimals),
