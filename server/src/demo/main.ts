@@ -173,21 +173,14 @@ async function follow(
   const giveUpAt = Date.now() + PATIENCE_MS;
   let told = 1;
   for (;;) {
-    const traced = await operatorGet<Trace>(sandbox, operatorToken, `/operator/v1/orders/${id}/trace`).catch(
-      () => undefined,
-    );
-    if (traced !== undefined) {
-      for (const step of traced.history.slice(told)) {
-        const last = traced.history.at(-1) === step;
-        say(
-          `${step.event}: ${step.state_from} → ${step.state_to}`,
-          last ? traced.heldBy : '',
-          last ? evidenceOf(traced) : '',
-        );
-      }
-      told = Math.max(told, traced.history.length);
-      if (['settled', 'refunded', 'expired', 'cancelled', 'frozen'].includes(traced.order.state)) return traced;
+    const traced = await operatorGet<Trace>(sandbox, operatorToken, `/operator/v1/orders/${id}/trace`);
+    for (const step of traced.history.slice(told)) {
+      const last = traced.history.at(-1) === step;
+      const what = `${step.event}: ${step.state_from} → ${step.state_to}`;
+      say(what, last ? traced.heldBy : '', last ? evidenceOf(traced) : '');
     }
+    told = Math.max(told, traced.history.length);
+    if (['settled', 'refunded', 'expired', 'cancelled', 'frozen'].includes(traced.order.state)) return traced;
     if (Date.now() > giveUpAt) throw new Error(`order ${id} is not over after ${PATIENCE_MS / 1000} s`);
     await new Promise((wake) => setTimeout(wake, 150));
   }
@@ -226,13 +219,22 @@ async function printTrialBalance({
   return trial.every(balanced);
 }
 
+/** A server that is being restarted is waited for. */
 async function operatorGet<T>(sandbox: Sandbox, token: string, path: string): Promise<T> {
-  const response = await fetch(sandbox.baseUrl + path, {
-    headers: { authorization: `Bearer ${token}` },
-    signal: AbortSignal.timeout(10_000),
-  });
-  if (!response.ok) throw new Error(`${path} answered ${response.status}`);
-  return (await response.json()) as T;
+  const giveUpAt = Date.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      const response = await fetch(sandbox.baseUrl + path, {
+        headers: { authorization: `Bearer ${token}` },
+        signal: AbortSignal.timeout(10_000),
+      });
+      if (!response.ok) throw new Error(`${path} answered ${response.status}`);
+      return (await response.json()) as T;
+    } catch (error) {
+      if (Date.now() > giveUpAt) throw error;
+      await new Promise((wake) => setTimeout(wake, 250));
+    }
+  }
 }
 
 /** The server that runs already, if one does. */
