@@ -9,7 +9,7 @@ import { Refusal } from '../base/errors.ts';
 import { ring } from '../base/work.ts';
 import { closeCases, record } from '../compliance/index.ts';
 import type { Rail } from '../rails/rail.ts';
-import { type AdvanceFacts, advance } from './advance.ts';
+import { type AdvanceFacts, advance, change } from './advance.ts';
 import { holdBeforePayout } from './decide.ts';
 import type { OrdersContext } from './index.ts';
 import { isFinal, type OrderEvent } from './machine.ts';
@@ -83,7 +83,7 @@ export async function passDeadline(tx: Tx, act: Act): Promise<void> {
   const order = await store.lock(tx, act.orderId);
   if (order === undefined) throw new Refusal('unknown_order', {});
   if (isFinal(order.state)) throw new Refusal('order_over', { state: order.state });
-  await store.setDeadline(tx, act.orderId, act.now);
+  await change(tx, order, { expiresAt: act.now, now: act.now });
   await ring(tx, { kind: 'expire_order', subject: String(act.orderId), dueAt: act.now });
 }
 

@@ -11,6 +11,7 @@
 import { later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
+import { formatRate } from '../base/money.ts';
 import { ring } from '../base/work.ts';
 import { openCase } from '../compliance/index.ts';
 import { emit } from '../events/index.ts';
@@ -26,7 +27,7 @@ import {
   type ReceivedPart,
   refundId,
 } from './entries.ts';
-import { type EntryName, legalFrom, next, type OrderEvent, type Transition } from './machine.ts';
+import { type EntryName, legalFrom, next, type OrderEvent, type OrderState, type Transition } from './machine.ts';
 import { type Order, store } from './store.ts';
 
 export type Advanced = { outcome: 'advanced'; order: Order } | { outcome: 'ignored'; order: Order };
@@ -165,11 +166,29 @@ export function custodyOf(rails: ReadonlyMap<string, Rail>, order: Order): Custo
   };
 }
 
-/** Announces the state an order is in: the whole resource, so that a receiver needs no second call. */
-export async function emitState(tx: Tx, order: Order, at: Date): Promise<void> {
+/**
+ * Notes what has changed about an order that is in the state it was in: its exception, its evidence, its deadline.
+ *
+ * @param order locked by the caller in this transaction
+ */
+export async function change(
+  tx: Tx,
+  order: Order,
+  { now, ...what }: { exception?: string; depositReference?: string; expiresAt?: Date; now: Date },
+): Promise<Order> {
+  const changed = await store.note(tx, order.id, { ...what, now });
+  await announce(tx, changed, 'changed', now);
+  return changed;
+}
+
+/** Announces the state an order is in, or that something else about it has changed. */
+export const emitState = (tx: Tx, order: Order, at: Date): Promise<void> => announce(tx, order, order.state, at);
+
+/** The whole resource every time, so that a receiver needs no second call. */
+async function announce(tx: Tx, order: Order, what: OrderState | 'changed', at: Date): Promise<void> {
   await emit(tx, {
     partnerId: order.partnerId,
-    type: `order.${order.state}`,
+    type: `order.${what}`,
     subject: `order:${order.id}`,
     body: {
       orderId: String(order.id),
@@ -180,6 +199,12 @@ export async function emitState(tx: Tx, order: Order, at: Date): Promise<void> {
       depositUnits: String(order.depositUnits),
       payoutAsset: order.payoutAsset,
       payoutUnits: String(order.payoutUnits),
+      receivedUnits: order.receivedUnits === null ? null : String(order.receivedUnits),
+      fiatAsset: order.fiatAsset,
+      fees: order.fees,
+      rate: formatRate(order.rate),
+      rateLockedUntil: order.rateLockedUntil.toISOString(),
+      expiresAt: order.expiresAt.toISOString(),
       exception: order.exception,
       failure: order.failure,
       depositReference: order.depositReference,

@@ -17,7 +17,7 @@ import { type Account, balance, chart, isPosted, type Line, move, post } from '.
 import { marketById } from '../partners/index.ts';
 import { type Observed, refused, returned, settled } from '../rails/payouts.ts';
 import type { DepositFact, Rail, RailFact, Report } from '../rails/rail.ts';
-import { advance } from './advance.ts';
+import { advance, change } from './advance.ts';
 import { type DepositTrouble, mayRetryByItself, placeDeposit } from './decide.ts';
 import type { ReceivedPart } from './entries.ts';
 import { type DepositRow, type Order, store } from './store.ts';
@@ -106,7 +106,6 @@ async function depositSeen(context: Context, tx: Tx, fact: DepositFact): Promise
 async function depositConfirmed(context: Context, tx: Tx, fact: DepositFact): Promise<void> {
   const now = context.clock.now();
   const { order, row } = await depositRow(context, tx, fact, 'seen');
-  if (row.state === 'lost') return await depositFound(context, tx, row);
   if (row.state !== 'seen' && row.state !== 'reversed') return;
   if (order !== undefined && (await isClearing(context, tx, order, row))) return;
   assert(row.units === fact.units && row.asset === fact.asset, `deposit ${row.id} is what it was when first seen`);
@@ -128,7 +127,7 @@ async function depositConfirmed(context: Context, tx: Tx, fact: DepositFact): Pr
       why: 'part',
       confirmedAt: now,
     });
-    await store.note(tx, order.id, { exception: 'underpaid', depositReference: fact.reference, now });
+    await change(tx, order, { exception: 'underpaid', depositReference: fact.reference, now });
     // The deadline decides about parts; ring for the case that it has passed while this one was being confirmed.
     await ring(tx, { kind: 'expire_order', subject: String(order.id), dueAt: order.expiresAt });
     return;
@@ -229,7 +228,7 @@ async function toSuspense(
   const suspense = chart.suspense(row.rail, row.asset);
   await bookDeposit(context, tx, row, move(custodyOf(context, row), suspense, row.units), order?.id);
   await store.changeDeposit(tx, row.id, { state: 'suspense', bookedTo: suspense.code, why, confirmedAt: now });
-  if (order !== undefined) await store.note(tx, order.id, { exception: why, now });
+  if (order !== undefined) await change(tx, order, { exception: why, now });
   await openCase(tx, {
     kind: `deposit_${why}`,
     subject: `deposit:${row.id}`,
@@ -260,7 +259,7 @@ async function depositReversed(
   const rail = context.rails.get(row.rail);
   assert(rail !== undefined, `rail ${row.rail} is running`);
   const gone = {
-    id: `dep_${row.id}:lost:${await store.lossCount(tx, row.id)}`,
+    id: `dep_${row.id}:lost`,
     kind: 'deposit_lost',
     rail,
     wallet: rail.wallets.deposits,
@@ -280,7 +279,7 @@ async function depositReversed(
   // Booked already: what we thought we had is gone. The loss is booked; whoever was promised something is not made to pay by silence.
   await bookGone(context, tx, { ...gone, to: chart.loss(row.asset) });
   await store.markLost(tx, row.id, { why: fact.why, before: row.state });
-  if (order !== undefined) await store.note(tx, order.id, { exception: 'deposit_lost', now });
+  if (order !== undefined) await change(tx, order, { exception: 'deposit_lost', now });
   await openCase(tx, {
     kind: 'deposit_lost',
     subject: `deposit:${row.id}`,
@@ -296,20 +295,6 @@ async function forgetSeen(context: Context, tx: Tx, order: Order, why: string): 
   const others = (await store.depositsOf(tx, order.id)).filter((one) => one.asset === order.depositAsset);
   if (others.some((one) => one.state === 'seen' || one.state === 'confirmed')) return;
   await advance(context, tx, order, 'deposit_reversed', { now: context.clock.now(), facts: { why } });
-}
-
-/** A lost deposit that came back: the chain returned to the branch it was on. */
-async function depositFound(context: Context, tx: Tx, row: DepositRow): Promise<void> {
-  const count = await store.lossCount(tx, row.id);
-  await bookDeposit(
-    context,
-    tx,
-    row,
-    move(custodyOf(context, row), chart.loss(row.asset), row.units),
-    row.order_id ?? undefined,
-    `found:${count}`,
-  );
-  await store.markFound(tx, row.id);
 }
 
 async function payerOf(context: Context, tx: Tx, order: Order | undefined, fact: DepositFact): Promise<PayerMatch> {
@@ -351,11 +336,10 @@ async function bookDeposit(
   row: DepositRow,
   lines: Line[],
   orderId: bigint | undefined,
-  what = 'book',
 ): Promise<void> {
   const posted = await post(tx, {
-    id: `dep_${row.id}:${what}`,
-    kind: `deposit_${what.split(':')[0]}`,
+    id: `dep_${row.id}:book`,
+    kind: 'deposit_book',
     ...(orderId === undefined ? {} : { orderId }),
     at: context.clock.now(),
     facts: { deposit: String(row.id), reference: row.reference },
@@ -371,7 +355,7 @@ type Of<T extends RailFact['type']> = Extract<RailFact, { type: T }>;
 async function payoutHanded(context: Context, tx: Tx, fact: Of<'payout_handed'>): Promise<void> {
   const now = context.clock.now();
   const orderId = orderOfKey(fact.key);
-  if (orderId !== undefined && fact.key.startsWith('pay_')) await store.note(tx, orderId, { handedAt: now, now });
+  if (orderId !== undefined && fact.key.startsWith('pay_')) await store.noteHanded(tx, orderId, now);
 }
 
 async function payoutSettled(context: Context, tx: Tx, fact: Of<'payout_settled'>): Promise<void> {
@@ -466,7 +450,7 @@ async function payoutReturned(context: Context, tx: Tx, fact: Of<'payout_returne
     ),
   });
   assert(posted.outcome !== 'short', 'money coming back can be booked');
-  await store.note(tx, payout.orderId, { exception: 'payout_returned', now });
+  if (order !== undefined) await change(tx, order, { exception: 'payout_returned', now });
   await openCase(tx, {
     kind: 'payout_returned',
     subject: `payout:${payout.id}`,

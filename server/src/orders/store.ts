@@ -366,24 +366,30 @@ export const store = {
     return row && toOrder(row);
   },
 
+  /** What is noted of an order without another state; what is left out stays. */
   async note(
     tx: Tx,
     orderId: bigint,
-    note: { exception?: string; depositReference?: string; handedAt?: Date; now: Date },
-  ): Promise<void> {
-    await tx.run(
+    note: { exception?: string; depositReference?: string; expiresAt?: Date; now: Date },
+  ): Promise<Order> {
+    const row = await tx.row<OrderRow>(
       `update orders set exception = coalesce($2, exception), deposit_reference = coalesce($3, deposit_reference),
-              payout_handed_at = coalesce(payout_handed_at, $4), updated_at = $5 where id = $1`,
-      [orderId, note.exception ?? null, note.depositReference ?? null, note.handedAt ?? null, note.now],
+              expires_at = coalesce($4, expires_at), updated_at = $5 where id = $1 returning ${COLUMNS}`,
+      [orderId, note.exception ?? null, note.depositReference ?? null, note.expiresAt ?? null, note.now],
     );
+    assert(row !== undefined, `order ${orderId} is there`);
+    return toOrder(row);
+  },
+
+  async noteHanded(tx: Tx, orderId: bigint, at: Date): Promise<void> {
+    await tx.run('update orders set payout_handed_at = coalesce(payout_handed_at, $2), updated_at = $2 where id = $1', [
+      orderId,
+      at,
+    ]);
   },
 
   async claim(tx: Tx, orderId: bigint, reference: string, now: Date): Promise<void> {
     await tx.run('update orders set claimed_reference = $2, updated_at = $3 where id = $1', [orderId, reference, now]);
-  },
-
-  async setDeadline(tx: Tx, orderId: bigint, at: Date): Promise<void> {
-    await tx.run('update orders set expires_at = $2 where id = $1', [orderId, at]);
   },
 
   async insertHistory(
@@ -437,11 +443,6 @@ export const store = {
   findDeposit: (tx: Tx, rail: string, externalId: string) =>
     tx.row<DepositRow>('select * from deposits where rail = $1 and external_id = $2', [rail, externalId]),
 
-  /** How often this deposit was lost before: chains may go back and forth, and each time is an entry of its own. */
-  async lossCount(tx: Tx, id: bigint): Promise<number> {
-    return (await tx.row<{ losses: number }>('select losses from deposits where id = $1', [id]))?.losses ?? 0;
-  },
-
   async markLost(tx: Tx, id: bigint, loss: { why: string; before: DepositRow['state'] }): Promise<void> {
     await tx.run(`update deposits set state = 'lost', why = $2, state_before_loss = $3 where id = $1`, [
       id,
@@ -471,14 +472,6 @@ export const store = {
   /** What stood in the order's account has been given back. */
   async markRefunded(tx: Tx, orderId: bigint): Promise<void> {
     await tx.run(`update deposits set state = 'refunded' where order_id = $1 and state = 'applied'`, [orderId]);
-  },
-
-  async markFound(tx: Tx, id: bigint): Promise<void> {
-    await tx.run(
-      `update deposits set state = state_before_loss, state_before_loss = null, losses = losses + 1, why = 'found again'
-        where id = $1`,
-      [id],
-    );
   },
 
   async insertDeposit(

@@ -176,21 +176,19 @@ async function nativeOf(tx: Tx, market: Market) {
 export const depositAsset = (market: Market) => (market.direction === 'offramp' ? market.crypto : market.fiat);
 export const payoutAsset = (market: Market) => (market.direction === 'offramp' ? market.fiat : market.crypto);
 
+/** Which live quote is taken, and for which order. */
+export interface TakeAsk {
+  partner: Partner;
+  market: Market;
+  depositUnits: bigint;
+  rate: Rate;
+  payoutUnits: bigint;
+  orderId: bigint;
+  now: Date;
+}
+
 /**
- * A live quote of the partner for the same market and amount (and rate and payout, where given), taken for this order.
+ * A live quote of the partner for the same market, amount, rate and payout, taken for this order.
  * Taken means: nobody else gets it. `undefined` where there is none.
  */
-export async function takeQuote(
-  tx: Tx,
-  ask: {
-    partner: Partner;
-    market: Market;
-    depositUnits: bigint;
-    rate: Rate;
-    payoutUnits: bigint;
-    orderId: bigint;
-    now: Date;
-  },
-): Promise<Quote | undefined> {
-  return await store.take(tx, ask);
-}
+export const takeQuote = (tx: Tx, ask: TakeAsk): Promise<Quote | undefined> => store.take(tx, ask);

@@ -1,9 +1,7 @@
 /** SQL of quotes, prices and gas prices. */
 import type { Tx } from '../base/db.ts';
-import type { Rate } from '../base/money.ts';
-import type { Market, Partner } from '../partners/index.ts';
 import type { KeptPrice } from './crosses.ts';
-import type { Quote } from './index.ts';
+import type { Quote, TakeAsk } from './index.ts';
 import type { SourcedPrice } from './price.ts';
 import type { FetchedPrice, SourceHealth } from './refresh.ts';
 
@@ -103,18 +101,7 @@ export const store = {
     return row?.units ?? 0n;
   },
 
-  async take(
-    tx: Tx,
-    ask: {
-      partner: Partner;
-      market: Market;
-      depositUnits: bigint;
-      rate: Rate;
-      payoutUnits: bigint;
-      orderId: bigint;
-      now: Date;
-    },
-  ): Promise<Quote | undefined> {
+  async take(tx: Tx, ask: TakeAsk): Promise<Quote | undefined> {
     const row = await tx.row<QuoteRow>(quoteSql.take, [
       ask.partner.id,
       ask.market.id,

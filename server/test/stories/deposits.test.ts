@@ -206,6 +206,11 @@ describe('the deadline', () => {
       [`${SUSPENSE}:usdc.matic20`]: 10_000_000n,
     });
     assert.deepEqual(await world.eventsOf(order), ['created', 'expired']);
+    assert.deepEqual(
+      (await world.changesOf(order)).map(({ state, exception }) => [state, exception]),
+      [['expired', 'late']],
+      'the partner is told that its order is not as it was',
+    );
   });
 });
 

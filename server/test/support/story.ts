@@ -408,8 +408,9 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
       ),
     );
 
+  /** States announced to the partner; what else changed about the order is announced as 'changed', see `changesOf`. */
   const eventsOf = async (order: Order): Promise<string[]> =>
-    (await eventRows(order.id)).map(({ type }) => type.replace(/^order\./, ''));
+    (await eventRows(order.id)).map(({ type }) => type.replace(/^order\./, '')).filter((type) => type !== 'changed');
   const eventRows = (orderId: bigint) =>
     read((tx) =>
       tx.rows<{ type: string; subject_seq: number; body: Record<string, unknown> }>(
@@ -456,6 +457,9 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
     casesOf,
     eventsOf,
     eventBodies: async (order: Order) => (await eventRows(order.id)).map(({ body }) => body),
+    /** Bodies of what was announced beside states. */
+    changesOf: async (order: Order) =>
+      (await eventRows(order.id)).filter(({ type }) => type === 'order.changed').map(({ body }) => body),
 
     /** Asks the sandbox to bring the order to a status. */
     drives: (order: Order, status: string): Promise<Answer> =>
@@ -629,7 +633,7 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
       assert.equal(steps.at(-1), order.state);
       const events = await eventRows(id);
       assert.deepEqual(
-        events.map(({ type }) => type),
+        events.map(({ type }) => type).filter((type) => type !== 'order.changed'),
         steps.map((state) => `order.${state}`),
         `events of ${id}`,
       );
