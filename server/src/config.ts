@@ -24,6 +24,11 @@ const SETTINGS = {
     'DATABASE_URL',
     'PostgreSQL 15 to 18 to use instead of the embedded one; a role that may create schemas and roles',
   ),
+  walArchiveDir: text(
+    'WAL_ARCHIVE_DIR',
+    'folder, best on another disk, where the embedded database keeps its log, so that a backup can be brought forward',
+    undefined,
+  ),
   masterKey: secret('MASTER_KEY', '64 hex digits; all sealing keys derive from it. The sandbox makes one in DATA_DIR'),
   logLevel: oneOf('LOG_LEVEL', 'least severe log line written', ['silent', 'error', 'warn', 'info', 'debug'], 'warn'),
   logRequests: oneOf('LOG_REQUESTS', '1 writes a line per request (costs a third of the throughput)', ['0', '1'], '0'),

@@ -19,7 +19,12 @@ async function main(): Promise<void> {
     return;
   }
   const begunAt = performance.now();
-  const starting = start(config);
+  const starting = start(config, {
+    onOutdated: (why) => {
+      process.stderr.write(`${why.message}\n`);
+      void starting.then((running) => running.stop()).finally(() => process.exit(1));
+    },
+  });
   const isEnding = endOnSignal(starting);
   try {
     const running = await starting;

@@ -5,6 +5,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { archiveSettings } from './backup/index.ts';
 import { type Clock, systemClock } from './base/clock.ts';
 import { openVault, type Vault } from './base/crypto.ts';
 import { type Database, openDatabase } from './base/db.ts';
@@ -12,6 +13,7 @@ import { SettingError } from './base/env.ts';
 import { randomHex } from './base/ids.ts';
 import { type Log, openLog } from './base/log.ts';
 import { migrate } from './base/migrate.ts';
+import { joinServers } from './base/servers.ts';
 import { type Handlers, startWorkers } from './base/work.ts';
 import { magicScreener, openScreener, type Screener } from './compliance/index.ts';
 import type { Config } from './config.ts';
@@ -62,11 +64,15 @@ export interface Running {
   stop(): Promise<void>;
 }
 
+const VERSION: string = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
+
 export interface StartOptions {
   clock?: Clock;
   log?: Log;
   /** PostgreSQL without fsync, for tests. */
   fast?: boolean;
+  /** The database was migrated to where this code must stop; by default the server just ends. */
+  onOutdated?: (why: Error) => void;
 }
 
 /**
@@ -86,7 +92,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
 
 async function compose(
   config: Config,
-  { clock, log, fast }: { clock: Clock; log: Log; fast?: boolean },
+  { clock, log, fast, onOutdated }: StartOptions & { clock: Clock; log: Log },
   ending: ReturnType<typeof endings>,
 ): Promise<Running> {
   refuseUnfinishedProduction(config);
@@ -98,6 +104,8 @@ async function compose(
   const serverUrl = await migrate(adminUrl, vault.derive('database login'));
   const db = openDatabase(serverUrl);
   ending.add(() => db.close());
+  const place = await joinServers(db, { version: VERSION, onOutdated: onOutdated ?? (() => void ending.run()) });
+  ending.add(() => place.leave());
 
   const world = await startWorld({ config, db, adminUrl, clock, log });
   ending.add(() => world.stop());
@@ -247,6 +255,7 @@ async function embeddedDatabase(
     dataDir: config.dataDir,
     log: (line) => log.info({ postgres: line }),
     ...(fast === undefined ? {} : { fast }),
+    ...(config.walArchiveDir === undefined ? {} : { settings: archiveSettings(config.walArchiveDir) }),
   });
   ending.add(() => postgres.stop());
   return postgres.adminUrl;

@@ -25,6 +25,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   protocols: ['orders', 'quotes', 'customers', 'partners', 'ledger', 'events', 'compliance'],
   ops: ['treasury', 'quotes', 'orders', 'ledger', 'rails', 'compliance'],
   sandbox: ['treasury', 'orders', 'customers', 'quotes', 'partners', 'ledger', 'rails', 'verifiers', '(top)'],
+  backup: ['sandbox', '(top)'],
   demo: ['sandbox', '(top)'],
   '(top)': ['*'],
 };
@@ -76,7 +77,7 @@ test("from outside, only a module's front is imported", () => {
     const [from, to] = [moduleOf(file), moduleOf(target)];
     if (from === to || to === 'base' || to === '(top)') return false;
     // The sandbox is part of the composition: world and seed are put together by server.ts.
-    if (to === 'sandbox') return from !== '(top)' && from !== 'demo';
+    if (to === 'sandbox') return !['(top)', 'demo', 'backup'].includes(from);
     return !FRONTS.some((front) => front.test(target));
   });
   assert.deepEqual(

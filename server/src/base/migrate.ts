@@ -3,7 +3,11 @@
  *
  * Runs as the owner of the database (the admin URL), under an advisory lock, so that several servers may start at once.
  * A file that was applied and has since changed is refused: what a database has been through is not to be rewritten.
- * A database that has been through files this version does not have is refused too, because this code is the older one.
+ *
+ * Servers of two versions work side by side while one is exchanged for the other. So a migration is written for older code
+ * to live with: it adds, and takes nothing away that the version before reads or writes. One that cannot be starts with the
+ * line `-- Breaking: <why>`. It is not applied while a server runs that does not know it, and a server that does not know
+ * it refuses to start, or stops at its next look (servers.ts). Files that are unknown here and not breaking are lived with.
  *
  * The server then works as a login of its own without any rights but the two roles' (0001_ground.sql); its password is
  * derived from the master key, so every process of one installation finds the same. A server with another master key could
@@ -15,58 +19,69 @@ import pg from 'pg';
 import { SettingError } from './env.ts';
 
 const FOLDER = new URL('../../migrations/', import.meta.url);
+const BREAKING = /^-- Breaking: (.+)$/m;
+/** A server looks every five seconds (servers.ts); one not seen for so long is no more. */
+const GONE_AFTER_S = 30;
 /** Advisory lock key, any constant. */
-const LOCK = 0x6d696772;
+export const MIGRATION_LOCK = 0x6d696772;
 /** SQLSTATE invalid_password. */
 const WRONG_PASSWORD = '28P01';
 
 /**
  * @param adminUrl a role that may create schemas, tables and roles in this database
  * @param password for the server's own login
+ * @param folder   of migrations, ending in a slash
  * @returns the URL the server connects with
  */
-export async function migrate(adminUrl: string, password: string): Promise<string> {
+export async function migrate(adminUrl: string, password: string, folder: URL = FOLDER): Promise<string> {
   const client = new pg.Client({ connectionString: adminUrl, connectionTimeoutMillis: 10_000 });
   await client.connect();
   try {
-    await client.query('select pg_advisory_lock($1)', [LOCK]);
+    await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
     await client.query('create schema if not exists cloverleaf_meta');
     await client.query(
       `create table if not exists cloverleaf_meta.migrations
          (name text primary key, content text not null, applied_at timestamptz not null default now())`,
     );
-    const isNew = await apply(client);
+    await client.query('alter table cloverleaf_meta.migrations add column if not exists breaking text');
+    const isNew = await apply(client, folder);
     return await ensureLogin(client, { adminUrl, password, isNew });
   } finally {
     await client.end();
   }
 }
 
+/** Names of the migrations of this code, in order. */
+export const knownMigrations = async (folder: URL = FOLDER): Promise<string[]> =>
+  (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort();
+
 /** @returns whether the database was an empty one */
-async function apply(client: pg.Client): Promise<boolean> {
-  const names = (await readdir(FOLDER)).filter((name) => name.endsWith('.sql')).sort();
-  const applied = new Map(
-    (await client.query('select name, content from cloverleaf_meta.migrations')).rows.map((row) => [
+async function apply(client: pg.Client, folder: URL): Promise<boolean> {
+  const names = await knownMigrations(folder);
+  const applied = new Map<string, { content: string; breaking: string | null }>(
+    (await client.query('select name, content, breaking from cloverleaf_meta.migrations')).rows.map((row) => [
       row.name,
-      row.content,
+      row,
     ]),
   );
-  const unknown = [...applied.keys()].filter((name) => !names.includes(name));
-  if (unknown.length > 0) {
-    throw new Error(
-      `The database has been migrated by a newer version (${unknown.join(', ')}): run that version, or a later one.`,
-    );
-  }
+  for (const [name, { breaking }] of applied)
+    if (breaking !== null && !names.includes(name)) throw tooOld(name, breaking);
   for (const name of names) {
-    const text = await readFile(new URL(name, FOLDER), 'utf8');
+    const text = await readFile(new URL(name, folder), 'utf8');
     const content = createHash('sha256').update(text).digest('hex');
-    const before = applied.get(name);
+    const before = applied.get(name)?.content;
+    const breaking = BREAKING.exec(text.slice(0, text.indexOf('\n')))?.[1] ?? null;
     if (before === content) continue;
     if (before !== undefined) throw new Error(`Migration ${name} has changed since it was applied to this database.`);
+    if (breaking !== null) await refuseWhileOlderRun(client, name, breaking);
     try {
       await client.query('begin');
       await client.query(text);
-      await client.query('insert into cloverleaf_meta.migrations (name, content) values ($1, $2)', [name, content]);
+      await client.query('insert into cloverleaf_meta.migrations (name, content, breaking) values ($1, $2, $3)', [
+        name,
+        content,
+        breaking,
+      ]);
       await client.query('commit');
     } catch (error) {
       await client.query('rollback');
@@ -75,6 +90,25 @@ async function apply(client: pg.Client): Promise<boolean> {
     await client.query('reset search_path');
   }
   return applied.size === 0;
+}
+
+export const tooOld = (name: string, why: string): SettingError =>
+  new SettingError(
+    `The database has been migrated by a newer version in a way that this one cannot work with (${name}: ${why}): run that version, or a later one.`,
+  );
+
+async function refuseWhileOlderRun(client: pg.Client, name: string, why: string): Promise<void> {
+  const { rows: found } = await client.query("select to_regclass('cloverleaf.servers') is not null as there");
+  if (!found[0]?.there) return;
+  const { rows } = await client.query<{ version: string; count: bigint }>(
+    `select version, count(*) as count from cloverleaf.servers
+      where not known @> array[$1] and seen_at > now() - make_interval(secs => $2) group by version order by version`,
+    [name, GONE_AFTER_S],
+  );
+  if (rows.length === 0) return;
+  throw new SettingError(
+    `Migration ${name} is breaking (${why}), and servers that do not know it still run (${rows.map((row) => `${row.count} of version ${row.version}`).join(', ')}): stop them first. One that was killed counts for ${GONE_AFTER_S} seconds.`,
+  );
 }
 
 /** The login is named after the database, because logins belong to the whole cluster and databases may share it. */

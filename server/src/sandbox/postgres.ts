@@ -46,6 +46,8 @@ export interface PostgresOptions {
   log?: (line: string) => void;
   /** For tests: no fsync. A crash of the machine may lose everything; a crash of a process loses nothing. */
   fast?: boolean;
+  /** PostgreSQL's own settings on top of ours: archiving, recovery. */
+  settings?: Readonly<Record<string, string>>;
 }
 
 export interface Postgres {
@@ -129,7 +131,7 @@ interface Running {
 }
 
 /** The settings of a database that shares its machine with the server. They are given on the command line, so an old cluster gets new ones. */
-function settings(port: number, fast: boolean): string[] {
+function settings(port: number, { fast, settings: more }: PostgresOptions): string[] {
   const values: Record<string, string | number> = {
     listen_addresses: '127.0.0.1',
     port,
@@ -141,6 +143,7 @@ function settings(port: number, fast: boolean): string[] {
     timezone: 'UTC',
     lc_messages: 'C', // its words are looked for below
     ...(fast ? { fsync: 'off', full_page_writes: 'off' } : {}),
+    ...more,
   };
   return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }
@@ -155,7 +158,7 @@ async function start(
 ): Promise<Running> {
   // A PostgreSQL that was killed leaves children behind, which take a moment to notice; till then its memory is in use.
   for (const until = Date.now() + 10_000; ; await sleep(50)) {
-    const outcome = await tryStart(bin, as, cluster, port, options.fast === true, log);
+    const outcome = await tryStart(bin, as, cluster, port, options, log);
     if ('child' in outcome) return outcome;
     if (!outcome.said.includes('pre-existing shared memory block') || Date.now() > until) {
       throw new Unavailable('postgres', `did not start; it said:\n${outcome.said}`);
@@ -168,10 +171,10 @@ async function tryStart(
   as: readonly string[],
   cluster: string,
   port: number,
-  fast: boolean,
+  options: PostgresOptions,
   log: (line: string) => void,
 ): Promise<Running | { said: string }> {
-  const [command, ...args] = [...as, join(bin, 'postgres'), '-D', cluster, ...settings(port, fast)];
+  const [command, ...args] = [...as, join(bin, 'postgres'), '-D', cluster, ...settings(port, options)];
   const child = spawn(command ?? '', args, { stdio: ['ignore', 'ignore', 'pipe'], detached: true, env: ENV, cwd: '/' });
   let said = '';
   return await new Promise((done) => {
@@ -297,6 +300,23 @@ function passwordIn(dataDir: string): string {
     renameSync(`${path}.new`, path);
   }
   return readFileSync(path, 'utf8').trim();
+}
+
+/** Gives a folder and all in it to the user that PostgreSQL runs as here, readable by nobody else. */
+export function giveToPostgres(path: string): void {
+  const isFolder = statSync(path).isDirectory();
+  chmodSync(path, isFolder ? 0o700 : 0o600);
+  if (process.getuid?.() === 0) chownSync(path, NOBODY, NOBODY);
+  if (isFolder) for (const name of readdirSync(path)) giveToPostgres(join(path, name));
+}
+
+/** Where the PostgreSQL of this data folder listens, if one runs. The URL holds the superuser's password: never log it. */
+export function runningPostgres(dataDir: string): string | undefined {
+  const path = join(resolve(dataDir), 'postgres', 'postmaster.pid');
+  if (!existsSync(path)) return undefined;
+  const [pid, , , port] = readFileSync(path, 'utf8').split('\n');
+  if (!isAlive(Number(pid))) return undefined;
+  return `postgres://${SUPERUSER}:${passwordIn(resolve(dataDir))}@127.0.0.1:${port}/postgres`;
 }
 
 /** Nothing of ours: a PGPORT or LC_ALL of the caller would change the cluster. */

@@ -1,9 +1,13 @@
 /** Who may start on a database: the installation that set it up, whatever moment it was killed at. */
 import assert from 'node:assert/strict';
+import { cpSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { openDatabase } from '../../src/base/db.ts';
 import { migrate } from '../../src/base/migrate.ts';
+import { joinServers } from '../../src/base/servers.ts';
 import { startPostgres } from '../../src/sandbox/postgres.ts';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
 import { freshFolder } from '../support/folder.ts';
@@ -54,5 +58,95 @@ test('databases of one new cluster may be migrated at once: the roles they share
     assert.equal(new Set(migrated).size, names.length);
   } finally {
     await own.stop();
+  }
+});
+
+/** The migrations of a later version: ours and one more. */
+function laterVersion(name: string, sql: string): URL {
+  const folder = freshFolder('migrations');
+  cpSync(fileURLToPath(new URL('../../migrations/', import.meta.url)), folder, { recursive: true });
+  writeFileSync(join(folder, name), sql);
+  return pathToFileURL(`${folder}/`);
+}
+
+async function withServer(
+  adminUrl: string,
+  body: (told: { outdated: Promise<Error>; leave: () => Promise<void> }) => Promise<void>,
+): Promise<void> {
+  const db = openDatabase(await migrate(adminUrl, 'of the first key'));
+  try {
+    let leave = async () => {};
+    const outdated = new Promise<Error>((tell, fail) => {
+      joinServers(db, { version: '1.0.0', onOutdated: tell, everyMs: 20 }).then((place) => {
+        leave = place.leave;
+      }, fail);
+    });
+    outdated.catch(() => {});
+    await db.asSystem(async (tx) => {
+      while ((await tx.row('select from servers')) === undefined) await new Promise((wake) => setImmediate(wake));
+    });
+    await body({ outdated, leave: () => leave() });
+    await leave();
+  } finally {
+    await db.close();
+  }
+}
+
+test('a migration that only adds is made beside running servers, and the older code starts again after it', async () => {
+  const own = await freshDatabase();
+  try {
+    await withServer(own.adminUrl, async () => {
+      const later = laterVersion('9001_more.sql', 'alter table cloverleaf.work add column later text;');
+      await migrate(own.adminUrl, 'of the first key', later);
+      assert.equal(await canWork(await migrate(own.adminUrl, 'of the first key')), true);
+    });
+  } finally {
+    await own.drop();
+  }
+});
+
+test('a breaking migration waits until no server runs that does not know it; then older code refuses to start', async () => {
+  const own = await freshDatabase();
+  const later = laterVersion(
+    '9002_less.sql',
+    '-- Breaking: work is elsewhere\nalter table cloverleaf.work rename to chores;',
+  );
+  try {
+    await withServer(own.adminUrl, async () => {
+      await assert.rejects(migrate(own.adminUrl, 'of the first key', later), {
+        name: 'SettingError',
+        message: /9002_less\.sql is breaking \(work is elsewhere\).*1 of version 1\.0\.0/,
+      });
+    });
+    await migrate(own.adminUrl, 'of the first key', later);
+    await assert.rejects(migrate(own.adminUrl, 'of the first key'), {
+      name: 'SettingError',
+      message: /newer version.*9002_less\.sql: work is elsewhere/,
+    });
+  } finally {
+    await own.drop();
+  }
+});
+
+test('a server that slept through a breaking migration stops at its next look', async () => {
+  const own = await freshDatabase();
+  const later = laterVersion(
+    '9003_less.sql',
+    '-- Breaking: nothing may be leased\nalter table cloverleaf.work drop column lease;',
+  );
+  try {
+    await withServer(own.adminUrl, async ({ outdated }) => {
+      // As one that was frozen for longer than anybody waits for: it is not counted when the other looks.
+      const admin = new pg.Client(own.adminUrl);
+      await admin.connect();
+      await admin.query('begin');
+      await admin.query("update cloverleaf.servers set known = known || '9003_less.sql'::text");
+      await admin.query('commit');
+      await admin.end();
+      await migrate(own.adminUrl, 'of the first key', later);
+      assert.match((await outdated).message, /9003_less\.sql: nothing may be leased/);
+    });
+  } finally {
+    await own.drop();
   }
 });

@@ -1,0 +1,105 @@
+/**
+ * `npm run backup -- --to <folder>` and `npm run restore -- --from <backup>`: the commands.
+ *
+ * A backup is taken of the running server's database, or of a stopped one's, which is started for it. A restore needs the
+ * server stopped, which the data folder's lock makes sure of.
+ */
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { SettingError } from '../base/env.ts';
+import { Unavailable } from '../base/errors.ts';
+import { type Config, readConfig } from '../config.ts';
+import { lockDataDir } from '../sandbox/lock.ts';
+import { runningPostgres, startPostgres } from '../sandbox/postgres.ts';
+import { restoreBackup, takeBackup } from './index.ts';
+
+const HELP = `
+  npm run backup -- --to <folder>
+      Copies the embedded database in DATA_DIR into a new folder below, while the server runs or not.
+
+  npm run restore -- --from <backup> [--archive <folder>] [--replace]
+      Puts a backup into DATA_DIR. The server must be stopped.
+      --archive  where WAL_ARCHIVE_DIR kept the log since; WAL_ARCHIVE_DIR itself where not given
+      --replace  move the database that is there aside, and take its last log along
+
+  The master key is in no backup: keep DATA_DIR/master.key, or MASTER_KEY, in another safe place.
+`;
+
+async function main(): Promise<void> {
+  const [command, ...args] = process.argv.slice(2);
+  const config = readConfig(process.env);
+  if (command === 'backup') return await backup(config, parsed({ args, options: { to: { type: 'string' } } }));
+  if (command === 'restore')
+    return await restore(
+      config,
+      parsed({
+        args,
+        options: { from: { type: 'string' }, archive: { type: 'string' }, replace: { type: 'boolean' } },
+      }),
+    );
+  process.stdout.write(HELP);
+}
+
+async function backup(config: Config, { to }: { to?: string }): Promise<void> {
+  if (to === undefined) throw new SettingError(`--to is missing: the folder that backups lie in\n${HELP}`);
+  if (config.databaseUrl !== undefined)
+    throw new SettingError(
+      'DATABASE_URL is set: a PostgreSQL of your own is backed up by its own tools (docs/operating/backup.md)',
+    );
+  let adminUrl = runningPostgres(config.dataDir);
+  let end = async () => {};
+  if (adminUrl === undefined) {
+    const release = lockDataDir(config.dataDir);
+    const postgres = await startPostgres({ dataDir: config.dataDir });
+    adminUrl = postgres.adminUrl;
+    end = async () => {
+      await postgres.stop();
+      release();
+    };
+  }
+  try {
+    const { folder, manifest, bytes } = await takeBackup({ adminUrl, dataDir: config.dataDir }, to, new Date());
+    say(
+      `${folder}: ${manifest.files.length} files, ${(bytes / 1e6).toFixed(0)} MB, log ${manifest.startLsn} to ${manifest.stopLsn}`,
+    );
+  } finally {
+    await end();
+  }
+}
+
+async function restore(config: Config, ask: { from?: string; archive?: string; replace?: boolean }): Promise<void> {
+  if (ask.from === undefined) throw new SettingError(`--from is missing: the backup's folder\n${HELP}`);
+  const release = lockDataDir(config.dataDir);
+  try {
+    const archive = ask.archive ?? config.walArchiveDir;
+    const restored = await restoreBackup({
+      backup: ask.from,
+      dataDir: config.dataDir,
+      replace: ask.replace === true,
+      now: new Date(),
+      ...(archive === undefined ? {} : { archive }),
+    });
+    say(`Restored the backup of ${restored.manifest.takenAt} and ${restored.laterPieces} later pieces of log.`);
+    say(`The newest entry in it is of ${restored.lastCommitAt?.toISOString() ?? 'no time: there is none'}.`);
+    if (restored.movedTo !== undefined) say(`What was there before is in ${restored.movedTo}.`);
+    say('Before payouts go on, compare the books with the outside: docs/operating/backup.md.');
+  } finally {
+    release();
+  }
+}
+
+/** @throws SettingError with the help, where an option is none of ours */
+function parsed<T extends ParseArgsConfig>(config: T) {
+  try {
+    return parseArgs(config).values;
+  } catch (error) {
+    throw new SettingError(`${(error as Error).message}\n${HELP}`);
+  }
+}
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+main().catch((error: unknown) => {
+  const expected = error instanceof SettingError || error instanceof Unavailable;
+  process.stderr.write(`${expected ? (error as Error).message : ((error as Error)?.stack ?? String(error))}\n`);
+  process.exit(1);
+});

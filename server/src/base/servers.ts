@@ -1,0 +1,67 @@
+/**
+ * Servers: which of them work on one database, so that nobody migrates it from under another.
+ *
+ * Each says every few seconds that it is there, and looks whether the schema has been through a breaking migration that it
+ * does not know. Then it must not touch a row more, and says so to whoever started it. The first word is said before any
+ * other work begins; one that cannot be said (the database is away) is said later, and nothing else can be done meanwhile.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Database } from './db.ts';
+import { knownMigrations, MIGRATION_LOCK, tooOld } from './migrate.ts';
+
+const EVERY_MS = 5_000;
+
+const sql = {
+  // Held by whoever migrates: the first word waits for it, so that either it sees us or we see what it did.
+  waitForMigration: `select pg_advisory_xact_lock_shared(${MIGRATION_LOCK})`,
+  say: `insert into servers (id, version, known) values ($1, $2, $3)
+    on conflict (id) do update set seen_at = now()`,
+  leave: 'delete from servers where id = $1',
+  // Whoever was killed leaves a row behind.
+  forget: "delete from servers where seen_at < now() - interval '1 day'",
+  breaking: `select name, breaking from cloverleaf_meta.migrations
+    where breaking is not null and not name = any($1) order by name limit 1`,
+} as const;
+
+/**
+ * @param server.onOutdated called once, when this code must stop; its error says why in a sentence
+ * @throws SettingError where this code is outdated already
+ */
+export async function joinServers(
+  db: Database,
+  server: { version: string; onOutdated: (why: Error) => void; everyMs?: number },
+): Promise<{ leave(): Promise<void> }> {
+  const id = randomUUID();
+  const known = await knownMigrations();
+  const say = (isFirst = false) =>
+    db.asSystem(async (tx) => {
+      if (isFirst) await tx.rows(sql.waitForMigration);
+      const broken = await tx.row<{ name: string; breaking: string }>(sql.breaking, [known]);
+      if (broken !== undefined) return tooOld(broken.name, broken.breaking);
+      await tx.run(sql.say, [id, server.version, known]);
+      await tx.run(sql.forget);
+      return undefined;
+    });
+
+  const outdated = await say(true);
+  if (outdated !== undefined) throw outdated;
+  let saying: Promise<void> = Promise.resolve();
+  const timer = setInterval(() => {
+    saying = say().then(
+      (why) => {
+        if (why === undefined) return;
+        clearInterval(timer);
+        server.onOutdated(why);
+      },
+      () => {}, // the database is away: everything else waits for it, too
+    );
+  }, server.everyMs ?? EVERY_MS);
+  timer.unref();
+  return {
+    async leave() {
+      clearInterval(timer);
+      await saying;
+      await db.asSystem((tx) => tx.run(sql.leave, [id])).catch(() => {});
+    },
+  };
+}

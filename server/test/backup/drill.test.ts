@@ -1,0 +1,163 @@
+/**
+ * The drill: what was acknowledged before a backup ended is in it, and with the log kept since, what was acknowledged at all.
+ * Writers work on all the while, and PostgreSQL runs with fsync, as in earnest.
+ */
+import assert from 'node:assert/strict';
+import { appendFileSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import pg from 'pg';
+import { archiveSettings, readBackup, restoreBackup, takeBackup } from '../../src/backup/index.ts';
+import { migrate } from '../../src/base/migrate.ts';
+import { type Postgres, runningPostgres, startPostgres } from '../../src/sandbox/postgres.ts';
+import { isAlive, isGoneWithin, signal } from '../../src/sandbox/processes.ts';
+import { freshFolder } from '../support/folder.ts';
+
+const dataDir = freshFolder('drill');
+const archive = join(freshFolder('drill-archive'), 'wal');
+const backups = freshFolder('drill-backups');
+const open: Postgres[] = [];
+let postgres: Postgres;
+let backup: string;
+/** Acknowledged when the backup had ended. */
+let acknowledgedThen: number;
+
+async function starts(folder: string, settings: Record<string, string> = {}): Promise<Postgres> {
+  const started = await startPostgres({ dataDir: folder, settings });
+  open.push(started);
+  return started;
+}
+
+async function on<T>(url: string, body: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client(url);
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    return await body(client);
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+/** Several sessions that commit one row after the other until told to stop, or until the database is gone. */
+function writers(url: string) {
+  let [acknowledged, isStopping] = [0, false];
+  /** Where the log had got to once each was acknowledged. */
+  const positions: bigint[] = [];
+  const all = [1, 2, 3].map((who) =>
+    on(url, async (client) => {
+      while (!isStopping) {
+        await client.query('insert into drill (who, filler) values ($1, repeat(md5(random()::text), 40))', [who]);
+        acknowledged += 1;
+        const { rows } = await client.query('select pg_current_wal_flush_lsn()::text as lsn');
+        positions.push(lsn(rows[0].lsn));
+      }
+    }).catch(() => {}),
+  );
+  return {
+    acknowledged: () => acknowledged,
+    acknowledgedBefore: (end: bigint) => positions.filter((position) => position <= end).length,
+    async until(count: number) {
+      for (const giveUpAt = Date.now() + 30_000; acknowledged < count; await new Promise((wake) => setTimeout(wake, 5)))
+        assert.ok(Date.now() < giveUpAt, `only ${acknowledged} of ${count} rows were written`);
+    },
+    async stop() {
+      isStopping = true;
+      await Promise.all(all);
+    },
+  };
+}
+
+/** `16/B374D848`, as PostgreSQL writes a place in its log. */
+function lsn(text: string): bigint {
+  const [high = '', low = ''] = text.split('/');
+  return (BigInt(`0x${high}`) << 32n) + BigInt(`0x${low}`);
+}
+
+const rowsIn = (url: string): Promise<number> =>
+  on(url, async (client) => Number((await client.query('select count(*) as count from drill')).rows[0].count));
+
+before(async () => {
+  postgres = await starts(dataDir, archiveSettings(archive));
+  await migrate(postgres.adminUrl, 'a password');
+  await on(postgres.adminUrl, (client) =>
+    client.query('create table drill (id bigint generated always as identity primary key, who int, filler text)'),
+  );
+  const writing = writers(postgres.adminUrl);
+  await writing.until(200);
+  const asked = writing.acknowledged();
+  const taking = takeBackup({ adminUrl: postgres.adminUrl, dataDir }, backups, new Date());
+  const taken = await taking;
+  backup = taken.folder;
+  await writing.until(writing.acknowledged() + 500);
+  acknowledgedThen = writing.acknowledgedBefore(lsn(taken.manifest.stopLsn));
+  assert.ok(acknowledgedThen > asked, 'rows were written while it was taken');
+  // The machine of the database dies while it writes.
+  const pid = Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0]);
+  const stopping = postgres.stop();
+  signal(pid, 'SIGKILL');
+  await isGoneWithin(pid, 10_000);
+  await stopping.catch(() => {});
+  await writing.stop();
+  acknowledgedAtDeath = writing.acknowledged();
+});
+let acknowledgedAtDeath = 0;
+
+after(async () => {
+  for (const one of open) await one.stop().catch(() => {});
+});
+
+test('a backup taken while three sessions write has every row acknowledged before it ended', async () => {
+  const elsewhere = freshFolder('drill-else');
+  const restored = await restoreBackup({ backup, dataDir: elsewhere, replace: false, now: new Date() });
+  assert.equal(restored.laterPieces, 0);
+  const url = (await starts(elsewhere)).adminUrl;
+  const rows = await rowsIn(url);
+  assert.ok(rows >= acknowledgedThen && rows < acknowledgedAtDeath, `${rows} of ${acknowledgedThen}`);
+  const [noted] = await on(url, async (client) => (await client.query('select * from cloverleaf.restores')).rows);
+  assert.ok(noted.restored_at instanceof Date, 'a restored database says so');
+});
+
+test('with the archive and the log of the cluster that died, every row acknowledged at all is there', async () => {
+  assert.ok(acknowledgedAtDeath >= acknowledgedThen + 500);
+  assert.equal(runningPostgres(dataDir), undefined);
+  const restored = await restoreBackup({ backup, dataDir, archive, replace: true, now: new Date() });
+  assert.ok(restored.laterPieces > 0);
+  assert.ok(existsSync(restored.movedTo ?? ''), 'what was there is kept');
+  const url = (await starts(dataDir, archiveSettings(archive))).adminUrl;
+  assert.ok((await rowsIn(url)) >= acknowledgedAtDeath);
+  await on(url, (client) => client.query('insert into drill (who) values (9)'));
+});
+
+test('a folder with a database is not written over without being told to', async () => {
+  const before = readdirSync(dataDir);
+  await assert.rejects(restoreBackup({ backup, dataDir, replace: false, now: new Date() }), /--replace/);
+  assert.deepEqual(readdirSync(dataDir), before);
+});
+
+test('a backup with a byte changed, a file missing or no manifest is refused before anything is touched', async () => {
+  const target = freshFolder('drill-refused');
+  const file = join(backup, 'cluster', 'PG_VERSION');
+  const content = readFileSync(file);
+  appendFileSync(file, ' ');
+  await assert.rejects(restoreBackup({ backup, dataDir: target, replace: false, now: new Date() }), /damaged/);
+  rmSync(file);
+  await assert.rejects(restoreBackup({ backup, dataDir: target, replace: false, now: new Date() }), /missing/);
+  writeFileSync(file, content);
+  await readBackup(backup);
+  await assert.rejects(readBackup(backups), /no finished backup/);
+  assert.deepEqual(readdirSync(target), []);
+});
+
+test('a copy whose log has a hole is not taken for whole: the cluster that was there stays', async () => {
+  const holed = freshFolder('drill-holed');
+  const own = join(holed, 'backup');
+  cpSync(backup, own, { recursive: true });
+  for (const name of readdirSync(join(own, 'wal'))) rmSync(join(own, 'wal', name));
+  const manifest = JSON.parse(readFileSync(join(own, 'manifest.json'), 'utf8'));
+  manifest.files = manifest.files.filter(({ path }: { path: string }) => !path.startsWith('wal/'));
+  writeFileSync(join(own, 'manifest.json'), JSON.stringify(manifest));
+  const target = join(holed, 'data');
+  await assert.rejects(restoreBackup({ backup: own, dataDir: target, replace: false, now: new Date() }));
+  assert.equal(existsSync(join(target, 'postgres')), false);
+});
