@@ -10,7 +10,7 @@ import pg from 'pg';
 import { archiveSettings, readBackup, restoreBackup, takeBackup } from '../../src/backup/index.ts';
 import { migrate } from '../../src/base/migrate.ts';
 import { type Postgres, runningPostgres, startPostgres } from '../../src/sandbox/postgres.ts';
-import { isAlive, isGoneWithin, signal } from '../../src/sandbox/processes.ts';
+import { isGoneWithin, signal } from '../../src/sandbox/processes.ts';
 import { freshFolder } from '../support/folder.ts';
 
 const dataDir = freshFolder('drill');
