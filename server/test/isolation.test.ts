@@ -55,6 +55,9 @@ const ROWS: Record<string, string> = {
     values ('evm.test', $2, 'usdc.test', 1, '', $1, $1, 'seen', '', now())`,
   payouts: `insert into payouts (id, order_id, partner_id, purpose, attempt, rail, asset, units, address, written_at)
     values ('payout ' || $2, $1, $1, 'payout', 1, 'bank.test', 'inr', 1, '', now())`,
+  checkouts: `insert into checkouts (id, partner_id, order_id, customer_id, begun_at)
+    values ('checkout ' || $2, $1, $1, 'customer_' || $2, now())`,
+  kyb_requirements: `insert into kyb_requirements (partner_id, requirements, set_at) select $1::bigint, '{}', now() where $2 <> ''`,
   cases: `insert into cases (kind, subject, partner_id, reason, opened_at) values ('test', $2, $1, '', now())`,
   events: `insert into events (partner_id, type, subject, subject_seq, body, at) values ($1, 'test', $2, 1, '{}', now())`,
   decisions: `insert into decisions (partner_id, about, outcome, rules, inputs, at) values ($1, 'test', $2, '', '{}', now())`,

@@ -30,3 +30,4 @@ export {
   upsertMarket,
 } from './markets.ts';
 export { createPartner, findPartner, type Partner, resumePartner, suspendPartner } from './partners.ts';
+export { kybRequirementsOf, type OwnRequirements, setKybRequirements } from './requirements.ts';

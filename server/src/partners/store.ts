@@ -141,6 +141,11 @@ export const sql = {
     select $1, $2, $3, $4, $5::jsonb, $6::jsonb, $7, $8 where $5::jsonb is distinct from $6::jsonb`,
   changes: `select what, market_id, partner_id, item, before::text, after::text, changed_by, why, at from market_changes
     where $1::bigint is null or market_id = $1 order by id desc limit $2`,
+  // As JSON and not jsonb: it is shown with its fields in the order in which they were given.
+  kybRequirements: 'select requirements from kyb_requirements where partner_id = $1',
+  upsertKybRequirements: `insert into kyb_requirements (partner_id, requirements, set_at) values ($1, $2, $3)
+    on conflict (partner_id) do update set requirements = excluded.requirements, set_at = excluded.set_at`,
+  removeKybRequirements: 'delete from kyb_requirements where partner_id = $1',
   clearPolicies: 'delete from confirmation_policies where chain = $1 and asset = $2',
   insertPolicy: 'insert into confirmation_policies (chain, asset, from_units, confirmations) values ($1, $2, $3, $4)',
 } as const;

@@ -9,7 +9,7 @@ export interface Signing {
   /** `plain` is apiKey, payload, signature; `prefixed` is X-ONRAMP-…. */
   spelling?: 'plain' | 'prefixed';
   /** How the request is sent. */
-  format?: 'json' | 'form';
+  format?: 'json' | 'form' | 'multipart';
   /** How the signed JSON is written: Python puts spaces after colons and commas. */
   spacing?: 'compact' | 'spaced';
   /** What stands under `body` in the payload: the object, its JSON text, or nothing. */
@@ -54,11 +54,11 @@ export function sign(
     signing.spelling === 'prefixed'
       ? ['X-ONRAMP-APIKEY', 'X-ONRAMP-PAYLOAD', 'X-ONRAMP-SIGNATURE']
       : ['apiKey', 'payload', 'signature'];
-  const form = signing.format === 'form';
+  const { type, text } = WRITERS[signing.format ?? 'json'](sent);
   return {
-    text: form ? new URLSearchParams(texts(sent)).toString() : JSON.stringify(sent),
+    text,
     headers: {
-      'content-type': form ? 'application/x-www-form-urlencoded' : 'application/json',
+      'content-type': type,
       [key as string]: keys.apiKey,
       [load as string]: payload,
       [signature as string]: hmac(payload, keys.apiSecret),
@@ -66,6 +66,25 @@ export function sign(
     },
   };
 }
+
+const BOUNDARY = '----a-program-made-this-up';
+
+const WRITERS: Record<NonNullable<Signing['format']>, (sent: Fields) => { type: string; text: string }> = {
+  json: (sent) => ({ type: 'application/json', text: JSON.stringify(sent) }),
+  form: (sent) => ({
+    type: 'application/x-www-form-urlencoded',
+    text: new URLSearchParams(texts(sent)).toString(),
+  }),
+  multipart: (sent) => ({
+    type: `multipart/form-data; boundary=${BOUNDARY}`,
+    text: [
+      ...Object.entries(texts(sent)).map(
+        ([name, value]) => `--${BOUNDARY}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
+      ),
+      `--${BOUNDARY}--\r\n`,
+    ].join(''),
+  }),
+};
 
 /** Python's json.dumps puts a space after every colon and comma. */
 function stringify(value: unknown, spacing: 'compact' | 'spaced'): string {

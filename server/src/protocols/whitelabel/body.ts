@@ -25,14 +25,15 @@ export type Body = ReadonlyMap<string, BodyValue>;
 const MAX_DEPTH = 16;
 const EMPTY: Body = new Map();
 
-/** What may stand in front of a body. Uploads come with the endpoints that take them. */
-export type BodyKind = 'json' | 'form';
+/** What may stand in front of a body; the third is read by multipart.ts. */
+export type BodyKind = 'json' | 'form' | 'multipart';
 
 /** @returns undefined for a content type we do not read */
 export function bodyKind(contentType: string | undefined): BodyKind | undefined {
   const type = (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase();
   if (type === 'application/json') return 'json';
   if (type === 'application/x-www-form-urlencoded') return 'form';
+  if (type === 'multipart/form-data') return 'multipart';
   return undefined;
 }
 
@@ -41,7 +42,7 @@ export function bodyKind(contentType: string | undefined): BodyKind | undefined 
  *
  * @throws Refusal 'malformed_body' when it is no JSON object or no form
  */
-export function readBody(bytes: Buffer, kind: BodyKind): Body {
+export function readBody(bytes: Buffer, kind: Exclude<BodyKind, 'multipart'>): Body {
   if (bytes.length === 0) return EMPTY;
   const text = utf8(bytes);
   if (text === undefined) throw new Refusal('malformed_body', { why: 'is not UTF-8' });

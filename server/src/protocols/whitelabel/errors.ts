@@ -36,7 +36,7 @@ const WORDS: Record<RefusalCode, Word> = {
   body_too_large: { code: 413, say: (facts) => `The request body is larger than ${facts.maxBytes} bytes.` },
   unsupported_media_type: {
     code: 415,
-    say: () => 'The content type must be application/json or application/x-www-form-urlencoded.',
+    say: () => 'The content type must be application/json, application/x-www-form-urlencoded or multipart/form-data.',
   },
   unknown_path: { code: 404, say: () => 'There is nothing at this path.' },
   method_not_allowed: { code: 405, say: (facts) => `This path takes ${listOf(facts.allow).join(', ')}.` },
@@ -54,6 +54,7 @@ const WORDS: Record<RefusalCode, Word> = {
   unknown_customer: { code: 404, say: () => 'Customer not found.' },
   unknown_order: { code: 404, say: (facts) => String(facts.sentence ?? 'Transaction not found.') },
   unknown_account: { code: 404, say: () => 'Fiat account not found.' },
+  unknown_submission: { code: 404, say: () => 'Submission not found.' },
   customer_exists: { code: 409, say: () => 'This clientCustomerId is known: send its customerId with the request.' },
 
   login_required: { code: 403, say: () => 'Please login before raising this request' },

@@ -14,7 +14,7 @@ import { describeError } from '../../base/log.ts';
 import { openLimiter } from '../limit.ts';
 import type { Call, Protocol, Reply } from '../protocol.ts';
 import { authenticate, authorize, CLOCK_WINDOW, isSigned, signingHeader } from './auth.ts';
-import { bodyKind, readBody, sameMeaning } from './body.ts';
+import { type Body, bodyKind, readBody, sameMeaning } from './body.ts';
 import { allowedOrigin, originAllowed, preflightHeaders } from './cors.ts';
 import {
   accountsFields,
@@ -76,6 +76,8 @@ import {
 } from './endpoints/public.ts';
 import { kycRequirements, kycRequirementsFields } from './endpoints/requirements.ts';
 import {
+  changeKybFields,
+  changeKybStatus,
   changeKycFields,
   changeKycStatus,
   changeOfframpStatus,
@@ -83,6 +85,7 @@ import {
   changeOrderFields,
 } from './endpoints/sandbox.ts';
 import { failureOf } from './errors.ts';
+import { readMultipart } from './multipart.ts';
 import { open, type Route, signed, type WhitelabelDeps } from './route.ts';
 
 export { forgetReplies } from './idempotency.ts';
@@ -135,6 +138,7 @@ const ROUTES: readonly Route[] = [
   ),
   signed(wl('onramp/allTransaction'), 'read', allFields, listAllOnramp),
   signed(wl('test/changeKycStatus'), 'customers', changeKycFields, changeKycStatus, { sandbox: true }),
+  signed(wl('test/changeKybStatus'), 'customers', changeKybFields, changeKybStatus, { sandbox: true }),
   signed(wl('test/changeOfframpStatus'), 'trade', changeOrderFields, changeOfframpStatus, { sandbox: true }),
   signed(wl('test/changeOnrampStatus'), 'trade', changeOrderFields, changeOnrampStatus, { sandbox: true }),
 
@@ -179,8 +183,7 @@ function answerer(deps: WhitelabelDeps) {
       window: deps.clockWindow ?? CLOCK_WINDOW,
     });
     // A GET has no body to compare: some programs sign an empty object for it.
-    const body =
-      route.method === 'GET' ? new Map() : readBody(call.body, bodyKind(call.headers['content-type']) ?? 'json');
+    const body: Body = route.method === 'GET' ? new Map() : await bodyOf(call);
     if (route.method !== 'GET' && !sameMeaning(body, caller.signedBody)) {
       throw new Refusal('unauthenticated', { why: 'the request body differs from the signed one' });
     }
@@ -204,6 +207,13 @@ function answerer(deps: WhitelabelDeps) {
       return { ...reply, headers: { ...limits, ...reply.headers } };
     }
   };
+}
+
+async function bodyOf({ body, headers }: Call): Promise<Body> {
+  const type = headers['content-type'];
+  const kind = bodyKind(type) ?? 'json';
+  if (kind === 'multipart') return body.length === 0 ? new Map() : await readMultipart(body, type ?? '');
+  return readBody(body, kind);
 }
 
 export const whitelabel: Protocol<WhitelabelDeps> = (deps) => async (app) => {

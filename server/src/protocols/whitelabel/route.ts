@@ -60,6 +60,9 @@ export interface SignedAsk<F extends Fields> extends Ask<F> {
   readonly inTx: <T>(body: (tx: Tx) => Promise<T>) => Promise<T>;
 }
 
+/** Where a signature is not asked for, there may be one all the same. */
+export type MaybeSigned = Ask<Fields> & Partial<Pick<SignedAsk<Fields>, 'caller' | 'inTx'>>;
+
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT';
   /** The first is the endpoint's own; the others are aliases. */
@@ -69,7 +72,7 @@ export interface Route {
   readonly scope: Scope;
   /** Served in the sandbox only. */
   readonly sandbox: boolean;
-  readonly answer: (ask: Ask<Fields> & Partial<Pick<SignedAsk<Fields>, 'caller' | 'inTx'>>) => Promise<Reply>;
+  readonly answer: (ask: MaybeSigned) => Promise<Reply>;
 }
 
 export const ok = (data: unknown, headers?: Readonly<Record<string, string>>): Reply => ({
@@ -104,7 +107,7 @@ export function signed<F extends Fields>(
 /** A GET that needs no signature. */
 export const open = (
   paths: readonly string[],
-  handle: (ask: Ask<Fields>) => Promise<Reply>,
+  handle: (ask: MaybeSigned) => Promise<Reply>,
   auth: 'public' | 'optional' = 'public',
 ): Route => ({ method: 'GET', paths, auth, scope: 'read', sandbox: false, answer: handle });
 

@@ -35,7 +35,7 @@ export function verificationWords(customer: Facts, partner: Pick<Partner, 'kycWo
   return { status: theirs(word), current: theirs(reached(customer.level)), previous: theirs(reached(passed)) };
 }
 
-interface Change {
+export interface Change {
   outcome: Customer['verification'];
   /** undefined: as it is */
   level: number | undefined;
@@ -62,3 +62,16 @@ export function changeFor(word: string, partner: Pick<Partner, 'kycWords'>): Cha
   const ours = Object.entries(partner.kycWords).find(([, theirs]) => theirs === word)?.[0] ?? word;
   return Object.hasOwn(CHANGES, ours) ? CHANGES[ours] : undefined;
 }
+
+/** What a word about a business asks for in the sandbox, with the reason that is kept of a failure. */
+const BUSINESS_CHANGES: Readonly<Record<string, Change & { reason?: string }>> = {
+  COMPLETED: { outcome: 'verified', level: 3, login: true },
+  IN_REVIEW: { outcome: 'in_review', level: undefined, login: false },
+  UPDATE_REQUIRED: { outcome: 'failed', level: undefined, login: false, reason: 'Update required' },
+  FAILED: { outcome: 'failed', level: undefined, login: false, reason: 'Set in the sandbox' },
+};
+
+export const BUSINESS_WORDS = Object.keys(BUSINESS_CHANGES);
+
+export const businessChangeFor = (word: string): (Change & { reason?: string }) | undefined =>
+  Object.hasOwn(BUSINESS_CHANGES, word) ? BUSINESS_CHANGES[word] : undefined;

@@ -90,7 +90,8 @@ describe('reading a body', () => {
     assert.equal(bodyKind('application/json;charset=UTF-8'), 'json');
     assert.equal(bodyKind('Application/JSON'), 'json');
     assert.equal(bodyKind('application/x-www-form-urlencoded; charset=utf-8'), 'form');
-    for (const other of [undefined, '', 'text/plain', 'multipart/form-data; boundary=x', 'application/jsonp']) {
+    assert.equal(bodyKind('Multipart/Form-Data; boundary=x'), 'multipart');
+    for (const other of [undefined, '', 'text/plain', 'multipart/mixed; boundary=x', 'application/jsonp']) {
       assert.equal(bodyKind(other), undefined);
     }
   });

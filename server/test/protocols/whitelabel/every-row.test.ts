@@ -93,7 +93,7 @@ const ROWS: readonly Row[] = [
   ]),
   wl('POST', 'bank/fiatAccounts', 'the accounts', [LIFE, 'bank/fiatAccounts']),
   wl('POST', 'test/changeKycStatus', 'sandbox: verification', [SELLING, 'test/changeKycStatus']),
-  wl('POST', 'test/changeKybStatus', 'sandbox: verification of a business', 'later'),
+  wl('POST', 'test/changeKybStatus', 'sandbox: verification of a business', [LIFE, 'test/changeKybStatus']),
   wl('POST', 'test/changeOnrampStatus', 'sandbox: a purchase', [BUYING, 'test/changeOnrampStatus']),
   wl('POST', 'test/changeOfframpStatus', 'sandbox: a sale', [SELLING, 'test/changeOfframpStatus']),
   wl('GET', 'public/listSupportedFiat', 'fiats', [OPEN, 'public/listSupportedFiat']),

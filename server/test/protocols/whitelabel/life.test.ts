@@ -121,6 +121,56 @@ describe('verification', () => {
     );
   });
 
+  test('a business is driven by words of its own, through the same verification, and an individual is not', async () => {
+    const { customerId } = (await enroll({ clientCustomerId: 'v-business', type: 'BUSINESS' })).body.data;
+    const change = (fields: Fields) => acme.post('test/changeKybStatus', { customerId, ...fields });
+    const level = async () =>
+      (await world.query('select level, verification, failed_reason from customers where id = $1', [customerId]))[0];
+    const words: [string, string, unknown][] = [
+      ['IN_REVIEW', 'IN_REVIEW', { level: 0, verification: 'in_review', failed_reason: null }],
+      ['UPDATE_REQUIRED', 'TEMPORARY_FAILED', { level: 0, verification: 'failed', failed_reason: 'Update required' }],
+      ['COMPLETED', 'ADVANCE_KYC_COMPLETED', { level: 3, verification: 'verified', failed_reason: null }],
+      ['FAILED', 'TEMPORARY_FAILED', { level: 3, verification: 'failed', failed_reason: 'Set in the sandbox' }],
+    ];
+    for (const [asked, shown, row] of words) {
+      const { body } = await change({ status: asked });
+      assert.deepEqual(body.data, { changeStatus: true, message: `Status changed to ${asked}` });
+      assert.equal((await stand(customerId)).status, shown);
+      assert.deepEqual(await level(), row);
+    }
+    const seen = await world.query('select outcome from verifications where customer_id = $1 order by at', [
+      customerId,
+    ]);
+    assert.equal(seen.length, words.length, 'each is a row of what was found');
+    await change({ status: 'COMPLETED' });
+    const sale = { fromCurrency: 'usdc', toCurrency: 'inr', chain: 'matic20', fromAmount: '10', customerId };
+    assert.equal(
+      (await acme.post('offramp/createTransaction', sale)).body.error,
+      'Missing parameter -> fiatAccountId.',
+    );
+
+    const unknown = await change({ status: 'COMPLETED', submissionId: 'S-1' });
+    assert.deepEqual([unknown.status, unknown.body.error], [404, 'Submission not found.']);
+    assert.equal((await change({ status: 'COMPLETED', submissionId: '' })).status, 200, 'an empty one is none');
+    for (const status of ['DONE', 'completed', 'ADVANCE_KYC_COMPLETED', '1']) {
+      const { status: http, body } = await change({ status });
+      assert.deepEqual([http, Object.keys(body.fields)], [400, ['status']]);
+    }
+    const person = await acme.post('test/changeKybStatus', { customerId: acme.customerId, status: 'COMPLETED' });
+    assert.equal(person.status, 400);
+    assert.match(person.body.fields.customerId, /^is an individual/);
+  });
+
+  test('what kind a customer is does not change with a word in passing', async () => {
+    const { customerId } = (await enroll({ clientCustomerId: 'v-kind' })).body.data;
+    const { status, body } = await acme.post('kyc/url', { customerId, type: 'BUSINESS', phoneNumber: '+4912345678' });
+    assert.equal(status, 400);
+    assert.match(body.fields.type, /^must be INDIVIDUAL/);
+    const [row] = await world.query('select kind from customers where id = $1', [customerId]);
+    assert.equal(row.kind, 'INDIVIDUAL');
+    assert.equal((await acme.post('kyc/url', { customerId, type: 'individual' })).status, 200);
+  });
+
   test('a partner may have other words for it, and may use them', async () => {
     const own = await world.partner('own-words');
     await world.query(`update partners set kyc_words = '{"BASIC_KYC_COMPLETED": "COMPLETED"}' where id = $1`, [

@@ -123,7 +123,7 @@ describe('browsers', () => {
   });
 
   test('production has no endpoints of the sandbox', async () => {
-    for (const path of ['test/changeKycStatus', 'test/changeOfframpStatus']) {
+    for (const path of ['test/changeKycStatus', 'test/changeKybStatus', 'test/changeOfframpStatus']) {
       const { status, body } = await acme.post(path, {
         customerId: acme.customerId,
         status: 'COMPLETED',

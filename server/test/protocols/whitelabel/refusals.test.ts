@@ -10,6 +10,7 @@ let world: World;
 let acme: TestPartner;
 let other: TestPartner;
 let stranger: string;
+let business: string;
 let acmeOrder: string;
 let otherOrder: string;
 
@@ -29,6 +30,8 @@ before(async () => {
   acme = await world.partner('acme');
   other = await world.partner('other');
   stranger = await world.customer(acme, acme.partner, 'not-logged-in', false);
+  const enrolled = await acme.post('kyc/url', { clientCustomerId: 'Ltd', phoneNumber: '12345678', type: 'BUSINESS' });
+  business = enrolled.body.data.customerId;
   sale = { ...quote, chain: 'matic20', customerId: acme.customerId, fiatAccountId: acme.fiatAccountId };
   acmeOrder = (await acme.post('offramp/createTransaction', sale)).body.data.transactionId;
   otherOrder = (
@@ -165,6 +168,11 @@ const ENDPOINTS: { path: string; method?: 'put'; required: string[]; good: () =>
     good: () => ({ customerId: acme.customerId, status: 'IN_REVIEW' }),
   },
   {
+    path: 'test/changeKybStatus',
+    required: ['customerId', 'status'],
+    good: () => ({ customerId: business, status: 'IN_REVIEW' }),
+  },
+  {
     path: 'test/changeOfframpStatus',
     required: ['customerId', 'transactionId', 'status'],
     good: () => ({ ...get, status: '1' }),
@@ -185,7 +193,8 @@ describe('fields', () => {
         }
         const none = await sendTo(path, {});
         assert.equal(none.body.error, `Missing parameter -> ${required.join(', ')}.`);
-        assert.equal((await sendTo(path, {}, { format: 'form' })).body.error, none.body.error);
+        for (const format of ['form', 'multipart'] as const)
+          assert.equal((await sendTo(path, {}, { format })).body.error, none.body.error);
       }
     });
   });
@@ -534,6 +543,7 @@ describe('things that are not there', () => {
         await refuses('kyc/url', { customerId, type: 'INDIVIDUAL' }, 404, 'unknown_customer');
         await refuses('bank/fiatAccounts', { customerId }, 404, 'unknown_customer');
         await refuses('test/changeKycStatus', { customerId, status: 'COMPLETED' }, 404, 'unknown_customer');
+        await refuses('test/changeKybStatus', { customerId, status: 'COMPLETED' }, 404, 'unknown_customer');
       }
       for (const number of ['1', 'x', '-1', '9'.repeat(18), '9'.repeat(30), '1.0', 1]) {
         await refuses('offramp/createTransaction', { ...sale, fiatAccountId: number }, 404, 'unknown_account');
@@ -795,7 +805,7 @@ describe('requests', () => {
       for (const type of [
         'text/plain',
         'text/json',
-        'multipart/form-data; boundary=x',
+        'multipart/mixed; boundary=x',
         'application/xml',
         'nonsense',
         ';',

@@ -1,6 +1,7 @@
 /** The interface's four endpoints, key by key, as a program of a partner sees them. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { setKybRequirements } from '../../../src/partners/index.ts';
 import { ask, type Signing } from '../../support/client.ts';
 import { type TestPartner, type World, wireWorld } from './world.ts';
 
@@ -201,6 +202,29 @@ describe('KYB requirements', () => {
     assert.deepEqual((await acme.get('kyb/requirements')).body.data, data);
     const typed = await acme.get('kyb/requirements', { headers: { 'content-type': 'application/json' } });
     assert.equal(typed.status, 200);
+  });
+
+  test('signed are the partner’s own where it has any, for it alone, and the default again when they are taken away', async () => {
+    const own = await world.partner('own-requirements');
+    const theDefault = (await own.get('kyb/requirements')).body.data;
+    const requirements = { zipCode: { label: 'Zip', required: 1 }, details: { name: { label: 'Name', required: 1 } } };
+    const set = (now: typeof requirements | null) =>
+      world.db.asSystem((tx) =>
+        setKybRequirements(tx, { partnerId: own.partner.id, requirements: now, now: world.clock.now() }),
+      );
+    await set(requirements);
+    const signed = await own.get('kyb/requirements', { spelling: 'prefixed' });
+    assert.equal(JSON.stringify(signed.body.data), JSON.stringify(requirements), 'in the order in which they were set');
+    assert.deepEqual(
+      (await own.get('/onramp-bank/api/v2/whiteLabel/kyb/requirements?country=IN')).body.data,
+      requirements,
+    );
+    for (const answer of [await own.get('kyb/requirements', 'unsigned'), await acme.get('kyb/requirements')])
+      assert.deepEqual(answer.body.data, theDefault);
+    const wrong = await own.get('kyb/requirements', { headers: { signature: '0'.repeat(128) } });
+    assert.deepEqual([wrong.status, wrong.body.data], [401, undefined]);
+    await set(null);
+    assert.deepEqual((await own.get('kyb/requirements')).body.data, theDefault);
   });
 
   test('signed wrongly are refused rather than given as if unsigned', async () => {

@@ -6,7 +6,7 @@ import { enroll, findCustomer, LINK_FOR_MS, sealLink, updateContact } from '../.
 import type { Reply } from '../../protocol.ts';
 import { sign } from '../auth.ts';
 import { type Body, isAbsent, JsonNumber } from '../body.ts';
-import { email, flag, id, oneOf, optional, phone, required, sameType, webAddress } from '../fields.ts';
+import { email, flag, id, malformedField, oneOf, optional, phone, required, sameType, webAddress } from '../fields.ts';
 import { ok, type SignedAsk } from '../route.ts';
 import { rawNumber, spacedTime } from '../shapes.ts';
 import { verificationWords } from '../verification.ts';
@@ -49,6 +49,9 @@ export async function kycUrl({
     // Two names for two customers: neither is meant.
     if (clientCustomerId !== undefined && known.clientCustomerId !== clientCustomerId.text)
       throw new Refusal('unknown_customer');
+    // What it was verified as is not changed by a word in passing.
+    if (values.type !== undefined && values.type !== known.kind)
+      throw malformedField('type', `must be ${known.kind}, which this customer is: another kind is another customer`);
     if (phoneNumber !== undefined || mail !== undefined) await updateContact(tx, deps.vault, known.id, contact);
     return known;
   });

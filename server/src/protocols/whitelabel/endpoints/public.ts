@@ -1,6 +1,6 @@
 /** Public reference data: what is on offer, for anybody. */
 import { formatUnits } from '../../../base/money.ts';
-import { type Market, markets } from '../../../partners/index.ts';
+import { kybRequirementsOf, type Market, markets } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
 import type { Fields } from '../fields.ts';
 import { KYB_REQUIREMENTS } from '../kyb.ts';
@@ -13,7 +13,7 @@ import {
   paymentMethods,
   supportedFiats,
 } from '../reference.ts';
-import { type Ask, ok, whenNeeded } from '../route.ts';
+import { type Ask, type MaybeSigned, ok, whenNeeded } from '../route.ts';
 import { rawNumber } from '../shapes.ts';
 
 const fromMarkets =
@@ -27,7 +27,11 @@ export const listCountries = fromMarkets(countryConfig);
 export const listCoins = fromMarkets(coins);
 export const listNetworks = fromMarkets(networks);
 
-export const kybRequirements = async (): Promise<Reply> => ok(KYB_REQUIREMENTS);
+/** Unsigned the default; signed the partner's own, where it has any. */
+export async function kybRequirements({ caller, inTx }: MaybeSigned): Promise<Reply> {
+  const own = caller === undefined ? null : await inTx?.((tx) => kybRequirementsOf(tx, caller.partner.id));
+  return ok(own ?? KYB_REQUIREMENTS);
+}
 
 /** Real time, because signatures are made and checked with it. */
 export const currentTimestamp = async (): Promise<Reply> => ok(Date.now());

@@ -2,29 +2,54 @@
  * The sandbox's own endpoints: they cause facts, and the machine draws its conclusions. No state is ever written by hand.
  */
 import { Refusal } from '../../../base/errors.ts';
-import { findCustomer, recordLogin, recordVerification } from '../../../customers/index.ts';
+import { type Customer, findCustomer, recordLogin, recordVerification } from '../../../customers/index.ts';
 import type { Direction } from '../../../orders/index.ts';
 import type { Reply } from '../../protocol.ts';
-import { id, malformedField, required, text } from '../fields.ts';
+import { type Fields, id, malformedField, optional, required, text } from '../fields.ts';
 import { ok, type SignedAsk } from '../route.ts';
 import { drivenStatus } from '../status.ts';
-import { changeFor, VERIFICATION_WORDS } from '../verification.ts';
+import { BUSINESS_WORDS, businessChangeFor, type Change, changeFor, VERIFICATION_WORDS } from '../verification.ts';
 import { orderNumberOf } from './offramp.ts';
 
 export const changeKycFields = { customerId: required(id), status: required(text({ max: 64 })) };
 
-export async function changeKycStatus({
-  deps,
-  caller,
-  values,
-  inTx,
-}: SignedAsk<typeof changeKycFields>): Promise<Reply> {
-  const { status } = values;
-  const change = changeFor(status, caller.partner);
+export async function changeKycStatus(ask: SignedAsk<typeof changeKycFields>): Promise<Reply> {
+  const { customerId, status } = ask.values;
+  const change = changeFor(status, ask.caller.partner);
   if (change === undefined) throw malformedField('status', `must be one of ${VERIFICATION_WORDS.join(', ')}`);
+  const customer = await ask.inTx((tx) => findCustomer(tx, customerId));
+  await verify(ask, customer, change, 'Set in the sandbox');
+  return ok({ changeStatus: true, message: `Status changed to ${status}` });
+}
+
+export const changeKybFields = {
+  customerId: required(id),
+  submissionId: optional(id),
+  status: required(text({ max: 64 })),
+};
+
+/** Of a business. What it submits is not kept yet, so a submission that is named is one we do not know. */
+export async function changeKybStatus(ask: SignedAsk<typeof changeKybFields>): Promise<Reply> {
+  const { customerId, submissionId, status } = ask.values;
+  const change = businessChangeFor(status);
+  if (change === undefined) throw malformedField('status', `must be one of ${BUSINESS_WORDS.join(', ')}`);
+  const customer = await ask.inTx((tx) => findCustomer(tx, customerId));
+  if (customer.kind !== 'BUSINESS')
+    throw malformedField('customerId', 'is an individual: its status is changed by test/changeKycStatus');
+  if (submissionId !== undefined) throw new Refusal('unknown_submission');
+  await verify(ask, customer, change, change.reason);
+  return ok({ changeStatus: true, message: `Status changed to ${status}` });
+}
+
+/** Through the verifier and the record that every verification goes through. */
+async function verify(
+  { deps, inTx }: Pick<SignedAsk<Fields>, 'deps' | 'inTx'>,
+  { id: customerId, kind }: Customer,
+  change: Change,
+  reason: string | undefined,
+): Promise<void> {
   if (deps.sandbox === undefined) throw new Refusal('sandbox_only');
   const now = deps.clock.now();
-  const { id: customerId, kind } = await inTx((tx) => findCustomer(tx, values.customerId));
   // A verifier may be somebody outside, so it is asked between two transactions.
   const verified =
     change.outcome === 'verified' && change.level !== undefined
@@ -39,11 +64,10 @@ export async function changeKycStatus({
       verifier: verified?.verifier ?? 'sandbox',
       outcome: change.outcome,
       level: verified?.level ?? change.level ?? customer.level,
-      ...(failed ? { failedReason: 'Set in the sandbox' } : {}),
+      ...(failed && reason !== undefined ? { failedReason: reason } : {}),
       now,
     });
   });
-  return ok({ changeStatus: true, message: `Status changed to ${status}` });
 }
 
 export const changeOrderFields = {
