@@ -1,0 +1,306 @@
+/**
+ * `npm run bench [-- --rounds N] [--only name] [--report] [--profile]`: what an operation costs, beside what it could cost at the least.
+ *
+ * Ours and the limit (limit.ts) take turns, round by round, on this machine and on a PostgreSQL each with the same settings. The
+ * figure is the CPU time of all their processes, PostgreSQL included and the sandbox's chains not, per operation; the ratio is
+ * limit ÷ ours, the median of the rounds. It says how much of the work is the work itself. Rates and latencies stand beside it,
+ * and hold for this machine at this moment only.
+ *
+ * Writes bench/results/<date>.json; with --report docs/performance.md, too. With --profile
+ * the server's CPU profile lies beside it.
+ */
+import { fork } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import { runningPostgres, startPostgres } from '../server/src/sandbox/postgres.ts';
+import { cpuOf } from './cpu.ts';
+import { drive, type Prepared, percentile, send } from './load.ts';
+import { newCustomer, type Ours, startOurs } from './ours.ts';
+import { type Pair, report, table } from './report.ts';
+
+const CONCURRENCY = 8;
+const PAGE_SIZE = 50;
+const LISTED = 200;
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '5' },
+    only: { type: 'string' },
+    report: { type: 'boolean', default: false },
+    profile: { type: 'boolean', default: false },
+  },
+});
+
+interface Side {
+  baseUrl: string;
+  pids: readonly number[];
+  stop(): Promise<void>;
+}
+
+interface Operation {
+  name: string;
+  goal: number;
+  /** Per round. */
+  count: number;
+  prepare(count: number): Promise<Prepared[]>;
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'cloverleaf-bench-'));
+const ending: (() => Promise<void>)[] = [];
+async function run(): Promise<void> {
+  const dataDir = join(folder, 'ours');
+  const ours = await startOurs(
+    dataDir,
+    values.profile
+      ? ['--cpu-prof', `--cpu-prof-dir=${fileURLToPath(new URL('results/profile', import.meta.url))}`]
+      : [],
+  );
+  ending.push(() => ours.stop());
+  const { operations, orders } = await operationsOn(ours);
+  const limit = await startLimit(ours, dataDir, orders);
+  ending.push(() => limit.stop());
+
+  const pairs: Pair[] = [];
+  for (const operation of operations) {
+    if (values.only !== undefined && operation.name !== values.only) continue;
+    pairs.push(await measure(operation, { baseUrl: ours.baseUrl, pids: [ours.pid], stop: ours.stop }, limit));
+    process.stdout.write(`${table(pairs.slice(-1), pairs.length === 1)}\n`);
+  }
+  const results = {
+    at: new Date().toISOString(),
+    node: process.version,
+    machine: `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}`,
+    concurrency: CONCURRENCY,
+    rounds: Number(values.rounds),
+    pairs,
+  };
+  const file = fileURLToPath(new URL(`results/${results.at.slice(0, 10)}.json`, import.meta.url));
+  mkdirSync(join(file, '..'), { recursive: true });
+  writeFileSync(file, `${JSON.stringify(results, null, 2)}\n`);
+  if (values.report) writeFileSync(fileURLToPath(new URL('../docs/performance.md', import.meta.url)), report(results));
+}
+
+async function measure({ name, goal, count, prepare }: Operation, ours: Side, limit: Side): Promise<Pair> {
+  const rounds: { ours: Round; limit: Round }[] = [];
+  for (let round = 0; round <= Number(values.rounds); round += 1) {
+    const done: { ours: Round; limit: Round } = { ours: await oneRound(ours), limit: await oneRound(limit) };
+    // The first warms both up.
+    if (round > 0) rounds.push(done);
+  }
+  const middle = median(rounds.map((round) => round.limit.us / round.ours.us));
+  return { name, unit: 'CPU µs per operation', goal, ratio: middle, ours: figures('ours'), limit: figures('limit') };
+
+  async function oneRound(side: Side): Promise<Round> {
+    const all = await prepare(count);
+    const before = cpuOf(side.pids);
+    const { seconds, latencies } = await drive(side.baseUrl, all, CONCURRENCY);
+    return { us: (cpuOf(side.pids) - before) / count, perSecond: count / seconds, latencies };
+  }
+
+  function figures(side: 'ours' | 'limit'): Pair['ours'] {
+    const all = rounds.map((round) => round[side]);
+    const latencies = all.flatMap((round) => round.latencies).sort((a, b) => a - b);
+    return {
+      us: median(all.map(({ us }) => us)),
+      perSecond: median(all.map(({ perSecond }) => perSecond)),
+      p50: percentile(latencies, 0.5),
+      p95: percentile(latencies, 0.95),
+      p99: percentile(latencies, 0.99),
+    };
+  }
+}
+
+interface Round {
+  us: number;
+  perSecond: number;
+  latencies: number[];
+}
+
+const median = (all: readonly number[]): number =>
+  [...all].sort((a, b) => a - b)[Math.floor(all.length / 2)] ?? Number.NaN;
+
+interface Made {
+  id: string;
+  customerId: string;
+  /** The reply's item, as text. */
+  item: string;
+}
+
+async function operationsOn(ours: Ours): Promise<{ operations: Operation[]; orders: Made[] }> {
+  const customers = await inTurn(20, () => newCustomer(ours));
+  const [seller] = customers as [(typeof customers)[number]];
+  let amount = 1_000;
+  const pair = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20' };
+  // Each its own amount, so that each has its own quote.
+  const asks = (count: number) =>
+    Array.from({ length: count }, () => ({ ...pair, fromAmount: `${(amount += 1) / 10}` }));
+  const create = async (count: number, pick: (at: number) => (typeof customers)[number]): Promise<Prepared[]> => {
+    const made: Prepared[] = [];
+    for (const [at, ask] of asks(count).entries()) {
+      const { rate, toAmount } = await ours.call<{ rate: string; toAmount: string }>('offramp/quote', ask);
+      made.push(ours.post('offramp/createTransaction', { ...ask, rate, toAmount, ...pick(at) }));
+    }
+    return made;
+  };
+  for (const one of await create(LISTED, () => seller)) await send(ours.baseUrl, one);
+  const page = (at: number) => ({ customerId: seller.customerId, page: String(at), pageSize: String(PAGE_SIZE) });
+  const orders: Made[] = [];
+  for (let at = 1; at <= LISTED / PAGE_SIZE; at += 1) {
+    const items = await ours.call<{ transactionId: string }[]>('offramp/allUserTransaction', page(at));
+    for (const item of items)
+      orders.push({ id: item.transactionId, customerId: seller.customerId, item: JSON.stringify(item) });
+  }
+  const each = (count: number, one: (at: number) => Prepared) => Array.from({ length: count }, (_, at) => one(at));
+  const operations: Operation[] = [
+    {
+      name: 'offramp quote',
+      goal: 0.8,
+      count: 1_000,
+      prepare: async (count) => asks(count).map((ask) => ours.post('offramp/quote', ask)),
+    },
+    {
+      name: `list, a page of ${PAGE_SIZE}`,
+      goal: 0.8,
+      count: 500,
+      prepare: async (count) =>
+        // The limit does not count: it is told how many there are, which we ignore as we do every unknown field.
+        each(count, (at) =>
+          ours.post('offramp/allUserTransaction', { ...page((at % (LISTED / PAGE_SIZE)) + 1), total: String(LISTED) }),
+        ),
+    },
+    {
+      name: 'get',
+      goal: 0.8,
+      count: 1_500,
+      prepare: async (count) =>
+        each(count, (at) => {
+          const { id, customerId } = orders[at % orders.length] as Made;
+          return ours.post('offramp/transaction', { transactionId: id, customerId });
+        }),
+    },
+    {
+      name: 'kyb/requirements',
+      goal: 0.9,
+      count: 4_000,
+      prepare: async (count) =>
+        each(count, () => ({
+          method: 'GET',
+          path: '/onramp/api/v2/whiteLabel/kyb/requirements',
+          headers: {},
+          body: '',
+        })),
+    },
+    {
+      name: 'order creation',
+      goal: 0.5,
+      count: 300,
+      prepare: (count) => create(count, (at) => customers[at % customers.length] as (typeof customers)[number]),
+    },
+  ];
+  return { operations, orders };
+}
+
+async function inTurn<T>(count: number, one: () => Promise<T>): Promise<T[]> {
+  const all: T[] = [];
+  for (let at = 0; at < count; at += 1) all.push(await one());
+  return all;
+}
+
+/** A PostgreSQL of its own with as many rows of as many bytes, and the bare server on it. */
+async function startLimit(ours: Ours, dataDir: string, orders: readonly Made[]): Promise<Side> {
+  const bytes = await bytesWritten(dataDir);
+  const limitDir = join(folder, 'limit');
+  mkdirSync(limitDir);
+  const postgres = await startPostgres({ dataDir: limitDir });
+  ending.push(() => postgres.stop());
+  const client = new pg.Client(postgres.adminUrl);
+  await client.connect();
+  await client.query(`
+    create schema bench;
+    create role limit_partner nologin nobypassrls;
+    create role limit_server login noinherit nobypassrls password 'limit' in role limit_partner;
+    create table bench.orders (id bigint primary key, partner_id bigint not null, customer_id text not null, seq bigint not null,
+      body text not null, filler text not null, unique (customer_id, seq));
+    create table bench.written (id bigint primary key, partner_id bigint not null, filler text not null);
+    alter table bench.orders enable row level security;
+    alter table bench.written enable row level security;
+    create policy own on bench.orders to limit_partner using (partner_id = current_setting('bench.partner')::bigint);
+    create policy own on bench.written to limit_partner using (partner_id = current_setting('bench.partner')::bigint);
+    alter table bench.orders alter filler set storage plain;
+    alter table bench.written alter filler set storage plain;
+    grant usage on schema bench to limit_partner;
+    grant select, insert on bench.orders, bench.written to limit_partner;`);
+  for (const [at, { id, customerId, item }] of orders.entries())
+    await client.query('insert into bench.orders values ($1, 1, $2, $3, $4, $5)', [
+      id,
+      customerId,
+      orders.length - at,
+      item,
+      'x'.repeat(Math.max(0, bytes.row - item.length)),
+    ]);
+  await client.query('analyze');
+  await client.end();
+  const requirements = await send(ours.baseUrl, {
+    method: 'GET',
+    path: '/onramp/api/v2/whiteLabel/kyb/requirements',
+    headers: {},
+    body: '',
+  });
+  const url = Object.assign(new URL(postgres.adminUrl), { username: 'limit_server', password: 'limit' }).href;
+  const child = fork(fileURLToPath(new URL('limit.ts', import.meta.url)), {
+    env: { PATH: process.env.PATH, LIMIT: JSON.stringify({ url, secret: ours.apiSecret, requirements, bytes }) },
+  });
+  const port = await new Promise<number>((ready, fail) => {
+    child.once('message', (message) => ready(Number(message)));
+    child.once('exit', () => fail(new Error('the limit did not start')));
+  });
+  const postmaster = Number(readFileSync(join(limitDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0]);
+  return {
+    baseUrl: `http://127.0.0.1:${port}`,
+    pids: [child.pid ?? 0, postmaster],
+    async stop() {
+      child.kill('SIGKILL');
+    },
+  };
+}
+
+/** How many bytes our rows have: of one order as it is read, of one quote and of all that one new order writes. */
+async function bytesWritten(dataDir: string): Promise<{ row: number; quote: number; order: number }> {
+  const client = new pg.Client(runningPostgres(dataDir));
+  await client.connect();
+  try {
+    const size = async (table: string, where = 'true'): Promise<number> => {
+      const { rows } = await client.query(
+        `select coalesce(sum(pg_column_size(t.*)), 0)::float8 as bytes from cloverleaf.${table} t where ${where}`,
+      );
+      return Number(rows[0].bytes);
+    };
+    const { rows } = await client.query('select count(*)::int as count from cloverleaf.orders');
+    const count = Number(rows[0].count);
+    const row = (await size('orders')) / count;
+    const quote = (await size('quotes')) / count;
+    const parts =
+      (await size('order_history')) +
+      (await size('events')) +
+      (await size('deposit_addresses')) +
+      (await size('work', "kind = 'expire_order'"));
+    return {
+      row: Math.round(row),
+      quote: Math.round(quote),
+      // A new order also writes its quote anew, as taken.
+      order: Math.round(row + quote + parts / count),
+    };
+  } finally {
+    await client.end();
+  }
+}
+
+try {
+  await run();
+} finally {
+  for (const end of ending.toReversed()) await end();
+  rmSync(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,87 @@
+/**
+ * Ours: the real server as a process of its own, and the requests of a partner's program against it.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createHmac, randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Prepared, send } from './load.ts';
+
+const WL = '/onramp/api/v2/whiteLabel';
+const READY_MS = 120_000;
+
+export interface Ours {
+  pid: number;
+  baseUrl: string;
+  apiSecret: string;
+  post(path: string, body: Record<string, string>): Prepared;
+  call<T>(path: string, body: Record<string, string>): Promise<T>;
+  stop(): Promise<void>;
+}
+
+export async function startOurs(dataDir: string, nodeOptions: readonly string[] = []): Promise<Ours> {
+  const main = fileURLToPath(new URL('../server/src/main.ts', import.meta.url));
+  const child = spawn(process.execPath, [...nodeOptions, main], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: dataDir, PORT: '0', LOG_LEVEL: 'error' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await isReady(child);
+  const file = JSON.parse(readFileSync(join(dataDir, 'sandbox.json'), 'utf8'));
+  const [{ apiKey, apiSecret }] = file.partners;
+  const post = (path: string, body: Record<string, string>): Prepared => {
+    const payload = Buffer.from(JSON.stringify({ body, timestamp: Date.now() })).toString('base64');
+    return {
+      method: 'POST',
+      path: `${WL}/${path}`,
+      headers: {
+        'content-type': 'application/json',
+        'x-onramp-apikey': apiKey,
+        'x-onramp-payload': payload,
+        'x-onramp-signature': createHmac('sha512', apiSecret).update(payload).digest('hex'),
+      },
+      body: JSON.stringify(body),
+    };
+  };
+  return {
+    pid: child.pid ?? 0,
+    baseUrl: file.baseUrl,
+    apiSecret,
+    post,
+    async call<T>(path: string, body: Record<string, string>) {
+      return JSON.parse(await send(file.baseUrl, post(path, body))).data as T;
+    },
+    async stop() {
+      const ended = new Promise((done) => child.once('exit', done));
+      child.kill('SIGINT');
+      await ended;
+    },
+  };
+}
+
+async function isReady(child: ChildProcess): Promise<void> {
+  let said = '';
+  child.stdout?.setEncoding('utf8').on('data', (text) => {
+    said += text;
+  });
+  for (const giveUpAt = Date.now() + READY_MS; !said.includes('is ready'); ) {
+    if (child.exitCode !== null || Date.now() > giveUpAt) throw new Error(`the server did not get ready:\n${said}`);
+    await new Promise((wake) => setTimeout(wake, 50));
+  }
+}
+
+/** A customer who may trade, with an account to be paid to. */
+export async function newCustomer(ours: Ours): Promise<{ customerId: string; fiatAccountId: string }> {
+  const { customerId } = await ours.call<{ customerId: string }>('kyc/url', {
+    clientCustomerId: randomUUID(),
+    phoneNumber: '+91-9000000000',
+    type: 'INDIVIDUAL',
+  });
+  await ours.call('test/changeKycStatus', { customerId, status: 'ADVANCE_KYC_COMPLETED' });
+  const { fiatAccountId } = await ours.call<{ fiatAccountId: string }>('bank/addFiatAccount', {
+    customerId,
+    fiatAccount: '000111222333',
+    ifsc: 'HDFC0000001',
+  });
+  return { customerId, fiatAccountId: String(fiatAccountId) };
+}
