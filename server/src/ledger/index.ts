@@ -12,15 +12,16 @@
  *
  * Not here: which entries an order causes (orders/entries.ts), whether the outside agrees (reconcile).
  */
-import { createHash } from 'node:crypto';
 import type { Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { Account } from './chart.ts';
+import { type DigestedLine, digestOf } from './digest.ts';
 import { type AccountRow, type HoldRow, store } from './store.ts';
 
 export { type Account, type AccountKind, chart } from './chart.ts';
-export { seal, sealLag, verifySeals } from './seals.ts';
+export { seal, sealLag } from './seals.ts';
+export { type JournalSummary, type Problem, verifyJournal } from './verify.ts';
 
 export type Line =
   | { step: 'post'; debit: Account; credit: Account; units: bigint }
@@ -148,16 +149,19 @@ function overdrawn(account: AccountRow): boolean {
   return false;
 }
 
-/** What makes two entries the same: everything but the time of posting. */
-function digest(entry: Entry): Buffer {
-  const lines = entry.lines.map((line) =>
-    'debit' in line
-      ? [line.step, 'hold' in line ? line.hold : '', line.debit.code, line.credit.code, String(line.units)]
-      : [line.step, line.hold],
-  );
-  return createHash('sha256')
-    .update(JSON.stringify([entry.kind, String(entry.orderId ?? ''), lines]))
-    .digest();
+function digest({ kind, orderId, lines }: Entry): Buffer {
+  const digested = lines.map((line): DigestedLine => {
+    if (!('debit' in line)) return { ...line, debit: '', credit: '', units: '' };
+    const { step, debit, credit, units } = line;
+    return {
+      step,
+      hold: step === 'hold' ? line.hold : '',
+      debit: debit.code,
+      credit: credit.code,
+      units: String(units),
+    };
+  });
+  return digestOf(kind, orderId, digested);
 }
 
 export interface Balance {
@@ -184,6 +188,14 @@ export async function balance(tx: Tx, account: Account): Promise<Balance> {
 
 export async function orderBalances(tx: Tx, orderId: bigint): Promise<Balance[]> {
   return (await store.accountsOfOrder(tx, orderId)).map(asBalance);
+}
+
+/** What each of these orders' accounts has. */
+export async function balancesOfOrders(
+  tx: Tx,
+  orderIds: readonly bigint[],
+): Promise<(Balance & { orderId: bigint })[]> {
+  return (await store.accountsOfOrders(tx, orderIds)).map((row) => ({ ...asBalance(row), orderId: row.order_id }));
 }
 
 export interface TrialBalance {

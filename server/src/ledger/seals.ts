@@ -3,20 +3,21 @@
  *
  * Sealing runs after the fact and nobody waits for it. Entries get their sequence number before they commit, so a batch
  * takes only entries whose writing transaction is older than every transaction still running: none can appear before them.
- * Publishing the newest hash elsewhere fixes everything below it.
+ * Publishing the newest hash elsewhere fixes everything below it. Computing them again: verify.ts.
  */
 import { createHash } from 'node:crypto';
 import type { Tx } from '../base/db.ts';
 
 const BATCH = 1_000;
-const FIRST = Buffer.alloc(32);
+/** What the first seal is made over. */
+export const FIRST = Buffer.alloc(32);
 /**
  * How far below the newest seal an unsealed entry may still turn up. A transaction ends within 15 s (base/db.ts), in which
  * a single database never drew this many sequence numbers.
  */
 const LOOK_BACK = 100_000n;
 
-interface SealedEntry {
+export interface SealedEntry {
   seq: bigint;
   id: string;
   kind: string;
@@ -55,27 +56,6 @@ export async function seal(tx: Tx, now: Date): Promise<number> {
   return entries.length;
 }
 
-/** Recomputes the chain. @returns number of the first seal that does not hold, or null */
-export async function verifySeals(tx: Tx): Promise<bigint | null> {
-  let previous: Buffer = FIRST;
-  for (let number = 1n; ; number += 1n) {
-    const row = await tx.row<{ previous: Buffer; hash: Buffer; entries: number }>(
-      'select previous, hash, entries from seals where number = $1',
-      [number],
-    );
-    if (row === undefined) return null;
-    const entries = await tx.rows<SealedEntry>(
-      `select seq, id, kind, at, content from sealed_entries join entries on seq = entry_seq
-        where seal = $1 order by position`,
-      [number],
-    );
-    const holds =
-      row.previous.equals(previous) && entries.length === row.entries && hashOf(previous, entries).equals(row.hash);
-    if (!holds) return number;
-    previous = row.hash;
-  }
-}
-
 /** Sequence numbers drawn since the newest seal: about the entries not yet sealed, without counting the journal. */
 export async function sealLag(tx: Tx): Promise<bigint> {
   const row = await tx.row<{ lag: bigint }>(
@@ -86,11 +66,18 @@ export async function sealLag(tx: Tx): Promise<bigint> {
 }
 
 function hashOf(previous: Buffer, entries: readonly SealedEntry[]): Buffer {
+  const hasher = hasherOver(previous);
+  for (const entry of entries) hasher.add(entry);
+  return hasher.hash();
+}
+
+/** The hash of a seal, made entry by entry. */
+export function hasherOver(previous: Buffer): { add(entry: SealedEntry): void; hash(): Buffer } {
   const hash = createHash('sha256').update(previous);
-  for (const entry of entries) {
-    hash
-      .update(JSON.stringify([String(entry.seq), entry.id, entry.kind, entry.at.toISOString()]))
-      .update(entry.content);
-  }
-  return hash.digest();
+  return {
+    add({ seq, id, kind, at, content }) {
+      hash.update(JSON.stringify([String(seq), id, kind, at.toISOString()])).update(content);
+    },
+    hash: () => hash.digest(),
+  };
 }

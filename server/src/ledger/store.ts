@@ -143,6 +143,11 @@ export const store = {
     tx.row<AccountRow>(`select ${COLUMNS} from accounts where code = $1`, [code]),
   accountsOfOrder: (tx: Tx, orderId: bigint) =>
     tx.rows<AccountRow>(`select ${COLUMNS} from accounts where order_id = $1 order by id`, [orderId]),
+  accountsOfOrders: (tx: Tx, orderIds: readonly bigint[]) =>
+    tx.rows<AccountRow & { order_id: bigint }>(
+      `select order_id, ${COLUMNS} from accounts where order_id = any($1::bigint[]) order by id`,
+      [orderIds],
+    ),
   accountsOfKinds: (tx: Tx, kinds: readonly string[]) =>
     tx.rows<AccountRow>(`select ${COLUMNS} from accounts where kind = any($1) order by code`, [kinds]),
 

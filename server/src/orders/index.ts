@@ -21,10 +21,11 @@ import { type Direction, type Order, store } from './store.ts';
 
 export type { Payee } from '../rails/rail.ts';
 export { type Act, cancel, passDeadline, reject, release } from './acts.ts';
+export { checkOrders } from './check.ts';
 export { fundsArrived, orderFacts } from './facts.ts';
 export { isFinal, type OrderState, STATES } from './machine.ts';
 export { type Direction, type Order } from './store.ts';
-export { invariantBroken, type MoneyTrace, trace } from './trace.ts';
+export { type MoneyTrace, trace } from './trace.ts';
 export { orderHandlers } from './work.ts';
 
 export interface OrdersContext {

@@ -275,6 +275,15 @@ export const store = {
     return row && toOrder(row);
   },
 
+  /** Orders after an id, oldest first. */
+  async pageOf(tx: Tx, after: bigint, limit: number): Promise<Order[]> {
+    const rows = await tx.rows<OrderRow>(`select ${COLUMNS} from orders where id > $1 order by id limit $2`, [
+      after,
+      limit,
+    ]);
+    return rows.map(toOrder);
+  },
+
   async lockByTarget(tx: Tx, rail: string, target: string): Promise<Order | undefined> {
     const row = await tx.row<OrderRow>(orderSql.byTarget, [rail, target]);
     return row && toOrder(row);
@@ -417,6 +426,14 @@ export const store = {
       ],
     );
   },
+
+  /** The steps of several orders, each order's oldest first. */
+  stepsOf: (tx: Tx, orderIds: readonly bigint[]) =>
+    tx.rows<{ order_id: bigint; version: number; state_from: string; event: string; state_to: string }>(
+      `select order_id, version, state_from, event, state_to from order_history where order_id = any($1::bigint[])
+        order by order_id, version`,
+      [orderIds],
+    ),
 
   history: (tx: Tx, orderId: bigint) =>
     tx.rows<{

@@ -1,0 +1,255 @@
+/**
+ * Verifying the journal: everything that can be computed again from entries and transfers alone, computed again.
+ *
+ * - what each entry was posted with (its content hash), from its transfers;
+ * - the seals, each over the entries below and the seal before, from the first on;
+ * - what every account has on both sides and what of it is held, and what became of every hold;
+ * - per asset, that both sides are equal.
+ *
+ * Entries are read a few thousand at a time in the order in which they were sealed, and balances are added up by
+ * PostgreSQL, so a journal of any length takes the same memory. Run it inside one `repeatable read` transaction: the server
+ * goes on posting meanwhile.
+ *
+ * What a chain of hashes cannot show: that its end was cut off. Whoever kept a newest hash elsewhere hands it in.
+ *
+ * Not here: what orders say of themselves (orders/check.ts), what chains and banks say (reconcile/).
+ */
+import type { Tx } from '../base/db.ts';
+import { type DigestedLine, digestOf } from './digest.ts';
+import { FIRST, hasherOver } from './seals.ts';
+
+export interface Problem {
+  /** What does not hold: content, seal, unsealed, balance, hold, double_entry. */
+  rule: 'content' | 'seal' | 'unsealed' | 'balance' | 'hold' | 'double_entry';
+  /** Entry, seal, account, hold or asset. */
+  subject: string;
+  why: string;
+}
+
+export interface JournalSummary {
+  entries: bigint;
+  transfers: bigint;
+  seals: bigint;
+  unsealed: bigint;
+  /** The newest seal: worth being kept where nobody can change it together with the database. */
+  newest: { number: bigint; hash: string } | null;
+}
+
+/** Entries read at a time: some ten megabytes with their transfers. */
+const PAGE_ENTRIES = 5_000;
+/** Seals looked through for a page; each has at least one entry. */
+const PAGE_SEALS = 5_000;
+
+/**
+ * @param kept a seal's number and hash as somebody wrote them down: they must still be there
+ * @param tell is given every problem as it is found
+ */
+export async function verifyJournal(
+  tx: Tx,
+  tell: (problem: Problem) => void,
+  kept?: { number: bigint; hash: string },
+): Promise<JournalSummary> {
+  const summary: JournalSummary = { entries: 0n, transfers: 0n, seals: 0n, unsealed: 0n, newest: null };
+  await verifySealed(tx, tell, summary, kept);
+  await verifyUnsealed(tx, tell, summary);
+  for (const problem of await tx.rows<Problem>(ACCOUNTS)) tell(problem);
+  for (const problem of await tx.rows<Problem>(HOLDS)) tell(problem);
+  for (const problem of await tx.rows<Problem>(DOUBLE_ENTRY)) tell(problem);
+  return summary;
+}
+
+interface SealRow {
+  number: bigint;
+  previous: Buffer;
+  hash: Buffer;
+  entries: number;
+}
+
+interface LineRow {
+  seal: bigint | null;
+  seq: bigint;
+  id: string | null;
+  kind: string;
+  order_id: bigint | null;
+  at: Date;
+  content: Buffer;
+  step: DigestedLine['step'] | null;
+  hold: string | null;
+  debit: string;
+  credit: string;
+  units: string;
+}
+
+/** Lines of a page as arrays in order; an entry without any has one row without a step. */
+const LINES = `e.seq, e.id, e.kind, e.order_id, e.at, e.content, t.step, t.hold, d.code as debit, c.code as credit, t.units::text as units`;
+const JOINS = `left join transfers t on t.entry = e.id left join accounts d on d.id = t.debit left join accounts c on c.id = t.credit`;
+
+async function verifySealed(
+  tx: Tx,
+  tell: (problem: Problem) => void,
+  summary: JournalSummary,
+  kept: { number: bigint; hash: string } | undefined,
+): Promise<void> {
+  let previous: Buffer = FIRST;
+  let last = 0n;
+  let keptIsThere = kept === undefined;
+  for (;;) {
+    const ahead = await tx.rows<SealRow>(
+      'select number, previous, hash, entries from seals where number > $1 order by number limit $2',
+      [last, PAGE_SEALS],
+    );
+    const page = upTo(ahead, PAGE_ENTRIES);
+    const [first, end] = [page[0], page.at(-1)];
+    if (first === undefined || end === undefined) break;
+    const rows = await tx.rows<LineRow>(
+      `select s.seal, ${LINES} from sealed_entries s left join entries e on e.seq = s.entry_seq ${JOINS}
+        where s.seal between $1 and $2 order by s.seal, s.position, t.line`,
+      [first.number, end.number],
+    );
+    const bySeal = new Map<bigint, LineRow[]>();
+    for (const row of rows) {
+      const of = bySeal.get(row.seal ?? 0n);
+      if (of === undefined) bySeal.set(row.seal ?? 0n, [row]);
+      else of.push(row);
+    }
+    for (const seal of page) {
+      const subject = `seal ${seal.number}`;
+      if (seal.number !== last + 1n)
+        tell({ rule: 'seal', subject, why: `seals ${last + 1n} to ${seal.number - 1n} are missing` });
+      else if (!seal.previous.equals(previous))
+        tell({ rule: 'seal', subject, why: 'it is not made over the seal before it' });
+      const hasher = hasherOver(seal.previous);
+      let count = 0;
+      for (const lines of entriesOf(bySeal.get(seal.number) ?? [])) {
+        const [entry] = lines;
+        if (entry?.id === null || entry === undefined) continue;
+        verifyContent(entry.id, lines, tell, summary);
+        hasher.add({ ...entry, id: entry.id });
+        count += 1;
+      }
+      if (count !== seal.entries)
+        tell({ rule: 'seal', subject, why: `it covers ${seal.entries} entries and ${count} are there` });
+      else if (!hasher.hash().equals(seal.hash))
+        tell({ rule: 'seal', subject, why: 'its hash is not that of what it covers' });
+      keptIsThere ||= kept?.number === seal.number && kept.hash === seal.hash.toString('hex');
+      previous = seal.hash;
+      last = seal.number;
+      summary.seals += 1n;
+    }
+    summary.newest = { number: end.number, hash: end.hash.toString('hex') };
+  }
+  if (!keptIsThere)
+    tell({
+      rule: 'seal',
+      subject: `seal ${kept?.number}`,
+      why: 'the hash that was kept elsewhere is not the one here',
+    });
+}
+
+/** As many of the seals as hold about so many entries; at least one. */
+function upTo(seals: readonly SealRow[], entries: number): SealRow[] {
+  let sum = 0;
+  const end = seals.findIndex((seal) => {
+    sum += seal.entries;
+    return sum > entries;
+  });
+  return seals.slice(0, end === -1 ? seals.length : Math.max(end, 1));
+}
+
+/** Consecutive rows of one entry each. */
+function entriesOf(rows: readonly LineRow[]): LineRow[][] {
+  const entries: LineRow[][] = [];
+  for (const row of rows) {
+    const open = entries.at(-1);
+    if (open !== undefined && open[0]?.seq === row.seq) open.push(row);
+    else entries.push([row]);
+  }
+  return entries;
+}
+
+function verifyContent(
+  id: string,
+  lines: readonly LineRow[],
+  tell: (problem: Problem) => void,
+  summary: JournalSummary,
+): void {
+  const [entry] = lines;
+  if (entry === undefined) return;
+  const digested = lines.flatMap(({ step, hold, debit, credit, units }): DigestedLine[] =>
+    step === null ? [] : [{ step, hold: hold ?? '', debit, credit, units }],
+  );
+  summary.entries += 1n;
+  summary.transfers += BigInt(digested.length);
+  if (!digestOf(entry.kind, entry.order_id, digested).equals(entry.content))
+    tell({ rule: 'content', subject: id, why: 'its transfers are not what it was posted with' });
+}
+
+/** Entries that no seal covers: the newest, and none that is older than what was sealed long ago. */
+async function verifyUnsealed(tx: Tx, tell: (problem: Problem) => void, summary: JournalSummary): Promise<void> {
+  const edge = await tx.row<{ seq: bigint }>(
+    // A batch back: entries get their numbers before they commit, so the last seals may have passed over a few.
+    'select coalesce((select first_seq from seals order by number desc offset 100 limit 1), 0) as seq',
+  );
+  for (let after = 0n; ; ) {
+    const rows = await tx.rows<LineRow>(
+      `select null::bigint as seal, ${LINES}
+         from (select * from entries e where seq > $1 and not exists (select from sealed_entries where entry_seq = e.seq)
+                order by seq limit ${PAGE_ENTRIES}) e ${JOINS}
+        order by e.seq, t.line`,
+      [after],
+    );
+    const entries = entriesOf(rows);
+    for (const lines of entries) {
+      const [entry] = lines;
+      if (entry === undefined || entry.id === null) continue;
+      verifyContent(entry.id, lines, tell, summary);
+      summary.unsealed += 1n;
+      if (entry.seq < (edge?.seq ?? 0n))
+        tell({ rule: 'unsealed', subject: entry.id, why: 'it stands among sealed entries and no seal covers it' });
+      after = entry.seq;
+    }
+    if (entries.length < PAGE_ENTRIES) return;
+  }
+}
+
+/** What each account is by its transfers, against its row. */
+const ACCOUNTS = `
+  with sides as (
+    select debit as account, step, units as debit, 0::numeric as credit from transfers
+    union all select credit, step, 0, units from transfers),
+  sums as (
+    select account,
+           coalesce(sum(debit) filter (where step in ('post', 'settle')), 0) as debits,
+           coalesce(sum(credit) filter (where step in ('post', 'settle')), 0) as credits,
+           coalesce(sum(case step when 'hold' then debit when 'post' then 0 else -debit end), 0) as debits_held,
+           coalesce(sum(case step when 'hold' then credit when 'post' then 0 else -credit end), 0) as credits_held
+      from sides group by account)
+  select 'balance' as rule, a.code as subject,
+         format('its row says %s/%s and %s/%s held, its transfers %s/%s and %s/%s', a.debits, a.credits, a.debits_held,
+           a.credits_held, coalesce(s.debits, 0), coalesce(s.credits, 0), coalesce(s.debits_held, 0), coalesce(s.credits_held, 0)) as why
+    from accounts a left join sums s on s.account = a.id
+   where (a.debits, a.credits, a.debits_held, a.credits_held) is distinct from
+         (coalesce(s.debits, 0), coalesce(s.credits, 0), coalesce(s.debits_held, 0), coalesce(s.credits_held, 0))
+   order by a.code limit 1000`;
+
+/** A hold begins with one line and ends with one line of the same accounts and amount, or stands. */
+const HOLDS = `
+  with told as (
+    select hold, count(*) filter (where step = 'hold') as begun, count(*) filter (where step <> 'hold') as ended,
+           max(step) filter (where step <> 'hold') as how, min(debit) as debit, max(debit) as debit2,
+           min(credit) as credit, max(credit) as credit2, min(units) as units, max(units) as units2
+      from transfers where hold is not null group by hold)
+  select 'hold' as rule, coalesce(h.id, t.hold) as subject, 'its row is not what its transfers say' as why
+    from told t full join holds h on h.id = t.hold
+   where h.id is null or t.hold is null or t.begun <> 1 or t.ended > 1
+      or (t.debit, t.credit, t.units) is distinct from (t.debit2, t.credit2, t.units2)
+      or (h.debit, h.credit, h.units) is distinct from (t.debit, t.credit, t.units)
+      or h.state <> case t.how when 'settle' then 'settled' when 'void' then 'voided' else 'held' end
+   order by 2 limit 1000`;
+
+/** Both sides of each asset, over the accounts' rows: equal where these are what their transfers say. */
+const DOUBLE_ENTRY = `
+  select 'double_entry' as rule, asset as subject,
+         format('%s debited, %s credited, %s and %s held', sum(debits), sum(credits), sum(debits_held), sum(credits_held)) as why
+    from accounts group by asset
+  having sum(debits) <> sum(credits) or sum(debits_held) <> sum(credits_held) order by asset`;

@@ -1,0 +1,2 @@
+/** Reconcile: the books against themselves (verify.ts). */
+export { type Verified, verifyLedger } from './verify.ts';

@@ -1,0 +1,72 @@
+/**
+ * `verify-ledger`: the books against themselves, from the journal alone. Seals, contents, balances, holds, both sides of
+ * each asset, and every order against its accounts and its history.
+ *
+ * One transaction that sees one moment, so it may run beside the server. It writes nothing.
+ *
+ * Not here: what is computed of the journal (ledger/verify.ts) and of orders (orders/check.ts).
+ */
+import type { Tx } from '../base/db.ts';
+import { type JournalSummary, type Problem, verifyJournal } from '../ledger/index.ts';
+import { checkOrders } from '../orders/index.ts';
+
+export interface Verified extends JournalSummary {
+  orders: bigint;
+  problems: (Omit<Problem, 'rule'> & { rule: Problem['rule'] | 'order' })[];
+  /** Problems beyond those that are kept. */
+  more: number;
+  tookMs: number;
+}
+
+/** Problems told by name; a journal broken all over would fill the memory. */
+const MAX_PROBLEMS = 1_000;
+
+/**
+ * @param tx   in a transaction that sees one moment (`repeatable read`)
+ * @param kept number and hash of a seal, as kept elsewhere
+ */
+export async function verifyLedger(tx: Tx, kept?: { number: bigint; hash: string }): Promise<Verified> {
+  const from = performance.now();
+  const problems: Verified['problems'] = [];
+  let more = 0;
+  const tell = (problem: Verified['problems'][number]): void => {
+    if (problems.length < MAX_PROBLEMS) problems.push(problem);
+    else more += 1;
+  };
+  const summary = await verifyJournal(tx, tell, kept);
+  const orders = await checkOrders(tx, (id, why) => tell({ rule: 'order', subject: `order ${id}`, why }));
+  return { ...summary, orders, problems, more, tookMs: performance.now() - from };
+}
+
+const RULES: readonly [Verified['problems'][number]['rule'], string][] = [
+  ['content', 'every entry has the transfers it was posted with'],
+  ['seal', 'every seal is the hash of what it covers and of the seal before'],
+  ['unsealed', 'no entry slipped in among sealed ones'],
+  ['balance', 'every account is the sum of its transfers'],
+  ['hold', 'every hold is what its transfers say'],
+  ['double_entry', 'both sides of every asset are equal'],
+  ['order', 'every order holds what its state says, and its history leads there'],
+];
+
+/** As a person reads it. */
+export function verifiedTable(verified: Verified): string {
+  const { entries, transfers, seals, unsealed, orders, newest, problems, more, tookMs } = verified;
+  const seconds = tookMs / 1000;
+  const lines = [
+    `${entries} entries of ${transfers} transfers, ${seals} seals (${unsealed} entries not sealed yet), ${orders} orders`,
+    `in ${seconds.toFixed(1)} s: ${Math.round(Number(transfers) / Math.max(seconds, 0.001))} transfers a second`,
+    '',
+    ...RULES.map(([rule, says]) => {
+      const broken = problems.filter((problem) => problem.rule === rule).length;
+      return `${broken === 0 ? 'holds ' : 'BROKEN'}  ${rule.padEnd(12)}  ${says}${broken === 0 ? '' : `: ${broken} do not`}`;
+    }),
+    '',
+    ...problems.map(({ rule, subject, why }) => `${rule.padEnd(12)}  ${subject}: ${why}`),
+    ...(more > 0 ? [`and ${more} more`] : []),
+    ...(problems.length > 0 ? [''] : []),
+    newest === null
+      ? 'Nothing is sealed yet.'
+      : `Newest seal: ${newest.number}:${newest.hash}\nKeep it elsewhere, and hand it to a later run: npm run verify-ledger -- --seal ${newest.number}:<hash>`,
+  ];
+  return `${lines.join('\n')}\n`;
+}
