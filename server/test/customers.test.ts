@@ -260,7 +260,7 @@ test('one case is open of a kind about a subject, however often its cause comes,
   const open = () =>
     db.asSystem((tx) =>
       compliance.openCase(tx, {
-        kind: 'test',
+        kind: 'overpaid',
         subject: 'case:1',
         partnerId: mine.id,
         reason: 'why',
@@ -271,11 +271,13 @@ test('one case is open of a kind about a subject, however often its cause comes,
   const counts = () =>
     db.asSystem(async (tx) => (await compliance.openCaseCounts(tx)).map(({ kind, count }) => [kind, count]));
   await Promise.all(Array.from({ length: 8 }, open));
-  assert.deepEqual(await counts(), [['test', 1n]]);
-  await db.asSystem((tx) => compliance.closeCases(tx, { kind: 'other', subject: 'case:1', outcome: 'no', now: now() }));
-  assert.deepEqual(await counts(), [['test', 1n]]);
+  assert.deepEqual(await counts(), [['overpaid', 1n]]);
+  await db.asSystem((tx) =>
+    compliance.closeCases(tx, { kind: 'rail_stopped', subject: 'case:1', outcome: 'no', now: now() }),
+  );
+  assert.deepEqual(await counts(), [['overpaid', 1n]]);
   await db.asSystem((tx) => compliance.closeCases(tx, { subject: 'case:1', outcome: 'done', now: now() }));
   assert.deepEqual(await counts(), []);
   await open();
-  assert.deepEqual(await counts(), [['test', 1n]]);
+  assert.deepEqual(await counts(), [['overpaid', 1n]]);
 });

@@ -59,6 +59,7 @@ const ROWS: Record<string, string> = {
     values ('checkout ' || $2, $1, $1, 'customer_' || $2, now())`,
   kyb_requirements: `insert into kyb_requirements (partner_id, requirements, set_at) select $1::bigint, '{}', now() where $2 <> ''`,
   cases: `insert into cases (kind, subject, partner_id, reason, opened_at) values ('test', $2, $1, '', now())`,
+  stops: `insert into stops (kind, subject, partner_id, by, reason, at) values ('partner', $2, $1, '', '', now())`,
   events: `insert into events (partner_id, type, subject, subject_seq, body, at) values ($1, 'test', $2, 1, '{}', now())`,
   decisions: `insert into decisions (partner_id, about, outcome, rules, inputs, at) values ($1, 'test', $2, '', '{}', now())`,
   deposit_addresses: `insert into deposit_addresses (rail, address, index, order_id, partner_id, made_at)

@@ -143,7 +143,7 @@ test('metrics: requests by route template, work by kind, and what the database h
   });
   assert.deepEqual(await handlers.good?.('1'), { againInMs: 5 });
   await assert.rejects(async () => handlers.bad?.('1'));
-  await db.asSystem((tx) => openCase(tx, { kind: 'test', subject: 'case:1', reason: '', now: clock.now() }));
+  await db.asSystem((tx) => openCase(tx, { kind: 'overpaid', subject: 'case:1', reason: '', now: clock.now() }));
   await db.asSystem((tx) => ring(tx, { kind: 'test', subject: '2', dueAt: clock.now() }));
 
   const served = await startMetrics({ metrics, port: 0, host: '127.0.0.1' });
@@ -159,7 +159,7 @@ test('metrics: requests by route template, work by kind, and what the database h
       'cloverleaf_work_seconds_count{kind="good",outcome="handled"} 1',
       'cloverleaf_work_seconds_count{kind="bad",outcome="failed"} 1',
       'cloverleaf_work_due{kind="test"} 2',
-      'cloverleaf_cases_open{kind="test"} 1',
+      'cloverleaf_cases_open{kind="overpaid"} 1',
       'cloverleaf_rail_healthy{rail="evm.test"} 1',
       'cloverleaf_rail_head_age_seconds{rail="evm.test"} 2',
       'cloverleaf_ledger_entries 0',

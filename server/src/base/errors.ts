@@ -35,6 +35,7 @@ export type RefusalCode =
   | 'unknown_customer'
   | 'unknown_order'
   | 'unknown_account'
+  | 'unknown_case'
   | 'unknown_submission'
   | 'customer_exists'
   // may this customer trade

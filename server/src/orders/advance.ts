@@ -13,7 +13,7 @@ import type { Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
 import { formatRate } from '../base/money.ts';
 import { ring } from '../base/work.ts';
-import { openCase } from '../compliance/index.ts';
+import { type CaseKind, isCaseKind, openCase } from '../compliance/index.ts';
 import { emit } from '../events/index.ts';
 import { chart, type Line, move, orderBalances, post } from '../ledger/index.ts';
 import { write as writePayout } from '../rails/payouts.ts';
@@ -221,7 +221,7 @@ const FUNDS_EVERY_MS = 5_000;
 async function fallDue(tx: Tx, order: Order, transition: Transition, given: AdvanceFacts): Promise<void> {
   const { now } = given;
   const subject = String(order.id);
-  const caseOf = (kind: string, reason: string) =>
+  const caseOf = (kind: CaseKind, reason: string) =>
     openCase(tx, {
       kind,
       subject: `order:${order.id}`,
@@ -278,6 +278,7 @@ async function fallDue(tx: Tx, order: Order, transition: Transition, given: Adva
     }
     case 'open_case':
     case 'report':
+      assert(isCaseKind(order.state), `a case of ${order.state} has a meaning`);
       await caseOf(order.state, given.reason ?? transition.on);
       break;
   }

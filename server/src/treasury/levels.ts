@@ -88,7 +88,7 @@ export async function levels(tx: Tx): Promise<Level[]> {
 
 async function tell(tx: Tx, level: Level, now: Date): Promise<void> {
   const { account, asset, freeUnits, alarmUnits, decimals } = level;
-  const about = { kind: 'treasury_low', subject: account };
+  const about = { kind: 'treasury_low' as const, subject: account };
   if (level.state !== 'alarm') return await closeCases(tx, { ...about, outcome: 'funded', now });
   await openCase(tx, {
     ...about,

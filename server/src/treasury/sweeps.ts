@@ -240,8 +240,8 @@ async function refused(context: SweepContext, rail: ChainRail, transfer: OwnTran
 /** Gas that no wallet has is one trouble for all addresses of a rail; what is wrong with a sweep is its own. */
 const caseOf = (transfer: OwnTransfer) =>
   transfer.kind === 'gas'
-    ? { kind: 'gas_short', subject: `rail:${transfer.rail}` }
-    : { kind: 'sweep_refused', subject: `sweep:${transfer.rail}:${transfer.address}:${transfer.asset}` };
+    ? { kind: 'gas_short' as const, subject: `rail:${transfer.rail}` }
+    : { kind: 'sweep_refused' as const, subject: `sweep:${transfer.rail}:${transfer.address}:${transfer.asset}` };
 
 /** Writes gas for a sweep, unless it has ended or has gas on its way. */
 async function writeGas(

@@ -54,6 +54,7 @@ const WORDS: Record<RefusalCode, Word> = {
   unknown_customer: { code: 404, say: () => 'Customer not found.' },
   unknown_order: { code: 404, say: (facts) => String(facts.sentence ?? 'Transaction not found.') },
   unknown_account: { code: 404, say: () => 'Fiat account not found.' },
+  unknown_case: { code: 404, say: () => 'Case not found.' },
   unknown_submission: { code: 404, say: () => 'Submission not found.' },
   customer_exists: { code: 409, say: () => 'This clientCustomerId is known: send its customerId with the request.' },
 

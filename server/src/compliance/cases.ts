@@ -1,0 +1,137 @@
+/**
+ * Cases: what a program cannot decide, until a person has.
+ *
+ * There is one open case of a kind about a subject, however often its cause comes again. What persons do with a case is kept
+ * line by line and never changed. Through the system's door only.
+ *
+ * Not here: what a kind means (kinds.ts), the acts that end a case's cause (orders, treasury).
+ */
+import type { Tx } from '../base/db.ts';
+import { Refusal } from '../base/errors.ts';
+import { type CaseKind, type CaseMeaning, meaningOf } from './kinds.ts';
+import { type CaseRow, sql } from './store.ts';
+
+/**
+ * Opens a case, unless one of this kind about this subject is open.
+ *
+ * @param c.facts ids and amounts only
+ */
+export async function openCase(
+  tx: Tx,
+  c: {
+    kind: CaseKind;
+    subject: string;
+    orderId?: bigint | undefined;
+    partnerId?: bigint | undefined;
+    reason: string;
+    facts?: Readonly<Record<string, unknown>> | undefined;
+    now: Date;
+  },
+): Promise<void> {
+  const { kind, subject, orderId = null, partnerId = null, reason, facts = {}, now } = c;
+  await tx.run(sql.openCase, [kind, subject, orderId, partnerId, reason, json(facts), now]);
+}
+
+/** Closes what is open about a subject: of one kind, or of every kind where none is named. */
+export async function closeCases(
+  tx: Tx,
+  c: { kind?: CaseKind | undefined; subject: string; outcome: string; now: Date },
+): Promise<void> {
+  await tx.run(sql.closeCases, [c.kind ?? null, c.subject, c.outcome, c.now]);
+}
+
+/** Open cases by kind, with the oldest of each. */
+export const openCaseCounts = (tx: Tx) => tx.rows<{ kind: string; count: bigint; oldest: Date }>(sql.openCaseCounts);
+
+/** A case as a person reads it. */
+export interface Case extends CaseMeaning {
+  id: bigint;
+  kind: string;
+  subject: string;
+  orderId: bigint | null;
+  partnerId: bigint | null;
+  reason: string;
+  facts: Readonly<Record<string, unknown>>;
+  assignee: string | null;
+  openedAt: Date;
+  closedAt: Date | null;
+  outcome: string | null;
+}
+
+/** A line of what was done with a case. */
+export interface CaseAct {
+  at: Date;
+  by: string;
+  what: 'assigned' | 'noted' | 'acted' | 'closed';
+  note: string;
+}
+
+/** No list is longer. */
+const MAX_CASES = 200;
+
+/**
+ * Cases, the oldest first.
+ *
+ * @param ask.after id and time of the last one of the page before
+ */
+export async function listCases(
+  tx: Tx,
+  ask: {
+    open: boolean;
+    kind?: string | undefined;
+    assignee?: string | undefined;
+    after?: { openedAt: Date; id: bigint } | undefined;
+    limit: number;
+  },
+): Promise<Case[]> {
+  const rows = await tx.rows<CaseRow>(ask.open ? sql.openCases : sql.closedCases, [
+    ask.kind ?? null,
+    ask.assignee ?? null,
+    ask.after?.openedAt ?? null,
+    ask.after?.id ?? null,
+    Math.min(ask.limit, MAX_CASES),
+  ]);
+  return rows.map(caseOf);
+}
+
+export async function findCase(tx: Tx, id: bigint): Promise<{ found: Case; acts: CaseAct[] } | undefined> {
+  const row = await tx.row<CaseRow>(sql.caseById, [id]);
+  return row === undefined ? undefined : { found: caseOf(row), acts: await tx.rows<CaseAct>(sql.caseActs, [id]) };
+}
+
+/** Who looks after it; null for nobody. @throws Refusal 'unknown_case' also where it is closed */
+export async function assignCase(
+  tx: Tx,
+  c: { id: bigint; to: string | null; by: string; why: string; now: Date },
+): Promise<void> {
+  if ((await tx.run(sql.assignCase, [c.id, c.to])) === 0) throw new Refusal('unknown_case');
+  await tx.run(sql.insertCaseAct, [c.id, c.now, c.by, 'assigned', `${c.to ?? 'nobody'}: ${c.why}`]);
+}
+
+/** @throws Refusal 'unknown_case' */
+export async function noteCase(
+  tx: Tx,
+  c: { id: bigint; what: 'noted' | 'acted'; note: string; by: string; now: Date },
+): Promise<void> {
+  if ((await tx.row(sql.caseById, [c.id])) === undefined) throw new Refusal('unknown_case');
+  await tx.run(sql.insertCaseAct, [c.id, c.now, c.by, c.what, c.note]);
+}
+
+/** Closed by a person, where no act of ours would close it. @throws Refusal 'unknown_case' also where it is closed */
+export async function closeCase(tx: Tx, c: { id: bigint; outcome: string; by: string; now: Date }): Promise<void> {
+  if ((await tx.run(sql.closeCase, [c.id, c.outcome, c.now])) === 0) throw new Refusal('unknown_case');
+  await tx.run(sql.insertCaseAct, [c.id, c.now, c.by, 'closed', c.outcome]);
+}
+
+const caseOf = ({ order_id, partner_id, opened_at, closed_at, ...row }: CaseRow): Case => ({
+  ...row,
+  ...meaningOf(row.kind),
+  orderId: order_id,
+  partnerId: partner_id,
+  openedAt: opened_at,
+  closedAt: closed_at,
+});
+
+/** Amounts are bigint and stay exact as text. */
+const json = (value: unknown): string =>
+  JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? part.toString() : part));

@@ -1,0 +1,186 @@
+/**
+ * Kinds of case: what a person must look at, what it means, what to do, and who acts next.
+ *
+ * Written for somebody tired who sees the kind for the first time. A kind that is no row here does not compile. Ids and
+ * amounts stand in the case itself; here are only words.
+ *
+ * To add a kind: a line here and one in docs/operating/cases.md.
+ */
+
+export type NextActor = 'operator' | 'partner' | 'customer' | 'nobody';
+
+export interface CaseMeaning {
+  /** What has happened. */
+  means: string;
+  /** What ends it. */
+  remedy: string;
+  who: NextActor;
+  /** In docs/operating. */
+  page: string;
+}
+
+const PAGE = 'cases.md';
+
+export const CASE_KINDS = {
+  // An order that stands still.
+  on_hold: {
+    means: 'Screening, a name or an amount stopped this order before its payout.',
+    remedy:
+      'Look at the reason. Release it when it is in order, refuse it to give the deposit back, block it if the law says so.',
+    who: 'operator',
+    page: PAGE,
+  },
+  payout_held: {
+    means: 'The payout was refused, and nothing has left. We still hold the money.',
+    remedy: 'Retry when the cause is gone, or refuse the order to give the deposit back.',
+    who: 'operator',
+    page: PAGE,
+  },
+  refund_held: {
+    means: 'The refund was refused, and nothing has left. We still hold the deposit.',
+    remedy: 'Find out why the destination refused it, then retry, to another destination where needed.',
+    who: 'operator',
+    page: PAGE,
+  },
+  frozen: {
+    means: 'The order was blocked by law. Its money stands apart.',
+    remedy: 'Nothing moves until a legal release is on record. Keep the papers with the case.',
+    who: 'nobody',
+    page: PAGE,
+  },
+  treasury_short: {
+    means: 'The deposit is here, and the treasury has not enough to pay the order out.',
+    remedy: 'Fund the wallet or account that pays. The order goes on by itself.',
+    who: 'operator',
+    page: PAGE,
+  },
+
+  // Money that came in no expected way. It is booked to suspense.
+  overpaid: {
+    means: 'More came than the order asked for. The order goes on, the rest is in suspense.',
+    remedy: 'Give the rest back to where it came from.',
+    who: 'operator',
+    page: PAGE,
+  },
+  deposit_unknown_target: {
+    means: 'Money came that names no order of ours.',
+    remedy: 'Find the payer by amount, day and reference. Give it back if nobody can be found.',
+    who: 'operator',
+    page: PAGE,
+  },
+  deposit_wrong_asset: {
+    means: 'Another asset came than the order asked for.',
+    remedy: 'Give it back, in the same asset, to an address or account the customer confirms.',
+    who: 'operator',
+    page: PAGE,
+  },
+  deposit_late: {
+    means: 'Money came after its order had ended.',
+    remedy: 'Give it back, or ask the partner to have the customer order anew.',
+    who: 'operator',
+    page: PAGE,
+  },
+  deposit_second: {
+    means: 'A second deposit came for an order that had its own already.',
+    remedy: 'Give it back to where it came from.',
+    who: 'operator',
+    page: PAGE,
+  },
+  deposit_lost: {
+    means: 'A deposit that we had booked was taken back by its chain or bank. The loss is booked.',
+    remedy: 'Stop what has not been paid yet, and ask the partner to claim it from the customer.',
+    who: 'operator',
+    page: PAGE,
+  },
+  unexpected_credit: {
+    means: 'Money came to the wallet that pays, from nobody we know.',
+    remedy: 'Find out whose it is. If it is ours, name the source as a funding source; else give it back.',
+    who: 'operator',
+    page: PAGE,
+  },
+
+  // Money that went out.
+  payout_returned: {
+    means: 'A payout that had left came back. The money is in suspense.',
+    remedy: 'Ask the customer for another account, then pay again, or give the deposit back.',
+    who: 'customer',
+    page: PAGE,
+  },
+  payout_unknown: {
+    means: 'A payout was handed over and nobody can say what became of it.',
+    remedy: 'Ask the bank or look at the chain. Do not pay again by hand: it settles or is refused when they answer.',
+    who: 'operator',
+    page: PAGE,
+  },
+  payout_contradiction: {
+    means: 'Two reports about one payout cannot both be true, for instance refused and then paid.',
+    remedy: 'Believe the statement or the chain, not the answer. Compare it with the books and correct the difference.',
+    who: 'operator',
+    page: PAGE,
+  },
+  unexplained_debit: {
+    means: 'Money left a wallet or account of ours, and no payout of ours explains it.',
+    remedy: 'Stop the rail at once if it may be theft. Then find out who moved it.',
+    who: 'operator',
+    page: PAGE,
+  },
+  uncovered: {
+    means: 'More has left a wallet than the books had free there.',
+    remedy: 'Find the money that came in unseen, or the payout booked twice, before paying out more.',
+    who: 'operator',
+    page: PAGE,
+  },
+
+  // Rails and wallets.
+  rail_stopped: {
+    means: 'A chain stopped by itself, because going on could book what is not true.',
+    remedy: 'Read the reason, mend the node or the wallet, then let it go on as the page says.',
+    who: 'operator',
+    page: PAGE,
+  },
+  statement_line_refused: {
+    means: 'A line of a bank statement could not be taken as it is.',
+    remedy: 'Compare the line with the statement of the bank and book it by hand if it is money.',
+    who: 'operator',
+    page: PAGE,
+  },
+  treasury_low: {
+    means: 'A wallet or account that pays is below its alarm.',
+    remedy: 'Fund it. The case closes by itself.',
+    who: 'operator',
+    page: PAGE,
+  },
+  gas_short: {
+    means: 'No wallet has the native coin that a sweep needs.',
+    remedy: 'Send native coin to the hot wallet of that chain. The case closes by itself.',
+    who: 'operator',
+    page: PAGE,
+  },
+  sweep_refused: {
+    means: 'The node refuses to take a sweep.',
+    remedy: 'Read the reason. Most often it is gas or the node. It is tried again by itself.',
+    who: 'operator',
+    page: PAGE,
+  },
+  sweep_failed: {
+    means: 'A sweep was mined and failed on the chain. The tokens lie where they were paid.',
+    remedy: 'Look at the chain transaction. It is tried again by itself after a pause.',
+    who: 'operator',
+    page: PAGE,
+  },
+} as const satisfies Record<string, CaseMeaning>;
+
+export type CaseKind = keyof typeof CASE_KINDS;
+
+export const isCaseKind = (text: string): text is CaseKind => Object.hasOwn(CASE_KINDS, text);
+
+/** A row of another version of the server may have a kind that this one does not know. */
+export const meaningOf = (kind: string): CaseMeaning =>
+  isCaseKind(kind)
+    ? CASE_KINDS[kind]
+    : {
+        means: 'A newer version of the server opened this.',
+        remedy: 'Look it up in the documentation of that version.',
+        who: 'operator',
+        page: PAGE,
+      };
