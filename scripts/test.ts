@@ -12,8 +12,8 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { run } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { inspect, parseArgs } from 'node:util';
+import { commandOf, isAlive, isGoneWithin, signal } from '../server/src/base/processes.ts';
 import { startPostgres } from '../server/src/sandbox/postgres.ts';
-import { commandOf, isAlive, isGoneWithin, signal } from '../server/src/sandbox/processes.ts';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const { values, positionals } = parseArgs({

@@ -3,7 +3,18 @@
  * and value (secrets only as set or not set).
  */
 import { resolve } from 'node:path';
-import { integer, oneOf, type Setting, SettingError, secret, someOf, text, webAddress } from './base/env.ts';
+import {
+  integer,
+  oneOf,
+  type Read,
+  readSettings,
+  type Setting,
+  SettingError,
+  secret,
+  someOf,
+  text,
+  webAddress,
+} from './base/env.ts';
 
 const SETTINGS = {
   profile: oneOf(
@@ -54,14 +65,11 @@ const SETTINGS = {
   ecbUrl: webAddress('PRICE_ECB_URL', 'European Central Bank, daily reference rates', 'https://www.ecb.europa.eu'),
 } as const satisfies Record<string, Setting<unknown>>;
 
-export type Config = Readonly<{ [Name in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[Name]['read']> }>;
+export type Config = Readonly<Read<typeof SETTINGS>>;
 
 /** @throws SettingError naming the setting and its rule */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
-  const read = Object.fromEntries(
-    Object.entries(SETTINGS).map(([name, setting]) => [name, setting.read(env[setting.name])]),
-  );
-  const config = read as Config;
+  const config: Config = readSettings(SETTINGS, env);
   if (config.databaseUrl !== undefined && !/^postgres(ql)?:\/\//.test(config.databaseUrl))
     throw new SettingError('DATABASE_URL must begin with postgres:// or postgresql://');
   return Object.freeze({ ...config, dataDir: resolve(config.dataDir) });

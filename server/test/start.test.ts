@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isAlive } from '../src/sandbox/processes.ts';
+import { isAlive } from '../src/base/processes.ts';
 import { freshFolder } from './support/folder.ts';
 import { collect, run } from './support/process.ts';
 

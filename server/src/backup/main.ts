@@ -7,8 +7,8 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { SettingError } from '../base/env.ts';
 import { Unavailable } from '../base/errors.ts';
+import { lockDataDir } from '../base/lock.ts';
 import { type Config, readConfig } from '../config.ts';
-import { lockDataDir } from '../sandbox/lock.ts';
 import { runningPostgres, startPostgres } from '../sandbox/postgres.ts';
 import { restoreBackup, takeBackup } from './index.ts';
 

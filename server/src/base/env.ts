@@ -1,6 +1,10 @@
 /**
  * Environment: reading settings as text with a rule each, so that a wrong one is refused with its name at start.
+ *
+ * A secret may stand in a file instead: `NAME_FILE` names it, as container platforms hand secrets over.
  */
+import { readFileSync } from 'node:fs';
+
 export class SettingError extends Error {
   override name = 'SettingError';
 }
@@ -12,6 +16,36 @@ export interface Setting<T> {
   read(value: string | undefined): T;
   /** Never printed. */
   secret?: boolean;
+}
+
+export type Settings = Readonly<Record<string, Setting<unknown>>>;
+export type Read<S extends Settings> = { [Name in keyof S]: ReturnType<S[Name]['read']> };
+
+/** @throws SettingError naming the setting and its rule */
+export function readSettings<S extends Settings>(settings: S, env: NodeJS.ProcessEnv): Read<S> {
+  return Object.fromEntries(
+    Object.entries(settings).map(([name, setting]) => [
+      name,
+      setting.read(setting.secret === true ? valueOrFile(setting.name, env) : env[setting.name]),
+    ]),
+  ) as Read<S>;
+}
+
+function valueOrFile(name: string, env: NodeJS.ProcessEnv): string | undefined {
+  const file = env[`${name}_FILE`];
+  if (file === undefined || file === '') return env[name];
+  if (env[name] !== undefined && env[name] !== '')
+    throw new SettingError(`${name} and ${name}_FILE are both set; one of them says it`);
+  return readTextFile(`${name}_FILE`, file);
+}
+
+/** @throws SettingError naming the setting, never what the file holds */
+export function readTextFile(name: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    throw new SettingError(`${name} cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'no reason given'}`);
+  }
 }
 
 export function text<D extends string | undefined>(name: string, about: string, fallback: D): Setting<string | D> {

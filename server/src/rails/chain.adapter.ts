@@ -8,6 +8,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import type { Database } from '../base/db.ts';
+import { Unavailable } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Report } from './rail.ts';
 
@@ -119,6 +120,18 @@ export interface Call {
   target: string;
   data: Buffer;
   value: bigint;
+  /** Number of the deposit address that native coin goes to, where it is one of ours: a signer may ask for the proof. */
+  depositIndex?: bigint | undefined;
+}
+
+/** The keys are elsewhere, and have not signed: they did not answer, or declined what was reserved. It is tried again. */
+export class NotSigned extends Unavailable {
+  readonly declined: boolean;
+  constructor(why: string, options: { declined?: boolean; cause?: unknown } = {}) {
+    super('signer', why, options.cause === undefined ? {} : { cause: options.cause });
+    this.name = 'NotSigned';
+    this.declined = options.declined ?? false;
+  }
 }
 
 /** An offer to the chain in the adapter's words; stored as it is. */

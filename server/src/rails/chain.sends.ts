@@ -13,7 +13,7 @@
  */
 import { assert, Unavailable } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
-import type { Call, ChainAdapter, RailContext, Receipt } from './chain.adapter.ts';
+import { type Call, type ChainAdapter, NotSigned, type RailContext, type Receipt } from './chain.adapter.ts';
 import type { SendVersion } from './chain.store.ts';
 import * as store from './chain.store.ts';
 import type { PayoutStatus, RailFact, Sending, Sent } from './rail.ts';
@@ -60,8 +60,9 @@ export function sender(
     });
     const known = listed.find((one) => one.code === asset);
     if (known === undefined) return { outcome: 'refused', why: 'not an asset of this chain' };
-    const call = adapter.call(known.contract, destination.address, units);
-    if ('refused' in call) return { outcome: 'refused', why: call.refused };
+    const made = adapter.call(known.contract, destination.address, units);
+    if ('refused' in made) return { outcome: 'refused', why: made.refused };
+    const call = await withIndex(made);
 
     const before = await db.asSystem((tx) => store.versionsOf(tx, rail, key));
     if (before.length > 0) return await carryOn(sameCall(before, wallet, call));
@@ -102,7 +103,7 @@ export function sender(
     const { id, key, raw, hash } = newest;
     if (raw === null || hash === null) {
       if (!adapter.canSend(newest.wallet)) throw new Unavailable(rail, 'no signer for this wallet here');
-      const signed = await adapter.sign(newest.wallet, newest, newest.nonce, newest.fee);
+      const signed = await sign(newest);
       const stored = await db.asSystem(async (tx) => {
         await store.storeSigned(tx, id, signed);
         return await store.versionsOf(tx, rail, key);
@@ -119,6 +120,29 @@ export function sender(
     if (answer.nonceUsed) await suspectForeign(newest);
     log.warn({ rail, key, version: newest.version, why: answer.why }, 'broadcast not taken');
     return { outcome: 'unknown', why: `not taken by the node: ${answer.why}` };
+  }
+
+  /**
+   * What a signer declines here it was willing to sign a moment before: its limit was used up meanwhile, or it knows the
+   * nonce under another transfer. The row waits and is tried again, and a person is told of a payout.
+   */
+  async function sign(version: SendVersion): Promise<{ raw: Buffer; hash: string }> {
+    try {
+      return await adapter.sign(version.wallet, await withIndex(version), version.nonce, version.fee);
+    } catch (error) {
+      const { key } = version;
+      if (error instanceof NotSigned && error.declined && !isOwn(key) && !key.startsWith(SANDBOX_KEY)) {
+        const why = `nonce ${version.nonce} is taken for it, and ${error.message}`;
+        await db.asSystem((tx) => report(tx, { type: 'payout_unknown', rail, key, why }));
+      }
+      throw error;
+    }
+  }
+
+  /** With the number of the deposit address that native coin goes to: the proof that it is one of ours. */
+  async function withIndex<C extends Call>(call: C): Promise<C> {
+    if (call.data.length > 0) return call;
+    return { ...call, depositIndex: await db.asSystem((tx) => store.indexOf(tx, rail, call.target)) };
   }
 
   async function status(key: string): Promise<PayoutStatus> {
@@ -160,7 +184,13 @@ export function sender(
       }
       const { wallet } = newestOf(versions);
       // Only the lowest open nonce of a wallet can be what holds the others up.
-      await nudge(versions, !firstOpen.has(wallet));
+      try {
+        await nudge(versions, !firstOpen.has(wallet));
+      } catch (error) {
+        // Without its signer a rail still follows its chain, and broadcasts what was signed.
+        if (!(error instanceof NotSigned)) throw error;
+        log.warn({ rail, wallet, key: newestOf(versions).key, why: error.message }, 'not signed');
+      }
       firstOpen.add(wallet);
     }
   }
@@ -236,11 +266,21 @@ export function sender(
       now - newest.reserved_at.getTime() >= pace.stuckMs &&
       versions.length < MAX_VERSIONS
     ) {
-      const fee = await adapter.raise(newest.wallet, newest, newest.fee);
+      const fee = await raised(newest);
       if (fee !== undefined) return await bump(newest, fee);
       log.warn({ rail, key: newest.key, version: newest.version }, 'stuck at the highest fee allowed');
     }
     if (wasMined || broadcastMs >= pace.rebroadcastMs) await carryOn(versions);
+  }
+
+  /** A signer that does not answer is no reason to leave what it signed before unbroadcast. */
+  async function raised(newest: SendVersion) {
+    try {
+      return await adapter.raise(newest.wallet, await withIndex(newest), newest.fee);
+    } catch (error) {
+      if (!(error instanceof NotSigned)) throw error;
+      return undefined;
+    }
   }
 
   /** It was in a block that left the chain. */
@@ -287,7 +327,7 @@ export function sender(
     const known = listed.find((one) => one.code === asset);
     if (known === undefined || destination.kind !== 'address') return { refused: 'not an asset of this chain' };
     const call = adapter.call(known.contract, destination.address, units);
-    return 'refused' in call ? call : await adapter.gasFor(wallet, call);
+    return 'refused' in call ? call : await adapter.gasFor(wallet, await withIndex(call));
   }
 
   return { send, status, watch, gasFor };

@@ -161,6 +161,15 @@ export async function watchedAmong(tx: Tx, rail: string, addresses: readonly str
   return new Set(rows.map((row) => row.address));
 }
 
+/** The number of a deposit address of ours; undefined for any other address. */
+export async function indexOf(tx: Tx, rail: string, address: string): Promise<bigint | undefined> {
+  const row = await tx.row<{ index: bigint }>(`select index from deposit_addresses where rail = $1 and address = $2`, [
+    rail,
+    address,
+  ]);
+  return row?.index;
+}
+
 /** Addresses in the order of their numbers, a page at a time. */
 export async function addressPage(tx: Tx, rail: string, after: bigint, since: Date, limit: number) {
   return await tx.rows<{ address: string; index: bigint }>(

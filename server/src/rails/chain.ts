@@ -18,7 +18,7 @@ import { sender } from './chain.sends.ts';
 import * as store from './chain.store.ts';
 import type { Rail, RailHealth, Sending, Sent } from './rail.ts';
 
-export type { ChainAdapter, ChainPace, RailContext } from './chain.adapter.ts';
+export { type ChainAdapter, type ChainPace, NotSigned, type RailContext } from './chain.adapter.ts';
 export {
   claimDeposits,
   clearStop,

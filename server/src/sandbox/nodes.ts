@@ -30,7 +30,7 @@ import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { Unavailable } from '../base/errors.ts';
-import { isAlive, isGoneWithin, portOrAnother, signal, startOf } from './processes.ts';
+import { isAlive, isGoneWithin, portOrAnother, signal, startOf } from '../base/processes.ts';
 
 /** A shallower reorg than anybody's finality here: anvil calls a block final after two epochs, which is 16 blocks. */
 const MAX_UNSAVED = 4;

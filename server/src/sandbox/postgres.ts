@@ -35,7 +35,7 @@ import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Unavailable } from '../base/errors.ts';
-import { commandOf, isAlive, isGoneWithin, portOrAnother, signal, startOf } from './processes.ts';
+import { commandOf, isAlive, isGoneWithin, portOrAnother, signal, startOf } from '../base/processes.ts';
 
 const NOBODY = 65534;
 const SUPERUSER = 'postgres';

@@ -21,10 +21,7 @@ export function privateKey(wallet: SandboxWallet): string {
   return `0x${Buffer.from(key ?? []).toString('hex')}`;
 }
 
-/** Extended public key below which deposit addresses are derived: the watching process has no private key of theirs. */
-export const depositXpub = (): string => root.derive(`m/44'/60'/1'`).publicExtendedKey;
-
-/** Its private half, for sweeping what arrived there. Held by the process that sweeps, and no other. */
+/** Extended private key of the deposit addresses, for sweeping what arrived there. The signer's, and nobody else's. */
 export const depositXprv = (): string => root.derive(`m/44'/60'/1'`).privateExtendedKey;
 
 /** Account of the phrase for people and programs that want to pay by themselves; the server never signs with it. */

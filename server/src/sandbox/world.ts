@@ -4,21 +4,32 @@
  * Each is a real other party: nodes are processes of their own reached by JSON-RPC, the bank keeps its own books and is
  * reached by HTTP. Nothing of theirs is shared with the server but the sockets.
  */
+import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { Database } from '../base/db.ts';
 import { SettingError } from '../base/env.ts';
+import { randomHex } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import { pow10 } from '../base/money.ts';
 import type { Config } from '../config.ts';
 import { followedGenesis } from '../rails/chain.ts';
-import { localSigner, sweepSigner } from '../rails/evm/index.ts';
+import { addressesOf } from '../rails/evm/index.ts';
 import { type SimulatedBank, startSimulatedBank } from '../rails/simulated/index.ts';
 import type { Outside } from '../registry.ts';
+import {
+  type ChainLimits,
+  openJournal,
+  openSigner,
+  publicOf,
+  type SignerClient,
+  signerClient,
+  signerWithin,
+} from '../signer/index.ts';
 import { CHAINS, FIATS, POCKET_MONEY, type SandboxChain } from './catalogue.ts';
 import { call, type SandboxNode, startNode } from './nodes.ts';
 import { type DeployedToken, evmCode, type SeededPartner, seedCatalogue, seedMarkets } from './seed.ts';
 import { deployTokens } from './tokens.ts';
-import { depositXprv, depositXpub, MNEMONIC, privateKey } from './wallets.ts';
+import { depositXprv, MNEMONIC, privateKey } from './wallets.ts';
 
 export interface SandboxFile {
   baseUrl: string;
@@ -40,6 +51,8 @@ export interface World {
 
 /** Native units per unit of gas that are ever offered here: 200 gwei. */
 const MAX_GAS_PRICE = 200n * pow10(9);
+/** Limits of the signer per hour, as a multiple of those per transfer: more than any test moves. */
+const TRANSFERS_PER_HOUR = 10_000n;
 
 export async function startWorld(deps: {
   config: Config;
@@ -65,11 +78,13 @@ export async function startWorld(deps: {
     const nodes = await Promise.all(starting);
     const bank = await startSimulatedBank({ ...deps, deduplicates: config.bankDeduplicates === '1' });
     started.push(bank);
+    const signer = startSigner(config.dataDir, nodes);
+    started.push(signer);
     const tokens = new Map(nodes.map((one) => [one.chain.code, one.tokens]));
     await seedCatalogue(db, tokens);
     return {
       outside: {
-        evmChains: nodes.map(({ chain, node, tokens: deployed }) => evmOptions(chain, node, deployed)),
+        evmChains: nodes.map(({ chain, node }) => evmOptions(chain, node, signer)),
         simulatedBank: {
           url: bank.url,
           token: bank.token,
@@ -112,26 +127,61 @@ async function stopAll(started: readonly { stop(): Promise<void> }[]): Promise<v
   await Promise.allSettled(started.map((one) => one.stop()));
 }
 
-function evmOptions(chain: SandboxChain, node: SandboxNode, tokens: readonly DeployedToken[]) {
-  const limits = {
-    chainId: BigInt(chain.chainId),
-    allowedContracts: Object.fromEntries(
-      tokens.map((token) => [token.address.toLowerCase(), POCKET_MONEY * pow10(token.decimals)]),
-    ),
-    maxNativeUnitsPerTransfer: 10n * pow10(18),
-    maxFeeUnits: pow10(18),
+type Signing = { client: SignerClient; wallets: Readonly<Record<string, string>>; xpub: string };
+
+/**
+ * The signer within this process: its keys are public, so there is nothing to keep apart, and all else is as it is in a
+ * process of its own. The faucet and the simulated customer are wallets of the world, not of the operator.
+ */
+function startSigner(
+  dataDir: string,
+  nodes: readonly { chain: SandboxChain; tokens: readonly DeployedToken[] }[],
+): Signing & { stop(): Promise<void> } {
+  const names = ['hot', 'faucet', 'customer'] as const;
+  const keys = {
+    wallets: Object.fromEntries(names.map((name) => [name, privateKey(name)])),
+    deposits: depositXprv(),
   };
-  const signer = (wallet: Parameters<typeof privateKey>[0]) => localSigner(privateKey(wallet), limits);
-  const hot = signer('hot');
+  const journal = openJournal(join(dataDir, 'signer.journal'), { durable: false });
+  const secret = randomHex(32);
+  const expected = publicOf(keys);
+  const connect = signerWithin(openSigner(keys, nodes.map(limitsOf), journal), secret);
+  const client = signerClient({ connect, secret, expected });
+  return {
+    client,
+    ...expected,
+    async stop() {
+      client.close();
+      journal.close();
+    },
+  };
+}
+
+function limitsOf({ chain, tokens }: { chain: SandboxChain; tokens: readonly DeployedToken[] }): ChainLimits {
+  const limit = (perTransfer: bigint) => ({ perTransfer, perHour: perTransfer * TRANSFERS_PER_HOUR });
+  return {
+    chainId: BigInt(chain.chainId),
+    tokens: Object.fromEntries(
+      tokens.map((token) => [token.address.toLowerCase(), limit(POCKET_MONEY * pow10(token.decimals))]),
+    ),
+    gas: limit(pow10(18)),
+    native: limit(10n * pow10(18)),
+    fees: limit(pow10(18)),
+  };
+}
+
+function evmOptions(chain: SandboxChain, node: SandboxNode, { client, wallets, xpub }: Signing) {
+  const chainId = BigInt(chain.chainId);
   return {
     code: evmCode(chain.code),
     chain: chain.code,
     rpcUrl: node.rpcUrl,
-    chainId: BigInt(chain.chainId),
-    xpub: depositXpub(),
-    // The faucet and the simulated customer are wallets of the world, not of the operator.
-    signers: { hot, faucet: signer('faucet'), customer: signer('customer') },
-    sweepSigner: sweepSigner(depositXprv(), { ...limits, to: hot.address }),
+    chainId,
+    xpub,
+    signers: Object.fromEntries(
+      Object.entries(wallets).map(([name, address]) => [name, client.wallet(chainId, name, address)]),
+    ),
+    sweepSigner: client.deposits(chainId, addressesOf(xpub)),
     finality: chain.finality,
     maxGasPrice: MAX_GAS_PRICE,
     pace: { pollMs: 250, nativeEveryMs: 3_000, lowerBranchMs: 2_000 },

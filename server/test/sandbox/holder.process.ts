@@ -3,7 +3,7 @@
  *
  * `node holder.process.ts postgres|node|lock <folder>`; prints `{ "error": … }` and ends when it could not.
  */
-import { lockDataDir } from '../../src/sandbox/lock.ts';
+import { lockDataDir } from '../../src/base/lock.ts';
 import { type SandboxNode, startNode } from '../../src/sandbox/nodes.ts';
 import { startPostgres } from '../../src/sandbox/postgres.ts';
 

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { lockDataDir } from '../../src/sandbox/lock.ts';
-import { startOf } from '../../src/sandbox/processes.ts';
+import { lockDataDir } from '../../src/base/lock.ts';
+import { startOf } from '../../src/base/processes.ts';
 import { freshFolder } from '../support/folder.ts';
 import { hold } from './holder.ts';
 

@@ -6,8 +6,8 @@ import { join, sep } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { isAlive, isGoneWithin } from '../../src/base/processes.ts';
 import { startPostgres } from '../../src/sandbox/postgres.ts';
-import { isAlive, isGoneWithin } from '../../src/sandbox/processes.ts';
 import { freshFolder } from '../support/folder.ts';
 import { hold, startHolding } from './holder.ts';
 

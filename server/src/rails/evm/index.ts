@@ -27,8 +27,19 @@ import { hash32, hexOf, list, Malformed, object, orUnavailable, quantity, RpcErr
 import type { Signer } from './signer.ts';
 import { decodeTransfer, encodeBalanceOf, encodeTransfer, placeOf, TRANSFER_TOPIC } from './transfers.ts';
 
-export { addressOfPublicKey } from './addresses.ts';
-export { localSigner, type Signer, sweepSigner } from './signer.ts';
+export { addressesOf, addressOfPublicKey, readAddress } from './addresses.ts';
+export {
+  depositKey,
+  localSigner,
+  movedBy,
+  refusalOf,
+  type SignedTransfer,
+  type Signer,
+  signingWith,
+  sweepSigner,
+  type Unsigned,
+  type Wanted,
+} from './signer.ts';
 
 export interface EvmOptions {
   /** `evm.matic20` and `matic20`. */
@@ -271,7 +282,7 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
   async function estimated(wallet: string, call: Call): Promise<Estimated | { refused: string }> {
     const signer = signerFor(wallet);
     if (signer === undefined) return { refused: 'no signer for this wallet' };
-    const unwilling = signer.refuses({ ...call, gas: 0n, price: 0n });
+    const unwilling = await signer.refuses({ ...call, gas: 0n, price: 0n });
     if (unwilling !== undefined) return { refused: unwilling };
     const asked = {
       from: signer.address,
@@ -292,7 +303,7 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
     const usual = orUnavailable(code, () => quantity(answer, 'gas'));
     // A fifth more: a recipient's first balance takes a storage slot that may not have been missing when estimated.
     const fee = await offer(usual === PLAIN_TRANSFER_GAS ? usual : usual + usual / 5n);
-    const tooDear = signer.refuses({ ...call, ...amounts(fee) });
+    const tooDear = await signer.refuses({ ...call, ...amounts(fee) });
     if (tooDear !== undefined) return { refused: tooDear };
     const [coin] = await balances(null, [signer.address]);
     const { gas, price } = amounts(fee);
@@ -312,7 +323,8 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
     const price = higher(raised(before.price), now.price);
     const tip = before.tip === undefined ? undefined : lower(higher(raised(before.tip), now.tip ?? 0n), price);
     const signer = signerOf(wallet);
-    if (price > maxGasPrice || signer.refuses({ ...call, gas: before.gas, price }) !== undefined) return undefined;
+    if (price > maxGasPrice || (await signer.refuses({ ...call, gas: before.gas, price })) !== undefined)
+      return undefined;
     const [coin] = await balances(null, [signer.address]);
     if ((coin ?? 0n) < call.value + before.gas * price) return undefined;
     return feeOf({ gas: before.gas, price, tip });
@@ -384,15 +396,8 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
       assert(mined !== undefined && pending !== undefined, 'two counts were asked for');
       return { mined, pending };
     },
-    sign: (wallet, { target, data, value }, nonce, fee) =>
-      signerOf(wallet).sign({
-        chainId,
-        nonce,
-        target,
-        data,
-        value,
-        ...amounts(fee),
-      }),
+    sign: (wallet, { target, data, value, depositIndex }, nonce, fee) =>
+      signerOf(wallet).sign({ chainId, nonce, target, data, value, depositIndex, ...amounts(fee) }),
     broadcast,
     receipts: (hashes) =>
       ask(

@@ -1,11 +1,11 @@
 /**
- * Signers: the one place that holds keys, with limits of its own.
+ * Signers: what a rail asks for signatures, what is refused by looking at a transfer alone, and how one is signed.
  *
- * It signs two things and nothing else: `transfer(address,uint256)` on a contract of its list, and a plain transfer of
- * native coin. Whoever gains control of the rest of the server still cannot make it approve a spender, call a contract,
- * sign for another chain, burn the wallet as fees, or pay more than a limit in one transfer.
+ * Two things are signed and nothing else: `transfer(address,uint256)` on a contract of the list, and a plain transfer of
+ * native coin. Whoever gains control of the rest of the server still cannot make a signer approve a spender, call a
+ * contract, sign for another chain, burn the wallet as fees, or pay more than a limit in one transfer.
  *
- * A signer in another process or an HSM is the same interface with another body.
+ * Not here: keys at rest, limits per hour, what was signed before, and the process that holds all three: ../../signer/.
  */
 import { HDKey } from '@scure/bip32';
 import { privateKeyToAccount } from 'viem/accounts';
@@ -25,17 +25,27 @@ export interface Unsigned {
   /** `tip` undefined: a chain without EIP-1559, where `price` is the gas price. */
   price: bigint;
   tip: bigint | undefined;
+  /** Number of the deposit address that is paid, where it is one of ours: so that a signer can derive it and see. */
+  depositIndex?: bigint | undefined;
 }
 
-export type Wanted = Pick<Unsigned, 'target' | 'data' | 'value' | 'gas' | 'price'>;
+export type Wanted = Pick<Unsigned, 'target' | 'data' | 'value' | 'gas' | 'price' | 'depositIndex'>;
+
+export interface SignedTransfer {
+  raw: Buffer;
+  hash: string;
+}
 
 export interface Signer {
   /** Lower case. */
   readonly address: string;
-  /** Why this would not be signed, or undefined. Asked before a nonce is reserved, so that a refusal leaves no gap. */
-  refuses(wanted: Wanted): string | undefined;
-  /** @throws BugError for what it refuses */
-  sign(unsigned: Unsigned): Promise<{ raw: Buffer; hash: string }>;
+  /**
+   * Why this would not be signed, or undefined. Asked before a nonce is reserved, so that a refusal leaves no gap.
+   * @throws NotSigned where the keys are elsewhere and do not answer
+   */
+  refuses(wanted: Wanted): Promise<string | undefined>;
+  /** @throws BugError for what it refuses; NotSigned where the keys are elsewhere */
+  sign(unsigned: Unsigned): Promise<SignedTransfer>;
 }
 
 export interface SignerLimits {
@@ -50,43 +60,48 @@ export interface SignerLimits {
   onlyTo?: readonly string[];
 }
 
-/** @param privateKey 32 bytes as hex with `0x`; kept in this closure and nowhere else */
-export function localSigner(privateKey: string, limits: SignerLimits): Signer {
+/** What moves to whom, read from the bytes that would be signed. `contract` null: native coin. */
+export function movedBy({
+  target,
+  data,
+  value,
+}: Wanted): { contract: string | null; to: string; units: bigint } | string {
+  if (data.length === 0) return { contract: null, to: target, units: value };
+  if (value !== 0n) return 'native coin along with a token transfer';
+  const transfer = decodeTransferCall(data);
+  return transfer === undefined ? 'a call that is no transfer' : { contract: target, ...transfer };
+}
+
+/** Why a transfer is not signed, whatever was signed before. Pure. */
+export function refusalOf(limits: SignerLimits, wanted: Wanted): string | undefined {
+  if (wanted.gas * wanted.price > limits.maxFeeUnits) return 'a fee above the limit';
+  const allowed = limits.allowedContracts;
+  if (wanted.data.length > 0 && allowed[wanted.target] === undefined) return 'a contract that is not allowed';
+  const moved = movedBy(wanted);
+  if (typeof moved === 'string') return moved;
+  const { contract, to, units } = moved;
+  if (limits.onlyTo !== undefined && !limits.onlyTo.includes(to)) return 'a recipient that is not allowed';
+  if (allowed[to] !== undefined)
+    return contract === null ? 'native coin to a token contract' : 'tokens to a token contract';
+  if (contract === null)
+    return units > limits.maxNativeUnitsPerTransfer ? 'more native coin than one transfer may move' : undefined;
+  return units > (allowed[contract] ?? 0n) ? 'more than one transfer may move' : undefined;
+}
+
+/** Signs whatever it is given: what may be signed was decided before. @param privateKey 32 bytes as hex with `0x` */
+export function signingWith(privateKey: string): {
+  address: string;
+  sign(unsigned: Unsigned): Promise<SignedTransfer>;
+} {
   const account = privateKeyToAccount(privateKey as `0x${string}`);
-  const allowed = new Map(
-    Object.entries(limits.allowedContracts).map(([contract, max]) => [contract.toLowerCase(), max]),
-  );
-
-  const refuses = ({ target, data, value, gas, price }: Wanted): string | undefined => {
-    if (gas * price > limits.maxFeeUnits) return 'a fee above the limit';
-    const mayPay = (to: string) => limits.onlyTo === undefined || limits.onlyTo.includes(to);
-    if (data.length === 0) {
-      if (!mayPay(target)) return 'a recipient that is not allowed';
-      if (allowed.has(target)) return 'native coin to a token contract';
-      return value > limits.maxNativeUnitsPerTransfer ? 'more native coin than one transfer may move' : undefined;
-    }
-    const max = allowed.get(target);
-    if (max === undefined) return 'a contract that is not allowed';
-    if (value !== 0n) return 'native coin along with a token transfer';
-    const transfer = decodeTransferCall(data);
-    if (transfer === undefined) return 'a call that is no transfer';
-    if (allowed.has(transfer.to)) return 'tokens to a token contract';
-    if (!mayPay(transfer.to)) return 'a recipient that is not allowed';
-    return transfer.units > max ? 'more than one transfer may move' : undefined;
-  };
-
   return {
     address: account.address.toLowerCase(),
-    refuses,
-    async sign(unsigned) {
-      const why = refuses(unsigned) ?? (unsigned.chainId === limits.chainId ? undefined : 'another chain');
-      if (why !== undefined) throw new BugError(`the signer refuses: ${why}`);
-      const { target, value, gas, price, tip } = unsigned;
+    async sign({ chainId, nonce, target, data, value, gas, price, tip }) {
       const common = {
-        chainId: Number(unsigned.chainId),
-        nonce: Number(unsigned.nonce),
+        chainId: Number(chainId),
+        nonce: Number(nonce),
         to: target as `0x${string}`,
-        data: `0x${unsigned.data.toString('hex')}` as const,
+        data: `0x${data.toString('hex')}` as const,
         value,
         gas,
       };
@@ -94,6 +109,21 @@ export function localSigner(privateKey: string, limits: SignerLimits): Signer {
         ? account.signTransaction({ ...common, type: 'legacy', gasPrice: price })
         : account.signTransaction({ ...common, type: 'eip1559', maxFeePerGas: price, maxPriorityFeePerGas: tip }));
       return { raw: Buffer.from(signed.slice(2), 'hex'), hash: keccak256(signed) };
+    },
+  };
+}
+
+/** A signer in this process. @param privateKey kept in this closure and nowhere else */
+export function localSigner(privateKey: string, limits: SignerLimits): Signer {
+  const { address, sign } = signingWith(privateKey);
+  const refuses = (wanted: Wanted) => refusalOf(limits, wanted);
+  return {
+    address,
+    refuses: async (wanted) => refuses(wanted),
+    async sign(unsigned) {
+      const why = refuses(unsigned) ?? (unsigned.chainId === limits.chainId ? undefined : 'another chain');
+      if (why !== undefined) throw new BugError(`the signer refuses: ${why}`);
+      return await sign(unsigned);
     },
   };
 }
@@ -112,13 +142,13 @@ export function sweepSigner(
   const parent = HDKey.fromExtendedKey(xprv);
   assert(parent.privateKey !== null, 'sweeping needs the extended private key');
   const { to, ...rest } = limits;
-  return (index) => {
-    const child = parent.deriveChild(Number(index)).privateKey;
-    assert(child !== null, 'a derived key has a private half');
-    return localSigner(`0x${Buffer.from(child).toString('hex')}`, {
-      ...rest,
-      maxNativeUnitsPerTransfer: 0n,
-      onlyTo: [to.toLowerCase()],
-    });
-  };
+  return (index) =>
+    localSigner(depositKey(parent, index), { ...rest, maxNativeUnitsPerTransfer: 0n, onlyTo: [to.toLowerCase()] });
+}
+
+/** Private key of the deposit address of a number, as hex with `0x`. */
+export function depositKey(parent: HDKey, index: bigint): string {
+  const child = parent.deriveChild(Number(index)).privateKey;
+  assert(child !== null, 'a derived key has a private half');
+  return `0x${Buffer.from(child).toString('hex')}`;
 }

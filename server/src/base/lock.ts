@@ -11,7 +11,7 @@
 import { randomUUID } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Unavailable } from '../base/errors.ts';
+import { Unavailable } from './errors.ts';
 import { isAlive, startOf } from './processes.ts';
 
 interface Holder {
@@ -22,10 +22,14 @@ interface Holder {
 /**
  * Takes the folder for this process, creating it where there is none.
  *
+ * @param otherwise what to do where it is taken
  * @returns a function that gives it back; harmless to call twice
  * @throws Unavailable naming the process that holds it
  */
-export function lockDataDir(dataDir: string): () => void {
+export function lockDataDir(
+  dataDir: string,
+  otherwise = 'Stop it, or start this one with another DATA_DIR and PORT.',
+): () => void {
   mkdirSync(dataDir, { recursive: true });
   const path = join(dataDir, 'server.lock');
   const own = `${path}.${randomUUID()}`;
@@ -40,7 +44,7 @@ export function lockDataDir(dataDir: string): () => void {
       if (holder !== undefined && isAlive(holder.pid) && startOf(holder.pid) === holder.start) {
         throw new Unavailable(
           'data folder',
-          `another server, process ${holder.pid}, is using ${dataDir}. Stop it, or start this one with another DATA_DIR and PORT.`,
+          `another server, process ${holder.pid}, is using ${dataDir}. ${otherwise}`,
         );
       }
       removeStale(path, seen);

@@ -1,0 +1,174 @@
+/**
+ * The server's end of the signer: signers for the rails, whose keys are behind a socket.
+ *
+ * One connection, made when it is needed and again when it was lost. Each call has a deadline. Whatever does not come back
+ * in time and in form is NotSigned: it is tried again, and asking twice for one nonce counts once over there.
+ *
+ * At each connection the other side's wallets are compared with those we watch. A signer of other keys is as good as none.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Duplex } from 'node:stream';
+import { keccak256 } from 'viem/utils';
+import { NotSigned } from '../rails/chain.ts';
+import type { Signer, Unsigned, Wanted } from '../rails/evm/index.ts';
+import type { From } from './policy.ts';
+import { type Answer, hangUp, isProof, proofOf, readLines, writeLine, writeTransfer } from './wire.ts';
+
+const DEADLINE_MS = 3_000;
+
+export interface SignerClient {
+  /** Of a wallet by name, whose address we know from our own settings. */
+  wallet(chainId: bigint, name: string, address: string): Signer;
+  /** Of the deposit addresses by their numbers. */
+  deposits(chainId: bigint, addressOf: (index: bigint) => string): (index: bigint) => Signer;
+  /** @throws NotSigned saying why it cannot be used now */
+  ping(): Promise<void>;
+  close(): void;
+}
+
+export interface SignerClientOptions {
+  /** A new connection; may fail later, as sockets do. */
+  connect: () => Duplex;
+  secret: string;
+  /** What we watch, and the other side must have. */
+  expected: { wallets: Readonly<Record<string, string>>; xpub: string };
+  deadlineMs?: number;
+}
+
+interface Line {
+  ask(method: string, params: unknown): Promise<Answer>;
+  readonly isOpen: boolean;
+  close(): void;
+}
+
+export function signerClient(options: SignerClientOptions): SignerClient {
+  const { secret, expected, deadlineMs = DEADLINE_MS } = options;
+  let current: Line | undefined;
+  let opening: Promise<Line> | undefined;
+
+  async function connected(): Promise<Line> {
+    if (current?.isOpen === true) return current;
+    opening ??= open().finally(() => {
+      opening = undefined;
+    });
+    current = await opening;
+    return current;
+  }
+
+  async function open(): Promise<Line> {
+    const opened = await shakeHands(options.connect(), secret, deadlineMs);
+    const answer = await opened.ask('describe', {});
+    const mine = 'result' in answer ? answer.result : {};
+    const wallets = (mine.wallets ?? {}) as Record<string, unknown>;
+    const differs = Object.entries(expected.wallets).find(([name, address]) => wallets[name] !== address);
+    if (differs !== undefined || mine.xpub !== expected.xpub) {
+      opened.close();
+      const what = differs === undefined ? 'its deposit addresses' : `its wallet ${differs[0]}`;
+      throw new NotSigned(`it has other keys than this server watches: ${what}`);
+    }
+    return opened;
+  }
+
+  async function ask(method: string, params: unknown): Promise<Answer> {
+    return await (await connected()).ask(method, params);
+  }
+
+  const signerOf = (chainId: bigint, from: From, address: string): Signer => ({
+    address,
+    async refuses(wanted: Wanted) {
+      const answer = await ask('check', writeTransfer(from, { ...wanted, chainId }));
+      if ('error' in answer) throw new NotSigned(`it could not read what was asked: ${answer.error}`);
+      return 'refused' in answer ? `the signer refuses: ${answer.refused}` : undefined;
+    },
+    async sign(unsigned: Unsigned) {
+      const answer = await ask('sign', writeTransfer(from, unsigned));
+      if ('refused' in answer) throw new NotSigned(`it refuses: ${answer.refused}`, { declined: true });
+      if ('error' in answer) throw new NotSigned(answer.error);
+      const { raw, hash } = answer.result;
+      if (typeof raw !== 'string' || keccak256(`0x${raw}`) !== hash) throw new NotSigned('its answer is no signature');
+      return { raw: Buffer.from(raw, 'hex'), hash };
+    },
+  });
+
+  return {
+    wallet: (chainId, name, address) => signerOf(chainId, { wallet: name }, address),
+    deposits: (chainId, addressOf) => (index) => signerOf(chainId, { deposit: index }, addressOf(index)),
+    async ping() {
+      const answer = await ask('describe', {});
+      if (!('result' in answer)) throw new NotSigned('its answer is none');
+    },
+    close: () => current?.close(),
+  };
+}
+
+/** Both sides prove that they know the secret. */
+function shakeHands(stream: Duplex, secret: string, deadlineMs: number): Promise<Line> {
+  return new Promise((resolve, reject) => {
+    const mine = randomBytes(32).toString('hex');
+    const waiting = new Map<number, { resolve: (answer: Answer) => void; lost: (why: string) => void }>();
+    let step: 'challenge' | 'proof' | 'open' | 'closed' = 'challenge';
+    let lastId = 0;
+    const lose = (why: string) => {
+      if (step === 'closed') return;
+      const wasOpen = step === 'open';
+      step = 'closed';
+      clearTimeout(late);
+      hangUp(stream);
+      for (const one of waiting.values()) one.lost(why);
+      waiting.clear();
+      if (!wasOpen) reject(new NotSigned(why));
+    };
+    const late = setTimeout(() => lose('no connection in time'), deadlineMs);
+    stream.on('error', (error: NodeJS.ErrnoException) => lose(`no connection (${error.code ?? error.name})`));
+    const lost = () =>
+      lose(step === 'proof' ? 'it does not know our secret, or we not its' : 'the connection was lost');
+    stream.on('end', lost);
+    stream.on('close', lost);
+
+    const line: Line = {
+      get isOpen() {
+        return step === 'open';
+      },
+      close: () => lose('closed'),
+      ask: (method, params) =>
+        new Promise((done, failed) => {
+          if (step !== 'open') return failed(new NotSigned('the connection was lost'));
+          lastId += 1;
+          const id = lastId;
+          const timer = setTimeout(() => {
+            waiting.delete(id);
+            failed(new NotSigned(`no answer within ${deadlineMs} ms`));
+          }, deadlineMs);
+          const settle = <T>(end: (value: T) => void) => {
+            return (value: T) => {
+              clearTimeout(timer);
+              end(value);
+            };
+          };
+          waiting.set(id, {
+            resolve: settle(done),
+            lost: settle((why: string) => failed(new NotSigned(why))),
+          });
+          writeLine(stream, { id, method, params });
+        }),
+    };
+
+    readLines(stream, (message) => {
+      const said = (message ?? {}) as Record<string, unknown>;
+      if (step === 'challenge') {
+        if (typeof said.challenge !== 'string') return lose('somebody else answered');
+        step = 'proof';
+        return writeLine(stream, { proof: proofOf('server', secret, said.challenge), challenge: mine });
+      }
+      if (step === 'proof') {
+        if (!isProof(said.proof, proofOf('signer', secret, mine))) return lose('it does not know our secret');
+        step = 'open';
+        clearTimeout(late);
+        return resolve(line);
+      }
+      const id = said.id as number;
+      waiting.get(id)?.resolve(said as Answer);
+      waiting.delete(id);
+    });
+  });
+}

@@ -1,0 +1,28 @@
+/**
+ * The signer: the one place that holds private keys, with limits and a memory of its own.
+ *
+ * It runs as a process of its own (signer/main.ts) that the server reaches over a socket; the server has the extended
+ * public key and the wallets' addresses and nothing that can sign. What it signs is policy.ts; what it has signed is
+ * journal.ts; both know nothing of orders or of the database, so whoever holds those still meets the limits.
+ *
+ * The sandbox runs the same parts, protocol included, over a pair of streams inside the server: its keys are public, and
+ * a process less is a process less to leave behind. See docs/decisions/0021-a-signer-of-its-own.md.
+ */
+import { type Duplex, duplexPair } from 'node:stream';
+import type { SignerCore } from './core.ts';
+import { serveOn } from './serve.ts';
+
+export { type SignerClient, type SignerClientOptions, signerClient } from './client.ts';
+export { openSigner, type SignerCore } from './core.ts';
+export { type Journal, openJournal } from './journal.ts';
+export { type Keys, publicOf } from './keys.ts';
+export type { ChainLimits, Limit } from './policy.ts';
+
+/** A signer in this process, reached by the same words as one in another. */
+export function signerWithin(core: SignerCore, secret: string): () => Duplex {
+  return () => {
+    const [ours, its] = duplexPair();
+    serveOn(its, { core, secret });
+    return ours;
+  };
+}

@@ -1,0 +1,124 @@
+/**
+ * Journal: what the signer has signed, in a file of its own that is only ever added to.
+ *
+ * A line is on the disk before its signature leaves the house, so a restart forgets nothing and a crash errs towards
+ * having signed. The last line of a crash may be torn: it is cut off, because nothing was signed for it. Any other line
+ * that cannot be read stops the signer: somebody has been at its memory.
+ *
+ * All of it is read at the start (about 200 bytes a transfer). It is never shortened here; when its hour is over a line
+ * still says which nonce it was.
+ */
+import { closeSync, fdatasyncSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { type Content, counterOf, FEES, type Kind, type Signed } from './policy.ts';
+
+export interface Journal extends Signed {
+  /** Keeps it, on the disk when this returns. The same again with no higher fee is not written. */
+  keep(content: Content): void;
+  close(): void;
+}
+
+export class JournalError extends Error {
+  override name = 'JournalError';
+}
+
+const HOUR_MS = 3_600_000;
+
+/**
+ * @param path undefined: in memory alone, for tests
+ * @param durable false where a crash of the machine may forget: the sandbox
+ */
+export function openJournal(path: string | undefined, { durable = true, nowMs = Date.now } = {}): Journal {
+  const file = path === undefined ? undefined : openSync(path, 'a+', 0o600);
+  const byNonce = new Map<string, Content>();
+  const counters = new Map<string, Counter>();
+  // A clock that is set back gives nobody another hour.
+  let newestMs = 0;
+  const now = () => {
+    newestMs = Math.max(newestMs, nowMs());
+    return newestMs;
+  };
+
+  function remember(content: Content, atMs: number): void {
+    newestMs = Math.max(newestMs, atMs);
+    const before = byNonce.get(nonceKey(content.chainId, content.from, content.nonce));
+    const highest = before !== undefined && before.feeUnits > content.feeUnits ? before : content;
+    byNonce.set(nonceKey(content.chainId, content.from, content.nonce), highest);
+    if (content.kind === 'sweep') return;
+    const grown = content.feeUnits - (before?.feeUnits ?? 0n);
+    if (before === undefined) count(content, counterOf(content), content.units, atMs);
+    if (grown > 0n) count(content, FEES, grown, atMs);
+  }
+
+  function count({ chainId, from }: Content, what: string, units: bigint, atMs: number): void {
+    const key = `${chainId}:${from}:${what}`;
+    const counter = counters.get(key) ?? { sum: 0n, parts: [] };
+    counters.set(key, counter);
+    counter.sum += units;
+    counter.parts.push({ atMs, units });
+  }
+
+  if (file !== undefined && path !== undefined) {
+    const bytes = readFileSync(path);
+    const whole = bytes.lastIndexOf(0x0a) + 1;
+    for (const [at, line] of bytes.subarray(0, whole).toString('utf8').split('\n').entries()) {
+      if (line === '') continue;
+      const read = readLine(line);
+      if (read === undefined) throw new JournalError(`line ${at + 1} of the signer's journal ${path} cannot be read`);
+      remember(read.content, read.atMs);
+    }
+    if (whole < bytes.length) ftruncateSync(file, whole);
+  }
+
+  return {
+    under: (chainId, from, nonce) => byNonce.get(nonceKey(chainId, from, nonce)),
+    inTheLastHour(chainId, from, what) {
+      const counter = counters.get(`${chainId}:${from}:${what}`);
+      if (counter === undefined) return 0n;
+      const after = now() - HOUR_MS;
+      const over = counter.parts.findIndex(({ atMs }) => atMs > after);
+      for (const { units } of counter.parts.splice(0, over === -1 ? counter.parts.length : over)) counter.sum -= units;
+      return counter.sum;
+    },
+    keep(content) {
+      const before = byNonce.get(nonceKey(content.chainId, content.from, content.nonce));
+      if (before !== undefined && before.feeUnits >= content.feeUnits) return;
+      const atMs = now();
+      if (file !== undefined) {
+        writeSync(file, lineOf(content, atMs));
+        if (durable) fdatasyncSync(file);
+      }
+      remember(content, atMs);
+    },
+    close: () => file !== undefined && closeSync(file),
+  };
+}
+
+interface Counter {
+  sum: bigint;
+  parts: { atMs: number; units: bigint }[];
+}
+
+const nonceKey = (chainId: bigint, from: string, nonce: bigint): string => `${chainId}:${from}:${nonce}`;
+
+const lineOf = (content: Content, atMs: number): string =>
+  `${JSON.stringify({ at: new Date(atMs).toISOString(), ...content }, (_, part) => (typeof part === 'bigint' ? String(part) : part))}\n`;
+
+const KINDS: readonly Kind[] = ['token', 'gas', 'native', 'sweep'];
+
+function readLine(line: string): { content: Content; atMs: number } | undefined {
+  try {
+    const { at, chainId, from, nonce, kind, asset, to, units, feeUnits } = JSON.parse(line) as Record<string, string>;
+    const atMs = Date.parse(at ?? '');
+    if (Number.isNaN(atMs) || !KINDS.includes(kind as Kind)) return undefined;
+    if (from === undefined || asset === undefined || to === undefined) return undefined;
+    const numbers = [chainId, nonce, units, feeUnits].map((text) =>
+      typeof text === 'string' && /^[0-9]{1,78}$/.test(text) ? BigInt(text) : undefined,
+    );
+    const [chain, count, moved, fee] = numbers;
+    if (chain === undefined || count === undefined || moved === undefined || fee === undefined) return undefined;
+    const content = { chainId: chain, from, nonce: count, kind: kind as Kind, asset, to, units: moved, feeUnits: fee };
+    return { content, atMs };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,125 @@
+/**
+ * Policy: what the signer signs. Pure; what was signed before is handed in.
+ *
+ * Out of a named wallet (`hot`): tokens of the list to anybody, native coin to its own deposit addresses as gas, and native
+ * coin to anybody else only where a limit above zero says so. Each has a limit per transfer and one per hour, fees too.
+ * Out of a deposit address: tokens of the list, to the hot wallet and nowhere else; that needs no limit.
+ *
+ * A nonce has one transfer for ever. Signing it again is allowed for the same recipient and amount (a higher fee, a lost
+ * answer) and counts once, its fee by what it grew; another transfer under it is refused. So whoever asks cannot have two
+ * transfers signed and pay the one that suits.
+ */
+import { movedBy, refusalOf, type Unsigned, type Wanted } from '../rails/evm/index.ts';
+
+/** Smallest units. `perHour` counts what was signed in the last 60 minutes, mined or not. */
+export interface Limit {
+  perTransfer: bigint;
+  perHour: bigint;
+}
+
+export interface ChainLimits {
+  chainId: bigint;
+  /** Lower-case contract → limit. A contract that is not here is not called. */
+  tokens: Readonly<Record<string, Limit>>;
+  /** Native coin to deposit addresses of ours. */
+  gas: Limit;
+  /** Native coin to anybody else; zero for none. */
+  native: Limit;
+  /** Most native units a transaction may cost, and all of an hour. */
+  fees: Limit;
+}
+
+/** Who would sign: a wallet by name, or the deposit address of a number. */
+export type From = { wallet: string } | { deposit: bigint };
+
+export type Kind = 'token' | 'gas' | 'native' | 'sweep';
+
+/** What a signature is kept as. */
+export interface Content {
+  chainId: bigint;
+  from: string;
+  nonce: bigint;
+  kind: Kind;
+  /** The contract, or `native`. */
+  asset: string;
+  to: string;
+  units: bigint;
+  /** Most it may cost. */
+  feeUnits: bigint;
+}
+
+/** What was signed before, as far as a decision needs it. */
+export interface Signed {
+  /** The transfer of a nonce, with the highest fee signed for it. */
+  under(chainId: bigint, from: string, nonce: bigint): Content | undefined;
+  /** Units signed in the last hour out of a wallet: of an asset and kind, or in fees. */
+  inTheLastHour(chainId: bigint, from: string, what: string): bigint;
+}
+
+export interface Asked {
+  from: From;
+  /** Address of whoever would sign. */
+  address: string;
+  /** Where sweeps go. */
+  hot: string;
+  wanted: Wanted;
+  /** Undefined before one is taken. */
+  nonce: Unsigned['nonce'] | undefined;
+  /** Address of the deposit number that was given as proof, derived here. */
+  provenDeposit: string | undefined;
+}
+
+export const FEES = 'fees';
+export const counterOf = ({ kind, asset }: Pick<Content, 'kind' | 'asset'>): string => `${kind}:${asset}`;
+
+/** @returns a sentence why not, or what would be kept of it */
+export function decide(limits: ChainLimits, asked: Asked, signed: Signed): string | Content {
+  const { from, address, wanted, nonce } = asked;
+  const moved = movedBy(wanted);
+  const isSweep = 'deposit' in from;
+  const isGas = !isSweep && wanted.data.length === 0 && asked.provenDeposit === wanted.target;
+  const nativeLimit = isSweep ? NOTHING : isGas ? limits.gas : limits.native;
+  const unwilling = refusalOf(
+    {
+      chainId: limits.chainId,
+      allowedContracts: Object.fromEntries(
+        Object.entries(limits.tokens).map(([contract, limit]) => [contract, isSweep ? ANY : limit.perTransfer]),
+      ),
+      maxNativeUnitsPerTransfer: nativeLimit.perTransfer,
+      maxFeeUnits: limits.fees.perTransfer,
+      ...(isSweep ? { onlyTo: [asked.hot] } : {}),
+    },
+    wanted,
+  );
+  const before = nonce === undefined ? undefined : signed.under(limits.chainId, address, nonce);
+  if (typeof moved === 'string') return unwilling ?? moved;
+  const { contract, to, units } = moved;
+  const content: Content = {
+    chainId: limits.chainId,
+    from: address,
+    nonce: nonce ?? 0n,
+    kind: isSweep ? 'sweep' : contract !== null ? 'token' : isGas ? 'gas' : 'native',
+    asset: contract ?? 'native',
+    to,
+    units,
+    feeUnits: wanted.gas * wanted.price,
+  };
+  const isAgain = before !== undefined && sameTransfer(before, content);
+  if (before !== undefined && !isAgain) return `nonce ${nonce} was signed for another transfer`;
+  // Lowering a limit does not take back what is out: it may still need a higher fee.
+  if (unwilling !== undefined && !(isAgain && content.feeUnits <= limits.fees.perTransfer)) return unwilling;
+  if (isSweep) return content;
+  const hourly = contract === null ? nativeLimit.perHour : (limits.tokens[contract]?.perHour ?? 0n);
+  const soFar = signed.inTheLastHour(limits.chainId, address, counterOf(content));
+  if (!isAgain && soFar + units > hourly) return 'more than may move in an hour';
+  const grown = content.feeUnits - (before?.feeUnits ?? 0n);
+  const fees = signed.inTheLastHour(limits.chainId, address, FEES);
+  if (grown > 0n && fees + grown > limits.fees.perHour) return 'more fees than may be paid in an hour';
+  return content;
+}
+
+export const sameTransfer = (a: Content, b: Content): boolean =>
+  a.asset === b.asset && a.to === b.to && a.units === b.units;
+
+const NOTHING: Limit = { perTransfer: 0n, perHour: 0n };
+const ANY = 2n ** 256n;

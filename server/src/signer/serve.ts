@@ -1,0 +1,81 @@
+/**
+ * Serving: the signer's door. One connection is one server; several may come.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Duplex } from 'node:stream';
+import type { SignerCore } from './core.ts';
+import {
+  type Answer,
+  hangUp,
+  isProof,
+  Misread,
+  proofOf,
+  type Request,
+  readLines,
+  readTransfer,
+  writeLine,
+} from './wire.ts';
+
+/** Whoever has not proved itself by then is somebody else. */
+const PROOF_WITHIN_MS = 5_000;
+
+/** @param said a line for the operator: who was refused what. Never a key */
+export function serveOn(
+  stream: Duplex,
+  { core, secret, said = () => {} }: { core: SignerCore; secret: string; said?: (line: string) => void },
+): void {
+  const challenge = randomBytes(32).toString('hex');
+  let isKnown = false;
+  const giveUp = setTimeout(() => isKnown || hangUp(stream), PROOF_WITHIN_MS);
+  giveUp.unref();
+  stream.on('error', () => stream.destroy());
+  stream.on('close', () => clearTimeout(giveUp));
+  writeLine(stream, { challenge });
+  readLines(stream, (message) => {
+    if (isKnown) {
+      void answered(message).then((answer) => writeLine(stream, answer));
+      return;
+    }
+    const { proof, challenge: theirs } = (message ?? {}) as Record<string, unknown>;
+    if (!isProof(proof, proofOf('server', secret, challenge)) || typeof theirs !== 'string') {
+      said('refused somebody who does not know the secret');
+      hangUp(stream);
+      return;
+    }
+    isKnown = true;
+    writeLine(stream, { proof: proofOf('signer', secret, theirs.slice(0, 128)) });
+  });
+
+  async function answered(message: unknown): Promise<Answer> {
+    const { id, method, params } = (message ?? {}) as Partial<Request>;
+    if (typeof id !== 'number' || typeof params !== 'object' || params === null) {
+      hangUp(stream);
+      return { id: 0, error: 'not a request' };
+    }
+    try {
+      return await called(id, String(method), params);
+    } catch (error) {
+      if (error instanceof Misread) return { id, error: error.message };
+      // A disk that is full, say. What was not written down is not signed.
+      said(`failed: ${error instanceof Error ? error.message : String(error)}`);
+      return { id, error: 'the signer failed; its own output says why' };
+    }
+  }
+
+  async function called(id: number, method: string, params: Record<string, unknown>): Promise<Answer> {
+    if (method === 'describe') return { id, result: core.describe() };
+    const { from, unsigned, hasNonce } = readTransfer(params);
+    if (method === 'check') {
+      const why = core.check(unsigned.chainId, from, unsigned);
+      return why === undefined ? { id, result: {} } : { id, refused: why };
+    }
+    if (method !== 'sign' || !hasNonce) return { id, error: 'no such method' };
+    const signed = await core.sign(from, unsigned);
+    if ('refused' in signed) {
+      const who = 'wallet' in from ? from.wallet : `deposit ${from.deposit}`;
+      said(`refused chain ${unsigned.chainId}, ${who}, nonce ${unsigned.nonce}: ${signed.refused}`);
+      return { id, refused: signed.refused };
+    }
+    return { id, result: { raw: signed.raw.toString('hex'), hash: signed.hash } };
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * The signer's protocol: a line of JSON for a request, a line for its answer, over a socket.
+ *
+ * First both sides prove that they know the shared secret, each by hashing what the other has just made up; nothing else
+ * is read before that. Then three methods: `describe`, `check`, `sign`. Whole numbers are decimal text and bytes are hex.
+ *
+ * Requests are read strictly: whatever is missing, too long or of another form is an error, and an unknown field is too.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Duplex } from 'node:stream';
+import type { Unsigned } from '../rails/evm/index.ts';
+import type { From } from './policy.ts';
+
+/** A transfer is a few hundred characters. */
+const LONGEST_LINE = 16 * 1024;
+
+export interface Request {
+  id: number;
+  method: string;
+  params: Record<string, unknown>;
+}
+
+export type Answer =
+  | { id: number; result: Record<string, unknown> }
+  | { id: number; refused: string }
+  | { id: number; error: string };
+
+/** Calls `took` with each line, as JSON. What is no JSON, or has no end, closes the stream. */
+export function readLines(stream: Duplex, took: (message: unknown) => void): void {
+  let rest = '';
+  let over = false;
+  const giveUp = () => {
+    over = true;
+    hangUp(stream);
+  };
+  stream.on('end', giveUp);
+  stream.setEncoding('utf8');
+  stream.on('data', (chunk: string) => {
+    rest += chunk;
+    for (let end = rest.indexOf('\n'); end !== -1; end = rest.indexOf('\n')) {
+      const line = rest.slice(0, end);
+      rest = rest.slice(end + 1);
+      let message: unknown;
+      try {
+        message = JSON.parse(line);
+      } catch {
+        giveUp();
+        return;
+      }
+      if (over || stream.destroyed || stream.writableEnded) return;
+      took(message);
+    }
+    if (rest.length > LONGEST_LINE) giveUp();
+  });
+}
+
+/** Says that it is over, and then is gone. A stream that is destroyed outright may not tell the other side. */
+export const hangUp = (stream: Duplex): void => void stream.end(() => stream.destroy());
+
+export function writeLine(stream: Duplex, message: unknown): void {
+  if (stream.writable) stream.write(`${JSON.stringify(message)}\n`);
+}
+
+/** What a side says to prove that it knows the secret. Each side has its own word, or one could be echoed to the other. */
+export const proofOf = (side: 'server' | 'signer', secret: string, challenge: string): string =>
+  createHmac('sha256', secret).update(`cloverleaf ${side} ${challenge}`).digest('hex');
+
+export function isProof(given: unknown, expected: string): boolean {
+  if (typeof given !== 'string') return false;
+  const [left, right] = [Buffer.from(given), Buffer.from(expected)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}
+
+/** How a transfer stands on the line. */
+export function writeTransfer(from: From, wanted: Partial<Unsigned> & Pick<Unsigned, 'target' | 'data'>) {
+  const numbers = ['chainId', 'nonce', 'value', 'gas', 'price', 'tip', 'depositIndex'] as const;
+  return {
+    ...('wallet' in from ? { wallet: from.wallet } : { deposit: String(from.deposit) }),
+    target: wanted.target,
+    data: wanted.data.toString('hex'),
+    ...Object.fromEntries(
+      numbers.flatMap((name) => (wanted[name] === undefined ? [] : [[name, String(wanted[name])]])),
+    ),
+  };
+}
+
+export class Misread extends Error {}
+
+/** @throws Misread naming the field */
+export function readTransfer(params: Record<string, unknown>): { from: From; unsigned: Unsigned; hasNonce: boolean } {
+  const known = new Set([
+    'wallet',
+    'deposit',
+    'target',
+    'data',
+    'chainId',
+    'nonce',
+    'value',
+    'gas',
+    'price',
+    'tip',
+    'depositIndex',
+  ]);
+  for (const name of Object.keys(params)) if (!known.has(name)) throw new Misread(`${name.slice(0, 40)} is no field`);
+  const text = (name: string, form: RegExp): string => {
+    const value = params[name];
+    if (typeof value !== 'string' || !form.test(value)) throw new Misread(`${name} is not as it must be`);
+    return value;
+  };
+  const number = (name: string): bigint => BigInt(text(name, /^[0-9]{1,78}$/));
+  const perhaps = (name: string) => (params[name] === undefined ? undefined : number(name));
+  const index = (name: string): bigint => {
+    const value = number(name);
+    if (value >= 2n ** 31n) throw new Misread(`${name} is not below 2^31`);
+    return value;
+  };
+  const from: From =
+    params.deposit === undefined ? { wallet: text('wallet', /^[a-z]{1,20}$/) } : { deposit: index('deposit') };
+  const nonce = perhaps('nonce');
+  return {
+    from,
+    hasNonce: nonce !== undefined,
+    unsigned: {
+      chainId: number('chainId'),
+      nonce: nonce ?? 0n,
+      target: text('target', /^0x[0-9a-f]{40}$/),
+      data: Buffer.from(text('data', /^([0-9a-f]{2}){0,256}$/), 'hex'),
+      value: number('value'),
+      gas: number('gas'),
+      price: number('price'),
+      tip: perhaps('tip'),
+      depositIndex: params.depositIndex === undefined ? undefined : index('depositIndex'),
+    },
+  };
+}

@@ -1,0 +1,316 @@
+/**
+ * The signer: what it signs, what it remembers, and that it is the same one over a socket, in a process of its own.
+ */
+import assert from 'node:assert/strict';
+import { appendFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Duplex, duplexPair } from 'node:stream';
+import { describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { HDKey } from '@scure/bip32';
+import { randomHex } from '../../src/base/ids.ts';
+import { NotSigned } from '../../src/rails/chain.ts';
+import { addressesOf, type Unsigned } from '../../src/rails/evm/index.ts';
+import { encodeTransfer } from '../../src/rails/evm/transfers.ts';
+import {
+  type ChainLimits,
+  openJournal,
+  openSigner,
+  type SignerCore,
+  signerClient,
+  signerWithin,
+} from '../../src/signer/index.ts';
+import { keysOf, newPhrase, openKeys, publicOf, sealKeys } from '../../src/signer/keys.ts';
+import { readLimits } from '../../src/signer/limits.ts';
+import { freshFolder } from '../support/folder.ts';
+import { startSigner } from '../support/signer.ts';
+
+const TOKEN = `0x${'11'.repeat(20)}`;
+const FRIEND = `0x${'22'.repeat(20)}`;
+const KEYS = keysOf(newPhrase()) ?? assert.fail('a new phrase is a phrase');
+const { wallets, xpub } = publicOf(KEYS);
+const HOT = wallets.hot ?? '';
+const depositAddress = addressesOf(xpub);
+
+const LIMITS: ChainLimits = {
+  chainId: 1n,
+  tokens: { [TOKEN]: { perTransfer: 100n, perHour: 250n } },
+  gas: { perTransfer: 50n, perHour: 120n },
+  native: { perTransfer: 0n, perHour: 0n },
+  fees: { perTransfer: 1_000n, perHour: 5_000n },
+};
+const HOUR_MS = 3_600_000;
+
+const fees = { gas: 10n, price: 10n, tip: 1n };
+const tokens = (nonce: bigint, units: bigint, to = FRIEND): Unsigned => ({
+  chainId: 1n,
+  nonce,
+  target: TOKEN,
+  data: encodeTransfer(to, units),
+  value: 0n,
+  ...fees,
+});
+const coin = (nonce: bigint, value: bigint, target: string, depositIndex?: bigint): Unsigned => ({
+  chainId: 1n,
+  nonce,
+  target,
+  data: Buffer.alloc(0),
+  value,
+  depositIndex,
+  ...fees,
+});
+const hot = { wallet: 'hot' };
+
+const fresh = (limits: Partial<ChainLimits> = {}, journal = openJournal(undefined)) =>
+  openSigner(KEYS, [{ ...LIMITS, ...limits }], journal);
+
+async function refusedBy(core: SignerCore, unsigned: Unsigned, from: Parameters<SignerCore['sign']>[0] = hot) {
+  const answer = await core.sign(from, unsigned);
+  return 'refused' in answer ? answer.refused : undefined;
+}
+
+describe('what is signed', () => {
+  test('tokens of its list to anybody, gas to its own deposit addresses, sweeps to the hot wallet', async () => {
+    const core = fresh();
+    assert.equal(await refusedBy(core, tokens(0n, 100n)), undefined);
+    assert.equal(await refusedBy(core, coin(1n, 50n, depositAddress(7n), 7n)), undefined);
+    assert.equal(
+      await refusedBy(core, tokens(0n, 10n ** 30n, HOT), { deposit: 7n }),
+      undefined,
+      'a sweep has no limit',
+    );
+  });
+
+  const approve = Buffer.from(encodeTransfer(FRIEND, 1n));
+  approve.set([0x09, 0x5e, 0xa7, 0xb3]);
+  const odd: [string, Unsigned, string, Parameters<SignerCore['sign']>[0]?][] = [
+    ['more than one transfer may move', tokens(0n, 101n), 'more than one transfer may move'],
+    ['another contract', { ...tokens(0n, 1n), target: FRIEND }, 'a contract that is not allowed'],
+    ['an approval', { ...tokens(0n, 1n), data: approve }, 'a call that is no transfer'],
+    ['tokens to their contract', tokens(0n, 1n, TOKEN), 'tokens to a token contract'],
+    ['coin with a token transfer', { ...tokens(0n, 1n), value: 1n }, 'native coin along with a token transfer'],
+    ['another chain', { ...tokens(0n, 1n), chainId: 5n }, 'a chain that is not allowed'],
+    ['a wallet that is not here', tokens(0n, 1n), 'a wallet that is not here', { wallet: 'cold' }],
+    ['too dear a fee', { ...tokens(0n, 1n), price: 101n }, 'a fee above the limit'],
+    ['coin to a stranger', coin(0n, 1n, FRIEND), 'more native coin than one transfer may move'],
+    ['coin to a stranger with a number', coin(0n, 1n, FRIEND, 7n), 'more native coin than one transfer may move'],
+    ['too much gas', coin(0n, 51n, depositAddress(7n), 7n), 'more native coin than one transfer may move'],
+    ['a sweep elsewhere', tokens(0n, 1n, FRIEND), 'a recipient that is not allowed', { deposit: 7n }],
+    ['a sweep of coin', coin(0n, 1n, HOT), 'more native coin than one transfer may move', { deposit: 7n }],
+  ];
+  for (const [what, unsigned, why, from] of odd) {
+    test(`refuses ${what}`, async () => {
+      const core = fresh();
+      assert.equal(await refusedBy(core, unsigned, from ?? hot), why);
+      assert.equal(core.check(unsigned.chainId, from ?? hot, unsigned), why, 'before a nonce is taken, too');
+    });
+  }
+
+  test('native coin goes to anybody where a limit says so', async () => {
+    const core = fresh({ native: { perTransfer: 5n, perHour: 8n } });
+    assert.equal(await refusedBy(core, coin(0n, 5n, FRIEND)), undefined);
+    assert.equal(await refusedBy(core, coin(1n, 4n, FRIEND)), 'more than may move in an hour');
+    assert.equal(await refusedBy(core, coin(1n, 50n, depositAddress(1n), 1n)), undefined, 'gas has its own');
+  });
+});
+
+describe('an hour', () => {
+  test('has its limit per asset, and is over after 60 minutes', async () => {
+    let nowMs = Date.now();
+    const core = fresh({}, openJournal(undefined, { nowMs: () => nowMs }));
+    for (const nonce of [0n, 1n]) assert.equal(await refusedBy(core, tokens(nonce, 100n)), undefined);
+    assert.equal(await refusedBy(core, tokens(2n, 51n)), 'more than may move in an hour');
+    assert.equal(await refusedBy(core, tokens(2n, 50n)), undefined);
+    nowMs -= 2 * HOUR_MS;
+    assert.equal(await refusedBy(core, tokens(3n, 1n)), 'more than may move in an hour', 'a clock that is set back');
+    nowMs += 3 * HOUR_MS + 1;
+    assert.equal(await refusedBy(core, tokens(3n, 100n)), undefined);
+  });
+
+  test('ends fees too, however small the transfers', async () => {
+    const core = fresh();
+    const dear = { gas: 100n, price: 10n };
+    for (let nonce = 0n; nonce < 5n; nonce += 1n)
+      assert.equal(await refusedBy(core, { ...tokens(nonce, 1n), ...dear }), undefined);
+    assert.equal(await refusedBy(core, tokens(5n, 1n)), 'more fees than may be paid in an hour');
+  });
+});
+
+describe('a nonce', () => {
+  test('signed again for the same transfer counts once; a bump changes fees alone', async () => {
+    const core = fresh();
+    const first = await core.sign(hot, tokens(0n, 100n));
+    assert.deepEqual(await core.sign(hot, tokens(0n, 100n)), first, 'the same bytes');
+    for (const price of [11n, 12n, 13n]) assert.equal(await refusedBy(core, { ...tokens(0n, 100n), price }), undefined);
+    assert.equal(await refusedBy(core, tokens(1n, 100n)), undefined);
+    assert.equal(await refusedBy(core, tokens(2n, 50n)), undefined);
+    assert.equal(
+      await refusedBy(core, { ...tokens(2n, 50n), price: 20n }),
+      undefined,
+      'nothing is left, and it is no more',
+    );
+  });
+
+  test('signed for another transfer is refused, whoever asks and however', async () => {
+    const core = fresh();
+    await core.sign(hot, tokens(0n, 10n));
+    const why = 'nonce 0 was signed for another transfer';
+    for (const other of [tokens(0n, 11n), tokens(0n, 10n, HOT), coin(0n, 10n, depositAddress(1n), 1n)])
+      assert.equal(await refusedBy(core, other), why);
+    const sweep = { deposit: 3n };
+    await core.sign(sweep, tokens(0n, 5n, HOT));
+    assert.equal(await refusedBy(core, tokens(0n, 6n, HOT), sweep), why, 'each address has its own');
+  });
+});
+
+describe('the journal', () => {
+  test('remembers after a restart, and a torn last line was never signed', async () => {
+    const path = join(freshFolder('signer'), 'signed.jsonl');
+    const before = fresh({}, openJournal(path));
+    for (const nonce of [0n, 1n]) await before.sign(hot, tokens(nonce, 100n));
+    await before.sign(hot, { ...tokens(1n, 100n), price: 20n });
+    appendFileSync(path, '{"at":"2026-01-01T00:00:00.000Z","chainId":"1","from":');
+
+    const after = fresh({}, openJournal(path));
+    assert.equal(await refusedBy(after, tokens(2n, 51n)), 'more than may move in an hour');
+    assert.equal(await refusedBy(after, tokens(1n, 99n)), 'nonce 1 was signed for another transfer');
+    assert.equal(await refusedBy(after, tokens(2n, 50n)), undefined);
+    assert.equal(readFileSync(path, 'utf8').split('\n').length, 5, 'four lines, each whole');
+    assert.equal(statSync(path).mode & 0o777, 0o600);
+  });
+
+  test('with a line that cannot be read stops the signer', () => {
+    const path = join(freshFolder('signer'), 'signed.jsonl');
+    writeFileSync(path, '{"at":"yesterday"}\n');
+    assert.throws(() => openJournal(path), /line 1 of the signer's journal .* cannot be read/);
+  });
+});
+
+describe('keys', () => {
+  test('come out of their file with the passphrase and not otherwise', () => {
+    const sealed = sealKeys(KEYS, 'a long passphrase');
+    assert.deepEqual(openKeys(sealed, 'a long passphrase'), KEYS);
+    assert.equal(openKeys(sealed, 'a long passphrasE'), undefined);
+    assert.equal(openKeys(sealed.replace(/"sealed": "./, '"sealed": "'), 'a long passphrase'), undefined);
+    for (const secret of [...Object.values(KEYS.wallets), KEYS.deposits]) assert.ok(!sealed.includes(secret));
+  });
+
+  test('are those that any wallet program finds below the phrase', () => {
+    const known = keysOf('test test test test test test test test test test test junk');
+    assert.ok(known);
+    assert.equal(publicOf(known).wallets.hot, '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266');
+    assert.equal(HDKey.fromExtendedKey(known.deposits).publicExtendedKey, publicOf(known).xpub);
+    assert.equal(keysOf('test test test'), undefined);
+  });
+});
+
+test('a limits file that is wrong is refused by the place of what is wrong', () => {
+  const right = {
+    chainId: '1',
+    tokens: { [TOKEN]: { perTransfer: '1', perHour: '2' } },
+    ...Object.fromEntries(['gas', 'native', 'fees'].map((name) => [name, { perTransfer: '0', perHour: '0' }])),
+  };
+  const refuses = (change: object, why: RegExp) =>
+    assert.throws(() => readLimits('SIGNER_LIMITS', JSON.stringify({ chains: [{ ...right, ...change }] })), why);
+  assert.equal(readLimits('SIGNER_LIMITS', JSON.stringify({ chains: [right] })).length, 1);
+  refuses({ chainId: 1 }, /^SettingError: SIGNER_LIMITS: chains\[0\]\.chainId must be a whole number/);
+  refuses({ fees: undefined }, /chains\[0\]\.fees must be an object/);
+  refuses({ gas: { perTransfer: '2', perHour: '1' } }, /chains\[0\]\.gas must allow at least one transfer an hour/);
+  refuses({ tokens: { usdc: {} } }, /chains\[0\]\.tokens must be named by contract addresses/);
+  refuses({ max: '1' }, /chains\[0\]\.max is no field/);
+});
+
+describe('over a socket', () => {
+  const secret = randomHex(32);
+  const expected = { wallets, xpub };
+
+  test('it is the same signer; what it refuses is said before and after a nonce is taken', async () => {
+    const client = signerClient({ connect: signerWithin(fresh(), secret), secret, expected });
+    const signer = client.wallet(1n, 'hot', HOT);
+    assert.equal(await signer.refuses(tokens(0n, 100n)), undefined);
+    assert.deepEqual(await signer.sign(tokens(0n, 100n)), await fresh().sign(hot, tokens(0n, 100n)));
+    assert.equal(await signer.refuses(tokens(0n, 101n)), 'the signer refuses: more than one transfer may move');
+    await assert.rejects(
+      signer.sign(tokens(0n, 99n)),
+      (error) => error instanceof NotSigned && error.declined && /nonce 0 was signed/.test(error.message),
+    );
+    const sweeper = client.deposits(1n, depositAddress)(3n);
+    assert.equal(sweeper.address, depositAddress(3n));
+    assert.equal(await sweeper.refuses(tokens(0n, 5n, HOT)), undefined);
+    client.close();
+  });
+
+  test('it is silent to who does not know the secret, and who pretends to be it is not believed', async () => {
+    const stranger = signerClient({ connect: signerWithin(fresh(), secret), secret: randomHex(32), expected });
+    await assert.rejects(stranger.ping(), /signer: it does not know our secret, or we not its/);
+    const echo = signerClient({
+      secret,
+      expected,
+      connect: () => {
+        const [ours, its] = duplexPair();
+        its.write('{"challenge":"00"}\n');
+        its.on('data', () => its.write(`{"proof":"${'0'.repeat(64)}"}\n`));
+        return ours;
+      },
+    });
+    await assert.rejects(echo.ping(), /it does not know our secret/);
+  });
+
+  test('one that has other keys is as good as none', async () => {
+    const other = { wallets: { hot: FRIEND }, xpub };
+    const client = signerClient({ connect: signerWithin(fresh(), secret), secret, expected: other });
+    await assert.rejects(client.ping(), /it has other keys than this server watches: its wallet hot/);
+  });
+
+  test('one that does not answer is waited for so long and no longer', async () => {
+    const silent = signerClient({ connect: () => duplexPair()[0], secret, expected, deadlineMs: 50 });
+    await assert.rejects(silent.ping(), /no connection in time/);
+    const broken = signerClient({
+      secret,
+      expected,
+      connect: () => Duplex.from(async function* () {}),
+    });
+    await assert.rejects(broken.ping(), NotSigned);
+  });
+
+  test('nonsense ends the connection, and half a request gets an answer that names the field', async () => {
+    const connect = signerWithin(fresh(), secret);
+    const noise = connect();
+    noise.resume();
+    const closed = new Promise((done) => noise.once('end', done));
+    noise.write('GET / HTTP/1.1\n');
+    await closed;
+    const client = signerClient({ connect, secret, expected });
+    const broken = { ...tokens(0n, 1n), target: '0xABC' };
+    await assert.rejects(client.wallet(1n, 'hot', HOT).sign(broken), /target is not as it must be/);
+    client.close();
+  });
+});
+
+test('as a process it outlives kill -9 with its memory, and its client finds it again', async () => {
+  const signer = await startSigner({ limits: [LIMITS] });
+  const client = signerClient({ connect: signer.connect, secret: signer.secret, expected: signer.expected });
+  const wallet = client.wallet(1n, 'hot', signer.expected.wallets.hot ?? '');
+  const first = await wallet.sign(tokens(0n, 100n));
+  await wallet.sign(tokens(1n, 100n));
+  if (signer.socket !== undefined) assert.equal(statSync(signer.socket).mode & 0o777, 0o600);
+
+  await signer.kill();
+  await assert.rejects(wallet.sign(tokens(0n, 100n)), NotSigned);
+  await assert.rejects(client.ping(), /signer: no connection \(ECONNREFUSED\)/);
+
+  await signer.start();
+  for (let tries = 0; ; tries += 1) {
+    try {
+      await client.ping();
+      break;
+    } catch (error) {
+      if (tries > 100) throw error;
+      await sleep(20);
+    }
+  }
+  assert.deepEqual(await wallet.sign(tokens(0n, 100n)), first);
+  assert.equal(await wallet.refuses(tokens(2n, 51n)), 'the signer refuses: more than may move in an hour');
+  client.close();
+  await signer.stop();
+});

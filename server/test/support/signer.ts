@@ -1,0 +1,71 @@
+/**
+ * The signer as a process of its own, with keys that nobody else has: started as an operator starts it, out of a key file.
+ */
+import type { ChildProcess } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { randomHex } from '../../src/base/ids.ts';
+import { connectTo } from '../../src/signer/address.ts';
+import type { ChainLimits } from '../../src/signer/index.ts';
+import { keysOf, newPhrase, publicOf, sealKeys } from '../../src/signer/keys.ts';
+import { freshFolder } from './folder.ts';
+import { collect, run } from './process.ts';
+
+const READY_MS = 20_000;
+
+export async function startSigner(options: { limits: readonly ChainLimits[] }) {
+  const dir = freshFolder('signer');
+  const socket = join(dir, 's.sock');
+  const keys = keysOf(newPhrase());
+  if (keys === undefined) throw new Error('a new phrase is a phrase');
+  const secret = randomHex(32);
+  const passphrase = randomHex(16);
+  const keystore = join(dir, 'keys.json');
+  const limitsFile = join(dir, 'limits.json');
+  writeFileSync(keystore, sealKeys(keys, passphrase), { mode: 0o600 });
+  let child: ChildProcess;
+  let ended: Promise<void>;
+
+  const allow = (limits: readonly ChainLimits[]) =>
+    writeFileSync(
+      limitsFile,
+      JSON.stringify({ chains: limits }, (_, part) => (typeof part === 'bigint' ? String(part) : part)),
+    );
+
+  async function start(): Promise<void> {
+    child = run(['server/src/signer/main.ts'], {
+      SIGNER_LISTEN: socket,
+      SIGNER_SECRET: secret,
+      SIGNER_LIMITS: limitsFile,
+      SIGNER_DIR: join(dir, 'journal'),
+      SIGNER_KEYSTORE: keystore,
+      SIGNER_PASSPHRASE: passphrase,
+    });
+    const output = collect(child);
+    ended = new Promise((done) => child.once('exit', () => done()));
+    for (const until = Date.now() + READY_MS; !output().includes('is ready'); await sleep(10)) {
+      if (child.exitCode !== null || Date.now() > until) throw new Error(`the signer did not get ready:\n${output()}`);
+    }
+  }
+
+  allow(options.limits);
+  await start();
+  return {
+    socket,
+    secret,
+    expected: publicOf(keys),
+    connect: () => connectTo({ path: socket }),
+    start,
+    /** Writes other limits; the signer reads them when it is started again. */
+    allow,
+    async kill(): Promise<void> {
+      child.kill('SIGKILL');
+      await ended;
+    },
+    async stop(): Promise<void> {
+      if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}
