@@ -48,6 +48,7 @@ const ROWS: Record<string, string> = {
       1, 1, now(), 'evm.test', $2, 'bank.test', 'bank', now(), now(), now() from markets`,
   order_counts: `insert into order_counts (partner_id, customer_id, direction, count) values ($1, 'customer_' || $2, 'offramp', 1)`,
   order_lists: `insert into order_lists (partner_id, direction, fiat_asset, count) values ($1, 'offramp', $2, 1)`,
+  policies: `insert into policies (market_id, partner_id, question, answer) select id, $1::bigint, 'late', '{}' from markets where $2 <> ''`,
   exposure_caps: `insert into exposure_caps (partner_id, fiat_asset, max_units) select $1::bigint, 'inr', 1 where $2 <> ''`,
   order_history: `insert into order_history (order_id, version, partner_id, state_from, event, state_to, at)
     values ($1, 1, $1, $2, 'created', 'created', now())`,

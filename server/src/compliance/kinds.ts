@@ -54,6 +54,12 @@ export const CASE_KINDS = {
     who: 'operator',
     page: PAGE,
   },
+  overdue: {
+    means: 'The order has been in one state for longer than its policy allows.',
+    remedy: 'Look at its trace for what it waits for, and end that. The case closes when the order goes on.',
+    who: 'operator',
+    page: PAGE,
+  },
 
   // Money that came in no expected way. It is booked to suspense.
   overpaid: {

@@ -13,11 +13,12 @@ import type { Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
 import { formatRate } from '../base/money.ts';
 import { ring } from '../base/work.ts';
-import { type CaseKind, isCaseKind, openCase } from '../compliance/index.ts';
+import { type CaseKind, closeCases, isCaseKind, openCase } from '../compliance/index.ts';
 import { emit } from '../events/index.ts';
 import { chart, type Line, move, orderBalances, post } from '../ledger/index.ts';
 import { write as writePayout } from '../rails/payouts.ts';
 import type { Rail } from '../rails/rail.ts';
+import { deadlineOf } from './decide.ts';
 import {
   type BookedOrder,
   blockedLines,
@@ -28,17 +29,21 @@ import {
   refundId,
 } from './entries.ts';
 import { type EntryName, legalFrom, next, type OrderEvent, type OrderState, type Transition } from './machine.ts';
-import { type Order, store } from './store.ts';
+import { type Noted, type Order, type OrderTerms, store } from './store.ts';
 
 export type Advanced = { outcome: 'advanced'; order: Order } | { outcome: 'ignored'; order: Order };
 
 export interface AdvanceFacts {
   now: Date;
+  /** From when the new state's clock runs, where something is waited for that has a time of its own. */
+  waitsFrom?: Date;
   /** Kept in the history: ids, references, reasons. */
   facts?: Record<string, string | number>;
   /** For 'deposit_confirmed'. */
   parts?: readonly ReceivedPart[];
   receivedUnits?: bigint;
+  /** For 'requoted': what the order converts from now on. */
+  terms?: OrderTerms;
   exception?: string;
   /** Why it ends badly: 'amount' | 'name' | 'other'. */
   failure?: string;
@@ -63,12 +68,14 @@ export async function advance(
   const transition = next(order.state, event);
   if (transition === undefined) return { outcome: 'ignored', order };
 
+  assert((event === 'requoted') === (given.terms !== undefined), 'amounts and rate change by being requoted only');
+
   const attempts = attemptsAfter(order, transition);
   const booked = bookedOrder(order, attempts, given.receivedUnits);
   if (transition.post === 'convert_and_hold') {
     assert(
-      booked.receivedUnits >= order.depositUnits,
-      `order ${order.id} is converted only when all of it was received`,
+      booked.receivedUnits === order.depositUnits,
+      `order ${order.id} is converted only when what was received is what it asks for`,
     );
   }
   if (transition.post !== undefined) {
@@ -87,15 +94,51 @@ export async function advance(
     ...attempts,
     ...(given.receivedUnits === undefined ? {} : { receivedUnits: given.receivedUnits }),
     ...(given.exception === undefined ? {} : { exception: given.exception }),
-    ...(given.failure === undefined ? {} : { failure: given.failure }),
+    // Whoever has it go on has decided against giving it back.
+    failure: given.failure ?? (transition.to === 'paying_out' ? null : order.failure),
+    ...(given.terms === undefined ? {} : { terms: given.terms }),
+    ...waitAfter(order, transition.to, given.waitsFrom ?? given.now),
     ...(given.depositReference === undefined ? {} : { depositReference: given.depositReference }),
     ...(given.payoutReference === undefined ? {} : { payoutReference: given.payoutReference }),
   });
   assert(changed !== undefined, `order ${order.id} changed under its lock`);
-  await store.insertHistory(tx, { order: changed, from: order.state, event, facts: given.facts ?? {}, at: given.now });
-  await emitState(tx, changed, given.now);
+  const facts = { ...given.facts, ...(given.terms === undefined ? {} : termsChanged(order, given.terms)) };
+  await store.insertHistory(tx, { order: changed, from: order.state, event, facts, at: given.now });
+  await announce(tx, changed, changed.state === order.state ? 'changed' : changed.state, given.now);
+  if (order.overdue && !changed.overdue) {
+    await closeCases(tx, {
+      kind: 'overdue',
+      subject: `order:${order.id}`,
+      outcome: `went on: ${event}`,
+      now: given.now,
+    });
+  }
   await fallDue(tx, changed, transition, given);
   return { outcome: 'advanced', order: changed };
+}
+
+/** The clock of a state starts when it is entered. */
+function waitAfter(order: Order, to: OrderState, from: Date): { waitsUntil: Date | null; overdue: boolean } {
+  if (to === order.state) return order;
+  const deadline = deadlineOf(to, order.policy);
+  return { waitsUntil: deadline === undefined ? null : later(from, deadline.afterS * 1000), overdue: false };
+}
+
+/** What is other than before, beside what it was: for the history. */
+function termsChanged(before: OrderTerms, after: OrderTerms): Record<string, string> {
+  const said = ({ depositUnits, payoutUnits, grossUnits, rate, fees, quoteId }: OrderTerms) => ({
+    ...{ depositUnits, payoutUnits, grossUnits, rate: formatRate(rate), quoteId: quoteId ?? 'none' },
+    ...{ feeOperator: fees.operator, feePartner: fees.partner, feeRail: fees.rail, feeChain: fees.chain },
+  });
+  const was: Record<string, unknown> = said(before);
+  return Object.fromEntries(
+    Object.entries(said(after))
+      .filter(([name, value]) => value !== was[name])
+      .flatMap(([name, value]) => [
+        [name, String(value)],
+        [`${name}Before`, String(was[name])],
+      ]),
+  );
 }
 
 function attemptsAfter(order: Order, { then }: Transition): { payoutAttempt: number; refundAttempt: number } {
@@ -167,15 +210,11 @@ export function custodyOf(rails: ReadonlyMap<string, Rail>, order: Order): Custo
 }
 
 /**
- * Notes what has changed about an order that is in the state it was in: its exception, its evidence, its deadline.
+ * Notes what has changed about an order that is in the state it was in: its exception, its evidence, its deadlines.
  *
  * @param order locked by the caller in this transaction
  */
-export async function change(
-  tx: Tx,
-  order: Order,
-  { now, ...what }: { exception?: string; depositReference?: string; expiresAt?: Date; now: Date },
-): Promise<Order> {
+export async function change(tx: Tx, order: Order, { now, ...what }: Noted & { now: Date }): Promise<Order> {
   const changed = await store.note(tx, order.id, { ...what, now });
   await announce(tx, changed, 'changed', now);
   return changed;
@@ -210,6 +249,9 @@ async function announce(tx: Tx, order: Order, what: OrderState | 'changed', at: 
       depositReference: order.depositReference,
       payoutReference: order.payoutReference,
       merchantReference: order.merchantReference,
+      follows: order.follows === null ? null : String(order.follows),
+      // It never changes after.
+      ...(what === 'created' ? { policy: order.policy } : {}),
     },
     at,
   });

@@ -9,8 +9,17 @@ import { numericId } from '../base/ids.ts';
 import { type Rate, ratesWithin } from '../base/money.ts';
 import { ring } from '../base/work.ts';
 import { type Customer, fiatAccounts } from '../customers/index.ts';
-import { type Market, maxUnitsFor, type Partner } from '../partners/index.ts';
-import { createQuote, depositAsset, payoutAsset, type Quote, takeQuote } from '../quotes/index.ts';
+import { exposureCap, type Market, maxUnitsFor, type Partner, type Policy, policyFor } from '../partners/index.ts';
+import {
+  createQuote,
+  depositAsset,
+  liveUnits,
+  payoutAsset,
+  type Quote,
+  requireWithin,
+  requote,
+  takeQuote,
+} from '../quotes/index.ts';
 import { watchAddress } from '../rails/chain.ts';
 import type { Rail } from '../rails/rail.ts';
 import { emitState } from './advance.ts';
@@ -34,6 +43,8 @@ export interface CreateAsk {
   merchantReference?: string;
   /** How the customer pays or is paid, where it is another of the fiat's methods than the market's own. */
   paymentMethod?: string;
+  /** The order whose late or second deposit this one is made of. */
+  follows?: bigint;
   /** When it was asked for: what a quote's end is held against. */
   now: Date;
 }
@@ -72,8 +83,10 @@ export async function create(
   }
   const id = numericId(now);
   const quote = await priceFor(tx, ask, id);
+  await requireRoom(tx, ask, quote, now);
   const rail = context.rails.get(market.depositRail);
   assert(rail !== undefined, `rail ${market.depositRail} is running`);
+  const policy = await policyFor(tx, market, partner.id);
   const index = await store.nextIndex(tx);
   const { target } = rail.instructions(index);
 
@@ -95,7 +108,7 @@ export async function create(
     fiatAsset: market.fiat.code,
     fees: quote.fees,
     rate: quote.rate,
-    rateLockedUntil: later(now, market.depositTtlMs),
+    rateLockedUntil: lockedUntil(now, market, policy),
     depositRail: market.depositRail,
     depositTarget: target,
     depositIndex: index,
@@ -116,6 +129,10 @@ export async function create(
     expiresAt: later(now, market.depositTtlMs),
     createdAt: now,
     updatedAt: now,
+    follows: ask.follows ?? null,
+    waitsUntil: null,
+    overdue: false,
+    policy,
     version: 0,
   };
   await store.insert(tx, order);
@@ -127,8 +144,30 @@ export async function create(
   return order;
 }
 
+/**
+ * An unpaid order at a locked rate is as much of a promise as a live quote: where the partner has a cap, both together and
+ * this one must not come to more. Asked here and not where quotes are made, so that a quote reads no order. An order made of
+ * money that has come is no promise.
+ */
+async function requireRoom(tx: Tx, ask: CreateAsk, quote: Quote, now: Date): Promise<void> {
+  const { fiat } = ask.market;
+  const cap = ask.follows === undefined ? await exposureCap(tx, ask.partner.id, fiat.code) : null;
+  if (cap === null) return;
+  const of = { partnerId: ask.partner.id, fiat: fiat.code, now };
+  const live = (await liveUnits(tx, of)) + (await store.unpaidUnits(tx, of));
+  const asked = fiat.code === depositAsset(ask.market).code ? quote.depositUnits : quote.grossUnits;
+  requireWithin(cap, { asked, live, fiat });
+}
+
+/** As long as the policy says, and never longer than the customer has to pay. */
+function lockedUntil(now: Date, market: Market, { priceMoved: { lockS } }: Policy): Date {
+  const ttlMs = market.depositTtlMs;
+  return later(now, lockS === null ? ttlMs : Math.min(ttlMs, lockS * 1000));
+}
+
 async function priceFor(tx: Tx, ask: CreateAsk, orderId: bigint): Promise<Quote> {
   const { partner, market, depositUnits, rate, payoutUnits, now } = ask;
+  if (ask.follows !== undefined) return await requote(tx, { partner, market, depositUnits, orderId, now });
   if (rate !== undefined && payoutUnits !== undefined) {
     const live = await takeQuote(tx, { partner, market, depositUnits, rate, payoutUnits, orderId, now });
     if (live !== undefined) return live;

@@ -1,7 +1,11 @@
 /**
  * Decisions about orders, pure: facts in, a decision out. No clock, no database, no rail.
+ *
+ * Where money comes otherwise than asked the order's own policy answers; the words it answers with are partners/policies.ts.
  */
-import type { OrderState } from './machine.ts';
+import { type Rate, ratesWithin } from '../base/money.ts';
+import type { Deadline, Policy } from '../partners/index.ts';
+import { isWaiting, type OrderState } from './machine.ts';
 
 /** What was unusual about the money that came. */
 export type DepositTrouble =
@@ -64,16 +68,82 @@ export function atDeadline(
   return state === 'created' ? 'expire' : 'wait';
 }
 
-/** Reasons for which a confirmed deposit is looked at by a person before anything is converted. */
+/** `|a − b| ≤ b × bps / 10 000`. */
+const within = (a: bigint, b: bigint, bps: number): boolean => (a > b ? a - b : b - a) * 10_000n <= b * BigInt(bps);
+
+/**
+ * What an order takes of more than it asked for. All of it where it goes on with all of it, or goes back as a whole; else
+ * what it asked for, and the excess stays in suspense.
+ *
+ * @param most what the customer may give at once on this market
+ */
+export function takeOfTooMuch(
+  { depositUnits }: { depositUnits: bigint },
+  sumUnits: bigint,
+  { acceptBps, beyond }: Policy['overpaid'],
+  most: bigint,
+): 'all' | 'hold_excess' | 'refund_excess' {
+  if (within(sumUnits, depositUnits, acceptBps) && sumUnits <= most) return 'all';
+  return beyond === 'refund_all' ? 'all' : beyond;
+}
+
+/** What becomes of an order that has received another amount than it asked for. */
+export function onAmount(
+  { depositUnits, receivedUnits }: { depositUnits: bigint; receivedUnits: bigint | null },
+  policy: Policy,
+): 'as_asked' | 'accept' | 'hold' | 'refund' {
+  if (receivedUnits === null || receivedUnits === depositUnits) return 'as_asked';
+  const { acceptBps, beyond } = receivedUnits < depositUnits ? policy.underpaid : policy.overpaid;
+  if (within(receivedUnits, depositUnits, acceptBps)) return 'accept';
+  // Of too much, all is taken only to be given back.
+  return beyond === 'hold' ? 'hold' : 'refund';
+}
+
+/**
+ * Whether an order's booked rate may be asked about: its deposit came when the lock was over, and the policy cares.
+ *
+ * @param cameAt when the deposit that made it whole was first seen
+ */
+export const rateIsOpen = (order: { rateLockedUntil: Date }, cameAt: Date | undefined, policy: Policy): boolean =>
+  policy.priceMoved.then !== 'honour' && cameAt !== undefined && cameAt > order.rateLockedUntil;
+
+/** What becomes of a booked rate that is open, at the price of now. A band of zero lets nothing but the very same pass. */
+export const onPrice = (booked: Rate, now: Rate, { bps, then }: Policy['priceMoved']): Policy['priceMoved']['then'] =>
+  ratesWithin(now, booked, BigInt(bps)) ? 'honour' : then;
+
+/** One thing that is wrong with an order before it is paid out, and what is done about it. */
+export interface Finding {
+  reason: string;
+  then: 'hold' | 'refund';
+}
+
+/** Why a deposit goes back, in the partner's terms. */
+export const failureOf = (reason: string): 'amount' | 'name' | 'other' =>
+  reason === 'underpaid' || reason === 'overpaid' ? 'amount' : reason === 'payer_name' ? 'name' : 'other';
+
+/**
+ * Whether an order is paid out. It goes back by itself only where everything that was found says so: what one finding wants
+ * a person to see, another does not send away.
+ */
+export function beforePayout(found: readonly Finding[]): { reason: string; refund: boolean } | undefined {
+  const [first] = found;
+  return first && { reason: first.reason, refund: found.every(({ then }) => then === 'refund') };
+}
+
+/** Reasons for which nobody, whoever they are, may have an order converted as it stands. */
 export function holdBeforePayout(
   order: { depositUnits: bigint; receivedUnits: bigint | null },
   depositLost: boolean,
-): 'deposit_lost' | 'underpaid' | undefined {
+): 'deposit_lost' | 'underpaid' | 'overpaid' | undefined {
   if (depositLost) return 'deposit_lost';
   // Not by the order's exception: what came since may have written another one over it.
-  if (order.receivedUnits !== null && order.receivedUnits < order.depositUnits) return 'underpaid';
-  return undefined;
+  if (order.receivedUnits === null || order.receivedUnits === order.depositUnits) return undefined;
+  return order.receivedUnits < order.depositUnits ? 'underpaid' : 'overpaid';
 }
+
+/** How long a state may last and what then; undefined where nothing is waited for, or the unpaid order's own deadline is. */
+export const deadlineOf = (state: OrderState, policy: Policy): Deadline | undefined =>
+  isWaiting(state) ? policy.waiting[state] : undefined;
 
 /** A payout that provably never arrived is written anew by ourselves so often; then a person decides. */
 export const MAX_OWN_RETRIES = 3;

@@ -12,13 +12,13 @@ import type { Tx } from '../base/db.ts';
 import { assert, unreachable } from '../base/errors.ts';
 import { type Handled, ring } from '../base/work.ts';
 import { closeCases, openCase } from '../compliance/index.ts';
-import type { PayerMatch } from '../customers/index.ts';
+import { findCustomer, type PayerMatch } from '../customers/index.ts';
 import { type Account, balance, chart, isPosted, type Line, move, post } from '../ledger/index.ts';
-import { marketById } from '../partners/index.ts';
+import { marketById, maxUnitsFor } from '../partners/index.ts';
 import { type Observed, refused, returned, settled } from '../rails/payouts.ts';
 import type { DepositFact, Rail, RailFact, Report } from '../rails/rail.ts';
 import { advance, change } from './advance.ts';
-import { type DepositTrouble, mayRetryByItself, placeDeposit } from './decide.ts';
+import { type DepositTrouble, mayRetryByItself, placeDeposit, takeOfTooMuch } from './decide.ts';
 import type { ReceivedPart } from './entries.ts';
 import { type DepositRow, type Order, store } from './store.ts';
 
@@ -132,7 +132,11 @@ async function depositConfirmed(context: Context, tx: Tx, fact: DepositFact): Pr
     await ring(tx, { kind: 'expire_order', subject: String(order.id), dueAt: order.expiresAt });
     return;
   }
-  const { excessUnits } = decision;
+  const tooMuch =
+    decision.excessUnits === 0n
+      ? 'all'
+      : takeOfTooMuch(order, earlierUnits + row.units, order.policy.overpaid, await mostFor(tx, order));
+  const excessUnits = tooMuch === 'all' ? 0n : decision.excessUnits;
   const parts: ReceivedPart[] = [
     ...earlier.map((one) => receivedFromSuspense(one, 0n)),
     {
@@ -145,10 +149,14 @@ async function depositConfirmed(context: Context, tx: Tx, fact: DepositFact): Pr
   const advanced = await advance(context, tx, order, 'deposit_confirmed', {
     now,
     parts,
-    receivedUnits: order.depositUnits,
+    receivedUnits: earlierUnits + row.units - excessUnits,
     facts: { reference: fact.reference, units: String(row.units), ...fact.facts },
     depositReference: fact.reference,
-    ...(excessUnits > 0n ? { exception: 'overpaid' } : earlier.length > 0 ? { exception: 'paid_in_parts' } : {}),
+    ...(decision.excessUnits > 0n
+      ? { exception: 'overpaid' }
+      : earlier.length > 0
+        ? { exception: 'paid_in_parts' }
+        : {}),
   });
   assert(advanced.outcome === 'advanced', `order ${order.id} takes the deposit it waits for`);
   const bookedTo = chart.order(order.id, order.partnerId, order.depositAsset).code;
@@ -167,6 +175,12 @@ async function depositConfirmed(context: Context, tx: Tx, fact: DepositFact): Pr
   }
 }
 
+/** The most that the order's customer may give at once. */
+async function mostFor(tx: Tx, order: Order): Promise<bigint> {
+  const { level } = await findCustomer(tx, order.customerId);
+  return await maxUnitsFor(tx, await marketById(tx, order.marketId), level);
+}
+
 /**
  * Whether a deposit has to be waited with, because the rail it came by can take it back: for as long as its market says,
  * from when we heard of it. Until then it is seen, shown as that, and taken back without a trace in the books.
@@ -183,6 +197,7 @@ async function isClearing(context: Context, tx: Tx, order: Order, row: DepositRo
   await ring(tx, { kind: 'clear_deposit', subject: String(row.id), dueAt: clearsAt });
   await advance(context, tx, order, 'deposit_seen', {
     now,
+    waitsFrom: clearsAt,
     facts: { reference: row.reference, clearsAt: clearsAt.toISOString(), ...row.facts },
     depositReference: row.reference,
   });

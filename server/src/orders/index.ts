@@ -17,16 +17,16 @@ import type { Market } from '../partners/index.ts';
 import type { Payee, Rail } from '../rails/rail.ts';
 import { type CreateAsk, create } from './create.ts';
 import { isFinal } from './machine.ts';
-import { type Direction, type Order, store } from './store.ts';
+import { type Direction, type ListedOrder, type Order, store } from './store.ts';
 
 export type { Payee } from '../rails/rail.ts';
 export { type Act, cancel, passDeadline, reject, release } from './acts.ts';
 export { checkOrders } from './check.ts';
 export { fundsArrived, orderFacts } from './facts.ts';
 export { isFinal, type OrderState, STATES } from './machine.ts';
-export { type Direction, type Order } from './store.ts';
+export { type Direction, type ListedOrder, type Order } from './store.ts';
 export { type MoneyTrace, trace } from './trace.ts';
-export { orderHandlers } from './work.ts';
+export { OVERDUE, orderHandlers } from './work.ts';
 
 export interface OrdersContext {
   db: Database;
@@ -59,12 +59,12 @@ export interface Orders {
   list(
     tx: Tx,
     ask: { customerId: string; direction: Direction; page: number; pageSize: number },
-  ): Promise<{ orders: Order[]; total: bigint }>;
+  ): Promise<{ orders: ListedOrder[]; total: bigint }>;
   /**
    * All of a partner's orders of a direction, newest first unless `oldestFirst`; in one fiat, and made since a time, where
    * asked. `total` counts what that leaves.
    */
-  listAll(tx: Tx, ask: ListAll): Promise<{ orders: Order[]; total: bigint }>;
+  listAll(tx: Tx, ask: ListAll): Promise<{ orders: ListedOrder[]; total: bigint }>;
 }
 
 export interface ListAll {

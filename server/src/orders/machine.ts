@@ -32,6 +32,7 @@ export type OrderEvent =
   | 'deposit_seen'
   | 'deposit_confirmed'
   | 'deposit_reversed'
+  | 'requoted'
   | 'deadline_passed'
   | 'cancelled'
   | 'cleared'
@@ -84,6 +85,8 @@ export const TRANSITIONS: readonly Transition[] = [
   },
   { from: ['deposit_seen'], on: 'deposit_reversed', to: 'created', then: 'expire' },
 
+  // The only row that changes amounts, rate and fees. What is held is what was received, so the books do not move.
+  { from: ['deposit_confirmed'], on: 'requoted', to: 'deposit_confirmed' },
   { from: ['deposit_confirmed'], on: 'cleared', to: 'paying_out', post: 'convert_and_hold', then: 'send_payout' },
   { from: ['deposit_confirmed'], on: 'short', to: 'awaiting_liquidity', then: 'await_liquidity' },
   { from: ['deposit_confirmed'], on: 'held', to: 'on_hold', then: 'open_case' },
@@ -133,5 +136,10 @@ export function next(state: OrderState, event: OrderEvent): Transition | undefin
 export function legalFrom(event: OrderEvent, to: OrderState): OrderState[] {
   return TRANSITIONS.filter((row) => row.on === event && row.to === to).flatMap((row) => [...row.from]);
 }
+
+/** States that something or somebody has to end; each has a deadline in the order's policy. An unpaid order has its own. */
+export type WaitingState = Exclude<OrderState, 'created' | 'settled' | 'refunded' | 'expired' | 'cancelled' | 'frozen'>;
+
+export const isWaiting = (state: OrderState): state is WaitingState => state !== 'created' && !isFinal(state);
 
 export const isFinal = (state: OrderState): boolean => STATES[state].final;

@@ -2,13 +2,14 @@
 import type { Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
 import type { Rate } from '../base/money.ts';
+import { type Policy, readPolicy } from '../partners/index.ts';
 import type { Fees } from '../quotes/index.ts';
 import type { OrderEvent, OrderState } from './machine.ts';
 
 export type Direction = 'offramp' | 'onramp';
 
 /** An order as its row says. Units are smallest units; the rate is whole fiat per one whole crypto. */
-export interface Order {
+export interface ListedOrder {
   id: bigint;
   partnerId: bigint;
   customerId: string;
@@ -51,7 +52,28 @@ export interface Order {
   expiresAt: Date;
   createdAt: Date;
   updatedAt: Date;
+  /** The order whose late or second deposit this one was made of. */
+  follows: bigint | null;
+  /** Until when its state may last before somebody hears of it; null where nothing is waited for. */
+  waitsUntil: Date | null;
+  overdue: boolean;
   version: number;
+}
+
+/** With what it does when money comes otherwise than asked: a list of orders has no use for that. */
+export interface Order extends ListedOrder {
+  policy: Policy;
+}
+
+/** What an order converts, and to what: as it was quoted, or quoted anew. */
+export type OrderTerms = Pick<Order, 'depositUnits' | 'payoutUnits' | 'grossUnits' | 'fees' | 'rate' | 'quoteId'>;
+
+/** What may be noted of an order that stays in its state; what is left out stays as it is. */
+export interface Noted {
+  exception?: string;
+  failure?: string;
+  depositReference?: string;
+  expiresAt?: Date;
 }
 
 interface OrderRow {
@@ -97,10 +119,16 @@ interface OrderRow {
   expires_at: Date;
   created_at: Date;
   updated_at: Date;
+  follows: bigint | null;
+  waits_until: Date | null;
+  overdue: boolean;
   version: number;
 }
 
-const toOrder = (row: OrderRow): Order => ({
+type OneRow = OrderRow & { policy: unknown };
+const toOrder = (row: OneRow): Order => ({ ...toListed(row), policy: readPolicy(row.policy) });
+
+const toListed = (row: OrderRow): ListedOrder => ({
   id: row.id,
   partnerId: row.partner_id,
   customerId: row.customer_id,
@@ -139,6 +167,9 @@ const toOrder = (row: OrderRow): Order => ({
   expiresAt: row.expires_at,
   createdAt: row.created_at,
   updatedAt: row.updated_at,
+  follows: row.follows,
+  waitsUntil: row.waits_until,
+  overdue: row.overdue,
   version: row.version,
 });
 
@@ -147,11 +178,13 @@ const COLUMNS = `id, partner_id, customer_id, direction, customer_seq, market_id
   fee_operator, fee_partner, fee_rail, fee_chain, rate_num, rate_den, rate_locked_until,
   deposit_rail, deposit_target, deposit_index, payout_rail, payment_method, fiat_account_id, payout_address,
   merchant_reference, claimed_reference, exception, failure, payout_attempt, refund_attempt, was_held, payout_handed_at,
-  deposit_reference, payout_reference, expires_at, created_at, updated_at, version`;
+  deposit_reference, payout_reference, expires_at, created_at, updated_at, follows, waits_until, overdue, version`;
+/** Of one order. */
+const ALL = `${COLUMNS}, policy`;
 
 /** Hot statements; their plans are asserted on a hundred thousand orders (test/plans.test.ts). */
 const orderSql = {
-  get: `select ${COLUMNS} from orders where id = $1`,
+  get: `select ${ALL} from orders where id = $1`,
   count: `select count from order_counts where customer_id = $1 and direction = $2`,
   /**
    * A page is a range of the customer's dense sequence: page 50,000 costs what page 1 costs. The limit says to the planner
@@ -177,7 +210,10 @@ const orderSql = {
             select fiat_seq as seq from orders
              where partner_id = $1 and direction = $2 and fiat_asset = $3 and created_at >= $4
              order by created_at limit 100) as first`,
-  byTarget: `select ${COLUMNS} from orders where deposit_rail = $1 and deposit_target = $2 for update`,
+  unpaid: `select coalesce(sum(case when deposit_asset = fiat_asset then deposit_units else gross_units end), 0) as units
+             from orders where partner_id = $1 and fiat_asset = $2 and state in ('created', 'deposit_seen')
+              and rate_locked_until > $3`,
+  byTarget: `select ${ALL} from orders where deposit_rail = $1 and deposit_target = $2 for update`,
 };
 
 export interface DepositRow {
@@ -226,9 +262,9 @@ export const store = {
          deposit_asset, deposit_units, payout_asset, payout_units, gross_units, fiat_asset,
          fee_operator, fee_partner, fee_rail, fee_chain, rate_num, rate_den, rate_locked_until,
          deposit_rail, deposit_target, deposit_index, payout_rail, payment_method, fiat_account_id, payout_address,
-         merchant_reference, expires_at, created_at, updated_at)
+         merchant_reference, expires_at, created_at, updated_at, follows, policy)
        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
-         $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $31)`,
+         $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $31, $32, $33)`,
       [
         order.id,
         order.partnerId,
@@ -261,31 +297,33 @@ export const store = {
         order.merchantReference,
         order.expiresAt,
         order.createdAt,
+        order.follows,
+        JSON.stringify(order.policy),
       ],
     );
   },
 
   async get(tx: Tx, id: bigint): Promise<Order | undefined> {
-    const row = await tx.row<OrderRow>(orderSql.get, [id]);
+    const row = await tx.row<OneRow>(orderSql.get, [id]);
     return row && toOrder(row);
   },
 
   async lock(tx: Tx, id: bigint): Promise<Order | undefined> {
-    const row = await tx.row<OrderRow>(`${orderSql.get} for update`, [id]);
+    const row = await tx.row<OneRow>(`${orderSql.get} for update`, [id]);
     return row && toOrder(row);
   },
 
   /** Orders after an id, oldest first. */
-  async pageOf(tx: Tx, after: bigint, limit: number): Promise<Order[]> {
+  async pageOf(tx: Tx, after: bigint, limit: number): Promise<ListedOrder[]> {
     const rows = await tx.rows<OrderRow>(`select ${COLUMNS} from orders where id > $1 order by id limit $2`, [
       after,
       limit,
     ]);
-    return rows.map(toOrder);
+    return rows.map(toListed);
   },
 
   async lockByTarget(tx: Tx, rail: string, target: string): Promise<Order | undefined> {
-    const row = await tx.row<OrderRow>(orderSql.byTarget, [rail, target]);
+    const row = await tx.row<OneRow>(orderSql.byTarget, [rail, target]);
     return row && toOrder(row);
   },
 
@@ -293,9 +331,12 @@ export const store = {
     return (await tx.row<{ count: bigint }>(orderSql.count, [customerId, direction]))?.count ?? 0n;
   },
 
-  async page(tx: Tx, ask: { customerId: string; direction: Direction; above: bigint; upTo: bigint }): Promise<Order[]> {
+  async page(
+    tx: Tx,
+    ask: { customerId: string; direction: Direction; above: bigint; upTo: bigint },
+  ): Promise<ListedOrder[]> {
     const rows = await tx.rows<OrderRow>(orderSql.page, [ask.customerId, ask.direction, ask.above, ask.upTo]);
-    return rows.map(toOrder);
+    return rows.map(toListed);
   },
 
   /** How many orders of a direction a partner has, of all fiats or of one. */
@@ -308,13 +349,13 @@ export const store = {
   async pageAll(
     tx: Tx,
     ask: { partnerId: bigint; direction: Direction; fiat?: string; above: bigint; upTo: bigint },
-  ): Promise<Order[]> {
+  ): Promise<ListedOrder[]> {
     const { partnerId, direction, fiat, above, upTo } = ask;
     const rows =
       fiat === undefined
         ? await tx.rows<OrderRow>(orderSql.pageAll, [partnerId, direction, above, upTo])
         : await tx.rows<OrderRow>(orderSql.pageOfFiat, [partnerId, direction, fiat, above, upTo]);
-    return rows.map(toOrder);
+    return rows.map(toListed);
   },
 
   /** Position of the first order made at or after a time; undefined where there is none. */
@@ -337,57 +378,113 @@ export const store = {
   async change(
     tx: Tx,
     order: Order,
-    change: { to: OrderState; legalFrom: readonly OrderState[]; now: Date } & Partial<
+    change: {
+      to: OrderState;
+      legalFrom: readonly OrderState[];
+      now: Date;
+      failure: string | null;
+      waitsUntil: Date | null;
+      overdue: boolean;
+      terms?: OrderTerms;
+    } & Partial<
       Pick<
         Order,
-        | 'exception'
-        | 'failure'
-        | 'payoutAttempt'
-        | 'refundAttempt'
-        | 'depositReference'
-        | 'payoutReference'
-        | 'receivedUnits'
+        'exception' | 'payoutAttempt' | 'refundAttempt' | 'depositReference' | 'payoutReference' | 'receivedUnits'
       >
     >,
   ): Promise<Order | undefined> {
-    const row = await tx.row<OrderRow>(
+    const row = await tx.row<OneRow>(
       `update orders set state = $2, updated_at = $4, version = version + 1,
               exception = $5, failure = $6, payout_attempt = $7, refund_attempt = $8,
               deposit_reference = $9, payout_reference = $10, received_units = $11,
-              was_held = was_held or $2 = 'on_hold'
+              was_held = was_held or $2 = 'on_hold', waits_until = $13, overdue = $14
         where id = $1 and state = any($3) and version = $12
-       returning ${COLUMNS}`,
+       returning ${ALL}`,
       [
         order.id,
         change.to,
         change.legalFrom,
         change.now,
         change.exception ?? order.exception,
-        change.failure ?? order.failure,
+        change.failure,
         change.payoutAttempt ?? order.payoutAttempt,
         change.refundAttempt ?? order.refundAttempt,
         change.depositReference ?? order.depositReference,
         change.payoutReference ?? order.payoutReference,
         change.receivedUnits ?? order.receivedUnits,
         order.version,
+        change.waitsUntil,
+        change.overdue,
       ],
     );
-    return row && toOrder(row);
+    if (row === undefined || change.terms === undefined) return row && toOrder(row);
+    return await this.requote(tx, order.id, change.terms);
   },
 
-  /** What is noted of an order without another state; what is left out stays. */
-  async note(
-    tx: Tx,
-    orderId: bigint,
-    note: { exception?: string; depositReference?: string; expiresAt?: Date; now: Date },
-  ): Promise<Order> {
-    const row = await tx.row<OrderRow>(
+  /** With `change` only, which holds the row: rare, so that every other change of state need not write nine columns more. */
+  async requote(tx: Tx, id: bigint, terms: OrderTerms): Promise<Order> {
+    const row = await tx.row<OneRow>(
+      `update orders set deposit_units = $2, payout_units = $3, gross_units = $4, rate_num = $5, rate_den = $6,
+              fee_operator = $7, fee_partner = $8, fee_rail = $9, fee_chain = $10, quote_id = $11
+        where id = $1 returning ${ALL}`,
+      [
+        id,
+        terms.depositUnits,
+        terms.payoutUnits,
+        terms.grossUnits,
+        terms.rate.num,
+        terms.rate.den,
+        terms.fees.operator,
+        terms.fees.partner,
+        terms.fees.rail,
+        terms.fees.chain,
+        terms.quoteId,
+      ],
+    );
+    assert(row !== undefined, `order ${id} is there`);
+    return toOrder(row);
+  },
+
+  async note(tx: Tx, orderId: bigint, note: Noted & { now: Date }): Promise<Order> {
+    const row = await tx.row<OneRow>(
       `update orders set exception = coalesce($2, exception), deposit_reference = coalesce($3, deposit_reference),
-              expires_at = coalesce($4, expires_at), updated_at = $5 where id = $1 returning ${COLUMNS}`,
-      [orderId, note.exception ?? null, note.depositReference ?? null, note.expiresAt ?? null, note.now],
+              expires_at = coalesce($4, expires_at), failure = coalesce($5, failure), updated_at = $6
+        where id = $1 returning ${ALL}`,
+      [
+        orderId,
+        note.exception ?? null,
+        note.depositReference ?? null,
+        note.expiresAt ?? null,
+        note.failure ?? null,
+        note.now,
+      ],
     );
     assert(row !== undefined, `order ${orderId} is there`);
     return toOrder(row);
+  },
+
+  /** It has waited too long: looked at again when it has waited as long once more. */
+  async waitOn(tx: Tx, orderId: bigint, until: Date): Promise<void> {
+    await tx.run('update orders set overdue = true, waits_until = $2 where id = $1', [orderId, until]);
+  },
+
+  /** Orders whose state has lasted too long, the longest first. */
+  overdue: (tx: Tx, ask: { now: Date; limit: number }) =>
+    tx.rows<{ id: bigint }>('select id from orders where waits_until <= $1 order by waits_until limit $2', [
+      ask.now,
+      ask.limit,
+    ]),
+
+  async followersOf(tx: Tx, id: bigint): Promise<bigint[]> {
+    return (await tx.rows<{ id: bigint }>('select id from orders where follows = $1 order by id', [id])).map(
+      (row) => row.id,
+    );
+  },
+
+  /** What a partner's unpaid orders of a fiat come to, in its units: promised at a rate that is locked. */
+  async unpaidUnits(tx: Tx, ask: { partnerId: bigint; fiat: string; now: Date }): Promise<bigint> {
+    const row = await tx.row<{ units: bigint }>(orderSql.unpaid, [ask.partnerId, ask.fiat, ask.now]);
+    return row?.units ?? 0n;
   },
 
   async noteHanded(tx: Tx, orderId: bigint, at: Date): Promise<void> {
@@ -477,6 +574,15 @@ export const store = {
     return row !== undefined;
   },
 
+  /** When the last of what stands in the order's account was first seen. */
+  async completedAt(tx: Tx, orderId: bigint): Promise<Date | undefined> {
+    const row = await tx.row<{ at: Date | null }>(
+      `select max(seen_at) as at from deposits where order_id = $1 and state = 'applied'`,
+      [orderId],
+    );
+    return row?.at ?? undefined;
+  },
+
   /** Some of what stands in the order's account came from somebody of another name. */
   async paidByAnother(tx: Tx, orderId: bigint): Promise<boolean> {
     const row = await tx.row(
@@ -535,6 +641,11 @@ export const store = {
         change.reference ?? null,
       ],
     );
+  },
+
+  /** It belongs to another order from now on: one that was made of it. */
+  async giveDepositTo(tx: Tx, id: bigint, orderId: bigint): Promise<void> {
+    await tx.run('update deposits set order_id = $2 where id = $1', [id, orderId]);
   },
 
   async waitWithDeposit(tx: Tx, id: bigint, clearsAt: Date): Promise<void> {

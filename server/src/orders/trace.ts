@@ -5,8 +5,9 @@ import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
 import { type Balance, orderBalances, type StatementLine, statement } from '../ledger/index.ts';
 import { type Payout, payoutsOf } from '../rails/payouts.ts';
+import { deadlineOf } from './decide.ts';
 import { type OrderState, STATES } from './machine.ts';
-import { type DepositRow, type Order, store } from './store.ts';
+import { type DepositRow, type ListedOrder, type Order, store } from './store.ts';
 
 export interface MoneyTrace {
   order: Order;
@@ -15,6 +16,11 @@ export interface MoneyTrace {
   since: Date;
   /** What happens next without anybody's doing, or who has to act. */
   next: string;
+  /** By when, and what happens then if it has not; null where nothing is waited for. */
+  by: Date | null;
+  otherwise: string | null;
+  /** Orders made of deposits that came for this one too late or a second time. */
+  followedBy: bigint[];
   history: Awaited<ReturnType<typeof store.history>>;
   deposits: DepositRow[];
   payouts: Payout[];
@@ -42,6 +48,14 @@ const HOLDER: Record<OrderState, { heldBy: string; next: string }> = {
   frozen: { heldBy: 'us, blocked by law', next: 'a recorded legal release' },
 };
 
+function deadlineIn(order: Order): Pick<MoneyTrace, 'by' | 'otherwise'> {
+  if (order.state === 'created') return { by: order.expiresAt, otherwise: 'it expires' };
+  const deadline = deadlineOf(order.state, order.policy);
+  if (deadline === undefined) return { by: null, otherwise: null };
+  const again = order.overdue ? 'the case stays open, or is opened anew' : 'a case is opened';
+  return { by: order.waitsUntil, otherwise: deadline.then === 'refund' ? `${again}, and the money goes back` : again };
+}
+
 /** @throws Refusal 'unknown_order' */
 export async function trace(tx: Tx, orderId: bigint): Promise<MoneyTrace> {
   const order = await store.get(tx, orderId);
@@ -50,6 +64,8 @@ export async function trace(tx: Tx, orderId: bigint): Promise<MoneyTrace> {
   return {
     order,
     ...HOLDER[order.state],
+    ...deadlineIn(order),
+    followedBy: await store.followersOf(tx, orderId),
     since: history.at(-1)?.at ?? order.createdAt,
     history,
     deposits: await store.depositsOf(tx, orderId),
@@ -60,7 +76,7 @@ export async function trace(tx: Tx, orderId: bigint): Promise<MoneyTrace> {
 }
 
 /** Whether an order's own accounts hold what its state says they hold. Empty when they do. */
-export function invariantBroken(order: Order, balances: readonly Balance[]): string {
+export function invariantBroken(order: ListedOrder, balances: readonly Balance[]): string {
   const of = (asset: string) => balances.find((one) => one.asset === asset) ?? { units: 0n, heldUnits: 0n };
   const received = order.receivedUnits ?? order.depositUnits;
   const want: Record<string, { units: bigint; heldUnits: bigint }> = {

@@ -1,14 +1,28 @@
 /**
- * Work on orders: deadlines, screening, waiting for funds. Each handler reads the order and does what its state calls for;
+ * Work on orders: deadlines, screening, what is made of another amount or price, waiting for funds. Each handler reads the order and does what its state calls for;
  * ringing twice is harmless.
  */
+import { later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
-import { assert } from '../base/errors.ts';
-import type { Handled, Handlers } from '../base/work.ts';
-import { closeCases, record } from '../compliance/index.ts';
+import { assert, Refusal } from '../base/errors.ts';
+import { type Handled, type Handlers, ring } from '../base/work.ts';
+import { closeCases, openCase, record } from '../compliance/index.ts';
+import { findCustomer } from '../customers/index.ts';
 import { chart } from '../ledger/index.ts';
-import { advance } from './advance.ts';
-import { atDeadline, holdBeforePayout } from './decide.ts';
+import { marketById, maxUnitsFor } from '../partners/index.ts';
+import { rateNow, repriceAt, requote } from '../quotes/index.ts';
+import { advance, change } from './advance.ts';
+import {
+  atDeadline,
+  beforePayout,
+  deadlineOf,
+  type Finding,
+  failureOf,
+  holdBeforePayout,
+  onAmount,
+  onPrice,
+  rateIsOpen,
+} from './decide.ts';
 import { clearDeposit, receivedFromSuspense } from './facts.ts';
 import type { OrdersContext } from './index.ts';
 import { type Order, store } from './store.ts';
@@ -16,6 +30,12 @@ import { type Order, store } from './store.ts';
 /** How often an order waits anew for funds, or for a deposit that is seen but not confirmed at the deadline. */
 const FUNDS_EVERY_MS = 5_000;
 const CONFIRMATION_EVERY_MS = 10_000;
+/** How often it is looked for orders that have waited too long, and how many are taken at a time. */
+const OVERDUE_EVERY_MS = 1_000;
+const OVERDUE_AT_ONCE = 100;
+
+/** Rung once for ever; its subject says nothing. */
+export const OVERDUE = 'overdue_orders';
 
 export function orderHandlers(context: OrdersContext): Handlers {
   const locked = (subject: string, body: (tx: Tx, order: Order) => Promise<Handled>): Promise<Handled> =>
@@ -40,6 +60,19 @@ export function orderHandlers(context: OrdersContext): Handlers {
         await decideScreened(context, tx, now, screened);
         return undefined;
       });
+    },
+
+    /** Standing work: one look for all orders, so that an order that goes on in time costs none of its own. */
+    async [OVERDUE]() {
+      const now = context.clock.now();
+      const found = await context.db.asSystem((tx) => store.overdue(tx, { now, limit: OVERDUE_AT_ONCE }));
+      for (const { id } of found) {
+        await locked(String(id), async (tx, order) => {
+          await waitedTooLong(context, tx, order);
+          return undefined;
+        });
+      }
+      return { againInMs: found.length === OVERDUE_AT_ONCE ? 0 : OVERDUE_EVERY_MS };
     },
 
     fund_order: (subject) =>
@@ -96,28 +129,114 @@ async function expire(context: OrdersContext, tx: Tx, order: Order): Promise<Han
   }
 }
 
-async function decideScreened(
-  context: OrdersContext,
-  tx: Tx,
-  order: Order,
-  screened: Awaited<ReturnType<OrdersContext['screener']['screen']>>,
-): Promise<void> {
+type Screened = Awaited<ReturnType<OrdersContext['screener']['screen']>>;
+
+/** All that is to be known before a deposit is converted comes together here: amount, price, payer, screening. */
+async function decideScreened(context: OrdersContext, tx: Tx, before: Order, screened: Screened): Promise<void> {
   const now = context.clock.now();
-  const own = holdBeforePayout(order, await store.hasLostDeposit(tx, order.id));
+  const found: Finding[] = [];
+  let order = before;
+  if (await store.hasLostDeposit(tx, order.id)) found.push({ reason: 'deposit_lost', then: 'hold' });
+  else {
+    const terms = await settleTerms(context, tx, order);
+    order = terms.order;
+    if (terms.wrong !== undefined) found.push(terms.wrong);
+  }
   // A person may release it: names differ for good reasons, too.
-  const another = (await store.paidByAnother(tx, order.id)) ? 'payer_name' : undefined;
-  const reason = own ?? another ?? (screened.outcome === 'held' ? (screened.reason ?? 'screening') : undefined);
+  if (await store.paidByAnother(tx, order.id)) found.push({ reason: 'payer_name', ...order.policy.payerName });
+  if (screened.outcome === 'held') found.push({ reason: screened.reason ?? 'screening', then: 'hold' });
+  const held = beforePayout(found);
   await record(tx, {
     partnerId: order.partnerId,
     orderId: order.id,
     about: 'payout',
-    outcome: reason === undefined ? 'cleared' : 'held',
+    outcome: held === undefined ? 'cleared' : 'held',
     rules: screened.rules,
     inputs: screened.inputs,
     now,
   });
-  await advance(context, tx, order, reason === undefined ? 'cleared' : 'held', {
+  if (held === undefined) return void (await advance(context, tx, order, 'cleared', { now }));
+  await hold(context, tx, order, held);
+}
+
+/** Held for a person, or, where its policy says so, on its way back to whoever paid. */
+async function hold(
+  context: OrdersContext,
+  tx: Tx,
+  order: Order,
+  { reason, refund }: { reason: string; refund: boolean },
+): Promise<void> {
+  const now = context.clock.now();
+  const failure = refund ? { failure: failureOf(reason) } : {};
+  await advance(context, tx, order, 'held', { now, reason, facts: { reason }, ...failure });
+  if (refund) await ring(tx, { kind: 'refund_order', subject: String(order.id), dueAt: now });
+}
+
+/**
+ * Brings amount and rate of an order in line with what came and when, or says why they cannot be. What is changed is one
+ * step of its own in the order's history.
+ *
+ * @throws Unavailable where the price of now is asked for and none is fresh: the order waits for one, up to its deadline
+ */
+async function settleTerms(context: OrdersContext, tx: Tx, order: Order): Promise<{ order: Order; wrong?: Finding }> {
+  const now = context.clock.now();
+  const amount = onAmount(order, order.policy);
+  const depositUnits = order.receivedUnits ?? order.depositUnits;
+  const wrongAmount = depositUnits < order.depositUnits ? 'underpaid' : 'overpaid';
+  if (amount === 'hold' || amount === 'refund') return { order, wrong: { reason: wrongAmount, then: amount } };
+  const market = await marketById(tx, order.marketId);
+  const open = rateIsOpen(order, await store.completedAt(tx, order.id), order.policy);
+  const price = open ? onPrice(order.rate, await rateNow(tx, market), order.policy.priceMoved) : 'honour';
+  if (price === 'refund') return { order, wrong: { reason: 'price_moved', then: 'refund' } };
+  if (amount === 'as_asked' && price === 'honour') return { order };
+  const reason = price === 'requote' ? 'price_moved' : wrongAmount;
+  const ask = { partner: { id: order.partnerId }, market, depositUnits };
+  try {
+    const { level } = await findCustomer(tx, order.customerId);
+    const maxUnits = await maxUnitsFor(tx, market, level);
+    if (depositUnits > maxUnits) throw new Refusal('amount_outside_limits', { minUnits: market.minUnits, maxUnits });
+    const terms =
+      price === 'requote'
+        ? await requote(tx, { ...ask, orderId: order.id, now }).then(({ id, ...quote }) => ({ ...quote, quoteId: id }))
+        : {
+            ...order,
+            ...(await repriceAt(tx, { ...ask, rate: order.rate, chainFee: order.fees.chain })),
+            depositUnits,
+          };
+    const advanced = await advance(context, tx, order, 'requoted', { now, terms, facts: { reason } });
+    assert(advanced.outcome === 'advanced', `order ${order.id} is requoted before it is cleared`);
+    return { order: advanced.order };
+  } catch (error) {
+    // Too little for the limits or for the fees: it cannot go on at the new amount, and nobody could make it.
+    if (!(error instanceof Refusal)) throw error;
+    return { order, wrong: { reason, then: 'refund' } };
+  }
+}
+
+/**
+ * A state has lasted too long: somebody hears of it, and the money goes back where the policy says so. It is looked at again
+ * when it has lasted as long once more, so that a case closed without the order moving comes back.
+ */
+async function waitedTooLong(context: OrdersContext, tx: Tx, order: Order): Promise<void> {
+  const now = context.clock.now();
+  const deadline = deadlineOf(order.state, order.policy);
+  if (deadline === undefined || order.waitsUntil === null || order.waitsUntil > now) return;
+  const { afterS, then } = deadline;
+  await store.waitOn(tx, order.id, later(now, afterS * 1000));
+  await openCase(tx, {
+    kind: 'overdue',
+    subject: `order:${order.id}`,
+    orderId: order.id,
+    partnerId: order.partnerId,
+    reason: `${order.state} for longer than ${afterS} s`,
+    facts: { state: order.state, then },
     now,
-    ...(reason === undefined ? {} : { reason, facts: { reason } }),
   });
+  if (then !== 'refund') return;
+  if (order.state === 'awaiting_liquidity') {
+    await closeCases(tx, { kind: 'treasury_short', subject: `order:${order.id}`, outcome: 'waited too long', now });
+    return await hold(context, tx, order, { reason: 'waited_too_long', refund: true });
+  }
+  await change(tx, order, { failure: order.failure ?? failureOf('waited_too_long'), now });
+  await ring(tx, { kind: 'refund_order', subject: String(order.id), dueAt: now });
 }

@@ -1,5 +1,5 @@
 /**
- * Changes: what a market, fee, limit or cap was before somebody changed it, and who it was and why.
+ * Changes: what a market, fee, limit, cap or policy was before somebody changed it, and who it was and why.
  *
  * Written in the transaction that makes the change, so there is none without its row, and never changed itself. Setting a
  * term to what it is already leaves no row: a sandbox says all of its terms at every start.
@@ -16,10 +16,10 @@ export interface Reason {
 export const UNSAID: Reason = { by: 'the program', why: 'as configured' };
 
 export interface MarketChange {
-  what: 'market' | 'fee' | 'limit' | 'exposure';
+  what: 'market' | 'fee' | 'limit' | 'exposure' | 'policy';
   marketId: bigint | null;
   partnerId: bigint | null;
-  /** Of a fee its kind, of a limit its level, of a cap its fiat. */
+  /** Of a fee its kind, of a limit its level, of a cap its fiat, of a policy its question. */
   item: string;
   /** The row as it was and as it is, as JSON text; null where there was or is none. */
   before: string | null;

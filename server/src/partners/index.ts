@@ -2,7 +2,7 @@
  * Partners: who may ask, and on what terms.
  *
  * A partner has keys (credentials.ts) and settings (partners.ts), trades on markets (markets.ts) within limits (limits.ts)
- * and pays fees (fees.ts). What changes of these is kept (changes.ts).
+ * and pays fees (fees.ts). What its orders do when money comes otherwise than asked is its policy (policies.ts). What changes of these is kept (changes.ts).
  * Everything read on a request is remembered for two or three seconds at most, so a changed row acts without a restart.
  */
 
@@ -30,4 +30,14 @@ export {
   upsertMarket,
 } from './markets.ts';
 export { createPartner, findPartner, type Partner, resumePartner, suspendPartner } from './partners.ts';
+export {
+  BUILT_IN_POLICY,
+  type Deadline,
+  type Policy,
+  type PolicyAnswer,
+  type PolicyQuestion,
+  policyFor,
+  readPolicy,
+  setPolicy,
+} from './policies.ts';
 export { kybRequirementsOf, type OwnRequirements, setKybRequirements } from './requirements.ts';

@@ -131,6 +131,14 @@ export const sql = {
     on conflict (market_id, level) do update set max_units = excluded.max_units`,
   removeLimit: 'delete from market_limits where market_id = $1 and level = $2',
   limitJson: 'select to_jsonb(l)::text as json from market_limits l where market_id = $1 and level = $2',
+  // The general row first, the partner's own after it, so that the later one stands.
+  policies: `select question, answer from policies where market_id = $1 and (partner_id is null or partner_id = $2)
+    order by partner_id nulls first`,
+  upsertPolicy: `insert into policies (market_id, partner_id, question, answer) values ($1, $2, $3, $4::jsonb)
+    on conflict (market_id, partner_id, question) do update set answer = excluded.answer`,
+  removePolicy: `delete from policies where market_id = $1 and partner_id is not distinct from $2 and question = $3`,
+  policyJson: `select to_jsonb(p)::text as json from policies p
+    where market_id = $1 and partner_id is not distinct from $2 and question = $3`,
   cap: 'select max_units from exposure_caps where partner_id = $1 and fiat_asset = $2',
   upsertCap: `insert into exposure_caps (partner_id, fiat_asset, max_units) values ($1, $2, $3)
     on conflict (partner_id, fiat_asset) do update set max_units = excluded.max_units`,
@@ -158,6 +166,8 @@ export const assetRows = (tx: Tx) => tx.rows<AssetRow>(sql.assets);
 export const marketRows = (tx: Tx) => tx.rows<MarketRow>(sql.markets);
 export const feeRows = (tx: Tx, marketId: bigint, partnerId: bigint) =>
   tx.rows<FeeRow>(sql.fees, [marketId, partnerId]);
+export const policyRows = (tx: Tx, marketId: bigint, partnerId: bigint) =>
+  tx.rows<{ question: string; answer: unknown }>(sql.policies, [marketId, partnerId]);
 export const limitRows = (tx: Tx) => tx.rows<LimitRow>(sql.limits);
 export const capOf = (tx: Tx, partnerId: bigint, fiat: string) =>
   tx.row<{ max_units: bigint }>(sql.cap, [partnerId, fiat]);

@@ -11,7 +11,16 @@ import { Refusal, Unavailable } from '../base/errors.ts';
 import { numericId } from '../base/ids.ts';
 import { divide, formatRate, formatUnits, quoteToBase, type Rate } from '../base/money.ts';
 import { assets, exposureCap, feesFor, type Market, type Partner } from '../partners/index.ts';
-import { agree, type Fees, gasCost, type PriceRules, price, type SourcedPrice, type Terms } from './price.ts';
+import {
+  agree,
+  type Fees,
+  gasCost,
+  type Priced,
+  type PriceRules,
+  price,
+  type SourcedPrice,
+  type Terms,
+} from './price.ts';
 import { store } from './store.ts';
 
 export { FEE_KINDS, type FeeKind, type Fees, total } from './price.ts';
@@ -51,10 +60,51 @@ export async function createQuote(
   tx: Tx,
   ask: { partner: Partner; market: Market; depositUnits: bigint; now: Date },
 ): Promise<Quote> {
+  const offer = await offerNow(tx, ask);
+  await requireRoom(tx, offer.quote, offer.fiatUnits);
+  await store.insert(tx, offer.quote, { ...offer, orderId: null });
+  return offer.quote;
+}
+
+/**
+ * Prices an amount anew for an order that has its money already: the same limits and terms as any quote, taken as it is
+ * made. The partner's cap is not asked: it bounds what is promised for money that may never come.
+ *
+ * @throws Refusal 'amount_outside_limits' | 'amount_below_fees'; Unavailable when no fresh price or gas price is there
+ */
+export async function requote(
+  tx: Tx,
+  ask: { partner: { id: bigint }; market: Market; depositUnits: bigint; orderId: bigint; now: Date },
+): Promise<Quote> {
+  const offer = await offerNow(tx, ask);
+  await store.insert(tx, offer.quote, { ...offer, orderId: ask.orderId });
+  return offer.quote;
+}
+
+/**
+ * What another amount comes to at a rate that is booked, with the fees of today's schedule. The chain's fee stays what was
+ * booked: gas does not ask how much it moves, and so no price is needed.
+ *
+ * @throws Refusal 'amount_outside_limits' | 'amount_below_fees'
+ */
+export async function repriceAt(
+  tx: Tx,
+  ask: { partner: { id: bigint }; market: Market; depositUnits: bigint; rate: Rate; chainFee: bigint },
+): Promise<Priced> {
+  const { partner, market, depositUnits, rate, chainFee } = ask;
+  const limits = withinLimits(market, depositUnits);
+  const fees = await feesFor(tx, market, partner.id);
+  const chain = { fixedUnits: chainFee, bps: 0n, minimumUnits: 0n, gasUnits: 0n };
+  const terms = { ...termsOf(market), rate, fees: { ...fees, chain }, gasCost: NO_GAS };
+  return belowFeesWith(limits, () => price(depositUnits, terms));
+}
+
+async function offerNow(
+  tx: Tx,
+  ask: { partner: { id: bigint }; market: Market; depositUnits: bigint; now: Date },
+): Promise<{ quote: Quote; prices: unknown[]; fiatUnits: bigint }> {
   const { partner, market, depositUnits, now } = ask;
-  const limits = { minUnits: market.minUnits, maxUnits: market.maxUnits, asset: depositAsset(market).code };
-  if (depositUnits < market.minUnits || depositUnits > market.maxUnits)
-    throw new Refusal('amount_outside_limits', limits);
+  const limits = withinLimits(market, depositUnits);
   const { terms, used } = await termsNow(tx, partner, market);
   const priced = belowFeesWith(limits, () => price(depositUnits, terms));
   const quote: Quote = {
@@ -67,10 +117,14 @@ export async function createQuote(
     createdAt: now,
     expiresAt: later(now, market.quoteTtlMs),
   };
-  const fiatUnits = market.direction === 'offramp' ? quote.grossUnits : depositUnits;
-  await requireRoom(tx, quote, fiatUnits);
-  await store.insert(tx, quote, { prices: used, fiatUnits });
-  return quote;
+  return { quote, prices: used, fiatUnits: market.direction === 'offramp' ? quote.grossUnits : depositUnits };
+}
+
+function withinLimits(market: Market, depositUnits: bigint) {
+  const limits = { minUnits: market.minUnits, maxUnits: market.maxUnits, asset: depositAsset(market).code };
+  if (depositUnits < market.minUnits || depositUnits > market.maxUnits)
+    throw new Refusal('amount_outside_limits', limits);
+  return limits;
 }
 
 /**
@@ -83,8 +137,20 @@ async function requireRoom(tx: Tx, quote: Quote, fiatUnits: bigint): Promise<voi
   const { fiat } = quote.market;
   const cap = await exposureCap(tx, partnerId, fiat.code);
   if (cap === null) return;
-  const live = await store.liveUnits(tx, { partnerId, fiat: fiat.code, now: createdAt });
-  if (live + fiatUnits <= cap) return;
+  const live = await liveUnits(tx, { partnerId, fiat: fiat.code, now: createdAt });
+  requireWithin(cap, { asked: fiatUnits, live, fiat });
+}
+
+/** What a partner's live quotes of a fiat come to, in its units; those taken by orders are not among them. */
+export const liveUnits = (tx: Tx, ask: { partnerId: bigint; fiat: string; now: Date }): Promise<bigint> =>
+  store.liveUnits(tx, ask);
+
+/** @throws Refusal 'exposure_exceeded' that says what is left of the cap */
+export function requireWithin(
+  cap: bigint,
+  { asked, live, fiat }: { asked: bigint; live: bigint; fiat: Market['fiat'] },
+): void {
+  if (live + asked <= cap) return;
   throw new Refusal('exposure_exceeded', {
     left: formatUnits(live < cap ? cap - live : 0n, fiat.decimals),
     cap: formatUnits(cap, fiat.decimals),
@@ -138,7 +204,7 @@ async function termsNow(tx: Tx, partner: { id: bigint }, market: Market): Promis
   const of = (coin: string): SourcedPrice[] => found.prices.filter((row) => row.base === coin);
   const rules = rulesOf(market);
   const main = agree(of(market.crypto.coin), rules, `${market.crypto.coin}/${market.fiat.coin}`);
-  let cost = { num: 0n, den: 1n };
+  let cost = NO_GAS;
   let nativeUsed: SourcedPrice[] = [];
   if (native !== undefined && fees.chain.gasUnits > 0n) {
     const nativePrice = agree(of(native.coin), rules, `${native.coin}/${market.fiat.coin}`);
@@ -148,17 +214,18 @@ async function termsNow(tx: Tx, partner: { id: bigint }, market: Market): Promis
     nativeUsed = nativePrice.used;
     cost = gasCost(found.gasUnits, nativePrice.rate, { native: native.decimals, fiat: market.fiat.decimals });
   }
-  const terms: Terms = {
-    direction: market.direction,
-    cryptoDecimals: market.crypto.decimals,
-    fiatDecimals: market.fiat.decimals,
-    payoutPlaces: market.payoutPlaces,
-    rate: main.rate,
-    fees,
-    gasCost: cost,
-  };
+  const terms: Terms = { ...termsOf(market), rate: main.rate, fees, gasCost: cost };
   return { terms, used: [...described(market.crypto.coin, main.used), ...described(native?.coin ?? '', nativeUsed)] };
 }
+
+const termsOf = ({ direction, crypto, fiat, payoutPlaces }: Market) => ({
+  direction,
+  cryptoDecimals: crypto.decimals,
+  fiatDecimals: fiat.decimals,
+  payoutPlaces,
+});
+
+const NO_GAS = { num: 0n, den: 1n };
 
 /** Gas moves fast, but a fee a minute old is still about right; older is no price at all. */
 const MAX_GAS_AGE_MS = 60_000;

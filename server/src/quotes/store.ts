@@ -13,8 +13,8 @@ export const quoteSql = {
            union all
            select null, null, null, null, null, units, fetched_at from gas_prices where chain = $3`,
   insert: `insert into quotes (id, partner_id, market_id, deposit_units, payout_units, gross_units, rate_num, rate_den,
-             fee_operator, fee_partner, fee_rail, fee_chain, prices, created_at, expires_at, fiat_asset, fiat_units)
-           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+             fee_operator, fee_partner, fee_rail, fee_chain, prices, created_at, expires_at, fiat_asset, fiat_units, order_id)
+           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
   liveUnits: `select coalesce(sum(fiat_units), 0) as units from quotes
                where partner_id = $1 and fiat_asset = $2 and order_id is null and expires_at > $3`,
   take: `update quotes set order_id = $8
@@ -73,7 +73,12 @@ export const store = {
     return { prices, gasUnits, gasAgeMs };
   },
 
-  async insert(tx: Tx, quote: Quote, { prices, fiatUnits }: { prices: unknown[]; fiatUnits: bigint }): Promise<void> {
+  /** @param made.orderId the order it is taken by at once, or null */
+  async insert(
+    tx: Tx,
+    quote: Quote,
+    { prices, fiatUnits, orderId }: { prices: unknown[]; fiatUnits: bigint; orderId: bigint | null },
+  ): Promise<void> {
     await tx.run(quoteSql.insert, [
       quote.id,
       quote.partnerId,
@@ -92,6 +97,7 @@ export const store = {
       quote.expiresAt,
       quote.market.fiat.code,
       fiatUnits,
+      orderId,
     ]);
   },
 

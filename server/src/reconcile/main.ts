@@ -7,8 +7,8 @@ import pg from 'pg';
 import { txOn } from '../base/db.ts';
 import { SettingError } from '../base/env.ts';
 import { Unavailable } from '../base/errors.ts';
-import { type Config, readConfig } from '../config.ts';
 import { lockDataDir } from '../base/lock.ts';
+import { type Config, readConfig } from '../config.ts';
 import { runningPostgres, startPostgres } from '../sandbox/postgres.ts';
 import { verifiedTable, verifyLedger } from './verify.ts';
 

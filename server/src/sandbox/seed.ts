@@ -10,6 +10,7 @@ import type { Database, Tx } from '../base/db.ts';
 import { pow10 } from '../base/money.ts';
 import { ring } from '../base/work.ts';
 import { chart, isPosted, move, post } from '../ledger/index.ts';
+import { OVERDUE } from '../orders/index.ts';
 import {
   createKey,
   createPartner,
@@ -237,6 +238,7 @@ export async function ringStanding(
     for (const subject of subjects.sources) await ring(tx, { kind: 'refresh_prices', subject, dueAt });
     await ring(tx, { kind: 'purge_quotes', subject: 'all', dueAt });
     await ring(tx, { kind: 'purge_replies', subject: 'all', dueAt });
+    await ring(tx, { kind: OVERDUE, subject: 'all', dueAt });
     await ring(tx, { kind: 'seal', subject: 'journal', dueAt });
   });
 }

@@ -5,7 +5,7 @@
  */
 import { formatRate, formatUnits } from '../../base/money.ts';
 import type { FiatAccount } from '../../customers/index.ts';
-import type { Order, Payee } from '../../orders/index.ts';
+import type { ListedOrder, Order, Payee } from '../../orders/index.ts';
 import type { Asset } from '../../partners/index.ts';
 import type { Quote } from '../../quotes/index.ts';
 import { chainNumber, coinNumber, fiatNumber, methodKind } from './reference.ts';
@@ -79,13 +79,13 @@ const assetOf = (assets: Assets, code: string): Asset => {
   return found;
 };
 
-const depositAmount = (order: Order, assets: Assets) =>
+const depositAmount = (order: ListedOrder, assets: Assets) =>
   formatUnits(order.depositUnits, assetOf(assets, order.depositAsset).decimals);
-const payoutAmount = (order: Order, assets: Assets) =>
+const payoutAmount = (order: ListedOrder, assets: Assets) =>
   formatUnits(order.payoutUnits, assetOf(assets, order.payoutAsset).decimals);
 
 /** Selling: the crypto and the fiat both in upper case. The hash is the deposit's. */
-export function offrampShape(order: Order, assets: Assets) {
+export function offrampShape(order: ListedOrder, assets: Assets) {
   const crypto = assetOf(assets, order.depositAsset);
   return {
     transactionId: String(order.id),
@@ -103,14 +103,14 @@ export function offrampShape(order: Order, assets: Assets) {
 }
 
 /** One sale: the item of the list, and where to pay until when. */
-export const offrampDetailShape = (order: Order, assets: Assets) => ({
+export const offrampDetailShape = (order: ListedOrder, assets: Assets) => ({
   ...offrampShape(order, assets),
   depositAddress: order.depositTarget,
   expiresAt: isoTime(order.expiresAt),
 });
 
 /** Buying: the fiat in upper case, the crypto in lower. The hash is the payout's. */
-export const onrampShape = (order: Order, assets: Assets) => ({
+export const onrampShape = (order: ListedOrder, assets: Assets) => ({
   transactionId: String(order.id),
   createdAt: isoTime(order.createdAt),
   updatedAt: isoTime(order.updatedAt),
@@ -184,7 +184,7 @@ export function accountShape(account: FiatAccount & { details: Record<string, st
 const TRADED: readonly Order['state'][] = ['paying_out', 'payout_held', 'settled'];
 
 /** An order as one flat row of numbers, for accounting. What was expected stands beside what has come of it so far. */
-export function historyShape(order: Order, assets: Assets) {
+export function historyShape(order: ListedOrder, assets: Assets) {
   const isSale = order.direction === 'offramp';
   const [deposit, payout] = [assetOf(assets, order.depositAsset), assetOf(assets, order.payoutAsset)];
   const [crypto, fiat] = isSale ? [deposit, payout] : [payout, deposit];

@@ -5,10 +5,10 @@
  * because pollers stop there. What is shown never goes back, but for a seen deposit that vanished before confirmation; so a
  * state that can be reached from further on shows the furthest number it may have shown before.
  */
-import type { Direction, Order, OrderState } from '../../orders/index.ts';
+import type { Direction, ListedOrder, OrderState } from '../../orders/index.ts';
 
 export type Shown = Pick<
-  Order,
+  ListedOrder,
   'state' | 'direction' | 'payoutAttempt' | 'handedPayout' | 'wasHeld' | 'claimedReference' | 'exception' | 'failure'
 >;
 type Shows = number | ((order: Shown) => number);

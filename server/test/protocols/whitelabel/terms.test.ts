@@ -78,7 +78,7 @@ describe('limits by level', () => {
   });
 });
 
-describe('a cap on live quotes', () => {
+describe('a cap on what is promised at once', () => {
   const quotes = async (partner: TestPartner, fromAmount: string) => {
     const { status, body } = await partner.post('offramp/quote', { ...pair, fromAmount });
     return [status, body.reason, body.error] as const;
@@ -86,6 +86,7 @@ describe('a cap on live quotes', () => {
 
   test('bounds what one partner has been promised in one fiat, both directions together, and says what is left', async () => {
     await world.query(`update quotes set expires_at = now() - interval '1 hour' where order_id is null`);
+    await world.query(`update orders set state = 'expired' where state = 'created'`);
     const cap = { partnerId: acme.partner.id, fiat: 'inr', maxUnits: 2_000_000n };
     await world.db.asSystem((tx) => setExposureCap(tx, cap, { by: 'treasurer', why: 'thin market' }));
     assert.equal((await quotes(acme, '100'))[0], 200);
@@ -104,6 +105,16 @@ describe('a cap on live quotes', () => {
     assert.equal((await quotes(acme, '110'))[0], 413);
     world.clock.advance(60_000);
     assert.equal((await quotes(acme, '110'))[0], 200);
+  });
+
+  test('an unpaid order at a locked rate takes room from the next order, until it is paid or over', async () => {
+    world.clock.advance(60_000);
+    assert.equal((await sells('110'))[0], 200);
+    const [status, reason, error] = await sells('110');
+    assert.deepEqual([status, reason], [413, 'exposure_exceeded']);
+    assert.match(error, /at most 1080 INR of 20000 are left/);
+    await world.query(`update orders set state = 'expired' where state = 'created'`);
+    assert.equal((await sells('110'))[0], 200);
     await world.db.asSystem((tx) => setExposureCap(tx, { partnerId: acme.partner.id, fiat: 'inr', maxUnits: null }));
     assert.equal((await quotes(acme, '5000'))[0], 200);
   });

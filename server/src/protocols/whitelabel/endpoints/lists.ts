@@ -4,7 +4,7 @@
  * Both are ranges of a sequence (orders), so a page far back costs what the first one costs.
  */
 
-import type { Direction, Order } from '../../../orders/index.ts';
+import type { Direction, ListedOrder } from '../../../orders/index.ts';
 import { type Asset, assets, markets } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
 import { code, moment, oneOf, optional, required, wholeNumber } from '../fields.ts';
@@ -26,7 +26,7 @@ export const listAllOfframp = (ask: SignedAsk<typeof allFields>): Promise<Reply>
 async function listAll(
   direction: Direction,
   { deps, caller, values, inTx }: SignedAsk<typeof allFields>,
-  shape: (order: Order, assets: Assets) => unknown,
+  shape: (order: ListedOrder, assets: Assets) => unknown,
 ): Promise<Reply> {
   return await inTx(async (tx) => {
     const { orders, total } = await deps.orders.listAll(tx, { partnerId: caller.partner.id, direction, ...values });

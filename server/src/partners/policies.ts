@@ -1,0 +1,194 @@
+/**
+ * Policies: what an order does when amount, time or price are not as expected. Data: questions, and an answer to each.
+ *
+ * A partner's answer on a market stands before the market's, and that before the built-in one, field by field. An order
+ * takes a copy when it is made and goes by that copy for good, so a changed row acts on the next order, within two seconds,
+ * and on none under way.
+ *
+ * Numbers here are basis points and seconds, never money.
+ *
+ * Not here: what follows from an answer (orders/decide.ts), fees and limits themselves (fees.ts, limits.ts).
+ */
+import type { Tx } from '../base/db.ts';
+import { assert, Refusal } from '../base/errors.ts';
+import { jsonOf, type Reason, recordChange, UNSAID } from './changes.ts';
+import type { FeeKind } from './fees.ts';
+import type { Market } from './markets.ts';
+import { remember } from './remember.ts';
+import { policyRows, sql } from './store.ts';
+
+/** One field of an answer: which values it takes, and that in words. */
+interface Field<T> {
+  rule: string;
+  is(value: unknown): value is T;
+}
+
+/** What happens when a state has lasted too long: somebody hears of it, or the money goes back. */
+export interface Deadline<Then extends string = 'case' | 'refund'> {
+  readonly afterS: number;
+  readonly then: Then;
+}
+
+const FOR_EVER_S = 365 * 86_400;
+const isWhole = (value: unknown, min: number, max: number): value is number =>
+  Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
+
+const bps: Field<number> = {
+  rule: 'must be basis points: a whole number from 0 to 10000',
+  is: (value) => isWhole(value, 0, 10_000),
+};
+const secondsOrNull: Field<number | null> = {
+  rule: 'must be a whole number of seconds up to a year, or null',
+  is: (value): value is number | null => value === null || isWhole(value, 0, FOR_EVER_S),
+};
+const oneOf = <T extends string>(...words: readonly T[]): Field<T> => ({
+  rule: `must be one of ${words.join(', ')}`,
+  is: (value): value is T => words.some((word) => word === value),
+});
+const someOf = <T extends string>(...words: readonly T[]): Field<readonly T[]> => ({
+  rule: `must be a list of ${words.join(', ')}, each at most once`,
+  is: (value): value is readonly T[] =>
+    Array.isArray(value) && value.every((one) => words.includes(one)) && new Set(value).size === value.length,
+});
+function deadline<T extends string>(...then: readonly T[]): Field<Deadline<T>> {
+  return {
+    rule: `must be {afterS: whole seconds from 1 to a year, then: ${then.join(' or ')}}`,
+    is: (value): value is Deadline<T> => {
+      if (!isObject(value) || Object.keys(value).length !== 2) return false;
+      return isWhole(value.afterS, 1, FOR_EVER_S) && then.some((word) => word === value.then);
+    },
+  };
+}
+
+/** Every question and the fields of its answer. */
+const QUESTIONS = {
+  /** Less came than was asked, and the deadline has passed. Within the band the order goes on at the new amount. */
+  underpaid: { acceptBps: bps, beyond: oneOf('hold', 'refund') },
+  /** More came. Within the band the order goes on at the new amount. */
+  overpaid: { acceptBps: bps, beyond: oneOf('hold_excess', 'refund_excess', 'refund_all') },
+  /** It came when the order had expired or was cancelled. */
+  late: { then: oneOf('hold', 'refund', 'new_order') },
+  /** It came when the order had its deposit already, under way or over. */
+  second: { then: oneOf('hold', 'refund', 'new_order') },
+  /**
+   * The price is further than this from the booked one, and the deposit came when the rate was locked no longer. A lock is
+   * a promise: what came while it lasted is honoured. `lockS` counts from the order's making; null: until its deadline.
+   */
+  priceMoved: { lockS: secondsOrNull, bps, then: oneOf('honour', 'requote', 'refund') },
+  /** The bank names another payer than the customer. */
+  payerName: { then: oneOf('hold', 'refund') },
+  /** Fees that stay with us when a deposit goes back. */
+  refundFees: { keep: someOf<FeeKind>('operator', 'partner', 'rail', 'chain') },
+  /** How long a state may last, and what then. Money that may be on its way to somebody is never given back by a clock. */
+  waiting: {
+    deposit_seen: deadline('case'),
+    deposit_confirmed: deadline('case'),
+    awaiting_liquidity: deadline('case', 'refund'),
+    on_hold: deadline('case', 'refund'),
+    paying_out: deadline('case'),
+    payout_held: deadline('case'),
+    refunding: deadline('case'),
+    refund_held: deadline('case'),
+  },
+} as const satisfies Record<string, Record<string, Field<unknown>>>;
+
+export type PolicyQuestion = keyof typeof QUESTIONS;
+export type Policy = {
+  readonly [Q in PolicyQuestion]: {
+    readonly [F in keyof (typeof QUESTIONS)[Q]]: (typeof QUESTIONS)[Q][F] extends Field<infer T> ? T : never;
+  };
+};
+export type PolicyAnswer<Q extends PolicyQuestion = PolicyQuestion> = Partial<Policy[Q]>;
+
+const HOUR_S = 3_600;
+const DAY_S = 24 * HOUR_S;
+
+/** Nothing is done by itself with money that did not come as expected: it waits for a person, and a person hears of it. */
+export const BUILT_IN_POLICY: Policy = {
+  underpaid: { acceptBps: 0, beyond: 'hold' },
+  overpaid: { acceptBps: 0, beyond: 'hold_excess' },
+  late: { then: 'hold' },
+  second: { then: 'hold' },
+  priceMoved: { lockS: null, bps: 0, then: 'honour' },
+  payerName: { then: 'hold' },
+  refundFees: { keep: [] },
+  waiting: {
+    deposit_seen: { afterS: DAY_S, then: 'case' },
+    // Screening takes moments. An hour of it is trouble of ours.
+    deposit_confirmed: { afterS: HOUR_S, then: 'case' },
+    awaiting_liquidity: { afterS: DAY_S, then: 'case' },
+    on_hold: { afterS: DAY_S, then: 'case' },
+    paying_out: { afterS: DAY_S, then: 'case' },
+    payout_held: { afterS: DAY_S, then: 'case' },
+    refunding: { afterS: DAY_S, then: 'case' },
+    refund_held: { afterS: DAY_S, then: 'case' },
+  },
+};
+
+const remembered = remember<Policy>({ forMs: 2_000, most: 10_000 });
+
+/** The policy that an order of this partner on this market is made under now. */
+export async function policyFor(tx: Tx, market: Pick<Market, 'id'>, partnerId: bigint): Promise<Policy> {
+  return await remembered.get(`${market.id}:${partnerId}`, async () => {
+    const rows = await policyRows(tx, market.id, partnerId);
+    return rows.reduce((policy, row) => over(policy, { [row.question]: row.answer }), BUILT_IN_POLICY);
+  });
+}
+
+/**
+ * A policy as it was kept with an order. What it does not answer, because it is older than the question, is answered by the
+ * built-in policy: that is what went without saying then.
+ */
+export const readPolicy = (kept: unknown): Policy => over(BUILT_IN_POLICY, kept);
+
+/**
+ * Sets the answer to one question on a market, for one partner or (null) for all that have none of their own; an answer of
+ * null takes it away. Kept with who and why.
+ *
+ * @throws Refusal 'malformed_field' that names the question or field and its rule
+ */
+export async function setPolicy<Q extends PolicyQuestion>(
+  tx: Tx,
+  p: { marketId: bigint; partnerId: bigint | null; question: Q; answer: PolicyAnswer<Q> | null },
+  reason: Reason = UNSAID,
+): Promise<void> {
+  const { marketId, partnerId, question, answer } = p;
+  const wrong = wrongIn(question, answer ?? {});
+  if (wrong !== undefined) throw new Refusal('malformed_field', { fields: { [wrong.name]: wrong.rule } });
+  const look = () => jsonOf(tx, sql.policyJson, [marketId, partnerId, question]);
+  const before = await look();
+  if (answer === null) await tx.run(sql.removePolicy, [marketId, partnerId, question]);
+  else await tx.run(sql.upsertPolicy, [marketId, partnerId, question, JSON.stringify(answer)]);
+  await recordChange(tx, { what: 'policy', marketId, partnerId, item: question, before, after: await look(), reason });
+  remembered.forget();
+}
+
+/** Answers laid over others, field by field. What was written past `setPolicy` is looked at here, loudly. */
+function over(policy: Policy, answers: unknown): Policy {
+  assert(isObject(answers), 'a policy is an object of answers');
+  const laid: Record<string, object> = { ...policy };
+  for (const [question, answer] of Object.entries(answers)) {
+    const wrong = wrongIn(question, answer);
+    assert(wrong === undefined, `the policy kept for ${wrong?.name} ${wrong?.rule}`);
+    laid[question] = { ...laid[question], ...(answer as object) };
+  }
+  return laid as Policy;
+}
+
+function wrongIn(question: string, answer: unknown): { name: string; rule: string } | undefined {
+  if (!Object.hasOwn(QUESTIONS, question))
+    return { name: question, rule: `must be one of ${Object.keys(QUESTIONS).join(', ')}` };
+  const fields: Record<string, Field<unknown>> = QUESTIONS[question as PolicyQuestion];
+  if (!isObject(answer)) return { name: question, rule: `must be an object with ${Object.keys(fields).join(', ')}` };
+  for (const [name, value] of Object.entries(answer)) {
+    const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    if (field === undefined) {
+      return { name: `${question}.${name}`, rule: `is no field: there are ${Object.keys(fields).join(', ')}` };
+    }
+    if (!field.is(value)) return { name: `${question}.${name}`, rule: field.rule };
+  }
+  return undefined;
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
