@@ -188,6 +188,7 @@ async function compose(
       clock,
       log,
       publicUrl: () => config.publicUrl ?? baseUrl,
+      orders: openOrders(context),
       verifier: registry.verifier(),
       sender: config.profile === 'sandbox' ? sandboxSender : undefined,
       statusWord: (customer, partner) => verificationWords(customer, partner).status,

@@ -28,7 +28,15 @@ export {
   type PayerMatch,
   saveDetails,
 } from './details.ts';
-export { LINK_FOR_MS, type Link, type LinkPurpose, openLink, sealLink } from './links.ts';
+export {
+  CHECKOUT_FOR_MS,
+  type CheckoutLink,
+  LINK_FOR_MS,
+  type Link,
+  type LinkPurpose,
+  openLink,
+  sealLink,
+} from './links.ts';
 export { checkCode, type Issued, isCodeLive, issueCode } from './login.ts';
 export { REQUIREMENTS, type Requirement } from './requirements.ts';
 
@@ -96,6 +104,37 @@ export async function enroll(
   if (row !== undefined) return customerOf(row);
   const existing = await tx.row<{ id: string }>(sql.idOfClient, [c.partnerId, c.clientCustomerId]);
   throw new Refusal('customer_exists', { customerId: existing?.id });
+}
+
+/** The partner's customer of this name, if there is one. */
+export async function customerNamed(
+  tx: Tx,
+  partnerId: bigint,
+  clientCustomerId: string,
+): Promise<Customer | undefined> {
+  const row = await tx.row<{ id: string }>(sql.idOfClient, [partnerId, clientCustomerId]);
+  return row === undefined ? undefined : await findCustomer(tx, row.id);
+}
+
+/**
+ * The customer who came by a link that named nobody and is known by this phone, or a new one. The partner's own customers
+ * with the same phone are others: nobody has said that they are the same person.
+ */
+export async function customerByPhone(
+  tx: Tx,
+  vault: Vault,
+  c: { partnerId: bigint; phone: string; now: Date },
+): Promise<Customer> {
+  const { partnerId } = c;
+  const id = `${randomText(10)}_${partnerId}`;
+  const { sealed, index } = sealPhone(vault, { id, partnerId }, c.phone);
+  // Two who come at once with one phone are one customer: the second waits here.
+  await tx.run('select pg_advisory_xact_lock($1)', [index.readBigInt64BE(0)]);
+  const row =
+    (await tx.row<CustomerRow>(sql.byPhone, [partnerId, index])) ??
+    (await tx.row<CustomerRow>(sql.insert, [id, partnerId, null, 'INDIVIDUAL', sealed, index, null, c.now]));
+  assert(row !== undefined, 'a customer without a name is inserted');
+  return customerOf(row);
 }
 
 /** @throws Refusal 'unknown_customer', for another partner's customer too */

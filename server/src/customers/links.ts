@@ -1,13 +1,11 @@
 /**
  * Links to hosted pages: what a partner asked for, sealed into the address that its customer opens.
  *
- * A token is the customer's id, an end and where to go back to. Any process of the installation can read it and nobody
- * else, so nothing is kept for it. Holding a link shows a login page and no more: who is behind it proves the code.
+ * A token says whose it is, what it is for, an end and where to go back to. Any process of the installation can read it and
+ * nobody else, so nothing is kept for it. Holding a link shows a login page (and of a checkout the offer) and no more: who is
+ * behind it proves the code.
  */
 import type { Vault } from '../base/crypto.ts';
-
-/** What the page behind a link is for; a token of one opens no other. */
-export type LinkPurpose = 'kyc' | 'bank';
 
 export interface Link {
   partnerId: string;
@@ -21,22 +19,60 @@ export interface Link {
   referenceId?: string;
 }
 
+/** A link to buy or to sell by, once. */
+export interface CheckoutLink {
+  /** Names the link, to us and to the partner. */
+  id: string;
+  partnerId: string;
+  /** null: whoever opens it says who it is, by phone. */
+  customerId: string | null;
+  /** Filled in for them, where the partner knows it but has no customer for it. */
+  phone: string | null;
+  /** What it is for. */
+  marketId: string;
+  depositUnits: string;
+  /** Where what is bought goes, in the spelling we keep; null: the customer says. */
+  walletAddress: string | null;
+  paymentMethod: string | null;
+  merchantReference: string | null;
+  /** Until when an order can be made by it, and until when that can be looked at. Milliseconds since 1970. */
+  orderUntil: number;
+  until: number;
+  redirectUrl: string | null;
+}
+
+/** What the page behind a link is for; a token of one opens no other. */
+interface LinkOf {
+  kyc: Link;
+  bank: Link;
+  checkout: CheckoutLink;
+}
+export type LinkPurpose = keyof LinkOf;
+
 /** Long enough to come back to a message the next day. */
 export const LINK_FOR_MS = 24 * 3_600_000;
+/** Long enough to see what became of an order, a refund by a bank included. */
+export const CHECKOUT_FOR_MS = 30 * 24 * 3_600_000;
 
 const CONTEXT: Readonly<Record<LinkPurpose, string>> = {
   kyc: 'whitelabel.kyc_link',
   bank: 'whitelabel.bank_link',
+  checkout: 'whitelabel.checkout_link',
 };
 
-export const sealLink = (vault: Vault, purpose: LinkPurpose, link: Link): string =>
+export const sealLink = <P extends LinkPurpose>(vault: Vault, purpose: P, link: LinkOf[P]): string =>
   vault.seal(JSON.stringify(link), CONTEXT[purpose]).toString('base64url');
 
 /** @returns undefined for a token that is not ours or was altered; 'ended' for one of ours that is too old */
-export function openLink(vault: Vault, purpose: LinkPurpose, token: string, now: Date): Link | 'ended' | undefined {
-  let link: Link;
+export function openLink<P extends LinkPurpose>(
+  vault: Vault,
+  purpose: P,
+  token: string,
+  now: Date,
+): LinkOf[P] | 'ended' | undefined {
+  let link: LinkOf[P];
   try {
-    link = JSON.parse(vault.open(Buffer.from(token, 'base64url'), CONTEXT[purpose])) as Link;
+    link = JSON.parse(vault.open(Buffer.from(token, 'base64url'), CONTEXT[purpose])) as LinkOf[P];
   } catch {
     return undefined;
   }

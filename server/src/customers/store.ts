@@ -55,6 +55,8 @@ export const sql = {
     values ($1, $2, $3, $4, $5, $6, $7, $8, $8)
     on conflict (partner_id, client_customer_id) do nothing returning ${CUSTOMER}`,
   idOfClient: 'select id from customers where partner_id = $1 and client_customer_id = $2',
+  byPhone: `select ${CUSTOMER} from customers
+    where partner_id = $1 and phone_index = $2 and client_customer_id is null order by created_at, id limit 1`,
   byId: `select ${CUSTOMER} from customers where id = $1`,
   updateContact: `update customers set phone = coalesce($2, phone), phone_index = coalesce($3, phone_index),
       email = coalesce($4, email), updated_at = $5 where id = $1`,

@@ -13,7 +13,8 @@ import type { Database, Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Screener } from '../compliance/index.ts';
-import type { Market } from '../partners/index.ts';
+import { assets, type Market } from '../partners/index.ts';
+import { payoutsOf } from '../rails/payouts.ts';
 import type { Payee, Rail } from '../rails/rail.ts';
 import { type CreateAsk, create } from './create.ts';
 import { isFinal } from './machine.ts';
@@ -46,10 +47,13 @@ export interface Orders {
   ): Promise<Order>;
   /** Whom the customer of this order pays, and with which reference: for deposits by bank. */
   payInstructions(order: Order): { payee: Payee; reference: string };
-  /** An address on the rail that pays this market out, in the spelling we keep; undefined where it is none. */
-  readPayoutAddress(market: Market, text: string): string | undefined;
-  /** Whether such an address is one of ours, of whichever partner: `tx` has to see all of them. */
-  isOwnAddress(tx: Tx, market: Market, address: string): Promise<boolean>;
+  /**
+   * An address that this market may pay out to, in the spelling we keep, or why it may not: it is none, it is the contract
+   * of a token, or it is one of ours, of whichever partner. `tx` has to see all of them.
+   */
+  readPayoutAddress(tx: Tx, market: Market, text: string): Promise<PayoutAddress>;
+  /** What has come in for an order and what has been sent for it, as the partner at the door may see it. */
+  movements(tx: Tx, order: Order): Promise<{ deposits: Movement[]; refunds: Movement[] }>;
   /**
    * One order of the partner at the door.
    * @throws Refusal 'unknown_order' also where direction or customer are other ones
@@ -65,6 +69,16 @@ export interface Orders {
    * asked. `total` counts what that leaves.
    */
   listAll(tx: Tx, ask: ListAll): Promise<{ orders: ListedOrder[]; total: bigint }>;
+}
+
+export type PayoutAddress = { address: string } | { why: 'no_address' | 'token_contract' | 'ours' };
+
+/** Money that moved, or is to move: of a deposit or a refund, with the word for where it is (`deposits`, `payouts`). */
+export interface Movement {
+  readonly asset: string;
+  readonly units: bigint;
+  readonly state: string;
+  readonly at: Date;
 }
 
 export interface ListAll {
@@ -104,10 +118,28 @@ export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock'>): Ord
       return { payee, reference: order.depositTarget };
     },
 
-    readPayoutAddress: (market, text) => context.rails.get(market.payoutRail)?.readAddress?.(text),
+    async readPayoutAddress(tx, market, text) {
+      const rail = context.rails.get(market.payoutRail);
+      const address = rail?.readAddress?.(text);
+      if (address === undefined) return { why: 'no_address' };
+      // What a token's own contract is sent, nobody gets out again.
+      const known = [...(await assets(tx)).values()];
+      if (known.some(({ chain, contract }) => chain === market.crypto.chain && contract === address))
+        return { why: 'token_contract' };
+      // Bought coins would come back to us as somebody's whom a person has to look for, or pay for another order.
+      return (await rail?.isOwnAddress?.(tx, address)) === true ? { why: 'ours' } : { address };
+    },
 
-    isOwnAddress: async (tx, market, address) =>
-      (await context.rails.get(market.payoutRail)?.isOwnAddress?.(tx, address)) ?? false,
+    async movements(tx, { id }) {
+      const deposits = await store.depositsOf(tx, id);
+      const payouts = await payoutsOf(tx, id);
+      return {
+        deposits: deposits.map(({ asset, units, state, seen_at }) => ({ asset, units, state, at: seen_at })),
+        refunds: payouts
+          .filter(({ purpose }) => purpose === 'refund')
+          .map(({ asset, units, state, writtenAt }) => ({ asset, units, state, at: writtenAt })),
+      };
+    },
 
     async list(tx, { customerId, direction, page, pageSize }) {
       const total = await store.count(tx, customerId, direction);

@@ -99,6 +99,12 @@ export async function repriceAt(
   return belowFeesWith(limits, () => price(depositUnits, terms));
 }
 
+/** What a quote would say now, to be looked at: nothing is kept and nothing promised. Throws what `createQuote` throws. */
+export const previewQuote = async (
+  tx: Tx,
+  ask: { partner: Partner; market: Market; depositUnits: bigint; now: Date },
+): Promise<Quote> => (await offerNow(tx, ask)).quote;
+
 async function offerNow(
   tx: Tx,
   ask: { partner: { id: bigint }; market: Market; depositUnits: bigint; now: Date },
@@ -259,3 +265,9 @@ export interface TakeAsk {
  * Taken means: nobody else gets it. `undefined` where there is none.
  */
 export const takeQuote = (tx: Tx, ask: TakeAsk): Promise<Quote | undefined> => store.take(tx, ask);
+
+/** A quote of this market and amount that is still good and that nobody has taken. */
+export const liveQuote = (
+  tx: Tx,
+  ask: { id: bigint; market: Market; depositUnits: bigint; now: Date },
+): Promise<Quote | undefined> => store.live(tx, ask);

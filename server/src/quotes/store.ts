@@ -1,9 +1,13 @@
 /** SQL of quotes, prices and gas prices. */
 import type { Tx } from '../base/db.ts';
+import type { Market } from '../partners/index.ts';
 import type { KeptPrice } from './crosses.ts';
 import type { Quote, TakeAsk } from './index.ts';
 import type { SourcedPrice } from './price.ts';
 import type { FetchedPrice, SourceHealth } from './refresh.ts';
+
+const QUOTE = `id, deposit_units, payout_units, gross_units, rate_num, rate_den, fee_operator, fee_partner, fee_rail,
+  fee_chain, created_at, expires_at`;
 
 /** Hot statements, exported so that their plans can be asserted. */
 export const quoteSql = {
@@ -22,8 +26,9 @@ export const quoteSql = {
                        where partner_id = $1 and market_id = $2 and deposit_text = $3::text and order_id is null
                          and expires_at > $4 and payout_units = $5 and rate_num * $7::numeric = $6::numeric * rate_den
                        order by expires_at desc limit 1 for update skip locked)
-         returning id, deposit_units, payout_units, gross_units, rate_num, rate_den,
-                   fee_operator, fee_partner, fee_rail, fee_chain, created_at, expires_at`,
+         returning ${QUOTE}`,
+  live: `select partner_id, ${QUOTE} from quotes
+          where id = $1 and market_id = $2 and deposit_units = $3 and order_id is null and expires_at > $4`,
 };
 
 interface PriceRow {
@@ -50,6 +55,19 @@ interface QuoteRow {
   created_at: Date;
   expires_at: Date;
 }
+
+const quoteOf = (row: QuoteRow, partnerId: bigint, market: Market): Quote => ({
+  id: row.id,
+  partnerId,
+  market,
+  depositUnits: row.deposit_units,
+  payoutUnits: row.payout_units,
+  grossUnits: row.gross_units,
+  rate: { num: row.rate_num, den: row.rate_den },
+  fees: { operator: row.fee_operator, partner: row.fee_partner, rail: row.fee_rail, chain: row.fee_chain },
+  createdAt: row.created_at,
+  expiresAt: row.expires_at,
+});
 
 export const store = {
   async prices(tx: Tx, ask: { bases: string[]; quote: string; chain: string | null }) {
@@ -118,19 +136,13 @@ export const store = {
       ask.rate.den,
       ask.orderId,
     ]);
-    if (row === undefined) return undefined;
-    return {
-      id: row.id,
-      partnerId: ask.partner.id,
-      market: ask.market,
-      depositUnits: row.deposit_units,
-      payoutUnits: row.payout_units,
-      grossUnits: row.gross_units,
-      rate: { num: row.rate_num, den: row.rate_den },
-      fees: { operator: row.fee_operator, partner: row.fee_partner, rail: row.fee_rail, chain: row.fee_chain },
-      createdAt: row.created_at,
-      expiresAt: row.expires_at,
-    };
+    return row === undefined ? undefined : quoteOf(row, ask.partner.id, ask.market);
+  },
+
+  async live(tx: Tx, ask: { id: bigint; market: Market; depositUnits: bigint; now: Date }): Promise<Quote | undefined> {
+    const { id, market, depositUnits, now } = ask;
+    const row = await tx.row<QuoteRow & { partner_id: bigint }>(quoteSql.live, [id, market.id, depositUnits, now]);
+    return row === undefined ? undefined : quoteOf(row, row.partner_id, market);
   },
 
   async savePrices(tx: Tx, source: string, prices: readonly FetchedPrice[], now: Date): Promise<void> {

@@ -79,7 +79,7 @@ const ASKED: Readonly<Record<string, readonly AccountField[]>> = {
 };
 const ASKED_ELSEWHERE: readonly AccountField[] = ['account', 'bankCode'];
 
-function fieldsFor(m: Messages, fiat: Asset): Field[] {
+export function accountFields(m: Messages, fiat: Asset): Field[] {
   const own: Partial<Record<AccountField, AccountForm>> = accountForms;
   return (ASKED[fiat.code] ?? ASKED_ELSEWHERE).map((name) => ({
     name,
@@ -105,7 +105,7 @@ function accountPage(
   const body = html`${paragraph(m.bank.intro(shown(fiat.code)))}
 ${formOf(visit, {
   act: 'account',
-  body: html`<input type="hidden" name="currency" value="${fiat.code}">${fields(look, fieldsFor(m, fiat), given, problems)}`,
+  body: html`<input type="hidden" name="currency" value="${fiat.code}">${fields(look, accountFields(m, fiat), given, problems)}`,
   button: button(m.bank.add),
 })}
 ${!isOnly && html`<p><a href="${action}">${m.bank.other}</a></p>`}`;
@@ -113,15 +113,25 @@ ${!isOnly && html`<p><a href="${action}">${m.bank.other}</a></p>`}`;
 }
 
 async function addAccount(visit: Visit, sent: URLSearchParams): Promise<Outcome> {
-  const { deps, look, customer, now } = visit;
   const offered = await currencies(visit);
   const fiat = offered.find(({ code }) => code === sent.get('currency'));
   if (fiat === undefined) return currencyPage(visit, offered, new URLSearchParams({ currency: '' }));
-  const { values, problems } = readForm(fieldsFor(look.m, fiat), sent, look.m);
-  if (problems.size > 0) return accountPage(visit, { fiat, isOnly: offered.length === 1 }, { given: sent, problems });
+  const kept = await keepAccount(visit, fiat, sent);
+  if ('problems' in kept)
+    return accountPage(visit, { fiat, isOnly: offered.length === 1 }, { given: sent, problems: kept.problems });
+  return { goTo: `${visit.action}?added=${kept.account.id}` };
+}
+
+/** Adds the account that a form tells of, or says what is wrong with it. */
+export async function keepAccount(
+  { deps, look, customer, now, inTx }: Pick<Visit, 'deps' | 'look' | 'customer' | 'now' | 'inTx'>,
+  fiat: Asset,
+  sent: URLSearchParams,
+): Promise<{ account: FiatAccount } | { problems: Problems }> {
+  const { values, problems } = readForm(accountFields(look.m, fiat), sent, look.m);
+  if (problems.size > 0) return { problems };
   const details = accountDetails(values);
-  const account = await visit.inTx((tx) => addFiatAccount(tx, deps.vault, { customer, fiat: fiat.code, details, now }));
-  return { goTo: `${visit.action}?added=${account.id}` };
+  return { account: await inTx((tx) => addFiatAccount(tx, deps.vault, { customer, fiat: fiat.code, details, now })) };
 }
 
 async function addedAccount({ inTx, customer }: Visit, id: string | null): Promise<FiatAccount | undefined> {

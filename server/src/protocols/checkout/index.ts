@@ -1,8 +1,9 @@
 /**
  * Checkout: the pages that customers see, rendered here and working without any script.
  *
- * `/kyc/:token` verifies a customer, `/bank/:token` adds a bank account. The token comes from a signed call of the partner's
- * program and names partner, customer and the way back; it shows a login page and nothing else (customers/links.ts). Every
+ * `/kyc/:token` verifies a customer, `/bank/:token` adds a bank account, `/checkout/:token` buys or sells (errand.ts). The
+ * token comes from a signed call of the partner's program and names partner, errand, the way back and mostly the customer; it
+ * shows a login page and nothing else (customers/links.ts). Every
  * step is a form that posts to its own page; what succeeds answers with a redirect to the same page, which shows what is
  * next from what is stored. So reloading, going back and sending twice are harmless.
  *
@@ -14,25 +15,35 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Refusal, Unavailable } from '../../base/errors.ts';
+import type { Tx } from '../../base/db.ts';
+import { assert, Refusal, Unavailable } from '../../base/errors.ts';
 import { describeError } from '../../base/log.ts';
-import { findCustomer, type LinkPurpose, openLink } from '../../customers/index.ts';
+import {
+  type CheckoutLink,
+  type Customer,
+  findCustomer,
+  type Link,
+  type LinkPurpose,
+  openLink,
+} from '../../customers/index.ts';
 import { findPartner } from '../../partners/index.ts';
 import { openLimiter } from '../limit.ts';
 import type { Call, Protocol, Reply } from '../protocol.ts';
 import { bank } from './bank.ts';
+import { checkoutPage } from './errand.ts';
 import { html } from './html.ts';
 import { kyc } from './kyc.ts';
 import { login } from './login.ts';
 import { type Messages, messagesFor } from './messages.ts';
 import { type Look, linkButton, page, paragraph } from './pages.ts';
 import { beginSession, isOwnForm, readSession, sessionCookie } from './session.ts';
-import type { CheckoutDeps, Outcome, Visit } from './visit.ts';
+import type { Arrival, CheckoutDeps, Outcome, Visit } from './visit.ts';
 
 export { type CodeSender, sandboxSender } from './sender.ts';
 export type { CheckoutDeps } from './visit.ts';
 
-const PAGES: Readonly<Record<LinkPurpose, (visit: Visit) => Promise<Outcome>>> = { kyc, bank };
+const PURPOSES: readonly LinkPurpose[] = ['kyc', 'bank', 'checkout'];
+const PAGES: Readonly<Record<Exclude<LinkPurpose, 'checkout'>, (visit: Visit) => Promise<Outcome>>> = { kyc, bank };
 
 /** A long form is two kilobytes. */
 const MAX_BODY_BYTES = 16 * 1024;
@@ -70,7 +81,7 @@ export const checkout: Protocol<CheckoutDeps> = (deps) => async (app) => {
     return send(reply, isOutside ? plain.page(503, plain.m.unavailable) : plain.page(500, plain.m.broken));
   });
 
-  for (const purpose of Object.keys(PAGES) as LinkPurpose[]) {
+  for (const purpose of PURPOSES) {
     const url = `/${purpose}/:token`;
     app.route({
       method: ['GET', 'POST'],
@@ -95,7 +106,7 @@ export const checkout: Protocol<CheckoutDeps> = (deps) => async (app) => {
     const plain = plainPages(deps, request.headers as Call['headers']);
     return await send(reply, plain.page(404, plain.m.unknownPage));
   };
-  for (const prefix of ['/kyc', '/bank', '/hosted']) {
+  for (const prefix of [...PURPOSES.map((purpose) => `/${purpose}`), '/hosted']) {
     for (const url of [prefix, `${prefix}/*`]) {
       app.route({ method: app.supportedMethods, url, onRequest: nothing, handler: nothing });
     }
@@ -118,36 +129,57 @@ function answerer(deps: CheckoutDeps) {
     const link = openLink(deps.vault, purpose, token, now);
     if (link === 'ended') return plain.page(410, m.endedLink);
     if (link === undefined) return plain.page(404, m.unknownLink);
-    const inTx: Visit['inTx'] = (work) => deps.db.asPartner(BigInt(link.partnerId), work);
+    const inTx: Arrival['inTx'] = (work) => deps.db.asPartner(BigInt(link.partnerId), work);
+    const secure = isSecure(deps);
+    const kept = readSession(deps.vault, call.headers.cookie, { customerId: link.customerId, now, secure });
+    const named = link.customerId ?? kept?.customerId ?? '';
     const found = await inTx(async (tx) => {
       const partner = await findPartner(tx, { id: BigInt(link.partnerId) });
-      return partner === undefined ? undefined : { partner, customer: await findCustomer(tx, link.customerId) };
-    }).catch((error: unknown) => {
-      if (error instanceof Refusal && error.code === 'unknown_customer') return undefined;
-      throw error;
+      return partner && { partner, customer: named === '' ? undefined : await customerOrNone(tx, named) };
     });
-    if (found === undefined) return plain.page(404, m.unknownLink);
-    if (found.partner.suspended) return plain.page(403, m.suspended);
+    if (found === undefined || (link.customerId !== null && found.customer === undefined))
+      return plain.page(404, m.unknownLink);
+    const { partner, customer } = found;
+    if (partner.suspended) return plain.page(403, m.suspended);
 
-    const secure = isSecure(deps);
-    const known = readSession(deps.vault, call.headers.cookie, { customerId: link.customerId, now, secure });
-    const look: Look = { ...plain.look, partner: found.partner.name };
+    // A session of somebody who is not this partner's is none here.
+    const known = named !== '' && customer === undefined ? undefined : kept;
+    const look: Look = { ...plain.look, partner: partner.name };
     const action = `${rootOf(deps)}/${purpose}/${token}`;
     const form = call.method === 'POST' ? new URLSearchParams(call.body.toString('utf8')) : undefined;
     if (form !== undefined && !isOwnForm(known, form.get('csrf'))) {
       const { title, text, reload } = m.staleForm;
       return htmlReply(403, page(look, { title, body: html`${paragraph(text)}${linkButton(action, reload)}` }));
     }
-    const session = known ?? beginSession(link.customerId, now);
-    const visit: Visit = { deps, look, link, ...found, session, action, query, form, now, inTx };
-    const outcome = await (session.loggedIn ? PAGES[purpose] : login)(visit);
+    const session = known ?? beginSession(link.customerId ?? '', now);
+    const arrival: Arrival = { deps, look, partner, session, action, query, form, now, inTx };
+    const outcome = await pageFor(purpose, arrival, { link, customer });
 
-    const kept = outcome.session ?? (known === undefined ? session : undefined);
-    const cookie = kept === undefined ? {} : { 'set-cookie': sessionCookie(deps.vault, kept, secure) };
+    const next = outcome.session ?? (known === undefined ? session : undefined);
+    const cookie = next === undefined ? {} : { 'set-cookie': sessionCookie(deps.vault, next, secure) };
     if ('goTo' in outcome) return { status: 303, body: '', headers: { ...HTML, ...cookie, location: outcome.goTo } };
     const reply = htmlReply(outcome.status, outcome.page, cookie);
     return outcome.retryAfterMs === undefined ? reply : retryLater(reply, outcome.retryAfterMs);
   };
+}
+
+async function pageFor(
+  purpose: LinkPurpose,
+  arrival: Arrival,
+  { link, customer }: { link: Link | CheckoutLink; customer: Customer | undefined },
+): Promise<Outcome> {
+  if ('marketId' in link) return await checkoutPage({ ...arrival, link, customer });
+  assert(customer !== undefined && purpose !== 'checkout', 'a link of this purpose names a customer');
+  return await (arrival.session.loggedIn ? PAGES[purpose] : login)({ ...arrival, link, customer });
+}
+
+async function customerOrNone(tx: Tx, id: string): Promise<Customer | undefined> {
+  try {
+    return await findCustomer(tx, id);
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'unknown_customer') return undefined;
+    throw error;
+  }
 }
 
 const HTML = { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' } as const;
@@ -182,7 +214,7 @@ const isSecure = (deps: CheckoutDeps): boolean => deps.publicUrl().startsWith('h
 
 const securityHeaders = (secure: boolean): Record<string, string> => ({
   'content-security-policy':
-    "default-src 'none'; style-src 'self'; script-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',

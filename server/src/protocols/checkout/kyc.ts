@@ -52,7 +52,7 @@ type Standing = 'done' | 'refused' | 'review' | 'form';
 const levelFor = ({ partner, deps }: Pick<Visit, 'partner' | 'deps'>): number =>
   Math.min(Math.max(1, partner.tradeLevel), deps.verifier.highestLevel);
 
-function standing(
+export function standing(
   { customer, partner, deps }: Pick<Visit, 'customer' | 'partner' | 'deps'>,
   given: GivenDetails | undefined,
 ): Standing {

@@ -99,7 +99,7 @@ async function loginPage(
   const lost = !isLive && problems.size > 0 ? alert(look.m.problems.codeOver) : undefined;
   return show(visit, {
     title,
-    body: html`${said}${lost}${isLive && enter}${send}`,
+    body: html`${said}${lost}${isLive && enter}${send}${visit.aside}`,
     problems: isLive ? problems : undefined,
     ...(lost === undefined ? status : { status: 400 }),
   });

@@ -2,7 +2,14 @@
  * Messages: every word that the pages show, one catalogue per language. A new language is one more catalogue of the same
  * type and a line in `CATALOGUES`; leaving a message out does not compile.
  */
+import type { Direction, OrderState } from '../../orders/index.ts';
+
 export type Messages = typeof en;
+
+/** Dates as everybody reads them, in the one zone that needs no asking. */
+const moment = (at: Date): string => `${at.toISOString().slice(0, 16).replace('T', ', ')} UTC`;
+
+type Said = Readonly<Record<string, string>>;
 
 const en = {
   lang: 'en',
@@ -100,12 +107,171 @@ const en = {
       hint === '' ? `Your account in ${currency}.` : `Your account in ${currency} ending in ${hint}.`,
   },
 
+  phone: {
+    title: 'Your phone number',
+    intro: 'We send a six-digit code to it, so that only you can see and go on with this order.',
+    label: 'Phone number',
+    hint: 'With the country first, such as +91 98765 43210.',
+    send: 'Send code',
+    other: 'Use another phone number',
+    enough: 'Too many phone numbers were tried with this link. Ask the app that sent you here for a new one.',
+  },
+
+  checkout: {
+    title: { onramp: (coin: string) => `Buy ${coin}`, offramp: (coin: string) => `Sell ${coin}` },
+    give: { onramp: 'You pay', offramp: 'You send' },
+    get: 'You receive',
+    network: 'Network',
+    method: 'Paid by',
+    rate: 'Rate',
+    rateOf: (coin: string, rate: string, fiat: string) => `1 ${coin} = ${rate} ${fiat}`,
+    fees: {
+      operator: 'Our fee',
+      partner: (partner: string) => `Fee of ${partner}`,
+      rail: 'Fee of the bank',
+      chain: 'Fee of the network',
+    },
+    preview: 'This is the price at the moment. It is fixed once you have logged in.',
+    goOn: 'Continue',
+    goodUntil: (until: Date) => `This price holds until ${until.toISOString().slice(11, 19)} UTC.`,
+    moved: 'The price has changed. Look at the new one, and confirm again if you agree.',
+    confirm: { onramp: 'Buy', offramp: 'Sell' },
+    wallet: 'Your wallet address',
+    walletHint: (chain: string) =>
+      `An address of yours on the network ${chain}. Check it twice: what is sent to a wrong address is lost.`,
+    walletNamed: (partner: string) => `It goes to this address, which ${partner} gave us.`,
+    account: 'Bank account you are paid to',
+    accountEnding: (hint: string) => (hint === '' ? 'Your account' : `Account ending in ${hint}`),
+    addAccount: 'Add another account',
+    back: 'Back',
+    notVerified:
+      'Your details are confirmed, but not as far as is needed here. Ask the app that sent you here what to do.',
+    limits: (least: string, most: string) =>
+      `This amount is outside your limits: it must lie between ${least} and ${most}.`,
+    belowFees: 'Nothing of this amount would be left after fees.',
+    notNow: 'This cannot be ordered at the moment. Try again later, or ask the app that sent you here.',
+    noPrice: 'There is no price at the moment. Try again in a minute.',
+    gone: { title: 'Not on offer any more', text: 'Ask the app that sent you here for a new link.' },
+    used: {
+      title: 'This link has been used',
+      text: 'An order was made with it by somebody else. Ask the app that sent you here for a link of your own.',
+    },
+
+    order: 'Order',
+    until: 'Until',
+    payBy: (until: Date) => `before ${moment(until)}`,
+    send: (amount: string, chain: string) => `Send exactly ${amount} on the network ${chain} to this address:`,
+    onlyThis: (coin: string, chain: string) =>
+      `Send only ${coin}, and only on the network ${chain}. Other coins, or the same on another network, may be lost.`,
+    qr: (address: string) => `QR code of the address ${address}`,
+    pay: (amount: string) => `Transfer exactly ${amount} to this account, with this reference:`,
+    reference: 'Reference',
+    onlyOwn: 'Write the reference and nothing else. Pay from an account in your own name.',
+    payee: {
+      holder: 'Name',
+      bank: 'Bank',
+      branch: 'Branch',
+      accountType: 'Kind of account',
+      accountNumber: 'Account number',
+      ifsc: 'IFSC code',
+      iban: 'IBAN',
+      bic: 'BIC',
+    },
+    next: 'What happens next',
+    nextOf: {
+      onramp:
+        'When your transfer has arrived, we send your coins. This page says when; you may close it and come back by the same link.',
+      offramp:
+        'When the network has confirmed it, we pay you. This page says when; you may close it and come back by the same link.',
+    },
+    to: { onramp: 'To the address', offramp: 'To' },
+    transaction: 'Transaction',
+    movements: 'What has come in and gone back',
+    received: 'Received',
+    refund: 'Refund',
+    lookAgain: 'Look again',
+    created: {
+      onramp: (fiat: string) => `Pay in ${fiat}`,
+      offramp: (coin: string) => `Send your ${coin}`,
+    } as Readonly<Record<Direction, (what: string) => string>>,
+    states: {
+      deposit_seen: {
+        title: 'Your payment is on its way',
+        text: 'It has been seen. We wait until it cannot be taken back.',
+      },
+      deposit_confirmed: {
+        title: 'Your payment is here',
+        text: 'We check it, and then send you what you bought or sold for.',
+      },
+      awaiting_liquidity: {
+        title: 'Your payment is here',
+        text: 'It takes a little longer until we can send you your side. You need not do anything.',
+      },
+      on_hold: {
+        title: 'We are looking into your payment',
+        text: 'A person has to check it, which can take a working day. You need not do anything.',
+      },
+      paying_out: { title: 'What you get is on its way', text: 'It has been handed over and should arrive soon.' },
+      payout_held: {
+        title: 'What we sent you did not go through',
+        text: 'A person looks into it and sends it again or gives your payment back. You need not do anything.',
+      },
+      settled: { title: 'Done', text: 'It has been sent to you. Nothing more is needed.' },
+      refunding: { title: 'You get your payment back', text: 'The refund is on its way.' },
+      refund_held: {
+        title: 'Your refund did not go through',
+        text: 'A person looks into it and sends it again. You need not do anything.',
+      },
+      refunded: { title: 'You have your payment back', text: 'This order is over.' },
+      expired: {
+        title: 'The time to pay is over',
+        text: 'Do not pay for this order any more. What arrives late is looked into by a person.',
+      },
+      cancelled: { title: 'This order was cancelled', text: 'Do not pay for it any more.' },
+      frozen: {
+        title: 'We may not pay this out',
+        text: 'The law keeps us from paying out or giving back this money. Ask the app that sent you here.',
+      },
+    } as Readonly<Record<Exclude<OrderState, 'created'>, { title: string; text: string }>>,
+    exceptions: {
+      underpaid: 'Less has arrived than was to be paid.',
+      overpaid: 'More has arrived than was to be paid. The rest is looked into by a person.',
+      paid_in_parts: 'It arrived in more than one part.',
+      late: 'It arrived after the time to pay was over, and is looked into by a person.',
+      second: 'A second payment has arrived, and is looked into by a person.',
+      wrong_asset: 'Something else has arrived than was to be paid, and is looked into by a person.',
+      deposit_lost: 'The payment was taken back after it had arrived.',
+      payout_returned: 'What we sent you came back.',
+    } as Said,
+    otherException: 'Something about the payment is not as expected. A person looks into it.',
+    depositStates: {
+      seen: 'not confirmed yet',
+      confirmed: 'arrived',
+      applied: 'arrived',
+      reversed: 'taken back',
+      lost: 'taken back',
+      refunded: 'given back',
+    } as Said,
+    refundStates: {
+      written: 'on its way',
+      handing: 'on its way',
+      handed: 'on its way',
+      settled: 'sent',
+      returned: 'came back, being looked into',
+      refused: 'could not be sent, being looked into',
+    } as Said,
+    lookedInto: 'being looked into',
+  },
+
   problems: {
     missing: (label: string) => `Enter: ${label}`,
     missingChoice: (label: string) => `Choose: ${label}`,
     tooLong: (label: string, most: number) => `${label} must have at most ${most} characters`,
     malformed: {
       code: 'The code has six digits',
+      phone: 'The phone number has 8 to 15 digits',
+      wallet: 'This is not an address on the network: check every letter',
+      fiatAccount: 'Choose one from the list',
       dob: 'The date of birth must be a day in the past',
       firstName: 'The first name must not begin with a space',
       firstSurname: 'The first surname must not begin with a space',
@@ -125,6 +291,8 @@ const en = {
       routingNumber: 'The routing number has digits and letters',
       bankCode: 'The bank code has digits and letters',
     },
+    tokenContract: 'This is the contract of a token, not a wallet',
+    ourAddress: 'This is an address of ours: it must be one of your own',
     wrongCode: 'This is not the code we sent. Try again.',
     codeOver: 'This code can no longer be used. Send a new one.',
     wait: (seconds: number) =>

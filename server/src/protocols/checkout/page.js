@@ -1,4 +1,5 @@
-// Comfort only, every page works without: a form is sent once, and a window whose errand is over tries to close itself.
+// Comfort only, every page works without: a form is sent once, a window whose errand is over tries to close itself, and a
+// page that waits for something is shown anew when there is something new to see, and not before.
 const sent = new WeakSet();
 
 addEventListener('submit', (event) => {
@@ -10,3 +11,14 @@ addEventListener('pageshow', () => {
   for (const form of document.forms) sent.delete(form);
 });
 if (document.querySelector('[data-close]') !== null) close();
+const waiting = document.querySelector('[data-news]');
+if (waiting !== null) setInterval(look, 5_000);
+
+async function look() {
+  if (document.hidden) return;
+  const page = await fetch(location.href)
+    .then((reply) => reply.text())
+    .catch(() => '');
+  const news = /data-news="([^"]*)"/.exec(page)?.[1];
+  if (news !== undefined && news !== waiting.dataset.news) location.reload();
+}

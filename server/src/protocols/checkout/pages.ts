@@ -16,9 +16,20 @@ export interface Look {
   readonly assets: { readonly css: string; readonly js: string };
 }
 
+/** How often a page whose content changes by itself is fetched again where there is no script that looks for news. */
+const LOOK_AGAIN_S = 20;
+
+/** @param p.news names what the page says now: where another text stands there, there is something new to see */
 export function page(
   look: Look,
-  p: { title: string; body: Html; problems?: Problems | undefined; goTo?: string | undefined; close?: boolean },
+  p: {
+    title: string;
+    body: Html;
+    problems?: Problems | undefined;
+    goTo?: string | undefined;
+    close?: boolean;
+    news?: string | undefined;
+  },
 ): string {
   const { m } = look;
   const wrong = (p.problems?.size ?? 0) > 0;
@@ -34,10 +45,11 @@ export function page(
 <link rel="stylesheet" href="${look.assets.css}">
 <script src="${look.assets.js}" defer></script>
 ${refresh}
+${p.news !== undefined && new Html(`<noscript><meta http-equiv="refresh" content="${LOOK_AGAIN_S}"></noscript>`)}
 </head>
 <body>
 ${look.partner !== '' && html`<header><p>${m.with(look.partner)}</p></header>`}
-<main${p.close === true && new Html(' data-close')}>
+<main${p.close === true && new Html(' data-close')}${p.news !== undefined && html` data-news="${p.news}"`}>
 <h1>${p.title}</h1>
 ${wrong && problemList(look, p.problems ?? new Map())}
 ${p.body}
@@ -108,3 +120,7 @@ function inputOf(m: Messages, field: Field, common: Html, given: string): Html {
     field.numeric === true && new Html(' inputmode="numeric"')
   }${most}>`;
 }
+
+/** Names and what belongs to them, a line each. */
+export const facts = (rows: readonly (readonly [name: string, value: string | Html])[]): Html =>
+  html`<dl>${rows.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;

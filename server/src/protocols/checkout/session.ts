@@ -1,7 +1,7 @@
 /**
  * Sessions: a sealed cookie, and nothing kept here for it.
  *
- * It belongs to one customer and lasts half an hour from when it began or logged in. Every form repeats its `csrf` text,
+ * It belongs to one customer (or, before anybody has said who it is, to nobody: '') and lasts half an hour from when it began or logged in. Every form repeats its `csrf` text,
  * which a page of another origin can neither read nor guess. Logging in begins a new session, so one that somebody planted
  * before is worth nothing after.
  */
@@ -29,11 +29,14 @@ export const beginSession = (customerId: string, now: Date, loggedIn = false): S
   until: now.getTime() + SESSION_FOR_MS,
 });
 
-/** @returns undefined where there is none, or it is too old, not ours, or another customer's */
+/**
+ * @param who.customerId whose it must be; null: anybody's
+ * @returns undefined where there is none, or it is too old, not ours, or another customer's
+ */
 export function readSession(
   vault: Vault,
   cookies: string | undefined,
-  { customerId, now, secure }: { customerId: string; now: Date; secure: boolean },
+  { customerId, now, secure }: { customerId: string | null; now: Date; secure: boolean },
 ): Session | undefined {
   const ahead = `${nameOf(secure)}=`;
   const sealed = cookies
@@ -44,7 +47,8 @@ export function readSession(
   try {
     const bytes = Buffer.from(sealed.slice(ahead.length), 'base64url');
     const session = JSON.parse(vault.open(bytes, CONTEXT)) as Session;
-    return session.customerId === customerId && now.getTime() < session.until ? session : undefined;
+    const isTheirs = customerId === null || session.customerId === customerId;
+    return isTheirs && now.getTime() < session.until ? session : undefined;
   } catch {
     return undefined;
   }

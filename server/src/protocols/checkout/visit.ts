@@ -5,7 +5,8 @@ import type { Clock } from '../../base/clock.ts';
 import type { Vault } from '../../base/crypto.ts';
 import type { Database, Tx } from '../../base/db.ts';
 import type { Log } from '../../base/log.ts';
-import type { Customer, Link, recordFinding } from '../../customers/index.ts';
+import type { CheckoutLink, Customer, Link, recordFinding } from '../../customers/index.ts';
+import type { Orders } from '../../orders/index.ts';
 import type { Partner } from '../../partners/index.ts';
 import type { Problems } from './form.ts';
 import { type Html, html } from './html.ts';
@@ -38,6 +39,7 @@ export interface CheckoutDeps {
   readonly log: Log;
   /** Where customers' browsers reach us, without a slash at the end. */
   readonly publicUrl: () => string;
+  readonly orders: Orders;
   readonly verifier: DetailsVerifier;
   /** Without one nobody can log in, and the page says so. */
   readonly sender: CodeSender | undefined;
@@ -47,12 +49,11 @@ export interface CheckoutDeps {
   readonly requestsPerMinute?: number | undefined;
 }
 
-export interface Visit {
+/** A visit before it is said who comes. */
+export interface Arrival {
   readonly deps: CheckoutDeps;
   readonly look: Look;
-  readonly link: Link;
   readonly partner: Partner;
-  readonly customer: Customer;
   readonly session: Session;
   /** The page's own address, where its forms are sent. */
   readonly action: string;
@@ -61,8 +62,21 @@ export interface Visit {
   /** What was sent; undefined when the page is only looked at. */
   readonly form: URLSearchParams | undefined;
   readonly now: Date;
+  /** What a login page offers besides. */
+  readonly aside?: Html | undefined;
   /** A transaction that sees this partner's rows only. */
   readonly inTx: <T>(body: (tx: Tx) => Promise<T>) => Promise<T>;
+}
+
+export interface Visit extends Arrival {
+  readonly link: Link;
+  readonly customer: Customer;
+}
+
+/** To buy or to sell. The customer is the one that the link names, or the one that has given a phone number meanwhile. */
+export interface CheckoutVisit extends Arrival {
+  readonly link: CheckoutLink;
+  readonly customer: Customer | undefined;
 }
 
 /** What comes of a visit: a page to show, or another address of ours to look at instead. */
@@ -72,13 +86,14 @@ export type Outcome =
 
 /** A page of this visit. */
 export const show = (
-  visit: Visit,
+  visit: Arrival,
   p: {
     title: string;
     body: Html;
     problems?: Problems | undefined;
     goTo?: string | undefined;
     close?: boolean;
+    news?: string | undefined;
     status?: number;
   },
 ): { status: number; page: string } => ({
@@ -86,11 +101,14 @@ export const show = (
   page: page(visit.look, p),
 });
 
-export const formOf = (visit: Visit, f: { act: string; body: Html; button: Html }): Html =>
+export const formOf = (visit: Arrival, f: { act: string; body: Html; button: Html }): Html =>
   form({ action: visit.action, csrf: visit.session.csrf, ...f });
 
 /** The partner's address with what it is told put in; undefined where it gave none that a browser may be sent to. */
-export function addressBack(link: Link, told: Readonly<Record<string, string>>): string | undefined {
+export function addressBack(
+  link: Pick<Link, 'redirectUrl'>,
+  told: Readonly<Record<string, string>>,
+): string | undefined {
   if (link.redirectUrl === null || !URL.canParse(link.redirectUrl)) return undefined;
   const url = new URL(link.redirectUrl);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return undefined;
@@ -98,7 +116,7 @@ export function addressBack(link: Link, told: Readonly<Record<string, string>>):
   return url.href;
 }
 
-export function wayBack({ look, partner }: Visit, address: string | undefined): Html {
+export function wayBack({ look, partner }: Arrival, address: string | undefined): Html {
   return address === undefined ? paragraph(look.m.mayClose) : linkButton(address, look.m.backTo(partner.name));
 }
 

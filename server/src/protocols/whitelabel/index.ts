@@ -24,6 +24,7 @@ import {
   addAccountUrlFields,
   listAccounts,
 } from './endpoints/accounts.ts';
+import { generateLink, generateLinkFields } from './endpoints/checkout.ts';
 import {
   allChainMapping,
   allConfigMapping,
@@ -150,6 +151,7 @@ const ROUTES: readonly Route[] = [
   signed(common('priceTicker'), 'read', tickerFields, priceTicker),
   signed(common('orderStatus'), 'read', orderStatusFields, orderStatus),
   signed(common('quotes'), 'trade', quotesFields, quoteNumbers),
+  signed(common('generateLink'), 'trade', generateLinkFields, generateLink),
   signed(['/onramp/api/v1/transaction/merchantHistory'], 'read', historyFields, merchantHistory),
 
   open(wl('public/listSupportedFiat'), listFiats),

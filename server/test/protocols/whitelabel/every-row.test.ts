@@ -111,7 +111,10 @@ const ROWS: readonly Row[] = [
   plain('POST', `${COMMON}transaction/priceTicker`, 'prices', [COMMON_TEST, 'priceTicker']),
   plain('POST', `${COMMON}transaction/orderStatus`, 'status by number', [COMMON_TEST, 'orderStatus']),
   plain('POST', `${COMMON}transaction/quotes`, 'a price in numbers', [COMMON_TEST, "'quotes'"]),
-  plain('POST', `${COMMON}transaction/generateLink`, 'a checkout page', 'later'),
+  plain('POST', `${COMMON}transaction/generateLink`, 'a page to buy or sell on', [
+    'protocols/checkout/checkout.test.ts',
+    'generateLink',
+  ]),
   plain('POST', '/onramp/api/v1/transaction/merchantHistory', 'flat history', [COMMON_TEST, 'merchantHistory']),
   plain('POST', '/onramp/api/v1/merchant/setWebhookUrl', 'where webhooks go', 'later'),
   plain('POST', '/onramp/api/v1/merchant/resendWebhook', 'one again', 'later'),

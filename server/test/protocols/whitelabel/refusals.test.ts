@@ -150,6 +150,11 @@ const ENDPOINTS: { path: string; method?: 'put'; required: string[]; good: () =>
     required: ['coinCode', 'fiatAmount', 'fiatType', 'type'],
     good: () => ({ coinCode: 'usdc', fiatAmount: '1000', fiatType: '1', type: '1' }),
   },
+  {
+    path: `${COMMON}/generateLink`,
+    required: ['coinCode', 'fiatAmount', 'fiatType', 'type'],
+    good: () => ({ coinCode: 'usdc', fiatAmount: '1000', fiatType: '1', type: '1' }),
+  },
   { path: 'kyc/status', required: ['customerId'], good: () => ({ customerId: acme.customerId }) },
   { path: 'bank/fiatAccounts', required: ['customerId'], good: () => ({ customerId: acme.customerId }) },
   {

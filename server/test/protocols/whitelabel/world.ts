@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyPluginAsync } from 'fastify';
 import { Client as Postgres } from 'pg';
 import { findCustomer, recordLogin, recordVerification } from '../../../src/customers/index.ts';
-import { openOrders } from '../../../src/orders/index.ts';
+import { type Orders, openOrders } from '../../../src/orders/index.ts';
 import {
   createKey,
   createPartner,
@@ -74,7 +74,7 @@ export async function wireWorld(
   options: {
     production?: boolean;
     withdrawalFee?: boolean;
-    beside?: (ground: Ground & { publicUrl: () => string }) => FastifyPluginAsync;
+    beside?: (ground: Ground & { publicUrl: () => string; orders: Orders }) => FastifyPluginAsync;
   } = {},
 ) {
   const ground = await freshGround();
@@ -159,7 +159,7 @@ export async function wireWorld(
       ...(options.withdrawalFee === false ? {} : { withdrawalFee: async () => 210_000n }),
     }),
   );
-  if (options.beside !== undefined) await app.register(options.beside({ ...ground, publicUrl: () => baseUrl }));
+  if (options.beside !== undefined) await app.register(options.beside({ ...ground, orders, publicUrl: () => baseUrl }));
   await app.listen({ port: 0, host: '127.0.0.1' });
   baseUrl = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
 

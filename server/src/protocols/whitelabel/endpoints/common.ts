@@ -2,6 +2,7 @@
  * The interface's own words for everything: maps from codes to its numbers, limits, prices, fees, and an order's status by
  * number. Made from the configured markets; what has no market is not in them.
  */
+import type { Tx } from '../../../base/db.ts';
 import { Refusal, Unavailable } from '../../../base/errors.ts';
 import { baseToQuote, formatRate, formatUnits, type Rate } from '../../../base/money.ts';
 import { findMarket, type Market, markets } from '../../../partners/index.ts';
@@ -197,12 +198,7 @@ export async function quoteNumbers({
   const [name, given] =
     direction === 'onramp' ? (['fiatAmount', values.fiatAmount] as const) : (['quantity', values.quantity] as const);
   const quote = await inTx(async (tx) => {
-    const all = await markets(tx);
-    const fiat = fiatOf(values.fiatType, all).code;
-    const coin = values.coinCode ?? named(all, coinNumber, values.coinId)?.coin ?? values.coinId ?? '';
-    const byNumber = named(all, ({ chain }) => chainNumber(chain ?? ''), values.chainId)?.chain;
-    const chain = values.network ?? byNumber ?? values.chainId;
-    const market = await findMarket(tx, { direction, coin, fiat, chain });
+    const market = await marketNamed(tx, direction, values);
     const asset = depositAsset(market);
     const depositUnits = unitsOf(name, given ?? '', asset.decimals);
     return await sayLimits(asset, () =>
@@ -213,6 +209,28 @@ export async function quoteNumbers({
     'quote-id': String(quote.id),
     'quote-expires-at': isoTime(quote.expiresAt),
   });
+}
+
+interface Named {
+  readonly coinCode: string | undefined;
+  readonly coinId: string | undefined;
+  readonly network: string | undefined;
+  readonly chainId: string | undefined;
+  readonly fiatType: string;
+}
+
+/**
+ * The market that codes or numbers name; codes go before numbers.
+ *
+ * @throws Refusal 'unsupported_pair' | 'unsupported_chain'
+ */
+export async function marketNamed(tx: Tx, direction: Market['direction'], values: Named): Promise<Market> {
+  const all = await markets(tx);
+  const fiat = fiatOf(values.fiatType, all).code;
+  const coin = values.coinCode ?? named(all, coinNumber, values.coinId)?.coin ?? values.coinId ?? '';
+  const byNumber = named(all, ({ chain }) => chainNumber(chain ?? ''), values.chainId)?.chain;
+  const chain = values.network ?? byNumber ?? values.chainId;
+  return await findMarket(tx, { direction, coin, fiat, chain });
 }
 
 /** The crypto asset on any market that has this number. */

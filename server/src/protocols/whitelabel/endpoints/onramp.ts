@@ -4,6 +4,7 @@
 import { Refusal } from '../../../base/errors.ts';
 import { parseRate } from '../../../base/money.ts';
 import { findCustomer, requireTrading } from '../../../customers/index.ts';
+import type { PayoutAddress } from '../../../orders/index.ts';
 import { assets, findMarket, type Market, markets } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
 import { amount, code, id, malformedField, optional, required, text, unitsOf, wholeNumber } from '../fields.ts';
@@ -66,23 +67,22 @@ export async function createOnramp(ask: SignedAsk<typeof createOnrampFields>): P
 }
 
 async function readFor({ deps, values }: SignedAsk<typeof createOnrampFields>, market: Market) {
-  const address = deps.orders.readPayoutAddress(market, values.depositAddress);
-  if (address === undefined) throw malformedField('depositAddress', `is not an address on ${market.crypto.chain}`);
-  const { chain } = market.crypto;
-  for (const asset of (await assets(whenNeeded(deps.db))).values()) {
-    // What a token's own contract is sent, nobody gets out again.
-    if (asset.chain === chain && asset.contract === address)
-      throw malformedField('depositAddress', 'is the contract of a token');
-  }
-  // Bought coins would come back to us as somebody's whom a person has to look for, or pay for another order.
-  if (await deps.orders.isOwnAddress(whenNeeded(deps.db), market, address))
-    throw malformedField('depositAddress', 'is an address of ours');
+  const read = await deps.orders.readPayoutAddress(whenNeeded(deps.db), market, values.depositAddress);
+  if ('why' in read) throw malformedField('depositAddress', addressTrouble(read.why, market));
+  const { address } = read;
   return {
     address,
     deposit: unitsOf('fromAmount', values.fromAmount, market.fiat.decimals),
     payout: values.toAmount === undefined ? undefined : unitsOf('toAmount', values.toAmount, market.crypto.decimals),
   };
 }
+
+export const addressTrouble = (why: Extract<PayoutAddress, { why: string }>['why'], { crypto }: Market): string =>
+  ({
+    no_address: `is not an address on ${crypto.chain}`,
+    token_contract: 'is the contract of a token',
+    ours: 'is an address of ours',
+  })[why];
 
 /** An order names its chain: crypto sent on a guessed one may be lost to its owner. */
 async function marketOf({ deps, values }: SignedAsk<typeof createOnrampFields>): Promise<Market | Refusal> {

@@ -1,0 +1,249 @@
+/**
+ * The offer: what an order would cost, shown, and confirmed.
+ *
+ * Before anybody has logged in it is the price of the moment. Afterwards it is a quote, kept with the link, so that looking
+ * again is the same promise; confirming takes exactly that quote. Where it has ended and the price is another by then, the
+ * new one is shown and has to be confirmed again: nothing is ever taken that was not on the screen.
+ *
+ * The link's row is locked while an order is made, and names it: a link makes one order, however often it is asked to.
+ */
+import { Refusal, Unavailable } from '../../base/errors.ts';
+import { type Customer, type FiatAccount, fiatAccounts } from '../../customers/index.ts';
+import { type Market, markets, maxUnitsFor } from '../../partners/index.ts';
+import { createQuote, depositAsset, liveQuote, previewQuote, type Quote } from '../../quotes/index.ts';
+import { accountFields, keepAccount } from './bank.ts';
+import { type Field, type Problems, readForm } from './form.ts';
+import { type Html, html } from './html.ts';
+import type { Messages } from './messages.ts';
+import { alert, button, facts, fields, linkButton, note, paragraph } from './pages.ts';
+import { checkouts } from './store.ts';
+import { amountOf, coinOf, terms } from './terms.ts';
+import { addressBack, type CheckoutVisit, formOf, type Outcome, show, wayBack } from './visit.ts';
+
+export const marketOf = async ({ inTx, link }: CheckoutVisit): Promise<Market | undefined> =>
+  (await inTx(markets)).find(({ id }) => String(id) === link.marketId);
+
+const titleOf = ({ m }: { m: Messages }, { direction, crypto }: Market): string =>
+  m.checkout.title[direction](coinOf(crypto));
+
+/** For whoever has the link: the price of the moment, and the way on. */
+export async function previewPage(visit: CheckoutVisit, market: Market): Promise<Outcome> {
+  const { look, partner, now, action } = visit;
+  const depositUnits = BigInt(visit.link.depositUnits);
+  const title = titleOf(look, market);
+  try {
+    const quote = await visit.inTx((tx) => previewQuote(tx, { partner, market, depositUnits, now }));
+    const body = html`${terms(look, quote)}${note(look.m.checkout.preview)}
+${linkButton(`${action}?go=1`, look.m.checkout.goOn)}`;
+    return show(visit, { title, body });
+  } catch (error) {
+    return declined(visit, market, error);
+  }
+}
+
+/** A visit of somebody who may trade: adds an account, confirms, or looks at what there is to confirm. */
+export async function offer(visit: CheckoutVisit, customer: Customer, market: Market): Promise<Outcome> {
+  const act = visit.form?.get('act');
+  const sent = visit.form ?? new URLSearchParams();
+  try {
+    if (act === 'order') return await order(visit, customer, market, sent);
+    if (act === 'account' && market.direction === 'offramp') {
+      const kept = await keepAccount({ ...visit, customer }, market.fiat, sent);
+      return 'problems' in kept
+        ? accountPage(visit, market, { given: sent, problems: kept.problems })
+        : { goTo: `${visit.action}?account=${kept.account.id}` };
+    }
+    // A form of an earlier step, sent a second time.
+    if (visit.form !== undefined) return { goTo: visit.action };
+    return await confirmPage(visit, customer, market, {});
+  } catch (error) {
+    return declined(visit, market, error);
+  }
+}
+
+async function confirmPage(
+  visit: CheckoutVisit,
+  customer: Customer,
+  market: Market,
+  p: { said?: string; status?: number; given?: URLSearchParams; problems?: Problems },
+): Promise<Outcome> {
+  const { look, link, query } = visit;
+  const { direction } = market;
+  const words = look.m.checkout;
+  const accounts = await accountsFor(visit, customer, market);
+  if (direction === 'offramp' && (accounts.length === 0 || query.has('add'))) return accountPage(visit, market, {});
+  const quote = await quoteFor(visit, customer, market);
+  const problems = p.problems ?? new Map<string, string>();
+  const named = query.get('account') ?? (accounts.length === 1 ? String(accounts[0]?.id) : '');
+  const given = p.given ?? new URLSearchParams({ fiatAccount: named });
+  const list = [asked(look.m, market, accounts)];
+  const isNamed = direction === 'onramp' && link.walletAddress !== null;
+  const body = html`${p.said !== undefined && alert(p.said)}${terms(look, quote)}${note(words.goodUntil(quote.expiresAt))}
+${formOf(visit, {
+  act: 'order',
+  body: html`<input type="hidden" name="quote" value="${String(quote.id)}">
+${isNamed ? namedWallet(visit) : fields(look, list, given, problems)}`,
+  button: button(words.confirm[direction]),
+})}
+${direction === 'offramp' && html`<p><a href="${visit.action}?add=1">${words.addAccount}</a></p>`}`;
+  const status = p.status === undefined ? {} : { status: p.status };
+  return show(visit, { title: titleOf(look, market), body, problems, ...status });
+}
+
+const namedWallet = ({ look, link, partner }: CheckoutVisit): Html =>
+  html`${paragraph(look.m.checkout.walletNamed(partner.name))}
+${facts([[look.m.checkout.wallet, html`<span class="copy">${link.walletAddress ?? ''}</span>`]])}`;
+
+/** Where what is got goes: an account of theirs, or an address. */
+function asked(m: Messages, market: Market, accounts: readonly FiatAccount[]): Field {
+  const words = m.checkout;
+  if (market.direction === 'onramp') {
+    return {
+      name: 'wallet',
+      label: words.wallet,
+      hint: words.walletHint(market.crypto.chain ?? ''),
+      required: true,
+      autocomplete: 'off',
+      read: (given) => given.trim(),
+    };
+  }
+  const choices = new Map(accounts.map(({ id, hint }) => [String(id), words.accountEnding(hint)]));
+  return {
+    name: 'fiatAccount',
+    label: words.account,
+    required: true,
+    kind: choices,
+    read: (given) => (choices.has(given) ? given : undefined),
+  };
+}
+
+function accountPage(
+  visit: CheckoutVisit,
+  { fiat }: Market,
+  { given = new URLSearchParams(), problems = new Map() }: { given?: URLSearchParams; problems?: Problems },
+): Outcome {
+  const { look } = visit;
+  const { m } = look;
+  const body = html`${paragraph(m.bank.intro(coinOf(fiat)))}
+${formOf(visit, { act: 'account', body: fields(look, accountFields(m, fiat), given, problems), button: button(m.bank.add) })}
+<p><a href="${visit.action}">${m.checkout.back}</a></p>`;
+  return show(visit, { title: m.bank.title, body, problems });
+}
+
+const accountsFor = async ({ inTx }: CheckoutVisit, customer: Customer, { direction, fiat }: Market) =>
+  direction === 'onramp'
+    ? []
+    : (await inTx((tx) => fiatAccounts(tx, customer.id))).filter((account) => account.fiat === fiat.code);
+
+/** The quote shown last while it holds, else a new one. */
+async function quoteFor(visit: CheckoutVisit, customer: Customer, market: Market): Promise<Quote> {
+  const { link, partner, now } = visit;
+  const depositUnits = BigInt(link.depositUnits);
+  return await visit.inTx(async (tx) => {
+    const maxUnits = await maxUnitsFor(tx, market, customer.level);
+    if (depositUnits > maxUnits)
+      throw new Refusal('amount_outside_limits', {
+        minUnits: market.minUnits,
+        maxUnits,
+        asset: depositAsset(market).code,
+      });
+    const row = await checkouts.lock(tx, link, now);
+    const shown =
+      row?.quote_id == null ? undefined : await liveQuote(tx, { id: row.quote_id, market, depositUnits, now });
+    if (shown !== undefined) return shown;
+    const quote = await createQuote(tx, { partner, market, depositUnits, now });
+    await checkouts.quoteShown(tx, link.id, quote.id);
+    return quote;
+  });
+}
+
+async function order(
+  visit: CheckoutVisit,
+  customer: Customer,
+  market: Market,
+  sent: URLSearchParams,
+): Promise<Outcome> {
+  const { deps, link, partner, now, look } = visit;
+  const destination = await destinationOf(visit, customer, market, sent);
+  if ('problems' in destination)
+    return await confirmPage(visit, customer, market, { given: sent, problems: destination.problems });
+  const depositUnits = BigInt(link.depositUnits);
+  const made = await visit.inTx(async (tx) => {
+    const row = await checkouts.lock(tx, link, now);
+    if (row === undefined || row.order_id !== null) return true;
+    const quote =
+      row.quote_id === null || String(row.quote_id) !== sent.get('quote')
+        ? undefined
+        : await liveQuote(tx, { id: row.quote_id, market, depositUnits, now });
+    if (quote === undefined) return false;
+    const { id } = await deps.orders.create(tx, {
+      // Of what was shown, nothing may move: a partner's tolerance is for programs that computed with an older price.
+      partner: { ...partner, toleranceBps: 0n },
+      customer,
+      market,
+      depositUnits,
+      rate: quote.rate,
+      payoutUnits: quote.payoutUnits,
+      ...destination,
+      ...(link.paymentMethod === null ? {} : { paymentMethod: link.paymentMethod }),
+      ...(link.merchantReference === null ? {} : { merchantReference: link.merchantReference }),
+      now,
+    });
+    await checkouts.ordered(tx, link.id, { id, customerId: customer.id });
+    return true;
+  });
+  if (made) return { goTo: visit.action };
+  return await confirmPage(visit, customer, market, { said: look.m.checkout.moved, status: 409, given: sent });
+}
+
+async function destinationOf(
+  visit: CheckoutVisit,
+  customer: Customer,
+  market: Market,
+  sent: URLSearchParams,
+): Promise<{ fiatAccountId: bigint } | { payoutAddress: string } | { problems: Problems }> {
+  const { deps, link, look } = visit;
+  const field = asked(look.m, market, await accountsFor(visit, customer, market));
+  if (market.direction === 'offramp') {
+    const { values, problems } = readForm([field], sent, look.m);
+    return problems.size > 0 ? { problems } : { fiatAccountId: BigInt(values.fiatAccount ?? '') };
+  }
+  const { values, problems } =
+    link.walletAddress === null
+      ? readForm([field], sent, look.m)
+      : { values: { wallet: link.walletAddress }, problems: new Map<string, string>() };
+  if (problems.size > 0) return { problems };
+  // Our own addresses are other partners' too, so this look goes through the system's door.
+  const read = await deps.db.asSystem((tx) => deps.orders.readPayoutAddress(tx, market, values.wallet ?? ''));
+  if ('address' in read) return { payoutAddress: read.address };
+  const { malformed, tokenContract, ourAddress } = look.m.problems;
+  const why = { no_address: malformed.wallet, token_contract: tokenContract, ours: ourAddress }[read.why];
+  return { problems: new Map([['wallet', why]]) };
+}
+
+/** Why there is no order to be had, in words of the page; what is none of these is not expected here. */
+function declined(visit: CheckoutVisit, market: Market, error: unknown): Outcome {
+  const { look, link } = visit;
+  const words = look.m.checkout;
+  let said: string | undefined;
+  if (error instanceof Unavailable) said = words.noPrice;
+  if (error instanceof Refusal) {
+    const { minUnits, maxUnits } = error.facts as { minUnits?: bigint; maxUnits?: bigint };
+    const asset = depositAsset(market);
+    const limits =
+      minUnits === undefined || maxUnits === undefined
+        ? words.notNow
+        : words.limits(amountOf(minUnits, asset), amountOf(maxUnits, asset));
+    const known: Partial<Record<Refusal['code'], string>> = {
+      amount_outside_limits: limits,
+      amount_below_fees: words.belowFees,
+      exposure_exceeded: words.notNow,
+      destination_held: words.notNow,
+      price_moved: words.moved,
+    };
+    said = known[error.code];
+  }
+  if (said === undefined) throw error;
+  const body = html`${alert(said)}${linkButton(visit.action, words.lookAgain)}${wayBack(visit, addressBack(link, {}))}`;
+  return show(visit, { title: titleOf(look, market), body, status: error instanceof Unavailable ? 503 : 409 });
+}

@@ -1,0 +1,32 @@
+/** SQL of checkouts: what has become of a link to buy or sell by. A link that nobody has begun to use has no row. */
+import type { Tx } from '../../base/db.ts';
+
+export interface CheckoutRow {
+  phones: number;
+  quote_id: bigint | null;
+  order_id: bigint | null;
+  customer_id: string | null;
+}
+
+const ROW = 'phones, quote_id, order_id, customer_id';
+type Link = { id: string; partnerId: string };
+
+export const checkouts = {
+  find: (tx: Tx, id: string) => tx.row<CheckoutRow>(`select ${ROW} from checkouts where id = $1`, [id]),
+
+  /** The row, there from now on, and nobody else's until the transaction ends. */
+  async lock(tx: Tx, { id, partnerId }: Link, now: Date): Promise<CheckoutRow | undefined> {
+    await tx.run('insert into checkouts (id, partner_id, begun_at) values ($1, $2, $3) on conflict (id) do nothing', [
+      id,
+      partnerId,
+      now,
+    ]);
+    return await tx.row<CheckoutRow>(`select ${ROW} from checkouts where id = $1 for update`, [id]);
+  },
+
+  phoneAsked: (tx: Tx, id: string) => tx.run('update checkouts set phones = phones + 1 where id = $1', [id]),
+  quoteShown: (tx: Tx, id: string, quoteId: bigint) =>
+    tx.run('update checkouts set quote_id = $2 where id = $1', [id, quoteId]),
+  ordered: (tx: Tx, id: string, order: { id: bigint; customerId: string }) =>
+    tx.run('update checkouts set order_id = $2, customer_id = $3 where id = $1', [id, order.id, order.customerId]),
+};

@@ -1,0 +1,199 @@
+/**
+ * A link to the hosted checkout: a page of ours where a customer buys (type 1) or sells (type 2) once, by itself.
+ *
+ * The fields are those of `quotes`. Public programs send no more than these, and some say `flowType` for `type` and
+ * `fiatAmount` for a sale too. What else may come: `walletAddress` (buying; left out, the customer is asked),
+ * `paymentMethod` by name or kind, `merchantRecognitionId`, `redirectUrl` (gets `orderId` and `customerId`), and whose order it
+ * is: `customerId`, or `clientCustomerId` with the `phoneNumber` of one who is new, or `phoneNumber` alone, or nobody, and
+ * then the customer gives a phone number on the page.
+ *
+ * Answers `link`, `urlHash` (the link's name, which some programs keep) and `expiresAt`, until when an order can be made.
+ * Nothing is promised yet: the price is fixed on the page.
+ */
+import type { Tx } from '../../../base/db.ts';
+import { Refusal } from '../../../base/errors.ts';
+import { randomText } from '../../../base/ids.ts';
+import { divide, pow10, quoteToBase } from '../../../base/money.ts';
+import {
+  CHECKOUT_FOR_MS,
+  type Customer,
+  customerNamed,
+  enroll,
+  findCustomer,
+  LINK_FOR_MS,
+  openContact,
+  sealLink,
+  updateContact,
+} from '../../../customers/index.ts';
+import { type Market, markets } from '../../../partners/index.ts';
+import { depositAsset, previewQuote, rateNow } from '../../../quotes/index.ts';
+import type { Reply } from '../../protocol.ts';
+import { type Body, isAbsent, JsonNumber } from '../body.ts';
+import {
+  amount,
+  code,
+  id,
+  malformedField,
+  missingFields,
+  oneOf,
+  optional,
+  phone,
+  required,
+  text,
+  unitsOf,
+  webAddress,
+} from '../fields.ts';
+import { methodKind, methodsOf } from '../reference.ts';
+import { ok, type SignedAsk, whenNeeded } from '../route.ts';
+import { isoTime } from '../shapes.ts';
+import { marketNamed } from './common.ts';
+import { sayLimits } from './offramp.ts';
+import { addressTrouble } from './onramp.ts';
+
+const word = (body: Body, name: string): string | undefined => {
+  const value = body.get(name);
+  if (isAbsent(value)) return undefined;
+  return value instanceof JsonNumber ? value.text : String(value);
+};
+
+/** Without `type`, `flowType` says it. */
+const kindOf = (body: Body): string | undefined => word(body, 'type') ?? word(body, 'flowType');
+
+export const generateLinkFields = (body: Body) => {
+  const isSale = kindOf(body) === '2';
+  const needed = (isNeeded: boolean) => (isNeeded ? required : optional) as typeof optional;
+  return {
+    coinCode: needed(isAbsent(body.get('coinId')))(code),
+    coinId: optional(code),
+    network: optional(code),
+    chainId: optional(code),
+    fiatAmount: needed(!isSale)(amount),
+    quantity: needed(isSale && isAbsent(body.get('fiatAmount')))(amount),
+    fiatType: required(code),
+    type: needed(isAbsent(body.get('flowType')))(oneOf('1', '2')),
+    flowType: optional(oneOf('1', '2')),
+    walletAddress: optional(text()),
+    paymentMethod: optional(code),
+    customerId: optional(id),
+    clientCustomerId: optional(id),
+    phoneNumber: optional(phone),
+    merchantRecognitionId: optional(text()),
+    redirectUrl: optional(webAddress),
+  };
+};
+
+type LinkAsk = SignedAsk<ReturnType<typeof generateLinkFields>>;
+
+export async function generateLink(ask: LinkAsk): Promise<Reply> {
+  const { deps, caller, values, inTx } = ask;
+  if (values.type !== undefined && values.flowType !== undefined && values.type !== values.flowType)
+    throw malformedField('flowType', 'must be the same as type');
+  const direction = (values.type ?? values.flowType) === '2' ? 'offramp' : 'onramp';
+  const market = await marketOrRefusal(ask, direction);
+  const walletAddress = market instanceof Refusal ? null : await walletOf(ask, market);
+  const now = deps.clock.now();
+  const id = randomText(20);
+  const token = await inTx(async (tx) => {
+    const customer = await customerOf(tx, ask, now);
+    if (market instanceof Refusal) throw market;
+    const paymentMethod = await methodOf(tx, market, values.paymentMethod);
+    const depositUnits = await depositOf(tx, ask, market);
+    // What the page would refuse is refused here, where somebody can mend it.
+    await sayLimits(depositAsset(market), () =>
+      previewQuote(tx, { partner: caller.partner, market, depositUnits, now }),
+    );
+    return sealLink(deps.vault, 'checkout', {
+      id,
+      partnerId: String(caller.partner.id),
+      customerId: customer?.id ?? null,
+      phone: customer === undefined ? (values.phoneNumber ?? null) : null,
+      marketId: String(market.id),
+      depositUnits: String(depositUnits),
+      walletAddress,
+      paymentMethod,
+      merchantReference: values.merchantRecognitionId ?? null,
+      orderUntil: now.getTime() + LINK_FOR_MS,
+      until: now.getTime() + CHECKOUT_FOR_MS,
+      redirectUrl: values.redirectUrl ?? null,
+    });
+  });
+  return ok({
+    link: `${deps.publicUrl()}/checkout/${token}`,
+    urlHash: id,
+    expiresAt: isoTime(new Date(now.getTime() + LINK_FOR_MS)),
+  });
+}
+
+async function marketOrRefusal({ deps, values }: LinkAsk, direction: Market['direction']): Promise<Market | Refusal> {
+  try {
+    return await marketNamed(whenNeeded(deps.db), direction, values);
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+}
+
+/** Where what is bought goes. A sale has no use for one. */
+async function walletOf({ deps, values }: LinkAsk, market: Market): Promise<string | null> {
+  if (values.walletAddress === undefined || market.direction === 'offramp') return null;
+  const read = await deps.orders.readPayoutAddress(whenNeeded(deps.db), market, values.walletAddress);
+  if ('why' in read) throw malformedField('walletAddress', addressTrouble(read.why, market));
+  return read.address;
+}
+
+/** @throws Refusal 'unknown_customer', also where two names are of two customers; 'missing_fields' of a new one */
+async function customerOf(tx: Tx, { deps, caller, values }: LinkAsk, now: Date): Promise<Customer | undefined> {
+  const { customerId, clientCustomerId, phoneNumber } = values;
+  const partnerId = caller.partner.id;
+  if (customerId === undefined && clientCustomerId === undefined) return undefined;
+  const known =
+    customerId === undefined
+      ? await customerNamed(tx, partnerId, clientCustomerId ?? '')
+      : await findCustomer(tx, customerId);
+  if (known === undefined) {
+    if (phoneNumber === undefined) throw missingFields(['phoneNumber']);
+    return await enroll(tx, deps.vault, {
+      partnerId,
+      clientCustomerId: clientCustomerId ?? '',
+      phone: phoneNumber,
+      kind: 'INDIVIDUAL',
+      now,
+    });
+  }
+  if (clientCustomerId !== undefined && known.clientCustomerId !== clientCustomerId)
+    throw new Refusal('unknown_customer');
+  // The same number again would end a code that is on its way to it.
+  const { phone: kept } = await openContact(tx, deps.vault, known.id);
+  if (phoneNumber !== undefined && phoneNumber !== kept)
+    await updateContact(tx, deps.vault, known.id, { phone: phoneNumber, now });
+  return known;
+}
+
+/** A method of the fiat by its name, or the first of a kind (1 instant, 2 a bank transfer). */
+async function methodOf(tx: Tx, market: Market, asked: string | undefined): Promise<string | null> {
+  if (asked === undefined) return null;
+  const methods = market.direction === 'offramp' ? [market.paymentMethod] : methodsOf(market.fiat, await markets(tx));
+  const found = methods.find((one) => one.toLowerCase() === asked.toLowerCase() || String(methodKind(one)) === asked);
+  if (found === undefined) throw new Refusal('unsupported_method', { method: asked });
+  return found;
+}
+
+/** Places that a person reads; a coin may have eighteen. */
+const MOST_PLACES = 6;
+
+/** What the customer gives. A sale said in fiat is the quantity that is worth it at the moment, before fees, rounded up. */
+async function depositOf(tx: Tx, { values }: LinkAsk, market: Market): Promise<bigint> {
+  const { crypto, fiat, direction } = market;
+  if (direction === 'offramp' && values.quantity !== undefined)
+    return unitsOf('quantity', values.quantity, crypto.decimals);
+  const fiatUnits = unitsOf('fiatAmount', values.fiatAmount ?? '', fiat.decimals);
+  if (direction === 'onramp') return fiatUnits;
+  const units = quoteToBase(
+    fiatUnits,
+    await rateNow(tx, market),
+    { base: crypto.decimals, quote: fiat.decimals },
+    'up',
+  );
+  const step = pow10(Math.max(0, crypto.decimals - MOST_PLACES));
+  return divide(units, step, 'up') * step;
+}

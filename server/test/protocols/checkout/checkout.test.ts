@@ -1,0 +1,538 @@
+/** Buying and selling by a link, over HTTP: from generateLink to the page of the order, and everything that may go wrong. */
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { setExposureCap, setLimit } from '../../../src/partners/index.ts';
+import { openClient } from '../../support/client.ts';
+import { findInDump } from '../../support/dump.ts';
+import { contractOf, type TestPartner } from '../whitelabel/world.ts';
+import { BACK, DETAILS, openBrowser, type PagesWorld, pagesWorld, type Shown, unescaped, wayBack } from './world.ts';
+
+let world: PagesWorld;
+let acme: TestPartner;
+let other: TestPartner;
+
+before(async () => {
+  world = await pagesWorld();
+  acme = await world.partner('Acme Wallet');
+  other = await world.partner('Other');
+});
+after(async () => await world?.stop());
+beforeEach(() => {
+  world.verifier.finding = undefined;
+});
+
+const GENERATE = '/onramp/api/v2/common/transaction/generateLink';
+const WALLET = '0x52908400098527886E0F7030069857D2E4169EE7';
+const BUY = { coinCode: 'usdc', network: 'matic20', fiatAmount: '5000', fiatType: '1', type: '1', redirectUrl: BACK };
+const SELL = { coinCode: 'usdc', network: 'matic20', quantity: '100', fiatType: 1, type: 2, redirectUrl: BACK };
+
+async function linked(fields: Record<string, unknown>, partner = acme): Promise<string> {
+  const { status, body, text } = await partner.post(GENERATE, fields);
+  assert.equal(status, 200, text);
+  return body.data.link;
+}
+
+let phones = 0;
+/** A number that nobody had before. */
+const newPhone = (): string => `+91 90000 ${String(10_000 + (phones += 1))}`;
+
+/** Logs in with the code; by phone, where the link names nobody. */
+async function entered(link: string, phone?: string) {
+  const browser = openBrowser();
+  await browser.open(`${link}?go=1`);
+  if (phone !== undefined) await browser.go('phone', { phone });
+  await browser.go('code');
+  const shown = await browser.go('login', { code: '123456' });
+  return { browser, shown };
+}
+
+const quoteIn = ({ text }: Shown): string => /name="quote" value="(\d+)"/.exec(text)?.[1] ?? '';
+const rowOf = ({ text }: Shown, name: string): string =>
+  unescaped(new RegExp(`<dt>${name}</dt><dd>(?:<span[^>]*>)?(.*?)<`).exec(text)?.[1] ?? '');
+const ordersOf = async (customerId: string) =>
+  await world.query('select * from orders where customer_id = $1 order by id', [customerId]);
+const customersOf = async (partner: TestPartner) =>
+  await world.query('select id, phone, level from customers where partner_id = $1 and client_customer_id is null', [
+    partner.partner.id,
+  ]);
+const tick = () => world.clock.advance(61_000);
+/** A time that has passed is passed for prices too. */
+const later = async (ms: number) => {
+  world.clock.advance(ms);
+  await world.refreshPrices();
+};
+
+describe('a link', () => {
+  test('is ours, has a name and an end, and carries nothing that can be read', async () => {
+    const { status, body } = await acme.post(GENERATE, {
+      ...BUY,
+      phoneNumber: '+91 98765 43210',
+      walletAddress: WALLET,
+    });
+    assert.equal(status, 200);
+    assert.deepEqual(Object.keys(body.data), ['link', 'urlHash', 'expiresAt']);
+    assert.ok(body.data.link.startsWith(`${world.baseUrl}/checkout/`));
+    assert.match(body.data.urlHash, /^[0-9A-Za-z]{20}$/);
+    assert.equal(Date.parse(body.data.expiresAt) - world.clock.now().getTime() > 23 * 3_600_000, true);
+    const sealed = Buffer.from(new URL(body.data.link).pathname.split('/')[2] ?? '', 'base64url').toString('latin1');
+    for (const secret of ['98765', WALLET, acme.customerId]) assert.ok(!sealed.includes(secret));
+  });
+
+  test('is made from what public programs send, in every spelling and format', async () => {
+    for (const fields of [
+      { coinCode: 'USDC', network: 'MATIC20', fiatAmount: 5000.0, fiatType: 1, flowType: 1 },
+      { coinCode: 'usdc', network: 'matic20', fiatAmount: 5000, fiatType: 1, flowType: 2 },
+      { coinId: 116, chainId: 3, fiatAmount: 200.5, fiatType: 1, type: 1, coinCode: null, network: undefined },
+      { coinId: '116', chainId: '3', quantity: '12.5', fiatType: 'INR', type: '2', paymentMethod: 'imps' },
+      {
+        coinCode: 'usdc',
+        fiatAmount: '200',
+        fiatType: '1',
+        type: '1',
+        paymentMethod: '1',
+        customerId: '',
+        walletAddress: '',
+      },
+    ]) {
+      for (const format of ['json', 'form', 'multipart'] as const) {
+        const sent = Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null));
+        const { status, text } = await acme.post(GENERATE, sent, { format, spelling: 'prefixed' });
+        assert.equal(status, 200, text);
+      }
+    }
+  });
+
+  test('a sale said in fiat is the quantity that is worth it, before fees', async () => {
+    const link = await linked({ ...SELL, quantity: undefined, fiatAmount: '5000', customerId: acme.customerId });
+    const shown = await openBrowser().open(link);
+    const [rate = ''] = /[\d.]+(?= INR)/.exec(rowOf(shown, 'Rate')) ?? [];
+    const quantity = Number(rowOf(shown, 'You send').split(' ')[0]);
+    assert.ok(Math.abs(quantity * Number(rate) - 5000) < 0.01, `${quantity} at ${rate}`);
+  });
+
+  test('what will not do is refused before anybody has it, naming what is wrong', async () => {
+    const earlier = await world.contents();
+    const refused = async (fields: Record<string, unknown>, status: number, said: RegExp) => {
+      const answer = await acme.post(GENERATE, fields);
+      assert.equal(answer.status, status, answer.text);
+      assert.match(answer.body.error, said);
+      assert.equal(answer.body.message, answer.body.error);
+    };
+    await refused({}, 400, /^Missing parameter -> coinCode, fiatAmount, fiatType, type\.$/);
+    await refused({ type: '2' }, 400, /^Missing parameter -> coinCode, quantity, fiatType\.$/);
+    await refused({ ...BUY, type: '3' }, 400, /type must be 1 or 2/);
+    await refused({ ...BUY, flowType: '2' }, 400, /flowType must be the same as type/);
+    await refused({ ...BUY, fiatAmount: '-1' }, 400, /fiatAmount/);
+    await refused({ ...BUY, fiatAmount: '1.001' }, 400, /fiatAmount/);
+    await refused({ ...BUY, fiatAmount: true }, 409, /fiatAmount must be a string/);
+    await refused({ ...SELL, quantity: '1.0000001' }, 400, /quantity/);
+    await refused({ ...BUY, redirectUrl: 'javascript:alert(1)' }, 400, /redirectUrl/);
+    await refused({ ...BUY, redirectUrl: { a: 1 } }, 409, /redirectUrl/);
+    await refused({ ...BUY, phoneNumber: '12' }, 400, /^Please provide a valid phone number string$/);
+    await refused({ ...BUY, walletAddress: '0x1' }, 400, /walletAddress is not an address on matic20/);
+    await refused({ ...BUY, walletAddress: WALLET.replace('E', 'e') }, 400, /walletAddress/);
+    await refused(
+      { ...BUY, walletAddress: contractOf('usdc.matic20') },
+      400,
+      /walletAddress is the contract of a token/,
+    );
+    await refused({ ...BUY, merchantRecognitionId: 'x'.repeat(129) }, 400, /merchantRecognitionId/);
+    await refused({ ...BUY, clientCustomerId: 'nobody yet' }, 400, /^Missing parameter -> phoneNumber\.$/);
+    await refused({ ...BUY, customerId: 'AAAAAAAAAA_1' }, 404, /^Customer not found/);
+    await refused({ ...BUY, customerId: other.customerId }, 404, /^Customer not found/);
+    await refused({ ...BUY, customerId: acme.customerId, clientCustomerId: 'another' }, 404, /^Customer not found/);
+    await refused(
+      { ...BUY, clientCustomerId: 'x', phoneNumber: '+4912345678', coinCode: 'nocoin' },
+      406,
+      /not supported/,
+    );
+    await refused({ ...BUY, network: 'bep20' }, 406, /bep20/);
+    await refused({ ...BUY, fiatType: '99' }, 406, /not supported/);
+    await refused({ ...BUY, paymentMethod: 'CASH' }, 406, /payment method/);
+    await refused({ ...SELL, paymentMethod: '1' }, 406, /payment method/);
+    await refused({ ...BUY, fiatAmount: '1' }, 413, /between 100 and 100000 INR/);
+    await refused({ ...SELL, quantity: '1000000' }, 413, /between 1 and 10000 USDC/);
+    const reader = openClient(world.baseUrl, await world.keyOf(acme.partner, { scopes: ['read'] }));
+    assert.equal((await reader.post(GENERATE, BUY)).status, 403);
+    assert.equal(await world.contents(), earlier, 'nobody was enrolled and nothing was quoted');
+  });
+
+  test('with a clientCustomerId is for that customer, who is made where there is none; two calls are one customer', async () => {
+    const fields = { ...BUY, clientCustomerId: 'by-link', phoneNumber: '+91 91111 11111' };
+    const links = [await linked(fields), await linked(fields)];
+    const made = await world.query(`select id from customers where client_customer_id = 'by-link'`);
+    assert.equal(made.length, 1);
+    const { shown } = await entered(links[1] ?? '');
+    assert.equal(shown.title, 'Your details');
+    const again = await linked({ ...BUY, clientCustomerId: 'by-link' });
+    assert.equal((await openBrowser().open(`${again}?go=1`)).title, 'Log in');
+  });
+});
+
+describe('the page', () => {
+  test('shows the price with each fee before anybody has logged in, and promises nothing yet', async () => {
+    const link = await linked({ ...SELL, customerId: acme.customerId });
+    const earlier = await world.contents();
+    const shown = await openBrowser().open(link);
+    assert.deepEqual([shown.status, shown.title], [200, 'Sell USDC']);
+    assert.match(shown.text, /For Acme Wallet/);
+    const quoted = (await acme.post('offramp/quote', { fromCurrency: 'usdc', toCurrency: 'inr', fromAmount: '100' }))
+      .body.data;
+    assert.equal(rowOf(shown, 'You send'), '100 USDC');
+    assert.equal(rowOf(shown, 'Rate'), `1 USDC = ${quoted.rate} INR`);
+    assert.equal(rowOf(shown, 'You receive'), `${quoted.toAmount} INR`);
+    assert.equal(rowOf(shown, 'Our fee'), `${quoted.fees[0].onrampFee} INR`);
+    for (const name of ['Fee of Acme Wallet', 'Fee of the bank', 'Fee of the network'])
+      assert.match(rowOf(shown, name), / INR$/);
+    assert.ok(earlier.length > 0);
+    assert.match(shown.headers.get('content-security-policy') ?? '', /default-src 'none'/);
+  });
+
+  test('is nothing to those whose link is altered, too old, or another page’s', async () => {
+    const link = await linked(BUY);
+    const browser = openBrowser();
+    assert.equal((await browser.open(`${link.slice(0, -3)}AAA`)).status, 404);
+    assert.equal((await browser.open(link.replace('/checkout/', '/kyc/'))).status, 404);
+    const { kycUrl } = await world.invited(acme);
+    assert.equal((await browser.open(kycUrl.replace('/kyc/', '/checkout/'))).status, 404);
+    assert.equal((await browser.ask(link, { method: 'PUT' })).status, 405);
+    assert.equal((await browser.open(`${world.baseUrl}/checkout`)).status, 404);
+    await later(24 * 3_600_000);
+    assert.deepEqual(
+      [(await browser.open(link)).status, (await browser.open(link)).title],
+      [410, 'This link has ended'],
+    );
+  });
+});
+
+describe('buying', () => {
+  test('by a link that names nobody: phone, code, details, wallet, and then whom to pay', async () => {
+    const phone = newPhone();
+    const link = await linked({ ...BUY, merchantRecognitionId: 'shop-7', paymentMethod: 'UPI' });
+    const browser = openBrowser();
+    assert.equal((await browser.open(link)).title, 'Buy USDC');
+    assert.equal((await browser.open(`${link}?go=1`)).title, 'Your phone number');
+    const wrong = await browser.go('phone', { phone: 'call me' });
+    assert.deepEqual([wrong.status, /id="phone-why"/.test(wrong.text)], [400, true]);
+    const asked = await browser.go('phone', { phone });
+    assert.equal(asked.title, 'Log in');
+    assert.ok(asked.text.includes(`ending in ${phone.slice(-2)}`));
+    assert.match((await browser.go('code')).text, /the code is 123456/);
+    assert.equal((await browser.go('login', { code: '000000' })).status, 400);
+    const details = await browser.go('login', { code: '123456' });
+    assert.equal(details.title, 'Your details');
+    assert.equal((await browser.go('order', { quote: '1', wallet: WALLET })).title, 'Your details', 'not before');
+    const offer = await browser.go('details', DETAILS);
+    assert.equal(offer.title, 'Buy USDC');
+    assert.match(offer.text, /This price holds until \d\d:\d\d:\d\d UTC/);
+    const quote = quoteIn(offer);
+    assert.equal(quoteIn(await browser.open(link)), quote, 'looking again is the same promise');
+    for (const wallet of ['', '0x1', WALLET.replace('E', 'e'), contractOf('usdc.matic20'), '<script>']) {
+      const again = await browser.go('order', { quote, wallet });
+      assert.equal(again.status, 400, wallet);
+      assert.match(again.text, /id="wallet-why"/);
+      assert.doesNotMatch(again.text, /<script>/);
+    }
+    const order = await browser.go('order', { quote, wallet: ` ${WALLET} ` });
+    assert.equal(order.title, 'Pay in INR');
+    const [customer] = (await customersOf(acme)).slice(-1);
+    const [made] = await ordersOf(customer.id);
+    assert.equal(made.payout_address, WALLET.toLowerCase());
+    assert.deepEqual([made.merchant_reference, made.payment_method, made.quote_id], ['shop-7', 'UPI', BigInt(quote)]);
+    assert.equal(rowOf(order, 'Reference'), made.deposit_target);
+    assert.equal(rowOf(order, 'Account number'), '000100020003');
+    assert.match(order.text, /Transfer exactly 5000 INR/);
+    assert.equal(rowOf(order, 'You receive'), rowOf(offer, 'You receive'), 'what was shown is what is ordered');
+    const back = wayBack(order);
+    assert.deepEqual(Object.fromEntries(back?.searchParams ?? []), {
+      flow: '7',
+      orderId: String(made.id),
+      customerId: customer.id,
+    });
+    const program = await acme.post('onramp/transaction', { transactionId: String(made.id), customerId: customer.id });
+    assert.equal(program.status, 200, 'the partner finds it with what it was given');
+    assert.deepEqual(await findInDump(world.adminUrl, [phone, phone.replaceAll(' ', '')]), []);
+  });
+
+  test('the wallet that the partner named is shown and taken, whatever the form says', async () => {
+    const link = await linked({ ...BUY, customerId: acme.customerId, walletAddress: WALLET });
+    const { browser, shown } = await entered(link);
+    assert.ok(shown.text.includes(WALLET.toLowerCase()));
+    assert.doesNotMatch(shown.text, /name="wallet"/);
+    await browser.go('order', { quote: quoteIn(shown), wallet: `0x${'1'.repeat(40)}` });
+    const [order] = (await ordersOf(acme.customerId)).slice(-1);
+    assert.equal(order.payout_address, WALLET.toLowerCase());
+  });
+});
+
+describe('selling', () => {
+  test('an account is added, chosen, and then there is an address, its code, the amount and a warning', async () => {
+    const customerId = await world.customer(acme, acme.partner, 'seller');
+    const link = await linked({ ...SELL, customerId });
+    const { browser, shown } = await entered(link);
+    assert.equal(shown.title, 'Add a bank account');
+    const wrong = await browser.go('account', { account: '1', ifsc: '' });
+    assert.equal(wrong.status, 400);
+    const offer = await browser.go('account', { account: '5010 0283 7465', ifsc: 'HDFC0001234' });
+    assert.match(offer.text, /<option value="\d+" selected>Account ending in 7465/);
+    await browser.open(`${link}?add=1`);
+    const two = await browser.go('account', { account: '5010 0283 9999', ifsc: 'HDFC0001234' });
+    const [first = '', second = ''] = [...two.text.matchAll(/<option value="(\d+)"/g)].map(([, id]) => id);
+    assert.match(two.text, new RegExp(`value="${second}" selected`));
+    for (const fiatAccount of ['', '1', acme.fiatAccountId]) {
+      assert.equal((await browser.go('order', { quote: quoteIn(two), fiatAccount })).status, 400);
+    }
+    const order = await browser.go('order', { quote: quoteIn(two), fiatAccount: first });
+    assert.equal(order.title, 'Send your USDC');
+    const [made] = await ordersOf(customerId);
+    assert.equal(String(made.fiat_account_id), first);
+    assert.ok(order.text.includes(`id="address">${made.deposit_target}`));
+    assert.match(order.text, /<svg class="qr" role="img" aria-label="QR code of the address 0x/);
+    assert.match(order.text, /Send exactly 100 USDC on the network matic20/);
+    assert.match(order.text, /Send only USDC, and only on the network matic20/);
+    assert.ok(order.text.includes(`${made.expires_at.toISOString().slice(11, 16)} UTC`));
+    assert.doesNotMatch(order.text, /501002839999|5010 0283/);
+  });
+
+  test('reload, back, and the same form twice at once make one order', async () => {
+    const customerId = await world.customer(acme, acme.partner, 'twice');
+    await acme.post('bank/addFiatAccount', { customerId, fiatAccount: '111222333444', ifsc: 'HDFC0001234' });
+    const link = await linked({ ...SELL, customerId });
+    const { browser, shown } = await entered(link);
+    const fiatAccount = /<option value="(\d+)"/.exec(shown.text)?.[1] ?? '';
+    const values = { quote: quoteIn(shown), fiatAccount };
+    const sent = await Promise.all([1, 2, 3].map(() => browser.send('order', values)));
+    assert.deepEqual(new Set(sent.map(({ status }) => status)), new Set([303]));
+    assert.equal((await browser.go('order', values)).title, 'Send your USDC');
+    assert.equal((await ordersOf(customerId)).length, 1);
+    world.clock.advance(31_000);
+    const elsewhere = await entered(link);
+    assert.equal(elsewhere.shown.title, 'Send your USDC', 'the same customer in another browser sees it');
+    assert.equal((await ordersOf(customerId)).length, 1);
+  });
+});
+
+describe('what moves meanwhile', () => {
+  async function ready(name: string, fields: Record<string, unknown> = {}) {
+    const customerId = await world.customer(acme, acme.partner, name);
+    const link = await linked({ ...BUY, walletAddress: WALLET, customerId, ...fields });
+    return { customerId, link, ...(await entered(link)) };
+  }
+
+  test('a price that has ended is shown anew and confirmed again, and only then is there an order', async () => {
+    const { browser, shown, customerId } = await ready('moved');
+    tick();
+    const anew = await browser.go('order', { quote: quoteIn(shown) });
+    assert.equal(anew.status, 409);
+    assert.match(anew.text, /The price has changed/);
+    assert.notEqual(quoteIn(anew), quoteIn(shown));
+    assert.deepEqual(await ordersOf(customerId), []);
+    assert.equal((await browser.go('order', { quote: quoteIn(shown) })).status, 409, 'the old one is over');
+    assert.equal((await browser.go('order', { quote: quoteIn(anew) })).title, 'Pay in INR');
+    assert.equal((await ordersOf(customerId)).length, 1);
+  });
+
+  test('another quote than the one shown is not taken', async () => {
+    const { browser, customerId } = await ready('forged');
+    for (const quote of ['', '1', 'x', '99999999999999999999'])
+      assert.equal((await browser.go('order', { quote })).status, 409, quote);
+    assert.deepEqual(await ordersOf(customerId), []);
+  });
+
+  test('limits of the customer, a cap that is reached and a missing price are said in plain words', async () => {
+    const [{ id }] = await world.query(`select id from markets where direction = 'onramp'`);
+    await world.db.asSystem((tx) => setLimit(tx, { marketId: id, level: 2, maxUnits: 100_000n }));
+    const limited = await ready('limited');
+    assert.deepEqual([limited.shown.status, limited.shown.title], [409, 'Buy USDC']);
+    assert.match(limited.shown.text, /must lie between 100 INR and 1000 INR/);
+    await world.db.asSystem((tx) => setLimit(tx, { marketId: id, level: 2, maxUnits: null }));
+
+    const cap = { partnerId: acme.partner.id, fiat: 'inr' };
+    await world.db.asSystem((tx) => setExposureCap(tx, { ...cap, maxUnits: 1n }));
+    const capped = await ready('capped');
+    assert.match(capped.shown.text, /cannot be ordered at the moment/);
+    await world.db.asSystem((tx) => setExposureCap(tx, { ...cap, maxUnits: null }));
+
+    await world.query(`update prices set fetched_at = now() - interval '1 hour'`);
+    const noPrice = await limited.browser.open(limited.link);
+    assert.deepEqual([noPrice.status, /There is no price at the moment/.test(noPrice.text)], [503, true]);
+    await world.refreshPrices();
+    assert.equal((await limited.browser.open(limited.link)).status, 200);
+  });
+
+  test('a market that is off, a partner that is suspended and a customer that is blocked get nothing', async () => {
+    const { browser, link, customerId, shown } = await ready('closing');
+    await world.query('update customers set blocked_at = now() where id = $1', [customerId]);
+    const blocked = await browser.go('order', { quote: quoteIn(shown) });
+    assert.equal(blocked.title, 'We cannot verify you');
+    assert.deepEqual(await ordersOf(customerId), []);
+    await world.query('update customers set blocked_at = null where id = $1', [customerId]);
+    await world.query('update partners set suspended_at = now() where id = $1', [acme.partner.id]);
+    assert.equal((await browser.open(link)).status, 403);
+    await world.query('update partners set suspended_at = null where id = $1', [acme.partner.id]);
+    assert.equal((await browser.open(link)).status, 200);
+  });
+
+  test('a customer that is not verified far enough gives details first, and one who cannot be is told so', async () => {
+    const link = await linked({ ...BUY, walletAddress: WALLET });
+    const { browser, shown } = await entered(link, newPhone());
+    assert.equal(shown.title, 'Your details');
+    world.verifier.finding = { outcome: 'in_review', level: 0 };
+    assert.equal((await browser.go('details', DETAILS)).title, 'We are checking your details');
+    assert.equal((await browser.open(link)).title, 'We are checking your details');
+    world.verifier.finding = { outcome: 'failed', level: 0 };
+    assert.equal((await browser.go('check')).title, 'Your details');
+    world.verifier.finding = { outcome: 'refused', level: 0 };
+    assert.equal((await browser.go('details', DETAILS)).title, 'We cannot verify you');
+  });
+});
+
+describe('whose it is', () => {
+  test('an order is shown to its customer and to nobody else who has the link', async () => {
+    const link = await linked({ ...BUY, walletAddress: WALLET });
+    const phone = newPhone();
+    const mine = await entered(link, phone);
+    const offer = await mine.browser.go('details', DETAILS);
+    const order = await mine.browser.go('order', { quote: quoteIn(offer) });
+    assert.equal(order.title, 'Pay in INR');
+    const reference = rowOf(order, 'Reference');
+
+    const stranger = openBrowser();
+    assert.equal((await stranger.open(link)).title, 'Your phone number', 'without logging in there is nothing to see');
+    await stranger.go('phone', { phone: newPhone() });
+    await stranger.go('code');
+    const used = await stranger.go('login', { code: '123456' });
+    assert.deepEqual([used.status, used.title], [403, 'This link has been used']);
+    assert.ok(!used.text.includes(reference));
+    assert.equal((await stranger.go('other')).title, 'Your phone number');
+    await stranger.go('phone', { phone });
+    world.clock.advance(31_000);
+    await stranger.go('code');
+    assert.equal(
+      (await stranger.go('login', { code: '123456' })).title,
+      'Pay in INR',
+      'who has the phone is the customer',
+    );
+  });
+
+  test('one phone is one customer of one partner, and not one that the partner named', async () => {
+    const phone = newPhone();
+    const named = await acme.post('kyc/url', {
+      clientCustomerId: 'same-phone',
+      phoneNumber: phone,
+      type: 'INDIVIDUAL',
+    });
+    const before = (await customersOf(acme)).length;
+    const links = [await linked(BUY), await linked(BUY)];
+    const [one, two] = await Promise.all(links.map(() => openBrowser()));
+    await Promise.all([one, two].map((browser, n) => browser?.open(`${links[n]}?go=1`)));
+    await Promise.all([one, two].map((browser) => browser?.go('phone', { phone: phone.replaceAll(' ', '-') })));
+    const own = await customersOf(acme);
+    assert.equal(own.length, before + 1);
+    assert.notEqual(own.at(-1)?.id, named.body.data.customerId);
+    const theirs = openBrowser();
+    await theirs.open(`${await linked(BUY, other)}?go=1`);
+    await theirs.go('phone', { phone });
+    assert.equal((await customersOf(other)).length, 1);
+  });
+
+  test('a session of another partner’s customer is none here', async () => {
+    const first = await entered(await linked(BUY), newPhone());
+    assert.equal(first.shown.title, 'Your details');
+    const there = await first.browser.open(`${await linked(BUY, other)}?go=1`);
+    assert.equal(there.title, 'Your phone number');
+    const here = await first.browser.open(await linked(BUY));
+    assert.equal(here.status, 200);
+  });
+
+  test('a link sends codes to five phones and no more', async () => {
+    const link = await linked(BUY);
+    const browser = openBrowser();
+    await browser.open(`${link}?go=1`);
+    for (let n = 0; n < 5; n += 1) {
+      assert.equal((await browser.go('phone', { phone: newPhone() })).title, 'Log in');
+      await browser.go('other');
+    }
+    const before = (await customersOf(acme)).length;
+    const sixth = await browser.go('phone', { phone: newPhone() });
+    assert.deepEqual([sixth.status, /Too many phone numbers/.test(sixth.text)], [429, true]);
+    assert.equal((await customersOf(acme)).length, before);
+  });
+
+  test('a form from another page, or without a cookie, changes nothing', async () => {
+    const link = await linked({ ...BUY, customerId: acme.customerId, walletAddress: WALLET });
+    const { browser, shown } = await entered(link);
+    const count = (await ordersOf(acme.customerId)).length;
+    const forged = await browser.ask(link, {
+      method: 'POST',
+      body: new URLSearchParams({ csrf: '0'.repeat(32), act: 'order', quote: quoteIn(shown) }),
+    });
+    assert.equal(forged.status, 403);
+    const bare = await openBrowser().ask(link, {
+      method: 'POST',
+      body: new URLSearchParams({ csrf: browser.csrf(), act: 'order', quote: quoteIn(shown) }),
+    });
+    assert.equal(bare.status, 403);
+    assert.equal((await ordersOf(acme.customerId)).length, count);
+  });
+});
+
+describe('the page of an order', () => {
+  test('says each state in words, what is unusual, what has come and gone, and looks again only while there is something to wait for', async () => {
+    const customerId = await world.customer(acme, acme.partner, 'watcher');
+    const link = await linked({ ...BUY, walletAddress: WALLET, customerId });
+    const { browser, shown } = await entered(link);
+    const created = await browser.go('order', { quote: quoteIn(shown) });
+    const news = ({ text }: Shown) => /data-news="([^"]*)"/.exec(text)?.[1];
+    assert.match(created.text, /<noscript><meta http-equiv="refresh" content="20"><\/noscript>/);
+    assert.equal(news(await browser.open(link)), news(created), 'no news while nothing has happened');
+
+    const [{ id }] = await ordersOf(customerId);
+    const [deposit] = await world.query(
+      `insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, reference, seen_at)
+       values ('bank.simulated', 'd-1', 'inr', 250000, '', $1, $2, 'confirmed', '', now()) returning id`,
+      [id, acme.partner.id],
+    );
+    await world.query(`update orders set exception = 'underpaid' where id = $1`, [id]);
+    const half = await browser.open(link);
+    assert.notEqual(news(half), news(created));
+    assert.match(half.text, /Less has arrived/);
+    assert.equal(rowOf(half, 'Received'), '2500 INR: arrived');
+
+    await world.query(
+      `insert into payouts (id, order_id, partner_id, purpose, attempt, rail, asset, units, fiat_account_id, deposit_id, written_at)
+       values ('ref_test', $1, $2, 'refund', 1, 'bank.simulated', 'inr', 250000, $3, $4, now())`,
+      [id, acme.partner.id, BigInt(acme.fiatAccountId), deposit.id],
+    );
+    const states: [string, string, boolean][] = [
+      ['deposit_seen', 'Your payment is on its way', true],
+      ['deposit_confirmed', 'Your payment is here', true],
+      ['awaiting_liquidity', 'Your payment is here', true],
+      ['on_hold', 'We are looking into your payment', true],
+      ['paying_out', 'What you get is on its way', true],
+      ['payout_held', 'What we sent you did not go through', true],
+      ['refunding', 'You get your payment back', true],
+      ['refund_held', 'Your refund did not go through', true],
+      ['refunded', 'You have your payment back', false],
+      ['settled', 'Done', false],
+      ['expired', 'The time to pay is over', false],
+      ['cancelled', 'This order was cancelled', false],
+      ['frozen', 'We may not pay this out', false],
+    ];
+    for (const [state, title, waits] of states) {
+      await world.query('update orders set state = $2 where id = $1', [id, state]);
+      const page = await browser.open(link);
+      assert.deepEqual([page.status, page.title, news(page) !== undefined], [200, title, waits], state);
+      assert.equal(rowOf(page, 'Refund'), '2500 INR: on its way');
+      assert.doesNotMatch(page.text, /id="reference"/, 'nobody is told to pay any more');
+      assert.equal(wayBack(page)?.searchParams.get('orderId'), String(id));
+    }
+    await world.query(`update orders set exception = 'something_new' where id = $1`, [id]);
+    assert.match((await browser.open(link)).text, /not as expected/);
+    await later(25 * 3_600_000);
+    const next = await entered(link);
+    assert.equal(next.shown.title, 'We may not pay this out', 'the order is to be seen after the link has ended');
+    await later(30 * 24 * 3_600_000);
+    assert.equal((await browser.open(link)).status, 410);
+  });
+});
