@@ -33,7 +33,15 @@ import {
 } from '../../src/ledger/index.ts';
 import { fundsArrived } from '../../src/orders/facts.ts';
 import { type MoneyTrace, reject, release, trace } from '../../src/orders/index.ts';
-import { marketById, setConfirmationPolicy } from '../../src/partners/index.ts';
+import {
+  BUILT_IN_POLICY,
+  findMarket,
+  marketById,
+  type PolicyAnswer,
+  type PolicyQuestion,
+  setConfirmationPolicy,
+  setPolicy,
+} from '../../src/partners/index.ts';
 import { OBSERVE } from '../../src/rails/rail.ts';
 import { startSimulatedBank } from '../../src/rails/simulated/index.ts';
 import { BANK } from '../../src/sandbox/seed.ts';
@@ -543,6 +551,22 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
         const lines = move(chart.treasury(asset), chart.capital(asset), units - leaving);
         if (lines.length === 0) return;
         await post(tx, { id: `aside_${randomBytes(8).toString('hex')}`, kind: 'set_aside', at: clock.now(), lines });
+      });
+    },
+
+    /**
+     * What orders made from now on do when something is otherwise than asked, on the market that sells or buys this coin for
+     * rupees. What is not named is answered by the built-in policy.
+     */
+    async goesBy(
+      direction: 'offramp' | 'onramp',
+      coin: string,
+      answers: { readonly [Q in PolicyQuestion]?: PolicyAnswer<Q> },
+    ): Promise<void> {
+      await read(async (tx) => {
+        const { id: marketId } = await findMarket(tx, { direction, coin, fiat: 'inr', chain: 'matic20' });
+        for (const question of Object.keys(BUILT_IN_POLICY) as PolicyQuestion[])
+          await setPolicy(tx, { marketId, partnerId: null, question, answer: answers[question] ?? null });
       });
     },
 

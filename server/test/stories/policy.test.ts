@@ -1,0 +1,305 @@
+/**
+ * Amount, time or price other than asked, and an order that goes by its policy: what is accepted, made anew, given back or
+ * held, each to its end.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { formatUnits, parseRate } from '../../src/base/money.ts';
+import { HIGHEST_LEVEL } from '../../src/customers/index.ts';
+import { chart } from '../../src/ledger/index.ts';
+import { findMarket, setLimit, upsertMarket } from '../../src/partners/index.ts';
+import { openStory, type Purchase, type Sale, type Story } from '../support/story.ts';
+
+let world: Story;
+before(async () => {
+  world = await openStory();
+  await ownPrices();
+});
+after(async () => await world?.close());
+
+const SUSPENSE = 'suspense:evm.matic20';
+const orderOf = async (order: Sale | Purchase) => (await world.traceOf(order)).order;
+const exceptionOf = async (order: Sale | Purchase) => (await orderOf(order)).exception;
+const requotedOf = async (order: Sale | Purchase) =>
+  (await world.traceOf(order)).history.find(({ event }) => event === 'requoted')?.facts;
+const openCases = async (order: Sale | Purchase) =>
+  (await world.casesOf(order)).filter(({ open }) => open).map(({ kind }) => kind);
+
+/** Sold, and paid so much in one transfer; the deadline has passed where that was too little. */
+async function soldAndPaid(amount: string, paid: string, coin = 'usdc'): Promise<Sale> {
+  const order = await world.sells(amount, coin);
+  await world.pays(order, paid, coin);
+  await world.mines(2);
+  if (Number(paid) < Number(amount)) {
+    await world.until('the part is booked', async () => (await exceptionOf(order)) === 'underpaid');
+    world.deadlinePasses();
+  }
+  return order;
+}
+
+/** DAI has prices of its own here, that move when a story says so. */
+async function ownPrices(): Promise<void> {
+  await world.read(async (tx) => {
+    const market = await findMarket(tx, { direction: 'offramp', coin: 'dai', fiat: 'inr', chain: 'matic20' });
+    const { id: _, crypto, fiat, ...terms } = market;
+    await upsertMarket(tx, { ...terms, crypto: crypto.code, fiat: fiat.code, priceSources: ['story'] });
+  });
+  await daiIsAt('86');
+}
+
+async function daiIsAt(price: string): Promise<void> {
+  for (const [base, at] of [
+    ['dai', price],
+    ['matic', '40'],
+  ] as const) {
+    const { num, den } = parseRate(at);
+    await world.read((tx) =>
+      tx.run(
+        `insert into prices (source, base, quote, num, den, priced_at, fetched_at)
+         values ('story', $1, 'inr', $2, $3, now(), now())
+         on conflict (base, quote, source) do update
+           set num = excluded.num, den = excluded.den, priced_at = now(), fetched_at = now()`,
+        [base, num, den],
+      ),
+    );
+  }
+}
+
+describe('too little, within the band', () => {
+  test('goes on at the new amount: booked rate, fees of the schedule, and the partner is told', async () => {
+    await world.goesBy('offramp', 'usdc', { underpaid: { acceptBps: 50, beyond: 'hold' } });
+    const asked = await world.sells('100', 'usdc');
+    const books = await world.balances();
+    await world.pays(asked, '99.5');
+    await world.mines(2);
+    await world.until('the part is booked', async () => (await exceptionOf(asked)) === 'underpaid');
+    world.deadlinePasses();
+    await world.reaches(asked, 6);
+
+    const order = await orderOf(asked);
+    const shown = await world.shown(asked);
+    assert.deepEqual([shown.fromAmount, order.depositUnits, order.receivedUnits], ['99.5', 99_500_000n, 99_500_000n]);
+    const gross = 99.5 * 86;
+    assert.equal(order.grossUnits, BigInt(Math.round(gross * 100)));
+    const fees = order.fees.operator + order.fees.partner + order.fees.rail + order.fees.chain;
+    assert.equal(order.payoutUnits, order.grossUnits - fees);
+    assert.equal(order.fees.chain, asked.fees.chain, 'gas does not ask how much it moves');
+    assert.ok(order.fees.operator < asked.fees.operator, 'a part of less is less');
+
+    const changes = await world.changesSince(books);
+    assert.equal(changes['treasury:usdc.matic20'], 99_500_000n);
+    assert.equal(changes['treasury:inr'], -order.grossUnits);
+    assert.equal(changes[`${SUSPENSE}:usdc.matic20`], undefined);
+    const [paid] = await world.bank.payments(`pay_${order.id}_1`);
+    assert.equal(paid?.units, order.payoutUnits);
+    assert.equal(shown.toAmount, formatUnits(order.payoutUnits, 2));
+
+    const told = await requotedOf(asked);
+    assert.deepEqual(
+      [told?.reason, told?.depositUnits, told?.depositUnitsBefore],
+      ['underpaid', '99500000', '100000000'],
+    );
+    assert.equal(told?.rate, undefined, 'the rate stayed');
+    const said = (await world.changesOf(asked)).map((body) => [body.exception, body.depositUnits, body.receivedUnits]);
+    assert.deepEqual(said, [
+      ['underpaid', '100000000', null],
+      ['underpaid', '99500000', '99500000'],
+    ]);
+    assert.deepEqual(await world.casesOf(asked), []);
+  });
+
+  test('one unit less than the band is held as ever', async () => {
+    const order = await soldAndPaid('100', '99.499999');
+    await world.reaches(order, 3);
+    assert.equal((await world.opensCase(order, 'on_hold')).reason, 'underpaid');
+    assert.equal(await requotedOf(order), undefined);
+  });
+
+  test('an order goes by the policy it was made under, whatever becomes of the row', async () => {
+    const order = await world.sells('100', 'usdc');
+    await world.goesBy('offramp', 'usdc', {});
+    await world.pays(order, '99.9');
+    await world.mines(2);
+    await world.until('the part is booked', async () => (await exceptionOf(order)) === 'underpaid');
+    world.deadlinePasses();
+    await world.reaches(order, 6);
+    assert.deepEqual((await orderOf(order)).policy.underpaid, { acceptBps: 50, beyond: 'hold' });
+    const [created] = await world.eventBodies(order);
+    assert.deepEqual((created?.policy as { underpaid: unknown }).underpaid, { acceptBps: 50, beyond: 'hold' });
+  });
+
+  test('a purchase too: what is bought is what the money buys', async () => {
+    await world.goesBy('onramp', 'usdc', { underpaid: { acceptBps: 100, beyond: 'hold' } });
+    const asked = await world.buys('5000', 'usdc');
+    await world.credits(asked, '4990');
+    await world.until('the part is booked', async () => (await exceptionOf(asked)) === 'underpaid');
+    world.deadlinePasses();
+    await world.payoutIsHanded(asked);
+    await world.mines(2);
+    await world.reaches(asked, 4);
+    const order = await orderOf(asked);
+    assert.equal(order.receivedUnits, 499_000n);
+    assert.deepEqual(await world.transfersTo(asked).then((all) => all.map(({ units }) => units)), [order.payoutUnits]);
+    assert.ok(order.payoutUnits < BigInt(Math.round(Number(asked.toAmount) * 1e6)));
+    await world.goesBy('onramp', 'usdc', {});
+  });
+});
+
+describe('too much, within the band', () => {
+  test('goes on at the new amount, and nothing is left in suspense', async () => {
+    await world.goesBy('offramp', 'usdc', { overpaid: { acceptBps: 100, beyond: 'hold_excess' } });
+    const books = await world.balances();
+    const order = await soldAndPaid('100', '101');
+    await world.reaches(order, 6);
+    const { depositUnits, payoutUnits, exception } = await orderOf(order);
+    assert.deepEqual([depositUnits, exception], [101_000_000n, 'overpaid']);
+    assert.equal((await world.bank.payments(`pay_${order.id}_1`))[0]?.units, payoutUnits);
+    const changes = await world.changesSince(books);
+    assert.equal(changes['treasury:usdc.matic20'], 101_000_000n);
+    assert.equal(changes[`${SUSPENSE}:usdc.matic20`], undefined);
+    assert.deepEqual(await world.casesOf(order), []);
+  });
+
+  test('beyond what the customer may give at once only what was asked is taken', async () => {
+    const limit = async (maxUnits: bigint | null) =>
+      await world.read(async (tx) => {
+        const market = await findMarket(tx, { direction: 'offramp', coin: 'usdc', fiat: 'inr', chain: 'matic20' });
+        await setLimit(tx, { marketId: market.id, level: HIGHEST_LEVEL, maxUnits });
+      });
+    await limit(100_000_000n);
+    const order = await soldAndPaid('100', '100.5');
+    await world.opensCase(order, 'overpaid');
+    await world.reaches(order, 6);
+    assert.equal((await orderOf(order)).depositUnits, 100_000_000n);
+    await limit(null);
+    await world.goesBy('offramp', 'usdc', {});
+  });
+});
+
+describe('a price that has moved', () => {
+  const goesBy = (priceMoved: { lockS?: number | null; bps: number; then: 'honour' | 'requote' | 'refund' }) =>
+    world.goesBy('offramp', 'dai', { priceMoved: { lockS: 0, ...priceMoved } });
+  /** Sold at 86, paid after the lock, confirmed at another price. */
+  async function soldBefore(price: string): Promise<Sale> {
+    await daiIsAt('86');
+    const order = await world.sells('100', 'dai');
+    await daiIsAt(price);
+    await world.pays(order, '100', 'dai');
+    await world.mines(2);
+    return order;
+  }
+
+  test('is honoured where the policy says so, and where it moved less than the band', async () => {
+    await goesBy({ bps: 100, then: 'honour' });
+    const honoured = await soldBefore('80');
+    await world.reaches(honoured, 6);
+    await goesBy({ bps: 100, then: 'requote' });
+    const near = await soldBefore('85.5');
+    await world.reaches(near, 6);
+    for (const order of [honoured, near]) {
+      assert.equal((await world.shown(order)).toAmount, order.toAmount);
+      assert.equal(await requotedOf(order), undefined);
+    }
+  });
+
+  test('is honoured whatever it is while the rate is locked', async () => {
+    await goesBy({ lockS: null, bps: 0, then: 'refund' });
+    const order = await soldBefore('10');
+    await world.reaches(order, 6);
+    assert.equal((await world.shown(order)).toAmount, order.toAmount);
+  });
+
+  test('makes the order anew at the price of now, down and up, with a quote that says what it rests on', async () => {
+    await goesBy({ bps: 100, then: 'requote' });
+    for (const price of ['80', '90']) {
+      const asked = await soldBefore(price);
+      const first = await orderOf(asked);
+      await world.reaches(asked, 6);
+      const order = await orderOf(asked);
+      assert.deepEqual(order.rate, parseRate(price));
+      assert.equal(order.grossUnits, BigInt(price) * 10_000n);
+      assert.equal((await world.bank.payments(`pay_${order.id}_1`))[0]?.units, order.payoutUnits);
+      const facts = await requotedOf(asked);
+      assert.deepEqual([facts?.reason, facts?.rate, facts?.rateBefore], ['price_moved', price, '86']);
+      assert.equal((await world.changesOf(asked)).at(-1)?.rate, price);
+      const [quote] = await world.read((tx) =>
+        tx.rows<{ order_id: bigint; prices: { base: string; rate: string }[] }>(
+          'select order_id, prices from quotes where id = $1',
+          [order.quoteId],
+        ),
+      );
+      assert.notEqual(order.quoteId, first.quoteId);
+      assert.equal(quote?.order_id, order.id);
+      assert.equal(quote?.prices.find(({ base }) => base === 'dai')?.rate, price);
+    }
+  });
+
+  test('waits for a price where there is none, and goes on when it comes', async () => {
+    await goesBy({ bps: 100, then: 'requote' });
+    await daiIsAt('86');
+    const order = await world.sells('100', 'dai');
+    await world.read((tx) => tx.run(`update prices set fetched_at = now() - interval '1 hour' where source = 'story'`));
+    await world.pays(order, '100', 'dai');
+    await world.mines(2);
+    await world.until('screening has failed for want of a price', async () => {
+      const [row] = await world.read((tx) =>
+        tx.rows<{ attempts: number }>(`select attempts from work where kind = 'screen_order' and subject = $1`, [
+          String(order.id),
+        ]),
+      );
+      return row !== undefined && row.attempts > 0;
+    });
+    assert.equal(await world.stateOf(order), 'deposit_confirmed');
+    await daiIsAt('86');
+    await world.reaches(order, 6);
+    await world.goesBy('offramp', 'dai', {});
+  });
+});
+
+describe('a state that lasts too long', () => {
+  const DAY_MS = 24 * 3_600_000;
+
+  test('is a case that says so, comes back when it was closed in vain, and ends with the state', async () => {
+    const order = await world.sells('100', 'usdc', { reference: 'screen:hold' });
+    await world.pays(order, '100');
+    await world.mines(2);
+    await world.reaches(order, 3);
+    const { since, by, otherwise } = await world.traceOf(order);
+    assert.equal(by?.getTime(), since.getTime() + DAY_MS);
+    assert.match(otherwise ?? '', /case/);
+    world.clock.advance(DAY_MS);
+    assert.match((await world.opensCase(order, 'overdue')).reason, /on_hold for longer than 86400 s/);
+    await world.read((tx) =>
+      tx.run(`update cases set closed_at = now(), outcome = 'seen' where order_id = $1 and kind = 'overdue'`, [
+        order.id,
+      ]),
+    );
+    world.clock.advance(DAY_MS);
+    await world.opensCase(order, 'overdue');
+    await world.releases(order);
+    await world.reaches(order, 6);
+    assert.deepEqual(await openCases(order), []);
+    const ended = await world.traceOf(order);
+    assert.deepEqual([ended.by, ended.otherwise], [null, null]);
+  });
+
+  test('an unpaid order says by when it expires', async () => {
+    const order = await world.sells('10', 'usdc');
+    const { by, otherwise, order: row } = await world.traceOf(order);
+    assert.deepEqual([by, otherwise], [row.expiresAt, 'it expires']);
+  });
+
+  test('an order waiting for funds goes on without its case once they come', async () => {
+    await world.goesBy('offramp', 'usdc', { waiting: { awaiting_liquidity: { afterS: 60, then: 'case' } } });
+    const { units } = await world.balance(chart.treasury('inr'));
+    await world.setsAside('inr', 0n);
+    const order = await soldAndPaid('100', '100');
+    await world.opensCase(order, 'treasury_short');
+    world.clock.advance(60_000);
+    await world.opensCase(order, 'overdue');
+    await world.brings('inr', units);
+    await world.reaches(order, 6);
+    assert.deepEqual(await openCases(order), []);
+    await world.goesBy('offramp', 'usdc', {});
+  });
+});
