@@ -42,7 +42,7 @@ ${wayBack(visit, back)}`;
     order.state === 'created'
       ? words.created[order.direction](coinOf(depositOf(shown)))
       : words.states[order.state].title;
-  return show(visit, { title, body, news: isFinal(order.state) ? undefined : newsOf(shown) });
+  return show(visit, { title, body, news: { text: newsOf(shown), isOver: isFinal(order.state) } });
 }
 
 /** Another text whenever there is something new to see. */

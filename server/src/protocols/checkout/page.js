@@ -11,8 +11,12 @@ addEventListener('pageshow', () => {
   for (const form of document.forms) sent.delete(form);
 });
 if (document.querySelector('[data-close]') !== null) close();
-const waiting = document.querySelector('[data-news]');
-if (waiting !== null) setInterval(look, 5_000);
+const waiting = document.querySelector('[data-waits]');
+if (waiting !== null) {
+  setInterval(look, 5_000);
+  // Who comes back to the page sees at once what has happened meanwhile.
+  document.addEventListener('visibilitychange', look);
+}
 
 async function look() {
   if (document.hidden) return;

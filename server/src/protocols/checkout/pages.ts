@@ -16,10 +16,15 @@ export interface Look {
   readonly assets: { readonly css: string; readonly js: string };
 }
 
+/** What a page says now, as a text that changes with it; and whether more is to come. */
+export interface News {
+  readonly text: string;
+  readonly isOver: boolean;
+}
+
 /** How often a page whose content changes by itself is fetched again where there is no script that looks for news. */
 const LOOK_AGAIN_S = 20;
 
-/** @param p.news names what the page says now: where another text stands there, there is something new to see */
 export function page(
   look: Look,
   p: {
@@ -28,7 +33,7 @@ export function page(
     problems?: Problems | undefined;
     goTo?: string | undefined;
     close?: boolean;
-    news?: string | undefined;
+    news?: News | undefined;
   },
 ): string {
   const { m } = look;
@@ -45,11 +50,11 @@ export function page(
 <link rel="stylesheet" href="${look.assets.css}">
 <script src="${look.assets.js}" defer></script>
 ${refresh}
-${p.news !== undefined && new Html(`<noscript><meta http-equiv="refresh" content="${LOOK_AGAIN_S}"></noscript>`)}
+${p.news?.isOver === false && new Html(`<noscript><meta http-equiv="refresh" content="${LOOK_AGAIN_S}"></noscript>`)}
 </head>
 <body>
 ${look.partner !== '' && html`<header><p>${m.with(look.partner)}</p></header>`}
-<main${p.close === true && new Html(' data-close')}${p.news !== undefined && html` data-news="${p.news}"`}>
+<main${p.close === true && new Html(' data-close')}${p.news !== undefined && html` data-news="${p.news.text}"${!p.news.isOver && new Html(' data-waits')}`}>
 <h1>${p.title}</h1>
 ${wrong && problemList(look, p.problems ?? new Map())}
 ${p.body}

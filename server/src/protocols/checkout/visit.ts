@@ -10,7 +10,7 @@ import type { Orders } from '../../orders/index.ts';
 import type { Partner } from '../../partners/index.ts';
 import type { Problems } from './form.ts';
 import { type Html, html } from './html.ts';
-import { form, type Look, linkButton, page, paragraph } from './pages.ts';
+import { form, type Look, linkButton, type News, page, paragraph } from './pages.ts';
 import type { CodeSender } from './sender.ts';
 import type { Session } from './session.ts';
 
@@ -93,7 +93,7 @@ export const show = (
     problems?: Problems | undefined;
     goTo?: string | undefined;
     close?: boolean;
-    news?: string | undefined;
+    news?: News | undefined;
     status?: number;
   },
 ): { status: number; page: string } => ({

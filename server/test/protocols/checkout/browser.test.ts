@@ -1,6 +1,6 @@
 /**
  * The hosted pages in a real browser: a customer comes from the partner, logs in, fills in, and is back at the partner;
- * then the same for a bank account. On the smallest phone and on a desk, light and dark, with nothing that axe finds, no
+ * then the same for a bank account, and for a sale and a purchase by links. On the smallest phone and on a desk, light and dark, with nothing that axe finds, no
  * word on the console, and nothing asked of any other origin.
  */
 import assert from 'node:assert/strict';
@@ -105,6 +105,15 @@ async function logIn(page: Page): Promise<void> {
   await page.keyboard.press('Enter');
 }
 
+async function fillIn(page: Page): Promise<void> {
+  for (const [name, value] of Object.entries(DETAILS)) {
+    const field = page.locator(`#${name}`);
+    if (name === 'sex' || name === 'sourceOfFunds') await field.selectOption(value);
+    else await field.fill(value);
+  }
+  await press(page, 'Send my details');
+}
+
 async function life(screen: Screen): Promise<void> {
   const { page, amiss, close } = await openWindow(screen);
   const { kycUrl, customerId } = await world.invited(acme, { kycRedirectUrl: `${walletUrl}/verified?flow=7` });
@@ -118,12 +127,7 @@ async function life(screen: Screen): Promise<void> {
   assert.equal(await page.evaluate('document.activeElement.className'), 'problems', 'the list of errors has the focus');
   await page.getByRole('link', { name: 'Enter: First name' }).click();
   assert.equal(await page.evaluate('document.activeElement.id'), 'firstName', 'and leads to each field');
-  for (const [name, value] of Object.entries(DETAILS)) {
-    const field = page.locator(`#${name}`);
-    if (name === 'sex' || name === 'sourceOfFunds') await field.selectOption(value);
-    else await field.fill(value);
-  }
-  await press(page, 'Send my details');
+  await fillIn(page);
   await page.getByRole('heading', { name: 'You are verified' }).waitFor();
   await isGood(page, 'You are verified');
   await page.getByRole('link', { name: 'Back to Acme Wallet' }).click();
@@ -156,6 +160,105 @@ test('from invitation to bank account at 320 px', { skip: noChromium }, () =>
 
 test('from invitation to bank account at 1280 px, dark', { skip: noChromium }, () =>
   life({ width: 1280, colorScheme: 'dark' }),
+);
+
+const GENERATE = '/onramp/api/v2/common/transaction/generateLink';
+const linked = async (fields: Record<string, unknown>): Promise<string> =>
+  (await acme.post(GENERATE, { coinCode: 'usdc', network: 'matic20', fiatType: 1, redirectUrl: walletUrl, ...fields }))
+    .body.data.link;
+
+/** By phone, because the link names nobody. */
+async function logInByPhone(page: Page, phone: string): Promise<void> {
+  await page.getByRole('link', { name: 'Continue' }).click();
+  await isGood(page, 'Your phone number');
+  await page.getByLabel('Phone number').fill('nobody');
+  await press(page, 'Send code');
+  await isGood(page, 'Your phone number');
+  await page.getByLabel('Phone number').fill(phone);
+  await press(page, 'Send code');
+  await logIn(page);
+}
+
+/** The order's state changes behind the page, and the page says so by itself. */
+async function seesWhenItIsOver(page: Page, orderId: string): Promise<void> {
+  for (const [state, title] of [
+    ['deposit_seen', 'Your payment is on its way'],
+    ['settled', 'Done'],
+  ] as const) {
+    await world.query('update orders set state = $2 where id = $1', [orderId, state]);
+    // One is waited for, the other seen at once by who comes back to the page.
+    if (state === 'settled') await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
+    await page.getByRole('heading', { name: title }).waitFor();
+    await isGood(page, title);
+  }
+}
+
+async function sale(screen: Screen): Promise<void> {
+  const { page, amiss, close } = await openWindow(screen);
+  await page.goto(await linked({ type: 2, quantity: 100 }));
+  await isGood(page, 'Sell USDC');
+  await logInByPhone(page, '+91 70000 00001');
+  await page.getByRole('heading', { name: 'Your details' }).waitFor();
+  await fillIn(page);
+  await page.getByRole('heading', { name: 'Add a bank account' }).waitFor();
+  await isGood(page, 'Add a bank account');
+  await page.getByLabel('Account number').fill('501002837465');
+  await page.getByLabel('IFSC code').fill('HDFC0001234');
+  await press(page, 'Add account');
+  await page.getByLabel('Bank account you are paid to').waitFor();
+  await isGood(page, 'Sell USDC');
+  world.clock.advance(61_000);
+  await world.refreshPrices();
+  await press(page, 'Sell');
+  await page.getByText('The price has changed').waitFor();
+  await isGood(page, 'Sell USDC');
+  await press(page, 'Sell');
+  await page.getByRole('heading', { name: 'Send your USDC' }).waitFor();
+  await isGood(page, 'Send your USDC');
+  const address = await page.locator('#address').innerText();
+  assert.equal(await page.getByRole('img', { name: `QR code of the address ${address}` }).count(), 1);
+  const [order] = await world.query('select id from orders where deposit_target = $1', [address]);
+  await seesWhenItIsOver(page, String(order.id));
+  await page.getByRole('link', { name: 'Back to Acme Wallet' }).click();
+  await page.waitForURL(
+    (url) => url.href.startsWith(walletUrl) && url.searchParams.get('orderId') === String(order.id),
+  );
+  assert.deepEqual(amiss, []);
+  await close();
+}
+
+async function purchase(screen: Screen): Promise<void> {
+  const { page, amiss, close } = await openWindow(screen);
+  await page.goto(await linked({ type: 1, fiatAmount: 5000, customerId: acme.customerId }));
+  await isGood(page, 'Buy USDC');
+  await page.getByRole('link', { name: 'Continue' }).click();
+  await logIn(page);
+  await page.getByRole('heading', { name: 'Buy USDC' }).waitFor();
+  await isGood(page, 'Buy USDC');
+  await page.getByLabel('Your wallet address').fill('0x1');
+  await press(page, 'Buy');
+  await isGood(page, 'Buy USDC');
+  await page.getByLabel('Your wallet address').fill('0x52908400098527886E0F7030069857D2E4169EE7');
+  await press(page, 'Buy');
+  await page.getByRole('heading', { name: 'Pay in INR' }).waitFor();
+  await isGood(page, 'Pay in INR');
+  const reference = await page.locator('#reference').innerText();
+  const [order] = await world.query('select id from orders where deposit_target = $1', [reference]);
+  await seesWhenItIsOver(page, String(order.id));
+  assert.deepEqual(amiss, []);
+  await close();
+}
+
+test(
+  'a stranger sells by a link at 320 px: phone, details, account, address, and the news of it',
+  {
+    skip: noChromium,
+  },
+  () => sale({ width: 320, colorScheme: 'light' }),
+);
+
+test('a customer buys by a link at 1280 px, dark: wallet, whom to pay, and the news of it', { skip: noChromium }, () =>
+  purchase({ width: 1280, colorScheme: 'dark' }),
 );
 
 test('with closeAfterLogin the browser is back at the partner by itself', { skip: noChromium }, async () => {

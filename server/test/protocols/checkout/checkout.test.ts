@@ -522,7 +522,9 @@ describe('the page of an order', () => {
     for (const [state, title, waits] of states) {
       await world.query('update orders set state = $2 where id = $1', [id, state]);
       const page = await browser.open(link);
-      assert.deepEqual([page.status, page.title, news(page) !== undefined], [200, title, waits], state);
+      assert.deepEqual([page.status, page.title, / data-waits/.test(page.text)], [200, title, waits], state);
+      assert.notEqual(news(page), undefined, 'also the last page says what it is, so that the one before it sees it');
+      assert.equal(/<noscript>/.test(page.text), waits);
       assert.equal(rowOf(page, 'Refund'), '2500 INR: on its way');
       assert.doesNotMatch(page.text, /id="reference"/, 'nobody is told to pay any more');
       assert.equal(wayBack(page)?.searchParams.get('orderId'), String(id));
