@@ -125,7 +125,8 @@ describe('too little, within the band', () => {
     await world.reaches(order, 6);
     assert.deepEqual((await orderOf(order)).policy.underpaid, { acceptBps: 50, beyond: 'hold' });
     const [created] = await world.eventBodies(order);
-    assert.deepEqual((created?.policy as { underpaid: unknown }).underpaid, { acceptBps: 50, beyond: 'hold' });
+    const kept = created?.policy as { underpaid: unknown } | undefined;
+    assert.deepEqual(kept?.underpaid, { acceptBps: 50, beyond: 'hold' });
   });
 
   test('a purchase too: what is bought is what the money buys', async () => {
