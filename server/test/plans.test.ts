@@ -289,6 +289,17 @@ test('finding due work among much that is not due, and setting it down again', a
   watch.assertCheap();
 });
 
+test('looking for orders that have waited too long reads those and no others', async () => {
+  await admin.query(
+    `update orders set waits_until = now() + interval '1 day' where state not in ('settled', 'refunded', 'expired', 'cancelled')`,
+  );
+  await admin.query('analyze orders');
+  const watch = watching(ground.db);
+  await orderHandlers({ ...context, db: watch.db }).overdue_orders?.('all');
+  watch.assertCheap();
+  for (const { statement, blocks } of watch.plans) assert.ok(blocks < 10, statement);
+});
+
 test('counting what is open for the metrics reads what is open', async () => {
   const watch = watching(ground.db);
   await watch.db.asSystem((tx) => openByState(tx));
