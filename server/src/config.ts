@@ -4,6 +4,7 @@
  */
 import { resolve } from 'node:path';
 import {
+  addresses,
   integer,
   oneOf,
   type Read,
@@ -11,6 +12,7 @@ import {
   type Setting,
   SettingError,
   secret,
+  someNumbers,
   someOf,
   text,
   webAddress,
@@ -29,6 +31,10 @@ const SETTINGS = {
     min: 0,
     max: 65_535,
   }),
+  trustedProxies: addresses(
+    'TRUSTED_PROXIES',
+    'addresses or networks of proxies in front, with commas, whose X-Forwarded-For is believed; none for none',
+  ),
   publicUrl: text('PUBLIC_URL', 'address under which browsers reach this server, for links to hosted pages', undefined),
   dataDir: text('DATA_DIR', 'folder for the embedded database, local chains and sandbox.json', 'data'),
   databaseUrl: secret(
@@ -53,6 +59,16 @@ const SETTINGS = {
     min: 0,
     max: 1_000,
   }),
+  chainsFile: text('CHAINS_FILE', 'production: JSON file of chains, nodes, wallets and tokens', undefined),
+  localChains: someNumbers(
+    'ALLOW_LOCAL_CHAINS',
+    'production: chain ids of local test nodes that are meant all the same',
+  ),
+  signerAddress: text('SIGNER_ADDRESS', 'production: unix socket or port of this machine of the signer', undefined),
+  signerSecret: secret('SIGNER_SECRET', 'production: shared with the signer, at least 32 characters'),
+  codeSenderUrl: text('CODE_SENDER_URL', 'production: where login codes are posted to, to be sent on', undefined),
+  codeSenderSecret: secret('CODE_SENDER_SECRET', 'production: signs what is posted there, at least 32 characters'),
+  operatorToken: secret('OPERATOR_TOKEN', 'opens the operator view, at least 32 characters. The sandbox makes one'),
   priceSources: someOf(
     'PRICE_SOURCES',
     'where prices come from; unset is fixed in the sandbox, all the others in production. Each market names those it uses',

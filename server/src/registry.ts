@@ -15,8 +15,6 @@ import type { BankContext } from './rails/bank.ts';
 import { type EvmOptions, evmRail } from './rails/evm/index.ts';
 import type { Rail } from './rails/rail.ts';
 import { type SimulatedBankSettings, simulatedBank } from './rails/simulated/index.ts';
-import { simulatedVerifier } from './verifiers/simulated/index.ts';
-import type { Verifier } from './verifiers/verifier.ts';
 
 /** What is outside, as far as this installation is connected to it. */
 export interface Outside {
@@ -48,9 +46,6 @@ export function priceSources(config: Config): ReadonlyMap<string, PriceSource> {
     throw new SettingError('PRICE_SOURCES must not name fixed in production: its prices are made up');
   return byCode<PriceSource>(chosen.map((code) => ({ ...made, ...real })[code]()));
 }
-
-/** Who verifies customers here; one today, by market or country later. */
-export const verifier = (): Verifier => simulatedVerifier;
 
 const byCode = <T extends { readonly code: string }>(all: readonly T[]): ReadonlyMap<string, T> =>
   new Map(all.map((one) => [one.code, one]));

@@ -2,24 +2,20 @@
  * Server: the composition of one process. Config → database → outside → modules → HTTP and workers, and all of it back
  * again. It knows everything and decides nothing.
  */
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { archiveSettings } from './backup/index.ts';
 import { type Clock, systemClock } from './base/clock.ts';
 import { openVault, type Vault } from './base/crypto.ts';
 import { type Database, openDatabase } from './base/db.ts';
-import { SettingError } from './base/env.ts';
-import { randomHex } from './base/ids.ts';
 import { lockDataDir } from './base/lock.ts';
 import { type Log, openLog } from './base/log.ts';
 import { migrate } from './base/migrate.ts';
 import { joinServers } from './base/servers.ts';
 import { type Handlers, startWorkers } from './base/work.ts';
-import { magicScreener, openScreener, type Screener } from './compliance/index.ts';
+import { openScreener } from './compliance/index.ts';
 import type { Config } from './config.ts';
 import { comparePayer, openFiatAccount } from './customers/index.ts';
-import { seal } from './ledger/index.ts';
 import {
   databaseCheck,
   databaseReadings,
@@ -37,24 +33,25 @@ import {
 } from './ops/index.ts';
 import { type OrdersContext, openOrders, orderFacts, orderHandlers } from './orders/index.ts';
 import { openPartners } from './partners/index.ts';
-import { checkout, sandboxSender } from './protocols/checkout/index.ts';
+import { productionProfile } from './production/index.ts';
+import { checkout } from './protocols/checkout/index.ts';
 import { operator } from './protocols/operator/index.ts';
-import { createServer, forgetReplies, verificationWords, whitelabel } from './protocols/whitelabel/index.ts';
+import { createServer, verificationWords, whitelabel } from './protocols/whitelabel/index.ts';
 import { chainCost, quoteHandlers } from './quotes/index.ts';
 import type { ChainRail } from './rails/chain.ts';
 import { payoutHandlers } from './rails/payouts.ts';
-import { OBSERVE, type Rail, type Report } from './rails/rail.ts';
+import type { Rail, Report } from './rails/rail.ts';
 import * as registry from './registry.ts';
-import { sandboxDriver } from './sandbox/driver.ts';
-import { startPostgres } from './sandbox/postgres.ts';
-import { ringStanding, seedFunds, seedPartners } from './sandbox/seed.ts';
-import { type SandboxFile, startWorld } from './sandbox/world.ts';
+import { sandboxProfile } from './sandbox/profile.ts';
+import type { SandboxFile } from './sandbox/seed.ts';
+import { ringStanding, standingHandlers } from './standing.ts';
 import { levelHandlers, levels, sweepHandlers, takeOwnTransfer } from './treasury/index.ts';
+import type { Profile } from './world.ts';
 
 export interface Running {
   baseUrl: string;
   metricsUrl: string;
-  /** What sandbox.json says. */
+  /** What sandbox.json says; in production the address and nothing else. */
   sandbox: SandboxFile;
   db: Database;
   vault: Vault;
@@ -95,19 +92,23 @@ async function compose(
   { clock, log, fast, onOutdated }: StartOptions & { clock: Clock; log: Log },
   ending: ReturnType<typeof endings>,
 ): Promise<Running> {
-  refuseUnfinishedProduction(config);
+  const settings = config.walArchiveDir === undefined ? undefined : archiveSettings(config.walArchiveDir);
+  const profile: Profile =
+    config.profile === 'production'
+      ? productionProfile(config)
+      : sandboxProfile(config, { log, fast, settings, ending });
   mkdirSync(config.dataDir, { recursive: true });
   ending.add(lockDataDir(config.dataDir));
-  const vault = openVault(masterKey(config));
+  const vault = openVault(profile.masterKey);
 
-  const adminUrl = config.databaseUrl ?? (await embeddedDatabase(config, log, ending, fast));
+  const adminUrl = await profile.database();
   const serverUrl = await migrate(adminUrl, vault.derive('database login'));
   const db = openDatabase(serverUrl);
   ending.add(() => db.close());
   const place = await joinServers(db, { version: VERSION, onOutdated: onOutdated ?? (() => void ending.run()) });
   ending.add(() => place.leave());
 
-  const world = await startWorld({ config, db, adminUrl, clock, log });
+  const world = await profile.connect({ db, adminUrl, vault, clock, log });
   ending.add(() => world.stop());
 
   // Rails report to orders and orders send through rails: the one circle, closed here.
@@ -120,7 +121,7 @@ async function compose(
     )(tx, fact);
   rails = registry.rails(world.outside, { db, clock, log, report, vault, pollMs: 500 });
   chains = new Map([...rails].filter(([, rail]) => rail.kind === 'chain') as [string, ChainRail][]);
-  const context: OrdersContext = { db, clock, log, rails, screener: screenerFor(config, openScreener({ db, vault })) };
+  const context: OrdersContext = { db, clock, log, rails, screener: world.screener(openScreener({ db, vault })) };
   const sources = registry.priceSources(config);
   const metrics = openMetrics([databaseReadings(db, clock), railReadings([...rails.values()]), treasuryReadings(db)]);
 
@@ -143,20 +144,11 @@ async function compose(
   ending.add(() => workers.stop());
   await ringStanding(db, clock, { rails: [...rails.keys()], sources: [...sources.keys()], chains: [...chains.keys()] });
   const partners = openPartners({ db, vault, clock });
-  const file = join(config.dataDir, 'sandbox.json');
-  const seeded = await seedPartners({ db, vault, clock, partners }, readSandboxFile(file)?.partners ?? []);
-  await world.seedMarkets();
-  await seedFunds({
-    db,
-    clock,
-    bank: world.bank,
-    chains: [...chains.values()],
-    tokens: world.tokens,
-    finalize: world.finalize,
-  });
+  await world.begin({ chains, partners });
 
   let baseUrl = '';
-  const app = createServer({ log, logRequests: config.logRequests === '1' });
+  const trustProxy = [...(config.trustedProxies ?? [])];
+  const app = createServer({ log, logRequests: config.logRequests === '1', trustProxy });
   metrics.measureHttp(app);
   const checks = [
     databaseCheck(db),
@@ -165,6 +157,7 @@ async function compose(
     pricesCheck(db),
     ...[...sources.values()].map((source) => priceSourceCheck(db, source)),
     ...[...rails.values()].map(railCheck),
+    ...world.checks,
     ...(await assetsWithLevels(db)).map((asset) => treasuryCheck(db, asset)),
   ];
   await app.register(opsRoutes(checks));
@@ -176,7 +169,7 @@ async function compose(
       log,
       partners,
       orders: openOrders(context),
-      sandbox: sandboxDriver({ ...context, chains, bank: world.bank, vault, verifier: registry.verifier() }),
+      sandbox: world.controls?.({ ...context, chains }),
       publicUrl: () => config.publicUrl ?? baseUrl,
       withdrawalFee: (market) => db.asSystem((tx) => chainCost(tx, market)),
     }),
@@ -189,12 +182,12 @@ async function compose(
       log,
       publicUrl: () => config.publicUrl ?? baseUrl,
       orders: openOrders(context),
-      verifier: registry.verifier(),
-      sender: config.profile === 'sandbox' ? sandboxSender : undefined,
+      verifier: world.verifier,
+      sender: world.sender,
       statusWord: (customer, partner) => verificationWords(customer, partner).status,
     }),
   );
-  await app.register(operator({ db, token: keptSecret(join(config.dataDir, 'operator.token')) }));
+  await app.register(operator({ db, token: profile.operatorToken }));
   await app.listen({ port: config.port, host: config.host });
   ending.add(() => app.close());
   baseUrl = `http://${config.host}:${(app.server.address() as AddressInfo).port}`;
@@ -202,8 +195,7 @@ async function compose(
   ending.add(() => metricsServer.stop());
 
   await pricesAreFresh(db);
-  const sandbox: SandboxFile = { baseUrl, partners: seeded, chains: world.chains };
-  writeSandboxFile(file, sandbox);
+  const sandbox = world.ready(baseUrl);
   return {
     baseUrl,
     metricsUrl: `http://${config.host}:${metricsServer.port}/metrics`,
@@ -213,78 +205,6 @@ async function compose(
     rails,
     orders: context,
     stop: () => ending.run(),
-  };
-}
-
-/** The real world's rails, verifiers and prices are not there yet, so production says so instead of pretending. */
-function refuseUnfinishedProduction(config: Config): void {
-  if (config.profile !== 'production') return;
-  if (config.masterKey === undefined) throw new SettingError('MASTER_KEY must be set in production: 64 hex digits');
-  if (config.databaseUrl === undefined)
-    throw new SettingError('DATABASE_URL must be set in production: PostgreSQL 15 to 18');
-  throw new SettingError(
-    'PROFILE=production has no bank rail and no verifier yet, and will not start with simulated ones: see "What works today" in the README',
-  );
-}
-
-/** Magic values are the sandbox's alone. */
-const screenerFor = (config: Config, usual: Screener): Screener =>
-  config.profile === 'sandbox' ? magicScreener(usual) : usual;
-
-function masterKey(config: Config): Buffer {
-  const text = config.masterKey ?? keptSecret(join(config.dataDir, 'master.key'));
-  if (!/^[0-9a-fA-F]{64}$/.test(text)) throw new SettingError('MASTER_KEY must be 64 hex digits');
-  return Buffer.from(text, 'hex');
-}
-
-/** Made once, 32 random bytes as hex. Without master.key no sealed value can be read, so it lies beside the data it seals. */
-function keptSecret(file: string): string {
-  if (!existsSync(file)) {
-    writeFileSync(`${file}.new`, `${randomHex(32)}\n`, { mode: 0o600 });
-    renameSync(`${file}.new`, file);
-  }
-  return readFileSync(file, 'utf8').trim();
-}
-
-async function embeddedDatabase(
-  config: Config,
-  log: Log,
-  ending: ReturnType<typeof endings>,
-  fast?: boolean,
-): Promise<string> {
-  const postgres = await startPostgres({
-    dataDir: config.dataDir,
-    log: (line) => log.info({ postgres: line }),
-    ...(fast === undefined ? {} : { fast }),
-    ...(config.walArchiveDir === undefined ? {} : { settings: archiveSettings(config.walArchiveDir) }),
-  });
-  ending.add(() => postgres.stop());
-  return postgres.adminUrl;
-}
-
-/** Work that rings for ever: looking at rails, gas prices, sealing the journal, forgetting kept replies. */
-function standingHandlers(deps: {
-  db: Database;
-  clock: Clock;
-  rails: ReadonlyMap<string, Rail>;
-  chains: ReadonlyMap<string, ChainRail>;
-}): Handlers {
-  const { db, clock, rails, chains } = deps;
-  return {
-    // A rail that is no longer configured is not looked at; ringing for it ends here.
-    [OBSERVE]: async (code) => await rails.get(code)?.observe(),
-    async refresh_gas(code) {
-      await chains.get(code)?.refreshGas();
-      return { againInMs: 5_000 };
-    },
-    async seal() {
-      const sealed = await db.asSystem((tx) => seal(tx, clock.now()));
-      return { againInMs: sealed > 0 ? 0 : 2_000 };
-    },
-    async purge_replies() {
-      await forgetReplies(db, clock.now());
-      return { againInMs: 600_000 };
-    },
   };
 }
 
@@ -302,21 +222,6 @@ async function pricesAreFresh(db: Database): Promise<void> {
     if (ok) return;
     await new Promise((wake) => setTimeout(wake, 50));
   }
-}
-
-function readSandboxFile(file: string): SandboxFile | undefined {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8')) as SandboxFile;
-  } catch {
-    // Not there, or half written by a crash: new keys are made.
-    return undefined;
-  }
-}
-
-function writeSandboxFile(file: string, content: SandboxFile): void {
-  writeFileSync(`${file}.new`, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
-  chmodSync(`${file}.new`, 0o600);
-  renameSync(`${file}.new`, file);
 }
 
 /** What was started last is ended first; one that fails to end does not keep the others. */

@@ -4,6 +4,7 @@
  * A secret may stand in a file instead: `NAME_FILE` names it, as container platforms hand secrets over.
  */
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 
 export class SettingError extends Error {
   override name = 'SettingError';
@@ -111,6 +112,47 @@ export function someOf<const C extends readonly string[]>(
       return chosen;
     },
   };
+}
+
+/** Whole numbers with commas between them. */
+export function someNumbers(name: string, about: string): Setting<readonly bigint[]> {
+  return {
+    name,
+    about,
+    read(value) {
+      if (value === undefined || value === '') return [];
+      const parts = value.split(',').map((one) => one.trim());
+      if (!parts.every((one) => /^[0-9]{1,20}$/.test(one)))
+        throw new SettingError(`${name} must be whole numbers, with commas between them`);
+      return parts.map(BigInt);
+    },
+  };
+}
+
+/** Addresses and networks (`10.0.0.0/8`) with commas between them; `none` is an answer, too, and not the same as nothing. */
+export function addresses(name: string, about: string): Setting<readonly string[] | undefined> {
+  return {
+    name,
+    about,
+    read(value) {
+      if (value === undefined || value === '') return undefined;
+      if (value.trim() === 'none') return [];
+      const parts = value.split(',').map((one) => one.trim());
+      if (!parts.every(isNetwork))
+        throw new SettingError(`${name} must be IP addresses or networks such as 10.0.0.0/8, with commas, or none`);
+      return parts;
+    },
+  };
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', bits, more] = text.split('/');
+  const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  return (
+    more === undefined &&
+    most > 0 &&
+    (bits === undefined || (/^[0-9]{1,3}$/.test(bits) && Number(bits) > 0 && Number(bits) <= most))
+  );
 }
 
 /** Where something outside is: https, or http on this machine, because what can be altered on its way is not believed. */

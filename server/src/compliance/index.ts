@@ -6,9 +6,6 @@
  *
  * Not here: limits of a market (partners), how far a customer is verified (customers).
  */
-import type { Tx } from '../base/db.ts';
-import { sql } from './store.ts';
-
 export {
   assignCase,
   type Case,
@@ -21,7 +18,9 @@ export {
   openCase,
   openCaseCounts,
 } from './cases.ts';
+export { record } from './decisions.ts';
 export { CASE_KINDS, type CaseKind, type CaseMeaning, isCaseKind, meaningOf, type NextActor } from './kinds.ts';
+export { askReview, decideReview, openReview, reviewed } from './reviews.ts';
 export {
   HOLD_REFERENCE,
   magicScreener,
@@ -29,36 +28,3 @@ export {
   replaceDenyList,
   type Screener,
 } from './screening.ts';
-
-/**
- * Keeps a decision for good.
- *
- * @param d.about  what was decided on, such as `payout` or `refund`
- * @param d.inputs ids and words only, never a name or an account number
- */
-export async function record(
-  tx: Tx,
-  d: {
-    partnerId: bigint;
-    orderId?: bigint | undefined;
-    about: string;
-    outcome: string;
-    rules: string;
-    inputs: Readonly<Record<string, unknown>>;
-    now: Date;
-  },
-): Promise<void> {
-  await tx.run(sql.insertDecision, [
-    d.partnerId,
-    d.orderId ?? null,
-    d.about,
-    d.outcome,
-    d.rules,
-    json(d.inputs),
-    d.now,
-  ]);
-}
-
-/** Amounts are bigint and stay exact as text. */
-const json = (value: unknown): string =>
-  JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? part.toString() : part));

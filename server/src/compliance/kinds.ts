@@ -61,6 +61,14 @@ export const CASE_KINDS = {
     page: PAGE,
   },
 
+  // A customer who waits.
+  verification_review: {
+    means: 'A customer gave details, and no program verifies here: a person decides.',
+    remedy: 'Look at the details. Verify to a level, let them be given again, or refuse for good; each with a reason.',
+    who: 'operator',
+    page: PAGE,
+  },
+
   // Money that came in no expected way. It is booked to suspense.
   overpaid: {
     means: 'More came than the order asked for. The order goes on, the rest is in suspense.',

@@ -41,6 +41,17 @@ export async function saveDetails(
   return { version, outcome: null };
 }
 
+/** What the customer gave, opened, by field; undefined where nothing was given. For the person who verifies. */
+export async function openGivenDetails(
+  tx: Tx,
+  vault: Vault,
+  customerId: string,
+): Promise<Record<string, string> | undefined> {
+  const row = await tx.row<CustomerDetailsRow>(sql.details, [customerId]);
+  if (row === undefined) return undefined;
+  return JSON.parse(vault.open(row.details, `customer_details.details:${customerId}`)) as Record<string, string>;
+}
+
 export type PayerMatch = 'same' | 'other' | 'unknown';
 
 /**

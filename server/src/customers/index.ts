@@ -25,6 +25,7 @@ export {
   customerName,
   type GivenDetails,
   givenDetails,
+  openGivenDetails,
   type PayerMatch,
   saveDetails,
 } from './details.ts';

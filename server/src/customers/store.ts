@@ -92,8 +92,10 @@ export const sql = {
   lockDetails: 'select details, version, outcome from customer_details where customer_id = $1 for update',
   replaceDetails: `update customer_details set details = $2, version = $3, outcome = null, given_at = $4
     where customer_id = $1`,
+  // What was found is not undone by an answer that is late to say that nothing is found yet.
   detailsFound: `update customer_details set outcome = $3
-    where customer_id = $1 and version = $2 and outcome is distinct from $3`,
+    where customer_id = $1 and version = $2 and outcome is distinct from $3
+      and ($3 <> 'in_review' or outcome is null)`,
 } as const;
 
 export const customerById = (tx: Tx, id: string) => tx.row<CustomerRow>(sql.byId, [id]);

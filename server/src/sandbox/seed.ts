@@ -8,9 +8,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { pow10 } from '../base/money.ts';
-import { ring } from '../base/work.ts';
-import { chart, isPosted, move, post } from '../ledger/index.ts';
-import { OVERDUE } from '../orders/index.ts';
+import { isPosted } from '../ledger/index.ts';
 import {
   createKey,
   createPartner,
@@ -22,9 +20,8 @@ import {
   upsertMarket,
 } from '../partners/index.ts';
 import { type ChainRail, trustFundingSource } from '../rails/chain.ts';
-import { OBSERVE } from '../rails/rail.ts';
 import type { SimulatedBank } from '../rails/simulated/index.ts';
-import { SWEEP, seedMinimum, seedThreshold, WATCH } from '../treasury/index.ts';
+import { bookOpening, seedMinimum, seedThreshold } from '../treasury/index.ts';
 import {
   BUY_PLACES,
   CHAINS,
@@ -44,6 +41,13 @@ export interface DeployedToken {
   code: string;
   address: string;
   decimals: number;
+}
+
+/** sandbox.json: what programs are told. */
+export interface SandboxFile {
+  baseUrl: string;
+  partners: SeededPartner[];
+  chains: { code: string; rpcUrl: string; chainId: number; tokens: DeployedToken[] }[];
 }
 
 export const BANK = 'bank.simulated';
@@ -219,30 +223,6 @@ export async function seedPartners(
   return seeded;
 }
 
-/** Work that never ends: looking at rails, prices, gas, sealing. */
-export async function ringStanding(
-  db: Database,
-  clock: Clock,
-  subjects: { rails: string[]; sources: string[]; chains: string[] },
-): Promise<void> {
-  const dueAt = clock.now();
-  await db.asSystem(async (tx) => {
-    for (const subject of subjects.rails) {
-      await ring(tx, { kind: OBSERVE, subject, dueAt });
-      await ring(tx, { kind: WATCH, subject, dueAt });
-    }
-    for (const subject of subjects.chains) {
-      await ring(tx, { kind: 'refresh_gas', subject, dueAt });
-      await ring(tx, { kind: SWEEP, subject, dueAt });
-    }
-    for (const subject of subjects.sources) await ring(tx, { kind: 'refresh_prices', subject, dueAt });
-    await ring(tx, { kind: 'purge_quotes', subject: 'all', dueAt });
-    await ring(tx, { kind: 'purge_replies', subject: 'all', dueAt });
-    await ring(tx, { kind: OVERDUE, subject: 'all', dueAt });
-    await ring(tx, { kind: 'seal', subject: 'journal', dueAt });
-  });
-}
-
 /** The operator's own money: into the bank, into the hot wallets, into the books. */
 export async function seedFunds(deps: {
   db: Database;
@@ -275,15 +255,8 @@ async function fundChain(
   rail: ChainRail,
 ): Promise<void> {
   const { faucet = '', customer = '', hot = '' } = rail.walletAddresses;
-  const wallet = rail.wallets.payouts;
-  const nativeAsset = assetCode(CHAINS.find((chain) => chain.code === rail.chain)?.native ?? '', rail.chain);
-  const opening = `opening:${rail.code}:${nativeAsset}`;
   const isBooked = (entry: string) => db.asSystem((tx) => isPosted(tx, entry));
-  if (!(await isBooked(opening))) {
-    const units = await rail.balance(wallet, nativeAsset);
-    const lines = move(chart.custody(rail.code, wallet, nativeAsset), chart.capital(nativeAsset), units);
-    await db.asSystem((tx) => post(tx, { id: opening, kind: 'capital', at: clock.now(), lines }));
-  }
+  await bookOpening({ db, clock }, rail);
   await db.asSystem((tx) => trustFundingSource(tx, rail.code, faucet, 'faucet'));
 
   const wanted: string[] = [];

@@ -27,15 +27,9 @@ import {
 } from '../signer/index.ts';
 import { CHAINS, FIATS, POCKET_MONEY, type SandboxChain } from './catalogue.ts';
 import { call, type SandboxNode, startNode } from './nodes.ts';
-import { type DeployedToken, evmCode, type SeededPartner, seedCatalogue, seedMarkets } from './seed.ts';
+import { type DeployedToken, evmCode, type SandboxFile, seedCatalogue, seedMarkets } from './seed.ts';
 import { deployTokens } from './tokens.ts';
 import { depositXprv, MNEMONIC, privateKey } from './wallets.ts';
-
-export interface SandboxFile {
-  baseUrl: string;
-  partners: SeededPartner[];
-  chains: { code: string; rpcUrl: string; chainId: number; tokens: DeployedToken[] }[];
-}
 
 export interface World {
   outside: Outside;

@@ -12,11 +12,13 @@ import { type Duplex, duplexPair } from 'node:stream';
 import type { SignerCore } from './core.ts';
 import { serveOn } from './serve.ts';
 
+export { connectTo, readSignerAddress, SIGNER_ADDRESS_RULE, type SignerAddress } from './address.ts';
 export { type SignerClient, type SignerClientOptions, signerClient } from './client.ts';
 export { openSigner, type SignerCore } from './core.ts';
 export { type Journal, openJournal } from './journal.ts';
 export { type Keys, publicOf } from './keys.ts';
 export type { ChainLimits, Limit } from './policy.ts';
+export { isTestAddress, isTestXpub } from './wellknown.ts';
 
 /** A signer in this process, reached by the same words as one in another. */
 export function signerWithin(core: SignerCore, secret: string): () => Duplex {

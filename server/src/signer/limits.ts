@@ -13,59 +13,40 @@
  * ```
  */
 import { SettingError } from '../base/env.ts';
+import { listAt, objectAt, parseJson, unitsAt } from '../base/fields.ts';
 import { readAddress } from '../rails/evm/index.ts';
 import type { ChainLimits, Limit } from './policy.ts';
 
 /** @throws SettingError naming the place in the file and its rule */
 export function readLimits(name: string, text: string): ChainLimits[] {
-  const bad = (where: string, rule: string) => new SettingError(`${name}: ${where} ${rule}`);
-  const fields = (value: unknown, where: string, known?: readonly string[]): Record<string, unknown> => {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) throw bad(where, 'must be an object');
-    const odd = Object.keys(value).find((key) => known !== undefined && !known.includes(key));
-    if (odd !== undefined) throw bad(`${where}.${odd.slice(0, 40)}`, 'is no field');
-    return value as Record<string, unknown>;
-  };
-  const units = (value: unknown, where: string): bigint => {
-    if (typeof value !== 'string' || !/^[0-9]{1,78}$/.test(value))
-      throw bad(where, 'must be a whole number of smallest units, as text');
-    return BigInt(value);
-  };
-  const limit = (value: unknown, where: string): Limit => {
-    const { perTransfer, perHour } = fields(value, where, ['perTransfer', 'perHour']);
-    const read = {
-      perTransfer: units(perTransfer, `${where}.perTransfer`),
-      perHour: units(perHour, `${where}.perHour`),
-    };
-    if (read.perHour < read.perTransfer) throw bad(where, 'must allow at least one transfer an hour');
-    return read;
-  };
-
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    throw new SettingError(`${name} is not JSON`);
-  }
-  const { chains } = fields(json, 'the file', ['chains']);
-  if (!Array.isArray(chains) || chains.length === 0 || chains.length > 100)
-    throw bad('chains', 'must list 1 to 100 chains');
-  const read = chains.map((one: unknown, at): ChainLimits => {
-    const where = `chains[${at}]`;
-    const chain = fields(one, where, ['chainId', 'tokens', 'gas', 'native', 'fees']);
-    const tokens = Object.entries(fields(chain.tokens, `${where}.tokens`)).map(([contract, value]) => {
+  const { chains } = objectAt(parseJson(name, text), name, ['chains']);
+  const read = listAt(chains, `${name}: chains`).map((one, at): ChainLimits => {
+    const where = `${name}: chains[${at}]`;
+    const chain = objectAt(one, where, ['chainId', 'tokens', 'gas', 'native', 'fees']);
+    const tokens = Object.entries(objectAt(chain.tokens, `${where}.tokens`)).map(([contract, value]) => {
       const address = readAddress(contract);
-      if (address === undefined) throw bad(`${where}.tokens`, 'must be named by contract addresses');
-      return [address, limit(value, `${where}.tokens.${contract}`)] as const;
+      if (address === undefined) throw new SettingError(`${where}.tokens must be named by contract addresses`);
+      return [address, limitAt(value, `${where}.tokens.${contract}`)] as const;
     });
     return {
-      chainId: units(chain.chainId, `${where}.chainId`),
+      chainId: unitsAt(chain.chainId, `${where}.chainId`),
       tokens: Object.fromEntries(tokens),
-      gas: limit(chain.gas, `${where}.gas`),
-      native: limit(chain.native, `${where}.native`),
-      fees: limit(chain.fees, `${where}.fees`),
+      gas: limitAt(chain.gas, `${where}.gas`),
+      native: limitAt(chain.native, `${where}.native`),
+      fees: limitAt(chain.fees, `${where}.fees`),
     };
   });
-  const seen = new Set(read.map(({ chainId }) => chainId));
-  if (seen.size < read.length) throw bad('chains', 'must name each chain once');
+  if (new Set(read.map(({ chainId }) => chainId)).size < read.length)
+    throw new SettingError(`${name}: chains must name each chain once`);
+  return read;
+}
+
+function limitAt(value: unknown, where: string): Limit {
+  const { perTransfer, perHour } = objectAt(value, where, ['perTransfer', 'perHour']);
+  const read = {
+    perTransfer: unitsAt(perTransfer, `${where}.perTransfer`),
+    perHour: unitsAt(perHour, `${where}.perHour`),
+  };
+  if (read.perHour < read.perTransfer) throw new SettingError(`${where} must allow at least one transfer an hour`);
   return read;
 }

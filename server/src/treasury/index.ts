@@ -9,5 +9,6 @@
  * what chain and bank say (reconciliation).
  */
 export { holdings, type Level, levelHandlers, levels, WATCH } from './levels.ts';
+export { bookOpening } from './opening.ts';
 export { seedMinimum, seedThreshold, setMinimum, setThreshold } from './store.ts';
 export { SWEEP, sweepHandlers, takeOwnTransfer } from './sweeps.ts';

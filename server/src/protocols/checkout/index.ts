@@ -40,6 +40,7 @@ import { beginSession, isOwnForm, readSession, sessionCookie } from './session.t
 import type { Arrival, CheckoutDeps, Outcome, Visit } from './visit.ts';
 
 export { type CodeSender, sandboxSender } from './sender.ts';
+export { webhookSender } from './sender.webhook.ts';
 export type { CheckoutDeps } from './visit.ts';
 
 const PURPOSES: readonly LinkPurpose[] = ['kyc', 'bank', 'checkout'];

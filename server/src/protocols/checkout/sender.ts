@@ -1,6 +1,6 @@
 /**
- * Code senders: how a one-time code reaches a phone. One for real text messages is a file beside this and a line in the
- * composition; until there is one, production has none, nobody can log in there, and the page says so.
+ * Code senders: how a one-time code reaches a phone. The sandbox's code is known; production hands codes over to whoever
+ * sends text messages for the operator (sender.webhook.ts), and does not start without.
  */
 import { randomInt } from 'node:crypto';
 

@@ -46,6 +46,8 @@ export interface EvmOptions {
   code: string;
   chain: string;
   rpcUrl: string;
+  /** Other nodes of the chain, asked where that one does not answer. */
+  spareRpcUrls?: readonly string[];
   chainId: bigint;
   /** Extended public key whose children are the deposit addresses. */
   xpub: string;
@@ -107,7 +109,7 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
   const { code, chainId, maxGasPrice } = options;
   const signers = options.signers ?? {};
   const rpc = rpcClient({
-    url: options.rpcUrl,
+    urls: [options.rpcUrl, ...(options.spareRpcUrls ?? [])],
     source: code,
     ...(options.deadlineMs === undefined ? {} : { deadlineMs: options.deadlineMs }),
     ...(options.maxResponseBytes === undefined ? {} : { maxResponseBytes: options.maxResponseBytes }),

@@ -35,23 +35,38 @@ export class RpcError extends Error {
 const BATCH = 100;
 
 /**
- * @param source           who is unavailable when it is: the rail's code
+ * @param urls             nodes of one chain: the first that answers is asked, until it does not; then the next
+ * @param source           who is unavailable when none is: the rail's code
  * @param deadlineMs       for one request, its answer included
  * @param maxResponseBytes an answer longer than this is not read to its end
  */
 export function rpcClient(options: {
-  url: string;
+  urls: readonly string[];
   source: string;
   deadlineMs?: number;
   maxResponseBytes?: number;
 }): Rpc {
-  const { url, source } = options;
+  const { urls, source } = options;
   const deadlineMs = options.deadlineMs ?? 4_000;
   // A block of 1,500 token transfers is about 1 MB of logs; a hundred such blocks are asked for in one request.
   const maxResponseBytes = options.maxResponseBytes ?? 64_000_000;
   let lastId = 0;
+  let asked = 0;
 
   async function post(body: unknown): Promise<unknown> {
+    for (let tried = 1; ; tried += 1) {
+      const at = asked;
+      try {
+        return await postTo(urls[at] ?? '', body);
+      } catch (error) {
+        // Another request may have gone on to the next one meanwhile.
+        if (asked === at) asked = (at + 1) % urls.length;
+        if (tried >= urls.length) throw error;
+      }
+    }
+  }
+
+  async function postTo(url: string, body: unknown): Promise<unknown> {
     try {
       const response = await fetch(url, {
         method: 'POST',

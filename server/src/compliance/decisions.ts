@@ -1,0 +1,38 @@
+/**
+ * Decisions: every one is a row with its rules, list versions and inputs, written in the transaction that acts on it.
+ */
+import type { Tx } from '../base/db.ts';
+import { sql } from './store.ts';
+
+/**
+ * Keeps a decision for good.
+ *
+ * @param d.about  what was decided on, such as `payout` or `refund`
+ * @param d.inputs ids and words only, never a name or an account number
+ */
+export async function record(
+  tx: Tx,
+  d: {
+    partnerId: bigint;
+    orderId?: bigint | undefined;
+    about: string;
+    outcome: string;
+    rules: string;
+    inputs: Readonly<Record<string, unknown>>;
+    now: Date;
+  },
+): Promise<void> {
+  await tx.run(sql.insertDecision, [
+    d.partnerId,
+    d.orderId ?? null,
+    d.about,
+    d.outcome,
+    d.rules,
+    json(d.inputs),
+    d.now,
+  ]);
+}
+
+/** Amounts are bigint and stay exact as text. */
+const json = (value: unknown): string =>
+  JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? part.toString() : part));

@@ -1,0 +1,94 @@
+/**
+ * Reviews: a person decides about what a customer gave, where no program verifies.
+ *
+ * `askReview` opens a case and `decideReview` ends it: the finding is recorded as any verifier's is, on the version of the
+ * details that was looked at, with a reason and who decided. Details that were given anew meanwhile are looked at anew.
+ *
+ * The reason is kept and shown to the partner, so it names nobody.
+ */
+import type { Vault } from '../base/crypto.ts';
+import type { Tx } from '../base/db.ts';
+import { Refusal } from '../base/errors.ts';
+import { findCustomer, givenDetails, HIGHEST_LEVEL, openGivenDetails, recordFinding } from '../customers/index.ts';
+import { closeCases, openCase } from './cases.ts';
+import { record } from './decisions.ts';
+
+export const MANUAL_VERIFIER = 'manual';
+const KIND = 'verification_review';
+const subjectOf = (customerId: string): string => `customer:${customerId}`;
+const LONGEST_REASON = 500;
+
+/** Opens the case, once per customer. */
+export async function askReview(tx: Tx, asked: { customerId: string; level: number; now: Date }): Promise<void> {
+  const customer = await findCustomer(tx, asked.customerId);
+  await openCase(tx, {
+    kind: KIND,
+    subject: subjectOf(customer.id),
+    partnerId: customer.partnerId,
+    reason: `asked for level ${asked.level}`,
+    facts: { level: asked.level },
+    now: asked.now,
+  });
+}
+
+/** What a person found about the newest details, in the words of a verifier; undefined while nobody has. */
+export async function reviewed(tx: Tx, customerId: string) {
+  const outcome = (await givenDetails(tx, customerId))?.outcome;
+  if (outcome !== 'verified' && outcome !== 'failed' && outcome !== 'refused') return undefined;
+  const { level, failedReason } = await findCustomer(tx, customerId);
+  return { outcome, level, ...(failedReason === null ? {} : { reason: failedReason }) };
+}
+
+/** What is to be decided on, opened: for the eyes of the person who decides, and into no log. */
+export async function openReview(tx: Tx, vault: Vault, customerId: string) {
+  const customer = await findCustomer(tx, customerId);
+  const given = await givenDetails(tx, customerId);
+  return { customer, given, details: await openGivenDetails(tx, vault, customerId) };
+}
+
+/**
+ * Decides.
+ *
+ * @param d.outcome `failed` may give other details; `refused` may not
+ * @param d.version of the details that were looked at
+ * @throws Refusal 'unknown_customer'; 'malformed_field' where there is nothing to decide, or no reason
+ */
+export async function decideReview(
+  tx: Tx,
+  d: {
+    customerId: string;
+    version: number;
+    outcome: 'verified' | 'failed' | 'refused';
+    level: number;
+    reason: string;
+    by: string;
+    now: Date;
+  },
+): Promise<void> {
+  const bad = (field: string, why: string) => new Refusal('malformed_field', { field, why });
+  if (d.reason.trim() === '' || d.reason.length > LONGEST_REASON)
+    throw bad('reason', `must be a text of 1 to ${LONGEST_REASON} characters`);
+  if (d.outcome === 'verified' && !(Number.isInteger(d.level) && d.level >= 1 && d.level <= HIGHEST_LEVEL))
+    throw bad('level', `must be a level from 1 to ${HIGHEST_LEVEL}`);
+  const { customerId, version, outcome, by, now } = d;
+  const customer = await findCustomer(tx, customerId);
+  const given = await givenDetails(tx, customerId);
+  if (given?.version !== version) throw bad('version', 'must be that of the newest details');
+  if (given.outcome !== null && given.outcome !== 'in_review') throw bad('version', 'was decided on before');
+  await recordFinding(tx, {
+    customerId,
+    version,
+    verifier: MANUAL_VERIFIER,
+    finding: outcome === 'verified' ? { outcome, level: d.level } : { outcome, level: 0, reason: d.reason },
+    now,
+  });
+  await record(tx, {
+    partnerId: customer.partnerId,
+    about: 'verification',
+    outcome,
+    rules: MANUAL_VERIFIER,
+    inputs: { customerId, version, level: d.level, by, reason: d.reason },
+    now,
+  });
+  await closeCases(tx, { kind: KIND, subject: subjectOf(customerId), outcome, now });
+}

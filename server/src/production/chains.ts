@@ -1,0 +1,185 @@
+/**
+ * The chains file: which chains are traded on, through whose nodes, with which wallets and tokens. JSON, see
+ * docs/operating/production.md. It names no private key and refuses one.
+ *
+ * A node's address often carries its key, so no error says it.
+ */
+import { HDKey } from '@scure/bip32';
+import { SettingError } from '../base/env.ts';
+import { countAt, listAt, objectAt, parseJson, textAt, unitsAt } from '../base/fields.ts';
+import { readAddress } from '../rails/evm/index.ts';
+import { isTestAddress, isTestXpub } from '../signer/index.ts';
+
+export interface ProductionChain {
+  code: string;
+  chainId: bigint;
+  native: string;
+  rpcUrls: readonly string[];
+  /** Blocks that no reorg takes back. */
+  finality: number;
+  /** Native units per unit of gas. */
+  maxGasPrice: bigint;
+  hotWallet: string;
+  xpub: string;
+  /** Wallets of the operator from which the hot wallet is funded: name to address. */
+  fundedFrom: Readonly<Record<string, string>>;
+  levels: Levels | undefined;
+  tokens: readonly ProductionToken[];
+}
+
+export interface ProductionToken {
+  coin: string;
+  contract: string;
+  decimals: number;
+  confirmations: readonly { fromUnits: bigint; confirmations: number }[];
+  /** Below it nothing is swept. */
+  sweepFromUnits: bigint;
+  levels: Levels | undefined;
+}
+
+/** Below which the hot wallet is called low, and below which a case is opened. Units. */
+export interface Levels {
+  lowUnits: bigint;
+  alarmUnits: bigint;
+}
+
+/** What every local test node calls itself. */
+const LOCAL_CHAINS = [1_337n, 31_337n, 31_338n];
+const CODE = /^[a-z0-9]{1,20}$/;
+const CODE_RULE = 'must be 1 to 20 lower-case letters and digits';
+
+/** @throws SettingError with every place that is wrong: what can be read on from is read on from */
+export function readChains(name: string, text: string, allowed: readonly bigint[]): ProductionChain[] {
+  const { chains } = objectAt(parseJson(name, text), name, ['chains']);
+  const wrong: string[] = [];
+  const read = listAt(chains, `${name}: chains`, { most: 50 }).flatMap((one, at): ProductionChain[] => {
+    try {
+      const chain = readChain(one, `${name}: chains[${at}]`);
+      wrong.push(...dangers(chain, `${name}: chains[${at}]`, allowed));
+      return [chain];
+    } catch (error) {
+      if (!(error instanceof SettingError)) throw error;
+      wrong.push(error.message);
+      return [];
+    }
+  });
+  for (const field of ['code', 'chainId'] as const) {
+    if (new Set(read.map((chain) => chain[field])).size < read.length)
+      wrong.push(`${name}: chains must each have another ${field}`);
+  }
+  if (wrong.length > 0) throw new SettingError(wrong.join('\n'));
+  return read;
+}
+
+/** What is well formed and must not be all the same. */
+function dangers(chain: ProductionChain, at: string, allowed: readonly bigint[]): string[] {
+  const { chainId, hotWallet, xpub, fundedFrom } = chain;
+  const found: string[] = [];
+  if (LOCAL_CHAINS.includes(chainId) && !allowed.includes(chainId))
+    found.push(`${at}.chainId ${chainId} is that of a local test node; ALLOW_LOCAL_CHAINS must name it if it is meant`);
+  if (isTestAddress(hotWallet))
+    found.push(`${at}.hotWallet is an account of the phrase that every local node has; everybody can spend it`);
+  if (isTestXpub(xpub))
+    found.push(`${at}.xpub is that of the phrase that every local node has; everybody can spend what is paid there`);
+  for (const [name, address] of Object.entries(fundedFrom)) {
+    if (isTestAddress(address))
+      found.push(`${at}.fundedFrom.${name} is an account of the phrase that every local node has`);
+    if (address === hotWallet) found.push(`${at}.fundedFrom.${name} is the hot wallet itself`);
+  }
+  return found;
+}
+
+function readChain(value: unknown, at: string): ProductionChain {
+  const chain = objectAt(value, at, [
+    'code',
+    'chainId',
+    'native',
+    'rpcUrls',
+    'finality',
+    'maxGasPrice',
+    'hotWallet',
+    'xpub',
+    'fundedFrom',
+    'levels',
+    'tokens',
+  ]);
+  const fundedFrom = Object.entries(objectAt(chain.fundedFrom ?? {}, `${at}.fundedFrom`)).map(
+    ([name, address]) =>
+      [textAt(name, `${at}.fundedFrom`, CODE, CODE_RULE), addressAt(address, `${at}.fundedFrom.${name}`)] as const,
+  );
+  const tokens = listAt(chain.tokens, `${at}.tokens`).map((token, i) => readToken(token, `${at}.tokens[${i}]`));
+  for (const field of ['coin', 'contract'] as const) {
+    if (new Set(tokens.map((token) => token[field])).size < tokens.length)
+      throw new SettingError(`${at}.tokens must each have another ${field}`);
+  }
+  return {
+    code: textAt(chain.code, `${at}.code`, CODE, CODE_RULE),
+    chainId: unitsAt(chain.chainId, `${at}.chainId`),
+    native: textAt(chain.native, `${at}.native`, CODE, CODE_RULE),
+    rpcUrls: listAt(chain.rpcUrls, `${at}.rpcUrls`, { most: 5 }).map((url, i) => nodeAt(url, `${at}.rpcUrls[${i}]`)),
+    finality: countAt(chain.finality, `${at}.finality`, { min: 1, max: 10_000 }),
+    maxGasPrice: unitsAt(chain.maxGasPrice, `${at}.maxGasPrice`),
+    hotWallet: addressAt(chain.hotWallet, `${at}.hotWallet`),
+    xpub: xpubAt(chain.xpub, `${at}.xpub`),
+    fundedFrom: Object.fromEntries(fundedFrom),
+    levels: levelsAt(chain.levels, `${at}.levels`),
+    tokens,
+  };
+}
+
+function readToken(value: unknown, at: string): ProductionToken {
+  const token = objectAt(value, at, ['coin', 'contract', 'decimals', 'confirmations', 'sweepFromUnits', 'levels']);
+  const confirmations = listAt(token.confirmations, `${at}.confirmations`, { most: 10 }).map((one, i) => {
+    const step = objectAt(one, `${at}.confirmations[${i}]`, ['fromUnits', 'confirmations']);
+    return {
+      fromUnits: unitsAt(step.fromUnits, `${at}.confirmations[${i}].fromUnits`),
+      confirmations: countAt(step.confirmations, `${at}.confirmations[${i}].confirmations`, { min: 1, max: 10_000 }),
+    };
+  });
+  if (confirmations[0]?.fromUnits !== 0n) throw new SettingError(`${at}.confirmations must begin with fromUnits "0"`);
+  return {
+    coin: textAt(token.coin, `${at}.coin`, CODE, CODE_RULE),
+    contract: addressAt(token.contract, `${at}.contract`),
+    decimals: countAt(token.decimals, `${at}.decimals`, { min: 0, max: 36 }),
+    confirmations,
+    sweepFromUnits: unitsAt(token.sweepFromUnits, `${at}.sweepFromUnits`),
+    levels: levelsAt(token.levels, `${at}.levels`),
+  };
+}
+
+function levelsAt(value: unknown, at: string): Levels | undefined {
+  if (value === undefined) return undefined;
+  const { lowUnits, alarmUnits } = objectAt(value, at, ['lowUnits', 'alarmUnits']);
+  const read = { lowUnits: unitsAt(lowUnits, `${at}.lowUnits`), alarmUnits: unitsAt(alarmUnits, `${at}.alarmUnits`) };
+  if (read.alarmUnits > read.lowUnits) throw new SettingError(`${at}.alarmUnits must not be above lowUnits`);
+  return read;
+}
+
+function addressAt(value: unknown, at: string): string {
+  const read = typeof value === 'string' ? readAddress(value) : undefined;
+  if (read === undefined) throw new SettingError(`${at} must be an address, with right capitals if it has any`);
+  return read;
+}
+
+function xpubAt(value: unknown, at: string): string {
+  const text = textAt(value, at, /^[1-9A-HJ-NP-Za-km-z]{100,120}$/, 'must be an extended public key (xpub…)');
+  let key: HDKey;
+  try {
+    key = HDKey.fromExtendedKey(text);
+  } catch {
+    throw new SettingError(`${at} must be an extended public key (xpub…)`);
+  }
+  if (key.privateKey !== null)
+    throw new SettingError(
+      `${at} is an extended private key: it belongs to the signer, and should be taken as known now`,
+    );
+  return text;
+}
+
+function nodeAt(value: unknown, at: string): string {
+  const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
+  const isLocal = url?.protocol === 'http:' && ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname);
+  if (url === undefined || (url.protocol !== 'https:' && !isLocal) || url.username !== '')
+    throw new SettingError(`${at} must be an https address, or http on this machine, without a login`);
+  return url.href;
+}

@@ -1,0 +1,147 @@
+/**
+ * Production as a profile: it is told where everything is, brings nothing along, and refuses to start with anything that
+ * only a sandbox may have (refusals.ts).
+ *
+ * Markets, partners and fees come by the operator's hands. What comes from here at each start are the assets of the chains
+ * and bank accounts that are named in its files, because a rail must know them before it looks. Levels and minimums are
+ * put where there are none, and then belong to whoever changes them.
+ */
+import type { Database } from '../base/db.ts';
+import { SettingError } from '../base/env.ts';
+import { Unavailable } from '../base/errors.ts';
+import { askReview, reviewed } from '../compliance/index.ts';
+import type { Config } from '../config.ts';
+import type { Check } from '../ops/index.ts';
+import { markets, setConfirmationPolicy, upsertAsset } from '../partners/index.ts';
+import { webhookSender } from '../protocols/checkout/index.ts';
+import { trustFundingSource } from '../rails/chain.ts';
+import { addressesOf } from '../rails/evm/index.ts';
+import { connectTo, type SignerClient, signerClient } from '../signer/index.ts';
+import { bookOpening, seedMinimum, seedThreshold } from '../treasury/index.ts';
+import { manualVerifier } from '../verifiers/manual/index.ts';
+import type { Connecting, Profile, World } from '../world.ts';
+import type { Levels, ProductionChain } from './chains.ts';
+import { type Settled, settle } from './refusals.ts';
+
+const HOT = 'hot';
+const railOf = (chain: ProductionChain): string => `evm.${chain.code}`;
+
+/** @throws SettingError with a line for each reason not to start */
+export function productionProfile(config: Config): Profile {
+  const settled = settle(config);
+  return {
+    masterKey: settled.masterKey,
+    operatorToken: settled.operatorToken,
+    database: async () => settled.databaseUrl,
+    connect: (deps) => connect(settled, deps),
+  };
+}
+
+async function connect({ chains, signer, codeSender }: Settled, deps: Connecting): Promise<World> {
+  const { db, clock } = deps;
+  await refuseSandboxDatabase(db);
+  await catalogue(db, chains);
+  // One signer holds the keys of all chains; each chain is asked for with the wallets of its own.
+  const clients = new Map(
+    chains.map((chain) => {
+      const expected = { wallets: { [HOT]: chain.hotWallet }, xpub: chain.xpub };
+      return [chain.code, signerClient({ connect: () => connectTo(signer.address), secret: signer.secret, expected })];
+    }),
+  );
+  return {
+    outside: { evmChains: chains.map((chain) => evmOptions(chain, clients.get(chain.code))) },
+    verifier: manualVerifier({
+      ask: (asked) => db.asSystem((tx) => askReview(tx, { ...asked, now: clock.now() })),
+      found: (asked) => db.asSystem((tx) => reviewed(tx, asked.customerId)),
+    }),
+    sender: webhookSender(codeSender),
+    screener: (usual) => usual,
+    checks: [...clients].map(([code, client]) => signerCheck(code, client)),
+    async begin({ chains: rails }) {
+      for (const chain of chains) {
+        const rail = rails.get(railOf(chain));
+        if (rail === undefined) continue;
+        await db.asSystem(async (tx) => {
+          for (const [name, address] of Object.entries(chain.fundedFrom))
+            await trustFundingSource(tx, rail.code, address, name);
+        });
+        await bookOpening(deps, rail);
+      }
+    },
+    ready: (baseUrl) => ({ baseUrl, partners: [], chains: [] }),
+    async stop() {
+      for (const client of clients.values()) client.close();
+    },
+  };
+}
+
+/** A market that pays through a simulated bank was put there by a sandbox; its books are of money that never was. */
+async function refuseSandboxDatabase(db: Database): Promise<void> {
+  const all = await db.asSystem(markets);
+  if (all.some(({ depositRail, payoutRail }) => [depositRail, payoutRail].includes('bank.simulated')))
+    throw new SettingError('DATABASE_URL is the database of a sandbox; production starts with one of its own');
+}
+
+async function catalogue(db: Database, chains: readonly ProductionChain[]): Promise<void> {
+  await db.asSystem(async (tx) => {
+    const level = async (rail: string, asset: string, levels: Levels | undefined) => {
+      if (levels !== undefined) await seedThreshold(tx, { rail, wallet: HOT, asset, ...levels });
+    };
+    for (const chain of chains) {
+      const common = { kind: 'crypto', chain: chain.code } as const;
+      const native = `${chain.native}.${chain.code}`;
+      await upsertAsset(tx, {
+        ...common,
+        code: native,
+        coin: chain.native,
+        contract: null,
+        decimals: 18,
+        native: true,
+      });
+      await level(railOf(chain), native, chain.levels);
+      for (const { coin, contract, decimals, confirmations, sweepFromUnits, levels } of chain.tokens) {
+        const asset = `${coin}.${chain.code}`;
+        await upsertAsset(tx, { ...common, code: asset, coin, contract, decimals, native: false });
+        await setConfirmationPolicy(tx, { chain: chain.code, asset, steps: [...confirmations] });
+        await seedMinimum(tx, asset, sweepFromUnits);
+        await level(railOf(chain), asset, levels);
+      }
+    }
+  });
+}
+
+function evmOptions(chain: ProductionChain, client: SignerClient | undefined) {
+  const { chainId, xpub, hotWallet, rpcUrls, finality, maxGasPrice } = chain;
+  const [rpcUrl = '', ...spareRpcUrls] = rpcUrls;
+  return {
+    code: railOf(chain),
+    chain: chain.code,
+    rpcUrl,
+    spareRpcUrls,
+    chainId,
+    xpub,
+    finality,
+    maxGasPrice,
+    addresses: { [HOT]: hotWallet },
+    ...(client === undefined
+      ? {}
+      : {
+          signers: { [HOT]: client.wallet(chainId, HOT, hotWallet) },
+          sweepSigner: client.deposits(chainId, addressesOf(xpub)),
+        }),
+  };
+}
+
+const signerCheck = (chain: string, client: SignerClient): Check => ({
+  name: `signer ${chain}`,
+  essential: false,
+  async run() {
+    try {
+      await client.ping();
+      return {};
+    } catch (error) {
+      // Its words are ours, and name no key and no address.
+      return { ok: false, why: error instanceof Unavailable ? error.message : 'failed' };
+    }
+  },
+});

@@ -1,0 +1,104 @@
+/**
+ * Refusals: why production does not start, all of them at once. Everything that only a sandbox may have is refused here, by
+ * the name of its setting; nothing of it is looked for anywhere else.
+ *
+ * Secrets are judged by what can be seen of them: too short, or of too few different characters to be chance.
+ */
+import { existsSync } from 'node:fs';
+import { join, resolve, sep } from 'node:path';
+import { readTextFile, SettingError } from '../base/env.ts';
+import type { Config } from '../config.ts';
+import { readSignerAddress, SIGNER_ADDRESS_RULE, type SignerAddress } from '../signer/index.ts';
+import { type ProductionChain, readChains } from './chains.ts';
+
+/** What a production installation is made of, once nothing speaks against it. */
+export interface Settled {
+  masterKey: Buffer;
+  databaseUrl: string;
+  operatorToken: string;
+  chains: readonly ProductionChain[];
+  signer: { address: SignerAddress; secret: string };
+  codeSender: { url: string; secret: string };
+}
+
+/** Made by a sandbox in its data folder. */
+const SANDBOX_FILES = ['sandbox.json', 'master.key', 'operator.token', 'postgres', 'chains', 'signer.journal'];
+const SHORTEST_SECRET = 32;
+/** 32 hex digits of chance have fewer than this once in ten thousand million. */
+const FEWEST_CHARACTERS = 6;
+
+/** @throws SettingError with a line for each reason */
+export function settle(config: Config, env: NodeJS.ProcessEnv = process.env): Settled {
+  const wrong: string[] = [];
+  const must = <T>(name: string, value: T | undefined, what: string): T | undefined => {
+    if (value === undefined || value === '') wrong.push(`${name} must be set in production: ${what}`);
+    return value === '' ? undefined : value;
+  };
+  const secret = (name: string, value: string | undefined, what: string): string | undefined => {
+    const given = must(name, value, what);
+    if (given === undefined) return undefined;
+    if (given.length < SHORTEST_SECRET) wrong.push(`${name} must have at least ${SHORTEST_SECRET} characters`);
+    else if (isNoChance(given)) wrong.push(`${name} is too regular to be a secret: make it by chance`);
+    return given;
+  };
+  const read = <T>(work: () => T): T | undefined => {
+    try {
+      return work();
+    } catch (error) {
+      if (!(error instanceof SettingError)) throw error;
+      wrong.push(error.message);
+      return undefined;
+    }
+  };
+  const fromFile = <T>(name: string, file: string | undefined, what: string, parse: (text: string) => T) =>
+    must(name, file, what) === undefined ? undefined : read(() => parse(readTextFile(name, file ?? '')));
+
+  const masterKey = secret('MASTER_KEY', config.masterKey, '64 hex digits, kept apart from the database');
+  if (masterKey !== undefined && !/^[0-9a-fA-F]{64}$/.test(masterKey)) wrong.push('MASTER_KEY must be 64 hex digits');
+  const keyFile = env.MASTER_KEY_FILE;
+  if (keyFile && resolve(keyFile).startsWith(`${config.dataDir}${sep}`))
+    wrong.push('MASTER_KEY_FILE lies in DATA_DIR: a copy of the folder would be a copy of the key');
+  for (const name of SANDBOX_FILES) {
+    if (existsSync(join(config.dataDir, name)))
+      wrong.push(`DATA_DIR holds ${name} of a sandbox; production starts in a folder of its own`);
+  }
+  const databaseUrl = must('DATABASE_URL', config.databaseUrl, 'PostgreSQL 15 to 18, with its backups');
+  const publicUrl = must('PUBLIC_URL', config.publicUrl, 'the https address under which browsers reach this server');
+  if (publicUrl !== undefined && !(URL.canParse(publicUrl) && new URL(publicUrl).protocol === 'https:'))
+    wrong.push('PUBLIC_URL must be an https address');
+  must('TRUSTED_PROXIES', config.trustedProxies, 'the proxy that speaks TLS in front, or none');
+  const operatorToken = secret('OPERATOR_TOKEN', config.operatorToken, 'opens the operator view');
+
+  const chains = fromFile('CHAINS_FILE', config.chainsFile, 'chains, nodes, wallets and tokens', (text) =>
+    readChains('CHAINS_FILE', text, config.localChains),
+  );
+  wrong.push('PROFILE=production has no bank rail yet, and does not start with the simulated one');
+  const signerAt = must('SIGNER_ADDRESS', config.signerAddress, 'where the signer listens');
+  const address = signerAt === undefined ? undefined : readSignerAddress(signerAt);
+  if (signerAt !== undefined && address === undefined) wrong.push(`SIGNER_ADDRESS ${SIGNER_ADDRESS_RULE}`);
+  const signerSecret = secret('SIGNER_SECRET', config.signerSecret, 'the one that the signer has');
+  const url = must('CODE_SENDER_URL', config.codeSenderUrl, 'where login codes are posted to, to be sent to phones');
+  const codeSecret = secret('CODE_SENDER_SECRET', config.codeSenderSecret, 'signs what is posted there');
+
+  if (config.priceSources?.includes('fixed'))
+    wrong.push('PRICE_SOURCES must not name fixed in production: its prices are made up');
+  if (config.priceDriftBps !== 0) wrong.push('SANDBOX_PRICE_DRIFT_BPS is the sandbox’s');
+  if (config.bankDeduplicates !== '1') wrong.push('SANDBOX_BANK_DEDUPLICATES is the sandbox’s');
+  const secrets = [masterKey, operatorToken, signerSecret, codeSecret].filter((one) => one !== undefined);
+  if (new Set(secrets).size < secrets.length)
+    wrong.push('MASTER_KEY, OPERATOR_TOKEN, SIGNER_SECRET and CODE_SENDER_SECRET must each be another');
+
+  if (wrong.length > 0 || !masterKey || !databaseUrl || !operatorToken || !chains || !address)
+    throw new SettingError(wrong.join('\n'));
+  return {
+    masterKey: Buffer.from(masterKey, 'hex'),
+    databaseUrl,
+    operatorToken,
+    chains,
+    signer: { address, secret: signerSecret ?? '' },
+    codeSender: { url: url ?? '', secret: codeSecret ?? '' },
+  };
+}
+
+/** Few different characters, or one part over and over. */
+const isNoChance = (text: string): boolean => new Set(text).size < FEWEST_CHARACTERS || /^(.{1,16})\1+$/s.test(text);

@@ -1,0 +1,109 @@
+/**
+ * The sandbox as a profile: everything is brought along, and nothing of it is worth anything. Secrets are made once and lie
+ * beside the data they guard; keys of chains come from a published phrase; the code that customers log in with is known.
+ */
+import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { SettingError } from '../base/env.ts';
+import { randomHex } from '../base/ids.ts';
+import type { Log } from '../base/log.ts';
+import { magicScreener } from '../compliance/index.ts';
+import type { Config } from '../config.ts';
+import { sandboxSender } from '../protocols/checkout/index.ts';
+import { simulatedVerifier } from '../verifiers/simulated/index.ts';
+import type { Connecting, Profile, World } from '../world.ts';
+import { sandboxDriver } from './driver.ts';
+import { startPostgres } from './postgres.ts';
+import { type SandboxFile, type SeededPartner, seedFunds, seedPartners } from './seed.ts';
+import { startWorld } from './world.ts';
+
+export interface SandboxOptions {
+  log: Log;
+  /** PostgreSQL without fsync, for tests. */
+  fast?: boolean | undefined;
+  /** More settings of the embedded PostgreSQL. */
+  settings?: Readonly<Record<string, string>> | undefined;
+  ending: { add(step: () => unknown): void };
+}
+
+export function sandboxProfile(config: Config, { log, fast, settings, ending }: SandboxOptions): Profile {
+  return {
+    get masterKey() {
+      const text = config.masterKey ?? keptSecret(join(config.dataDir, 'master.key'));
+      if (!/^[0-9a-fA-F]{64}$/.test(text)) throw new SettingError('MASTER_KEY must be 64 hex digits');
+      return Buffer.from(text, 'hex');
+    },
+    get operatorToken() {
+      return config.operatorToken ?? keptSecret(join(config.dataDir, 'operator.token'));
+    },
+    async database() {
+      if (config.databaseUrl !== undefined) return config.databaseUrl;
+      const postgres = await startPostgres({
+        dataDir: config.dataDir,
+        log: (line) => log.info({ postgres: line }),
+        ...(fast === undefined ? {} : { fast }),
+        ...(settings === undefined ? {} : { settings }),
+      });
+      ending.add(() => postgres.stop());
+      return postgres.adminUrl;
+    },
+    connect: (deps) => connect(config, deps),
+  };
+}
+
+async function connect(config: Config, deps: Connecting): Promise<World> {
+  const { db, vault, clock } = deps;
+  const world = await startWorld({ config, ...deps });
+  const file = join(config.dataDir, 'sandbox.json');
+  let seeded: SeededPartner[] = [];
+  return {
+    outside: world.outside,
+    verifier: simulatedVerifier,
+    sender: sandboxSender,
+    screener: magicScreener,
+    checks: [],
+    async begin({ chains, partners }) {
+      seeded = await seedPartners({ db, vault, clock, partners }, readSandboxFile(file)?.partners ?? []);
+      await world.seedMarkets();
+      await seedFunds({
+        db,
+        clock,
+        bank: world.bank,
+        chains: [...chains.values()],
+        tokens: world.tokens,
+        finalize: world.finalize,
+      });
+    },
+    controls: (context) => sandboxDriver({ ...context, bank: world.bank, vault, verifier: simulatedVerifier }),
+    ready(baseUrl) {
+      const sandbox: SandboxFile = { baseUrl, partners: seeded, chains: world.chains };
+      writeSandboxFile(file, sandbox);
+      return sandbox;
+    },
+    stop: () => world.stop(),
+  };
+}
+
+/** Made once, 32 random bytes as hex. Without master.key no sealed value can be read, so it lies beside the data it seals. */
+function keptSecret(file: string): string {
+  if (!existsSync(file)) {
+    writeFileSync(`${file}.new`, `${randomHex(32)}\n`, { mode: 0o600 });
+    renameSync(`${file}.new`, file);
+  }
+  return readFileSync(file, 'utf8').trim();
+}
+
+function readSandboxFile(file: string): SandboxFile | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as SandboxFile;
+  } catch {
+    // Not there, or half written by a crash: new keys are made.
+    return undefined;
+  }
+}
+
+function writeSandboxFile(file: string, content: SandboxFile): void {
+  writeFileSync(`${file}.new`, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
+  chmodSync(`${file}.new`, 0o600);
+  renameSync(`${file}.new`, file);
+}

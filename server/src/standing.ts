@@ -1,0 +1,63 @@
+/**
+ * Standing work: what rings for ever, whatever is traded. Looking at rails, sweeping, prices, gas, sealing the journal,
+ * forgetting kept replies.
+ */
+import type { Clock } from './base/clock.ts';
+import type { Database } from './base/db.ts';
+import { type Handlers, ring } from './base/work.ts';
+import { seal } from './ledger/index.ts';
+import { OVERDUE } from './orders/index.ts';
+import { forgetReplies } from './protocols/whitelabel/index.ts';
+import type { ChainRail } from './rails/chain.ts';
+import { OBSERVE, type Rail } from './rails/rail.ts';
+import { SWEEP, WATCH } from './treasury/index.ts';
+
+/** Puts on the table what is not there yet. */
+export async function ringStanding(
+  db: Database,
+  clock: Clock,
+  subjects: { rails: string[]; sources: string[]; chains: string[] },
+): Promise<void> {
+  const dueAt = clock.now();
+  await db.asSystem(async (tx) => {
+    for (const subject of subjects.rails) {
+      await ring(tx, { kind: OBSERVE, subject, dueAt });
+      await ring(tx, { kind: WATCH, subject, dueAt });
+    }
+    for (const subject of subjects.chains) {
+      await ring(tx, { kind: 'refresh_gas', subject, dueAt });
+      await ring(tx, { kind: SWEEP, subject, dueAt });
+    }
+    for (const subject of subjects.sources) await ring(tx, { kind: 'refresh_prices', subject, dueAt });
+    await ring(tx, { kind: 'purge_quotes', subject: 'all', dueAt });
+    await ring(tx, { kind: 'purge_replies', subject: 'all', dueAt });
+    await ring(tx, { kind: OVERDUE, subject: 'all', dueAt });
+    await ring(tx, { kind: 'seal', subject: 'journal', dueAt });
+  });
+}
+
+/** What is not done by a module of its own. */
+export function standingHandlers(deps: {
+  db: Database;
+  clock: Clock;
+  rails: ReadonlyMap<string, Rail>;
+  chains: ReadonlyMap<string, ChainRail>;
+}): Handlers {
+  const { db, clock, rails, chains } = deps;
+  return {
+    // A rail that is no longer configured is not looked at; ringing for it ends here.
+    [OBSERVE]: async (code) => await rails.get(code)?.observe(),
+    async refresh_gas(code) {
+      await chains.get(code)?.refreshGas();
+      return { againInMs: 5_000 };
+    },
+    async seal() {
+      const sealed = await db.asSystem((tx) => seal(tx, clock.now()));
+      return { againInMs: sealed > 0 ? 0 : 2_000 };
+    },
+    async purge_replies() {
+      await forgetReplies(db, clock.now());
+      return { againInMs: 600_000 };
+    },
+  };
+}

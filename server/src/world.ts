@@ -1,0 +1,55 @@
+/**
+ * World: what an installation is connected to, and the one place where the profiles differ. server.ts puts the same modules
+ * on top of either.
+ *
+ * sandbox/profile.ts brings a world along: database, chains, bank, keys that everybody knows, test controls.
+ * production/index.ts is told where everything is, and refuses to start with anything of the other.
+ */
+import type { Clock } from './base/clock.ts';
+import type { Vault } from './base/crypto.ts';
+import type { Database } from './base/db.ts';
+import type { Log } from './base/log.ts';
+import type { Screener } from './compliance/index.ts';
+import type { Check } from './ops/index.ts';
+import type { OrdersContext } from './orders/index.ts';
+import type { Partners } from './partners/index.ts';
+import type { CodeSender } from './protocols/checkout/index.ts';
+import type { SandboxDriver } from './protocols/whitelabel/index.ts';
+import type { ChainRail } from './rails/chain.ts';
+import type { Outside } from './registry.ts';
+import type { SandboxFile } from './sandbox/seed.ts';
+import type { Verifier } from './verifiers/verifier.ts';
+
+export interface Profile {
+  /** From which all sealing keys derive. */
+  masterKey: Buffer;
+  operatorToken: string;
+  /** PostgreSQL to use, started where there is none; the address of a role that may create schemas and roles. */
+  database(): Promise<string>;
+  /** Connects to everything outside. Rows that rails need are there when it resolves. */
+  connect(deps: Connecting): Promise<World>;
+}
+
+export interface Connecting {
+  db: Database;
+  adminUrl: string;
+  vault: Vault;
+  clock: Clock;
+  log: Log;
+}
+
+export interface World {
+  outside: Outside;
+  verifier: Verifier;
+  sender: CodeSender;
+  screener(usual: Screener): Screener;
+  /** What readiness asks of this world in particular. */
+  checks: readonly Check[];
+  /** What it brings along once rails and workers run: seeds and opening funds. */
+  begin(deps: { chains: ReadonlyMap<string, ChainRail>; partners: Partners }): Promise<void>;
+  /** Only a sandbox can move orders at will. */
+  controls?(context: OrdersContext & { chains: ReadonlyMap<string, ChainRail> }): SandboxDriver;
+  /** Once it serves. @returns what a sandbox tells programs; in production the address and nothing else */
+  ready(baseUrl: string): SandboxFile;
+  stop(): Promise<void>;
+}

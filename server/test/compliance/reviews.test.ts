@@ -1,0 +1,119 @@
+/** Verification by a person: what is in review until somebody decides, and what nobody can undo by being late. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Tx } from '../../src/base/db.ts';
+import { Refusal } from '../../src/base/errors.ts';
+import { askReview, decideReview, listCases, openReview, reviewed } from '../../src/compliance/index.ts';
+import { enroll, findCustomer, recordFinding, saveDetails } from '../../src/customers/index.ts';
+import { createPartner, type Partner } from '../../src/partners/index.ts';
+import { manualVerifier } from '../../src/verifiers/manual/index.ts';
+import { freshGround, type Ground } from '../support/ground.ts';
+
+let ground: Ground;
+let partner: Partner;
+const now = () => ground.clock.now();
+const inTx = <T>(work: (tx: Tx) => Promise<T>) => ground.db.asPartner(partner.id, work);
+
+before(async () => {
+  ground = await freshGround();
+  partner = await ground.db.asSystem((tx) => createPartner(tx, { name: 'Mine', now: now(), tradeLevel: 1 }));
+});
+after(() => ground?.stop());
+
+const verifier = manualVerifier({
+  ask: (asked) => ground.db.asSystem((tx) => askReview(tx, { ...asked, now: now() })),
+  found: (asked) => ground.db.asSystem((tx) => reviewed(tx, asked.customerId)),
+});
+
+/** What the hosted page does once a form was sent. */
+async function gives(customerId: string, details: Record<string, string>): Promise<number> {
+  const customer = await inTx((tx) => findCustomer(tx, customerId));
+  const { version } = await inTx((tx) => saveDetails(tx, ground.vault, { customer, details, now: now() }));
+  await looks(customerId, version);
+  return version;
+}
+
+async function looks(customerId: string, version: number): Promise<void> {
+  const ask = { key: `details:${customerId}:${version}`, customerId, kind: 'INDIVIDUAL', level: 1 } as const;
+  await verifier.begin(ask);
+  const finding = await verifier.finding(ask);
+  await inTx((tx) => recordFinding(tx, { customerId, version, verifier: verifier.code, finding, now: now() }));
+}
+
+const newCustomer = async (name: string) => {
+  const kind = 'INDIVIDUAL';
+  const given = { partnerId: partner.id, clientCustomerId: name, phone: '+1 555', kind, now: now() } as const;
+  return (await inTx((tx) => enroll(tx, ground.vault, given))).id;
+};
+const stands = async (customerId: string) => {
+  const { verification, level, failedReason } = await inTx((tx) => findCustomer(tx, customerId));
+  return { verification, level, failedReason };
+};
+type Decision = Partial<Parameters<typeof decideReview>[1]>;
+const decides = (customerId: string, version: number, d: Decision = {}) =>
+  ground.db.asSystem((tx) =>
+    decideReview(tx, {
+      ...{ customerId, version, outcome: 'verified', level: 1, reason: 'passport seen', by: 'Ada', now: now() },
+      ...d,
+    } as Parameters<typeof decideReview>[1]),
+  );
+const openCases = async (customerId: string) =>
+  (await ground.db.asSystem((tx) => listCases(tx, { open: true, limit: 100 }))).filter(({ subject }) =>
+    subject.endsWith(customerId),
+  );
+
+test('waits for a person, who sees what was given, and verifies', async () => {
+  const id = await newCustomer('verified');
+  const version = await gives(id, { firstName: 'Asha', firstSurname: 'Rao' });
+  assert.deepEqual(await stands(id), { verification: 'in_review', level: 0, failedReason: null });
+  assert.deepEqual(
+    (await openCases(id)).map(({ kind }) => kind),
+    ['verification_review'],
+  );
+  const seen = await ground.db.asSystem((tx) => openReview(tx, ground.vault, id));
+  assert.deepEqual(seen.details, { firstName: 'Asha', firstSurname: 'Rao' });
+
+  await decides(id, version);
+  assert.deepEqual(await stands(id), { verification: 'verified', level: 1, failedReason: null });
+  assert.deepEqual(await openCases(id), []);
+  await looks(id, version);
+  assert.equal((await stands(id)).verification, 'verified', 'looked at again');
+  await inTx((tx) =>
+    recordFinding(tx, {
+      customerId: id,
+      version,
+      verifier: 'manual',
+      finding: { outcome: 'in_review', level: 0 },
+      now: now(),
+    }),
+  );
+  assert.equal((await stands(id)).verification, 'verified', 'an answer that was late');
+});
+
+test('lets details be given again, and looks at the new ones', async () => {
+  const id = await newCustomer('again');
+  const first = await gives(id, { firstName: 'Asha' });
+  await decides(id, first, { outcome: 'failed', reason: 'the picture cannot be read' });
+  assert.deepEqual(await stands(id), { verification: 'failed', level: 0, failedReason: 'the picture cannot be read' });
+  const second = await gives(id, { firstName: 'Asha', firstSurname: 'Rao' });
+  assert.equal((await openCases(id)).length, 1);
+  await assert.rejects(decides(id, first), (error) => error instanceof Refusal && error.facts.field === 'version');
+  await decides(id, second, { outcome: 'refused', reason: 'on a list' });
+  assert.equal((await stands(id)).verification, 'refused');
+  await assert.rejects(decides(id, second), (error) => error instanceof Refusal && error.facts.field === 'version');
+});
+
+test('is decided with a reason, and verified to a level', async () => {
+  const id = await newCustomer('why');
+  const version = await gives(id, { firstName: 'Asha' });
+  for (const [change, field] of [
+    [{ reason: ' ' }, 'reason'],
+    [{ level: 0 }, 'level'],
+    [{ level: 5 }, 'level'],
+  ] as const)
+    await assert.rejects(
+      decides(id, version, change),
+      (error) => error instanceof Refusal && error.facts.field === field,
+    );
+  assert.equal((await stands(id)).verification, 'in_review');
+});
