@@ -3,110 +3,29 @@
  * else of us: no import of the server, no database. The chain it asks is the one that sandbox.json names.
  */
 import assert from 'node:assert/strict';
-import { createHmac, randomBytes } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
-import { makeDataDir, removeDataDir, type Sandbox, type ServerProcess, startProcess } from '../support/process.ts';
+import { randomBytes } from 'node:crypto';
+import { describe, test } from 'node:test';
+import {
+  BANK_WL,
+  type Body,
+  COMMON,
+  caller,
+  type Data,
+  JSON_STYLE,
+  STYLES,
+  serverForThisFile,
+  told,
+  until,
+  verified,
+  WL,
+} from './program.ts';
+import { openVisitor } from './visitor.ts';
 
-const WL = '/onramp/api/v2/whiteLabel';
-const BANK_WL = '/onramp-bank/api/v2/whiteLabel';
-const COMMON = '/onramp/api/v2/common/transaction';
 const HISTORY = '/onramp/api/v1/transaction/merchantHistory';
 /** keccak256 of Transfer(address,address,uint256). */
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 
-type Body = Record<string, string | number>;
-type Data = Record<string, string>;
-interface Style {
-  name: string;
-  spelling: readonly [key: string, payload: string, signature: string];
-  form: boolean;
-  /** JSON with a space after every colon and comma, as Python writes it. */
-  spaced: boolean;
-  bodyAsText: boolean;
-  numbers: boolean;
-}
-interface Reply {
-  http: number;
-  headers: Headers;
-  json: { status: number; code: number; data: unknown; error?: string; message?: string; kycRequirementData?: unknown };
-}
-
-const PLAIN = ['apiKey', 'payload', 'signature'] as const;
-const PREFIXED = ['X-ONRAMP-APIKEY', 'X-ONRAMP-PAYLOAD', 'X-ONRAMP-SIGNATURE'] as const;
-const STYLES: readonly Style[] = [
-  { name: 'compact JSON', spelling: PREFIXED, form: false, spaced: false, bodyAsText: false, numbers: true },
-  { name: 'spaced JSON', spelling: PLAIN, form: false, spaced: true, bodyAsText: true, numbers: false },
-  { name: 'forms', spelling: PLAIN, form: true, spaced: false, bodyAsText: false, numbers: false },
-  { name: 'forms, prefixed', spelling: PREFIXED, form: true, spaced: true, bodyAsText: true, numbers: false },
-];
-const [JSON_STYLE] = STYLES as [Style];
-
-let server: ServerProcess;
-let sandbox: Sandbox;
-const dataDir = makeDataDir();
-
-before(async () => {
-  server = await startProcess({ dataDir, port: 0 });
-  sandbox = server.sandbox();
-});
-after(async () => {
-  const code = await server?.interrupt();
-  removeDataDir(dataDir);
-  if (process.env.SHOW_SERVER === '1') process.stderr.write(server.output());
-  assert.equal(code, 0, 'Ctrl-C ends the server in good order');
-});
-
-const write = (value: unknown, spaced: boolean): string =>
-  spaced ? JSON.stringify(value, null, 1).replace(/\n */g, ' ') : JSON.stringify(value);
-
-function caller(style: Style, partner = 0) {
-  return async (path: string, body: Body = {}, method: 'POST' | 'PUT' = 'POST'): Promise<Reply> => {
-    const { apiKey = '', apiSecret = '' } = sandbox.partners[partner] ?? {};
-    const signed = { timestamp: Date.now(), body: style.bodyAsText ? write(body, style.spaced) : body };
-    const payload = Buffer.from(write(signed, style.spaced)).toString('base64');
-    const [key, load, sign] = style.spelling;
-    const response = await fetch(sandbox.baseUrl + path, {
-      method,
-      headers: {
-        'content-type': style.form ? 'application/x-www-form-urlencoded' : 'application/json',
-        [key]: apiKey,
-        [load]: payload,
-        [sign]: createHmac('sha512', apiSecret).update(payload).digest('hex'),
-      },
-      body: style.form
-        ? new URLSearchParams(
-            Object.fromEntries(Object.entries(body).map(([name, value]) => [name, String(value)])),
-          ).toString()
-        : write(body, style.spaced),
-    });
-    return { http: response.status, headers: response.headers, json: (await response.json()) as Reply['json'] };
-  };
-}
-type Call = ReturnType<typeof caller>;
-
-async function told(reply: Promise<Reply>): Promise<Data> {
-  const { http, json } = await reply;
-  assert.equal(http, 200, JSON.stringify(json));
-  assert.deepEqual([json.status, json.code], [1, 200]);
-  return json.data as Data;
-}
-
-async function verified(call: Call, name: string): Promise<string> {
-  const enrolled = call(`${WL}/kyc/url`, { clientCustomerId: name, phoneNumber: '+910000000000', type: 'INDIVIDUAL' });
-  const { customerId = '' } = await told(enrolled);
-  await told(call(`${WL}/test/changeKycStatus`, { customerId, status: 'ADVANCE_KYC_COMPLETED' }));
-  return customerId;
-}
-
-async function until(what: string, ask: () => Promise<Data>, reached: (answer: Data) => boolean): Promise<Data> {
-  const giveUpAt = Date.now() + 60_000;
-  for (;;) {
-    const answer = await ask();
-    if (reached(answer)) return answer;
-    if (Date.now() > giveUpAt) throw new Error(`${what}: ${JSON.stringify(answer)}`);
-    await new Promise((wake) => setTimeout(wake, 200));
-  }
-}
+const sandbox = serverForThisFile();
 
 interface Receipt {
   status: string;
@@ -114,7 +33,7 @@ interface Receipt {
 }
 
 async function receiptOf(hash: string): Promise<Receipt> {
-  const rpcUrl = sandbox.chains.find(({ code }) => code === 'matic20')?.rpcUrl ?? '';
+  const rpcUrl = sandbox().chains.find(({ code }) => code === 'matic20')?.rpcUrl ?? '';
   const response = await fetch(rpcUrl, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -128,7 +47,7 @@ const newAddress = (): string => `0x${randomBytes(20).toString('hex')}`;
 for (const [number, style] of STYLES.entries()) {
   describe(`a program that sends ${style.name}`, () => {
     test('buys crypto from the first call to the tokens in the wallet', async () => {
-      const call = caller(style);
+      const call = caller(sandbox, style);
       const customerId = await verified(call, `buyer-${number}`);
       const fromAmount = style.numbers ? 5000 : '5000';
       const pair = { fromCurrency: 'INR', toCurrency: 'usdt', chain: 'matic20', fromAmount };
@@ -177,7 +96,7 @@ for (const [number, style] of STYLES.entries()) {
       const get = () => told(call(`${WL}/onramp/transaction`, own));
       assert.deepEqual([(await get()).status, (await get()).transactionHash], ['0', '']);
 
-      await told(call(`${WL}/onramp/referenceId`, { ...own, referenceId: '000011112222' }, 'PUT'));
+      await told(call(`${WL}/onramp/referenceId`, { ...own, referenceId: '000011112222' }, { method: 'PUT' }));
       assert.equal((await get()).status, '1');
       const again = await told(
         call(`${WL}/bank/bankDetails`, { ...own, fromCurrency: 'INR', paymentMethodType: 'UPI' }),
@@ -199,7 +118,9 @@ for (const [number, style] of STYLES.entries()) {
       assert.match(bought.transactionHash ?? '', /^0x[0-9a-f]{64}$/);
       const receipt = await receiptOf(bought.transactionHash ?? '');
       assert.equal(receipt.status, '0x1');
-      const token = sandbox.chains.find(({ code }) => code === 'matic20')?.tokens.find(({ code }) => code === 'usdt');
+      const token = sandbox()
+        .chains.find(({ code }) => code === 'matic20')
+        ?.tokens.find(({ code }) => code === 'usdt');
       const paid = receipt.logs.find(
         ({ address, topics }) =>
           address.toLowerCase() === token?.address.toLowerCase() &&
@@ -232,7 +153,7 @@ for (const [number, style] of STYLES.entries()) {
 }
 
 test('all purchases and sales of a partner are listed, and none of another', async () => {
-  const call = caller(JSON_STYLE, 1);
+  const call = caller(sandbox, JSON_STYLE, 1);
   const customerId = await verified(call, 'lister');
   const pair = { fromCurrency: 'INR', toCurrency: 'usdc', chain: 'erc20', paymentMethodType: 'UPI' };
   const made: string[] = [];
@@ -261,14 +182,14 @@ test('all purchases and sales of a partner are listed, and none of another', asy
 });
 
 test('the maps agree with each other and with the public ones', async () => {
-  const call = caller(JSON_STYLE);
+  const call = caller(sandbox, JSON_STYLE);
   const config = (await told(call(`${COMMON}/allConfigMapping`))) as unknown as Record<string, Record<string, number>>;
   assert.deepEqual([config.fiatSymbolMapping?.INR, config.fiatSymbolMapping?.EUR], [1, 12]);
   assert.deepEqual([config.coinSymbolMapping?.usdt, config.coinSymbolMapping?.usdc], [54, 116]);
   assert.deepEqual(config.chainSymbolMapping, { erc20: 0, matic20: 3 });
 
   const fees = (await told(call(`${COMMON}/allGasFee`))) as unknown as Record<string, Record<string, Data>>;
-  const open = await fetch(`${sandbox.baseUrl}/onramp/api/v1/public/allGasFee`);
+  const open = await fetch(`${sandbox().baseUrl}/onramp/api/v1/public/allGasFee`);
   const { data } = (await open.json()) as { data: { allGasFee: typeof fees } };
   assert.deepEqual(Object.keys(fees).sort(), Object.keys(data.allGasFee).sort());
   assert.equal(typeof fees['54']?.['3']?.withdrawalFee, 'string');
@@ -304,9 +225,9 @@ test('the maps agree with each other and with the public ones', async () => {
 
 test('what must not get in does not, and is told why', async () => {
   for (const style of STYLES) {
-    const call = caller(style);
+    const call = caller(sandbox, style);
     const refused = async (path: string, body: Body, http: number, sentence: RegExp, method?: 'PUT') => {
-      const reply = await call(path, body, method);
+      const reply = await call(path, body, { method: method ?? 'POST' });
       assert.equal(reply.http, http, JSON.stringify(reply.json));
       assert.deepEqual([reply.json.status, reply.json.code], [0, http]);
       assert.match(reply.json.error ?? '', sentence);
@@ -337,6 +258,48 @@ test('what must not get in does not, and is told why', async () => {
     await refused(`${COMMON}/orderStatus`, { orderId: 1, type: 1 }, 404, /^Invalid orderId$/);
     await refused(HISTORY, { pageSize: 501 }, 400, /pageSize/);
   }
-  const unsigned = await fetch(`${sandbox.baseUrl}${COMMON}/allConfigMapping`, { method: 'POST' });
+  const unsigned = await fetch(`${sandbox().baseUrl}${COMMON}/allConfigMapping`, { method: 'POST' });
   assert.equal(unsigned.status, 401);
+});
+
+test('a stranger buys by a link that names nobody, and the coins are in the wallet', async () => {
+  const call = caller(sandbox, STYLES[3] ?? JSON_STYLE);
+  const asked: Body = { coinCode: 'usdt', network: 'matic20', fiatAmount: 3000, fiatType: 1, type: 1 };
+  const { link = '', urlHash = '' } = await told(
+    call(`${COMMON}/generateLink`, { ...asked, redirectUrl: 'https://shop.example/bought' }),
+  );
+  assert.match(urlHash, /^[0-9A-Za-z]+$/);
+  const visitor = openVisitor();
+  await visitor.go(link);
+  assert.equal(visitor.title(), 'Buy USDT');
+  await visitor.follow('Continue');
+  await visitor.press('Send code', { phone: '+91 98111 22233' });
+  await visitor.logIn();
+  assert.equal(visitor.title(), 'Your details');
+  await visitor.press('Send my details', {
+    firstName: 'Mina',
+    secondSurname: 'Visser',
+    dob: '1990-05-17',
+    sex: 'female',
+    identityNumber: 'MV19900517',
+    sourceOfFunds: 'salary',
+    addressLine1: '1 Harbour Street',
+    city: 'Rotterdam',
+    postalCode: '3011 AA',
+  });
+  const wallet = newAddress();
+  const promised = visitor.fact('You receive');
+  await visitor.press('Buy', { wallet });
+  assert.equal(visitor.title(), 'Pay in INR');
+  const { searchParams: back } = new URL(visitor.link('Back to'));
+  const own = { transactionId: back.get('orderId') ?? '', customerId: back.get('customerId') ?? '' };
+  const get = () => told(call(`${WL}/onramp/transaction`, own));
+  assert.equal((await get()).depositAddress, wallet);
+  await told(call(`${WL}/test/changeOnrampStatus`, { ...own, status: '2' }));
+  const bought = await until('it is there', get, ({ status }) => status === '4');
+  assert.equal(`${bought.toAmount} USDT`, promised);
+  await visitor.go(link);
+  assert.equal(visitor.title(), 'Done');
+  assert.equal(visitor.fact('Transaction'), bought.transactionHash);
+  assert.equal((await receiptOf(bought.transactionHash ?? '')).status, '0x1');
 });
