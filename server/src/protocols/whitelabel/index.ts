@@ -42,6 +42,7 @@ import {
   tickerFields,
 } from './endpoints/common.ts';
 import { kycStatus, kycStatusFields, kycUrl, kycUrlFields } from './endpoints/customers.ts';
+import { quoteFields, transactionFields } from './endpoints/either.ts';
 import { allFields, historyFields, listAllOfframp, listAllOnramp, merchantHistory } from './endpoints/lists.ts';
 import {
   createFields,
@@ -49,9 +50,7 @@ import {
   getOfframp,
   listOfframp,
   offrampListFields,
-  quoteFields,
   quoteOfframp,
-  transactionFields,
 } from './endpoints/offramp.ts';
 import {
   bankDetails,

@@ -47,7 +47,7 @@ import { methodKind, methodsOf } from '../reference.ts';
 import { ok, type SignedAsk, whenNeeded } from '../route.ts';
 import { isoTime } from '../shapes.ts';
 import { marketNamed } from './common.ts';
-import { sayLimits } from './offramp.ts';
+import { sayLimits } from './either.ts';
 import { addressTrouble } from './onramp.ts';
 
 const word = (body: Body, name: string): string | undefined => {

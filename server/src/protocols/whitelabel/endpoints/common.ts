@@ -14,7 +14,7 @@ import { chainMap, chainNumber, coinNumber, configMap, fiatNumber, fiatOf } from
 import { ok, type SignedAsk, whenNeeded } from '../route.ts';
 import { isoTime, quoteNumbersShape, rawNumber } from '../shapes.ts';
 import { statusNumber } from '../status.ts';
-import { orderNumberOf, sayLimits } from './offramp.ts';
+import { orderNumberOf, sayLimits } from './either.ts';
 
 export const noFields = {};
 type NoFields = typeof noFields;

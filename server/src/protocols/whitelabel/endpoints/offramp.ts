@@ -1,84 +1,20 @@
 /**
  * Selling crypto: quote, create, get, list.
  */
-
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
-import { formatUnits, parseRate } from '../../../base/money.ts';
+import { parseRate } from '../../../base/money.ts';
 import { fiatAccounts, findCustomer, requireTrading } from '../../../customers/index.ts';
-import type { Direction } from '../../../orders/index.ts';
-import { type Asset, assets, findMarket, type Market } from '../../../partners/index.ts';
-import { createQuote, depositAsset } from '../../../quotes/index.ts';
+import { assets } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
-import {
-  amount,
-  code,
-  id,
-  malformedField,
-  missingFields,
-  optional,
-  required,
-  text,
-  unitsOf,
-  wholeNumber,
-} from '../fields.ts';
+import { amount, code, id, malformedField, missingFields, optional, required, text, unitsOf } from '../fields.ts';
 import { idempotencyKey, once } from '../idempotency.ts';
-import { ok, type SignedAsk, whenNeeded } from '../route.ts';
-import {
-  createdOfframpShape,
-  isoTime,
-  offrampDetailShape,
-  offrampShape,
-  type onrampShape,
-  quoteShape,
-} from '../shapes.ts';
+import { ok, type SignedAsk } from '../route.ts';
+import { createdOfframpShape, offrampDetailShape, offrampShape } from '../shapes.ts';
 import { accountNumberOf } from './accounts.ts';
+import { getIn, listFields, listIn, marketOf, type quoteFields, quoteIn, sayLimits } from './either.ts';
 
-export const quoteFields = {
-  fromCurrency: required(code),
-  toCurrency: required(code),
-  fromAmount: required(amount),
-  chain: optional(code),
-  paymentMethodType: optional(code),
-};
-
-/** The same for both directions: what is given comes first. */
 export const quoteOfframp = (ask: SignedAsk<typeof quoteFields>): Promise<Reply> => quoteIn('offramp', ask);
-
-export async function quoteIn(
-  direction: Direction,
-  { deps, caller, values, inTx }: SignedAsk<typeof quoteFields>,
-): Promise<Reply> {
-  const { fromCurrency, toCurrency, fromAmount, chain } = values;
-  const [coin, fiat] = direction === 'offramp' ? [fromCurrency, toCurrency] : [toCurrency, fromCurrency];
-  const quote = await inTx(async (tx) => {
-    const market = await findMarket(tx, { direction, coin, fiat, chain });
-    const given = depositAsset(market);
-    const depositUnits = unitsOf('fromAmount', fromAmount, given.decimals);
-    return await sayLimits(given, () =>
-      createQuote(tx, { partner: caller.partner, market, depositUnits, now: deps.clock.now() }),
-    );
-  });
-  return ok(quoteShape(quote, { fromCurrency, toCurrency }, caller.partner.quoteShape), {
-    'quote-id': String(quote.id),
-    'quote-expires-at': isoTime(quote.expiresAt),
-  });
-}
-
-/** Limits are counted in units inside; a partner reads amounts. */
-export async function sayLimits<T>(asset: Asset, body: () => Promise<T>): Promise<T> {
-  try {
-    return await body();
-  } catch (error) {
-    if (!(error instanceof Refusal) || typeof error.facts.minUnits !== 'bigint') throw error;
-    const amountOf = (units: unknown) => formatUnits(units as bigint, asset.decimals);
-    throw new Refusal(error.code, {
-      min: amountOf(error.facts.minUnits),
-      max: amountOf(error.facts.maxUnits),
-      asset: asset.coin.toUpperCase(),
-    });
-  }
-}
 
 export const createFields = {
   fromCurrency: required(code),
@@ -99,7 +35,12 @@ export const createFields = {
 export async function createOfframp(ask: SignedAsk<typeof createFields>): Promise<Reply> {
   const { deps, caller, values, body, call, path } = ask;
   const { partner } = caller;
-  const market = await marketOf(ask);
+  const market = await marketOf(ask, {
+    direction: 'offramp',
+    coin: values.fromCurrency,
+    fiat: values.toCurrency,
+    chain: values.chain,
+  });
   const units =
     market instanceof Refusal
       ? undefined
@@ -134,27 +75,6 @@ export async function createOfframp(ask: SignedAsk<typeof createFields>): Promis
   });
 }
 
-/**
- * The market, or the refusal there will be when nothing before it refuses. An order names its chain: a guessed one would
- * hand out an address that the money never reaches.
- */
-async function marketOf({ deps, values }: SignedAsk<typeof createFields>): Promise<Market | Refusal> {
-  const { fromCurrency, toCurrency, chain } = values;
-  try {
-    const market = await findMarket(whenNeeded(deps.db), {
-      direction: 'offramp',
-      coin: fromCurrency,
-      fiat: toCurrency,
-      chain,
-    });
-    if (market.crypto.chain?.toLowerCase() === chain.toLowerCase()) return market;
-    return new Refusal('unsupported_chain', { chain, coin: fromCurrency });
-  } catch (error) {
-    if (error instanceof Refusal) return error;
-    throw error;
-  }
-}
-
 /** The account named, or the customer's only one. */
 async function accountOf(tx: Tx, customerId: string, named: string | undefined) {
   const accounts = await fiatAccounts(tx, customerId);
@@ -169,53 +89,7 @@ async function accountOf(tx: Tx, customerId: string, named: string | undefined) 
   return found;
 }
 
-export const transactionFields = { transactionId: required(id), customerId: required(id) };
+export const getOfframp = getIn('offramp', offrampDetailShape);
 
-/** An order's number; what cannot be one is as unknown as one that is not there. */
-export function orderNumberOf(value: string): bigint {
-  if (!/^[1-9][0-9]{0,17}$/.test(value)) throw new Refusal('unknown_order');
-  return BigInt(value);
-}
-
-export async function getOfframp({ deps, values, inTx }: SignedAsk<typeof transactionFields>): Promise<Reply> {
-  return await inTx(async (tx) => {
-    const customer = await findCustomer(tx, values.customerId);
-    const order = await deps.orders.get(tx, {
-      id: orderNumberOf(values.transactionId),
-      direction: 'offramp',
-      customerId: customer.id,
-    });
-    return ok(offrampDetailShape(order, await assets(tx)));
-  });
-}
-
-export const offrampListFields = {
-  customerId: required(id),
-  page: required(wholeNumber({ min: 1 })),
-  pageSize: required(wholeNumber({ min: 1, max: 499 })),
-};
-
-export const listOfframp = (ask: SignedAsk<typeof offrampListFields>): Promise<Reply> =>
-  listIn('offramp', ask, offrampShape);
-
-export async function listIn(
-  direction: Direction,
-  { deps, values, inTx }: SignedAsk<typeof offrampListFields>,
-  shape: typeof offrampShape | typeof onrampShape,
-): Promise<Reply> {
-  return await inTx(async (tx) => {
-    const { page, pageSize } = values;
-    const customer = await findCustomer(tx, values.customerId);
-    const { orders, total } = await deps.orders.list(tx, {
-      customerId: customer.id,
-      direction,
-      page,
-      pageSize,
-    });
-    const known = await assets(tx);
-    return ok(
-      orders.map((order) => shape(order, known)),
-      { 'x-total-count': String(total) },
-    );
-  });
-}
+export const offrampListFields = listFields(499);
+export const listOfframp = listIn('offramp', offrampShape);

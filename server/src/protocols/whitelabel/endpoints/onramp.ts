@@ -5,15 +5,25 @@ import { Refusal } from '../../../base/errors.ts';
 import { parseRate } from '../../../base/money.ts';
 import { findCustomer, requireTrading } from '../../../customers/index.ts';
 import type { PayoutAddress } from '../../../orders/index.ts';
-import { assets, findMarket, type Market, markets } from '../../../partners/index.ts';
+import { assets, type Market, markets } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
-import { amount, code, id, malformedField, optional, required, text, unitsOf, wholeNumber } from '../fields.ts';
+import { amount, code, id, malformedField, optional, required, text, unitsOf } from '../fields.ts';
 import { idempotencyKey, once } from '../idempotency.ts';
 import { methodsOf } from '../reference.ts';
 import { ok, type SignedAsk, whenNeeded } from '../route.ts';
 import { createdOnrampShape, onrampShape, payInstructionsShape } from '../shapes.ts';
 import { accountNumberOf } from './accounts.ts';
-import { listIn, orderNumberOf, type quoteFields, quoteIn, sayLimits, type transactionFields } from './offramp.ts';
+import {
+  getIn,
+  listFields,
+  listIn,
+  marketOf,
+  orderIn,
+  orderNumberOf,
+  type quoteFields,
+  quoteIn,
+  sayLimits,
+} from './either.ts';
 
 export const quoteOnramp = (ask: SignedAsk<typeof quoteFields>): Promise<Reply> => quoteIn('onramp', ask);
 
@@ -35,7 +45,12 @@ export const createOnrampFields = {
 export async function createOnramp(ask: SignedAsk<typeof createOnrampFields>): Promise<Reply> {
   const { deps, caller, values, body, call, path } = ask;
   const { partner } = caller;
-  const market = await marketOf(ask);
+  const market = await marketOf(ask, {
+    direction: 'onramp',
+    coin: values.toCurrency,
+    fiat: values.fromCurrency,
+    chain: values.chain,
+  });
   const read = market instanceof Refusal ? undefined : await readFor(ask, market);
   const key = idempotencyKey(call.headers['idempotency-key'], caller.payload);
   const now = deps.clock.now();
@@ -84,37 +99,11 @@ export const addressTrouble = (why: Extract<PayoutAddress, { why: string }>['why
     ours: 'is an address of ours',
   })[why];
 
-/** An order names its chain: crypto sent on a guessed one may be lost to its owner. */
-async function marketOf({ deps, values }: SignedAsk<typeof createOnrampFields>): Promise<Market | Refusal> {
-  const { fromCurrency, toCurrency, chain } = values;
-  try {
-    const ask = { direction: 'onramp', coin: toCurrency, fiat: fromCurrency, chain } as const;
-    const market = await findMarket(whenNeeded(deps.db), ask);
-    if (market.crypto.chain?.toLowerCase() === chain.toLowerCase()) return market;
-    return new Refusal('unsupported_chain', { chain, coin: toCurrency });
-  } catch (error) {
-    if (error instanceof Refusal) return error;
-    throw error;
-  }
-}
-
-export async function getOnramp({ deps, values, inTx }: SignedAsk<typeof transactionFields>): Promise<Reply> {
-  return await inTx(async (tx) => {
-    const customer = await findCustomer(tx, values.customerId);
-    const ask = { id: orderNumberOf(values.transactionId), direction: 'onramp', customerId: customer.id } as const;
-    return ok(onrampShape(await deps.orders.get(tx, ask), await assets(tx)));
-  });
-}
+export const getOnramp = getIn('onramp', onrampShape);
 
 /** A public program always asks for 500, one more than the sales' list takes. */
-export const onrampListFields = {
-  customerId: required(id),
-  page: required(wholeNumber({ min: 1 })),
-  pageSize: required(wholeNumber({ min: 1, max: 500 })),
-};
-
-export const listOnramp = (ask: SignedAsk<typeof onrampListFields>): Promise<Reply> =>
-  listIn('onramp', ask, onrampShape);
+export const onrampListFields = listFields(500);
+export const listOnramp = listIn('onramp', onrampShape);
 
 export const claimFields = {
   customerId: required(id),
@@ -144,11 +133,9 @@ export const bankDetailsFields = {
   paymentMethodType: optional(code),
 };
 
-export async function bankDetails({ deps, values, inTx }: SignedAsk<typeof bankDetailsFields>): Promise<Reply> {
-  return await inTx(async (tx) => {
-    const customer = await findCustomer(tx, values.customerId);
-    const ask = { id: orderNumberOf(values.transactionId), direction: 'onramp', customerId: customer.id } as const;
-    const order = await deps.orders.get(tx, ask);
-    return ok(payInstructionsShape(order, deps.orders.payInstructions(order)));
+export async function bankDetails(ask: SignedAsk<typeof bankDetailsFields>): Promise<Reply> {
+  return await ask.inTx(async (tx) => {
+    const order = await orderIn('onramp', tx, ask);
+    return ok(payInstructionsShape(order, ask.deps.orders.payInstructions(order)));
   });
 }

@@ -9,7 +9,7 @@ import { type Fields, id, malformedField, optional, required, text } from '../fi
 import { ok, type SignedAsk } from '../route.ts';
 import { drivenStatus } from '../status.ts';
 import { BUSINESS_WORDS, businessChangeFor, type Change, changeFor, VERIFICATION_WORDS } from '../verification.ts';
-import { orderNumberOf } from './offramp.ts';
+import { orderIn } from './either.ts';
 
 export const changeKycFields = { customerId: required(id), status: required(text({ max: 64 })) };
 
@@ -81,17 +81,12 @@ export const changeOfframpStatus = (ask: SignedAsk<typeof changeOrderFields>): P
 export const changeOnrampStatus = (ask: SignedAsk<typeof changeOrderFields>): Promise<Reply> =>
   changeStatus('onramp', ask);
 
-async function changeStatus(
-  direction: Direction,
-  { deps, caller, values, inTx }: SignedAsk<typeof changeOrderFields>,
-): Promise<Reply> {
+async function changeStatus(direction: Direction, ask: SignedAsk<typeof changeOrderFields>): Promise<Reply> {
+  const { deps, caller, values } = ask;
   if (deps.sandbox === undefined) throw new Refusal('sandbox_only');
   const asked = drivenStatus(direction, values.status);
   if (asked === undefined) throw malformedField('status', `must be a status number of an ${direction} transaction`);
-  const order = await inTx(async (tx) => {
-    const customer = await findCustomer(tx, values.customerId);
-    return await deps.orders.get(tx, { id: orderNumberOf(values.transactionId), direction, customerId: customer.id });
-  });
+  const order = await ask.inTx((tx) => orderIn(direction, tx, ask));
   // Every order has been created.
   if (asked.number !== 0) {
     await deps.sandbox.driveOrder({ partnerId: caller.partner.id, orderId: order.id, status: asked.number });

@@ -1,0 +1,122 @@
+/**
+ * What selling and buying have in common: a quote, limits in amounts, the market that an order names, one order, a list.
+ */
+import type { Tx } from '../../../base/db.ts';
+import { Refusal } from '../../../base/errors.ts';
+import { formatUnits } from '../../../base/money.ts';
+import { findCustomer } from '../../../customers/index.ts';
+import type { Direction, ListedOrder, Order } from '../../../orders/index.ts';
+import { type Asset, assets, findMarket, type Market } from '../../../partners/index.ts';
+import { createQuote, depositAsset } from '../../../quotes/index.ts';
+import type { Reply } from '../../protocol.ts';
+import { amount, code, type Fields, id, optional, required, unitsOf, wholeNumber } from '../fields.ts';
+import { ok, type SignedAsk, whenNeeded } from '../route.ts';
+import { type Assets, isoTime, quoteShape } from '../shapes.ts';
+
+export const quoteFields = {
+  fromCurrency: required(code),
+  toCurrency: required(code),
+  fromAmount: required(amount),
+  chain: optional(code),
+  paymentMethodType: optional(code),
+};
+
+/** What is given comes first, in both directions. */
+export async function quoteIn(
+  direction: Direction,
+  { deps, caller, values, inTx }: SignedAsk<typeof quoteFields>,
+): Promise<Reply> {
+  const { fromCurrency, toCurrency, fromAmount, chain } = values;
+  const [coin, fiat] = direction === 'offramp' ? [fromCurrency, toCurrency] : [toCurrency, fromCurrency];
+  const quote = await inTx(async (tx) => {
+    const market = await findMarket(tx, { direction, coin, fiat, chain });
+    const given = depositAsset(market);
+    const depositUnits = unitsOf('fromAmount', fromAmount, given.decimals);
+    return await sayLimits(given, () =>
+      createQuote(tx, { partner: caller.partner, market, depositUnits, now: deps.clock.now() }),
+    );
+  });
+  return ok(quoteShape(quote, { fromCurrency, toCurrency }, caller.partner.quoteShape), {
+    'quote-id': String(quote.id),
+    'quote-expires-at': isoTime(quote.expiresAt),
+  });
+}
+
+/** Limits are counted in units inside; a partner reads amounts. */
+export async function sayLimits<T>(asset: Asset, body: () => Promise<T>): Promise<T> {
+  try {
+    return await body();
+  } catch (error) {
+    if (!(error instanceof Refusal) || typeof error.facts.minUnits !== 'bigint') throw error;
+    const amountOf = (units: unknown) => formatUnits(units as bigint, asset.decimals);
+    throw new Refusal(error.code, {
+      min: amountOf(error.facts.minUnits),
+      max: amountOf(error.facts.maxUnits),
+      asset: asset.coin.toUpperCase(),
+    });
+  }
+}
+
+/**
+ * The market, or the refusal there will be when nothing before it refuses. An order names its chain: a guessed one would
+ * hand out an address that the money never reaches, or send coins where their owner cannot get at them.
+ */
+export async function marketOf(
+  { deps }: Pick<SignedAsk<Fields>, 'deps'>,
+  ask: { direction: Direction; coin: string; fiat: string; chain: string },
+): Promise<Market | Refusal> {
+  const { chain, coin } = ask;
+  try {
+    const market = await findMarket(whenNeeded(deps.db), ask);
+    if (market.crypto.chain?.toLowerCase() === chain.toLowerCase()) return market;
+    return new Refusal('unsupported_chain', { chain, coin });
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+}
+
+export const transactionFields = { transactionId: required(id), customerId: required(id) };
+
+/** An order's number; what cannot be one is as unknown as one that is not there. */
+export function orderNumberOf(value: string): bigint {
+  if (!/^[1-9][0-9]{0,17}$/.test(value)) throw new Refusal('unknown_order');
+  return BigInt(value);
+}
+
+/** One order of a customer's. @throws Refusal 'unknown_customer' | 'unknown_order' */
+export async function orderIn(
+  direction: Direction,
+  tx: Tx,
+  { deps, values }: Pick<SignedAsk<typeof transactionFields>, 'deps' | 'values'>,
+): Promise<Order> {
+  const customer = await findCustomer(tx, values.customerId);
+  return await deps.orders.get(tx, { id: orderNumberOf(values.transactionId), direction, customerId: customer.id });
+}
+
+/** Replies one order of a customer's. */
+export const getIn =
+  (direction: Direction, shape: (order: Order, assets: Assets) => unknown) =>
+  (ask: SignedAsk<typeof transactionFields>): Promise<Reply> =>
+    ask.inTx(async (tx) => ok(shape(await orderIn(direction, tx, ask), await assets(tx))));
+
+export const listFields = (mostAtOnce: number) => ({
+  customerId: required(id),
+  page: required(wholeNumber({ min: 1 })),
+  pageSize: required(wholeNumber({ min: 1, max: mostAtOnce })),
+});
+
+/** Replies a page of a customer's orders. */
+export const listIn =
+  (direction: Direction, shape: (order: ListedOrder, assets: Assets) => unknown) =>
+  ({ deps, values, inTx }: SignedAsk<ReturnType<typeof listFields>>): Promise<Reply> =>
+    inTx(async (tx) => {
+      const { page, pageSize } = values;
+      const { id: customerId } = await findCustomer(tx, values.customerId);
+      const { orders, total } = await deps.orders.list(tx, { customerId, direction, page, pageSize });
+      const known = await assets(tx);
+      return ok(
+        orders.map((order) => shape(order, known)),
+        { 'x-total-count': String(total) },
+      );
+    });
