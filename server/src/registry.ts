@@ -13,6 +13,7 @@ import { fixedSource } from './quotes/sources/fixed.ts';
 import { kraken } from './quotes/sources/kraken.ts';
 import type { BankContext } from './rails/bank.ts';
 import { type EvmOptions, evmRail } from './rails/evm/index.ts';
+import { type ManualBankSettings, manualBank } from './rails/manual/index.ts';
 import type { Rail } from './rails/rail.ts';
 import { type SimulatedBankSettings, simulatedBank } from './rails/simulated/index.ts';
 
@@ -20,12 +21,14 @@ import { type SimulatedBankSettings, simulatedBank } from './rails/simulated/ind
 export interface Outside {
   evmChains: readonly EvmOptions[];
   simulatedBank?: SimulatedBankSettings;
+  manualBank?: ManualBankSettings;
 }
 
 export function rails(outside: Outside, context: BankContext): ReadonlyMap<string, Rail> {
   return byCode<Rail>([
     ...outside.evmChains.map((chain) => evmRail(chain, context)),
     ...(outside.simulatedBank === undefined ? [] : [simulatedBank(outside.simulatedBank, context)]),
+    ...(outside.manualBank === undefined ? [] : [manualBank(outside.manualBank, context)]),
   ]);
 }
 

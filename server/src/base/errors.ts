@@ -52,6 +52,9 @@ export type RefusalCode =
   | 'price_moved'
   | 'order_over'
   | 'destination_held'
+  // files of a bank without an API
+  | 'file_refused'
+  | 'batch_refused'
   | 'sandbox_only';
 
 export type Facts = Readonly<Record<string, unknown>>;

@@ -158,6 +158,12 @@ export const CASE_KINDS = {
     who: 'operator',
     page: PAGE,
   },
+  statement_gap: {
+    means: 'The balances or numbers of two bank statements do not meet: one between them was not taken in.',
+    remedy: 'Download the missing statement at the bank and take it in. Nothing of it is booked until then.',
+    who: 'operator',
+    page: PAGE,
+  },
   treasury_low: {
     means: 'A wallet or account that pays is below its alarm.',
     remedy: 'Fund it. The case closes by itself.',

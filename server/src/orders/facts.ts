@@ -75,6 +75,14 @@ export function orderFacts(context: Context, ownTransfers?: OwnTransfers): Repor
           facts: {},
           now: context.clock.now(),
         });
+      case 'statement_gap':
+        return await openCase(tx, {
+          kind: 'statement_gap',
+          subject: `${fact.rail}:statement:${fact.statement}`,
+          reason: fact.why,
+          facts: { asset: fact.asset },
+          now: context.clock.now(),
+        });
       case 'rail_stopped':
         return await openCase(tx, {
           kind: 'rail_stopped',

@@ -187,6 +187,8 @@ export type RailFact =
     }
   /** A statement line that could not be taken as it stands (no amount, another currency, changed since): not booked, a person looks. */
   | { type: 'line_refused'; rail: string; externalId: string; why: string }
+  /** A statement seems to be missing before one that was taken; what is missing is not booked. `statement` is our id of it. */
+  | { type: 'statement_gap'; rail: string; asset: AssetCode; statement: string; why: string }
   /** Money left a wallet and no payout of ours explains it. */
   | { type: 'unexplained_debit'; rail: string; externalId: string; asset: AssetCode; units: bigint; reference: string }
   /** Something a person must look at before the rail goes on. */

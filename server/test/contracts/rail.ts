@@ -70,7 +70,10 @@ export function testRail(name: string, make: () => Promise<RailWorld>): void {
             ['accepted', 'accepted'],
           );
         } else {
-          assert.equal(effects, 2, 'a rail that deduplicates should say so');
+          // What it accepts it does, once for each time; taking a key a second time it may as well not accept.
+          const accepted = outcomes.filter(({ outcome }) => outcome === 'accepted').length;
+          assert.ok(accepted > 0 && !outcomes.some(({ outcome }) => outcome === 'refused'));
+          assert.equal(effects, accepted, 'a rail that accepts twice and pays once deduplicates, and should say so');
         }
       },
     );

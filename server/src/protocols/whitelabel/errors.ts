@@ -75,6 +75,9 @@ const WORDS: Record<RefusalCode, Word> = {
   },
   price_moved: { code: 428, say: () => 'The price has moved since the quote: ask for a new one.' },
   order_over: { code: 417, say: () => 'The transaction is over.' },
+  // The operator's alone: no request of a partner ends in these.
+  file_refused: { code: 400, say: () => 'The file was not taken.' },
+  batch_refused: { code: 409, say: () => 'The file of payouts does not allow this.' },
   sandbox_only: { code: 404, say: () => 'There is nothing at this path.' },
 };
 

@@ -1,0 +1,432 @@
+/**
+ * A statement as camt.053 (ISO 20022), versions 001.02 to 001.08, read as a stream.
+ *
+ * What is bounded: bytes, lines, depth, length of each text. What is refused as a whole: a document type declaration (with it
+ * entities, their expansion and whatever they point to), anything that is not well-formed to its last byte, another message,
+ * another account or currency, amounts that are not exact in the asset, lines that do not lead from the opening to the
+ * closing balance. Elements that are not known are passed over: banks add their own.
+ *
+ * One entry is one line, unless it says exactly what it is made of: then each of its details is a line. Entries that are not
+ * booked yet, and those of nought, move nothing and are left out.
+ */
+import { type SaxesAttributeNS, SaxesParser } from 'saxes';
+import { parseUnits } from '../../base/money.ts';
+import { type Chunks, decode, refuseFile } from './decode.ts';
+import { addsUp, isDay, LONGEST_TEXT, MOST_LINES, meant, type ReadLine, type ReadStatement } from './read.ts';
+import { type ManualAccount, plainAccount } from './settings.ts';
+
+const NAMESPACE = /^urn:iso:std:iso:20022:tech:xsd:camt\.053\.001\.0[2-8]$/;
+const STATEMENT = 'Document/BkToCstmrStmt/Stmt';
+const DEEPEST = 40;
+const MOST_STATEMENTS = 400;
+/** The longest text of the schema has 500 characters. */
+const LONGEST_ELEMENT = 2_000;
+/** A name, an attribute or a comment has no business being longer. */
+const LONGEST_ATTRIBUTES = 20;
+
+interface Amount {
+  text: string;
+  currency: string;
+}
+
+interface Details {
+  amount?: Amount;
+  transactionAmount?: Amount;
+  sign?: string;
+  serviceRef?: string;
+  endToEnd?: string;
+  transactionId?: string;
+  charges: Amount[];
+  family?: string;
+  returnReason?: string;
+  isReturn?: boolean;
+  names: { debtor?: string; creditor?: string };
+  accounts: { debtor?: string; creditor?: string };
+  texts: string[];
+}
+
+interface Entry extends Details {
+  reversal?: string;
+  status?: string;
+  booked?: string;
+  valued?: string;
+  details: Details[];
+}
+
+interface Balance {
+  kind?: string;
+  amount?: Amount;
+  sign?: string;
+  day?: string;
+}
+
+interface Statement {
+  id: string;
+  sequence: string;
+  from: string;
+  to: string;
+  accounts: string[];
+  currency: string;
+  balances: Balance[];
+  lines: ReadLine[];
+}
+
+/**
+ * @param decimals of the account's asset
+ * @throws Refusal 'file_refused' with a sentence that says which statement or entry, and the rule
+ */
+export async function readCamt(chunks: Chunks, account: ManualAccount, decimals: number): Promise<ReadStatement[]> {
+  const reader = openReader(account, decimals);
+  const parser = new SaxesParser({ xmlns: true, position: false });
+  parser.on('error', () => {
+    throw refuseFile('The file is not well-formed XML, or was cut.');
+  });
+  parser.on('doctype', () => {
+    throw refuseFile('The file has a document type declaration. No bank sends one.');
+  });
+  parser.on('opentag', (tag) => reader.open(tag.local, tag.uri, tag.attributes));
+  parser.on('text', (text) => reader.text(text));
+  parser.on('cdata', (text) => reader.text(text));
+  parser.on('closetag', () => reader.close());
+  for await (const piece of decode(chunks, 'auto', true)) parser.write(piece);
+  parser.close();
+  return reader.statements();
+}
+
+function openReader(account: ManualAccount, decimals: number) {
+  const paths: string[] = [];
+  let namespace: string | undefined;
+  let text = '';
+  let currency = '';
+  let statement: Statement | undefined;
+  let balance: Balance | undefined;
+  let entry: Entry | undefined;
+  let details: Details | undefined;
+  let entries = 0;
+  let lines = 0;
+  const read: ReadStatement[] = [];
+
+  function open(local: string, uri: string, attributes: Record<string, SaxesAttributeNS>): void {
+    if (paths.length === 0) {
+      if (local !== 'Document' || !NAMESPACE.test(uri))
+        throw refuseFile('The file is no camt.053 statement of a version from 001.02 to 001.08.');
+      namespace = uri;
+    }
+    if (paths.length >= DEEPEST) throw refuseFile('The file is nested too deeply.');
+    if (Object.keys(attributes).length > LONGEST_ATTRIBUTES) throw refuseFile('An element has too many attributes.');
+    const parent = paths.at(-1);
+    // Whatever is of another namespace, and all below it, has a path that nothing looks for.
+    const path = `${parent === undefined ? '' : `${parent}/`}${uri === namespace ? local : '?'}`;
+    paths.push(path);
+    text = '';
+    currency = attributes.Ccy?.value ?? '';
+    if (!path.startsWith(STATEMENT)) return;
+    switch (path.slice(STATEMENT.length)) {
+      case '':
+        if (read.length >= MOST_STATEMENTS) throw refuseFile(`The file has more than ${MOST_STATEMENTS} statements.`);
+        statement = { id: '', sequence: '', from: '', to: '', accounts: [], currency: '', balances: [], lines: [] };
+        entries = 0;
+        break;
+      case '/Bal':
+        balance = {};
+        break;
+      case '/Ntry':
+        entry = { ...noDetails(), details: [] };
+        entries += 1;
+        break;
+      case '/Ntry/NtryDtls/TxDtls':
+        details = noDetails();
+        break;
+    }
+  }
+
+  function addText(piece: string): void {
+    if (text.length + piece.length > LONGEST_ELEMENT)
+      throw refuseFile(`The file has a text of more than ${LONGEST_ELEMENT} characters.`);
+    text += piece;
+  }
+
+  function close(): void {
+    const path = (paths.pop() ?? '').slice(STATEMENT.length);
+    if (statement !== undefined) leaf(path, text.trim(), statement);
+    text = '';
+  }
+
+  function leaf(path: string, said: string, into: Statement): void {
+    if (path === '') {
+      read.push(finish(into));
+      statement = undefined;
+    } else if (path === '/Bal') {
+      if (balance !== undefined) into.balances.push(balance);
+      balance = undefined;
+    } else if (path === '/Ntry') {
+      if (entry !== undefined) {
+        const found = linesOf(entry, { account, decimals, where: `Entry ${entries} of statement ${read.length + 1}` });
+        lines += found.length;
+        if (lines > MOST_LINES) throw refuseFile(`The file has more than ${MOST_LINES} lines.`);
+        into.lines.push(...found);
+      }
+      entry = undefined;
+    } else if (path === '/Ntry/NtryDtls/TxDtls') {
+      if (entry !== undefined && details !== undefined) entry.details.push(details);
+      if ((entry?.details.length ?? 0) > MOST_LINES) throw refuseFile(`The file has more than ${MOST_LINES} lines.`);
+      details = undefined;
+    } else if (details !== undefined) DETAILS[path.slice('/Ntry/NtryDtls/TxDtls'.length)]?.(details, said, currency);
+    else if (entry !== undefined) ENTRY[path.slice('/Ntry'.length)]?.(entry, said, currency);
+    else if (balance !== undefined) BALANCE[path.slice('/Bal'.length)]?.(balance, said, currency);
+    else STATEMENT_LEAVES[path]?.(into, said, currency);
+  }
+
+  function finish(done: Statement): ReadStatement {
+    const which = `statement ${read.length + 1}`;
+    const ours = [account.iban, account.accountNumber].filter(Boolean).map(plainAccount);
+    if (!done.accounts.some((one) => ours.includes(plainAccount(one))))
+      throw refuseFile(`The account of ${which} is another one.`);
+    if (done.currency !== '' && done.currency !== account.currency)
+      throw refuseFile(`The account of ${which} is not in ${account.currency}.`);
+    const days = done.lines.map(({ bookedOn }) => bookedOn).toSorted();
+    const ends = done.balances
+      .map(({ day }) => day ?? '')
+      .filter(isDay)
+      .toSorted();
+    const [first, last] = [
+      [done.from, days[0], ends[0]].find(isADay),
+      [done.to, ends.at(-1), days.at(-1)].find(isADay),
+    ];
+    if (first === undefined || last === undefined) throw refuseFile(`There is no day in ${which}.`);
+    const result: ReadStatement = {
+      id: done.id.slice(0, LONGEST_TEXT),
+      sequence: /^\d{1,18}$/.test(done.sequence) ? BigInt(done.sequence) : null,
+      from: [first, days[0] ?? first].toSorted()[0] ?? first,
+      to: [last, days.at(-1) ?? last].toSorted().at(-1) ?? last,
+      opening: balanceOf(done.balances, ['OPBD', 'PRCD'], (all) => all[0], which),
+      closing: balanceOf(done.balances, ['CLBD'], (all) => all.at(-1), which),
+      lines: done.lines,
+    };
+    addsUp(result, which);
+    return result;
+  }
+
+  /** A page in the middle begins or ends with an interim balance (ITBD). */
+  function balanceOf(
+    all: readonly Balance[],
+    kinds: readonly string[],
+    interim: (all: readonly Balance[]) => Balance | undefined,
+    which: string,
+  ): bigint {
+    const found =
+      all.find(({ kind }) => kinds.includes(kind ?? '')) ?? interim(all.filter(({ kind }) => kind === 'ITBD'));
+    if (found === undefined) throw refuseFile(`An opening or closing balance is missing in ${which}.`);
+    return signed(found, { account, decimals, where: `A balance of ${which}` });
+  }
+
+  return {
+    open,
+    text: addText,
+    close,
+    statements(): ReadStatement[] {
+      if (read.length === 0) throw refuseFile('There is no statement in the file.');
+      return read;
+    },
+  };
+}
+
+const noDetails = (): Details => ({ charges: [], names: {}, accounts: {}, texts: [] });
+const isADay = (day: string | undefined): day is string => day !== undefined && isDay(day);
+
+interface Context {
+  account: ManualAccount;
+  decimals: number;
+  where: string;
+}
+
+/** @throws Refusal where the amount is not exact in the asset, or in another currency */
+function exact(amount: Amount | undefined, { account, decimals, where }: Context): bigint {
+  if (amount === undefined) throw refuseFile(`${where} has no amount.`);
+  if (amount.currency !== account.currency) throw refuseFile(`${where} is not in ${account.currency}.`);
+  try {
+    return parseUnits(amount.text.replace(/^\+/, ''), decimals);
+  } catch {
+    throw refuseFile(`${where} has no readable amount.`);
+  }
+}
+
+function direction(sign: string | undefined, { where }: Context): 'credit' | 'debit' {
+  if (sign === 'CRDT') return 'credit';
+  if (sign === 'DBIT') return 'debit';
+  throw refuseFile(`${where} is neither a credit nor a debit.`);
+}
+
+function signed({ amount, sign }: { amount?: Amount; sign?: string }, context: Context): bigint {
+  const units = exact(amount, context);
+  return direction(sign, context) === 'credit' ? units : -units;
+}
+
+function linesOf(entry: Entry, context: Context): ReadLine[] {
+  const units = exact(entry.amount, context);
+  const side = direction(entry.sign, context);
+  if (entry.status !== undefined && entry.status !== 'BOOK') return [];
+  if (units === 0n) return [];
+  const bookedOn = [entry.booked, entry.valued].map((day) => day?.slice(0, 10)).find(isADay);
+  if (bookedOn === undefined) throw refuseFile(`${context.where} has no day.`);
+  const base = { bookedOn, reversal: entry.reversal === 'true' || entry.reversal === '1' };
+
+  const parts = entry.details.length > 1 ? partsOf(entry, side, units, context) : undefined;
+  if (parts !== undefined) {
+    return parts.map(({ details, units: part, side: partSide }) => ({
+      ...base,
+      ...described(details, entry, partSide),
+      direction: partSide,
+      units: part,
+      chargeUnits: 0n,
+      bankRef: batchRef(entry, details),
+    }));
+  }
+  // Of several details that do not come to the entry's amount, none can be believed; their words still help a person.
+  const only: Details = entry.details.length === 1 ? (entry.details[0] ?? noDetails()) : noDetails();
+  const chargeUnits = side === 'debit' ? chargeOf(entry, only, units, context) : 0n;
+  return [
+    {
+      ...base,
+      ...described(only, entry, side),
+      direction: side,
+      units: units - chargeUnits,
+      chargeUnits,
+      bankRef: meant(entry.serviceRef ?? '') || meant(only.serviceRef ?? ''),
+    },
+  ];
+}
+
+/** What an entry is made of, if its details say so to the last unit. */
+function partsOf(entry: Entry, side: 'credit' | 'debit', units: bigint, context: Context) {
+  let sum = 0n;
+  const parts: { details: Details; units: bigint; side: 'credit' | 'debit' }[] = [];
+  for (const details of entry.details) {
+    const amount = details.amount ?? details.transactionAmount;
+    if (amount === undefined || amount.currency !== context.account.currency) return undefined;
+    const part = exact(amount, context);
+    if (part === 0n) return undefined;
+    const partSide = details.sign === undefined ? side : direction(details.sign, context);
+    sum += partSide === side ? part : -part;
+    parts.push({ details, units: part, side: partSide });
+  }
+  return sum === units ? parts : undefined;
+}
+
+/** What the bank took on top: only where the payment's own amount and the charges come to the entry's amount exactly. */
+function chargeOf(entry: Entry, only: Details, units: bigint, context: Context): bigint {
+  const paid = only.transactionAmount ?? (only.amount?.text === entry.amount?.text ? undefined : only.amount);
+  const charges = [...entry.charges, ...only.charges];
+  if (paid?.currency !== context.account.currency || charges.length === 0) return 0n;
+  if (charges.some(({ currency }) => currency !== context.account.currency)) return 0n;
+  const inAll = exact(paid, context);
+  const sum = charges.reduce((all, charge) => all + exact(charge, context), 0n);
+  return inAll > 0n && inAll + sum === units ? sum : 0n;
+}
+
+/** Details of one entry share its reference; what tells them apart is their own. */
+function batchRef(entry: Entry, details: Details): string {
+  const shared = meant(entry.serviceRef ?? '');
+  const own = [details.serviceRef, details.transactionId, details.endToEnd]
+    .map((one) => meant(one ?? ''))
+    .find(Boolean);
+  if (shared === '') return meant(details.serviceRef ?? '');
+  return own === undefined ? '' : `${shared} ${own}`;
+}
+
+const RETURN_FAMILIES = new Set(['RRTN', 'RPCR', 'ARET']);
+
+function described(
+  details: Details,
+  entry: Entry,
+  side: 'credit' | 'debit',
+): Pick<ReadLine, 'endToEnd' | 'paymentId' | 'text' | 'name' | 'account'> & { returned?: string } {
+  const other = side === 'credit' ? 'debtor' : 'creditor';
+  const comesBack =
+    details.isReturn === true || [details.family, entry.family].some((family) => RETURN_FAMILIES.has(family ?? ''));
+  // In a return the parties stand as they did in the first payment: whoever is not us is on the other side.
+  const name = details.names[other] ?? '';
+  return {
+    endToEnd: meant(details.endToEnd ?? ''),
+    paymentId: meant(details.transactionId ?? ''),
+    text: [...details.texts, ...entry.texts].filter(Boolean).join(' ').slice(0, LONGEST_TEXT),
+    name: name.slice(0, LONGEST_TEXT),
+    account: (details.accounts[other] ?? '').slice(0, LONGEST_TEXT),
+    ...(comesBack
+      ? { returned: /^[A-Z0-9]{1,4}$/.test(details.returnReason ?? '') ? (details.returnReason ?? '') : '' }
+      : {}),
+  };
+}
+
+// Leaves, by their path below the object they belong to.
+
+type Leaf<T> = (into: T, said: string, currency: string) => void;
+
+const STATEMENT_LEAVES: Readonly<Record<string, Leaf<Statement> | undefined>> = {
+  '/Id': (into, said) => void (into.id = said),
+  '/ElctrncSeqNb': (into, said) => void (into.sequence = said),
+  '/LglSeqNb': (into, said) => void (into.sequence ||= said),
+  '/FrToDt/FrDtTm': (into, said) => void (into.from = said.slice(0, 10)),
+  '/FrToDt/ToDtTm': (into, said) => void (into.to = said.slice(0, 10)),
+  '/Acct/Id/IBAN': (into, said) => void into.accounts.push(said),
+  '/Acct/Id/Othr/Id': (into, said) => void into.accounts.push(said),
+  '/Acct/Ccy': (into, said) => void (into.currency = said),
+};
+
+const BALANCE: Readonly<Record<string, Leaf<Balance> | undefined>> = {
+  '/Tp/CdOrPrtry/Cd': (into, said) => void (into.kind = said),
+  '/Amt': (into, text, currency) => void (into.amount = { text, currency }),
+  '/CdtDbtInd': (into, said) => void (into.sign = said),
+  '/Dt/Dt': (into, said) => void (into.day = said.slice(0, 10)),
+  '/Dt/DtTm': (into, said) => void (into.day = said.slice(0, 10)),
+};
+
+const SHARED: Readonly<Record<string, Leaf<Details> | undefined>> = {
+  '/Amt': (into, text, currency) => void (into.amount = { text, currency }),
+  '/CdtDbtInd': (into, said) => void (into.sign = said),
+  // 001.02 lists charges; later versions give each a record.
+  '/Chrgs/Amt': (into, text, currency) => void into.charges.push({ text, currency }),
+  '/Chrgs/Rcrd/Amt': (into, text, currency) => void into.charges.push({ text, currency }),
+  '/BkTxCd/Domn/Fmly/SubFmlyCd': (into, said) => void (into.family = said),
+};
+
+const ENTRY: Readonly<Record<string, Leaf<Entry> | undefined>> = {
+  ...SHARED,
+  '/RvslInd': (into, said) => void (into.reversal = said),
+  '/Sts': (into, said) => void (into.status ??= said),
+  '/Sts/Cd': (into, said) => void (into.status = said),
+  '/Sts/Prtry': (into, said) => void (into.status = said),
+  '/BookgDt/Dt': (into, said) => void (into.booked = said),
+  '/BookgDt/DtTm': (into, said) => void (into.booked = said),
+  '/ValDt/Dt': (into, said) => void (into.valued = said),
+  '/ValDt/DtTm': (into, said) => void (into.valued = said),
+  '/AcctSvcrRef': (into, said) => void (into.serviceRef = said),
+  '/AddtlNtryInf': (into, said) => void into.texts.push(said),
+};
+
+const DETAILS: Readonly<Record<string, Leaf<Details> | undefined>> = {
+  ...SHARED,
+  '/AmtDtls/TxAmt/Amt': (into, text, currency) => void (into.transactionAmount = { text, currency }),
+  '/Refs/AcctSvcrRef': (into, said) => void (into.serviceRef = said),
+  '/Refs/EndToEndId': (into, said) => void (into.endToEnd = said),
+  '/Refs/TxId': (into, said) => void (into.transactionId = said),
+  '/RtrInf': (into) => void (into.isReturn = true),
+  '/RtrInf/Rsn/Cd': (into, said) => void (into.returnReason = said),
+  '/RmtInf/Ustrd': (into, said) => void into.texts.push(said),
+  '/RmtInf/Strd/CdtrRefInf/Ref': (into, said) => void into.texts.push(said),
+  '/AddtlTxInf': (into, said) => void into.texts.push(said),
+  ...party('Dbtr', 'debtor'),
+  ...party('Cdtr', 'creditor'),
+};
+
+/** Later versions put a party between; 001.02 does not. */
+function party(element: string, ours: 'debtor' | 'creditor'): Record<string, Leaf<Details>> {
+  const name: Leaf<Details> = (into, said) => void (into.names[ours] = said);
+  const account: Leaf<Details> = (into, said) => void (into.accounts[ours] = said);
+  return {
+    [`/RltdPties/${element}/Nm`]: name,
+    [`/RltdPties/${element}/Pty/Nm`]: name,
+    [`/RltdPties/${element}Acct/Id/IBAN`]: account,
+    [`/RltdPties/${element}Acct/Id/Othr/Id`]: account,
+  };
+}

@@ -1,0 +1,75 @@
+/**
+ * Continuity: whether a statement fits to what was taken before. Pure.
+ *
+ * One number tells: what the newest closing balance is above the first opening balance and all lines taken since. While it is
+ * nought, nothing is missing and nothing is taken twice, in whatever order and overlap the files came. A file that would move
+ * it away from nought either has a statement missing before it (a gap: it is taken, and a person is told), or shows lines
+ * that were taken under other words (it is refused).
+ */
+export interface Ends {
+  from: string;
+  to: string;
+  sequence: bigint | null;
+  opening: bigint;
+  closing: bigint;
+}
+
+export interface Taken {
+  first: Ends;
+  newest: Ends;
+  /** What all lines taken come to, signed. */
+  sum: bigint;
+}
+
+export type Fit =
+  | { fit: 'joins' }
+  /** Something of this net amount is missing; null where only the numbering says so. */
+  | { fit: 'gap'; missing: bigint | null }
+  | { fit: 'contradicts' };
+
+/** What is missing between the first and the newest statement, net. */
+export const missing = ({ first, newest, sum }: Taken): bigint => newest.closing - first.opening - sum;
+
+/**
+ * @param before undefined where nothing was taken yet
+ * @param lines  of the statement: how many are new here, how many were there, and what the new ones come to
+ */
+export function fit(
+  before: Taken | undefined,
+  statement: Ends,
+  lines: { fresh: number; known: number; freshSum: bigint },
+): Fit {
+  if (before === undefined) return { fit: 'joins' };
+  const after = extended(before, statement, lines.freshSum);
+  if (missing(after) === 0n)
+    return skips(before.newest, statement, lines) ? { fit: 'gap', missing: null } : { fit: 'joins' };
+  // A gap is open already: nothing can be proved until it is filled.
+  if (missing(before) !== 0n) return { fit: 'joins' };
+  const outside = after.first === statement || after.newest === statement;
+  return outside && lines.known === 0 ? { fit: 'gap', missing: missing(after) } : { fit: 'contradicts' };
+}
+
+export function extended(before: Taken, statement: Ends, freshSum: bigint): Taken {
+  const earlier = order(statement.from, statement.sequence, before.first.from, before.first.sequence) < 0;
+  const later = order(statement.to, statement.sequence, before.newest.to, before.newest.sequence) > 0;
+  return {
+    first: earlier ? statement : before.first,
+    newest: later ? statement : before.newest,
+    sum: before.sum + freshSum,
+  };
+}
+
+function order(day: string, sequence: bigint | null, otherDay: string, otherSequence: bigint | null): number {
+  if (day !== otherDay) return day < otherDay ? -1 : 1;
+  if (sequence === null || otherSequence === null || sequence === otherSequence)
+    return sequence === otherSequence ? 0 : 1;
+  return sequence < otherSequence ? -1 : 1;
+}
+
+/** The bank counts its statements and left one out, although the balances meet: what is missing came to nought. */
+const skips = (newest: Ends, statement: Ends, { known }: { known: number }): boolean =>
+  known === 0 &&
+  newest.sequence !== null &&
+  statement.sequence !== null &&
+  statement.sequence > newest.sequence + 1n &&
+  statement.to.slice(0, 4) === newest.to.slice(0, 4);

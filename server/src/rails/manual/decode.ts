@@ -1,0 +1,111 @@
+/**
+ * Decoding: the bytes of a file as text, piece by piece, in whatever encoding banks and office programs leave them in.
+ *
+ * A byte order mark decides; else the encoding that the settings or the XML name; else UTF-16 where every second byte is
+ * nought; else UTF-8, and windows-1252 (of which Latin-1 is a part) once something is not UTF-8. Nothing is replaced: a
+ * byte that has no meaning in the encoding refuses the file, because a text that is silently altered has another identity.
+ */
+import { Refusal } from '../../base/errors.ts';
+
+export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
+
+/** Statements of a day end at a few megabytes. */
+export const MOST_BYTES = 64 * 1024 * 1024;
+/** Looked at to choose an encoding; an XML declaration ends well before. */
+const SNIFFED = 512;
+
+/** A file that is not taken, with the sentence that a person reads. No content of the file stands in it. */
+export const refuseFile = (why: string): Refusal => new Refusal('file_refused', { why });
+
+export type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+
+/**
+ * @param encoding 'auto', or what is known to be right
+ * @param xml      whether an XML declaration may name the encoding
+ * @throws Refusal 'file_refused' when it is empty, too large, or not in its encoding
+ */
+export async function* decode(chunks: Chunks, encoding: Encoding | 'auto', xml = false): AsyncGenerator<string> {
+  let head = Buffer.alloc(0);
+  let decoder: InstanceType<typeof TextDecoder> | undefined;
+  let size = 0;
+  const open = () => new TextDecoder(chosen(head, encoding, xml), { fatal: true, ignoreBOM: false });
+  try {
+    for await (const chunk of chunks) {
+      size += chunk.length;
+      if (size > MOST_BYTES) throw refuseFile(`The file is larger than ${MOST_BYTES / 1024 / 1024} MB.`);
+      if (decoder === undefined) {
+        head = Buffer.concat([head, chunk]);
+        if (head.length < SNIFFED) continue;
+        decoder = open();
+        yield decoder.decode(head, { stream: true });
+      } else yield decoder.decode(chunk, { stream: true });
+    }
+    if (size === 0) throw refuseFile('The file is empty.');
+    if (decoder === undefined) {
+      decoder = open();
+      yield decoder.decode(head, { stream: true });
+    }
+    yield decoder.decode();
+  } catch (error) {
+    if (error instanceof TypeError && decoder !== undefined)
+      throw refuseFile(`The file is not in the encoding ${decoder.encoding}, or was cut in the middle of a character.`);
+    throw error;
+  }
+}
+
+/** As `decode`, of a file that is there as a whole: where nothing is said, its every byte decides between UTF-8 and windows-1252. */
+export async function decodeWhole(chunks: Chunks, encoding: Encoding | 'auto'): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of chunks) {
+    size += chunk.length;
+    if (size > MOST_BYTES) throw refuseFile(`The file is larger than ${MOST_BYTES / 1024 / 1024} MB.`);
+    parts.push(chunk);
+  }
+  const whole = Buffer.concat(parts);
+  let text = '';
+  for await (const piece of decode([whole], encoding === 'auto' ? chosenForWhole(whole) : encoding)) text += piece;
+  return text;
+}
+
+function chosenForWhole(whole: Buffer): Encoding {
+  const first = chosen(whole.subarray(0, SNIFFED), 'auto', false);
+  if (first !== 'utf-8' || hasMark(whole)) return first;
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(whole);
+    return 'utf-8';
+  } catch {
+    return 'windows-1252';
+  }
+}
+
+const hasMark = (head: Buffer): boolean => head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf;
+
+function chosen(head: Buffer, encoding: Encoding | 'auto', xml: boolean): Encoding {
+  if (hasMark(head)) return 'utf-8';
+  if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le';
+  if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be';
+  if (encoding !== 'auto') return encoding;
+  const noughts = (odd: number): number => head.filter((byte, i) => byte === 0 && i % 2 === odd).length;
+  if (noughts(1) > head.length / 4) return 'utf-16le';
+  if (noughts(0) > head.length / 4) return 'utf-16be';
+  const named = xml
+    ? /^<\?xml[^>]*\bencoding\s*=\s*["']([^"']{1,40})["']/.exec(head.toString('latin1'))?.[1]
+    : undefined;
+  if (named === undefined) return 'utf-8';
+  const known = KNOWN[named.toLowerCase()];
+  if (known === undefined) throw refuseFile('The file says that it is in an encoding which is not read here.');
+  return known;
+}
+
+const KNOWN: Readonly<Record<string, Encoding>> = {
+  'utf-8': 'utf-8',
+  utf8: 'utf-8',
+  'us-ascii': 'utf-8',
+  ascii: 'utf-8',
+  'iso-8859-1': 'windows-1252',
+  'iso8859-1': 'windows-1252',
+  latin1: 'windows-1252',
+  'windows-1252': 'windows-1252',
+  cp1252: 'windows-1252',
+};

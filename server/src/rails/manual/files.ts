@@ -1,0 +1,133 @@
+/**
+ * Payout files: a batch of payouts as the bytes that a person uploads at the bank. Pure: the same batch and payees are the same
+ * bytes, whenever and wherever they are written.
+ *
+ * pain.001.001.09 has one block of payments, for all payouts of a batch leave one account on one day. Each is booked on its
+ * own (`BtchBookg` false), so that the statement tells of each. The payout's key stands in `EndToEndId`, which a bank
+ * carries unchanged to the statement, and again in the remittance text, for banks that show only that.
+ *
+ * The CSV is for a bank or a person without ISO 20022; its columns are fixed and named in its first row.
+ */
+import { writeRow } from './csv.ts';
+import { type PayeeDetails, plainName, sepaText } from './payee.ts';
+import type { FileFormat, ManualAccount } from './settings.ts';
+
+export interface Batch {
+  id: bigint;
+  /** When it was closed; its day is the day of payment that is asked for. */
+  closedAt: Date;
+  account: ManualAccount;
+  decimals: number;
+  payouts: readonly { endToEnd: string; units: bigint; payee: PayeeDetails }[];
+}
+
+export const writeFile = (format: FileFormat, batch: Batch): string =>
+  format === 'csv' ? writeCsv(batch) : writePain(batch);
+
+/** How a batch is called in the file and on the bank's screen. */
+export const batchName = (id: bigint): string => `CLOVERLEAF-${id}`;
+
+export const FILE_TYPES: Readonly<Record<FileFormat, { type: string; ending: string }>> = {
+  csv: { type: 'text/csv; charset=utf-8', ending: 'csv' },
+  'pain.001.001.09': { type: 'application/xml', ending: 'xml' },
+};
+
+function writeCsv({ account, decimals, payouts }: Batch): string {
+  const header = ['reference', 'amount', 'currency', 'name', 'account', 'iban', 'bic', 'ifsc', 'bank_code'];
+  const rows = payouts.map(({ endToEnd, units, payee }) => [
+    endToEnd,
+    exactAmount(units, decimals),
+    account.currency,
+    payee.name,
+    payee.account,
+    payee.iban,
+    payee.bic,
+    payee.ifsc,
+    payee.bankCode,
+  ]);
+  return [header, ...rows].map(writeRow).join('');
+}
+
+function writePain({ id, closedAt, account, decimals, payouts }: Batch): string {
+  const sum = exactAmount(
+    payouts.reduce((all, { units }) => all + units, 0n),
+    decimals,
+  );
+  const sepa = account.currency === 'EUR';
+  const holder = plainName(account.holder, account.currency);
+  const counts = tag('NbOfTxs', String(payouts.length)) + tag('CtrlSum', sum);
+  const header = inside(
+    'GrpHdr',
+    tag('MsgId', batchName(id)) +
+      tag('CreDtTm', closedAt.toISOString().replace(/\.\d+Z$/, 'Z')) +
+      counts +
+      inside('InitgPty', tag('Nm', holder)),
+  );
+  const block = inside(
+    'PmtInf',
+    tag('PmtInfId', batchName(id)) +
+      tag('PmtMtd', 'TRF') +
+      tag('BtchBookg', 'false') +
+      counts +
+      (sepa ? inside('PmtTpInf', inside('SvcLvl', tag('Cd', 'SEPA'))) : '') +
+      inside('ReqdExctnDt', tag('Dt', closedAt.toISOString().slice(0, 10))) +
+      inside('Dbtr', tag('Nm', holder)) +
+      inside('DbtrAcct', accountId(account.iban, account.accountNumber) + tag('Ccy', account.currency)) +
+      inside('DbtrAgt', agent(account) ?? inside('FinInstnId', inside('Othr', tag('Id', 'NOTPROVIDED')))) +
+      tag('ChrgBr', sepa ? 'SLEV' : 'SHAR') +
+      payouts
+        .map(({ endToEnd, units, payee }) => {
+          const bank = agent(payee);
+          return inside(
+            'CdtTrfTxInf',
+            inside('PmtId', tag('EndToEndId', endToEnd)) +
+              inside('Amt', `<InstdAmt Ccy="${account.currency}">${exactAmount(units, decimals)}</InstdAmt>`) +
+              (bank === undefined ? '' : inside('CdtrAgt', bank)) +
+              inside('Cdtr', tag('Nm', plainName(payee.name, account.currency))) +
+              inside('CdtrAcct', accountId(payee.iban, payee.account)) +
+              inside('RmtInf', tag('Ustrd', sepaText(endToEnd, 140))),
+          );
+        })
+        .join('\n'),
+  );
+  return `<?xml version="1.0" encoding="UTF-8"?>
+<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.001.001.09">
+<CstmrCdtTrfInitn>
+${header}
+${block}
+</CstmrCdtTrfInitn>
+</Document>
+`;
+}
+
+const accountId = (iban: string, number: string): string =>
+  inside('Id', iban === '' ? inside('Othr', tag('Id', number)) : tag('IBAN', iban));
+
+/** The bank of a party, by BIC, or by its code in a national clearing; undefined where an IBAN says it all. */
+function agent(party: { bic: string; ifsc: string; bankCode?: string }): string | undefined {
+  if (party.bic !== '') return inside('FinInstnId', tag('BICFI', party.bic));
+  const code = party.ifsc || party.bankCode || '';
+  if (code === '') return undefined;
+  // INFSC is India's clearing in the external code list; of any other we know only the number.
+  const system = party.ifsc === '' ? '' : inside('ClrSysId', tag('Cd', 'INFSC'));
+  return inside('FinInstnId', inside('ClrSysMmbId', system + tag('MmbId', code)));
+}
+
+/** Every place of the currency is written: `100.00`. */
+function exactAmount(units: bigint, decimals: number): string {
+  const digits = units.toString().padStart(decimals + 1, '0');
+  const whole = digits.slice(0, digits.length - decimals);
+  return decimals === 0 ? whole : `${whole}.${digits.slice(-decimals)}`;
+}
+
+const inside = (name: string, content: string): string => `<${name}>${content}</${name}>`;
+const tag = (name: string, text: string): string => inside(name, escape(text));
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&apos;',
+};
+const escape = (text: string): string => text.replaceAll(/[&<>"']/g, (letter) => ESCAPES[letter] ?? '');

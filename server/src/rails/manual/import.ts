@@ -1,0 +1,297 @@
+/**
+ * Taking a statement in: all of a file or nothing of it, each line once.
+ *
+ * The file is read to its end and judged on its own first (csv.statement.ts, camt.ts). Then, in one transaction and with no
+ * other import of the rail beside it: a file seen before changes nothing; lines known from other files are left out; what
+ * contradicts lines or balances taken before refuses the file; the rest is stored, and the bank engine is woken to read it.
+ *
+ * What lines mean to orders is decided there (rails/bank.ts). Here is only what this bank's words say: whose payout a debit
+ * was, what comes back and why, what undoes what.
+ */
+import { createHash } from 'node:crypto';
+import type { Tx } from '../../base/db.ts';
+import { assert } from '../../base/errors.ts';
+import { ring } from '../../base/work.ts';
+import type { BankContext, StatementLine } from '../bank.ts';
+import { OBSERVE } from '../rail.ts';
+import { readCamt } from './camt.ts';
+import { type Ends, extended, fit, type Taken } from './continuity.ts';
+import { readCsvStatement } from './csv.statement.ts';
+import { type Chunks, refuseFile } from './decode.ts';
+import { lineIds } from './identity.ts';
+import { keyIn } from './payee.ts';
+import { type ReadLine, type ReadStatement, total } from './read.ts';
+import { returnReason } from './reasons.ts';
+import { type ManualAccount, plainAccount } from './settings.ts';
+import * as store from './store.ts';
+
+export interface Imported {
+  /** `known`: this very file was taken before, and nothing has changed. */
+  outcome: 'taken' | 'known';
+  import: store.ImportRow;
+  /** Sentences about statements that seem to be missing. */
+  gaps: string[];
+}
+
+/** What is sealed of a line; the rest of it stands in columns. */
+export type LineContent = Pick<StatementLine, 'reference' | 'key' | 'returnOf' | 'recallOf' | 'funding' | 'free'>;
+
+const LINES_AT_ONCE = 2_000;
+const SNIFFED = 64;
+
+export const contentPlace = (rail: string, externalId: string): string => `manual_lines.content:${rail}:${externalId}`;
+
+/**
+ * @param given.by who imports it
+ * @throws Refusal 'file_refused' with a sentence; then nothing was taken
+ */
+export async function takeStatement(
+  context: BankContext,
+  rail: string,
+  account: ManualAccount,
+  given: { chunks: Chunks; by: string },
+): Promise<Imported> {
+  const decimals = await context.db.asSystem((tx) => store.decimalsOf(tx, account.asset));
+  assert(decimals !== undefined, `the asset ${account.asset} of ${rail} is known`);
+  const file = await peeked(given.chunks);
+  const format = file.isXml ? 'camt.053' : 'csv';
+  const statements = await (file.isXml ? readCamt : readCsvStatement)(file.chunks, account, decimals);
+  const { sha256, bytes } = file.read();
+  return await context.db.asSystem(async (tx) => {
+    await store.lockRail(tx, rail);
+    const known = await store.importOf(tx, rail, account.asset, sha256);
+    if (known !== undefined) return { outcome: 'known', import: known, gaps: [] };
+    return await take(context, tx, { rail, account, format, statements, sha256, bytes, by: given.by });
+  });
+}
+
+interface File {
+  rail: string;
+  account: ManualAccount;
+  format: 'csv' | 'camt.053';
+  statements: ReadStatement[];
+  sha256: Buffer;
+  bytes: number;
+  by: string;
+}
+
+async function take(context: BankContext, tx: Tx, file: File): Promise<Imported> {
+  const { rail, account, statements } = file;
+  const { asset } = account;
+  const all = statements.flatMap((statement) => statement.lines);
+  const ids = lineIds(asset, all);
+  const known = await knownLines(tx, rail, ids, all);
+  const now = context.clock.now();
+  const imported = await store.insertImport(tx, rail, {
+    asset,
+    format: file.format,
+    sha256: file.sha256,
+    bytes: file.bytes,
+    lines: all.length,
+    newLines: ids.filter((id) => !known.has(id)).length,
+    importedAt: now,
+    importedBy: file.by,
+  });
+  assert(imported, 'an import was stored');
+
+  const gaps: string[] = [];
+  let taken = await takenSoFar(tx, rail, asset);
+  let at = 0;
+  for (const statement of statements) {
+    const lines = statement.lines.map((line, i) => ({ line, id: ids[at + i] ?? '' }));
+    at += lines.length;
+    const fresh = lines.filter(({ id }) => !known.has(id));
+    const place = await placeStatement(
+      tx,
+      file,
+      imported.id,
+      statement,
+      lines.map(({ id }) => id),
+    );
+    const ends = endsOf(statement);
+    if (taken !== 'unbalanced' && ends !== undefined) {
+      const freshSum = total(fresh.map(({ line }) => line));
+      const fits = fit(taken, ends, { fresh: fresh.length, known: lines.length - fresh.length, freshSum });
+      if (fits.fit === 'contradicts')
+        throw refuseFile(
+          'Balances and lines contradict what was taken before: a line that is there is shown in other words, or one is missing.',
+        );
+      if (fits.fit === 'gap') {
+        const why = `A statement is missing before the one of ${statement.from} to ${statement.to}.`;
+        gaps.push(why);
+        await context.report(tx, { type: 'statement_gap', rail, statement: String(place), asset, why });
+      }
+      taken = taken === undefined ? { first: ends, newest: ends, sum: freshSum } : extended(taken, ends, freshSum);
+    } else taken = 'unbalanced';
+    await storeLines(context, tx, file, place, fresh);
+  }
+  await ring(tx, { kind: OBSERVE, subject: rail, dueAt: now });
+  context.log.info(
+    { rail, import: imported.id, lines: imported.lines, fresh: imported.newLines },
+    'statement taken in',
+  );
+  return { outcome: 'taken', import: imported, gaps };
+}
+
+/** Which of these lines are there. @throws where one is, with other amounts */
+async function knownLines(tx: Tx, rail: string, ids: string[], lines: readonly ReadLine[]): Promise<Set<string>> {
+  const byId = new Map(ids.map((id, i) => [id, lines[i]]));
+  const known = new Set<string>();
+  for (let at = 0; at < ids.length; at += LINES_AT_ONCE) {
+    for (const there of await store.linesByIds(tx, rail, ids.slice(at, at + LINES_AT_ONCE))) {
+      const line = byId.get(there.externalId);
+      if (line?.units !== there.units || line.chargeUnits !== there.chargeUnits)
+        throw refuseFile(`A line of ${line?.bookedOn} has the reference of one taken before, and another amount.`);
+      known.add(there.externalId);
+    }
+  }
+  return known;
+}
+
+async function takenSoFar(tx: Tx, rail: string, asset: string): Promise<Taken | undefined | 'unbalanced'> {
+  const first = await store.firstStatement(tx, rail, asset);
+  const newest = await store.newestStatement(tx, rail, asset);
+  if (first === undefined || newest === undefined) return undefined;
+  const [from, to] = [endsOf(first), endsOf(newest)];
+  if (from === undefined || to === undefined || !(await store.allHaveBalances(tx, rail, asset))) return 'unbalanced';
+  return { first: from, newest: to, sum: await store.sumTaken(tx, rail, asset) };
+}
+
+export function endsOf(statement: {
+  from: string;
+  to: string;
+  sequence: bigint | null;
+  opening: bigint | null;
+  closing: bigint | null;
+}): Ends | undefined {
+  const { from, to, sequence, opening, closing } = statement;
+  return opening === null || closing === null ? undefined : { from, to, sequence, opening, closing };
+}
+
+/** The row of a statement; one that was shown in another file keeps its first. */
+async function placeStatement(
+  tx: Tx,
+  { rail, account: { asset } }: File,
+  importId: bigint,
+  statement: ReadStatement,
+  ids: readonly string[],
+): Promise<bigint> {
+  const { id, sequence, from, to, opening, closing } = statement;
+  const said = id === '' ? [from, to, String(opening), String(closing), ...ids] : [id, String(sequence), from, to];
+  const identity = createHash('sha256').update(JSON.stringify(said)).digest();
+  const there = await store.statementByIdentity(tx, rail, asset, identity);
+  if (there === undefined)
+    return await store.insertStatement(tx, rail, { asset, importId, identity, sequence, from, to, opening, closing });
+  if (there.opening !== opening || there.closing !== closing)
+    throw refuseFile(`The statement of ${from} to ${to} was taken before with other balances.`);
+  return there.id;
+}
+
+async function storeLines(
+  context: BankContext,
+  tx: Tx,
+  { rail, account }: File,
+  statementId: bigint,
+  fresh: readonly { line: ReadLine; id: string }[],
+): Promise<void> {
+  // What undoes a credit comes after it, whatever the order of the file.
+  const undoes = ({ line }: { line: ReadLine }) =>
+    line.direction === 'debit' && (line.reversal || line.returned !== undefined);
+  const inOrder = [...fresh.filter((one) => !undoes(one)), ...fresh.filter(undoes)];
+  let waiting: store.NewLine[] = [];
+  const flush = async () => {
+    if (waiting.length > 0) await store.insertLines(tx, rail, account.asset, waiting);
+    waiting = [];
+  };
+  for (const { line, id } of inOrder) {
+    const relation = relationOf(context, account.asset, line);
+    if (undoes({ line })) await flush();
+    const recallOf = undoes({ line }) && relation !== null ? await undone(tx, rail, account.asset, relation, line) : {};
+    const content: LineContent = { ...meaningOf(line, account, id), ...recallOf };
+    waiting.push({
+      externalId: id,
+      direction: line.direction,
+      units: line.units,
+      chargeUnits: line.chargeUnits,
+      bookedOn: line.bookedOn,
+      statementId,
+      relation,
+      content: context.vault.seal(JSON.stringify(content), contentPlace(rail, id)),
+    });
+    if (waiting.length >= LINES_AT_ONCE) await flush();
+  }
+  await flush();
+}
+
+/** The one credit that this debit takes back, where exactly one fits. */
+async function undone(
+  tx: Tx,
+  rail: string,
+  asset: string,
+  relation: Buffer,
+  line: ReadLine,
+): Promise<Partial<LineContent>> {
+  const credits = await store.creditsRelated(tx, rail, asset, relation, line.units);
+  const [credit] = credits;
+  if (credits.length !== 1 || credit === undefined) return {};
+  return { recallOf: { externalId: credit, why: returnReason(line.returned ?? '') } };
+}
+
+/** What a payment keeps when it is returned or reversed: the payer's reference, or the bank's. */
+function relationOf(context: BankContext, asset: string, line: ReadLine): Buffer | null {
+  const reference = line.endToEnd || line.paymentId || line.bankRef;
+  return reference === '' ? null : context.vault.index(`${asset} ${reference}`, 'manual_lines.relation');
+}
+
+function meaningOf(line: ReadLine, account: ManualAccount, id: string): LineContent {
+  const comesBack = line.reversal || line.returned !== undefined;
+  const key = keyIn(line.endToEnd, line.text);
+  const isFunding =
+    line.direction === 'credit' && !comesBack && account.fundingAccounts.includes(plainAccount(line.account));
+  return {
+    reference: line.bankRef || line.paymentId || id,
+    ...(line.direction === 'debit' && !comesBack && key !== undefined ? { key } : {}),
+    ...(line.direction === 'credit' && comesBack && key !== undefined
+      ? { returnOf: { key, why: returnReason(line.returned ?? '') } }
+      : {}),
+    ...(isFunding ? { funding: true } : {}),
+    free: {
+      // A reference of ours may stand in either.
+      text: `${line.text} ${line.endToEnd}`.trim(),
+      ...(line.name === '' ? {} : { name: line.name }),
+      ...(line.account === '' ? {} : { account: line.account }),
+    },
+  };
+}
+
+/** The file as it comes, counted and hashed as it is read, with its first bytes looked at. */
+async function peeked(chunks: Chunks) {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  const source = (async function* () {
+    for await (const chunk of chunks) {
+      hash.update(chunk);
+      bytes += chunk.length;
+      yield chunk;
+    }
+  })();
+  const head: Uint8Array[] = [];
+  for (let size = 0; size < SNIFFED; ) {
+    const { value, done } = await source.next();
+    if (done || value === undefined) break;
+    head.push(value);
+    size += value.length;
+  }
+  // Of a byte order mark or UTF-16 nothing but the letters counts here.
+  const first = Buffer.concat(head)
+    .toString('latin1')
+    .replaceAll(/[^!-~]/g, '')[0];
+  return {
+    isXml: first === '<',
+    chunks: (async function* () {
+      yield* head;
+      yield* source;
+    })(),
+    read: () => ({ sha256: hash.digest(), bytes }),
+  };
+}

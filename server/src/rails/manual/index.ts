@@ -1,0 +1,149 @@
+/**
+ * The manual bank: a rail for an operator whose bank has no API. Payouts leave as files that a person uploads, statements
+ * come in as files that a person downloads.
+ *
+ * To the rest it is a bank like any other: the engine (rails/bank.ts) reads its statement, which here is the lines that
+ * were taken in (import.ts), and `send` hands a payout over, which here means that it is put on the list for the next file.
+ * From then on the statement alone says what became of it. What a person does in between is desk.ts.
+ *
+ * `deduplicates` is false, as for every bank that takes files: nothing is sent twice. A payout that is on the list already
+ * is not accepted a second time, and none is in two files (the database refuses it).
+ */
+import { Unavailable } from '../../base/errors.ts';
+import type { AssetCode } from '../../base/money.ts';
+import { type BankAdapter, type BankContext, bankRail } from '../bank.ts';
+import type { Payee, PayoutStatus, RailHealth, Sending, Sent } from '../rail.ts';
+import { detailsPlace, missingOf } from './desk.ts';
+import { contentPlace, type LineContent } from './import.ts';
+import { endToEndOf, payeeOf } from './payee.ts';
+import type { ManualAccount, ManualBankSettings } from './settings.ts';
+import * as store from './store.ts';
+
+export { type Imported, type ManualDesk, openManualDesk } from './desk.ts';
+export { type ManualBankSettings, readManualBank } from './settings.ts';
+
+/** An import wakes the reader; this is for one that was not heard. */
+const POLL_MS = 30_000;
+const PAGE_LINES = 200;
+const DAY_MS = 86_400_000;
+
+export function manualBank(settings: ManualBankSettings, context: BankContext): ReturnType<typeof bankRail> {
+  const rail = bankRail(adapterOf(settings, context), { ...context, pollMs: POLL_MS });
+  return { ...rail, health: () => health(settings, context) };
+}
+
+function adapterOf(settings: ManualBankSettings, { db, vault, clock }: BankContext): BankAdapter {
+  const { code, accounts } = settings;
+  const accountOf = (asset: AssetCode): ManualAccount | undefined => accounts.find((one) => one.asset === asset);
+  /** Our own tables are all there is of this bank: when they do not answer, the bank does not. */
+  const asked = async <T>(what: string, ask: () => Promise<T>): Promise<T> => {
+    try {
+      return await ask();
+    } catch (error) {
+      throw error instanceof Unavailable ? error : new Unavailable(code, `${what} cannot be read`, { cause: error });
+    }
+  };
+
+  return {
+    code,
+    deduplicates: false,
+    currencies: Object.fromEntries(accounts.map(({ currency, asset }) => [currency, asset])),
+
+    payee(asset): Payee | undefined {
+      const account = accountOf(asset);
+      if (account === undefined) return undefined;
+      const { holder, bank, branch, accountType, accountNumber, ifsc, iban, bic } = account;
+      return { holder, bank, branch, accountType, accountNumber, ifsc, iban, bic };
+    },
+
+    statement: (cursor) =>
+      asked('the statement', async () => {
+        const after = /^\d{1,18}$/.test(cursor) ? BigInt(cursor) : 0n;
+        const rows = await db.asSystem((tx) => store.linesAfter(tx, code, after, PAGE_LINES + 1));
+        const page = rows.slice(0, PAGE_LINES);
+        return {
+          lines: page.map((row) => ({
+            ...(JSON.parse(vault.open(row.content, contentPlace(code, row.externalId))) as LineContent),
+            externalId: row.externalId,
+            direction: row.direction,
+            currency: accountOf(row.asset)?.currency ?? '',
+            units: row.units,
+            chargeUnits: row.chargeUnits,
+            bookedAt: new Date(`${row.bookedOn}T00:00:00Z`),
+          })),
+          cursor: String(page.at(-1)?.seq ?? after),
+          more: rows.length > PAGE_LINES,
+        };
+      }),
+
+    async send({ key, asset, units, destination, notAfter }: Sending): Promise<Sent> {
+      const account = accountOf(asset);
+      if (account === undefined) return { outcome: 'refused', why: 'currency_not_held' };
+      const payee = payeeOf(destination, account);
+      if ('why' in payee) return { outcome: 'refused', why: payee.why };
+      const endToEnd = endToEndOf(key);
+      if (endToEnd === '') return { outcome: 'refused', why: 'key_not_writable' };
+      const details = vault.seal(JSON.stringify(payee), detailsPlace(code, key));
+      try {
+        const fresh = await db.asSystem((tx) =>
+          store.insertListed(tx, code, { key, endToEnd, asset, units, details, now: clock.now(), notAfter }),
+        );
+        if (fresh) return { outcome: 'accepted', reference: endToEnd };
+        return { outcome: 'unknown', why: 'on the list already, or too late to be put there' };
+      } catch {
+        return { outcome: 'unknown', why: 'the list did not answer' };
+      }
+    },
+
+    async status(key): Promise<PayoutStatus> {
+      try {
+        const listed = await db.asSystem((tx) => store.readListed(tx, code, key));
+        if (listed === undefined) return { outcome: 'absent' };
+        if (listed.refusedWhy !== null) return { outcome: 'refused', why: listed.refusedWhy };
+        return { outcome: 'known', reference: listed.endToEnd };
+      } catch {
+        return { outcome: 'unknown', why: 'the list did not answer' };
+      }
+    },
+
+    balance: (asset) =>
+      asked('the balance', async () => {
+        const newest = await db.asSystem((tx) => store.newestStatement(tx, code, asset));
+        if (newest === undefined || newest.closing === null)
+          throw new Unavailable(code, 'no statement with a balance was taken in');
+        return newest.closing;
+      }),
+  };
+}
+
+/** By the account whose newest statement is the oldest; and by statements that are missing in between. */
+async function health(
+  { code, accounts, statementDeadlineMs }: ManualBankSettings,
+  { db, clock }: BankContext,
+): Promise<RailHealth> {
+  const now = clock.now().getTime();
+  const states = await db.asSystem(async (tx) => {
+    const all = [];
+    for (const { asset } of accounts) {
+      const newest = await store.newestStatement(tx, code, asset);
+      // A statement speaks for its last day until that day is over.
+      const ageMs =
+        newest === undefined ? null : Math.max(0, now - new Date(`${newest.to}T00:00:00Z`).getTime() - DAY_MS);
+      all.push({ asset, ageMs, missing: await missingOf(tx, code, asset) });
+    }
+    return all;
+  });
+  const never = states.find(({ ageMs }) => ageMs === null);
+  const oldest = states.toSorted((a, b) => (b.ageMs ?? 0) - (a.ageMs ?? 0))[0];
+  const ageMs = never === undefined ? (oldest?.ageMs ?? null) : null;
+  const torn = states.find(({ missing }) => missing !== null && missing !== 0n);
+  const why =
+    never !== undefined
+      ? `no statement of ${never.asset} was taken in yet`
+      : ageMs !== null && ageMs > statementDeadlineMs
+        ? `the newest statement of ${oldest?.asset} is too old`
+        : torn !== undefined
+          ? `a statement of ${torn.asset} is missing`
+          : undefined;
+  return { healthy: why === undefined, ageMs, ...(why === undefined ? {} : { why }) };
+}

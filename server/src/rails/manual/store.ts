@@ -1,0 +1,435 @@
+/**
+ * The tables of the manual bank: the list of payouts and the files they left in, and what came in as statements.
+ */
+import type { Tx } from '../../base/db.ts';
+import type { AssetCode } from '../../base/money.ts';
+import type { FileFormat } from './settings.ts';
+
+/** Files and lists of one rail are changed one after the other: numbers of lines must appear in their order. */
+export const lockRail = (tx: Tx, rail: string): Promise<number> =>
+  tx.run(`select pg_advisory_xact_lock(hashtextextended('cloverleaf manual bank ' || $1, 0))`, [rail]);
+
+export const decimalsOf = async (tx: Tx, asset: AssetCode): Promise<number | undefined> =>
+  (await tx.row<{ decimals: number }>('select decimals from assets where code = $1', [asset]))?.decimals;
+
+// Payouts.
+
+export interface Listed {
+  key: string;
+  endToEnd: string;
+  asset: AssetCode;
+  units: bigint;
+  listedAt: Date;
+  batchId: bigint | null;
+  refusedAt: Date | null;
+  refusedWhy: string | null;
+}
+
+const LISTED = `key, end_to_end as "endToEnd", asset, units, listed_at as "listedAt", batch_id as "batchId",
+  refused_at as "refusedAt", refused_why as "refusedWhy"`;
+
+/**
+ * @param notAfter real time; looked at by the database as the row is written
+ * @returns whether the row is new; it is not, where the key is listed or the time is over
+ */
+export async function insertListed(
+  tx: Tx,
+  rail: string,
+  listed: {
+    key: string;
+    endToEnd: string;
+    asset: AssetCode;
+    units: bigint;
+    details: Buffer;
+    now: Date;
+    notAfter: Date | undefined;
+  },
+): Promise<boolean> {
+  const rows = await tx.run(
+    `insert into manual_payouts (rail, key, end_to_end, asset, units, details, listed_at)
+     select $1, $2, $3, $4, $5::numeric, $6, $7 where $8::timestamptz is null or clock_timestamp() <= $8
+     on conflict do nothing`,
+    [
+      rail,
+      listed.key,
+      listed.endToEnd,
+      listed.asset,
+      listed.units,
+      listed.details,
+      listed.now,
+      listed.notAfter ?? null,
+    ],
+  );
+  return rows > 0;
+}
+
+export const readListed = (tx: Tx, rail: string, key: string): Promise<Listed | undefined> =>
+  tx.row<Listed>(`select ${LISTED} from manual_payouts where rail = $1 and key = $2`, [rail, key]);
+
+export const lockListed = (tx: Tx, rail: string, key: string): Promise<Listed | undefined> =>
+  tx.row<Listed>(`select ${LISTED} from manual_payouts where rail = $1 and key = $2 for update`, [rail, key]);
+
+export const waiting = (tx: Tx, rail: string, asset: AssetCode | undefined, most: number): Promise<Listed[]> =>
+  tx.rows<Listed>(
+    `select ${LISTED} from manual_payouts
+      where rail = $1 and ($2::text is null or asset = $2) and batch_id is null and refused_at is null
+      order by listed_at, key limit $3`,
+    [rail, asset ?? null, most],
+  );
+
+/** The oldest that wait, locked, each with what its payout has come to meanwhile. */
+export const lockWaiting = (
+  tx: Tx,
+  rail: string,
+  asset: AssetCode,
+  most: number,
+): Promise<(Listed & { details: Buffer; ended: boolean })[]> =>
+  tx.rows(
+    `select ${LISTED}, details,
+            exists (select from payouts p where p.id = manual_payouts.key and p.ended_at is not null) as ended
+       from manual_payouts
+      where rail = $1 and asset = $2 and batch_id is null and refused_at is null
+      order by listed_at, key limit $3 for update`,
+    [rail, asset, most],
+  );
+
+export const markRefused = (tx: Tx, rail: string, keys: readonly string[], why: string, now: Date): Promise<number> =>
+  tx.run(
+    `update manual_payouts set refused_at = $3, refused_why = $4
+      where rail = $1 and key = any($2) and refused_at is null`,
+    [rail, keys, now, why],
+  );
+
+// Files.
+
+export interface BatchRow {
+  id: bigint;
+  asset: AssetCode;
+  format: FileFormat;
+  payouts: number;
+  units: bigint;
+  sha256: string;
+  closedAt: Date;
+  closedBy: string;
+  withdrawnAt: Date | null;
+  withdrawnBy: string | null;
+  withdrawnWhy: string | null;
+}
+
+const BATCH = `id, asset, format, payouts, units, encode(sha256, 'hex') as sha256, closed_at as "closedAt",
+  closed_by as "closedBy", withdrawn_at as "withdrawnAt", withdrawn_by as "withdrawnBy", withdrawn_why as "withdrawnWhy"`;
+
+export async function nextBatchId(tx: Tx): Promise<bigint> {
+  const row = await tx.row<{ id: bigint }>(`select nextval('manual_batch_ids') as id`);
+  return row?.id ?? 0n;
+}
+
+export async function insertBatch(
+  tx: Tx,
+  rail: string,
+  batch: {
+    id: bigint;
+    asset: AssetCode;
+    format: FileFormat;
+    keys: readonly string[];
+    units: bigint;
+    content: Buffer;
+    sha256: Buffer;
+    closedAt: Date;
+    closedBy: string;
+  },
+): Promise<BatchRow | undefined> {
+  const row = await tx.row<BatchRow>(
+    `insert into manual_batches (id, rail, asset, format, payouts, units, content, sha256, closed_at, closed_by)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) returning ${BATCH}`,
+    [
+      batch.id,
+      rail,
+      batch.asset,
+      batch.format,
+      batch.keys.length,
+      batch.units,
+      batch.content,
+      batch.sha256,
+      batch.closedAt,
+      batch.closedBy,
+    ],
+  );
+  await tx.run('update manual_payouts set batch_id = $3 where rail = $1 and key = any($2)', [
+    rail,
+    batch.keys,
+    batch.id,
+  ]);
+  return row;
+}
+
+export const readBatch = (tx: Tx, rail: string, id: bigint): Promise<BatchRow | undefined> =>
+  tx.row<BatchRow>(`select ${BATCH} from manual_batches where rail = $1 and id = $2`, [rail, id]);
+
+export const lockBatch = (tx: Tx, rail: string, id: bigint): Promise<BatchRow | undefined> =>
+  tx.row<BatchRow>(`select ${BATCH} from manual_batches where rail = $1 and id = $2 for update`, [rail, id]);
+
+export const batches = (tx: Tx, rail: string, most: number): Promise<BatchRow[]> =>
+  tx.rows<BatchRow>(`select ${BATCH} from manual_batches where rail = $1 order by id desc limit $2`, [rail, most]);
+
+export const batchContent = async (tx: Tx, id: bigint): Promise<Buffer | undefined> =>
+  (await tx.row<{ content: Buffer }>('select content from manual_batches where id = $1', [id]))?.content;
+
+export interface BatchPayout {
+  key: string;
+  endToEnd: string;
+  units: bigint;
+  /** Whether the statement has told of it: `settled` or `returned`. */
+  state: string | null;
+}
+
+export const payoutsOfBatch = (tx: Tx, id: bigint): Promise<BatchPayout[]> =>
+  tx.rows<BatchPayout>(
+    `select m.key, m.end_to_end as "endToEnd", m.units, p.state
+       from manual_payouts m left join payouts p on p.id = m.key where m.batch_id = $1 order by m.key`,
+    [id],
+  );
+
+/** How many payouts of a file the statements have shown, whatever the payouts themselves have come to. */
+export const shownOfBatch = async (tx: Tx, rail: string, id: bigint): Promise<number> =>
+  (
+    await tx.row<{ shown: number }>(
+      `select count(*)::int as shown from manual_payouts m
+        where m.batch_id = $2 and exists (select from bank_lines l where l.rail = $1 and l.key = m.key)`,
+      [rail, id],
+    )
+  )?.shown ?? 0;
+
+export const markWithdrawn = (tx: Tx, id: bigint, act: { by: string; why: string; now: Date }): Promise<number> =>
+  tx.run(
+    `update manual_batches set withdrawn_at = $2, withdrawn_by = $3, withdrawn_why = $4
+      where id = $1 and withdrawn_at is null`,
+    [id, act.now, act.by, act.why],
+  );
+
+// Statements.
+
+export interface ImportRow {
+  id: bigint;
+  asset: AssetCode;
+  format: 'csv' | 'camt.053';
+  sha256: string;
+  bytes: number;
+  lines: number;
+  newLines: number;
+  importedAt: Date;
+  importedBy: string;
+}
+
+const IMPORT = `id, asset, format, encode(sha256, 'hex') as sha256, bytes, lines, new_lines as "newLines",
+  imported_at as "importedAt", imported_by as "importedBy"`;
+
+export const importOf = (tx: Tx, rail: string, asset: AssetCode, sha256: Buffer): Promise<ImportRow | undefined> =>
+  tx.row<ImportRow>(`select ${IMPORT} from manual_imports where rail = $1 and asset = $2 and sha256 = $3`, [
+    rail,
+    asset,
+    sha256,
+  ]);
+
+export const imports = (tx: Tx, rail: string, most: number): Promise<ImportRow[]> =>
+  tx.rows<ImportRow>(`select ${IMPORT} from manual_imports where rail = $1 order by id desc limit $2`, [rail, most]);
+
+export async function insertImport(
+  tx: Tx,
+  rail: string,
+  one: Omit<ImportRow, 'id' | 'sha256'> & { sha256: Buffer },
+): Promise<ImportRow | undefined> {
+  return await tx.row<ImportRow>(
+    `insert into manual_imports (rail, asset, format, sha256, bytes, lines, new_lines, imported_at, imported_by)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) returning ${IMPORT}`,
+    [rail, one.asset, one.format, one.sha256, one.bytes, one.lines, one.newLines, one.importedAt, one.importedBy],
+  );
+}
+
+export interface StatementRow {
+  id: bigint;
+  asset: AssetCode;
+  sequence: bigint | null;
+  from: string;
+  to: string;
+  opening: bigint | null;
+  closing: bigint | null;
+}
+
+const STATEMENT = `id, asset, sequence, from_on::text as "from", to_on::text as "to", opening_units as opening, closing_units as closing`;
+const NEWEST = 'order by to_on desc, sequence desc nulls last, id desc limit 1';
+const FIRST = 'order by from_on, sequence nulls first, id limit 1';
+
+export const newestStatement = (tx: Tx, rail: string, asset: AssetCode): Promise<StatementRow | undefined> =>
+  tx.row<StatementRow>(`select ${STATEMENT} from manual_statements where rail = $1 and asset = $2 ${NEWEST}`, [
+    rail,
+    asset,
+  ]);
+
+export const firstStatement = (tx: Tx, rail: string, asset: AssetCode): Promise<StatementRow | undefined> =>
+  tx.row<StatementRow>(`select ${STATEMENT} from manual_statements where rail = $1 and asset = $2 ${FIRST}`, [
+    rail,
+    asset,
+  ]);
+
+export const statementByIdentity = (
+  tx: Tx,
+  rail: string,
+  asset: AssetCode,
+  identity: Buffer,
+): Promise<StatementRow | undefined> =>
+  tx.row<StatementRow>(`select ${STATEMENT} from manual_statements where rail = $1 and asset = $2 and identity = $3`, [
+    rail,
+    asset,
+    identity,
+  ]);
+
+export const statementsOf = (
+  tx: Tx,
+  rail: string,
+  asset: AssetCode,
+  span: { from: string; to: string },
+): Promise<StatementRow[]> =>
+  tx.rows<StatementRow>(
+    `select ${STATEMENT} from manual_statements where rail = $1 and asset = $2 and to_on >= $3::date and from_on <= $4::date
+      order by from_on, sequence nulls first, id limit 1000`,
+    [rail, asset, span.from, span.to],
+  );
+
+/** Whether every statement of an account has balances: only then can its lines be held against them. */
+export const allHaveBalances = async (tx: Tx, rail: string, asset: AssetCode): Promise<boolean> =>
+  (await tx.row('select from manual_statements where rail = $1 and asset = $2 and opening_units is null limit 1', [
+    rail,
+    asset,
+  ])) === undefined;
+
+export async function insertStatement(
+  tx: Tx,
+  rail: string,
+  one: Omit<StatementRow, 'id'> & { importId: bigint; identity: Buffer },
+): Promise<bigint> {
+  const row = await tx.row<{ id: bigint }>(
+    `insert into manual_statements (rail, asset, import_id, identity, sequence, from_on, to_on, opening_units, closing_units)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) returning id`,
+    [rail, one.asset, one.importId, one.identity, one.sequence, one.from, one.to, one.opening, one.closing],
+  );
+  return row?.id ?? 0n;
+}
+
+/** A line as far as it names nobody. */
+export interface LineFacts {
+  seq: bigint;
+  externalId: string;
+  asset: AssetCode;
+  direction: 'credit' | 'debit';
+  units: bigint;
+  chargeUnits: bigint;
+  bookedOn: string;
+  statementId: bigint;
+}
+
+export interface LineRow extends LineFacts {
+  content: Buffer;
+}
+
+const LINE = `seq, external_id as "externalId", asset, direction, units, charge_units as "chargeUnits",
+  booked_on::text as "bookedOn", statement_id as "statementId"`;
+
+export const linesAfter = (tx: Tx, rail: string, after: bigint, most: number): Promise<LineRow[]> =>
+  tx.rows<LineRow>(`select ${LINE}, content from manual_lines where rail = $1 and seq > $2 order by seq limit $3`, [
+    rail,
+    after,
+    most,
+  ]);
+
+export const linesOfSpan = (
+  tx: Tx,
+  rail: string,
+  asset: AssetCode,
+  span: { from: string; to: string; after: bigint },
+  most: number,
+): Promise<LineFacts[]> =>
+  tx.rows<LineFacts>(
+    `select ${LINE} from manual_lines
+      where rail = $1 and asset = $2 and booked_on between $3::date and $4::date and seq > $5 order by seq limit $6`,
+    [rail, asset, span.from, span.to, span.after, most],
+  );
+
+/** What is there of these ids. */
+export const linesByIds = (
+  tx: Tx,
+  rail: string,
+  ids: readonly string[],
+): Promise<Pick<LineRow, 'externalId' | 'direction' | 'units' | 'chargeUnits'>[]> =>
+  tx.rows(
+    `select external_id as "externalId", direction, units, charge_units as "chargeUnits"
+       from manual_lines where rail = $1 and external_id = any($2)`,
+    [rail, ids],
+  );
+
+/** Whether lines were taken in that the bank engine has not read yet. */
+export const hasUnread = async (tx: Tx, rail: string): Promise<boolean> =>
+  (await tx.row(
+    `select from manual_lines
+      where rail = $1 and seq > coalesce((select nullif(cursor, '')::bigint from bank_cursors where rail = $1), 0) limit 1`,
+    [rail],
+  )) !== undefined;
+
+/** What all lines taken come to. */
+export const sumTaken = async (tx: Tx, rail: string, asset: AssetCode): Promise<bigint> =>
+  (
+    await tx.row<{ units: bigint }>(
+      `select coalesce(sum(case direction when 'credit' then units else -units - charge_units end), 0)::numeric as units
+         from manual_lines where rail = $1 and asset = $2`,
+      [rail, asset],
+    )
+  )?.units ?? 0n;
+
+/** Credits of this money under a relation: what a debit that undoes one may be about. */
+export const creditsRelated = async (
+  tx: Tx,
+  rail: string,
+  asset: AssetCode,
+  relation: Buffer,
+  units: bigint,
+): Promise<string[]> =>
+  (
+    await tx.rows<{ id: string }>(
+      `select external_id as id from manual_lines
+        where rail = $1 and relation = $2 and asset = $3 and direction = 'credit' and units = $4 order by seq limit 2`,
+      [rail, relation, asset, units],
+    )
+  ).map(({ id }) => id);
+
+export interface NewLine {
+  externalId: string;
+  direction: 'credit' | 'debit';
+  units: bigint;
+  chargeUnits: bigint;
+  bookedOn: string;
+  statementId: bigint;
+  relation: Buffer | null;
+  content: Buffer;
+}
+
+/** All with one command; they are numbered in the order given. */
+export const insertLines = (tx: Tx, rail: string, asset: AssetCode, lines: readonly NewLine[]): Promise<number> =>
+  tx.run(
+    `insert into manual_lines (rail, asset, external_id, direction, units, charge_units, booked_on, statement_id, relation, content)
+     select $1, $2, external_id, direction, units, charge_units, booked_on, statement_id, relation, content
+       from unnest($3::text[], $4::text[], $5::numeric[], $6::numeric[], $7::date[], $8::bigint[], $9::bytea[], $10::bytea[])
+            with ordinality as l (external_id, direction, units, charge_units, booked_on, statement_id, relation, content, nr)
+      order by nr`,
+    [
+      rail,
+      asset,
+      lines.map(({ externalId }) => externalId),
+      lines.map(({ direction }) => direction),
+      lines.map(({ units }) => units),
+      lines.map(({ chargeUnits }) => chargeUnits),
+      lines.map(({ bookedOn }) => bookedOn),
+      lines.map(({ statementId }) => statementId),
+      lines.map(({ relation }) => relation),
+      lines.map(({ content }) => content),
+    ],
+  );

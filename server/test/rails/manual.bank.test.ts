@@ -1,0 +1,414 @@
+/**
+ * The manual bank with real payouts and a real database: payout, file, statement, settled; and what people do to files.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { txOn } from '../../src/base/db.ts';
+import { sumOfLines } from '../../src/rails/bank.store.ts';
+import { testRail } from '../contracts/rail.ts';
+import { type ManualWorld, manualWorld, PAYEE } from '../support/manualworld.ts';
+import { camt, germanCsv } from '../support/statements.ts';
+
+const refusedFile = (why: RegExp) => (error: { code?: string; facts?: { why?: string } }) => {
+  assert.equal(error.code, 'file_refused');
+  assert.match(error.facts?.why ?? '', why);
+  return true;
+};
+const refusedBatch = (why: RegExp) => (error: { code?: string; facts?: { why?: string } }) => {
+  assert.equal(error.code, 'batch_refused');
+  assert.match(error.facts?.why ?? '', why);
+  return true;
+};
+const carried = (id: string): string => id.replaceAll('_', '-');
+
+testRail('a manual bank', async () => {
+  const w = await manualWorld();
+  return {
+    rail: w.rail,
+    facts: w.facts,
+    sending: (key) => ({
+      key,
+      asset: 'eur',
+      units: 500n,
+      destination: { kind: 'account', details: PAYEE },
+    }),
+    // The outside is a person with files: what was sent has its effect once for each file it stands in.
+    effects: async (key) => {
+      await w.closes().catch(refusedBatch(/No payout waits/));
+      const files = await Promise.all((await w.desk.batches()).map(({ id }) => w.desk.file(id, 'a test')));
+      return files
+        .map(({ bytes }) => bytes.toString().split(`<EndToEndId>${carried(key)}<`).length - 1)
+        .reduce((a, b) => a + b, 0);
+    },
+    pays: async (target) => {
+      await w.imports(w.nextStatement([{ units: 700n, text: `thanks ${target}`, name: 'A Payer', ref: 'R1' }]));
+      // The other account has had its statement, too.
+      await w.imports(camt({ currency: 'INR', number: '000100020003', from: w.today(), entries: [] }), 'inr');
+    },
+    settles: async () => {
+      await w.rail.observe();
+    },
+    goesDark: async () => {
+      for (const table of ['manual_lines', 'manual_payouts', 'manual_statements'])
+        await w.rows.query(`alter table ${table} rename to ${table}_gone`);
+    },
+    stop: () => w.stop(),
+  };
+});
+
+describe('a payout through a manual bank', () => {
+  let w: ManualWorld;
+  before(async () => {
+    w = await manualWorld();
+  });
+  after(() => w.stop());
+
+  it('waits on the list, leaves in a file, and is settled by the statement alone', async () => {
+    const id = await w.pays(12_345n);
+    assert.equal(await w.state(id), 'handed');
+    assert.deepEqual(
+      (await w.desk.waiting('eur')).map(({ key, units }) => [key, units]),
+      [[id, 12_345n]],
+    );
+    const batch = await w.closes();
+    assert.deepEqual([batch.payouts, batch.units, batch.format], [1, 12_345n, 'pain.001.001.09']);
+    assert.deepEqual(await w.desk.waiting(), []);
+    assert.equal(await w.state(id), 'handed');
+    await w.takes(w.nextStatement([{ units: -12_345n, endToEnd: carried(id), ref: 'D1', name: 'Somebody' }]));
+    assert.equal(await w.state(id), 'settled');
+    assert.deepEqual(
+      w.of('payout_settled').map(({ key, reference }) => [key, reference]),
+      [[id, 'D1']],
+    );
+    assert.deepEqual(
+      (await w.desk.batch(batch.id)).list.map(({ state }) => state),
+      ['settled'],
+    );
+  });
+
+  it('is in one file only, whoever closes at once, and a file is the same bytes whenever it is handed out', async () => {
+    const ids = [await w.pays(100n), await w.pays(200n), await w.pays(300n)];
+    const closed = await Promise.allSettled([w.closes(), w.closes(), w.closes()]);
+    const made = closed.filter((one) => one.status === 'fulfilled').map(({ value }) => value);
+    assert.deepEqual(
+      made.map(({ payouts }) => payouts),
+      [3],
+    );
+    const [first, again] = [await w.desk.file(made[0]?.id ?? 0n, 'a'), await w.desk.file(made[0]?.id ?? 0n, 'b')];
+    assert.deepEqual(first, again);
+    for (const id of ids)
+      assert.equal(first.bytes.toString().split(carried(id)).length - 1, 2, 'once as id, once as text');
+    await assert.rejects(
+      w.rows.query('update manual_payouts set batch_id = null where key = $1', [ids[0]]),
+      /is in file/,
+    );
+    await assert.rejects(
+      w.db.asSystem((tx) => tx.run(`update manual_batches set content = ''`)),
+      { code: '42501' },
+    );
+  });
+
+  it('that comes back is returned, with why in our words and the bank’s code', async () => {
+    const id = await w.pays(5_000n);
+    await w.closes();
+    await w.takes(w.nextStatement([{ units: -5_000n, endToEnd: carried(id), ref: 'D2' }]));
+    assert.equal(await w.state(id), 'settled');
+    await w.takes(w.nextStatement([{ units: 5_000n, endToEnd: carried(id), ref: 'C2', returned: 'AC04' }]));
+    assert.equal(await w.state(id), 'returned');
+    assert.deepEqual(
+      w.of('payout_returned').map(({ key, why, units }) => [key, why, units]),
+      [[id, 'account_closed (AC04)', 5_000n]],
+    );
+  });
+
+  it('whose debit and return stand in one statement, the return first, is settled and returned', async () => {
+    const id = await w.pays(5_100n);
+    await w.closes();
+    const entries = [
+      { units: 5_100n, endToEnd: carried(id), ref: 'C3', reversal: true },
+      { units: -5_100n, endToEnd: carried(id), ref: 'D3' },
+    ];
+    await w.takes(w.nextStatement(entries));
+    assert.equal(await w.state(id), 'returned');
+    assert.deepEqual(w.contradictions, []);
+    assert.deepEqual(w.of('unexplained_debit'), []);
+  });
+
+  it('of a file that was not uploaded is refused when the file is withdrawn, and only then', async () => {
+    const id = await w.pays(900n);
+    const batch = await w.closes();
+    await assert.rejects(w.desk.withdrawBatch(batch.id, { by: 'x', statement: 'no' }), { code: 'malformed_field' });
+    await w.desk.withdrawBatch(batch.id, { by: 'Ben', statement: 'The bank rejected the upload, its screen said so.' });
+    await w.looksAt(id);
+    assert.equal(await w.state(id), 'refused');
+    assert.equal((await w.rail.status(id)).outcome, 'refused');
+    await assert.rejects(w.desk.file(batch.id, 'x'), refusedBatch(/withdrawn/));
+    await assert.rejects(w.closes(), refusedBatch(/No payout waits/));
+    // Should it have been uploaded after all, money has left that a person must look at.
+    await w.takes(w.nextStatement([{ units: -900n, endToEnd: carried(id), ref: 'D4' }]));
+    assert.deepEqual(w.contradictions, [id]);
+  });
+
+  it('of a file that the statement shows cannot be withdrawn', async () => {
+    const [a, b] = [await w.pays(910n), await w.pays(920n)];
+    const batch = await w.closes();
+    const file = w.nextStatement([{ units: -910n, endToEnd: carried(a), ref: 'D5' }]);
+    await w.imports(file);
+    const withdraw = () =>
+      w.desk.withdrawBatch(batch.id, { by: 'Ben', statement: 'I believe that it was not uploaded.' });
+    await assert.rejects(withdraw(), refusedBatch(/being read/));
+    await w.rail.observe();
+    await assert.rejects(withdraw(), refusedBatch(/it was uploaded/));
+    assert.deepEqual([await w.state(a), await w.state(b)], ['settled', 'handed']);
+  });
+
+  it('taken off the list is in no file, and one that no file can carry is refused at once', async () => {
+    const id = await w.pays(950n);
+    await w.desk.takeOff(id, 'Ben');
+    await w.looksAt(id);
+    assert.equal(await w.state(id), 'refused');
+    for (const [details, why] of [
+      [{ name: 'A B', account: '12345678' }, 'no_iban'],
+      [{ name: '', account: PAYEE.iban }, 'no_name'],
+      [{ name: '李小龍', account: PAYEE.iban }, 'name_not_writable'],
+      [{ name: 'A B', account: PAYEE.iban, bic: 'not a bic' }, 'malformed_bic'],
+    ] as const) {
+      const bad = await w.pays(1n, details);
+      assert.equal(await w.state(bad), 'refused');
+      assert.equal(w.of('payout_refused').at(-1)?.why, why);
+    }
+    await assert.rejects(w.closes(), refusedBatch(/No payout waits/));
+  });
+
+  it('that ended by another way before its file was closed is left out', async () => {
+    const [gone, stays] = [await w.pays(960n), await w.pays(970n)];
+    await w.rows.query(`update payouts set state = 'refused', ended_at = now() where id = $1`, [gone]);
+    const batch = await w.closes();
+    assert.deepEqual(
+      (await w.desk.batch(batch.id)).list.map(({ key }) => key),
+      [stays],
+    );
+  });
+
+  it('that was killed while its file was being closed still waits', async () => {
+    const id = await w.pays(980n);
+    const client = await w.db.session();
+    await client.query('begin');
+    await txOn(client).run('update manual_payouts set batch_id = (select max(id) from manual_batches) where key = $1', [
+      id,
+    ]);
+    const closing = w.closes();
+    await client.end();
+    assert.deepEqual(
+      (await w.desk.batch((await closing).id)).list.map(({ key }) => key),
+      [id],
+    );
+  });
+
+  it('leaves no name or account readable in the database', async () => {
+    for (const table of ['manual_payouts', 'manual_batches', 'manual_lines', 'manual_statements', 'manual_imports']) {
+      const stored = await w.rows.query<{ row: string }>(`select ${table}::text as row from ${table}`);
+      assert.ok(stored.length > 0, table);
+      const text = stored.map(({ row }) => row).join() + stored.map(({ row }) => Buffer.from(row, 'hex')).join();
+      for (const secret of ['Groß', 'Gross', PAYEE.iban, 'Somebody', Buffer.from('Gross').toString('hex')])
+        assert.ok(!text.includes(secret), `${table}: ${secret}`);
+    }
+  });
+});
+
+describe('a statement file', () => {
+  let w: ManualWorld;
+  before(async () => {
+    w = await manualWorld();
+  });
+  after(() => w.stop());
+  const count = () => w.of('deposit_confirmed').length;
+  const bookedIs = async (units: bigint) =>
+    assert.equal(await w.db.asSystem((tx) => sumOfLines(tx, w.rail.code, 'eur')), units);
+  const lines = [
+    { units: 10_000n, text: 'first', name: 'Müller', on: '2026-11-01' },
+    { units: 10_000n, text: 'first', name: 'Müller', on: '2026-11-01' },
+    { units: 123_456n, text: 'second; with "quotes"', name: 'Ås', on: '2026-11-02' },
+    { units: -3_000n, text: 'fee', on: '2026-11-02' },
+  ];
+
+  it('twice, in other encodings, cut or reordered takes each line once', async () => {
+    const csv = germanCsv(lines);
+    assert.equal((await w.imports(csv)).import.newLines, 4);
+    assert.equal((await w.imports(csv)).outcome, 'known');
+    const others = [
+      Buffer.from(`\ufeff${csv}`),
+      Buffer.from(`\ufeff${csv}`, 'utf16le'),
+      Buffer.from(`\ufeff${csv}`, 'utf16le').swap16(),
+      Buffer.from(csv, 'utf16le'),
+      Buffer.from(csv, 'latin1'),
+      Buffer.from(csv.replaceAll('\r\n', '\n')),
+      Buffer.from(germanCsv(lines.slice(0, 2))),
+      Buffer.from(germanCsv(lines.slice(2), { opening: 20_000n })),
+    ];
+    for (const [i, other] of others.entries()) {
+      const { outcome, import: imported } = await w.imports(other);
+      assert.deepEqual([outcome, imported.newLines], ['taken', 0], `form ${i}`);
+    }
+    const [head, ...rows] = csv.split(/(?<=\r\n)(?=")/);
+    const backwards = [head, ...rows.toReversed()].join('');
+    assert.equal((await w.imports(backwards)).import.newLines, 0);
+    await assert.rejects(w.imports([head, rows[1], rows[3], rows[0], rows[2]].join('')), refusedFile(/do not lead/));
+    await w.rail.observe();
+    assert.deepEqual([count(), w.of('unexplained_debit').length], [3, 1]);
+    await bookedIs(140_456n);
+    assert.equal(await w.rail.balance('main', 'eur'), 140_456n);
+  });
+
+  it('that overlaps with the one before brings what is new, in whatever form the bank gives it', async () => {
+    const more = [...lines.slice(2), { units: 777n, text: 'third', on: '2026-11-03' }];
+    assert.equal((await w.imports(germanCsv(more, { opening: 20_000n }))).import.newLines, 1);
+    await w.rail.observe();
+    assert.equal(count(), 4);
+    assert.equal(await w.desk.missing('eur'), 0n);
+    await bookedIs(141_233n);
+  });
+
+  it('that shows what was taken in other words is refused whole', async () => {
+    const altered = lines.map((line, i) => (i === 2 ? { ...line, text: 'other words' } : line));
+    await assert.rejects(w.imports(germanCsv(altered)), refusedFile(/contradict/));
+    const richer = lines.map((line, i) => (i === 2 ? { ...line, units: 123_457n } : line));
+    await assert.rejects(w.imports(germanCsv(richer)), refusedFile(/contradict/));
+    await bookedIs(141_233n);
+  });
+
+  it('of another account, currency or bank is refused with a sentence that names what is wrong', async () => {
+    const before = await w.rows.query('select count(*) from manual_lines');
+    for (const [file, asset, why] of [
+      [germanCsv(lines, { iban: 'DE75512108001245126199' }), 'eur', /Line 4 is of another account/],
+      [germanCsv(lines).replace('EUR', 'CHF'), 'eur', /Line 4 is not in EUR/],
+      [germanCsv(lines), 'inr', /no settings for statements in CSV/],
+      [camt({ iban: 'DE75512108001245126199', entries: [] }), 'eur', /account of statement 1 is another/],
+      [camt({ entries: [] }, { number: '77', entries: [] }), 'eur', /account of statement 2 is another/],
+      [camt({ currency: 'CHF', entries: [] }), 'eur', /not in EUR/],
+      [camt({ entries: [{ units: 5n, currency: 'CHF' }] }), 'eur', /Entry 1 of statement 1 is not in EUR/],
+      [camt({ entries: [{ units: 5n }], closing: 6n }), 'eur', /do not come to its closing balance/],
+      ['Date,Amount\n2026-01-01,5\n', 'eur', /no header with the column/],
+      ['%PDF-1.7 and so on', 'eur', /no header|cut/],
+      ['', 'eur', /empty/],
+      [camt({ entries: [] }).replace('camt.053', 'camt.052'), 'eur', /no camt.053/],
+    ] as const)
+      await assert.rejects(w.imports(file, asset), refusedFile(why), String(why));
+    assert.deepEqual(await w.rows.query('select count(*) from manual_lines'), before);
+    await assert.rejects(w.imports('x', 'usd'), { code: 'malformed_field' });
+  });
+
+  it('missing in between is told once, and shown as unhealthy until it is there', async () => {
+    const day = (on: string, opening: bigint, units: bigint, sequence: number) =>
+      camt({ id: `N${sequence}`, sequence, from: on, opening, entries: [{ units, ref: `N${sequence}`, text: on }] });
+    const fourth = await w.imports(day('2026-11-05', 141_300n, 50n, 12));
+    assert.deepEqual(fourth.gaps, ['A statement is missing before the one of 2026-11-05 to 2026-11-05.']);
+    assert.equal(w.of('statement_gap').length, 1);
+    assert.equal(await w.desk.missing('eur'), 67n);
+    await w.imports(day('2026-11-04', 141_233n, 67n, 11));
+    assert.equal(await w.desk.missing('eur'), 0n);
+    assert.equal(w.of('statement_gap').length, 1);
+    await w.rail.observe();
+    await bookedIs(141_350n);
+    assert.equal((await w.imports(day('2026-11-06', 141_350n, 1n, 14))).gaps.length, 1, 'statement 13 was left out');
+  });
+
+  it('with a bank’s reference under another amount is refused whole', async () => {
+    const same = (units: bigint, id: string, opening: bigint) =>
+      camt({
+        id,
+        from: '2026-11-07',
+        opening,
+        entries: [
+          { units, ref: 'K1' },
+          { units: 9n, ref: id },
+        ],
+      });
+    await w.imports(same(700n, 'K', 141_351n));
+    await assert.rejects(w.imports(same(7_000n, 'L', 142_060n)), refusedFile(/has the reference of one taken before/));
+  });
+
+  it('tells of funding, of a customer’s reference, and of a credit that the bank takes back', async () => {
+    const { target } = w.rail.instructions(42n);
+    const entries = [
+      { units: 50_000n, ref: 'F1', name: 'Ramp', account: 'DE75 5121 0800 1245 1261 99' },
+      { units: 800n, ref: 'F2', endToEnd: target, name: 'Payer' },
+      { units: 900n, ref: 'F3', endToEnd: 'INVOICE-9', name: 'Payer' },
+      { units: -900n, ref: 'F4', endToEnd: 'INVOICE-9', reversal: true },
+      { units: 40n, ref: 'F5', endToEnd: 'pay-1-1', text: 'not a return, whatever the payer writes' },
+    ];
+    const before = count();
+    await w.takes(camt({ id: 'F', from: '2026-11-08', opening: 142_060n, entries }));
+    assert.deepEqual(
+      w.of('funding_confirmed').map(({ units }) => units),
+      [50_000n],
+    );
+    const deposits = w.of('deposit_confirmed').slice(before);
+    assert.deepEqual(
+      deposits.filter(({ target: to }) => to === target).map(({ units }) => units),
+      [800n],
+    );
+    const taken = deposits.find(({ units }) => units === 900n);
+    assert.deepEqual(
+      w.of('deposit_reversed').map(({ externalId }) => externalId),
+      [taken?.externalId],
+    );
+    assert.deepEqual(w.of('payout_returned'), []);
+  });
+
+  it('read by two at once, and killed half-way, is taken whole or not at all', async () => {
+    const entries = Array.from({ length: 50 }, (_, i) => ({ units: 1n, ref: `P${i}` }));
+    const file = camt({ id: 'P', from: '2026-11-09', opening: 192_900n, entries });
+    const [a, b] = await Promise.all([w.imports(file), w.imports(`${file}\n`)]);
+    assert.deepEqual([a.import.newLines, b.import.newLines].toSorted(), [0, 50]);
+    const next = camt({ id: 'Q', from: '2026-11-10', opening: 192_950n, entries: [{ units: 5n, ref: 'Q' }] });
+    // The statement's lines are locked away, so the import waits in the middle of its transaction, and is killed there.
+    await w.rows.query('begin');
+    await w.rows.query('lock table manual_lines in access exclusive mode');
+    const killed = assert.rejects(w.imports(next));
+    const giveUpAt = Date.now() + 10_000;
+    for (let ended = 0; ended === 0 && Date.now() < giveUpAt; ) {
+      // Who runs is otherwise remembered for the whole transaction.
+      await w.rows.query('select pg_stat_clear_snapshot()');
+      const found = await w.rows.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+          where wait_event_type = 'Lock' and datname = current_database() and query like '%manual_lines%'`,
+      );
+      ended = found.length;
+    }
+    await killed;
+    await w.rows.query('rollback');
+    assert.equal((await w.imports(next)).import.newLines, 1);
+  });
+
+  it('that is too old makes the rail unhealthy, by a deadline that is a setting', async () => {
+    await w.imports(camt({ currency: 'INR', number: '000100020003', from: w.today(), entries: [] }), 'inr');
+    await w.imports(camt({ id: 'T', from: w.today(), opening: 192_955n, entries: [] }));
+    w.clock.advance(4 * 86_400_000);
+    assert.equal((await w.rail.health()).healthy, true);
+    w.clock.advance(2 * 86_400_000);
+    const { healthy, why } = await w.rail.health();
+    assert.deepEqual([healthy, why], [false, 'the newest statement of eur is too old']);
+  });
+
+  it('can be asked for by span of days, lines and balances', async () => {
+    const span = { from: '2026-11-04', to: '2026-11-05' };
+    assert.deepEqual(
+      (await w.desk.statements('eur', span)).map(({ opening, closing }) => [opening, closing]),
+      [
+        [141_233n, 141_300n],
+        [141_300n, 141_350n],
+      ],
+    );
+    assert.deepEqual(
+      (await w.desk.lines('eur', span))
+        .map(({ units, direction, bookedOn }) => [units, direction, bookedOn])
+        .toSorted(),
+      [
+        [50n, 'credit', '2026-11-05'],
+        [67n, 'credit', '2026-11-04'],
+      ],
+    );
+    assert.ok((await w.desk.imports()).length > 5);
+  });
+});

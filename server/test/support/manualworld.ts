@@ -1,0 +1,128 @@
+/**
+ * A world with a manual bank: a database, the rail, the desk, payouts, and a receiver of facts that does to payouts what orders
+ * does. What a person does at the bank is played by the words here: upload, pay, download a statement.
+ */
+import assert from 'node:assert/strict';
+import type { Tx } from '../../src/base/db.ts';
+import { manualBank, openManualDesk, readManualBank } from '../../src/rails/manual/index.ts';
+import {
+  type Payout,
+  payoutByKey,
+  payoutHandlers,
+  refused,
+  returned,
+  settled,
+  write,
+} from '../../src/rails/payouts.ts';
+import type { RailFact } from '../../src/rails/rail.ts';
+import { freshGround } from './ground.ts';
+import { openRows } from './rows.ts';
+import { type BankEntry, camt, SETTINGS, sumOf } from './statements.ts';
+
+export type ManualWorld = Awaited<ReturnType<typeof manualWorld>>;
+
+export const PAYEE = { name: 'Jürgen Groß & Co', iban: 'DE89370400440532013000', account: 'DE89370400440532013000' };
+const BY = 'Asha at the desk';
+
+export async function manualWorld() {
+  const ground = await freshGround();
+  const rows = await openRows(ground.adminUrl);
+  await rows.query(
+    `insert into assets (code, kind, coin, decimals) values ('eur', 'fiat', 'eur', 2) on conflict do nothing`,
+  );
+  await rows.cryptoAsset('usdc.test', 'test', '0x01');
+  const { orderId, partnerId } = await rows.order('usdc.test', 'evm.test', '0xabc');
+
+  const facts: RailFact[] = [];
+  const contradictions: string[] = [];
+  const accounts = new Map<bigint, Record<string, string>>();
+
+  async function report(tx: Tx, fact: RailFact): Promise<void> {
+    facts.push(fact);
+    const now = ground.clock.now();
+    const observed =
+      fact.type === 'payout_settled'
+        ? await settled(tx, { ...fact, now })
+        : fact.type === 'payout_returned'
+          ? await returned(tx, { ...fact, now })
+          : fact.type === 'payout_refused'
+            ? await refused(tx, { ...fact, now })
+            : undefined;
+    if (observed?.contradiction) contradictions.push(observed.payout.id);
+  }
+
+  const settings = readManualBank(JSON.stringify(SETTINGS));
+  const context = { ...ground, report };
+  const rail = manualBank(settings, context);
+  const desk = openManualDesk(settings, context);
+  const { send_payout: handle } = payoutHandlers({
+    ...ground,
+    rails: new Map([[rail.code, rail]]),
+    report,
+    openAccount: async (_tx, id) => accounts.get(id) ?? {},
+    graceMs: 0,
+  });
+  assert(handle);
+
+  let attempts = 0;
+  let closing = 0n;
+  let statements = 0;
+  const today = () => ground.clock.now().toISOString().slice(0, 10);
+  return {
+    ...ground,
+    rows,
+    rail,
+    desk,
+    facts,
+    contradictions,
+    today,
+    /** Writes a payout as orders would, and has a worker hand it over. @returns its id */
+    async pays(units: bigint, details: Record<string, string> = PAYEE): Promise<string> {
+      attempts += 1;
+      const fiatAccountId = await rows.fiatAccount();
+      accounts.set(fiatAccountId, details);
+      const id = `pay_${orderId}_${attempts}`;
+      await ground.db.asSystem((tx) =>
+        write(tx, {
+          id,
+          orderId,
+          partnerId,
+          purpose: 'payout',
+          attempt: attempts,
+          rail: rail.code,
+          asset: 'eur',
+          units,
+          fiatAccountId,
+          now: ground.clock.now(),
+        }),
+      );
+      await handle(id);
+      return id;
+    },
+    looksAt: handle,
+    /** The next camt.053 of the bank, following the one before. */
+    nextStatement(entries: readonly BankEntry[]): string {
+      statements += 1;
+      const opening = closing;
+      closing += sumOf(entries);
+      return camt({ id: `S${statements}`, sequence: statements, opening, from: today(), entries });
+    },
+    imports: (file: string | Uint8Array, asset = 'eur') =>
+      desk.importStatement({ asset, by: BY, bytes: typeof file === 'string' ? Buffer.from(file) : file }),
+    /** Takes a file in and reads what it brought. */
+    async takes(file: string | Uint8Array): Promise<void> {
+      await this.imports(file);
+      await rail.observe();
+    },
+    closes: (asset = 'eur') => desk.closeBatch({ asset, by: BY }),
+    async state(id: string): Promise<Payout['state'] | undefined> {
+      return (await ground.db.asSystem((tx) => payoutByKey(tx, rail.code, id)))?.state;
+    },
+    of: <T extends RailFact['type']>(type: T) =>
+      facts.filter((fact) => fact.type === type) as Extract<RailFact, { type: T }>[],
+    async stop(): Promise<void> {
+      await rows.close();
+      await ground.stop();
+    },
+  };
+}
