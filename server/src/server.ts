@@ -13,9 +13,10 @@ import { type Log, openLog } from './base/log.ts';
 import { migrate } from './base/migrate.ts';
 import { joinServers } from './base/servers.ts';
 import { type Handlers, startWorkers } from './base/work.ts';
-import { openScreener } from './compliance/index.ts';
+import { openCase, openScreener } from './compliance/index.ts';
 import type { Config } from './config.ts';
 import { comparePayer, openFiatAccount } from './customers/index.ts';
+import { openSender, outsideFor, standard, startCourier } from './events/index.ts';
 import {
   databaseCheck,
   databaseReadings,
@@ -32,11 +33,11 @@ import {
   workCheck,
 } from './ops/index.ts';
 import { type OrdersContext, openOrders, orderFacts, orderHandlers } from './orders/index.ts';
-import { openPartners } from './partners/index.ts';
+import { findPartner, openPartners, signingSecrets } from './partners/index.ts';
 import { productionProfile } from './production/index.ts';
 import { checkout } from './protocols/checkout/index.ts';
 import { operator } from './protocols/operator/index.ts';
-import { createServer, verificationWords, whitelabel } from './protocols/whitelabel/index.ts';
+import { createServer, verificationWords, whitelabel, whitelabelFormat } from './protocols/whitelabel/index.ts';
 import { chainCost, quoteHandlers } from './quotes/index.ts';
 import type { ChainRail } from './rails/chain.ts';
 import { payoutHandlers } from './rails/payouts.ts';
@@ -146,6 +147,34 @@ async function compose(
   const partners = openPartners({ db, vault, clock });
   await world.begin({ chains, partners });
 
+  const outside = outsideFor(config.profile);
+  const send = openSender(outside);
+  const courierDb = openDatabase(serverUrl, { partnerConnections: 1, systemConnections: COURIER_CONNECTIONS });
+  ending.add(() => courierDb.close());
+  const courier = await startCourier({
+    db: courierDb,
+    clock,
+    log,
+    vault,
+    send,
+    formats: {
+      standard,
+      whitelabel: whitelabelFormat({
+        partner: async (id) => (await courierDb.asSystem((tx) => findPartner(tx, { id }))) ?? { kycWords: {} },
+        secrets: (apiKey) => courierDb.asSystem((tx) => signingSecrets(tx, vault, apiKey, clock.now())),
+      }),
+    },
+    onDead: (tx, { partnerId, endpointId, now }) =>
+      openCase(tx, {
+        kind: 'webhook_undelivered',
+        subject: `endpoint:${endpointId}`,
+        partnerId,
+        reason: 'events could not be delivered for three days',
+        now,
+      }),
+  });
+  ending.add(() => courier.stop());
+
   let baseUrl = '';
   const trustProxy = [...(config.trustedProxies ?? [])];
   const app = createServer({ log, logRequests: config.logRequests === '1', trustProxy });
@@ -171,6 +200,8 @@ async function compose(
       orders: openOrders(context),
       sandbox: world.controls?.({ ...context, chains }),
       publicUrl: () => config.publicUrl ?? baseUrl,
+      outside,
+      send,
       withdrawalFee: (market) => db.asSystem((tx) => chainCost(tx, market)),
     }),
   );
@@ -223,6 +254,9 @@ async function pricesAreFresh(db: Database): Promise<void> {
     await new Promise((wake) => setTimeout(wake, 50));
   }
 }
+
+/** What records deliveries waits for these and takes none from money. */
+const COURIER_CONNECTIONS = 4;
 
 /** What was started last is ended first; one that fails to end does not keep the others. */
 function endings() {

@@ -24,7 +24,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   orders: ['quotes', 'customers', 'compliance', 'partners', 'ledger', 'events', 'rails'],
   treasury: ['orders', 'partners', 'ledger', 'rails', 'compliance'],
   protocols: ['orders', 'quotes', 'customers', 'partners', 'ledger', 'events', 'compliance'],
-  ops: ['treasury', 'quotes', 'orders', 'ledger', 'rails', 'compliance'],
+  ops: ['treasury', 'events', 'quotes', 'orders', 'ledger', 'rails', 'compliance'],
   reconcile: ['orders', 'ledger', 'rails', 'compliance', 'sandbox', '(top)'],
   sandbox: [
     'treasury',

@@ -62,6 +62,14 @@ const ROWS: Record<string, string> = {
   cases: `insert into cases (kind, subject, partner_id, reason, opened_at) values ('test', $2, $1, '', now())`,
   stops: `insert into stops (kind, subject, partner_id, by, reason, at) values ('partner', $2, $1, '', '', now())`,
   events: `insert into events (partner_id, type, subject, subject_seq, body, at) values ($1, 'test', $2, 1, '{}', now())`,
+  event_feed: `insert into event_feed (event_id, partner_id, position) values ((select id from events where subject = $2), $1, 1)`,
+  webhook_endpoints: `insert into webhook_endpoints (id, partner_id, url, format, secret, api_key, created_at, updated_at)
+    values ('endpoint ' || $2, $1, '', 'standard', '', 'key ' || $2, now(), now())`,
+  webhook_deliveries: `insert into webhook_deliveries (endpoint_id, event_id, partner_id, subject, subject_seq, since)
+    values ('endpoint ' || $2, (select id from events where subject = $2), $1, '', 1, now())`,
+  webhook_lanes: `insert into webhook_lanes (endpoint_id, subject, partner_id, due_at) values ('endpoint ' || $2, '', $1, now())`,
+  webhook_attempts: `insert into webhook_attempts (partner_id, endpoint_id, event_id, at, took_ms)
+    values ($1, 'endpoint ' || $2, (select id from events where subject = $2), now(), 1)`,
   decisions: `insert into decisions (partner_id, about, outcome, rules, inputs, at) values ($1, 'test', $2, '', '{}', now())`,
   deposit_addresses: `insert into deposit_addresses (rail, address, index, order_id, partner_id, made_at)
     values ('evm.test', $2, $1, $1, $1, now())`,

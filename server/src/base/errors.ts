@@ -37,6 +37,9 @@ export type RefusalCode =
   | 'unknown_account'
   | 'unknown_case'
   | 'unknown_submission'
+  | 'unknown_endpoint'
+  | 'unknown_event'
+  | 'too_many_endpoints'
   | 'customer_exists'
   // may this customer trade
   | 'login_required'

@@ -188,6 +188,15 @@ export const CASE_KINDS = {
     who: 'operator',
     page: PAGE,
   },
+
+  // Telling partners.
+  webhook_undelivered: {
+    means:
+      'An endpoint of a partner refused an event for three days. The event was given up; later ones are still tried.',
+    remedy: 'The partner mends its receiver or its address, then replays what it missed.',
+    who: 'partner',
+    page: PAGE,
+  },
 } as const satisfies Record<string, CaseMeaning>;
 
 export type CaseKind = keyof typeof CASE_KINDS;

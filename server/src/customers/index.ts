@@ -196,21 +196,28 @@ export async function recordVerification(
   if (row === undefined) throw new Refusal('unknown_customer');
   await tx.run(sql.insertVerification, [partnerId, id, v.verifier, v.outcome, v.level, v.now]);
   const customer = customerOf(row);
+  await announce(tx, customer, 'verification', v.now);
+  return customer;
+}
+
+/** How far a customer has come, the whole of it every time. */
+async function announce(tx: Tx, customer: Customer, what: 'login' | 'verification', at: Date): Promise<void> {
   await emit(tx, {
-    partnerId,
-    type: 'customer.verification',
-    subject: `customer:${id}`,
+    partnerId: customer.partnerId,
+    type: `customer.${what}`,
+    subject: `customer:${customer.id}`,
     body: {
-      customerId: id,
+      customerId: customer.id,
       clientCustomerId: customer.clientCustomerId,
+      kind: customer.kind,
       verification: customer.verification,
       level: customer.level,
       previousLevel: customer.previousLevel,
       failedReason: customer.failedReason,
+      loggedInAt: customer.loggedInAt?.toISOString() ?? null,
     },
-    at: v.now,
+    at,
   });
-  return customer;
 }
 
 /**
@@ -244,9 +251,16 @@ export async function recordFinding(
   });
 }
 
-/** The customer has proved, by a one-time password or the like, to be who the phone belongs to. */
+/**
+ * The customer has proved, by a one-time password or the like, to be who the phone belongs to. The first time is an event,
+ * `customer.login`, because it is a step of verification.
+ *
+ * @throws Refusal 'unknown_customer'
+ */
 export async function recordLogin(tx: Tx, customerId: string, now: Date): Promise<void> {
+  const before = await findCustomer(tx, customerId);
   await tx.run(sql.loggedIn, [customerId, now]);
+  if (before.loggedInAt === null) await announce(tx, { ...before, loggedInAt: now }, 'login', now);
 }
 
 /** May not trade from now on; what is under way is held at its next check. */

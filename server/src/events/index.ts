@@ -1,34 +1,32 @@
 /**
- * Events: what happened, for the partner it concerns.
+ * Events: what happened, for the partner it concerns, and telling the partner.
  *
  * An event is a row written in the transaction of its cause: there is no event without its cause and no cause without its
  * event. Each subject's events are numbered from 1 without gaps, so a receiver can tell stale news from fresh.
- *
  * Bodies carry ids, states and amounts; never a name, a document or an account number.
- */
-import type { Tx } from '../base/db.ts';
-import { assert } from '../base/errors.ts';
-import { insertNext } from './store.ts';
-
-/** Each attempt that fails has waited for another transaction to commit, so this many writers at once get through. */
-const ATTEMPTS = 1_000;
-
-/**
- * Writes an event.
  *
- * The caller usually holds the lock of the subject's row, and then the first number is free. Where it does not, two may
- * reckon the same number: the second waits for the first to commit and reckons again.
- *
- * @param e.subject what it is about, such as `order:17`; belongs to one partner
- * @param e.body    plain data; bigint becomes text
+ * The way of an event: emit.ts → feed.ts gives it its place among the partner's events and says who is to hear of it →
+ * courier.ts delivers, through sender.ts, in the words of a format (format.ts, standard.ts, the wire's own in protocols/).
+ * endpoints.ts and log.ts are what partners set and see.
  */
-export async function emit(
-  tx: Tx,
-  e: { partnerId: bigint; type: string; subject: string; body: unknown; at: Date },
-): Promise<void> {
-  const body = JSON.stringify(e.body ?? {}, (_, value) => (typeof value === 'bigint' ? value.toString() : value));
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    if (await insertNext(tx, { ...e, body })) return;
-  }
-  assert(false, `${e.subject} is the subject of one partner`);
-}
+
+export { type Outside, outsideFor, readUrl } from './address.ts';
+export { type Courier, startCourier } from './courier.ts';
+export { emit } from './emit.ts';
+export {
+  addEndpoint,
+  changeEndpoint,
+  type Endpoint,
+  endpointById,
+  endpoints,
+  removeEndpoint,
+  rotateSecret,
+  setWireUrl,
+  testEndpoint,
+  wireEndpoint,
+} from './endpoints.ts';
+export { type FeedPage, publish, readFeed } from './feed.ts';
+export { type Format, type Formats, type Happened, type Message, TEST_EVENT } from './format.ts';
+export { type Attempt, attemptsOf, type Delivery, deliveries, openDeliveries, replay } from './log.ts';
+export { type Outcome, openSender, type Sender } from './sender.ts';
+export { standard } from './standard.ts';

@@ -1,12 +1,43 @@
-/** Rows of events: only ever added to. */
+/** Rows of events and of their feed: only ever added to, but for the position in the feed. */
 import type { Tx } from '../base/db.ts';
+
+/** Rung by every event, heard by whoever publishes. */
+export const CHANNEL = 'events';
+
+export interface EventRow {
+  id: bigint;
+  partner_id: bigint;
+  position: bigint;
+  type: string;
+  subject: string;
+  subject_seq: number;
+  body: Record<string, unknown>;
+  at: Date;
+}
+
+const EVENT = 'e.id, e.partner_id, f.position, e.type, e.subject, e.subject_seq, e.body, e.at';
 
 export const sql = {
   // The newest of the subject is one step down the index of (subject, subject_seq).
-  insert: `insert into events (partner_id, type, subject, subject_seq, body, at)
-    select $1::bigint, $2::text, $3::text, coalesce(max(subject_seq), 0) + 1, $4::jsonb, $5::timestamptz
-      from events where subject = $3
-    on conflict (subject, subject_seq) do nothing`,
+  insert: `with added as (
+      insert into events (partner_id, type, subject, subject_seq, body, at)
+      select $1::bigint, $2::text, $3::text, coalesce(max(subject_seq), 0) + 1, $4::jsonb, $5::timestamptz
+        from events where subject = $3
+      on conflict (subject, subject_seq) do nothing returning id, partner_id)
+    insert into event_feed (event_id, partner_id) select id, partner_id from added`,
+  notify: `select pg_notify('${CHANNEL}', '')`,
+
+  /** One process publishes at a time; the lock ends with its transaction. */
+  lockFeed: 'select pg_try_advisory_xact_lock(1702194540) as locked',
+  unpublished: `select e.id, e.partner_id, 0::bigint as position, e.type, e.subject, e.subject_seq, e.body, e.at
+    from event_feed f join events e on e.id = f.event_id where f.position is null order by f.event_id limit $1`,
+  lastPosition: 'select coalesce(max(position), 0) as last from event_feed where partner_id = $1',
+  setPositions: `update event_feed f set position = given.position
+    from unnest($1::bigint[], $2::bigint[]) as given (event_id, position) where f.event_id = given.event_id`,
+  earlier: `select ${EVENT} from events e join event_feed f on f.event_id = e.id
+    where e.subject = $1 and e.subject_seq < $2 order by e.subject_seq desc limit $3`,
+  page: `select ${EVENT} from event_feed f join events e on e.id = f.event_id
+    where f.partner_id = $1 and f.position > $2 order by f.position limit $3`,
 } as const;
 
 /** False when another transaction took the number meanwhile. */
@@ -14,5 +45,7 @@ export async function insertNext(
   tx: Tx,
   e: { partnerId: bigint; type: string; subject: string; body: string; at: Date },
 ): Promise<boolean> {
-  return (await tx.run(sql.insert, [e.partnerId, e.type, e.subject, e.body, e.at])) === 1;
+  if ((await tx.run(sql.insert, [e.partnerId, e.type, e.subject, e.body, e.at])) !== 1) return false;
+  await tx.run(sql.notify);
+  return true;
 }

@@ -5,6 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Database } from '../base/db.ts';
 import { formatUnits } from '../base/money.ts';
 import { openCaseCounts } from '../compliance/index.ts';
+import { openDeliveries } from '../events/index.ts';
 import { sealLag } from '../ledger/index.ts';
 import { openByState } from '../orders/index.ts';
 import { priceAges } from '../quotes/index.ts';
@@ -32,6 +33,10 @@ export function databaseReadings(db: Database, clock: Clock): Readings {
       { name: 'cloverleaf_payouts_open', help: 'Payouts and refunds that have not ended.', label: 'state' },
       { name: 'cloverleaf_cases_open', help: 'Cases that wait for a person.', label: 'kind' },
       { name: 'cloverleaf_price_age_seconds', help: 'Age of the newest price of a source.', label: 'source' },
+      { name: 'cloverleaf_webhooks_waiting', help: 'Deliveries of events that have not succeeded yet.' },
+      { name: 'cloverleaf_webhooks_oldest_seconds', help: 'Age of the oldest of them.' },
+      { name: 'cloverleaf_webhooks_dead', help: 'Deliveries given up in the last thirty days.' },
+      { name: 'cloverleaf_events_unpublished', help: 'Events that have no place in the feed yet.' },
       { name: 'cloverleaf_ledger_entries', help: 'Number of the newest ledger entry.' },
       { name: 'cloverleaf_ledger_unsealed', help: 'Ledger entries not sealed yet.' },
     ],
@@ -42,6 +47,7 @@ export function databaseReadings(db: Database, clock: Clock): Readings {
           from === null ? 0 : Math.max(0, now.getTime() - from.getTime()) / 1000;
         const work = await waiting(tx, now);
         const orders = await openByState(tx);
+        const webhooks = await openDeliveries(tx);
         const counts = new Map((await rowCounts(tx)).map(({ name, count }) => [name, Number(count)]));
         return {
           cloverleaf_work_due: each(work, 'kind', (row) => Number(row.due)),
@@ -55,6 +61,10 @@ export function databaseReadings(db: Database, clock: Clock): Readings {
           cloverleaf_payouts_open: each(await openPayouts(tx), 'state', (row) => Number(row.count)),
           cloverleaf_cases_open: each(await openCaseCounts(tx), 'kind', (row) => Number(row.count)),
           cloverleaf_price_age_seconds: each(await priceAges(tx), 'source', (row) => row.ageMs / 1000),
+          cloverleaf_webhooks_waiting: [{ value: Number(webhooks.waiting) }],
+          cloverleaf_webhooks_oldest_seconds: [{ value: age(webhooks.oldest) }],
+          cloverleaf_webhooks_dead: [{ value: Number(webhooks.dead) }],
+          cloverleaf_events_unpublished: [{ value: Number(webhooks.unpublished) }],
           cloverleaf_ledger_entries: [{ value: Number((await newestEntry(tx))?.newest ?? 0n) }],
           cloverleaf_ledger_unsealed: [{ value: Number(await sealLag(tx)) }],
         };

@@ -11,11 +11,12 @@
 import { later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
-import { formatRate } from '../base/money.ts';
+import { formatRate, formatUnits } from '../base/money.ts';
 import { ring } from '../base/work.ts';
 import { type CaseKind, closeCases, isCaseKind, openCase } from '../compliance/index.ts';
 import { emit } from '../events/index.ts';
 import { chart, type Line, move, orderBalances, post } from '../ledger/index.ts';
+import { assets } from '../partners/index.ts';
 import { write as writePayout } from '../rails/payouts.ts';
 import type { Rail } from '../rails/rail.ts';
 import { deadlineOf } from './decide.ts';
@@ -220,11 +221,16 @@ export async function change(tx: Tx, order: Order, { now, ...what }: Noted & { n
   return changed;
 }
 
-/** Announces the state an order is in, or that something else about it has changed. */
+/** Announces that a rail has taken the payout: no state of ours, and news to whoever waits for the money. */
+export const emitHanded = (tx: Tx, order: Order, at: Date): Promise<void> => announce(tx, order, 'payout_handed', at);
+
+/** Announces the state an order is in. */
 export const emitState = (tx: Tx, order: Order, at: Date): Promise<void> => announce(tx, order, order.state, at);
 
 /** The whole resource every time, so that a receiver needs no second call. */
-async function announce(tx: Tx, order: Order, what: OrderState | 'changed', at: Date): Promise<void> {
+async function announce(tx: Tx, order: Order, what: OrderState | 'changed' | 'payout_handed', at: Date): Promise<void> {
+  const known = await assets(tx);
+  const amount = (units: bigint, asset: string) => formatUnits(units, known.get(asset)?.decimals ?? 0);
   await emit(tx, {
     partnerId: order.partnerId,
     type: `order.${what}`,
@@ -236,14 +242,23 @@ async function announce(tx: Tx, order: Order, what: OrderState | 'changed', at: 
       state: order.state,
       depositAsset: order.depositAsset,
       depositUnits: String(order.depositUnits),
+      depositAmount: amount(order.depositUnits, order.depositAsset),
       payoutAsset: order.payoutAsset,
       payoutUnits: String(order.payoutUnits),
+      payoutAmount: amount(order.payoutUnits, order.payoutAsset),
       receivedUnits: order.receivedUnits === null ? null : String(order.receivedUnits),
       fiatAsset: order.fiatAsset,
       fees: order.fees,
       rate: formatRate(order.rate),
       rateLockedUntil: order.rateLockedUntil.toISOString(),
       expiresAt: order.expiresAt.toISOString(),
+      createdAt: order.createdAt.toISOString(),
+      updatedAt: order.updatedAt.toISOString(),
+      depositTarget: order.depositTarget,
+      payoutAddress: order.payoutAddress,
+      fiatAccountId: order.fiatAccountId === null ? null : String(order.fiatAccountId),
+      // Of the payout: whether the rail has taken it.
+      handedPayout: order.handedPayout,
       exception: order.exception,
       failure: order.failure,
       depositReference: order.depositReference,

@@ -17,7 +17,7 @@ import { type Account, balance, chart, isPosted, type Line, move, post } from '.
 import { marketById, maxUnitsFor } from '../partners/index.ts';
 import { type Observed, refused, returned, settled } from '../rails/payouts.ts';
 import type { DepositFact, Rail, RailFact, Report } from '../rails/rail.ts';
-import { advance, change } from './advance.ts';
+import { advance, change, emitHanded } from './advance.ts';
 import { type DepositTrouble, mayRetryByItself, placeDeposit, takeOfTooMuch } from './decide.ts';
 import type { ReceivedPart } from './entries.ts';
 import { type DepositRow, type Order, store } from './store.ts';
@@ -378,7 +378,9 @@ type Of<T extends RailFact['type']> = Extract<RailFact, { type: T }>;
 async function payoutHanded(context: Context, tx: Tx, fact: Of<'payout_handed'>): Promise<void> {
   const now = context.clock.now();
   const orderId = orderOfKey(fact.key);
-  if (orderId !== undefined && fact.key.startsWith('pay_')) await store.noteHanded(tx, orderId, now);
+  if (orderId === undefined || !fact.key.startsWith('pay_')) return;
+  const order = await store.noteHanded(tx, orderId, now);
+  if (order !== undefined) await emitHanded(tx, order, now);
 }
 
 async function payoutSettled(context: Context, tx: Tx, fact: Of<'payout_settled'>): Promise<void> {

@@ -487,11 +487,13 @@ export const store = {
     return row?.units ?? 0n;
   },
 
-  async noteHanded(tx: Tx, orderId: bigint, at: Date): Promise<void> {
-    await tx.run('update orders set payout_handed_at = coalesce(payout_handed_at, $2), updated_at = $2 where id = $1', [
-      orderId,
-      at,
-    ]);
+  /** @returns undefined where a payout had been handed before */
+  async noteHanded(tx: Tx, orderId: bigint, at: Date): Promise<Order | undefined> {
+    const row = await tx.row<OneRow>(
+      `update orders set payout_handed_at = $2, updated_at = $2 where id = $1 and payout_handed_at is null returning ${ALL}`,
+      [orderId, at],
+    );
+    return row && toOrder(row);
   },
 
   async claim(tx: Tx, orderId: bigint, reference: string, now: Date): Promise<void> {

@@ -91,6 +91,20 @@ function credentialAt({ row, partner, secret, nextSecret }: Known, now: Date): C
 }
 
 /**
+ * The secrets with which something is signed for whoever holds this key: one, or two while rotating, the old one first.
+ * Looking does not count as a use of the key.
+ *
+ * @returns none where the key is unknown, revoked or expired
+ */
+export async function signingSecrets(tx: Tx, vault: Vault, key: string, now: Date): Promise<readonly string[]> {
+  const row = await keyByName(tx, key);
+  if (row === undefined) return [];
+  const open = (sealed: Buffer) => vault.open(sealed, secretContext(key));
+  const nextSecret = row.next_secret === null ? undefined : open(row.next_secret);
+  return credentialAt({ row, partner: partnerOf(row), secret: open(row.secret), nextSecret }, now)?.secrets ?? [];
+}
+
+/**
  * Makes a key. The secret is in the reply and nowhere else.
  *
  * @param k.key,k.secret  given only by seeds and tests; otherwise random

@@ -15,6 +15,7 @@ export {
   revokeKey,
   rotateKey,
   type Scope,
+  signingSecrets,
 } from './credentials.ts';
 export { feesFor, setFee } from './fees.ts';
 export { exposureCap, maxUnitsFor, setExposureCap, setLimit } from './limits.ts';

@@ -15,6 +15,8 @@ export interface Call {
   readonly method: string;
   /** Values of a path's `:names`. */
   readonly params: Readonly<Record<string, string>>;
+  /** What stands after the question mark; of a name that comes twice the last one counts. */
+  readonly query?: Readonly<Record<string, string>>;
   /** Names in lower case. A header sent twice arrives joined. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** As sent, undecoded; empty where there is none. */

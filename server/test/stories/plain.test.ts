@@ -96,6 +96,8 @@ test('its history and its events tell every step, in order, with the evidence fo
       ['deposit_seen', 'invoice 7', paid.hash, null],
       ['deposit_confirmed', 'invoice 7', paid.hash, null],
       ['paying_out', 'invoice 7', paid.hash, null],
+      // The bank has taken the payout.
+      ['paying_out', 'invoice 7', paid.hash, null],
       ['settled', 'invoice 7', paid.hash, row.payoutReference],
     ],
   );

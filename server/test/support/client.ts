@@ -111,6 +111,7 @@ const withNumbers = (body: Fields): Fields =>
 export interface Client extends Keys {
   post(path: string, body?: Fields, signing?: Signing): Promise<Answer>;
   put(path: string, body?: Fields, signing?: Signing): Promise<Answer>;
+  remove(path: string, body?: Fields, signing?: Signing): Promise<Answer>;
   get(path: string, signing?: Signing | 'unsigned'): Promise<Answer>;
 }
 
@@ -138,6 +139,7 @@ export function openClient(baseUrl: string, keys: Keys): Client {
     ...keys,
     post: (path, body, signing) => send('POST', path, body, signing),
     put: (path, body, signing) => send('PUT', path, body, signing),
+    remove: (path, body, signing) => send('DELETE', path, body, signing),
     async get(path, signing = {}) {
       if (signing === 'unsigned') return await ask(baseUrl, path);
       const { headers } = sign(keys, {}, signing);

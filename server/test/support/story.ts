@@ -418,7 +418,9 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
 
   /** States announced to the partner; what else changed about the order is announced as 'changed', see `changesOf`. */
   const eventsOf = async (order: Order): Promise<string[]> =>
-    (await eventRows(order.id)).map(({ type }) => type.replace(/^order\./, '')).filter((type) => type !== 'changed');
+    (await eventRows(order.id))
+      .map(({ type }) => type.replace(/^order\./, ''))
+      .filter((type) => !BESIDE_STATES.includes(`order.${type}`));
   const eventRows = (orderId: bigint) =>
     read((tx) =>
       tx.rows<{ type: string; subject_seq: number; body: Record<string, unknown> }>(
@@ -657,7 +659,7 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
       assert.equal(steps.at(-1), order.state);
       const events = await eventRows(id);
       assert.deepEqual(
-        events.map(({ type }) => type).filter((type) => type !== 'order.changed'),
+        events.map(({ type }) => type).filter((type) => !BESIDE_STATES.includes(type)),
         // What changes no state is announced as a change.
         history.filter((step) => step.state_from !== step.state_to).map((step) => `order.${step.state_to}`),
         `events of ${id}`,
@@ -673,6 +675,9 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
     assert.deepEqual(bugs, [], 'nothing went wrong in the background');
   }
 }
+
+/** What is announced of an order beside its states. */
+const BESIDE_STATES = ['order.changed', 'order.payout_handed'];
 
 /** Every kind of account but an order's own. */
 const SHARED: AccountKind[] = [

@@ -56,6 +56,9 @@ const WORDS: Record<RefusalCode, Word> = {
   unknown_account: { code: 404, say: () => 'Fiat account not found.' },
   unknown_case: { code: 404, say: () => 'Case not found.' },
   unknown_submission: { code: 404, say: () => 'Submission not found.' },
+  unknown_endpoint: { code: 404, say: () => 'Webhook endpoint not found.' },
+  unknown_event: { code: 404, say: () => 'Event not found.' },
+  too_many_endpoints: { code: 409, say: (facts) => `At most ${facts.most} webhook endpoints: remove one first.` },
   customer_exists: { code: 409, say: () => 'This clientCustomerId is known: send its customerId with the request.' },
 
   login_required: { code: 403, say: () => 'Please login before raising this request' },

@@ -45,6 +45,14 @@ import { kycStatus, kycStatusFields, kycUrl, kycUrlFields } from './endpoints/cu
 import { quoteFields, transactionFields } from './endpoints/either.ts';
 import { allFields, historyFields, listAllOfframp, listAllOnramp, merchantHistory } from './endpoints/lists.ts';
 import {
+  dummyFields,
+  resendFields,
+  resendWebhook,
+  sendDummyWebhook,
+  setUrlFields,
+  setWebhookUrl,
+} from './endpoints/merchant.ts';
+import {
   createFields,
   createOfframp,
   getOfframp,
@@ -84,6 +92,26 @@ import {
   changeOnrampStatus,
   changeOrderFields,
 } from './endpoints/sandbox.ts';
+import {
+  addFields,
+  changeFields,
+  createEndpoint,
+  deleteEndpoint,
+  deliveriesFields,
+  eventsFields,
+  getEndpoint,
+  listAttempts,
+  listDeliveries,
+  listEndpoints,
+  listEvents,
+  nothing,
+  putEndpoint,
+  replayEvents,
+  replayFields,
+  rotateEndpoint,
+  rotateFields,
+  tryEndpoint,
+} from './endpoints/webhooks.ts';
 import { failureOf } from './errors.ts';
 import { readMultipart } from './multipart.ts';
 import { open, type Route, signed, type WhitelabelDeps } from './route.ts';
@@ -92,6 +120,7 @@ export { forgetReplies } from './idempotency.ts';
 export type { SandboxDriver, WhitelabelDeps } from './route.ts';
 export { createServer } from './server.ts';
 export { verificationWords } from './verification.ts';
+export { whitelabelFormat } from './webhooks.ts';
 
 /** Both prefixes serve every path, because programs use both. */
 const wl = (path: string, ...aliases: string[]): string[] => [
@@ -152,6 +181,21 @@ const ROUTES: readonly Route[] = [
   signed(common('quotes'), 'trade', quotesFields, quoteNumbers),
   signed(common('generateLink'), 'trade', generateLinkFields, generateLink),
   signed(['/onramp/api/v1/transaction/merchantHistory'], 'read', historyFields, merchantHistory),
+  signed(['/onramp/api/v1/merchant/setWebhookUrl'], 'admin', setUrlFields, setWebhookUrl),
+  signed(['/onramp/api/v1/merchant/resendWebhook'], 'admin', resendFields, resendWebhook),
+  signed(['/onramp/api/v1/merchant/sendDummyWebhook'], 'admin', dummyFields, sendDummyWebhook),
+
+  signed(['/v1/events'], 'read', eventsFields, listEvents, { method: 'GET' }),
+  signed(['/v1/webhooks'], 'read', nothing, listEndpoints, { method: 'GET' }),
+  signed(['/v1/webhooks'], 'admin', addFields, createEndpoint),
+  signed(['/v1/webhooks/:id'], 'read', nothing, getEndpoint, { method: 'GET' }),
+  signed(['/v1/webhooks/:id'], 'admin', changeFields, putEndpoint, { method: 'PUT' }),
+  signed(['/v1/webhooks/:id'], 'admin', nothing, deleteEndpoint, { method: 'DELETE' }),
+  signed(['/v1/webhooks/:id/rotate'], 'admin', rotateFields, rotateEndpoint),
+  signed(['/v1/webhooks/:id/test'], 'admin', nothing, tryEndpoint),
+  signed(['/v1/webhooks/:id/replay'], 'admin', replayFields, replayEvents),
+  signed(['/v1/webhooks/:id/deliveries'], 'read', deliveriesFields, listDeliveries, { method: 'GET' }),
+  signed(['/v1/webhooks/:id/deliveries/:event'], 'read', nothing, listAttempts, { method: 'GET' }),
 
   open(wl('public/listSupportedFiat'), listFiats),
   open(['/onramp/api/v2/common/public/fetchPaymentMethodType'], listPaymentMethods),
@@ -163,7 +207,7 @@ const ROUTES: readonly Route[] = [
 ];
 
 /** Everything below these is this wire's, also what is not there. */
-const PREFIXES = ['/onramp', '/onramp-bank'];
+const PREFIXES = ['/onramp', '/onramp-bank', '/v1'];
 const MAX_BODY_BYTES = 64 * 1024;
 
 const served = (route: Route, deps: WhitelabelDeps): boolean =>
@@ -183,8 +227,8 @@ function answerer(deps: WhitelabelDeps) {
       nowMs: Date.now(),
       window: deps.clockWindow ?? CLOCK_WINDOW,
     });
-    // A GET has no body to compare: some programs sign an empty object for it.
-    const body: Body = route.method === 'GET' ? new Map() : await bodyOf(call);
+    // A GET has no body to compare: some programs sign an empty object for it. Its fields stand in the query.
+    const body: Body = route.method === 'GET' ? new Map(Object.entries(call.query ?? {})) : await bodyOf(call);
     if (route.method !== 'GET' && !sameMeaning(body, caller.signedBody)) {
       throw new Refusal('unauthenticated', { why: 'the request body differs from the signed one' });
     }
@@ -275,6 +319,12 @@ export const whitelabel: Protocol<WhitelabelDeps> = (deps) => async (app) => {
 const callOf = (request: FastifyRequest): Call => ({
   method: request.method,
   params: request.params as Record<string, string>,
+  query: Object.fromEntries(
+    Object.entries(request.query as Record<string, string | string[]>).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? (value.at(-1) ?? '') : value,
+    ]),
+  ),
   headers: request.headers as Call['headers'],
   body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
   address: request.ip,
@@ -332,7 +382,8 @@ function nothingElse(app: FastifyInstance, routes: readonly Route[]): void {
     ) {
       return reply.code(204).headers(preflightHeaders(origin)).send();
     }
-    const allow = methods.get(request.url.split('?', 1)[0] ?? '');
+    const url = request.url.split('?', 1)[0] ?? '';
+    const allow = methods.get(url) ?? [...methods].find(([path]) => isPath(path, url))?.[1];
     // A path with the right method is here only because its value is longer than any we give.
     throw allow === undefined || allow.includes(request.method)
       ? new Refusal('unknown_path')
@@ -344,6 +395,16 @@ function nothingElse(app: FastifyInstance, routes: readonly Route[]): void {
     }
   }
 }
+
+/** Whether an address is one of a path with `:names`. */
+const isPath = (path: string, url: string): boolean => {
+  const [parts, given] = [path.split('/'), url.split('/')];
+  return (
+    path.includes(':') &&
+    parts.length === given.length &&
+    parts.every((part, at) => (part.startsWith(':') ? given[at] !== '' : part === given[at]))
+  );
+};
 
 /** The framework's own refusals, in our words. */
 const FRAMEWORK: Readonly<Record<string, (maxBytes: number) => Refusal>> = {

@@ -5,6 +5,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Vault } from '../../base/crypto.ts';
 import type { Database, Tx } from '../../base/db.ts';
 import type { Log } from '../../base/log.ts';
+import type { Outside, Sender } from '../../events/index.ts';
 import type { Orders } from '../../orders/index.ts';
 import type { Market, openPartners, Scope } from '../../partners/index.ts';
 import type { Call, Reply } from '../protocol.ts';
@@ -41,6 +42,9 @@ export interface WhitelabelDeps {
    * @throws Unavailable
    */
   readonly withdrawalFee?: ((market: Market) => Promise<bigint>) | undefined;
+  /** Which addresses webhooks may go to, and how one is tried at once. */
+  readonly outside: Pick<Outside, 'plain' | 'allows'>;
+  readonly send: Sender;
   readonly clockWindow?: ClockWindow | undefined;
   readonly maxBodyBytes?: number | undefined;
 }
@@ -64,7 +68,7 @@ export interface SignedAsk<F extends Fields> extends Ask<F> {
 export type MaybeSigned = Ask<Fields> & Partial<Pick<SignedAsk<Fields>, 'caller' | 'inTx'>>;
 
 export interface Route {
-  readonly method: 'GET' | 'POST' | 'PUT';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** The first is the endpoint's own; the others are aliases. */
   readonly paths: readonly string[];
   /** 'optional': unsigned is fine, signed wrongly is not. */
@@ -83,13 +87,13 @@ export const ok = (data: unknown, headers?: Readonly<Record<string, string>>): R
 
 type FieldsOf<F extends Fields> = F | ((body: Body) => F);
 
-/** A signed POST (or PUT), with the fields it takes. */
+/** A signed request, with the fields it takes: of a GET they stand in its query, which is not signed. */
 export function signed<F extends Fields>(
   paths: readonly string[],
   scope: Scope,
   fields: FieldsOf<F>,
   handle: (ask: SignedAsk<F>) => Promise<Reply>,
-  options: { sandbox?: boolean; method?: 'POST' | 'PUT' } = {},
+  options: { sandbox?: boolean; method?: Route['method'] } = {},
 ): Route {
   return {
     method: options.method ?? 'POST',

@@ -45,6 +45,7 @@ const COMMON_TEST = 'protocols/whitelabel/common.test.ts';
 const OPEN = 'protocols/whitelabel/open.test.ts';
 const SELLING = 'blackbox/offramp.test.ts';
 const BUYING = 'blackbox/onramp.test.ts';
+const WEBHOOKS = 'protocols/whitelabel/webhooks.test.ts';
 const v1 = (path: string) => [`${BANK_V1}${path}`];
 
 const ROWS: readonly Row[] = [
@@ -116,9 +117,9 @@ const ROWS: readonly Row[] = [
     'generateLink',
   ]),
   plain('POST', '/onramp/api/v1/transaction/merchantHistory', 'flat history', [COMMON_TEST, 'merchantHistory']),
-  plain('POST', '/onramp/api/v1/merchant/setWebhookUrl', 'where webhooks go', 'later'),
-  plain('POST', '/onramp/api/v1/merchant/resendWebhook', 'one again', 'later'),
-  plain('POST', '/onramp/api/v1/merchant/sendDummyWebhook', 'one to try', 'later'),
+  plain('POST', '/onramp/api/v1/merchant/setWebhookUrl', 'where webhooks go', [WEBHOOKS, 'setWebhookUrl']),
+  plain('POST', '/onramp/api/v1/merchant/resendWebhook', 'one again', [WEBHOOKS, 'resendWebhook']),
+  plain('POST', '/onramp/api/v1/merchant/sendDummyWebhook', 'one to try', [WEBHOOKS, 'sendDummyWebhook']),
 ];
 
 let world: World;

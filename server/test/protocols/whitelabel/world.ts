@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyPluginAsync } from 'fastify';
 import { Client as Postgres } from 'pg';
 import { findCustomer, recordLogin, recordVerification } from '../../../src/customers/index.ts';
+import { openSender, outsideFor } from '../../../src/events/index.ts';
 import { type Orders, openOrders } from '../../../src/orders/index.ts';
 import {
   createKey,
@@ -155,6 +156,8 @@ export async function wireWorld(
       partners,
       orders,
       publicUrl: () => baseUrl,
+      outside: outsideFor(options.production === true ? 'production' : 'sandbox'),
+      send: openSender(outsideFor(options.production === true ? 'production' : 'sandbox')),
       ...(options.production === true ? {} : { sandbox }),
       ...(options.withdrawalFee === false ? {} : { withdrawalFee: async () => 210_000n }),
     }),

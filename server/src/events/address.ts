@@ -1,0 +1,119 @@
+/**
+ * Addresses that may be called for a partner, which is to say: that a stranger has named.
+ *
+ * Two looks. When an address is set, its form: scheme, host and port, no login in it. When it is called, where its name
+ * leads: every address behind it must be one that may be called, and the connection goes to the very addresses that were
+ * looked at, so that a name which answers differently the second time (rebinding) gains nothing.
+ *
+ * Names are asked of the name servers directly (c-ares) and not through the system's resolver: that one takes one of the
+ * four threads which files and keys need too, and a slow name server would hold them. /etc/hosts is therefore not read.
+ */
+import { Resolver } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { Refusal } from '../base/errors.ts';
+
+export interface Outside {
+  /** Plain http, and ports of a developer's machine. */
+  readonly plain: boolean;
+  /** Whether this address may be connected to. */
+  allows(address: string): boolean;
+  /** Addresses of a name; throws where there are none. */
+  resolve(host: string, signal: AbortSignal): Promise<readonly string[]>;
+}
+
+/** In the sandbox also this machine and the private networks around it. */
+export const outsideFor = (profile: 'sandbox' | 'production'): Outside =>
+  profile === 'production'
+    ? { plain: false, allows: isPublic, resolve: lookUp }
+    : {
+        plain: true,
+        allows: (address) => isPublic(address) || NEAR.has(rangeOf(address)),
+        resolve: async (host, signal) =>
+          host === 'localhost' || host.endsWith('.localhost') ? ['127.0.0.1', '::1'] : await lookUp(host, signal),
+      };
+
+const MAX_URL_CHARS = 1_000;
+const NEAR: ReadonlySet<string> = new Set(['loopback', 'private', 'uniqueLocal']);
+/** https only, on the ports where it is usually served; in the sandbox whatever a developer may listen on. */
+const PORTS = new Set(['', '443', '8443']);
+/** Names that mean something inside a network only. */
+const INNER =
+  /(^|\.)(localhost|local|localdomain|internal|intranet|lan|home|corp|private|onion|arpa|test|invalid|example)$/;
+
+/**
+ * The address as it is kept.
+ *
+ * @throws Refusal 'malformed_field' saying what is wrong with it
+ */
+export function readUrl(outside: Pick<Outside, 'plain' | 'allows'>, field: string, text: string): string {
+  const refuse = (why: string): never => {
+    throw new Refusal('malformed_field', { fields: { [field]: why } });
+  };
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || text.length > MAX_URL_CHARS || url.href.length > MAX_URL_CHARS) {
+    return refuse(`must be a web address of at most ${MAX_URL_CHARS} characters`);
+  }
+  if (url.protocol !== 'https:' && !(outside.plain && url.protocol === 'http:')) {
+    return refuse(outside.plain ? 'must be an https or http address' : 'must be an https address');
+  }
+  if (url.username !== '' || url.password !== '') return refuse('must not have a login in it');
+  if (url.hash !== '') return refuse('must not have a fragment');
+  const host = hostOf(url);
+  if (isIP(host) !== 0) {
+    if (!outside.plain) return refuse('must have a name and not a number as its host');
+    if (!outside.allows(host)) return refuse('must not be an address of that kind');
+  } else if (!outside.plain && (!/^([a-z0-9_-]{1,63}\.)+[a-z][a-z0-9-]{1,62}$/.test(host) || INNER.test(host))) {
+    return refuse('must have a host that can be reached from the internet');
+  }
+  if (!outside.plain && !PORTS.has(url.port)) return refuse('must be on port 443 or 8443');
+  if (outside.plain && url.port !== '' && Number(url.port) < 1024 && !PORTS.has(url.port) && url.port !== '80') {
+    return refuse('must be on port 80, 443 or one from 1024 on');
+  }
+  return url.href;
+}
+
+/** Without the brackets of an IPv6 address. */
+export const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');
+
+/** Thrown where a name leads to an address that may not be called. */
+export class Forbidden extends Error {}
+
+/**
+ * Where a host leads, all of it looked at.
+ *
+ * @throws Forbidden where any of it may not be called: one bad answer among good ones is an attempt
+ */
+export async function addressesOf(outside: Outside, host: string, signal: AbortSignal): Promise<readonly string[]> {
+  const addresses = isIP(host) === 0 ? await outside.resolve(host, signal) : [host];
+  if (addresses.length === 0 || !addresses.every((address) => outside.allows(address))) throw new Forbidden();
+  return addresses;
+}
+
+/** IPv4 by its ranges; of IPv6 only what is given out to the internet, without the ways back into IPv4. */
+export function isPublic(address: string): boolean {
+  if (rangeOf(address) !== 'unicast') return false;
+  const parsed = ipaddr.parse(address);
+  return parsed.kind() === 'ipv4' || (parsed as ipaddr.IPv6).match(ipaddr.IPv6.parse('2000::'), 3);
+}
+
+function rangeOf(address: string): string {
+  return ipaddr.isValid(address) ? ipaddr.parse(address).range() : 'none';
+}
+
+async function lookUp(host: string, signal: AbortSignal): Promise<readonly string[]> {
+  const resolver = new Resolver({ timeout: 2_000, tries: 2 });
+  const cancel = () => resolver.cancel();
+  signal.addEventListener('abort', cancel, { once: true });
+  try {
+    const [four, six] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
+    const addresses = [
+      ...(four.status === 'fulfilled' ? four.value : []),
+      ...(six.status === 'fulfilled' ? six.value : []),
+    ];
+    if (addresses.length === 0 && four.status === 'rejected') throw four.reason;
+    return addresses;
+  } finally {
+    signal.removeEventListener('abort', cancel);
+  }
+}

@@ -1,0 +1,266 @@
+/**
+ * Courier: brings events to endpoints. Apart from the table of work and on connections of its own, so that no number of
+ * slow receivers takes a place from money.
+ *
+ * What waits for one endpoint about one subject is a lane, and goes strictly one after the other. Lanes are leased: a
+ * process that dies, or hangs, has its lanes looked at by others once the lease has lapsed, and what it had sent but not
+ * recorded is sent again under the same id (at least once). The sequence in every message tells stale from fresh.
+ *
+ * Nobody waits for another. Each endpoint has at most LANES_AT_ONCE lanes under way, and one that fails again and again has
+ * one, after a pause that doubles; so what dead and slow endpoints can hold is bounded by their number, and there is room for
+ * many (AT_ONCE). When such an endpoint answers again, all that waits for it is due at once.
+ *
+ * A lane pauses after a failure for 5 s, doubling up to an hour, a quarter more or less by chance. After three days an event is
+ * given up with a case, and the next of its lane has its turn. Due times are the clock's, which may be moved; leases and
+ * the times that are signed are the world's.
+ */
+import { type Clock, later } from '../base/clock.ts';
+import type { Vault } from '../base/crypto.ts';
+import type { Database, Tx } from '../base/db.ts';
+import { assert } from '../base/errors.ts';
+import { randomHex } from '../base/ids.ts';
+import { describeError, type Log } from '../base/log.ts';
+import { type EndpointRow, secretsOf } from './endpoints.ts';
+import { publish } from './feed.ts';
+import { type Formats, happened } from './format.ts';
+import { purgeLog, recordAttempt } from './log.ts';
+import type { Outcome, Sender } from './sender.ts';
+import { CHANNEL, type EventRow } from './store.ts';
+
+const AT_ONCE = 128;
+const LANES_AT_ONCE = 4;
+/** An attempt takes five seconds at most, and is recorded. */
+const LEASE_S = 15;
+const POLL_MS = 500;
+const FIRST_PAUSE_MS = 5_000;
+const LONGEST_PAUSE_MS = 3_600_000;
+/** So many failures in a row are the endpoint's and not one event's. */
+const FAILING_AFTER = 5;
+const LONGEST_ENDPOINT_PAUSE_MS = 900_000;
+const GIVE_UP_AFTER_MS = 3 * 24 * 3_600_000;
+const PURGE_EVERY_MS = 600_000;
+
+export interface CourierDeps {
+  /** Its own: see the top. */
+  db: Database;
+  clock: Clock;
+  log: Log;
+  vault: Vault;
+  formats: Formats;
+  send: Sender;
+  /** Tells somebody that an event was given up. */
+  onDead: (tx: Tx, dead: { partnerId: bigint; endpointId: string; now: Date }) => Promise<void>;
+  leaseS?: number;
+}
+
+export interface Courier {
+  /** Claims nothing more, and waits for what is under way. */
+  stop(): Promise<void>;
+}
+
+interface Lane {
+  endpoint_id: string;
+  subject: string;
+  partner_id: bigint;
+  tries: number;
+}
+
+type Item = EventRow & { endpoint: EndpointRow; attempts: number; since: Date };
+
+const sql = {
+  // Each endpoint's own due lanes by its own index, as many as it has room for; those that waited longest first.
+  claim: `with chosen as (
+      select l.endpoint_id, l.subject from webhook_endpoints e
+       cross join lateral (
+         select w.endpoint_id, w.subject, w.due_at from webhook_lanes w
+          where w.endpoint_id = e.id and w.due_at <= $1 and (w.leased_until is null or w.leased_until < clock_timestamp())
+          order by w.due_at
+          limit greatest(0, case when e.failures >= ${FAILING_AFTER} then 1 else ${LANES_AT_ONCE} end
+            - (select count(*) from webhook_lanes b
+                where b.endpoint_id = e.id and b.lease is not null and b.leased_until >= clock_timestamp()))) l
+       where e.enabled and (e.paused_until is null or e.paused_until <= $1)
+       order by l.due_at limit $2),
+    locked as (
+      select w.endpoint_id, w.subject from webhook_lanes w join chosen c using (endpoint_id, subject)
+       where w.leased_until is null or w.leased_until < clock_timestamp()
+       for update of w skip locked)
+    update webhook_lanes w set lease = $3, leased_until = clock_timestamp() + make_interval(secs => $4)
+      from locked where w.endpoint_id = locked.endpoint_id and w.subject = locked.subject
+    returning w.endpoint_id, w.subject, w.partner_id, w.tries`,
+  head: `select e.id, e.partner_id, f.position, e.type, e.subject, e.subject_seq, e.body, e.at, d.attempts, d.since
+    from webhook_deliveries d join events e on e.id = d.event_id join event_feed f on f.event_id = d.event_id
+    where d.endpoint_id = $1 and d.subject = $2 and d.state = 'waiting' order by d.subject_seq limit 1`,
+  endpoint: 'select * from webhook_endpoints where id = $1',
+  lockLane: 'select from webhook_lanes where endpoint_id = $1 and subject = $2 and lease = $3 for update',
+  isWaiting: `select from webhook_deliveries where endpoint_id = $1 and subject = $2 and state = 'waiting' limit 1`,
+  release: `update webhook_lanes set lease = null, leased_until = null, due_at = $3, tries = $4
+    where endpoint_id = $1 and subject = $2`,
+  removeLane: 'delete from webhook_lanes where endpoint_id = $1 and subject = $2',
+  end: `update webhook_deliveries set state = $3, attempts = attempts + $4, last_error = $5, ended_at = $6
+    where endpoint_id = $1 and event_id = $2 and state = 'waiting'`,
+  failed: `update webhook_deliveries set attempts = attempts + 1, last_error = $3
+    where endpoint_id = $1 and event_id = $2 and state = 'waiting'`,
+  endpointFails: `update webhook_endpoints set failures = failures + 1, paused_until = case when failures + 1 < ${FAILING_AFTER}
+      then null else $2::timestamptz + least(${LONGEST_ENDPOINT_PAUSE_MS / 1000}, 5 * 2.0 ^ least(failures + 1 - ${FAILING_AFTER}, 20))
+        * $3::float8 * interval '1 second' end
+    where id = $1`,
+  endpointWorks: 'update webhook_endpoints set failures = 0, paused_until = null where id = $1 and failures > 0',
+  wakeLanes: `update webhook_lanes set due_at = $2, tries = 0 where (endpoint_id, subject) in
+    (select endpoint_id, subject from webhook_lanes where endpoint_id = $1 and due_at > $2 for update skip locked)`,
+  lockPurge: 'select pg_try_advisory_xact_lock(1702194542) as locked',
+} as const;
+
+export async function startCourier(deps: CourierDeps): Promise<Courier> {
+  const { db, clock, log } = deps;
+  const running = new Set<Promise<void>>();
+  let stopped = false;
+  let rung = false;
+  let wake: () => void = () => {};
+  const ring = () => {
+    rung = true;
+    wake();
+  };
+  const listening = await db.listen(CHANNEL, ring);
+
+  async function round(): Promise<void> {
+    while (!stopped && (await publish(deps)) > 0);
+    const room = AT_ONCE - running.size;
+    if (room <= 0) return;
+    const [lease, leaseS] = [randomHex(), deps.leaseS ?? LEASE_S];
+    const lanes = await db.asSystem((tx) => tx.rows<Lane>(sql.claim, [clock.now(), room, lease, leaseS]));
+    for (const lane of lanes) {
+      const job: Promise<void> = deliver(deps, lane, lease)
+        // If this fails the lease lapses and somebody looks again.
+        .catch((error) => log.error({ endpoint: lane.endpoint_id, ...describeError(error) }, 'delivery not recorded'))
+        .finally(() => {
+          running.delete(job);
+          ring();
+        });
+      running.add(job);
+    }
+  }
+
+  async function loop(): Promise<void> {
+    let purgedAt = performance.now();
+    while (!stopped) {
+      rung = false;
+      try {
+        await round();
+        if (performance.now() - purgedAt > PURGE_EVERY_MS) {
+          purgedAt = performance.now();
+          await purge(deps);
+        }
+      } catch (error) {
+        if (!stopped) log.error(describeError(error), 'events could not be delivered');
+      }
+      if (stopped || rung) continue;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, POLL_MS);
+        wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+        if (rung || stopped) wake();
+      });
+    }
+  }
+
+  const looping = loop();
+  return {
+    async stop() {
+      stopped = true;
+      wake();
+      await looping;
+      await Promise.allSettled(running);
+      await listening.stop();
+    },
+  };
+}
+
+async function purge({ db, clock }: CourierDeps): Promise<void> {
+  await db.asSystem(async (tx) => {
+    const lock = await tx.row<{ locked: boolean }>(sql.lockPurge);
+    if (lock?.locked === true) await purgeLog(tx, clock.now());
+  });
+}
+
+/** One attempt at what stands at the head of a leased lane. */
+async function deliver(deps: CourierDeps, lane: Lane, lease: string): Promise<void> {
+  const { db, clock } = deps;
+  const item = await db.asSystem((tx) => headOf(tx, lane));
+  if (item === undefined) {
+    await db.asSystem((tx) => moveOn(tx, lane, lease, clock.now()));
+    return;
+  }
+  const message = await deps.formats[item.endpoint.format].message(happened(item), {
+    secrets: secretsOf(item.endpoint, deps.vault, clock.now()),
+    apiKey: item.endpoint.api_key,
+    attempt: item.attempts,
+    sentAt: new Date(),
+  });
+  if (message === 'no_word') {
+    await db.asSystem(async (tx) => {
+      await tx.run(sql.end, [lane.endpoint_id, item.id, 'dropped', 0, null, clock.now()]);
+      await moveOn(tx, lane, lease, clock.now());
+    });
+    return;
+  }
+  const outcome: Outcome =
+    message === 'no_key'
+      ? { ok: false, status: null, error: 'no_key', answer: '', tookMs: 0 }
+      : await deps.send({ url: item.endpoint.url, ...message });
+  await db.asSystem((tx) => record(deps, tx, { lane, lease, item, outcome }));
+  if (outcome.ok && item.endpoint.failures >= FAILING_AFTER) {
+    // It is back: what waits for it need not wait out its pauses. On its own, because it locks many lanes.
+    await db.asSystem((tx) => tx.run(sql.wakeLanes, [lane.endpoint_id, clock.now()]));
+  }
+}
+
+async function headOf(tx: Tx, lane: Lane): Promise<Item | undefined> {
+  const endpoint = await tx.row<EndpointRow>(sql.endpoint, [lane.endpoint_id]);
+  assert(endpoint !== undefined, 'a lane leads to an endpoint');
+  const row = await tx.row<Omit<Item, 'endpoint'>>(sql.head, [lane.endpoint_id, lane.subject]);
+  return row && { ...row, endpoint };
+}
+
+async function record(
+  { vault, clock, onDead }: CourierDeps,
+  tx: Tx,
+  { lane, lease, item, outcome }: { lane: Lane; lease: string; item: Item; outcome: Outcome },
+): Promise<void> {
+  const now = clock.now();
+  const { endpoint_id: endpointId, partner_id: partnerId } = lane;
+  const isOurs = await isLeased(tx, lane, lease);
+  await recordAttempt(tx, vault, { partnerId, endpointId, eventId: item.id, at: now, outcome });
+  if (outcome.ok) {
+    await tx.run(sql.end, [endpointId, item.id, 'delivered', 1, null, now]);
+    await tx.run(sql.endpointWorks, [endpointId]);
+    if (isOurs) await moveOn(tx, lane, lease, now);
+    return;
+  }
+  await tx.run(sql.endpointFails, [endpointId, now, shaken(1)]);
+  if (now.getTime() - item.since.getTime() >= GIVE_UP_AFTER_MS) {
+    await tx.run(sql.end, [endpointId, item.id, 'dead', 1, outcome.error, now]);
+    await onDead(tx, { partnerId, endpointId, now });
+    if (isOurs) await moveOn(tx, lane, lease, now);
+    return;
+  }
+  await tx.run(sql.failed, [endpointId, item.id, outcome.error]);
+  const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(lane.tries, 20), LONGEST_PAUSE_MS);
+  if (isOurs)
+    await tx.run(sql.release, [endpointId, lane.subject, later(now, Math.round(shaken(pauseMs))), lane.tries + 1]);
+}
+
+/** Between three and five quarters, so that what failed together does not come back together. */
+const shaken = (ms: number): number => ms * (0.75 + Math.random() / 2);
+
+const isLeased = async (tx: Tx, lane: Lane, lease: string): Promise<boolean> =>
+  (await tx.row(sql.lockLane, [lane.endpoint_id, lane.subject, lease])) !== undefined;
+
+/** Frees the lane for what comes next in it, or takes it away where nothing does. It is locked from here to the end. */
+async function moveOn(tx: Tx, lane: Lane, lease: string, now: Date): Promise<void> {
+  if (!(await isLeased(tx, lane, lease))) return;
+  const next = await tx.row(sql.isWaiting, [lane.endpoint_id, lane.subject]);
+  if (next === undefined) await tx.run(sql.removeLane, [lane.endpoint_id, lane.subject]);
+  else await tx.run(sql.release, [lane.endpoint_id, lane.subject, now, 0]);
+}

@@ -1,0 +1,96 @@
+/**
+ * The feed: a partner's events in one order that never changes, to be read from a position on.
+ *
+ * Publishing gives committed events their positions and writes, in the same transaction, which endpoints are to hear of
+ * them. One process publishes at a time, so positions become visible in their order: a reader that has seen position 7
+ * will never find a 6 that was not there before. What is not committed yet is not published yet, and comes later under a
+ * higher position; nothing is passed over, because what is unpublished is marked so (decision 23).
+ *
+ * The order of one subject's events is kept: the second can only be inserted once the first is committed, so its id is
+ * higher and it is never visible without the first.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { Database, Tx } from '../base/db.ts';
+import { listening } from './endpoints.ts';
+import { endpointSubject, type Formats, type Happened, happened, TEST_EVENT, wanted } from './format.ts';
+import { insertDeliveries, insertLanes } from './log.ts';
+import { resource } from './standard.ts';
+import { type EventRow, sql } from './store.ts';
+
+const BATCH = 200;
+/** An order has a dozen; what comes after so many is told without looking further back. */
+const MOST_EARLIER = 500;
+
+/**
+ * Publishes what is there to be published.
+ *
+ * @returns how many events; 0 too where another process is at it
+ */
+export async function publish(deps: { db: Database; clock: Clock; formats: Formats }): Promise<number> {
+  return await deps.db.asSystem(async (tx) => {
+    const lock = await tx.row<{ locked: boolean }>(sql.lockFeed);
+    if (lock?.locked !== true) return 0;
+    // A statement of its own, so that it sees all that the one before it has published.
+    const rows = await tx.rows<EventRow>(sql.unpublished, [BATCH]);
+    if (rows.length === 0) return 0;
+    const last = new Map<bigint, bigint>();
+    for (const row of rows) {
+      const before = last.get(row.partner_id) ?? (await lastPosition(tx, row.partner_id));
+      row.position = before + 1n;
+      last.set(row.partner_id, row.position);
+    }
+    await tx.run(sql.setPositions, [rows.map(({ id }) => id), rows.map(({ position }) => position)]);
+    await tellEndpoints(tx, deps, rows);
+    return rows.length;
+  });
+}
+
+const lastPosition = async (tx: Tx, partnerId: bigint): Promise<bigint> =>
+  (await tx.row<{ last: bigint }>(sql.lastPosition, [partnerId]))?.last ?? 0n;
+
+async function tellEndpoints(
+  tx: Tx,
+  { clock, formats }: { clock: Clock; formats: Formats },
+  rows: readonly EventRow[],
+): Promise<void> {
+  const endpoints = await listening(tx, [...new Set(rows.map((row) => row.partner_id))]);
+  if (endpoints.length === 0) return;
+  const now = clock.now();
+  const given: { endpointId: string; row: EventRow }[] = [];
+  for (const row of rows) {
+    const event = happened(row);
+    const theirs = endpoints.filter(
+      (endpoint) =>
+        endpoint.partner_id === row.partner_id &&
+        (row.type === TEST_EVENT ? row.subject === endpointSubject(endpoint.id) : wanted(endpoint.filter, row.type)),
+    );
+    const needsPast = theirs.some(({ format }) => format === 'whitelabel') && row.subject_seq > 1;
+    const earlier: readonly Happened[] = needsPast
+      ? (await tx.rows<EventRow>(sql.earlier, [row.subject, row.subject_seq, MOST_EARLIER])).map(happened).toReversed()
+      : [];
+    for (const endpoint of theirs) {
+      if (formats[endpoint.format].concerns(event, earlier)) given.push({ endpointId: endpoint.id, row });
+    }
+  }
+  // The lane's row first: whoever empties a lane holds it locked, and sees what was put in while it waited (courier.ts).
+  await insertLanes(tx, given, now);
+  await insertDeliveries(tx, given, now);
+}
+
+export interface FeedPage {
+  events: ReturnType<typeof resource>[];
+  /** To be given as `after` next time. */
+  next: bigint;
+  hasMore: boolean;
+}
+
+/** A partner's events after a position, oldest first. The caller bounds the limit. */
+export async function readFeed(tx: Tx, ask: { partnerId: bigint; after: bigint; limit: number }): Promise<FeedPage> {
+  const rows = await tx.rows<EventRow>(sql.page, [ask.partnerId, ask.after, ask.limit + 1]);
+  const page = rows.slice(0, ask.limit);
+  return {
+    events: page.map((row) => resource(happened(row))),
+    next: page.at(-1)?.position ?? ask.after,
+    hasMore: rows.length > ask.limit,
+  };
+}

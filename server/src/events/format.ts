@@ -1,0 +1,68 @@
+/**
+ * Formats: how an event is said to a receiver. A format is data in, message out; it sends nothing.
+ */
+import type { EventRow } from './store.ts';
+
+/** An event as formats see it. */
+export interface Happened {
+  /** Ours and stable: the same in every attempt, every replay and in the feed. */
+  readonly id: string;
+  readonly partnerId: bigint;
+  /** Its place among the partner's events, from 1. */
+  readonly position: bigint;
+  readonly type: string;
+  readonly subject: string;
+  /** Its place among the subject's events, from 1. */
+  readonly sequence: number;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly at: Date;
+}
+
+export interface Message {
+  readonly headers: Readonly<Record<string, string>>;
+  /** JSON text. */
+  readonly body: string;
+}
+
+/** What signing may need of an endpoint. Secrets are opened for the moment of signing. */
+export interface Signing {
+  /** The endpoint's own, newest first: two while rotating. */
+  readonly secrets: readonly string[];
+  readonly apiKey: string;
+  /** How often this delivery was tried before. */
+  readonly attempt: number;
+  /** The world's time, not the movable clock's: a receiver compares it with its own. */
+  readonly sentAt: Date;
+}
+
+export interface Format {
+  /** Whether there is anything to say of the event, given what happened to its subject before. Oldest first. */
+  concerns(event: Happened, earlier: readonly Happened[]): boolean;
+  /** @returns 'no_word' where the format says nothing of such an event, 'no_key' where its key is gone */
+  message(event: Happened, signing: Signing): Promise<Message | 'no_word' | 'no_key'>;
+}
+
+export type FormatName = 'whitelabel' | 'standard';
+export type Formats = Readonly<Record<FormatName, Format>>;
+
+/** An event of this type goes to the endpoint that is its subject, and to no other. */
+export const TEST_EVENT = 'webhook.test';
+export const endpointSubject = (endpointId: string): string => `webhook:${endpointId}`;
+
+export const eventIdOf = (e: { partner_id: bigint; position: bigint }): string => `evt_${e.partner_id}_${e.position}`;
+
+export const happened = (row: EventRow): Happened => ({
+  id: eventIdOf(row),
+  partnerId: row.partner_id,
+  position: row.position,
+  type: row.type,
+  subject: row.subject,
+  sequence: row.subject_seq,
+  body: row.body,
+  at: row.at,
+});
+
+/** `order.settled` is meant by `order.settled`, by `order.*` and by an empty filter. */
+export const wanted = (filter: readonly string[], type: string): boolean =>
+  filter.length === 0 ||
+  filter.some((one) => one === type || (one.endsWith('.*') && type.startsWith(one.slice(0, -1))));

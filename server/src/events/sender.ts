@@ -1,0 +1,143 @@
+/**
+ * Sender: one request to an address that a stranger has named, and what came of it. It never throws.
+ *
+ * - Five seconds for all of it: name, connection, request, and the answer's head. A status of 2xx in that time is success,
+ *   whatever becomes of the body.
+ * - Of the answer, 16 KiB of head and the first kilobyte of body are read; then the connection is cut.
+ * - The connection goes to an address that was looked at a moment before (address.ts). Nothing is redirected, no proxy of the
+ *   environment is used, no connection is kept, and certificates are checked.
+ */
+import { type ClientRequest, Agent as HttpAgent, request as http, type RequestOptions } from 'node:http';
+import { Agent as HttpsAgent, request as https } from 'node:https';
+import { isIP, type LookupFunction } from 'node:net';
+import { addressesOf, Forbidden, hostOf, type Outside } from './address.ts';
+
+export interface Outcome {
+  readonly ok: boolean;
+  readonly status: number | null;
+  /** Why it failed, one word. */
+  readonly error: string | null;
+  /** What the answer begins with, as printable text. */
+  readonly answer: string;
+  readonly tookMs: number;
+}
+
+export type Sender = (to: { url: string; headers: Readonly<Record<string, string>>; body: string }) => Promise<Outcome>;
+
+export const DEADLINE_MS = 5_000;
+const MAX_HEAD_BYTES = 16 * 1024;
+const MAX_ANSWER_BYTES = 1024;
+const MAX_ANSWER_CHARS = 500;
+
+/** @param options.ca for tests: a certificate to trust beside the usual ones */
+export function openSender(outside: Outside, options: { deadlineMs?: number; ca?: string } = {}): Sender {
+  const deadlineMs = options.deadlineMs ?? DEADLINE_MS;
+  const agents = {
+    'http:': new HttpAgent({ keepAlive: false }),
+    'https:': new HttpsAgent({ keepAlive: false, minVersion: 'TLSv1.2', ...(options.ca ? { ca: options.ca } : {}) }),
+  };
+  return async ({ url: text, headers, body }) => {
+    const from = performance.now();
+    const ended = (outcome: Partial<Outcome>): Outcome => ({
+      ok: false,
+      status: null,
+      error: null,
+      answer: '',
+      tookMs: Math.round(performance.now() - from),
+      ...outcome,
+    });
+    const deadline = AbortSignal.timeout(deadlineMs);
+    try {
+      const url = new URL(text);
+      // What was fit to be kept may no longer be: the server may have become a production server since.
+      if (url.protocol !== 'https:' && !outside.plain) return ended({ error: 'not_https' });
+      const addresses = await within(deadline, addressesOf(outside, hostOf(url), deadline));
+      const isHttps = url.protocol === 'https:';
+      const made: RequestOptions = {
+        method: 'POST',
+        agent: agents[isHttps ? 'https:' : 'http:'],
+        signal: deadline,
+        maxHeaderSize: MAX_HEAD_BYTES,
+        lookup: only(addresses),
+        headers: {
+          ...headers,
+          'content-type': 'application/json',
+          'content-length': Buffer.byteLength(body),
+          'user-agent': 'Cloverleaf-Webhooks/1',
+          connection: 'close',
+        },
+      };
+      return ended(await exchange(isHttps ? https(url, made) : http(url, made), body, deadline));
+    } catch (error) {
+      return ended({ error: deadline.aborted ? 'timeout' : wordFor(error) });
+    }
+  };
+}
+
+/** The head of the answer is the outcome; the body is looked at for as long as there is time. */
+function exchange(request: ClientRequest, body: string, deadline: AbortSignal): Promise<Partial<Outcome>> {
+  return new Promise((resolve, reject) => {
+    request.once('error', reject);
+    request.once('response', (response) => {
+      const status = response.statusCode ?? 0;
+      const ok = status >= 200 && status < 300;
+      const error = ok ? null : status >= 300 && status < 400 ? 'redirect' : 'status';
+      const chunks: Buffer[] = [];
+      let length = 0;
+      const done = () => {
+        resolve({ ok, status, error, answer: printable(Buffer.concat(chunks).subarray(0, MAX_ANSWER_BYTES)) });
+        request.destroy();
+      };
+      response.on('data', (chunk: Buffer) => {
+        chunks.push(chunk);
+        length += chunk.length;
+        if (length >= MAX_ANSWER_BYTES) done();
+      });
+      for (const end of ['end', 'close', 'error']) response.once(end, done);
+      deadline.addEventListener('abort', done, { once: true });
+    });
+    request.end(body);
+  });
+}
+
+/** A body may be anything: what is kept of it is text without control characters. */
+export const printable = (bytes: Buffer): string =>
+  bytes
+    .toString('utf8')
+    .replace(/[\p{Cc}\p{Cf}\p{Cs}\ufffd]+/gu, ' ')
+    .slice(0, MAX_ANSWER_CHARS);
+
+/** Answers with what was looked at, whatever it is asked. */
+const only =
+  (addresses: readonly string[]): LookupFunction =>
+  (_host, asked, answer) => {
+    const all = addresses.map((address) => ({ address, family: isIP(address) }));
+    const [first] = all;
+    if (asked.all) answer(null, all);
+    else answer(null, first?.address ?? '', first?.family);
+  };
+
+function within<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    promise.then(resolve, reject);
+  });
+}
+
+const WORDS: readonly [RegExp, string][] = [
+  [/^(ENOTFOUND|ENODATA|ESERVFAIL|ETIMEOUT|ECANCELLED|EREFUSED|EAI_)/, 'name_not_found'],
+  [/^ECONNREFUSED$/, 'connection_refused'],
+  [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'connection_closed'],
+  [/^(ETIMEDOUT|ENETUNREACH|EHOSTUNREACH)$/, 'unreachable'],
+  [/^HPE_HEADER_OVERFLOW$/, 'answer_too_large'],
+  [/^HPE_/, 'not_http'],
+  [/CERT|SELF_SIGNED|UNABLE_TO_|^ERR_TLS/, 'certificate'],
+  [/^(ERR_SSL|EPROTO)/, 'tls'],
+];
+
+function wordFor(error: unknown): string {
+  if (error instanceof Forbidden) return 'address_forbidden';
+  const { code, errors } = error as { code?: string; errors?: { code?: string }[] };
+  const known = code ?? errors?.[0]?.code ?? '';
+  return WORDS.find(([form]) => form.test(known))?.[1] ?? 'failed';
+}

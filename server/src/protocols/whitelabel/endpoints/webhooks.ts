@@ -1,0 +1,240 @@
+/**
+ * Events to pull, and the endpoints they are pushed to: our own paths under /v1, signed as the rest of the wire is.
+ */
+
+import type { Tx } from '../../../base/db.ts';
+import { Refusal } from '../../../base/errors.ts';
+import {
+  addEndpoint,
+  attemptsOf,
+  changeEndpoint,
+  type Delivery,
+  deliveries,
+  type Endpoint,
+  endpointById,
+  endpoints,
+  readFeed,
+  readUrl,
+  removeEndpoint,
+  replay,
+  rotateSecret,
+  testEndpoint,
+} from '../../../events/index.ts';
+import type { Reply } from '../../protocol.ts';
+import { type Body, type BodyValue, isAbsent } from '../body.ts';
+import {
+  flag,
+  id,
+  Malformed,
+  malformedField,
+  moment,
+  optional,
+  type Reader,
+  required,
+  text,
+  wholeNumber,
+} from '../fields.ts';
+import { ok, type SignedAsk } from '../route.ts';
+import { orderNumberOf } from './either.ts';
+
+const MOST_EVENTS = 500;
+const FEW = 100;
+/** A position: dense from 1, so ten digits and more are none. */
+const cursor = (value: BodyValue): bigint => {
+  const read = text({ max: 20 })(value);
+  if (!/^[0-9]{1,15}$/.test(read)) throw new Malformed('must be a cursor that was given');
+  return BigInt(read);
+};
+const limit = wholeNumber({ min: 1, max: MOST_EVENTS });
+
+export const eventsFields = { after: optional(cursor), limit: optional(limit) };
+
+/** A partner's events in an order that never changes: what comes later comes later. */
+export async function listEvents({ caller, values, inTx }: SignedAsk<typeof eventsFields>): Promise<Reply> {
+  const { id: partnerId } = caller.partner;
+  const ask = { partnerId, after: values.after ?? 0n, limit: values.limit ?? FEW };
+  const { events, next, hasMore } = await inTx((tx) => readFeed(tx, ask));
+  return ok({ events, next: String(next), hasMore });
+}
+
+const MAX_FILTER = 32;
+/** Types of events, as a list or with commas between them. None: all. */
+const filter: Reader<readonly string[]> = (value) => {
+  const given = Array.isArray(value) ? value : text({ max: 1_000 })(value).split(',');
+  const types = given.map((one) => text({ max: 64 })(one).trim()).filter((one) => one !== '');
+  if (types.length > MAX_FILTER) throw new Malformed(`must name at most ${MAX_FILTER} types of events`);
+  if (!types.every((type) => /^[a-z_]+\.(\*|[a-z_]+)$/.test(type))) {
+    throw new Malformed('must be types of events such as order.settled or order.*');
+  }
+  return [...new Set(types)];
+};
+const format: Reader<'whitelabel' | 'standard'> = (value) => {
+  const read = text({ max: 32 })(value);
+  if (read !== 'whitelabel' && read !== 'standard') throw new Malformed('must be whitelabel or standard');
+  return read;
+};
+const address = text({ max: 1_000 });
+
+const shape = (endpoint: Endpoint) => ({
+  id: endpoint.id,
+  url: endpoint.url,
+  format: endpoint.format,
+  events: endpoint.filter,
+  enabled: endpoint.enabled,
+  apiKey: endpoint.apiKey,
+  failures: endpoint.failures,
+  pausedUntil: endpoint.pausedUntil?.toISOString() ?? null,
+  oldSecretUntil: endpoint.oldSecretUntil?.toISOString() ?? null,
+  createdAt: endpoint.createdAt.toISOString(),
+  updatedAt: endpoint.updatedAt.toISOString(),
+});
+
+/** The partner's door shows no other's, so what is found is the partner's own. */
+const own = (tx: Tx, ask: SignedAsk<Record<never, never>>) => endpointById(tx, ask.call.params.id ?? '');
+
+export const nothing = {};
+
+export async function listEndpoints({ caller, inTx }: SignedAsk<typeof nothing>): Promise<Reply> {
+  return ok((await inTx((tx) => endpoints(tx, caller.partner.id))).map(shape));
+}
+
+export const addFields = { url: required(address), format: optional(format), events: optional(filter) };
+
+/** The secret is in this reply and in no other. */
+export async function createEndpoint({ deps, caller, values, inTx }: SignedAsk<typeof addFields>): Promise<Reply> {
+  const url = readUrl(deps.outside, 'url', values.url);
+  const { endpoint, secret } = await inTx((tx) =>
+    addEndpoint(tx, deps.vault, {
+      partnerId: caller.partner.id,
+      url,
+      format: values.format ?? 'standard',
+      filter: values.events ?? [],
+      apiKey: caller.credential.key,
+      now: deps.clock.now(),
+    }),
+  );
+  return ok({ ...shape(endpoint), secret });
+}
+
+export async function getEndpoint(ask: SignedAsk<typeof nothing>): Promise<Reply> {
+  return ok(shape(await ask.inTx((tx) => own(tx, ask))));
+}
+
+/** `events: []` is a change to all of them, and not an absent field. */
+export const changeFields = (body: Body) => ({
+  url: optional(address),
+  format: optional(format),
+  events: optional(filter),
+  enabled: optional(flag),
+  ...(isAbsent(body.get('apiKey')) ? {} : { apiKey: optional(id) }),
+});
+
+export async function putEndpoint(ask: SignedAsk<ReturnType<typeof changeFields>>): Promise<Reply> {
+  const { deps, caller, values, inTx } = ask;
+  const url = values.url === undefined ? undefined : readUrl(deps.outside, 'url', values.url);
+  // Another's key must not sign here, and an own one that is not at hand need not be.
+  if (values.apiKey !== undefined && values.apiKey !== caller.credential.key) {
+    throw malformedField('apiKey', 'must be the key that signs this request');
+  }
+  const { format: to, events, enabled, apiKey } = values;
+  const now = deps.clock.now();
+  const changed = await inTx(async (tx) => {
+    const { id: endpointId } = await own(tx, ask);
+    return await changeEndpoint(tx, endpointId, { url, format: to, filter: events, enabled, apiKey, now });
+  });
+  return ok(shape(changed));
+}
+
+export async function deleteEndpoint(ask: SignedAsk<typeof nothing>): Promise<Reply> {
+  await ask.inTx(async (tx) => removeEndpoint(tx, (await own(tx, ask)).id, ask.deps.clock.now()));
+  return ok({ removed: true });
+}
+
+const MAX_OVERLAP_MS = 7 * 24 * 3_600_000;
+export const rotateFields = { overlapSeconds: optional(wholeNumber({ min: 0, max: MAX_OVERLAP_MS / 1000 })) };
+
+export async function rotateEndpoint(ask: SignedAsk<typeof rotateFields>): Promise<Reply> {
+  const { deps, values, inTx } = ask;
+  const overlap = values.overlapSeconds === undefined ? {} : { overlapMs: values.overlapSeconds * 1000 };
+  const { endpoint, secret } = await inTx(async (tx) =>
+    rotateSecret(tx, deps.vault, { id: (await own(tx, ask)).id, now: deps.clock.now(), ...overlap }),
+  );
+  return ok({ ...shape(endpoint), secret });
+}
+
+export async function tryEndpoint(ask: SignedAsk<typeof nothing>): Promise<Reply> {
+  await ask.inTx(async (tx) => testEndpoint(tx, await own(tx, ask), ask.deps.clock.now()));
+  return ok({ sent: true });
+}
+
+const deliveryShape = ({ eventId, type, subject, sequence, state, attempts, lastError, endedAt }: Delivery) => ({
+  eventId,
+  type,
+  subject,
+  sequence,
+  state,
+  attempts,
+  lastError,
+  endedAt: endedAt?.toISOString() ?? null,
+});
+
+export const deliveriesFields = { before: optional(cursor), limit: optional(limit) };
+
+/** What was and is to be delivered, newest first. */
+export async function listDeliveries(ask: SignedAsk<typeof deliveriesFields>): Promise<Reply> {
+  const { caller, values, inTx } = ask;
+  const rows = await inTx(async (tx) => {
+    const { id: endpointId } = await own(tx, ask);
+    const { before, limit: most = FEW } = values;
+    return await deliveries(tx, { endpointId, partnerId: caller.partner.id, before, limit: most });
+  });
+  return ok({
+    deliveries: rows.map(deliveryShape),
+    next: rows.length === 0 ? null : String(rows.at(-1)?.position),
+  });
+}
+
+/** Every attempt at one event: when, how long, what came back. */
+export async function listAttempts(ask: SignedAsk<typeof nothing>): Promise<Reply> {
+  const { deps, caller, call, inTx } = ask;
+  const position = positionOf(caller.partner.id, call.params.event ?? '');
+  const { id: partnerId } = caller.partner;
+  const rows = await inTx(async (tx) => {
+    const { id: endpointId } = await own(tx, ask);
+    return await attemptsOf(tx, deps.vault, { endpointId, partnerId, position });
+  });
+  return ok(rows.map(({ at, ...row }) => ({ at: at.toISOString(), ...row })));
+}
+
+export const replayFields = {
+  eventId: optional(id),
+  orderId: optional(id),
+  from: optional(moment),
+  to: optional(moment),
+};
+
+/** One event, those of an order, or those of a span of time. */
+export async function replayEvents(ask: SignedAsk<typeof replayFields>): Promise<Reply> {
+  const { deps, caller, values, inTx } = ask;
+  const { eventId, orderId, from, to } = values;
+  if (eventId === undefined && orderId === undefined && from === undefined) {
+    throw malformedField('eventId', 'or orderId or from must say what is meant');
+  }
+  const { id: partnerId } = caller.partner;
+  const position = eventId === undefined ? undefined : positionOf(partnerId, eventId);
+  const replayed = await inTx(async (tx) => {
+    const { id: endpointId } = await own(tx, ask);
+    const order = orderId === undefined ? undefined : await deps.orders.get(tx, { id: orderNumberOf(orderId) });
+    const subject = order === undefined ? undefined : `order:${order.id}`;
+    return await replay(tx, { endpointId, partnerId, position, subject, from, to, now: deps.clock.now() });
+  });
+  if (position !== undefined && replayed.count === 0) throw new Refusal('unknown_event');
+  return ok({ replayed: replayed.count, hasMore: replayed.hasMore });
+}
+
+/** @throws Refusal 'unknown_event', for another partner's too */
+function positionOf(partnerId: bigint, eventId: string): bigint {
+  const [, partner, position = ''] = /^evt_([0-9]{1,18})_([0-9]{1,15})$/.exec(eventId) ?? [];
+  if (partner !== String(partnerId)) throw new Refusal('unknown_event');
+  return BigInt(position);
+}

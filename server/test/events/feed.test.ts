@@ -1,0 +1,99 @@
+/** The feed: one order per partner that never changes, whatever order transactions commit in. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { emit } from '../../src/events/index.ts';
+import { deliveryWorld, type TestPartner } from './world.ts';
+
+let world: Awaited<ReturnType<typeof deliveryWorld>>;
+let mine: TestPartner;
+before(async () => {
+  world = await deliveryWorld();
+  mine = await world.partner();
+});
+after(async () => await world?.stop());
+
+/** A transaction that has written an event and waits to be told to commit. */
+async function open(subject: string): Promise<{ commit(): Promise<void> }> {
+  let commit = () => {};
+  const told = new Promise<void>((resolve) => {
+    commit = resolve;
+  });
+  let done: Promise<void> = Promise.resolve();
+  await new Promise<void>((written) => {
+    done = world.db.asPartner(mine.id, async (tx) => {
+      await emit(tx, { partnerId: mine.id, subject, type: 'order.changed', body: {}, at: world.clock.now() });
+      written();
+      await told;
+    });
+  });
+  return {
+    commit: () => {
+      commit();
+      return done;
+    },
+  };
+}
+
+test('an event that commits late comes later, and a reader that has gone on misses nothing', async () => {
+  const early = await open('order:1');
+  const late = await open('order:2');
+  await late.commit();
+  await world.publishes();
+  const first = await world.feed(mine);
+  assert.deepEqual(
+    first.events.map(({ subject }) => subject),
+    ['order:2'],
+  );
+  await early.commit();
+  await world.publishes();
+  const second = await world.feed(mine, first.next);
+  assert.deepEqual(
+    second.events.map(({ subject }) => subject),
+    ['order:1'],
+  );
+  assert.deepEqual(
+    (await world.feed(mine)).events,
+    [...first.events, ...second.events],
+    'the order is the same for whoever reads from the start',
+  );
+});
+
+test('pages follow each other without a gap, and publishers at once give each event one place', async () => {
+  await Promise.all(
+    Array.from({ length: 30 }, async (_, at) => {
+      await world.happens(mine, `order:${10 + (at % 3)}`, 'order.changed');
+      await world.publishes();
+    }),
+  );
+  while ((await world.publishes()) > 0);
+  const read: string[] = [];
+  const subjects = new Map<string, number>();
+  let after = 0n;
+  for (let more = true; more; ) {
+    const { events, next, hasMore } = await world.feed(mine, after, 7);
+    for (const event of events) {
+      assert.equal(event.sequence, (subjects.get(event.subject) ?? 0) + 1, `${event.subject} in its order`);
+      subjects.set(event.subject, event.sequence);
+      read.push(event.id);
+    }
+    [after, more] = [next, hasMore];
+  }
+  assert.deepEqual(
+    read,
+    read.map((_, at) => `evt_${mine.id}_${at + 1}`),
+  );
+  assert.equal(read.length, 32);
+});
+
+test("another partner's events are neither seen nor counted", async () => {
+  const other = await world.partner();
+  await world.happens(other, 'order:99', 'order.created');
+  await world.publishes();
+  const { events, next } = await world.feed(other);
+  assert.deepEqual(
+    events.map(({ subject, id }) => [subject, id]),
+    [['order:99', `evt_${other.id}_1`]],
+  );
+  assert.equal(next, 1n);
+  assert.equal((await world.feed(other, next)).events.length, 0);
+});

@@ -1,0 +1,121 @@
+/** Partners with endpoints, receivers behind them, and couriers to be started: what the tests of delivery share. */
+import assert from 'node:assert/strict';
+import type { Tx } from '../../src/base/db.ts';
+import {
+  addEndpoint,
+  type Courier,
+  type Endpoint,
+  emit,
+  type FeedPage,
+  type Outside,
+  openSender,
+  outsideFor,
+  publish,
+  readFeed,
+  standard,
+  startCourier,
+} from '../../src/events/index.ts';
+import { createKey, createPartner, findPartner, signingSecrets } from '../../src/partners/index.ts';
+import { whitelabelFormat } from '../../src/protocols/whitelabel/index.ts';
+import { freshGround } from '../support/ground.ts';
+
+export interface TestPartner {
+  id: bigint;
+  apiKey: string;
+  apiSecret: string;
+}
+
+const PATIENCE_MS = 20_000;
+
+export async function deliveryWorld() {
+  const ground = await freshGround();
+  const { db, vault, clock, log } = ground;
+  const couriers = new Set<Courier>();
+  const dead: { partnerId: bigint; endpointId: string }[] = [];
+  const formats = {
+    standard,
+    whitelabel: whitelabelFormat({
+      partner: async (id) => (await db.asSystem((tx) => findPartner(tx, { id }))) ?? { kycWords: {} },
+      secrets: (apiKey) => db.asSystem((tx) => signingSecrets(tx, vault, apiKey, clock.now())),
+    }),
+  };
+  let partners = 0;
+
+  return {
+    ...ground,
+    formats,
+    /** What was given up. */
+    dead,
+
+    async partner(): Promise<TestPartner> {
+      partners += 1;
+      return await db.asSystem(async (tx) => {
+        const { id } = await createPartner(tx, { name: `Partner ${partners}`, now: clock.now() });
+        const key = await createKey(tx, vault, { partnerId: id, label: 'test', scopes: ['admin'], now: clock.now() });
+        return { id, ...key };
+      });
+    },
+
+    endpoint: (
+      partner: TestPartner,
+      url: string,
+      how: { format?: Endpoint['format']; filter?: string[] } = {},
+    ): Promise<{ endpoint: Endpoint; secret: string }> =>
+      db.asPartner(partner.id, (tx) =>
+        addEndpoint(tx, vault, {
+          partnerId: partner.id,
+          url,
+          format: how.format ?? 'standard',
+          filter: how.filter ?? [],
+          apiKey: partner.apiKey,
+          now: clock.now(),
+        }),
+      ),
+
+    /** An event as its cause writes it. */
+    happens: (partner: TestPartner, subject: string, type: string, body: object = {}): Promise<void> =>
+      db.asPartner(partner.id, (tx) => emit(tx, { partnerId: partner.id, subject, type, body, at: clock.now() })),
+
+    publishes: () => publish({ db, clock, formats }),
+    feed: (partner: TestPartner, after = 0n, limit = 100): Promise<FeedPage> =>
+      db.asPartner(partner.id, (tx) => readFeed(tx, { partnerId: partner.id, after, limit })),
+    read: <T>(body: (tx: Tx) => Promise<T>): Promise<T> => db.asSystem(body),
+
+    async courier(how: { outside?: Outside; deadlineMs?: number } = {}): Promise<Courier> {
+      const options = how.deadlineMs === undefined ? {} : { deadlineMs: how.deadlineMs };
+      const send = openSender(how.outside ?? outsideFor('sandbox'), options);
+      const started = await startCourier({
+        db,
+        clock,
+        log,
+        vault,
+        formats,
+        send,
+        onDead: async (_tx, { partnerId, endpointId }) => void dead.push({ partnerId, endpointId }),
+      });
+      const courier = {
+        async stop() {
+          couriers.delete(courier);
+          await started.stop();
+        },
+      };
+      couriers.add(courier);
+      return courier;
+    },
+
+    async until<T>(what: string, look: () => Promise<T | undefined | false> | T | undefined | false): Promise<T> {
+      const giveUpAt = Date.now() + PATIENCE_MS;
+      for (;;) {
+        const found = await look();
+        if (found !== undefined && found !== false) return found;
+        assert.ok(Date.now() < giveUpAt, `waited in vain until ${what}`);
+        await new Promise((wake) => setTimeout(wake, 10));
+      }
+    },
+
+    async stop() {
+      await Promise.all([...couriers].map((courier) => courier.stop()));
+      await ground.stop();
+    },
+  };
+}

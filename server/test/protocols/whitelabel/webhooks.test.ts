@@ -1,0 +1,423 @@
+/**
+ * Webhooks over the wire: the three calls older programs know, our own under /v1, and the words in which orders are told.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Happened } from '../../../src/events/index.ts';
+import { openSender, outsideFor, publish, standard, startCourier } from '../../../src/events/index.ts';
+import { type Direction, type OrderState, STATES } from '../../../src/orders/index.ts';
+import { TRANSITIONS } from '../../../src/orders/machine.ts';
+import { signingSecrets } from '../../../src/partners/index.ts';
+import { whitelabelFormat } from '../../../src/protocols/whitelabel/index.ts';
+import { whitelabelBody } from '../../../src/protocols/whitelabel/webhooks.ts';
+import { type Client, hmac, openClient } from '../../support/client.ts';
+import { openReceiver, type Receiver } from '../../support/receiver.ts';
+import { type TestPartner, type World, wireWorld } from './world.ts';
+
+const MERCHANT = '/onramp/api/v1/merchant/';
+
+let world: World;
+let receiver: Receiver;
+let mine: TestPartner;
+let other: TestPartner;
+let admin: Client;
+let otherAdmin: Client;
+let formats: Parameters<typeof publish>[0]['formats'];
+before(async () => {
+  world = await wireWorld();
+  receiver = await openReceiver();
+  [mine, other] = [await world.partner('Mine'), await world.partner('Other')];
+  const adminOf = async ({ partner }: TestPartner) =>
+    openClient(world.baseUrl, await world.keyOf(partner, { scopes: ['admin'] }));
+  [admin, otherAdmin] = [await adminOf(mine), await adminOf(other)];
+  formats = {
+    standard,
+    whitelabel: whitelabelFormat({
+      partner: async () => mine.partner,
+      secrets: (key) => world.db.asSystem((tx) => signingSecrets(tx, world.vault, key, world.clock.now())),
+    }),
+  };
+  // What happened before there is an endpoint is for none.
+  while ((await publishes()) > 0);
+});
+after(async () => {
+  await receiver?.down();
+  await world?.stop();
+});
+
+const publishes = () => publish({ db: world.db, clock: world.clock, formats });
+
+async function ok(answer: Promise<{ status: number; text: string; body: { data: unknown } }>) {
+  const { status, text, body } = await answer;
+  assert.equal(status, 200, text);
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into whatever came
+  return body.data as any;
+}
+
+/** Delivers until the receiver has so many more. */
+async function delivers(count: number): Promise<void> {
+  const courier = await startCourier({
+    db: world.db,
+    clock: world.clock,
+    log: world.log,
+    vault: world.vault,
+    formats,
+    send: openSender(outsideFor('sandbox')),
+    onDead: async () => {},
+  });
+  const wanted = receiver.taken.length + count;
+  const giveUpAt = Date.now() + 10_000;
+  while (receiver.taken.length < wanted) {
+    assert.ok(Date.now() < giveUpAt, `${receiver.taken.length} of ${wanted} came`);
+    await new Promise((wake) => setTimeout(wake, 10));
+  }
+  await courier.stop();
+}
+
+describe('the calls older programs know', () => {
+  test('setWebhookUrl says where webhooks go now', async () => {
+    const data = await ok(
+      admin.post(`${MERCHANT}setWebhookUrl`, { webhookUrl: receiver.url }, { spelling: 'prefixed' }),
+    );
+    assert.equal(data, `Webhook url set to ${receiver.url}`);
+    await ok(admin.post(`${MERCHANT}setWebhookUrl`, { webhookUrl: receiver.url }));
+    const all = await ok(admin.get('/v1/webhooks'));
+    assert.deepEqual(
+      all.map(({ url, format, events, enabled, apiKey }: Record<string, unknown>) => [
+        url,
+        format,
+        events,
+        enabled,
+        apiKey,
+      ]),
+      [[receiver.url, 'whitelabel', [], true, admin.apiKey]],
+      'one, however often it is set, signed with the key that set it',
+    );
+    assert.deepEqual(await ok(otherAdmin.get('/v1/webhooks')), []);
+  });
+
+  test('a bad address, a missing one and a key that may not are refused', async () => {
+    const missing = await admin.post(`${MERCHANT}setWebhookUrl`, {});
+    assert.deepEqual([missing.status, missing.body.error], [400, 'Missing parameter -> webhookUrl.']);
+    const bad = await admin.post(`${MERCHANT}setWebhookUrl`, { webhookUrl: 'https://a:b@hooks.partner.com/' });
+    assert.deepEqual([bad.status, bad.body.fields], [400, { webhookUrl: 'must not have a login in it' }]);
+    for (const call of ['setWebhookUrl', 'resendWebhook', 'sendDummyWebhook']) {
+      const answer = await mine.post(`${MERCHANT}${call}`, { webhookUrl: receiver.url, orderId: '1' });
+      assert.deepEqual([answer.status, answer.body.reason], [403, 'scope_missing'], call);
+    }
+  });
+
+  test('sendDummyWebhook sends one to try, signed as they all are', async () => {
+    assert.equal(await ok(admin.post(`${MERCHANT}sendDummyWebhook`)), `Dummy webhook sent to ${receiver.url}`);
+    const elsewhere = await openReceiver();
+    const named = await ok(admin.post(`${MERCHANT}sendDummyWebhook`, { webhookUrl: elsewhere.url }));
+    assert.equal(named, `Dummy webhook sent to ${elsewhere.url}`);
+    await elsewhere.down();
+    const nobody = await ok(admin.post(`${MERCHANT}sendDummyWebhook`, { webhookUrl: elsewhere.url }));
+    assert.equal(nobody, `Dummy webhook to ${elsewhere.url} failed: connection_refused`);
+    const unset = await otherAdmin.post(`${MERCHANT}sendDummyWebhook`);
+    assert.deepEqual([unset.status, unset.body.reason], [404, 'unknown_endpoint']);
+    await delivers(1);
+    for (const { headers, body } of [receiver.taken.at(-1), elsewhere.taken.at(-1)].map(
+      (one) => one ?? assert.fail(),
+    )) {
+      assert.equal(hmac(headers['x-onramp-payload'] ?? '', admin.apiSecret), headers['x-onramp-signature']);
+      const payload = JSON.parse(Buffer.from(headers['x-onramp-payload'] ?? '', 'base64').toString());
+      assert.deepEqual(payload.body, body);
+      assert.ok(Math.abs(Date.now() - payload.timestamp) < 60_000);
+      assert.equal(body.status, 'TEST');
+    }
+  });
+
+  test('resendWebhook sends all of an order once more', async () => {
+    const { customerId, fiatAccountId } = mine;
+    const sale = {
+      fromCurrency: 'usdc',
+      toCurrency: 'INR',
+      chain: 'matic20',
+      fromAmount: '100',
+      customerId,
+      fiatAccountId,
+    };
+    const { transactionId } = await ok(mine.post('offramp/createTransaction', sale));
+    await world.query(`insert into events (partner_id, type, subject, subject_seq, body, at)
+      select partner_id, 'order.deposit_confirmed', subject, 2, body || '{"state": "deposit_confirmed"}', at from events
+       where subject = 'order:${transactionId}'`);
+    await world.query(`insert into event_feed (event_id, partner_id) select id, partner_id from events
+       where subject = 'order:${transactionId}' and subject_seq = 2`);
+    await delivers(1);
+    const first = receiver.taken.at(-1);
+    assert.deepEqual(first?.body, {
+      referenceId: Number(transactionId),
+      eventType: 'OFFRAMP',
+      status: 'ON_CHAIN_DEPOSIT_RECEIVED',
+      metadata: { ...first?.body.metadata, sequence: 2 },
+    });
+    const said = await ok(admin.post(`${MERCHANT}resendWebhook`, { orderId: transactionId }));
+    assert.equal(said, `Webhook of order ${transactionId} will be sent again`);
+    await delivers(1);
+    assert.deepEqual(receiver.taken.at(-1)?.body, first?.body);
+    const foreign = await otherAdmin.post(`${MERCHANT}resendWebhook`, { orderId: transactionId });
+    assert.deepEqual([foreign.status, foreign.body.reason], [404, 'unknown_order']);
+  });
+});
+
+describe('endpoints and events under /v1', () => {
+  test('an endpoint lives: made, changed, rotated, tried, looked at, removed', async () => {
+    const made = await ok(
+      admin.post('/v1/webhooks', { url: receiver.url, events: ['order.settled', 'order.settled', 'customer.*'] }),
+    );
+    assert.match(made.secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
+    assert.deepEqual([made.format, made.events, made.enabled], ['standard', ['order.settled', 'customer.*'], true]);
+    const { secret, ...shown } = made;
+    assert.deepEqual(await ok(admin.get(`/v1/webhooks/${made.id}`)), shown, 'the secret is shown once');
+    const changed = await ok(admin.put(`/v1/webhooks/${made.id}`, { events: [], enabled: false }));
+    assert.deepEqual([changed.events, changed.enabled], [[], false]);
+    await ok(admin.put(`/v1/webhooks/${made.id}`, { enabled: 'true' }));
+    const rotated = await ok(admin.post(`/v1/webhooks/${made.id}/rotate`, { overlapSeconds: 60 }));
+    assert.notEqual(rotated.secret, secret);
+    assert.ok(rotated.oldSecretUntil);
+
+    receiver.behaves((_, response) => response.writeHead(500).end('Asha Rao\u0007was not found'));
+    await ok(admin.post(`/v1/webhooks/${made.id}/test`));
+    const before = receiver.seen.length;
+    const courier = delivers(1);
+    while (receiver.seen.length === before) await new Promise((wake) => setTimeout(wake, 10));
+    receiver.behaves(receiver.takes);
+    world.clock.advance(60_000);
+    await courier;
+    const { deliveries } = await ok(admin.get(`/v1/webhooks/${made.id}/deliveries`));
+    assert.deepEqual(
+      deliveries.map(({ type, state, attempts }: Record<string, unknown>) => [type, state, attempts]),
+      [['webhook.test', 'delivered', 2]],
+    );
+    const attempts = await ok(admin.get(`/v1/webhooks/${made.id}/deliveries/${deliveries[0].eventId}`));
+    assert.deepEqual(
+      attempts.map(({ status, error, answer }: Record<string, unknown>) => [status, error, answer]),
+      [
+        [200, null, 'thank you'],
+        [500, 'status', 'Asha Rao was not found'],
+      ],
+    );
+    const kept = await world.query('select answer from webhook_attempts where answer is not null');
+    assert.ok(
+      kept.every(({ answer }) => !(answer as Buffer).includes('Asha')),
+      'an answer is kept sealed',
+    );
+
+    assert.equal(
+      (await ok(admin.post(`/v1/webhooks/${made.id}/replay`, { eventId: deliveries[0].eventId }))).replayed,
+      1,
+    );
+    await delivers(1);
+    const none = await admin.post(`/v1/webhooks/${made.id}/replay`, { eventId: `evt_${mine.partner.id}_99999` });
+    assert.deepEqual([none.status, none.body.reason], [404, 'unknown_event']);
+    for (const [method, path] of [
+      ['get', ''],
+      ['put', ''],
+      ['post', '/rotate'],
+      ['post', '/test'],
+      ['get', '/deliveries'],
+    ] as const) {
+      const answer = await otherAdmin[method](`/v1/webhooks/${made.id}${path}`);
+      assert.deepEqual(
+        [answer.status, answer.body.reason],
+        [404, 'unknown_endpoint'],
+        `${method} ${path} of a stranger`,
+      );
+    }
+    const readOnly = openClient(world.baseUrl, await world.keyOf(mine.partner, { scopes: ['read'] }));
+    assert.equal((await readOnly.get('/v1/webhooks')).status, 200);
+    assert.equal((await readOnly.post(`/v1/webhooks/${made.id}/test`)).body.reason, 'scope_missing');
+    assert.equal((await admin.get(`/v1/webhooks/${made.id}`, 'unsigned')).status, 401);
+
+    assert.deepEqual(await ok(admin.remove(`/v1/webhooks/${made.id}`)), { removed: true });
+    assert.equal((await admin.get(`/v1/webhooks/${made.id}`)).status, 404);
+    assert.equal((await admin.put('/v1/events')).status, 405);
+    assert.equal((await admin.post(`/v1/webhooks/${made.id}`)).headers.get('allow'), 'GET, HEAD, PUT, DELETE');
+  });
+
+  test('what is sent to be set is read strictly', async () => {
+    const wrong = async (body: Record<string, unknown>) => (await admin.post('/v1/webhooks', body)).body.fields;
+    assert.deepEqual(await wrong({ url: receiver.url, format: 'xml' }), { format: 'must be whitelabel or standard' });
+    assert.deepEqual(await wrong({ url: receiver.url, events: ['everything'] }), {
+      events: 'must be types of events such as order.settled or order.*',
+    });
+    assert.deepEqual(await wrong({ url: 'http://169.254.169.254/latest' }), {
+      url: 'must not be an address of that kind',
+    });
+    for (let made = 0; made < 20; made += 1) {
+      const answer = await otherAdmin.post('/v1/webhooks', { url: receiver.url });
+      assert.equal(answer.status, made < 16 ? 200 : 409, answer.text);
+      if (made >= 16) assert.equal(answer.body.reason, 'too_many_endpoints');
+    }
+    await world.query('update webhook_endpoints set enabled = false where partner_id = $1', [other.partner.id]);
+  });
+
+  test('events are pulled in pages, by the partner they are of', async () => {
+    while ((await publishes()) > 0);
+    const all = await ok(mine.get('/v1/events?limit=500'));
+    assert.ok(all.events.length >= 4);
+    assert.equal(all.hasMore, false);
+    assert.deepEqual(
+      all.events.map(({ id }: { id: string }) => id),
+      all.events.map((_: unknown, at: number) => `evt_${mine.partner.id}_${at + 1}`),
+    );
+    const paged: unknown[] = [];
+    let after = '0';
+    for (let more = true; more; ) {
+      const page = await ok(mine.get(`/v1/events?after=${after}&limit=3`));
+      paged.push(...page.events);
+      [after, more] = [page.next, page.hasMore];
+    }
+    assert.deepEqual(paged, all.events);
+    const order = all.events.find(({ type }: { type: string }) => type === 'order.created');
+    assert.deepEqual([order.data.depositAmount, order.data.direction, order.sequence], ['100', 'offramp', 1]);
+    for (const [query, field] of [
+      ['after=-1', 'after'],
+      ['after=x', 'after'],
+      ['limit=0', 'limit'],
+      ['limit=501', 'limit'],
+    ] as const) {
+      const answer = await mine.get(`/v1/events?${query}`);
+      assert.equal(answer.status, 400, query);
+      assert.ok(field in answer.body.fields, query);
+    }
+    assert.equal((await mine.get('/v1/events', 'unsigned')).status, 401);
+    const theirs = await ok(other.get('/v1/events'));
+    assert.ok(theirs.events.every(({ id }: { id: string }) => id.startsWith(`evt_${other.partner.id}_`)));
+  });
+});
+
+describe('words', () => {
+  const event = (type: string, body: object, sequence = 1): Happened => ({
+    id: 'evt_1_1',
+    partnerId: 1n,
+    position: 1n,
+    type,
+    subject: 'order:7',
+    sequence,
+    body: body as Record<string, unknown>,
+    at: new Date(0),
+  });
+  const order = (direction: Direction, state: OrderState, over: object = {}): Happened =>
+    event(`order.${state}`, {
+      orderId: '7',
+      direction,
+      state,
+      handedPayout: false,
+      exception: null,
+      failure: null,
+      ...over,
+    });
+  const said = (events: Happened[]): unknown[] =>
+    events
+      .filter((one, at) => formats.whitelabel.concerns(one, events.slice(0, at)))
+      .map((one) => whitelabelBody(one, { kycWords: {} })?.status);
+
+  test('a sale and a purchase are told in their own words', () => {
+    const life = (direction: Direction) => [
+      order(direction, 'created'),
+      order(direction, 'deposit_seen'),
+      order(direction, 'created'),
+      order(direction, 'deposit_seen'),
+      order(direction, 'deposit_confirmed'),
+      order(direction, 'paying_out'),
+      order(direction, 'paying_out', { handedPayout: true }),
+      order(direction, 'payout_held', { handedPayout: true }),
+      order(direction, 'paying_out', { handedPayout: true }),
+      order(direction, 'settled', { handedPayout: true }),
+      order(direction, 'settled', { handedPayout: true, exception: 'late' }),
+    ];
+    assert.deepEqual(said(life('offramp')), [
+      'ON_CHAIN_DEPOSIT_RECEIVED',
+      'TRADE_COMPLETED',
+      'FIAT_TRANSFER_INITIATED',
+      'FIAT_TRANSFER_COMPLETED',
+    ]);
+    assert.deepEqual(said(life('onramp')), [
+      'FIAT_DEPOSIT_RECEIVED',
+      'TRADE COMPLETED',
+      'ON_CHAIN_INITIATED',
+      'ON_CHAIN_COMPLETED',
+    ]);
+  });
+
+  test('what fails says why, once', () => {
+    const failed = (state: OrderState, over: object = {}) => {
+      const { metadata, status } = whitelabelBody(order('onramp', state, over), { kycWords: {} }) as {
+        metadata: { failure_reasons: string };
+        status: string;
+      };
+      return [status, metadata.failure_reasons];
+    };
+    assert.deepEqual(failed('expired'), ['FAILED', 'Transaction timed out']);
+    assert.deepEqual(failed('cancelled'), ['FAILED', 'Transaction abandoned']);
+    assert.deepEqual(failed('refunded', { failure: 'amount' }), ['FAILED', 'Amount mismatch']);
+    assert.deepEqual(failed('refunded', { exception: 'underpaid' }), ['FAILED', 'Amount mismatch']);
+    assert.deepEqual(failed('refunded', { failure: 'name' }), ['FAILED', 'Name of the payer does not match']);
+    assert.deepEqual(failed('refunded', { failure: 'other' }), ['FAILED', 'Transaction refunded']);
+    assert.deepEqual(said([order('offramp', 'expired'), order('offramp', 'expired', { exception: 'late' })]), [
+      'FAILED',
+    ]);
+  });
+
+  test('along every way through the machine no word comes twice, and none comes before one that was said', () => {
+    const ends = ['FIAT_TRANSFER_COMPLETED', 'ON_CHAIN_COMPLETED', 'FAILED'];
+    for (const direction of ['offramp', 'onramp'] as const) {
+      const seen = new Set<string>();
+      const walk = (history: Happened[], state: OrderState): void => {
+        const words = said(history);
+        assert.equal(new Set(words).size, words.length, `${words}`);
+        const known = `${state} ${words.join()}`;
+        if (seen.has(known)) return;
+        seen.add(known);
+        for (const { from, to } of TRANSITIONS) {
+          if ((from as readonly OrderState[]).includes(state)) walk([...history, order(direction, to)], to);
+        }
+        if (STATES[state].final && state !== 'frozen')
+          assert.ok(ends.includes(String(words.at(-1))), `${direction} ends in ${state} with ${words.at(-1)}`);
+      };
+      walk([order(direction, 'created')], 'created');
+      assert.ok(seen.size > Object.keys(STATES).length);
+    }
+  });
+
+  test('a customer is told of by the words of verification, a business as a business, and nothing twice', () => {
+    const customer = (over: object) =>
+      event('customer.verification', {
+        customerId: 'c',
+        clientCustomerId: 'x',
+        kind: 'INDIVIDUAL',
+        verification: 'none',
+        level: 0,
+        previousLevel: 0,
+        failedReason: null,
+        loggedInAt: new Date(0).toISOString(),
+        ...over,
+      });
+    const life = [
+      customer({ loggedInAt: null }),
+      customer({}),
+      customer({ verification: 'in_review' }),
+      customer({ verification: 'in_review' }),
+      customer({ verification: 'verified', level: 2 }),
+      customer({ verification: 'refused', level: 2 }),
+    ];
+    assert.deepEqual(said(life), ['OTP_COMPLETED', 'IN_REVIEW', 'INTERMEDIATE_KYC_COMPLETED', 'PERMANENT_FAILED']);
+    const business = whitelabelBody(customer({ kind: 'BUSINESS', verification: 'verified', level: 3 }), {
+      kycWords: { ADVANCE_KYC_COMPLETED: 'COMPLETED' },
+    });
+    assert.deepEqual(business, {
+      eventType: 'KYB',
+      status: 'COMPLETED',
+      metadata: {
+        eventId: 1,
+        eventCreatedAt: '1970-01-01T00:00:00.000Z',
+        sequence: 1,
+        customerId: 'c',
+        clientCustomerId: 'x',
+      },
+    });
+  });
+});

@@ -1,0 +1,116 @@
+/**
+ * A sale and a purchase as two receivers hear of them: one that knows the wire's words, and one that knows Standard Webhooks.
+ */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Webhook } from 'standardwebhooks';
+import { hmac } from '../support/client.ts';
+import { openReceiver, type Receiver } from '../support/receiver.ts';
+import { openStory, type Story } from '../support/story.ts';
+
+let world: Story;
+let wire: Receiver;
+let standard: Receiver;
+let verifier: Webhook;
+
+before(async () => {
+  [wire, standard] = [await openReceiver(), await openReceiver()];
+  world = await openStory();
+  await world.told('/onramp/api/v1/merchant/setWebhookUrl', { webhookUrl: wire.url });
+  const { secret = '' } = await world.told('/v1/webhooks', { url: standard.url });
+  verifier = new Webhook(secret);
+});
+after(async () => {
+  await world?.close();
+  await wire?.down();
+  await standard?.down();
+});
+
+/** What both heard of an order, once it has come; every signature checked. */
+async function heard(id: bigint): Promise<{ words: unknown[]; types: unknown[] }> {
+  const ofWire = () => wire.taken.filter(({ body }) => body.referenceId === Number(id));
+  const ofStandard = () => standard.taken.filter(({ body }) => body.data.orderId === String(id));
+  await world.until('both have heard the end', async () => {
+    const isOver = ['FIAT_TRANSFER_COMPLETED', 'ON_CHAIN_COMPLETED'].includes(ofWire().at(-1)?.body.status);
+    return isOver && ofStandard().at(-1)?.body.type === 'order.settled';
+  });
+  for (const { headers, body } of ofWire()) {
+    const { 'x-onramp-payload': payload = '', 'x-onramp-signature': signature } = headers;
+    assert.equal(signature, hmac(payload, world.partner.apiSecret));
+    assert.deepEqual(JSON.parse(Buffer.from(payload, 'base64').toString()).body, body);
+  }
+  for (const { headers, text } of ofStandard()) verifier.verify(text, headers);
+  assert.deepEqual(
+    ofStandard().map(({ body }) => body.sequence),
+    ofStandard().map((_, at) => at + 1),
+  );
+  const type = ({ body }: { body: { eventType: string; status: string } }) => `${body.eventType} ${body.status}`;
+  return { words: ofWire().map(type), types: ofStandard().map(({ body }) => body.type) };
+}
+
+test('a sale is told in both formats, step by step', async () => {
+  const order = await world.sells('100', 'usdc');
+  await world.pays(order, '100');
+  await world.reaches(order, 6);
+  const { words, types } = await heard(order.id);
+  assert.deepEqual(words, [
+    'OFFRAMP ON_CHAIN_DEPOSIT_RECEIVED',
+    'OFFRAMP TRADE_COMPLETED',
+    'OFFRAMP FIAT_TRANSFER_INITIATED',
+    'OFFRAMP FIAT_TRANSFER_COMPLETED',
+  ]);
+  assert.deepEqual(types, [
+    'order.created',
+    'order.deposit_seen',
+    'order.deposit_confirmed',
+    'order.paying_out',
+    'order.payout_handed',
+    'order.settled',
+  ]);
+  const last = standard.taken.find(
+    ({ body }) => body.type === 'order.settled' && body.data.orderId === String(order.id),
+  );
+  assert.deepEqual(
+    [last?.body.data.depositAmount, last?.body.data.payoutAmount, last?.body.data.state],
+    ['100', order.toAmount, 'settled'],
+  );
+  const ofCustomer = wire.taken.filter(({ body }) => body.metadata.customerId === order.customerId);
+  assert.deepEqual(
+    ofCustomer.map(({ body }) => [body.eventType, body.status]),
+    [
+      ['KYC', 'OTP_COMPLETED'],
+      ['KYC', 'ADVANCE_KYC_COMPLETED'],
+    ],
+  );
+});
+
+test('a purchase is told in both formats, step by step', async () => {
+  const order = await world.buys('5000', 'usdc');
+  await world.credits(order, '5000');
+  await world.reaches(order, 4);
+  const { words, types } = await heard(order.id);
+  assert.deepEqual(words, [
+    'ONRAMP FIAT_DEPOSIT_RECEIVED',
+    'ONRAMP TRADE COMPLETED',
+    'ONRAMP ON_CHAIN_INITIATED',
+    'ONRAMP ON_CHAIN_COMPLETED',
+  ]);
+  assert.deepEqual(
+    types.filter((type) => type !== 'order.deposit_seen'),
+    ['order.created', 'order.deposit_confirmed', 'order.paying_out', 'order.payout_handed', 'order.settled'],
+  );
+});
+
+test('what was pushed can be pulled, in the same words', async () => {
+  const pulled: unknown[] = [];
+  let after = '0';
+  for (let more = true; more; ) {
+    const { status, body } = await world.partner.get(`/v1/events?after=${after}&limit=5`);
+    assert.equal(status, 200);
+    pulled.push(...body.data.events);
+    [after, more] = [body.data.next, body.data.hasMore];
+  }
+  const byId = new Map(pulled.map((event) => [(event as { id: string }).id, event]));
+  assert.ok(standard.taken.length >= 12);
+  for (const { body } of standard.taken) assert.deepEqual(byId.get(body.id), body);
+});
