@@ -118,9 +118,20 @@ export async function customerNamed(
 }
 
 /**
- * The customer who came by a link that named nobody and is known by this phone, or a new one. The partner's own customers
- * with the same phone are others: nobody has said that they are the same person.
+ * The customer who came by a link that named nobody and is known by this phone. The partner's own customers with the same
+ * phone are others: nobody has said that they are the same person.
  */
+export async function knownByPhone(
+  tx: Tx,
+  vault: Vault,
+  c: { partnerId: bigint; phone: string },
+): Promise<Customer | undefined> {
+  const { index } = sealPhone(vault, { id: '', partnerId: c.partnerId }, c.phone);
+  const row = await tx.row<CustomerRow>(sql.byPhone, [c.partnerId, index]);
+  return row === undefined ? undefined : customerOf(row);
+}
+
+/** The customer known by this phone, or a new one. */
 export async function customerByPhone(
   tx: Tx,
   vault: Vault,

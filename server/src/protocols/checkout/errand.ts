@@ -8,7 +8,7 @@
  * it is all that the link shows, and only to the customer whose it is.
  */
 import { Refusal } from '../../base/errors.ts';
-import { type Customer, givenDetails, requireTrading } from '../../customers/index.ts';
+import { type Customer, findCustomer, givenDetails, requireTrading } from '../../customers/index.ts';
 import { html } from './html.ts';
 import { kyc, standing } from './kyc.ts';
 import { login } from './login.ts';
@@ -27,17 +27,22 @@ export async function checkoutPage(visit: CheckoutVisit): Promise<Outcome> {
     return { goTo: `${visit.action}?go=1`, session: beginSession('', now) };
   const row = await visit.inTx((tx) => checkouts.find(tx, link.id));
   const { m } = look;
-  if (row?.order_id != null) {
-    if (!session.loggedIn || customer === undefined) return await enter(visit);
-    if (customer.id !== row.customer_id)
+  if (row?.order_id != null && row.customer_id !== null) {
+    const { order_id, customer_id } = row;
+    if (!session.loggedIn || customer === undefined) {
+      // The link is that customer's from now on: codes go to its phone and to no other.
+      const owner = await visit.inTx((tx) => findCustomer(tx, customer_id));
+      return await login(asVisit(visit, owner));
+    }
+    if (customer.id !== customer_id)
       return show(visit, {
-        ...m.checkout.used,
+        title: m.checkout.used.title,
         body: html`${paragraph(m.checkout.used.text)}${other(visit)}`,
         status: 403,
       });
     // A form of an earlier step, sent a second time.
     if (visit.form !== undefined) return { goTo: visit.action };
-    return await orderPage(visit, row.order_id, customer.id);
+    return await orderPage(visit, order_id, customer.id);
   }
   if (now.getTime() >= link.orderUntil)
     return show(visit, { ...m.endedLink, body: paragraph(m.endedLink.text), status: 410 });

@@ -4,7 +4,7 @@
  * The customer's row is there before the code is right, because codes belong to customers; until then it is nothing but a
  * sealed number. A link is good for a few numbers only, because each costs a message to somebody.
  */
-import { customerByPhone } from '../../customers/index.ts';
+import { customerByPhone, knownByPhone } from '../../customers/index.ts';
 import { type Field, type Problems, readForm } from './form.ts';
 import { html } from './html.ts';
 import type { Messages } from './messages.ts';
@@ -19,8 +19,10 @@ export function phonePage(
   visit: CheckoutVisit,
   p: { given?: URLSearchParams; problems?: Problems; said?: string; status?: number } = {},
 ): Outcome {
-  const { look, link } = visit;
+  const { look, link, deps } = visit;
   const words = look.m.phone;
+  if (deps.sender === undefined)
+    return show(visit, { title: words.title, body: alert(look.m.login.noSender), status: 503 });
   const given = p.given ?? new URLSearchParams({ phone: link.phone ?? '' });
   const problems = p.problems ?? new Map<string, string>();
   const body = html`${p.said !== undefined && alert(p.said)}${paragraph(words.intro)}
@@ -32,9 +34,12 @@ ${formOf(visit, { act: 'phone', body: fields(look, [phoneField(look.m)], given, 
 export async function takePhone(visit: CheckoutVisit, sent: URLSearchParams): Promise<Outcome> {
   const { deps, look, link, partner, session, now } = visit;
   const { values, problems } = readForm([phoneField(look.m)], sent, look.m);
-  if (problems.size > 0) return phonePage(visit, { given: sent, problems });
+  if (problems.size > 0 || deps.sender === undefined) return phonePage(visit, { given: sent, problems });
   const customer = await visit.inTx(async (tx) => {
     const row = await checkouts.lock(tx, link, now);
+    const known = await knownByPhone(tx, deps.vault, { partnerId: partner.id, phone: values.phone ?? '' });
+    // Who has proved this number before comes back, and that costs no more than any login.
+    if (known !== undefined && known.loggedInAt !== null) return known;
     if (row === undefined || row.phones >= MOST_PHONES) return undefined;
     await checkouts.phoneAsked(tx, link.id);
     return await customerByPhone(tx, deps.vault, { partnerId: partner.id, phone: values.phone ?? '', now });

@@ -397,22 +397,32 @@ describe('whose it is', () => {
     assert.equal(order.title, 'Pay in INR');
     const reference = rowOf(order, 'Reference');
 
-    const stranger = openBrowser();
-    assert.equal((await stranger.open(link)).title, 'Your phone number', 'without logging in there is nothing to see');
-    await stranger.go('phone', { phone: newPhone() });
-    await stranger.go('code');
-    const used = await stranger.go('login', { code: '123456' });
+    const elsewhere = await entered(await linked(BUY), newPhone());
+    const used = await elsewhere.browser.open(link);
     assert.deepEqual([used.status, used.title], [403, 'This link has been used']);
     assert.ok(!used.text.includes(reference));
-    assert.equal((await stranger.go('other')).title, 'Your phone number');
-    await stranger.go('phone', { phone });
+    const asked = await elsewhere.browser.go('other');
+    assert.equal(asked.title, 'Log in', 'the link is that customer’s now, so the code goes to its phone and no other');
+    assert.ok(asked.text.includes(`ending in ${phone.slice(-2)}`) && !asked.text.includes(reference));
+    const own = await ordersOf((await customersOf(acme)).at(-1)?.id);
+    assert.equal((await elsewhere.browser.go('phone', { phone: newPhone() })).title, 'Log in');
+    assert.deepEqual(await ordersOf((await customersOf(acme)).at(-1)?.id), own, 'nobody was made for another number');
     world.clock.advance(31_000);
-    await stranger.go('code');
-    assert.equal(
-      (await stranger.go('login', { code: '123456' })).title,
-      'Pay in INR',
-      'who has the phone is the customer',
-    );
+    await elsewhere.browser.go('code');
+    const back = await elsewhere.browser.go('login', { code: '123456' });
+    assert.equal(back.title, 'Pay in INR', 'who has the phone is the customer');
+  });
+
+  test('who comes back to the same link day after day with the same phone gets in every time', async () => {
+    const link = await linked({ ...BUY, walletAddress: WALLET });
+    const phone = newPhone();
+    const { browser } = await entered(link, phone);
+    await browser.go('details', DETAILS);
+    for (let n = 0; n < 8; n += 1) {
+      await later(3_600_000);
+      const { shown } = await entered(link, phone);
+      assert.deepEqual([shown.status, shown.title], [200, 'Buy USDC'], `visit ${n + 2}`);
+    }
   });
 
   test('one phone is one customer of one partner, and not one that the partner named', async () => {
@@ -536,5 +546,25 @@ describe('the page of an order', () => {
     assert.equal(next.shown.title, 'We may not pay this out', 'the order is to be seen after the link has ended');
     await later(30 * 24 * 3_600_000);
     assert.equal((await browser.open(link)).status, 410);
+  });
+});
+
+describe('where no code can be sent', () => {
+  let silent: PagesWorld;
+  before(async () => {
+    silent = await pagesWorld({ sender: null });
+  });
+  after(async () => await silent?.stop());
+
+  test('no phone number is taken, and the page says so', async () => {
+    const partner = await silent.partner('Silent');
+    const link = (await partner.post(GENERATE, BUY)).body.data.link;
+    const earlier = await silent.contents();
+    const browser = openBrowser();
+    assert.equal((await browser.open(link)).title, 'Buy USDC');
+    const asked = await browser.open(`${link}?go=1`);
+    assert.deepEqual([asked.status, /Logging in is unavailable/.test(asked.text)], [503, true]);
+    assert.equal((await browser.go('phone', { phone: newPhone() })).status, 403, 'there is no form to send');
+    assert.equal(await silent.contents(), earlier);
   });
 });
