@@ -68,6 +68,12 @@ export function atDeadline(
   return state === 'created' ? 'expire' : 'wait';
 }
 
+/** What is done with money that no order takes. Only of what came for an order, in its asset, does a policy say anything. */
+export function onExtra(why: DepositTrouble, policy: Policy | undefined): 'hold' | 'refund' | 'new_order' {
+  if (policy === undefined || (why !== 'late' && why !== 'second')) return 'hold';
+  return policy[why].then;
+}
+
 /** `|a − b| ≤ b × bps / 10 000`. */
 const within = (a: bigint, b: bigint, bps: number): boolean => (a > b ? a - b : b - a) * 10_000n <= b * BigInt(bps);
 

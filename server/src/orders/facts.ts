@@ -18,7 +18,7 @@ import { marketById, maxUnitsFor } from '../partners/index.ts';
 import { type Observed, refused, returned, settled } from '../rails/payouts.ts';
 import type { DepositFact, Rail, RailFact, Report } from '../rails/rail.ts';
 import { advance, change, emitHanded } from './advance.ts';
-import { type DepositTrouble, mayRetryByItself, placeDeposit, takeOfTooMuch } from './decide.ts';
+import { type DepositTrouble, mayRetryByItself, onExtra, placeDeposit, takeOfTooMuch } from './decide.ts';
 import type { ReceivedPart } from './entries.ts';
 import { type DepositRow, type Order, store } from './store.ts';
 
@@ -170,17 +170,16 @@ async function depositConfirmed(context: Context, tx: Tx, fact: DepositFact): Pr
   const bookedTo = chart.order(order.id, order.partnerId, order.depositAsset).code;
   for (const one of [...earlier, row])
     await store.changeDeposit(tx, one.id, { state: 'applied', bookedTo, confirmedAt: now });
-  if (excessUnits > 0n) {
-    await openCase(tx, {
-      kind: 'overpaid',
-      subject: `deposit:${row.id}`,
-      orderId: order.id,
-      partnerId: order.partnerId,
-      reason: 'more was deposited than asked; the rest is in suspense',
-      facts: { units: String(excessUnits), asset: row.asset },
-      now,
-    });
-  }
+  if (excessUnits === 0n) return;
+  await openCase(tx, {
+    kind: 'overpaid',
+    subject: `deposit:${row.id}`,
+    orderId: order.id,
+    partnerId: order.partnerId,
+    reason: 'more was deposited than asked; the rest is in suspense',
+    facts: { units: String(excessUnits), asset: row.asset },
+    now,
+  });
 }
 
 /** The most that the order's customer may give at once. */
@@ -251,7 +250,10 @@ async function toSuspense(
   const suspense = chart.suspense(row.rail, row.asset);
   await bookDeposit(context, tx, row, move(custodyOf(context, row), suspense, row.units), order?.id);
   await store.changeDeposit(tx, row.id, { state: 'suspense', bookedTo: suspense.code, why, confirmedAt: now });
-  if (order !== undefined) await change(tx, order, { exception: why, now });
+  const changed = order && (await change(tx, order, { exception: why, now }));
+  const then = onExtra(why, changed?.policy);
+  // A new order needs a price, and a rail's transaction waits for nothing. Until it is made the case stands for the money.
+  if (then === 'new_order') await ring(tx, { kind: 'place_anew', subject: String(row.id), dueAt: now });
   await openCase(tx, {
     kind: `deposit_${why}`,
     subject: `deposit:${row.id}`,

@@ -12,6 +12,7 @@ import { chart } from '../ledger/index.ts';
 import { marketById, maxUnitsFor } from '../partners/index.ts';
 import { rateNow, repriceAt, requote } from '../quotes/index.ts';
 import { advance, change } from './advance.ts';
+import { placeAnew } from './anew.ts';
 import {
   atDeadline,
   beforePayout,
@@ -46,6 +47,11 @@ export function orderHandlers(context: OrdersContext): Handlers {
     });
 
   return {
+    async place_anew(subject) {
+      await placeAnew(context, BigInt(subject));
+      return undefined;
+    },
+
     clear_deposit: (subject) => context.db.asSystem((tx) => clearDeposit(context, tx, BigInt(subject))),
 
     expire_order: (subject) => locked(subject, (tx, order) => expire(context, tx, order)),

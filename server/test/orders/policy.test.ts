@@ -2,18 +2,23 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { Refusal } from '../../src/base/errors.ts';
+import { chart } from '../../src/ledger/index.ts';
 import {
   beforePayout,
   deadlineOf,
   failureOf,
   holdBeforePayout,
   onAmount,
+  onExtra,
   onPrice,
   rateIsOpen,
   takeOfTooMuch,
 } from '../../src/orders/decide.ts';
+import { linesFor } from '../../src/orders/entries.ts';
 import { isFinal, isWaiting, type OrderState, STATES } from '../../src/orders/machine.ts';
 import { BUILT_IN_POLICY, type Policy } from '../../src/partners/index.ts';
+import { type Priced, price } from '../../src/quotes/price.ts';
 
 const states = Object.keys(STATES) as OrderState[];
 const policy = (answers: Partial<Policy>): Policy => ({ ...BUILT_IN_POLICY, ...answers });
@@ -115,6 +120,16 @@ describe('another price than was booked', () => {
   });
 });
 
+test('of money no order takes, only what came for an order is asked about', () => {
+  for (const then of ['hold', 'refund', 'new_order'] as const) {
+    assert.equal(onExtra('late', policy({ late: { then } })), then);
+    assert.equal(onExtra('second', policy({ second: { then } })), then);
+    const both = policy({ late: { then }, second: { then } });
+    for (const why of ['unknown_target', 'wrong_asset', 'lost'] as const) assert.equal(onExtra(why, both), 'hold');
+    assert.equal(onExtra('late', undefined), 'hold');
+  }
+});
+
 describe('what is found before a payout', () => {
   test('sends money back by itself only where everything found says so', () => {
     assert.equal(beforePayout([]), undefined);
@@ -150,4 +165,79 @@ test('every state that something has to end has a deadline, and no other', () =>
     assert.equal(deadlineOf(state, BUILT_IN_POLICY) !== undefined, waits, state);
   }
   assert.deepEqual(Object.keys(BUILT_IN_POLICY.waiting).toSorted(), states.filter(isWaiting).toSorted());
+});
+
+test('whatever came and however it is requoted, what the order holds is what was received, and then the payout, to the unit', () => {
+  const term = fc.record({
+    fixedUnits: fc.bigInt(0n, 500n),
+    bps: fc.bigInt(0n, 300n),
+    minimumUnits: fc.bigInt(0n, 900n),
+  });
+  const feeTerms = fc.record({ operator: term, partner: term, rail: term, chain: term });
+  const rate = fc.record({ num: fc.bigInt(1n, 10n ** 6n), den: fc.bigInt(1n, 10n ** 4n) });
+  const direction = fc.constantFrom('offramp' as const, 'onramp' as const);
+  const units = fc.bigInt(1n, 10n ** 14n);
+  let converted = 0;
+  fc.assert(
+    fc.property(units, units, rate, feeTerms, direction, (asked, receivedUnits, at, fees, way) => {
+      const withGas = (one: { fixedUnits: bigint; bps: bigint; minimumUnits: bigint }) => ({ ...one, gasUnits: 0n });
+      const terms = {
+        direction: way,
+        cryptoDecimals: 6,
+        fiatDecimals: 2,
+        payoutPlaces: way === 'offramp' ? 2 : 4,
+        rate: at,
+        fees: {
+          operator: withGas(fees.operator),
+          partner: withGas(fees.partner),
+          rail: withGas(fees.rail),
+          chain: withGas(fees.chain),
+        },
+        gasCost: { num: 0n, den: 1n },
+      };
+      let priced: Priced;
+      try {
+        priced = price(receivedUnits, terms);
+      } catch (error) {
+        assert.ok(error instanceof Refusal, 'nothing left after the fees');
+        return;
+      }
+      const [depositAsset, payoutAsset] = way === 'offramp' ? ['usdc.test', 'inr'] : ['inr', 'usdc.test'];
+      const before = {
+        id: 1n,
+        partnerId: 1n,
+        depositAsset,
+        payoutAsset,
+        fiatAsset: 'inr',
+        payoutAttempt: 1,
+        refundAttempt: 0,
+      };
+      const order = { ...before, depositUnits: asked, receivedUnits, ...priced };
+      const at1 = (asset: string) => chart.custody('any', 'any', asset);
+      const custody = { deposits: at1(depositAsset), refunds: at1(depositAsset), payouts: at1(payoutAsset) };
+      const own = (asset: string) => chart.order(1n, 1n, asset);
+      const part = { toOrderUnits: receivedUnits, excessUnits: 0n };
+      const parts = [{ ...part, from: custody.deposits, suspense: chart.suspense('any', depositAsset) }];
+      const balances = new Map<string, bigint>();
+      const apply = (name: 'receive' | 'convert_and_hold') => {
+        for (const line of linesFor(name, order, custody, parts)) {
+          if (line.step === 'hold') {
+            assert.deepEqual([line.debit.code, line.units], [own(payoutAsset).code, order.payoutUnits]);
+            continue;
+          }
+          assert.ok(line.step === 'post' && line.units > 0n && line.debit.asset === line.credit.asset);
+          balances.set(line.debit.code, (balances.get(line.debit.code) ?? 0n) - line.units);
+          balances.set(line.credit.code, (balances.get(line.credit.code) ?? 0n) + line.units);
+        }
+      };
+      const of = (asset: string) => balances.get(own(asset).code) ?? 0n;
+      apply('receive');
+      assert.deepEqual([of(depositAsset), of(payoutAsset)], [receivedUnits, 0n]);
+      apply('convert_and_hold');
+      assert.deepEqual([of(depositAsset), of(payoutAsset)], [0n, order.payoutUnits]);
+      converted += 1;
+    }),
+    { numRuns: 500 },
+  );
+  assert.ok(converted > 100, `${converted} were converted`);
 });

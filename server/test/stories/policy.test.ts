@@ -304,3 +304,101 @@ describe('a state that lasts too long', () => {
     await world.goesBy('offramp', 'usdc', {});
   });
 });
+
+describe('a deposit that no order waits for', () => {
+  const KINDS = ['late', 'second'] as const;
+  type Kind = (typeof KINDS)[number];
+
+  /** Sold, and brought to where another deposit is too late, or one too many. */
+  async function soldUpTo(kind: Kind, then: 'hold' | 'refund' | 'new_order', coin = 'usdc'): Promise<Sale> {
+    await world.goesBy('offramp', coin, { [kind]: { then } });
+    if (coin === 'dai') await daiIsAt('86');
+    const order = await world.sells('100', coin);
+    if (kind === 'late') {
+      world.deadlinePasses();
+      await world.reaches(order, -1);
+      return order;
+    }
+    await world.pays(order, '100', coin);
+    await world.mines(2);
+    await world.reaches(order, 6);
+    return order;
+  }
+
+  for (const kind of KINDS) {
+    const status = kind === 'late' ? -1 : 6;
+
+    test(`${kind}, held: in suspense, with a case`, async () => {
+      const order = await soldUpTo(kind, 'hold');
+      const books = await world.balances();
+      await world.pays(order, '40');
+      await world.mines(2);
+      await world.opensCase(order, `deposit_${kind}`);
+      assert.equal((await world.changesSince(books))[`${SUSPENSE}:usdc.matic20`], 40_000_000n);
+      assert.equal((await world.changesOf(order)).at(-1)?.exception, kind);
+      assert.equal(await world.statusOf(order), status);
+    });
+
+    test(`${kind}, a new order: at the price of now, paid to the same account, and both name each other`, async () => {
+      const first = await soldUpTo(kind, 'new_order', 'dai');
+      const books = await world.balances();
+      await daiIsAt('80');
+      await world.pays(first, '40', 'dai');
+      await world.mines(2);
+      const [id] = await world.until('there is a new order', async () => {
+        const { followedBy } = await world.traceOf(first);
+        return followedBy.length > 0 && followedBy;
+      });
+      const next: Sale = { ...first, id: id ?? 0n };
+      await world.reaches(next, 6);
+      const order = await orderOf(next);
+      assert.deepEqual(order.rate, parseRate('80'));
+      assert.deepEqual([order.follows, order.fiatAccountId], [first.id, (await orderOf(first)).fiatAccountId]);
+      assert.equal(order.depositUnits, 40n * 10n ** 18n);
+      assert.deepEqual(await world.eventsOf(next), ['created', 'deposit_confirmed', 'paying_out', 'settled']);
+      assert.equal((await world.eventBodies(next))[0]?.follows, String(first.id));
+      assert.equal((await world.bank.payments(`pay_${id}_1`))[0]?.units, order.payoutUnits);
+      assert.equal(await world.statusOf(first), status);
+      assert.deepEqual(await openCases(first), []);
+      const changes = await world.changesSince(books);
+      assert.equal(changes['treasury:dai.matic20'], 40n * 10n ** 18n);
+      assert.equal(changes[`${SUSPENSE}:dai.matic20`], undefined);
+      const listed = await world.told<{ transactionId: string }[]>('offramp/allUserTransaction', {
+        customerId: first.customerId,
+        page: '1',
+        pageSize: '10',
+      });
+      assert.equal(listed[0]?.transactionId, String(id));
+      await world.goesBy('offramp', 'dai', {});
+    });
+  }
+
+  test('too little for a new order stays in suspense, with its case', async () => {
+    const order = await soldUpTo('late', 'new_order');
+    await world.pays(order, '0.5');
+    await world.mines(2);
+    await world.opensCase(order, 'deposit_late');
+    await world.until('it was looked at', async () => {
+      const rung = await world.read((tx) => tx.rows(`select from work where kind = 'place_anew'`));
+      return rung.length === 0;
+    });
+    assert.deepEqual((await world.traceOf(order)).followedBy, []);
+    assert.deepEqual(await openCases(order), ['deposit_late']);
+    await world.goesBy('offramp', 'usdc', {});
+  });
+
+  test('waits in suspense, with its case, for a price there is none of', async () => {
+    const first = await soldUpTo('late', 'new_order', 'dai');
+    await world.read((tx) => tx.run(`update prices set fetched_at = now() - interval '1 hour' where source = 'story'`));
+    await world.pays(first, '40', 'dai');
+    await world.mines(2);
+    await world.opensCase(first, 'deposit_late');
+    assert.deepEqual((await world.traceOf(first)).followedBy, []);
+    await daiIsAt('86');
+    await world.until('there is a new order', async () => (await world.traceOf(first)).followedBy.length === 1);
+    await world.until('its case is closed', async () => (await openCases(first)).length === 0);
+    const [id = 0n] = (await world.traceOf(first)).followedBy;
+    await world.reaches({ ...first, id }, 6);
+    await world.goesBy('offramp', 'dai', {});
+  });
+});

@@ -1,0 +1,85 @@
+/**
+ * Anew: a new order made of a deposit that came too late for its order, or a second time, where that order's policy says so.
+ *
+ * The first order stays as it ended. The new one is for the same customer, market and destination, at the price of now, and
+ * names the first as the one it follows; it has its deposit from its making, so it goes straight on to screening. The money
+ * lies in suspense until then, with a case, so that nothing is lost while prices are missing. What may not be traded (the
+ * limits, the fees, a market that is closed, a partner or customer that may not) stays in suspense, for a person.
+ *
+ * Not here: what the policy asks for (decide.ts and facts.ts).
+ */
+import type { Tx } from '../base/db.ts';
+import { assert, Refusal } from '../base/errors.ts';
+import { closeCases } from '../compliance/index.ts';
+import { findCustomer, requireTrading } from '../customers/index.ts';
+import { chart } from '../ledger/index.ts';
+import { findPartner, marketById } from '../partners/index.ts';
+import { advance } from './advance.ts';
+import { create } from './create.ts';
+import { receivedFromSuspense } from './facts.ts';
+import type { OrdersContext } from './index.ts';
+import { type DepositRow, type Order, store } from './store.ts';
+
+/** Looks at a deposit in suspense whose order wants a new order made of it. Ringing twice is harmless. */
+export async function placeAnew(context: OrdersContext, depositId: bigint): Promise<void> {
+  try {
+    await context.db.asSystem(async (tx) => {
+      const found = await waiting(tx, depositId);
+      if (found !== undefined) await makeOrder(context, tx, found);
+    });
+  } catch (error) {
+    // It may not be traded: it stays in suspense, and its case open.
+    if (!(error instanceof Refusal)) throw error;
+  }
+}
+
+/** The deposit and the order it came for, both locked, order first; undefined where somebody has placed it already. */
+async function waiting(tx: Tx, depositId: bigint): Promise<{ row: DepositRow; first: Order } | undefined> {
+  const known = await store.depositById(tx, depositId);
+  if (known === undefined || known.order_id === null) return undefined;
+  const first = await store.lock(tx, known.order_id);
+  const row = await store.lockDeposit(tx, known.rail, known.external_id);
+  if (first === undefined || row?.state !== 'suspense' || row.order_id !== first.id) return undefined;
+  return { row, first };
+}
+
+async function makeOrder(
+  context: OrdersContext,
+  tx: Tx,
+  { row, first }: { row: DepositRow; first: Order },
+): Promise<void> {
+  const now = context.clock.now();
+  const partner = await findPartner(tx, { id: first.partnerId });
+  const customer = await findCustomer(tx, first.customerId);
+  assert(partner !== undefined, `partner ${first.partnerId} is there`);
+  if (partner.suspended) throw new Refusal('partner_suspended');
+  requireTrading(customer, partner);
+  const market = await marketById(tx, first.marketId);
+  if (!market.enabled) throw new Refusal('unsupported_pair', {});
+  const made = await create(context, tx, {
+    partner,
+    customer,
+    market,
+    depositUnits: row.units,
+    ...(first.fiatAccountId === null ? {} : { fiatAccountId: first.fiatAccountId }),
+    ...(first.payoutAddress === null ? {} : { payoutAddress: first.payoutAddress }),
+    ...(first.merchantReference === null ? {} : { merchantReference: first.merchantReference }),
+    paymentMethod: first.paymentMethod,
+    follows: first.id,
+    now,
+  });
+  const order = await store.lock(tx, made.id);
+  assert(order !== undefined, `order ${made.id} was just made`);
+  const advanced = await advance(context, tx, order, 'deposit_confirmed', {
+    now,
+    parts: [receivedFromSuspense(row, 0n)],
+    receivedUnits: row.units,
+    facts: { reference: row.reference, deposit: String(row.id), follows: String(first.id) },
+    depositReference: row.reference,
+  });
+  assert(advanced.outcome === 'advanced', `order ${order.id} takes the deposit it was made of`);
+  await store.giveDepositTo(tx, row.id, order.id);
+  const bookedTo = chart.order(order.id, order.partnerId, order.depositAsset).code;
+  await store.changeDeposit(tx, row.id, { state: 'applied', bookedTo });
+  await closeCases(tx, { subject: `deposit:${row.id}`, outcome: `became order ${order.id}`, now });
+}
