@@ -460,6 +460,7 @@ describe('the identity of lines', () => {
     bankRef: fc.constantFrom('', 'R1', 'R2'),
     endToEnd: fc.constantFrom('', 'E'),
     paymentId: fc.constant(''),
+    batch: fc.constant(''),
     text: fc.constantFrom('rent', 'Miete für März'),
     name: fc.constant(''),
     account: fc.constant(''),

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import type { Tx } from '../../src/base/db.ts';
-import { manualBank, openManualDesk, readManualBank } from '../../src/rails/manual/index.ts';
+import { type ManualDesk, manualBank, openManualDesk, readManualBank } from '../../src/rails/manual/index.ts';
 import {
   type Payout,
   payoutByKey,
@@ -72,7 +72,8 @@ export async function manualWorld() {
     ...ground,
     rows,
     rail,
-    desk,
+    /** At the desk, in a transaction of its own. */
+    asks: <T>(what: (desk: ManualDesk, tx: Tx) => Promise<T>): Promise<T> => ground.db.asSystem((tx) => what(desk, tx)),
     facts,
     contradictions,
     today,
@@ -107,14 +108,18 @@ export async function manualWorld() {
       closing += sumOf(entries);
       return camt({ id: `S${statements}`, sequence: statements, opening, from: today(), entries });
     },
-    imports: (file: string | Uint8Array, asset = 'eur') =>
-      desk.importStatement({ asset, by: BY, bytes: typeof file === 'string' ? Buffer.from(file) : file }),
+    async imports(file: string | Uint8Array, asset = 'eur') {
+      const read = await desk.readStatement({ asset, bytes: typeof file === 'string' ? Buffer.from(file) : file });
+      return await ground.db.asSystem((tx) => desk.takeStatement(tx, { file: read, by: BY }));
+    },
     /** Takes a file in and reads what it brought. */
     async takes(file: string | Uint8Array): Promise<void> {
       await this.imports(file);
       await rail.observe();
     },
-    closes: (asset = 'eur') => desk.closeBatch({ asset, by: BY }),
+    closes: (asset = 'eur') => ground.db.asSystem((tx) => desk.closeBatch(tx, { asset, by: BY })),
+    withdraws: (id: bigint, statement: string) =>
+      ground.db.asSystem((tx) => desk.withdrawBatch(tx, id, { by: BY, statement })),
     async state(id: string): Promise<Payout['state'] | undefined> {
       return (await ground.db.asSystem((tx) => payoutByKey(tx, rail.code, id)))?.state;
     },

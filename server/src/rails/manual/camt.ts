@@ -38,6 +38,7 @@ interface Details {
   transactionId?: string;
   charges: Amount[];
   family?: string;
+  batch?: string;
   returnReason?: string;
   isReturn?: boolean;
   names: { debtor?: string; creditor?: string };
@@ -340,7 +341,7 @@ function described(
   details: Details,
   entry: Entry,
   side: 'credit' | 'debit',
-): Pick<ReadLine, 'endToEnd' | 'paymentId' | 'text' | 'name' | 'account'> & { returned?: string } {
+): Pick<ReadLine, 'endToEnd' | 'paymentId' | 'batch' | 'text' | 'name' | 'account'> & { returned?: string } {
   const other = side === 'credit' ? 'debtor' : 'creditor';
   const comesBack =
     details.isReturn === true || [details.family, entry.family].some((family) => RETURN_FAMILIES.has(family ?? ''));
@@ -349,6 +350,7 @@ function described(
   return {
     endToEnd: meant(details.endToEnd ?? ''),
     paymentId: meant(details.transactionId ?? ''),
+    batch: (details.batch ?? entry.batch ?? '').slice(0, LONGEST_TEXT),
     text: [...details.texts, ...entry.texts].filter(Boolean).join(' ').slice(0, LONGEST_TEXT),
     name: name.slice(0, LONGEST_TEXT),
     account: (details.accounts[other] ?? '').slice(0, LONGEST_TEXT),
@@ -401,6 +403,8 @@ const ENTRY: Readonly<Record<string, Leaf<Entry> | undefined>> = {
   '/ValDt/Dt': (into, said) => void (into.valued = said),
   '/ValDt/DtTm': (into, said) => void (into.valued = said),
   '/AcctSvcrRef': (into, said) => void (into.serviceRef = said),
+  '/NtryDtls/Btch/PmtInfId': (into, said) => void (into.batch = said),
+  '/NtryDtls/Btch/MsgId': (into, said) => void (into.batch ??= said),
   '/AddtlNtryInf': (into, said) => void into.texts.push(said),
 };
 
@@ -409,6 +413,7 @@ const DETAILS: Readonly<Record<string, Leaf<Details> | undefined>> = {
   '/AmtDtls/TxAmt/Amt': (into, text, currency) => void (into.transactionAmount = { text, currency }),
   '/Refs/AcctSvcrRef': (into, said) => void (into.serviceRef = said),
   '/Refs/EndToEndId': (into, said) => void (into.endToEnd = said),
+  '/Refs/PmtInfId': (into, said) => void (into.batch = said),
   '/Refs/TxId': (into, said) => void (into.transactionId = said),
   '/RtrInf': (into) => void (into.isReturn = true),
   '/RtrInf/Rsn/Cd': (into, said) => void (into.returnReason = said),

@@ -122,6 +122,7 @@ function readRow(
     bankRef: meant(field(columns.reference)),
     endToEnd: '',
     paymentId: '',
+    batch: '',
     text,
     name: field(columns.name).slice(0, LONGEST_TEXT),
     account: field(columns.account).slice(0, LONGEST_TEXT),

@@ -27,6 +27,23 @@ export const writeFile = (format: FileFormat, batch: Batch): string =>
 /** How a batch is called in the file and on the bank's screen. */
 export const batchName = (id: bigint): string => `CLOVERLEAF-${id}`;
 
+/** The one file of ours that a line names, by what its bank repeats of it. */
+export function batchIn({
+  batch,
+  endToEnd,
+  text,
+}: {
+  batch: string;
+  endToEnd: string;
+  text: string;
+}): bigint | undefined {
+  const found = new Set(
+    [...`${batch} ${endToEnd} ${text}`.matchAll(/\bCLOVERLEAF-(\d{1,15})(?!\d)/gi)].map(([, id]) => id),
+  );
+  const [id] = found;
+  return found.size === 1 && id !== undefined ? BigInt(id) : undefined;
+}
+
 export const FILE_TYPES: Readonly<Record<FileFormat, { type: string; ending: string }>> = {
   csv: { type: 'text/csv; charset=utf-8', ending: 'csv' },
   'pain.001.001.09': { type: 'application/xml', ending: 'xml' },

@@ -18,6 +18,7 @@ import { readCamt } from './camt.ts';
 import { type Ends, extended, fit, type Taken } from './continuity.ts';
 import { readCsvStatement } from './csv.statement.ts';
 import { type Chunks, refuseFile } from './decode.ts';
+import { batchIn } from './files.ts';
 import { lineIds } from './identity.ts';
 import { keyIn } from './payee.ts';
 import { type ReadLine, type ReadStatement, total } from './read.ts';
@@ -41,41 +42,71 @@ const SNIFFED = 64;
 
 export const contentPlace = (rail: string, externalId: string): string => `manual_lines.content:${rail}:${externalId}`;
 
-/**
- * @param given.by who imports it
- * @throws Refusal 'file_refused' with a sentence; then nothing was taken
- */
-export async function takeStatement(
+/** A file that was read to its end and stands on its own; nothing of it is taken yet. */
+export interface ReadFile {
+  readonly rail: string;
+  readonly account: ManualAccount;
+  readonly format: 'csv' | 'camt.053';
+  readonly statements: readonly ReadStatement[];
+  readonly sha256: Buffer;
+  readonly bytes: number;
+}
+
+/** @throws Refusal 'file_refused' with a sentence */
+export async function readStatement(
   context: BankContext,
   rail: string,
   account: ManualAccount,
-  given: { chunks: Chunks; by: string },
-): Promise<Imported> {
+  chunks: Chunks,
+): Promise<ReadFile> {
   const decimals = await context.db.asSystem((tx) => store.decimalsOf(tx, account.asset));
   assert(decimals !== undefined, `the asset ${account.asset} of ${rail} is known`);
-  const file = await peeked(given.chunks);
-  const format = file.isXml ? 'camt.053' : 'csv';
+  const file = await peeked(chunks);
   const statements = await (file.isXml ? readCamt : readCsvStatement)(file.chunks, account, decimals);
-  const { sha256, bytes } = file.read();
-  return await context.db.asSystem(async (tx) => {
-    await store.lockRail(tx, rail);
-    const known = await store.importOf(tx, rail, account.asset, sha256);
-    if (known !== undefined) return { outcome: 'known', import: known, gaps: [] };
-    return await take(context, tx, { rail, account, format, statements, sha256, bytes, by: given.by });
-  });
+  return { rail, account, format: file.isXml ? 'camt.053' : 'csv', statements, ...file.read() };
 }
 
-interface File {
-  rail: string;
-  account: ManualAccount;
-  format: 'csv' | 'camt.053';
-  statements: ReadStatement[];
-  sha256: Buffer;
-  bytes: number;
-  by: string;
+/**
+ * @param by who takes it in
+ * @throws Refusal 'file_refused' with a sentence; the caller's transaction must then be rolled back, so nothing was taken
+ */
+export async function takeStatement(context: BankContext, tx: Tx, file: ReadFile, by: string): Promise<Imported> {
+  await store.lockRail(tx, file.rail);
+  const known = await store.importOf(tx, file.rail, file.account.asset, file.sha256);
+  if (known !== undefined) return { outcome: 'known', import: known, gaps: [] };
+  return await take(context, tx, { ...file, statements: await withFilesTakenApart(tx, file) }, by);
 }
 
-async function take(context: BankContext, tx: Tx, file: File): Promise<Imported> {
+/**
+ * A bank that books a whole payout file as one debit, and names the file, has paid what stands in the file: then each of its
+ * payouts is a line of its own. Only where the amount is that of the file, to the unit.
+ */
+async function withFilesTakenApart(tx: Tx, { rail, account, statements }: ReadFile): Promise<ReadStatement[]> {
+  const apart = async (line: ReadLine): Promise<ReadLine[]> => {
+    const plain = line.direction === 'debit' && line.returned === undefined && !line.reversal;
+    const id = plain && keyIn(line.endToEnd, line.text) === undefined ? batchIn(line) : undefined;
+    const batch = id === undefined ? undefined : await store.readBatch(tx, rail, id);
+    if (batch === undefined || batch.asset !== account.asset || batch.units !== line.units) return [line];
+    const payouts = await store.payoutsOfBatch(tx, batch.id);
+    return payouts.map(({ endToEnd, units }, i) => ({
+      ...line,
+      units,
+      chargeUnits: i === 0 ? line.chargeUnits : 0n,
+      endToEnd,
+      text: endToEnd,
+      bankRef: line.bankRef === '' ? '' : `${line.bankRef} ${endToEnd}`,
+    }));
+  };
+  const all: ReadStatement[] = [];
+  for (const statement of statements) {
+    const lines: ReadLine[] = [];
+    for (const line of statement.lines) lines.push(...(await apart(line)));
+    all.push({ ...statement, lines });
+  }
+  return all;
+}
+
+async function take(context: BankContext, tx: Tx, file: ReadFile, by: string): Promise<Imported> {
   const { rail, account, statements } = file;
   const { asset } = account;
   const all = statements.flatMap((statement) => statement.lines);
@@ -90,7 +121,7 @@ async function take(context: BankContext, tx: Tx, file: File): Promise<Imported>
     lines: all.length,
     newLines: ids.filter((id) => !known.has(id)).length,
     importedAt: now,
-    importedBy: file.by,
+    importedBy: by,
   });
   assert(imported, 'an import was stored');
 
@@ -171,7 +202,7 @@ export function endsOf(statement: {
 /** The row of a statement; one that was shown in another file keeps its first. */
 async function placeStatement(
   tx: Tx,
-  { rail, account: { asset } }: File,
+  { rail, account: { asset } }: ReadFile,
   importId: bigint,
   statement: ReadStatement,
   ids: readonly string[],
@@ -190,7 +221,7 @@ async function placeStatement(
 async function storeLines(
   context: BankContext,
   tx: Tx,
-  { rail, account }: File,
+  { rail, account }: ReadFile,
   statementId: bigint,
   fresh: readonly { line: ReadLine; id: string }[],
 ): Promise<void> {

@@ -30,6 +30,8 @@ export interface ReadLine {
   endToEnd: string;
   /** The bank's id of the payment (not of the line). */
   paymentId: string;
+  /** The file of ours that it was booked for, as the bank repeats its name; '' where it does not. */
+  batch: string;
   text: string;
   name: string;
   account: string;

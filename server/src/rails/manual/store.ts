@@ -2,6 +2,7 @@
  * The tables of the manual bank: the list of payouts and the files they left in, and what came in as statements.
  */
 import type { Tx } from '../../base/db.ts';
+import { assert } from '../../base/errors.ts';
 import type { AssetCode } from '../../base/money.ts';
 import type { FileFormat } from './settings.ts';
 
@@ -138,7 +139,7 @@ export async function insertBatch(
     closedAt: Date;
     closedBy: string;
   },
-): Promise<BatchRow | undefined> {
+): Promise<BatchRow> {
   const row = await tx.row<BatchRow>(
     `insert into manual_batches (id, rail, asset, format, payouts, units, content, sha256, closed_at, closed_by)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) returning ${BATCH}`,
@@ -160,14 +161,12 @@ export async function insertBatch(
     batch.keys,
     batch.id,
   ]);
+  assert(row, 'a batch was stored');
   return row;
 }
 
 export const readBatch = (tx: Tx, rail: string, id: bigint): Promise<BatchRow | undefined> =>
   tx.row<BatchRow>(`select ${BATCH} from manual_batches where rail = $1 and id = $2`, [rail, id]);
-
-export const lockBatch = (tx: Tx, rail: string, id: bigint): Promise<BatchRow | undefined> =>
-  tx.row<BatchRow>(`select ${BATCH} from manual_batches where rail = $1 and id = $2 for update`, [rail, id]);
 
 export const batches = (tx: Tx, rail: string, most: number): Promise<BatchRow[]> =>
   tx.rows<BatchRow>(`select ${BATCH} from manual_batches where rail = $1 order by id desc limit $2`, [rail, most]);
