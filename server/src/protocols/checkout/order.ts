@@ -65,11 +65,19 @@ function assetOf(known: Facts['assets'], code: string): Asset {
 function toPay(visit: CheckoutVisit, shown: Facts): Html {
   const { order } = shown;
   const words = visit.look.m.checkout;
-  const amount = amountOf(order.depositUnits, depositOf(shown));
+  const amount = amountOf(stillToPay(shown), depositOf(shown));
   const instructions = order.direction === 'offramp' ? toSend(visit, shown, amount) : toTransfer(visit, shown, amount);
   return html`${instructions}
 <h2>${words.next}</h2>
 ${paragraph(words.nextOf[order.direction])}`;
+}
+
+/** Who has paid a part is asked for the rest. What has not been confirmed yet counts: it is on its way. */
+function stillToPay({ order, deposits }: Facts): bigint {
+  const paid = deposits
+    .filter(({ asset, state }) => asset === order.depositAsset && (state === 'seen' || state === 'confirmed'))
+    .reduce((sum, { units }) => sum + units, 0n);
+  return paid < order.depositUnits ? order.depositUnits - paid : order.depositUnits;
 }
 
 function toSend({ look }: CheckoutVisit, shown: Facts, amount: string): Html {

@@ -157,6 +157,18 @@ describe('a link', () => {
     assert.equal(await world.contents(), earlier, 'nobody was enrolled and nothing was quoted');
   });
 
+  test('with the longest of everything is still one that opens', async () => {
+    const link = await linked({
+      ...BUY,
+      walletAddress: WALLET,
+      phoneNumber: `+${'9 '.repeat(15)}1`.slice(0, 30),
+      merchantRecognitionId: '語'.repeat(128),
+      redirectUrl: `https://wallet.example/${'x'.repeat(977)}`,
+    });
+    assert.ok(link.length < 4_000, `${link.length} characters`);
+    assert.equal((await openBrowser().open(link)).title, 'Buy USDC');
+  });
+
   test('with a clientCustomerId is for that customer, who is made where there is none; two calls are one customer', async () => {
     const fields = { ...BUY, clientCustomerId: 'by-link', phoneNumber: '+91 91111 11111' };
     const links = [await linked(fields), await linked(fields)];
@@ -507,6 +519,7 @@ describe('the page of an order', () => {
     const half = await browser.open(link);
     assert.notEqual(news(half), news(created));
     assert.match(half.text, /Less has arrived/);
+    assert.match(half.text, /Transfer exactly 2500 INR/, 'what is left of it is asked for, not the whole again');
     assert.equal(rowOf(half, 'Received'), '2500 INR: arrived');
 
     await world.query(
