@@ -463,9 +463,12 @@ export const store = {
     return toOrder(row);
   },
 
-  /** It has waited too long: looked at again when it has waited as long once more. */
-  async waitOn(tx: Tx, orderId: bigint, until: Date): Promise<void> {
-    await tx.run('update orders set overdue = true, waits_until = $2 where id = $1', [orderId, until]);
+  /** It has waited too long: looked at again when it has waited as long once more, or (null) not again. */
+  async waitOn(tx: Tx, orderId: bigint, until: Date | null): Promise<void> {
+    await tx.run('update orders set overdue = $2::timestamptz is not null, waits_until = $2 where id = $1', [
+      orderId,
+      until,
+    ]);
   },
 
   /** Orders whose state has lasted too long, the longest first. */

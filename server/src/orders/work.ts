@@ -72,12 +72,13 @@ export function orderHandlers(context: OrdersContext): Handlers {
     async [OVERDUE]() {
       const now = context.clock.now();
       const found = await context.db.asSystem((tx) => store.overdue(tx, { now, limit: OVERDUE_AT_ONCE }));
-      for (const { id } of found) {
-        await locked(String(id), async (tx, order) => {
-          await waitedTooLong(context, tx, order);
-          return undefined;
-        });
-      }
+      // One that cannot be looked at does not hide those after it; the work fails all the same, and is seen to.
+      const failures: unknown[] = [];
+      for (const { id } of found)
+        await locked(String(id), async (tx, order) => void (await waitedTooLong(context, tx, order))).catch(
+          (error: unknown) => failures.push(error),
+        );
+      if (failures.length > 0) throw failures[0];
       return { againInMs: found.length === OVERDUE_AT_ONCE ? 0 : OVERDUE_EVERY_MS };
     },
 
@@ -225,9 +226,15 @@ async function settleTerms(context: OrdersContext, tx: Tx, order: Order): Promis
  */
 async function waitedTooLong(context: OrdersContext, tx: Tx, order: Order): Promise<void> {
   const now = context.clock.now();
+  if (order.waitsUntil === null || order.waitsUntil > now) return;
   const deadline = deadlineOf(order.state, order.policy);
-  if (deadline === undefined || order.waitsUntil === null || order.waitsUntil > now) return;
+  // Moved on by a server that knew of no deadlines.
+  if (deadline === undefined) return await store.waitOn(tx, order.id, null);
   const { afterS, then } = deadline;
+  if (order.state === 'awaiting_liquidity' && then === 'refund') {
+    await closeCases(tx, { kind: 'treasury_short', subject: `order:${order.id}`, outcome: 'waited too long', now });
+    return await hold(context, tx, order, { reason: 'waited_too_long', refund: true });
+  }
   await store.waitOn(tx, order.id, later(now, afterS * 1000));
   await openCase(tx, {
     kind: 'overdue',
@@ -239,10 +246,6 @@ async function waitedTooLong(context: OrdersContext, tx: Tx, order: Order): Prom
     now,
   });
   if (then !== 'refund') return;
-  if (order.state === 'awaiting_liquidity') {
-    await closeCases(tx, { kind: 'treasury_short', subject: `order:${order.id}`, outcome: 'waited too long', now });
-    return await hold(context, tx, order, { reason: 'waited_too_long', refund: true });
-  }
   await change(tx, order, { failure: order.failure ?? failureOf('waited_too_long'), now });
   await ring(tx, { kind: 'refund_order', subject: String(order.id), dueAt: now });
 }
