@@ -7,7 +7,8 @@
 
 set search_path = cloverleaf;
 
--- Made with its event; the position comes when it is published.
+-- Made with its event, by a trigger, so that none is forgotten whoever writes it: a server of the version before this one
+-- knows nothing of feeds, and may run beside this one. The position comes when it is published.
 create table event_feed (
   event_id   bigint primary key references events (id),
   partner_id bigint not null references partners (id),
@@ -16,6 +17,15 @@ create table event_feed (
 );
 create index event_feed_unpublished on event_feed (event_id) where position is null;
 call protect('event_feed');
+
+create function feed_event() returns trigger
+language plpgsql as $$
+begin
+  insert into cloverleaf.event_feed (event_id, partner_id) values (new.id, new.partner_id);
+  return null;
+end $$;
+-- Making it locks out writers until this commits, so no event falls between it and what is there already.
+create trigger feed after insert on events for each row execute function feed_event();
 
 insert into event_feed (event_id, partner_id, position)
   select id, partner_id, row_number() over (partition by partner_id order by id) from events;

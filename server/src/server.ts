@@ -20,6 +20,7 @@ import { openSender, outsideFor, standard, startCourier } from './events/index.t
 import {
   databaseCheck,
   databaseReadings,
+  eventsCheck,
   failingWorkCheck,
   openMetrics,
   opsRoutes,
@@ -182,6 +183,7 @@ async function compose(
   const checks = [
     databaseCheck(db),
     workCheck(db, clock),
+    eventsCheck(db, clock),
     failingWorkCheck(db),
     pricesCheck(db),
     ...[...sources.values()].map((source) => priceSourceCheck(db, source)),

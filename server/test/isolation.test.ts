@@ -62,7 +62,8 @@ const ROWS: Record<string, string> = {
   cases: `insert into cases (kind, subject, partner_id, reason, opened_at) values ('test', $2, $1, '', now())`,
   stops: `insert into stops (kind, subject, partner_id, by, reason, at) values ('partner', $2, $1, '', '', now())`,
   events: `insert into events (partner_id, type, subject, subject_seq, body, at) values ($1, 'test', $2, 1, '{}', now())`,
-  event_feed: `insert into event_feed (event_id, partner_id, position) values ((select id from events where subject = $2), $1, 1)`,
+  event_feed: `insert into event_feed (event_id, partner_id, position) values ((select id from events where subject = $2), $1, 1)
+    on conflict (event_id) do update set position = 1`,
   webhook_endpoints: `insert into webhook_endpoints (id, partner_id, url, format, secret, api_key, created_at, updated_at)
     values ('endpoint ' || $2, $1, '', 'standard', '', 'key ' || $2, now(), now())`,
   webhook_deliveries: `insert into webhook_deliveries (endpoint_id, event_id, partner_id, subject, subject_seq, since)

@@ -69,11 +69,16 @@ const sql = {
   purgeAttempts: `delete from webhook_attempts where id in (select id from webhook_attempts where at < $1 order by at limit ${PURGE_ROWS})`,
   purgeDeliveries: `delete from webhook_deliveries where (endpoint_id, event_id) in
     (select endpoint_id, event_id from webhook_deliveries where ended_at < $1 limit ${PURGE_ROWS})`,
+  // What waits for an endpoint that nobody has switched on again, and lanes of one that is no more.
+  purgeWaiting: `update webhook_deliveries d set state = 'dropped', ended_at = $2 from webhook_endpoints e
+    where e.id = d.endpoint_id and not e.enabled and d.state = 'waiting' and d.since < $1`,
+  purgeLanes: `delete from webhook_lanes l using webhook_endpoints e where e.id = l.endpoint_id and e.removed_at is not null`,
   // Each by its own index of what is waiting or dead, so that what was delivered costs nothing here.
   open: `select (select count(*) from webhook_deliveries where state = 'waiting') as waiting,
       (select min(since) from webhook_deliveries where state = 'waiting') as oldest,
       (select count(*) from webhook_deliveries where state = 'dead') as dead,
-      (select count(*) from event_feed where position is null) as unpublished`,
+      (select count(*) from event_feed where position is null) as unpublished,
+      (select min(e.at) from event_feed f join events e on e.id = f.event_id where f.position is null) as unpublished_since`,
 } as const;
 
 interface Given {
@@ -202,11 +207,19 @@ export async function purgeLog(tx: Tx, now: Date): Promise<void> {
   const before = new Date(now.getTime() - KEPT_MS);
   await tx.run(sql.purgeAttempts, [before]);
   await tx.run(sql.purgeDeliveries, [before]);
+  await tx.run(sql.purgeWaiting, [before, now]);
+  await tx.run(sql.purgeLanes);
 }
 
 /** What waits, since when, and what was given up, for metrics. */
 export async function openDeliveries(tx: Tx) {
-  const row = await tx.row<{ waiting: bigint; oldest: Date | null; dead: bigint; unpublished: bigint }>(sql.open);
+  const row = await tx.row<{
+    waiting: bigint;
+    oldest: Date | null;
+    dead: bigint;
+    unpublished: bigint;
+    unpublished_since: Date | null;
+  }>(sql.open);
   assert(row !== undefined, 'counts come back');
   return row;
 }

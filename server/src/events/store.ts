@@ -19,12 +19,11 @@ const EVENT = 'e.id, e.partner_id, f.position, e.type, e.subject, e.subject_seq,
 
 export const sql = {
   // The newest of the subject is one step down the index of (subject, subject_seq).
-  insert: `with added as (
-      insert into events (partner_id, type, subject, subject_seq, body, at)
-      select $1::bigint, $2::text, $3::text, coalesce(max(subject_seq), 0) + 1, $4::jsonb, $5::timestamptz
-        from events where subject = $3
-      on conflict (subject, subject_seq) do nothing returning id, partner_id)
-    insert into event_feed (event_id, partner_id) select id, partner_id from added`,
+  // A trigger adds its row in the feed (0022_webhooks.sql).
+  insert: `insert into events (partner_id, type, subject, subject_seq, body, at)
+    select $1::bigint, $2::text, $3::text, coalesce(max(subject_seq), 0) + 1, $4::jsonb, $5::timestamptz
+      from events where subject = $3
+    on conflict (subject, subject_seq) do nothing`,
   notify: `select pg_notify('${CHANNEL}', '')`,
 
   /** One process publishes at a time; the lock ends with its transaction. */

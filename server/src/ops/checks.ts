@@ -7,6 +7,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Database } from '../base/db.ts';
 import { formatUnits } from '../base/money.ts';
+import { openDeliveries } from '../events/index.ts';
 import { intervalOf, type PriceSource, priceAges, priceSourceHealth } from '../quotes/index.ts';
 import type { Rail } from '../rails/rail.ts';
 import { type Level, levels } from '../treasury/index.ts';
@@ -61,6 +62,22 @@ export function failingWorkCheck(db: Database): Check {
         dead: sum(rows, 'dead'),
         ...(kinds === '' ? {} : { kinds }),
       };
+    },
+  };
+}
+
+/**
+ * Whether what happens gets its place in the feeds: that is ours to mend. What a partner's receiver does not take is not, and
+ * is no reason to call this server unwell: it is in the metrics and in a case.
+ */
+export function eventsCheck(db: Database, clock: Clock, lateMs = LATE_MS): Check {
+  return {
+    name: 'events',
+    essential: false,
+    async run() {
+      const { unpublished, unpublished_since: since } = await db.asSystem(openDeliveries);
+      const oldestMs = since === null ? 0 : Math.max(0, clock.now().getTime() - since.getTime());
+      return { ok: oldestMs <= lateMs, unpublished: Number(unpublished), oldestMs };
     },
   };
 }

@@ -5,6 +5,7 @@
  */
 export {
   databaseCheck,
+  eventsCheck,
   failingWorkCheck,
   priceSourceCheck,
   pricesCheck,

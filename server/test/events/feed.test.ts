@@ -1,7 +1,10 @@
 /** The feed: one order per partner that never changes, whatever order transactions commit in. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { emit } from '../../src/events/index.ts';
+import { attemptsOf, emit, replay } from '../../src/events/index.ts';
+import { purgeLog } from '../../src/events/log.ts';
+import { eventsCheck } from '../../src/ops/checks.ts';
+import { openReceiver } from '../support/receiver.ts';
 import { deliveryWorld, type TestPartner } from './world.ts';
 
 let world: Awaited<ReturnType<typeof deliveryWorld>>;
@@ -96,4 +99,52 @@ test("another partner's events are neither seen nor counted", async () => {
   );
   assert.equal(next, 1n);
   assert.equal((await world.feed(other, next)).events.length, 0);
+});
+
+test('events that nobody gives a place are an alarm of ours', async () => {
+  const check = eventsCheck(world.db, world.clock);
+  const run = () => check.run(AbortSignal.timeout(5_000));
+  await world.happens(mine, 'order:50', 'order.created');
+  assert.deepEqual([(await run()).ok, (await run()).unpublished], [true, 1]);
+  world.clock.advance(90_000);
+  assert.equal((await run()).ok, false);
+  await world.publishes();
+  assert.deepEqual(await run(), { ok: true, unpublished: 0, oldestMs: 0 });
+});
+
+test('attempts and what was delivered are forgotten after thirty days, and can be replayed still', async () => {
+  const [there, partner] = [await openReceiver(), await world.partner()];
+  const { endpoint } = await world.endpoint(partner, there.url);
+  const off = await world.endpoint(partner, there.url);
+  const ask = { endpointId: endpoint.id, partnerId: partner.id };
+  const rows = () =>
+    world.read((tx) =>
+      tx.rows<{ state: string }>('select state from webhook_deliveries where partner_id = $1 order by 1', [partner.id]),
+    );
+  const attempts = () => world.db.asPartner(partner.id, (tx) => attemptsOf(tx, world.vault, { ...ask, position: 1n }));
+  await world.happens(partner, 'order:60', 'order.created');
+  await world.publishes();
+  await world.read((tx) => tx.run('update webhook_endpoints set enabled = false where id = $1', [off.endpoint.id]));
+  const courier = await world.courier();
+  await world.until('it has come', async () => (await attempts()).length === 1);
+  const purge = () => world.read((tx) => purgeLog(tx, world.clock.now()));
+  world.clock.advance(29 * 24 * 3_600_000);
+  await purge();
+  assert.deepEqual(
+    (await rows()).map(({ state }) => state),
+    ['delivered', 'waiting'],
+  );
+  world.clock.advance(2 * 24 * 3_600_000);
+  await purge();
+  assert.equal((await attempts()).length, 0);
+  assert.deepEqual(
+    (await rows()).map(({ state }) => state),
+    ['dropped'],
+    'what waited for an endpoint that is switched off is dropped',
+  );
+  await world.db.asPartner(partner.id, (tx) => replay(tx, { ...ask, position: 1n, now: world.clock.now() }));
+  await world.until('it has come again', () => there.taken.length === 2);
+  assert.equal(there.taken[0]?.headers['webhook-id'], there.taken[1]?.headers['webhook-id']);
+  await courier.stop();
+  await there.down();
 });
