@@ -225,6 +225,28 @@ describe('a payout through a manual bank', () => {
     );
   });
 
+  it('whose worker died after it was listed is handed; before, it has never arrived', async () => {
+    const dies = async (listed: boolean) => {
+      const id = await w.pays(990n, { name: '', account: 'x' });
+      await w.rows.query(
+        `update payouts set state = 'handing', ended_at = null, handing_until = now() - interval '1 hour' where id = $1`,
+        [id],
+      );
+      const destination = { kind: 'account', details: PAYEE } as const;
+      if (listed) await w.rail.send({ key: id, asset: 'eur', units: 990n, destination });
+      await w.looksAt(id);
+      return id;
+    };
+    const [listed, lost] = [await dies(true), await dies(false)];
+    assert.deepEqual([await w.state(listed), await w.state(lost)], ['handed', 'refused']);
+    assert.equal(w.of('payout_refused').at(-1)?.why, 'never_arrived');
+    const { id } = await w.closes();
+    assert.deepEqual(
+      (await w.asks((desk, tx) => desk.batch(tx, id))).list.map(({ key }) => key),
+      [listed],
+    );
+  });
+
   it('leaves no name or account readable in the database', async () => {
     for (const table of ['manual_payouts', 'manual_batches', 'manual_lines', 'manual_statements', 'manual_imports']) {
       const stored = await w.rows.query<{ row: string }>(`select ${table}::text as row from ${table}`);
@@ -232,6 +254,33 @@ describe('a payout through a manual bank', () => {
       const text = stored.map(({ row }) => row).join() + stored.map(({ row }) => Buffer.from(row, 'hex')).join();
       for (const secret of ['Groß', 'Gross', PAYEE.iban, 'Somebody', Buffer.from('Gross').toString('hex')])
         assert.ok(!text.includes(secret), `${table}: ${secret}`);
+    }
+  });
+});
+
+describe('the first statement of an account', () => {
+  it('books what was there before as the operator’s own, and nothing from before it is taken later', async () => {
+    const w = await manualWorld();
+    try {
+      const of = (from: string, opening: bigint, units: bigint) =>
+        camt({ id: from, from, opening, entries: [{ units, ref: from }] });
+      await assert.rejects(w.imports(of('2026-11-02', -5n, 10n)), refusedFile(/begins overdrawn/));
+      await w.takes(of('2026-11-02', 5_000n, 10n));
+      assert.deepEqual(
+        w.of('funding_confirmed').map(({ units, reference }) => [units, reference]),
+        [[5_000n, 'opening balance']],
+      );
+      assert.equal(
+        await w.db.asSystem((tx) => sumOfLines(tx, w.rail.code, 'eur')),
+        await w.rail.balance('main', 'eur'),
+      );
+      await assert.rejects(w.imports(of('2026-11-01', 4_000n, 1_000n)), refusedFile(/in its opening balance/));
+      await w.takes(of('2026-11-03', 5_010n, 7n));
+      assert.equal(await w.asks((desk, tx) => desk.missing(tx, 'eur')), 0n);
+      assert.equal(w.of('funding_confirmed').length, 1);
+      assert.equal(await w.rail.balance('main', 'eur'), 5_017n);
+    } finally {
+      await w.stop();
     }
   });
 });

@@ -503,15 +503,16 @@ describe('continuity', () => {
     fc.assert(
       fc.property(
         fc.array(fc.bigInt({ min: 1n, max: 50n }), { minLength: 10, maxLength: 10 }),
+        span,
         fc.array(span, { maxLength: 8 }),
-        (days, spans) => {
+        (days, [begins, ends], spans) => {
           const balance = (day: number) => days.slice(0, day).reduce((sum, units) => sum + units, 0n);
           const dayOf = (day: number) => `2026-11-${String(day + 10)}`;
           const seen = new Set<number>();
           let taken: Taken | undefined;
           // At the end a statement of everything comes, as a bank would give it on request.
-          for (const [from, to] of [...spans, [0, 9] as const]) {
-            const ends = {
+          for (const [from, to] of [[begins, ends] as const, ...spans, [begins, 9] as const]) {
+            const statement = {
               from: dayOf(from),
               to: dayOf(to),
               sequence: null,
@@ -521,10 +522,15 @@ describe('continuity', () => {
             const all = Array.from({ length: to - from + 1 }, (_, i) => from + i);
             const fresh = all.filter((day) => !seen.has(day));
             const freshSum = fresh.reduce((sum, day) => sum + (days[day] ?? 0n), 0n);
-            const fits = fit(taken, ends, { fresh: fresh.length, known: all.length - fresh.length, freshSum });
+            const known = all.length - fresh.length;
+            const fits = fit(taken, statement, { known, freshSum, freshFrom: fresh.map(dayOf)[0] });
+            assert.equal(fits.fit === 'too_early', from < begins);
+            if (fits.fit === 'too_early') continue;
             assert.notEqual(fits.fit, 'contradicts');
             taken =
-              taken === undefined ? { first: ends, newest: ends, sum: freshSum } : extended(taken, ends, freshSum);
+              taken === undefined
+                ? { first: statement, newest: statement, sum: freshSum }
+                : extended(taken, statement, freshSum);
             for (const day of fresh) seen.add(day);
           }
           assert.equal(taken && missing(taken), 0n);

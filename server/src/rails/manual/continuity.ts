@@ -5,6 +5,9 @@
  * nought, nothing is missing and nothing is taken twice, in whatever order and overlap the files came. A file that would move
  * it away from nought either has a statement missing before it (a gap: it is taken, and a person is told), or shows lines
  * that were taken under other words (it is refused).
+ *
+ * The first statement is the beginning: what was on the account before it is its opening balance, and is booked as that. So
+ * nothing from before it is taken later.
  */
 export interface Ends {
   from: string;
@@ -23,6 +26,8 @@ export interface Taken {
 
 export type Fit =
   | { fit: 'joins' }
+  /** It has lines from before the beginning. */
+  | { fit: 'too_early' }
   /** Something of this net amount is missing; null where only the numbering says so. */
   | { fit: 'gap'; missing: bigint | null }
   | { fit: 'contradicts' };
@@ -32,28 +37,29 @@ export const missing = ({ first, newest, sum }: Taken): bigint => newest.closing
 
 /**
  * @param before undefined where nothing was taken yet
- * @param lines  of the statement: how many are new here, how many were there, and what the new ones come to
+ * @param lines  of the statement: how many are new here, how many were there, what the new ones come to, and the first day of them
  */
 export function fit(
   before: Taken | undefined,
   statement: Ends,
-  lines: { fresh: number; known: number; freshSum: bigint },
+  lines: { known: number; freshSum: bigint; freshFrom: string | undefined },
 ): Fit {
   if (before === undefined) return { fit: 'joins' };
+  if (lines.freshFrom !== undefined && lines.freshFrom < before.first.from) return { fit: 'too_early' };
   const after = extended(before, statement, lines.freshSum);
   if (missing(after) === 0n)
     return skips(before.newest, statement, lines) ? { fit: 'gap', missing: null } : { fit: 'joins' };
   // A gap is open already: nothing can be proved until it is filled.
   if (missing(before) !== 0n) return { fit: 'joins' };
-  const outside = after.first === statement || after.newest === statement;
-  return outside && lines.known === 0 ? { fit: 'gap', missing: missing(after) } : { fit: 'contradicts' };
+  return after.newest === statement && lines.known === 0
+    ? { fit: 'gap', missing: missing(after) }
+    : { fit: 'contradicts' };
 }
 
 export function extended(before: Taken, statement: Ends, freshSum: bigint): Taken {
-  const earlier = order(statement.from, statement.sequence, before.first.from, before.first.sequence) < 0;
   const later = order(statement.to, statement.sequence, before.newest.to, before.newest.sequence) > 0;
   return {
-    first: earlier ? statement : before.first,
+    first: before.first,
     newest: later ? statement : before.newest,
     sum: before.sum + freshSum,
   };

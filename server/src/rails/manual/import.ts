@@ -142,7 +142,11 @@ async function take(context: BankContext, tx: Tx, file: ReadFile, by: string): P
     const ends = endsOf(statement);
     if (taken !== 'unbalanced' && ends !== undefined) {
       const freshSum = total(fresh.map(({ line }) => line));
-      const fits = fit(taken, ends, { fresh: fresh.length, known: lines.length - fresh.length, freshSum });
+      const freshFrom = fresh.map(({ line }) => line.bookedOn).toSorted()[0];
+      const fits = fit(taken, ends, { known: lines.length - fresh.length, freshSum, freshFrom });
+      if (fits.fit === 'too_early')
+        throw refuseFile('The file has lines from before the first statement taken: they are in its opening balance.');
+      if (taken === undefined) await storeOpening(context, tx, file, place, ends);
       if (fits.fit === 'contradicts')
         throw refuseFile(
           'Balances and lines contradict what was taken before: a line that is there is shown in other words, or one is missing.',
@@ -216,6 +220,32 @@ async function placeStatement(
   if (there.opening !== opening || there.closing !== closing)
     throw refuseFile(`The statement of ${from} to ${to} was taken before with other balances.`);
   return there.id;
+}
+
+/** What was on the account when it began to be read is the operator's own. */
+async function storeOpening(
+  context: BankContext,
+  tx: Tx,
+  { rail, account: { asset } }: ReadFile,
+  statementId: bigint,
+  { opening, from }: Ends,
+): Promise<void> {
+  if (opening < 0n) throw refuseFile('The first statement of the account begins overdrawn.');
+  if (opening === 0n) return;
+  const externalId = store.openingId(asset);
+  const content: LineContent = { reference: 'opening balance', funding: true, free: {} };
+  await store.insertLines(tx, rail, asset, [
+    {
+      externalId,
+      direction: 'credit',
+      units: opening,
+      chargeUnits: 0n,
+      bookedOn: from,
+      statementId,
+      relation: null,
+      content: context.vault.seal(JSON.stringify(content), contentPlace(rail, externalId)),
+    },
+  ]);
 }
 
 async function storeLines(

@@ -374,13 +374,16 @@ export const hasUnread = async (tx: Tx, rail: string): Promise<boolean> =>
     [rail],
   )) !== undefined;
 
-/** What all lines taken come to. */
+/** The line that stands for what was there before the first statement. */
+export const openingId = (asset: AssetCode): string => `opening:${asset}`;
+
+/** What all lines of statements come to, without what was there before the first. */
 export const sumTaken = async (tx: Tx, rail: string, asset: AssetCode): Promise<bigint> =>
   (
     await tx.row<{ units: bigint }>(
       `select coalesce(sum(case direction when 'credit' then units else -units - charge_units end), 0)::numeric as units
-         from manual_lines where rail = $1 and asset = $2`,
-      [rail, asset],
+         from manual_lines where rail = $1 and asset = $2 and external_id <> $3`,
+      [rail, asset, openingId(asset)],
     )
   )?.units ?? 0n;
 
