@@ -28,6 +28,8 @@ import {
   pricesCheck,
   railCheck,
   railReadings,
+  reconcileCheck,
+  reconcileReadings,
   startMetrics,
   treasuryCheck,
   treasuryReadings,
@@ -43,6 +45,7 @@ import { chainCost, quoteHandlers } from './quotes/index.ts';
 import type { ChainRail } from './rails/chain.ts';
 import { payoutHandlers } from './rails/payouts.ts';
 import type { Rail, Report } from './rails/rail.ts';
+import { reconcileHandlers } from './reconcile/index.ts';
 import * as registry from './registry.ts';
 import { sandboxProfile } from './sandbox/profile.ts';
 import type { SandboxFile } from './sandbox/seed.ts';
@@ -125,7 +128,12 @@ async function compose(
   chains = new Map([...rails].filter(([, rail]) => rail.kind === 'chain') as [string, ChainRail][]);
   const context: OrdersContext = { db, clock, log, rails, screener: world.screener(openScreener({ db, vault })) };
   const sources = registry.priceSources(config);
-  const metrics = openMetrics([databaseReadings(db, clock), railReadings([...rails.values()]), treasuryReadings(db)]);
+  const metrics = openMetrics([
+    databaseReadings(db, clock),
+    railReadings([...rails.values()]),
+    treasuryReadings(db),
+    reconcileReadings(db),
+  ]);
 
   const handlers: Handlers = {
     ...orderHandlers(context),
@@ -139,6 +147,7 @@ async function compose(
       openAccount: async (tx, id) => (await openFiatAccount(tx, vault, id)).details,
     }),
     ...sweepHandlers({ db, clock, log, chains, everyMs: 1_000 }),
+    ...reconcileHandlers({ db, clock, rails }),
     ...levelHandlers({ db, clock, rails, everyMs: 2_000 }),
     ...standingHandlers({ db, clock, rails, chains }),
   };
@@ -189,6 +198,7 @@ async function compose(
     ...[...sources.values()].map((source) => priceSourceCheck(db, source)),
     ...[...rails.values()].map(railCheck),
     ...world.checks,
+    reconcileCheck(db),
     ...(await assetsWithLevels(db)).map((asset) => treasuryCheck(db, asset)),
   ];
   await app.register(opsRoutes(checks));

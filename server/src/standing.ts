@@ -10,6 +10,7 @@ import { OVERDUE } from './orders/index.ts';
 import { forgetReplies } from './protocols/whitelabel/index.ts';
 import type { ChainRail } from './rails/chain.ts';
 import { OBSERVE, type Rail } from './rails/rail.ts';
+import { RECONCILE } from './reconcile/index.ts';
 import { SWEEP, WATCH } from './treasury/index.ts';
 
 /** Puts on the table what is not there yet. */
@@ -23,6 +24,7 @@ export async function ringStanding(
     for (const subject of subjects.rails) {
       await ring(tx, { kind: OBSERVE, subject, dueAt });
       await ring(tx, { kind: WATCH, subject, dueAt });
+      await ring(tx, { kind: RECONCILE, subject, dueAt });
     }
     for (const subject of subjects.chains) {
       await ring(tx, { kind: 'refresh_gas', subject, dueAt });

@@ -24,8 +24,8 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   orders: ['quotes', 'customers', 'compliance', 'partners', 'ledger', 'events', 'rails'],
   treasury: ['orders', 'partners', 'ledger', 'rails', 'compliance'],
   protocols: ['orders', 'quotes', 'customers', 'partners', 'ledger', 'events', 'compliance'],
-  ops: ['treasury', 'events', 'quotes', 'orders', 'ledger', 'rails', 'compliance'],
-  reconcile: ['orders', 'ledger', 'rails', 'compliance', 'sandbox', '(top)'],
+  ops: ['treasury', 'reconcile', 'events', 'quotes', 'orders', 'ledger', 'rails', 'compliance'],
+  reconcile: ['orders', 'ledger', 'rails', 'compliance', 'sandbox', 'production', '(top)'],
   sandbox: [
     'treasury',
     'orders',

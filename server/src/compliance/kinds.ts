@@ -145,6 +145,33 @@ export const CASE_KINDS = {
     page: PAGE,
   },
 
+  // What reconciliation found.
+  break_missing_in_ledger: {
+    means: 'Chain or bank show a movement in a wallet of ours that the books do not know.',
+    remedy: 'Find out what it was by its name outside, and book it. The case closes when a run finds both equal.',
+    who: 'operator',
+    page: 'reconciliation.md',
+  },
+  break_missing_outside: {
+    means: 'The books have a movement that chain or bank do not show, or show no longer.',
+    remedy:
+      'Pay nothing more out of that wallet on its strength. Ask node or bank, then correct the books by an entry.',
+    who: 'operator',
+    page: 'reconciliation.md',
+  },
+  break_amount: {
+    means: 'The books and the outside know the same movement with different amounts, or one of them knows it twice.',
+    remedy: 'Compare the amounts in the case with the chain or the statement, and correct the books by an entry.',
+    who: 'operator',
+    page: 'reconciliation.md',
+  },
+  break_balance: {
+    means: 'What a node or bank says is in a wallet is not what all movements it has shown come to.',
+    remedy: 'Ask a second node, or the bank. Either it says a wrong balance or there is a movement it does not show.',
+    who: 'operator',
+    page: 'reconciliation.md',
+  },
+
   // Rails and wallets.
   rail_stopped: {
     means: 'A chain stopped by itself, because going on could book what is not true.',

@@ -15,7 +15,7 @@ export const FIRST = Buffer.alloc(32);
  * How far below the newest seal an unsealed entry may still turn up. A transaction ends within 15 s (base/db.ts), in which
  * a single database never drew this many sequence numbers.
  */
-const LOOK_BACK = 100_000n;
+export const LOOK_BACK = 100_000n;
 
 export interface SealedEntry {
   seq: bigint;

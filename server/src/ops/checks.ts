@@ -10,6 +10,7 @@ import { formatUnits } from '../base/money.ts';
 import { openDeliveries } from '../events/index.ts';
 import { intervalOf, type PriceSource, priceAges, priceSourceHealth } from '../quotes/index.ts';
 import type { Rail } from '../rails/rail.ts';
+import { reconcileStates } from '../reconcile/index.ts';
 import { type Level, levels } from '../treasury/index.ts';
 import type { Check } from './routes.ts';
 import { ping, type WaitingRow, waiting } from './store.ts';
@@ -92,6 +93,30 @@ export function railCheck(rail: Rail): Check {
     async run() {
       const { healthy, ageMs, why } = await rail.health();
       return { ok: healthy, ...(ageMs === null ? {} : { headAgeMs: ageMs }), ...(why === undefined ? {} : { why }) };
+    },
+  };
+}
+
+/** Compared every few seconds; a full run in between may take its time. */
+const COMPARED_WITHIN_MS = 600_000;
+
+/** Whether books and outside agree, and are still being compared: a number of breaks and an age for each rail. */
+export function reconcileCheck(db: Database, withinMs = COMPARED_WITHIN_MS): Check {
+  return {
+    name: 'reconciliation',
+    essential: false,
+    async run() {
+      const states = await db.asSystem((tx) => reconcileStates(tx));
+      return {
+        ok: states.every(({ breaks, comparedMs }) => breaks === 0 && comparedMs !== null && comparedMs <= withinMs),
+        ...Object.fromEntries(
+          states.flatMap(({ rail, breaks, comparedMs, failedWhy }) => [
+            [`${rail} breaks`, breaks],
+            ...(comparedMs === null ? [] : [[`${rail} ageMs`, Math.round(comparedMs)]]),
+            ...(failedWhy === null ? [] : [[`${rail} why`, 'chain or bank did not answer']]),
+          ]),
+        ),
+      };
     },
   };
 }

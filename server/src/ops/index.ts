@@ -10,9 +10,10 @@ export {
   priceSourceCheck,
   pricesCheck,
   railCheck,
+  reconcileCheck,
   treasuryCheck,
   workCheck,
 } from './checks.ts';
 export { openMetrics, startMetrics } from './metrics.ts';
-export { databaseReadings, railReadings, treasuryReadings } from './readings.ts';
+export { databaseReadings, railReadings, reconcileReadings, treasuryReadings } from './readings.ts';
 export { type Check, opsRoutes } from './routes.ts';

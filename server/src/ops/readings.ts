@@ -11,6 +11,7 @@ import { openByState } from '../orders/index.ts';
 import { priceAges } from '../quotes/index.ts';
 import { openPayouts } from '../rails/payouts.ts';
 import type { Rail } from '../rails/rail.ts';
+import { reconcileStates } from '../reconcile/index.ts';
 import { holdings, levels } from '../treasury/index.ts';
 import type { Readings, Value } from './metrics.ts';
 import { newestEntry, rowCounts, waiting } from './store.ts';
@@ -89,6 +90,41 @@ export function railReadings(rails: readonly Rail[]): Readings {
         ),
       };
     },
+  };
+}
+
+export function reconcileReadings(db: Database): Readings {
+  return {
+    readings: [
+      { name: 'cloverleaf_reconcile_breaks', help: 'Items on which books and outside differ.', label: 'rail' },
+      {
+        name: 'cloverleaf_reconcile_oldest_break_seconds',
+        help: 'How long the oldest break has stood; 0 without one.',
+        label: 'rail',
+      },
+      { name: 'cloverleaf_reconcile_in_transit', help: 'Items that differ for a reason that passes.', label: 'rail' },
+      { name: 'cloverleaf_reconcile_age_seconds', help: 'Since books and outside were compared.', label: 'rail' },
+      { name: 'cloverleaf_reconcile_full_age_seconds', help: 'Since a run from the beginning ended.', label: 'rail' },
+    ],
+    read: () =>
+      db.asSystem(async (tx) => {
+        const states = await reconcileStates(tx);
+        return {
+          cloverleaf_reconcile_breaks: each(states, 'rail', ({ breaks }) => breaks),
+          cloverleaf_reconcile_oldest_break_seconds: each(states, 'rail', (row) => (row.oldestBreakMs ?? 0) / 1000),
+          cloverleaf_reconcile_in_transit: each(states, 'rail', ({ inTransit }) => inTransit),
+          cloverleaf_reconcile_age_seconds: each(
+            states.filter(({ comparedMs }) => comparedMs !== null),
+            'rail',
+            ({ comparedMs }) => (comparedMs ?? 0) / 1000,
+          ),
+          cloverleaf_reconcile_full_age_seconds: each(
+            states.filter(({ fullMs }) => fullMs !== null),
+            'rail',
+            ({ fullMs }) => (fullMs ?? 0) / 1000,
+          ),
+        };
+      }),
   };
 }
 

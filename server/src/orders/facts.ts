@@ -158,7 +158,8 @@ async function depositConfirmed(context: Context, tx: Tx, fact: DepositFact): Pr
     now,
     parts,
     receivedUnits: earlierUnits + row.units - excessUnits,
-    facts: { reference: fact.reference, units: String(row.units), ...fact.facts },
+    // The deposit by its number: reconciliation finds by it what on the outside the entry speaks of.
+    facts: { deposit: String(row.id), reference: fact.reference, units: String(row.units), ...fact.facts },
     depositReference: fact.reference,
     ...(decision.excessUnits > 0n
       ? { exception: 'overpaid' }

@@ -29,6 +29,22 @@ export { type Direction, type ListedOrder, type Order } from './store.ts';
 export { type MoneyTrace, trace } from './trace.ts';
 export { OVERDUE, orderHandlers } from './work.ts';
 
+/** What rails call the deposits of these numbers. */
+export async function depositNames(tx: Tx, ids: readonly bigint[]): Promise<Map<bigint, string>> {
+  return new Map((await store.depositNames(tx, ids)).map((row) => [row.id, row.external_id]));
+}
+
+/** Which of these deposits are known and wait to be booked, and why. */
+export async function depositsWaiting(tx: Tx, rail: string, names: readonly string[]): Promise<Map<string, string>> {
+  const rows = await store.depositsWaiting(tx, rail, names);
+  return new Map(
+    rows.map(({ external_id, clears_at }) => [
+      external_id,
+      clears_at === null ? 'waits for confirmations' : 'waits until the bank can no longer take it back',
+    ]),
+  );
+}
+
 export interface OrdersContext {
   db: Database;
   clock: Clock;

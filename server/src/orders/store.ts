@@ -552,6 +552,19 @@ export const store = {
 
   // Deposits.
 
+  /** What rails call them. */
+  depositNames: (tx: Tx, ids: readonly bigint[]) =>
+    tx.rows<{ id: bigint; external_id: string }>('select id, external_id from deposits where id = any($1::bigint[])', [
+      ids,
+    ]),
+
+  /** Which of these are known and not booked yet: they wait for confirmations, or for the bank's time to be over. */
+  depositsWaiting: (tx: Tx, rail: string, externalIds: readonly string[]) =>
+    tx.rows<{ external_id: string; clears_at: Date | null }>(
+      `select external_id, clears_at from deposits where rail = $1 and external_id = any($2::text[]) and state = 'seen'`,
+      [rail, externalIds],
+    ),
+
   async lockDeposit(tx: Tx, rail: string, externalId: string): Promise<DepositRow | undefined> {
     return await tx.row<DepositRow>('select * from deposits where rail = $1 and external_id = $2 for update', [
       rail,

@@ -38,6 +38,7 @@ import {
 } from './bank.store.ts';
 import { payoutByKey } from './payouts.ts';
 import {
+  type Movement,
   OBSERVE,
   type Payee,
   type PayoutStatus,
@@ -153,6 +154,23 @@ export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { w
       return await adapter.balance(asset);
     },
 
+    /** One page of the statement. What it says of a line now, whatever was said when it was booked. */
+    async movements(after) {
+      const { lines, cursor, more } = await adapter.statement(after);
+      const movements = lines.flatMap(movementOf);
+      return { movements, upTo: cursor, at: new Date(), more: more && cursor !== after };
+    },
+
+    async holdings(at) {
+      const assets = [...new Set(Object.values(adapter.currencies))];
+      const found = await Promise.all(
+        assets.map(async (asset) => ({ wallet: WALLET, asset, units: await adapter.balance(asset) })),
+      );
+      // Balances have no cursor: they are those of this place in the statement if nothing has come after it.
+      const since = await adapter.statement(at);
+      return since.lines.length === 0 ? found : undefined;
+    },
+
     async observe() {
       const until = Date.now() + LOOK_MS;
       let cursor = await db.asSystem((tx) => readCursor(tx, adapter.code));
@@ -185,6 +203,17 @@ export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { w
 
     wake: (tx) => ring(tx, { kind: OBSERVE, subject: adapter.code, dueAt: context.clock.now() }),
   };
+
+  /** A line whose amount cannot be read moves nothing here: the balance then says that something is missing. */
+  function movementOf(line: StatementLine): Movement[] {
+    const asset = adapter.currencies[line.currency];
+    if (asset === undefined || line.units === null || unusable(line, asset) !== undefined) return [];
+    const { externalId: name, units, chargeUnits = 0n } = line;
+    if (line.direction === 'credit') return [{ name, wallet: WALLET, asset, units }];
+    const key = line.recallOf?.externalId ?? line.key;
+    const named = key === undefined || showable(key) === '' ? {} : { key: showable(key) };
+    return [{ name, wallet: WALLET, asset, units: -units - chargeUnits, ...named }];
+  }
 
   async function take(tx: Tx, line: StatementLine): Promise<void> {
     const asset = adapter.currencies[line.currency];

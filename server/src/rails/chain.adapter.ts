@@ -49,6 +49,10 @@ export interface ChainAdapter {
   /** Balances in a contract's token, or in native coin; at a block, or undefined where the node no longer has its state. */
   balances(contract: string | null, addresses: readonly string[]): Promise<bigint[]>;
   nativeBalancesAt(block: Block, addresses: readonly string[]): Promise<bigint[] | undefined>;
+  /** For reconciliation: transfers of these contracts in a range of final blocks, asked by number and not by hash. */
+  transfersBetween?(from: bigint, to: bigint, contracts: readonly string[]): Promise<Transfer[]>;
+  /** Balances at a block, in a token or in native coin; undefined where the node no longer has its state. */
+  balancesAt?(block: bigint, contract: string | null, addresses: readonly string[]): Promise<bigint[] | undefined>;
   /** Native units for one unit of gas, now. */
   gasPrice(): Promise<bigint>;
 

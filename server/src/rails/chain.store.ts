@@ -586,6 +586,58 @@ export async function endSend(
   return { ended: ended > 0, before: before?.cost_units };
 }
 
+// For reconciliation.
+
+/** Where it begins: below everything of ours that was ever seen. */
+export async function firstBlock(tx: Tx, rail: string): Promise<bigint | undefined> {
+  const row = await tx.row<{ block: bigint | null }>(
+    `select least((select min(block) from chain_deposits where rail = $1), (select min(block) from chain_credits where rail = $1),
+                  (select min(block) from chain_sends where rail = $1 and block is not null),
+                  (select nullif(finalized, -1) from chains where rail = $1)) as block`,
+    [rail],
+  );
+  return row?.block ?? undefined;
+}
+
+/** Which of these chain transactions are sends out of our wallets, by hash. */
+export async function keysOf(
+  tx: Tx,
+  rail: string,
+  hashes: readonly string[],
+  wallet: string,
+): Promise<Map<string, string>> {
+  const rows = await tx.rows<{ hash: string; key: string }>(
+    `select hash, key from chain_sends where rail = $1 and hash = any($2::text[]) and (wallet = $3 or wallet like 'deposit:%')`,
+    [rail, hashes, wallet],
+  );
+  return new Map(rows.map((row) => [row.hash, row.key]));
+}
+
+/**
+ * Our sends that a block of this range holds, and those of which that is not known yet. A simulated
+ * customer's wallet is not ours.
+ */
+export const sendsAround = (tx: Tx, rail: string, after: bigint, upTo: bigint, wallet: string) =>
+  tx.rows<Pick<SendVersion, 'wallet' | 'key' | 'target' | 'value'> & { hash: string }>(
+    `select wallet, key, target, value, hash from chain_sends
+      where rail = $1 and hash is not null and (wallet = $4 or wallet like 'deposit:%')
+        and ((block > $2 and block <= $3) or (block is null and state in ('signed', 'mined')))`,
+    [rail, after, upTo, wallet],
+  );
+
+/** Address of the number that a wallet of a deposit address has in its name. */
+export async function addressesOfIndexes(
+  tx: Tx,
+  rail: string,
+  indexes: readonly bigint[],
+): Promise<Map<bigint, string>> {
+  const rows = await tx.rows<{ index: bigint; address: string }>(
+    'select index, address from deposit_addresses where rail = $1 and index = any($2::bigint[])',
+    [rail, indexes],
+  );
+  return new Map(rows.map((row) => [row.index, row.address]));
+}
+
 // Gas.
 
 export async function storeGasPrice(tx: Tx, chain: string, units: bigint, at: Date): Promise<void> {

@@ -2,7 +2,7 @@
  * The engine that every chain shares: an adapter for one chain family (chain.adapter.ts) becomes a rail.
  *
  * chain.follow.ts follows the blocks and reports deposits of listed tokens; chain.sends.ts sends from our wallets, once per
- * key; here is what is left: native coin, balances, gas, health, and putting it together. Nothing is remembered here that
+ * key; chain.outside.ts shows reconciliation what the node says; here is what is left: native coin, balances, gas, health, and putting it together. Nothing is remembered here that
  * a restart may not lose.
  *
  * Native coin leaves no log, so it is found by its balance: at finalized blocks only, where no reorg can take back what
@@ -14,6 +14,7 @@ import { assert, Refusal } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { ChainAdapter, RailContext } from './chain.adapter.ts';
 import { follower, HOT } from './chain.follow.ts';
+import { chainOutside } from './chain.outside.ts';
 import { sender } from './chain.sends.ts';
 import * as store from './chain.store.ts';
 import type { Rail, RailHealth, Sending, Sent } from './rail.ts';
@@ -190,6 +191,7 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
     gasFor: (wallet, sending) => sends.gasFor(wallet, sending),
     status: (key) => sends.status(key),
     balance,
+    ...chainOutside(adapter, db, { deposits: DEPOSITS, payouts: HOT }),
     nativeAsset: async (tx) => (await store.assetsOf(tx, chain)).find((one) => one.native)?.code,
     gasPrice: () => adapter.gasPrice(),
     async refreshGas() {

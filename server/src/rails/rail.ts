@@ -4,7 +4,8 @@
  * A rail reports facts and carries out payouts. It decides nothing about orders, posts nothing to the ledger and keeps no
  * state of its own: cursors, signed bytes and external ids are rows (rails/store.ts), so any process can take over.
  *
- * Five verbs: `instructions`, `observe`, `send`, `status`, `balance`. Two engines do what all chains and all banks share:
+ * Five verbs: `instructions`, `observe`, `send`, `status`, `balance`; two more by which reconciliation asks the outside past
+ * all that we have noted of it: `movements`, `holdings`. Two engines do what all chains and all banks share:
  * chain.ts (follow blocks, notice reorgs, count confirmations) and bank.ts (read statements, each line once); an adapter
  * for one chain family or one bank brings the calls. payouts.ts sees to it that `send` happens once.
  *
@@ -54,8 +55,57 @@ export interface Rail {
   /** What the outside says we have in a wallet, smallest units. @throws Unavailable */
   balance(wallet: string, asset: AssetCode): Promise<bigint>;
 
+  /**
+   * For reconciliation: what moved in our wallets after a position, a bounded page at a time, asked from the outside itself and
+   * only as far as nothing of it can change any more. Pure looking: stores nothing, reports nothing.
+   * @param after '' for the beginning, else what the page before answered as `upTo`
+   * @returns undefined as long as the rail has never been looked at
+   * @throws Unavailable
+   */
+  movements?(after: string): Promise<MovementPage | undefined>;
+  /**
+   * What the outside says is in our wallets at a position; undefined where it has moved on meanwhile and says no more.
+   * @param all also wallets that take long to ask
+   * @throws Unavailable
+   */
+  holdings?(at: string, all: boolean): Promise<Holding[] | undefined>;
+
   /** For /readyz and metrics. */
   health(): Promise<RailHealth>;
+}
+
+/** One movement in one wallet, as the outside shows it. */
+export interface Movement {
+  /** The outside's own name for it, such as deposits carry as `externalId`. With wallet, asset and place it is unique. */
+  name: string;
+  wallet: string;
+  asset: AssetCode;
+  /** Signed: above zero came in. What was charged with it is part of it. */
+  units: bigint;
+  /** Under which the books may know it: a payout's id, or the name of the movement that it undoes. The name where absent. */
+  key?: string;
+  /** The address, where that one's balance is reckoned with by itself (`remainder` below). */
+  place?: string;
+}
+
+export interface MovementPage {
+  movements: Movement[];
+  upTo: string;
+  /** Time of the outside at `upTo`: what happened before is in the pages so far. */
+  at: Date;
+  more: boolean;
+}
+
+export interface Holding {
+  wallet: string;
+  asset: AssetCode;
+  place?: string;
+  units: bigint;
+  /**
+   * Where the outside cannot show every movement (native coin leaves no log): what the balance has beyond those shown counts
+   * as one movement of this name.
+   */
+  remainder?: string;
 }
 
 export interface Instructions {

@@ -1,2 +1,72 @@
-/** Reconcile: the books against themselves (verify.ts). */
-export { type Verified, verifyLedger } from './verify.ts';
+/**
+ * Reconcile: the books against the outside, item by item (run.ts), and against themselves (verify.ts).
+ *
+ * The way through the files: names.ts (what a line of the journal speaks of) → compare.ts (what fits, what is in transit,
+ * what is a break) → run.ts (a rail asked, its journal taken, both compared) → show.ts (the table) → main.ts (the commands).
+ */
+import type { Clock } from '../base/clock.ts';
+import type { Database, Tx } from '../base/db.ts';
+import type { Handlers } from '../base/work.ts';
+import type { Rail } from '../rails/rail.ts';
+import { reconcileRail } from './run.ts';
+import * as store from './store.ts';
+
+export { reconcileRail } from './run.ts';
+export { verifyLedger } from './verify.ts';
+
+/** Kind of the work that reconciles a rail; its subject is the rail's code. */
+export const RECONCILE = 'reconcile_rail';
+
+const EVERY_MS = 10_000;
+/** A full run asks chain and bank for all there ever was, so it is made seldom. */
+const FULL_EVERY_MS = 86_400_000;
+
+export function reconcileHandlers(context: {
+  db: Database;
+  clock: Clock;
+  rails: ReadonlyMap<string, Rail>;
+  everyMs?: number;
+  fullEveryMs?: number;
+}): Handlers {
+  const { db, rails, everyMs = EVERY_MS, fullEveryMs = FULL_EVERY_MS } = context;
+  return {
+    async [RECONCILE](code) {
+      const rail = rails.get(code);
+      if (rail === undefined) return undefined;
+      const row = await db.asSystem((tx) => store.ensureRail(tx, code));
+      const isDue = row.run_ended_at !== null && Date.now() - row.run_ended_at.getTime() > fullEveryMs;
+      const outcome = await reconcileRail(context, rail, isDue ? 'begin' : undefined);
+      if (outcome === 'cannot be asked') return undefined;
+      return { againInMs: outcome === 'more to read' ? 0 : everyMs };
+    },
+  };
+}
+
+export interface RailState {
+  rail: string;
+  /** Since both sides were last compared; null where they never were. */
+  comparedMs: number | null;
+  fullMs: number | null;
+  breaks: number;
+  oldestBreakMs: number | null;
+  inTransit: number;
+  failedWhy: string | null;
+}
+
+/** For readiness and metrics. */
+export async function reconcileStates(tx: Tx): Promise<RailState[]> {
+  return (await store.states(tx)).map((row) => ({
+    rail: row.rail,
+    comparedMs: row.compared_ms,
+    fullMs: row.full_ms,
+    breaks: Number(row.breaks),
+    oldestBreakMs: row.oldest_ms,
+    inTransit: Number(row.transit),
+    failedWhy: row.failed_why,
+  }));
+}
+
+export type OpenItem = store.ItemRow;
+
+/** What does not fit now: in transit, and breaks. Of one rail, or of all. */
+export const openItems = (tx: Tx, rail?: string): Promise<OpenItem[]> => store.openItems(tx, rail ?? null);

@@ -1,18 +1,32 @@
 /**
- * `npm run verify-ledger`: the command. It reads the database of this configuration, whether the server runs or not, and
- * ends with 0 where all holds, 1 where something does not, 2 where it could not look.
+ * `npm run reconcile` and `npm run verify-ledger`: the commands. They look at the database of this configuration, whether the
+ * server runs or not, and end with 0 where all agrees, 1 where something does not, 2 where it could not be looked at.
  */
-import { parseArgs } from 'node:util';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type ParseArgsConfig, parseArgs } from 'node:util';
 import pg from 'pg';
-import { txOn } from '../base/db.ts';
+import { systemClock } from '../base/clock.ts';
+import { openVault } from '../base/crypto.ts';
+import { openDatabase, txOn } from '../base/db.ts';
 import { SettingError } from '../base/env.ts';
 import { Unavailable } from '../base/errors.ts';
 import { lockDataDir } from '../base/lock.ts';
+import { openLog } from '../base/log.ts';
+import { migrate } from '../base/migrate.ts';
 import { type Config, readConfig } from '../config.ts';
+import { productionProfile } from '../production/index.ts';
+import { rails as railsOf } from '../registry.ts';
 import { runningPostgres, startPostgres } from '../sandbox/postgres.ts';
+import { watchOutside } from '../sandbox/watch.ts';
+import { reconcileAll } from './all.ts';
+import { reconciledTable } from './show.ts';
 import { verifiedTable, verifyLedger } from './verify.ts';
 
 const HELP = `
+  npm run reconcile
+      Compares the books with chains and bank, item by item and from the beginning.
+
   npm run verify-ledger [-- --seal <number>:<hash>]
       Computes the books again from the journal. --seal: a newest seal that an earlier run printed and somebody kept.
 `;
@@ -25,9 +39,48 @@ const COULD_NOT = 2;
 async function main(): Promise<number> {
   const [command, ...args] = process.argv.slice(2);
   const config = readConfig(process.env);
-  if (command !== 'verify-ledger') throw new SettingError(HELP);
-  const { seal } = parsed(args);
-  return await onDatabase(config, async (adminUrl) => await verify(adminUrl, seal));
+  if (command === 'verify-ledger') {
+    const { seal } = parsed(args, { seal: { type: 'string' } });
+    return await onDatabase(config, async (adminUrl) => await verify(adminUrl, seal as string | undefined));
+  }
+  if (command !== 'reconcile') throw new SettingError(HELP);
+  parsed(args, {});
+  return await onDatabase(config, async (adminUrl, isRunning) => await reconcile(config, adminUrl, isRunning));
+}
+
+async function reconcile(config: Config, adminUrl: string, isRunning: boolean): Promise<number> {
+  const [clock, log] = [systemClock, openLog(config.logLevel)];
+  const production = config.profile === 'production' ? productionProfile(config) : undefined;
+  const vault = openVault(production?.masterKey ?? masterKey(config));
+  const db = openDatabase(await migrate(adminUrl, vault.derive('database login')));
+  try {
+    const deps = { db, adminUrl, vault, clock, log };
+    const watched = await (production?.connect(deps) ?? watchOutside({ config, isRunning, ...deps }));
+    try {
+      const report = async (): Promise<never> => {
+        throw new Error('who only asks has nothing to report');
+      };
+      const rails = railsOf(watched.outside, { ...deps, report });
+      const shown = await reconcileAll(deps, rails, isRunning);
+      process.stdout.write(reconciledTable(shown));
+      if (shown.some(({ items }) => items.some(({ transit }) => transit === null))) return BROKEN;
+      return shown.some(({ failed }) => failed !== undefined) ? COULD_NOT : CLEAN;
+    } finally {
+      await watched.stop();
+    }
+  } finally {
+    await db.close();
+  }
+}
+
+function masterKey({ masterKey: given, dataDir }: Config): Buffer {
+  try {
+    return Buffer.from(given ?? readFileSync(join(dataDir, 'master.key'), 'utf8').trim(), 'hex');
+  } catch {
+    throw new SettingError(
+      `DATA_DIR ${dataDir} has no master.key, and MASTER_KEY is not set: no server was ever started here`,
+    );
+  }
 }
 
 async function verify(adminUrl: string, seal: string | undefined): Promise<number> {
@@ -45,20 +98,36 @@ async function verify(adminUrl: string, seal: string | undefined): Promise<numbe
   }
 }
 
-/** The database of this configuration: one's own, that of the running server, or the embedded one, started for this. */
-async function onDatabase<T>(config: Config, body: (adminUrl: string) => Promise<T>): Promise<T> {
-  const running = config.databaseUrl ?? runningPostgres(config.dataDir);
-  if (running !== undefined) return await body(running);
-  const release = lockDataDir(config.dataDir);
+/**
+ * The database of this configuration: one's own, that of the running server, or the embedded one, started for this. Where
+ * no server runs, the data folder is kept from one that starts meanwhile.
+ */
+async function onDatabase(
+  config: Config,
+  body: (adminUrl: string, isRunning: boolean) => Promise<number>,
+): Promise<number> {
+  const release = lockIfFree(config.dataDir);
   try {
+    const url = config.databaseUrl ?? runningPostgres(config.dataDir);
+    if (url !== undefined) return await body(url, release === undefined);
     const postgres = await startPostgres({ dataDir: config.dataDir });
     try {
-      return await body(postgres.adminUrl);
+      return await body(postgres.adminUrl, release === undefined);
     } finally {
       await postgres.stop();
     }
   } finally {
-    release();
+    release?.();
+  }
+}
+
+/** Undefined where a server has it. */
+function lockIfFree(dataDir: string): (() => void) | undefined {
+  try {
+    return lockDataDir(dataDir);
+  } catch (error) {
+    if (error instanceof Unavailable) return undefined;
+    throw error;
   }
 }
 
@@ -68,9 +137,9 @@ function readSeal(text: string): { number: bigint; hash: string } {
   return { number: BigInt(found[1] ?? 0), hash: (found[2] ?? '').toLowerCase() };
 }
 
-function parsed(args: string[]): { seal?: string | undefined } {
+function parsed(args: string[], options: NonNullable<ParseArgsConfig['options']>) {
   try {
-    return parseArgs({ args, options: { seal: { type: 'string' } } }).values;
+    return parseArgs({ args, options }).values;
   } catch (error) {
     throw new SettingError(`${(error as Error).message}\n${HELP}`);
   }

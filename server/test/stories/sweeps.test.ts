@@ -26,13 +26,16 @@ async function empties(asset: string): Promise<void> {
   const rail = world.server.rails.get(RAIL) as ChainRail;
   const [units, coin] = [await rail.balance('hot', asset), await rail.balance('hot', MATIC)];
   const destination = { kind: 'address', address: world.newAddress() } as const;
-  const sent = await rail.sendFrom('hot', { key: `sandbox:out:${asset}`, asset, units, destination });
+  const key = `sandbox:out:${asset}`;
+  const sent = await rail.sendFrom('hot', { key, asset, units, destination });
   assert.equal(sent.outcome, 'accepted');
   await world.mines(2);
   await world.until('it is gone', async () => (await rail.balance('hot', asset)) === 0n);
   const cost = coin - (await rail.balance('hot', MATIC));
   const lines = [...move(chart.treasury(asset), hot(asset), units), ...move(chart.cost(RAIL, MATIC), hot(MATIC), cost)];
-  await world.read((tx) => post(tx, { id: `out:${asset}`, kind: 'withdrawal', at: world.clock.now(), lines }));
+  await world.read((tx) =>
+    post(tx, { id: `out:${asset}`, kind: 'withdrawal', at: world.clock.now(), facts: { movement: key }, lines }),
+  );
 }
 
 async function buys(fromAmount: string, address: string): Promise<Sale> {

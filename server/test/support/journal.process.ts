@@ -88,6 +88,7 @@ await client.query(
 );
 await client.query('analyze');
 while ((await ground.db.asSystem((tx) => seal(tx, new Date()))) > 0);
+await client.query('analyze');
 say(`${orders * PER_ORDER} transfers written and sealed in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
 
 await client.query('begin isolation level repeatable read read only');

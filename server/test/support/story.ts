@@ -44,6 +44,7 @@ import {
 } from '../../src/partners/index.ts';
 import { OBSERVE } from '../../src/rails/rail.ts';
 import { startSimulatedBank } from '../../src/rails/simulated/index.ts';
+import { openItems, reconcileRail } from '../../src/reconcile/index.ts';
 import { BANK } from '../../src/sandbox/seed.ts';
 import { MNEMONIC, VISITOR_ACCOUNT } from '../../src/sandbox/wallets.ts';
 import { type Running, start } from '../../src/server.ts';
@@ -639,9 +640,30 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
   };
   return world;
 
+  /**
+   * Every movement outside is one of the books and the other way round: asked from the beginning, once all of it is final.
+   * @returns what does not fit, in sentences
+   */
+  async function reconciles(): Promise<void> {
+    for (const { code } of sandbox.chains) await mines(13, code);
+    const looks = [...rails.values()].map(async (rail) => {
+      const unlike = async () => {
+        await reconcileRail({ db, clock, graceMs: 0 }, rail, 'begin');
+        const items = await read((tx) => openItems(tx, rail.code));
+        return items.map(
+          ({ kind, wallet, asset, key, outside_units, ledger_units, transit, why, names }) =>
+            `${kind} ${rail.code} ${wallet} ${asset} ${key}: ${outside_units} outside, ${ledger_units} booked, ${transit ?? why} (${names.join(' ')})`,
+        );
+      };
+      return await untilSound(unlike, 15_000);
+    });
+    assert.deepEqual((await Promise.all(looks)).flat(), []);
+  }
+
   async function inOrder(): Promise<void> {
     const outside: Outside = async (rail, wallet, asset) => await rails.get(rail)?.balance(wallet, asset);
     assert.deepEqual(await untilSound(() => read((tx) => brokenBooks(tx, outside)), 5_000), []);
+    await reconciles();
     const ids = await read((tx) => tx.rows<{ id: bigint }>('select id from orders order by id'));
     for (const { id } of ids) {
       const { order, history } = await read((tx) => trace(tx, id));

@@ -187,6 +187,41 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
     return found.flat();
   }
 
+  async function transfersBetween(from: bigint, to: bigint, contracts: readonly string[]): Promise<Transfer[]> {
+    if (contracts.length === 0) return [];
+    const filter = { fromBlock: hex(from), toBlock: hex(to), address: contracts, topics: [TRANSFER_TOPIC] };
+    const [found] = await ask('eth_getLogs', [[filter]], (logs) =>
+      list(logs, 'logs').flatMap((log): Transfer[] => {
+        const block = quantity(object(log, 'log').blockNumber, 'log.blockNumber');
+        if (block < from || block > to) throw new Malformed('a log of another block');
+        const transfer = decodeTransfer(log);
+        return transfer === undefined ? [] : [{ ...placeOf(log), block, ...transfer }];
+      }),
+    );
+    return found ?? [];
+  }
+
+  async function balancesAt(
+    block: bigint,
+    contract: string | null,
+    addresses: readonly string[],
+  ): Promise<bigint[] | undefined> {
+    const calls = addresses.map((one) =>
+      contract === null
+        ? { method: 'eth_getBalance', params: [one, hex(block)] }
+        : { method: 'eth_call', params: [{ to: contract, data: encodeBalanceOf(one) }, hex(block)] },
+    );
+    const answers = await refusedIsUnavailable(() => rpc.batch(calls));
+    if (answers.some((answer) => answer instanceof RpcError)) return undefined;
+    return orUnavailable(code, () =>
+      answers.map((units) => {
+        if (contract === null) return quantity(units, 'balance');
+        // At that block there was no contract there yet.
+        return units === '0x' ? 0n : BigInt(hexOf(units, 32, 'balanceOf'));
+      }),
+    );
+  }
+
   /** A log's place among the logs of its transaction: its index in the block less that of the transaction's first. */
   async function positions(of: readonly Transfer[]): Promise<number[]> {
     const hashes = [...new Set(of.map((transfer) => transfer.txHash))];
@@ -371,6 +406,8 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
     positions,
     balances,
     nativeBalancesAt,
+    transfersBetween,
+    balancesAt,
     gasPrice,
     call(contract, to, units) {
       const recipient = readAddress(to);

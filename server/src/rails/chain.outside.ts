@@ -1,0 +1,188 @@
+/**
+ * What a chain shows of our wallets, for reconciliation: asked from the node anew, past all that the follower has noted.
+ *
+ * Token transfers come from logs by ranges of block numbers, down to the oldest block we rely on never to change. Native
+ * coin leaves no log. What our own sends cost and moved is read from their receipts; whatever a balance has beyond that is
+ * one movement per address, the `remainder`: so coin that came or went unseen by us shows as a difference there.
+ */
+
+import type { Database } from '../base/db.ts';
+import { Unavailable } from '../base/errors.ts';
+import type { Block, ChainAdapter, Transfer } from './chain.adapter.ts';
+import * as store from './chain.store.ts';
+import type { Holding, Movement, MovementPage, Rail } from './rail.ts';
+
+/** Addresses asked for in one go; where there are more of them than a few such pages, only when all are wanted. */
+const PAGE = 500;
+const FEW = 2_000;
+
+export function chainOutside(
+  adapter: ChainAdapter,
+  db: Database,
+  wallets: { deposits: string; payouts: string },
+): Pick<Rail, 'movements' | 'holdings'> {
+  const { code: rail, chain, transfersBetween, balancesAt } = adapter;
+  // An adapter that does not bring both is a rail that cannot be reconciled, and says so by not having the verbs.
+  if (transfersBetween === undefined || balancesAt === undefined) return {};
+  const paying = adapter.wallets[wallets.payouts]?.address ?? '';
+
+  async function movements(after: string): Promise<MovementPage | undefined> {
+    const { cursor, assets, first } = await db.asSystem(async (tx) => ({
+      cursor: await store.cursorOf(tx, rail),
+      assets: await store.assetsOf(tx, chain),
+      first: await store.firstBlock(tx, rail),
+    }));
+    if (cursor === undefined || cursor.finalized < 0n || first === undefined) return undefined;
+    if (cursor.stopped_why !== null) throw new Unavailable(rail, 'the line is stopped');
+    if (after === '') return await opening(first > 0n ? first - 1n : 0n, assets);
+    const done = BigInt(after);
+    const limit = done + BigInt(adapter.pace.blocksPerStep);
+    const upTo = cursor.finalized < limit ? cursor.finalized : limit;
+    const at = await blockOf(upTo > done ? upTo : done);
+    if (upTo <= done) return { movements: [], upTo: after, at: at.at, more: false };
+    const contracts = new Map(assets.flatMap((one) => (one.contract === null ? [] : [[one.contract, one.code]])));
+    const found = await between(done + 1n, upTo, [...contracts.keys()]);
+    const tokens = await tokenMovements(found, contracts);
+    const native = assets.find((one) => one.native)?.code;
+    const coin = native === undefined ? [] : await nativeMovements(done, upTo, native);
+    return { movements: [...tokens, ...coin], upTo: String(upTo), at: at.at, more: upTo < cursor.finalized };
+  }
+
+  /** What the paying wallet had before we looked for the first time: one movement for each asset. */
+  async function opening(block: bigint, assets: readonly store.ChainAsset[]): Promise<MovementPage> {
+    const movements: Movement[] = [];
+    for (const { code, contract, native } of assets) {
+      if (native) continue;
+      const [units] = (await adapter.balancesAt?.(block, contract, [paying])) ?? [];
+      if (units !== undefined && units > 0n)
+        movements.push({ name: otherName(code), wallet: wallets.payouts, asset: code, units });
+    }
+    const { at } = await blockOf(block);
+    return { movements, upTo: String(block), at, more: true };
+  }
+
+  /** Halved until the node answers: providers refuse ranges with too many logs in them. */
+  async function between(from: bigint, to: bigint, contracts: readonly string[]): Promise<Transfer[]> {
+    try {
+      return (await adapter.transfersBetween?.(from, to, contracts)) ?? [];
+    } catch (error) {
+      if (!(error instanceof Unavailable) || from >= to) throw error;
+      const middle = from + (to - from) / 2n;
+      return [...(await between(from, middle, contracts)), ...(await between(middle + 1n, to, contracts))];
+    }
+  }
+
+  async function tokenMovements(found: readonly Transfer[], contracts: Map<string, string>): Promise<Movement[]> {
+    const moving = found.filter((one) => one.units > 0n && contracts.has(one.contract));
+    const parties = [...new Set(moving.flatMap(({ from, to }) => [from, to]))];
+    const watched = await db.asSystem((tx) => store.watchedAmong(tx, rail, parties));
+    const walletOf = (address: string) =>
+      address === paying ? wallets.payouts : watched.has(address) ? wallets.deposits : undefined;
+    // Within one wallet nothing moves.
+    const ours = moving.filter(({ from, to }) => walletOf(from) !== walletOf(to));
+    const positions = await adapter.positions(ours);
+    const hashes = [...new Set(ours.map(({ txHash }) => txHash))];
+    const keys = await db.asSystem((tx) => store.keysOf(tx, rail, hashes, wallets.payouts));
+    return ours.flatMap(({ txHash, contract, from, to, units }, at) => {
+      const key = keys.get(txHash);
+      const common = {
+        name: `${txHash}:${positions[at] ?? 0}`,
+        asset: contracts.get(contract) ?? '',
+        ...(key === undefined ? {} : { key }),
+      };
+      const [out, into] = [walletOf(from), walletOf(to)];
+      return [
+        ...(out === undefined ? [] : [{ ...common, wallet: out, units: -units }]),
+        ...(into === undefined ? [] : [{ ...common, wallet: into, units }]),
+      ];
+    });
+  }
+
+  /** What our sends cost and moved in native coin, by their receipts. */
+  async function nativeMovements(after: bigint, upTo: bigint, asset: string): Promise<Movement[]> {
+    const sends = await db.asSystem((tx) => store.sendsAround(tx, rail, after, upTo, wallets.payouts));
+    if (sends.length === 0) return [];
+    const receipts = await adapter.receipts(sends.map(({ hash }) => hash));
+    const indexes = sends.flatMap(({ wallet }) => indexOf(wallet) ?? []);
+    const { addresses, watched } = await db.asSystem(async (tx) => ({
+      addresses: await store.addressesOfIndexes(tx, rail, indexes),
+      watched: await store.watchedAmong(
+        tx,
+        rail,
+        sends.map(({ target }) => target),
+      ),
+    }));
+    return sends.flatMap(({ wallet, key, hash, target, value }, at): Movement[] => {
+      const receipt = receipts[at];
+      if (receipt === undefined || receipt.block <= after || receipt.block > upTo) return [];
+      const moved = receipt.succeeded ? value : 0n;
+      const index = indexOf(wallet);
+      const common = { name: `${hash}:coin`, asset, key };
+      return [
+        {
+          ...common,
+          wallet: index === undefined ? wallets.payouts : wallets.deposits,
+          place: index === undefined ? paying : (addresses.get(index) ?? ''),
+          units: -receipt.cost - moved,
+        },
+        ...(moved > 0n && watched.has(target)
+          ? [{ ...common, wallet: wallets.deposits, place: target, units: moved }]
+          : []),
+      ];
+    });
+  }
+
+  async function holdings(at: string, all: boolean): Promise<Holding[] | undefined> {
+    const block = BigInt(at);
+    const assets = await db.asSystem((tx) => store.assetsOf(tx, chain));
+    const found: Holding[] = [];
+    for (const { code, contract, native } of assets) {
+      const units = (await adapter.balancesAt?.(block, contract, [paying]))?.[0];
+      if (units === undefined) return undefined;
+      const own = { wallet: wallets.payouts, asset: code, units };
+      found.push(native ? { ...own, place: paying, remainder: otherName(code) } : own);
+    }
+    const sums = new Map(assets.map(({ code }) => [code, 0n]));
+    for (let after = -1n, count = 0; ; ) {
+      const page = await db.asSystem((tx) => store.addressPage(tx, rail, after, new Date(0), PAGE));
+      const addresses = page.map(({ address }) => address);
+      for (const { code, contract, native } of assets) {
+        const units = page.length === 0 ? [] : await adapter.balancesAt?.(block, contract, addresses);
+        if (units === undefined) return undefined;
+        if (!native)
+          sums.set(
+            code,
+            units.reduce((sum, one) => sum + one, sums.get(code) ?? 0n),
+          );
+        else
+          addresses.forEach((place, n) => {
+            const remainder = `native:${place}`;
+            found.push({ wallet: wallets.deposits, asset: code, place, units: units[n] ?? 0n, remainder });
+          });
+      }
+      count += page.length;
+      after = page.at(-1)?.index ?? after;
+      if (page.length < PAGE) break;
+      if (count >= FEW && !all) return found;
+    }
+    for (const { code, native } of assets)
+      if (!native) found.push({ wallet: wallets.deposits, asset: code, units: sums.get(code) ?? 0n });
+    return found;
+  }
+
+  const otherName = (asset: string): string => `other:${wallets.payouts}:${asset}`;
+
+  async function blockOf(number: bigint): Promise<Block> {
+    const [block] = await adapter.blocks(number, number);
+    if (block === undefined) throw new Unavailable(rail, `the node has no block ${number}`);
+    return block;
+  }
+
+  return { movements, holdings };
+}
+
+/** Number of the deposit address that a wallet's name speaks of. */
+function indexOf(wallet: string): bigint | undefined {
+  const digits = /^deposit:([0-9]+)$/.exec(wallet)?.[1];
+  return digits === undefined ? undefined : BigInt(digits);
+}

@@ -1,0 +1,48 @@
+/** Every rail compared from the beginning, now: what the command shows. */
+import { Unavailable } from '../base/errors.ts';
+import type { Rail } from '../rails/rail.ts';
+import { JUST_FOUND } from './compare.ts';
+import { type RunContext, reconcileRail } from './run.ts';
+import type { Shown } from './show.ts';
+import * as store from './store.ts';
+
+/** What was just found may be one side being a moment later than the other: looked at again until it is so old. */
+const GRACE_MS = 10_000;
+const AGAIN_MS = 500;
+
+/** @param isRunning whether a server goes on reading and booking meanwhile, so that waiting for it makes sense */
+export async function reconcileAll(
+  context: Omit<RunContext, 'graceMs'>,
+  rails: ReadonlyMap<string, Rail>,
+  isRunning: boolean,
+): Promise<Shown[]> {
+  const shown: Shown[] = [];
+  for (const rail of rails.values()) shown.push(await reconcileOne(context, rail, isRunning));
+  return shown;
+}
+
+async function reconcileOne(context: Omit<RunContext, 'graceMs'>, rail: Rail, isRunning: boolean): Promise<Shown> {
+  const { db } = context;
+  let failed: string | undefined;
+  try {
+    const about = { ...context, graceMs: isRunning ? GRACE_MS : 0 };
+    for (let full: 'begin' | undefined = 'begin'; ; full = undefined) {
+      let outcome = await reconcileRail(about, rail, full);
+      while (outcome === 'more to read') outcome = await reconcileRail(about, rail);
+      if (outcome === 'cannot be asked') failed = 'its adapter does not show movements';
+      if (outcome === 'not looked at yet') failed = 'no server has looked at it yet';
+      const items = await db.asSystem((tx) => store.openItems(tx, rail.code));
+      if (!items.some(({ transit }) => transit === JUST_FOUND)) break;
+      await new Promise((wake) => setTimeout(wake, AGAIN_MS));
+    }
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error;
+    failed = error.message;
+  }
+  return await db.asSystem(async (tx) => ({
+    rail: rail.code,
+    balances: await store.balances(tx, rail.code),
+    items: await store.openItems(tx, rail.code),
+    ...(failed === undefined ? {} : { failed }),
+  }));
+}

@@ -1,0 +1,65 @@
+/**
+ * Comparing: which items do not fit, and why. Pure.
+ *
+ * Under one key, in one wallet and asset, both sides must come to the same to the unit. Where they do not, there is a reason
+ * for which that is in order for now (in transit), or it is a break.
+ */
+import type { ItemRow, Side } from './store.ts';
+
+export type Item = Omit<ItemRow, 'id' | 'found_at' | 'rail'>;
+
+export interface Circumstances {
+  kind: 'chain' | 'bank';
+  /** Time of the outside at the position it was asked for. */
+  outsideAt: Date;
+  /** Names of deposits that are known and wait to be booked, with why. */
+  waiting: ReadonlyMap<string, string>;
+  /** When an item that is open now was found first, by key, wallet and asset. */
+  foundAt: ReadonlyMap<string, Date>;
+  /** For how long what was just found may be one side being a moment later than the other. */
+  graceMs: number;
+  now: Date;
+}
+
+/** Said of an item for a while, because both sides are never asked in the same moment. */
+export const JUST_FOUND = 'just found; the other side may be a moment later';
+
+export const sideKey = (side: { key: string; wallet: string; asset: string }): string =>
+  `${side.wallet} ${side.asset} ${side.key}`;
+
+/** @returns undefined where both sides are equal */
+export function itemOf(side: Side, about: Circumstances): Item | undefined {
+  const { key, wallet, asset, outside, booked } = side;
+  if (outside === booked) return undefined;
+  const [shown, gone, entries] = [side.shown_names ?? [], side.gone_names ?? [], side.entries ?? []];
+  const kind =
+    entries.length === 0 ? 'break_missing_in_ledger' : shown.length === 0 ? 'break_missing_outside' : 'break_amount';
+  const why =
+    gone.length > 0
+      ? 'the outside showed it before and shows it no longer'
+      : side.altered
+        ? 'the outside has changed it since it was first shown'
+        : kind === 'break_missing_in_ledger'
+          ? 'shown outside, and not in the books'
+          : kind === 'break_missing_outside'
+            ? 'in the books, and not shown outside'
+            : outside !== 0n && booked === outside * 2n
+              ? 'booked twice'
+              : 'another amount in the books than outside';
+  const names = [...shown, ...gone, ...entries];
+  const common = { key, wallet, asset, outside_units: outside, ledger_units: booked, names };
+  return { ...common, kind, transit: transitOf(side, kind, about), why };
+}
+
+function transitOf(side: Side, kind: Item['kind'], about: Circumstances): string | null {
+  if ((side.gone_names ?? []).length > 0 || side.altered) return null;
+  if (kind === 'break_missing_in_ledger') {
+    const reasons = (side.shown_names ?? []).map((name) => about.waiting.get(name));
+    if (reasons[0] !== undefined && reasons.every((reason) => reason !== undefined)) return reasons[0];
+  }
+  // What is booked comes after its block. When it was booked after the newest block asked for, its own may be younger, too.
+  if (about.kind === 'chain' && side.booked_at !== null && side.booked_at > about.outsideAt)
+    return 'younger than what is final on the chain';
+  const found = about.foundAt.get(sideKey(side)) ?? about.now;
+  return about.now.getTime() - found.getTime() < about.graceMs ? JUST_FOUND : null;
+}

@@ -1,0 +1,276 @@
+/**
+ * A run: one rail asked page by page, its journal lines taken, and both compared. Any process may go on where another stopped.
+ *
+ *   pages of the outside ──▶ outside_movements ─┐
+ *                                               ├──▶ by key ──▶ equal | in transit | break (a case)
+ *   lines of the journal ──▶ booked_movements ──┘
+ *
+ * Between full runs only what is new is asked for, and only keys that have changed are compared. A full run begins again from
+ * the beginning: what the outside shows differently now, or no longer, is found by it. While it is under way nothing is
+ * compared, and what was found before stands.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { Database, Tx } from '../base/db.ts';
+import { Unavailable } from '../base/errors.ts';
+import { closeCases, openCase } from '../compliance/index.ts';
+import { custodyLines } from '../ledger/index.ts';
+import { depositNames, depositsWaiting } from '../orders/index.ts';
+import type { Holding, Rail } from '../rails/rail.ts';
+import { type Item, itemOf, sideKey } from './compare.ts';
+import { bareName, nameOf } from './names.ts';
+import * as store from './store.ts';
+
+export interface RunContext {
+  db: Database;
+  clock: Clock;
+  /** For how long an item found now may still be one side being late. */
+  graceMs?: number;
+}
+
+const GRACE_MS = 60_000;
+/** One look is a work item with a lease of 20 s. */
+const LOOK_MS = 8_000;
+/** Key of what a whole wallet is off by. */
+const BALANCE = 'balance';
+
+export type Compared = 'compared' | 'more to read' | 'not looked at yet' | 'cannot be asked';
+
+/**
+ * Takes a rail as far as it goes now.
+ *
+ * @param full 'begin' to begin again from the beginning
+ * @throws Unavailable when chain or bank do not answer
+ */
+export async function reconcileRail(context: RunContext, rail: Rail, full?: 'begin'): Promise<Compared> {
+  const { db } = context;
+  if (rail.movements === undefined || rail.holdings === undefined) return 'cannot be asked';
+  try {
+    if (full === 'begin')
+      await db.asSystem(async (tx) => {
+        await store.ensureRail(tx, rail.code);
+        await store.beginRun(tx, rail.code);
+      });
+    const until = performance.now() + LOOK_MS;
+    for (let more: boolean | undefined = true; more; ) {
+      if (performance.now() > until) return 'more to read';
+      more = await takePage(context, rail, rail.movements);
+      if (more === undefined) return 'not looked at yet';
+    }
+    return await compare(context, rail, rail.holdings);
+  } catch (error) {
+    if (error instanceof Unavailable) {
+      const why = error.message;
+      await db.asSystem((tx) => store.noteFailed(tx, rail.code, why));
+    }
+    throw error;
+  }
+}
+
+/** @returns whether there is more; undefined before the rail was ever looked at */
+async function takePage(
+  { db }: RunContext,
+  rail: Rail,
+  movements: NonNullable<Rail['movements']>,
+): Promise<boolean | undefined> {
+  const before = await db.asSystem((tx) => store.ensureRail(tx, rail.code));
+  const page = await movements(before.position);
+  if (page === undefined) return undefined;
+  const shown = new Map<string, store.Shown>();
+  for (const { name, wallet, asset, units, key = name, place = '' } of page.movements) {
+    // A statement may show a line twice, even in one page; the later word counts.
+    shown.set(JSON.stringify([name, wallet, asset, place]), { name, wallet, asset, units, key, place });
+  }
+  await db.asSystem(async (tx) => {
+    const now = await store.lockRail(tx, rail.code);
+    // Another process has taken this page, or begun again.
+    if (now === undefined || now.position !== before.position || now.run !== before.run) return;
+    await store.keepShown(tx, rail.code, now.run, [...shown.values()]);
+    await store.moveRail(tx, rail.code, page.upTo, page.at);
+  });
+  return page.more;
+}
+
+async function compare(context: RunContext, rail: Rail, ask: NonNullable<Rail['holdings']>): Promise<Compared> {
+  const { db, clock } = context;
+  const at = await db.asSystem((tx) => store.ensureRail(tx, rail.code));
+  const ending = at.run_ended_at === null;
+  const holdings = await ask(at.position, ending);
+  return await db.asSystem(async (tx) => {
+    const now = await store.lockRail(tx, rail.code);
+    if (now === undefined || now.position !== at.position || now.run !== at.run) return 'more to read';
+    if (ending) {
+      await store.forgetUnshown(tx, rail.code, now.run);
+      await store.endRun(tx, rail.code);
+    }
+    await takeJournal(tx, rail, now.seal);
+    if (holdings !== undefined) await takeRemainders(tx, rail, now.run, holdings);
+    const items = await itemsOf(context, tx, rail, now.position_at ?? new Date(0));
+    if (holdings !== undefined) items.push(...(await wrongBalances(tx, rail, holdings)));
+    await keepItems(tx, rail.code, items, { now: clock.now(), keepBalances: holdings === undefined });
+    await keepBalances(tx, rail.code, now.position, items, holdings);
+    await store.noteCompared(tx, rail.code);
+    return 'compared';
+  });
+}
+
+async function takeJournal(tx: Tx, rail: Rail, afterSeal: bigint): Promise<void> {
+  for (let seal = afterSeal; ; ) {
+    const page = await custodyLines(tx, rail.code, seal);
+    const lines = page.lines.map((line) => ({ line, wallet: line.wallet ?? rail.wallets.payouts }));
+    const named = lines.map(({ line, wallet }) => ({ line, wallet, named: nameOf(rail.code, line, wallet) }));
+    const numbers = named.flatMap(({ named: { deposit } }) => (deposit === undefined ? [] : [deposit]));
+    const deposits = await depositNames(tx, [...new Set(numbers)]);
+    const booked = named.map(({ line, wallet, named: { name, deposit } }) => ({
+      entry: line.entry,
+      line: line.line,
+      wallet,
+      asset: line.asset,
+      units: line.units,
+      name: bareName(deposit === undefined ? name : (deposits.get(deposit) ?? `deposit:${deposit}`)),
+    }));
+    await store.keepBooked(tx, rail.code, booked);
+    if (page.seal !== seal) await store.takenUpTo(tx, rail.code, page.seal);
+    seal = page.seal;
+    if (!page.more) return;
+  }
+}
+
+/** What balances have beyond the movements shown, where not every movement can be. */
+async function takeRemainders(tx: Tx, rail: Rail, run: number, holdings: readonly Holding[]): Promise<void> {
+  const sums = new Map((await store.shownSums(tx, rail.code)).map((row) => [placeKey(row), row]));
+  const shown = holdings.flatMap(({ wallet, asset, place = '', units, remainder }): store.Shown[] => {
+    if (remainder === undefined) return [];
+    const sum = sums.get(placeKey({ wallet, place, asset }));
+    const rest = units - ((sum?.units ?? 0n) - (sum?.remainder ?? 0n));
+    if (rest === (sum?.remainder ?? 0n)) return [];
+    return [{ name: remainder, key: remainder, wallet, asset, place, units: rest }];
+  });
+  await store.keepShown(tx, rail.code, run, shown);
+}
+
+const placeKey = ({ wallet, place, asset }: { wallet: string; place: string; asset: string }): string =>
+  `${wallet} ${asset} ${place}`;
+
+async function itemsOf(context: RunContext, tx: Tx, rail: Rail, outsideAt: Date): Promise<Item[]> {
+  const sides = await store.openSides(tx, rail.code);
+  const unlike = sides.filter(({ outside, booked }) => outside !== booked);
+  const wrong = new Set(unlike.map(({ key }) => key));
+  await store.closeKeys(
+    tx,
+    rail.code,
+    [...new Set(sides.map(({ key }) => key))].filter((key) => !wrong.has(key)),
+  );
+  const open = await store.openItems(tx, rail.code);
+  const waiting = await depositsWaiting(
+    tx,
+    rail.code,
+    unlike.flatMap(({ shown_names }) => shown_names ?? []),
+  );
+  const about = {
+    kind: rail.kind,
+    outsideAt,
+    waiting,
+    foundAt: new Map(open.map((item) => [sideKey(item), item.found_at])),
+    graceMs: context.graceMs ?? GRACE_MS,
+    now: new Date(),
+  };
+  return unlike.flatMap((side) => {
+    // What a remainder was before is no alteration: it is what is left, and goes up and down.
+    const isRemainder = /^(native|other):/.test(side.key);
+    const item = itemOf(isRemainder ? { ...side, altered: false } : side, about);
+    return item === undefined ? [] : [item];
+  });
+}
+
+/** Wallets whose balance is not what the movements shown there come to. */
+async function wrongBalances(tx: Tx, rail: Rail, holdings: readonly Holding[]): Promise<Item[]> {
+  const said = sumBy(holdings);
+  const sums = await store.walletSums(tx, rail.code);
+  const shown = new Map(sums.map((row) => [`${row.wallet} ${row.asset}`, row.outside]));
+  return [...said].flatMap(([at, { wallet, asset, units }]): Item[] => {
+    const moved = shown.get(at) ?? 0n;
+    if (moved === units) return [];
+    return [
+      {
+        wallet,
+        asset,
+        key: BALANCE,
+        kind: 'break_balance',
+        outside_units: units,
+        ledger_units: moved,
+        transit: null,
+        why: 'the balance that the outside says is not what the movements it has shown come to',
+        names: [],
+      },
+    ];
+  });
+}
+
+function sumBy(holdings: readonly Holding[]) {
+  const sums = new Map<string, { wallet: string; asset: string; units: bigint }>();
+  for (const { wallet, asset, units } of holdings) {
+    const at = `${wallet} ${asset}`;
+    sums.set(at, { wallet, asset, units: (sums.get(at)?.units ?? 0n) + units });
+  }
+  return sums;
+}
+
+/** Breaks open their case, and close it when they are gone. */
+async function keepItems(
+  tx: Tx,
+  rail: string,
+  items: readonly Item[],
+  { now, keepBalances: keep }: { now: Date; keepBalances: boolean },
+): Promise<void> {
+  const found = new Map(items.map((item) => [sideKey(item), item]));
+  for (const before of await store.openItems(tx, rail)) {
+    const item = found.get(sideKey(before));
+    // A balance that could not be asked for now is as it was.
+    if (item === undefined && keep && before.key === BALANCE) continue;
+    const isOver = item === undefined;
+    if (isOver) await store.closeItem(tx, before.id);
+    if (before.transit === null && (isOver || item.kind !== before.kind || item.transit !== null))
+      await closeCases(tx, {
+        kind: before.kind,
+        subject: subjectOf(rail, before),
+        outcome: isOver ? 'both sides agree again' : 'found to be something else',
+        now,
+      });
+  }
+  for (const item of items) {
+    await store.keepItem(tx, { rail, ...item });
+    if (item.transit !== null) continue;
+    await openCase(tx, {
+      kind: item.kind,
+      subject: subjectOf(rail, item),
+      reason: item.why,
+      facts: { outside: item.outside_units, ledger: item.ledger_units, names: item.names.slice(0, 20) },
+      now,
+    });
+  }
+}
+
+const subjectOf = (rail: string, { wallet, asset, key }: { wallet: string; asset: string; key: string }): string =>
+  `reconcile:${rail}:${wallet}:${asset}:${key}`;
+
+async function keepBalances(
+  tx: Tx,
+  rail: string,
+  position: string,
+  items: readonly Item[],
+  holdings: readonly Holding[] | undefined,
+): Promise<void> {
+  const said = sumBy(holdings ?? []);
+  for (const { wallet, asset, booked } of await store.walletSums(tx, rail)) {
+    const transit = items.filter((item) => item.wallet === wallet && item.asset === asset && item.transit !== null);
+    await store.keepBalance(tx, {
+      rail,
+      wallet,
+      asset,
+      position,
+      ledger_units: booked,
+      outside_units: said.get(`${wallet} ${asset}`)?.units ?? null,
+      transit_units: transit.reduce((sum, item) => sum + item.outside_units - item.ledger_units, 0n),
+    });
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * Watch: the sandbox's outside as a second process sees it, one that asks and sends nothing.
+ *
+ * Beside a running server its nodes are used, and another counter of its bank is opened on the same books. Where no server
+ * runs, the nodes are started from their saved state and ended again. A rail made of this has no signer.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../base/clock.ts';
+import { Unavailable } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import type { Config } from '../config.ts';
+import { startSimulatedBank } from '../rails/simulated/index.ts';
+import type { Outside } from '../registry.ts';
+import { publicOf } from '../signer/index.ts';
+import { CHAINS, FIATS } from './catalogue.ts';
+import { startNode } from './nodes.ts';
+import { evmCode, type SandboxFile } from './seed.ts';
+import { depositXprv, MNEMONIC, privateKey } from './wallets.ts';
+
+/**
+ * @param deps.isRunning whether a server has the data folder: its nodes are asked then
+ * @throws Unavailable where its sandbox.json cannot be read
+ */
+export async function watchOutside(deps: {
+  config: Config;
+  adminUrl: string;
+  clock: Clock;
+  log: Log;
+  isRunning: boolean;
+}): Promise<{ outside: Outside; stop(): Promise<void> }> {
+  const { config, isRunning } = deps;
+  const { wallets, xpub } = publicOf({ wallets: { hot: privateKey('hot') }, deposits: depositXprv() });
+  const started: { stop(): Promise<void> }[] = [];
+  const stop = async (): Promise<void> => void (await Promise.allSettled(started.map((one) => one.stop())));
+  try {
+    const running = isRunning ? readSandboxFile(config) : undefined;
+    const evmChains = await Promise.all(
+      CHAINS.map(async (chain) => {
+        const rpcUrl = running?.chains.find(({ code }) => code === chain.code)?.rpcUrl ?? (await node(chain));
+        const { code, chainId, finality } = chain;
+        const common = { code: evmCode(code), chain: code, chainId: BigInt(chainId), finality, xpub };
+        return { ...common, rpcUrl, addresses: wallets, maxGasPrice: 0n };
+      }),
+    );
+    const deduplicates = config.bankDeduplicates === '1';
+    const bank = await startSimulatedBank({ ...deps, deduplicates });
+    started.push(bank);
+    const currencies = Object.fromEntries(FIATS.map(({ code }) => [code.toUpperCase(), code]));
+    return {
+      outside: { evmChains, simulatedBank: { url: bank.url, token: bank.token, deduplicates, currencies } },
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+
+  async function node({ code, chainId }: { code: string; chainId: number }): Promise<string> {
+    const options = { dataDir: config.dataDir, mnemonic: MNEMONIC, log: () => {} };
+    const one = await startNode({ code, chainId }, options);
+    started.push(one);
+    return one.rpcUrl;
+  }
+}
+
+function readSandboxFile({ dataDir }: Config): SandboxFile {
+  try {
+    return JSON.parse(readFileSync(join(dataDir, 'sandbox.json'), 'utf8')) as SandboxFile;
+  } catch {
+    throw new Unavailable('sandbox', `${dataDir} has no sandbox.json yet: is the server still starting?`);
+  }
+}
