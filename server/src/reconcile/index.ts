@@ -8,7 +8,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';
 import type { Handlers } from '../base/work.ts';
 import type { Rail } from '../rails/rail.ts';
-import { reconcileRail } from './run.ts';
+import { type Compared, reconcileRail } from './run.ts';
 import * as store from './store.ts';
 
 export { reconcileRail } from './run.ts';
@@ -18,6 +18,7 @@ export { verifyLedger } from './verify.ts';
 export const RECONCILE = 'reconcile_rail';
 
 const EVERY_MS = 10_000;
+const AGAIN_MS: Partial<Record<Compared, number>> = { 'more to read': 0, 'not looked at yet': 1_000 };
 /** A full run asks chain and bank for all there ever was, so it is made seldom. */
 const FULL_EVERY_MS = 86_400_000;
 
@@ -37,7 +38,7 @@ export function reconcileHandlers(context: {
       const isDue = row.run_ended_at !== null && Date.now() - row.run_ended_at.getTime() > fullEveryMs;
       const outcome = await reconcileRail(context, rail, isDue ? 'begin' : undefined);
       if (outcome === 'cannot be asked') return undefined;
-      return { againInMs: outcome === 'more to read' ? 0 : everyMs };
+      return { againInMs: AGAIN_MS[outcome] ?? everyMs };
     },
   };
 }
