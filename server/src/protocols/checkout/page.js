@@ -13,9 +13,14 @@ addEventListener('pageshow', () => {
 if (document.querySelector('[data-close]') !== null) close();
 const waiting = document.querySelector('[data-waits]');
 if (waiting !== null) {
-  setInterval(look, 5_000);
+  lookAfter(5_000);
   // Who comes back to the page sees at once what has happened meanwhile.
   document.addEventListener('visibilitychange', look);
+}
+
+// Less and less often: many may wait behind one network address, which may make so many requests a minute.
+function lookAfter(ms) {
+  setTimeout(() => look().then(() => lookAfter(Math.min(ms * 1.5, 60_000))), ms);
 }
 
 async function look() {
