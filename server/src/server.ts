@@ -17,6 +17,7 @@ import { openCase, openScreener } from './compliance/index.ts';
 import type { Config } from './config.ts';
 import { comparePayer, openFiatAccount } from './customers/index.ts';
 import { openSender, outsideFor, standard, startCourier } from './events/index.ts';
+import { startOperator } from './operators/index.ts';
 import {
   databaseCheck,
   databaseReadings,
@@ -31,19 +32,20 @@ import {
   reconcileCheck,
   reconcileReadings,
   startMetrics,
+  stopsCheck,
   treasuryCheck,
   treasuryReadings,
   workCheck,
 } from './ops/index.ts';
 import { type OrdersContext, openOrders, orderFacts, orderHandlers } from './orders/index.ts';
-import { findPartner, openPartners, signingSecrets } from './partners/index.ts';
+import { findPartner, isHandingStopped, openPartners, signingSecrets } from './partners/index.ts';
 import { productionProfile } from './production/index.ts';
 import { checkout } from './protocols/checkout/index.ts';
 import { operator } from './protocols/operator/index.ts';
 import { createServer, verificationWords, whitelabel, whitelabelFormat } from './protocols/whitelabel/index.ts';
 import { chainCost, quoteHandlers } from './quotes/index.ts';
 import type { ChainRail } from './rails/chain.ts';
-import { payoutHandlers } from './rails/payouts.ts';
+import { payoutHandlers, ringUnhanded } from './rails/payouts.ts';
 import type { Rail, Report } from './rails/rail.ts';
 import { reconcileHandlers } from './reconcile/index.ts';
 import * as registry from './registry.ts';
@@ -145,6 +147,7 @@ async function compose(
       rails,
       report,
       openAccount: async (tx, id) => (await openFiatAccount(tx, vault, id)).details,
+      isStopped: isHandingStopped,
     }),
     ...sweepHandlers({ db, clock, log, chains, everyMs: 1_000 }),
     ...reconcileHandlers({ db, clock, rails }),
@@ -194,6 +197,7 @@ async function compose(
     workCheck(db, clock),
     eventsCheck(db, clock),
     failingWorkCheck(db),
+    stopsCheck(db),
     pricesCheck(db),
     ...[...sources.values()].map((source) => priceSourceCheck(db, source)),
     ...[...rails.values()].map(railCheck),
@@ -230,7 +234,9 @@ async function compose(
       statusWord: (customer, partner) => verificationWords(customer, partner).status,
     }),
   );
-  await app.register(operator({ db, token: profile.operatorToken }));
+  const first = config.profile === 'sandbox' ? 'sandbox' : 'first';
+  await db.asSystem((tx) => startOperator(tx, { name: first, token: profile.operatorToken, now: clock.now() }));
+  await app.register(operator({ db, vault, clock, orders: context, handOverAgain: ringUnhanded }));
   await app.listen({ port: config.port, host: config.host });
   ending.add(() => app.close());
   baseUrl = `http://${config.host}:${(app.server.address() as AddressInfo).port}`;

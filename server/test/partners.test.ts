@@ -126,14 +126,17 @@ test('the last use of a key is noted once a minute', async () => {
     ground.db.asSystem((tx) =>
       tx.row<{ at: Date | null }>('select last_used_at as at from api_keys where key = $1', [apiKey]),
     );
-  assert.equal((await used())?.at, null);
-  await credential(apiKey);
+  const running = partners.openPartners(ground);
+  await running.credential(apiKey);
+  assert.equal((await used())?.at, null, 'knowing its name is no use of it');
+  await running.noteUse(apiKey);
   const first = (await used())?.at;
   assert.ok(first);
-  await credential(apiKey);
-  assert.deepEqual((await used())?.at, first);
+  await running.noteUse(apiKey);
+  await partners.openPartners(ground).noteUse(apiKey);
+  assert.deepEqual((await used())?.at, first, 'neither by this process nor by another');
   ground.clock.advance(60_001);
-  await credential(apiKey);
+  await running.noteUse(apiKey);
   assert.ok(((await used())?.at ?? first) > first);
 });
 

@@ -67,7 +67,7 @@ export interface CaseAct {
 }
 
 /** No list is longer. */
-const MAX_CASES = 200;
+export const MAX_CASES = 200;
 
 /**
  * Cases, the oldest first.
@@ -98,6 +98,10 @@ export async function findCase(tx: Tx, id: bigint): Promise<{ found: Case; acts:
   const row = await tx.row<CaseRow>(sql.caseById, [id]);
   return row === undefined ? undefined : { found: caseOf(row), acts: await tx.rows<CaseAct>(sql.caseActs, [id]) };
 }
+
+/** Every case about an order, its deposits and its payouts, the oldest first. */
+export const casesOfOrder = async (tx: Tx, orderId: bigint): Promise<Case[]> =>
+  (await tx.rows<CaseRow>(sql.casesOfOrder, [orderId])).map(caseOf);
 
 /** Who looks after it; null for nobody. @throws Refusal 'unknown_case' also where it is closed */
 export async function assignCase(

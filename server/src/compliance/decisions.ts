@@ -36,3 +36,7 @@ export async function record(
 /** Amounts are bigint and stay exact as text. */
 const json = (value: unknown): string =>
   JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? part.toString() : part));
+
+/** What was decided about an order, the oldest first. */
+export const decisionsOf = (tx: Tx, orderId: bigint) =>
+  tx.rows<{ about: string; outcome: string; rules: string; at: Date }>(sql.decisionsOf, [orderId]);

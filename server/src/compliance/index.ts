@@ -10,15 +10,17 @@ export {
   assignCase,
   type Case,
   type CaseAct,
+  casesOfOrder,
   closeCase,
   closeCases,
   findCase,
   listCases,
+  MAX_CASES,
   noteCase,
   openCase,
   openCaseCounts,
 } from './cases.ts';
-export { record } from './decisions.ts';
+export { decisionsOf, record } from './decisions.ts';
 export { CASE_KINDS, type CaseKind, type CaseMeaning, isCaseKind, meaningOf, type NextActor } from './kinds.ts';
 export { askReview, decideReview, openReview, reviewed } from './reviews.ts';
 export {

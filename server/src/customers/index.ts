@@ -279,6 +279,15 @@ export async function blockCustomer(tx: Tx, customerId: string, now: Date): Prom
   await tx.run(sql.block, [customerId, now]);
 }
 
+/** The end of a block. */
+export async function unblockCustomer(tx: Tx, customerId: string, now: Date): Promise<void> {
+  await tx.run(sql.unblock, [customerId, now]);
+}
+
+/** Those of this id, or this name given by a partner, of whichever partner the door shows. */
+export const customersLike = async (tx: Tx, text: string): Promise<Customer[]> =>
+  (await tx.rows<CustomerRow>(sql.likeText, [text])).map(customerOf);
+
 /**
  * Whether this customer may trade with this partner. A review of a higher level does not stop trading at the level had.
  *

@@ -10,6 +10,7 @@
  * endpoints.ts and log.ts are what partners set and see.
  */
 
+export { eventsAbout } from './about.store.ts';
 export { type Outside, outsideFor, readUrl } from './address.ts';
 export { type Courier, startCourier } from './courier.ts';
 export { emit } from './emit.ts';

@@ -8,6 +8,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Database } from '../base/db.ts';
 import { formatUnits } from '../base/money.ts';
 import { openDeliveries } from '../events/index.ts';
+import { stops } from '../partners/index.ts';
 import { intervalOf, type PriceSource, priceAges, priceSourceHealth } from '../quotes/index.ts';
 import type { Rail } from '../rails/rail.ts';
 import { reconcileStates } from '../reconcile/index.ts';
@@ -116,6 +117,21 @@ export function reconcileCheck(db: Database, withinMs = COMPARED_WITHIN_MS): Che
             ...(failedWhy === null ? [] : [[`${rail} why`, 'chain or bank did not answer']]),
           ]),
         ),
+      };
+    },
+  };
+}
+
+/** What an operator has switched off: shown, and never a reason to take a process out of service. */
+export function stopsCheck(db: Database): Check {
+  return {
+    name: 'stops',
+    essential: false,
+    async run() {
+      const rows = await db.asSystem((tx) => stops(tx));
+      return {
+        ok: rows.length === 0,
+        ...Object.fromEntries(rows.map(({ kind, subject, at }) => [`${kind} ${subject}`, `since ${at.toISOString()}`])),
       };
     },
   };

@@ -11,6 +11,7 @@ export {
   pricesCheck,
   railCheck,
   reconcileCheck,
+  stopsCheck,
   treasuryCheck,
   workCheck,
 } from './checks.ts';

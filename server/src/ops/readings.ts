@@ -8,6 +8,7 @@ import { openCaseCounts } from '../compliance/index.ts';
 import { openDeliveries } from '../events/index.ts';
 import { sealLag } from '../ledger/index.ts';
 import { openByState } from '../orders/index.ts';
+import { stops } from '../partners/index.ts';
 import { priceAges } from '../quotes/index.ts';
 import { openPayouts } from '../rails/payouts.ts';
 import type { Rail } from '../rails/rail.ts';
@@ -33,6 +34,7 @@ export function databaseReadings(db: Database, clock: Clock): Readings {
       { name: 'cloverleaf_quotes', help: 'Quotes kept, as PostgreSQL estimates.' },
       { name: 'cloverleaf_payouts_open', help: 'Payouts and refunds that have not ended.', label: 'state' },
       { name: 'cloverleaf_cases_open', help: 'Cases that wait for a person.', label: 'kind' },
+      { name: 'cloverleaf_stopped', help: 'What operators have switched off.', label: 'kind' },
       { name: 'cloverleaf_price_age_seconds', help: 'Age of the newest price of a source.', label: 'source' },
       { name: 'cloverleaf_webhooks_waiting', help: 'Deliveries of events that have not succeeded yet.' },
       { name: 'cloverleaf_webhooks_oldest_seconds', help: 'Age of the oldest of them.' },
@@ -61,6 +63,7 @@ export function databaseReadings(db: Database, clock: Clock): Readings {
           cloverleaf_quotes: [{ value: counts.get('quotes') ?? 0 }],
           cloverleaf_payouts_open: each(await openPayouts(tx), 'state', (row) => Number(row.count)),
           cloverleaf_cases_open: each(await openCaseCounts(tx), 'kind', (row) => Number(row.count)),
+          cloverleaf_stopped: each(await stops(tx), 'kind', () => 1),
           cloverleaf_price_age_seconds: each(await priceAges(tx), 'source', (row) => row.ageMs / 1000),
           cloverleaf_webhooks_waiting: [{ value: Number(webhooks.waiting) }],
           cloverleaf_webhooks_oldest_seconds: [{ value: age(webhooks.oldest) }],

@@ -78,6 +78,24 @@ export async function reject(
   });
 }
 
+/** A payout that the rail refused goes out again, under an id of its own. @throws Refusal 'unknown_order' | 'order_over' */
+export async function retry(context: Context, tx: Tx, act: Act): Promise<Order> {
+  const { state } = await lockOrder(tx, act.orderId);
+  // A refund is tried again with its deposit and destination, which is not this act.
+  if (state !== 'payout_held') throw new Refusal('order_over', { state });
+  return await perform(context, tx, act, 'retried', {});
+}
+
+/** Stopped by law, for good: what we hold of it stands apart. @throws Refusal 'unknown_order' | 'order_over' */
+export const block = (context: Context, tx: Tx, act: Act): Promise<Order> => perform(context, tx, act, 'blocked', {});
+
+/** An order, locked until `tx` ends. @throws Refusal 'unknown_order' */
+export async function lockOrder(tx: Tx, id: bigint): Promise<Order> {
+  const order = await store.lock(tx, id);
+  if (order === undefined) throw new Refusal('unknown_order', {});
+  return order;
+}
+
 /** Lets the deadline of an order pass now. */
 export async function passDeadline(tx: Tx, act: Act): Promise<void> {
   const order = await store.lock(tx, act.orderId);

@@ -9,7 +9,15 @@ import { numericId } from '../base/ids.ts';
 import { type Rate, ratesWithin } from '../base/money.ts';
 import { ring } from '../base/work.ts';
 import { type Customer, fiatAccounts } from '../customers/index.ts';
-import { exposureCap, type Market, maxUnitsFor, type Partner, type Policy, policyFor } from '../partners/index.ts';
+import {
+  exposureCap,
+  type Market,
+  maxUnitsFor,
+  type Partner,
+  type Policy,
+  policyFor,
+  requireOpen,
+} from '../partners/index.ts';
 import {
   createQuote,
   depositAsset,
@@ -62,6 +70,8 @@ export async function create(
     ask.fiatAccountId !== undefined || ask.payoutAddress !== undefined,
     'an order pays to an account or an address',
   );
+  // An order that follows another one is money under way, which goes on.
+  if (ask.follows === undefined) await requireOpen(tx, { partnerId: partner.id, marketId: market.id, exactly: true });
   if (ask.fiatAccountId !== undefined) {
     const accounts = await fiatAccounts(tx, customer.id);
     const own = accounts.some((account) => account.id === ask.fiatAccountId && account.fiat === market.fiat.code);
@@ -172,7 +182,7 @@ async function priceFor(tx: Tx, ask: CreateAsk, orderId: bigint): Promise<Quote>
     const live = await takeQuote(tx, { partner, market, depositUnits, rate, payoutUnits, orderId, now });
     if (live !== undefined) return live;
   }
-  const fresh = await createQuote(tx, { partner, market, depositUnits, now });
+  const fresh = await createQuote(tx, { partner, market, depositUnits, now, forOrder: true });
   const rateMoved = rate !== undefined && !ratesWithin(fresh.rate, rate, partner.toleranceBps);
   const payoutMoved = payoutUnits !== undefined && !unitsWithin(fresh.payoutUnits, payoutUnits, partner.toleranceBps);
   if (rateMoved || payoutMoved) throw new Refusal('price_moved', { toleranceBps: String(partner.toleranceBps) });

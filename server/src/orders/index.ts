@@ -21,9 +21,10 @@ import { isFinal } from './machine.ts';
 import { type Direction, type ListedOrder, type Order, store } from './store.ts';
 
 export type { Payee } from '../rails/rail.ts';
-export { type Act, cancel, passDeadline, reject, release } from './acts.ts';
+export { type Act, block, cancel, lockOrder, passDeadline, reject, release, retry } from './acts.ts';
 export { checkOrders } from './check.ts';
 export { fundsArrived, orderFacts } from './facts.ts';
+export { type FoundDeposit, type FoundOrder, lookUp } from './lookup.ts';
 export { isFinal, type OrderState, STATES } from './machine.ts';
 export { type Direction, type ListedOrder, type Order } from './store.ts';
 export { type MoneyTrace, trace } from './trace.ts';

@@ -79,3 +79,11 @@ export async function marketChanges(tx: Tx, ask: { marketId?: bigint; limit: num
     by: changed_by,
   }));
 }
+
+/** One term as its row says, as JSON text; null where there is none. */
+export const feeRow = (tx: Tx, marketId: bigint, partnerId: bigint | null, kind: string) =>
+  jsonOf(tx, sql.feeJson, [marketId, partnerId, kind]);
+export const limitRow = (tx: Tx, marketId: bigint, level: number) => jsonOf(tx, sql.limitJson, [marketId, level]);
+export const capRow = (tx: Tx, partnerId: bigint, fiat: string) => jsonOf(tx, sql.capJson, [partnerId, fiat]);
+export const policyRow = (tx: Tx, marketId: bigint, partnerId: bigint | null, question: string) =>
+  jsonOf(tx, sql.policyJson, [marketId, partnerId, question]);

@@ -17,9 +17,10 @@ import { assert } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
 import { type Partner, partnerOf } from './partners.ts';
 import { remember } from './remember.ts';
-import { type KeyRow, keyByName, noteUse, sql } from './store.ts';
+import { type KeyRow, keyByName, noteUse, type ShownKeyRow, sql } from './store.ts';
 
-export type Scope = 'read' | 'trade' | 'customers' | 'admin';
+export const SCOPES = ['read', 'trade', 'customers', 'admin'] as const;
+export type Scope = (typeof SCOPES)[number];
 
 export interface Credential {
   readonly key: string;
@@ -38,11 +39,15 @@ export interface Partners {
    * @returns undefined when the key is unknown, revoked or expired. A suspended partner is returned as such.
    */
   credential(apiKey: string): Promise<Credential | undefined>;
+  /** Keeps when a key was last used, to the minute. For after its signature was found right: not anybody who knows it. */
+  noteUse(apiKey: string): Promise<void>;
 }
 
 /** How long a changed or revoked key may still be seen as it was. */
 const REMEMBER_MS = 3_000;
 const NOTE_USE_EVERY_MS = 60_000;
+/** Keys that this process remembers something of. */
+const MOST_NOTED = 10_000;
 /** How long the old secret stays valid after a rotation, unless told otherwise. */
 const ROTATION_MS = 24 * 3_600_000;
 /** 43 letters and digits are 256 bits. */
@@ -57,14 +62,13 @@ interface Known {
 }
 
 export function openPartners({ db, vault, clock }: { db: Database; vault: Vault; clock: Clock }): Partners {
-  const known = remember<Known | undefined>({ forMs: REMEMBER_MS, most: 10_000 });
+  const known = remember<Known | undefined>({ forMs: REMEMBER_MS, most: MOST_NOTED });
+  const noted = new Map<string, number>();
 
   const look = (apiKey: string) =>
     db.asSystem(async (tx): Promise<Known | undefined> => {
       const row = await keyByName(tx, apiKey);
       if (row === undefined) return undefined;
-      const now = clock.now();
-      if (now.getTime() - (row.last_used_at?.getTime() ?? 0) >= NOTE_USE_EVERY_MS) await noteUse(tx, apiKey, now);
       const open = (sealed: Buffer) => vault.open(sealed, secretContext(apiKey));
       return {
         row,
@@ -79,6 +83,15 @@ export function openPartners({ db, vault, clock }: { db: Database; vault: Vault;
       if (!/^[\x21-\x7e]{1,128}$/.test(apiKey)) return undefined;
       const found = await known.get(apiKey, () => look(apiKey));
       return found === undefined ? undefined : credentialAt(found, clock.now());
+    },
+    async noteUse(apiKey) {
+      const now = clock.now();
+      const before = noted.get(apiKey);
+      if (before !== undefined && now.getTime() - before < NOTE_USE_EVERY_MS) return;
+      noted.delete(apiKey);
+      noted.set(apiKey, now.getTime());
+      if (noted.size > MOST_NOTED) noted.delete(noted.keys().next().value ?? apiKey);
+      await db.asSystem((tx) => noteUse(tx, apiKey, now, later(now, -NOTE_USE_EVERY_MS)));
     },
   };
 }
@@ -158,6 +171,43 @@ export async function rotateKey(
 export async function revokeKey(tx: Tx, key: string, now: Date): Promise<void> {
   await tx.run(sql.revokeKey, [key, now]);
 }
+
+/** A key as it is shown: everything but its secrets. */
+export interface ShownKey {
+  key: string;
+  partnerId: bigint;
+  label: string;
+  scopes: readonly string[];
+  addresses: readonly string[];
+  expiresAt: Date | null;
+  revokedAt: Date | null;
+  /** Until when the secret before the newest is valid too; null where it was never rotated. */
+  rotatingUntil: Date | null;
+  lastUsedAt: Date | null;
+  createdAt: Date;
+}
+
+/** A partner's keys, the oldest first. */
+export const keysOf = async (tx: Tx, partnerId: bigint): Promise<ShownKey[]> =>
+  (await tx.rows<ShownKeyRow>(sql.keysOf, [partnerId])).map(shown);
+
+export async function findKey(tx: Tx, key: string): Promise<ShownKey | undefined> {
+  const row = await tx.row<ShownKeyRow>(sql.keyShown, [key]);
+  return row === undefined ? undefined : shown(row);
+}
+
+const shown = (row: ShownKeyRow): ShownKey => ({
+  key: row.key,
+  partnerId: row.partner_id,
+  label: row.label,
+  scopes: row.scopes,
+  addresses: row.addresses,
+  expiresAt: row.expires_at,
+  revokedAt: row.revoked_at,
+  rotatingUntil: row.next_until,
+  lastUsedAt: row.last_used_at,
+  createdAt: row.created_at,
+});
 
 /** Both secrets of a key share it, so that the new one becomes the old one without being opened. */
 const secretContext = (apiKey: string): string => `api_keys.secret:${apiKey}`;

@@ -6,14 +6,25 @@
  * Everything read on a request is remembered for two or three seconds at most, so a changed row acts without a restart.
  */
 
-export { type MarketChange, marketChanges, type Reason } from './changes.ts';
+export {
+  capRow,
+  feeRow,
+  limitRow,
+  type MarketChange,
+  marketChanges,
+  policyRow,
+  type Reason,
+} from './changes.ts';
 export {
   type Credential,
   createKey,
+  findKey,
+  keysOf,
   openPartners,
   type Partners,
   revokeKey,
   rotateKey,
+  SCOPES,
   type Scope,
   signingSecrets,
 } from './credentials.ts';
@@ -21,6 +32,7 @@ export { feesFor, setFee } from './fees.ts';
 export { exposureCap, maxUnitsFor, setExposureCap, setLimit } from './limits.ts';
 export {
   type Asset,
+  allMarkets,
   assets,
   findMarket,
   type Market,
@@ -30,10 +42,11 @@ export {
   upsertAsset,
   upsertMarket,
 } from './markets.ts';
-export { createPartner, findPartner, type Partner, resumePartner, suspendPartner } from './partners.ts';
+export { createPartner, findPartner, listPartners, type Partner, resumePartner, suspendPartner } from './partners.ts';
 export {
   BUILT_IN_POLICY,
   type Deadline,
+  POLICY_QUESTIONS,
   type Policy,
   type PolicyAnswer,
   type PolicyQuestion,
@@ -42,3 +55,4 @@ export {
   setPolicy,
 } from './policies.ts';
 export { kybRequirementsOf, type OwnRequirements, setKybRequirements } from './requirements.ts';
+export { isHandingStopped, liftStop, requireOpen, type Stop, type StopKind, setStop, stops } from './stops.ts';

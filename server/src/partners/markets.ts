@@ -64,6 +64,11 @@ export async function markets(tx: Tx): Promise<readonly Market[]> {
   return (await registry(tx)).enabled;
 }
 
+/** All of them, the disabled ones too. */
+export async function allMarkets(tx: Tx): Promise<readonly Market[]> {
+  return (await registry(tx)).all;
+}
+
 /** Every asset there is, by its code. */
 export async function assets(tx: Tx): Promise<ReadonlyMap<AssetCode, Asset>> {
   return (await registry(tx)).assets;

@@ -55,6 +55,10 @@ export async function findPartner(tx: Tx, by: { id: bigint } | { name: string })
   return row === undefined ? undefined : partnerOf(row);
 }
 
+/** Partners by id, a page at a time. */
+export const listPartners = async (tx: Tx, ask: { after: bigint; limit: number }): Promise<Partner[]> =>
+  (await tx.rows<PartnerRow>(sql.partners, [ask.after, ask.limit])).map(partnerOf);
+
 /** Its requests are refused from now on; what is under way for its customers goes on. */
 export async function suspendPartner(tx: Tx, id: bigint, now: Date): Promise<void> {
   await tx.run(sql.suspend, [id, now]);

@@ -93,6 +93,7 @@ const QUESTIONS = {
 } as const satisfies Record<string, Record<string, Field<unknown>>>;
 
 export type PolicyQuestion = keyof typeof QUESTIONS;
+export const POLICY_QUESTIONS = Object.keys(QUESTIONS) as PolicyQuestion[];
 export type Policy = {
   readonly [Q in PolicyQuestion]: {
     readonly [F in keyof (typeof QUESTIONS)[Q]]: (typeof QUESTIONS)[Q][F] extends Field<infer T> ? T : never;

@@ -30,6 +30,19 @@ export interface KeyRow extends PartnerRow {
   last_used_at: Date | null;
 }
 
+export interface ShownKeyRow {
+  key: string;
+  partner_id: bigint;
+  label: string;
+  scopes: string[];
+  next_until: Date | null;
+  addresses: string[];
+  expires_at: Date | null;
+  revoked_at: Date | null;
+  last_used_at: Date | null;
+  created_at: Date;
+}
+
 export interface AssetRow {
   code: string;
   kind: 'crypto' | 'fiat';
@@ -83,12 +96,18 @@ export const sql = {
   keyByName: `select k.key, k.scopes, k.secret, k.next_secret, k.next_until, k.addresses::text[] as addresses, k.expires_at,
       k.revoked_at, k.last_used_at, ${PARTNER}
     from api_keys k join partners p on p.id = k.partner_id where k.key = $1`,
-  noteUse: 'update api_keys set last_used_at = $2 where key = $1 and (last_used_at is null or last_used_at < $2)',
+  noteUse: 'update api_keys set last_used_at = $2 where key = $1 and (last_used_at is null or last_used_at <= $3)',
   insertKey: `insert into api_keys (key, partner_id, label, scopes, secret, addresses, expires_at, created_at)
     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
   // Whatever was the newest secret becomes the old one; one older than that is valid no longer.
   rotateKey: `update api_keys set secret = coalesce(next_secret, secret), next_secret = $2, next_until = $3
     where key = $1 and revoked_at is null`,
+  // The secrets are not among them.
+  keysOf: `select key, partner_id, label, scopes, next_until, addresses::text[] as addresses, expires_at, revoked_at,
+      last_used_at, created_at from api_keys where partner_id = $1 order by created_at, key limit 500`,
+  keyShown: `select key, partner_id, label, scopes, next_until, addresses::text[] as addresses, expires_at, revoked_at,
+      last_used_at, created_at from api_keys where key = $1`,
+  partners: `select ${PARTNER} from partners p where p.id > $1 order by p.id limit $2`,
   revokeKey: 'update api_keys set revoked_at = coalesce(revoked_at, $2) where key = $1',
   insertPartner: `insert into partners as p (name, quote_shape, tolerance_bps, kyc_words, trade_level, cors_origins,
       requests_per_minute, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8) returning ${PARTNER}`,
@@ -159,7 +178,8 @@ export const sql = {
 } as const;
 
 export const keyByName = (tx: Tx, key: string) => tx.row<KeyRow>(sql.keyByName, [key]);
-export const noteUse = (tx: Tx, key: string, at: Date) => tx.run(sql.noteUse, [key, at]);
+/** @param since not noted again where it was noted after this, by whichever process */
+export const noteUse = (tx: Tx, key: string, at: Date, since: Date) => tx.run(sql.noteUse, [key, at, since]);
 export const partnerById = (tx: Tx, id: bigint) => tx.row<PartnerRow>(sql.partnerById, [id]);
 export const partnerByName = (tx: Tx, name: string) => tx.row<PartnerRow>(sql.partnerByName, [name]);
 export const assetRows = (tx: Tx) => tx.rows<AssetRow>(sql.assets);

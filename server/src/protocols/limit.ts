@@ -18,6 +18,8 @@ interface Bucket {
 
 /** More keys than any installation has in use at once; the least recently used goes first. */
 const MAX_KEYS = 10_000;
+/** For a limit of nothing, where no time would be right. */
+const NEVER_ASK_AGAIN_MS = 3_600_000;
 
 export function openLimiter(now: () => number = () => performance.now()) {
   const buckets = new Map<string, Bucket>();
@@ -34,8 +36,9 @@ export function openLimiter(now: () => number = () => performance.now()) {
         const [oldest] = buckets.keys();
         buckets.delete(oldest ?? key);
       }
-      const untilOneMs = allowed ? 0 : ((1 - tokens) * 60_000) / perMinute;
-      const untilFullS = Math.ceil(((perMinute - left) * 60) / perMinute);
+      // A key that may ask nothing at all is asked to come back in a while: a person may have changed that by then.
+      const untilOneMs = allowed ? 0 : perMinute > 0 ? ((1 - tokens) * 60_000) / perMinute : NEVER_ASK_AGAIN_MS;
+      const untilFullS = perMinute > 0 ? Math.ceil(((perMinute - left) * 60) / perMinute) : NEVER_ASK_AGAIN_MS / 1000;
       return {
         allowed,
         retryAfterMs: untilOneMs,

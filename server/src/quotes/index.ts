@@ -10,7 +10,7 @@ import type { Tx } from '../base/db.ts';
 import { Refusal, Unavailable } from '../base/errors.ts';
 import { numericId } from '../base/ids.ts';
 import { divide, formatRate, formatUnits, quoteToBase, type Rate } from '../base/money.ts';
-import { assets, exposureCap, feesFor, type Market, type Partner } from '../partners/index.ts';
+import { assets, exposureCap, feesFor, type Market, type Partner, requireOpen } from '../partners/index.ts';
 import {
   agree,
   type Fees,
@@ -53,13 +53,16 @@ export interface Quote {
  * Prices an amount and keeps the quote.
  *
  * @param ask.depositUnits above zero, in the deposit asset's units
- * @throws Refusal 'amount_outside_limits' | 'amount_below_fees' | 'exposure_exceeded'; Unavailable when no fresh price or
- *   gas price is there
+ * @param ask.forOrder     an order asks, which has looked itself at what is stopped
+ * @throws Refusal 'partner_stopped' | 'market_stopped' | 'amount_outside_limits' | 'amount_below_fees' |
+ *   'exposure_exceeded'; Unavailable when no fresh price or gas price is there
  */
 export async function createQuote(
   tx: Tx,
-  ask: { partner: Partner; market: Market; depositUnits: bigint; now: Date },
+  ask: { partner: Partner; market: Market; depositUnits: bigint; now: Date; forOrder?: boolean },
 ): Promise<Quote> {
+  const { partner, market } = ask;
+  if (ask.forOrder !== true) await requireOpen(tx, { partnerId: partner.id, marketId: market.id, exactly: false });
   const offer = await offerNow(tx, ask);
   await requireRoom(tx, offer.quote, offer.fiatUnits);
   await store.insert(tx, offer.quote, { ...offer, orderId: null });

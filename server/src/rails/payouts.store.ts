@@ -145,3 +145,19 @@ export const countOpen = (tx: Tx): Promise<OpenPayouts[]> =>
     `select rail, state, count(*)::int as count, min(written_at) as "oldestAt" from payouts
       where ended_at is null group by rail, state order by rail, state`,
   );
+
+/** Not handed over, or of which nobody knows whether it was, the oldest first; what is left out wakes up by itself. */
+export const unhanded = (tx: Tx): Promise<{ id: string }[]> =>
+  tx.rows(
+    `select id from payouts where ended_at is null and state in ('written', 'unknown') order by written_at limit 1000`,
+  );
+
+/** No look-up needs more of one reference or address. */
+const MOST_FOUND = 50;
+
+export const payoutsLike = (tx: Tx, text: string): Promise<Payout[]> =>
+  tx.rows<Payout>(
+    `select ${COLUMNS} from payouts where id = $1 or reference = $1 or address = $1 or address = lower($1)
+      order by written_at desc, id limit ${MOST_FOUND}`,
+    [text],
+  );

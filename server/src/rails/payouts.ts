@@ -19,6 +19,7 @@
  * - From unknown, the same key is handed over again only if the rail says that it is absent *and* deduplicates. Where it
  *   does not deduplicate, absence ends the attempt as `never_arrived`, but only when the handing has been over for a while:
  *   bytes may still be under way. A next attempt, with an id of its own, is for orders to make.
+ * - Nothing is handed over while it is stopped: that is asked in the transaction in which a handing begins.
  *
  * Settlement is observed (statement, confirmations), never answered: `settled`, `returned` and `refused` below are called by
  * whoever receives the rails' facts, in the same transaction.
@@ -38,11 +39,13 @@ import {
   type OpenPayouts,
   type Payout,
   type PayoutState,
+  payoutsLike,
   payoutsOfOrder,
   readPayout,
   recordEnd,
   recordHanded,
   recordUnknown,
+  unhanded,
   type Written,
 } from './payouts.store.ts';
 import type { Destination, PayoutStatus, Rail, Report, Sent } from './rail.ts';
@@ -54,6 +57,8 @@ const HANDING_MS = 15_000;
 const ASKING_MS = 4_000;
 /** After a handing is over, how long until "absent" proves anything: bytes in a proxy or socket may arrive late. */
 const GRACE_MS = 60_000;
+/** How often what is stopped looks again; switching on again rings at once. */
+const STOPPED_EVERY_MS = 5_000;
 /** How long nobody may know before a person is told. */
 const ALARM_AFTER_MS = 15 * 60_000;
 const LONGEST_WHY = 200;
@@ -66,6 +71,11 @@ export interface PayoutContext {
   report: Report;
   /** Opens the sealed account of a customer, for the moment of the call. */
   openAccount: (tx: Tx, fiatAccountId: bigint) => Promise<Record<string, string>>;
+  /**
+   * Whether an operator has stopped handing over to this rail. Asked in the transaction that begins a handing, and has to
+   * stay true until that ends.
+   */
+  isStopped: (tx: Tx, rail: string) => Promise<boolean>;
   log: Log;
   /** For tests, which have less time. */
   handingMs?: number;
@@ -106,7 +116,7 @@ async function lookAt(context: PayoutContext, id: string): Promise<Handled> {
     const payout = await lockPayout(tx, id);
     if (payout === undefined) throw new BugError(`no payout ${id}`);
     if (payout.endedAt !== null) return { handled: undefined };
-    if (payout.state === 'written') return { handing: await begin(context, tx, payout) };
+    if (payout.state === 'written') return await begin(context, tx, payout);
     if (payout.state !== 'handing') return { ask: payout };
     const leftMs = payout.handingLeftMs ?? 0;
     if (leftMs > 0) return { handled: { againInMs: leftMs + 100 } };
@@ -126,10 +136,16 @@ interface Handing {
   destination: Destination;
 }
 
-async function begin(context: PayoutContext, tx: Tx, payout: Payout): Promise<Handing> {
+/** Waits as it is where handing over is stopped. */
+async function begin(
+  context: PayoutContext,
+  tx: Tx,
+  payout: Payout,
+): Promise<{ handing: Handing } | { handled: { againInMs: number } }> {
+  if (await context.isStopped(tx, payout.rail)) return { handled: { againInMs: STOPPED_EVERY_MS } };
   const handing = await beginHanding(tx, payout, context.handingMs ?? HANDING_MS);
   if (handing === undefined) throw new Outrun();
-  return { payout: handing, destination: await destinationOf(context, tx, payout) };
+  return { handing: { payout: handing, destination: await destinationOf(context, tx, payout) } };
 }
 
 async function destinationOf(context: PayoutContext, tx: Tx, payout: Payout): Promise<Destination> {
@@ -174,21 +190,24 @@ async function ask(context: PayoutContext, payout: Payout): Promise<Handled> {
   const rail = railOf(context, payout);
   const status: PayoutStatus = await within(ASKING_MS, () => rail.status(payout.id));
   const begunAt = Date.now();
-  const next = await recording(context, payout, async (tx): Promise<Handled | Handing> => {
+  const next = await recording(context, payout, async (tx): Promise<Handled | { handing: Handing }> => {
     switch (status.outcome) {
       case 'known':
         return await recordTaken(context, tx, payout, status.reference);
       case 'refused':
         return await refuse(context, tx, payout, status.why);
-      case 'absent':
-        return rail.deduplicates ? await begin(context, tx, payout) : await endIfAbsent(context, tx, payout);
+      case 'absent': {
+        if (!rail.deduplicates) return await endIfAbsent(context, tx, payout);
+        const begun = await begin(context, tx, payout);
+        return 'handing' in begun ? begun : begun.handled;
+      }
       case 'unknown':
         // A handed payout of which the rail cannot tell at the moment is as handed as it was.
         if (payout.state === 'handed') return { againInMs: handedPause(payout.handedAt, context.clock.now()) };
         return await recordStillUnknown(context, tx, payout, status.why);
     }
   });
-  return next !== undefined && 'destination' in next ? await handOver(context, next, begunAt) : next;
+  return next !== undefined && 'handing' in next ? await handOver(context, next.handing, begunAt) : next;
 }
 
 /** A rail that does not deduplicate says it has no such payout. */
@@ -399,3 +418,11 @@ export async function payoutByKey(tx: Tx, rail: string, key: string): Promise<Pa
   const payout = await readPayout(tx, key);
   return payout?.rail === rail ? payout : undefined;
 }
+
+/** Rings for everything that has not been handed over yet: what waited because it was stopped goes on at once. */
+export async function ringUnhanded(tx: Tx, now: Date): Promise<void> {
+  for (const { id } of await unhanded(tx)) await ring(tx, { kind: 'send_payout', subject: id, dueAt: now });
+}
+
+/** The payout of this id, or those with this reference or to this address, newest first: for whoever looks one up. */
+export const findPayouts = (tx: Tx, text: string): Promise<Payout[]> => payoutsLike(tx, text);

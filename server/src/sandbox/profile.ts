@@ -14,7 +14,7 @@ import { simulatedVerifier } from '../verifiers/simulated/index.ts';
 import type { Connecting, Profile, World } from '../world.ts';
 import { sandboxDriver } from './driver.ts';
 import { startPostgres } from './postgres.ts';
-import { type SandboxFile, type SeededPartner, seedFunds, seedPartners } from './seed.ts';
+import { type SandboxFile, type SeededPartner, seedFunds, seedPartners, seedSecondOperator } from './seed.ts';
 import { startWorld } from './world.ts';
 
 export interface SandboxOptions {
@@ -65,6 +65,7 @@ async function connect(config: Config, deps: Connecting): Promise<World> {
     async begin({ chains, partners }) {
       seeded = await seedPartners({ db, vault, clock, partners }, readSandboxFile(file)?.partners ?? []);
       await world.seedMarkets();
+      await seedSecondOperator(db);
       await seedFunds({
         db,
         clock,

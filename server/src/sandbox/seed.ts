@@ -9,7 +9,9 @@ import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { pow10 } from '../base/money.ts';
 import { isPosted } from '../ledger/index.ts';
+import { GATES, seedSecondOperatorRule } from '../operators/index.ts';
 import {
+  assets,
   createKey,
   createPartner,
   findPartner,
@@ -284,3 +286,13 @@ async function fundChain(
     }
   }
 }
+
+/** From how much, in whole units, the sandbox asks for a second operator. Its gates are opened by one. */
+const ALONE = { crypto: 10_000n, fiat: 1_000_000n };
+
+export const seedSecondOperator = (db: Database): Promise<void> =>
+  db.asSystem(async (tx) => {
+    for (const gate of GATES) await seedSecondOperatorRule(tx, gate, 1n);
+    for (const { code, kind, decimals } of (await assets(tx)).values())
+      await seedSecondOperatorRule(tx, code, ALONE[kind] * pow10(decimals));
+  });

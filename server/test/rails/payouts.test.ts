@@ -67,6 +67,7 @@ describe('a payout that goes well', () => {
       ...w,
       rails: new Map([[w.rail.code, w.rail]]),
       openAccount: async () => ({ account: '12345678' }),
+      isStopped: async () => false,
     });
     const workers = await startWorkers({ db: w.db, clock: w.clock, log: w.log, handlers });
     const id = await w.writes(5_000n);

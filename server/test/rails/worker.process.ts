@@ -43,6 +43,7 @@ const { send_payout: handle } = payoutHandlers({
   ...context,
   rails: new Map([[rail.code, rail]]),
   openAccount: async () => ({ account: '123456780000', name: 'Asha Rao' }),
+  isStopped: async () => false,
   handingMs: orders.handingMs,
 });
 await handle?.(orders.id);

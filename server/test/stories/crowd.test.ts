@@ -31,7 +31,7 @@ async function secondWorker() {
     log,
     handlers: {
       ...orderHandlers(orders),
-      ...payoutHandlers({ db, clock, log, rails, report, openAccount }),
+      ...payoutHandlers({ db, clock, log, rails, report, openAccount, isStopped: async () => false }),
       [OBSERVE]: async (code) => await rails.get(code)?.observe(),
     },
   });

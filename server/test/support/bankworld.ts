@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Tx } from '../../src/base/db.ts';
 import type { Handled } from '../../src/base/work.ts';
+import { isHandingStopped } from '../../src/partners/index.ts';
 import {
   type Payout,
   payoutByKey,
@@ -69,6 +70,7 @@ export async function bankWorld(
       rails: new Map([[RAIL, through]]),
       report,
       openAccount: async (_tx, id) => accounts.get(id) ?? {},
+      isStopped: isHandingStopped,
       ...(options.handingMs === undefined ? {} : { handingMs: options.handingMs }),
       ...(options.graceMs === undefined ? {} : { graceMs: options.graceMs }),
     });

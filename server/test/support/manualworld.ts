@@ -60,6 +60,7 @@ export async function manualWorld() {
     rails: new Map([[rail.code, rail]]),
     report,
     openAccount: async (_tx, id) => accounts.get(id) ?? {},
+    isStopped: async () => false,
     graceMs: 0,
   });
   assert(handle);

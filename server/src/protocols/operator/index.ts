@@ -1,52 +1,131 @@
 /**
- * The operator's view, read only: where an order's money is, and whether the books balance.
+ * The operator's wire: what those who run this read and do, as JSON under /operator/v1.
  *
- * Answers to one token, made at the first start and kept beside the data (`operator.token`, mode 0600). Acts, named
- * operators and roles are not here yet.
+ * Whoever comes shows a token of a named operator, looked up anew at each request. GET reads and never changes anything; what
+ * changes something, or opens what is personal, is an act: a POST with a reason, carried out in one way (act.ts). Which there
+ * are stands in tables: reads.ts and acts/.
+ *
+ * Amounts are plain decimals of their asset, times ISO 8601 in UTC. A failure says `error` (a sentence), `reason` (a word)
+ * and, for bad input, `fields` (each with its rule).
  */
-import { timingSafeEqual } from 'node:crypto';
-import type { Database } from '../../base/db.ts';
+import type { FastifyRequest } from 'fastify';
+import type { Database, Tx } from '../../base/db.ts';
 import { BugError, Refusal } from '../../base/errors.ts';
 import { formatUnits } from '../../base/money.ts';
-import { trialBalance } from '../../ledger/index.ts';
-import { trace } from '../../orders/index.ts';
+import { operatorOf } from '../../operators/index.ts';
 import { assets } from '../../partners/index.ts';
 import type { Protocol } from '../protocol.ts';
+import { type Act, type Caller, confirm, decline, type OperatorDeps, perform, requireRight } from './act.ts';
+import { CASE_ACTS } from './acts/cases.ts';
+import { OPERATOR_ACTS } from './acts/operators.ts';
+import { ORDER_ACTS } from './acts/orders.ts';
+import { PARTNER_ACTS } from './acts/partners.ts';
+import { STOP_ACTS } from './acts/stops.ts';
+import { TERM_ACTS } from './acts/terms.ts';
+import { failureOf } from './errors.ts';
+import { id, readFields } from './fields.ts';
+import { READS } from './reads.ts';
 
-export interface OperatorDeps {
-  db: Database;
-  token: string;
+export type { OperatorDeps } from './act.ts';
+
+/** Everything an operator can do. */
+export const ACTS: readonly Act[] = [
+  ...ORDER_ACTS,
+  ...CASE_ACTS,
+  ...STOP_ACTS,
+  ...PARTNER_ACTS,
+  ...TERM_ACTS,
+  ...OPERATOR_ACTS,
+];
+
+const MAX_BODY_BYTES = 64 * 1024;
+const byName = new Map(ACTS.map((act) => [act.name, act]));
+
+export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
+  await app.register(
+    async (inside) => {
+      const callers = new WeakMap<FastifyRequest, Caller>();
+      const callerOf = (request: FastifyRequest): Caller => {
+        const caller = callers.get(request);
+        if (caller === undefined) throw new Refusal('unauthenticated');
+        return caller;
+      };
+      inside.addHook('onRequest', async (request, reply) => {
+        reply.header('cache-control', 'no-store').header('x-request-id', request.id);
+        const token = /^Bearer ([\x21-\x7e]{20,200})$/.exec(request.headers.authorization ?? '')?.[1];
+        const found =
+          token === undefined ? undefined : await deps.db.asSystem((tx) => operatorOf(tx, token, deps.clock.now()));
+        if (found === undefined) throw new Refusal('unauthenticated');
+        callers.set(request, { operator: found, address: request.ip });
+      });
+      inside.setErrorHandler(async (error, _request, reply) => {
+        const refusal = translated(error);
+        if (refusal === undefined)
+          throw error instanceof BugError ? error : new BugError('operator request failed', { cause: error });
+        const { status, body } = failureOf(refusal);
+        return reply.code(status).send(body);
+      });
+
+      for (const { path, fields, answer } of READS) {
+        inside.route({
+          method: 'GET',
+          url: path,
+          handler: async (request) => {
+            const caller = callerOf(request);
+            requireRight(caller.operator, 'read');
+            const ask = readFields(fields, given(request.query, request.params));
+            return await readable(deps.db, (tx) => answer(deps, tx, ask, caller));
+          },
+        });
+      }
+      const post = (
+        url: string,
+        run: (caller: Caller, ask: Record<string, unknown>) => Promise<{ status: number; body: unknown }>,
+      ) =>
+        inside.route({
+          method: 'POST',
+          url,
+          bodyLimit: MAX_BODY_BYTES,
+          handler: async (request, reply) => {
+            const { status, body } = await run(callerOf(request), given(request.body ?? {}, request.params));
+            return reply.code(status).send(await readable(deps.db, async () => body));
+          },
+        });
+      for (const act of ACTS) post(act.path, (caller, ask) => perform(deps, act, caller, ask));
+      for (const [path, decide] of [
+        ['/proposals/:proposal/confirm', confirm],
+        ['/proposals/:proposal/decline', decline],
+      ] as const) {
+        post(path, (caller, { proposal, ...rest }) =>
+          decide(deps, byName, caller, rest, readFields({ proposal: id }, { proposal }).proposal),
+        );
+      }
+    },
+    { prefix: '/operator/v1' },
+  );
+};
+
+/** What the path says stands; a body that says otherwise is refused as unknown names are. */
+function given(body: unknown, params: unknown): Record<string, unknown> {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw new Refusal('malformed_body');
+  const named = params as Record<string, string>;
+  const twice = Object.keys(body).filter((name) => Object.hasOwn(named, name));
+  if (twice.length > 0)
+    throw new Refusal('malformed_field', {
+      fields: Object.fromEntries(twice.map((name) => [name, 'stands in the path'])),
+    });
+  return { ...body, ...named };
 }
 
-export const operator: Protocol<OperatorDeps> =
-  ({ db, token }) =>
-  async (app) => {
-    await app.register(
-      async (inside) => {
-        inside.addHook('onRequest', async (request, reply) => {
-          if (!sameText(request.headers.authorization ?? '', `Bearer ${token}`)) {
-            return reply.code(401).send({ error: 'The operator token is missing or wrong.' });
-          }
-        });
-        inside.setErrorHandler(async (error, _request, reply) => {
-          if (error instanceof Refusal && error.code === 'unknown_order') {
-            return reply.code(404).send({ error: 'There is no such order.' });
-          }
-          throw error instanceof BugError ? error : new BugError('operator view failed', { cause: error });
-        });
-        inside.get<{ Params: { id: string } }>('/orders/:id/trace', async (request, reply) => {
-          const { id } = request.params;
-          if (!/^[0-9]{1,18}$/.test(id)) return reply.code(404).send({ error: 'There is no such order.' });
-          return await readable(db, async (tx) => await trace(tx, BigInt(id)));
-        });
-        inside.get('/trial-balance', () => readable(db, trialBalance));
-      },
-      { prefix: '/operator/v1' },
-    );
-  };
+/** Fastify's own refusals of a body are the caller's, too. */
+function translated(error: unknown): Refusal | undefined {
+  if (error instanceof Refusal) return error;
+  const code = String((error as { code?: unknown }).code ?? '');
+  return code.startsWith('FST_ERR_CTP') || error instanceof SyntaxError ? new Refusal('malformed_body') : undefined;
+}
 
 /** Amounts as plain decimals of their asset: every object with an `asset` has its units written out. */
-async function readable<T>(db: Database, read: (tx: Parameters<Parameters<Database['asSystem']>[0]>[0]) => Promise<T>) {
+async function readable(db: Database, read: (tx: Tx) => Promise<unknown>): Promise<unknown> {
   return await db.asSystem(async (tx) => {
     const known = await assets(tx);
     const write = (value: unknown, asset: string | undefined): unknown => {
@@ -68,8 +147,3 @@ async function readable<T>(db: Database, read: (tx: Parameters<Parameters<Databa
 }
 
 const isAmount = (name: string): boolean => /units|debits|credits/i.test(name);
-
-function sameText(a: string, b: string): boolean {
-  const [left, right] = [Buffer.from(a), Buffer.from(b)];
-  return left.length === right.length && timingSafeEqual(left, right);
-}

@@ -27,6 +27,24 @@ const invalid: Word['say'] = (facts) =>
 const limits = (facts: Facts): string =>
   facts.min === undefined ? '' : ` It must lie between ${facts.min} and ${facts.max} ${facts.asset}.`;
 
+/** Said to operators only; here for completeness of the table. */
+const elsewhere: Word = { code: 500, say: () => 'Something went wrong on our side.' };
+const NOT_OF_THIS_WIRE = {
+  unknown_case: elsewhere,
+  unknown_operator: elsewhere,
+  unknown_token: elsewhere,
+  unknown_proposal: elsewhere,
+  unknown_partner: elsewhere,
+  unknown_market: elsewhere,
+  unknown_key: elsewhere,
+  role_missing: elsewhere,
+  own_proposal: elsewhere,
+  proposal_exists: elsewhere,
+  proposal_over: elsewhere,
+  operator_exists: elsewhere,
+  partner_exists: elsewhere,
+} as const satisfies Partial<Record<RefusalCode, Word>>;
+
 const WORDS: Record<RefusalCode, Word> = {
   missing_fields: { code: 400, say: (facts) => `Missing parameter -> ${listOf(facts.names).join(', ')}.` },
   malformed_field: { code: 400, say: invalid },
@@ -44,6 +62,7 @@ const WORDS: Record<RefusalCode, Word> = {
   unauthenticated: { code: 401, say: (facts) => `Unauthorized: ${facts.why ?? 'the request is not signed'}.` },
   clock_ahead: { code: 401, say: () => 'Ahead of Time' },
   partner_suspended: { code: 403, say: () => 'This account is suspended.' },
+  partner_stopped: { code: 403, say: () => 'New quotes and orders are stopped for this account at present.' },
   scope_missing: { code: 403, say: (facts) => `This key may not do that: it lacks the scope ${facts.scope}.` },
   address_not_allowed: { code: 403, say: () => 'This key may not be used from this network address.' },
   too_many_requests: { code: 429, say: () => 'Too many requests: wait before sending the next.' },
@@ -54,7 +73,6 @@ const WORDS: Record<RefusalCode, Word> = {
   unknown_customer: { code: 404, say: () => 'Customer not found.' },
   unknown_order: { code: 404, say: (facts) => String(facts.sentence ?? 'Transaction not found.') },
   unknown_account: { code: 404, say: () => 'Fiat account not found.' },
-  unknown_case: { code: 404, say: () => 'Case not found.' },
   unknown_submission: { code: 404, say: () => 'Submission not found.' },
   unknown_endpoint: { code: 404, say: () => 'Webhook endpoint not found.' },
   unknown_event: { code: 404, say: () => 'Event not found.' },
@@ -65,6 +83,7 @@ const WORDS: Record<RefusalCode, Word> = {
   verification_required: { code: 403, say: () => 'The customer is not verified far enough for this request.' },
   customer_blocked: { code: 403, say: () => 'This customer may not trade.' },
 
+  market_stopped: { code: 503, say: () => 'New quotes and orders are stopped on this market at present.' },
   unsupported_pair: { code: 406, say: (facts) => `The pair ${facts.coin ?? ''}/${facts.fiat ?? ''} is not supported.` },
   unsupported_chain: { code: 406, say: (facts) => `The chain ${facts.chain ?? ''} is not supported for this coin.` },
   unsupported_method: { code: 406, say: () => 'The payment method is not supported for this currency.' },
@@ -82,6 +101,7 @@ const WORDS: Record<RefusalCode, Word> = {
   file_refused: { code: 400, say: () => 'The file was not taken.' },
   batch_refused: { code: 409, say: () => 'The file of payouts does not allow this.' },
   sandbox_only: { code: 404, say: () => 'There is nothing at this path.' },
+  ...NOT_OF_THIS_WIRE,
 };
 
 /** Codes of our own for which no Refusal exists. */

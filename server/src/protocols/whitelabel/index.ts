@@ -227,6 +227,7 @@ function answerer(deps: WhitelabelDeps) {
       nowMs: Date.now(),
       window: deps.clockWindow ?? CLOCK_WINDOW,
     });
+    await deps.partners.noteUse(caller.credential.key);
     // A GET has no body to compare: some programs sign an empty object for it. Its fields stand in the query.
     const body: Body = route.method === 'GET' ? new Map(Object.entries(call.query ?? {})) : await bodyOf(call);
     if (route.method !== 'GET' && !sameMeaning(body, caller.signedBody)) {

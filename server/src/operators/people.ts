@@ -1,0 +1,133 @@
+/**
+ * Operators themselves: who they are, what each role may, and the tokens they come with.
+ *
+ * A token is 256 random bits, shown once; what is kept is its SHA-256. It is looked up anew at every request, so one that is
+ * revoked or expired, and an operator who is disabled, is out at once.
+ */
+import { createHash } from 'node:crypto';
+import type { Tx } from '../base/db.ts';
+import { Refusal } from '../base/errors.ts';
+import { randomText } from '../base/ids.ts';
+import { type OperatorRow, type Role, store, type TokenRow } from './store.ts';
+
+export const ROLES: readonly Role[] = ['viewer', 'support', 'finance', 'admin'];
+
+/** Who may what. A right that is not here nobody has. */
+export const RIGHTS = {
+  /** Orders, cases, books, settings, the audit. Nothing personal of a customer. */
+  read: ['viewer', 'support', 'finance', 'admin'],
+  /** What a customer gave about itself, opened. Each look is in the audit. */
+  personal: ['support', 'finance', 'admin'],
+  cases: ['support', 'finance', 'admin'],
+  /** Switching something off. Whoever sees that it burns may. */
+  stop: ['support', 'finance', 'admin'],
+  /** Switching it on again. */
+  resume: ['finance', 'admin'],
+  /** Acts that move a customer's money, and confirming them. */
+  money: ['finance', 'admin'],
+  /** Partners and their keys. */
+  partners: ['admin'],
+  /** Markets, fees, limits, caps. */
+  terms: ['admin'],
+  /** Other operators, and what needs two. */
+  operators: ['admin'],
+} as const satisfies Record<string, readonly Role[]>;
+
+export type Right = keyof typeof RIGHTS;
+
+export interface Operator {
+  readonly id: bigint;
+  readonly name: string;
+  readonly role: Role;
+  readonly createdAt: Date;
+  readonly disabledAt: Date | null;
+}
+
+export const may = (operator: { role: Role }, right: Right): boolean =>
+  (RIGHTS[right] as readonly Role[]).includes(operator.role);
+
+const TOKEN_CHARS = 43;
+const NOTE_USE_EVERY_MS = 60_000;
+
+export const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
+
+/** Whose token this is; undefined where it is nobody's, revoked or expired, or its operator disabled. */
+export async function operatorOf(tx: Tx, token: string, now: Date): Promise<Operator | undefined> {
+  const row = await store.byToken(tx, hashOf(token));
+  if (row === undefined || row.disabled_at !== null || row.revoked_at !== null) return undefined;
+  if (row.expires_at !== null && row.expires_at <= now) return undefined;
+  if (now.getTime() - (row.last_used_at?.getTime() ?? 0) >= NOTE_USE_EVERY_MS) await store.noteUse(tx, row.token, now);
+  return personOf(row);
+}
+
+/** @throws Refusal 'operator_exists' */
+export async function createOperator(tx: Tx, o: { name: string; role: Role; now: Date }): Promise<Operator> {
+  const row = await store.insertOperator(tx, o);
+  if (row === undefined) throw new Refusal('operator_exists');
+  return personOf(row);
+}
+
+/** @throws Refusal 'unknown_operator' */
+export async function findOperator(tx: Tx, name: string): Promise<Operator> {
+  const row = await store.byName(tx, name);
+  if (row === undefined) throw new Refusal('unknown_operator');
+  return personOf(row);
+}
+
+export const operators = async (tx: Tx): Promise<Operator[]> => (await store.operators(tx)).map(personOf);
+export const tokensOf = (tx: Tx, operatorId: bigint): Promise<TokenRow[]> => store.tokensOf(tx, operatorId);
+
+/** A new token. It is in the reply and nowhere else. */
+export async function issueToken(
+  tx: Tx,
+  t: { operatorId: bigint; label: string; now: Date; expiresAt: Date | null },
+): Promise<string> {
+  const token = `clo_${randomText(TOKEN_CHARS)}`;
+  await store.insertToken(tx, { ...t, hash: hashOf(token) });
+  return token;
+}
+
+/** @throws Refusal 'unknown_token' where the operator has none of this number */
+export async function revokeToken(tx: Tx, t: { operatorId: bigint; token: bigint; now: Date }): Promise<void> {
+  if ((await store.revokeToken(tx, t.operatorId, t.token, t.now)) === 0) throw new Refusal('unknown_token');
+}
+
+export const setRole = async (tx: Tx, id: bigint, role: Role): Promise<void> =>
+  void (await store.setRole(tx, id, role));
+export const disable = async (tx: Tx, id: bigint, now: Date): Promise<void> => void (await store.disable(tx, id, now));
+export const enable = async (tx: Tx, id: bigint): Promise<void> => void (await store.enable(tx, id));
+
+/**
+ * The operator whose token whoever starts the server gives it: the first one, and with another token the way back in when
+ * everybody is out. Who may start the server may read its database anyway. A token is taken once: one that was revoked stays
+ * so, whatever the environment says.
+ */
+export async function startOperator(tx: Tx, o: { name: string; token: string; now: Date }): Promise<void> {
+  const made = await store.insertOperator(tx, { ...o, role: 'admin' });
+  const { id } = await findOperator(tx, o.name);
+  const hash = hashOf(o.token);
+  const isNew = await store.insertToken(tx, { operatorId: id, hash, label: 'at start', now: o.now, expiresAt: null });
+  if (isNew === 0) return;
+  await store.enable(tx, id);
+  await store.insertAudit(tx, {
+    at: o.now,
+    operator: 'the machine',
+    role: 'machine',
+    address: 'local',
+    act: made === undefined ? 'operator.token' : 'operator.create',
+    subject: `operator:${o.name}`,
+    reason: 'a new token at the start of the server',
+    outcome: 'done',
+    proposal: null,
+    before: 'null',
+    after: JSON.stringify({ role: 'admin' }),
+  });
+}
+
+const personOf = ({ id, name, role, created_at, disabled_at }: OperatorRow): Operator => ({
+  id,
+  name,
+  role,
+  createdAt: created_at,
+  disabledAt: disabled_at,
+});

@@ -1,0 +1,22 @@
+/**
+ * Look-up: orders, deposits and payouts by id, address, hash or reference, for whoever has only that in hand.
+ */
+import type { Tx } from '../base/db.ts';
+import { findPayouts, type Payout } from '../rails/payouts.ts';
+import { depositsLike, type FoundDeposit, type FoundOrder, ordersLike } from './lookup.store.ts';
+
+export type { FoundDeposit, FoundOrder } from './lookup.store.ts';
+
+/** What has this text as its id, address, hash or reference; newest first, at most fifty of each. */
+export async function lookUp(
+  tx: Tx,
+  ask: { text: string; rails: readonly string[] },
+): Promise<{ orders: FoundOrder[]; deposits: FoundDeposit[]; payouts: Payout[] }> {
+  const { text, rails } = ask;
+  const number = /^[0-9]{1,18}$/.test(text) ? BigInt(text) : null;
+  return {
+    orders: await ordersLike(tx, { text, number, rails }),
+    deposits: await depositsLike(tx, { text, number }),
+    payouts: await findPayouts(tx, text),
+  };
+}

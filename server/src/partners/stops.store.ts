@@ -1,0 +1,35 @@
+/** Rows of what is switched off. */
+import type { Tx } from '../base/db.ts';
+
+export type StopKind = 'market' | 'partner' | 'rail' | 'payouts';
+
+export interface Stop {
+  kind: StopKind;
+  /** Id of the market or partner, code of the rail; `all` for payouts. */
+  subject: string;
+  by: string;
+  reason: string;
+  at: Date;
+}
+
+/** Advisory lock: shared by whoever hands money over, alone for whoever switches. Any constant. */
+const HANDING_LOCK = 0x73746f70;
+
+const sql = {
+  lock: 'select pg_advisory_xact_lock($1)',
+  share: 'select pg_advisory_xact_lock_shared($1)',
+  insert: `insert into stops (kind, subject, partner_id, by, reason, at) values ($1, $2, $3, $4, $5, $6)
+    on conflict (kind, subject) do nothing`,
+  remove: 'delete from stops where kind = $1 and subject = $2',
+  all: 'select kind, subject, by, reason, at from stops order by at, kind, subject',
+  handing: `select kind, subject, by, reason, at from stops
+    where kind = 'payouts' or (kind = 'rail' and subject = $1) limit 1`,
+} as const;
+
+export const lockHanding = (tx: Tx) => tx.row(sql.lock, [HANDING_LOCK]);
+export const shareHanding = (tx: Tx) => tx.row(sql.share, [HANDING_LOCK]);
+export const stopRows = (tx: Tx) => tx.rows<Stop>(sql.all);
+export const handingStop = (tx: Tx, rail: string) => tx.row<Stop>(sql.handing, [rail]);
+export const removeStop = (tx: Tx, kind: StopKind, subject: string) => tx.run(sql.remove, [kind, subject]);
+export const insertStop = (tx: Tx, s: Stop & { partnerId: bigint | null }) =>
+  tx.run(sql.insert, [s.kind, s.subject, s.partnerId, s.by, s.reason, s.at]);

@@ -1,0 +1,177 @@
+/** Acts on orders and customers: what moves money or lets somebody trade. */
+import type { Tx } from '../../../base/db.ts';
+import { Refusal } from '../../../base/errors.ts';
+import {
+  blockCustomer,
+  customerName,
+  fiatAccounts,
+  findCustomer,
+  openContact,
+  openFiatAccount,
+  unblockCustomer,
+} from '../../../customers/index.ts';
+import type { Doing, Needs } from '../../../operators/index.ts';
+import { block, lockOrder, type Act as OrderAct, reject, release, retry } from '../../../orders/index.ts';
+import { type Act, act, type OperatorDeps } from '../act.ts';
+import { id, oneOf, optional, text } from '../fields.ts';
+
+/** What an order is at, without what moves by itself while nothing happens. */
+async function look(_deps: OperatorDeps, tx: Tx, ask: { order: bigint }): Promise<unknown> {
+  const order = await lockOrder(tx, ask.order);
+  return {
+    state: order.state,
+    version: order.version,
+    exception: order.exception,
+    asset: order.depositAsset,
+    receivedUnits: order.receivedUnits ?? order.depositUnits,
+    payoutAsset: order.payoutAsset,
+    payoutUnits: order.payoutUnits,
+  };
+}
+
+/** As much as came in: that is what can leave. */
+async function needs(_deps: OperatorDeps, tx: Tx, ask: { order: bigint }): Promise<Needs> {
+  const order = await lockOrder(tx, ask.order);
+  return { asset: order.depositAsset, units: order.receivedUnits ?? order.depositUnits };
+}
+
+const subject = ({ order }: { order: bigint }): string => `order:${order}`;
+const said = (ask: { order: bigint }, doing: Doing): OrderAct => ({
+  orderId: ask.order,
+  by: doing.operator.name,
+  why: doing.reason,
+  now: doing.now,
+});
+
+const address = text(128, /^[\x21-\x7e]+$/, 'an address of at most 128 characters without spaces');
+const customer = text(40, /^[0-9A-Za-z]{10}_[0-9]{1,19}$/, "a customer's id");
+
+const customerLook = async (_deps: OperatorDeps, tx: Tx, ask: { customer: string }) => ({
+  blocked: (await findCustomer(tx, ask.customer)).blocked,
+});
+const customerSubject = (ask: { customer: string }) => `customer:${ask.customer}`;
+
+export const ORDER_ACTS: readonly Act[] = [
+  act({
+    name: 'order.release',
+    path: '/orders/:order/release',
+    right: 'money',
+    fields: { order: id },
+    subject,
+    look,
+    needs,
+    async perform({ orders }, tx, ask, doing) {
+      await release(orders, tx, said(ask, doing));
+    },
+  }),
+  act({
+    name: 'order.refuse',
+    path: '/orders/:order/refuse',
+    right: 'money',
+    fields: {
+      order: id,
+      failure: oneOf(['amount', 'name', 'other']),
+      address: optional(address),
+      fiatAccountId: optional(id),
+    },
+    subject,
+    async look(deps, tx, ask) {
+      const there = ask.address !== undefined || ask.fiatAccountId !== undefined;
+      if (!there) throw new Refusal('missing_fields', { names: ['address or fiatAccountId'] });
+      await requireOwnAccount(tx, ask);
+      return await look(deps, tx, ask);
+    },
+    needs,
+    async outside({ orders }, ask, doing) {
+      const { failure, address: to, fiatAccountId } = ask;
+      await reject(orders, said(ask, doing), {
+        failure,
+        ...(to === undefined ? {} : { address: to }),
+        ...(fiatAccountId === undefined ? {} : { fiatAccountId }),
+      });
+    },
+  }),
+  act({
+    name: 'order.retry',
+    path: '/orders/:order/retry',
+    right: 'money',
+    fields: { order: id },
+    subject,
+    look,
+    needs,
+    async perform({ orders }, tx, ask, doing) {
+      await retry(orders, tx, said(ask, doing));
+    },
+  }),
+  act({
+    name: 'order.block',
+    path: '/orders/:order/block',
+    right: 'money',
+    fields: { order: id },
+    subject,
+    look,
+    // Nothing leaves by it, and the law does not wait.
+    async perform({ orders }, tx, ask, doing) {
+      await block(orders, tx, said(ask, doing));
+    },
+  }),
+  act({
+    name: 'customer.block',
+    path: '/customers/:customer/block',
+    right: 'money',
+    fields: { customer },
+    subject: customerSubject,
+    look: customerLook,
+    async perform(_deps, tx, ask, doing) {
+      await blockCustomer(tx, ask.customer, doing.now);
+    },
+  }),
+  act({
+    name: 'customer.unblock',
+    path: '/customers/:customer/unblock',
+    right: 'money',
+    fields: { customer },
+    subject: customerSubject,
+    look: customerLook,
+    needs: async () => 'always' as const,
+    async perform(_deps, tx, ask, doing) {
+      await unblockCustomer(tx, ask.customer, doing.now);
+    },
+  }),
+  // Looking is an act, too.
+  act({
+    name: 'customer.personal',
+    path: '/customers/:customer/personal',
+    right: 'personal',
+    fields: { customer },
+    subject: customerSubject,
+    async look(_deps, tx, ask) {
+      await findCustomer(tx, ask.customer);
+      return null;
+    },
+    async perform({ vault }, tx, ask) {
+      const accounts = await fiatAccounts(tx, ask.customer);
+      return {
+        personal: {
+          ...(await openContact(tx, vault, ask.customer)),
+          name: (await customerName(tx, vault, ask.customer)) ?? null,
+          accounts: await Promise.all(
+            accounts.map(async (account) => ({
+              fiatAccountId: account.id,
+              fiat: account.fiat,
+              ...(await openFiatAccount(tx, vault, account.id)).details,
+            })),
+          ),
+        },
+      };
+    },
+  }),
+];
+
+/** A deposit goes back to an account of its own customer, never of another. */
+async function requireOwnAccount(tx: Tx, ask: { order: bigint; fiatAccountId: bigint | undefined }): Promise<void> {
+  if (ask.fiatAccountId === undefined) return;
+  const { customerId } = await lockOrder(tx, ask.order);
+  const own = (await fiatAccounts(tx, customerId)).some((account) => account.id === ask.fiatAccountId);
+  if (!own) throw new Refusal('unknown_account');
+}

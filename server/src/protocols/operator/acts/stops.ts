@@ -1,0 +1,71 @@
+/** Acts that switch off and on: a market, a partner, a rail, all payouts. Off is one person's; on may need two. */
+import type { Tx } from '../../../base/db.ts';
+import { Refusal } from '../../../base/errors.ts';
+import { findPartner, liftStop, type StopKind, setStop, stops } from '../../../partners/index.ts';
+import { type Act, act, type OperatorDeps } from '../act.ts';
+import { oneOf, text } from '../fields.ts';
+import { marketOf } from './terms.ts';
+
+interface Ask {
+  kind: StopKind;
+  subject: string;
+}
+
+const fields = {
+  kind: oneOf(['market', 'partner', 'rail', 'payouts']),
+  subject: text(60, /^[A-Za-z0-9._-]+$/, "a market's or partner's id, a rail's code, or all for payouts"),
+};
+const subject = ({ kind, subject: of }: Ask): string => `${kind}:${of}`;
+
+async function look(_deps: OperatorDeps, tx: Tx, ask: Ask): Promise<unknown> {
+  const row = (await stops(tx)).find((one) => one.kind === ask.kind && one.subject === ask.subject);
+  return { stopped: row !== undefined, ...(row === undefined ? {} : { by: row.by, at: row.at }) };
+}
+
+export const STOP_ACTS: readonly Act[] = [
+  act({
+    name: 'stop.set',
+    path: '/stops',
+    right: 'stop',
+    fields,
+    subject,
+    async look(deps, tx, ask) {
+      await requireThere(deps, tx, ask);
+      return await look(deps, tx, ask);
+    },
+    async perform(_deps, tx, ask, { operator, reason, now }) {
+      await setStop(tx, { ...ask, by: operator.name, reason, at: now });
+    },
+  }),
+  act({
+    name: 'stop.lift',
+    path: '/stops/lift',
+    right: 'resume',
+    fields,
+    subject,
+    look,
+    needs: async () => ({ gate: 'resume' as const }),
+    async perform({ handOverAgain }, tx, ask, { now }) {
+      const wasThere = await liftStop(tx, ask.kind, ask.subject);
+      if (wasThere && (ask.kind === 'rail' || ask.kind === 'payouts')) await handOverAgain(tx, now);
+    },
+  }),
+];
+
+/** A misspelt subject would stop nothing and look as if it did. */
+async function requireThere({ orders }: OperatorDeps, tx: Tx, ask: Ask): Promise<void> {
+  const wrong = (rule: string) => new Refusal('malformed_field', { fields: { subject: rule } });
+  const number = /^[1-9][0-9]{0,17}$/.test(ask.subject) ? BigInt(ask.subject) : 0n;
+  switch (ask.kind) {
+    case 'market':
+      return void (await marketOf(tx, number));
+    case 'partner':
+      if ((await findPartner(tx, { id: number })) === undefined) throw new Refusal('unknown_partner');
+      return;
+    case 'rail':
+      if (!orders.rails.has(ask.subject)) throw wrong(`must be one of ${[...orders.rails.keys()].join(', ')}`);
+      return;
+    case 'payouts':
+      if (ask.subject !== 'all') throw wrong('must be all');
+  }
+}

@@ -1,0 +1,219 @@
+/** Acts on the terms of trade: markets, fees, limits, caps, policies. Each keeps its history in the module's own rows, too. */
+import type { Tx } from '../../../base/db.ts';
+import { Refusal } from '../../../base/errors.ts';
+import { formatUnits, parseUnits } from '../../../base/money.ts';
+import type { Doing } from '../../../operators/index.ts';
+import {
+  allMarkets,
+  assets,
+  capRow,
+  feeRow,
+  findPartner,
+  limitRow,
+  type Market,
+  POLICY_QUESTIONS,
+  type PolicyQuestion,
+  policyRow,
+  setExposureCap,
+  setFee,
+  setLimit,
+  setPolicy,
+  upsertMarket,
+} from '../../../partners/index.ts';
+import { type Act, act } from '../act.ts';
+import { amount, flag, id, object, oneOf, optional, orNone, text, whole } from '../fields.ts';
+
+const DAY_S = 86_400;
+const terms = async () => ({ gate: 'terms' as const });
+const subject = ({ market }: { market: bigint }): string => `market:${market}`;
+const reasonOf = ({ operator, reason }: Doing) => ({ by: operator.name, why: reason });
+
+/** @throws Refusal 'unknown_market' */
+export async function marketOf(tx: Tx, market: bigint): Promise<Market> {
+  const found = (await allMarkets(tx)).find((one) => one.id === market);
+  if (found === undefined) throw new Refusal('unknown_market');
+  return found;
+}
+
+const depositAssetOf = (market: Market) => (market.direction === 'offramp' ? market.crypto : market.fiat);
+
+/** The terms of a market as an operator reads and sets them: amounts as decimals, times in seconds. */
+export function shownMarket(market: Market): Readonly<Record<string, unknown>> {
+  const { decimals, code } = depositAssetOf(market);
+  return {
+    id: market.id,
+    direction: market.direction,
+    crypto: market.crypto.code,
+    fiat: market.fiat.code,
+    enabled: market.enabled,
+    isDefault: market.isDefault,
+    depositRail: market.depositRail,
+    payoutRail: market.payoutRail,
+    min: formatUnits(market.minUnits, decimals),
+    max: formatUnits(market.maxUnits, decimals),
+    of: code,
+    quoteTtlS: market.quoteTtlMs / 1000,
+    depositTtlS: market.depositTtlMs / 1000,
+    clearingS: market.clearingMs / 1000,
+    priceSources: market.priceSources,
+    priceMaxAgeS: market.priceMaxAgeMs / 1000,
+    priceQuorum: market.priceQuorum,
+    outlierBps: market.outlierBps,
+  };
+}
+
+async function requirePartner(tx: Tx, partner: bigint | undefined): Promise<bigint | null> {
+  if (partner === undefined) return null;
+  if ((await findPartner(tx, { id: partner })) === undefined) throw new Refusal('unknown_partner');
+  return partner;
+}
+
+const json = (row: string | null): unknown => (row === null ? null : JSON.parse(row));
+
+const feeKind = oneOf(['operator', 'partner', 'rail', 'chain']);
+const fiatCode = text(20, /^[a-z0-9]+$/, "a fiat's code, such as inr");
+
+export const TERM_ACTS: readonly Act[] = [
+  act({
+    name: 'market.set',
+    path: '/markets/:market',
+    right: 'terms',
+    fields: {
+      market: id,
+      enabled: optional(flag),
+      isDefault: optional(flag),
+      min: optional(amount),
+      max: optional(amount),
+      quoteTtlS: optional(whole(1, 3_600)),
+      depositTtlS: optional(whole(60, 30 * DAY_S)),
+      clearingS: optional(whole(0, 120 * DAY_S)),
+      priceMaxAgeS: optional(whole(1, 7 * DAY_S)),
+      priceQuorum: optional(whole(1, 20)),
+      outlierBps: optional(whole(1, 10_000)),
+    },
+    subject,
+    look: async (_deps, tx, ask) => shownMarket(await marketOf(tx, ask.market)),
+    needs: terms,
+    async perform(_deps, tx, ask, doing) {
+      const market = await marketOf(tx, ask.market);
+      const { decimals } = depositAssetOf(market);
+      const units = (text: string | undefined, before: bigint) =>
+        text === undefined ? before : parseUnits(text, decimals);
+      const ms = (seconds: number | undefined, before: number) => (seconds === undefined ? before : seconds * 1000);
+      const minUnits = units(ask.min, market.minUnits);
+      const maxUnits = units(ask.max, market.maxUnits);
+      if (minUnits <= 0n) throw new Refusal('malformed_field', { fields: { min: 'must be above zero' } });
+      if (maxUnits < minUnits) throw new Refusal('malformed_field', { fields: { max: 'must not be below min' } });
+      await upsertMarket(
+        tx,
+        {
+          ...market,
+          crypto: market.crypto.code,
+          fiat: market.fiat.code,
+          enabled: ask.enabled ?? market.enabled,
+          isDefault: ask.isDefault ?? market.isDefault,
+          minUnits,
+          maxUnits,
+          quoteTtlMs: ms(ask.quoteTtlS, market.quoteTtlMs),
+          depositTtlMs: ms(ask.depositTtlS, market.depositTtlMs),
+          clearingMs: ms(ask.clearingS, market.clearingMs),
+          priceMaxAgeMs: ms(ask.priceMaxAgeS, market.priceMaxAgeMs),
+          priceQuorum: ask.priceQuorum ?? market.priceQuorum,
+          outlierBps: ask.outlierBps === undefined ? market.outlierBps : BigInt(ask.outlierBps),
+        },
+        reasonOf(doing),
+      );
+    },
+  }),
+  // A fee is set whole: what is left out is nothing.
+  act({
+    name: 'fee.set',
+    path: '/markets/:market/fees',
+    right: 'terms',
+    fields: {
+      market: id,
+      partner: optional(id),
+      kind: feeKind,
+      fixed: optional(amount),
+      bps: optional(whole(0, 10_000)),
+      minimum: optional(amount),
+      gasUnits: optional(whole(0, 100_000_000)),
+    },
+    subject,
+    async look(_deps, tx, ask) {
+      await marketOf(tx, ask.market);
+      return json(await feeRow(tx, ask.market, await requirePartner(tx, ask.partner), ask.kind));
+    },
+    needs: terms,
+    async perform(_deps, tx, ask, doing) {
+      const { decimals } = (await marketOf(tx, ask.market)).fiat;
+      const fee = {
+        marketId: ask.market,
+        partnerId: ask.partner ?? null,
+        kind: ask.kind,
+        fixedUnits: parseUnits(ask.fixed ?? '0', decimals),
+        bps: BigInt(ask.bps ?? 0),
+        minimumUnits: parseUnits(ask.minimum ?? '0', decimals),
+        gasUnits: BigInt(ask.gasUnits ?? 0),
+      };
+      await setFee(tx, fee, reasonOf(doing));
+    },
+  }),
+  act({
+    name: 'limit.set',
+    path: '/markets/:market/limits',
+    right: 'terms',
+    fields: { market: id, level: whole(0, 4), max: orNone(amount) },
+    subject,
+    async look(_deps, tx, ask) {
+      await marketOf(tx, ask.market);
+      return json(await limitRow(tx, ask.market, ask.level));
+    },
+    needs: terms,
+    async perform(_deps, tx, ask, doing) {
+      const { decimals } = depositAssetOf(await marketOf(tx, ask.market));
+      const maxUnits = ask.max === 'none' ? null : parseUnits(ask.max, decimals);
+      await setLimit(tx, { marketId: ask.market, level: ask.level, maxUnits }, reasonOf(doing));
+    },
+  }),
+  act({
+    name: 'cap.set',
+    path: '/partners/:partner/caps',
+    right: 'terms',
+    fields: { partner: id, fiat: fiatCode, max: orNone(amount) },
+    subject: ({ partner }) => `partner:${partner}`,
+    async look(_deps, tx, ask) {
+      await requirePartner(tx, ask.partner);
+      await decimalsOf(tx, ask.fiat);
+      return json(await capRow(tx, ask.partner, ask.fiat));
+    },
+    needs: terms,
+    async perform(_deps, tx, ask, doing) {
+      const maxUnits = ask.max === 'none' ? null : parseUnits(ask.max, await decimalsOf(tx, ask.fiat));
+      await setExposureCap(tx, { partnerId: ask.partner, fiat: ask.fiat, maxUnits }, reasonOf(doing));
+    },
+  }),
+  act({
+    name: 'policy.set',
+    path: '/markets/:market/policies',
+    right: 'terms',
+    fields: { market: id, partner: optional(id), question: oneOf(POLICY_QUESTIONS), answer: orNone(object) },
+    subject,
+    async look(_deps, tx, ask) {
+      await marketOf(tx, ask.market);
+      return json(await policyRow(tx, ask.market, await requirePartner(tx, ask.partner), ask.question));
+    },
+    needs: terms,
+    async perform(_deps, tx, ask, doing) {
+      const answer = ask.answer === 'none' ? null : ask.answer;
+      const { market: marketId, partner, question } = ask;
+      await setPolicy<PolicyQuestion>(tx, { marketId, partnerId: partner ?? null, question, answer }, reasonOf(doing));
+    },
+  }),
+];
+
+async function decimalsOf(tx: Tx, fiat: string): Promise<number> {
+  const asset = (await assets(tx)).get(fiat);
+  if (asset?.kind !== 'fiat') throw new Refusal('malformed_field', { fields: { fiat: 'must be the code of a fiat' } });
+  return asset.decimals;
+}

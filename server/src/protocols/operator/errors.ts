@@ -1,0 +1,62 @@
+/** What an operator is told when something is declined: HTTP status, sentence, and the word of the rule. */
+import { type Facts, Refusal, type RefusalCode } from '../../base/errors.ts';
+
+interface Word {
+  status: number;
+  say: (facts: Facts) => string;
+}
+
+const missing = (what: string): Word => ({ status: 404, say: () => `There is no such ${what}.` });
+const names = (facts: Facts): string[] => (Array.isArray(facts.names) ? facts.names.map(String) : []);
+
+/** What has no line here is declined for another wire's reasons, and is said as its code. */
+const WORDS: Partial<Record<RefusalCode, Word>> = {
+  missing_fields: { status: 400, say: (facts) => `Missing: ${names(facts).join(', ')}.` },
+  malformed_field: {
+    status: 400,
+    say: ({ fields = {} }) =>
+      `${Object.entries(fields as object)
+        .map(([name, rule]) => `${name} ${rule}`)
+        .join('; ')}.`,
+  },
+  malformed_amount: { status: 400, say: (facts) => `The amount ${facts.why}.` },
+  malformed_body: { status: 400, say: () => 'The body must be a JSON object.' },
+  unauthenticated: { status: 401, say: () => 'The operator token is missing, wrong, expired or revoked.' },
+  role_missing: {
+    status: 403,
+    say: (facts) => `The role ${facts.role} may not do this: it needs the right ${facts.right}.`,
+  },
+  own_proposal: { status: 403, say: () => 'Another operator has to confirm this: it is your own proposal.' },
+  destination_held: {
+    status: 409,
+    say: () => 'Screening would not let money go to this destination. Nothing was sent.',
+  },
+  order_over: {
+    status: 409,
+    say: (facts) =>
+      `The order is ${facts.state}${facts.why === undefined ? '' : ` (${facts.why})`}, where this cannot be done.`,
+  },
+  proposal_exists: { status: 409, say: () => 'The same act is proposed already and waits for another operator.' },
+  proposal_over: { status: 409, say: (facts) => `The proposal is ${facts.state}.` },
+  operator_exists: { status: 409, say: () => 'There is an operator of this name.' },
+  partner_exists: { status: 409, say: () => 'There is a partner of this name.' },
+  unknown_order: missing('order'),
+  unknown_customer: missing('customer'),
+  unknown_account: missing('fiat account of this customer'),
+  unknown_case: missing('open case'),
+  unknown_operator: missing('operator'),
+  unknown_token: missing('token of this operator'),
+  unknown_proposal: missing('proposal'),
+  unknown_partner: missing('partner'),
+  unknown_market: missing('market'),
+  unknown_key: missing('key that is not revoked'),
+};
+
+export function failureOf({ code, facts }: Refusal): { status: number; body: Readonly<Record<string, unknown>> } {
+  const { status, say } = WORDS[code] ?? { status: 409, say: () => `Declined: ${code}.` };
+  const fields =
+    code === 'missing_fields'
+      ? Object.fromEntries(names(facts).map((name) => [name, 'is missing']))
+      : (facts.fields as Record<string, string> | undefined);
+  return { status, body: { error: say(facts), reason: code, ...(fields === undefined ? {} : { fields }) } };
+}

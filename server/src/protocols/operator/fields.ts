@@ -1,0 +1,143 @@
+/**
+ * Fields: what an operator sends, read by a table of names and rules.
+ *
+ * Everything that is wrong is said at once, each field with its rule. What is not in the table is refused, too: a misspelt
+ * name must not pass for one left out. Numbers, flags and lists may come as text, as from a command line.
+ */
+import { isIP } from 'node:net';
+import { Refusal } from '../../base/errors.ts';
+
+export interface Field<T> {
+  /** In words: what it must be. */
+  readonly rule: string;
+  /** The value, or undefined where it does not keep the rule. */
+  read(given: unknown): T | undefined;
+  readonly optional?: true;
+}
+
+export type Fields = Readonly<Record<string, Field<unknown>>>;
+export type Values<F extends Fields> = {
+  readonly [N in keyof F]: F[N] extends Field<infer T> ? T : never;
+};
+
+export const text = (max: number, form: RegExp = /\S/, rule = `a text of 1 to ${max} characters`): Field<string> => ({
+  rule,
+  read: (given) => (typeof given === 'string' && given.length <= max && form.test(given) ? given : undefined),
+});
+
+/** An id of ours: digits, as text or a number that JSON can carry. */
+export const id: Field<bigint> = {
+  rule: 'a number of at most 18 digits',
+  read: (given) => (/^[0-9]{1,18}$/.test(textOf(given)) ? BigInt(textOf(given)) : undefined),
+};
+
+export const whole = (min: number, max: number): Field<number> => ({
+  rule: `a whole number from ${min} to ${max}`,
+  read(given) {
+    const value = /^[0-9]{1,15}$/.test(textOf(given)) ? Number(given) : undefined;
+    return value !== undefined && value >= min && value <= max ? value : undefined;
+  },
+});
+
+export const flag: Field<boolean> = {
+  rule: 'true or false',
+  read: (given) => ({ true: true, false: false })[textOf(given)],
+};
+
+export const oneOf = <const T extends string>(words: readonly T[]): Field<T> => ({
+  rule: `one of ${words.join(', ')}`,
+  read: (given) => words.find((word) => word === given),
+});
+
+/** A list, or its parts in one text with commas between. */
+export const listOf = <T>(part: Field<T>, most: number): Field<T[]> => ({
+  rule: `a list of at most ${most}, each ${part.rule}`,
+  read(given) {
+    const parts = typeof given === 'string' ? given.split(',').map((one) => one.trim()) : given;
+    if (!Array.isArray(parts) || parts.length === 0 || parts.length > most) return undefined;
+    const read = parts.map((one) => part.read(one));
+    return read.every((one): one is Awaited<T> & T => one !== undefined) ? (read as T[]) : undefined;
+  },
+});
+
+/** A network, such as 203.0.113.0/24, or one address. */
+export const network: Field<string> = {
+  rule: 'an address or a network such as 203.0.113.0/24, without bits beyond its prefix',
+  read(given) {
+    if (typeof given !== 'string') return undefined;
+    const [base = '', bits, more] = given.split('/');
+    const family = isIP(base);
+    if (family === 0 || more !== undefined) return undefined;
+    const width = family === 4 ? 32 : 128;
+    const length = bits === undefined ? width : /^[0-9]{1,3}$/.test(bits) ? Number(bits) : -1;
+    return length >= 0 && length <= width ? given : undefined;
+  },
+};
+
+export const time: Field<Date> = {
+  rule: 'a time such as 2027-01-31T00:00:00Z',
+  read(given) {
+    if (typeof given !== 'string' || !/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(given))
+      return undefined;
+    const at = new Date(given);
+    return Number.isNaN(at.getTime()) ? undefined : at;
+  },
+};
+
+/** An amount as a plain decimal; its places are the asset's and are looked at where that is known. */
+export const amount = text(40, /^[0-9]+(\.[0-9]+)?$/, 'an amount such as 100 or 0.5, without sign');
+
+/** An object, or its JSON text. */
+export const object: Field<Readonly<Record<string, unknown>>> = {
+  rule: 'a JSON object',
+  read(given) {
+    const value = typeof given === 'string' ? parsed(given) : given;
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  },
+};
+
+export const optional = <T>(field: Field<T>): Field<T | undefined> => ({ ...field, optional: true });
+/** The word `none` (or null) takes away what is set. */
+export const orNone = <T>(field: Field<T>): Field<T | 'none'> => ({
+  rule: `${field.rule}, or none`,
+  read: (given) => (given === null || given === 'none' ? 'none' : field.read(given)),
+});
+
+export const reason = text(500, /\S{2}/, 'a reason of 3 to 500 characters');
+
+/** @throws Refusal 'missing_fields' {names} | 'malformed_field' {fields} */
+export function readFields<F extends Fields>(fields: F, given: Readonly<Record<string, unknown>>): Values<F> {
+  const wrong: Record<string, string> = {};
+  const missing: string[] = [];
+  const values: Record<string, unknown> = {};
+  for (const name of Object.keys(given)) {
+    if (!Object.hasOwn(fields, name)) wrong[name] = `is not one of ${Object.keys(fields).join(', ')}`;
+  }
+  for (const [name, field] of Object.entries(fields)) {
+    const value = given[name];
+    const isAbsent = value === undefined || value === '' || (value === null && field.read(null) === undefined);
+    if (isAbsent && field.optional !== true) missing.push(name);
+    if (isAbsent) continue;
+    const read = field.read(value);
+    if (read === undefined) wrong[name] = `must be ${field.rule}`;
+    else values[name] = read;
+  }
+  if (missing.length > 0) throw new Refusal('missing_fields', { names: missing });
+  if (Object.keys(wrong).length > 0) throw new Refusal('malformed_field', { fields: wrong });
+  return values as Values<F>;
+}
+
+const textOf = (given: unknown): string =>
+  typeof given === 'string' || typeof given === 'number' || typeof given === 'boolean' || typeof given === 'bigint'
+    ? String(given)
+    : '';
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}

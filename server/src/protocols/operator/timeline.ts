@@ -1,0 +1,110 @@
+/**
+ * Timeline: everything that is known of one order, in the order in which it happened, and what happens next and by when.
+ *
+ * Put together from what each module keeps: nothing here is decided or stored. Facts that name a person (a payer) are left
+ * out.
+ */
+import type { Tx } from '../../base/db.ts';
+import { type AssetCode, formatRate, formatUnits } from '../../base/money.ts';
+import { casesOfOrder, decisionsOf, findCase } from '../../compliance/index.ts';
+import { eventsAbout } from '../../events/index.ts';
+import { readAudit } from '../../operators/index.ts';
+import { type Order, trace } from '../../orders/index.ts';
+import { assets } from '../../partners/index.ts';
+
+export interface Line {
+  at: Date;
+  kind: 'order' | 'deposit' | 'decision' | 'entry' | 'payout' | 'refund' | 'event' | 'case' | 'act';
+  what: string;
+  amount?: string;
+  reference?: string;
+}
+
+export interface Timeline {
+  order: bigint;
+  partner: bigint;
+  customer: string;
+  state: string;
+  exception: string | null;
+  heldBy: string;
+  since: Date;
+  next: string;
+  by: Date | null;
+  otherwise: string | null;
+  lines: Line[];
+}
+
+/** Words of a fact that say something to whoever reads it, and nothing about a person. */
+const SAID = ['why', 'by', 'reason', 'units', 'clearsAt', 'payout'];
+
+/** @throws Refusal 'unknown_order' */
+export async function timeline(tx: Tx, orderId: bigint): Promise<Timeline> {
+  const traced = await trace(tx, orderId);
+  const { order } = traced;
+  const known = await assets(tx);
+  const money = (units: bigint, asset: AssetCode) => `${formatUnits(units, known.get(asset)?.decimals ?? 0)} ${asset}`;
+  const lines: Line[] = [made(order, money)];
+
+  for (const { at, state_from, event, state_to, facts } of traced.history) {
+    if (event === 'created') continue;
+    const said = SAID.flatMap((name) => (facts[name] === undefined ? [] : [`${name} ${facts[name]}`])).join(', ');
+    lines.push({ at, kind: 'order', what: `${event}: ${state_from} → ${state_to}${said === '' ? '' : ` (${said})`}` });
+  }
+  for (const one of traced.deposits) {
+    const about = { kind: 'deposit' as const, amount: money(one.units, one.asset), reference: one.reference };
+    lines.push({ ...about, at: one.seen_at, what: `deposit ${one.id} seen on ${one.rail}` });
+    if (one.confirmed_at !== null) {
+      const why = one.why === null ? '' : `, ${one.why}`;
+      lines.push({ ...about, at: one.confirmed_at, what: `deposit ${one.id} confirmed, now ${one.state}${why}` });
+    }
+  }
+  for (const one of traced.payouts) {
+    const about = { kind: one.purpose, amount: money(one.units, one.asset) };
+    const paid = one.reference === null ? {} : { reference: one.reference };
+    lines.push({ ...about, at: one.writtenAt, what: `${one.id} written for ${one.rail}` });
+    if (one.handedAt !== null) lines.push({ ...about, ...paid, at: one.handedAt, what: `${one.id} taken by the rail` });
+    if (one.unknownSince !== null)
+      lines.push({ ...about, at: one.unknownSince, what: `${one.id} unknown since then (${one.why ?? ''})` });
+    if (one.endedAt !== null) {
+      const why = one.why === null ? '' : ` (${one.why})`;
+      lines.push({ ...about, ...paid, at: one.endedAt, what: `${one.id} ${one.state}${why}` });
+    }
+  }
+  for (const { at, kind, step, debit, credit, asset, units } of traced.entries)
+    lines.push({ at, kind: 'entry', what: `${kind}, ${step}: ${debit} → ${credit}`, amount: money(units, asset) });
+  for (const { at, about, outcome, rules } of await decisionsOf(tx, orderId))
+    lines.push({ at, kind: 'decision', what: `${about} ${outcome} by ${rules}` });
+  for (const { at, type, seq } of await eventsAbout(tx, `order:${orderId}`))
+    lines.push({ at, kind: 'event', what: `${seq}: ${type}` });
+  for (const one of await casesOfOrder(tx, orderId)) {
+    const name = `case ${one.id}, ${one.kind}`;
+    lines.push({ at: one.openedAt, kind: 'case', what: `${name}, opened: ${one.reason}` });
+    for (const { at, by, what, note } of (await findCase(tx, one.id))?.acts ?? [])
+      lines.push({ at, kind: 'case', what: `${name}, ${what} by ${by}: ${note}` });
+    if (one.closedAt !== null) lines.push({ at: one.closedAt, kind: 'case', what: `${name}, closed: ${one.outcome}` });
+  }
+  for (const row of await readAudit(tx, { subject: `order:${orderId}`, limit: 100 }))
+    lines.push({ at: row.at, kind: 'act', what: `${row.act} ${row.outcome} by ${row.operator}: ${row.reason}` });
+
+  // Stable: what happened at one moment stays in the order of these kinds, cause before consequence.
+  lines.sort((a, b) => a.at.getTime() - b.at.getTime());
+  const { heldBy, since, next, by, otherwise } = traced;
+  return {
+    ...{ order: orderId, partner: order.partnerId, customer: order.customerId },
+    ...{ state: order.state, exception: order.exception, heldBy, since, next, by, otherwise },
+    lines,
+  };
+}
+
+function made(order: Order, money: (units: bigint, asset: AssetCode) => string): Line {
+  const give = money(order.depositUnits, order.depositAsset);
+  const get = money(order.payoutUnits, order.payoutAsset);
+  const quote = order.quoteId === null ? '' : `, quote ${order.quoteId}`;
+  return {
+    at: order.createdAt,
+    kind: 'order',
+    what: `made (${order.direction}${quote}): ${give} for ${get} at ${formatRate(order.rate)}, to ${order.depositRail}`,
+    amount: give,
+    reference: order.depositTarget,
+  };
+}

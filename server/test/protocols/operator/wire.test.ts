@@ -1,0 +1,398 @@
+/** The operator's wire over HTTP: who may, what is refused and how it is said, and what each act leaves behind. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { openCase } from '../../../src/compliance/index.ts';
+import { seedSecondOperatorRule } from '../../../src/operators/index.ts';
+import type { OrdersContext } from '../../../src/orders/index.ts';
+import { ACTS, operator } from '../../../src/protocols/operator/index.ts';
+import { READS } from '../../../src/protocols/operator/reads.ts';
+import { openClient } from '../../support/client.ts';
+import { type TestPartner, type World, wireWorld } from '../whitelabel/world.ts';
+import { operatorNamed, type Person, withToken } from './people.ts';
+
+let world: World;
+let ada: Person;
+let finn: Person;
+let sue: Person;
+let vic: Person;
+let shop: TestPartner;
+let market = '';
+
+before(async () => {
+  world = await wireWorld({
+    production: true,
+    beside: ({ db, vault, clock, log }) =>
+      operator({
+        db,
+        vault,
+        clock,
+        orders: { db, clock, log, rails: new Map([['bank.simulated', {}]]) } as unknown as OrdersContext,
+        handOverAgain: async () => {},
+      }),
+  });
+  // Terms, keys and switching on are opened by one here; what two are for is a file of its own.
+  await world.db.asSystem(async (tx) => {
+    for (const gate of ['terms', 'keys', 'resume']) await seedSecondOperatorRule(tx, gate, 1n);
+  });
+  ada = await operatorNamed(world, 'ada', 'admin');
+  finn = await operatorNamed(world, 'finn', 'finance');
+  sue = await operatorNamed(world, 'sue', 'support');
+  vic = await operatorNamed(world, 'vic', 'viewer');
+  shop = await world.partner('Shop');
+  const { body } = await vic.reads('/markets');
+  market = body.markets.find((one: Record<string, unknown>) => one.crypto === 'usdc.matic20' && one.fiat === 'inr').id;
+});
+after(async () => await world?.stop());
+
+const quoteAsk = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20', fromAmount: '100' };
+const auditOf = async (subject: string) => (await vic.reads(`/audit?subject=${subject}`)).body.audit;
+/** Fills a path's names with something of the right form. */
+const filled = (path: string) => path.replace(/:(\w+)/g, (_, name) => (/operator/.test(name) ? 'nobody' : '1'));
+
+describe('who comes', () => {
+  test('is refused at every path without a token, with a wrong one, and with one that was revoked or has expired', async () => {
+    const spent = await operatorNamed(world, 'spent', 'admin');
+    const { body } = await spent.reads('/self');
+    const token = body.tokens[0].id;
+    assert.equal((await spent.does('/self/revoke-token', { token })).status, 200);
+    const mine = await ada.does('/self/token', { label: 'short', days: 1 });
+    const short = withToken(world.baseUrl, mine.body.token);
+    assert.equal((await short.reads('/self')).body.name, 'ada');
+    world.clock.advance(86_400_000 + 1);
+    for (const caller of [withToken(world.baseUrl, ''), withToken(world.baseUrl, 'x'.repeat(47)), spent, short]) {
+      for (const { path } of READS) assert.equal((await caller.reads(filled(path))).status, 401, path);
+      for (const { path } of ACTS) assert.equal((await caller.does(filled(path))).status, 401, path);
+      assert.equal((await caller.does('/proposals/1/confirm')).status, 401);
+    }
+  });
+
+  test('is out at once when disabled, and in again when enabled', async () => {
+    const temp = await operatorNamed(world, 'temp', 'viewer');
+    assert.equal((await temp.reads('/self')).status, 200);
+    assert.equal((await ada.does('/operators/temp/disable')).status, 200);
+    assert.equal((await temp.reads('/self')).status, 401);
+  });
+
+  test('may do what the role has the right to, and is told which right it lacks', async () => {
+    const rights: Record<string, Person[]> = {
+      money: [vic, sue],
+      cases: [vic],
+      stop: [vic],
+      resume: [vic, sue],
+      personal: [vic],
+      partners: [vic, sue, finn],
+      terms: [vic, sue, finn],
+      operators: [vic, sue, finn],
+    };
+    for (const { path, right } of ACTS) {
+      for (const person of rights[right] ?? []) {
+        const said = await person.does(filled(path));
+        assert.equal(said.status, 403, `${path} as one without ${right}`);
+        assert.match(said.body.error, new RegExp(`right ${right}`));
+      }
+    }
+  });
+});
+
+describe('what is asked', () => {
+  test('of every act is refused without a reason and with a field it does not know, each named', async () => {
+    for (const { path, name } of ACTS) {
+      const none = await ada.sends(filled(path), {});
+      assert.equal(none.status, 400, name);
+      assert.equal(none.body.fields.reason, 'is missing', name);
+      const odd = await ada.does(filled(path), { colour: 'red', reason: '' });
+      assert.equal(odd.status, 400, name);
+    }
+    const odd = await ada.does('/stops', { kind: 'payouts', subject: 'all', colour: 'red' });
+    assert.match(odd.body.fields.colour, /is not one of kind, subject, reason/);
+  });
+
+  test('is told by field and rule what is wrong with it', async () => {
+    for (const [path, body, field, rule] of [
+      ['/partners', { name: 'x', quoteShape: 'C' }, 'quoteShape', /one of A, B/],
+      ['/partners', { name: 'x', toleranceBps: '-1' }, 'toleranceBps', /whole number from 0 to 10000/],
+      [`/partners/${shop.partner.id}/keys`, { label: 'x', scopes: 'read,fly' }, 'scopes', /one of read, trade/],
+      [
+        `/partners/${shop.partner.id}/keys`,
+        { label: 'x', scopes: 'read', addresses: '10.0.0.0/33' },
+        'addresses',
+        /network/,
+      ],
+      [
+        `/partners/${shop.partner.id}/keys`,
+        { label: 'x', scopes: 'read', expiresAt: '2020-01-01T00:00:00Z' },
+        'expiresAt',
+        /ahead/,
+      ],
+      [`/markets/${market}`, { min: '5', max: '4' }, 'max', /not be below min/],
+      [`/markets/${market}/limits`, { level: 9, max: '5' }, 'level', /from 0 to 4/],
+      [`/markets/${market}/policies`, { question: 'late', answer: { then: 'dance' } }, 'late.then', /one of/],
+      [`/partners/${shop.partner.id}/caps`, { fiat: 'usdc', max: '5' }, 'fiat', /code of a fiat/],
+      ['/stops', { kind: 'rail', subject: 'rail.of.nowhere' }, 'subject', /bank.simulated/],
+      ['/stops', { kind: 'payouts', subject: 'some' }, 'subject', /all/],
+      ['/second-operator', { what: 'gold', above: '1' }, 'what', /asset's code, or terms/],
+    ] as const) {
+      const said = await ada.does(path, body);
+      assert.equal(said.status, 400, `${path} ${JSON.stringify(said.body)}`);
+      assert.match(said.body.fields[field] ?? '', rule, `${path}: ${JSON.stringify(said.body)}`);
+    }
+    assert.equal((await ada.sends('/stops', '[1]')).body.reason, 'malformed_body');
+    assert.equal((await ada.sends('/stops', '{"a')).body.reason, 'malformed_body');
+    const twice = await ada.does(`/markets/${market}`, { market: '9' });
+    assert.equal(twice.body.fields.market, 'stands in the path');
+    assert.equal((await ada.does(`/markets/${market}`, { max: '1.0000001' })).body.reason, 'malformed_amount');
+  });
+
+  test('about something that is not there is a 404 that says what', async () => {
+    for (const [path, what] of [
+      ['/orders/1/timeline', 'order'],
+      ['/orders/1/trace', 'order'],
+      ['/cases/9999', 'case'],
+      ['/partners/9999', 'partner'],
+      ['/markets/9999', 'market'],
+      ['/operators/nobody', 'operator'],
+      ['/proposals/9999', 'proposal'],
+      ['/customers/nobody', 'customer'],
+    ])
+      assert.match((await vic.reads(path ?? '')).body.error, new RegExp(`no such .*${what}`), path);
+    for (const [path, what] of [
+      ['/orders/1/release', 'order'],
+      ['/orders/1/retry', 'order'],
+      ['/orders/1/block', 'order'],
+      ['/cases/9999/note', 'case'],
+      ['/partners/9999/suspend', 'partner'],
+      ['/keys/nobody/revoke', 'key'],
+      ['/customers/0123456789_1/block', 'customer'],
+      ['/operators/nobody/disable', 'operator'],
+      ['/proposals/9999/confirm', 'proposal'],
+    ])
+      assert.match((await ada.does(path ?? '')).body.error, new RegExp(`no such .*${what}`), path);
+  });
+});
+
+describe('partners and keys', () => {
+  test('a partner is made, gets a key that works at once, is suspended and resumed', async () => {
+    const made = await ada.does('/partners', { name: 'Newcomer', requestsPerMinute: 5 });
+    assert.equal(made.status, 200, JSON.stringify(made.body));
+    const { id } = made.body.after;
+    assert.equal((await ada.does('/partners', { name: 'Newcomer' })).body.reason, 'partner_exists');
+    const { body: key } = await ada.does(`/partners/${id}/keys`, { label: 'main', scopes: ['read', 'trade'] });
+    const client = openClient(world.baseUrl, key);
+    assert.equal((await client.post('offramp/quote', quoteAsk)).status, 200);
+
+    assert.equal((await ada.does(`/partners/${id}/suspend`)).body.after.suspended, true);
+    const [, resumed] = [await vic.reads(`/partners/${id}`), await ada.does(`/partners/${id}/resume`)];
+    assert.equal(resumed.body.after.suspended, false);
+    const said = (await vic.reads(`/partners/${id}`)).body;
+    assert.equal(said.keys[0].label, 'main');
+    assert.equal(JSON.stringify(said).includes(key.apiSecret), false);
+    const acts = (await auditOf(`partner:${id}`)).map(({ act }: { act: string }) => act);
+    assert.deepEqual(acts, ['partner.resume', 'partner.suspend', 'key.create']);
+  });
+
+  test('a key does what its scopes say, from where it may, until it expires', async () => {
+    const make = async (over: object) =>
+      (await ada.does(`/partners/${shop.partner.id}/keys`, { label: 'k', scopes: 'read', ...over })).body;
+    const reader = openClient(world.baseUrl, await make({}));
+    assert.equal((await reader.post('offramp/quote', quoteAsk)).body.reason, 'scope_missing');
+    const away = openClient(world.baseUrl, await make({ scopes: 'trade', addresses: '192.0.2.0/24' }));
+    assert.equal((await away.post('offramp/quote', quoteAsk)).body.reason, 'address_not_allowed');
+    const expiresAt = new Date(world.clock.now().getTime() + 3_600_000).toISOString();
+    const brief = openClient(world.baseUrl, await make({ scopes: 'trade', addresses: '127.0.0.0/8', expiresAt }));
+    assert.equal((await brief.post('offramp/quote', quoteAsk)).status, 200);
+    world.clock.advance(3_600_001);
+    assert.equal((await brief.post('offramp/quote', quoteAsk)).status, 401);
+  });
+
+  test('rotation lets both secrets in until the overlap ends, then the new one only', async () => {
+    const { body: key } = await ada.does(`/partners/${shop.partner.id}/keys`, { label: 'r', scopes: 'trade' });
+    const { body: rotated } = await ada.does(`/keys/${key.apiKey}/rotate`, { overlapHours: 2 });
+    assert.notEqual(rotated.apiSecret, key.apiSecret);
+    const old = openClient(world.baseUrl, key);
+    const fresh = openClient(world.baseUrl, rotated);
+    const status = async (client: typeof old) => (await client.post('offramp/quote', quoteAsk)).status;
+    assert.deepEqual([await status(old), await status(fresh)], [200, 200]);
+    world.clock.advance(2 * 3_600_000 - 1_000);
+    assert.deepEqual([await status(old), await status(fresh)], [200, 200]);
+    world.clock.advance(1_000);
+    assert.deepEqual([await status(old), await status(fresh)], [401, 200]);
+    assert.equal((await ada.does(`/keys/${key.apiKey}/revoke`)).status, 200);
+    assert.equal((await ada.does(`/keys/${key.apiKey}/rotate`)).body.reason, 'unknown_key');
+  });
+
+  test('when a key was used is kept once its signature was right, and not for who only knows its name', async () => {
+    const { body: key } = await ada.does(`/partners/${shop.partner.id}/keys`, { label: 'u', scopes: 'trade' });
+    const usedAt = async () => {
+      const { keys } = (await vic.reads(`/partners/${shop.partner.id}`)).body;
+      return keys.find((one: { key: string }) => one.key === key.apiKey).lastUsedAt;
+    };
+    const forged = openClient(world.baseUrl, { ...key, apiSecret: 'guessed' });
+    assert.equal((await forged.post('offramp/quote', quoteAsk)).status, 401);
+    assert.equal(await usedAt(), null);
+    assert.equal((await openClient(world.baseUrl, key).post('offramp/quote', quoteAsk)).status, 200);
+    assert.ok(world.clock.now().getTime() - Date.parse(await usedAt()) < 60_000);
+  });
+
+  test('a partner who may ask nothing a minute is told when to come back, in a number', async () => {
+    const { id } = (await ada.does('/partners', { name: 'Quiet', requestsPerMinute: 0 })).body.after;
+    const { body: key } = await ada.does(`/partners/${id}/keys`, { label: 'q', scopes: 'trade' });
+    const said = await openClient(world.baseUrl, key).post('offramp/quote', quoteAsk);
+    assert.equal(said.status, 429);
+    assert.match(said.headers.get('retry-after') ?? '', /^[1-9][0-9]*$/);
+    assert.match(said.headers.get('ratelimit-reset') ?? '', /^[0-9]+$/);
+  });
+});
+
+describe('terms of trade', () => {
+  test('a market, its fee, limit, cap and policy are set, act, and keep who changed them and why', async () => {
+    const set = (path: string, body: object) => ada.does(path, { reason: 'new year', ...body });
+    assert.equal((await set(`/markets/${market}`, { max: '50', quoteTtlS: 30 })).body.after.max, '50');
+    assert.equal((await shop.post('offramp/quote', quoteAsk)).body.code, 413);
+    assert.equal((await set(`/markets/${market}`, { max: '10000' })).status, 200);
+    const fee = await set(`/markets/${market}/fees`, { kind: 'operator', bps: 100, minimum: '5' });
+    assert.deepEqual([fee.body.after.bps, fee.body.after.minimum_units], [100, 500]);
+    assert.equal((await set(`/markets/${market}/limits`, { level: 1, max: '20' })).body.after.max_units, 20_000_000);
+    assert.equal((await set(`/markets/${market}/limits`, { level: 1, max: 'none' })).body.after, null);
+    const cap = await set(`/partners/${shop.partner.id}/caps`, { fiat: 'inr', max: '1000000' });
+    assert.equal(cap.body.after.max_units, 100_000_000);
+    const answer = { then: 'refund' };
+    assert.equal((await set(`/markets/${market}/policies`, { question: 'late', answer })).status, 200);
+    const shown = (await vic.reads(`/markets/${market}`)).body;
+    assert.deepEqual(
+      [shown.policy.late.then, shown.fees.find(({ kind }: { kind: string }) => kind === 'operator').bps],
+      ['refund', '100'],
+    );
+    const { changes } = (await vic.reads(`/changes?market=${market}`)).body;
+    assert.deepEqual([changes[0].by, changes[0].why], ['ada', 'new year']);
+    const [last] = await auditOf(`market:${market}`);
+    assert.deepEqual(
+      [last.act, last.operator, last.reason, last.before, last.after !== null],
+      ['policy.set', 'ada', 'new year', null, true],
+    );
+  });
+});
+
+describe('stops', () => {
+  test('a stopped market takes no new quotes and orders and says for how long, and the others go on', async () => {
+    const ask = { kind: 'market', subject: market };
+    assert.equal((await sue.does('/stops', ask)).body.after.stopped, true);
+    assert.equal((await sue.does('/stops', ask)).status, 200, 'twice is once');
+    const said = await shop.post('offramp/quote', quoteAsk);
+    assert.deepEqual([said.status, said.body.reason], [503, 'market_stopped']);
+    assert.equal(said.headers.get('retry-after'), '60');
+    assert.equal((await shop.post('offramp/quote', { ...quoteAsk, chain: 'erc20' })).status, 200);
+    assert.equal((await sue.does('/stops/lift', ask)).status, 403, 'on again is not for everybody');
+    assert.equal((await finn.does('/stops/lift', ask)).body.after.stopped, false);
+    assert.equal((await shop.post('offramp/quote', quoteAsk)).status, 200);
+  });
+
+  test('a stopped partner may look and not begin, also with a quote from before, and others notice nothing', async () => {
+    const other = await world.partner('Other');
+    const { body } = await shop.post('offramp/quote', quoteAsk);
+    const ask = { kind: 'partner', subject: String(shop.partner.id) };
+    assert.equal((await sue.does('/stops', ask)).status, 200);
+    const order = { ...quoteAsk, rate: body.data.rate, toAmount: body.data.toAmount };
+    const { customerId, fiatAccountId } = shop;
+    const said = await shop.post('offramp/createTransaction', { ...order, customerId, fiatAccountId });
+    assert.deepEqual([said.status, said.body.reason], [403, 'partner_stopped']);
+    assert.equal((await shop.post('offramp/quote', quoteAsk)).status, 403);
+    const list = await shop.post('offramp/allUserTransaction', { customerId, page: '1', pageSize: '5' });
+    assert.equal(list.status, 200);
+    assert.equal((await other.post('offramp/quote', quoteAsk)).status, 200);
+    assert.equal((await finn.does('/stops/lift', ask)).status, 200);
+    assert.equal((await shop.post('offramp/createTransaction', { ...order, customerId, fiatAccountId })).status, 200);
+  });
+});
+
+describe('cases', () => {
+  test('are listed by age with what to do, assigned, noted and closed, each by somebody', async () => {
+    await world.db.asSystem(async (tx) => {
+      for (const subject of ['first', 'second', 'third'])
+        await openCase(tx, { kind: 'rail_stopped', subject, reason: 'a test', now: world.clock.now() });
+    });
+    const { cases } = (await vic.reads('/cases?limit=2')).body;
+    assert.deepEqual(
+      cases.map(({ subject, who }: Record<string, string>) => [subject, who]),
+      [
+        ['first', 'operator'],
+        ['second', 'operator'],
+      ],
+    );
+    const rest = (await vic.reads(`/cases?limit=2&after=${cases[1].id}`)).body.cases;
+    assert.deepEqual(
+      rest.map(({ subject }: Record<string, string>) => subject),
+      ['third'],
+    );
+    const { id } = cases[0];
+    assert.equal((await sue.does(`/cases/${id}/assign`, { to: 'finn' })).body.after.assignee, 'finn');
+    assert.equal((await sue.does(`/cases/${id}/assign`, { to: 'nobody-here' })).status, 404);
+    assert.equal((await vic.reads('/cases?assignee=finn')).body.cases.length, 1);
+    assert.equal((await finn.does(`/cases/${id}/note`, { reason: 'the node is back' })).status, 200);
+    assert.equal((await finn.does(`/cases/${id}/close`, { outcome: 'mended' })).body.after.open, false);
+    const shown = (await vic.reads(`/cases/${id}`)).body;
+    assert.deepEqual(
+      shown.acts.map(({ by, note }: Record<string, string>) => [by, note]),
+      [
+        ['sue', 'finn: a test'],
+        ['finn', 'the node is back'],
+        ['finn', 'mended'],
+      ],
+    );
+    assert.equal((await vic.reads('/cases?open=false')).body.cases.length, 1);
+    assert.equal((await vic.reads('/cases?limit=9999')).status, 400);
+  });
+});
+
+describe('customers', () => {
+  test('are found by either name without anything personal; that is shown to who may, and the look is kept', async () => {
+    const found = (await vic.reads('/lookup?text=Shop-customer')).body;
+    const [customer] = found.customers;
+    assert.equal(customer.id, shop.customerId);
+    const plain = JSON.stringify([found, (await vic.reads(`/customers/${customer.id}`)).body]);
+    assert.equal(/000111222333|00000/.test(plain), false, plain);
+    const { body } = await sue.does(`/customers/${customer.id}/personal`, { reason: 'the customer called' });
+    assert.deepEqual([body.personal.phone, body.personal.accounts[0].account], ['+91 00000 00000', '000111222333']);
+    const [row] = await auditOf(`customer:${customer.id}`);
+    assert.deepEqual(
+      [row.act, row.operator, row.reason, row.address],
+      ['customer.personal', 'sue', 'the customer called', '127.0.0.1'],
+    );
+    assert.equal(/000111222333|00000 00000/.test(JSON.stringify(row)), false);
+  });
+
+  test('are blocked by one, and unblocked by two only', async () => {
+    const path = `/customers/${shop.customerId}`;
+    assert.equal((await finn.does(`${path}/block`)).body.after.blocked, true);
+    const said = await finn.does(`${path}/unblock`);
+    assert.equal(said.status, 202);
+    assert.equal((await finn.does(`/proposals/${said.body.proposal}/confirm`)).body.reason, 'own_proposal');
+    assert.equal((await ada.does(`/proposals/${said.body.proposal}/confirm`)).body.after.blocked, false);
+  });
+});
+
+describe('the audit', () => {
+  test('is read by operator and subject, newest first, and nobody changes, removes or empties it', async () => {
+    const { audit } = (await vic.reads('/audit?operator=ada&limit=3')).body;
+    assert.equal(audit.length, 3);
+    assert.ok(BigInt(audit[0].id) > BigInt(audit[2].id));
+    const older = (await vic.reads(`/audit?operator=ada&below=${audit[2].id}&limit=1`)).body.audit;
+    assert.ok(BigInt(older[0].id) < BigInt(audit[2].id));
+    // As the owner of the table: the rights of the server's roles do not even come to it.
+    for (const statement of [`update audit set reason = 'x'`, 'delete from audit', 'truncate audit cascade'])
+      await assert.rejects(world.query(statement), /append-only/, statement);
+    await assert.rejects(
+      world.db.asSystem((tx) => tx.run('delete from audit')),
+      { code: '42501' },
+    );
+  });
+
+  test('and nothing else holds a token or a secret', async () => {
+    const dump = JSON.stringify([
+      await world.query('select a::text from audit a'),
+      await world.query('select p::text from proposals p'),
+      await world.query('select t::text from operator_tokens t'),
+    ]);
+    for (const { token } of [ada, finn, sue, vic]) assert.equal(dump.includes(token), false);
+    assert.equal(/clo_/.test(dump), false);
+  });
+});
