@@ -73,6 +73,7 @@ export async function manualWorld() {
     ...ground,
     rows,
     rail,
+    desk,
     /** At the desk, in a transaction of its own. */
     asks: <T>(what: (desk: ManualDesk, tx: Tx) => Promise<T>): Promise<T> => ground.db.asSystem((tx) => what(desk, tx)),
     facts,

@@ -1,0 +1,207 @@
+/**
+ * The door to the desk of a bank without an API: payouts that wait, files out, statements in.
+ *
+ * Mounted below /operator/v1. Who may come in, and the audit, belong to the door in front: it names the person, and is told of
+ * every act in the act's own transaction. A file of payouts names people, so handing it out is an act as well, a POST.
+ *
+ *   GET  /bank/accounts, /bank/payouts, /bank/files, /bank/files/<id>, /bank/imports, /bank/statements
+ *   POST /bank/payouts/<key>/take-off     { reason }
+ *   POST /bank/files                      { asset, reason }      closes what waits into a file
+ *   POST /bank/files/<id>/hand-out        { reason }             answers with the file itself
+ *   POST /bank/files/<id>/withdraw        { reason }             the statement that it was not uploaded
+ *   POST /bank/statements?asset=eur                              the file as body, any content type but JSON
+ *
+ * Amounts are plain decimals of their asset, beside `asset`.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Database, Tx } from '../../base/db.ts';
+import { Refusal } from '../../base/errors.ts';
+import { formatUnits } from '../../base/money.ts';
+import { assets } from '../../partners/index.ts';
+
+/** What is needed of rails/manual: protocols know no rail. */
+export interface BankDesk<File> {
+  readonly code: string;
+  accounts(): unknown[];
+  waiting(tx: Tx, asset?: string): Promise<object[]>;
+  takeOff(tx: Tx, key: string): Promise<void>;
+  closeBatch(tx: Tx, given: { asset: string; by: string }): Promise<{ id: bigint }>;
+  batches(tx: Tx): Promise<object[]>;
+  batch(tx: Tx, id: bigint): Promise<object>;
+  file(tx: Tx, id: bigint): Promise<{ name: string; type: string; bytes: Buffer; sha256: string }>;
+  withdrawBatch(tx: Tx, id: bigint, given: { by: string; statement: string }): Promise<object>;
+  readStatement(given: { asset: string; bytes: AsyncIterable<Uint8Array> }): Promise<File>;
+  takeStatement(
+    tx: Tx,
+    given: { file: File; by: string },
+  ): Promise<{ outcome: string; import: { id: bigint }; gaps: string[] }>;
+  imports(tx: Tx): Promise<object[]>;
+  statements(tx: Tx, asset: string, span: { from: string; to: string }): Promise<object[]>;
+}
+
+export interface BankDoor<File> {
+  db: Database;
+  desk: BankDesk<File>;
+  /** The name of who asks. @throws Refusal where that person may not */
+  person(request: FastifyRequest, may: 'read' | 'act'): string;
+  /** The row of the audit, written with the act. */
+  record(tx: Tx, request: FastifyRequest, done: { act: string; subject: string; reason: string }): Promise<void>;
+}
+
+const MOST_BYTES = 64 * 1024 * 1024;
+const LONGEST_REASON = 500;
+
+export const bankRoutes =
+  <File>(door: BankDoor<File>) =>
+  async (app: FastifyInstance): Promise<void> => {
+    const { db, desk } = door;
+    // A statement is read as it comes in, whatever its sender calls it.
+    app.removeAllContentTypeParsers();
+    app.addContentTypeParser(
+      'application/json',
+      { parseAs: 'string', bodyLimit: 64 * 1024 },
+      (_request, body, done) => {
+        try {
+          done(null, JSON.parse(String(body)));
+        } catch {
+          done(new Refusal('malformed_body'));
+        }
+      },
+    );
+    app.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
+    app.setErrorHandler(async (error, _request, reply) => {
+      if (!(error instanceof Refusal) || (error.code !== 'file_refused' && error.code !== 'batch_refused')) throw error;
+      const status = error.code === 'file_refused' ? 400 : 409;
+      return reply.code(status).send({ error: error.facts.why, reason: error.code });
+    });
+
+    const read = (path: string, answer: (tx: Tx, request: FastifyRequest) => Promise<unknown>) =>
+      app.get(path, async (request) => {
+        door.person(request, 'read');
+        return await db.asSystem(async (tx) => shown(await assets(tx), await answer(tx, request)));
+      });
+    const act = (
+      path: string,
+      name: string,
+      perform: (tx: Tx, given: { request: FastifyRequest; by: string; reason: string }) => Promise<unknown>,
+    ) =>
+      app.post(path, async (request, reply) => {
+        const by = door.person(request, 'act');
+        const reason = textOf(request.body, 'reason', LONGEST_REASON);
+        const done = await db.asSystem(async (tx) => {
+          const answer = await perform(tx, { request, by, reason });
+          const subject = `${desk.code}:${subjectOf(request, answer)}`;
+          await door.record(tx, request, { act: name, subject, reason });
+          return isFile(answer) ? answer : shown(await assets(tx), answer);
+        });
+        return isFile(done) ? handOut(reply, done) : done;
+      });
+
+    read('/bank/accounts', async () => ({ rail: desk.code, accounts: desk.accounts() }));
+    read('/bank/payouts', async (tx, request) => ({
+      payouts: await desk.waiting(tx, optionalText(request.query, 'asset')),
+    }));
+    read('/bank/files', async (tx) => ({ files: await desk.batches(tx) }));
+    read('/bank/files/:id', (tx, request) => desk.batch(tx, idOf(request)));
+    read('/bank/imports', async (tx) => ({ imports: await desk.imports(tx) }));
+    read('/bank/statements', async (tx, { query }) => {
+      const span = { from: dayOf(query, 'from'), to: dayOf(query, 'to') };
+      return { statements: await desk.statements(tx, textOf(query, 'asset', 60), span) };
+    });
+
+    act('/bank/payouts/:key/take-off', 'bank.take_off', async (tx, { request }) => {
+      const key = textOf(request.params, 'key', 60);
+      await desk.takeOff(tx, key);
+      return { key };
+    });
+    act('/bank/files', 'bank.close_file', (tx, { request, by }) =>
+      desk.closeBatch(tx, { asset: textOf(request.body, 'asset', 60), by }),
+    );
+    act('/bank/files/:id/hand-out', 'bank.hand_out_file', (tx, { request }) => desk.file(tx, idOf(request)));
+    act('/bank/files/:id/withdraw', 'bank.withdraw_file', (tx, { request, by, reason }) =>
+      desk.withdrawBatch(tx, idOf(request), { by, statement: reason }),
+    );
+    app.post('/bank/statements', { bodyLimit: MOST_BYTES }, async (request) => {
+      const by = door.person(request, 'act');
+      const asset = textOf(request.query, 'asset', 60);
+      const bytes = request.body as AsyncIterable<Uint8Array> | undefined;
+      if (bytes === undefined || typeof bytes !== 'object' || !(Symbol.asyncIterator in bytes))
+        throw new Refusal('file_refused', { why: 'The body must be the file itself.' });
+      const file = await desk.readStatement({ asset, bytes });
+      return await db.asSystem(async (tx) => {
+        const taken = await desk.takeStatement(tx, { file, by });
+        const subject = `${desk.code}:${taken.import.id}`;
+        await door.record(tx, request, { act: 'bank.take_statement', subject, reason: taken.outcome });
+        return shown(await assets(tx), taken);
+      });
+    });
+  };
+
+interface HandedOut {
+  name: string;
+  type: string;
+  bytes: Buffer;
+  sha256: string;
+}
+
+const isFile = (answer: unknown): answer is HandedOut =>
+  typeof answer === 'object' && answer !== null && Buffer.isBuffer((answer as { bytes?: unknown }).bytes);
+
+const handOut = (reply: FastifyReply, { name, type, bytes, sha256 }: HandedOut): FastifyReply =>
+  reply
+    .header('content-type', type)
+    .header('content-disposition', `attachment; filename="${name}"`)
+    .header('cache-control', 'no-store')
+    .header('x-content-sha256', sha256)
+    .send(bytes);
+
+const subjectOf = ({ params }: FastifyRequest, answer: unknown): string => {
+  const { id, key } = params as { id?: string; key?: string };
+  return id ?? key ?? String((answer as { id?: bigint }).id ?? '');
+};
+
+const malformed = (field: string, rule: string) => new Refusal('malformed_field', { fields: { [field]: rule } });
+
+function textOf(from: unknown, field: string, most: number): string {
+  const value = (from as Record<string, unknown> | null | undefined)?.[field];
+  if (typeof value !== 'string' || value.trim() === '' || value.length > most)
+    throw malformed(field, `must be a text of 1 to ${most} characters`);
+  return value;
+}
+
+const optionalText = (from: unknown, field: string): string | undefined =>
+  (from as Record<string, unknown>)[field] === undefined ? undefined : textOf(from, field, 60);
+
+function idOf({ params }: FastifyRequest): bigint {
+  const { id = '' } = params as { id?: string };
+  if (!/^[0-9]{1,15}$/.test(id)) throw malformed('id', 'must be a number');
+  return BigInt(id);
+}
+
+function dayOf(from: unknown, field: string): string {
+  const day = textOf(from, field, 10);
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(day) || Number.isNaN(Date.parse(day)))
+    throw malformed(field, 'must be a day, YYYY-MM-DD');
+  return day;
+}
+
+/** Every amount beside or below an `asset` as a plain decimal of it; ids and other numbers as digits. */
+function shown(known: ReadonlyMap<string, { decimals: number }>, value: unknown, asset?: string): unknown {
+  if (value instanceof Date) return value.toISOString();
+  if (Array.isArray(value)) return value.map((one) => shown(known, one, asset));
+  if (typeof value !== 'object' || value === null) return value;
+  const own = (value as { asset?: unknown }).asset;
+  const of = typeof own === 'string' ? own : asset;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, part]) => [
+      name,
+      typeof part !== 'bigint'
+        ? shown(known, part, of)
+        : AMOUNTS.has(name) && of !== undefined
+          ? formatUnits(part, known.get(of)?.decimals ?? 0)
+          : String(part),
+    ]),
+  );
+}
+
+const AMOUNTS = new Set(['units', 'chargeUnits', 'opening', 'closing']);
