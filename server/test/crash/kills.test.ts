@@ -1,8 +1,9 @@
 /**
  * kill -9 of the server at random moments of the demo, each followed by a new start: the order settles, once.
  *
- * Once is counted at the bank, from its own records, not from ours; and in the end the books are sound (support/books.ts). `KILLS=20` for the long run (docs/operating), three
- * otherwise. A round prints its moment, so that a failing one can be told from the others.
+ * Once is counted at the bank, from its own records, and on the chain, from its logs, not from ours; what the chain mined are
+ * the bytes that were stored; and in the end the books are sound (support/books.ts). `KILLS=20` for the long run
+ * (docs/operating), three otherwise. A round prints its moment, so that a failing one can be told from the others.
  */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -31,7 +32,7 @@ after(async () => {
   removeDataDir(dataDir);
 });
 
-test(`after ${KILLS} kills of the server every order settled and the bank paid each once`, {
+test(`after ${KILLS} kills of the server every order settled, and bank and chain paid each once`, {
   timeout: 60_000 + KILLS * 60_000,
 }, async (t) => {
   const port = await freePort();
@@ -63,6 +64,7 @@ test(`after ${KILLS} kills of the server every order settled and the bank paid e
   }
   const books = await openBooksOf(dataDir, server.sandbox());
   const [broken, payments] = [await untilSound(books.broken, SWEPT_MS), await books.payments()];
+  const purchases = await books.purchases();
   await books.close();
   assert.deepEqual(broken, [], 'the books are sound and agree with chain and bank');
   assert.equal(settled, KILLS);
@@ -72,4 +74,7 @@ test(`after ${KILLS} kills of the server every order settled and the bank paid e
     [],
     'each paid once',
   );
+  assert.equal(purchases.length, KILLS, 'a purchase a round');
+  for (const { paid, stored } of purchases)
+    assert.deepEqual(paid, [stored], 'the chain paid each wallet once, with the bytes that were stored');
 });

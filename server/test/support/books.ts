@@ -12,7 +12,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { createPublicClient, erc20Abi, type Hex, http } from 'viem';
+import { createPublicClient, erc20Abi, type Hex, http, keccak256 } from 'viem';
 import { privateKeyToAddress } from 'viem/accounts';
 import { type Tx, txOn } from '../../src/base/db.ts';
 import { balancesOf } from '../../src/ledger/index.ts';
@@ -103,6 +103,31 @@ export async function openBooksOf(dataDir: string, sandbox: Sandbox) {
         `select key, count(*)::int as times from simulated_bank.payments where state <> 'refused' group by key`,
       );
       return new Map(rows.map(({ key, times }) => [key, times]));
+    },
+    /**
+     * What the chain has paid to the wallet of each settled purchase, by its own logs, beside the hash of the bytes that were
+     * stored before they were sent.
+     */
+    async purchases(): Promise<{ paid: string[]; stored: string | undefined }[]> {
+      const orders = await tx.rows<{ wallet: Hex; asset: string; raw: Buffer | null }>(
+        `select payout_address as wallet, payout_asset as asset, raw from orders
+           left join chain_sends on rail = payout_rail and hash = payout_reference
+          where direction = 'onramp' and orders.state = 'settled'`,
+      );
+      return await Promise.all(
+        orders.map(async ({ wallet, asset, raw }) => {
+          const [coin, code] = asset.split('.');
+          const there = sandbox.chains.find((one) => one.code === code);
+          const token = there?.tokens.find((one) => one.code === coin);
+          const logs = await createPublicClient({ transport: http(there?.rpcUrl) }).getLogs({
+            address: token?.address as Hex,
+            event: erc20Abi.find((item) => item.type === 'event' && item.name === 'Transfer'),
+            args: { to: wallet },
+            fromBlock: 0n,
+          });
+          return { paid: logs.map((log) => log.transactionHash), stored: raw === null ? undefined : keccak256(raw) };
+        }),
+      );
     },
     close: () => client.end(),
   };
