@@ -66,6 +66,7 @@ const SETTINGS = {
   ),
   signerAddress: text('SIGNER_ADDRESS', 'production: unix socket or port of this machine of the signer', undefined),
   signerSecret: secret('SIGNER_SECRET', 'production: shared with the signer, at least 32 characters'),
+  manualBankFile: text('MANUAL_BANK_FILE', 'production: JSON file of the accounts at a bank without an API', undefined),
   codeSenderUrl: text('CODE_SENDER_URL', 'production: where login codes are posted to, to be sent on', undefined),
   codeSenderSecret: secret('CODE_SENDER_SECRET', 'production: signs what is posted there, at least 32 characters'),
   operatorToken: secret('OPERATOR_TOKEN', 'opens the operator view, at least 32 characters. The sandbox makes one'),

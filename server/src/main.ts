@@ -28,7 +28,11 @@ async function main(): Promise<void> {
   const isEnding = endOnSignal(starting);
   try {
     const running = await starting;
-    if (!isEnding()) process.stdout.write(banner(running, config.dataDir, performance.now() - begunAt));
+    if (isEnding()) return;
+    const tookMs = performance.now() - begunAt;
+    process.stdout.write(
+      config.profile === 'production' ? plainly(running, tookMs) : banner(running, config.dataDir, tookMs),
+    );
   } catch (error) {
     throw explained(error, config);
   }
@@ -53,6 +57,9 @@ function endOnSignal(starting: Promise<Running>): () => boolean {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   return () => ending;
 }
+
+const plainly = ({ baseUrl, metricsUrl }: Running, tookMs: number): string =>
+  `Cloverleaf is ready in production (${(tookMs / 1000).toFixed(1)} s): ${baseUrl}, metrics ${metricsUrl}\n`;
 
 function banner({ baseUrl, metricsUrl, sandbox }: Running, dataDir: string, tookMs: number): string {
   const file = relative(process.cwd(), `${dataDir}/sandbox.json`);

@@ -15,7 +15,7 @@ import { joinServers } from './base/servers.ts';
 import { type Handlers, startWorkers } from './base/work.ts';
 import { openCase, openScreener } from './compliance/index.ts';
 import type { Config } from './config.ts';
-import { comparePayer, openFiatAccount } from './customers/index.ts';
+import { comparePayer, openPayee } from './customers/index.ts';
 import { openSender, outsideFor, standard, startCourier } from './events/index.ts';
 import { startOperator } from './operators/index.ts';
 import {
@@ -38,7 +38,7 @@ import {
   workCheck,
 } from './ops/index.ts';
 import { type OrdersContext, openOrders, orderFacts, orderHandlers } from './orders/index.ts';
-import { findPartner, isHandingStopped, openPartners, signingSecrets } from './partners/index.ts';
+import { findPartner, isHandingStopped, markets, openPartners, signingSecrets } from './partners/index.ts';
 import { productionProfile } from './production/index.ts';
 import { checkout } from './protocols/checkout/index.ts';
 import { operator } from './protocols/operator/index.ts';
@@ -146,7 +146,7 @@ async function compose(
       log,
       rails,
       report,
-      openAccount: async (tx, id) => (await openFiatAccount(tx, vault, id)).details,
+      openAccount: (tx, id) => openPayee(tx, vault, id),
       isStopped: isHandingStopped,
     }),
     ...sweepHandlers({ db, clock, log, chains, everyMs: 1_000 }),
@@ -262,8 +262,9 @@ const assetsWithLevels = async (db: Database): Promise<string[]> => [
   ...new Set((await db.asSystem(levels)).map(({ asset }) => asset)),
 ];
 
-/** Ready means that a quote can be had: waits for the first prices, briefly. */
+/** Ready means that a quote can be had: waits for the first prices, briefly. Without a market there is none to wait for. */
 async function pricesAreFresh(db: Database): Promise<void> {
+  if ((await db.asSystem(markets)).length === 0) return;
   const check = pricesCheck(db);
   const giveUpAt = Date.now() + 10_000;
   while (Date.now() < giveUpAt) {

@@ -16,6 +16,7 @@ import { numericId, randomText } from '../base/ids.ts';
 import type { AssetCode } from '../base/money.ts';
 import { emit } from '../events/index.ts';
 import type { Partner } from '../partners/index.ts';
+import { customerName } from './details.ts';
 import { hintOf, indexDetails, openDetails, openEmail, openPhone, sealDetails, sealEmail, sealPhone } from './seal.ts';
 import { accountById, accountsOf, type CustomerRow, customerById, type FiatAccountRow, sql } from './store.ts';
 
@@ -349,6 +350,18 @@ export async function openFiatAccount(
   const row = id >= 0n && id <= LARGEST_ID ? await accountById(tx, id) : undefined;
   if (row === undefined) throw new Refusal('unknown_account');
   return { ...accountOf(row), details: openDetails(vault, id, row.details) };
+}
+
+/**
+ * Whom a payout to an account goes to: its details, and where they name nobody, the customer whose account it is. For the
+ * moment of handing over, and into no log.
+ *
+ * @throws Refusal 'unknown_account'
+ */
+export async function openPayee(tx: Tx, vault: Vault, accountId: bigint): Promise<Record<string, string>> {
+  const { customerId, details } = await openFiatAccount(tx, vault, accountId);
+  const name = details.name ?? (await customerName(tx, vault, customerId));
+  return name === undefined ? details : { ...details, name };
 }
 
 function customerOf(row: CustomerRow): Customer {

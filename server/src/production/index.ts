@@ -37,10 +37,10 @@ export function productionProfile(config: Config): Profile {
   };
 }
 
-async function connect({ chains, signer, codeSender }: Settled, deps: Connecting): Promise<World> {
+async function connect({ chains, bank, signer, codeSender }: Settled, deps: Connecting): Promise<World> {
   const { db, clock } = deps;
   await refuseSandboxDatabase(db);
-  await catalogue(db, chains);
+  await catalogue(db, chains, bank.accounts);
   // One signer holds the keys of all chains; each chain is asked for with the wallets of its own.
   const clients = new Map(
     chains.map((chain) => {
@@ -49,7 +49,7 @@ async function connect({ chains, signer, codeSender }: Settled, deps: Connecting
     }),
   );
   return {
-    outside: { evmChains: chains.map((chain) => evmOptions(chain, clients.get(chain.code))) },
+    outside: { evmChains: chains.map((chain) => evmOptions(chain, clients.get(chain.code))), manualBank: bank },
     verifier: manualVerifier({
       ask: (asked) => db.asSystem((tx) => askReview(tx, { ...asked, now: clock.now() })),
       found: (asked) => db.asSystem((tx) => reviewed(tx, asked.customerId)),
@@ -82,11 +82,19 @@ async function refuseSandboxDatabase(db: Database): Promise<void> {
     throw new SettingError('DATABASE_URL is the database of a sandbox; production starts with one of its own');
 }
 
-async function catalogue(db: Database, chains: readonly ProductionChain[]): Promise<void> {
+async function catalogue(
+  db: Database,
+  chains: readonly ProductionChain[],
+  accounts: Settled['bank']['accounts'],
+): Promise<void> {
   await db.asSystem(async (tx) => {
     const level = async (rail: string, asset: string, levels: Levels | undefined) => {
       if (levels !== undefined) await seedThreshold(tx, { rail, wallet: HOT, asset, ...levels });
     };
+    for (const { asset, currency } of accounts) {
+      const fiat = { code: asset, kind: 'fiat', coin: asset, chain: null, contract: null, native: false } as const;
+      await upsertAsset(tx, { ...fiat, decimals: decimalsOf(currency) });
+    }
     for (const chain of chains) {
       const common = { kind: 'crypto', chain: chain.code } as const;
       const native = `${chain.native}.${chain.code}`;
@@ -109,6 +117,10 @@ async function catalogue(db: Database, chains: readonly ProductionChain[]): Prom
     }
   });
 }
+
+/** ISO 4217, as the platform knows it. */
+const decimalsOf = (currency: string): number =>
+  new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2;
 
 function evmOptions(chain: ProductionChain, client: SignerClient | undefined) {
   const { chainId, xpub, hotWallet, rpcUrls, finality, maxGasPrice } = chain;

@@ -8,6 +8,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
 import { readTextFile, SettingError } from '../base/env.ts';
 import type { Config } from '../config.ts';
+import { type ManualBankSettings, readManualBank } from '../rails/manual/index.ts';
 import { readSignerAddress, SIGNER_ADDRESS_RULE, type SignerAddress } from '../signer/index.ts';
 import { type ProductionChain, readChains } from './chains.ts';
 
@@ -17,6 +18,7 @@ export interface Settled {
   databaseUrl: string;
   operatorToken: string;
   chains: readonly ProductionChain[];
+  bank: ManualBankSettings;
   signer: { address: SignerAddress; secret: string };
   codeSender: { url: string; secret: string };
 }
@@ -38,7 +40,7 @@ export function settle(config: Config, env: NodeJS.ProcessEnv = process.env): Se
     const given = must(name, value, what);
     if (given === undefined) return undefined;
     if (given.length < SHORTEST_SECRET) wrong.push(`${name} must have at least ${SHORTEST_SECRET} characters`);
-    else if (isNoChance(given)) wrong.push(`${name} is too regular to be a secret: make it by chance`);
+    else if (isNoChance(given)) wrong.push(TOO_REGULAR(name));
     return given;
   };
   const read = <T>(work: () => T): T | undefined => {
@@ -53,8 +55,9 @@ export function settle(config: Config, env: NodeJS.ProcessEnv = process.env): Se
   const fromFile = <T>(name: string, file: string | undefined, what: string, parse: (text: string) => T) =>
     must(name, file, what) === undefined ? undefined : read(() => parse(readTextFile(name, file ?? '')));
 
-  const masterKey = secret('MASTER_KEY', config.masterKey, '64 hex digits, kept apart from the database');
+  const masterKey = must('MASTER_KEY', config.masterKey, '64 hex digits, kept apart from the database');
   if (masterKey !== undefined && !/^[0-9a-fA-F]{64}$/.test(masterKey)) wrong.push('MASTER_KEY must be 64 hex digits');
+  else if (masterKey !== undefined && isNoChance(masterKey)) wrong.push(TOO_REGULAR('MASTER_KEY'));
   const keyFile = env.MASTER_KEY_FILE;
   if (keyFile && resolve(keyFile).startsWith(`${config.dataDir}${sep}`))
     wrong.push('MASTER_KEY_FILE lies in DATA_DIR: a copy of the folder would be a copy of the key');
@@ -72,7 +75,9 @@ export function settle(config: Config, env: NodeJS.ProcessEnv = process.env): Se
   const chains = fromFile('CHAINS_FILE', config.chainsFile, 'chains, nodes, wallets and tokens', (text) =>
     readChains('CHAINS_FILE', text, config.localChains),
   );
-  wrong.push('PROFILE=production has no bank rail yet, and does not start with the simulated one');
+  const bank = fromFile('MANUAL_BANK_FILE', config.manualBankFile, 'the accounts that money comes to', (text) =>
+    readManualBank(text, 'MANUAL_BANK_FILE'),
+  );
   const signerAt = must('SIGNER_ADDRESS', config.signerAddress, 'where the signer listens');
   const address = signerAt === undefined ? undefined : readSignerAddress(signerAt);
   if (signerAt !== undefined && address === undefined) wrong.push(`SIGNER_ADDRESS ${SIGNER_ADDRESS_RULE}`);
@@ -88,17 +93,20 @@ export function settle(config: Config, env: NodeJS.ProcessEnv = process.env): Se
   if (new Set(secrets).size < secrets.length)
     wrong.push('MASTER_KEY, OPERATOR_TOKEN, SIGNER_SECRET and CODE_SENDER_SECRET must each be another');
 
-  if (wrong.length > 0 || !masterKey || !databaseUrl || !operatorToken || !chains || !address)
+  if (wrong.length > 0 || !masterKey || !databaseUrl || !operatorToken || !chains || !bank || !address)
     throw new SettingError(wrong.join('\n'));
   return {
     masterKey: Buffer.from(masterKey, 'hex'),
     databaseUrl,
     operatorToken,
     chains,
+    bank,
     signer: { address, secret: signerSecret ?? '' },
     codeSender: { url: url ?? '', secret: codeSecret ?? '' },
   };
 }
+
+const TOO_REGULAR = (name: string): string => `${name} is too regular to be a secret: make it by chance`;
 
 /** Few different characters, or one part over and over. */
 const isNoChance = (text: string): boolean => new Set(text).size < FEWEST_CHARACTERS || /^(.{1,16})\1+$/s.test(text);

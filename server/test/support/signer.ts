@@ -14,6 +14,8 @@ import { collect, run } from './process.ts';
 
 const READY_MS = 20_000;
 
+export type SignerProcess = Awaited<ReturnType<typeof startSigner>>;
+
 export async function startSigner(options: { limits: readonly ChainLimits[] }) {
   const dir = freshFolder('signer');
   const socket = join(dir, 's.sock');

@@ -1,0 +1,169 @@
+/** Why production does not start: everything that only a sandbox may have, each with a sentence that names the setting. */
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { HDKey } from '@scure/bip32';
+import { mnemonicToSeedSync } from '@scure/bip39';
+import { SettingError } from '../../src/base/env.ts';
+import { randomHex } from '../../src/base/ids.ts';
+import { readConfig } from '../../src/config.ts';
+import { settle } from '../../src/production/refusals.ts';
+import { ANVIL_FIRST, ANVIL_MNEMONIC } from '../support/anvil.ts';
+import { collect, run } from '../support/process.ts';
+import { bankFile, installation } from '../support/production.ts';
+
+const known = HDKey.fromMasterSeed(mnemonicToSeedSync(ANVIL_MNEMONIC)).derive("m/44'/60'/1'");
+const SECRET = '0123456789abcdef'.repeat(4);
+
+function reasons(env: NodeJS.ProcessEnv): string[] {
+  try {
+    settle(readConfig(env), env);
+    return [];
+  } catch (error) {
+    if (!(error instanceof SettingError)) throw error;
+    return error.message.split('\n');
+  }
+}
+
+test('an installation with everything as it should be has nothing against it', () => {
+  assert.deepEqual(reasons(installation().env), []);
+});
+
+test('what is missing is said all at once', () => {
+  const said = reasons({ PROFILE: 'production', DATA_DIR: installation().env.DATA_DIR });
+  const names = said.map((line) => /^([A-Z_]+) must be set in production: ./.exec(line)?.[1]);
+  assert.deepEqual(names, [
+    'MASTER_KEY',
+    'DATABASE_URL',
+    'PUBLIC_URL',
+    'TRUSTED_PROXIES',
+    'OPERATOR_TOKEN',
+    'CHAINS_FILE',
+    'MANUAL_BANK_FILE',
+    'SIGNER_ADDRESS',
+    'SIGNER_SECRET',
+    'CODE_SENDER_URL',
+    'CODE_SENDER_SECRET',
+  ]);
+});
+
+type Change = Parameters<typeof installation>[0];
+const wrong: [string, Change, RegExp][] = [
+  ['a short master key', { env: { MASTER_KEY_FILE: '', MASTER_KEY: 'ab12' } }, /^MASTER_KEY must be 64 hex digits/],
+  ['a master key of zeros', { env: { MASTER_KEY_FILE: '', MASTER_KEY: '0'.repeat(64) } }, /^MASTER_KEY is too regular/],
+  ['a counted master key', { env: { MASTER_KEY_FILE: '', MASTER_KEY: SECRET } }, /^MASTER_KEY is too regular/],
+  ['a short operator token', { env: { OPERATOR_TOKEN: 'hunter2' } }, /^OPERATOR_TOKEN must have at least 32/],
+  ['a signer secret of one letter', { env: { SIGNER_SECRET: 'x'.repeat(40) } }, /^SIGNER_SECRET is too regular/],
+  ['a plain public address', { env: { PUBLIC_URL: 'http://ramp.example' } }, /^PUBLIC_URL must be an https address/],
+  ['made-up prices', { env: { PRICE_SOURCES: 'kraken,fixed' } }, /^PRICE_SOURCES must not name fixed/],
+  ['prices that drift', { env: { SANDBOX_PRICE_DRIFT_BPS: '5' } }, /^SANDBOX_PRICE_DRIFT_BPS is the sandbox/],
+  ['a bank that pays twice', { env: { SANDBOX_BANK_DEDUPLICATES: '0' } }, /^SANDBOX_BANK_DEDUPLICATES is the sandbox/],
+  [
+    'a signer elsewhere',
+    { env: { SIGNER_ADDRESS: '10.0.0.7:7070' } },
+    /^SIGNER_ADDRESS must be the path of a unix socket/,
+  ],
+  [
+    'files that are not there',
+    { env: { CHAINS_FILE: '/nowhere/chains.json' } },
+    /^CHAINS_FILE cannot be read: ENOENT$/,
+  ],
+  ['a bank file that is wrong', { bank: { accounts: [] } }, /^MANUAL_BANK_FILE: accounts must be a list of 1/],
+  [
+    'the chain of a local node',
+    { chain: { chainId: '31337' } },
+    /chains\[0\]\.chainId 31337 is that of a local test node/,
+  ],
+  ['the other one', { chain: { chainId: '31338' } }, /chains\[0\]\.chainId 31338 is that of a local test node/],
+  [
+    'a wallet that everybody has',
+    { chain: { hotWallet: ANVIL_FIRST } },
+    /chains\[0\]\.hotWallet is an account of the phrase/,
+  ],
+  [
+    'addresses that everybody has',
+    { chain: { xpub: known.publicExtendedKey } },
+    /chains\[0\]\.xpub is that of the phrase/,
+  ],
+  [
+    'a purse that everybody has',
+    { chain: { fundedFrom: { cold: ANVIL_FIRST } } },
+    /fundedFrom\.cold is an account of the phrase/,
+  ],
+  ['a private key', { chain: { xpub: known.privateExtendedKey } }, /chains\[0\]\.xpub is an extended private key/],
+  ['a node in the open', { chain: { rpcUrls: ['http://node.example'] } }, /rpcUrls\[0\] must be an https address/],
+  ['a mistyped address', { chain: { hotWallet: `0x${'ab'.repeat(19)}` } }, /chains\[0\]\.hotWallet must be an address/],
+  ['a misspelt field', { chain: { rpcUrl: 'https://node.example' } }, /chains\[0\]\.rpcUrl is no field/],
+];
+
+describe('production does not start with', () => {
+  for (const [what, change, why] of wrong) {
+    test(what, () => {
+      const said = reasons(installation(change).env);
+      assert.equal(said.length, 1, said.join('\n'));
+      assert.match(said[0] ?? '', why);
+    });
+  }
+
+  test('one secret in two places', () => {
+    const { env } = installation();
+    assert.match(reasons({ ...env, OPERATOR_TOKEN: env.SIGNER_SECRET }).join(), /must each be another/);
+  });
+
+  for (const name of ['sandbox.json', 'master.key', 'operator.token', 'signer.journal']) {
+    test(`${name} of a sandbox in its folder`, () => {
+      const { env } = installation();
+      mkdirSync(String(env.DATA_DIR));
+      writeFileSync(join(String(env.DATA_DIR), name), '{}');
+      assert.match(reasons(env).join(), new RegExp(`^DATA_DIR holds ${name} of a sandbox`));
+    });
+  }
+
+  test('a master key beside its data', () => {
+    const { env } = installation();
+    mkdirSync(String(env.DATA_DIR));
+    const path = join(String(env.DATA_DIR), 'key');
+    writeFileSync(path, randomHex(32));
+    assert.match(reasons({ ...env, MASTER_KEY_FILE: path }).join('\n'), /MASTER_KEY_FILE lies in DATA_DIR/);
+  });
+});
+
+test('local nodes are taken where they are named', () => {
+  const change = {
+    chain: { chainId: '31337', rpcUrls: ['http://127.0.0.1:8545'] },
+    env: { ALLOW_LOCAL_CHAINS: '31337' },
+  };
+  assert.deepEqual(reasons(installation(change).env), []);
+});
+
+test('a wrong setting is refused before anything is looked at, and a value in two places', () => {
+  const { env } = installation();
+  assert.throws(
+    () => readConfig({ ...env, TRUSTED_PROXIES: 'the-proxy' }),
+    /^SettingError: TRUSTED_PROXIES must be IP/,
+  );
+  assert.throws(() => readConfig({ ...env, MASTER_KEY: SECRET }), /MASTER_KEY and MASTER_KEY_FILE are both set/);
+  assert.deepEqual(readConfig({ ...env, TRUSTED_PROXIES: '10.0.0.0/8, ::1' }).trustedProxies, ['10.0.0.0/8', '::1']);
+  assert.deepEqual(readConfig({ ...env, TRUSTED_PROXIES: 'none' }).trustedProxies, []);
+});
+
+test('main says it in sentences and ends with 1; no secret is among them', async () => {
+  const { env } = installation({
+    bank: bankFile(),
+    chain: { chainId: '31337' },
+    env: { PUBLIC_URL: 'http://x.example' },
+  });
+  const child = run(['server/src/main.ts'], env);
+  const output = collect(child);
+  assert.equal(await new Promise((done) => child.once('exit', done)), 1);
+  assert.deepEqual(
+    output()
+      .trim()
+      .split('\n')
+      .map((line) => line.split(' ')[0]),
+    ['PUBLIC_URL', 'CHAINS_FILE:'],
+  );
+  for (const secret of [env.OPERATOR_TOKEN, env.SIGNER_SECRET, env.CODE_SENDER_SECRET])
+    assert.ok(!output().includes(String(secret)));
+});

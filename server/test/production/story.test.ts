@@ -1,0 +1,431 @@
+/**
+ * Production, as an operator sets it up: a foreign PostgreSQL, a node named as a chain, a bank whose files a person carries,
+ * a signer as a process of its own, prices from an exchange, codes sent by somebody else, and a person who verifies.
+ *
+ * One installation for the file. Its tests follow each other as days do.
+ */
+import assert from 'node:assert/strict';
+import { createHmac, randomBytes } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, test } from 'node:test';
+import pino from 'pino';
+import { movableClock } from '../../src/base/clock.ts';
+import type { Tx } from '../../src/base/db.ts';
+import { formatUnits, parseUnits } from '../../src/base/money.ts';
+import { decideReview, listCases, openReview } from '../../src/compliance/index.ts';
+import { readConfig } from '../../src/config.ts';
+import { balance, chart } from '../../src/ledger/index.ts';
+import { retry, trace } from '../../src/orders/index.ts';
+import { createKey, createPartner, setFee, upsertMarket } from '../../src/partners/index.ts';
+import { type ManualDesk, openManualDesk, readManualBank } from '../../src/rails/manual/index.ts';
+import { type Running, start } from '../../src/server.ts';
+import { DETAILS, openBrowser } from '../protocols/checkout/world.ts';
+import { ANVIL_FIRST, type Anvil, data, deployToken, startAnvil } from '../support/anvil.ts';
+import { brokenBooks, untilSound } from '../support/books.ts';
+import { type Client, openClient } from '../support/client.ts';
+import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { type PriceHosts, priceHosts } from '../support/pricehosts.ts';
+import { bankFile, FUNDING_IBAN, installation, PUBLIC_URL } from '../support/production.ts';
+import { type SignerProcess, startSigner } from '../support/signer.ts';
+
+const CHAIN = 'base';
+const RAIL = 'evm.base';
+const BANK = 'bank.manual';
+const USDC = 'usdc.base';
+const ETHER = 10n ** 18n;
+/** The operator's cold wallet. */
+const COLD = `0x${'c0'.repeat(20)}`;
+const CUSTOMER_IBAN = 'GB29NWBK60161331926819';
+const CUSTOMER_NAME = 'Zebulon Quagmire-Ōtaki';
+const PATIENCE_MS = 30_000;
+
+let database: FreshDatabase;
+let anvil: Anvil;
+let token: string;
+let signer: SignerProcess;
+let hosts: PriceHosts;
+let codes: { url: string; secret: string; sent: { phone: string; code: string }[]; server: Server };
+let server: Running;
+let desk: ManualDesk;
+let partner: Client;
+let partnerId: bigint;
+let customerId: string;
+let fiatAccountId: string;
+let bankBalance = 0n;
+const complaints: string[] = [];
+
+const read = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => server.db.asSystem(work);
+const limitsOf = (perTransfer: bigint) => ({
+  chainId: anvil.chainId,
+  tokens: { [token]: { perTransfer, perHour: 10n * perTransfer } },
+  gas: { perTransfer: ETHER / 10n, perHour: ETHER },
+  native: { perTransfer: 0n, perHour: 0n },
+  fees: { perTransfer: ETHER / 10n, perHour: ETHER },
+});
+
+before(async () => {
+  [database, anvil, hosts, codes] = await Promise.all([freshDatabase(), startAnvil(), priceHosts(), codeHost()]);
+  token = await deployToken(anvil);
+  await anvil.rpc('evm_setIntervalMining', [1]);
+  signer = await startSigner({ limits: [limitsOf(parseUnits('200', 6))] });
+  const { hot = '' } = signer.expected.wallets;
+  await anvil.rpc('anvil_setBalance', [hot, `0x${(10n * ETHER).toString(16)}`]);
+  // In one call, all that a price in euro may be composed of; one that is not listed would fail the others.
+  hosts.books.kraken = {
+    USDCEUR: { bid: '0.90', ask: '0.90' },
+    USDCUSD: { bid: '1.0', ask: '1.0' },
+    USDTZUSD: { bid: '1.0', ask: '1.0' },
+    XETHZUSD: { bid: '3000', ask: '3000' },
+    XETHZEUR: { bid: '2700', ask: '2700' },
+  };
+
+  const { env } = installation({
+    chain: {
+      chainId: String(anvil.chainId),
+      rpcUrls: ['http://127.0.0.1:9/dead', anvil.url],
+      hotWallet: hot,
+      xpub: signer.expected.xpub,
+      fundedFrom: { cold: COLD },
+      tokens: [
+        {
+          coin: 'usdc',
+          contract: token,
+          decimals: 6,
+          confirmations: [{ fromUnits: '0', confirmations: 1 }],
+          sweepFromUnits: '1000000',
+        },
+      ],
+    },
+    env: {
+      DATABASE_URL: database.adminUrl,
+      ALLOW_LOCAL_CHAINS: String(anvil.chainId),
+      SIGNER_ADDRESS: signer.socket,
+      SIGNER_SECRET: signer.secret,
+      CODE_SENDER_URL: codes.url,
+      CODE_SENDER_SECRET: codes.secret,
+      PRICE_SOURCES: 'kraken',
+      PRICE_KRAKEN_URL: hosts.baseUrl,
+    },
+  });
+  const log = pino({ level: 'warn', base: null }, { write: (line: string) => void complaints.push(line) });
+  // What the server reads it reads from its environment; the master key stands in a file.
+  server = await start(readConfig(env), { log, clock: movableClock() });
+  const { db, vault } = server;
+  const settings = readManualBank(JSON.stringify(bankFile()));
+  desk = openManualDesk(settings, { db, vault, clock: movableClock(), log, report: async () => {} });
+  await operatorSetsUp();
+});
+
+after(async () => {
+  await server?.stop();
+  await Promise.all([signer?.stop(), anvil?.stop(), hosts?.stop(), database?.drop()]);
+  codes?.server.close();
+});
+
+/** By the operator's hands: a partner with a key that is good from its own network alone, two markets, their fees, funds. */
+async function operatorSetsUp(): Promise<void> {
+  const now = new Date();
+  const keys = await read(async (tx) => {
+    partnerId = (await createPartner(tx, { name: 'Acme', now, tradeLevel: 1 })).id;
+    const scopes = ['read', 'trade', 'customers'] as const;
+    return await createKey(tx, server.vault, {
+      partnerId,
+      label: 'live',
+      scopes: [...scopes],
+      addresses: ['203.0.113.0/24'],
+      now,
+    });
+  });
+  const signed = openClient(server.baseUrl, keys);
+  const forwarded = { headers: { 'x-forwarded-for': '203.0.113.7' } };
+  partner = {
+    ...signed,
+    post: (path, body) => signed.post(path, body, forwarded),
+    put: (path, body) => signed.put(path, body, forwarded),
+    get: (path) => signed.get(path, forwarded),
+  };
+  const terms = {
+    crypto: USDC,
+    fiat: 'eur',
+    enabled: true,
+    isDefault: true,
+    quoteTtlMs: 60_000,
+    depositTtlMs: 3_600_000,
+    priceSources: ['kraken'],
+    priceMaxAgeMs: 60_000,
+    priceQuorum: 1,
+    outlierBps: 300n,
+  };
+  await read(async (tx) => {
+    const selling = await upsertMarket(tx, {
+      ...terms,
+      direction: 'offramp',
+      depositRail: RAIL,
+      payoutRail: BANK,
+      paymentMethod: 'SEPA_BANK_TRANSFER',
+      minUnits: parseUnits('1', 6),
+      maxUnits: parseUnits('10000', 6),
+      payoutPlaces: 2,
+    });
+    const buying = await upsertMarket(tx, {
+      ...terms,
+      direction: 'onramp',
+      depositRail: BANK,
+      payoutRail: RAIL,
+      paymentMethod: 'SEPA_BANK_TRANSFER',
+      minUnits: parseUnits('5', 2),
+      maxUnits: parseUnits('10000', 2),
+      payoutPlaces: 6,
+    });
+    for (const marketId of [selling, buying])
+      await setFee(tx, { marketId, partnerId: null, kind: 'operator', bps: 100n });
+  });
+  await anvil.send({ to: token, data: data('mint(address,uint256)', COLD, parseUnits('5000', 6)) });
+  await anvil.rpc('anvil_setBalance', [COLD, `0x${ETHER.toString(16)}`]);
+  await anvil.rpc('anvil_impersonateAccount', [COLD]);
+  await anvil.send({
+    from: COLD,
+    to: token,
+    data: data('transfer(address,uint256)', signer.expected.wallets.hot ?? '', parseUnits('5000', 6)),
+  });
+  await statement({ amount: '20000.00', text: 'own funds', account: FUNDING_IBAN, name: 'Ramp Ltd' });
+}
+
+/** What sends text messages for the operator. */
+async function codeHost(): Promise<typeof codes> {
+  const secret = randomBytes(32).toString('hex');
+  const sent: { phone: string; code: string }[] = [];
+  const host = createServer((request, response) => {
+    let body = '';
+    request.setEncoding('utf8').on('data', (part) => (body += part));
+    request.on('end', () => {
+      const proof = createHmac('sha256', secret).update(body).digest('hex');
+      const isOurs = request.headers['x-cloverleaf-signature'] === proof;
+      if (isOurs) sent.push(JSON.parse(body));
+      response.writeHead(isOurs ? 202 : 401).end();
+    });
+  });
+  await new Promise<void>((up) => host.listen(0, '127.0.0.1', up));
+  return { url: `http://127.0.0.1:${(host.address() as AddressInfo).port}/send`, secret, sent, server: host };
+}
+
+async function until<T>(what: string, look: () => Promise<T | undefined | false>): Promise<T> {
+  for (const giveUpAt = Date.now() + PATIENCE_MS; ; await new Promise((wake) => setTimeout(wake, 50))) {
+    const found = await look();
+    if (found !== undefined && found !== false) return found;
+    if (Date.now() > giveUpAt) throw new Error(`waited in vain until ${what}\n${complaints.slice(-10).join('')}`);
+  }
+}
+
+const STATEMENTS = 4;
+let lines = 0;
+
+/** A person downloads a statement of one line at the bank, and takes it in. */
+async function statement(line: { amount: string; text: string; account: string; name: string }): Promise<void> {
+  lines += 1;
+  bankBalance += line.amount.startsWith('-') ? -parseUnits(line.amount.slice(1), 2) : parseUnits(line.amount, 2);
+  // One statement a day, up to today.
+  const day = new Date(Date.now() - (STATEMENTS - lines) * 86_400_000).toISOString().slice(0, 10);
+  const shown = formatUnits(bankBalance, 2);
+  const row = [day, line.amount, line.text, line.name, line.account, `bank-${lines}`, shown].join(',');
+  const text = `day,amount,text,name,account,id,balance\n${row}\n`;
+  const file = await desk.readStatement({ asset: 'eur', bytes: Buffer.from(text) });
+  await read((tx) => desk.takeStatement(tx, { file, by: 'Ada' }));
+}
+
+async function told<T = Record<string, string>>(path: string, body: Record<string, string>): Promise<T> {
+  const answer = await partner.post(path, body);
+  assert.equal(answer.status, 200, `${path}: ${answer.text}`);
+  return answer.body.data as T;
+}
+
+const pair = { fromCurrency: 'usdc', toCurrency: 'EUR', chain: CHAIN };
+
+async function buys(amount: string): Promise<{ id: bigint; reference: string; address: string }> {
+  const address = `0x${randomBytes(20).toString('hex')}`;
+  const created = await told<{ transactionId: string; fiatPaymentInstructions: { otp: string } }>(
+    'onramp/createTransaction',
+    {
+      fromCurrency: 'EUR',
+      toCurrency: 'usdc',
+      chain: CHAIN,
+      fromAmount: amount,
+      paymentMethodType: 'SEPA_BANK_TRANSFER',
+      customerId,
+      depositAddress: address,
+    },
+  );
+  const reference = created.fiatPaymentInstructions.otp;
+  return { id: BigInt(created.transactionId), reference, address };
+}
+
+const pays = (amount: string, reference: string) =>
+  statement({ amount, text: `ref ${reference}`, account: CUSTOMER_IBAN, name: CUSTOMER_NAME });
+
+const stateOf = async (id: bigint) => (await read((tx) => trace(tx, id))).order.state;
+const reaches = (id: bigint, state: string) =>
+  until(`the order is ${state}`, async () => (await stateOf(id)) === state).catch(async (error: unknown) => {
+    throw new Error(`the order is ${await stateOf(id)} and not ${state}`, { cause: error });
+  });
+const hasTokens = async (address: string): Promise<string> =>
+  formatUnits(
+    BigInt(await anvil.rpc<string>('eth_call', [{ to: token, data: data('balanceOf(address)', address) }, 'latest'])),
+    6,
+  );
+
+async function readiness(): Promise<Record<string, { ok: boolean; why?: string }>> {
+  const { checks } = (await (await fetch(`${server.baseUrl}/readyz`)).json()) as {
+    checks: { name: string; ok: boolean; why?: string }[];
+  };
+  return Object.fromEntries(checks.map((check) => [check.name, check]));
+}
+
+test('opening funds are in the books: coin as it was found, tokens and money from the operator’s own accounts', async () => {
+  const custody = (rail: string, wallet: string, asset: string) =>
+    read((tx) => balance(tx, chart.custody(rail, wallet, asset))).then(({ units }) => units);
+  await until('all of it is booked', async () => {
+    const [eth, usdc, eur] = await Promise.all([
+      custody(RAIL, 'hot', `eth.${CHAIN}`),
+      custody(RAIL, 'hot', USDC),
+      custody(BANK, 'main', 'eur'),
+    ]);
+    return eth === 10n * ETHER && usdc === parseUnits('5000', 6) && eur === parseUnits('20000', 2);
+  });
+  assert.deepEqual(await read((tx) => listCases(tx, { open: true, limit: 10 })), []);
+});
+
+test('prices come from the exchange that the markets name', async () => {
+  await until('there is a price', async () => {
+    const answer = await partner.post('offramp/quote', { ...pair, fromAmount: '10' });
+    return answer.status === 200 && answer.body.data.toAmount === '8.91';
+  });
+});
+
+test('nothing of a sandbox answers, and who comes by the proxy is known by its own address', async () => {
+  for (const path of [
+    'test/changeKycStatus',
+    'test/changeOfframpStatus',
+    'test/changeOnrampStatus',
+    'test/changeKybStatus',
+  ])
+    assert.equal((await partner.post(path, { customerId: 'x' })).status, 404, path);
+  const keys = openClient(server.baseUrl, partner);
+  const ask = { ...pair, fromAmount: '10' };
+  assert.equal((await keys.post('offramp/quote', ask)).status, 403, 'from elsewhere');
+  const elsewhere = { headers: { 'x-forwarded-for': '203.0.113.7, 198.51.100.9' } };
+  assert.equal((await keys.post('offramp/quote', ask, elsewhere)).status, 403, 'what a stranger says of itself');
+});
+
+test('a customer logs in with the code that was sent, gives details, and is verified by a person', async () => {
+  const invited = await told('kyc/url', {
+    clientCustomerId: 'c-1',
+    phoneNumber: '+44-7700900123',
+    type: 'INDIVIDUAL',
+  });
+  customerId = invited.customerId ?? '';
+  const url = invited.kycUrl ?? '';
+  assert.ok(url.startsWith(`${PUBLIC_URL}/kyc/`));
+  const browser = openBrowser();
+  await browser.open(url.replace(PUBLIC_URL, server.baseUrl));
+  const asked = await browser.go('code');
+  assert.doesNotMatch(asked.text, /123456/);
+  const wrong = codes.sent[0]?.code === '123456' ? '654321' : '123456';
+  assert.notEqual((await browser.go('login', { code: wrong })).title, 'Your details');
+  const [message] = codes.sent;
+  assert.equal(message?.phone, '+44-7700900123');
+  assert.equal((await browser.go('login', { code: message?.code ?? '' })).title, 'Your details');
+  await browser.go('details', DETAILS);
+
+  const refused = await partner.post('bank/addFiatAccount', { customerId, iban: CUSTOMER_IBAN });
+  assert.equal(refused.status, 200, 'an account may be added while somebody looks');
+  fiatAccountId = refused.body.data.fiatAccountId;
+  const [found] = await read((tx) => listCases(tx, { open: true, limit: 10 }));
+  assert.equal(found?.kind, 'verification_review');
+  const seen = await read((tx) => openReview(tx, server.vault, customerId));
+  assert.equal(seen.details?.firstName, DETAILS.firstName);
+  const version = seen.given?.version ?? 0;
+  await read((tx) =>
+    decideReview(tx, {
+      ...{ customerId, version, outcome: 'verified', level: 1, reason: 'passport seen', by: 'Ada', now: new Date() },
+    }),
+  );
+  assert.equal((await told('kyc/status', { customerId })).status, 'BASIC_KYC_COMPLETED');
+});
+
+test('a sale: tokens come in, a payout file goes to the bank, and its statement settles it', async () => {
+  const quote = await told<{ rate: string; toAmount: string }>('offramp/quote', { ...pair, fromAmount: '100' });
+  assert.equal(quote.toAmount, '89.1', '100 at 0.90, less a hundredth');
+  const { rate, toAmount } = quote;
+  const sale = await told('offramp/createTransaction', {
+    ...pair,
+    fromAmount: '100',
+    rate,
+    toAmount,
+    customerId,
+    fiatAccountId,
+  });
+  const id = BigInt(sale.transactionId ?? '');
+  await anvil.send({ to: token, data: data('mint(address,uint256)', ANVIL_FIRST, parseUnits('100', 6)) });
+  await anvil.send({
+    to: token,
+    data: data('transfer(address,uint256)', sale.depositAddress ?? '', parseUnits('100', 6)),
+  });
+  await reaches(id, 'paying_out');
+  await until('the payout is on the list', async () => (await read((tx) => desk.waiting(tx))).length === 1);
+  const batch = await read((tx) => desk.closeBatch(tx, { asset: 'eur', by: 'Ada' }));
+  const file = await read((tx) => desk.file(tx, batch.id));
+  const [, row = ''] = file.bytes.toString('utf8').split(/\r?\n/);
+  assert.ok(row.includes('89.10') && row.includes(CUSTOMER_IBAN) && row.includes('Zebulon'), row);
+  const [reference = ''] = /pay-\d+-\d+/.exec(row) ?? [];
+  await statement({ amount: '-89.10', text: `SEPA ${reference}`, account: CUSTOMER_IBAN, name: CUSTOMER_NAME });
+  await reaches(id, 'settled');
+  assert.equal((await told('offramp/transaction', { transactionId: String(id), customerId })).status, '6');
+  await until('what was paid is swept by the signer', async () => (await hasTokens(sale.depositAddress ?? '')) === '0');
+});
+
+test('a purchase while the signer is dead waits, says so, and goes when it is back', async () => {
+  await signer.kill();
+  const order = await buys('100');
+  await pays('100.00', order.reference);
+  await reaches(order.id, 'paying_out');
+  await until('readiness says so', async () => (await readiness())[`signer ${CHAIN}`]?.ok === false);
+  assert.match((await readiness())[`signer ${CHAIN}`]?.why ?? '', /^signer: no connection/);
+  assert.equal((await readiness())[`rail ${RAIL}`]?.ok, true, 'the chain is followed all the same');
+  assert.equal(await hasTokens(order.address), '0');
+
+  await signer.start();
+  await reaches(order.id, 'settled');
+  assert.equal(await hasTokens(order.address), '110', '100 less a hundredth, at 0.90');
+  assert.equal((await readiness())[`signer ${CHAIN}`]?.ok, true);
+});
+
+test('a purchase above the signer’s limit waits with a case, and goes once the limit is raised', async () => {
+  const order = await buys('300');
+  await pays('300.00', order.reference);
+  await reaches(order.id, 'payout_held');
+  const [found] = await read((tx) => listCases(tx, { open: true, limit: 10 }));
+  assert.equal(found?.kind, 'payout_held');
+  assert.match(found?.reason ?? '', /the signer refuses: more than one transfer may move/);
+  assert.equal(await hasTokens(order.address), '0');
+
+  signer.allow([limitsOf(parseUnits('1000', 6))]);
+  await signer.kill();
+  await signer.start();
+  const context = server.orders;
+  await read((tx) => retry(context, tx, { orderId: order.id, by: 'Ada', why: 'limit raised', now: new Date() }));
+  await reaches(order.id, 'settled');
+  assert.equal(await hasTokens(order.address), '330');
+});
+
+test('the books agree with chain and bank, and nothing went wrong in the background', async () => {
+  const outside = (rail: string, wallet: string, asset: string) =>
+    server.rails.get(rail)?.balance(wallet, asset) ?? Promise.resolve(undefined);
+  await until('sweeps are final', async () => {
+    const open = await read((tx) => tx.rows('select 1 from own_transfers where ended_at is null'));
+    return open.length === 0;
+  });
+  assert.deepEqual(await untilSound(() => read((tx) => brokenBooks(tx, outside)), 20_000), []);
+  const bugs = complaints.filter((line) => /"level":(5|6)0|"error":"(BugError|TypeError|RangeError|error)"/.test(line));
+  assert.deepEqual(bugs, []);
+});

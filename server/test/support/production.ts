@@ -1,0 +1,94 @@
+/**
+ * A production installation: what an operator would have set up before the first start, on loopback. Chains file, bank
+ * file, limits of the signer, and the environment that names them; each test may change what it wants to see refused.
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { randomHex } from '../../src/base/ids.ts';
+import { keysOf, newPhrase, publicOf } from '../../src/signer/keys.ts';
+import { freshFolder } from './folder.ts';
+
+export const PUBLIC_URL = 'https://ramp.example';
+/** Fictitious, with right check digits. */
+export const OWN_IBAN = 'DE89370400440532013000';
+export const FUNDING_IBAN = 'FR1420041010050500013M02606';
+
+type Json = Record<string, unknown>;
+
+export const chainFile = (chain: Json): Json => ({
+  code: 'base',
+  chainId: '8453',
+  native: 'eth',
+  rpcUrls: ['https://node.example/v2/key'],
+  finality: 3,
+  maxGasPrice: '500000000000',
+  tokens: [
+    {
+      coin: 'usdc',
+      contract: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+      decimals: 6,
+      confirmations: [{ fromUnits: '0', confirmations: 1 }],
+      sweepFromUnits: '1000000',
+    },
+  ],
+  ...chain,
+});
+
+export const bankFile = (): Json => ({
+  accounts: [
+    {
+      asset: 'eur',
+      currency: 'EUR',
+      holder: 'Ramp Ltd',
+      bank: 'Example Bank',
+      iban: OWN_IBAN,
+      bic: 'EXMPDEFF',
+      payoutFile: 'csv',
+      fundingAccounts: [FUNDING_IBAN],
+      csv: {
+        date: 'YYYY-MM-DD',
+        columns: {
+          bookedOn: 'day',
+          amount: 'amount',
+          text: ['text'],
+          name: 'name',
+          account: 'account',
+          reference: 'id',
+          balance: 'balance',
+        },
+      },
+    },
+  ],
+});
+
+/** An installation that starts but for what is changed. `chain` and `bank` are what stands in the files. */
+export function installation(change: { chain?: Json; bank?: Json; env?: NodeJS.ProcessEnv } = {}) {
+  const folder = freshFolder('production');
+  const keys = keysOf(newPhrase());
+  if (keys === undefined) throw new Error('a new phrase is a phrase');
+  const { wallets, xpub } = publicOf(keys);
+  const file = (name: string, content: unknown): string => {
+    const path = join(folder, name);
+    writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content), { mode: 0o600 });
+    return path;
+  };
+  const chain = chainFile({ hotWallet: wallets.hot, xpub, ...change.chain });
+  const env: NodeJS.ProcessEnv = {
+    PROFILE: 'production',
+    PORT: '0',
+    DATA_DIR: join(folder, 'data'),
+    DATABASE_URL: 'postgres://ramp@127.0.0.1:5432/ramp',
+    MASTER_KEY_FILE: file('master.key', randomHex(32)),
+    OPERATOR_TOKEN: randomHex(32),
+    PUBLIC_URL,
+    TRUSTED_PROXIES: '127.0.0.1',
+    CHAINS_FILE: file('chains.json', { chains: [chain] }),
+    MANUAL_BANK_FILE: file('bank.json', change.bank ?? bankFile()),
+    SIGNER_ADDRESS: '/run/cloverleaf/signer.sock',
+    SIGNER_SECRET: randomHex(32),
+    CODE_SENDER_URL: 'https://codes.example/send',
+    CODE_SENDER_SECRET: randomHex(32),
+    ...change.env,
+  };
+  return { folder, env, file };
+}
