@@ -45,6 +45,7 @@ import { operator } from './protocols/operator/index.ts';
 import { createServer, verificationWords, whitelabel, whitelabelFormat } from './protocols/whitelabel/index.ts';
 import { chainCost, quoteHandlers } from './quotes/index.ts';
 import type { ChainRail } from './rails/chain.ts';
+import { openManualDesk } from './rails/manual/index.ts';
 import { payoutHandlers, ringUnhanded } from './rails/payouts.ts';
 import type { Rail, Report } from './rails/rail.ts';
 import { reconcileHandlers } from './reconcile/index.ts';
@@ -236,7 +237,11 @@ async function compose(
   );
   const first = config.profile === 'sandbox' ? 'sandbox' : 'first';
   await db.asSystem((tx) => startOperator(tx, { name: first, token: profile.operatorToken, now: clock.now() }));
-  await app.register(operator({ db, vault, clock, orders: context, handOverAgain: ringUnhanded }));
+  const { manualBank } = world.outside;
+  const bank = manualBank && openManualDesk(manualBank, { db, clock, log, report, vault });
+  await app.register(
+    operator({ db, vault, clock, orders: context, handOverAgain: ringUnhanded, ...(bank && { bank }) }),
+  );
   await app.listen({ port: config.port, host: config.host });
   ending.add(() => app.close());
   baseUrl = `http://${config.host}:${(app.server.address() as AddressInfo).port}`;

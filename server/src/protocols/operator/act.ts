@@ -27,6 +27,7 @@ import {
   recordAct,
 } from '../../operators/index.ts';
 import type { OrdersContext } from '../../orders/index.ts';
+import type { BankDesk } from './bank.ts';
 import { type Fields, readFields, reason, type Values } from './fields.ts';
 
 export interface OperatorDeps {
@@ -36,6 +37,8 @@ export interface OperatorDeps {
   orders: OrdersContext;
   /** Rings for what waited while handing over was stopped. */
   handOverAgain: (tx: Tx, now: Date) => Promise<void>;
+  /** The desk of a bank without an API, where there is one. */
+  bank?: BankDesk<unknown>;
 }
 
 export interface Act<F extends Fields = Fields> {

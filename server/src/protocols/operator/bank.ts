@@ -17,7 +17,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Database, Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
 import { formatUnits } from '../../base/money.ts';
-import { assets } from '../../partners/index.ts';
+import { assets, stops } from '../../partners/index.ts';
 
 /** What is needed of rails/manual: protocols know no rail. */
 export interface BankDesk<File> {
@@ -53,11 +53,11 @@ const LONGEST_REASON = 500;
 
 export const bankRoutes =
   <File>(door: BankDoor<File>) =>
-  async (app: FastifyInstance): Promise<void> => {
+  async (inside: FastifyInstance): Promise<void> => {
     const { db, desk } = door;
     // A statement is read as it comes in, whatever its sender calls it.
-    app.removeAllContentTypeParsers();
-    app.addContentTypeParser(
+    inside.removeAllContentTypeParsers();
+    inside.addContentTypeParser(
       'application/json',
       { parseAs: 'string', bodyLimit: 64 * 1024 },
       (_request, body, done) => {
@@ -68,33 +68,41 @@ export const bankRoutes =
         }
       },
     );
-    app.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
-    app.setErrorHandler(async (error, _request, reply) => {
+    inside.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
+    inside.setErrorHandler(async (error, _request, reply) => {
       if (!(error instanceof Refusal) || (error.code !== 'file_refused' && error.code !== 'batch_refused')) throw error;
       const status = error.code === 'file_refused' ? 400 : 409;
       return reply.code(status).send({ error: error.facts.why, reason: error.code });
     });
 
-    const read = (path: string, answer: (tx: Tx, request: FastifyRequest) => Promise<unknown>) =>
-      app.get(path, async (request) => {
-        door.person(request, 'read');
-        return await db.asSystem(async (tx) => shown(await assets(tx), await answer(tx, request)));
+    const read = (url: string, answer: (tx: Tx, request: FastifyRequest) => Promise<unknown>) =>
+      inside.route({
+        method: 'GET',
+        url,
+        handler: async (request) => {
+          door.person(request, 'read');
+          return await db.asSystem(async (tx) => shown(await assets(tx), await answer(tx, request)));
+        },
       });
     const act = (
-      path: string,
+      url: string,
       name: string,
       perform: (tx: Tx, given: { request: FastifyRequest; by: string; reason: string }) => Promise<unknown>,
     ) =>
-      app.post(path, async (request, reply) => {
-        const by = door.person(request, 'act');
-        const reason = textOf(request.body, 'reason', LONGEST_REASON);
-        const done = await db.asSystem(async (tx) => {
-          const answer = await perform(tx, { request, by, reason });
-          const subject = `${desk.code}:${subjectOf(request, answer)}`;
-          await door.record(tx, request, { act: name, subject, reason });
-          return isFile(answer) ? answer : shown(await assets(tx), answer);
-        });
-        return isFile(done) ? handOut(reply, done) : done;
+      inside.route({
+        method: 'POST',
+        url,
+        handler: async (request, reply) => {
+          const by = door.person(request, 'act');
+          const reason = textOf(request.body, 'reason', LONGEST_REASON);
+          const done = await db.asSystem(async (tx) => {
+            const answer = await perform(tx, { request, by, reason });
+            const subject = `${desk.code}:${subjectOf(request, answer)}`;
+            await door.record(tx, request, { act: name, subject, reason });
+            return isFile(answer) ? answer : shown(await assets(tx), answer);
+          });
+          return isFile(done) ? handOut(reply, done) : done;
+        },
       });
 
     read('/bank/accounts', async () => ({ rail: desk.code, accounts: desk.accounts() }));
@@ -114,28 +122,45 @@ export const bankRoutes =
       await desk.takeOff(tx, key);
       return { key };
     });
-    act('/bank/files', 'bank.close_file', (tx, { request, by }) =>
-      desk.closeBatch(tx, { asset: textOf(request.body, 'asset', 60), by }),
-    );
-    act('/bank/files/:id/hand-out', 'bank.hand_out_file', (tx, { request }) => desk.file(tx, idOf(request)));
+    act('/bank/files', 'bank.close_file', async (tx, { request, by }) => {
+      await unlessStopped(tx, desk.code);
+      return await desk.closeBatch(tx, { asset: textOf(request.body, 'asset', 60), by });
+    });
+    act('/bank/files/:id/hand-out', 'bank.hand_out_file', async (tx, { request }) => {
+      await unlessStopped(tx, desk.code);
+      return await desk.file(tx, idOf(request));
+    });
     act('/bank/files/:id/withdraw', 'bank.withdraw_file', (tx, { request, by, reason }) =>
       desk.withdrawBatch(tx, idOf(request), { by, statement: reason }),
     );
-    app.post('/bank/statements', { bodyLimit: MOST_BYTES }, async (request) => {
-      const by = door.person(request, 'act');
-      const asset = textOf(request.query, 'asset', 60);
-      const bytes = request.body as AsyncIterable<Uint8Array> | undefined;
-      if (bytes === undefined || typeof bytes !== 'object' || !(Symbol.asyncIterator in bytes))
-        throw new Refusal('file_refused', { why: 'The body must be the file itself.' });
-      const file = await desk.readStatement({ asset, bytes });
-      return await db.asSystem(async (tx) => {
-        const taken = await desk.takeStatement(tx, { file, by });
-        const subject = `${desk.code}:${taken.import.id}`;
-        await door.record(tx, request, { act: 'bank.take_statement', subject, reason: taken.outcome });
-        return shown(await assets(tx), taken);
-      });
+    inside.route({
+      method: 'POST',
+      url: '/bank/statements',
+      bodyLimit: MOST_BYTES,
+      handler: async (request) => {
+        const by = door.person(request, 'act');
+        const asset = textOf(request.query, 'asset', 60);
+        const bytes = request.body as AsyncIterable<Uint8Array> | undefined;
+        if (bytes === undefined || typeof bytes !== 'object' || !(Symbol.asyncIterator in bytes))
+          throw new Refusal('file_refused', { why: 'The body must be the file itself.' });
+        const file = await desk.readStatement({ asset, bytes });
+        return await db.asSystem(async (tx) => {
+          const taken = await desk.takeStatement(tx, { file, by });
+          const subject = `${desk.code}:${taken.import.id}`;
+          await door.record(tx, request, { act: 'bank.take_statement', subject, reason: taken.outcome });
+          return shown(await assets(tx), taken);
+        });
+      },
     });
   };
+
+/** A file is how money leaves here, so what stops handing over stops files. */
+async function unlessStopped(tx: Tx, rail: string): Promise<void> {
+  const stopped = (await stops(tx)).some(
+    ({ kind, subject }) => kind === 'payouts' || (kind === 'rail' && subject === rail),
+  );
+  if (stopped) throw new Refusal('batch_refused', { why: 'Handing over is stopped, so no file leaves.' });
+}
 
 interface HandedOut {
   name: string;

@@ -12,7 +12,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Database, Tx } from '../../base/db.ts';
 import { BugError, Refusal } from '../../base/errors.ts';
 import { formatUnits } from '../../base/money.ts';
-import { operatorOf } from '../../operators/index.ts';
+import { operatorOf, recordAct } from '../../operators/index.ts';
 import { assets } from '../../partners/index.ts';
 import type { Protocol } from '../protocol.ts';
 import { type Act, type Caller, confirm, decline, type OperatorDeps, perform, requireRight } from './act.ts';
@@ -22,6 +22,7 @@ import { ORDER_ACTS } from './acts/orders.ts';
 import { PARTNER_ACTS } from './acts/partners.ts';
 import { STOP_ACTS } from './acts/stops.ts';
 import { TERM_ACTS } from './acts/terms.ts';
+import { bankRoutes } from './bank.ts';
 import { failureOf } from './errors.ts';
 import { id, readFields } from './fields.ts';
 import { READS } from './reads.ts';
@@ -100,6 +101,20 @@ export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
           decide(deps, byName, caller, rest, readFields({ proposal: id }, { proposal }).proposal),
         );
       }
+      if (deps.bank === undefined) return;
+      const door = bankRoutes({
+        db: deps.db,
+        desk: deps.bank,
+        person(request, right) {
+          const { operator: person } = callerOf(request);
+          requireRight(person, right === 'read' ? 'read' : 'money');
+          return person.name;
+        },
+        async record(tx, request, { reason, ...done }) {
+          await recordAct(tx, { ...callerOf(request), reason, now: deps.clock.now() }, { ...done, outcome: 'done' });
+        },
+      });
+      await inside.register(door);
     },
     { prefix: '/operator/v1' },
   );
