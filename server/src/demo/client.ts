@@ -16,12 +16,16 @@ const PATIENCE_MS = 60_000;
 const DEADLINE_MS = 15_000;
 
 export function partnerClient(baseUrl: string, partner: Partner) {
-  return async function call<T = Record<string, string>>(path: string, body: Record<string, string>): Promise<T> {
+  return async function call<T = Record<string, string>>(
+    path: string,
+    body: Record<string, string>,
+    method: 'POST' | 'GET' | 'DELETE' = 'POST',
+  ): Promise<T> {
     const idempotencyKey = randomUUID();
     const giveUpAt = Date.now() + PATIENCE_MS;
     for (;;) {
       try {
-        return await once<T>(path, body, idempotencyKey);
+        return await once<T>(method, path, body, idempotencyKey);
       } catch (error) {
         const passing = !(error instanceof WireError) || error.code >= 500 || error.code === 409;
         if (!passing || Date.now() > giveUpAt) throw error;
@@ -30,11 +34,16 @@ export function partnerClient(baseUrl: string, partner: Partner) {
     }
   };
 
-  async function once<T>(path: string, body: Record<string, string>, idempotencyKey: string): Promise<T> {
+  async function once<T>(
+    method: string,
+    path: string,
+    body: Record<string, string>,
+    idempotencyKey: string,
+  ): Promise<T> {
     const payload = Buffer.from(JSON.stringify({ body, timestamp: String(Date.now()) })).toString('base64');
     const signature = createHmac('sha512', partner.apiSecret).update(payload).digest('hex');
     const response = await fetch(baseUrl + path, {
-      method: 'POST',
+      method,
       headers: {
         'content-type': 'application/json',
         'x-onramp-apikey': partner.apiKey,
@@ -42,7 +51,7 @@ export function partnerClient(baseUrl: string, partner: Partner) {
         'x-onramp-signature': signature,
         'idempotency-key': idempotencyKey,
       },
-      body: JSON.stringify(body),
+      ...(method === 'GET' ? {} : { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(DEADLINE_MS),
     });
     const reply = (await response.json()) as { data: T; code: number; error?: string };

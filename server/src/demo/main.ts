@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { readConfig } from '../config.ts';
 import { start } from '../server.ts';
 import { type Partner, partnerClient } from './client.ts';
+import { type Heard, openReceiver } from './receiver.ts';
 import { newAddress, sendTokens, tokensOf } from './wallet.ts';
 
 const WL = '/onramp/api/v2/whiteLabel';
@@ -57,7 +58,13 @@ async function play(sandbox: Sandbox, operatorToken: string): Promise<void> {
   if (partner === undefined || chain === undefined || token === undefined)
     throw new Error('sandbox.json lacks what the demo needs');
   const call = partnerClient(sandbox.baseUrl, partner);
-  const scene: Scene = { sandbox, operatorToken, call, chain, token };
+  const heard: Heard[] = [];
+  const receiver = await openReceiver(call, partner, (one) => {
+    heard.push(one);
+    const verdict = one.isGenuine ? 'signature valid' : 'SIGNATURE WRONG';
+    say(`webhook ${one.format}: ${one.what}`, 'the partner is told', `#${one.sequence}, ${verdict}`);
+  });
+  const scene: Scene = { sandbox, operatorToken, call, chain, token, heard };
 
   process.stdout.write(`\nA customer of ${partner.name}\n\n`);
   const { customerId = '' } = await call(`${WL}/kyc/url`, {
@@ -73,6 +80,8 @@ async function play(sandbox: Sandbox, operatorToken: string): Promise<void> {
 
   const problems = [...(await sell(scene, customerId, fiatAccountId)), ...(await buy(scene, customerId))];
   if (!(await printTrialBalance(scene))) problems.push('the books do not balance');
+  if (heard.some(({ isGenuine }) => !isGenuine)) problems.push('a webhook was not signed by the server');
+  await receiver.close();
   if (problems.length > 0) throw new Error(`off: ${problems.join('; ')}`);
   process.stdout.write(
     '\nAll as it should be: one sale and one purchase are settled, once each, and the books balance.\n',
@@ -85,6 +94,22 @@ interface Scene {
   call: ReturnType<typeof partnerClient>;
   chain: Sandbox['chains'][number];
   token: Sandbox['chains'][number]['tokens'][number];
+  /** Webhooks, as they come. */
+  heard: Heard[];
+}
+
+/** What the partner is told last of an order, in both formats. */
+const LAST_WORDS = ['OFFRAMP FIAT_TRANSFER_COMPLETED', 'ONRAMP ON_CHAIN_COMPLETED', 'order.settled'];
+
+/** Waits until the partner has been told of the end. @returns what is off */
+async function told({ heard }: Pick<Scene, 'heard'>, orderId: string): Promise<string[]> {
+  const isTold = () =>
+    ['whitelabel', 'standard'].every((format) =>
+      heard.some((one) => one.format === format && one.subject.endsWith(orderId) && LAST_WORDS.includes(one.what)),
+    );
+  const giveUpAt = Date.now() + PATIENCE_MS;
+  while (!isTold() && Date.now() < giveUpAt) await new Promise((wake) => setTimeout(wake, 50));
+  return isTold() ? [] : [`webhooks did not tell of the end of order ${orderId}`];
 }
 
 async function sell(
@@ -109,6 +134,7 @@ async function sell(
   say("customer's wallet sent the tokens", 'under way to us', hash);
 
   const traced = await follow(scene, transactionId);
+  const untold = await told(scene, transactionId);
   const shown = await call(`${WL}/offramp/transaction`, { transactionId, customerId });
   say(`the partner sees status ${shown.status}`, 'the customer (the payout)', shown.transactionHash);
   printTrace(traced);
@@ -116,6 +142,7 @@ async function sell(
     ...(shown.status === '6' ? [] : [`status of the sale is ${shown.status}, not 6`]),
     ...(shown.transactionHash === hash ? [] : ['the transaction hash is not that of the deposit']),
     ...(shown.toAmount === toAmount ? [] : ['another amount was paid than was quoted']),
+    ...untold,
     ...wrongIn(traced),
   ];
 }
@@ -142,6 +169,7 @@ async function buy({ call, chain, token, ...scene }: Scene, customerId: string):
   say("customer's bank sent the money", 'under way to us', created.fiatPaymentInstructions.otp);
 
   const traced = await follow(scene, transactionId);
+  const untold = await told(scene, transactionId);
   const shown = await call(`${WL}/onramp/transaction`, { transactionId, customerId });
   say(`the partner sees status ${shown.status}`, 'the customer (the payout)', shown.transactionHash);
   printTrace(traced);
@@ -149,6 +177,7 @@ async function buy({ call, chain, token, ...scene }: Scene, customerId: string):
   return [
     ...(shown.status === '4' ? [] : [`status of the purchase is ${shown.status}, not 4`]),
     ...(arrived === unitsOf(toAmount, token.decimals) ? [] : [`${arrived} units arrived, not ${toAmount}`]),
+    ...untold,
     ...wrongIn(traced),
   ];
 }

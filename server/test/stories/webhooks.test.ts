@@ -2,9 +2,14 @@
  * A sale and a purchase as two receivers hear of them: one that knows the wire's words, and one that knows Standard Webhooks.
  */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { hmac } from '../support/client.ts';
+import { freshFolder } from '../support/folder.ts';
+import { collect, run } from '../support/process.ts';
 import { openReceiver, type Receiver } from '../support/receiver.ts';
 import { openStory, type Story } from '../support/story.ts';
 
@@ -113,4 +118,41 @@ test('what was pushed can be pulled, in the same words', async () => {
   const byId = new Map(pulled.map((event) => [(event as { id: string }).id, event]));
   assert.ok(standard.taken.length >= 12);
   for (const { body } of standard.taken) assert.deepEqual(byId.get(body.id), body);
+});
+
+test('sandbox listen prints what comes, checks it, and takes its endpoints along', async () => {
+  const { baseUrl, sandbox } = world.server;
+  const folder = freshFolder('listen');
+  writeFileSync(join(folder, 'sandbox.json'), JSON.stringify({ baseUrl, partners: sandbox.partners }));
+  const before = (await world.partner.get('/v1/webhooks')).body.data.length;
+  const child = run(['server/src/demo/sandbox.ts', 'listen'], { DATA_DIR: folder });
+  const output = collect(child);
+  const ended = once(child, 'exit');
+  try {
+    await world.until('it listens', async () => output().includes('Listening for'));
+    const { port } = new URL(/http:\S+/.exec(output())?.[0] ?? '');
+    const forged = await fetch(`http://127.0.0.1:${port}/cloverleaf-receiver/standard`, {
+      method: 'POST',
+      headers: {
+        'webhook-id': 'evt_1_1',
+        'webhook-timestamp': String(Math.floor(Date.now() / 1000)),
+        'webhook-signature': 'v1,AAAA',
+      },
+      body: JSON.stringify({ type: 'order.forged', subject: 'order:1', sequence: 1 }),
+    });
+    assert.equal(forged.status, 401);
+    await world.verifiedCustomer();
+    await world.until(
+      'both formats are printed',
+      async () =>
+        /whitelabel +KYC ADVANCE_KYC_COMPLETED .*signature valid/.test(output()) &&
+        /standard +customer.verification .*signature valid/.test(output()),
+    );
+    assert.match(output(), /order.forged .*SIGNATURE WRONG/);
+  } finally {
+    child.kill('SIGINT');
+  }
+  const [code] = await ended;
+  assert.equal(code, 0, output());
+  assert.equal((await world.partner.get('/v1/webhooks')).body.data.length, before);
 });
