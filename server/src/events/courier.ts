@@ -27,8 +27,8 @@ import { purgeLog, recordAttempt } from './log.ts';
 import type { Outcome, Sender } from './sender.ts';
 import { CHANNEL, type EventRow } from './store.ts';
 
-const AT_ONCE = 128;
-const LANES_AT_ONCE = 4;
+const AT_ONCE = 256;
+const LANES_AT_ONCE = 8;
 /** An attempt takes five seconds at most, and is recorded. */
 const LEASE_S = 15;
 const POLL_MS = 500;
