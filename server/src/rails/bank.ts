@@ -21,7 +21,7 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
-import { assert } from '../base/errors.ts';
+import { assert, Unavailable } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { AssetCode } from '../base/money.ts';
 import { ring } from '../base/work.ts';
@@ -163,9 +163,13 @@ export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { w
 
     async holdings(at) {
       const assets = [...new Set(Object.values(adapter.currencies))];
-      const found = await Promise.all(
-        assets.map(async (asset) => ({ wallet: WALLET, asset, units: await adapter.balance(asset) })),
-      );
+      const asked = await Promise.allSettled(assets.map((asset) => adapter.balance(asset)));
+      const found = asked.flatMap((answer, n) => {
+        if (answer.status === 'fulfilled') return [{ wallet: WALLET, asset: assets[n] ?? '', units: answer.value }];
+        // A bank whose statements carry no balance is compared by its lines alone. One that is down says so below.
+        if (answer.reason instanceof Unavailable) return [];
+        throw answer.reason;
+      });
       // Balances have no cursor: they are those of this place in the statement if nothing has come after it.
       const since = await adapter.statement(at);
       return since.lines.length === 0 ? found : undefined;

@@ -64,7 +64,7 @@ export interface Rail {
    */
   movements?(after: string): Promise<MovementPage | undefined>;
   /**
-   * What the outside says is in our wallets at a position; undefined where it has moved on meanwhile and says no more.
+   * What the outside says is in our wallets at a position, as far as it says so; undefined where it has moved on meanwhile and says no more.
    * @param all also wallets that take long to ask
    * @throws Unavailable
    */

@@ -106,7 +106,8 @@ async function compare(context: RunContext, rail: Rail, ask: NonNullable<Rail['h
     if (holdings !== undefined) await takeRemainders(tx, rail, now.run, holdings);
     const items = await itemsOf(context, tx, rail, now.position_at ?? new Date(0));
     if (holdings !== undefined) items.push(...(await wrongBalances(tx, rail, holdings)));
-    await keepItems(tx, rail.code, items, { now: clock.now(), keepBalances: holdings === undefined });
+    const said = new Set(sumBy(holdings ?? []).keys());
+    await keepItems(tx, rail.code, items, said, clock.now());
     await keepBalances(tx, rail.code, now.position, items, holdings);
     await store.noteCompared(tx, rail.code);
     return 'compared';
@@ -170,7 +171,8 @@ async function itemsOf(context: RunContext, tx: Tx, rail: Rail, outsideAt: Date)
     kind: rail.kind,
     outsideAt,
     waiting,
-    foundAt: new Map(open.map((item) => [sideKey(item), item.found_at])),
+    // What is a break already is not given time again, whoever compares.
+    foundAt: new Map(open.map((item) => [sideKey(item), item.transit === null ? new Date(0) : item.found_at])),
     graceMs: context.graceMs ?? GRACE_MS,
     now: new Date(),
   };
@@ -220,13 +222,14 @@ async function keepItems(
   tx: Tx,
   rail: string,
   items: readonly Item[],
-  { now, keepBalances: keep }: { now: Date; keepBalances: boolean },
+  said: ReadonlySet<string>,
+  now: Date,
 ): Promise<void> {
   const found = new Map(items.map((item) => [sideKey(item), item]));
   for (const before of await store.openItems(tx, rail)) {
     const item = found.get(sideKey(before));
-    // A balance that could not be asked for now is as it was.
-    if (item === undefined && keep && before.key === BALANCE) continue;
+    // A balance that nobody says now is as it was.
+    if (item === undefined && before.key === BALANCE && !said.has(`${before.wallet} ${before.asset}`)) continue;
     const isOver = item === undefined;
     if (isOver) await store.closeItem(tx, before.id);
     if (before.transit === null && (isOver || item.kind !== before.kind || item.transit !== null))

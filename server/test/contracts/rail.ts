@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Rail, RailFact, Sending } from '../../src/rails/rail.ts';
+import type { Holding, Movement, Rail, RailFact, Sending } from '../../src/rails/rail.ts';
 
 export interface RailWorld {
   rail: Rail;
@@ -21,6 +21,21 @@ export interface RailWorld {
   /** From now on the outside does not answer. */
   goesDark(): Promise<void>;
   stop(): Promise<void>;
+}
+
+/** All movements from the beginning, and what is held at their end. */
+async function shown(rail: Rail): Promise<{ movements: Movement[]; holdings: Holding[] }> {
+  const movements: Movement[] = [];
+  for (let after = ''; ; ) {
+    const page = await rail.movements?.(after);
+    assert.ok(page, 'it was looked at before');
+    movements.push(...page.movements);
+    after = page.upTo;
+    if (page.more) continue;
+    const holdings = await rail.holdings?.(after, true);
+    assert.ok(holdings, 'nothing has come in between');
+    return { movements, holdings };
+  }
 }
 
 export function testRail(name: string, make: () => Promise<RailWorld>): void {
@@ -102,6 +117,40 @@ export function testRail(name: string, make: () => Promise<RailWorld>): void {
       );
       assert.equal((await rail.health()).healthy, true);
     });
+
+    inWorld(
+      'where it shows movements, each is shown once, and they come to what it holds',
+      async ({ rail, ...world }) => {
+        if (rail.movements === undefined || rail.holdings === undefined) return;
+        const paid = world.sending('pay_5_1');
+        const before = await shown(rail);
+        await rail.send(paid);
+        await world.pays(rail.instructions(8n).target);
+        await world.settles();
+        const { movements, holdings } = await shown(rail);
+        const names = movements.map(({ name, wallet, asset, place = '' }) => [name, wallet, asset, place].join(' '));
+        assert.equal(new Set(names).size, names.length, 'each once');
+        const known = new Set(before.movements.map(({ name }) => name));
+        const fresh = movements.filter(({ name, asset }) => !known.has(name) && asset === paid.asset);
+        assert.ok(
+          fresh.some(({ units, key }) => units === -paid.units && key === 'pay_5_1'),
+          'the payout, under its key',
+        );
+        assert.ok(
+          fresh.some(({ units, wallet }) => units > 0n && wallet === rail.wallets.deposits),
+          'the deposit',
+        );
+        for (const { wallet, asset, units, remainder } of holdings) {
+          if (remainder !== undefined) continue;
+          const ours = movements.filter((one) => one.wallet === wallet && one.asset === asset);
+          assert.equal(
+            ours.reduce((sum, one) => sum + one.units, 0n),
+            units,
+            `${wallet} ${asset}`,
+          );
+        }
+      },
+    );
 
     inWorld(
       'an outside that does not answer makes payouts unknown, and looking Unavailable',

@@ -441,6 +441,8 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
 
   const world = {
     server,
+    dataDir,
+    adminUrl: database.adminUrl,
     clock,
     vault,
     bank,

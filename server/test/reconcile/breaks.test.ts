@@ -1,0 +1,252 @@
+/**
+ * Every way in which books and outside can come apart, planted in a running installation: found, named, a case, and gone when
+ * it is put right. Before and after, with a sale and a purchase behind it, nothing is unmatched; the other stories end alike.
+ */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { type Account, chart, move, post } from '../../src/ledger/index.ts';
+import type { ChainRail } from '../../src/rails/chain.ts';
+import type { Holding, Rail } from '../../src/rails/rail.ts';
+import { openItems, reconcileRail } from '../../src/reconcile/index.ts';
+import { nativeOf, openStory, type Story } from '../support/story.ts';
+
+const CHAIN = 'evm.matic20';
+const BANK = 'bank.simulated';
+const USDC = 'usdc.matic20';
+const main = chart.custody(BANK, 'main', 'inr');
+const OPENING = 'FUNDING:opening-inr';
+
+let world: Story;
+let superuser: pg.Client;
+
+before(async () => {
+  world = await openStory();
+  superuser = new pg.Client({ connectionString: world.adminUrl });
+  await superuser.connect();
+  // Only this test compares, so that what it finds is of its own doing.
+  await world.read((tx) => tx.run(`delete from work where kind = 'reconcile_rail'`));
+  await world.bankCharges(7n);
+  const sale = await world.sells('100', 'usdc');
+  await world.pays(sale, '100');
+  await world.mines(2);
+  await world.reaches(sale, 6);
+  const purchase = await world.buys('5000', 'usdc');
+  await world.credits(purchase, '5000');
+  await world.mines(2);
+  await world.until('the purchase is paid', async () => {
+    await world.mines(1);
+    return (await world.stateOf(purchase)) === 'settled';
+  });
+});
+after(async () => {
+  await superuser?.end();
+  await world?.close();
+});
+
+const railOf = (code: string): Rail => {
+  const rail = world.server.rails.get(code);
+  assert(rail);
+  return rail;
+};
+
+/** What a comparison from the beginning finds, as `kind wallet asset key: outside/booked why`. */
+async function found(rail: Rail): Promise<string[]> {
+  const { db } = world.server;
+  assert.equal(await reconcileRail({ db, clock: world.clock, graceMs: 0 }, rail, 'begin'), 'compared');
+  return (await world.read((tx) => openItems(tx, rail.code)))
+    .filter(({ transit }) => transit === null)
+    .map((item) => `${item.kind} ${item.key}: ${item.outside_units}/${item.ledger_units} ${item.why}`);
+}
+
+const cases = async (): Promise<string[]> =>
+  (
+    await world.read((tx) =>
+      tx.rows<{ kind: string; subject: string }>(
+        `select kind, subject from cases where kind like 'break_%' and closed_at is null order by kind, subject`,
+      ),
+    )
+  ).map(({ kind, subject }) => `${kind} ${subject}`);
+
+async function books(id: string, debit: Account, credit: Account, units: bigint, movement?: string): Promise<void> {
+  const facts = movement === undefined ? {} : { movement };
+  const lines = move(debit, credit, units);
+  const posted = await world.read((tx) => post(tx, { id, kind: 'by_hand', at: world.clock.now(), facts, lines }));
+  assert.equal(posted.outcome, 'posted');
+}
+
+/** All that is booked is final, so that nothing is in transit for being young. */
+async function clean(code: string): Promise<void> {
+  await world.mines(13);
+  await world.until(`${code} is clean`, async () => {
+    const items = await found(railOf(code));
+    return items.length === 0 && (await world.read((tx) => openItems(tx, code))).length === 0;
+  });
+}
+
+test('a sale, a purchase, charges and gas: nothing is unmatched', async () => {
+  await clean(CHAIN);
+  await clean(BANK);
+  const rows = await world.read((tx) =>
+    tx.rows<{ rail: string; outside: bigint; booked: bigint }>(
+      `select rail, count(*) as outside, (select count(*) from booked_movements b where b.rail = o.rail) as booked
+         from outside_movements o where rail in ($1, $2) group by rail`,
+      [CHAIN, BANK],
+    ),
+  );
+  assert.equal(rows.length, 2);
+  for (const { outside, booked } of rows) assert.ok(outside >= 4n && booked >= 4n, 'there was something to match');
+});
+
+test('tokens that left by our key and that the books do not know', async () => {
+  const rail = railOf(CHAIN) as ChainRail;
+  const native = nativeOf('matic20');
+  const coin = await rail.balance('hot', native);
+  const key = 'sandbox:theft';
+  const destination = { kind: 'address', address: world.newAddress() } as const;
+  const sent = await rail.sendFrom('hot', { key, asset: USDC, units: 5n, destination });
+  assert.equal(sent.outcome, 'accepted');
+  await world.until('it is mined', async () => {
+    await world.mines(1);
+    return (await rail.balance('hot', native)) < coin;
+  });
+  const cost = coin - (await rail.balance('hot', native));
+  await world.mines(13);
+  const both = await world.until('it is final', async () => {
+    const items = await found(rail);
+    return items.length === 2 && items;
+  });
+  const missing = (units: bigint) => `break_missing_in_ledger ${key}: -${units}/0 shown outside, and not in the books`;
+  assert.deepEqual(new Set(both), new Set([missing(cost), missing(5n)]));
+  assert.deepEqual(await cases(), [
+    `break_missing_in_ledger reconcile:${CHAIN}:hot:${native}:${key}`,
+    `break_missing_in_ledger reconcile:${CHAIN}:hot:${USDC}:${key}`,
+  ]);
+  await books('theft', chart.loss(USDC), chart.custody(CHAIN, 'hot', USDC), 5n, key);
+  await books('theft_gas', chart.cost(CHAIN, native), chart.custody(CHAIN, 'hot', native), cost, key);
+  await clean(CHAIN);
+  assert.deepEqual(await cases(), [], 'the cases closed by themselves');
+});
+
+test('native coin that came to the wallet that pays', async () => {
+  const rail = railOf(CHAIN) as ChainRail;
+  const native = nativeOf('matic20');
+  const hot = rail.walletAddresses.hot ?? '';
+  const before = await rail.balance('hot', native);
+  await world.rpc('matic20', 'anvil_setBalance', [hot, `0x${(before + 9n).toString(16)}`]);
+  await world.mines(13);
+  const items = await world.until('it is final', async () => {
+    const all = await found(rail);
+    return all.length === 1 && all;
+  });
+  assert.match(
+    items[0] ?? '',
+    new RegExp(`^break_amount other:hot:${native}: .* another amount in the books than outside$`),
+  );
+  await world.rpc('matic20', 'anvil_setBalance', [hot, `0x${before.toString(16)}`]);
+  await clean(CHAIN);
+});
+
+test('an entry that nothing outside stands behind, and its correction', async () => {
+  await books(`fund_${BANK}_ghost`, main, chart.treasury('inr'), 5n);
+  assert.deepEqual(await found(railOf(BANK)), ['break_missing_outside ghost: 0/5 in the books, and not shown outside']);
+  await books('ghost_gone', chart.treasury('inr'), main, 5n, 'ghost');
+  assert.deepEqual(await found(railOf(BANK)), []);
+});
+
+test('the same movement booked twice, and one booked with another amount', async () => {
+  const { units } = await world.read(async (tx) => {
+    const row = await tx.row<{ units: bigint }>('select units from outside_movements where name = $1', [OPENING]);
+    assert(row);
+    return row;
+  });
+  await books('twice', main, chart.treasury('inr'), units, OPENING);
+  assert.deepEqual(await found(railOf(BANK)), [`break_amount ${OPENING}: ${units}/${units * 2n} booked twice`]);
+  await books('once_more', chart.treasury('inr'), main, units - 1n, OPENING);
+  assert.deepEqual(await found(railOf(BANK)), [
+    `break_amount ${OPENING}: ${units}/${units + 1n} another amount in the books than outside`,
+  ]);
+  await books('and_the_rest', chart.treasury('inr'), main, 1n, OPENING);
+  assert.deepEqual(await found(railOf(BANK)), []);
+});
+
+test('a bank line that is altered after it was booked, and one that is removed', async () => {
+  const line = await superuser.query(`select * from simulated_bank.lines where key like 'pay_%' limit 1`);
+  const [{ id, key, units, charge }] = line.rows;
+  const whole = units + charge;
+  await world.bank.alterLine(id, units - 1n);
+  assert.deepEqual(await found(railOf(BANK)), [
+    `break_amount ${key}: ${1n - whole}/${-whole} the outside has changed it since it was first shown`,
+  ]);
+  await world.bank.alterLine(id, units);
+  assert.deepEqual(await found(railOf(BANK)), []);
+  await superuser.query('delete from simulated_bank.lines where id = $1', [id]);
+  assert.deepEqual(await found(railOf(BANK)), [
+    `break_missing_outside ${key}: 0/${-whole} the outside showed it before and shows it no longer`,
+  ]);
+  assert.deepEqual(await cases(), [`break_missing_outside reconcile:${BANK}:main:inr:${key}`]);
+  const columns = Object.keys(line.rows[0]);
+  await superuser.query(
+    `insert into simulated_bank.lines (${columns.join(', ')}) values (${columns.map((_, at) => `$${at + 1}`).join(', ')})`,
+    columns.map((column) => line.rows[0][column]),
+  );
+  assert.deepEqual(await found(railOf(BANK)), []);
+  assert.deepEqual(await cases(), []);
+});
+
+test('a node that lies about a balance, and one that hides a transfer', async () => {
+  const rail = railOf(CHAIN);
+  const lying = async (at: string, all: boolean): Promise<Holding[] | undefined> =>
+    (await rail.holdings?.(at, all))?.map((one) =>
+      one.asset === USDC && one.wallet === 'hot' ? { ...one, units: one.units + 1n } : one,
+    );
+  const lies = await found({ ...rail, holdings: lying });
+  assert.equal(lies.length, 1);
+  assert.match(lies[0] ?? '', /^break_balance balance: [0-9]+\/[0-9]+ the balance that the outside says is not/);
+  assert.deepEqual(await found(rail), []);
+
+  const hiding: Rail['movements'] = async (from) => {
+    const page = await rail.movements?.(from);
+    return page && { ...page, movements: page.movements.filter(({ wallet }) => wallet !== 'deposits') };
+  };
+  const hidden = await found({ ...rail, movements: hiding });
+  assert.equal(hidden.length, 2, hidden.join('\n'));
+  assert.match(hidden.join('\n'), /break_missing_outside 0x[0-9a-f]{64}:0: 0\/100000000 the outside showed it before/);
+  assert.match(hidden.join('\n'), /break_balance balance: 100000000\/0/);
+  assert.deepEqual(await found(rail), []);
+});
+
+test('readiness, metrics and the command say it', async () => {
+  const run = () =>
+    new Promise<{ code: number; said: string }>((done) => {
+      const file = fileURLToPath(new URL('../../src/reconcile/main.ts', import.meta.url));
+      const env = { ...process.env, DATA_DIR: world.dataDir, DATABASE_URL: world.adminUrl };
+      execFile(process.execPath, [file, 'reconcile'], { env }, (error, out, err) =>
+        done({ code: typeof error?.code === 'number' ? error.code : 0, said: `${out}${err}` }),
+      );
+    });
+  const agree = await run();
+  assert.equal(agree.code, 0, agree.said);
+  assert.match(agree.said, /^rail +wallet +asset +ledger +outside +difference +in transit +unmatched$/m);
+  assert.match(agree.said, /^bank\.simulated +main +inr +([0-9.]+) +\1 +0 +0 +0$/m);
+  assert.match(agree.said, /^Books and outside agree\.$/m);
+
+  await books(`fund_${BANK}_ghost2`, main, chart.treasury('inr'), 250n);
+  await found(railOf(BANK));
+  const broken = await run();
+  assert.equal(broken.code, 1, broken.said);
+  assert.match(
+    broken.said,
+    /BREAK [0-9]+ break_missing_outside bank\.simulated main: 0 outside, 2\.5 in the books, inr: .*\[fund_/,
+  );
+  const ready = (await (await fetch(`${world.server.baseUrl}/readyz`)).json()) as { checks: Record<string, unknown>[] };
+  const check = ready.checks.find(({ name }) => name === 'reconciliation');
+  assert.deepEqual([check?.ok, check?.[`${BANK} breaks`], check?.[`${CHAIN} breaks`]], [false, 1, 0]);
+  const metrics = await (await fetch(world.server.metricsUrl)).text();
+  assert.match(metrics, /^cloverleaf_reconcile_breaks\{rail="bank\.simulated"\} 1$/m);
+  assert.match(metrics, /^cloverleaf_reconcile_age_seconds\{rail="bank\.simulated"\} [0-9.]+$/m);
+  await books('ghost2_gone', chart.treasury('inr'), main, 250n, 'ghost2');
+  assert.deepEqual(await found(railOf(BANK)), []);
+});
