@@ -65,7 +65,7 @@ export async function decideReview(
     now: Date;
   },
 ): Promise<void> {
-  const bad = (field: string, why: string) => new Refusal('malformed_field', { field, why });
+  const bad = (field: string, why: string) => new Refusal('malformed_field', { fields: { [field]: why } });
   if (d.reason.trim() === '' || d.reason.length > LONGEST_REASON)
     throw bad('reason', `must be a text of 1 to ${LONGEST_REASON} characters`);
   if (d.outcome === 'verified' && !(Number.isInteger(d.level) && d.level >= 1 && d.level <= HIGHEST_LEVEL))

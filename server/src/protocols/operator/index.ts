@@ -20,6 +20,7 @@ import { CASE_ACTS } from './acts/cases.ts';
 import { OPERATOR_ACTS } from './acts/operators.ts';
 import { ORDER_ACTS } from './acts/orders.ts';
 import { PARTNER_ACTS } from './acts/partners.ts';
+import { REVIEW_ACTS } from './acts/reviews.ts';
 import { STOP_ACTS } from './acts/stops.ts';
 import { TERM_ACTS } from './acts/terms.ts';
 import { bankRoutes } from './bank.ts';
@@ -33,6 +34,7 @@ export type { OperatorDeps } from './act.ts';
 export const ACTS: readonly Act[] = [
   ...ORDER_ACTS,
   ...CASE_ACTS,
+  ...REVIEW_ACTS,
   ...STOP_ACTS,
   ...PARTNER_ACTS,
   ...TERM_ACTS,
