@@ -4,7 +4,7 @@
  * A verifier reports findings and keeps no state of its own; what a finding means for the customer is decided and stored
  * by customers.recordVerification. Names and documents pass through it and are neither logged nor kept here.
  *
- * How to add one: a folder beside `simulated/` that exports a `Verifier`, and one line in registry.ts.
+ * How to add one: a folder beside `simulated/` that exports a `Verifier`, and one line in production/index.ts.
  */
 
 export interface Verifier {
