@@ -16,6 +16,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   events: [],
   partners: [],
   operators: [],
+  cli: [],
   customers: ['events', 'partners'],
   compliance: ['customers'],
   quotes: ['partners'],

@@ -34,7 +34,7 @@ export const sql = {
       and ($2::text is null or assignee = $2) and ($3::timestamptz is null or (opened_at, id) > ($3, $4::bigint))
     order by opened_at, id limit $5`,
   caseById: `select ${CASE} from cases where id = $1`,
-  casesOfOrder: `select ${CASE} from cases where order_id = $1 order by opened_at, id limit $2`,
+  casesOfOrder: `select ${CASE} from cases where order_id = $1 order by opened_at, id limit 200`,
   decisionsOf: `select about, outcome, rules, at from decisions where order_id = $1 order by id limit 200`,
   caseActs: 'select at, by, what, note from case_acts where case_id = $1 order by id limit 500',
   insertCaseAct: 'insert into case_acts (case_id, at, by, what, note) values ($1, $2, $3, $4, $5)',

@@ -4,7 +4,16 @@ import { once } from 'node:events';
 import { afterEach, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startWorkers } from '../../src/base/work.ts';
-import { openPayouts, payoutHandlers, refused, returned, settled, write } from '../../src/rails/payouts.ts';
+import { liftStop, setStop } from '../../src/partners/index.ts';
+import {
+  openPayouts,
+  payoutHandlers,
+  refused,
+  returned,
+  ringUnhanded,
+  settled,
+  write,
+} from '../../src/rails/payouts.ts';
 import { type BankWorld, bankWorld, behaving } from '../support/bankworld.ts';
 
 let world: BankWorld;
@@ -74,6 +83,42 @@ describe('a payout that goes well', () => {
     for (let i = 0; i < 100 && (await w.state(id)) !== 'handed'; i += 1) await w.sleep(20);
     assert.equal(await w.state(id), 'handed');
     await workers.stop();
+  });
+});
+
+describe('handing over that is stopped', () => {
+  it('begins for none that was not begun when the switch answered, and for all once it is lifted, each paid once', async () => {
+    const w = await make();
+    const ids: string[] = [];
+    for (let i = 0; i < 24; i += 1) ids.push(await w.writes(1_000n + BigInt(i)));
+    const now = w.clock.now();
+    const stop = { kind: 'rail', subject: w.rail.code, by: 'a test', reason: 'a test', at: now } as const;
+    // The switch is thrown among the workers: some are before it, some after, and which is left to chance.
+    const working = ids.slice(0, 12).map((id) => w.looksAt(id));
+    const switched = w.db.asSystem((tx) => setStop(tx, stop)).then(() => Promise.all(ids.map((id) => w.state(id))));
+    working.push(...ids.slice(12).map((id) => w.looksAt(id)));
+    const atSwitch = await switched;
+    await Promise.all(working);
+    const later = await Promise.all(ids.map((id) => w.state(id)));
+    const waiting = ids.filter((_, i) => atSwitch[i] === 'written');
+    assert.ok(waiting.length > 0, 'some had not begun');
+    assert.deepEqual(
+      ids.filter((_, i) => later[i] === 'written'),
+      waiting,
+    );
+    for (const id of waiting) {
+      assert.deepEqual(await w.looksAt(id), { againInMs: 5_000 });
+      assert.equal(await w.paid(id), 0);
+    }
+    await w.db.asSystem(async (tx) => {
+      assert.equal(await liftStop(tx, 'rail', w.rail.code), true);
+      await tx.run(`delete from work where kind = 'send_payout'`);
+      await ringUnhanded(tx, now);
+    });
+    const rung = await w.db.asSystem((tx) => tx.rows<{ subject: string }>('select subject from work order by subject'));
+    assert.deepEqual(rung.map(({ subject }) => subject).sort(), [...waiting].sort());
+    await Promise.all(ids.map((id) => w.looksAt(id)));
+    for (const id of ids) assert.equal(await w.paid(id), 1);
   });
 });
 

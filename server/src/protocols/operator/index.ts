@@ -10,7 +10,8 @@
  */
 import type { FastifyRequest } from 'fastify';
 import type { Database, Tx } from '../../base/db.ts';
-import { BugError, Refusal } from '../../base/errors.ts';
+import { Refusal } from '../../base/errors.ts';
+import { describeError } from '../../base/log.ts';
 import { formatUnits } from '../../base/money.ts';
 import { operatorOf, recordAct } from '../../operators/index.ts';
 import { assets } from '../../partners/index.ts';
@@ -61,10 +62,13 @@ export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
         if (found === undefined) throw new Refusal('unauthenticated');
         callers.set(request, { operator: found, address: request.ip });
       });
-      inside.setErrorHandler(async (error, _request, reply) => {
+      inside.setErrorHandler(async (error, request, reply) => {
         const refusal = translated(error);
-        if (refusal === undefined)
-          throw error instanceof BugError ? error : new BugError('operator request failed', { cause: error });
+        if (refusal === undefined) {
+          const path = request.routeOptions.url;
+          deps.orders.log.error({ requestId: request.id, path, ...describeError(error) }, 'operator request failed');
+          return reply.code(500).send({ error: 'Something went wrong on our side.', reason: 'internal' });
+        }
         const { status, body } = failureOf(refusal);
         return reply.code(status).send(body);
       });

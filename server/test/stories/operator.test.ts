@@ -1,0 +1,207 @@
+/** Operators at work on real money: a second person where much is at stake, switches that are obeyed, a timeline, a terminal. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { after, before, describe, test } from 'node:test';
+import { setSecondOperatorRule } from '../../src/operators/index.ts';
+import { operatorNamed, type Person } from '../protocols/operator/people.ts';
+import { openStory, type Sale, type Story } from '../support/story.ts';
+
+let world: Story;
+let ada: Person;
+let bea: Person;
+let finn: Person;
+let vic: Person;
+
+before(async () => {
+  world = await openStory();
+  const { db, baseUrl } = world.server;
+  const named = (name: string, role: 'admin' | 'finance' | 'viewer') =>
+    operatorNamed({ db, baseUrl, clock: world.clock }, name, role);
+  ada = await named('ada', 'admin');
+  bea = await named('bea', 'admin');
+  finn = await named('finn', 'finance');
+  vic = await named('vic', 'viewer');
+  // Two from above fifty.
+  await world.read((tx) => setSecondOperatorRule(tx, 'usdc.matic20', 50_000_000n));
+});
+after(async () => await world?.close());
+
+async function held(amount: string): Promise<Sale> {
+  const order = await world.sells(amount, 'usdc', { reference: 'screen:hold' });
+  await world.pays(order, amount);
+  await world.mines(2);
+  await world.reaches(order, 3);
+  return order;
+}
+const auditOf = async (order: Sale) =>
+  (await vic.reads(`/audit?subject=order:${order.id}`)).body.audit.map((row: Record<string, string>) => [
+    row.act,
+    row.outcome,
+    row.operator,
+  ]);
+
+describe('an act above the limit', () => {
+  test('is done once when another agrees, however many do at once, and never by its own proposer', async () => {
+    const order = await held('100');
+    const said = await finn.does(`/orders/${order.id}/release`, { reason: 'papers are in order' });
+    assert.deepEqual([said.status, said.body.outcome], [202, 'proposed']);
+    assert.equal(await world.stateOf(order), 'on_hold');
+    assert.equal((await finn.does(`/orders/${order.id}/release`)).body.reason, 'proposal_exists');
+    const confirm = `/proposals/${said.body.proposal}/confirm`;
+    assert.equal((await finn.does(confirm)).body.reason, 'own_proposal');
+    assert.equal((await vic.does(confirm)).body.reason, 'role_missing');
+    const both = await Promise.all([ada.does(confirm), bea.does(confirm), ada.does(confirm), bea.does(confirm)]);
+    assert.deepEqual(both.map(({ status }) => status).sort(), [200, 409, 409, 409]);
+    await world.reaches(order, 6);
+    const confirmer = both[0]?.status === 200 || both[2]?.status === 200 ? 'ada' : 'bea';
+    assert.deepEqual(await auditOf(order), [
+      ['order.release', 'done', confirmer],
+      ['order.release', 'confirmed', confirmer],
+      ['order.release', 'proposed', 'finn'],
+    ]);
+    const release = (await world.traceOf(order)).history.find(({ event }) => event === 'released');
+    assert.equal(release?.facts.by, confirmer);
+    assert.match(String(release?.facts.why), /papers are in order \(proposed by finn; a test\)/);
+  });
+
+  test('is overtaken where the order has changed since, and nothing is done', async () => {
+    const order = await held('100');
+    const { proposal } = (await finn.does(`/orders/${order.id}/release`)).body;
+    await world.rejects(order, { failure: 'other', address: world.newAddress() });
+    const said = await ada.does(`/proposals/${proposal}/confirm`);
+    assert.deepEqual([said.status, said.body.reason], [409, 'proposal_overtaken']);
+    assert.equal((await vic.reads(`/proposals/${proposal}`)).body.state, 'overtaken');
+    assert.equal((await ada.does(`/proposals/${proposal}/confirm`)).body.reason, 'proposal_over');
+    await world.refundArrives(order, -2);
+    assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, 0);
+  });
+
+  test('may be declined, and then be proposed anew', async () => {
+    const order = await held('100');
+    const { proposal } = (await finn.does(`/orders/${order.id}/release`)).body;
+    assert.equal((await ada.does(`/proposals/${proposal}/decline`, { reason: 'no papers' })).status, 200);
+    assert.equal(await world.stateOf(order), 'on_hold');
+    assert.equal((await ada.does(`/orders/${order.id}/release`)).status, 202);
+    assert.equal((await ada.does(`/orders/${order.id}/block`)).body.after.state, 'frozen');
+  });
+});
+
+describe('an act below it', () => {
+  test('is done by one: a deposit is given back, which is audited as begun and done', async () => {
+    const order = await held('20');
+    const address = world.newAddress();
+    const nowhere = await finn.does(`/orders/${order.id}/refuse`, { failure: 'name' });
+    assert.equal(nowhere.status, 400);
+    const others = await finn.does(`/orders/${order.id}/refuse`, { failure: 'name', fiatAccountId: '1' });
+    assert.equal(others.body.reason, 'unknown_account');
+    const said = await finn.does(`/orders/${order.id}/refuse`, { failure: 'name', address });
+    assert.equal(said.status, 200, JSON.stringify(said.body));
+    await world.until('the refund has arrived', async () => (await world.stateOf(order)) === 'refunded');
+    assert.equal(await world.tokensOf(address, 'usdc'), '20');
+    assert.deepEqual(await auditOf(order), [
+      ['order.refuse', 'done', 'finn'],
+      ['order.refuse', 'begun', 'finn'],
+    ]);
+    assert.equal((await finn.does(`/orders/${order.id}/release`)).body.reason, 'order_over');
+  });
+});
+
+describe('with all payouts stopped', () => {
+  test('money is taken and nothing is handed over; switched on again it goes out at once', async () => {
+    const all = { kind: 'payouts', subject: 'all' };
+    assert.equal((await finn.does('/stops', all)).status, 200);
+    const order = await world.sells('30', 'usdc');
+    await world.pays(order, '30');
+    await world.mines(2);
+    await world.until('the payout is written', async () => (await world.stateOf(order)) === 'paying_out');
+    const [before] = (await world.traceOf(order)).payouts;
+    assert.deepEqual([before?.state, before?.handings], ['written', 0]);
+    const ready = (await (await fetch(`${world.server.baseUrl}/readyz`)).json()) as {
+      checks: Record<string, unknown>[];
+    };
+    const { ok, ...shown } = ready.checks.find(({ name }) => name === 'stops') ?? {};
+    assert.deepEqual([ok, typeof shown['payouts all']], [false, 'string']);
+    assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, 0);
+    assert.equal((await world.traceOf(order)).payouts[0]?.state, 'written');
+    assert.equal((await finn.does('/stops/lift', all)).status, 200);
+    await world.reaches(order, 6);
+    assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, 1);
+  });
+});
+
+describe('what an operator sees', () => {
+  test('an order is found by its address, hash and bank reference, and its timeline tells all of it', async () => {
+    const order = await world.sells('25', 'usdc');
+    const { hash } = await world.pays(order, '25');
+    await world.mines(2);
+    await world.reaches(order, 6);
+    const { payouts } = await world.traceOf(order);
+    for (const text of [String(order.id), order.depositAddress, order.depositAddress.toUpperCase().replace('0X', '0x')])
+      assert.equal((await vic.reads(`/lookup?text=${text}`)).body.orders[0]?.id, String(order.id), text);
+    assert.equal((await vic.reads(`/lookup?text=${hash}`)).body.deposits[0]?.orderId, String(order.id));
+    const paid = (await vic.reads(`/lookup?text=${payouts[0]?.reference}`)).body.payouts;
+    assert.deepEqual([paid[0].id, paid[0].units], [`pay_${order.id}_1`, order.toAmount]);
+    const told = (await vic.reads(`/orders/${order.id}/timeline`)).body;
+    assert.deepEqual(
+      [told.state, told.next],
+      ['settled', 'nothing: it is over'],
+      JSON.stringify(told) + world.complaints.join(''),
+    );
+    const kinds = new Set(told.lines.map(({ kind }: { kind: string }) => kind));
+    assert.deepEqual([...kinds].sort(), ['decision', 'deposit', 'entry', 'event', 'order', 'payout']);
+    const times = told.lines.map(({ at }: { at: string }) => at);
+    assert.deepEqual(times, [...times].sort());
+  });
+});
+
+describe('a terminal', () => {
+  interface Ended {
+    code: number | null;
+    out: string;
+    err: string;
+  }
+  const types = (words: string[], over: Record<string, string> = {}): Promise<Ended> =>
+    new Promise((resolve) => {
+      const { OPERATOR_TOKEN_FILE: _, ...env } = process.env;
+      const child = spawn(process.execPath, ['server/src/cli/main.ts', ...words], {
+        env: { ...env, OPERATOR_URL: world.server.baseUrl, OPERATOR_TOKEN: finn.token, ...over },
+      });
+      const ended: Ended = { code: null, out: '', err: '' };
+      child.stdout.on('data', (part) => (ended.out += part));
+      child.stderr.on('data', (part) => (ended.err += part));
+      child.once('close', (code) => resolve({ ...ended, code }));
+    });
+
+  test('shows tables to people and JSON to programs, and ends with a number that says how it went', async () => {
+    const order = await held('100');
+    const id = String(order.id);
+    const [cases, json, misused, unknown, help, declined, waits, elsewhere, stranger, shown] = await Promise.all([
+      types(['cases', '--kind', 'on_hold']),
+      types(['cases', '--json']),
+      types(['order', 'release', id]),
+      types(['order', 'dance', id, '--reason', 'x']),
+      types(['order', 'release', '--help']),
+      types(['case', 'note', '999999', '--reason', 'to see it declined']),
+      types(['order', 'release', id, '--reason', 'papers are in order']),
+      types(['cases'], { OPERATOR_URL: 'http://127.0.0.1:9' }),
+      types(['cases'], { OPERATOR_TOKEN: 'nobody'.repeat(8) }),
+      types(['order', id]),
+    ]);
+    assert.equal(cases.code, 0, cases.err);
+    assert.match(cases.out, /^id +openedAt +kind .*\n-+ .*\n\d+ .*on_hold +order:/);
+    assert.ok(JSON.parse(json.out).cases.length > 0);
+    assert.deepEqual([misused.code, /--reason/.test(misused.err)], [2, true]);
+    assert.deepEqual([unknown.code, /no command|order/.test(unknown.err)], [2, true]);
+    assert.deepEqual([help.code, /order release <order>/.test(help.out)], [0, true]);
+    assert.deepEqual([declined.code, declined.err], [1, 'There is no such open case.\n']);
+    assert.equal(waits.code, 3, waits.err);
+    assert.match(waits.out, /Another operator has to agree: npm run operator -- confirm \d+/);
+    assert.equal(elsewhere.code, 4);
+    assert.deepEqual([stranger.code, stranger.err], [1, 'The operator token is missing, wrong, expired or revoked.\n']);
+    assert.match(shown.out, /heldBy +us, for the customer/);
+    const proposal = /confirm (\d+)/.exec(waits.out)?.[1] ?? '';
+    const confirmed = await types(['confirm', proposal, '--reason', 'seen'], { OPERATOR_TOKEN: ada.token });
+    assert.equal(confirmed.code, 0, confirmed.err);
+    await world.reaches(order, 6);
+  });
+});
