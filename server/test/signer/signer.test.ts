@@ -23,6 +23,7 @@ import {
 import { keysOf, newPhrase, openKeys, publicOf, sealKeys } from '../../src/signer/keys.ts';
 import { readLimits } from '../../src/signer/limits.ts';
 import { freshFolder } from '../support/folder.ts';
+import { collect, run } from '../support/process.ts';
 import { startSigner } from '../support/signer.ts';
 
 const TOKEN = `0x${'11'.repeat(20)}`;
@@ -313,4 +314,60 @@ test('as a process it outlives kill -9 with its memory, and its client finds it 
   assert.equal(await wallet.refuses(tokens(2n, 51n)), 'the signer refuses: more than may move in an hour');
   client.close();
   await signer.stop();
+});
+
+describe('the key ceremony', () => {
+  /** Output and exit code of a command of the signer. */
+  async function signerSays(args: string[], env: NodeJS.ProcessEnv, stdin?: string) {
+    const child = run(['server/src/signer/main.ts', ...args], env, stdin);
+    const output = collect(child);
+    const code = await new Promise((done) => child.once('close', done));
+    return { code, said: output().trim() };
+  }
+
+  test('makes keys once, and paper brings back the same', async () => {
+    const dir = freshFolder('ceremony');
+    const env = { SIGNER_KEYSTORE: join(dir, 'keys.json'), SIGNER_PASSPHRASE: 'correct horse battery' };
+    const made = await signerSays(['new-keys'], env);
+    assert.equal(made.code, 0, made.said);
+    const words = /^ {2}((?:[a-z]+ ){23}[a-z]+)$/m.exec(made.said)?.[1] ?? '';
+    const told = made.said.slice(made.said.indexOf('For the chains file'));
+    assert.match(told, /hotWallet {2}0x[0-9a-f]{40}\n {2}xpub {7}xpub[1-9A-Za-z]{100,}$/);
+    assert.equal(statSync(env.SIGNER_KEYSTORE).mode & 0o777, 0o600);
+    const again = await signerSays(['new-keys'], env);
+    assert.deepEqual(again, { code: 1, said: 'SIGNER_KEYSTORE is there already; it is not overwritten' });
+
+    const copy = { ...env, SIGNER_KEYSTORE: join(dir, 'copy.json') };
+    assert.deepEqual(await signerSays(['restore-keys'], copy, `${words}\n`), { code: 0, said: told });
+    const wrong = { ...env, SIGNER_PASSPHRASE: 'another horse battery' };
+    assert.match((await signerSays(['show'], wrong)).said, /^SIGNER_PASSPHRASE does not open SIGNER_KEYSTORE/);
+  });
+
+  test('and a start refuse what is not safe, in a sentence', async () => {
+    const dir = freshFolder('ceremony');
+    const limits = join(dir, 'limits.json');
+    const nothing = { perTransfer: '0', perHour: '0' };
+    const chain = { chainId: '1', tokens: {}, gas: nothing, native: nothing, fees: nothing };
+    writeFileSync(limits, JSON.stringify({ chains: [chain] }));
+    writeFileSync(join(dir, 'file'), '');
+    const env = {
+      SIGNER_LISTEN: join(dir, 's.sock'),
+      SIGNER_SECRET: randomHex(32),
+      SIGNER_LIMITS: limits,
+      SIGNER_DIR: join(dir, 'journal'),
+      SIGNER_PHRASE: newPhrase(),
+    };
+    for (const [change, why] of [
+      [{ SIGNER_LISTEN: '0.0.0.0:7070' }, /^SIGNER_LISTEN must be the path of a unix socket/],
+      [{ SIGNER_LISTEN: join(dir, 'file') }, /^SIGNER_LISTEN is a file that is no socket$/],
+      [{ SIGNER_SECRET: 'short' }, /^SIGNER_SECRET must have at least 32 characters$/],
+      [{ SIGNER_PHRASE: `${'test '.repeat(11)}junk` }, /^the keys are those of the phrase that every local node has/],
+      [{ SIGNER_PHRASE: 'abandon abandon' }, /^SIGNER_PHRASE is no phrase/],
+      [{ SIGNER_PHRASE: '' }, /^SIGNER_KEYSTORE must name the file/],
+    ] as const) {
+      const { code, said } = await signerSays([], { ...env, ...change });
+      assert.equal(code, 1);
+      assert.match(said, why);
+    }
+  });
 });

@@ -75,11 +75,17 @@ export async function startProcess(options: {
 }
 
 /** A script of ours as a process; the environment is cleaned of what the test runner put there. */
-export function run(args: string[], env: NodeJS.ProcessEnv): ChildProcess {
+export function run(args: string[], env: NodeJS.ProcessEnv, stdin?: string): ChildProcess {
   const inherited = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(NODE_|TEST_|DATABASE_URL|PORT$)/.test(name)),
   );
-  return spawn(process.execPath, args, { cwd: ROOT, env: { ...inherited, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, args, {
+    cwd: ROOT,
+    env: { ...inherited, ...env },
+    stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+  });
+  child.stdin?.end(stdin);
+  return child;
 }
 
 export function collect(child: ChildProcess): () => string {
