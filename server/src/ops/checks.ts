@@ -114,7 +114,7 @@ export function reconcileCheck(db: Database, withinMs = COMPARED_WITHIN_MS): Che
           states.flatMap(({ rail, breaks, comparedMs, failedWhy }) => [
             [`${rail} breaks`, breaks],
             ...(comparedMs === null ? [] : [[`${rail} ageMs`, Math.round(comparedMs)]]),
-            ...(failedWhy === null ? [] : [[`${rail} why`, 'chain or bank did not answer']]),
+            ...(failedWhy === null ? [] : [[`${rail} why`, 'chain or bank did not say all of it']]),
           ]),
         ),
       };

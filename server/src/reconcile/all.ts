@@ -2,13 +2,15 @@
 import { Unavailable } from '../base/errors.ts';
 import type { Rail } from '../rails/rail.ts';
 import { JUST_FOUND } from './compare.ts';
-import { type RunContext, reconcileRail } from './run.ts';
+import { NO_BALANCES, type RunContext, reconcileRail } from './run.ts';
 import type { Shown } from './show.ts';
 import * as store from './store.ts';
 
 /** What was just found may be one side being a moment later than the other: looked at again until it is so old. */
 const GRACE_MS = 10_000;
 const AGAIN_MS = 500;
+/** A statement that goes on just now is asked again for so long. */
+const BALANCES_WITHIN_MS = 5_000;
 
 /** @param isRunning whether a server goes on reading and booking meanwhile, so that waiting for it makes sense */
 export async function reconcileAll(
@@ -21,19 +23,28 @@ export async function reconcileAll(
   return shown;
 }
 
+const pause = () => new Promise((wake) => setTimeout(wake, AGAIN_MS));
+
 async function reconcileOne(context: Omit<RunContext, 'graceMs'>, rail: Rail, isRunning: boolean): Promise<Shown> {
   const { db } = context;
   let failed: string | undefined;
   try {
     const about = { ...context, graceMs: isRunning ? GRACE_MS : 0 };
+    const giveUpAt = Date.now() + BALANCES_WITHIN_MS;
     for (let full: 'begin' | undefined = 'begin'; ; full = undefined) {
       let outcome = await reconcileRail(about, rail, full);
       while (outcome === 'more to read') outcome = await reconcileRail(about, rail);
       if (outcome === 'cannot be asked') failed = 'its adapter does not show movements';
       if (outcome === 'not looked at yet') failed = 'no server has looked at it yet';
       const items = await db.asSystem((tx) => store.openItems(tx, rail.code));
+      const isUnsaid = outcome === 'compared without balances';
+      if (isUnsaid && Date.now() < giveUpAt) {
+        await pause();
+        continue;
+      }
+      if (isUnsaid) failed = NO_BALANCES;
       if (!items.some(({ transit }) => transit === JUST_FOUND)) break;
-      await new Promise((wake) => setTimeout(wake, AGAIN_MS));
+      await pause();
     }
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;

@@ -30,10 +30,17 @@ export interface RunContext {
 const GRACE_MS = 60_000;
 /** One look is a work item with a lease of 20 s. */
 const LOOK_MS = 8_000;
+/** Of a node without the state of that block, or a statement that goes on: the items were compared, the balances not. */
+export const NO_BALANCES = 'it does not say what was in its wallets at the place it was asked for';
 /** Key of what a whole wallet is off by. */
 const BALANCE = 'balance';
 
-export type Compared = 'compared' | 'more to read' | 'not looked at yet' | 'cannot be asked';
+export type Compared =
+  | 'compared'
+  | 'compared without balances'
+  | 'more to read'
+  | 'not looked at yet'
+  | 'cannot be asked';
 
 /**
  * Takes a rail as far as it goes now.
@@ -109,8 +116,8 @@ async function compare(context: RunContext, rail: Rail, ask: NonNullable<Rail['h
     const said = new Set(sumBy(holdings ?? []).keys());
     await keepItems(tx, rail.code, items, said, clock.now());
     await keepBalances(tx, rail.code, now.position, items, holdings);
-    await store.noteCompared(tx, rail.code);
-    return 'compared';
+    await store.noteCompared(tx, rail.code, holdings === undefined ? NO_BALANCES : null);
+    return holdings === undefined ? 'compared without balances' : 'compared';
   });
 }
 

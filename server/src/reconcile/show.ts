@@ -18,9 +18,7 @@ const MOST_NAMES = 6;
 
 export function reconciledTable(rails: readonly Shown[]): string {
   const places = new Map(rails.flatMap(({ balances }) => balances.map((row) => [row.asset, row.decimals])));
-  const rows = rails.flatMap(({ rail, balances, items, failed }) =>
-    failed !== undefined ? [] : balances.map((row) => [rail, ...cells(row, items)]),
-  );
+  const rows = rails.flatMap(({ rail, balances, items }) => balances.map((row) => [rail, ...cells(row, items)]));
   const lines = [HEAD, ...rows];
   const widths = HEAD.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? '').length)));
   const padded = lines.map((line) =>

@@ -41,8 +41,8 @@ export const endRun = (tx: Tx, rail: string) =>
     rail,
   ]);
 
-export const noteCompared = (tx: Tx, rail: string) =>
-  tx.run('update reconcile_rails set compared_at = clock_timestamp(), failed_why = null where rail = $1', [rail]);
+export const noteCompared = (tx: Tx, rail: string, why: string | null) =>
+  tx.run('update reconcile_rails set compared_at = clock_timestamp(), failed_why = $2 where rail = $1', [rail, why]);
 
 export const noteFailed = (tx: Tx, rail: string, why: string) =>
   tx.run('update reconcile_rails set failed_why = $2 where rail = $1', [rail, why]);

@@ -55,7 +55,8 @@ const railOf = (code: string): Rail => {
 /** What a comparison from the beginning finds, as `kind wallet asset key: outside/booked why`. */
 async function found(rail: Rail): Promise<string[]> {
   const { db } = world.server;
-  assert.equal(await reconcileRail({ db, clock: world.clock, graceMs: 0 }, rail, 'begin'), 'compared');
+  const outcome = await reconcileRail({ db, clock: world.clock, graceMs: 0 }, rail, 'begin');
+  assert.equal(outcome, 'compared');
   return (await world.read((tx) => openItems(tx, rail.code)))
     .filter(({ transit }) => transit === null)
     .map((item) => `${item.kind} ${item.key}: ${item.outside_units}/${item.ledger_units} ${item.why}`);
