@@ -13,6 +13,7 @@ import type { Database, Tx } from '../src/base/db.ts';
 import { ring, startWorkers } from '../src/base/work.ts';
 import { openScreener } from '../src/compliance/index.ts';
 import * as customers from '../src/customers/index.ts';
+import * as events from '../src/events/index.ts';
 import { chart, move, post } from '../src/ledger/index.ts';
 import { type OrdersContext, openByState, openOrders, orderFacts, orderHandlers } from '../src/orders/index.ts';
 import * as partners from '../src/partners/index.ts';
@@ -300,6 +301,51 @@ test('looking for orders that have waited too long reads those and no others', a
   for (const { statement, blocks } of watch.plans) assert.ok(blocks < 10, statement);
 });
 
+test('telling partners, beside an endpoint that has a hundred thousand events before it', async () => {
+  const watch = watching(ground.db);
+  const { clock, vault, log } = ground;
+  const now = clock.now();
+  const formats = { standard: events.standard, whitelabel: events.standard };
+  const told: string[] = [];
+  await ground.db.asPartner(1n, (tx) =>
+    events.addEndpoint(tx, vault, {
+      partnerId: 1n,
+      url: 'http://localhost:9/',
+      format: 'standard',
+      filter: ['test.*'],
+      apiKey: 'of 1',
+      now,
+    }),
+  );
+  await ground.db.asPartner(1n, (tx) =>
+    events.emit(tx, { partnerId: 1n, type: 'test.plan', subject: 'order:1', body: {}, at: now }),
+  );
+  const courier = await events.startCourier({
+    ...{ db: watch.db, clock, log, vault, formats },
+    send: async ({ body }) => {
+      told.push(body);
+      return { ok: true, status: 200, error: null, answer: '', tookMs: 1 };
+    },
+    onDead: async () => {},
+  });
+  const isDelivered = () =>
+    admin.query(`select from webhook_attempts`).then(({ rowCount }) => told.length === 1 && rowCount === 1);
+  const giveUpAt = Date.now() + 10_000;
+  while (!(await isDelivered())) assert.ok(Date.now() < giveUpAt, 'it is delivered');
+  await courier.stop();
+  await watch.db.asPartner(1n, async (tx) => {
+    const { events: page } = await events.readFeed(tx, { partnerId: 1n, after: 20_000n, limit: 50 });
+    assert.equal(page.length, 50);
+    const ask = { endpointId: 'whe_dead', partnerId: 1n };
+    assert.equal((await events.deliveries(tx, { ...ask, before: 20_000n, limit: 40 })).length, 40);
+    await events.attemptsOf(tx, vault, { ...ask, position: 7n });
+    assert.equal((await events.replay(tx, { ...ask, position: 7n, now })).count, 1);
+    assert.ok((await events.replay(tx, { ...ask, subject: 'order:1', now })).count > 0);
+    assert.equal((await events.replay(tx, { ...ask, from: new Date(now.getTime() + 3_600_000), now })).count, 0);
+  });
+  watch.assertCheap();
+});
+
 test('counting what is open for the metrics reads what is open', async () => {
   const watch = watching(ground.db);
   await watch.db.asSystem((tx) => openByState(tx));
@@ -518,8 +564,24 @@ async function fill(): Promise<void> {
   );
   await admin.query(`insert into order_history (order_id, version, partner_id, state_from, event, state_to, at)
     select id, 0, partner_id, 'none', 'created', 'created', now() from orders`);
+  // Their places in the feeds are given at once, instead of one by one.
+  await admin.query('alter table events disable trigger feed');
   await admin.query(`insert into events (partner_id, type, subject, subject_seq, body, at)
     select partner_id, 'order.settled', 'order:' || id, seq, '{}', now() from orders, generate_series(1, 2) seq`);
+  await admin.query('alter table events enable trigger feed');
+  await admin.query(`insert into event_feed (event_id, partner_id, position)
+    select id, partner_id, row_number() over (partition by partner_id order by id) from events`);
+  // An endpoint that is dead, and has all of it before it.
+  await admin.query(
+    `insert into api_keys (key, partner_id, label, scopes, secret, created_at) values ('of 1', 1, '', '{}', '', now())`,
+  );
+  await admin.query(`insert into webhook_endpoints (id, partner_id, url, format, secret, api_key, created_at, updated_at)
+    values ('whe_dead', 1, '', 'standard', '', 'of 1', now(), now())`);
+  await admin.query(`insert into webhook_deliveries (endpoint_id, event_id, partner_id, subject, subject_seq, since, state, ended_at)
+    select 'whe_dead', id, 1, subject, subject_seq, now(), case subject_seq when 1 then 'delivered' else 'waiting' end,
+      case subject_seq when 1 then now() end from events where partner_id = 1`);
+  await admin.query(`insert into webhook_lanes (endpoint_id, subject, partner_id, due_at)
+    select endpoint_id, subject, partner_id, now() + interval '1 hour' from webhook_deliveries where state = 'waiting'`);
   await admin.query(`insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, reference, seen_at)
     select 'evm.test', 'x' || id, 'usdc.test', 1000000, deposit_target, id, partner_id, 'applied', '', now() from orders where state = 'settled'`);
   await admin.query(`insert into payouts (id, order_id, partner_id, purpose, attempt, rail, asset, units, address, state, written_at, ended_at)

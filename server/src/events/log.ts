@@ -47,10 +47,11 @@ const sql = {
       from unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::int[])
         as given (endpoint_id, event_id, partner_id, subject, subject_seq)
     on conflict do nothing`,
-  log: `select d.state, d.attempts, d.last_error, d.ended_at, e.type, e.subject, e.subject_seq, f.position, e.partner_id
-    from webhook_deliveries d join events e on e.id = d.event_id join event_feed f on f.event_id = d.event_id
-    where d.endpoint_id = $1 and ($2::bigint is null or d.event_id < (select event_id from event_feed where partner_id = $4 and position = $2))
-    order by d.event_id desc limit $3`,
+  // The page first, and what belongs to it by its ids: joined at once, PostgreSQL merges all that there ever was.
+  log: `select event_id, state, attempts, last_error, ended_at from webhook_deliveries
+    where endpoint_id = $1 and event_id < $2 order by event_id desc limit $3`,
+  eventsOf: `select e.id, e.type, e.subject, e.subject_seq, f.position, e.partner_id
+    from events e join event_feed f on f.event_id = e.id where e.id = any($1::bigint[]) and f.event_id = any($1::bigint[])`,
   attempts: `select at, took_ms, status, error, answer from webhook_attempts
     where endpoint_id = $1 and event_id = $2 order by id desc limit ${MOST_ATTEMPTS_SHOWN}`,
   insertAttempt: `insert into webhook_attempts (partner_id, endpoint_id, event_id, at, took_ms, status, error, answer)
@@ -61,11 +62,17 @@ const sql = {
   replay: `insert into webhook_deliveries (endpoint_id, event_id, partner_id, subject, subject_seq, since)
     select $1, e.id, e.partner_id, e.subject, e.subject_seq, $3 from events e where e.id = any($2::bigint[])
     on conflict (endpoint_id, event_id) do update set state = 'waiting', since = excluded.since, ended_at = null`,
-  span: `select f.event_id as id from event_feed f join events e on e.id = f.event_id
-    where f.partner_id = $1 and f.position is not null and ($2::text is null or e.subject = $2)
-      and ($3::timestamptz is null or e.at >= $3) and ($4::timestamptz is null or e.at < $4)
-      and ($5::bigint is null or f.position = $5)
+  // One statement each, so that each goes by its index whatever plan PostgreSQL keeps for it.
+  one: 'select event_id as id from event_feed where partner_id = $1 and position = $2',
+  ofSubject: `select e.id from events e join event_feed f on f.event_id = e.id
+    where e.subject = $2 and e.partner_id = $1 and f.position is not null
+      and e.at >= coalesce($3::timestamptz, '-infinity') and e.at < coalesce($4::timestamptz, 'infinity')
+    order by e.subject_seq limit ${MOST_REPLAYED + 1}`,
+  span: `select e.id from event_feed f join events e on e.id = f.event_id
+    where f.partner_id = $1 and f.position >= $2 and f.position < $3 and e.at >= $4 and e.at < $5
     order by f.position limit ${MOST_REPLAYED + 1}`,
+  lastPosition: 'select coalesce(max(position), 0) as last from event_feed where partner_id = $1',
+  timeOf: `select e.at from event_feed f join events e on e.id = f.event_id where f.partner_id = $1 and f.position = $2`,
   purgeAttempts: `delete from webhook_attempts where id in (select id from webhook_attempts where at < $1 order by at limit ${PURGE_ROWS})`,
   purgeDeliveries: `delete from webhook_deliveries where (endpoint_id, event_id) in
     (select endpoint_id, event_id from webhook_deliveries where ended_at < $1 limit ${PURGE_ROWS})`,
@@ -113,29 +120,35 @@ export async function deliveries(
   tx: Tx,
   ask: { endpointId: string; partnerId: bigint; before?: bigint | undefined; limit: number },
 ): Promise<Delivery[]> {
-  const rows = await tx.rows<{
+  const { endpointId, partnerId, before, limit } = ask;
+  const upTo = before === undefined ? undefined : await tx.row<{ id: bigint }>(sql.one, [partnerId, before]);
+  const page = await tx.rows<{
+    event_id: bigint;
     state: Delivery['state'];
     attempts: number;
     last_error: string | null;
     ended_at: Date | null;
-    type: string;
-    subject: string;
-    subject_seq: number;
-    position: bigint;
-    partner_id: bigint;
-  }>(sql.log, [ask.endpointId, ask.before ?? null, ask.limit, ask.partnerId]);
-  return rows.map((row) => ({
-    eventId: eventIdOf(row),
-    position: row.position,
-    type: row.type,
-    subject: row.subject,
-    sequence: row.subject_seq,
-    state: row.state,
-    attempts: row.attempts,
-    lastError: row.last_error,
-    endedAt: row.ended_at,
-  }));
+  }>(sql.log, [endpointId, upTo?.id ?? LARGEST_ID, limit]);
+  const about = await tx.rows<Omit<EventRow, 'body' | 'at'>>(sql.eventsOf, [page.map((row) => row.event_id)]);
+  const events = new Map(about.map((row) => [row.id, row]));
+  return page.map((row) => {
+    const event = events.get(row.event_id);
+    assert(event !== undefined, 'what is delivered is an event');
+    return {
+      eventId: eventIdOf(event),
+      position: event.position,
+      type: event.type,
+      subject: event.subject,
+      sequence: event.subject_seq,
+      state: row.state,
+      attempts: row.attempts,
+      lastError: row.last_error,
+      endedAt: row.ended_at,
+    };
+  });
 }
+
+const LARGEST_ID = 2n ** 63n - 1n;
 
 export async function recordAttempt(
   tx: Tx,
@@ -156,7 +169,7 @@ export async function attemptsOf(
   vault: Vault,
   ask: { endpointId: string; partnerId: bigint; position: bigint },
 ): Promise<Attempt[]> {
-  const [event] = await tx.rows<{ id: bigint }>(sql.span, [ask.partnerId, null, null, null, ask.position]);
+  const event = await tx.row<{ id: bigint }>(sql.one, [ask.partnerId, ask.position]);
   if (event === undefined) return [];
   const rows = await tx.rows<{
     at: Date;
@@ -192,14 +205,50 @@ export async function replay(
     now: Date;
   },
 ): Promise<{ count: number; hasMore: boolean }> {
-  const { endpointId, partnerId, now } = ask;
-  const meant = [partnerId, ask.subject ?? null, ask.from ?? null, ask.to ?? null, ask.position ?? null];
-  const ids = (await tx.rows<{ id: bigint }>(sql.span, meant)).map(({ id }) => id);
+  const { endpointId, now } = ask;
+  const ids = await idsOf(tx, ask);
   const some = ids.slice(0, MOST_REPLAYED);
   await tx.run(sql.replayLanes, [endpointId, some, now]);
   await tx.run(sql.replay, [endpointId, some, now]);
   await tx.run(`select pg_notify('events', '')`);
   return { count: some.length, hasMore: ids.length > MOST_REPLAYED };
+}
+
+interface Meant {
+  partnerId: bigint;
+  position?: bigint | undefined;
+  subject?: string | undefined;
+  from?: Date | undefined;
+  to?: Date | undefined;
+}
+
+/** One more than are replayed at once, where there are so many. */
+async function idsOf(tx: Tx, { partnerId, position, subject, from, to }: Meant): Promise<bigint[]> {
+  const ids = async (text: string, values: readonly unknown[]) =>
+    (await tx.rows<{ id: bigint }>(text, values)).map(({ id }) => id);
+  if (position !== undefined) return await ids(sql.one, [partnerId, position]);
+  if (subject !== undefined) return await ids(sql.ofSubject, [partnerId, subject, from ?? null, to ?? null]);
+  const [begin, end] = [from ?? new Date(0), to ?? END_OF_TIME];
+  const last = (await tx.row<{ last: bigint }>(sql.lastPosition, [partnerId]))?.last ?? 0n;
+  const first = await firstSince(tx, partnerId, last, new Date(begin.getTime() - DISORDER_MS));
+  const until = await firstSince(tx, partnerId, last, new Date(end.getTime() + DISORDER_MS));
+  return await ids(sql.span, [partnerId, first, until, begin, end]);
+}
+
+const END_OF_TIME = new Date(Date.UTC(9000, 0));
+/** Positions are in the order of commits; an event is as much older as its transaction lasted and clocks differ. */
+const DISORDER_MS = 300_000;
+
+/** The first position from which on events are not older than a time, found by halving: positions are dense. */
+async function firstSince(tx: Tx, partnerId: bigint, last: bigint, since: Date): Promise<bigint> {
+  let [low, high] = [1n, last + 1n];
+  while (low < high) {
+    const middle = (low + high) / 2n;
+    const row = await tx.row<{ at: Date }>(sql.timeOf, [partnerId, middle]);
+    if (row !== undefined && row.at < since) low = middle + 1n;
+    else high = middle;
+  }
+  return low;
 }
 
 /** Forgets what is older than it is kept, a bounded part at a time. */
