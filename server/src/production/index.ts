@@ -44,7 +44,7 @@ async function connect({ chains, bank, signer, codeSender }: Settled, deps: Conn
   // One signer holds the keys of all chains; each chain is asked for with the wallets of its own.
   const clients = new Map(
     chains.map((chain) => {
-      const expected = { wallets: { [HOT]: chain.hotWallet }, xpub: chain.xpub };
+      const expected = { wallets: { [HOT]: chain.hotWallet }, xpub: chain.xpub, chainId: chain.chainId };
       return [chain.code, signerClient({ connect: () => connectTo(signer.address), secret: signer.secret, expected })];
     }),
   );

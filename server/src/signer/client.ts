@@ -31,7 +31,7 @@ export interface SignerClientOptions {
   connect: () => Duplex;
   secret: string;
   /** What we watch, and the other side must have. */
-  expected: { wallets: Readonly<Record<string, string>>; xpub: string };
+  expected: { wallets: Readonly<Record<string, string>>; xpub: string; chainId?: bigint };
   deadlineMs?: number;
 }
 
@@ -65,6 +65,11 @@ export function signerClient(options: SignerClientOptions): SignerClient {
       opened.close();
       const what = differs === undefined ? 'its deposit addresses' : `its wallet ${differs[0]}`;
       throw new NotSigned(`it has other keys than this server watches: ${what}`);
+    }
+    const chainIds = Array.isArray(mine.chainIds) ? mine.chainIds : [];
+    if (expected.chainId !== undefined && !chainIds.includes(String(expected.chainId))) {
+      opened.close();
+      throw new NotSigned(`it has no limits for chain ${expected.chainId}, so it would sign nothing there`);
     }
     return opened;
   }

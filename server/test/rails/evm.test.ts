@@ -8,9 +8,9 @@ import { keccak256 } from 'viem/utils';
 import { BugError, Unavailable } from '../../src/base/errors.ts';
 import { randomHex } from '../../src/base/ids.ts';
 import type { ChainPace } from '../../src/rails/chain.adapter.ts';
-import { type ChainRail, watchAddress } from '../../src/rails/chain.ts';
+import { type ChainRail, NotSigned, watchAddress } from '../../src/rails/chain.ts';
 import { addressesOf, checksummed, readAddress } from '../../src/rails/evm/addresses.ts';
-import { type EvmOptions, evmRail, localSigner } from '../../src/rails/evm/index.ts';
+import { type EvmOptions, evmRail, localSigner, type Signer } from '../../src/rails/evm/index.ts';
 import { decodeTransfer, decodeTransferCall, encodeTransfer, TRANSFER_TOPIC } from '../../src/rails/evm/transfers.ts';
 import type { RailFact } from '../../src/rails/rail.ts';
 import { ANVIL_FIRST, ANVIL_MNEMONIC, type Anvil, data, deployToken, startAnvil } from '../support/anvil.ts';
@@ -529,6 +529,47 @@ describe('an EVM rail on a real node', () => {
         sending(1n),
       );
       assert.equal(without.outcome, 'refused');
+    });
+
+    test('what the signer declines once its nonce is taken waits and is told, and goes out as it was when it may', async () => {
+      const { open, rowsOf, facts, settings, address } = await world();
+      const hot = settings.signers?.hot;
+      assert.ok(hot);
+      let mood: 'declines' | 'silent' | 'willing' = 'declines';
+      const moody: Signer = {
+        ...hot,
+        sign: async (unsigned) => {
+          if (mood === 'willing') return await hot.sign(unsigned);
+          throw new NotSigned(`it is ${mood}`, { declined: mood === 'declines' });
+        },
+      };
+      const rail = open({ signers: { hot: moody } });
+      const payout = sending(5n, fresh());
+      assert.equal((await rail.send(payout)).outcome, 'unknown');
+      const [taken] = await rowsOf(payout.key);
+      assert.equal(taken?.state, 'reserved');
+      const [told] = facts;
+      assert.ok(told?.type === 'payout_unknown' && told.key === payout.key, JSON.stringify(facts));
+      assert.match(told.why, /nonce \d+ is taken for it, and signer: it is declines/);
+
+      mood = 'silent';
+      assert.equal((await rail.send(payout)).outcome, 'unknown');
+      assert.equal(facts.length, 1, 'silence is no news');
+      await anvil.send({ to: token, data: data('transfer(address,uint256)', await address(), 7n) });
+      await anvil.mine(3);
+      await follow(rail);
+      assert.ok(
+        facts.some(({ type }) => type === 'deposit_confirmed'),
+        'the chain is followed all the same',
+      );
+
+      mood = 'willing';
+      assert.equal((await rail.send(payout)).outcome, 'accepted');
+      const [sent] = await rowsOf(payout.key);
+      assert.equal(sent?.nonce, taken?.nonce);
+      await anvil.mine(2);
+      await follow(rail);
+      assert.equal(facts.filter(({ type }) => type === 'payout_settled').length, 1);
     });
 
     test('a wallet without coin for gas refuses before a nonce is taken', async () => {

@@ -257,10 +257,13 @@ describe('over a socket', () => {
     await assert.rejects(echo.ping(), /it does not know our secret/);
   });
 
-  test('one that has other keys is as good as none', async () => {
+  test('one that has other keys, or no limits for the chain, is as good as none', async () => {
     const other = { wallets: { hot: FRIEND }, xpub };
     const client = signerClient({ connect: signerWithin(fresh(), secret), secret, expected: other });
     await assert.rejects(client.ping(), /it has other keys than this server watches: its wallet hot/);
+    const elsewhere = { ...expected, chainId: 5n };
+    const abroad = signerClient({ connect: signerWithin(fresh(), secret), secret, expected: elsewhere });
+    await assert.rejects(abroad.ping(), /it has no limits for chain 5/);
   });
 
   test('one that does not answer is waited for so long and no longer', async () => {
