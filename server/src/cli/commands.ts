@@ -73,6 +73,20 @@ export const COMMANDS: readonly Command[] = [
   act('customer block', ['customer'], '/customers/:customer/block', 'may not trade from now on'),
   act('customer unblock', ['customer'], '/customers/:customer/unblock', 'may trade again; always needs two'),
 
+  act(
+    'review open',
+    ['customer'],
+    '/customers/:customer/review/open',
+    'what a customer gave to be verified: kept in the audit',
+  ),
+  act(
+    'review decide',
+    ['customer', 'version', 'outcome'],
+    '/customers/:customer/review/decide',
+    'verified (with --level), failed or refused; the partner is shown the reason',
+    { options: ['level'] },
+  ),
+
   get('stops', [], '/stops', 'what is switched off', {
     list: 'stops',
     columns: ['kind', 'subject', 'by', 'at', 'reason'],
@@ -115,6 +129,18 @@ export const COMMANDS: readonly Command[] = [
     columns: ['id', 'direction', 'crypto', 'fiat', 'enabled', 'min', 'max', 'of'],
   }),
   get('market', ['market'], '/markets/:market', 'its terms, fees and policy', { options: ['partner'] }),
+  act(
+    'market create',
+    ['direction', 'crypto', 'fiat', 'depositRail', 'payoutRail', 'paymentMethod'],
+    '/markets',
+    'a new market, closed until it is set --enabled true',
+    {
+      options: [
+        ...['min', 'max', 'payoutPlaces', 'priceSources', 'isDefault', 'quoteTtlS', 'depositTtlS', 'clearingS'],
+        ...['priceMaxAgeS', 'priceQuorum', 'outlierBps'],
+      ],
+    },
+  ),
   act('market set', ['market'], '/markets/:market', 'changes terms of a market', {
     options: [
       ...['enabled', 'isDefault', 'min', 'max', 'quoteTtlS', 'depositTtlS', 'clearingS'],

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { openCase } from '../../../src/compliance/index.ts';
-import { seedSecondOperatorRule } from '../../../src/operators/index.ts';
+import { seedSecondOperatorRule, startOperator } from '../../../src/operators/index.ts';
 import type { OrdersContext } from '../../../src/orders/index.ts';
 import { ACTS, operator } from '../../../src/protocols/operator/index.ts';
 import { READS } from '../../../src/protocols/operator/reads.ts';
@@ -268,6 +268,108 @@ describe('terms of trade', () => {
     assert.deepEqual(
       [last.act, last.operator, last.reason, last.before, last.after !== null],
       ['policy.set', 'ada', 'new year', null, true],
+    );
+  });
+});
+
+describe('a market', () => {
+  const ask = {
+    ...{ direction: 'onramp', crypto: 'dai.matic20', fiat: 'inr', paymentMethod: 'UPI' },
+    ...{ depositRail: 'bank.simulated', payoutRail: 'bank.simulated', payoutPlaces: 2, priceSources: 'fixed' },
+    ...{ min: '100', max: '5000' },
+  };
+  test('is made closed and once, with every wrong field named, and opened by setting it', async () => {
+    const wrong = await ada.does('/markets', { ...ask, crypto: 'gold', depositRail: 'rail.x', max: '1' });
+    assert.deepEqual(Object.keys(wrong.body.fields).sort(), ['crypto', 'depositRail', 'max']);
+    const made = await ada.does('/markets', ask);
+    assert.deepEqual([made.status, made.body.after.enabled, made.body.after.min], [200, false, '100']);
+    assert.match((await ada.does('/markets', ask)).body.fields.crypto, /already/);
+    const opened = await ada.does(`/markets/${made.body.after.id}`, { enabled: 'true' });
+    assert.equal(opened.body.after.enabled, true);
+  });
+});
+
+describe('two operators', () => {
+  const proposed = async (): Promise<string> => {
+    await finn.does(`/customers/${shop.customerId}/block`);
+    const said = await finn.does(`/customers/${shop.customerId}/unblock`);
+    assert.equal(said.status, 202, JSON.stringify(said.body));
+    return said.body.proposal;
+  };
+
+  test('who could agree with oneself is made by two: an operator, a role, a token, an end to being disabled', async () => {
+    for (const [path, body] of [
+      ['/operators', { operator: 'eve', role: 'admin' }],
+      ['/operators/vic/role', { role: 'finance' }],
+      ['/operators/sue/token', { label: 'mine now', days: 1 }],
+      ['/operators/temp/enable', {}],
+      ['/second-operator', { what: 'inr', above: '1000000' }],
+      ['/second-operator', { what: 'terms', above: '1' }],
+    ] as const) {
+      const said = await ada.does(path, body);
+      assert.equal(said.status, 202, `${path} ${JSON.stringify(said.body)}`);
+      assert.equal(said.body.token, undefined);
+      assert.equal((await ada.does(`/proposals/${said.body.proposal}/confirm`)).body.reason, 'own_proposal');
+      assert.equal((await finn.does(`/proposals/${said.body.proposal}/confirm`)).body.reason, 'role_missing');
+    }
+    // Nor by disabling everybody else first: who ever could confirm counts.
+    const bea = await operatorNamed(world, 'bea', 'admin');
+    for (const name of ['finn', 'ada']) assert.equal((await bea.does(`/operators/${name}/disable`)).status, 200);
+    assert.equal((await bea.does('/operators', { operator: 'mallory', role: 'finance' })).status, 202);
+    await world.query(`update operators set disabled_at = null where name in ('finn', 'ada')`);
+  });
+
+  test('a proposal ends after a day, and with the one who made it', async () => {
+    const old = await proposed();
+    world.clock.advance(24 * 3_600_000);
+    assert.deepEqual((await ada.does(`/proposals/${old}/confirm`)).body.reason, 'proposal_over');
+    assert.equal((await vic.reads('/proposals?state=expired')).body.proposals[0].id, old);
+    const fresh = await proposed();
+    await world.query(`update operators set disabled_at = now() where name = 'finn'`);
+    assert.equal((await ada.does(`/proposals/${fresh}/confirm`)).body.reason, 'proposal_overtaken');
+    await world.query(`update operators set disabled_at = null where name = 'finn'`);
+    const mine = await proposed();
+    assert.equal(
+      (await finn.does(`/proposals/${mine}/decline`)).body.outcome,
+      'declined',
+      'taking back is no confirming',
+    );
+    const last = await proposed();
+    assert.equal((await ada.does(`/proposals/${last}/confirm`)).body.after.blocked, false);
+  });
+
+  test('are asked of the table, too: it takes no confirmation by the proposer', async () => {
+    const open = await proposed();
+    await assert.rejects(
+      world.query(`update proposals set state = 'confirmed', decided_by = proposed_by where id = $1`, [open]),
+      /proposals_check/,
+    );
+    assert.equal((await ada.does(`/proposals/${open}/confirm`)).status, 200);
+  });
+});
+
+describe('the token that the server is started with', () => {
+  test('is taken once: revoked it stays so, and another one opens again', async () => {
+    const start = (token: string) =>
+      world.db.asSystem((tx) => startOperator(tx, { name: 'first', token, now: world.clock.now() }));
+    const [one, two] = ['a'.repeat(40), 'b'.repeat(40)];
+    await start(one);
+    const first = withToken(world.baseUrl, one);
+    const { body } = await first.reads('/self');
+    assert.equal((await first.does('/self/revoke-token', { token: body.tokens[0].id })).status, 200);
+    await ada.does('/operators/first/disable');
+    await start(one);
+    assert.equal((await first.reads('/self')).status, 401);
+    await start(two);
+    assert.equal((await withToken(world.baseUrl, two).reads('/self')).body.role, 'admin');
+    const made = await auditOf('operator:first');
+    assert.deepEqual(
+      made.map(({ act, operator }: Record<string, string>) => [act, operator]),
+      [
+        ['operator.token', 'the machine'],
+        ['operator.disable', 'ada'],
+        ['operator.create', 'the machine'],
+      ],
     );
   });
 });

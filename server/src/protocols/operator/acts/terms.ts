@@ -21,7 +21,7 @@ import {
   upsertMarket,
 } from '../../../partners/index.ts';
 import { type Act, act } from '../act.ts';
-import { amount, flag, id, object, oneOf, optional, orNone, text, whole } from '../fields.ts';
+import { amount, flag, id, listOf, object, oneOf, optional, orNone, text, whole } from '../fields.ts';
 
 const DAY_S = 86_400;
 const terms = async () => ({ gate: 'terms' as const });
@@ -73,7 +73,80 @@ const json = (row: string | null): unknown => (row === null ? null : JSON.parse(
 const feeKind = oneOf(['operator', 'partner', 'rail', 'chain']);
 const fiatCode = text(20, /^[a-z0-9]+$/, "a fiat's code, such as inr");
 
+const code = text(40, /^[a-z0-9.]+$/, "an asset's code");
+const railCode = text(40, /^[a-z0-9.-]+$/, "a rail's code");
+const times = {
+  isDefault: optional(flag),
+  quoteTtlS: optional(whole(1, 3_600)),
+  depositTtlS: optional(whole(60, 30 * DAY_S)),
+  clearingS: optional(whole(0, 120 * DAY_S)),
+  priceMaxAgeS: optional(whole(1, 7 * DAY_S)),
+  priceQuorum: optional(whole(1, 20)),
+  outlierBps: optional(whole(1, 10_000)),
+};
+
 export const TERM_ACTS: readonly Act[] = [
+  // Made disabled: fees and limits come first, then `market.set` opens it.
+  act({
+    name: 'market.create',
+    path: '/markets',
+    right: 'terms',
+    fields: {
+      direction: oneOf(['offramp', 'onramp']),
+      crypto: code,
+      fiat: fiatCode,
+      depositRail: railCode,
+      payoutRail: railCode,
+      paymentMethod: text(40, /^[A-Z0-9_]+$/, 'a method of payment such as IMPS'),
+      min: amount,
+      max: amount,
+      payoutPlaces: whole(0, 18),
+      priceSources: listOf(text(20, /^[a-z]+$/, 'the name of a source of prices'), 20),
+      ...times,
+    },
+    subject: ({ direction, crypto, fiat }) => `market:${direction}:${crypto}:${fiat}`,
+    async look(_deps, tx, ask) {
+      const found = (await allMarkets(tx)).find(
+        ({ direction, crypto, fiat }) =>
+          direction === ask.direction && crypto.code === ask.crypto && fiat.code === ask.fiat,
+      );
+      return found === undefined ? null : shownMarket(found);
+    },
+    needs: terms,
+    async perform({ orders }, tx, ask, doing) {
+      const known = await assets(tx);
+      const wrong: Record<string, string> = {};
+      if (known.get(ask.crypto)?.kind !== 'crypto') wrong.crypto = 'must be the code of a crypto asset';
+      if (known.get(ask.fiat)?.kind !== 'fiat') wrong.fiat = 'must be the code of a fiat';
+      for (const side of ['depositRail', 'payoutRail'] as const)
+        if (!orders.rails.has(ask[side])) wrong[side] = `must be one of ${[...orders.rails.keys()].join(', ')}`;
+      const there = (await allMarkets(tx)).some(
+        ({ direction, crypto, fiat }) =>
+          direction === ask.direction && crypto.code === ask.crypto && fiat.code === ask.fiat,
+      );
+      if (there) wrong.crypto = 'has this market already';
+      const decimals = known.get(ask.direction === 'offramp' ? ask.crypto : ask.fiat)?.decimals ?? 0;
+      const [minUnits, maxUnits] = [parseUnits(ask.min, decimals), parseUnits(ask.max, decimals)];
+      if (minUnits <= 0n) wrong.min = 'must be above zero';
+      if (maxUnits < minUnits) wrong.max = 'must not be below min';
+      if (Object.keys(wrong).length > 0) throw new Refusal('malformed_field', { fields: wrong });
+      const { direction, crypto, fiat, depositRail, payoutRail, paymentMethod, payoutPlaces, priceSources } = ask;
+      await upsertMarket(
+        tx,
+        {
+          ...{ direction, crypto, fiat, depositRail, payoutRail, paymentMethod, payoutPlaces, priceSources },
+          ...{ enabled: false, isDefault: ask.isDefault ?? false, minUnits, maxUnits },
+          quoteTtlMs: (ask.quoteTtlS ?? 60) * 1000,
+          depositTtlMs: (ask.depositTtlS ?? 3_600) * 1000,
+          clearingMs: (ask.clearingS ?? 0) * 1000,
+          priceMaxAgeMs: (ask.priceMaxAgeS ?? 30) * 1000,
+          priceQuorum: ask.priceQuorum ?? 1,
+          outlierBps: BigInt(ask.outlierBps ?? 300),
+        },
+        reasonOf(doing),
+      );
+    },
+  }),
   act({
     name: 'market.set',
     path: '/markets/:market',
@@ -81,15 +154,9 @@ export const TERM_ACTS: readonly Act[] = [
     fields: {
       market: id,
       enabled: optional(flag),
-      isDefault: optional(flag),
       min: optional(amount),
       max: optional(amount),
-      quoteTtlS: optional(whole(1, 3_600)),
-      depositTtlS: optional(whole(60, 30 * DAY_S)),
-      clearingS: optional(whole(0, 120 * DAY_S)),
-      priceMaxAgeS: optional(whole(1, 7 * DAY_S)),
-      priceQuorum: optional(whole(1, 20)),
-      outlierBps: optional(whole(1, 10_000)),
+      ...times,
     },
     subject,
     look: async (_deps, tx, ask) => shownMarket(await marketOf(tx, ask.market)),
