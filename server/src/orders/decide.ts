@@ -3,8 +3,9 @@
  *
  * Where money comes otherwise than asked the order's own policy answers; the words it answers with are partners/policies.ts.
  */
-import { type Rate, ratesWithin } from '../base/money.ts';
+import { quoteToBase, type Rate, ratesWithin } from '../base/money.ts';
 import type { Deadline, Policy } from '../partners/index.ts';
+import type { Fees } from '../quotes/index.ts';
 import { isWaiting, type OrderState } from './machine.ts';
 
 /** What was unusual about the money that came. */
@@ -145,6 +146,25 @@ export function holdBeforePayout(
   // Not by the order's exception: what came since may have written another one over it.
   if (order.receivedUnits === null || order.receivedUnits === order.depositUnits) return undefined;
   return order.receivedUnits < order.depositUnits ? 'underpaid' : 'overpaid';
+}
+
+/**
+ * What stays with us of a deposit that goes back, in its smallest units: the fees that the order's policy names, as booked.
+ * Fees stand in the fiat; of crypto they are taken at the booked rate, rounded down, because we pay. Where they would eat up
+ * all of it nothing is kept: a refund that gives nothing back is none.
+ *
+ * @param decimals of the market's crypto (base) and fiat (quote)
+ */
+export function keptOnRefund(
+  order: { depositAsset: string; fiatAsset: string; fees: Fees; rate: Rate; policy: Policy },
+  grossUnits: bigint,
+  decimals: { base: number; quote: number },
+): bigint {
+  const { fees, policy } = order;
+  const fiatUnits = policy.refundFees.keep.reduce((sum, kind) => sum + fees[kind], 0n);
+  const isFiat = order.depositAsset === order.fiatAsset;
+  const units = isFiat ? fiatUnits : quoteToBase(fiatUnits, order.rate, decimals, 'down');
+  return units < grossUnits ? units : 0n;
 }
 
 /** How long a state may last and what then; undefined where nothing is waited for, or the unpaid order's own deadline is. */

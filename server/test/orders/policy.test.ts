@@ -9,6 +9,7 @@ import {
   deadlineOf,
   failureOf,
   holdBeforePayout,
+  keptOnRefund,
   onAmount,
   onExtra,
   onPrice,
@@ -128,6 +129,27 @@ test('of money no order takes, only what came for an order is asked about', () =
     for (const why of ['unknown_target', 'wrong_asset', 'lost'] as const) assert.equal(onExtra(why, both), 'hold');
     assert.equal(onExtra('late', undefined), 'hold');
   }
+});
+
+describe('what is kept of a refund', () => {
+  const fees = { operator: 500n, partner: 200n, rail: 86n, chain: 100n };
+  const order = (depositAsset: string, keep: Policy['refundFees']['keep']) => ({
+    ...{ depositAsset, fiatAsset: 'inr', fees, rate: { num: 86n, den: 1n } },
+    policy: policy({ refundFees: { keep } }),
+  });
+  const decimals = { base: 6, quote: 2 };
+
+  test('is what the policy names, of fiat as it stands and of crypto at the booked rate, rounded down', () => {
+    assert.equal(keptOnRefund(order('inr', []), 500_000n, decimals), 0n);
+    assert.equal(keptOnRefund(order('inr', ['rail', 'chain']), 500_000n, decimals), 186n);
+    assert.equal(keptOnRefund(order('usdc.test', ['rail']), 100_000_000n, decimals), 10_000n);
+    assert.equal(keptOnRefund(order('usdc.test', ['chain']), 100_000_000n, decimals), 11_627n);
+  });
+
+  test('is nothing where it would be all', () => {
+    assert.equal(keptOnRefund(order('inr', ['operator']), 500n, decimals), 0n);
+    assert.equal(keptOnRefund(order('inr', ['operator']), 501n, decimals), 500n);
+  });
 });
 
 describe('what is found before a payout', () => {
