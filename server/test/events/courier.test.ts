@@ -88,7 +88,7 @@ test('a receiver that is down for a day, slow, redirecting, failing and rude get
   const second = await world.endpoint(mine, bad.url);
   await world.endpoint(theirs, other.url);
   await bad.down();
-  const courier = await world.courier({ deadlineMs: 400 });
+  const courier = await world.courier({ deadlineMs: 1_000 });
 
   await happenings(mine, 3, 4);
   await happenings(theirs, 2, 3);
