@@ -55,4 +55,13 @@ export {
   setPolicy,
 } from './policies.ts';
 export { kybRequirementsOf, type OwnRequirements, setKybRequirements } from './requirements.ts';
-export { isHandingStopped, liftStop, requireOpen, type Stop, type StopKind, setStop, stops } from './stops.ts';
+export {
+  isHandingStopped,
+  isRailStopped,
+  liftStop,
+  requireOpen,
+  type Stop,
+  type StopKind,
+  setStop,
+  stops,
+} from './stops.ts';

@@ -72,3 +72,7 @@ export async function isHandingStopped(tx: Tx, rail: string): Promise<boolean> {
   await shareHanding(tx);
   return (await handingStop(tx, rail)) !== undefined;
 }
+
+/** Whether nothing of our own leaves by this rail: for what is moved between our wallets, which no stop of payouts holds. */
+export const isRailStopped = async (tx: Tx, rail: string): Promise<boolean> =>
+  (await stopRows(tx)).some(({ kind, subject }) => kind === 'rail' && subject === rail);

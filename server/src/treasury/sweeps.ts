@@ -26,6 +26,7 @@ import { type Handlers, ring } from '../base/work.ts';
 import { closeCases, openCase } from '../compliance/index.ts';
 import { chart, type Line, move, post } from '../ledger/index.ts';
 import { fundsArrived, stillWaiting } from '../orders/index.ts';
+import { isRailStopped } from '../partners/index.ts';
 import {
   type ChainRail,
   claimDeposits,
@@ -200,6 +201,10 @@ async function handOver(
   wallet: string,
   transfer: OwnTransfer,
 ): Promise<'written' | 'sent'> {
+  if (await context.db.asSystem((tx) => isRailStopped(tx, rail.code))) {
+    await noted(context, transfer, 'written', 'an operator has stopped the rail');
+    return 'written';
+  }
   const sent = await rail.sendFrom(wallet, sendingOf(transfer));
   if (sent.outcome === 'refused') {
     await refused(context, rail, transfer, sent.why);

@@ -9,6 +9,7 @@ import { BugError } from '../../src/base/errors.ts';
 import { randomHex } from '../../src/base/ids.ts';
 import { balancesOf, chart, move, post, trialBalance } from '../../src/ledger/index.ts';
 import { orderFacts } from '../../src/orders/index.ts';
+import { liftStop, setStop } from '../../src/partners/index.ts';
 import { type ChainRail, depositWallet, trustFundingSource, watchAddress } from '../../src/rails/chain.ts';
 import { type EvmOptions, evmRail, localSigner, sweepSigner } from '../../src/rails/evm/index.ts';
 import { encodeTransfer } from '../../src/rails/evm/transfers.ts';
@@ -233,6 +234,20 @@ describe('a sweep', () => {
     assert.deepEqual(world.nativeFound(), [], 'our own gas is nobody’s deposit');
     await world.sweeps();
     assert.equal((await world.transfers()).length, 2, 'what was swept is not swept again');
+  });
+
+  test('begins nothing while an operator has stopped its rail, and goes on when it is started again', async () => {
+    const world = await openWorld();
+    await deposited(world);
+    const stop = { kind: 'rail', subject: world.code, by: 'a test', reason: 'a test', at: new Date() } as const;
+    await ground.db.asSystem((tx) => setStop(tx, stop));
+    await world.sweeps();
+    assert.deepEqual(await world.states(), ['sweep written', 'gas written']);
+    assert.match((await world.transfers())[1]?.why ?? '', /stopped the rail/);
+    await ground.db.asSystem((tx) => liftStop(tx, 'rail', world.code));
+    await world.sweeps();
+    assert.deepEqual(await world.states(), ['sweep settled', 'gas settled']);
+    await world.agrees();
   });
 
   test('takes several deposits at once, and later ones under the next number', async () => {
