@@ -70,6 +70,19 @@ export const COMMANDS: readonly Command[] = [
     '/customers/:customer/personal',
     'phone, e-mail, name, accounts: kept in the audit',
   ),
+  act(
+    'customer review',
+    ['customer'],
+    '/customers/:customer/review/open',
+    'what a customer gave to be verified by: kept in the audit',
+  ),
+  act(
+    'customer decide',
+    ['customer', 'version', 'outcome'],
+    '/customers/:customer/review/decide',
+    'ends a review; outcome: verified (to --level), failed or refused',
+    { options: ['level'] },
+  ),
   act('customer block', ['customer'], '/customers/:customer/block', 'may not trade from now on'),
   act('customer unblock', ['customer'], '/customers/:customer/unblock', 'may trade again; always needs two'),
 

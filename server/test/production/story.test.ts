@@ -18,7 +18,6 @@ import { readConfig } from '../../src/config.ts';
 import { balance, chart } from '../../src/ledger/index.ts';
 import { trace } from '../../src/orders/index.ts';
 import { createKey, createPartner, setFee, upsertMarket } from '../../src/partners/index.ts';
-import { type ManualDesk, openManualDesk, readManualBank } from '../../src/rails/manual/index.ts';
 import { type Running, start } from '../../src/server.ts';
 import { DETAILS, openBrowser } from '../protocols/checkout/world.ts';
 import { ANVIL_FIRST, type Anvil, data, deployToken, startAnvil } from '../support/anvil.ts';
@@ -26,7 +25,7 @@ import { brokenBooks, untilSound } from '../support/books.ts';
 import { type Client, openClient } from '../support/client.ts';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
 import { type PriceHosts, priceHosts } from '../support/pricehosts.ts';
-import { bankFile, FUNDING_IBAN, installation, PUBLIC_URL } from '../support/production.ts';
+import { FUNDING_IBAN, installation, PUBLIC_URL } from '../support/production.ts';
 import { type SignerProcess, startSigner } from '../support/signer.ts';
 
 const CHAIN = 'base';
@@ -47,7 +46,6 @@ let signer: SignerProcess;
 let hosts: PriceHosts;
 let codes: { url: string; secret: string; sent: { phone: string; code: string }[]; server: Server };
 let server: Running;
-let desk: ManualDesk;
 let partner: Client;
 let partnerId: bigint;
 let customerId: string;
@@ -113,9 +111,6 @@ before(async () => {
   const log = pino({ level: 'warn', base: null }, { write: (line: string) => void complaints.push(line) });
   // What the server reads it reads from its environment; the master key stands in a file.
   server = await start(readConfig(env), { log, clock: movableClock() });
-  const { db, vault } = server;
-  const settings = readManualBank(JSON.stringify(bankFile()));
-  desk = openManualDesk(settings, { db, vault, clock: movableClock(), log, report: async () => {} });
   await operatorSetsUp();
 });
 
@@ -232,17 +227,21 @@ async function statement(line: { amount: string; text: string; account: string; 
   const shown = formatUnits(bankBalance, 2);
   const row = [day, line.amount, line.text, line.name, line.account, `bank-${lines}`, shown].join(',');
   const text = `day,amount,text,name,account,id,balance\n${row}\n`;
-  const file = await desk.readStatement({ asset: 'eur', bytes: Buffer.from(text) });
-  await read((tx) => desk.takeStatement(tx, { file, by: 'Ada' }));
+  const taken = await operatorAsks('/bank/statements?asset=eur', { 'content-type': 'text/csv' }, text);
+  assert.equal(taken.status, 200, await taken.text());
 }
+
+/** Over the operator's wire. Without a body it is looked at only. */
+const operatorAsks = (path: string, headers: Record<string, string> = {}, body?: string, token = operatorToken) =>
+  fetch(`${server.baseUrl}/operator/v1${path}`, {
+    headers: { ...headers, authorization: `Bearer ${token}` },
+    ...(body === undefined ? {} : { method: 'POST', body }),
+  });
 
 /** An act of an operator's: the first one's, with the token of the installation, or another's. */
 async function operates(path: string, body: Record<string, unknown>, token = operatorToken) {
-  const response = await fetch(`${server.baseUrl}/operator/v1${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
-    body: JSON.stringify({ ...body, reason: 'looked at and found good' }),
-  });
+  const json = JSON.stringify({ ...body, reason: 'looked at and found good' });
+  const response = await operatorAsks(path, { 'content-type': 'application/json' }, json, token);
   const text = await response.text();
   assert.ok(response.ok, `${path}: ${text}`);
   return JSON.parse(text);
@@ -382,10 +381,14 @@ test('a sale: tokens come in, a payout file goes to the bank, and its statement 
     data: data('transfer(address,uint256)', sale.depositAddress ?? '', parseUnits('100', 6)),
   });
   await reaches(id, 'paying_out');
-  await until('the payout is on the list', async () => (await read((tx) => desk.waiting(tx))).length === 1);
-  const batch = await read((tx) => desk.closeBatch(tx, { asset: 'eur', by: 'Ada' }));
-  const file = await read((tx) => desk.file(tx, batch.id));
-  const [, row = ''] = file.bytes.toString('utf8').split(/\r?\n/);
+  await until('the payout is on the list', async () => {
+    const { payouts } = (await (await operatorAsks('/bank/payouts')).json()) as { payouts: unknown[] };
+    return payouts.length === 1;
+  });
+  const batch = await operates('/bank/files', { asset: 'eur' });
+  const reason = JSON.stringify({ reason: 'to be uploaded' });
+  const file = await operatorAsks(`/bank/files/${batch.id}/hand-out`, { 'content-type': 'application/json' }, reason);
+  const [, row = ''] = (await file.text()).split(/\r?\n/);
   assert.ok(row.includes('89.10') && row.includes(CUSTOMER_IBAN) && row.includes('Zebulon'), row);
   const [reference = ''] = /pay-\d+-\d+/.exec(row) ?? [];
   await statement({ amount: '-89.10', text: `SEPA ${reference}`, account: CUSTOMER_IBAN, name: CUSTOMER_NAME });
