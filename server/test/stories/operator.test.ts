@@ -106,6 +106,30 @@ describe('an act below it', () => {
   });
 });
 
+describe('a payout that the bank refuses', () => {
+  test('goes out again when an operator says so, under an id of its own, and can be given back after all', async () => {
+    const order = await world.sells('20', 'usdc', { customer: await world.verifiedCustomer({ ending: '9001' }) });
+    assert.equal((await finn.does(`/orders/${order.id}/retry`)).body.reason, 'order_over', 'not before it was refused');
+    await world.pays(order, '20');
+    await world.mines(2);
+    await world.until('it is refused', async () => (await world.stateOf(order)) === 'payout_held');
+    const [{ id = 0 } = {}] = (await vic.reads('/cases?kind=payout_held')).body.cases;
+    const said = await finn.does(`/orders/${order.id}/retry`, { reason: 'the bank says it was theirs' });
+    assert.equal(said.body.after.state, 'paying_out', JSON.stringify(said.body));
+    assert.match((await vic.reads(`/cases/${id}`)).body.outcome, /retried by finn/);
+    await world.until('it is refused again', async () => (await world.stateOf(order)) === 'payout_held');
+    const { payouts } = await world.traceOf(order);
+    assert.deepEqual(
+      payouts.map((one) => [one.id, one.state]),
+      [1, 2].map((attempt) => [`pay_${order.id}_${attempt}`, 'refused']),
+    );
+    const address = world.newAddress();
+    assert.equal((await finn.does(`/orders/${order.id}/refuse`, { failure: 'other', address })).status, 200);
+    await world.until('it is given back', async () => (await world.stateOf(order)) === 'refunded');
+    assert.equal(await world.tokensOf(address, 'usdc'), '20');
+  });
+});
+
 describe('with all payouts stopped', () => {
   test('money is taken and nothing is handed over; switched on again it goes out at once', async () => {
     const all = { kind: 'payouts', subject: 'all' };
