@@ -59,6 +59,10 @@ const ROWS: Record<string, string> = {
   checkouts: `insert into checkouts (id, partner_id, order_id, customer_id, begun_at)
     values ('checkout ' || $2, $1, $1, 'customer_' || $2, now())`,
   kyb_requirements: `insert into kyb_requirements (partner_id, requirements, set_at) select $1::bigint, '{}', now() where $2 <> ''`,
+  refunds: `insert into refunds (id, deposit_id, order_id, partner_id, purpose, rail, asset, gross_units, net_units, source, why,
+      wanted_by, state, created_at, updated_at)
+    select $1::bigint, id, order_id, partner_id, 'refund', rail, asset, 1, 1, 'suspense', '', '', 'needs_destination', now(), now()
+      from deposits where external_id = $2`,
   cases: `insert into cases (kind, subject, partner_id, reason, opened_at) values ('test', $2, $1, '', now())`,
   stops: `insert into stops (kind, subject, partner_id, by, reason, at) values ('partner', $2, $1, '', '', now())`,
   events: `insert into events (partner_id, type, subject, subject_seq, body, at) values ($1, 'test', $2, 1, '{}', now())`,

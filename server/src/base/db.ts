@@ -132,7 +132,7 @@ function worthRepeating(error: unknown): boolean {
   const { code, constraint } = error as { code?: string; constraint?: string };
   if (code === '40001' || code === '40P01') return true;
   // Generated ids (ids.ts) collide once in 8192 within a millisecond; their primary keys are named `…_pkey`.
-  return code === '23505' && /^(orders|fiat_accounts|quotes)_pkey$/.test(constraint ?? '');
+  return code === '23505' && /^(orders|fiat_accounts|quotes|refunds)_pkey$/.test(constraint ?? '');
 }
 
 const names = new Map<string, string>();

@@ -73,6 +73,12 @@ export type RefusalCode =
   // files of a bank without an API
   | 'file_refused'
   | 'batch_refused'
+  | 'funds_short'
+  | 'unknown_refund'
+  | 'unknown_deposit'
+  | 'refund_under_way'
+  | 'refund_exceeds'
+  | 'deposit_unfit'
   | 'sandbox_only';
 
 export type Facts = Readonly<Record<string, unknown>>;

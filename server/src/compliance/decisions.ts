@@ -13,7 +13,7 @@ import { sql } from './store.ts';
 export async function record(
   tx: Tx,
   d: {
-    partnerId: bigint;
+    partnerId: bigint | null;
     orderId?: bigint | undefined;
     about: string;
     outcome: string;

@@ -29,4 +29,5 @@ export {
   openScreener,
   replaceDenyList,
   type Screener,
+  type Verdict,
 } from './screening.ts';

@@ -113,6 +113,44 @@ export const CASE_KINDS = {
     page: PAGE,
   },
 
+  // Money that goes back.
+  refund_destination: {
+    means: 'Money is to go back, and nobody has said where to.',
+    remedy: 'The customer names an address or account, through the partner; or you do. It goes there once screened.',
+    who: 'customer',
+    page: PAGE,
+  },
+  refund_destination_held: {
+    means: 'Money is to go back, and screening would not let it go to the destination named.',
+    remedy: 'Name another destination. If the law says so, block the order.',
+    who: 'operator',
+    page: PAGE,
+  },
+  refund_short: {
+    means: 'Money is to go back, and the wallet it leaves from has too little.',
+    remedy: 'Fund that wallet, or wait for its sweeps. The refund goes on by itself.',
+    who: 'operator',
+    page: PAGE,
+  },
+  refund_failed: {
+    means: 'The rail would not pay a refund. Nothing has left; the money is in suspense.',
+    remedy: 'Name another destination, or the same one again when the cause is gone.',
+    who: 'operator',
+    page: PAGE,
+  },
+  refund_returned: {
+    means: 'A refund that had left came back. The money is in suspense and still owed.',
+    remedy: 'Ask the customer for another destination and name it.',
+    who: 'customer',
+    page: PAGE,
+  },
+  customer_owes: {
+    means: 'A bank took a deposit back after we had paid for it. The customer owes it, and makes no new orders.',
+    remedy: 'Claim it through the partner. When it is paid, book it against the debt and lift the block.',
+    who: 'operator',
+    page: PAGE,
+  },
+
   // Money that went out.
   payout_returned: {
     means: 'A payout that had left came back. The money is in suspense.',

@@ -21,10 +21,11 @@ export interface Screener {
 
 /** Ids only: a screener opens what it needs. An order is one of these. */
 export interface Screening {
-  /** The order's. */
+  /** The order's; the refund's where there is none. */
   id: bigint;
-  partnerId: bigint;
-  customerId: string;
+  /** Null of money that belongs to no order we know: the destination alone is looked at. */
+  partnerId: bigint | null;
+  customerId: string | null;
   merchantReference: string | null;
   /** Where the money is about to go: an account of the customer, or an address. */
   fiatAccountId: bigint | null;
@@ -52,7 +53,7 @@ export function openScreener({ db, vault }: { db: Database; vault: Vault }): Scr
   return {
     screen: (ask) =>
       db.asSystem(async (tx): Promise<Verdict> => {
-        const { blocked } = await findCustomer(tx, ask.customerId);
+        const blocked = ask.customerId !== null && (await findCustomer(tx, ask.customerId)).blocked;
         const { kind, values } = await destinationOf(tx, vault, ask);
         const indexes = values.map((value) => indexOf(vault, kind, value));
         const { lists, foundOn } = await look(tx, kind, indexes);
@@ -63,7 +64,7 @@ export function openScreener({ db, vault }: { db: Database; vault: Vault }): Scr
           rules: [RULES, ...lists.map(({ list, version }) => `${list}@${version}`)].join(', '),
           inputs: {
             orderId: String(ask.id),
-            customerId: ask.customerId,
+            customerId: ask.customerId ?? '',
             blocked,
             purpose: ask.purpose ?? 'payout',
             // The blind indexes themselves: with the key, and only with it, one can ask an old list again.

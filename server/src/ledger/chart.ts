@@ -77,6 +77,8 @@ export const chart = {
   suspense: (rail: string, asset: AssetCode) => account('suspense', asset, [rail]),
   uncovered: (rail: string, asset: AssetCode) => account('uncovered', asset, [rail]),
   blocked: (asset: AssetCode) => account('blocked', asset),
-  receivable: (asset: AssetCode) => account('receivable', asset),
+  /** What a customer owes us: money taken back after it was paid out. */
+  receivable: (customerId: string, partnerId: bigint, asset: AssetCode) =>
+    account('receivable', asset, [customerId], { partnerId }),
   loss: (asset: AssetCode) => account('loss', asset),
 } as const;

@@ -5,14 +5,18 @@
  * the order's history.
  */
 import type { Tx } from '../base/db.ts';
-import { Refusal } from '../base/errors.ts';
+import { assert, Refusal } from '../base/errors.ts';
 import { ring } from '../base/work.ts';
-import { closeCases, record } from '../compliance/index.ts';
+import { closeCases } from '../compliance/index.ts';
+import { fiatAccounts } from '../customers/index.ts';
+import { chart, isPosted, move, post, statement } from '../ledger/index.ts';
 import type { Rail } from '../rails/rail.ts';
 import { type AdvanceFacts, advance, change } from './advance.ts';
 import { holdBeforePayout } from './decide.ts';
 import type { OrdersContext } from './index.ts';
 import { isFinal, type OrderEvent } from './machine.ts';
+import { lockRefund, type Refund, refundsOf, refundsOfDeposit } from './refunds.store.ts';
+import { giveBack, inSuspense, type RefundTo, sendRefundTo, stopRefunds, wantRefund } from './refunds.ts';
 import { type Order, store } from './store.ts';
 
 export interface Act {
@@ -54,40 +58,180 @@ export async function reject(
   act: Act,
   refund: { failure: 'amount' | 'name' | 'other'; address?: string; fiatAccountId?: bigint },
 ): Promise<Order> {
-  const { failure, ...to } = refund;
-  const before = await context.db.asSystem((tx) => store.get(tx, act.orderId));
-  if (before === undefined) throw new Refusal('unknown_order', {});
-  const screened = await context.screener.screen({
-    ...before,
-    purpose: 'refund',
-    fiatAccountId: to.fiatAccountId ?? null,
-    payoutAddress: to.address ?? null,
+  const { failure, address, ...to } = refund;
+  if (address === undefined) return await giveBack(context, { ...act, failure, to });
+  const read = await context.db.asSystem(async (tx) => {
+    const order = await store.get(tx, act.orderId);
+    if (order === undefined) throw new Refusal('unknown_order', {});
+    return await readRefundAddress(context, tx, order.depositRail, address);
   });
-  const decision = { orderId: act.orderId, partnerId: before.partnerId, about: 'refund', ...screened, now: act.now };
-  if (screened.outcome === 'held') {
-    await context.db.asSystem((tx) => record(tx, decision));
-    throw new Refusal('destination_held', { orderId: String(act.orderId) });
-  }
-  return await context.db.asSystem(async (tx) => {
-    await record(tx, decision);
-    const first = (await store.depositsOf(tx, act.orderId)).find((row) => row.state === 'applied');
-    // What was taken back cannot be given back, and a refund gives back all that the order's account stands at.
-    if (first === undefined || (await store.hasLostDeposit(tx, act.orderId)))
-      throw new Refusal('order_over', { state: before.state });
-    return await perform(context, tx, act, 'rejected', { failure, refund: { depositId: first.id, ...to } });
-  });
+  return await giveBack(context, { ...act, failure, to: { address: read } });
 }
 
-/** A payout that the rail refused goes out again, under an id of its own. @throws Refusal 'unknown_order' | 'order_over' */
+/**
+ * A payout that the rail refused goes out again, under an id of its own. Not where its deposit has been taken back since:
+ * that order can only be rejected.
+ *
+ * @throws Refusal 'unknown_order' | 'order_over'
+ */
 export async function retry(context: Context, tx: Tx, act: Act): Promise<Order> {
-  const { state } = await lockOrder(tx, act.orderId);
-  // A refund is tried again with its deposit and destination, which is not this act.
+  const order = await lockOrder(tx, act.orderId);
+  const { state } = order;
+  // A refund is tried again with its deposit and destination: retryRefund.
   if (state !== 'payout_held') throw new Refusal('order_over', { state });
+  const why = holdBeforePayout(order, await store.hasLostDeposit(tx, order.id));
+  if (why !== undefined) throw new Refusal('order_over', { state, why });
   return await perform(context, tx, act, 'retried', {});
 }
 
 /** Stopped by law, for good: what we hold of it stands apart. @throws Refusal 'unknown_order' | 'order_over' */
-export const block = (context: Context, tx: Tx, act: Act): Promise<Order> => perform(context, tx, act, 'blocked', {});
+export async function block(context: Context, tx: Tx, act: Act): Promise<Order> {
+  await lockOrder(tx, act.orderId);
+  const order = await perform(context, tx, act, 'blocked', {});
+  await stopRefunds(tx, order.id, act.now);
+  return order;
+}
+
+/**
+ * Where money of this order goes back to, or, of a payout that came back, where it is paid again: the customer's word, by the
+ * partner or by an operator. What waits for it goes on: a refund of the whole order, of money in suspense, a second payout.
+ *
+ * @param ask.to an address on the deposit's chain, or an account of the customer's in the right fiat
+ * @throws Refusal 'unknown_order' | 'unknown_account' | 'malformed_field' | 'refund_under_way'
+ */
+export async function nameDestination(
+  context: Context,
+  tx: Tx,
+  ask: { orderId: bigint; to: RefundTo; now: Date },
+): Promise<Order> {
+  const { now, to } = ask;
+  const order = await lockOrder(tx, ask.orderId);
+  const { address } = to;
+  const kind = address === undefined ? 'bank' : 'chain';
+  const waiting = (await refundsOf(tx, order.id)).filter(
+    (one) => one.source === 'suspense' && NAMEABLE.includes(one.state) && context.rails.get(one.rail)?.kind === kind,
+  );
+  const back = context.rails.get(order.depositRail)?.kind === kind;
+  const under = ['refunding', 'refunded', 'frozen'].includes(order.state);
+  if (waiting.length === 0 && (!back || under))
+    throw new Refusal('refund_under_way', { orderId: String(order.id), state: order.state });
+  if (to.fiatAccountId !== undefined) {
+    const asset =
+      waiting.find((one) => one.rail !== order.depositRail)?.asset ?? (back ? order.depositAsset : order.payoutAsset);
+    const own = (await fiatAccounts(tx, order.customerId)).some(
+      (one) => one.id === to.fiatAccountId && one.fiat === asset,
+    );
+    if (!own) throw new Refusal('unknown_account', {});
+  }
+  const on = back ? order.depositRail : (waiting[0]?.rail ?? order.depositRail);
+  const named = kind === 'chain' ? { address: await readRefundAddress(context, tx, on, address) } : to;
+  if (back) await store.noteRefundTo(tx, order.id, named, now);
+  for (const refund of waiting) await sendRefundTo(tx, refund, named, now);
+  if (back && (order.state === 'on_hold' || order.state === 'payout_held') && order.refundWanted !== null)
+    await ring(tx, { kind: 'refund_order', subject: String(order.id), dueAt: now });
+  return order;
+}
+
+const NAMEABLE: readonly Refund['state'][] = ['needs_destination', 'held', 'failed', 'returned'];
+
+/**
+ * An address on a chain, in the spelling we keep.
+ *
+ * @throws Refusal 'malformed_field' for what is no address there, or one of ours
+ */
+async function readRefundAddress(context: Context, tx: Tx, code: string, text: string | undefined): Promise<string> {
+  const rail = context.rails.get(code);
+  const bad = (why: string) => new Refusal('malformed_field', { fields: { address: why } });
+  const address = text === undefined ? undefined : rail?.readAddress?.(text);
+  if (address === undefined) throw bad('is not an address on this chain');
+  if (await rail?.isOwnAddress?.(tx, address)) throw bad('is an address of ours');
+  return address;
+}
+
+/**
+ * Money in suspense goes back: what came in excess, late, twice or as another asset.
+ *
+ * @param ask.units all of what is free of it, where left out
+ * @throws Refusal 'unknown_deposit' | 'refund_exceeds'
+ */
+export async function refundDeposit(
+  context: Context,
+  tx: Tx,
+  ask: { depositId: bigint; units?: bigint; to?: RefundTo; by: string; why: string; now: Date },
+): Promise<Refund> {
+  const deposit = await store.depositById(tx, ask.depositId);
+  if (deposit === undefined) throw new Refusal('unknown_deposit', {});
+  const open = (await refundsOfDeposit(tx, deposit.id)).find((one) => NAMEABLE.includes(one.state));
+  if (open?.source === 'suspense' && ask.to !== undefined) {
+    const locked = await lockRefund(tx, open.id);
+    if (locked !== undefined) return await sendRefundTo(tx, locked.refund, ask.to, ask.now);
+  }
+  const units = ask.units ?? inSuspense(deposit);
+  const refund = await wantRefund(context, tx, { ...ask, units });
+  if (refund === undefined) throw new Refusal('refund_exceeds', { deposit: String(deposit.id) });
+  return refund;
+}
+
+/**
+ * Money blocked by law is let go, by a legal act that is named: it lies in suspense from then on, as the order's, and is
+ * given back or paid like any other money there.
+ *
+ * @throws Refusal 'unknown_order' | 'order_over'
+ */
+export async function releaseBlocked(context: Context, tx: Tx, act: Act & { legalAct: string }): Promise<void> {
+  const order = await lockOrder(tx, act.orderId);
+  const id = `ord_${order.id}:released`;
+  if (order.state !== 'frozen' || (await isPosted(tx, id))) throw new Refusal('order_over', { state: order.state });
+  const moved = (await statement(tx, order.id)).filter(({ kind }) => kind === 'move_to_blocked');
+  const railOf = (asset: string) => (asset === order.depositAsset ? order.depositRail : order.payoutRail);
+  const posted = await post(tx, {
+    id,
+    kind: 'released_by_law',
+    orderId: order.id,
+    at: act.now,
+    facts: { by: act.by, why: act.why, legalAct: act.legalAct },
+    lines: moved.flatMap(({ asset, units }) => move(chart.blocked(asset), chart.suspense(railOf(asset), asset), units)),
+  });
+  assert(posted.outcome === 'posted', `what was blocked of order ${order.id} can be let go`);
+  for (const { asset, units } of moved) {
+    const suspense = chart.suspense(railOf(asset), asset);
+    const row = await store.insertDeposit(tx, {
+      rail: railOf(asset),
+      external_id: `released:${order.id}:${asset}`,
+      asset,
+      units,
+      target: '',
+      order_id: order.id,
+      partner_id: order.partnerId,
+      state: 'suspense',
+      reference: act.legalAct,
+      facts: {},
+      seen_at: act.now,
+      payer: 'unknown',
+      origin: 'released',
+    });
+    await store.changeDeposit(tx, row.id, {
+      state: 'suspense',
+      bookedTo: suspense.code,
+      why: 'released_by_law',
+      confirmedAt: act.now,
+    });
+    await wantRefund(context, tx, {
+      depositId: row.id,
+      units,
+      why: 'released_by_law',
+      by: act.by,
+      order,
+      now: act.now,
+    });
+  }
+  await closeCases(tx, {
+    kind: 'frozen',
+    subject: `order:${order.id}`,
+    outcome: `released by ${act.by}`,
+    now: act.now,
+  });
+}
 
 /** An order, locked until `tx` ends. @throws Refusal 'unknown_order' */
 export async function lockOrder(tx: Tx, id: bigint): Promise<Order> {

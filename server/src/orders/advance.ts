@@ -22,14 +22,15 @@ import type { Rail } from '../rails/rail.ts';
 import { deadlineOf } from './decide.ts';
 import {
   type BookedOrder,
+  type BookedRefund,
   blockedLines,
   type Custody,
   linesFor,
   payoutId,
   type ReceivedPart,
-  refundId,
 } from './entries.ts';
 import { type EntryName, legalFrom, next, type OrderEvent, type OrderState, type Transition } from './machine.ts';
+import type { Refund } from './refunds.store.ts';
 import { type Noted, type Order, type OrderTerms, store } from './store.ts';
 
 export type Advanced = { outcome: 'advanced'; order: Order } | { outcome: 'ignored'; order: Order };
@@ -52,8 +53,10 @@ export interface AdvanceFacts {
   payoutReference?: string;
   /** Why a case is opened, where the transition opens one. */
   reason?: string;
-  /** For 'rejected' and refund retries: which deposit goes back and where to. */
-  refund?: { depositId: bigint; address?: string; fiatAccountId?: bigint };
+  /** Those that are held and written, settled, or let go with it; each names its deposit and where it goes. */
+  refunds?: readonly Refund[];
+  /** Of what was received: taken back by its rail since, and given up with this transition. */
+  lostUnits?: bigint;
 }
 
 /**
@@ -94,6 +97,10 @@ export async function advance(
     now: given.now,
     ...attempts,
     ...(given.receivedUnits === undefined ? {} : { receivedUnits: given.receivedUnits }),
+    ...(given.lostUnits === undefined || given.lostUnits === booked.receivedUnits
+      ? {}
+      : { receivedUnits: booked.receivedUnits - given.lostUnits }),
+    ...(transition.post === 'settle_refund' ? { refundedUnits: booked.receivedUnits } : {}),
     ...(given.exception === undefined ? {} : { exception: given.exception }),
     // Whoever has it go on has decided against giving it back.
     failure: given.failure ?? (transition.to === 'paying_out' ? null : order.failure),
@@ -170,7 +177,11 @@ async function postEntry(
   const lines =
     name === 'move_to_blocked'
       ? blockedLines(order.id, order.partnerId, await orderBalances(tx, order.id))
-      : linesFor(name, booked, custodyOf(context.rails, order), given.parts);
+      : linesFor(name, booked, custodyOf(context.rails, order), {
+          parts: given.parts,
+          refunds: given.refunds?.map(bookedRefund),
+          lostUnits: given.lostUnits,
+        });
   const entry = {
     // An order may pass through the same entry more than once (a second payout attempt): the version makes the cause unique.
     id: `ord_${order.id}:${name}:${order.version}`,
@@ -180,7 +191,7 @@ async function postEntry(
     ...(given.facts === undefined ? {} : { facts: given.facts }),
   };
   let posted = await post(tx, { ...entry, lines });
-  if (posted.outcome === 'short' && name === 'reverse_conversion_and_hold_refund') {
+  if (posted.outcome === 'short' && name.startsWith('reverse_conversion')) {
     // A customer's money is given back even if the treasury has spent what it got for it: the position carries the rest.
     posted = await post(tx, { ...entry, lines: lines.flatMap(fromPosition(order.depositAsset)) });
   }
@@ -191,6 +202,12 @@ async function postEntry(
     `entry ${name} of order ${order.id} overdraws ${posted.account}`,
   );
   return 'short';
+}
+
+/** A refund that is on its way has a key: that of its newest attempt. */
+export function bookedRefund({ id, key, netUnits, costUnits }: Refund): BookedRefund {
+  assert(key !== null, `refund ${id} has an attempt`);
+  return { key, netUnits, costUnits };
 }
 
 const fromPosition =
@@ -317,26 +334,33 @@ async function fallDue(tx: Tx, order: Order, transition: Transition, given: Adva
         now,
       });
       break;
-    case 'send_refund': {
-      assert(given.refund !== undefined, `a refund of order ${order.id} names its deposit and destination`);
-      await writePayout(tx, {
-        id: refundId(order),
-        orderId: order.id,
-        partnerId: order.partnerId,
-        purpose: 'refund',
-        attempt: order.refundAttempt,
-        rail: order.depositRail,
-        asset: order.depositAsset,
-        units: order.receivedUnits ?? order.depositUnits,
-        ...given.refund,
-        now,
-      });
+    case 'send_refund':
+      for (const refund of given.refunds ?? []) await writeRefund(tx, refund, now);
       break;
-    }
     case 'open_case':
     case 'report':
       assert(isCaseKind(order.state), `a case of ${order.state} has a meaning`);
       await caseOf(order.state, given.reason ?? transition.on);
       break;
   }
+}
+
+/** The payout that is a refund's newest attempt; held in the ledger already, in this transaction. */
+export async function writeRefund(tx: Tx, refund: Refund, now: Date): Promise<void> {
+  const { key, fiatAccountId, address } = refund;
+  assert(key !== null, `refund ${refund.id} has an attempt`);
+  await writePayout(tx, {
+    id: key,
+    refundId: refund.id,
+    orderId: refund.orderId ?? undefined,
+    partnerId: refund.partnerId ?? undefined,
+    purpose: refund.purpose,
+    attempt: refund.attempt,
+    ...(refund.purpose === 'refund' ? { depositId: refund.depositId } : {}),
+    rail: refund.rail,
+    asset: refund.asset,
+    units: refund.netUnits,
+    ...(address === null ? { fiatAccountId: fiatAccountId ?? undefined } : { address }),
+    now,
+  });
 }

@@ -40,6 +40,8 @@ async function waiting(tx: Tx, depositId: bigint): Promise<{ row: DepositRow; fi
   const first = await store.lock(tx, known.order_id);
   const row = await store.lockDeposit(tx, known.rail, known.external_id);
   if (first === undefined || row?.state !== 'suspense' || row.order_id !== first.id) return undefined;
+  // A refund names some of it: it goes back, and becomes no order.
+  if (row.refund_units > 0n) return undefined;
   return { row, first };
 }
 
@@ -80,6 +82,6 @@ async function makeOrder(
   assert(advanced.outcome === 'advanced', `order ${order.id} takes the deposit it was made of`);
   await store.giveDepositTo(tx, row.id, order.id);
   const bookedTo = chart.order(order.id, order.partnerId, order.depositAsset).code;
-  await store.changeDeposit(tx, row.id, { state: 'applied', bookedTo });
+  await store.changeDeposit(tx, row.id, { state: 'applied', bookedTo, takenUnits: row.units });
   await closeCases(tx, { subject: `deposit:${row.id}`, outcome: `became order ${order.id}`, now });
 }

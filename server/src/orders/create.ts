@@ -48,6 +48,8 @@ export interface CreateAsk {
    */
   fiatAccountId?: bigint;
   payoutAddress?: string;
+  /** Where a deposit on a chain would go back to. */
+  refundAddress?: string;
   merchantReference?: string;
   /** How the customer pays or is paid, where it is another of the fiat's methods than the market's own. */
   paymentMethod?: string;
@@ -126,6 +128,10 @@ export async function create(
     paymentMethod: ask.paymentMethod ?? market.paymentMethod,
     fiatAccountId: ask.fiatAccountId ?? null,
     payoutAddress: ask.payoutAddress ?? null,
+    refundAddress: ask.refundAddress ?? null,
+    refundAccountId: ask.payoutAddress === undefined ? null : (ask.fiatAccountId ?? null),
+    refundWanted: null,
+    refundedUnits: 0n,
     merchantReference: ask.merchantReference ?? null,
     claimedReference: null,
     exception: null,

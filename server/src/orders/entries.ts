@@ -23,7 +23,13 @@ export interface BookedOrder {
   fiatAsset: string;
   fees: Fees;
   payoutAttempt: number;
-  refundAttempt: number;
+}
+
+/** A refund as entries see it: one attempt's hold is named like its payout, what is kept of it like that with a suffix. */
+export interface BookedRefund {
+  key: string;
+  netUnits: bigint;
+  costUnits: bigint;
 }
 
 /** Custody accounts of the order's rails. */
@@ -43,11 +49,21 @@ export interface ReceivedPart {
   suspense: Account;
 }
 
+/** What only some entries need. */
+export interface EntryGiven {
+  /** For 'receive'. */
+  parts?: readonly ReceivedPart[] | undefined;
+  /** Refunds that are held, settled or let go. */
+  refunds?: readonly BookedRefund[] | undefined;
+  /** Of the order's deposit: taken back by its rail, and not to be given back by us. */
+  lostUnits?: bigint | undefined;
+}
+
 export function linesFor(
   name: EntryName,
   order: BookedOrder,
   custody: Custody,
-  parts: readonly ReceivedPart[] = [],
+  { parts = [], refunds = [], lostUnits = 0n }: EntryGiven = {},
 ): Line[] {
   const deposit = chart.order(order.id, order.partnerId, order.depositAsset);
   const payout = chart.order(order.id, order.partnerId, order.payoutAsset);
@@ -66,26 +82,51 @@ export function linesFor(
     case 'void_payout':
       return release(payoutId(order));
     case 'hold_refund':
-      return hold(refundId(order), deposit, custody.refunds, order.receivedUnits);
+      return [...giveUp(deposit, lostUnits), ...holdRefunds(refunds, deposit, custody.refunds)];
     case 'settle_refund':
-      return settle(refundId(order));
+      return refunds.flatMap(settleRefund);
     case 'void_refund':
-      return release(refundId(order));
+      return refunds.flatMap(voidRefund);
     case 'reverse_conversion_and_hold_refund':
       return [
         ...convert(order, deposit, payout).map(turned),
-        ...hold(refundId(order), deposit, custody.refunds, order.receivedUnits),
+        ...giveUp(deposit, lostUnits),
+        ...holdRefunds(refunds, deposit, custody.refunds),
       ];
+    case 'give_up_deposit':
+      return giveUp(deposit, lostUnits);
+    case 'reverse_conversion_and_give_up':
+      return [...convert(order, deposit, payout).map(turned), ...giveUp(deposit, lostUnits)];
     case 'move_to_blocked':
       assert(false, 'move_to_blocked is built from balances');
   }
 }
 
-/** Ids of the attempt that is under way: also the payout row's id, the hold's, and the key the rail gets. */
+/** Id of the attempt that is under way: also the payout row's id, the hold's, and the key the rail gets. */
 export const payoutId = (order: { id: bigint; payoutAttempt: number }): string =>
   `pay_${order.id}_${order.payoutAttempt}`;
-export const refundId = (order: { id: bigint; refundAttempt: number }): string =>
-  `ref_${order.id}_${order.refundAttempt}`;
+
+const kept = (key: string): string => `${key}:kept`;
+
+/** Sets a refund aside where its money stands, be that an order's account or suspense: what goes out, and what is kept. */
+export const holdRefund = ({ key, netUnits, costUnits }: BookedRefund, from: Account, to: Account): Line[] => [
+  ...hold(key, from, to, netUnits),
+  ...(costUnits === 0n ? [] : hold(kept(key), from, chart.feeOperator(from.asset), costUnits)),
+];
+export const settleRefund = ({ key, costUnits }: BookedRefund): Line[] => [
+  ...settle(key),
+  ...(costUnits === 0n ? [] : settle(kept(key))),
+];
+export const voidRefund = ({ key, costUnits }: BookedRefund): Line[] => [
+  ...release(key),
+  ...(costUnits === 0n ? [] : release(kept(key))),
+];
+
+const holdRefunds = (refunds: readonly BookedRefund[], from: Account, to: Account): Line[] =>
+  refunds.flatMap((refund) => holdRefund(refund, from, to));
+
+/** What the rail took back of a deposit was booked as a loss; whoever paid it gives up the claim to it. */
+const giveUp = (deposit: Account, lostUnits: bigint): Line[] => move(deposit, chart.loss(deposit.asset), lostUnits);
 
 const holdPayout = (order: BookedOrder, custody: Custody): Line[] =>
   hold(payoutId(order), chart.order(order.id, order.partnerId, order.payoutAsset), custody.payouts, order.payoutUnits);

@@ -12,14 +12,23 @@ import type { Tx } from '../base/db.ts';
 import { assert, unreachable } from '../base/errors.ts';
 import { type Handled, ring } from '../base/work.ts';
 import { closeCases, openCase } from '../compliance/index.ts';
-import { findCustomer, type PayerMatch } from '../customers/index.ts';
+import { blockCustomer, findCustomer, type PayerMatch } from '../customers/index.ts';
 import { type Account, balance, chart, isPosted, type Line, move, post } from '../ledger/index.ts';
 import { marketById, maxUnitsFor } from '../partners/index.ts';
-import { type Observed, refused, returned, settled } from '../rails/payouts.ts';
+import { type Observed, type Payout, payoutByKey, refused, returned, settled, stop } from '../rails/payouts.ts';
 import type { DepositFact, Rail, RailFact, Report } from '../rails/rail.ts';
 import { advance, change, emitHanded } from './advance.ts';
 import { type DepositTrouble, mayRetryByItself, onExtra, placeDeposit, takeOfTooMuch } from './decide.ts';
-import type { ReceivedPart } from './entries.ts';
+import { payoutId, type ReceivedPart } from './entries.ts';
+import {
+  cancelRefunds,
+  inSuspense,
+  refundFailed,
+  refundHanded,
+  refundReturned,
+  refundSettled,
+  wantRefund,
+} from './refunds.ts';
 import { type DepositRow, type Order, store } from './store.ts';
 
 interface Context {
@@ -169,8 +178,10 @@ async function depositConfirmed(context: Context, tx: Tx, fact: DepositFact): Pr
   });
   assert(advanced.outcome === 'advanced', `order ${order.id} takes the deposit it waits for`);
   const bookedTo = chart.order(order.id, order.partnerId, order.depositAsset).code;
-  for (const one of [...earlier, row])
-    await store.changeDeposit(tx, one.id, { state: 'applied', bookedTo, confirmedAt: now });
+  for (const one of [...earlier, row]) {
+    const takenUnits = one === row ? one.units - excessUnits : one.units;
+    await store.changeDeposit(tx, one.id, { state: 'applied', bookedTo, confirmedAt: now, takenUnits });
+  }
   if (excessUnits === 0n) return;
   await openCase(tx, {
     kind: 'overpaid',
@@ -181,6 +192,14 @@ async function depositConfirmed(context: Context, tx: Tx, fact: DepositFact): Pr
     facts: { units: String(excessUnits), asset: row.asset },
     now,
   });
+  if (tooMuch === 'refund_excess')
+    await wantRefund(context, tx, {
+      depositId: row.id,
+      units: excessUnits,
+      why: 'overpaid',
+      order: advanced.order,
+      now,
+    });
 }
 
 /** The most that the order's customer may give at once. */
@@ -263,6 +282,8 @@ async function toSuspense(
     facts: { units: String(row.units), asset: row.asset, reference: row.reference },
     now,
   });
+  if (then === 'refund')
+    await wantRefund(context, tx, { depositId: row.id, units: row.units, why, order: changed, now });
 }
 
 async function depositReversed(
@@ -282,38 +303,74 @@ async function depositReversed(
     if (order !== undefined) await forgetSeen(context, tx, order, fact.why);
     return;
   }
-  const rail = context.rails.get(row.rail);
-  assert(rail !== undefined, `rail ${row.rail} is running`);
+  await takenBack(context, tx, row, order, fact.why);
+}
+
+/**
+ * A deposit that stands in the books is gone. What of it lay in suspense was nobody's yet and leaves the books the way it
+ * came. What an order took, or has been given back, is a loss as long as nothing was paid for it (the order is stopped, and
+ * gives up its claim in the end); after that a bank's customer owes it, and makes no new order until an operator allows it.
+ */
+async function takenBack(
+  context: Context,
+  tx: Tx,
+  known: DepositRow,
+  before: Order | undefined,
+  why: string,
+): Promise<void> {
+  const now = context.clock.now();
+  await cancelRefunds(context, tx, known.id, now);
+  if (before !== undefined) await stopPayout(context, tx, before, now);
+  const order = before && (await store.lock(tx, before.id));
+  const row = await store.lockDepositById(tx, known.id);
+  const rail = context.rails.get(known.rail);
+  assert(row !== undefined && rail !== undefined, `rail ${known.rail} is running`);
   const gone = {
-    id: `dep_${row.id}:lost`,
     kind: 'deposit_lost',
     rail,
     wallet: rail.wallets.deposits,
-    units: row.units,
     facts: { deposit: String(row.id), reference: row.reference },
     ...(order === undefined ? {} : { orderId: order.id }),
   };
-  if (row.state === 'suspense' || row.state === 'confirmed') {
-    // It stood in suspense, a part too: nobody's yet, so nobody loses. What was kept for whoever it belongs to went back.
-    await bookGone(context, tx, { ...gone, to: chart.suspense(row.rail, row.asset) });
-    await store.changeDeposit(tx, row.id, { state: 'reversed', why: fact.why });
+  const free = row.state === 'confirmed' ? row.units : inSuspense(row);
+  if (free > 0n) {
+    const to = chart.suspense(row.rail, row.asset);
+    await bookGone(context, tx, { ...gone, id: `dep_${row.id}:lost`, units: free, to });
+  }
+  const units = row.units - free;
+  if (units === 0n) {
+    await store.changeDeposit(tx, row.id, { state: 'reversed', why });
     await closeCases(tx, { subject: `deposit:${row.id}`, outcome: 'taken back', now });
     // Without the part the order waits for a deposit again, or could not even expire.
-    if (order !== undefined && row.state === 'confirmed') await forgetSeen(context, tx, order, fact.why);
+    if (order !== undefined && row.state === 'confirmed') await forgetSeen(context, tx, order, why);
     return;
   }
-  // Booked already: what we thought we had is gone. The loss is booked; whoever was promised something is not made to pay by silence.
-  await bookGone(context, tx, { ...gone, to: chart.loss(row.asset) });
-  await store.markLost(tx, row.id, { why: fact.why, before: row.state });
+  const owes = order !== undefined && rail.kind === 'bank' && PAID.includes(order.state);
+  const to = owes ? chart.receivable(order.customerId, order.partnerId, row.asset) : chart.loss(row.asset);
+  await bookGone(context, tx, { ...gone, id: `dep_${row.id}:lost_taken`, units, to });
+  await store.markLost(tx, row.id, { why, before: row.state, units, to: to.code });
   if (order !== undefined) await change(tx, order, { exception: 'deposit_lost', now });
+  if (owes) await blockCustomer(tx, order.customerId, now);
   await openCase(tx, {
-    kind: 'deposit_lost',
+    kind: owes ? 'customer_owes' : 'deposit_lost',
     subject: `deposit:${row.id}`,
     ...(order === undefined ? {} : { orderId: order.id, partnerId: order.partnerId }),
-    reason: REASONS.lost,
-    facts: { units: String(row.units), asset: row.asset, reference: row.reference },
+    reason: owes ? 'taken back after it was paid out: the customer owes it, and is blocked' : REASONS.lost,
+    facts: { units: String(units), asset: row.asset, reference: row.reference },
     now,
   });
+}
+
+/** States from which on money has left for this order, or may have. */
+const PAID: readonly Order['state'][] = ['paying_out', 'settled', 'refunding', 'refunded'];
+
+/** A payout that nobody has begun to hand over is not paid for what was taken back. */
+async function stopPayout(context: Context, tx: Tx, order: Order, now: Date): Promise<void> {
+  if (order.state !== 'paying_out') return;
+  const key = payoutId(order);
+  const reason = REASONS.lost;
+  if (!(await stop(tx, key, reason, now))) return;
+  await advance(context, tx, order, 'payout_failed', { now, facts: { why: reason, payout: key }, reason });
 }
 
 /** The order is where it was before anything was seen, unless something is left of what was. */
@@ -380,118 +437,139 @@ type Of<T extends RailFact['type']> = Extract<RailFact, { type: T }>;
 
 async function payoutHanded(context: Context, tx: Tx, fact: Of<'payout_handed'>): Promise<void> {
   const now = context.clock.now();
-  const orderId = orderOfKey(fact.key);
-  if (orderId === undefined || !fact.key.startsWith('pay_')) return;
-  const order = await store.noteHanded(tx, orderId, now);
-  if (order !== undefined) await emitHanded(tx, order, now);
+  const payout = await payoutByKey(tx, fact.rail, fact.key);
+  if (payout === undefined) return;
+  if (payout.purpose === 'payout' && payout.orderId !== null) {
+    const order = await store.noteHanded(tx, payout.orderId, now);
+    if (order !== undefined) await emitHanded(tx, order, now);
+  }
+  await refundHanded(tx, payout, now);
 }
 
 async function payoutSettled(context: Context, tx: Tx, fact: Of<'payout_settled'>): Promise<void> {
   const now = context.clock.now();
-  const order = await lockOrderOf(tx, fact.key);
+  const order = await lockOrderOf(tx, fact);
   const observed = await settled(tx, { rail: fact.rail, key: fact.key, reference: fact.reference, now });
   if (observed === undefined) return;
-  const event = observed.payout.purpose === 'payout' ? 'payout_settled' : 'refund_settled';
-  if (!observed.contradiction && order !== undefined) {
-    const advanced = await advance(context, tx, order, event, {
-      now,
-      facts: { reference: fact.reference, payout: observed.payout.id },
-      ...(event === 'payout_settled' ? { payoutReference: fact.reference } : {}),
+  const booked = !observed.contradiction && (await bookSettled(context, tx, order, observed.payout, fact.reference));
+  if (!booked) {
+    await contradiction(context, tx, observed, `settled when the order was ${order?.state ?? 'unknown'}`);
+    // The money has left whatever we thought: custody must say so.
+    await bookOutOfNowhere(context, tx, {
+      ...fact,
+      externalId: fact.key,
+      asset: observed.payout.asset,
+      units: observed.payout.units,
     });
-    if (advanced.outcome === 'advanced') {
-      if (event === 'refund_settled') await store.markRefunded(tx, order.id);
-      await bookCost(context, tx, fact);
-      return;
-    }
   }
-  await contradiction(context, tx, observed, `settled when the order was ${order?.state ?? 'unknown'}`);
-  // The money has left whatever we thought: custody must say so.
-  await bookOutOfNowhere(context, tx, {
-    ...fact,
-    externalId: fact.key,
-    asset: observed.payout.asset,
-    units: observed.payout.units,
-  });
   await bookCost(context, tx, fact);
+}
+
+/** @returns whether the order, or the refund, was waiting for it */
+async function bookSettled(
+  context: Context,
+  tx: Tx,
+  order: Order | undefined,
+  payout: Payout,
+  reference: string,
+): Promise<boolean> {
+  const now = context.clock.now();
+  if (payout.refundId !== null) return await refundSettled(context, tx, payout, reference, now);
+  if (order === undefined) return false;
+  const facts = { reference, payout: payout.id };
+  const advanced = await advance(context, tx, order, 'payout_settled', { now, facts, payoutReference: reference });
+  return advanced.outcome === 'advanced';
 }
 
 async function payoutRefused(context: Context, tx: Tx, fact: Of<'payout_refused'>): Promise<void> {
   const now = context.clock.now();
-  const order = await lockOrderOf(tx, fact.key);
+  const order = await lockOrderOf(tx, fact);
   const observed = await refused(tx, { rail: fact.rail, key: fact.key, why: fact.why, now });
   // Whether the call is repeated or not, the chain has charged once: the cost entry has the payout's id.
   await bookCost(context, tx, fact);
   const payout = observed?.payout;
   if (observed?.contradiction) return await contradiction(context, tx, observed, fact.why);
-  if (payout === undefined || order === undefined) return;
-  const event = payout.purpose === 'payout' ? 'payout_failed' : 'refund_failed';
-  const failed = await advance(context, tx, order, event, {
+  if (payout === undefined) return;
+  if (payout.refundId !== null) return await refundFailed(context, tx, payout, fact.why, now);
+  if (order === undefined) return;
+  const failed = await advance(context, tx, order, 'payout_failed', {
     now,
     facts: { why: fact.why, payout: payout.id },
     reason: fact.why,
   });
   if (failed.outcome === 'ignored' || !mayRetryByItself(fact.why, payout.attempt)) return;
-  await advance(context, tx, failed.order, 'retried', {
-    now,
-    facts: { why: fact.why },
-    ...(payout.purpose === 'refund' && payout.depositId !== null
-      ? {
-          refund: {
-            depositId: payout.depositId,
-            ...(payout.address === null ? {} : { address: payout.address }),
-            ...(payout.fiatAccountId === null ? {} : { fiatAccountId: payout.fiatAccountId }),
-          },
-        }
-      : {}),
-  });
+  await advance(context, tx, failed.order, 'retried', { now, facts: { why: fact.why } });
 }
 
+/**
+ * Money of a payout or refund has come back: it lies in suspense. A refund is still owed. A payout's order stays settled, and
+ * what came back is paid again, as a second payout of the same order, once the customer has named another account.
+ */
 async function payoutReturned(context: Context, tx: Tx, fact: Of<'payout_returned'>): Promise<void> {
   const now = context.clock.now();
-  const order = await lockOrderOf(tx, fact.key);
-  const observed = await returned(tx, {
-    rail: fact.rail,
-    key: fact.key,
-    why: fact.why,
-    reference: fact.reference,
-    now,
-  });
+  const { rail: code, key, why, reference, asset, units } = fact;
+  await lockOrderOf(tx, fact);
+  const observed = await returned(tx, { rail: code, key, why, reference, now });
   if (observed === undefined) return;
   const { payout } = observed;
-  if (order !== undefined && observed.before !== 'settled') {
-    // It left and came back before we saw it leave: book the leaving, so that the coming back has something to undo.
-    const event = payout.purpose === 'payout' ? 'payout_settled' : 'refund_settled';
-    await advance(context, tx, order, event, { now, facts: { reference: fact.reference, payout: payout.id } });
-  }
-  const rail = context.rails.get(fact.rail);
-  assert(rail !== undefined, `rail ${fact.rail} is running`);
+  const order = payout.orderId === null ? undefined : await store.lock(tx, payout.orderId);
+  // It left and came back before we saw it leave: book the leaving, so that the coming back has something to undo.
+  if (observed.before !== 'settled') await bookSettled(context, tx, order, payout, reference);
+  const rail = context.rails.get(code);
+  assert(rail !== undefined, `rail ${code} is running`);
+  const suspense = chart.suspense(rail.code, asset);
   const posted = await post(tx, {
-    id: `ret_${fact.rail}_${fact.externalId}`,
+    id: `ret_${code}_${fact.externalId}`,
     kind: 'payout_returned',
-    orderId: payout.orderId,
+    ...(payout.orderId === null ? {} : { orderId: payout.orderId }),
     at: now,
-    facts: { payout: payout.id, reference: fact.reference },
-    lines: move(
-      chart.custody(rail.code, rail.wallets.payouts, fact.asset),
-      chart.suspense(rail.code, fact.asset),
-      fact.units,
-    ),
+    facts: { payout: payout.id, reference },
+    lines: move(chart.custody(rail.code, rail.wallets.payouts, asset), suspense, units),
   });
   assert(posted.outcome !== 'short', 'money coming back can be booked');
-  if (order !== undefined) await change(tx, order, { exception: 'payout_returned', now });
+  if (payout.refundId !== null) return await refundReturned(tx, payout, { units, why, now });
+
+  const after = payout.orderId === null ? undefined : await store.lock(tx, payout.orderId);
+  const row = await store.insertDeposit(tx, {
+    rail: code,
+    external_id: `returned:${fact.externalId}`,
+    asset,
+    units,
+    target: '',
+    order_id: payout.orderId,
+    partner_id: payout.partnerId,
+    state: 'suspense',
+    reference,
+    facts: { payout: payout.id },
+    seen_at: now,
+    payer: 'unknown',
+    origin: 'returned',
+  });
+  await store.changeDeposit(tx, row.id, {
+    state: 'suspense',
+    bookedTo: suspense.code,
+    why: 'payout_returned',
+    confirmedAt: now,
+  });
   await openCase(tx, {
     kind: 'payout_returned',
-    subject: `payout:${payout.id}`,
-    orderId: payout.orderId,
-    partnerId: payout.partnerId,
-    reason: fact.why,
-    facts: { units: String(fact.units), asset: fact.asset, reference: fact.reference },
+    subject: `deposit:${row.id}`,
+    orderId: payout.orderId ?? undefined,
+    partnerId: payout.partnerId ?? undefined,
+    reason: why,
+    facts: { units: String(units), asset, reference, payout: payout.id },
     now,
   });
+  if (after === undefined) return;
+  await change(tx, after, { exception: 'payout_returned', now });
+  // Only what was paid for good and came back is paid again: anything else is for a person.
+  if (after.state !== 'settled' || observed.contradiction) return;
+  const again = units < payout.units ? units : payout.units;
+  await wantRefund(context, tx, { depositId: row.id, units: again, why: 'payout_returned', order: after, now });
 }
 
 async function payoutUnknown(context: Context, tx: Tx, fact: Of<'payout_unknown'>): Promise<void> {
-  const order = await lockOrderOf(tx, fact.key);
+  const order = await lockOrderOf(tx, fact);
   await openCase(tx, {
     kind: 'payout_unknown',
     subject: `payout:${fact.key}`,
@@ -507,8 +585,8 @@ async function contradiction(context: Context, tx: Tx, observed: Observed, why: 
   await openCase(tx, {
     kind: 'payout_contradiction',
     subject: `payout:${payout.id}`,
-    orderId: payout.orderId,
-    partnerId: payout.partnerId,
+    orderId: payout.orderId ?? undefined,
+    partnerId: payout.partnerId ?? undefined,
     reason: why,
     facts: { before: observed.before },
     now: context.clock.now(),
@@ -665,14 +743,8 @@ async function bookGone(
   });
 }
 
-const KEY = /^(?:pay|ref)_([0-9]+)_[0-9]+$/;
-
-function orderOfKey(key: string): bigint | undefined {
-  const id = KEY.exec(key)?.[1];
-  return id === undefined ? undefined : BigInt(id);
-}
-
-async function lockOrderOf(tx: Tx, key: string): Promise<Order | undefined> {
-  const id = orderOfKey(key);
-  return id === undefined ? undefined : await store.lock(tx, id);
+/** Locks the order of a payout, before the payout is: everybody does in this order. */
+async function lockOrderOf(tx: Tx, { rail, key }: { rail: string; key: string }): Promise<Order | undefined> {
+  const payout = await payoutByKey(tx, rail, key);
+  return payout?.orderId == null ? undefined : await store.lock(tx, payout.orderId);
 }

@@ -16,16 +16,32 @@ import type { Screener } from '../compliance/index.ts';
 import { assets, type Market } from '../partners/index.ts';
 import { payoutsOf } from '../rails/payouts.ts';
 import type { Payee, Rail } from '../rails/rail.ts';
+import { nameDestination } from './acts.ts';
 import { type CreateAsk, create } from './create.ts';
 import { isFinal } from './machine.ts';
+import type { RefundTo } from './refunds.ts';
 import { type Direction, type ListedOrder, type Order, store } from './store.ts';
 
 export type { Payee } from '../rails/rail.ts';
-export { type Act, block, cancel, lockOrder, passDeadline, reject, release, retry } from './acts.ts';
+export {
+  type Act,
+  block,
+  cancel,
+  lockOrder,
+  nameDestination,
+  passDeadline,
+  refundDeposit,
+  reject,
+  release,
+  releaseBlocked,
+  retry,
+} from './acts.ts';
 export { checkOrders } from './check.ts';
 export { fundsArrived, orderFacts } from './facts.ts';
 export { type FoundDeposit, type FoundOrder, lookUp } from './lookup.ts';
 export { isFinal, type OrderState, STATES } from './machine.ts';
+export { type Refund, type RefundState } from './refunds.store.ts';
+export { type RefundTo, retryRefund, wantOrderRefund, wantRefund } from './refunds.ts';
 export { type Direction, type ListedOrder, type Order } from './store.ts';
 export { type MoneyTrace, trace } from './trace.ts';
 export { OVERDUE, orderHandlers } from './work.ts';
@@ -69,6 +85,10 @@ export interface Orders {
    * of a token, or it is one of ours, of whichever partner. `tx` has to see all of them.
    */
   readPayoutAddress(tx: Tx, market: Market, text: string): Promise<PayoutAddress>;
+  /** The same of an address that a deposit on this market would go back to. */
+  readRefundAddress(tx: Tx, market: Market, text: string): Promise<PayoutAddress>;
+  /** Where money of this order goes back to, or is paid again. Through the system's door only. @see acts.ts */
+  nameDestination(tx: Tx, ask: { orderId: bigint; to: RefundTo; now: Date }): Promise<Order>;
   /** What has come in for an order and what has been sent for it, as the partner at the door may see it. */
   movements(tx: Tx, order: Order): Promise<{ deposits: Movement[]; refunds: Movement[] }>;
   /**
@@ -109,6 +129,18 @@ export interface ListAll {
 }
 
 export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock'>): Orders {
+  async function readAddressOn(tx: Tx, code: string, text: string): Promise<PayoutAddress> {
+    const rail = context.rails.get(code);
+    const address = rail?.readAddress?.(text);
+    if (address === undefined) return { why: 'no_address' };
+    // What a token's own contract is sent, nobody gets out again.
+    const known = [...(await assets(tx)).values()];
+    if (known.some(({ chain, contract }) => chain === rail?.chain && contract === address))
+      return { why: 'token_contract' };
+    // Bought coins would come back to us as somebody's whom a person has to look for, or pay for another order.
+    return (await rail?.isOwnAddress?.(tx, address)) === true ? { why: 'ours' } : { address };
+  }
+
   return {
     create: (tx, ask) => create(context, tx, ask),
 
@@ -135,17 +167,9 @@ export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock'>): Ord
       return { payee, reference: order.depositTarget };
     },
 
-    async readPayoutAddress(tx, market, text) {
-      const rail = context.rails.get(market.payoutRail);
-      const address = rail?.readAddress?.(text);
-      if (address === undefined) return { why: 'no_address' };
-      // What a token's own contract is sent, nobody gets out again.
-      const known = [...(await assets(tx)).values()];
-      if (known.some(({ chain, contract }) => chain === market.crypto.chain && contract === address))
-        return { why: 'token_contract' };
-      // Bought coins would come back to us as somebody's whom a person has to look for, or pay for another order.
-      return (await rail?.isOwnAddress?.(tx, address)) === true ? { why: 'ours' } : { address };
-    },
+    readPayoutAddress: (tx, market, text) => readAddressOn(tx, market.payoutRail, text),
+    readRefundAddress: (tx, market, text) => readAddressOn(tx, market.depositRail, text),
+    nameDestination: (tx, ask) => nameDestination(context, tx, ask),
 
     async movements(tx, { id }) {
       const deposits = await store.depositsOf(tx, id);

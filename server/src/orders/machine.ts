@@ -46,6 +46,7 @@ export type OrderEvent =
   | 'retried'
   | 'refund_settled'
   | 'refund_failed'
+  | 'deposit_gone'
   | 'blocked';
 
 /** Names of ledger entries; entries.ts builds each. */
@@ -59,6 +60,8 @@ export type EntryName =
   | 'reverse_conversion_and_hold_refund'
   | 'settle_refund'
   | 'void_refund'
+  | 'give_up_deposit'
+  | 'reverse_conversion_and_give_up'
   | 'move_to_blocked';
 
 /** What falls due with a transition; index.ts does each in the same transaction as rows. */
@@ -113,6 +116,10 @@ export const TRANSITIONS: readonly Transition[] = [
   { from: ['refunding'], on: 'refund_settled', to: 'refunded', post: 'settle_refund' },
   { from: ['refunding'], on: 'refund_failed', to: 'refund_held', post: 'void_refund', then: 'open_case' },
   { from: ['refund_held'], on: 'retried', to: 'refunding', post: 'hold_refund', then: 'send_refund' },
+
+  // All of the deposit was taken back before anything was paid for it: nothing is left to give to anybody.
+  { from: ['on_hold', 'refund_held'], on: 'deposit_gone', to: 'cancelled', post: 'give_up_deposit' },
+  { from: ['payout_held'], on: 'deposit_gone', to: 'cancelled', post: 'reverse_conversion_and_give_up' },
 
   {
     from: ['on_hold', 'payout_held', 'refund_held'],

@@ -36,6 +36,13 @@ export interface ListedOrder {
   paymentMethod: string;
   fiatAccountId: bigint | null;
   payoutAddress: string | null;
+  /** Where a deposit goes back to, as the customer has said: an address on its chain, or an account. */
+  refundAddress: string | null;
+  refundAccountId: bigint | null;
+  /** Why all of it is to go back, until it does. */
+  refundWanted: RefundWanted | null;
+  /** What of the received has gone back. */
+  refundedUnits: bigint;
   merchantReference: string | null;
   /** The payer's own bank reference, as the customer says; evidence for a person, never matched by. */
   claimedReference: string | null;
@@ -73,7 +80,15 @@ export interface Noted {
   exception?: string;
   failure?: string;
   depositReference?: string;
+  payoutReference?: string;
   expiresAt?: Date;
+}
+
+/** Kept with the order from the wish to the refund: a destination may be long in coming. */
+export interface RefundWanted {
+  by: string;
+  why: string;
+  failure: 'amount' | 'name' | 'other';
 }
 
 interface OrderRow {
@@ -106,6 +121,10 @@ interface OrderRow {
   payment_method: string;
   fiat_account_id: bigint | null;
   payout_address: string | null;
+  refund_address: string | null;
+  refund_account_id: bigint | null;
+  refund_wanted: RefundWanted | null;
+  refunded_units: bigint;
   merchant_reference: string | null;
   claimed_reference: string | null;
   exception: string | null;
@@ -154,6 +173,10 @@ const toListed = (row: OrderRow): ListedOrder => ({
   paymentMethod: row.payment_method,
   fiatAccountId: row.fiat_account_id,
   payoutAddress: row.payout_address,
+  refundAddress: row.refund_address,
+  refundAccountId: row.refund_account_id,
+  refundWanted: row.refund_wanted,
+  refundedUnits: row.refunded_units,
   merchantReference: row.merchant_reference,
   claimedReference: row.claimed_reference,
   exception: row.exception,
@@ -178,7 +201,8 @@ const COLUMNS = `id, partner_id, customer_id, direction, customer_seq, market_id
   fee_operator, fee_partner, fee_rail, fee_chain, rate_num, rate_den, rate_locked_until,
   deposit_rail, deposit_target, deposit_index, payout_rail, payment_method, fiat_account_id, payout_address,
   merchant_reference, claimed_reference, exception, failure, payout_attempt, refund_attempt, was_held, payout_handed_at,
-  deposit_reference, payout_reference, expires_at, created_at, updated_at, follows, waits_until, overdue, version`;
+  deposit_reference, payout_reference, expires_at, created_at, updated_at, follows, waits_until, overdue, version,
+  refund_address, refund_account_id, refund_wanted, refunded_units`;
 /** Of one order. */
 const ALL = `${COLUMNS}, policy`;
 
@@ -236,6 +260,14 @@ export interface DepositRow {
   confirmed_at: Date | null;
   /** Until when it is waited with, where a bank may take it back. */
   clears_at: Date | null;
+  /** Whether its rail brought it, or we have it for another reason: a payout that came back, money released by law. */
+  origin: 'rail' | 'returned' | 'released' | 'credit';
+  /** What its order's account was given of it, and what refunds name of it; the rest of what is booked lies in suspense. */
+  taken_units: bigint;
+  refund_units: bigint;
+  /** Taken back by its rail: what of it stands as a loss or a debt, and on which account. */
+  lost_units: bigint;
+  lost_to: string | null;
 }
 
 export const store = {
@@ -262,9 +294,9 @@ export const store = {
          deposit_asset, deposit_units, payout_asset, payout_units, gross_units, fiat_asset,
          fee_operator, fee_partner, fee_rail, fee_chain, rate_num, rate_den, rate_locked_until,
          deposit_rail, deposit_target, deposit_index, payout_rail, payment_method, fiat_account_id, payout_address,
-         merchant_reference, expires_at, created_at, updated_at, follows, policy)
+         merchant_reference, expires_at, created_at, updated_at, follows, policy, refund_address, refund_account_id)
        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
-         $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $31, $32, $33)`,
+         $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $31, $32, $33, $34, $35)`,
       [
         order.id,
         order.partnerId,
@@ -299,6 +331,8 @@ export const store = {
         order.createdAt,
         order.follows,
         JSON.stringify(order.policy),
+        order.refundAddress,
+        order.refundAccountId,
       ],
     );
   },
@@ -389,7 +423,13 @@ export const store = {
     } & Partial<
       Pick<
         Order,
-        'exception' | 'payoutAttempt' | 'refundAttempt' | 'depositReference' | 'payoutReference' | 'receivedUnits'
+        | 'exception'
+        | 'payoutAttempt'
+        | 'refundAttempt'
+        | 'depositReference'
+        | 'payoutReference'
+        | 'receivedUnits'
+        | 'refundedUnits'
       >
     >,
   ): Promise<Order | undefined> {
@@ -397,7 +437,7 @@ export const store = {
       `update orders set state = $2, updated_at = $4, version = version + 1,
               exception = $5, failure = $6, payout_attempt = $7, refund_attempt = $8,
               deposit_reference = $9, payout_reference = $10, received_units = $11,
-              was_held = was_held or $2 = 'on_hold', waits_until = $13, overdue = $14
+              was_held = was_held or $2 = 'on_hold', waits_until = $13, overdue = $14, refunded_units = $15
         where id = $1 and state = any($3) and version = $12
        returning ${ALL}`,
       [
@@ -415,6 +455,7 @@ export const store = {
         order.version,
         change.waitsUntil,
         change.overdue,
+        change.refundedUnits ?? order.refundedUnits,
       ],
     );
     if (row === undefined || change.terms === undefined) return row && toOrder(row);
@@ -448,7 +489,8 @@ export const store = {
   async note(tx: Tx, orderId: bigint, note: Noted & { now: Date }): Promise<Order> {
     const row = await tx.row<OneRow>(
       `update orders set exception = coalesce($2, exception), deposit_reference = coalesce($3, deposit_reference),
-              expires_at = coalesce($4, expires_at), failure = coalesce($5, failure), updated_at = $6
+              expires_at = coalesce($4, expires_at), failure = coalesce($5, failure), updated_at = $6,
+              payout_reference = coalesce($7, payout_reference)
         where id = $1 returning ${ALL}`,
       [
         orderId,
@@ -457,6 +499,7 @@ export const store = {
         note.expiresAt ?? null,
         note.failure ?? null,
         note.now,
+        note.payoutReference ?? null,
       ],
     );
     assert(row !== undefined, `order ${orderId} is there`);
@@ -497,6 +540,41 @@ export const store = {
       [orderId, at],
     );
     return row && toOrder(row);
+  },
+
+  async noteRefunded(tx: Tx, orderId: bigint, units: bigint, now: Date): Promise<void> {
+    await tx.run('update orders set refunded_units = refunded_units + $2, updated_at = $3 where id = $1', [
+      orderId,
+      units,
+      now,
+    ]);
+  },
+
+  /** A payout is written once more for an order that had been paid: its number, and where it goes from now on. */
+  async noteAttempt(tx: Tx, orderId: bigint, attempt: number, now: Date): Promise<void> {
+    await tx.run('update orders set payout_attempt = $2, updated_at = $3 where id = $1', [orderId, attempt, now]);
+  },
+
+  async noteRefundTo(
+    tx: Tx,
+    orderId: bigint,
+    to: { address?: string | undefined; fiatAccountId?: bigint | undefined },
+    now: Date,
+  ): Promise<void> {
+    await tx.run('update orders set refund_address = $2, refund_account_id = $3, updated_at = $4 where id = $1', [
+      orderId,
+      to.address ?? null,
+      to.fiatAccountId ?? null,
+      now,
+    ]);
+  },
+
+  async noteRefundWanted(tx: Tx, orderId: bigint, wanted: RefundWanted, now: Date): Promise<void> {
+    await tx.run('update orders set refund_wanted = $2, updated_at = $3 where id = $1', [
+      orderId,
+      JSON.stringify(wanted),
+      now,
+    ]);
   },
 
   async claim(tx: Tx, orderId: bigint, reference: string, now: Date): Promise<void> {
@@ -575,13 +653,27 @@ export const store = {
   findDeposit: (tx: Tx, rail: string, externalId: string) =>
     tx.row<DepositRow>('select * from deposits where rail = $1 and external_id = $2', [rail, externalId]),
 
-  async markLost(tx: Tx, id: bigint, loss: { why: string; before: DepositRow['state'] }): Promise<void> {
-    await tx.run(`update deposits set state = 'lost', why = $2, state_before_loss = $3 where id = $1`, [
-      id,
-      loss.why,
-      loss.before,
-    ]);
+  async markLost(
+    tx: Tx,
+    id: bigint,
+    loss: { why: string; before: DepositRow['state']; units: bigint; to: string },
+  ): Promise<void> {
+    await tx.run(
+      `update deposits set state = 'lost', why = $2, state_before_loss = $3, lost_units = $4, lost_to = $5 where id = $1`,
+      [id, loss.why, loss.before, loss.units, loss.to],
+    );
   },
+
+  /** Its order has given up the claim to what was taken back: from now on it is like one that never came. */
+  async markGivenUp(tx: Tx, orderId: bigint): Promise<void> {
+    await tx.run(
+      `update deposits set state_before_loss = 'reversed', taken_units = 0
+        where order_id = $1 and state = 'lost' and state_before_loss = 'applied'`,
+      [orderId],
+    );
+  },
+
+  lockDepositById: (tx: Tx, id: bigint) => tx.row<DepositRow>('select * from deposits where id = $1 for update', [id]),
 
   /** Whether anything that stands in the order's account has been taken back since. */
   async hasLostDeposit(tx: Tx, orderId: bigint): Promise<boolean> {
@@ -610,18 +702,27 @@ export const store = {
     return row !== undefined;
   },
 
-  /** What stood in the order's account has been given back. */
-  async markRefunded(tx: Tx, orderId: bigint): Promise<void> {
-    await tx.run(`update deposits set state = 'refunded' where order_id = $1 and state = 'applied'`, [orderId]);
-  },
-
   async insertDeposit(
     tx: Tx,
-    row: Omit<DepositRow, 'id' | 'booked_to' | 'why' | 'confirmed_at' | 'clears_at'>,
+    row: Pick<
+      DepositRow,
+      | 'rail'
+      | 'external_id'
+      | 'asset'
+      | 'units'
+      | 'target'
+      | 'order_id'
+      | 'partner_id'
+      | 'state'
+      | 'reference'
+      | 'facts'
+      | 'seen_at'
+      | 'payer'
+    > & { origin?: DepositRow['origin'] },
   ): Promise<DepositRow> {
     const made = await tx.row<DepositRow>(
-      `insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, reference, facts, seen_at, payer)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) returning *`,
+      `insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, reference, facts, seen_at, payer, origin)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) returning *`,
       [
         row.rail,
         row.external_id,
@@ -635,6 +736,7 @@ export const store = {
         JSON.stringify(row.facts),
         row.seen_at,
         row.payer,
+        row.origin ?? 'rail',
       ],
     );
     assert(made !== undefined, 'a deposit comes back');
@@ -644,11 +746,20 @@ export const store = {
   async changeDeposit(
     tx: Tx,
     id: bigint,
-    change: { state: DepositRow['state']; bookedTo?: string; why?: string; confirmedAt?: Date; reference?: string },
+    change: {
+      state: DepositRow['state'];
+      bookedTo?: string;
+      why?: string;
+      confirmedAt?: Date;
+      reference?: string;
+      /** What its order takes of it. The table refuses 'applied' without. */
+      takenUnits?: bigint;
+    },
   ): Promise<void> {
     await tx.run(
       `update deposits set state = $2, booked_to = coalesce($3, booked_to), why = coalesce($4, why),
-              confirmed_at = coalesce($5, confirmed_at), reference = coalesce($6, reference)
+              confirmed_at = coalesce($5, confirmed_at), reference = coalesce($6, reference),
+              taken_units = coalesce($7, taken_units)
         where id = $1`,
       [
         id,
@@ -657,6 +768,7 @@ export const store = {
         change.why ?? null,
         change.confirmedAt ?? null,
         change.reference ?? null,
+        change.takenUnits ?? null,
       ],
     );
   },

@@ -7,6 +7,7 @@ import { type Balance, orderBalances, type StatementLine, statement } from '../l
 import { type Payout, payoutsOf } from '../rails/payouts.ts';
 import { deadlineOf } from './decide.ts';
 import { type OrderState, STATES } from './machine.ts';
+import { type Refund, refundsOf } from './refunds.store.ts';
 import { type DepositRow, type ListedOrder, type Order, store } from './store.ts';
 
 export interface MoneyTrace {
@@ -24,6 +25,7 @@ export interface MoneyTrace {
   history: Awaited<ReturnType<typeof store.history>>;
   deposits: DepositRow[];
   payouts: Payout[];
+  refunds: Refund[];
   balances: Balance[];
   entries: StatementLine[];
 }
@@ -70,6 +72,7 @@ export async function trace(tx: Tx, orderId: bigint): Promise<MoneyTrace> {
     history,
     deposits: await store.depositsOf(tx, orderId),
     payouts: await payoutsOf(tx, orderId),
+    refunds: await refundsOf(tx, orderId),
     balances: await orderBalances(tx, orderId),
     entries: await statement(tx, orderId),
   };
@@ -78,7 +81,8 @@ export async function trace(tx: Tx, orderId: bigint): Promise<MoneyTrace> {
 /** Whether an order's own accounts hold what its state says they hold. Empty when they do. */
 export function invariantBroken(order: ListedOrder, balances: readonly Balance[]): string {
   const of = (asset: string) => balances.find((one) => one.asset === asset) ?? { units: 0n, heldUnits: 0n };
-  const received = order.receivedUnits ?? order.depositUnits;
+  // Parts go back one by one.
+  const received = (order.receivedUnits ?? order.depositUnits) - order.refundedUnits;
   const want: Record<string, { units: bigint; heldUnits: bigint }> = {
     [order.depositAsset]: { units: 0n, heldUnits: 0n },
     [order.payoutAsset]: { units: 0n, heldUnits: 0n },

@@ -26,6 +26,7 @@ import {
 } from './decide.ts';
 import { clearDeposit, receivedFromSuspense } from './facts.ts';
 import type { OrdersContext } from './index.ts';
+import { refundHandlers } from './refunds.ts';
 import { type Order, store } from './store.ts';
 
 /** How often an order waits anew for funds, or for a deposit that is seen but not confirmed at the deadline. */
@@ -47,6 +48,7 @@ export function orderHandlers(context: OrdersContext): Handlers {
     });
 
   return {
+    ...refundHandlers(context),
     async place_anew(subject) {
       await placeAnew(context, BigInt(subject));
       return undefined;
@@ -130,7 +132,8 @@ async function expire(context: OrdersContext, tx: Tx, order: Order): Promise<Han
       });
       assert(advanced.outcome === 'advanced', `order ${order.id} takes the parts that came`);
       const bookedTo = chart.order(order.id, order.partnerId, order.depositAsset).code;
-      for (const row of parts) await store.changeDeposit(tx, row.id, { state: 'applied', bookedTo });
+      for (const row of parts)
+        await store.changeDeposit(tx, row.id, { state: 'applied', bookedTo, takenUnits: row.units });
       return undefined;
     }
   }

@@ -9,11 +9,14 @@ export type PayoutState = 'written' | 'handing' | 'handed' | 'unknown' | 'settle
 
 export interface Payout {
   id: string;
-  orderId: bigint;
-  partnerId: bigint;
+  /** Null of money that belongs to no order we know; then it is a refund. */
+  orderId: bigint | null;
+  partnerId: bigint | null;
   purpose: 'payout' | 'refund';
   attempt: number;
   depositId: bigint | null;
+  /** What it is an attempt at; null of an order's own payout. */
+  refundId: bigint | null;
   rail: string;
   asset: AssetCode;
   units: bigint;
@@ -33,7 +36,8 @@ export interface Payout {
   endedAt: Date | null;
 }
 
-const COLUMNS = `id, order_id as "orderId", partner_id as "partnerId", purpose, attempt, deposit_id as "depositId", rail, asset, units,
+const COLUMNS = `id, order_id as "orderId", partner_id as "partnerId", purpose, attempt, deposit_id as "depositId",
+  refund_id as "refundId", rail, asset, units,
   fiat_account_id as "fiatAccountId", address, state, handings,
   floor(extract(epoch from handing_until - clock_timestamp()) * 1000)::float8 as "handingLeftMs",
   unknown_since as "unknownSince", alarmed_at as "alarmedAt", reference, why, written_at as "writtenAt",
@@ -41,11 +45,12 @@ const COLUMNS = `id, order_id as "orderId", partner_id as "partnerId", purpose, 
 
 export interface Written {
   id: string;
-  orderId: bigint;
-  partnerId: bigint;
+  orderId?: bigint | undefined;
+  partnerId?: bigint | undefined;
   purpose: 'payout' | 'refund';
   attempt: number;
   depositId?: bigint | undefined;
+  refundId?: bigint | undefined;
   rail: string;
   asset: AssetCode;
   units: bigint;
@@ -57,12 +62,12 @@ export interface Written {
 /** @returns whether the row is new */
 export async function insertPayout(tx: Tx, written: Written): Promise<boolean> {
   const rows = await tx.run(
-    `insert into payouts (id, order_id, partner_id, purpose, attempt, deposit_id, rail, asset, units, fiat_account_id, address, written_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) on conflict (id) do nothing`,
+    `insert into payouts (id, order_id, partner_id, purpose, attempt, deposit_id, rail, asset, units, fiat_account_id, address, written_at, refund_id)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) on conflict (id) do nothing`,
     [
       written.id,
-      written.orderId,
-      written.partnerId,
+      written.orderId ?? null,
+      written.partnerId ?? null,
       written.purpose,
       written.attempt,
       written.depositId ?? null,
@@ -72,6 +77,7 @@ export async function insertPayout(tx: Tx, written: Written): Promise<boolean> {
       written.fiatAccountId ?? null,
       written.address ?? null,
       written.now,
+      written.refundId ?? null,
     ],
   );
   return rows > 0;
@@ -119,6 +125,13 @@ export const recordUnknown = (
             alarmed_at = case when $6 then $5 else alarmed_at end
       where id = $1 and state = $2 and handings = $3`,
     [payout.id, payout.state, payout.handings, why, now, alarm],
+  );
+
+/** Before anybody begins to hand it over: from then on only the rail can say that it was not paid. */
+export const stopWritten = (tx: Tx, id: string, { why, now }: { why: string; now: Date }): Promise<number> =>
+  tx.run(
+    `update payouts set state = 'refused', why = $2, ended_at = $3 where id = $1 and state = 'written' and handings = 0`,
+    [id, why, now],
   );
 
 /** What a rail observed, whatever the handing: the caller holds the lock and has looked at the state. */

@@ -45,6 +45,7 @@ import {
   recordEnd,
   recordHanded,
   recordUnknown,
+  stopWritten,
   unhanded,
   type Written,
 } from './payouts.store.ts';
@@ -85,14 +86,16 @@ export interface PayoutContext {
 /**
  * Writes a payout and rings for a worker. With the order's own change, in its transaction.
  *
- * @param written.id `pay_<order>_<attempt>` or `ref_<order>_<attempt>`: the key the rail will know it by, for ever.
+ * @param written.id `pay_<order>_<attempt>` or `ref_<refund>_<attempt>`: the key the rail will know it by, for ever.
  *                   Writing the same again does nothing; another content under the same id is a bug.
  */
 export async function write(tx: Tx, written: Written): Promise<void> {
   if (!(await insertPayout(tx, written))) {
     const there = await readPayout(tx, written.id);
     assert(
-      there?.orderId === written.orderId &&
+      there !== undefined &&
+        there.orderId === (written.orderId ?? null) &&
+        there.refundId === (written.refundId ?? null) &&
         there.rail === written.rail &&
         there.asset === written.asset &&
         there.units === written.units &&
@@ -406,6 +409,10 @@ async function observed(
   assert(payout, `payout ${there.id} vanished`);
   return { payout, before: there.state, contradiction };
 }
+
+/** Takes a payout back that nobody has begun to hand over. @returns whether that was still so */
+export const stop = async (tx: Tx, id: string, why: string, now: Date): Promise<boolean> =>
+  (await stopWritten(tx, id, { why, now })) > 0;
 
 /** For /readyz and metrics: how many are on their way per rail and state, and since when the oldest. */
 export const openPayouts = (tx: Tx): Promise<OpenPayouts[]> => countOpen(tx);

@@ -232,7 +232,6 @@ test('whatever came and however it is requoted, what the order holds is what was
         payoutAsset,
         fiatAsset: 'inr',
         payoutAttempt: 1,
-        refundAttempt: 0,
       };
       const order = { ...before, depositUnits: asked, receivedUnits, ...priced };
       const at1 = (asset: string) => chart.custody('any', 'any', asset);
@@ -242,7 +241,7 @@ test('whatever came and however it is requoted, what the order holds is what was
       const parts = [{ ...part, from: custody.deposits, suspense: chart.suspense('any', depositAsset) }];
       const balances = new Map<string, bigint>();
       const apply = (name: 'receive' | 'convert_and_hold') => {
-        for (const line of linesFor(name, order, custody, parts)) {
+        for (const line of linesFor(name, order, custody, { parts })) {
           if (line.step === 'hold') {
             assert.deepEqual([line.debit.code, line.units], [own(payoutAsset).code, order.payoutUnits]);
             continue;

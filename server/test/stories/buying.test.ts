@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { formatUnits, parseUnits } from '../../src/base/money.ts';
+import { unblockCustomer } from '../../src/customers/index.ts';
 import { chart } from '../../src/ledger/index.ts';
 import { openStory, type Purchase, type Sale, type Story, type StoryCustomer } from '../support/story.ts';
 
@@ -30,6 +31,8 @@ const strangers = async (): Promise<number> => {
   );
   return rows.length;
 };
+
+const refundKey = async (order: Purchase) => (await world.traceOf(order)).refunds[0]?.key ?? '';
 
 async function recalls(line: string): Promise<void> {
   await world.bank.recall(line);
@@ -192,7 +195,7 @@ describe('an amount', () => {
     await assert.rejects(world.releases(order), /order_over/);
     await world.rejects(order, { failure: 'amount', fiatAccountId: BigInt(customer.fiatAccountId) });
     await world.reaches(order, -4);
-    const payments = await world.bank.payments(`ref_${order.id}_1`);
+    const payments = await world.bank.payments(await refundKey(order));
     assert.deepEqual(
       payments.map(({ state, units }) => [state, units]),
       [['settled', 499_999n]],
@@ -253,15 +256,22 @@ describe('a credit that is recalled', () => {
     await world.reaches(order, -1);
   });
 
-  test('after the crypto has gone is a loss with a case, and the order stays settled', async () => {
-    const order = await buys();
+  test('after the crypto has gone is the debt of the customer, who orders nothing until it is allowed again', async () => {
+    const debtor = await world.verifiedCustomer();
+    const order = await buys('5000', { customer: debtor });
     const line = await world.credits(order, '5000');
     await isPaidOnce(order);
     const books = await world.balances();
     await recalls(line);
-    await world.opensCase(order, 'deposit_lost');
-    assert.deepEqual(await world.changesSince(books), { [BANK]: -500_000n, 'loss:inr': 500_000n });
+    await world.opensCase(order, 'customer_owes');
+    assert.deepEqual(await world.changesSince(books), {
+      [BANK]: -500_000n,
+      [`receivable:${debtor.id}:inr`]: 500_000n,
+    });
     await isPaidOnce(order);
+    await assert.rejects(buys('5000', { customer: debtor }), /403/);
+    await world.read((tx) => unblockCustomer(tx, debtor.id, world.clock.now()));
+    await buys('5000', { customer: debtor });
   });
 
   test('after it was taken and before anything is paid is a loss with a case, and nothing is paid', async () => {
@@ -398,7 +408,7 @@ describe('a purchase driven', () => {
     await drives(order, '-4');
     await world.reaches(order, -4);
     assert.deepEqual(await world.changesSince(books), {});
-    const [payment] = await world.bank.payments(`ref_${order.id}_1`);
+    const [payment] = await world.bank.payments(await refundKey(order));
     assert.equal(payment?.units, 50_000n);
     await drives(order, '-4');
     await refuses(order, '4');

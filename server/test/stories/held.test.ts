@@ -75,14 +75,14 @@ describe('an order held by screening', () => {
       ],
     );
     assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, 0);
-    const { deposits, payouts } = await world.traceOf(order);
+    const { deposits, payouts, refunds } = await world.traceOf(order);
     assert.deepEqual(
       deposits.map(({ state }) => state),
       ['refunded'],
     );
     assert.deepEqual(
       payouts.map(({ id, purpose, depositId, state }) => [id, purpose, depositId, state]),
-      [[`ref_${order.id}_1`, 'refund', deposits[0]?.id, 'settled']],
+      [[refunds[0]?.key, 'refund', deposits[0]?.id, 'settled']],
     );
   });
 

@@ -106,6 +106,12 @@ describe('a confirmed deposit taken back by a reorg', () => {
     await assert.rejects(world.releases(order), { name: 'Refusal', code: 'order_over' });
     assert.equal(await world.statusOf(order), 3);
     assert.deepEqual((await world.traceOf(order)).payouts, []);
+
+    // Nothing is left to give back: it ends, and the loss that was booked is nobody's claim any more.
+    await world.rejects(order, { failure: 'other', address: world.newAddress() });
+    assert.equal(await world.stateOf(order), 'cancelled');
+    assert.equal(await lossOf(books), undefined);
+    assert.ok((await world.casesOf(order)).every(({ open }) => !open));
   });
 
   test('of a held order that is mined again later is money anew, in suspense, and pays nothing twice', async () => {
@@ -162,7 +168,7 @@ describe('a confirmed deposit taken back by a reorg', () => {
     await world.reaches(order, 6);
   });
 
-  test('that was one of two: the held order is neither paid out nor refunded in full', async () => {
+  test('that was one of two: the held order is not paid out, and what is left of it goes back', async () => {
     await usually();
     const order = await world.sells('100', 'usdc', { reference: 'screen:hold' });
     await world.pays(order, '40');
@@ -173,10 +179,13 @@ describe('a confirmed deposit taken back by a reorg', () => {
     await world.reorgsAway(second);
     await world.opensCase(order, 'deposit_lost');
     assert.deepEqual(await depositStates(order), ['applied', 'lost']);
-    const refund = { failure: 'other', address: world.newAddress() } as const;
-    await assert.rejects(world.rejects(order, refund), { name: 'Refusal' });
     await assert.rejects(world.releases(order), { name: 'Refusal' });
-    assert.deepEqual((await world.traceOf(order)).payouts, []);
+    const address = world.newAddress();
+    await world.rejects(order, { failure: 'other', address });
+    await world.refundArrives(order, -2);
+    assert.equal(await world.tokensOf(address, 'usdc'), '40');
+    assert.deepEqual(await depositStates(order), ['refunded', 'lost']);
+    assert.ok((await world.casesOf(order)).every(({ open }) => !open));
   });
 
   test('that was a part, and paid again, settles the order', async () => {

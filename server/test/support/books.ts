@@ -29,11 +29,13 @@ export async function brokenBooks(tx: Tx, outside: Outside): Promise<string[]> {
   const broken = problems.map(({ rule, subject, why }) => `${rule} ${subject}: ${why}`);
   for (const { id } of await tx.rows<{ id: bigint }>('select id from orders order by id')) {
     const { order, payouts } = await trace(tx, id);
-    const paid = payouts.filter(({ state }) => state === 'settled').length;
+    const paid = payouts.filter(({ state, purpose }) => state === 'settled' && purpose === 'payout').length;
     if (paid > 1) broken.push(`order ${id} was paid ${paid} times`);
+    if (paid > 0 && order.state === 'refunded') broken.push(`order ${id} was paid and refunded`);
     if (order.state === 'settled' && paid === 0 && !payouts.some(({ state }) => state === 'returned'))
       broken.push(`order ${id} is settled and no payout is`);
   }
+  for (const { id } of await depositsGivenTwice(tx)) broken.push(`more of deposit ${id} went back than came in`);
   const uncovered = new Map((await balancesOf(tx, ['uncovered'])).map(({ code, units }) => [code, units]));
   for (const { code, units } of await balancesOf(tx, ['custody'])) {
     const [, rail = '', wallet = '', asset = ''] = code.split(':');
@@ -47,6 +49,13 @@ export async function brokenBooks(tx: Tx, outside: Outside): Promise<string[]> {
   for (const row of dead) broken.push(`${row.kind} ${row.subject} was given up: ${row.last_error}`);
   return broken;
 }
+
+/** By what really left: the table's own check counts what was meant to. */
+const depositsGivenTwice = (tx: Tx) =>
+  tx.rows<{ id: bigint }>(
+    `select d.id from deposits d join refunds r on r.deposit_id = d.id join payouts p on p.refund_id = r.id and p.state = 'settled'
+      group by d.id having sum(p.units) + d.taken_units > d.units`,
+  );
 
 /** The books of a server that runs as a process of its own, on its embedded database. */
 export async function openBooksOf(dataDir: string, sandbox: Sandbox) {

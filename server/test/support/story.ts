@@ -196,7 +196,7 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
   async function sells(
     amount: string,
     coin: string,
-    how: { chain?: string; fiat?: string; customer?: StoryCustomer; reference?: string } = {},
+    how: { chain?: string; fiat?: string; customer?: StoryCustomer; reference?: string; refundAddress?: string } = {},
   ): Promise<Sale> {
     const { chain = 'matic20', fiat = 'INR', reference } = how;
     const customer = how.customer ?? (await verifiedCustomer());
@@ -208,6 +208,7 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
       rate: quote.rate,
       customerId: customer.id,
       fiatAccountId: customer.fiatAccountId,
+      ...(how.refundAddress === undefined ? {} : { refundAddress: how.refundAddress }),
       ...(reference === undefined ? {} : { merchantRecognitionId: reference }),
     });
     assert.equal(created.toAmount, quote.toAmount, 'what was quoted is what is promised');

@@ -90,6 +90,12 @@ const WORDS: Record<RefusalCode, Word> = {
   amount_outside_limits: { code: 413, say: (facts) => `The amount is outside the limits.${limits(facts)}` },
   amount_below_fees: { code: 413, say: (facts) => `Nothing of the amount would be left after fees.${limits(facts)}` },
   destination_held: { code: 403, say: () => 'The destination of this money may not be paid to at present.' },
+  funds_short: { code: 503, say: () => 'There is too little in our wallet at the moment: ask again later.' },
+  unknown_refund: { code: 404, say: () => 'Nothing of this transaction is to be sent back or paid again.' },
+  unknown_deposit: { code: 404, say: () => 'Deposit not found.' },
+  refund_under_way: { code: 417, say: () => 'The money is on its way, or has arrived: it cannot be sent elsewhere.' },
+  refund_exceeds: { code: 413, say: () => 'There is not so much of this deposit to give back.' },
+  deposit_unfit: { code: 417, say: (facts) => `The deposit does not fit: ${facts.why}.` },
   exposure_exceeded: {
     code: 413,
     say: (facts) =>

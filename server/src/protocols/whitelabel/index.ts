@@ -82,6 +82,7 @@ import {
   listNetworks,
   listPaymentMethods,
 } from './endpoints/public.ts';
+import { destinationFields, nameDestinationIn } from './endpoints/refunds.ts';
 import { kycRequirements, kycRequirementsFields } from './endpoints/requirements.ts';
 import {
   changeKybFields,
@@ -157,6 +158,8 @@ const ROUTES: readonly Route[] = [
   signed(wl('onramp/quote'), 'trade', quoteFields, quoteOnramp),
   signed(wl('onramp/createTransaction'), 'trade', createOnrampFields, createOnramp),
   signed(wl('onramp/referenceId'), 'trade', claimFields, claimReference, { method: 'PUT' }),
+  signed(wl('offramp/refundDestination'), 'trade', destinationFields, nameDestinationIn('offramp'), { method: 'PUT' }),
+  signed(wl('onramp/refundDestination'), 'trade', destinationFields, nameDestinationIn('onramp'), { method: 'PUT' }),
   signed(wl('bank/bankDetails'), 'read', bankDetailsFields, bankDetails),
   signed(wl('onramp/transaction'), 'read', transactionFields, getOnramp),
   signed(

@@ -86,6 +86,15 @@ const ROWS: readonly Row[] = [
   wl('POST', 'onramp/allTransaction', 'all purchases', [COMMON_TEST, 'onramp/allTransaction']),
   wl('POST', 'offramp/allTransaction', 'all sales', [COMMON_TEST, 'offramp/allTransaction']),
   wl('PUT', 'onramp/referenceId', 'the payer’s bank reference', [BUYING, 'onramp/referenceId']),
+  // Ours, beside the interface.
+  wl('PUT', 'offramp/refundDestination', 'where a sale’s deposit goes back to', [
+    'stories/refunds.test.ts',
+    'offramp/refundDestination',
+  ]),
+  wl('PUT', 'onramp/refundDestination', 'where a purchase’s deposit goes back to', [
+    'stories/refunds.test.ts',
+    'onramp/refundDestination',
+  ]),
   wl('POST', 'bank/bankDetails', 'payment instructions again', [BUYING, 'bank/bankDetails']),
   wl('POST', 'bank/addFiatAccount', 'an account to be paid to', [SELLING, 'bank/addFiatAccount']),
   wl('POST', 'bank/addFiatAccountUrl', 'a page to add one on', [

@@ -5,14 +5,15 @@ import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { parseRate } from '../../../base/money.ts';
 import { fiatAccounts, findCustomer, requireTrading } from '../../../customers/index.ts';
-import { assets } from '../../../partners/index.ts';
+import { assets, type Market } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
 import { amount, code, id, malformedField, missingFields, optional, required, text, unitsOf } from '../fields.ts';
 import { idempotencyKey, once } from '../idempotency.ts';
-import { ok, type SignedAsk } from '../route.ts';
+import { ok, type SignedAsk, whenNeeded } from '../route.ts';
 import { createdOfframpShape, offrampDetailShape, offrampShape } from '../shapes.ts';
 import { accountNumberOf } from './accounts.ts';
 import { getIn, listFields, listIn, marketOf, type quoteFields, quoteIn, sayLimits } from './either.ts';
+import { addressTrouble } from './onramp.ts';
 
 export const quoteOfframp = (ask: SignedAsk<typeof quoteFields>): Promise<Reply> => quoteIn('offramp', ask);
 
@@ -26,6 +27,8 @@ export const createFields = {
   customerId: required(id),
   fiatAccountId: optional(id),
   merchantRecognitionId: optional(text()),
+  /** Ours, beside the interface: where the deposit goes back to, should it have to. */
+  refundAddress: optional(text()),
 };
 
 /**
@@ -41,6 +44,7 @@ export async function createOfframp(ask: SignedAsk<typeof createFields>): Promis
     fiat: values.toCurrency,
     chain: values.chain,
   });
+  const refundAddress = market instanceof Refusal ? undefined : await refundAddressOf(ask, market);
   const units =
     market instanceof Refusal
       ? undefined
@@ -68,11 +72,22 @@ export async function createOfframp(ask: SignedAsk<typeof createFields>): Promis
         ...(values.rate === undefined ? {} : { rate: parseRate(values.rate) }),
         ...(values.merchantRecognitionId === undefined ? {} : { merchantReference: values.merchantRecognitionId }),
         fiatAccountId: account.id,
+        ...(refundAddress === undefined ? {} : { refundAddress }),
         now,
       }),
     );
     return ok(createdOfframpShape(order, await assets(tx)));
   });
+}
+
+async function refundAddressOf(
+  { deps, values }: SignedAsk<typeof createFields>,
+  market: Market,
+): Promise<string | undefined> {
+  if (values.refundAddress === undefined) return undefined;
+  const read = await deps.orders.readRefundAddress(whenNeeded(deps.db), market, values.refundAddress);
+  if ('why' in read) throw malformedField('refundAddress', addressTrouble(read.why, market));
+  return read.address;
 }
 
 /** The account named, or the customer's only one. */

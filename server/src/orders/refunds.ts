@@ -1,0 +1,667 @@
+/**
+ * Refunds: what goes back of a deposit.
+ *
+ * A refund names its deposit, what of it goes back, what is kept, and where it goes; a payout is one attempt at it, sent by
+ * rails/payouts.ts like any other. It leaves the account where the money stands: the order's, when all of an order goes back
+ * (by parts, each naming its own deposit), or suspense, for money that no order took. A payout that came back is money in
+ * suspense too, and is paid again the same way, as a payout of its order.
+ *
+ *   needs_destination ─▶ screening ─▶ written ─▶ sent ─▶ settled ─▶ returned ─┐
+ *          ▲                │  ▲                   └──▶ failed ──────────────┤
+ *          │               held┴───────────────────────────────(another try)─┘
+ *
+ * Promises:
+ * - never more than came in: the deposit's row refuses it, whatever is asked here, and however many ask at once;
+ * - held in the ledger in the transaction that writes the payout, so it is not spent on anything else meanwhile;
+ * - nothing goes to a destination that was not screened, and screening is asked outside of any transaction;
+ * - another attempt follows only one that the rail has refused or that has come back.
+ *
+ * Not here: who decides that money goes back (policies, acts.ts), reading where it came from (rails).
+ */
+import type { Tx } from '../base/db.ts';
+import { assert, Refusal } from '../base/errors.ts';
+import { numericId } from '../base/ids.ts';
+import { type Handled, type Handlers, ring } from '../base/work.ts';
+import { type CaseKind, closeCases, openCase, record, type Verdict } from '../compliance/index.ts';
+import { chart, post } from '../ledger/index.ts';
+import { type Payout, payoutByKey, stop } from '../rails/payouts.ts';
+import type { Rail } from '../rails/rail.ts';
+import { advance, bookedRefund, change, writeRefund } from './advance.ts';
+import { failureOf, mayRetryByItself } from './decide.ts';
+import { holdRefund, settleRefund, voidRefund } from './entries.ts';
+import type { OrdersContext } from './index.ts';
+import { next } from './machine.ts';
+import {
+  changeRefund,
+  findRefund,
+  insertRefund,
+  type LockedRefund,
+  lockRefund,
+  type Refund,
+  refundsOf,
+  refundsOfDeposit,
+} from './refunds.store.ts';
+import { type DepositRow, type Order, type RefundWanted, store } from './store.ts';
+
+type Rails = { rails: ReadonlyMap<string, Rail> };
+
+/** Where money goes: the customer's address on a chain, or an account at a bank. */
+export interface RefundTo {
+  address?: string | undefined;
+  fiatAccountId?: bigint | undefined;
+}
+
+/** How often a refund looks again that waits for money in the wallet it leaves from. */
+const FUNDS_EVERY_MS = 5_000;
+
+/**
+ * Money that no order took goes back: what is above the amount, came late, twice, or is of another asset; also when its
+ * order is over, or there is none. Asked for again while one is open, it is that one.
+ *
+ * @param want.units in the deposit's smallest units, before what is kept
+ * @param want.order where the caller has locked the deposit's order already
+ * @param want.by    whose word it is: `policy`, or a person's name
+ * @returns undefined where so much does not lie in suspense of this deposit: nothing was written
+ */
+export async function wantRefund(
+  context: Rails,
+  tx: Tx,
+  want: {
+    depositId: bigint;
+    units: bigint;
+    why: string;
+    order?: Order | undefined;
+    by?: string;
+    to?: RefundTo;
+    now: Date;
+  },
+): Promise<Refund | undefined> {
+  const { depositId, units, why, by = 'policy', now } = want;
+  const known = await store.depositById(tx, depositId);
+  if (known === undefined) return undefined;
+  const order = want.order ?? (known.order_id === null ? undefined : await store.lock(tx, known.order_id));
+  const deposit = await store.lockDepositById(tx, depositId);
+  assert(deposit !== undefined, `deposit ${depositId} stays where it is`);
+  const open = (await refundsOfDeposit(tx, depositId)).find((one) => one.source === 'suspense' && isOpen(one));
+  if (open !== undefined) return open;
+  if (units <= 0n || units > inSuspense(deposit)) return undefined;
+
+  const to = want.to ?? (order === undefined ? undefined : knownDestination(context.rails, order, deposit));
+  const refund = await insertRefund(tx, {
+    ...blank(deposit, order, units, now),
+    purpose: deposit.origin === 'returned' ? 'payout' : 'refund',
+    source: 'suspense',
+    why,
+    wantedBy: by,
+    state: to === undefined ? 'needs_destination' : 'screening',
+    ...destinationColumns(to),
+  });
+  await comesNext(tx, refund, now);
+  return refund;
+}
+
+/** What of a deposit lies in suspense and no refund names. Parts of an order that may still be paid are its, not free. */
+export const inSuspense = (deposit: DepositRow): bigint =>
+  deposit.state === 'suspense' || deposit.state === 'applied' || deposit.state === 'refunded'
+    ? deposit.units - deposit.taken_units - deposit.refund_units
+    : 0n;
+
+const isOpen = ({ state }: Refund): boolean => state !== 'settled' && state !== 'cancelled';
+
+/** What is to be kept of it. Nothing, until an order's policy says otherwise. */
+const keptOf = (_order: Order | undefined, _grossUnits: bigint): bigint => 0n;
+
+function blank(deposit: DepositRow, order: Order | undefined, grossUnits: bigint, now: Date) {
+  const costUnits = keptOf(order, grossUnits);
+  return {
+    id: numericId(now),
+    depositId: deposit.id,
+    orderId: deposit.order_id,
+    partnerId: deposit.partner_id,
+    rail: deposit.rail,
+    asset: deposit.asset,
+    grossUnits,
+    costUnits,
+    netUnits: grossUnits - costUnits,
+    attempt: 0,
+    key: null,
+    createdAt: now,
+    updatedAt: now,
+    settledAt: null,
+  };
+}
+
+const destinationColumns = (to: RefundTo | undefined) => ({
+  address: to?.address ?? null,
+  fiatAccountId: to?.fiatAccountId ?? null,
+});
+
+/**
+ * Where this customer said that a deposit of this order goes back to. What came by another rail than was asked has no
+ * destination yet: an address on one chain is not always its owner's on another.
+ */
+function knownDestination(
+  rails: ReadonlyMap<string, Rail>,
+  order: Order,
+  deposit: { rail: string; origin: DepositRow['origin'] },
+): RefundTo | undefined {
+  if (deposit.rail !== order.depositRail || deposit.origin === 'returned') return undefined;
+  return destinationOf(rails, order);
+}
+
+function destinationOf(rails: ReadonlyMap<string, Rail>, order: Order): RefundTo | undefined {
+  if (rails.get(order.depositRail)?.kind === 'chain')
+    return order.refundAddress === null ? undefined : { address: order.refundAddress };
+  return order.refundAccountId === null ? undefined : { fiatAccountId: order.refundAccountId };
+}
+
+/** What a refund's state calls for: work, or a person. */
+async function comesNext(tx: Tx, refund: Refund, now: Date): Promise<void> {
+  const subject = `refund:${refund.id}`;
+  if (refund.state === 'screening') {
+    await closeCases(tx, { kind: 'refund_destination', subject, outcome: 'a destination was named', now });
+    return await ring(tx, { kind: 'screen_refund', subject: String(refund.id), dueAt: now });
+  }
+  // A payout that came back has a case of its own already.
+  if (refund.state === 'needs_destination' && refund.purpose === 'refund')
+    await refundCase(tx, refund, 'refund_destination', 'the customer has to name where it goes', now);
+}
+
+const refundCase = (tx: Tx, refund: Refund, kind: CaseKind, reason: string, now: Date) =>
+  openCase(tx, {
+    kind,
+    subject: `refund:${refund.id}`,
+    orderId: refund.orderId ?? undefined,
+    partnerId: refund.partnerId ?? undefined,
+    reason,
+    facts: { deposit: String(refund.depositId), units: String(refund.netUnits), asset: refund.asset },
+    now,
+  });
+
+/**
+ * All of an order is to go back, by policy or a person: done as soon as it may be and somebody has said where to. Until
+ * then the order stays where it is, with a case.
+ */
+export async function wantOrderRefund(tx: Tx, want: RefundWanted & { orderId: bigint; now: Date }): Promise<void> {
+  const { orderId, now, ...wanted } = want;
+  await store.noteRefundWanted(tx, orderId, wanted, now);
+  await ring(tx, { kind: 'refund_order', subject: String(orderId), dueAt: now });
+}
+
+/** Rung for without a word of why: what was unusual about the order says it. */
+function wantedOf(order: Order): RefundWanted {
+  if (order.refundWanted !== null) return order.refundWanted;
+  const why = order.exception ?? 'policy';
+  return { by: 'policy', why, failure: (order.failure as RefundWanted['failure'] | null) ?? failureOf(why) };
+}
+
+export function refundHandlers(context: OrdersContext): Handlers {
+  return {
+    refund_order: (subject) => refundOrder(context, BigInt(subject)),
+    screen_refund: (subject) => screenRefund(context, BigInt(subject)),
+  };
+}
+
+async function refundOrder(context: OrdersContext, id: bigint): Promise<Handled> {
+  const order = await context.db.asSystem((tx) => store.get(tx, id));
+  assert(order !== undefined, `order ${id} exists`);
+  if (next(order.state, 'rejected') === undefined) return undefined;
+  const to = destinationOf(context.rails, order);
+  const about = { subject: `order:${id}`, orderId: id, partnerId: order.partnerId };
+  if (to === undefined) {
+    await context.db.asSystem((tx) =>
+      openCase(tx, {
+        kind: 'refund_destination',
+        ...about,
+        reason: 'the customer has to name where it goes',
+        now: context.clock.now(),
+      }),
+    );
+    return undefined;
+  }
+  try {
+    await giveBack(context, { orderId: id, ...wantedOf(order), to, now: context.clock.now() });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    if (error.code === 'order_over') return undefined;
+    const isShort = error.code === 'funds_short';
+    await context.db.asSystem((tx) =>
+      openCase(tx, {
+        kind: isShort ? 'refund_short' : 'refund_destination_held',
+        ...about,
+        reason: isShort ? `not enough ${order.depositAsset} to give back` : 'screening would not let it go there',
+        now: context.clock.now(),
+      }),
+    );
+    return isShort ? { againInMs: FUNDS_EVERY_MS } : undefined;
+  }
+}
+
+/**
+ * Gives back all that an order's account holds, each deposit by a refund of its own. The destination is screened first.
+ *
+ * @throws Refusal 'unknown_order' | 'order_over' | 'destination_held' | 'funds_short'
+ */
+export async function giveBack(
+  context: OrdersContext,
+  back: RefundWanted & { orderId: bigint; to: RefundTo; now: Date },
+): Promise<Order> {
+  const { orderId, to, now } = back;
+  const before = await context.db.asSystem((tx) => store.get(tx, orderId));
+  if (before === undefined) throw new Refusal('unknown_order', {});
+  const verdict = await screenFor(context, before, to);
+  const decision = { orderId, partnerId: before.partnerId, about: 'refund', ...verdict, now };
+  if (verdict.outcome === 'held') {
+    await context.db.asSystem((tx) => record(tx, decision));
+    throw new Refusal('destination_held', { orderId: String(orderId) });
+  }
+  return await context.db.asSystem(async (tx) => {
+    await record(tx, decision);
+    const order = await store.lock(tx, orderId);
+    assert(order !== undefined, `order ${orderId} stays where it is`);
+    // Closed before: a transition may open one of its own.
+    await closeCases(tx, { subject: `order:${order.id}`, outcome: `rejected by ${back.by}`, now });
+    return await rejectLocked(context, tx, order, back);
+  });
+}
+
+const screenFor = (
+  context: OrdersContext,
+  order: Pick<Order, 'id' | 'partnerId' | 'customerId' | 'merchantReference'>,
+  to: RefundTo,
+): Promise<Verdict> =>
+  context.screener.screen({
+    id: order.id,
+    partnerId: order.partnerId,
+    customerId: order.customerId,
+    merchantReference: order.merchantReference,
+    purpose: 'refund',
+    fiatAccountId: to.fiatAccountId ?? null,
+    payoutAddress: to.address ?? null,
+  });
+
+async function rejectLocked(
+  context: Rails,
+  tx: Tx,
+  order: Order,
+  back: RefundWanted & { to: RefundTo; now: Date },
+): Promise<Order> {
+  const { by, why, failure, to, now } = back;
+  const over = () => new Refusal('order_over', { state: order.state });
+  if (next(order.state, 'rejected') === undefined) throw over();
+  const deposits = await store.depositsOf(tx, order.id);
+  const lostUnits = lostOf(deposits);
+  const facts = { by, why };
+  const refunds: Refund[] = [];
+  for (const { id } of deposits.filter(({ state }) => state === 'applied')) {
+    const deposit = await store.lockDepositById(tx, id);
+    assert(deposit !== undefined, `deposit ${id} stays where it is`);
+    const fresh = blank(deposit, order, deposit.taken_units, now);
+    refunds.push(
+      await insertRefund(tx, {
+        ...fresh,
+        purpose: 'refund',
+        source: 'order',
+        why,
+        wantedBy: by,
+        state: 'written',
+        attempt: 1,
+        key: `ref_${fresh.id}_1`,
+        ...destinationColumns(to),
+      }),
+    );
+  }
+  if (refunds.length === 0 && lostUnits === 0n) throw over();
+  const event = refunds.length === 0 ? 'deposit_gone' : 'rejected';
+  const advanced = await advance(context, tx, order, event, { now, failure, refunds, lostUnits, facts });
+  if (advanced.outcome === 'ignored') throw new Refusal('funds_short', { asset: order.depositAsset });
+  if (lostUnits > 0n) await giveUpLost(tx, order, deposits, now);
+  return advanced.order;
+}
+
+/** Of what an order took: taken back by its rail since, while the order still stands to it. */
+export const lostOf = (deposits: readonly DepositRow[]): bigint =>
+  deposits.reduce((sum, row) => (row.state === 'lost' && row.taken_units > 0n ? sum + row.taken_units : sum), 0n);
+
+export async function giveUpLost(tx: Tx, order: Order, deposits: readonly DepositRow[], now: Date): Promise<void> {
+  await store.markGivenUp(tx, order.id);
+  for (const { id, state } of deposits) {
+    if (state === 'lost') await closeCases(tx, { subject: `deposit:${id}`, outcome: 'given up with its order', now });
+  }
+}
+
+/** Asks whether a refund out of suspense may go where it is to go, and writes it. */
+async function screenRefund(context: OrdersContext, id: bigint): Promise<Handled> {
+  const { refund, order } = await context.db.asSystem(async (tx) => {
+    const found = await findRefund(tx, id);
+    return { refund: found, order: found?.orderId == null ? undefined : await store.get(tx, found.orderId) };
+  });
+  if (refund?.state !== 'screening') return undefined;
+  const to = { address: refund.address ?? undefined, fiatAccountId: refund.fiatAccountId ?? undefined };
+  const verdict = await (order === undefined
+    ? context.screener.screen({
+        id: refund.id,
+        partnerId: refund.partnerId,
+        customerId: null,
+        merchantReference: null,
+        purpose: 'refund',
+        fiatAccountId: refund.fiatAccountId,
+        payoutAddress: refund.address,
+      })
+    : screenFor(context, order, to));
+  return await context.db.asSystem(async (tx) => {
+    const locked = await lockRefund(tx, id);
+    assert(locked !== undefined, `refund ${id} stays where it is`);
+    const there = locked.refund;
+    const same = there.address === refund.address && there.fiatAccountId === refund.fiatAccountId;
+    if (there.state !== 'screening') return undefined;
+    // Another destination was named meanwhile: that one is asked about anew.
+    if (!same) return { againInMs: 0 };
+    const now = context.clock.now();
+    await record(tx, {
+      orderId: there.orderId ?? undefined,
+      partnerId: there.partnerId,
+      about: 'refund',
+      ...verdict,
+      now,
+    });
+    if (verdict.outcome === 'held') {
+      const held = await changeRefund(tx, there, { state: 'held', now });
+      await refundCase(tx, held, 'refund_destination_held', verdict.reason ?? 'screening', now);
+      return undefined;
+    }
+    return await sendFromSuspense(context, tx, locked, now);
+  });
+}
+
+/** Holds a refund in suspense and writes its next attempt; waits where the wallet it leaves from has too little. */
+export async function sendFromSuspense(
+  context: Rails,
+  tx: Tx,
+  { refund, order }: LockedRefund,
+  now: Date,
+): Promise<Handled> {
+  const rail = context.rails.get(refund.rail);
+  assert(rail !== undefined, `rail ${refund.rail} is running`);
+  const attempt = refund.attempt + 1;
+  const payoutAttempt = (order?.payoutAttempt ?? 0) + 1;
+  const key = refund.purpose === 'payout' ? `pay_${refund.orderId}_${payoutAttempt}` : `ref_${refund.id}_${attempt}`;
+  const from = chart.suspense(refund.rail, refund.asset);
+  const to = chart.custody(rail.code, rail.wallets.payouts, refund.asset);
+  const posted = await post(tx, {
+    id: `${key}:held`,
+    kind: 'hold_refund',
+    ...(refund.orderId === null ? {} : { orderId: refund.orderId }),
+    at: now,
+    facts: { refund: String(refund.id), deposit: String(refund.depositId) },
+    lines: holdRefund({ key, netUnits: refund.netUnits, costUnits: refund.costUnits }, from, to),
+  });
+  if (posted.outcome === 'short') {
+    await refundCase(tx, refund, 'refund_short', `not enough ${refund.asset} to give back`, now);
+    return { againInMs: FUNDS_EVERY_MS };
+  }
+  const written = await changeRefund(tx, refund, { state: 'written', attempt, key, now });
+  if (refund.purpose === 'payout' && order !== undefined) await store.noteAttempt(tx, order.id, payoutAttempt, now);
+  await writeRefund(tx, refund.purpose === 'payout' ? { ...written, attempt: payoutAttempt } : written, now);
+  await closeCases(tx, { subject: `refund:${refund.id}`, outcome: 'written', now });
+  return undefined;
+}
+
+// What rails say of a refund's attempts. The order, where there is one, is locked by the caller.
+
+export async function refundHanded(tx: Tx, payout: Payout, now: Date): Promise<void> {
+  const locked = payout.refundId === null ? undefined : await lockRefund(tx, payout.refundId);
+  if (locked?.refund.key !== payout.id || locked.refund.state !== 'written') return;
+  await changeRefund(tx, locked.refund, { state: 'sent', now });
+}
+
+/** @returns false where the books cannot take it as this refund's: it was not under way */
+export async function refundSettled(
+  context: Rails,
+  tx: Tx,
+  payout: Payout,
+  reference: string,
+  now: Date,
+): Promise<boolean> {
+  const locked = payout.refundId === null ? undefined : await lockRefund(tx, payout.refundId);
+  if (locked === undefined) return false;
+  const { refund, order, deposit } = locked;
+  if (refund.key !== payout.id || (refund.state !== 'written' && refund.state !== 'sent')) return false;
+  const settled = await changeRefund(tx, refund, { state: 'settled', now });
+  const facts = { reference, payout: payout.id };
+  if (refund.source === 'order') {
+    assert(order !== undefined, `refund ${refund.id} leaves an order's account`);
+    const others = (await refundsOf(tx, order.id)).filter((one) => one.source === 'order' && one.id !== refund.id);
+    if (others.some(isOpen)) {
+      await post(tx, {
+        id: `${payout.id}:settled`,
+        kind: 'settle_refund',
+        orderId: order.id,
+        at: now,
+        facts,
+        lines: settleRefund(bookedRefund(settled)),
+      });
+      await store.noteRefunded(tx, order.id, settled.grossUnits, now);
+      await endOrderRefund(context, tx, order.id, payout, now);
+    } else {
+      const advanced = await advance(context, tx, order, 'refund_settled', { now, refunds: [settled], facts });
+      assert(advanced.outcome === 'advanced', `order ${order.id} takes its last refund`);
+    }
+  } else {
+    await post(tx, {
+      id: `${payout.id}:settled`,
+      kind: 'settle_refund',
+      ...(refund.orderId === null ? {} : { orderId: refund.orderId }),
+      at: now,
+      facts,
+      lines: settleRefund(bookedRefund(settled)),
+    });
+  }
+  const left = (await refundsOfDeposit(tx, deposit.id)).some(isOpen);
+  const after = await store.depositById(tx, deposit.id);
+  if (!left && after !== undefined && after.taken_units === 0n && inSuspense(after) === 0n) {
+    if (after.state !== 'lost') await store.changeDeposit(tx, deposit.id, { state: 'refunded' });
+  }
+  if (!left) await closeCases(tx, { subject: `deposit:${deposit.id}`, outcome: 'given back', now });
+  await closeCases(tx, { subject: `refund:${refund.id}`, outcome: 'settled', now });
+  if (refund.purpose === 'payout' && order !== undefined) await change(tx, order, { payoutReference: reference, now });
+  return true;
+}
+
+export async function refundFailed(context: Rails, tx: Tx, payout: Payout, why: string, now: Date): Promise<void> {
+  const locked = payout.refundId === null ? undefined : await lockRefund(tx, payout.refundId);
+  if (locked === undefined) return;
+  const { refund, order } = locked;
+  if (refund.key !== payout.id || (refund.state !== 'written' && refund.state !== 'sent')) return;
+  const failed = await changeRefund(tx, refund, { state: 'failed', now });
+  const again = mayRetryByItself(why, refund.attempt);
+  if (refund.source === 'order') {
+    assert(order !== undefined, `refund ${refund.id} leaves an order's account`);
+    if (again) return await tryAgainHeld(context, tx, { ...locked, refund: failed }, now);
+    return await endOrderRefund(context, tx, order.id, payout, now, why);
+  }
+  await post(tx, {
+    id: `${payout.id}:void`,
+    kind: 'void_refund',
+    ...(refund.orderId === null ? {} : { orderId: refund.orderId }),
+    at: now,
+    facts: { why, payout: payout.id },
+    lines: voidRefund(bookedRefund(failed)),
+  });
+  if (again) return void (await sendFromSuspense(context, tx, { ...locked, refund: failed }, now));
+  await refundCase(tx, failed, 'refund_failed', why, now);
+}
+
+/** The order is in the midst of its refunds and stays there: one hold is let go and the next one made in the same entry. */
+async function tryAgainHeld(context: Rails, tx: Tx, { refund, order }: LockedRefund, now: Date): Promise<void> {
+  const rail = context.rails.get(refund.rail);
+  assert(rail !== undefined && order !== undefined, `rail ${refund.rail} is running`);
+  const attempt = refund.attempt + 1;
+  const again = await changeRefund(tx, refund, { state: 'written', attempt, key: `ref_${refund.id}_${attempt}`, now });
+  const posted = await post(tx, {
+    id: `${again.key}:held`,
+    kind: 'hold_refund',
+    orderId: order.id,
+    at: now,
+    lines: [
+      ...voidRefund(bookedRefund(refund)),
+      ...holdRefund(
+        bookedRefund(again),
+        chart.order(order.id, order.partnerId, refund.asset),
+        chart.custody(rail.code, rail.wallets.payouts, refund.asset),
+      ),
+    ],
+  });
+  assert(posted.outcome !== 'short', `what refund ${refund.id} held it can hold again`);
+  await writeRefund(tx, again, now);
+}
+
+/** When none of an order's refunds is under way any more and one has failed, a person has to look. */
+async function endOrderRefund(
+  context: Rails,
+  tx: Tx,
+  orderId: bigint,
+  payout: Payout,
+  now: Date,
+  why = 'another part of it failed',
+): Promise<void> {
+  const refunds = (await refundsOf(tx, orderId)).filter(({ source }) => source === 'order');
+  if (refunds.some(({ state }) => state === 'written' || state === 'sent')) return;
+  const failed = refunds.filter(({ state }) => state === 'failed');
+  const order = await store.lock(tx, orderId);
+  assert(order !== undefined, `order ${orderId} stays where it is`);
+  await advance(context, tx, order, 'refund_failed', {
+    now,
+    refunds: failed,
+    facts: { why, payout: payout.id },
+    reason: why,
+  });
+}
+
+/**
+ * What was given back has come back: it is in suspense (the caller has booked it there), still owed, and a person or the
+ * customer names another destination.
+ *
+ * @param units what really came: a bank may have kept some of it on the way
+ */
+export async function refundReturned(
+  tx: Tx,
+  payout: Payout,
+  { units, why, now }: { units: bigint; why: string; now: Date },
+): Promise<void> {
+  const locked = payout.refundId === null ? undefined : await lockRefund(tx, payout.refundId);
+  if (locked === undefined || locked.refund.key !== payout.id || locked.refund.state !== 'settled') return;
+  const { refund } = locked;
+  const netUnits = units < refund.netUnits ? units : refund.netUnits;
+  const back = await changeRefund(tx, refund, {
+    state: 'returned',
+    source: 'suspense',
+    netUnits,
+    costUnits: refund.grossUnits - netUnits,
+    now,
+  });
+  await refundCase(tx, back, 'refund_returned', why, now);
+}
+
+/**
+ * Names where a refund goes, or another place than before, and sends it there once it was screened.
+ *
+ * @throws Refusal 'refund_under_way' where it has gone, or is on its way
+ */
+export async function sendRefundTo(tx: Tx, refund: Refund, to: RefundTo, now: Date): Promise<Refund> {
+  const may: Refund['state'][] = ['needs_destination', 'screening', 'held', 'failed', 'returned'];
+  if (refund.source !== 'suspense' || !may.includes(refund.state))
+    throw new Refusal('refund_under_way', { refund: String(refund.id), state: refund.state });
+  const changed = await changeRefund(tx, refund, { state: 'screening', to: destinationColumns(to), now });
+  await closeCases(tx, { subject: `refund:${refund.id}`, outcome: 'a destination was named', now });
+  await comesNext(tx, changed, now);
+  return changed;
+}
+
+/**
+ * What its rail takes back of a deposit is not given back by us, as far as it has not gone: refunds that wait are cancelled,
+ * and one that is written is stopped where nobody has begun to hand it over.
+ */
+export async function cancelRefunds(context: Rails, tx: Tx, depositId: bigint, now: Date): Promise<void> {
+  for (const { id } of await refundsOfDeposit(tx, depositId)) {
+    const before = await lockRefund(tx, id);
+    if (before?.refund.state === 'written' && before.refund.key !== null) {
+      const payout = await payoutByKey(tx, before.refund.rail, before.refund.key);
+      if (payout === undefined || !(await stop(tx, payout.id, TAKEN_BACK, now))) continue;
+      await refundFailed(context, tx, payout, TAKEN_BACK, now);
+    }
+    const locked = await lockRefund(tx, id);
+    if (locked === undefined || locked.refund.source !== 'suspense' || !CANCELLABLE.includes(locked.refund.state))
+      continue;
+    await changeRefund(tx, locked.refund, { state: 'cancelled', now });
+    await closeCases(tx, { subject: `refund:${id}`, outcome: 'cancelled', now });
+  }
+}
+
+const TAKEN_BACK = 'the deposit was taken back';
+const CANCELLABLE: readonly Refund['state'][] = ['needs_destination', 'screening', 'held', 'failed'];
+
+/**
+ * An order whose refund the rail refused tries again, all that failed of it; to another destination where one is named.
+ * What its rail has taken back meanwhile is given up, and where that is all of it the order is over.
+ *
+ * @throws Refusal 'unknown_order' | 'order_over' | 'destination_held' | 'funds_short'
+ */
+export async function retryRefund(
+  context: OrdersContext,
+  ask: { orderId: bigint; by: string; why: string; to?: RefundTo | undefined; now: Date },
+): Promise<Order> {
+  const { orderId, by, why, now } = ask;
+  const before = await context.db.asSystem(async (tx) => ({
+    order: await store.get(tx, orderId),
+    refunds: await refundsOf(tx, orderId),
+  }));
+  if (before.order === undefined) throw new Refusal('unknown_order', {});
+  const last = before.refunds.find(({ state, source }) => state === 'failed' && source === 'order');
+  if (before.order.state !== 'refund_held' || last === undefined)
+    throw new Refusal('order_over', { state: before.order.state });
+  const to = ask.to ?? { address: last.address ?? undefined, fiatAccountId: last.fiatAccountId ?? undefined };
+  const verdict = await screenFor(context, before.order, to);
+  const decision = { orderId, partnerId: before.order.partnerId, about: 'refund', ...verdict, now };
+  if (verdict.outcome === 'held') {
+    await context.db.asSystem((tx) => record(tx, decision));
+    throw new Refusal('destination_held', { orderId: String(orderId) });
+  }
+  return await context.db.asSystem(async (tx) => {
+    await record(tx, decision);
+    const order = await store.lock(tx, orderId);
+    if (order?.state !== 'refund_held') throw new Refusal('order_over', { state: order?.state });
+    const again: Refund[] = [];
+    for (const { id } of (await refundsOf(tx, orderId)).filter(isFailedPart)) {
+      const locked = await lockRefund(tx, id);
+      assert(locked !== undefined, `refund ${id} stays where it is`);
+      const { refund, deposit } = locked;
+      if (deposit.state === 'lost') await changeRefund(tx, refund, { state: 'cancelled', now });
+      else {
+        const attempt = refund.attempt + 1;
+        const key = `ref_${refund.id}_${attempt}`;
+        again.push(await changeRefund(tx, refund, { state: 'written', attempt, key, to: destinationColumns(to), now }));
+      }
+    }
+    const deposits = await store.depositsOf(tx, orderId);
+    const lostUnits = lostOf(deposits);
+    await closeCases(tx, { subject: `order:${orderId}`, outcome: `retried by ${by}`, now });
+    const event = again.length === 0 ? 'deposit_gone' : 'retried';
+    const facts = { by, why };
+    const advanced = await advance(context, tx, order, event, { now, refunds: again, lostUnits, facts });
+    if (advanced.outcome === 'ignored') throw new Refusal('funds_short', { asset: order.depositAsset });
+    if (lostUnits > 0n) await giveUpLost(tx, order, deposits, now);
+    return advanced.order;
+  });
+}
+
+const isFailedPart = ({ state, source }: Refund): boolean => state === 'failed' && source === 'order';
+
+/** Stopped by law: what was to go back does not. The order's account still holds it, for the caller to move. */
+export async function stopRefunds(tx: Tx, orderId: bigint, now: Date): Promise<void> {
+  for (const { id } of (await refundsOf(tx, orderId)).filter(isFailedPart)) {
+    const locked = await lockRefund(tx, id);
+    if (locked !== undefined) await changeRefund(tx, locked.refund, { state: 'cancelled', now });
+  }
+}

@@ -1,0 +1,247 @@
+/**
+ * Money that goes back: in parts, from suspense, to where the customer says, once however many ask; and a payout that came
+ * back, paid again to another account. Every story ends with the books in order (story.ts).
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import {
+  block,
+  nameDestination,
+  refundDeposit,
+  releaseBlocked,
+  retryRefund,
+  wantRefund,
+} from '../../src/orders/index.ts';
+import { openStory, type Purchase, type Sale, type Story } from '../support/story.ts';
+
+let world: Story;
+before(async () => {
+  world = await openStory();
+});
+after(async () => await world?.close());
+
+const acts = (order: Sale | Purchase) => ({
+  orderId: order.id,
+  by: 'a person',
+  why: 'looked at',
+  now: world.clock.now(),
+});
+const refundsOf = async (order: Sale | Purchase) => (await world.traceOf(order)).refunds;
+const openCases = async (order: Sale | Purchase) => (await world.casesOf(order)).filter(({ open }) => open);
+
+async function names(order: Sale | Purchase, to: Record<string, string>) {
+  const side = 'address' in order ? 'onramp/refundDestination' : 'offramp/refundDestination';
+  return await world.partner.put(side, {
+    customerId: order.customerId,
+    transactionId: String(order.id),
+    ...to,
+  });
+}
+
+async function refunded(order: Sale, state = 'settled'): Promise<void> {
+  await world.until(`a refund is ${state}`, async () => {
+    await world.mines(1);
+    const refunds = await refundsOf(order);
+    return refunds.length > 0 && refunds.every((one) => one.state === state);
+  });
+}
+
+async function overpaid(): Promise<{ order: Sale; depositId: bigint }> {
+  const order = await world.sells('10', 'usdc');
+  await world.pays(order, '15');
+  await world.mines(2);
+  await world.reaches(order, 6);
+  await world.opensCase(order, 'overpaid');
+  return { order, depositId: (await world.traceOf(order)).deposits[0]?.id ?? 0n };
+}
+
+test('an order paid in parts goes back as parts, each naming its own deposit', async () => {
+  const order = await world.sells('100', 'usdc');
+  const books = await world.balances();
+  await world.paysInOneBlock(order, '20', '30');
+  await world.mines(2);
+  await world.until('the parts are booked', async () => (await world.traceOf(order)).order.exception === 'underpaid');
+  world.deadlinePasses();
+  await world.reaches(order, 3);
+  const address = world.newAddress();
+  await world.rejects(order, { failure: 'amount', address });
+  await world.until('both have gone', async () => {
+    await world.mines(1);
+    return (await world.statusOf(order)) === -4;
+  });
+  assert.equal(await world.tokensOf(address, 'usdc'), '50');
+  const { deposits, refunds, payouts } = await world.traceOf(order);
+  assert.deepEqual(
+    refunds.map(({ depositId, grossUnits, state }) => [depositId, grossUnits, state]).sort(),
+    deposits.map(({ id, units }) => [id, units, 'settled']).sort(),
+  );
+  assert.equal(payouts.length, 2);
+  assert.ok(deposits.every(({ state }) => state === 'refunded'));
+  assert.deepEqual(await openCases(order), []);
+  const changes = await world.changesSince(books);
+  assert.equal(changes['suspense:evm.matic20:usdc.matic20'], undefined);
+  assert.equal(changes['custody:evm.matic20:hot:usdc.matic20'], -50_000_000n);
+});
+
+describe('money in suspense', () => {
+  test('waits with a case until the partner names an address, which is read, and goes there once', async () => {
+    const { order, depositId } = await overpaid();
+    const refund = await world.read((tx) => refundDeposit(world.server.orders, tx, { depositId, ...acts(order) }));
+    assert.deepEqual([refund.state, refund.netUnits], ['needs_destination', 5_000_000n]);
+    await world.opensCase(order, 'refund_destination');
+    assert.equal((await names(order, { address: 'nowhere' })).status, 400);
+    assert.equal((await names(order, { address: order.depositAddress })).status, 400);
+    assert.equal((await names(order, {})).status, 400);
+    const address = world.newAddress();
+    const named = await Promise.all([names(order, { address }), names(order, { address })]);
+    assert.ok(named.some(({ status }) => status === 200));
+    await refunded(order);
+    assert.equal(await world.tokensOf(address, 'usdc'), '5');
+    assert.deepEqual(await openCases(order), []);
+    assert.equal((await names(order, { address })).status, 200);
+    assert.equal((await refundsOf(order)).length, 1);
+  });
+
+  test('asked for by many at once is one refund, and never more than came in', async () => {
+    const { order, depositId } = await overpaid();
+    const address = world.newAddress();
+    const want = (units: bigint) =>
+      world.read((tx) =>
+        wantRefund(world.server.orders, tx, {
+          depositId,
+          units,
+          why: 'overpaid',
+          to: { address },
+          now: world.clock.now(),
+        }),
+      );
+    assert.equal(await want(5_000_001n), undefined);
+    const wanted = await Promise.all([want(5_000_000n), want(5_000_000n), want(5_000_000n), want(5_000_000n)]);
+    assert.equal(new Set(wanted.map((one) => one?.id)).size, 1);
+    await refunded(order);
+    assert.equal(await want(1n), undefined);
+    assert.equal(await world.tokensOf(address, 'usdc'), '5');
+  });
+
+  test('is not given back twice by a statement that forgets to look: the table refuses it', async () => {
+    const { order, depositId } = await overpaid();
+    const insert = (id: number) =>
+      world.read((tx) =>
+        tx.run(
+          `insert into refunds (id, deposit_id, order_id, partner_id, purpose, rail, asset, gross_units, net_units, source,
+             why, wanted_by, state, created_at, updated_at)
+           select $1::bigint, id, order_id, partner_id, 'refund', rail, asset, 5000000, 5000000, 'suspense', '', '',
+                  'needs_destination', now(), now() from deposits where id = $2`,
+          [id, depositId],
+        ),
+      );
+    const tried = await Promise.allSettled([insert(1), insert(2)]);
+    assert.deepEqual(tried.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
+    const [refusal] = tried.filter((one) => one.status === 'rejected');
+    assert.equal(refusal?.reason.constraint, 'never_more_than_came_in');
+    await world.read((tx) =>
+      nameDestination(world.server.orders, tx, { ...acts(order), to: { address: world.newAddress() } }),
+    );
+    await refunded(order);
+  });
+
+  test('goes back by policy to the address given up front, though its order is over', async () => {
+    const address = world.newAddress();
+    const order = await world.sells('10', 'usdc', { refundAddress: address });
+    await world.read((tx) =>
+      tx.run(`update orders set policy = jsonb_set(policy, '{late,then}', '"refund"') where id = $1`, [order.id]),
+    );
+    world.deadlinePasses();
+    await world.reaches(order, -1);
+    await world.pays(order, '10');
+    await world.mines(2);
+    await refunded(order);
+    assert.equal(await world.tokensOf(address, 'usdc'), '10');
+    assert.equal(await world.statusOf(order), -1);
+    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(
+      (await world.traceOf(order)).deposits.map(({ state }) => state),
+      ['refunded'],
+    );
+  });
+});
+
+test('released and refunded at once does one of the two, and a second refund of a refused one goes elsewhere', async () => {
+  const order = await world.sells('10', 'usdc', { reference: 'screen:hold' });
+  await world.pays(order, '10');
+  await world.mines(2);
+  await world.reaches(order, 3);
+  const token = world.server.sandbox.chains
+    .find(({ code }) => code === 'matic20')
+    ?.tokens.find(({ code }) => code === 'usdc');
+  await world.rejects(order, { failure: 'other', address: token?.address ?? '' });
+  await world.opensCase(order, 'refund_held');
+  await assert.rejects(world.releases(order), { code: 'order_over' });
+  const address = world.newAddress();
+  const again = () => retryRefund(world.server.orders, { ...acts(order), to: { address } });
+  const tried = await Promise.allSettled([again(), again(), again()]);
+  assert.equal(tried.filter(({ status }) => status === 'fulfilled').length, 1);
+  await refunded(order);
+  await world.reaches(order, -2);
+  assert.equal(await world.tokensOf(address, 'usdc'), '10');
+  assert.deepEqual(await openCases(order), []);
+});
+
+test('what was blocked by law is let go once, by a legal act, and goes back', async () => {
+  const order = await world.sells('10', 'usdc', { reference: 'screen:hold' });
+  await world.pays(order, '10');
+  await world.mines(2);
+  await world.reaches(order, 3);
+  await world.read((tx) => block(world.server.orders, tx, acts(order)));
+  const release = () =>
+    world.read((tx) => releaseBlocked(world.server.orders, tx, { ...acts(order), legalAct: 'order 12/2026' }));
+  const tried = await Promise.allSettled([release(), release()]);
+  assert.equal(tried.filter(({ status }) => status === 'fulfilled').length, 1);
+  const address = world.newAddress();
+  assert.equal((await names(order, { address })).status, 200);
+  await refunded(order);
+  assert.equal(await world.tokensOf(address, 'usdc'), '10');
+  assert.equal(await world.stateOf(order), 'frozen');
+});
+
+test('a payout that came back is paid again to another account of the customer, once, and the order stays settled', async () => {
+  const customer = await world.verifiedCustomer({ ending: '9002' });
+  const order = await world.sells('10', 'usdc', { customer });
+  await world.pays(order, '10');
+  await world.mines(2);
+  await world.opensCase(order, 'payout_returned');
+  assert.equal(await world.statusOf(order), 6);
+  const stranger = await world.verifiedCustomer();
+  assert.equal((await names(order, { fiatAccountId: stranger.fiatAccountId })).status, 404);
+  const { fiatAccountId = '' } = await world.told('bank/addFiatAccount', {
+    customerId: customer.id,
+    fiatAccount: '000177770000',
+    ifsc: 'HDFC0000001',
+  });
+  const [first, second] = await Promise.all([names(order, { fiatAccountId }), names(order, { fiatAccountId })]);
+  assert.ok(first?.status === 200 || second?.status === 200);
+  await world.until('it is paid again', async () => {
+    await world.looksAtTheBank();
+    return (await refundsOf(order)).every(({ state }) => state === 'settled');
+  });
+  const { payouts } = await world.traceOf(order);
+  assert.deepEqual(
+    payouts.map(({ id, purpose, state }) => [id, purpose, state]),
+    [
+      [`pay_${order.id}_1`, 'payout', 'returned'],
+      [`pay_${order.id}_2`, 'payout', 'settled'],
+    ],
+  );
+  assert.equal(await world.statusOf(order), 6);
+  assert.deepEqual(await openCases(order), []);
+  assert.equal((await names(order, { fiatAccountId })).status, 417);
+});
+
+test('a purchase says where its money goes back to, before anything is asked', async () => {
+  const customer = await world.verifiedCustomer();
+  const order = await world.buys('5000', 'usdc', { customer });
+  // onramp/refundDestination
+  assert.equal((await names(order, { fiatAccountId: customer.fiatAccountId })).status, 200);
+  assert.equal((await names(order, { fiatAccountId: '7' })).status, 404);
+  assert.equal((await world.traceOf(order)).order.refundAccountId, BigInt(customer.fiatAccountId));
+});
