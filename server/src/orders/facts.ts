@@ -291,7 +291,6 @@ async function depositReversed(
   tx: Tx,
   fact: Extract<RailFact, { type: 'deposit_reversed' }>,
 ): Promise<void> {
-  const now = context.clock.now();
   const known = await store.findDeposit(tx, fact.rail, fact.externalId);
   if (known === undefined) return;
   const order = known.order_id === null ? undefined : await store.lock(tx, known.order_id);

@@ -24,10 +24,11 @@ import { numericId } from '../base/ids.ts';
 import { type Handled, type Handlers, ring } from '../base/work.ts';
 import { type CaseKind, closeCases, openCase, record, type Verdict } from '../compliance/index.ts';
 import { chart, post } from '../ledger/index.ts';
+import { assets } from '../partners/index.ts';
 import { type Payout, payoutByKey, stop } from '../rails/payouts.ts';
 import type { Rail } from '../rails/rail.ts';
 import { advance, bookedRefund, change, writeRefund } from './advance.ts';
-import { failureOf, mayRetryByItself } from './decide.ts';
+import { failureOf, keptOnRefund, mayRetryByItself } from './decide.ts';
 import { holdRefund, settleRefund, voidRefund } from './entries.ts';
 import type { OrdersContext } from './index.ts';
 import { next } from './machine.ts';
@@ -88,7 +89,7 @@ export async function wantRefund(
 
   const to = want.to ?? (order === undefined ? undefined : knownDestination(context.rails, order, deposit));
   const refund = await insertRefund(tx, {
-    ...blank(deposit, order, units, now),
+    ...blank(deposit, units, 0n, now),
     purpose: deposit.origin === 'returned' ? 'payout' : 'refund',
     source: 'suspense',
     why,
@@ -108,11 +109,7 @@ export const inSuspense = (deposit: DepositRow): bigint =>
 
 const isOpen = ({ state }: Refund): boolean => state !== 'settled' && state !== 'cancelled';
 
-/** What is to be kept of it. Nothing, until an order's policy says otherwise. */
-const keptOf = (_order: Order | undefined, _grossUnits: bigint): bigint => 0n;
-
-function blank(deposit: DepositRow, order: Order | undefined, grossUnits: bigint, now: Date) {
-  const costUnits = keptOf(order, grossUnits);
+function blank(deposit: DepositRow, grossUnits: bigint, costUnits: bigint, now: Date) {
   return {
     id: numericId(now),
     depositId: deposit.id,
@@ -178,16 +175,6 @@ const refundCase = (tx: Tx, refund: Refund, kind: CaseKind, reason: string, now:
     now,
   });
 
-/**
- * All of an order is to go back, by policy or a person: done as soon as it may be and somebody has said where to. Until
- * then the order stays where it is, with a case.
- */
-export async function wantOrderRefund(tx: Tx, want: RefundWanted & { orderId: bigint; now: Date }): Promise<void> {
-  const { orderId, now, ...wanted } = want;
-  await store.noteRefundWanted(tx, orderId, wanted, now);
-  await ring(tx, { kind: 'refund_order', subject: String(orderId), dueAt: now });
-}
-
 /** Rung for without a word of why: what was unusual about the order says it. */
 function wantedOf(order: Order): RefundWanted {
   if (order.refundWanted !== null) return order.refundWanted;
@@ -209,14 +196,13 @@ async function refundOrder(context: OrdersContext, id: bigint): Promise<Handled>
   const to = destinationOf(context.rails, order);
   const about = { subject: `order:${id}`, orderId: id, partnerId: order.partnerId };
   if (to === undefined) {
-    await context.db.asSystem((tx) =>
-      openCase(tx, {
-        kind: 'refund_destination',
-        ...about,
-        reason: 'the customer has to name where it goes',
-        now: context.clock.now(),
-      }),
-    );
+    const now = context.clock.now();
+    await context.db.asSystem(async (tx) => {
+      // Whoever names the destination rings again.
+      await store.noteRefundWanted(tx, id, wantedOf(order), now);
+      const reason = 'the customer has to name where it goes';
+      await openCase(tx, { kind: 'refund_destination', ...about, reason, now });
+    });
     return undefined;
   }
   try {
@@ -294,10 +280,19 @@ async function rejectLocked(
   const lostUnits = lostOf(deposits);
   const facts = { by, why };
   const refunds: Refund[] = [];
-  for (const { id } of deposits.filter(({ state }) => state === 'applied')) {
+  const applied = deposits.filter(({ state }) => state === 'applied');
+  // Fees are the order's, and stand against what comes first; each part gives something back.
+  let keepUnits = await keptOf(
+    tx,
+    order,
+    applied.reduce((sum, row) => sum + row.taken_units, 0n),
+  );
+  for (const { id } of applied) {
     const deposit = await store.lockDepositById(tx, id);
     assert(deposit !== undefined, `deposit ${id} stays where it is`);
-    const fresh = blank(deposit, order, deposit.taken_units, now);
+    const costUnits = keepUnits < deposit.taken_units ? keepUnits : deposit.taken_units - 1n;
+    keepUnits -= costUnits;
+    const fresh = blank(deposit, deposit.taken_units, costUnits, now);
     refunds.push(
       await insertRefund(tx, {
         ...fresh,
@@ -318,6 +313,15 @@ async function rejectLocked(
   if (advanced.outcome === 'ignored') throw new Refusal('funds_short', { asset: order.depositAsset });
   if (lostUnits > 0n) await giveUpLost(tx, order, deposits, now);
   return advanced.order;
+}
+
+/** What the order's policy keeps of its deposit. Of money that no order took nothing is kept. */
+async function keptOf(tx: Tx, order: Order, grossUnits: bigint): Promise<bigint> {
+  const known = await assets(tx);
+  const crypto = order.depositAsset === order.fiatAsset ? order.payoutAsset : order.depositAsset;
+  const [base, quote] = [known.get(crypto)?.decimals, known.get(order.fiatAsset)?.decimals];
+  assert(base !== undefined && quote !== undefined, `assets of order ${order.id} are known`);
+  return keptOnRefund(order, grossUnits, { base, quote });
 }
 
 /** Of what an order took: taken back by its rail since, while the order still stands to it. */

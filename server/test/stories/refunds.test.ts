@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { formatUnits } from '../../src/base/money.ts';
 import {
   block,
   nameDestination,
@@ -164,6 +165,33 @@ describe('money in suspense', () => {
       ['refunded'],
     );
   });
+});
+
+test('an order without a destination stays held until one is named, and its policy keeps the fees it says', async () => {
+  const order = await world.sells('100', 'usdc');
+  await world.read((tx) =>
+    tx.run(
+      `update orders set policy = policy || '{"underpaid": {"acceptBps": 0, "beyond": "refund"}, "refundFees": {"keep": ["operator"]}}'
+        where id = $1`,
+      [order.id],
+    ),
+  );
+  const books = await world.balances();
+  await world.pays(order, '50');
+  await world.mines(2);
+  await world.until('the part is booked', async () => (await world.traceOf(order)).order.exception === 'underpaid');
+  world.deadlinePasses();
+  await world.opensCase(order, 'refund_destination');
+  assert.equal(await world.stateOf(order), 'on_hold');
+  const address = world.newAddress();
+  const named = await Promise.all([names(order, { address }), names(order, { address })]);
+  assert.ok(named.every(({ status }) => status === 200));
+  await refunded(order);
+  await world.reaches(order, -4);
+  const kept = (await world.changesSince(books))['fee_operator:usdc.matic20'] ?? 0n;
+  assert.ok(kept > 0n && kept < 50_000_000n);
+  assert.equal(await world.tokensOf(address, 'usdc'), formatUnits(50_000_000n - kept, 6));
+  assert.deepEqual(await openCases(order), []);
 });
 
 test('released and refunded at once does one of the two, and a second refund of a refused one goes elsewhere', async () => {
