@@ -18,6 +18,7 @@ import { readConfig } from '../../src/config.ts';
 import { balance, chart } from '../../src/ledger/index.ts';
 import { trace } from '../../src/orders/index.ts';
 import { createKey, createPartner, setFee, upsertMarket } from '../../src/partners/index.ts';
+import { reconcileAll } from '../../src/reconcile/all.ts';
 import { type Running, start } from '../../src/server.ts';
 import { DETAILS, openBrowser } from '../protocols/checkout/world.ts';
 import { ANVIL_FIRST, type Anvil, data, deployToken, startAnvil } from '../support/anvil.ts';
@@ -441,6 +442,12 @@ test('the books agree with chain and bank, and nothing went wrong in the backgro
     return open.length === 0;
   });
   assert.deepEqual(await untilSound(() => read((tx) => brokenBooks(tx, outside)), 20_000), []);
+  const compared = await reconcileAll({ db: server.db, clock: movableClock() }, server.rails, false);
+  const broken = compared.flatMap(({ rail, items, failed }) => [
+    ...(failed === undefined ? [] : [`${rail}: ${failed}`]),
+    ...items.filter(({ transit }) => transit === null).map(({ key, kind, why }) => `${rail}: ${kind} ${key} ${why}`),
+  ]);
+  assert.deepEqual(broken, [], 'item by item, too');
   const bugs = complaints.filter((line) => /"level":(5|6)0|"error":"(BugError|TypeError|RangeError|error)"/.test(line));
   assert.deepEqual(bugs, []);
 });
