@@ -301,6 +301,7 @@ describe('two operators', () => {
     for (const [path, body] of [
       ['/operators', { operator: 'eve', role: 'admin' }],
       ['/operators/vic/role', { role: 'finance' }],
+      ['/operators/finn/role', { role: 'viewer' }],
       ['/operators/sue/token', { label: 'mine now', days: 1 }],
       ['/operators/temp/enable', {}],
       ['/second-operator', { what: 'inr', above: '1000000' }],
@@ -312,7 +313,7 @@ describe('two operators', () => {
       assert.equal((await ada.does(`/proposals/${said.body.proposal}/confirm`)).body.reason, 'own_proposal');
       assert.equal((await finn.does(`/proposals/${said.body.proposal}/confirm`)).body.reason, 'role_missing');
     }
-    // Nor by disabling everybody else first: who ever could confirm counts.
+    // Nor by disabling everybody else first: they count all the same.
     const bea = await operatorNamed(world, 'bea', 'admin');
     for (const name of ['finn', 'ada']) assert.equal((await bea.does(`/operators/${name}/disable`)).status, 200);
     assert.equal((await bea.does('/operators', { operator: 'mallory', role: 'finance' })).status, 202);

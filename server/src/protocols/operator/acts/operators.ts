@@ -81,7 +81,11 @@ export const OPERATOR_ACTS: readonly Act[] = [
     fields: { operator: operatorName, role },
     subject,
     look,
-    needs: async (_deps, tx, ask) => (mayConfirm(ask.role) ? await twoOnceThereAre(tx) : undefined),
+    // Down, too: whoever could lower all others would be the only one who may confirm, and make the next alone.
+    needs: async (_deps, tx, ask) =>
+      mayConfirm(ask.role) || mayConfirm((await findOperator(tx, ask.operator)).role)
+        ? await twoOnceThereAre(tx)
+        : undefined,
     async perform(_deps, tx, ask) {
       await setRole(tx, (await findOperator(tx, ask.operator)).id, ask.role);
     },
