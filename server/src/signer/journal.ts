@@ -5,10 +5,10 @@
  * having signed. The last line of a crash may be torn: it is cut off, because nothing was signed for it. Any other line
  * that cannot be read stops the signer: somebody has been at its memory.
  *
- * All of it is read at the start (about 200 bytes a transfer). It is never shortened here; when its hour is over a line
+ * All of it is read at the start (about 280 bytes a transfer, kept in memory). It is never shortened here; when its hour is over a line
  * still says which nonce it was.
  */
-import { closeSync, fdatasyncSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, fdatasyncSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
 import { type Content, counterOf, FEES, type Kind, type Signed } from './policy.ts';
 
 export interface Journal extends Signed {
@@ -29,7 +29,12 @@ const HOUR_MS = 3_600_000;
  */
 export function openJournal(path: string | undefined, { durable = true, nowMs = Date.now } = {}): Journal {
   const file = path === undefined ? undefined : openSync(path, 'a+', 0o600);
-  const byNonce = new Map<string, Content>();
+  // In one flat text each: there is one for every transfer ever signed.
+  const byNonce = new Map<string, string>();
+  const under = (chainId: bigint, from: string, nonce: bigint): Content | undefined => {
+    const packed = byNonce.get(nonceKey(chainId, from, nonce));
+    return packed === undefined ? undefined : { chainId, from, nonce, ...unpack(packed) };
+  };
   const counters = new Map<string, Counter>();
   // A clock that is set back gives nobody another hour.
   let newestMs = 0;
@@ -40,10 +45,10 @@ export function openJournal(path: string | undefined, { durable = true, nowMs = 
 
   function remember(content: Content, atMs: number): void {
     newestMs = Math.max(newestMs, atMs);
-    const before = byNonce.get(nonceKey(content.chainId, content.from, content.nonce));
+    const before = under(content.chainId, content.from, content.nonce);
     const highest = before !== undefined && before.feeUnits > content.feeUnits ? before : content;
-    byNonce.set(nonceKey(content.chainId, content.from, content.nonce), highest);
-    if (content.kind === 'sweep') return;
+    byNonce.set(nonceKey(content.chainId, content.from, content.nonce), pack(highest));
+    if (content.kind === 'sweep' || atMs <= nowMs() - HOUR_MS) return;
     const grown = content.feeUnits - (before?.feeUnits ?? 0n);
     if (before === undefined) count(content, counterOf(content), content.units, atMs);
     if (grown > 0n) count(content, FEES, grown, atMs);
@@ -57,20 +62,17 @@ export function openJournal(path: string | undefined, { durable = true, nowMs = 
     counter.parts.push({ atMs, units });
   }
 
-  if (file !== undefined && path !== undefined) {
-    const bytes = readFileSync(path);
-    const whole = bytes.lastIndexOf(0x0a) + 1;
-    for (const [at, line] of bytes.subarray(0, whole).toString('utf8').split('\n').entries()) {
-      if (line === '') continue;
+  if (file !== undefined) {
+    const whole = eachLine(file, (line, at) => {
       const read = readLine(line);
-      if (read === undefined) throw new JournalError(`line ${at + 1} of the signer's journal ${path} cannot be read`);
+      if (read === undefined) throw new JournalError(`line ${at} of the signer's journal ${path} cannot be read`);
       remember(read.content, read.atMs);
-    }
-    if (whole < bytes.length) ftruncateSync(file, whole);
+    });
+    ftruncateSync(file, whole);
   }
 
   return {
-    under: (chainId, from, nonce) => byNonce.get(nonceKey(chainId, from, nonce)),
+    under,
     inTheLastHour(chainId, from, what) {
       const counter = counters.get(`${chainId}:${from}:${what}`);
       if (counter === undefined) return 0n;
@@ -80,7 +82,7 @@ export function openJournal(path: string | undefined, { durable = true, nowMs = 
       return counter.sum;
     },
     keep(content) {
-      const before = byNonce.get(nonceKey(content.chainId, content.from, content.nonce));
+      const before = under(content.chainId, content.from, content.nonce);
       if (before !== undefined && before.feeUnits >= content.feeUnits) return;
       const atMs = now();
       if (file !== undefined) {
@@ -93,12 +95,41 @@ export function openJournal(path: string | undefined, { durable = true, nowMs = 
   };
 }
 
+const CHUNK_BYTES = 1 << 20;
+
+/** Reads a piece at a time, for the file only grows. @returns the bytes up to the end of its last whole line */
+function eachLine(file: number, took: (line: string, at: number) => void): number {
+  const chunk = Buffer.alloc(CHUNK_BYTES);
+  let rest: Buffer = Buffer.alloc(0);
+  let position = 0;
+  let count = 0;
+  for (;;) {
+    const read = readSync(file, chunk, 0, CHUNK_BYTES, position);
+    if (read === 0) return position - rest.length;
+    position += read;
+    const bytes = Buffer.concat([rest, chunk.subarray(0, read)]);
+    const end = bytes.lastIndexOf(0x0a) + 1;
+    rest = bytes.subarray(end);
+    for (const line of bytes.toString('utf8', 0, end).split('\n').slice(0, -1)) {
+      count += 1;
+      took(line, count);
+    }
+  }
+}
+
 interface Counter {
   sum: bigint;
   parts: { atMs: number; units: bigint }[];
 }
 
 const nonceKey = (chainId: bigint, from: string, nonce: bigint): string => `${chainId}:${from}:${nonce}`;
+
+const pack = ({ kind, asset, to, units, feeUnits }: Content): string => [kind, asset, to, units, feeUnits].join('|');
+
+function unpack(packed: string): Omit<Content, 'chainId' | 'from' | 'nonce'> {
+  const [kind, asset = '', to = '', units = '0', feeUnits = '0'] = packed.split('|');
+  return { kind: kind as Kind, asset, to, units: BigInt(units), feeUnits: BigInt(feeUnits) };
+}
 
 const lineOf = (content: Content, atMs: number): string =>
   `${JSON.stringify({ at: new Date(atMs).toISOString(), ...content }, (_, part) => (typeof part === 'bigint' ? String(part) : part))}\n`;
