@@ -4,7 +4,7 @@
  * The first order stays as it ended. The new one is for the same customer, market and destination, at the price of now, and
  * names the first as the one it follows; it has its deposit from its making, so it goes straight on to screening. The money
  * lies in suspense until then, with a case, so that nothing is lost while prices are missing. What may not be traded (the
- * limits, the fees, a market that is closed, a partner or customer that may not) stays in suspense, for a person.
+ * limits, the fees, a market that is closed, a partner or customer that may not) goes back instead.
  *
  * Not here: what the policy asks for (decide.ts and facts.ts).
  */
@@ -18,6 +18,7 @@ import { advance } from './advance.ts';
 import { create } from './create.ts';
 import { receivedFromSuspense } from './facts.ts';
 import type { OrdersContext } from './index.ts';
+import { wantRefund } from './refunds.ts';
 import { type DepositRow, type Order, store } from './store.ts';
 
 /** Looks at a deposit in suspense whose order wants a new order made of it. Ringing twice is harmless. */
@@ -28,8 +29,13 @@ export async function placeAnew(context: OrdersContext, depositId: bigint): Prom
       if (found !== undefined) await makeOrder(context, tx, found);
     });
   } catch (error) {
-    // It may not be traded: it stays in suspense, and its case open.
     if (!(error instanceof Refusal)) throw error;
+    await context.db.asSystem(async (tx) => {
+      const found = await waiting(tx, depositId);
+      if (found === undefined) return;
+      const now = context.clock.now();
+      await wantRefund(context, tx, { depositId, units: found.row.units, why: error.code, order: found.first, now });
+    });
   }
 }
 

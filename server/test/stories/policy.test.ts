@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { formatUnits, parseRate } from '../../src/base/money.ts';
-import { HIGHEST_LEVEL } from '../../src/customers/index.ts';
+import { findCustomer, HIGHEST_LEVEL, saveDetails } from '../../src/customers/index.ts';
 import { chart } from '../../src/ledger/index.ts';
 import { findMarket, setLimit, upsertMarket } from '../../src/partners/index.ts';
 import { openStory, type Purchase, type Sale, type Story } from '../support/story.ts';
@@ -305,6 +305,162 @@ describe('a state that lasts too long', () => {
   });
 });
 
+/** The customer has said where a deposit would go back to. @returns that address */
+async function goesBackTo(order: Sale): Promise<string> {
+  const address = world.newAddress();
+  await world.read((tx) => tx.run('update orders set refund_address = $2 where id = $1', [order.id, address]));
+  return address;
+}
+
+/** So much has come back to the customer, on the chain. */
+const arrives = (address: string, amount: string, coin = 'usdc') =>
+  world.until(`${amount} ${coin} came back`, async () => {
+    await world.mines(1);
+    return (await world.tokensOf(address, coin)) === amount;
+  });
+
+describe('given back by itself', () => {
+  test('too little, beyond the band: -4, and the customer has it again', async () => {
+    await world.goesBy('offramp', 'usdc', { underpaid: { acceptBps: 50, beyond: 'refund' } });
+    const order = await world.sells('100', 'usdc');
+    const address = await goesBackTo(order);
+    const books = await world.balances();
+    await world.pays(order, '99.4');
+    await world.mines(2);
+    await world.until('the part is booked', async () => (await exceptionOf(order)) === 'underpaid');
+    world.deadlinePasses();
+    await arrives(address, '99.4');
+    await world.reaches(order, -4);
+    assert.deepEqual((await world.eventsOf(order)).slice(-3), ['on_hold', 'refunding', 'refunded']);
+    assert.deepEqual(await openCases(order), []);
+    const changes = await world.changesSince(books);
+    assert.equal(changes['treasury:usdc.matic20'], undefined);
+    assert.equal(changes[`${SUSPENSE}:usdc.matic20`], undefined);
+  });
+
+  test('too little for the limits, though within the band', async () => {
+    await world.goesBy('offramp', 'usdc', { underpaid: { acceptBps: 5_000, beyond: 'hold' } });
+    const order = await world.sells('1', 'usdc');
+    const address = await goesBackTo(order);
+    await world.pays(order, '0.9');
+    await world.mines(2);
+    await world.until('the part is booked', async () => (await exceptionOf(order)) === 'underpaid');
+    world.deadlinePasses();
+    await arrives(address, '0.9');
+    await world.reaches(order, -4);
+  });
+
+  test('without a place to go to it stays with us, and a case says whose word is missing', async () => {
+    await world.goesBy('offramp', 'usdc', { underpaid: { acceptBps: 0, beyond: 'refund' } });
+    const order = await soldAndPaid('100', '50');
+    await world.opensCase(order, 'refund_destination');
+    assert.equal(await world.stateOf(order), 'on_hold');
+    const address = world.newAddress();
+    await world.rejects(order, { failure: 'amount', address });
+    await arrives(address, '50');
+    await world.reaches(order, -4);
+    assert.deepEqual(await openCases(order), []);
+  });
+
+  test('too much, of which only the excess goes back', async () => {
+    await world.goesBy('offramp', 'usdc', { overpaid: { acceptBps: 0, beyond: 'refund_excess' } });
+    const books = await world.balances();
+    const order = await world.sells('100', 'usdc');
+    const address = await goesBackTo(order);
+    await world.pays(order, '130');
+    await world.mines(2);
+    await world.reaches(order, 6);
+    await arrives(address, '30');
+    assert.equal((await world.shown(order)).toAmount, order.toAmount);
+    await world.until('nothing is left in suspense', async () => {
+      const changes = await world.changesSince(books);
+      return changes[`${SUSPENSE}:usdc.matic20`] === undefined;
+    });
+    assert.equal((await world.changesSince(books))['treasury:usdc.matic20'], 100_000_000n);
+    assert.deepEqual(await openCases(order), []);
+  });
+
+  test('too much, and all of it', async () => {
+    await world.goesBy('offramp', 'usdc', { overpaid: { acceptBps: 0, beyond: 'refund_all' } });
+    const books = await world.balances();
+    const order = await world.sells('100', 'usdc');
+    const address = await goesBackTo(order);
+    await world.pays(order, '130');
+    await world.mines(2);
+    await arrives(address, '130');
+    await world.reaches(order, -4);
+    assert.deepEqual(await openCases(order), []);
+    assert.equal((await world.changesSince(books))['treasury:usdc.matic20'], undefined);
+    assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, 0);
+    await world.goesBy('offramp', 'usdc', {});
+  });
+
+  test('at a price that moved: -2', async () => {
+    await world.goesBy('offramp', 'dai', { priceMoved: { lockS: 0, bps: 100, then: 'refund' } });
+    await daiIsAt('86');
+    const order = await world.sells('100', 'dai');
+    const address = await goesBackTo(order);
+    await daiIsAt('70');
+    await world.pays(order, '100', 'dai');
+    await world.mines(2);
+    await arrives(address, '100', 'dai');
+    await world.reaches(order, -2);
+    await world.goesBy('offramp', 'dai', {});
+  });
+
+  test('paid by another: -3, to the account the customer named', async () => {
+    await world.goesBy('onramp', 'usdc', { payerName: { then: 'refund' } });
+    const customer = await world.verifiedCustomer();
+    await world.read(async (tx) => {
+      const known = await findCustomer(tx, customer.id);
+      const details = { firstName: 'Asha', firstSurname: 'Rao', secondSurname: 'Menon' };
+      await saveDetails(tx, world.vault, { customer: known, details, now: world.clock.now() });
+    });
+    const order = await world.buys('5000', 'usdc', { customer });
+    await world.read((tx) =>
+      tx.run('update orders set refund_account_id = $2 where id = $1', [order.id, customer.fiatAccountId]),
+    );
+    await world.bank.creditAccount({ currency: 'INR', units: 500_000n, text: order.reference, payerName: 'Ravi Iyer' });
+    await world.looksAtTheBank();
+    await world.reaches(order, -3);
+    await world.goesBy('onramp', 'usdc', {});
+  });
+
+  test('having waited too long for funds', async () => {
+    await world.goesBy('offramp', 'usdc', { waiting: { awaiting_liquidity: { afterS: 60, then: 'refund' } } });
+    const { units } = await world.balance(chart.treasury('inr'));
+    await world.setsAside('inr', 0n);
+    const order = await world.sells('100', 'usdc');
+    const address = await goesBackTo(order);
+    await world.pays(order, '100');
+    await world.mines(2);
+    await world.opensCase(order, 'treasury_short');
+    assert.match((await world.traceOf(order)).otherwise ?? '', /the money goes back/);
+    world.clock.advance(60_000);
+    await arrives(address, '100');
+    await world.reaches(order, -2);
+    assert.deepEqual(await openCases(order), []);
+    await world.brings('inr', units);
+    await world.goesBy('offramp', 'usdc', {});
+  });
+
+  test('what screening holds is not', async () => {
+    await world.goesBy('offramp', 'usdc', { underpaid: { acceptBps: 0, beyond: 'refund' } });
+    const order = await world.sells('100', 'usdc', { reference: 'screen:hold' });
+    await goesBackTo(order);
+    await world.pays(order, '50');
+    await world.mines(2);
+    await world.until('the part is booked', async () => (await exceptionOf(order)) === 'underpaid');
+    world.deadlinePasses();
+    assert.equal((await world.opensCase(order, 'on_hold')).reason, 'underpaid');
+    const rung = await world.read((tx) =>
+      tx.rows(`select from work where kind = 'refund_order' and subject = $1`, [String(order.id)]),
+    );
+    assert.deepEqual(rung, []);
+    await world.goesBy('offramp', 'usdc', {});
+  });
+});
+
 describe('a deposit that no order waits for', () => {
   const KINDS = ['late', 'second'] as const;
   type Kind = (typeof KINDS)[number];
@@ -337,6 +493,22 @@ describe('a deposit that no order waits for', () => {
       assert.equal((await world.changesSince(books))[`${SUSPENSE}:usdc.matic20`], 40_000_000n);
       assert.equal((await world.changesOf(order)).at(-1)?.exception, kind);
       assert.equal(await world.statusOf(order), status);
+    });
+
+    test(`${kind}, refunded: it comes back, and the order stays as it ended`, async () => {
+      const order = await soldUpTo(kind, 'refund');
+      const address = await goesBackTo(order);
+      const books = await world.balances();
+      await world.pays(order, '40');
+      await world.mines(2);
+      await arrives(address, '40');
+      await world.until('nothing is left in suspense', async () => {
+        const changes = await world.changesSince(books);
+        return changes[`${SUSPENSE}:usdc.matic20`] === undefined;
+      });
+      assert.equal(await world.statusOf(order), status);
+      assert.equal((await world.changesOf(order)).at(-1)?.exception, kind);
+      assert.deepEqual(await openCases(order), []);
     });
 
     test(`${kind}, a new order: at the price of now, paid to the same account, and both name each other`, async () => {
@@ -373,18 +545,15 @@ describe('a deposit that no order waits for', () => {
     });
   }
 
-  test('too little for a new order stays in suspense, with its case', async () => {
+  test('too little for a new order goes back', async () => {
     const order = await soldUpTo('late', 'new_order');
+    const address = await goesBackTo(order);
     await world.pays(order, '0.5');
     await world.mines(2);
-    await world.opensCase(order, 'deposit_late');
-    await world.until('it was looked at', async () => {
-      const rung = await world.read((tx) => tx.rows(`select from work where kind = 'place_anew'`));
-      return rung.length === 0;
-    });
-    assert.deepEqual((await world.traceOf(order)).followedBy, []);
-    assert.deepEqual(await openCases(order), ['deposit_late']);
-    await world.goesBy('offramp', 'usdc', {});
+    await arrives(address, '0.5');
+    const { followedBy } = await world.traceOf(order);
+    assert.deepEqual(followedBy, []);
+    await world.until('its case is closed', async () => (await openCases(order)).length === 0);
   });
 
   test('waits in suspense, with its case, for a price there is none of', async () => {
