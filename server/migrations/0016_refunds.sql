@@ -98,7 +98,7 @@ alter table payouts
 update payouts p set refund_id = r.id from refunds r where r.order_id = p.order_id and p.purpose = 'refund';
 alter table payouts drop constraint payouts_order_id_purpose_attempt_key;
 create unique index payouts_attempt on payouts (order_id, attempt) where purpose = 'payout';
-create unique index payouts_of_refund on payouts (refund_id, attempt) where purpose = 'refund';
+create index payouts_of_refund on payouts (refund_id) where refund_id is not null;
 -- A refund of an order that was paid in parts once went out in one piece, naming the first: one of more units than came with it.
 update deposits d set taken_units = 0, refund_units = least(d.units, r.gross_units)
   from refunds r where r.deposit_id = d.id;
@@ -133,18 +133,14 @@ begin
 end $$;
 create trigger count_refunds before insert or update on refunds for each row execute function count_refunds();
 
--- One attempt at a time, of a refund and of an order's payout.
+-- One attempt at a refund at a time. (Of an order's own payout the machine sees to it: its state says what is under way.)
 create function one_attempt() returns trigger
 language plpgsql as $$
 begin
-  if new.refund_id is not null then
-    perform from cloverleaf.refunds where id = new.refund_id for update;
-  end if;
+  if new.refund_id is null then return new; end if;
+  perform from cloverleaf.refunds where id = new.refund_id for update;
   if exists (select from cloverleaf.payouts p
-              where p.state not in ('refused', 'returned')
-                and case when new.refund_id is not null then p.refund_id = new.refund_id
-                         else p.order_id = new.order_id and p.purpose = 'payout' and p.refund_id is null end
-                and p.id <> new.id) then
+              where p.refund_id = new.refund_id and p.id <> new.id and p.state not in ('refused', 'returned')) then
     raise exception 'payout %: the attempt before it has neither failed nor come back', new.id
       using errcode = 'restrict_violation';
   end if;

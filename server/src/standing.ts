@@ -4,7 +4,9 @@
  */
 import type { Clock } from './base/clock.ts';
 import type { Database } from './base/db.ts';
-import { type Handlers, ring } from './base/work.ts';
+import { BugError } from './base/errors.ts';
+import { type Handled, type Handlers, ring } from './base/work.ts';
+import { closeCases, openCase } from './compliance/index.ts';
 import { seal } from './ledger/index.ts';
 import { OVERDUE } from './orders/index.ts';
 import { forgetReplies } from './protocols/whitelabel/index.ts';
@@ -46,9 +48,30 @@ export function standingHandlers(deps: {
   chains: ReadonlyMap<string, ChainRail>;
 }): Handlers {
   const { db, clock, rails, chains } = deps;
+  /** Rails of which it is known here that no case about them is open. */
+  const well = new Set<string>();
+
+  /** A fact that our own books cannot take stops its rail where it is, and somebody hears of it by name. */
+  async function observed(code: string): Promise<Handled> {
+    const about = { kind: 'rail_failing', subject: code } as const;
+    try {
+      const looked = await rails.get(code)?.observe();
+      if (!well.has(code))
+        await db.asSystem((tx) => closeCases(tx, { ...about, outcome: 'it goes on', now: clock.now() }));
+      well.add(code);
+      return looked;
+    } catch (error) {
+      if (error instanceof BugError) {
+        well.delete(code);
+        await db.asSystem((tx) => openCase(tx, { ...about, reason: error.message.slice(0, 200), now: clock.now() }));
+      }
+      throw error;
+    }
+  }
+
   return {
     // A rail that is no longer configured is not looked at; ringing for it ends here.
-    [OBSERVE]: async (code) => await rails.get(code)?.observe(),
+    [OBSERVE]: async (code) => await observed(code),
     async refresh_gas(code) {
       await chains.get(code)?.refreshGas();
       return { againInMs: 5_000 };

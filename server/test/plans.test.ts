@@ -582,8 +582,8 @@ async function fill(): Promise<void> {
       case subject_seq when 1 then now() end from events where partner_id = 1`);
   await admin.query(`insert into webhook_lanes (endpoint_id, subject, partner_id, due_at)
     select endpoint_id, subject, partner_id, now() + interval '1 hour' from webhook_deliveries where state = 'waiting'`);
-  await admin.query(`insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, reference, seen_at)
-    select 'evm.test', 'x' || id, 'usdc.test', 1000000, deposit_target, id, partner_id, 'applied', '', now() from orders where state = 'settled'`);
+  await admin.query(`insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, reference, seen_at, taken_units)
+    select 'evm.test', 'x' || id, 'usdc.test', 1000000, deposit_target, id, partner_id, 'applied', '', now(), 1000000 from orders where state = 'settled'`);
   await admin.query(`insert into payouts (id, order_id, partner_id, purpose, attempt, rail, asset, units, address, state, written_at, ended_at)
     select 'payout_' || id, id, partner_id, 'payout', 1, 'bank.test', 'inr', 8300, '', 'settled', now(), now() from orders where state = 'settled'`);
   await admin.query(`insert into deposit_addresses (rail, address, index, order_id, partner_id, made_at)

@@ -217,6 +217,12 @@ export const CASE_KINDS = {
     who: 'operator',
     page: PAGE,
   },
+  rail_failing: {
+    means: 'What a rail reported cannot be taken into our books: a bug of ours. The rail waits at that point.',
+    remedy: 'Read the reason and the log, and have it mended. It goes on by itself, with nothing lost in between.',
+    who: 'operator',
+    page: PAGE,
+  },
   statement_line_refused: {
     means: 'A line of a bank statement could not be taken as it is.',
     remedy: 'Compare the line with the statement of the bank and book it by hand if it is money.',

@@ -7,12 +7,13 @@
 import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import { ring } from '../base/work.ts';
-import { closeCases } from '../compliance/index.ts';
+import { closeCases, openCase } from '../compliance/index.ts';
 import { fiatAccounts } from '../customers/index.ts';
 import { chart, isPosted, move, post, statement } from '../ledger/index.ts';
 import type { Rail } from '../rails/rail.ts';
 import { type AdvanceFacts, advance, change } from './advance.ts';
-import { holdBeforePayout } from './decide.ts';
+import { holdBeforePayout, placeDeposit } from './decide.ts';
+import { receivedFromSuspense } from './facts.ts';
 import type { OrdersContext } from './index.ts';
 import { isFinal, type OrderEvent } from './machine.ts';
 import { lockRefund, type Refund, refundsOf, refundsOfDeposit } from './refunds.store.ts';
@@ -170,6 +171,65 @@ export async function refundDeposit(
   const refund = await wantRefund(context, tx, { ...ask, units });
   if (refund === undefined) throw new Refusal('refund_exceeds', { deposit: String(deposit.id) });
   return refund;
+}
+
+/**
+ * Money in suspense becomes the deposit of an open order, or a part of it: what came without a reference or with a wrong one,
+ * once somebody knows whose it is. What is above the amount stays in suspense; screening looks at the order as ever.
+ *
+ * @throws Refusal 'unknown_order' | 'unknown_deposit' | 'order_over' | 'deposit_unfit' | 'refund_under_way'
+ */
+export async function assignDeposit(context: Context, tx: Tx, act: Act & { depositId: bigint }): Promise<Order> {
+  const { now, by, why } = act;
+  const order = await lockOrder(tx, act.orderId);
+  const row = await store.lockDepositById(tx, act.depositId);
+  if (row === undefined) throw new Refusal('unknown_deposit', {});
+  if (order.state !== 'created' && order.state !== 'deposit_seen')
+    throw new Refusal('order_over', { state: order.state });
+  const unfit = (reason: string) => new Refusal('deposit_unfit', { why: reason });
+  if (row.state !== 'suspense' || row.taken_units > 0n) throw unfit('it does not lie in suspense as a whole');
+  if (row.refund_units > 0n) throw new Refusal('refund_under_way', { deposit: String(row.id) });
+  if (row.rail !== order.depositRail || row.asset !== order.depositAsset)
+    throw unfit('it is of another asset or rail than the order asks for');
+  const earlier = (await store.depositsOf(tx, order.id)).filter(({ state }) => state === 'confirmed');
+  const sum = earlier.reduce((units, one) => units + one.units, 0n);
+  const placed = placeDeposit(order, row, sum);
+  const facts = { by, why, deposit: String(row.id), reference: row.reference };
+  await store.giveDepositTo(tx, row.id, order.id);
+  if (row.partner_id === null) await store.nameDepositPartner(tx, row.id, order.partnerId);
+  await closeCases(tx, { subject: `deposit:${row.id}`, outcome: `given to order ${order.id} by ${by}`, now });
+  if (placed.outcome === 'part') {
+    await store.changeDeposit(tx, row.id, { state: 'confirmed', why: 'part' });
+    return await change(tx, order, { exception: 'underpaid', depositReference: row.reference, now });
+  }
+  assert(placed.outcome === 'complete', `deposit ${row.id} fits order ${order.id}`);
+  const part = { ...receivedFromSuspense(row, 0n), toOrderUnits: row.units - placed.excessUnits };
+  const advanced = await advance(context, tx, order, 'deposit_confirmed', {
+    now,
+    parts: [...earlier.map((one) => receivedFromSuspense(one, 0n)), part],
+    receivedUnits: order.depositUnits,
+    facts,
+    depositReference: row.reference,
+    ...(placed.excessUnits > 0n ? { exception: 'overpaid' } : {}),
+  });
+  assert(advanced.outcome === 'advanced', `order ${order.id} takes the deposit it waits for`);
+  const bookedTo = chart.order(order.id, order.partnerId, order.depositAsset).code;
+  for (const one of [...earlier, row]) {
+    const takenUnits = one === row ? part.toOrderUnits : one.units;
+    await store.changeDeposit(tx, one.id, { state: 'applied', bookedTo, takenUnits });
+  }
+  if (placed.excessUnits > 0n) {
+    await openCase(tx, {
+      kind: 'overpaid',
+      subject: `deposit:${row.id}`,
+      orderId: order.id,
+      partnerId: order.partnerId,
+      reason: 'more was deposited than asked; the rest is in suspense',
+      facts: { units: String(placed.excessUnits), asset: row.asset },
+      now,
+    });
+  }
+  return advanced.order;
 }
 
 /**

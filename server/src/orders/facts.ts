@@ -462,6 +462,7 @@ async function payoutSettled(context: Context, tx: Tx, fact: Of<'payout_settled'
     });
   }
   await bookCost(context, tx, fact);
+  await closeCases(tx, { kind: 'payout_unknown', subject: `payout:${fact.key}`, outcome: 'settled', now });
 }
 
 /** @returns whether the order, or the refund, was waiting for it */

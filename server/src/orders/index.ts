@@ -25,6 +25,7 @@ import { type Direction, type ListedOrder, type Order, store } from './store.ts'
 export type { Payee } from '../rails/rail.ts';
 export {
   type Act,
+  assignDeposit,
   block,
   cancel,
   lockOrder,

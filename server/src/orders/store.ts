@@ -673,6 +673,10 @@ export const store = {
     );
   },
 
+  async nameDepositPartner(tx: Tx, id: bigint, partnerId: bigint): Promise<void> {
+    await tx.run('update deposits set partner_id = $2 where id = $1', [id, partnerId]);
+  },
+
   lockDepositById: (tx: Tx, id: bigint) => tx.row<DepositRow>('select * from deposits where id = $1 for update', [id]),
 
   /** Whether anything that stands in the order's account has been taken back since. */

@@ -134,6 +134,9 @@ export const stopWritten = (tx: Tx, id: string, { why, now }: { why: string; now
     [id, why, now],
   );
 
+export const recordAlarm = (tx: Tx, id: string, now: Date): Promise<number> =>
+  tx.run('update payouts set alarmed_at = $2 where id = $1', [id, now]);
+
 /** What a rail observed, whatever the handing: the caller holds the lock and has looked at the state. */
 export const recordEnd = (
   tx: Tx,

@@ -42,6 +42,7 @@ import {
   payoutsLike,
   payoutsOfOrder,
   readPayout,
+  recordAlarm,
   recordEnd,
   recordHanded,
   recordUnknown,
@@ -62,6 +63,8 @@ const GRACE_MS = 60_000;
 const STOPPED_EVERY_MS = 5_000;
 /** How long nobody may know before a person is told. */
 const ALARM_AFTER_MS = 15 * 60_000;
+/** How long what a rail has accepted may not be shown as paid before a person is told: a weekend, and more. */
+const SHOWN_AFTER_MS = 3 * 86_400_000;
 const LONGEST_WHY = 200;
 
 export interface PayoutContext {
@@ -233,6 +236,11 @@ async function recordTaken(
   const now = context.clock.now();
   if (payout.handedAt === null) await context.report(tx, { type: 'payout_handed', rail: payout.rail, key: payout.id });
   unlessOutrun(await recordHanded(tx, payout, { reference, now }));
+  if (payout.alarmedAt === null && payout.handedAt !== null && now >= later(payout.handedAt, SHOWN_AFTER_MS)) {
+    const why = 'accepted, and not shown as paid since';
+    await context.report(tx, { type: 'payout_unknown', rail: payout.rail, key: payout.id, why });
+    await recordAlarm(tx, payout.id, now);
+  }
   return { againInMs: handedPause(payout.handedAt, now) };
 }
 

@@ -385,6 +385,18 @@ describe('a payout that is refused', () => {
     assert.equal(await w.state(id), 'refused');
   });
 
+  it('that was accepted and is not shown as paid for days is told to a person, once, and asked for on', async () => {
+    const w = await make();
+    const id = await w.writes(5_000n);
+    await w.looksAt(id);
+    const silent = behaving(w.rail, { status: async () => ({ outcome: 'known' }) });
+    await w.looksAt(id, silent);
+    assert.deepEqual([await w.state(id), w.of('payout_unknown').length], ['handed', 0]);
+    w.clock.advance(3 * 86_400_000);
+    for (let i = 0; i < 2; i += 1) assert.ok((await w.looksAt(id, silent))?.againInMs, 'asking goes on');
+    assert.deepEqual([await w.state(id), w.of('payout_unknown').length], ['handed', 1]);
+  });
+
   it('after it was accepted is not believed of absence alone', async () => {
     const w = await make({ deduplicates: false, handingMs: 300, graceMs: 0 });
     const id = await w.writes(5_000n);

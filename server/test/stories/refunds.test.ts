@@ -4,8 +4,10 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { BugError } from '../../src/base/errors.ts';
 import { formatUnits } from '../../src/base/money.ts';
 import {
+  assignDeposit,
   block,
   nameDestination,
   refundDeposit,
@@ -13,6 +15,8 @@ import {
   retryRefund,
   wantRefund,
 } from '../../src/orders/index.ts';
+import { OBSERVE, type Rail } from '../../src/rails/rail.ts';
+import { standingHandlers } from '../../src/standing.ts';
 import { openStory, type Purchase, type Sale, type Story } from '../support/story.ts';
 
 let world: Story;
@@ -272,4 +276,53 @@ test('a purchase says where its money goes back to, before anything is asked', a
   assert.equal((await names(order, { fiatAccountId: customer.fiatAccountId })).status, 200);
   assert.equal((await names(order, { fiatAccountId: '7' })).status, 404);
   assert.equal((await world.traceOf(order)).order.refundAccountId, BigInt(customer.fiatAccountId));
+});
+
+test('a credit without a reference is given to the order it was meant for, once, and pays it', async () => {
+  const order = await world.buys('5000', 'usdc');
+  const other = await world.buys('4000', 'usdc');
+  await world.credits(order, '5000', { text: 'for my coins' });
+  const depositId = await world.until('it is in suspense', async () => {
+    const [row] = await world.read((tx) =>
+      tx.rows<{ id: bigint }>(`select id from deposits where state = 'suspense' and order_id is null`),
+    );
+    return row?.id;
+  });
+  const assign = (to: Purchase) =>
+    world.read((tx) => assignDeposit(world.server.orders, tx, { ...acts(to), depositId }));
+  const tried = await Promise.allSettled([assign(order), assign(order), assign(order)]);
+  assert.equal(tried.filter(({ status }) => status === 'fulfilled').length, 1);
+  await assert.rejects(assign(other), { code: 'deposit_unfit' });
+  await world.payoutIsHanded(order);
+  await world.mines(2);
+  await world.reaches(order, 4);
+  assert.equal((await world.transfersTo(order)).length, 1);
+  const open = await world.read((tx) =>
+    tx.rows(`select from cases where subject = $1 and closed_at is null`, [`deposit:${depositId}`]),
+  );
+  assert.equal(open.length, 0);
+  assert.equal(await world.statusOf(other), 0);
+});
+
+test('a fact that our books cannot take opens a case that names its rail, and the case closes when it goes on', async () => {
+  let isBroken = true;
+  const rail = {
+    async observe() {
+      if (isBroken) throw new BugError('deposit 17 can be booked');
+      return { againInMs: 1_000 };
+    },
+  } as Rail;
+  const { db } = world.server;
+  const rails = new Map([['bank.test', rail]]);
+  const look = () => standingHandlers({ db, clock: world.clock, rails, chains: new Map() })[OBSERVE]?.('bank.test');
+  const open = () =>
+    world.read((tx) =>
+      tx.rows<{ reason: string }>(`select reason from cases where kind = 'rail_failing' and closed_at is null`),
+    );
+  await assert.rejects(async () => await look(), BugError);
+  await assert.rejects(async () => await look(), BugError);
+  assert.deepEqual(await open(), [{ reason: 'deposit 17 can be booked' }]);
+  isBroken = false;
+  await look();
+  assert.deepEqual(await open(), []);
 });
