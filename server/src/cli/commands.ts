@@ -51,6 +51,33 @@ export const COMMANDS: readonly Command[] = [
     },
   ),
   act('order retry', ['order'], '/orders/:order/retry', 'a refused payout goes out again'),
+  act(
+    'order retry-refund',
+    ['order'],
+    '/orders/:order/retry-refund',
+    'a refused refund goes out again, elsewhere if named',
+    {
+      options: ['address', 'fiatAccountId'],
+    },
+  ),
+  act(
+    'order destination',
+    ['order'],
+    '/orders/:order/destination',
+    'where money of it goes back to, or is paid again',
+    {
+      options: ['address', 'fiatAccountId'],
+    },
+  ),
+  act(
+    'order release-blocked',
+    ['order', 'legalAct'],
+    '/orders/:order/release-blocked',
+    'lets go what was blocked; needs two',
+  ),
+  act('deposit refund', ['deposit'], '/deposits/:deposit/refund', 'gives back what lies in suspense of it', {
+    options: ['amount', 'address', 'fiatAccountId'],
+  }),
   act('order block', ['order'], '/orders/:order/block', 'stops an order by law, for good'),
 
   get('cases', [], '/cases', 'open cases, the oldest first', {

@@ -83,6 +83,8 @@ describe('an act above the limit', () => {
     assert.equal(await world.stateOf(order), 'on_hold');
     assert.equal((await ada.does(`/orders/${order.id}/release`)).status, 202);
     assert.equal((await ada.does(`/orders/${order.id}/block`)).body.after.state, 'frozen');
+    const legal = await ada.does(`/orders/${order.id}/release-blocked`, { legalAct: 'court 17/2026' });
+    assert.equal(legal.status, 202, 'whatever the amount');
   });
 });
 
@@ -127,6 +129,31 @@ describe('a payout that the bank refuses', () => {
     assert.equal((await finn.does(`/orders/${order.id}/refuse`, { failure: 'other', address })).status, 200);
     await world.until('it is given back', async () => (await world.stateOf(order)) === 'refunded');
     assert.equal(await world.tokensOf(address, 'usdc'), '20');
+  });
+});
+
+describe('money in suspense', () => {
+  test('of a deposit too high goes back where an operator says, once, and never more than is there', async () => {
+    const order = await world.sells('20', 'usdc');
+    await world.pays(order, '23');
+    await world.mines(2);
+    await world.reaches(order, 6);
+    const [deposit] = (await world.traceOf(order)).deposits;
+    const path = `/deposits/${deposit?.id}/refund`;
+    const address = world.newAddress();
+    assert.equal((await finn.does(path, { address, amount: '4' })).body.reason, 'refund_exceeds');
+    assert.match((await finn.does(path, { address: '0x12' })).body.fields.address, /address on evm.matic20/);
+    assert.match((await finn.does(path, { address: order.depositAddress })).body.fields.address, /of ours/);
+    assert.equal((await finn.does('/deposits/999999/refund', { address })).body.reason, 'unknown_deposit');
+    const said = await finn.does(path, { address });
+    assert.equal(said.status, 200, JSON.stringify(said.body));
+    await finn.does(path, { address });
+    await world.until('it has arrived', async () => (await world.tokensOf(address, 'usdc')) === '3');
+    const { refunds } = await world.traceOf(order);
+    assert.deepEqual(
+      refunds.map(({ wantedBy, netUnits }) => [wantedBy, netUnits]),
+      [['finn', 3_000_000n]],
+    );
   });
 });
 

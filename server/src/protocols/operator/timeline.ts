@@ -70,6 +70,10 @@ export async function timeline(tx: Tx, orderId: bigint): Promise<Timeline> {
       lines.push({ ...about, ...paid, at: one.endedAt, what: `${one.id} ${one.state}${why}` });
     }
   }
+  for (const one of traced.refunds) {
+    const what = `refund ${one.id} of deposit ${one.depositId}, wanted by ${one.wantedBy}: ${one.why}, now ${one.state}`;
+    lines.push({ at: one.createdAt, kind: 'refund', what, amount: money(one.netUnits, one.asset) });
+  }
   for (const { at, kind, step, debit, credit, asset, units } of traced.entries)
     lines.push({ at, kind: 'entry', what: `${kind}, ${step}: ${debit} → ${credit}`, amount: money(units, asset) });
   for (const { at, about, outcome, rules } of await decisionsOf(tx, orderId))

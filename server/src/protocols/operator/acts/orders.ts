@@ -1,6 +1,7 @@
 /** Acts on orders and customers: what moves money or lets somebody trade. */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
+import { parseUnits } from '../../../base/money.ts';
 import {
   blockCustomer,
   customerName,
@@ -11,9 +12,24 @@ import {
   unblockCustomer,
 } from '../../../customers/index.ts';
 import type { Doing, Needs } from '../../../operators/index.ts';
-import { block, lockOrder, type Act as OrderAct, reject, release, retry } from '../../../orders/index.ts';
+import {
+  block,
+  lockOrder,
+  lookUp,
+  nameDestination,
+  type Act as OrderAct,
+  type RefundTo,
+  refundDeposit,
+  refundsOfDeposit,
+  reject,
+  release,
+  releaseBlocked,
+  retry,
+  retryRefund,
+} from '../../../orders/index.ts';
+import { assets } from '../../../partners/index.ts';
 import { type Act, act, type OperatorDeps } from '../act.ts';
-import { id, oneOf, optional, text } from '../fields.ts';
+import { amount, id, oneOf, optional, text } from '../fields.ts';
 
 /** What an order is at, without what moves by itself while nothing happens. */
 async function look(_deps: OperatorDeps, tx: Tx, ask: { order: bigint }): Promise<unknown> {
@@ -76,8 +92,7 @@ export const ORDER_ACTS: readonly Act[] = [
     },
     subject,
     async look(deps, tx, ask) {
-      const there = ask.address !== undefined || ask.fiatAccountId !== undefined;
-      if (!there) throw new Refusal('missing_fields', { names: ['address or fiatAccountId'] });
+      requireDestination(ask);
       await requireOwnAccount(tx, ask);
       return await look(deps, tx, ask);
     },
@@ -101,6 +116,83 @@ export const ORDER_ACTS: readonly Act[] = [
     needs,
     async perform({ orders }, tx, ask, doing) {
       await retry(orders, tx, said(ask, doing));
+    },
+  }),
+  act({
+    name: 'order.retry-refund',
+    path: '/orders/:order/retry-refund',
+    right: 'money',
+    fields: { order: id, address: optional(address), fiatAccountId: optional(id) },
+    subject,
+    async look(deps, tx, ask) {
+      await requireOwnAccount(tx, ask);
+      return await look(deps, tx, ask);
+    },
+    needs,
+    async outside({ db, orders }, ask, doing) {
+      const to = await db.asSystem(async (tx) => {
+        const { depositRail } = await lockOrder(tx, ask.order);
+        return await destinationOf(orders, tx, depositRail, ask);
+      });
+      await retryRefund(orders, { ...said(ask, doing), to });
+    },
+  }),
+  act({
+    name: 'order.destination',
+    path: '/orders/:order/destination',
+    right: 'money',
+    fields: { order: id, address: optional(address), fiatAccountId: optional(id) },
+    subject,
+    async look(deps, tx, ask) {
+      requireDestination(ask);
+      await requireOwnAccount(tx, ask);
+      return await look(deps, tx, ask);
+    },
+    needs,
+    async perform({ orders }, tx, ask, { now }) {
+      const to = { address: ask.address, fiatAccountId: ask.fiatAccountId };
+      await nameDestination(orders, tx, { orderId: ask.order, to, now });
+    },
+  }),
+  act({
+    name: 'order.release-blocked',
+    path: '/orders/:order/release-blocked',
+    right: 'money',
+    fields: { order: id, legalAct: text(200) },
+    subject,
+    look,
+    needs: async () => 'always' as const,
+    async perform({ orders }, tx, ask, doing) {
+      await releaseBlocked(orders, tx, { ...said(ask, doing), legalAct: ask.legalAct });
+    },
+  }),
+  act({
+    name: 'deposit.refund',
+    path: '/deposits/:deposit/refund',
+    right: 'money',
+    fields: { deposit: id, amount: optional(amount), address: optional(address), fiatAccountId: optional(id) },
+    subject: (ask) => `deposit:${ask.deposit}`,
+    async look(_deps, tx, ask) {
+      const { state, asset, units, orderId } = await depositOf(tx, ask.deposit);
+      if (orderId !== null) await requireOwnAccount(tx, { order: orderId, fiatAccountId: ask.fiatAccountId });
+      const refunds = (await refundsOfDeposit(tx, ask.deposit)).map((one) => ({ id: one.id, state: one.state }));
+      return { state, asset, units, refunds };
+    },
+    async needs(_deps, tx, ask) {
+      const { orderId, asset, units } = await depositOf(tx, ask.deposit);
+      // Whose it is nobody knows but the operator who says so.
+      if (orderId === null) return 'always' as const;
+      return { asset, units: (await unitsOf(tx, asset, ask.amount)) ?? units };
+    },
+    async perform({ orders }, tx, ask, { operator, reason, now }) {
+      const deposit = await depositOf(tx, ask.deposit);
+      const to = await destinationOf(orders, tx, deposit.rail, ask);
+      const units = await unitsOf(tx, deposit.asset, ask.amount);
+      await refundDeposit(orders, tx, {
+        ...{ depositId: ask.deposit, by: operator.name, why: reason, now },
+        ...(units === undefined ? {} : { units }),
+        ...(to === undefined ? {} : { to }),
+      });
     },
   }),
   act({
@@ -174,4 +266,42 @@ async function requireOwnAccount(tx: Tx, ask: { order: bigint; fiatAccountId: bi
   const { customerId } = await lockOrder(tx, ask.order);
   const own = (await fiatAccounts(tx, customerId)).some((account) => account.id === ask.fiatAccountId);
   if (!own) throw new Refusal('unknown_account');
+}
+
+interface To {
+  address: string | undefined;
+  fiatAccountId: bigint | undefined;
+}
+
+function requireDestination({ address: to, fiatAccountId }: To): void {
+  if (to === undefined && fiatAccountId === undefined)
+    throw new Refusal('missing_fields', { names: ['address or fiatAccountId'] });
+}
+
+/** In the spelling that is kept, on the rail it goes back by; undefined where none is named. @throws Refusal 'malformed_field' */
+async function destinationOf(
+  { rails }: OperatorDeps['orders'],
+  tx: Tx,
+  railCode: string,
+  ask: To,
+): Promise<RefundTo | undefined> {
+  if (ask.fiatAccountId !== undefined) return { fiatAccountId: ask.fiatAccountId };
+  if (ask.address === undefined) return undefined;
+  const rail = rails.get(railCode);
+  const read = rail?.readAddress?.(ask.address);
+  if (read === undefined)
+    throw new Refusal('malformed_field', { fields: { address: `must be an address on ${railCode}` } });
+  if ((await rail?.isOwnAddress?.(tx, read)) === true)
+    throw new Refusal('malformed_field', { fields: { address: 'must not be an address of ours' } });
+  return { address: read };
+}
+
+async function depositOf(tx: Tx, deposit: bigint) {
+  const found = (await lookUp(tx, { text: String(deposit), rails: [] })).deposits.find((one) => one.id === deposit);
+  if (found === undefined) throw new Refusal('unknown_deposit', {});
+  return found;
+}
+
+async function unitsOf(tx: Tx, asset: string, given: string | undefined): Promise<bigint | undefined> {
+  return given === undefined ? undefined : parseUnits(given, (await assets(tx)).get(asset)?.decimals ?? 0);
 }
