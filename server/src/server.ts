@@ -19,6 +19,8 @@ import { comparePayer, openPayee } from './customers/index.ts';
 import { openSender, outsideFor, standard, startCourier } from './events/index.ts';
 import { startOperator } from './operators/index.ts';
 import {
+  type Check,
+  checkReadings,
   databaseCheck,
   databaseReadings,
   eventsCheck,
@@ -136,6 +138,7 @@ async function compose(
     railReadings([...rails.values()]),
     treasuryReadings(db),
     reconcileReadings(db),
+    checkReadings(() => checks),
   ]);
 
   const handlers: Handlers = {
@@ -193,7 +196,7 @@ async function compose(
   const trustProxy = [...(config.trustedProxies ?? [])];
   const app = createServer({ log, logRequests: config.logRequests === '1', trustProxy });
   metrics.measureHttp(app);
-  const checks = [
+  const checks: Check[] = [
     databaseCheck(db),
     workCheck(db, clock),
     eventsCheck(db, clock),

@@ -21,7 +21,7 @@ import { type AccountRow, type HoldRow, store } from './store.ts';
 
 export { type Account, type AccountKind, chart } from './chart.ts';
 export { type CustodyLine, custodyLines } from './custody.ts';
-export { seal, sealLag } from './seals.ts';
+export { seal, sealLag, unsealedSince } from './seals.ts';
 export { type JournalSummary, type Problem, verifyJournal } from './verify.ts';
 
 export type Line =

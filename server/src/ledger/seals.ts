@@ -65,6 +65,15 @@ export async function sealLag(tx: Tx): Promise<bigint> {
   return row?.lag ?? 0n;
 }
 
+/** When the oldest entry behind the newest seal was booked; null where everything is sealed. */
+export async function unsealedSince(tx: Tx): Promise<Date | null> {
+  const row = await tx.row<{ at: Date }>(
+    `select at from entries
+      where seq > coalesce((select last_seq from seals order by number desc limit 1), 0) order by seq limit 1`,
+  );
+  return row?.at ?? null;
+}
+
 function hashOf(previous: Buffer, entries: readonly SealedEntry[]): Buffer {
   const hasher = hasherOver(previous);
   for (const entry of entries) hasher.add(entry);

@@ -16,5 +16,5 @@ export {
   workCheck,
 } from './checks.ts';
 export { openMetrics, startMetrics } from './metrics.ts';
-export { databaseReadings, railReadings, reconcileReadings, treasuryReadings } from './readings.ts';
+export { checkReadings, databaseReadings, railReadings, reconcileReadings, treasuryReadings } from './readings.ts';
 export { type Check, opsRoutes } from './routes.ts';

@@ -6,8 +6,8 @@ import type { Database } from '../base/db.ts';
 import { formatUnits } from '../base/money.ts';
 import { openCaseCounts } from '../compliance/index.ts';
 import { openDeliveries } from '../events/index.ts';
-import { sealLag } from '../ledger/index.ts';
-import { openByState } from '../orders/index.ts';
+import { sealLag, unsealedSince } from '../ledger/index.ts';
+import { openByState, waitingRefunds } from '../orders/index.ts';
 import { stops } from '../partners/index.ts';
 import { priceAges } from '../quotes/index.ts';
 import { openPayouts } from '../rails/payouts.ts';
@@ -15,7 +15,23 @@ import type { Rail } from '../rails/rail.ts';
 import { reconcileStates } from '../reconcile/index.ts';
 import { holdings, levels } from '../treasury/index.ts';
 import type { Readings, Value } from './metrics.ts';
+import { type Check, runCheck } from './routes.ts';
 import { newestEntry, rowCounts, waiting } from './store.ts';
+
+/** Below what a scrape has for its readings, so that one check that hangs is one that fails. */
+const CHECK_MS = 1_500;
+
+/** Readiness in numbers, for alarms: also when the database is away and most other numbers with it. */
+export function checkReadings(checks: () => readonly Check[]): Readings {
+  return {
+    readings: [{ name: 'cloverleaf_check_ok', help: '1 when a check of /readyz holds.', label: 'check' }],
+    read: async () => ({
+      cloverleaf_check_ok: each(await Promise.all(checks().map((one) => runCheck(one, CHECK_MS))), 'name', ({ ok }) =>
+        ok ? 1 : 0,
+      ),
+    }),
+  };
+}
 
 export function databaseReadings(db: Database, clock: Clock): Readings {
   return {
@@ -33,15 +49,26 @@ export function databaseReadings(db: Database, clock: Clock): Readings {
       { name: 'cloverleaf_orders', help: 'Orders in all, as PostgreSQL estimates.' },
       { name: 'cloverleaf_quotes', help: 'Quotes kept, as PostgreSQL estimates.' },
       { name: 'cloverleaf_payouts_open', help: 'Payouts and refunds that have not ended.', label: 'state' },
+      {
+        name: 'cloverleaf_payouts_oldest_seconds',
+        help: 'Since the oldest of them was written; of unknown ones, since nobody knows.',
+        label: 'state',
+      },
+      { name: 'cloverleaf_refunds_waiting', help: 'Refunds that a person or customer keeps waiting.', label: 'state' },
+      { name: 'cloverleaf_refunds_oldest_seconds', help: 'Since the oldest of them is owed.', label: 'state' },
       { name: 'cloverleaf_cases_open', help: 'Cases that wait for a person.', label: 'kind' },
+      { name: 'cloverleaf_cases_oldest_seconds', help: 'Age of the oldest open case.', label: 'kind' },
       { name: 'cloverleaf_stopped', help: 'What operators have switched off.', label: 'kind' },
+      { name: 'cloverleaf_stopped_oldest_seconds', help: 'Since the first of it was switched off.', label: 'kind' },
       { name: 'cloverleaf_price_age_seconds', help: 'Age of the newest price of a source.', label: 'source' },
       { name: 'cloverleaf_webhooks_waiting', help: 'Deliveries of events that have not succeeded yet.' },
       { name: 'cloverleaf_webhooks_oldest_seconds', help: 'Age of the oldest of them.' },
       { name: 'cloverleaf_webhooks_dead', help: 'Deliveries given up in the last thirty days.' },
       { name: 'cloverleaf_events_unpublished', help: 'Events that have no place in the feed yet.' },
+      { name: 'cloverleaf_events_oldest_seconds', help: 'Age of the oldest of them.' },
       { name: 'cloverleaf_ledger_entries', help: 'Number of the newest ledger entry.' },
       { name: 'cloverleaf_ledger_unsealed', help: 'Ledger entries not sealed yet.' },
+      { name: 'cloverleaf_ledger_unsealed_seconds', help: 'Age of the oldest of them.' },
     ],
     read: () =>
       db.asSystem(async (tx) => {
@@ -51,6 +78,10 @@ export function databaseReadings(db: Database, clock: Clock): Readings {
         const work = await waiting(tx, now);
         const orders = await openByState(tx);
         const webhooks = await openDeliveries(tx);
+        const payouts = await openPayouts(tx);
+        const refunds = await waitingRefunds(tx);
+        const cases = await openCaseCounts(tx);
+        const stopped = await stops(tx);
         const counts = new Map((await rowCounts(tx)).map(({ name, count }) => [name, Number(count)]));
         return {
           cloverleaf_work_due: each(work, 'kind', (row) => Number(row.due)),
@@ -61,16 +92,23 @@ export function databaseReadings(db: Database, clock: Clock): Readings {
           cloverleaf_orders_oldest_seconds: each(orders, 'state', (row) => age(row.oldest)),
           cloverleaf_orders: [{ value: counts.get('orders') ?? 0 }],
           cloverleaf_quotes: [{ value: counts.get('quotes') ?? 0 }],
-          cloverleaf_payouts_open: each(await openPayouts(tx), 'state', (row) => Number(row.count)),
-          cloverleaf_cases_open: each(await openCaseCounts(tx), 'kind', (row) => Number(row.count)),
-          cloverleaf_stopped: each(await stops(tx), 'kind', () => 1),
+          cloverleaf_payouts_open: each(payouts, 'state', (row) => Number(row.count)),
+          cloverleaf_payouts_oldest_seconds: oldest(payouts, 'state', (row) => age(row.oldestAt)),
+          cloverleaf_refunds_waiting: each(refunds, 'state', (row) => row.count),
+          cloverleaf_refunds_oldest_seconds: each(refunds, 'state', (row) => age(row.oldestAt)),
+          cloverleaf_cases_open: each(cases, 'kind', (row) => Number(row.count)),
+          cloverleaf_cases_oldest_seconds: each(cases, 'kind', (row) => age(row.oldest)),
+          cloverleaf_stopped: each(stopped, 'kind', () => 1),
+          cloverleaf_stopped_oldest_seconds: oldest(stopped, 'kind', (row) => age(row.at)),
           cloverleaf_price_age_seconds: each(await priceAges(tx), 'source', (row) => row.ageMs / 1000),
           cloverleaf_webhooks_waiting: [{ value: Number(webhooks.waiting) }],
           cloverleaf_webhooks_oldest_seconds: [{ value: age(webhooks.oldest) }],
           cloverleaf_webhooks_dead: [{ value: Number(webhooks.dead) }],
           cloverleaf_events_unpublished: [{ value: Number(webhooks.unpublished) }],
+          cloverleaf_events_oldest_seconds: [{ value: age(webhooks.unpublished_since) }],
           cloverleaf_ledger_entries: [{ value: Number((await newestEntry(tx))?.newest ?? 0n) }],
           cloverleaf_ledger_unsealed: [{ value: Number(await sealLag(tx)) }],
+          cloverleaf_ledger_unsealed_seconds: [{ value: age(await unsealedSince(tx)) }],
         };
       }),
   };
@@ -166,4 +204,11 @@ const LEVEL = { ok: 0, low: 1, alarm: 2 } as const;
 
 function each<R, K extends keyof R>(rows: readonly R[], label: K, value: (row: R) => number): Value[] {
   return rows.map((row) => ({ of: String(row[label]), value: value(row) }));
+}
+
+/** Where a label has several rows: the longest of them, and not their sum. */
+function oldest<R, K extends keyof R>(rows: readonly R[], label: K, value: (row: R) => number): Value[] {
+  const longest = new Map<string, number>();
+  for (const row of rows) longest.set(String(row[label]), Math.max(longest.get(String(row[label])) ?? 0, value(row)));
+  return [...longest].map(([of, seconds]) => ({ of, value: seconds }));
 }

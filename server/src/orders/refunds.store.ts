@@ -144,3 +144,10 @@ export async function changeRefund(
   assert(row !== undefined, `refund ${refund.id} is as it was under its lock`);
   return row;
 }
+
+/** Refunds that wait for somebody's word or another try, by state; for metrics. By the partial index of these states. */
+export const waitingRefunds = (tx: Tx) =>
+  tx.rows<{ state: Refund['state']; count: number; oldestAt: Date }>(
+    `select state, count(*)::int as count, min(created_at) as "oldestAt" from refunds
+      where state in ('needs_destination', 'held', 'failed', 'returned') group by state order by state`,
+  );

@@ -158,8 +158,9 @@ export interface OpenPayouts {
 
 export const countOpen = (tx: Tx): Promise<OpenPayouts[]> =>
   tx.rows<OpenPayouts>(
-    `select rail, state, count(*)::int as count, min(written_at) as "oldestAt" from payouts
-      where ended_at is null group by rail, state order by rail, state`,
+    `select rail, state, count(*)::int as count,
+        min(case state when 'unknown' then coalesce(unknown_since, written_at) else written_at end) as "oldestAt"
+       from payouts where ended_at is null group by rail, state order by rail, state`,
   );
 
 /** Not handed over, or of which nobody knows whether it was, the oldest first; what is left out wakes up by itself. */
