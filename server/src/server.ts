@@ -165,7 +165,8 @@ async function compose(
   await world.begin({ chains, partners });
 
   const outside = outsideFor(config.profile);
-  const send = openSender(outside);
+  const reach = openSender(outside);
+  const send = world.webhooks?.(reach) ?? reach;
   const courierDb = openDatabase(serverUrl, { partnerConnections: 1, systemConnections: COURIER_CONNECTIONS });
   ending.add(() => courierDb.close());
   const courier = await startCourier({
@@ -218,7 +219,7 @@ async function compose(
       log,
       partners,
       orders: openOrders(context),
-      sandbox: world.controls?.({ ...context, chains }),
+      sandbox: world.controls?.({ ...context, chains, prices: sources }),
       publicUrl: () => config.publicUrl ?? baseUrl,
       outside,
       send,

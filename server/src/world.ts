@@ -10,11 +10,13 @@ import type { Vault } from './base/crypto.ts';
 import type { Database } from './base/db.ts';
 import type { Log } from './base/log.ts';
 import type { Screener } from './compliance/index.ts';
+import type { Sender } from './events/index.ts';
 import type { Check } from './ops/index.ts';
 import type { OrdersContext } from './orders/index.ts';
 import type { Partners } from './partners/index.ts';
 import type { CodeSender } from './protocols/checkout/index.ts';
 import type { SandboxDriver } from './protocols/whitelabel/index.ts';
+import type { PriceSource } from './quotes/index.ts';
 import type { ChainRail } from './rails/chain.ts';
 import type { Outside } from './registry.ts';
 import type { SandboxFile } from './sandbox/seed.ts';
@@ -43,12 +45,16 @@ export interface World {
   verifier: Verifier;
   sender: CodeSender;
   screener(usual: Screener): Screener;
+  /** Where a sandbox can lose what is sent to partners. */
+  webhooks?(usual: Sender): Sender;
   /** What readiness asks of this world in particular. */
   checks: readonly Check[];
   /** What it brings along once rails and workers run: seeds and opening funds. */
   begin(deps: { chains: ReadonlyMap<string, ChainRail>; partners: Partners }): Promise<void>;
   /** Only a sandbox can move orders at will. */
-  controls?(context: OrdersContext & { chains: ReadonlyMap<string, ChainRail> }): SandboxDriver;
+  controls?(
+    context: OrdersContext & { chains: ReadonlyMap<string, ChainRail>; prices: ReadonlyMap<string, PriceSource> },
+  ): SandboxDriver;
   /** Once it serves. @returns what a sandbox tells programs; in production the address and nothing else */
   ready(baseUrl: string): SandboxFile;
   stop(): Promise<void>;

@@ -41,6 +41,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
     'compliance',
     'protocols',
     'operators',
+    'events',
     '(top)',
   ],
   backup: ['sandbox', '(top)'],

@@ -56,6 +56,19 @@ export async function ring(tx: Tx, work: Ring): Promise<void> {
   await tx.run(`select pg_notify('work', '')`);
 }
 
+/** Brings what is due for these subjects nearer by so much; what is being worked on is left alone. */
+export async function bringForward(
+  tx: Tx,
+  work: { kinds: readonly string[]; subjects: readonly string[]; ms: number },
+): Promise<void> {
+  const moved = await tx.run(
+    `update work set due_at = due_at - $3::float8 * interval '1 millisecond'
+      where kind = any($1) and subject = any($2) and lease is null`,
+    [work.kinds, work.subjects, work.ms],
+  );
+  if (moved > 0) await tx.run(`select pg_notify('work', '')`);
+}
+
 interface Claimed {
   id: bigint;
   kind: string;

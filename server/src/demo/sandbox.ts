@@ -1,17 +1,16 @@
 /**
- * `npm run sandbox -- <command>`: what one wants at hand beside a running sandbox. Imports nothing of the server.
+ * `npm run sandbox -- <command>`: what one wants at hand beside a running sandbox, whose address and keys it reads from
+ * sandbox.json. `--help` lists the commands.
  *
  * `listen` has a partner's webhooks sent to this machine in both formats, checks every signature and prints what comes, until
- * it is interrupted. `--partner <name>` says whose (the first's), `--bodies` prints the whole of each.
+ * it is interrupted. The controls (sandbox/commands.ts) make something happen.
  */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { findControl, help, helpOf, readArguments } from '../sandbox/commands.ts';
 import { type Partner, partnerClient } from './client.ts';
 import { type Heard, openReceiver } from './receiver.ts';
-
-const USAGE = `npm run sandbox -- listen [--partner <name>] [--bodies]
-  has a partner's webhooks sent here, in both formats, checks their signatures and prints them`;
 
 function sandboxFile(): { baseUrl: string; partners: Partner[] } {
   const file = join(resolve(process.env.DATA_DIR ?? 'data'), 'sandbox.json');
@@ -31,11 +30,20 @@ const print =
     process.stdout.write(`${line}\n${withBodies ? `${JSON.stringify(JSON.parse(text), null, 2)}\n` : ''}`);
   };
 
-async function listen(options: { partner: string | undefined; bodies: boolean }): Promise<void> {
+function partnerNamed(name: string | undefined): { baseUrl: string; partner: Partner } {
   const { baseUrl, partners } = sandboxFile();
-  const partner = options.partner === undefined ? partners[0] : partners.find(({ name }) => name === options.partner);
-  if (partner === undefined) throw new Error(`--partner must be one of ${partners.map(({ name }) => name).join(', ')}`);
-  const receiver = await openReceiver(partnerClient(baseUrl, partner), partner, print(options.bodies));
+  const partner = name === undefined ? partners[0] : partners.find((one) => one.name === name);
+  if (partner === undefined) throw new Error(`--partner must be one of ${partners.map((one) => one.name).join(', ')}`);
+  return { baseUrl, partner };
+}
+
+async function listen(args: string[]): Promise<void> {
+  const { values } = parseArgs({
+    args,
+    options: { partner: { type: 'string' }, bodies: { type: 'boolean', default: false } },
+  });
+  const { baseUrl, partner } = partnerNamed(values.partner);
+  const receiver = await openReceiver(partnerClient(baseUrl, partner), partner, print(values.bodies));
   process.stdout.write(`Listening for ${partner.name} at ${receiver.url}. Ctrl-C ends it.\n`);
   await new Promise<void>((ended) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => ended());
@@ -43,17 +51,42 @@ async function listen(options: { partner: string | undefined; bodies: boolean })
   await receiver.close();
 }
 
-async function main(): Promise<void> {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: { partner: { type: 'string' }, bodies: { type: 'boolean', default: false } },
-  });
-  if (positionals.length !== 1 || positionals[0] !== 'listen') throw new Error(USAGE);
-  await listen({ partner: values.partner, bodies: values.bodies });
+const LISTEN = `npm run sandbox -- listen [--partner <name>] [--bodies]
+  has a partner's webhooks sent here, in both formats, checks their signatures and prints them`;
+
+/** `--partner name` wherever it stands, and the rest. */
+function takePartner(args: readonly string[]): { partner: string | undefined; rest: string[] } {
+  const at = args.findIndex((arg) => arg === '--partner' || arg.startsWith('--partner='));
+  if (at < 0) return { partner: undefined, rest: [...args] };
+  const inline = args[at]?.includes('=') === true;
+  const partner = inline ? args[at]?.slice('--partner='.length) : args[at + 1];
+  return { partner: partner ?? '', rest: args.toSpliced(at, inline ? 1 : 2) };
 }
 
-main().then(
-  () => process.exit(0),
+async function main([command = '--help', ...args]: readonly string[]): Promise<number> {
+  const say = (text: string): number => {
+    process.stdout.write(`${text}\n`);
+    return 0;
+  };
+  if (command === '--help' || command === '-h' || command === 'help') return say(help());
+  const asksForHelp = args.includes('--help') || args.includes('-h');
+  if (command === 'listen') {
+    if (asksForHelp) return say(LISTEN);
+    await listen(args);
+    return 0;
+  }
+  const control = findControl(command);
+  if (control === undefined) throw new Error(`there is no command ${command}\n\n${help()}`);
+  if (asksForHelp) return say(helpOf(control));
+  const { partner: name, rest } = takePartner(args);
+  const body = readArguments(control, rest);
+  const { baseUrl, partner } = partnerNamed(name);
+  const answer = await partnerClient(baseUrl, partner)<Record<string, unknown>>(`/sandbox/v1/${command}`, body);
+  return say(JSON.stringify(answer, null, 2));
+}
+
+main(process.argv.slice(2)).then(
+  (code) => process.exit(code),
   (error: unknown) => {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
     process.exit(1);

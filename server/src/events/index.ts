@@ -28,6 +28,14 @@ export {
 } from './endpoints.ts';
 export { type FeedPage, publish, readFeed } from './feed.ts';
 export { type Format, type Formats, type Happened, type Message, TEST_EVENT } from './format.ts';
-export { type Attempt, attemptsOf, type Delivery, deliveries, openDeliveries, replay } from './log.ts';
+export {
+  type Attempt,
+  attemptsOf,
+  bringDeliveriesForward,
+  type Delivery,
+  deliveries,
+  openDeliveries,
+  replay,
+} from './log.ts';
 export { type Outcome, openSender, type Sender } from './sender.ts';
 export { standard } from './standard.ts';

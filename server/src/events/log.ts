@@ -47,6 +47,11 @@ const sql = {
       from unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::int[])
         as given (endpoint_id, event_id, partner_id, subject, subject_seq)
     on conflict do nothing`,
+  endpointsForward: `update webhook_endpoints set paused_until = paused_until - $2::float8 * interval '1 millisecond'
+    where partner_id = $1 and paused_until is not null`,
+  deliveriesForward: `update webhook_deliveries set since = since - $2::float8 * interval '1 millisecond'
+    where partner_id = $1 and state = 'waiting'`,
+  lanesForward: `update webhook_lanes set due_at = due_at - $2::float8 * interval '1 millisecond' where partner_id = $1`,
   // The page first, and what belongs to it by its ids: joined at once, PostgreSQL merges all that there ever was.
   log: `select event_id, state, attempts, last_error, ended_at from webhook_deliveries
     where endpoint_id = $1 and event_id < $2 order by event_id desc limit $3`,
@@ -91,6 +96,19 @@ const sql = {
 interface Given {
   endpointId: string;
   row: EventRow;
+}
+
+/**
+ * Brings a partner's deliveries nearer: the next attempts, the rest of endpoints that failed, and the day on which they are
+ * given up. @returns how many lanes were waiting
+ */
+export async function bringDeliveriesForward(
+  tx: Tx,
+  { partnerId, ms }: { partnerId: bigint; ms: number },
+): Promise<number> {
+  await tx.run(sql.endpointsForward, [partnerId, ms]);
+  await tx.run(sql.deliveriesForward, [partnerId, ms]);
+  return await tx.run(sql.lanesForward, [partnerId, ms]);
 }
 
 export async function insertLanes(tx: Tx, given: readonly Given[], now: Date): Promise<void> {

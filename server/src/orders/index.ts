@@ -12,6 +12,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
+import { bringForward } from '../base/work.ts';
 import type { Screener } from '../compliance/index.ts';
 import { assets, type Market } from '../partners/index.ts';
 import { payoutsOf } from '../rails/payouts.ts';
@@ -46,6 +47,20 @@ export { type RefundTo, retryRefund, wantRefund } from './refunds.ts';
 export { type Direction, type ListedOrder, type Order } from './store.ts';
 export { type MoneyTrace, trace } from './trace.ts';
 export { OVERDUE, orderHandlers } from './work.ts';
+
+/**
+ * Brings every due time of a partner's orders nearer: deadlines, locked rates, waits, money that clears. Nothing is decided
+ * here; what is due by then is found by the work that always finds it.
+ *
+ * @returns how many orders have been moved
+ */
+export async function bringOrdersForward(tx: Tx, ask: { partnerId: bigint; ms: number }): Promise<number> {
+  const orders = await store.bringForward(tx, ask);
+  const deposits = await store.bringClearingForward(tx, ask);
+  await bringForward(tx, { kinds: ['expire_order', 'fund_order'], subjects: orders, ms: ask.ms });
+  await bringForward(tx, { kinds: ['clear_deposit'], subjects: deposits, ms: ask.ms });
+  return orders.length;
+}
 
 /** What rails call the deposits of these numbers. */
 export async function depositNames(tx: Tx, ids: readonly bigint[]): Promise<Map<bigint, string>> {

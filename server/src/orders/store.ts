@@ -4,7 +4,7 @@ import { assert } from '../base/errors.ts';
 import type { Rate } from '../base/money.ts';
 import { type Policy, readPolicy } from '../partners/index.ts';
 import type { Fees } from '../quotes/index.ts';
-import type { OrderEvent, OrderState } from './machine.ts';
+import { isFinal, type OrderEvent, type OrderState, STATES } from './machine.ts';
 
 export type Direction = 'offramp' | 'onramp';
 
@@ -270,6 +270,8 @@ export interface DepositRow {
   lost_to: string | null;
 }
 
+const OVER = (Object.keys(STATES) as OrderState[]).filter(isFinal);
+
 export const store = {
   async nextSeq(tx: Tx, ask: { partnerId: bigint; customerId: string; direction: Direction }): Promise<bigint> {
     const row = await tx.row<{ count: bigint }>(
@@ -507,6 +509,29 @@ export const store = {
   },
 
   /** It has waited too long: looked at again when it has waited as long once more, or (null) not again. */
+  /** In the order of ids, as all that locks several orders does. @returns the ids of those that are not over */
+  async bringForward(tx: Tx, { partnerId, ms }: { partnerId: bigint; ms: number }): Promise<string[]> {
+    const rows = await tx.rows<{ id: bigint }>(
+      `with open as (
+         select id from orders where partner_id = $1 and state <> all($3) order by id for update)
+       update orders set expires_at = expires_at - moved.by, rate_locked_until = rate_locked_until - moved.by,
+              waits_until = waits_until - moved.by
+         from open, (select $2::float8 * interval '1 millisecond' as by) as moved
+        where orders.id = open.id returning orders.id`,
+      [partnerId, ms, OVER],
+    );
+    return rows.map(({ id }) => String(id));
+  },
+
+  async bringClearingForward(tx: Tx, { partnerId, ms }: { partnerId: bigint; ms: number }): Promise<string[]> {
+    const rows = await tx.rows<{ id: bigint }>(
+      `update deposits set clears_at = clears_at - $2::float8 * interval '1 millisecond'
+        where partner_id = $1 and clears_at is not null and state = 'seen' returning id`,
+      [partnerId, ms],
+    );
+    return rows.map(({ id }) => String(id));
+  },
+
   async waitOn(tx: Tx, orderId: bigint, until: Date | null): Promise<void> {
     await tx.run('update orders set overdue = $2::timestamptz is not null, waits_until = $2 where id = $1', [
       orderId,

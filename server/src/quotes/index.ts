@@ -32,6 +32,7 @@ export {
   priceAges,
   priceSourceHealth,
   quoteHandlers,
+  refreshNow,
 } from './refresh.ts';
 
 export interface Quote {
@@ -48,6 +49,10 @@ export interface Quote {
   createdAt: Date;
   expiresAt: Date;
 }
+
+/** Brings the end of a partner's quotes nearer. @returns how many there were */
+export const bringQuotesForward = (tx: Tx, ask: { partnerId: bigint; ms: number }): Promise<number> =>
+  store.bringForward(tx, ask);
 
 /**
  * Prices an amount and keeps the quote.

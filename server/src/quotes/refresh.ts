@@ -38,6 +38,9 @@ export function quoteHandlers(deps: {
   };
 }
 
+/** Asks a source now, and not when its turn comes. */
+export const refreshNow = (db: Database, source: PriceSource): Promise<unknown> => refresh(db, source);
+
 async function refresh(db: Database, source: PriceSource): Promise<Handled> {
   const { code } = source;
   const { pairs, kept, failures, pausedUntil } = await db.asSystem(async (tx) => ({

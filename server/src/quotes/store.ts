@@ -205,6 +205,13 @@ export const store = {
     ),
 
   /** Quotes that expired long ago and were not taken. */
+  bringForward: (tx: Tx, { partnerId, ms }: { partnerId: bigint; ms: number }) =>
+    tx.run(
+      `update quotes set expires_at = expires_at - $2::float8 * interval '1 millisecond'
+        where partner_id = $1 and order_id is null and expires_at > created_at`,
+      [partnerId, ms],
+    ),
+
   purge: (tx: Tx, before: Date) =>
     tx.run(
       `delete from quotes where id in

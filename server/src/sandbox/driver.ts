@@ -6,9 +6,8 @@
  * rejection. Once the facts are in, the order runs on by itself, through every state in between and perhaps past the one
  * that was asked for.
  */
-import type { Vault } from '../base/crypto.ts';
 import { Refusal } from '../base/errors.ts';
-import { customerName, fiatAccounts } from '../customers/index.ts';
+import { fiatAccounts } from '../customers/index.ts';
 import {
   cancel,
   isFinal,
@@ -21,8 +20,8 @@ import {
   trace,
 } from '../orders/index.ts';
 import type { ChainRail } from '../rails/chain.ts';
-import type { SimulatedBank } from '../rails/simulated/index.ts';
 import type { Verifier } from '../verifiers/verifier.ts';
+import type { Payer } from './payer.ts';
 
 /** States in which a number forwards has been passed, for orders that ended otherwise. */
 const PASSED_IN: Readonly<Record<number, readonly OrderState[]>> = {
@@ -40,8 +39,7 @@ const PATIENCE_MS = 30_000;
 export function sandboxDriver(
   context: OrdersContext & {
     chains: ReadonlyMap<string, ChainRail>;
-    bank: SimulatedBank;
-    vault: Vault;
+    payer: Payer;
     verifier: Verifier;
   },
 ) {
@@ -54,25 +52,11 @@ export function sandboxDriver(
   /** The customer pays: by wallet or by bank, once per part however often it is asked for. */
   async function pay(order: Order, units: bigint, part: string): Promise<void> {
     const rail = context.chains.get(order.depositRail);
-    if (rail === undefined) {
-      const id = `sandbox-${part}-${order.id}`;
-      const payerName = await db.asPartner(order.partnerId, (tx) => customerName(tx, context.vault, order.customerId));
-      await context.bank.creditAccount({
-        ...(payerName === undefined ? {} : { payerName }),
-        id,
-        currency: order.depositAsset.toUpperCase(),
-        units,
-        text: order.depositTarget,
-      });
-      return;
-    }
-    const sent = await rail.sendFrom('customer', {
-      key: `sandbox:${part}:${order.id}`,
-      asset: order.depositAsset,
-      units,
-      destination: { kind: 'address', address: order.depositTarget },
-    });
-    if (sent.outcome === 'refused') throw new Refusal('order_over', { why: sent.why });
+    const address = order.depositTarget;
+    if (rail === undefined)
+      await context.payer.fromAccount(order, { id: `sandbox-${part}-${order.id}`, units, text: address });
+    else
+      await context.payer.fromWallet(rail, { key: `${part}:${order.id}`, asset: order.depositAsset, units, address });
   }
 
   /** Waits until the order has been told; where that takes too long, whoever asked polls on. */

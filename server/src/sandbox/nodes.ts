@@ -66,6 +66,8 @@ export interface SandboxNode {
   fresh: boolean;
   /** Mines now, and has saved when it resolves. */
   mine(blocks?: number): Promise<void>;
+  /** Replaces so many of the newest blocks by as many empty ones, and has saved when it resolves. */
+  reorg(blocks: number): Promise<void>;
   /** Saves, ends the node and waits for its end. */
   stop(): Promise<void>;
   /** Stops mining and leaves the node running, for the next server to adopt. */
@@ -183,6 +185,15 @@ export async function startNode(spec: NodeSpec, options: NodeOptions): Promise<S
     rpcUrl,
     adopted,
     fresh,
+    reorg: (blocks) =>
+      inTurn(async () => {
+        await bringBackIfDead();
+        await call(rpcUrl, 'anvil_reorg', [blocks, []]);
+        const newest = await headOf(rpcUrl);
+        // What left the chain is sent again by whoever sent it, and wants its confirmations.
+        busyUntil = Number(newest.number) + BUSY_BLOCKS;
+        await save(newest.hash);
+      }),
     mine: (blocks = 1) => inTurn(async () => save(await mineNow(blocks))),
     stop: async () => {
       ending = true;

@@ -9,10 +9,13 @@ import { randomHex } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import { magicScreener } from '../compliance/index.ts';
 import type { Config } from '../config.ts';
+import type { Outcome } from '../events/index.ts';
 import { sandboxSender } from '../protocols/checkout/index.ts';
 import { simulatedVerifier } from '../verifiers/simulated/index.ts';
 import type { Connecting, Profile, World } from '../world.ts';
+import { sandboxControls } from './controls.ts';
 import { sandboxDriver } from './driver.ts';
+import { openPayer } from './payer.ts';
 import { startPostgres } from './postgres.ts';
 import { type SandboxFile, type SeededPartner, seedFunds, seedPartners, seedSecondOperator } from './seed.ts';
 import { startWorld } from './world.ts';
@@ -56,6 +59,7 @@ async function connect(config: Config, deps: Connecting): Promise<World> {
   const world = await startWorld({ config, ...deps });
   const file = join(config.dataDir, 'sandbox.json');
   let seeded: SeededPartner[] = [];
+  const webhooks = { dropped: false };
   return {
     outside: world.outside,
     verifier: simulatedVerifier,
@@ -75,7 +79,15 @@ async function connect(config: Config, deps: Connecting): Promise<World> {
         finalize: world.finalize,
       });
     },
-    controls: (context) => sandboxDriver({ ...context, bank: world.bank, vault, verifier: simulatedVerifier }),
+    webhooks: (usual) => (to) => (webhooks.dropped ? Promise.resolve(LOST) : usual(to)),
+    controls(context) {
+      const payer = openPayer({ db, vault, bank: world.bank });
+      const { bank, finalize, reorg } = world;
+      return {
+        ...sandboxDriver({ ...context, payer, verifier: simulatedVerifier }),
+        controls: sandboxControls({ ...context, vault, bank, payer, finalize, reorg, webhooks }),
+      };
+    },
     ready(baseUrl) {
       const sandbox: SandboxFile = { baseUrl, partners: seeded, chains: world.chains };
       writeSandboxFile(file, sandbox);
@@ -84,6 +96,9 @@ async function connect(config: Config, deps: Connecting): Promise<World> {
     stop: () => world.stop(),
   };
 }
+
+/** As if the receiver were down. */
+const LOST: Outcome = { ok: false, status: null, error: 'connection_refused', answer: '', tookMs: 0 };
 
 /** Made once, 32 random bytes as hex. Without master.key no sealed value can be read, so it lies beside the data it seals. */
 function keptSecret(file: string): string {

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { Database } from '../base/db.ts';
 import { SettingError } from '../base/env.ts';
+import { Refusal } from '../base/errors.ts';
 import { randomHex } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import { pow10 } from '../base/money.ts';
@@ -40,6 +41,8 @@ export interface World {
   seedMarkets(): Promise<void>;
   /** Mines until all that is in the chain's pool or newest block is final. */
   finalize(chain: string): Promise<void>;
+  /** Takes the newest blocks of a chain back. @throws Refusal 'malformed_field' where it has not so many */
+  reorg(chain: string, blocks: number): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -98,6 +101,14 @@ export async function startWorld(deps: {
       async finalize(code) {
         const found = nodes.find(({ chain }) => chain.code === code);
         await found?.node.mine(found.chain.finality + 1);
+      },
+      async reorg(code, blocks) {
+        const found = nodes.find(({ chain }) => chain.code === code);
+        if (found === undefined) return;
+        const head = BigInt(await call<string>(found.node.rpcUrl, 'eth_blockNumber'));
+        if (BigInt(blocks) >= head)
+          throw new Refusal('malformed_field', { fields: { blocks: `must be less than the ${head} that there are` } });
+        await found.node.reorg(blocks);
       },
       stop: () => stopAll(started),
     };

@@ -41,6 +41,7 @@ import {
   quotesFields,
   tickerFields,
 } from './endpoints/common.ts';
+import { CONTROLS } from './endpoints/controls.ts';
 import { kycStatus, kycStatusFields, kycUrl, kycUrlFields } from './endpoints/customers.ts';
 import { quoteFields, transactionFields } from './endpoints/either.ts';
 import { allFields, historyFields, listAllOfframp, listAllOnramp, merchantHistory } from './endpoints/lists.ts';
@@ -117,8 +118,15 @@ import { failureOf } from './errors.ts';
 import { readMultipart } from './multipart.ts';
 import { open, type Route, signed, type WhitelabelDeps } from './route.ts';
 
+export { CONTROLS, type Control } from './endpoints/controls.ts';
 export { forgetReplies } from './idempotency.ts';
-export type { SandboxDriver, WhitelabelDeps } from './route.ts';
+export {
+  type BankFault,
+  type PayHow,
+  type SandboxControls,
+  type SandboxDriver,
+  type WhitelabelDeps,
+} from './route.ts';
 export { createServer } from './server.ts';
 export { verificationWords } from './verification.ts';
 export { whitelabelFormat } from './webhooks.ts';
@@ -200,6 +208,8 @@ const ROUTES: readonly Route[] = [
   signed(['/v1/webhooks/:id/deliveries'], 'read', deliveriesFields, listDeliveries, { method: 'GET' }),
   signed(['/v1/webhooks/:id/deliveries/:event'], 'read', nothing, listAttempts, { method: 'GET' }),
 
+  ...CONTROLS.map(({ route }) => route),
+
   open(wl('public/listSupportedFiat'), listFiats),
   open(['/onramp/api/v2/common/public/fetchPaymentMethodType'], listPaymentMethods),
   open(['/onramp/api/v2/common/public/currentTimestamp'], currentTimestamp),
@@ -210,11 +220,13 @@ const ROUTES: readonly Route[] = [
 ];
 
 /** Everything below these is this wire's, also what is not there. */
-const PREFIXES = ['/onramp', '/onramp-bank', '/v1'];
+const PREFIXES = ['/onramp', '/onramp-bank', '/v1', '/sandbox'];
 const MAX_BODY_BYTES = 64 * 1024;
 
 const served = (route: Route, deps: WhitelabelDeps): boolean =>
-  (!route.sandbox || deps.sandbox !== undefined) && (route.answer !== gasFees || deps.withdrawalFee !== undefined);
+  (!route.sandbox || deps.sandbox !== undefined) &&
+  (!route.control || deps.sandbox?.controls !== undefined) &&
+  (route.answer !== gasFees || deps.withdrawalFee !== undefined);
 
 /** What a request gets, from its signature on. Throws what it refuses. */
 function answerer(deps: WhitelabelDeps) {

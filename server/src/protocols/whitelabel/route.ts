@@ -6,15 +6,78 @@ import type { Vault } from '../../base/crypto.ts';
 import type { Database, Tx } from '../../base/db.ts';
 import type { Log } from '../../base/log.ts';
 import type { Outside, Sender } from '../../events/index.ts';
-import type { Orders } from '../../orders/index.ts';
+import type { Order, Orders } from '../../orders/index.ts';
 import type { Market, openPartners, Scope } from '../../partners/index.ts';
 import type { Call, Reply } from '../protocol.ts';
 import type { Caller, ClockWindow } from './auth.ts';
 import type { Body } from './body.ts';
 import { type Fields, readFields, type Values } from './fields.ts';
 
+/** How an order is paid: as asked, or in one of the ways that customers find. */
+export const PAY_HOW = ['EXACT', 'UNDER', 'OVER', 'LATE', 'TWICE', 'ANOTHER_TOKEN', 'ANOTHER_CHAIN'] as const;
+export type PayHow = (typeof PAY_HOW)[number];
+export const BANK_FAULTS = [
+  'LOSE_REQUEST',
+  'LOSE_ANSWER',
+  'DELAY_ANSWER',
+  'REFUSE',
+  'RETURN',
+  'NO_STATUS',
+  'STATEMENT_TWICE',
+  'STATEMENT_REORDERED',
+] as const;
+export type BankFault = (typeof BANK_FAULTS)[number];
+
+/**
+ * What else a partner can make happen in the sandbox. Money really moves, on the chain and at the bank; where a state
+ * follows, the machine draws it. Bad wishes are refused as 'malformed_field'.
+ */
+export interface SandboxControls {
+  /** @param ask.key the same again pays nothing more @returns what the rail calls each payment */
+  pay(ask: { order: Order; how: PayHow; units: bigint | undefined; key: string }): Promise<{ payments: string[] }>;
+  /** A credit at the bank. @returns the bank's name for its line */
+  credit(ask: {
+    order: Order;
+    units: bigint | undefined;
+    reference: 'RIGHT' | 'NONE' | 'WRONG';
+    name: 'RIGHT' | 'WRONG' | 'NONE';
+    key: string;
+  }): Promise<{ line: string }>;
+  /** The payer's bank takes a credit back: the order's last, or the line named. */
+  recall(ask: { partnerId: bigint; order: Order } | { partnerId: bigint; line: string }): Promise<{ line: string }>;
+  /** What we paid to an account comes back. */
+  bounce(ask: { order: Order }): Promise<{ payment: string }>;
+  /** Has the order held by screening, or no longer. */
+  screening(ask: { order: Order; fails: boolean }): Promise<{ list: string }>;
+  /** Moves the due times of a partner's own rows. */
+  advanceClock(ask: { partnerId: bigint; ms: number }): Promise<{ orders: number; quotes: number; deliveries: number }>;
+
+  // Of the world: for all partners.
+  reorg(ask: { chain: string; blocks: number }): Promise<{ chain: string; blocks: number }>;
+  bankFault(ask: {
+    fault: BankFault | 'NONE';
+    times: number;
+    delayMs: number;
+  }): Promise<{ fault: string; times: number }>;
+  /** @param ask.price fiat for one coin; without it, the table's again */
+  movePrice(ask: {
+    coin: string;
+    fiat: string;
+    price: string | undefined;
+  }): Promise<{ pair: string; price: string | null }>;
+  /** @param ask.units how much is brought, for `FILLED`; without it, as much as at the beginning */
+  treasury(ask: {
+    currency: string;
+    chain: string | undefined;
+    state: 'DRY' | 'FILLED';
+    amount: string | undefined;
+  }): Promise<{ asset: string; available: string }>;
+  dropWebhooks(ask: { drop: boolean }): Promise<{ webhooks: 'dropped' | 'delivered' }>;
+}
+
 /** Causes, in the sandbox, the facts that bring an order to a status; real money on a pretended world. */
 export interface SandboxDriver {
+  readonly controls?: SandboxControls | undefined;
   /** @throws Refusal 'order_over'. A status passed already is a success. */
   driveOrder(ask: { partnerId: bigint; orderId: bigint; status: number }): Promise<void>;
   /** Has the sandbox's verifier verify a customer to a level. */
@@ -76,6 +139,8 @@ export interface Route {
   readonly scope: Scope;
   /** Served in the sandbox only. */
   readonly sandbox: boolean;
+  /** Of the sandbox's controls, which a world may not have. */
+  readonly control?: boolean;
   readonly answer: (ask: MaybeSigned) => Promise<Reply>;
 }
 

@@ -31,9 +31,14 @@ export interface FixedOptions {
   drift?: { seed: number; bps: number; stepMs: number };
 }
 
-export function fixedSource(
-  options: FixedOptions = {},
-): PriceSource & { move(base: string, quote: string, rate: Rate | undefined): void } {
+/** A source whose prices can be moved by hand. */
+export interface MovablePrices extends PriceSource {
+  move(base: string, quote: string, rate: Rate | undefined): void;
+}
+export const isMovable = (source: PriceSource | undefined): source is MovablePrices =>
+  source !== undefined && 'move' in source;
+
+export function fixedSource(options: FixedOptions = {}): MovablePrices {
   const moved = new Map<string, Rate>();
   return {
     code: options.code ?? 'fixed',

@@ -32,6 +32,7 @@ import {
   readPayments,
   readPending,
   readSettings,
+  returnPayment,
   setLineUnits,
   settleDue,
   strike,
@@ -58,8 +59,16 @@ export interface SimulatedBank {
     /** The line's id, where the same payment may be asked for twice and must be made once. */
     id?: string;
   }): Promise<string>;
-  /** Takes a credit back: a debit that no payout of ours explains. @returns the id of the statement line */
-  recall(lineId: string): Promise<string>;
+  /**
+   * Takes a credit back: a debit that no payout of ours explains.
+   * @param id the line's id, where it is to be made once however often it is asked for
+   * @returns the id of the statement line
+   */
+  recall(lineId: string, id?: string): Promise<string>;
+  /** Has a payment that it made, or will make, come back. @returns whether there is one under the key that can */
+  giveBack(key: string): Promise<boolean>;
+  /** Whether it has shown a line of this id. */
+  hasLine(id: string): Promise<boolean>;
   /** Its own records: what it really did, however often it was asked. */
   payments(key?: string): Promise<Payment[]>;
   balance(currency: string): Promise<bigint>;
@@ -214,12 +223,13 @@ export async function startSimulatedBank(
           bookedAt: clock.now(),
         }),
       ),
-    async recall(lineId) {
+    async recall(lineId, id) {
       return await books.locked(async (tx) => {
         const line = await readLineById(tx, lineId);
         assert(line, `the bank has a line ${lineId}`);
         return await bookLine(tx, {
           ...line,
+          ...(id === undefined ? {} : { id }),
           direction: 'debit',
           reference: `RECALL ${lineId}`,
           returnOf: lineId,
@@ -228,6 +238,12 @@ export async function startSimulatedBank(
         });
       });
     },
+    async giveBack(key) {
+      const given = await books.locked((tx) => returnPayment(tx, key, clock.now()));
+      settling.poke();
+      return given;
+    },
+    hasLine: async (id) => (await books.read((tx) => readLineById(tx, id))) !== undefined,
     payments: (key) => books.read((tx) => readPayments(tx, key)),
     balance: (currency) => books.read((tx) => readBalance(tx, currency)),
     async setFault(fault) {

@@ -209,6 +209,14 @@ export const insertPayment = (tx: Tx, payment: Omit<Payment, 'id'> & { dueAt: Da
     ],
   );
 
+/** A payment comes back once it has settled. @returns whether there was one that can */
+export const returnPayment = async (tx: Tx, key: string, now: Date): Promise<boolean> =>
+  (await tx.run(
+    `update simulated_bank.payments set returns = true, due_at = least(due_at, $2)
+      where key = $1 and state in ('accepted', 'settled')`,
+    [key, now],
+  )) > 0;
+
 /** What is due is settled, what is to bounce bounces. @returns whether anything is still to come */
 export async function settleDue(tx: Tx, now: Date): Promise<boolean> {
   const settings = await readSettings(tx);

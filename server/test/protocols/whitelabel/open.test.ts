@@ -1,6 +1,7 @@
 /** What needs no signature, what browsers are told, and what production does not have. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { CONTROLS } from '../../../src/protocols/whitelabel/index.ts';
 import { ask } from '../../support/client.ts';
 import { type TestPartner, type World, wireWorld } from './world.ts';
 
@@ -96,6 +97,14 @@ describe('browsers', () => {
       'idempotency-key',
     ]) {
       assert.ok(names.split(', ').includes(name), name);
+    }
+  });
+
+  test('and there is no control of a sandbox in production, signed or not', async () => {
+    for (const { name } of CONTROLS) {
+      const signed = await acme.post(`/sandbox/v1/${name}`, { transactionId: '1' });
+      assert.deepEqual([signed.status, signed.body.reason], [404, 'unknown_path'], name);
+      assert.equal((await ask(world.baseUrl, `/sandbox/v1/${name}`, { method: 'POST' })).status, 404);
     }
   });
 

@@ -1,0 +1,75 @@
+/**
+ * `npm run sandbox -- <control> …`: the controls from a terminal. A thin client of `/sandbox/v1`, in the name of a partner of
+ * sandbox.json; which there are, what they take and what the help says comes from the table that the server serves by.
+ *
+ * Values may stand without their names, in the table's order: `pay 17 under`, `pay 17 --how under`.
+ */
+import { CONTROLS, type Control } from '../protocols/whitelabel/index.ts';
+
+export class WrongCommand extends Error {}
+
+export const findControl = (name: string): Control | undefined => CONTROLS.find((control) => control.name === name);
+
+/** Arguments after the control's name. @throws WrongCommand */
+export function readArguments(control: Control, args: readonly string[]): Record<string, string> {
+  const names = Object.keys(control.takes);
+  const body: Record<string, string> = {};
+  const put = (name: string, value: string | undefined): void => {
+    if (!names.includes(name)) throw new WrongCommand(`${control.name} takes no --${name}\n\n${helpOf(control)}`);
+    if (value === undefined)
+      throw new WrongCommand(`--${name} needs a value: ${plain(control.takes[name]?.says ?? '')}`);
+    if (name in body) throw new WrongCommand(`${name} was given twice`);
+    body[name] = value;
+  };
+  for (let at = 0; at < args.length; at += 1) {
+    const arg = args[at] ?? '';
+    const [, name, inline] = /^--([A-Za-z]+)(?:=(.*))?$/.exec(arg) ?? [];
+    if (name !== undefined) put(name, inline ?? args[++at]);
+    else {
+      const next = names.find((one) => !(one in body));
+      if (next === undefined) throw new WrongCommand(`${arg} is one value too many\n\n${helpOf(control)}`);
+      put(next, arg);
+    }
+  }
+  const missing = names.filter((name) => control.takes[name]?.optional === false && !(name in body));
+  if (missing.length > 0) throw new WrongCommand(`${missing.join(', ')} missing\n\n${helpOf(control)}`);
+  return body;
+}
+
+const plain = (text: string): string => text.replaceAll('`', '');
+
+export function helpOf(control: Control): string {
+  const takes = Object.entries(control.takes);
+  const usage = takes.map(([name, { optional }]) => (optional ? `[--${name} …]` : `<${name}>`)).join(' ');
+  const width = Math.max(...takes.map(([name]) => name.length));
+  return [
+    `npm run sandbox -- ${control.name} ${usage}`,
+    `  ${plain(control.says)}${control.shared ? '; for every partner of this sandbox' : ''}`,
+    ...takes.map(([name, { says }]) => `    ${name.padEnd(width)}  ${plain(says)}`),
+    `  for example: npm run sandbox -- ${control.example}`,
+  ].join('\n');
+}
+
+export function help(): string {
+  const width = Math.max(...CONTROLS.map(({ name }) => name.length), 'doctor'.length);
+  const line = (name: string, says: string): string => `  ${name.padEnd(width)}  ${plain(says)}`;
+  const beside = [
+    line('listen', "has a partner's webhooks sent here, in both formats, checks their signatures and prints them"),
+    line('doctor', 'says why a request is refused: which part of its signature, body or clock is wrong'),
+  ];
+  const rows = (shared: boolean) =>
+    CONTROLS.filter((one) => one.shared === shared).map(({ name, says }) => line(name, says));
+  return [
+    'npm run sandbox -- <command> [values] [--partner <name>]',
+    '',
+    ...beside,
+    '',
+    "Your own orders and due times, in the name of sandbox.json's first partner or of the one named:",
+    ...rows(false),
+    '',
+    'The world that all partners of this sandbox share:',
+    ...rows(true),
+    '',
+    '<command> --help says what it takes. All of it, and every magic value: docs/sandbox.md',
+  ].join('\n');
+}

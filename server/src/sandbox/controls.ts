@@ -1,0 +1,290 @@
+/**
+ * Controls: what a partner can make happen in the sandbox's world, so that its programs meet it before their customers do.
+ *
+ * Nothing here writes a state. Money moves on the chain and at the bank, by the simulated customer's hand or the bank's own;
+ * a person's list, the operator's books and due times are changed through the fronts that production has, too. What follows
+ * is the machine's affair, and takes the time it takes: a control answers when the cause is there, not when the effect is.
+ *
+ * What is wrong with a wish is refused as 'malformed_field', by the name that the wire has for it.
+ *
+ * Not here: how a wish is read (protocols/whitelabel/endpoints/controls.ts), driving to a status (driver.ts).
+ */
+import type { Vault } from '../base/crypto.ts';
+import type { Tx } from '../base/db.ts';
+import { Refusal } from '../base/errors.ts';
+import { randomHex } from '../base/ids.ts';
+import { formatUnits, parseRate, parseUnits, pow10 } from '../base/money.ts';
+import { ring } from '../base/work.ts';
+import { replaceDenyList } from '../compliance/index.ts';
+import { openFiatAccount } from '../customers/index.ts';
+import { bringDeliveriesForward } from '../events/index.ts';
+import { balance, chart, isPosted, move, post } from '../ledger/index.ts';
+import { bringOrdersForward, type Order, type OrdersContext, passDeadline, trace } from '../orders/index.ts';
+import { type Asset, assets } from '../partners/index.ts';
+import type { BankFault, SandboxControls } from '../protocols/whitelabel/index.ts';
+import { bringQuotesForward, type PriceSource, refreshNow } from '../quotes/index.ts';
+import { isMovable } from '../quotes/sources/fixed.ts';
+import type { ChainRail } from '../rails/chain.ts';
+import { OBSERVE } from '../rails/rail.ts';
+import type { FaultKind, SimulatedBank } from '../rails/simulated/index.ts';
+import { CHAINS, FIATS, OPENING } from './catalogue.ts';
+import type { Payer } from './payer.ts';
+import { assetCode, BANK, evmCode } from './seed.ts';
+
+export interface ControlsContext extends OrdersContext {
+  vault: Vault;
+  chains: ReadonlyMap<string, ChainRail>;
+  prices: ReadonlyMap<string, PriceSource>;
+  bank: SimulatedBank;
+  payer: Payer;
+  finalize(chain: string): Promise<void>;
+  reorg(chain: string, blocks: number): Promise<void>;
+  /** Whether what is sent to partners gets lost. */
+  webhooks: { dropped: boolean };
+}
+
+const FAULTS: Readonly<Record<BankFault, FaultKind>> = {
+  LOSE_REQUEST: 'lose_answer_before_effect',
+  LOSE_ANSWER: 'lose_answer_after_effect',
+  DELAY_ANSWER: 'delay_answer',
+  REFUSE: 'refuse_next',
+  RETURN: 'return_next',
+  NO_STATUS: 'status_unavailable',
+  STATEMENT_TWICE: 'statement_twice',
+  STATEMENT_REORDERED: 'statement_reordered',
+};
+
+const PATIENCE_MS = 10_000;
+const FILLED_WITHIN_MS = 12_000;
+/** Somebody who is nobody's customer here. */
+const STRANGER = 'Somebody Else';
+const BEFORE_PAYOUT = ['created', 'deposit_seen', 'deposit_confirmed'];
+
+const wrong = (field: string, why: string): Refusal => new Refusal('malformed_field', { fields: { [field]: why } });
+
+export function sandboxControls(context: ControlsContext): SandboxControls {
+  const { db, clock, vault, chains, bank, payer } = context;
+  const ownLine = (partnerId: bigint): string => `sandbox-${partnerId}-`;
+
+  async function assetOf(code: string): Promise<Asset | undefined> {
+    return (await db.asSystem(assets)).get(code);
+  }
+
+  /** What an order is paid with when it is not paid with what it asks for. */
+  async function insteadOf(
+    order: Order,
+    how: 'ANOTHER_TOKEN' | 'ANOTHER_CHAIN',
+  ): Promise<{ rail: ChainRail; asset: Asset }> {
+    const all = [...(await db.asSystem(assets)).values()].filter(({ kind, native }) => kind === 'crypto' && !native);
+    const asked = await assetOf(order.depositAsset);
+    const there = all.find(({ coin, chain }) =>
+      how === 'ANOTHER_TOKEN'
+        ? chain === asked?.chain && coin !== asked?.coin
+        : chain !== asked?.chain && coin === asked?.coin,
+    );
+    const rail = chains.get(evmCode(there?.chain ?? ''));
+    if (there === undefined || rail === undefined) throw wrong('how', 'has nothing to pay with here');
+    return { rail, asset: there };
+  }
+
+  const paidByBank = (order: Order): boolean => !chains.has(order.depositRail);
+  const looksAtTheBank = (tx: Tx): Promise<void> => ring(tx, { kind: OBSERVE, subject: BANK, dueAt: clock.now() });
+
+  async function expire(order: Order): Promise<void> {
+    if (order.state === 'created') {
+      const act = { orderId: order.id, by: 'sandbox', why: 'paid late, as asked', now: clock.now() };
+      await db.asSystem((tx) => passDeadline(tx, act));
+    } else if (order.state !== 'expired') throw new Refusal('order_over', { state: order.state });
+    const get = () => db.asSystem(async (tx) => (await trace(tx, order.id)).order.state);
+    for (const giveUpAt = Date.now() + PATIENCE_MS; (await get()) !== 'expired' && Date.now() < giveUpAt; )
+      await new Promise((wake) => setTimeout(wake, 50));
+  }
+
+  return {
+    async pay({ order, how, units: given, key }) {
+      if (how === 'LATE') await expire(order);
+      const asked = order.depositUnits;
+      const units = given ?? (how === 'UNDER' ? asked / 2n : how === 'OVER' ? asked + asked / 2n : asked);
+      const times = how === 'TWICE' ? [1, 2] : [1];
+      const payments: string[] = [];
+      if (paidByBank(order)) {
+        if (how === 'ANOTHER_TOKEN' || how === 'ANOTHER_CHAIN')
+          throw wrong('how', 'is for orders that are paid on a chain');
+        for (const time of times) {
+          const id = `${ownLine(order.partnerId)}${key}-${time}`;
+          payments.push(await payer.fromAccount(order, { id, units, text: order.depositTarget }));
+        }
+        await db.asSystem(looksAtTheBank);
+        return { payments };
+      }
+      const usual = { rail: chains.get(order.depositRail) as ChainRail, asset: await assetOf(order.depositAsset) };
+      const { rail, asset } = how === 'ANOTHER_TOKEN' || how === 'ANOTHER_CHAIN' ? await insteadOf(order, how) : usual;
+      if (asset === undefined || usual.asset === undefined)
+        throw wrong('transactionId', 'is paid with what is no longer here');
+      // The same number of whole coins, whatever places the other one has.
+      const scaled = (units * pow10(asset.decimals)) / pow10(usual.asset.decimals);
+      for (const time of times) {
+        const payment = {
+          key: `pay:${order.id}:${key}:${time}`,
+          asset: asset.code,
+          units: scaled,
+          address: order.depositTarget,
+        };
+        payments.push(await payer.fromWallet(rail, payment));
+      }
+      return { payments };
+    },
+
+    async credit({ order, units, reference, name, key }) {
+      if (!paidByBank(order)) throw wrong('transactionId', 'is paid on a chain: use pay');
+      const text = { RIGHT: order.depositTarget, NONE: '', WRONG: mistyped(order.depositTarget) }[reference];
+      const who = { RIGHT: {}, NONE: { name: '' }, WRONG: { name: STRANGER } }[name];
+      const id = `${ownLine(order.partnerId)}${key}-1`;
+      const line = await payer.fromAccount(order, { id, units: units ?? order.depositUnits, text, ...who });
+      await db.asSystem(looksAtTheBank);
+      return { line };
+    },
+
+    async recall(ask) {
+      const line = 'line' in ask ? ask.line : await lastCredit(ask.order);
+      // A line of somebody else's is as unknown as one that is not there.
+      if ('line' in ask && !(line.startsWith(ownLine(ask.partnerId)) && (await bank.hasLine(line))))
+        throw wrong('line', 'must be one that credit or pay has answered you');
+      const recalled = await bank.recall(line, `RECALL-${line}`);
+      await db.asSystem(looksAtTheBank);
+      return { line: recalled };
+    },
+
+    async bounce({ order }) {
+      const { payouts } = await db.asSystem((tx) => trace(tx, order.id));
+      const payment = payouts.findLast(({ rail }) => rail === BANK)?.id;
+      if (payment === undefined || !(await bank.giveBack(payment)))
+        throw wrong('transactionId', 'has nothing at the bank that could come back');
+      return { payment };
+    },
+
+    async screening({ order, fails }) {
+      if (fails && !BEFORE_PAYOUT.includes(order.state)) throw new Refusal('order_over', { state: order.state });
+      const list = `sandbox.${order.id}`;
+      await db.asSystem(async (tx) => {
+        const destinations = fails ? await destinationsOf(tx, order) : [];
+        await replaceDenyList(tx, vault, { list, version: clock.now().toISOString(), destinations, now: clock.now() });
+      });
+      return { list };
+    },
+
+    async advanceClock(ask) {
+      return await db.asSystem(async (tx) => ({
+        orders: await bringOrdersForward(tx, ask),
+        quotes: await bringQuotesForward(tx, ask),
+        deliveries: await bringDeliveriesForward(tx, ask),
+      }));
+    },
+
+    async reorg({ chain, blocks }) {
+      if (!CHAINS.some(({ code }) => code === chain))
+        throw wrong('chain', `must be ${CHAINS.map(({ code }) => code).join(' or ')}`);
+      await context.reorg(chain, blocks);
+      return { chain, blocks };
+    },
+
+    async bankFault({ fault, times, delayMs }) {
+      if (fault === 'NONE') await bank.clearFaults();
+      else await bank.setFault({ kind: FAULTS[fault], times, delayMs });
+      return { fault: fault.toLowerCase(), times: fault === 'NONE' ? 0 : times };
+    },
+
+    async movePrice({ coin, fiat, price }) {
+      const source = context.prices.get('fixed');
+      if (!isMovable(source)) throw wrong('price', 'cannot be moved: PRICE_SOURCES does not name fixed');
+      if (!FIATS.some(({ code }) => code === fiat))
+        throw wrong('fiat', `must be ${FIATS.map(({ code }) => code).join(' or ')}`);
+      const coins = [...(await db.asSystem(assets)).values()]
+        .filter(({ kind }) => kind === 'crypto')
+        .map((one) => one.coin);
+      if (!coins.includes(coin)) throw wrong('coin', `must be one of ${[...new Set(coins)].sort().join(', ')}`);
+      source.move(coin, fiat, price === undefined ? undefined : parseRate(price));
+      await refreshNow(db, source);
+      return { pair: `${coin}/${fiat}`, price: price ?? null };
+    },
+
+    async treasury({ currency, chain, state, amount }) {
+      const code =
+        chain === undefined ? currency.toLowerCase() : assetCode(currency.toLowerCase(), chain.toLowerCase());
+      const asset = await assetOf(code);
+      const isFiat = FIATS.some((fiat) => fiat.code === code);
+      if (asset === undefined || asset.native || (chain === undefined && !isFiat))
+        throw wrong('currency', `must be ${FIATS.map((fiat) => fiat.code).join(', ')}, or a token with its chain`);
+      if (state === 'DRY') await setAside(code);
+      else {
+        const whole = isFiat ? OPENING.fiat : OPENING.tokens;
+        await bring(asset, amount === undefined ? whole * pow10(asset.decimals) : unitsIn(amount, asset.decimals));
+      }
+      const { units } = await db.asSystem((tx) => balance(tx, chart.treasury(code)));
+      return { asset: code, available: formatUnits(units, asset.decimals) };
+    },
+
+    async dropWebhooks({ drop }) {
+      context.webhooks.dropped = drop;
+      return { webhooks: drop ? 'dropped' : 'delivered' };
+    },
+  };
+
+  /** A credit on the bank's statement that was taken for this order. */
+  async function lastCredit(order: Order): Promise<string> {
+    const { deposits } = await db.asSystem((tx) => trace(tx, order.id));
+    const line = deposits.findLast(({ rail }) => rail === BANK)?.external_id;
+    if (line === undefined || !(await bank.hasLine(line)))
+      throw wrong('transactionId', 'has no credit at the bank that could be recalled');
+    return line;
+  }
+
+  async function destinationsOf(tx: Tx, order: Order): Promise<{ kind: 'address' | 'account'; value: string }[]> {
+    if (order.payoutAddress !== null) return [{ kind: 'address', value: order.payoutAddress }];
+    if (order.fiatAccountId === null) return [];
+    // The number alone: a bank's own code would hold everybody who banks there.
+    const { account = '' } = (await openFiatAccount(tx, vault, order.fiatAccountId)).details;
+    return [{ kind: 'account', value: account }];
+  }
+
+  async function setAside(asset: string): Promise<void> {
+    await db.asSystem(async (tx) => {
+      const { units } = await balance(tx, chart.treasury(asset));
+      const lines = move(chart.treasury(asset), chart.capital(asset), units);
+      if (units <= 0n || lines.length === 0) return;
+      await post(tx, { id: `sandbox_dry_${randomHex(8)}`, kind: 'set_aside', at: clock.now(), lines });
+    });
+  }
+
+  /** New money of the operator's: into the bank account, or out of the faucet into the hot wallet. It books itself. */
+  async function bring({ code, chain }: Asset, units: bigint): Promise<void> {
+    const id = `sandbox-${randomHex(8)}`;
+    let entry = `fund_${BANK}_FUNDING:${id}`;
+    const rail = chains.get(evmCode(chain ?? ''));
+    if (rail === undefined) await bank.fund({ currency: code.toUpperCase(), units, id });
+    else {
+      const destination = { kind: 'address', address: rail.walletAddresses.hot ?? '' } as const;
+      const sent = await rail.sendFrom('faucet', { key: `sandbox:fill:${id}`, asset: code, units, destination });
+      if (sent.outcome !== 'accepted') throw wrong('amount', `was not given by the faucet: ${sent.why}`);
+      entry = `fund_${rail.code}_${sent.reference}:0`;
+    }
+    const isBooked = () => db.asSystem((tx) => isPosted(tx, entry));
+    for (const giveUpAt = Date.now() + FILLED_WITHIN_MS; !(await isBooked()) && Date.now() < giveUpAt; ) {
+      if (rail === undefined) await db.asSystem(looksAtTheBank);
+      else await context.finalize(rail.chain);
+      await new Promise((wake) => setTimeout(wake, 200));
+    }
+  }
+}
+
+function unitsIn(amount: string, decimals: number): bigint {
+  try {
+    return parseUnits(amount, decimals);
+  } catch (error) {
+    if (error instanceof Refusal) throw wrong('amount', String(error.facts.why));
+    throw error;
+  }
+}
+
+/** One letter is another: the check in every reference notices. */
+const mistyped = (reference: string): string => `${reference.slice(0, -1)}${reference.endsWith('7') ? '8' : '7'}`;

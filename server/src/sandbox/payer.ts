@@ -1,0 +1,44 @@
+/**
+ * Payer: the simulated customer, who has a wallet on every chain and an account at the bank, and pays with money that really
+ * moves. Each payment has a key; under the same key it is made once.
+ */
+import type { Vault } from '../base/crypto.ts';
+import type { Database } from '../base/db.ts';
+import { Refusal } from '../base/errors.ts';
+import type { AssetCode } from '../base/money.ts';
+import { customerName } from '../customers/index.ts';
+import type { Order } from '../orders/index.ts';
+import type { ChainRail } from '../rails/chain.ts';
+import type { SimulatedBank } from '../rails/simulated/index.ts';
+
+export type Payer = ReturnType<typeof openPayer>;
+
+export function openPayer({ db, vault, bank }: { db: Database; vault: Vault; bank: SimulatedBank }) {
+  return {
+    /** @returns the hash of the transfer; '' where the node has not taken it yet */
+    async fromWallet(
+      rail: ChainRail,
+      { key, asset, units, address }: { key: string; asset: AssetCode; units: bigint; address: string },
+    ): Promise<string> {
+      const destination = { kind: 'address', address } as const;
+      const sent = await rail.sendFrom('customer', { key: `sandbox:${key}`, asset, units, destination });
+      if (sent.outcome === 'refused') throw new Refusal('order_over', { why: sent.why });
+      // Unknown: it is written down, and the rail goes on with it.
+      return sent.outcome === 'accepted' ? (sent.reference ?? '') : '';
+    },
+
+    /** @param credit.name in whose name; the customer's where it is left out @returns the bank's name for its line */
+    async fromAccount(
+      order: Order,
+      credit: { id: string; units: bigint; text: string; name?: string },
+    ): Promise<string> {
+      const { name = await nameOf(order), ...rest } = credit;
+      const currency = order.depositAsset.toUpperCase();
+      return await bank.creditAccount({ ...rest, currency, ...(name === undefined ? {} : { payerName: name }) });
+    },
+  };
+
+  async function nameOf(order: Order): Promise<string | undefined> {
+    return await db.asPartner(order.partnerId, (tx) => customerName(tx, vault, order.customerId));
+  }
+}

@@ -1,0 +1,385 @@
+/** The sandbox's controls: what a partner makes happen over `/sandbox/v1`, and what its orders make of it. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { findCustomer, saveDetails } from '../../src/customers/index.ts';
+import { CONTROLS } from '../../src/protocols/whitelabel/index.ts';
+import type { Fields } from '../support/client.ts';
+import { openReceiver, type Receiver } from '../support/receiver.ts';
+import { openStory, type Purchase, type Sale, type Story } from '../support/story.ts';
+
+let world: Story;
+before(async () => {
+  world = await openStory();
+});
+after(async () => await world?.close());
+
+const told = new Set<string>();
+const does = (name: string, body: Fields, by = world.partner) => {
+  told.add(name);
+  return by.post(`/sandbox/v1/${name}`, body);
+};
+async function control(name: string, body: Fields): Promise<Record<string, unknown>> {
+  const answer = await does(name, body);
+  assert.equal(answer.status, 200, `${name}: ${answer.text}`);
+  return answer.body.data;
+}
+const of = (order: Sale | Purchase, more: Fields = {}): Fields => ({ transactionId: String(order.id), ...more });
+const orderOf = async (order: Sale | Purchase) => (await world.traceOf(order)).order;
+const depositsOf = async (order: Sale | Purchase) => (await world.traceOf(order)).deposits;
+const shows = (order: Sale | Purchase, exception: string) =>
+  world.until(exception, async () => (await orderOf(order)).exception === exception);
+
+describe('pay', () => {
+  test('exactly, and again under the same key: paid once, settled', async () => {
+    const [sale, purchase] = [await world.sells('10', 'usdc'), await world.buys('1000', 'usdc')];
+    for (const order of [sale, purchase]) {
+      const headers = { 'idempotency-key': `pay ${order.id}` };
+      const send = () => world.partner.post('/sandbox/v1/pay', of(order), { headers });
+      const [first, second] = [await send(), await send()];
+      assert.equal(first.status, 200, first.text);
+      assert.deepEqual(first.body.data, second.body.data);
+    }
+    await world.mines(3);
+    await world.reaches(sale, 6);
+    await world.reaches(purchase, 4);
+    assert.equal((await depositsOf(sale)).length, 1);
+    assert.equal((await depositsOf(purchase)).length, 1);
+  });
+
+  test('under: half came, and after the deadline a person looks', async () => {
+    const order = await world.sells('10', 'usdc');
+    await control('pay', of(order, { how: 'under' }));
+    await world.mines(2);
+    await shows(order, 'underpaid');
+    assert.deepEqual(
+      (await depositsOf(order)).map(({ units }) => units),
+      [5_000_000n],
+    );
+    await control('pay', of(order, { amount: '5' }));
+    await world.mines(2);
+    await world.reaches(order, 6);
+  });
+
+  test('over: half more came', async () => {
+    const [sale, purchase] = [await world.sells('10', 'usdc'), await world.buys('1000', 'usdc')];
+    for (const order of [sale, purchase]) await control('pay', of(order, { how: 'over' }));
+    await world.mines(2);
+    for (const order of [sale, purchase]) await shows(order, 'overpaid');
+    assert.deepEqual(
+      (await depositsOf(purchase)).map(({ units }) => units),
+      [150_000n],
+    );
+  });
+
+  test('late: the deadline passes first, and the money does not bring the order back', async () => {
+    const order = await world.sells('10', 'usdc');
+    await control('pay', of(order, { how: 'late' }));
+    assert.equal(await world.statusOf(order), -1);
+    await world.mines(2);
+    await world.until('the deposit is known', async () => (await depositsOf(order)).length === 1);
+    assert.equal(await world.statusOf(order), -1);
+  });
+
+  test('twice: the order takes one, and the other is kept apart', async () => {
+    const order = await world.sells('10', 'usdc');
+    const { payments } = await control('pay', of(order, { how: 'twice' }));
+    assert.equal(new Set(payments as string[]).size, 2);
+    await world.mines(3);
+    await world.reaches(order, 6);
+    await world.until('both are known', async () => (await depositsOf(order)).length === 2);
+  });
+
+  test('with another token, or on another chain: the order goes on waiting', async () => {
+    const order = await world.sells('10', 'usdc');
+    await control('pay', of(order, { how: 'another_token' }));
+    await control('pay', of(order, { how: 'another_chain' }));
+    await world.mines(2);
+    await world.mines(2, 'erc20');
+    await world.until('the other token is there', async () =>
+      (await depositsOf(order)).some(({ asset }) => asset !== order.asset),
+    );
+    await world.until(
+      'it is on the other chain',
+      async () => (await world.tokensOf(order.depositAddress, 'usdc', 'erc20')) === '10',
+    );
+    assert.equal(await world.statusOf(order), 0);
+  });
+});
+
+describe('the bank', () => {
+  test('credits with the right reference: settled; without, or mistyped: no order takes it', async () => {
+    const [right, none, mistyped] = [
+      await world.buys('1000', 'usdc'),
+      await world.buys('1000', 'usdc'),
+      await world.buys('1000', 'usdc'),
+    ];
+    await control('credit', of(right));
+    const lines = [
+      (await control('credit', of(none, { reference: 'none' }))).line,
+      (await control('credit', of(mistyped, { reference: 'wrong' }))).line,
+    ];
+    await world.reaches(right, 4);
+    await world.until('both are in suspense', async () => {
+      const rows = await world.read((tx) =>
+        tx.rows(`select from deposits where external_id = any($1) and state = 'suspense'`, [lines]),
+      );
+      return rows.length === 2;
+    });
+    for (const order of [none, mistyped]) assert.equal(await world.statusOf(order), 0);
+    for (const line of lines) await control('recall', { line });
+  });
+
+  test("credits in the customer's name: settled; in another: a person looks", async () => {
+    const customer = await world.verifiedCustomer();
+    const details = { firstName: 'Asha', firstSurname: 'Rao' };
+    await world.read(async (tx) => {
+      const found = await findCustomer(tx, customer.id);
+      await saveDetails(tx, world.vault, { customer: found, details, now: world.clock.now() });
+    });
+    const [right, wrong] = [
+      await world.buys('1000', 'usdc', { customer }),
+      await world.buys('1100', 'usdc', { customer }),
+    ];
+    await control('credit', of(right));
+    await control('credit', of(wrong, { name: 'wrong' }));
+    await world.reaches(right, 4);
+    assert.equal((await world.opensCase(wrong, 'on_hold')).reason, 'payer_name');
+  });
+
+  test('recalls what it credited', async () => {
+    const order = await world.buys('1000', 'usdc', { reference: 'screen:hold' });
+    await control('credit', of(order));
+    await world.reaches(order, 2);
+    await world.opensCase(order, 'on_hold');
+    await control('recall', of(order));
+    await world.until('it is lost', async () =>
+      (await depositsOf(order)).some(({ state }) => state === 'lost' || state === 'reversed'),
+    );
+  });
+
+  test('brings back a payout that has settled', async () => {
+    const order = await world.sells('10', 'usdc');
+    assert.equal(
+      (await does('bounce', of(order))).body.fields.transactionId,
+      'has nothing at the bank that could come back',
+    );
+    await control('pay', of(order));
+    await world.mines(2);
+    await world.reaches(order, 6);
+    await control('bounce', of(order));
+    await world.opensCase(order, 'payout_returned');
+  });
+
+  for (const [fault, ends] of [
+    ['lose_request', 6],
+    ['lose_answer', 6],
+    ['refuse', 5],
+    ['return', 6],
+  ] as const) {
+    test(`${fault}: what becomes of a payout`, async () => {
+      await control('bank', { fault });
+      const order = await world.sells('10', 'usdc');
+      await control('pay', of(order));
+      await world.mines(2);
+      await world.reaches(order, ends);
+      if (fault === 'refuse') await world.opensCase(order, 'payout_held');
+      if (fault === 'return') await world.opensCase(order, 'payout_returned');
+      assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, 1);
+    });
+  }
+
+  test('delay_answer, no_status, statement_twice and statement_reordered leave an order paid once; none ends them', async () => {
+    await control('bank', { fault: 'delay_answer', delayMs: '300' });
+    for (const fault of ['no_status', 'statement_twice', 'statement_reordered'])
+      await control('bank', { fault, times: 2 });
+    const order = await world.buys('1000', 'usdc');
+    const sale = await world.sells('10', 'usdc');
+    for (const one of [order, sale]) await control('pay', of(one));
+    await world.mines(2);
+    await world.reaches(order, 4);
+    await world.reaches(sale, 6);
+    assert.equal((await depositsOf(order)).length, 1);
+    await control('bank', { fault: 'none' });
+  });
+});
+
+describe('an order', () => {
+  test('is driven to a status, and to none that is not there', async () => {
+    const order = await world.sells('10', 'usdc');
+    await control('status', of(order, { status: '-1' }));
+    await world.reaches(order, -1);
+    const answer = await does('status', of(order, { status: '99' }));
+    assert.equal(answer.body.fields.status, 'must be a status number of an offramp transaction');
+  });
+
+  test('fails screening by its destination, and the next one passes once that is undone', async () => {
+    const customer = await world.verifiedCustomer();
+    const order = await world.sells('10', 'usdc', { customer });
+    await control('screening', of(order, { outcome: 'fail' }));
+    await control('pay', of(order));
+    await world.mines(2);
+    await world.reaches(order, 3);
+    assert.equal((await world.opensCase(order, 'on_hold')).reason, 'destination_denied');
+    await control('screening', of(order, { outcome: 'pass' }));
+    const next = await world.sells('11', 'usdc', { customer });
+    await control('pay', of(next));
+    await world.mines(2);
+    await world.reaches(next, 6);
+  });
+});
+
+describe('the world', () => {
+  test('reorg: a deposit leaves its block, is sent again, and settles once', async () => {
+    await world.confirmsAfter('usdt.matic20', 8);
+    const order = await world.sells('10', 'usdt');
+    await control('pay', of(order));
+    await world.mines(1);
+    await world.reaches(order, 1);
+    await control('reorg', { chain: 'matic20', blocks: '6' });
+    await world.until(
+      'it was reversed',
+      async () => (await world.eventsOf(order)).filter((type) => type === 'created').length === 2,
+    );
+    await world.mines(2);
+    await world.reaches(order, 1);
+    await world.mines(9);
+    await world.reaches(order, 6);
+    assert.equal((await depositsOf(order)).length, 1);
+  });
+
+  test('prices: the next quote goes by the price that was said, and by the table again', async () => {
+    const rate = async () => {
+      const pair = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20', fromAmount: '10' };
+      return Number((await world.told('offramp/quote', pair)).rate);
+    };
+    await control('prices', { coin: 'usdc', fiat: 'inr', price: '91.5' });
+    await world.until('it costs 91.5', async () => (await rate()) === 91.5);
+    await control('prices', { coin: 'usdc', fiat: 'inr' });
+    await world.until('it costs 86', async () => (await rate()) === 86);
+  });
+
+  for (const [currency, chain] of [
+    ['inr', undefined],
+    ['dai', 'matic20'],
+  ] as const) {
+    test(`treasury: ${currency} runs dry, an order waits, and goes on when it is filled`, async () => {
+      const about = { currency, ...(chain === undefined ? {} : { chain }) };
+      const dry = await control('treasury', { ...about, state: 'dry' });
+      assert.equal(Number(dry.available), 0);
+      const order = chain === undefined ? await world.sells('10', 'usdc') : await world.buys('1000', 'dai', { chain });
+      await control('pay', of(order));
+      await world.mines(2);
+      await world.opensCase(order, 'treasury_short');
+      await control('treasury', { ...about, state: 'filled' });
+      await world.mines(2);
+      await world.reaches(order, chain === undefined ? 6 : 4);
+    });
+  }
+
+  test('webhooks: what is dropped comes when they are delivered again, and the clock brings the next attempt', async () => {
+    const receiver: Receiver = await openReceiver();
+    try {
+      const made = await world.partner.post('/v1/webhooks', { url: receiver.url, format: 'standard' });
+      assert.equal(made.status, 200, made.text);
+      await control('webhooks', { deliveries: 'drop' });
+      const order = await world.sells('10', 'usdc');
+      const log = () => world.partner.get(`/v1/webhooks/${made.body.data.id}/deliveries`);
+      await world.until('an attempt has failed', async () => (await log()).text.includes('connection_refused'));
+      assert.equal(receiver.seen.length, 0);
+      await control('webhooks', { deliveries: 'deliver' });
+      await control('clock', { advance: '1h' });
+      await world.until('it is heard', async () => receiver.seen.some(({ text }) => text.includes(String(order.id))));
+      await world.partner.remove(`/v1/webhooks/${made.body.data.id}`);
+    } finally {
+      await receiver.down();
+    }
+  });
+});
+
+describe('the clock', () => {
+  test("brings a partner's own deadlines, and nobody else's", async () => {
+    const order = await world.sells('10', 'usdc');
+    await control('clock', { advance: '30m' });
+    assert.equal(await world.statusOf(order), 0);
+    assert.equal((await does('clock', { advance: '3h' }, world.otherPartner)).status, 200);
+    await control('clock', { advance: '29m' });
+    assert.equal(await world.statusOf(order), 0);
+    await control('clock', { advance: '2m' });
+    await world.reaches(order, -1);
+  });
+
+  test('ends a quote', async () => {
+    const pair = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20', fromAmount: '12.34' };
+    await world.told('offramp/quote', pair);
+    const ends = () =>
+      world.read((tx) =>
+        tx.row<{ live: string }>(
+          'select count(*)::text as live from quotes where order_id is null and expires_at > $1',
+          [world.clock.now()],
+        ),
+      );
+    assert.notEqual((await ends())?.live, '0');
+    await control('clock', { advance: '2m' });
+    assert.equal((await ends())?.live, '0');
+  });
+
+  test('brings an order that waits for a person to where it is overdue', async () => {
+    const order = await world.sells('10', 'usdc', { reference: 'screen:hold' });
+    await control('pay', of(order));
+    await world.mines(2);
+    await world.reaches(order, 3);
+    await control('clock', { advance: '30d' });
+    await world.until('somebody hears of it', async () => (await orderOf(order)).overdue);
+  });
+});
+
+describe('a wish', () => {
+  test("about another partner's order is about none, whatever the control", async () => {
+    const order = await world.sells('10', 'usdc');
+    const more: Record<string, Fields> = { status: { status: '1' }, screening: { outcome: 'fail' } };
+    for (const { name, takes } of CONTROLS.filter((one) => 'transactionId' in one.takes)) {
+      const answer = await does(name, of(order, more[name]), world.otherPartner);
+      assert.deepEqual([answer.status, answer.body.reason], [404, 'unknown_order'], `${name} ${Object.keys(takes)}`);
+    }
+    const { line } = await control('credit', of(await world.buys('1000', 'usdc'), { reference: 'none' }));
+    const answer = await does('recall', { line: String(line) }, world.otherPartner);
+    assert.equal(answer.body.fields.line, 'must be one that credit or pay has answered you');
+  });
+
+  for (const [name, body, field, why] of [
+    ['pay', { transactionId: '', how: 'exact' }, 'transactionId', 'is missing'],
+    ['clock', { advance: '31d' }, 'advance', 'must be a length of time such as 90s, 15m, 2h or 3d, at most 30d'],
+    ['clock', { advance: '-1h' }, 'advance', 'must be a length of time such as 90s, 15m, 2h or 3d, at most 30d'],
+    ['reorg', { chain: 'matic20', blocks: '13' }, 'blocks', 'must be less than 13'],
+    ['reorg', { chain: 'bitcoin', blocks: '1' }, 'chain', 'must be erc20 or matic20'],
+    ['bank', { fault: 'explode' }, 'fault', 'must be NONE or'],
+    ['prices', { coin: 'usdc', fiat: 'xyz', price: '1' }, 'fiat', 'must be inr or eur'],
+    ['prices', { coin: 'gold', fiat: 'inr', price: '1' }, 'coin', 'must be one of'],
+    ['treasury', { currency: 'usdc', state: 'dry' }, 'currency', 'must be inr, eur, or a token with its chain'],
+    ['treasury', { currency: 'inr', state: 'full' }, 'state', 'must be DRY or FILLED'],
+    ['webhooks', { deliveries: 'maybe' }, 'deliveries', 'must be DROP or DELIVER'],
+    ['recall', {}, 'transactionId', 'is missing'],
+  ] as const) {
+    test(`that is none names the field and the rule: ${name} ${JSON.stringify(body)}`, async () => {
+      const answer = await does(name, body);
+      assert.equal(answer.status, 400, answer.text);
+      assert.ok(answer.body.fields[field].startsWith(why), answer.text);
+    });
+  }
+
+  test('an unsigned one is refused', async () => {
+    const response = await fetch(`${world.server.baseUrl}/sandbox/v1/clock`, {
+      method: 'POST',
+      body: '{}',
+      headers: { 'content-type': 'application/json' },
+    });
+    assert.equal(response.status, 401);
+  });
+});
+
+test('every control has been told of', () => {
+  assert.deepEqual(
+    CONTROLS.map(({ name }) => name).filter((name) => !told.has(name)),
+    [],
+  );
+});
