@@ -78,6 +78,12 @@ export const COMMANDS: readonly Command[] = [
   act('deposit refund', ['deposit'], '/deposits/:deposit/refund', 'gives back what lies in suspense of it', {
     options: ['amount', 'address', 'fiatAccountId'],
   }),
+  act(
+    'deposit assign',
+    ['deposit', 'order'],
+    '/deposits/:deposit/assign',
+    'money in suspense becomes the deposit of an order, replaces one taken back, or pays a debt',
+  ),
   act('order block', ['order'], '/orders/:order/block', 'stops an order by law, for good'),
 
   get('cases', [], '/cases', 'open cases, the oldest first', {
@@ -197,6 +203,7 @@ export const COMMANDS: readonly Command[] = [
     'the most for customers up to a level, or none',
   ),
   act('cap set', ['partner', 'fiat', 'max'], '/partners/:partner/caps', "the most of a partner's live quotes, or none"),
+  act('dust set', ['asset', 'below'], '/dust', 'below which amount money that no order takes calls nobody; or none'),
   act('policy set', ['market', 'question', 'answer'], '/markets/:market/policies', 'an answer as JSON, or none', {
     options: ['partner'],
   }),

@@ -78,13 +78,20 @@ export const CASE_KINDS = {
   },
   deposit_unknown_target: {
     means: 'Money came that names no order of ours.',
-    remedy: 'Find the payer by amount, day and reference. Give it back if nobody can be found.',
+    remedy:
+      'Find the payer by amount, day and reference. Give it to its order (deposit assign), or back if nobody can be found.',
     who: 'operator',
     page: PAGE,
   },
   deposit_wrong_asset: {
     means: 'Another asset came than the order asked for.',
     remedy: 'Give it back, in the same asset, to an address or account the customer confirms.',
+    who: 'operator',
+    page: PAGE,
+  },
+  deposit_wrong_chain: {
+    means: 'The money came on another of our chains, to the address that its order has there.',
+    remedy: "Give it back on the chain it came on, to an address that is surely the customer's there.",
     who: 'operator',
     page: PAGE,
   },
@@ -102,13 +109,14 @@ export const CASE_KINDS = {
   },
   deposit_lost: {
     means: 'A deposit that we had booked was taken back by its chain or bank. The loss is booked.',
-    remedy: 'Stop what has not been paid yet, and ask the partner to claim it from the customer.',
+    remedy: 'Ask the partner to claim it from the customer. What is paid again is given to the order (deposit assign).',
     who: 'operator',
     page: PAGE,
   },
   unexpected_credit: {
     means: 'Money came to the wallet that pays, from nobody we know.',
-    remedy: 'Find out whose it is. If it is ours, name the source as a funding source; else give it back.',
+    remedy:
+      'Find out whose it is. If it is ours, name the source as a funding source; else give it back, or to its order.',
     who: 'operator',
     page: PAGE,
   },
@@ -146,7 +154,8 @@ export const CASE_KINDS = {
   },
   customer_owes: {
     means: 'A bank took a deposit back after we had paid for it. The customer owes it, and makes no new orders.',
-    remedy: 'Claim it through the partner. When it is paid, book it against the debt and lift the block.',
+    remedy:
+      'Claim it through the partner. When it is paid, give the payment to the order (deposit assign) and lift the block.',
     who: 'operator',
     page: PAGE,
   },

@@ -7,7 +7,7 @@ import { formatUnits } from '../base/money.ts';
 import { openCaseCounts } from '../compliance/index.ts';
 import { openDeliveries } from '../events/index.ts';
 import { sealLag, unsealedSince } from '../ledger/index.ts';
-import { openByState, waitingRefunds } from '../orders/index.ts';
+import { dustCounts, openByState, waitingRefunds } from '../orders/index.ts';
 import { stops } from '../partners/index.ts';
 import { priceAges } from '../quotes/index.ts';
 import { openPayouts } from '../rails/payouts.ts';
@@ -58,6 +58,7 @@ export function databaseReadings(db: Database, clock: Clock): Readings {
       { name: 'cloverleaf_refunds_oldest_seconds', help: 'Since the oldest of them is owed.', label: 'state' },
       { name: 'cloverleaf_cases_open', help: 'Cases that wait for a person.', label: 'kind' },
       { name: 'cloverleaf_cases_oldest_seconds', help: 'Age of the oldest open case.', label: 'kind' },
+      { name: 'cloverleaf_dust_deposits', help: 'Deposits too small to be looked at.', label: 'rail' },
       { name: 'cloverleaf_stopped', help: 'What operators have switched off.', label: 'kind' },
       { name: 'cloverleaf_stopped_oldest_seconds', help: 'Since the first of it was switched off.', label: 'kind' },
       { name: 'cloverleaf_price_age_seconds', help: 'Age of the newest price of a source.', label: 'source' },
@@ -98,6 +99,7 @@ export function databaseReadings(db: Database, clock: Clock): Readings {
           cloverleaf_refunds_oldest_seconds: each(refunds, 'state', (row) => age(row.oldestAt)),
           cloverleaf_cases_open: each(cases, 'kind', (row) => Number(row.count)),
           cloverleaf_cases_oldest_seconds: each(cases, 'kind', (row) => age(row.oldest)),
+          cloverleaf_dust_deposits: each(await dustCounts(tx), 'rail', (row) => Number(row.count)),
           cloverleaf_stopped: each(stopped, 'kind', () => 1),
           cloverleaf_stopped_oldest_seconds: oldest(stopped, 'kind', (row) => age(row.at)),
           cloverleaf_price_age_seconds: each(await priceAges(tx), 'source', (row) => row.ageMs / 1000),

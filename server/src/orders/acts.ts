@@ -18,7 +18,7 @@ import type { OrdersContext } from './index.ts';
 import { isFinal, type OrderEvent } from './machine.ts';
 import { lockRefund, type Refund, refundsOf, refundsOfDeposit } from './refunds.store.ts';
 import { giveBack, inSuspense, type RefundTo, sendRefundTo, stopRefunds, wantRefund } from './refunds.ts';
-import { type Order, store } from './store.ts';
+import { type DepositRow, type Order, store } from './store.ts';
 
 export interface Act {
   orderId: bigint;
@@ -174,8 +174,11 @@ export async function refundDeposit(
 }
 
 /**
- * Money in suspense becomes the deposit of an open order, or a part of it: what came without a reference or with a wrong one,
- * once somebody knows whose it is. What is above the amount stays in suspense; screening looks at the order as ever.
+ * Money in suspense is given to the order it was meant for, once somebody knows: what came without a reference, with a wrong
+ * one, or to another wallet of ours. What it is to the order follows from the order:
+ * - it waits for its deposit: this is it, or a part of it, and screening looks at the order as ever;
+ * - its deposit was taken back by chain or bank: this replaces it, or pays the customer's debt.
+ * What is above that stays in suspense.
  *
  * @throws Refusal 'unknown_order' | 'unknown_deposit' | 'order_over' | 'deposit_unfit' | 'refund_under_way'
  */
@@ -184,14 +187,19 @@ export async function assignDeposit(context: Context, tx: Tx, act: Act & { depos
   const order = await lockOrder(tx, act.orderId);
   const row = await store.lockDepositById(tx, act.depositId);
   if (row === undefined) throw new Refusal('unknown_deposit', {});
-  if (order.state !== 'created' && order.state !== 'deposit_seen')
-    throw new Refusal('order_over', { state: order.state });
-  const unfit = (reason: string) => new Refusal('deposit_unfit', { why: reason });
+  const deposits = await store.depositsOf(tx, order.id);
+  const lost = deposits.find(
+    (one) => one.state === 'lost' && one.lost_units > 0n && one.lost_to !== null && stands(one),
+  );
+  const isOpen = order.state === 'created' || order.state === 'deposit_seen';
+  if (!isOpen && lost === undefined) throw new Refusal('order_over', { state: order.state });
   if (row.state !== 'suspense' || row.taken_units > 0n) throw unfit('it does not lie in suspense as a whole');
   if (row.refund_units > 0n) throw new Refusal('refund_under_way', { deposit: String(row.id) });
+  if (row.partner_id !== null && row.partner_id !== order.partnerId) throw unfit('it is of another partner');
+  if (lost !== undefined) return await replaceLost(tx, act, { order, row, lost });
   if (row.rail !== order.depositRail || row.asset !== order.depositAsset)
     throw unfit('it is of another asset or rail than the order asks for');
-  const earlier = (await store.depositsOf(tx, order.id)).filter(({ state }) => state === 'confirmed');
+  const earlier = deposits.filter(({ state }) => state === 'confirmed');
   const sum = earlier.reduce((units, one) => units + one.units, 0n);
   const placed = placeDeposit(order, row, sum);
   const facts = { by, why, deposit: String(row.id), reference: row.reference };
@@ -230,6 +238,59 @@ export async function assignDeposit(context: Context, tx: Tx, act: Act & { depos
     });
   }
   return advanced.order;
+}
+
+const unfit = (reason: string) => new Refusal('deposit_unfit', { why: reason });
+
+/** Whether the order still stands to what was taken back of it; if not, its claim and the loss have ended together. */
+const stands = (lost: DepositRow): boolean => lost.state_before_loss !== 'reversed';
+
+/**
+ * What chain or bank took back of an order is there again, from wherever it came: the loss ends, or the customer's debt. A
+ * blocked customer stays blocked until an operator says otherwise, with another.
+ */
+async function replaceLost(
+  tx: Tx,
+  { by, why, now }: Act,
+  { order, row, lost }: { order: Order; row: DepositRow; lost: DepositRow },
+): Promise<Order> {
+  if (row.asset !== lost.asset || row.units < lost.lost_units)
+    throw unfit('it is less than was taken back, or of another asset');
+  if (lost.refund_units > 0n) throw unfit('some of what was taken back had been given back before');
+  const owed = chart.receivable(order.customerId, order.partnerId, lost.asset);
+  const posted = await post(tx, {
+    id: `dep_${row.id}:replaces`,
+    kind: 'deposit_replaced',
+    orderId: order.id,
+    at: now,
+    facts: { by, why, replaces: String(lost.id) },
+    lines: move(
+      chart.suspense(row.rail, row.asset),
+      lost.lost_to === owed.code ? owed : chart.loss(lost.asset),
+      lost.lost_units,
+    ),
+  });
+  assert(posted.outcome === 'posted', `deposit ${row.id} lies in suspense`);
+  await store.giveDepositTo(tx, row.id, order.id);
+  if (row.partner_id === null) await store.nameDepositPartner(tx, row.id, order.partnerId);
+  const bookedTo = chart.order(order.id, order.partnerId, order.depositAsset).code;
+  await store.changeDeposit(tx, row.id, { state: 'applied', bookedTo, takenUnits: lost.lost_units, dust: false });
+  await store.markReplaced(tx, lost.id);
+  const outcome = `replaced by deposit ${row.id}, by ${by}`;
+  await closeCases(tx, { subject: `deposit:${lost.id}`, outcome, now });
+  await closeCases(tx, { subject: `deposit:${row.id}`, outcome: `given to order ${order.id} by ${by}`, now });
+  const excessUnits = row.units - lost.lost_units;
+  if (excessUnits > 0n)
+    await openCase(tx, {
+      kind: 'overpaid',
+      subject: `deposit:${row.id}`,
+      orderId: order.id,
+      partnerId: order.partnerId,
+      reason: 'more came than had been taken back; the rest is in suspense',
+      facts: { units: String(excessUnits), asset: row.asset },
+      now,
+    });
+  return await change(tx, order, { exception: 'deposit_replaced', depositReference: row.reference, now });
 }
 
 /**

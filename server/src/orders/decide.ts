@@ -12,6 +12,8 @@ import { isWaiting, type OrderState } from './machine.ts';
 export type DepositTrouble =
   | 'unknown_target'
   | 'wrong_asset'
+  /** On another of our chains, at the order's address there. */
+  | 'wrong_chain'
   | 'late'
   | 'second'
   /** Booked as received, and then taken back by the chain or bank. */
@@ -19,6 +21,7 @@ export type DepositTrouble =
 
 export interface ExpectedDeposit {
   state: OrderState;
+  depositRail: string;
   depositAsset: string;
   depositUnits: bigint;
 }
@@ -39,10 +42,11 @@ export type DepositDecision =
  */
 export function placeDeposit(
   order: ExpectedDeposit | undefined,
-  deposit: { asset: string; units: bigint },
+  deposit: { rail: string; asset: string; units: bigint },
   earlierUnits: bigint,
 ): DepositDecision {
   if (order === undefined) return { outcome: 'suspense', why: 'unknown_target' };
+  if (deposit.rail !== order.depositRail) return { outcome: 'suspense', why: 'wrong_chain' };
   if (deposit.asset !== order.depositAsset) return { outcome: 'suspense', why: 'wrong_asset' };
   if (order.state === 'expired' || order.state === 'cancelled') return { outcome: 'suspense', why: 'late' };
   if (order.state !== 'created' && order.state !== 'deposit_seen') return { outcome: 'suspense', why: 'second' };
@@ -69,11 +73,18 @@ export function atDeadline(
   return state === 'created' ? 'expire' : 'wait';
 }
 
-/** What is done with money that no order takes. Only of what came for an order, in its asset, does a policy say anything. */
+/** What is done with money that no order takes. Only of what came for an order does a policy say anything. */
 export function onExtra(why: DepositTrouble, policy: Policy | undefined): 'hold' | 'refund' | 'new_order' {
-  if (policy === undefined || (why !== 'late' && why !== 'second')) return 'hold';
-  return policy[why].then;
+  const question = QUESTION[why];
+  return policy === undefined || question === undefined ? 'hold' : policy[question].then;
 }
+
+const QUESTION: Partial<Record<DepositTrouble, 'late' | 'second' | 'wrongAsset' | 'wrongChain'>> = {
+  late: 'late',
+  second: 'second',
+  wrong_asset: 'wrongAsset',
+  wrong_chain: 'wrongChain',
+};
 
 /** `|a − b| ≤ b × bps / 10 000`. */
 const within = (a: bigint, b: bigint, bps: number): boolean => (a > b ? a - b : b - a) * 10_000n <= b * BigInt(bps);

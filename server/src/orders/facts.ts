@@ -19,6 +19,7 @@ import { type Observed, type Payout, payoutByKey, refused, returned, settled, st
 import type { DepositFact, Rail, RailFact, Report } from '../rails/rail.ts';
 import { advance, change, emitHanded } from './advance.ts';
 import { type DepositTrouble, mayRetryByItself, onExtra, placeDeposit, takeOfTooMuch } from './decide.ts';
+import { isDust } from './dust.store.ts';
 import { payoutId, type ReceivedPart } from './entries.ts';
 import {
   cancelRefunds,
@@ -254,6 +255,7 @@ export function receivedFromSuspense(row: DepositRow, excessUnits: bigint): Rece
 const REASONS: Record<DepositTrouble, string> = {
   unknown_target: 'paid to no order of ours',
   wrong_asset: 'another asset than the order asked for',
+  wrong_chain: 'on another chain than the order asked for',
   late: 'came after the order had ended',
   second: 'came when the order had its deposit already',
   lost: 'taken back after it was booked',
@@ -269,7 +271,9 @@ async function toSuspense(
   const now = context.clock.now();
   const suspense = chart.suspense(row.rail, row.asset);
   await bookDeposit(context, tx, row, move(custodyOf(context, row), suspense, row.units), order?.id);
-  await store.changeDeposit(tx, row.id, { state: 'suspense', bookedTo: suspense.code, why, confirmedAt: now });
+  const dust = await isDust(tx, row);
+  await store.changeDeposit(tx, row.id, { state: 'suspense', bookedTo: suspense.code, why, confirmedAt: now, dust });
+  if (dust) return;
   const changed = order && (await change(tx, order, { exception: why, now }));
   const then = onExtra(why, changed?.policy);
   // A new order needs a price, and a rail's transaction waits for nothing. Until it is made the case stands for the money.
@@ -386,7 +390,8 @@ async function payerOf(context: Context, tx: Tx, order: Order | undefined, fact:
 
 /** The row of a deposit with its order, both locked, order first. */
 async function depositRow(context: Context, tx: Tx, fact: DepositFact, state: 'seen') {
-  const found = fact.target === '' ? undefined : await store.lockByTarget(tx, fact.rail, fact.target);
+  const told = fact.homeRail ?? fact.rail;
+  const found = fact.target === '' ? undefined : await store.lockByTarget(tx, told, fact.target);
   const there = await store.lockDeposit(tx, fact.rail, fact.externalId);
   if (there !== undefined) return { order: found, row: there, isNew: false };
   const row = await store.insertDeposit(tx, {
@@ -626,16 +631,17 @@ async function costChanged(context: Context, tx: Tx, fact: Of<'cost_changed'>): 
   assert(posted.outcome !== 'short', `what ${key} did not cost after all was booked as its cost`);
 }
 
-/** The operator's own money, in: it may fill orders from now on. */
+/** The operator's own money, in: it may fill orders from now on, or pays for gas. */
 async function bookFunding(context: Context, tx: Tx, fact: Of<'funding_confirmed'>): Promise<void> {
   const rail = context.rails.get(fact.rail);
   assert(rail !== undefined, `rail ${fact.rail} is running`);
+  const to = fact.forGas === true ? chart.capital(fact.asset) : chart.treasury(fact.asset);
   await post(tx, {
     id: `fund_${fact.rail}_${fact.externalId}`,
     kind: 'funding',
     at: context.clock.now(),
     facts: { reference: fact.reference },
-    lines: move(chart.custody(rail.code, rail.wallets.payouts, fact.asset), chart.treasury(fact.asset), fact.units),
+    lines: move(chart.custody(rail.code, rail.wallets.payouts, fact.asset), to, fact.units),
   });
   await fundsArrived(tx, context.clock.now());
 }
@@ -647,25 +653,48 @@ export async function fundsArrived(tx: Tx, now: Date): Promise<void> {
   }
 }
 
-/** Money of nobody we know, at the wallet that pays: kept apart until a person says whose it is. */
+/** Money of nobody we know, at the wallet that pays: in suspense like any other, to be given back or to an order by a person. */
 async function unexpectedCredit(context: Context, tx: Tx, fact: Of<'credit_unexpected'>): Promise<void> {
   const now = context.clock.now();
   const rail = context.rails.get(fact.rail);
   assert(rail !== undefined, `rail ${fact.rail} is running`);
+  if ((await store.lockDeposit(tx, fact.rail, fact.externalId)) !== undefined) return;
+  const suspense = chart.suspense(rail.code, fact.asset);
   await post(tx, {
     id: `credit_${fact.rail}_${fact.externalId}`,
     kind: 'unexpected_credit',
     at: now,
     facts: { reference: fact.reference },
-    lines: move(
-      chart.custody(rail.code, rail.wallets.payouts, fact.asset),
-      chart.suspense(rail.code, fact.asset),
-      fact.units,
-    ),
+    lines: move(chart.custody(rail.code, rail.wallets.payouts, fact.asset), suspense, fact.units),
   });
+  const row = await store.insertDeposit(tx, {
+    rail: fact.rail,
+    external_id: fact.externalId,
+    asset: fact.asset,
+    units: fact.units,
+    target: '',
+    order_id: null,
+    partner_id: null,
+    state: 'suspense',
+    reference: fact.reference,
+    facts: {},
+    seen_at: now,
+    payer: 'unknown',
+    origin: 'credit',
+  });
+  const dust = await isDust(tx, row);
+  const about = {
+    state: 'suspense',
+    bookedTo: suspense.code,
+    why: 'unexpected_credit',
+    confirmedAt: now,
+    dust,
+  } as const;
+  await store.changeDeposit(tx, row.id, about);
+  if (dust) return;
   await openCase(tx, {
     kind: 'unexpected_credit',
-    subject: `${fact.rail}:${fact.externalId}`,
+    subject: `deposit:${row.id}`,
     reason: 'paid to the wallet that pays, by nobody known',
     facts: { units: String(fact.units), asset: fact.asset, reference: fact.reference, payer: fact.payer },
     now,

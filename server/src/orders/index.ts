@@ -39,6 +39,7 @@ export {
   retry,
 } from './acts.ts';
 export { checkOrders } from './check.ts';
+export { dustCounts, dustThreshold, seedDustThreshold, setDustThreshold } from './dust.store.ts';
 export { fundsArrived, orderFacts } from './facts.ts';
 export { type FoundDeposit, type FoundOrder, lookUp } from './lookup.ts';
 export { isFinal, type OrderState, STATES } from './machine.ts';

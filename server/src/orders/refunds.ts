@@ -134,16 +134,19 @@ const destinationColumns = (to: RefundTo | undefined) => ({
 });
 
 /**
- * Where this customer said that a deposit of this order goes back to. What came by another rail than was asked has no
- * destination yet: an address on one chain is not always its owner's on another.
+ * Where this customer said that a deposit of this order goes back to. What came on another chain goes back there to the same
+ * address, where that chain reads it as the same; what came by another kind of rail has no destination yet.
  */
 function knownDestination(
   rails: ReadonlyMap<string, Rail>,
   order: Order,
   deposit: { rail: string; origin: DepositRow['origin'] },
 ): RefundTo | undefined {
-  if (deposit.rail !== order.depositRail || deposit.origin === 'returned') return undefined;
-  return destinationOf(rails, order);
+  if (deposit.origin === 'returned') return undefined;
+  const to = destinationOf(rails, order);
+  if (deposit.rail === order.depositRail || to?.address === undefined)
+    return deposit.rail === order.depositRail ? to : undefined;
+  return rails.get(deposit.rail)?.readAddress?.(to.address) === to.address ? to : undefined;
 }
 
 function destinationOf(rails: ReadonlyMap<string, Rail>, order: Order): RefundTo | undefined {
@@ -343,6 +346,7 @@ async function screenRefund(context: OrdersContext, id: bigint): Promise<Handled
   });
   if (refund?.state !== 'screening') return undefined;
   const to = { address: refund.address ?? undefined, fiatAccountId: refund.fiatAccountId ?? undefined };
+  const nobodys = await isNobodysThere(context.rails, refund, order);
   const verdict = await (order === undefined
     ? context.screener.screen({
         id: refund.id,
@@ -370,13 +374,34 @@ async function screenRefund(context: OrdersContext, id: bigint): Promise<Handled
       ...verdict,
       now,
     });
-    if (verdict.outcome === 'held') {
+    if (verdict.outcome === 'held' || nobodys) {
       const held = await changeRefund(tx, there, { state: 'held', now });
-      await refundCase(tx, held, 'refund_destination_held', verdict.reason ?? 'screening', now);
+      const reason = verdict.outcome === 'held' ? (verdict.reason ?? 'screening') : CONTRACT_ELSEWHERE;
+      await refundCase(tx, held, 'refund_destination_held', reason, now);
       return undefined;
     }
     return await sendFromSuspense(context, tx, locked, now);
   });
+}
+
+const CONTRACT_ELSEWHERE =
+  'it is a contract on the chain of the order, and nothing on the chain that the money came on';
+
+/**
+ * What came on another chain goes back there. A key has the same address on both; a contract has not: nobody may own the
+ * address of a customer's contract where the contract is not.
+ *
+ * @throws Unavailable
+ */
+async function isNobodysThere(
+  rails: ReadonlyMap<string, Rail>,
+  { rail, address }: Refund,
+  order: Order | undefined,
+): Promise<boolean> {
+  if (order === undefined || address === null || rail === order.depositRail) return false;
+  const [home, there] = [rails.get(order.depositRail), rails.get(rail)];
+  if (home?.kind !== 'chain' || (await home.hasCode?.(address)) !== true) return false;
+  return (await there?.hasCode?.(address)) !== true;
 }
 
 /** Holds a refund in suspense and writes its next attempt; waits where the wallet it leaves from has too little. */

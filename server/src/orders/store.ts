@@ -268,6 +268,10 @@ export interface DepositRow {
   /** Taken back by its rail: what of it stands as a loss or a debt, and on which account. */
   lost_units: bigint;
   lost_to: string | null;
+  /** What it was when it was taken back: 'reversed' once its order has given up the claim to it. */
+  state_before_loss: DepositRow['state'] | null;
+  /** Too little of it for anybody to look at. */
+  dust: boolean;
 }
 
 const OVER = (Object.keys(STATES) as OrderState[]).filter(isFinal);
@@ -698,6 +702,14 @@ export const store = {
     );
   },
 
+  /** Another deposit stands in its place: it is like one that never came. */
+  async markReplaced(tx: Tx, id: bigint): Promise<void> {
+    await tx.run(
+      `update deposits set state = 'reversed', taken_units = 0, lost_units = 0, lost_to = null where id = $1`,
+      [id],
+    );
+  },
+
   async nameDepositPartner(tx: Tx, id: bigint, partnerId: bigint): Promise<void> {
     await tx.run('update deposits set partner_id = $2 where id = $1', [id, partnerId]);
   },
@@ -783,12 +795,13 @@ export const store = {
       reference?: string;
       /** What its order takes of it. The table refuses 'applied' without. */
       takenUnits?: bigint;
+      dust?: boolean;
     },
   ): Promise<void> {
     await tx.run(
       `update deposits set state = $2, booked_to = coalesce($3, booked_to), why = coalesce($4, why),
               confirmed_at = coalesce($5, confirmed_at), reference = coalesce($6, reference),
-              taken_units = coalesce($7, taken_units)
+              taken_units = coalesce($7, taken_units), dust = coalesce($8, dust)
         where id = $1`,
       [
         id,
@@ -798,6 +811,7 @@ export const store = {
         change.confirmedAt ?? null,
         change.reference ?? null,
         change.takenUnits ?? null,
+        change.dust ?? null,
       ],
     );
   },

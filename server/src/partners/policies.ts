@@ -70,6 +70,10 @@ const QUESTIONS = {
   late: { then: oneOf('hold', 'refund', 'new_order') },
   /** It came when the order had its deposit already, under way or over. */
   second: { then: oneOf('hold', 'refund', 'new_order') },
+  /** Another asset of ours came by the rail that was asked for: another token, or the chain's own coin. */
+  wrongAsset: { then: oneOf('hold', 'refund') },
+  /** It came on another of our chains. It goes back on that one. */
+  wrongChain: { then: oneOf('hold', 'refund') },
   /**
    * The price is further than this from the booked one, and the deposit came when the rate was locked no longer. A lock is
    * a promise: what came while it lasted is honoured. `lockS` counts from the order's making; null: until its deadline.
@@ -110,6 +114,8 @@ export const BUILT_IN_POLICY: Policy = {
   overpaid: { acceptBps: 0, beyond: 'hold_excess' },
   late: { then: 'hold' },
   second: { then: 'hold' },
+  wrongAsset: { then: 'hold' },
+  wrongChain: { then: 'hold' },
   priceMoved: { lockS: null, bps: 0, then: 'honour' },
   payerName: { then: 'hold' },
   refundFees: { keep: [] },

@@ -49,6 +49,10 @@ export interface ChainAdapter {
   /** Balances in a contract's token, or in native coin; at a block, or undefined where the node no longer has its state. */
   balances(contract: string | null, addresses: readonly string[]): Promise<bigint[]>;
   nativeBalancesAt(block: Block, addresses: readonly string[]): Promise<bigint[] | undefined>;
+  /** Plain payments of native coin to an address in these blocks, which are final. What a contract passed on is not among them. */
+  coinTo?(from: bigint, to: bigint, address: string): Promise<CoinPayment[]>;
+  /** Whether there is a contract at an address, whose owner may be nobody on another chain. */
+  hasCode?(address: string): Promise<boolean>;
   /** For reconciliation: transfers of these contracts in a range of final blocks, asked by number and not by hash. */
   transfersBetween?(from: bigint, to: bigint, contracts: readonly string[]): Promise<Transfer[]>;
   /** Balances at a block, in a token or in native coin; undefined where the node no longer has its state. */
@@ -116,6 +120,12 @@ export interface Transfer {
   contract: string;
   from: string;
   to: string;
+  units: bigint;
+}
+
+export interface CoinPayment {
+  txHash: string;
+  from: string;
   units: bigint;
 }
 

@@ -86,6 +86,7 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
         await store.dropBlocksAbove(tx, rail, ancestor.number);
       }
       await store.addBlocks(tx, rail, fresh);
+      for (const { watched } of deposits) if (watched.rail !== rail) await store.adopt(tx, rail, watched);
       for (const deposit of deposits) await take(tx, deposit, head);
       for (const { transfer, position, asset } of credits) {
         const { txHash, from, units, block } = transfer;
@@ -202,18 +203,20 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
     asset: string;
   }
 
-  /** Transfers to deposit addresses, and to the wallet that pays. */
+  /** Transfers to deposit addresses, those of orders that asked for another chain too, and to the wallet that pays. */
   async function arrivalsIn(
     blocks: readonly Block[],
     contracts: Map<string, string>,
-  ): Promise<{ deposits: Found[]; credits: Found[] }> {
+  ): Promise<{ deposits: (Found & { watched: store.Watched })[]; credits: Found[] }> {
     if (blocks.length === 0 || contracts.size === 0) return { deposits: [], credits: [] };
     const hashes = new Map(blocks.map((block) => [block.hash, block.number]));
     const transfers = await adapter.transfers(blocks, [...contracts.keys()]);
     for (const { blockHash, block } of transfers) if (hashes.get(blockHash) !== block) throw changed();
     const moving = transfers.filter((transfer) => transfer.units > 0n && contracts.has(transfer.contract));
     const recipients = [...new Set(moving.map((transfer) => transfer.to))];
-    const watched = await db.asSystem((tx) => store.watchedAmong(tx, rail, recipients));
+    const watched = await db.asSystem((tx) => store.watchedAnywhere(tx, rail, recipients));
+    // Ours only where the same number has the same address here: then we have its key.
+    for (const [address, { index }] of watched) if (adapter.address(index) !== address) watched.delete(address);
     const hot = adapter.wallets[HOT]?.address;
     const ours = moving.filter((transfer) => watched.has(transfer.to) || transfer.to === hot);
     const positions = await adapter.positions(ours);
@@ -223,7 +226,10 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
       asset: contracts.get(transfer.contract) ?? '',
     }));
     return {
-      deposits: found.filter(({ transfer }) => watched.has(transfer.to)),
+      deposits: found.flatMap((one) => {
+        const there = watched.get(one.transfer.to);
+        return there === undefined ? [] : [{ ...one, watched: there }];
+      }),
       credits: found.filter(({ transfer }) => !watched.has(transfer.to)),
     };
   }
@@ -248,7 +254,11 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
    * it: a deposit that was confirmed, reversed and booked as lost is money anew when it comes back; and a transaction that
    * does something else when it is mined again is another deposit under the same hash.
    */
-  async function take(tx: Tx, { transfer, position, asset }: Found, head: Block): Promise<void> {
+  async function take(
+    tx: Tx,
+    { transfer, position, asset, watched }: Found & { watched: store.Watched },
+    head: Block,
+  ): Promise<void> {
     const { txHash, block, blockHash, to, units } = transfer;
     for (let again = 1; ; again += 1) {
       const externalId = `${txHash}:${position}${again === 1 ? '' : `:${again}`}`;
@@ -272,6 +282,7 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
         rail,
         externalId,
         target: to,
+        ...homeOf(watched),
         asset,
         units,
         reference: txHash,
@@ -297,6 +308,7 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
         rail,
         externalId: deposit.external_id,
         target: deposit.address,
+        ...(deposit.home_rail === null ? {} : { homeRail: deposit.home_rail }),
         asset: deposit.asset,
         units: deposit.units,
         reference: deposit.tx_hash,
@@ -304,6 +316,11 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
       });
     }
   }
+
+  const homeOf = (watched: store.Watched): { homeRail?: string } => {
+    const home = watched.homeRail ?? watched.rail;
+    return home === rail ? {} : { homeRail: home };
+  };
 
   const changed = () =>
     new Unavailable(rail, 'the node contradicted itself: its chain changed, or it lies', { retryAfterMs: 1_000 });

@@ -161,6 +161,62 @@ export async function watchedAmong(tx: Tx, rail: string, addresses: readonly str
   return new Set(rows.map((row) => row.address));
 }
 
+export interface Watched {
+  rail: string;
+  address: string;
+  index: bigint;
+  orderId: bigint;
+  partnerId: bigint;
+  homeRail: string | null;
+  madeAt: Date;
+}
+
+/** This rail, or one of a chain that is known to be another: the same chain under two names has each address once. */
+const OWN_OR_OTHER_CHAIN = `(c.rail = $1 or c.chain_id <> (select chain_id from chains where rail = $1))`;
+
+/** Which of these addresses are of an order, on whichever chain; the row of `rail` where there is one. */
+export async function watchedAnywhere(
+  tx: Tx,
+  rail: string,
+  addresses: readonly string[],
+): Promise<Map<string, Watched>> {
+  if (addresses.length === 0) return new Map();
+  const rows = await tx.rows<Watched>(
+    `select d.rail, d.address, d.index, d.order_id as "orderId", d.partner_id as "partnerId", d.home_rail as "homeRail",
+            d.made_at as "madeAt"
+       from unnest($2::text[]) as asked (address) cross join chains c
+       join deposit_addresses d on d.rail = c.rail and d.address = asked.address
+      where ${OWN_OR_OTHER_CHAIN}
+      order by d.rail = $1`,
+    [rail, addresses],
+  );
+  return new Map(rows.map((row) => [row.address, row]));
+}
+
+/** Young addresses of all chains in the order of their numbers, each once, by the row of `rail` where there is one. */
+export const addressesAnywhere = (tx: Tx, rail: string, after: bigint, since: Date, limit: number) =>
+  tx.rows<Watched>(
+    `select distinct on (d.index) d.* from chains c cross join lateral (
+       select rail, address, index, order_id as "orderId", partner_id as "partnerId", home_rail as "homeRail", made_at as "madeAt"
+         from deposit_addresses where rail = c.rail and index > $2 and made_at >= $3 order by index limit $4) d
+      where ${OWN_OR_OTHER_CHAIN}
+      order by d.index, d.rail <> $1 limit $4`,
+    [rail, after, since, limit],
+  );
+
+/** An order's address of another chain is watched, swept and counted on this one, too, from now on. */
+export async function adopt(
+  tx: Tx,
+  rail: string,
+  { address, index, orderId, partnerId, ...home }: Watched,
+): Promise<void> {
+  await tx.run(
+    `insert into deposit_addresses (rail, address, index, order_id, partner_id, made_at, home_rail)
+     values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing`,
+    [rail, address, index, orderId, partnerId, home.madeAt, home.homeRail ?? home.rail],
+  );
+}
+
 /** The number of a deposit address of ours; undefined for any other address. */
 export async function indexOf(tx: Tx, rail: string, address: string): Promise<bigint | undefined> {
   const row = await tx.row<{ index: bigint }>(`select index from deposit_addresses where rail = $1 and address = $2`, [
@@ -254,11 +310,11 @@ const NEEDED = (chain: string, asset: string, units: string, finality: string) =
 
 /** Marks those deep enough below `head` as confirmed, each once. */
 export const confirmReached = (tx: Tx, rail: string, chain: string, finality: number, head: bigint, at: Date) =>
-  tx.rows<ChainDeposit>(
+  tx.rows<ChainDeposit & { home_rail: string | null }>(
     `update chain_deposits d set confirmed_at = $5
       where rail = $1 and confirmed_at is null and reversed_at is null and not adrift
         and $4::bigint - block + 1 >= ${NEEDED('$2', 'd.asset', 'd.units', '$3::integer')}
-      returning ${DEPOSIT}`,
+      returning ${DEPOSIT}, (select home_rail from deposit_addresses a where a.rail = d.rail and a.address = d.address)`,
     [rail, chain, finality, head, at],
   );
 
@@ -327,6 +383,48 @@ export async function ownNativeMoves(
     [rail, addresses.map((row) => row.address), addresses.map((row) => `deposit:${row.index}`), upTo],
   );
   return new Map(rows.map((row) => [row.address, row]));
+}
+
+/** What our own sends out of a wallet did to its coin in these blocks, and whether one there has yet to say what it cost. */
+export async function walletMoves(
+  tx: Tx,
+  rail: string,
+  wallet: string,
+  after: bigint,
+  upTo: bigint,
+): Promise<{ movedUnits: bigint; underWay: boolean; isSending: boolean }> {
+  const row = await tx.row<{ movedUnits: bigint; underWay: boolean; isSending: boolean }>(
+    `select (select coalesce(-sum(cost_units + case when state = 'confirmed' then value else 0 end), 0)::numeric(78,0)
+               from chain_sends where rail = $1 and wallet = $2 and block > $3 and block <= $4
+                and state in ('confirmed', 'failed')) as "movedUnits",
+            coalesce(bool_or(block <= $4), false) as "underWay", count(*) > 0 as "isSending"
+       from chain_sends where rail = $1 and wallet = $2 and state in ('reserved', 'signed', 'mined')`,
+    [rail, wallet, after, upTo],
+  );
+  return row ?? { movedUnits: 0n, underWay: false, isSending: false };
+}
+
+/** From this block on, coin that comes to the wallet that pays is found. */
+export async function beginCoinWatch(
+  tx: Tx,
+  rail: string,
+  from: { address: string; units: bigint; block: bigint },
+): Promise<void> {
+  await tx.run(
+    'insert into native_balances (rail, address, units, block) values ($1, $2, $3, $4) on conflict do nothing',
+    [rail, from.address, from.units, from.block],
+  );
+}
+
+export const isCoinWatched = async (tx: Tx, rail: string, address: string): Promise<boolean> =>
+  (await nativeBalances(tx, rail, [address])).has(address);
+
+export async function trustedAmong(tx: Tx, rail: string, addresses: readonly string[]): Promise<Set<string>> {
+  const rows = await tx.rows<{ address: string }>(
+    'select address from funding_sources where rail = $1 and address = any($2::text[])',
+    [rail, addresses],
+  );
+  return new Set(rows.map((row) => row.address));
 }
 
 /** Native coin at a deposit address that the books know of: what was found there, and what our own final sends did since. */

@@ -2,17 +2,15 @@
  * The engine that every chain shares: an adapter for one chain family (chain.adapter.ts) becomes a rail.
  *
  * chain.follow.ts follows the blocks and reports deposits of listed tokens; chain.sends.ts sends from our wallets, once per
- * key; chain.outside.ts shows reconciliation what the node says; here is what is left: native coin, balances, gas, health, and putting it together. Nothing is remembered here that
- * a restart may not lose.
- *
- * Native coin leaves no log, so it is found by its balance: at finalized blocks only, where no reorg can take back what
- * was found, and only at addresses young enough that somebody may still pay to them.
+ * key; chain.coin.ts finds native coin; chain.outside.ts shows reconciliation what the node says; here is what is left:
+ * balances, gas, health, and putting it together. Nothing is remembered here that a restart may not lose.
  */
 
 import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { ChainAdapter, RailContext } from './chain.adapter.ts';
+import { coinWatcher } from './chain.coin.ts';
 import { follower, HOT } from './chain.follow.ts';
 import { chainOutside } from './chain.outside.ts';
 import { sender } from './chain.sends.ts';
@@ -21,11 +19,13 @@ import type { Rail, RailHealth, Sending, Sent } from './rail.ts';
 
 export { type ChainAdapter, type ChainPace, NotSigned, type RailContext } from './chain.adapter.ts';
 export {
+  beginCoinWatch,
   claimDeposits,
   clearStop,
   type DueDeposits,
   depositsDue,
   followedGenesis,
+  isCoinWatched,
   isMined,
   ownNativeAt,
   postponeDeposits,
@@ -52,14 +52,14 @@ export interface ChainRail extends Rail {
   ): Promise<{ needUnits: bigint; hasUnits: bigint } | { refused: string }>;
   /** The asset that gas is paid in. */
   nativeAsset(tx: Tx): Promise<AssetCode | undefined>;
+  /** What the wallet that pays has of it at the newest block; undefined without such a wallet. @throws Unavailable */
+  hotCoin(): Promise<{ address: string; units: bigint; block: bigint } | undefined>;
   /** Native units for one unit of gas, as the node says, capped. @throws Unavailable */
   gasPrice(): Promise<bigint>;
   /** Asks for the gas price and keeps it where quotes look. @throws Unavailable */
   refreshGas(): Promise<void>;
 }
 
-/** Addresses whose native balance is asked for at one look; the next look takes the next ones. */
-const NATIVE_PAGE = 300;
 /** Addresses per page when adding up what all of them hold. */
 const BALANCE_PAGE = 1_000;
 
@@ -69,12 +69,12 @@ export const depositWallet = (index: bigint): string => `deposit:${index}`;
 const DEPOSITS = 'deposits';
 
 export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRail {
-  const { db, clock, log, report } = context;
+  const { db, clock } = context;
   const { code: rail, chain, pace } = adapter;
   const follow = follower(adapter, context);
   const sends = sender(adapter, context, follow.stop);
+  const coin = coinWatcher(adapter, context);
   let nativeAt = 0;
-  let nativeAfter = -1n;
 
   async function observe(): Promise<{ againInMs: number }> {
     const { caughtUp, stopped } = await follow.step();
@@ -83,59 +83,9 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
     if (!caughtUp) return { againInMs: 0 };
     if (Date.now() - nativeAt >= pace.nativeEveryMs) {
       nativeAt = Date.now();
-      await lookForNative();
+      await coin.look();
     }
     return { againInMs: pace.pollMs };
-  }
-
-  /**
-   * Reports every increase of a native balance between two finalized blocks as a confirmed deposit. What our own sends
-   * brought there or took from there in between is reckoned out of it; an address that one of them is still under way to
-   * or from is left for a later look.
-   */
-  async function lookForNative(): Promise<void> {
-    const since = new Date(clock.now().getTime() - pace.nativeWatchMs);
-    const { asset, block, page } = await db.asSystem(async (tx) => {
-      const cursor = await store.cursorOf(tx, rail);
-      return {
-        asset: (await store.assetsOf(tx, chain)).find((one) => one.native)?.code,
-        block: cursor && (await store.blockAt(tx, rail, cursor.finalized)),
-        page: await store.addressPage(tx, rail, nativeAfter, since, NATIVE_PAGE),
-      };
-    });
-    nativeAfter = page.length < NATIVE_PAGE ? -1n : (page.at(-1)?.index ?? -1n);
-    if (asset === undefined || block === undefined || page.length === 0) return;
-    const addresses = page.map((row) => row.address);
-    const found = await adapter.nativeBalancesAt(block, addresses);
-    if (found === undefined) {
-      log.warn({ rail, block: Number(block.number) }, 'the node no longer has the balances of this block');
-      return;
-    }
-    await db.asSystem(async (tx) => {
-      await store.lockCursor(tx, rail);
-      const known = await store.nativeBalances(tx, rail, addresses);
-      const own = await store.ownNativeMoves(tx, rail, page, block.number);
-      for (const [at, address] of addresses.entries()) {
-        const units = found[at] ?? 0n;
-        const before = known.get(address);
-        const { movedUnits = 0n, underWay = false } = own.get(address) ?? {};
-        if (underWay || (before !== undefined && before.block >= block.number)) continue;
-        if (units === (before?.units ?? 0n) && movedUnits === 0n) continue;
-        await store.setNativeBalance(tx, rail, address, units, block.number);
-        const increase = units - (before?.units ?? 0n) - movedUnits;
-        if (increase <= 0n) continue;
-        await report(tx, {
-          type: 'deposit_confirmed',
-          rail,
-          externalId: `native:${address}:${block.number}`,
-          target: address,
-          asset,
-          units: increase,
-          reference: '',
-          facts: { block: Number(block.number), confirmations: adapter.finality },
-        });
-      }
-    });
   }
 
   async function balance(wallet: string, asset: AssetCode): Promise<bigint> {
@@ -183,7 +133,8 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
     instructions: (index) => ({ target: adapter.address(index) }),
     readAddress: (text) => adapter.readAddress(text),
     isOwnAddress: async (tx, address) =>
-      address === adapter.wallets[HOT]?.address || (await store.watchedAmong(tx, rail, [address])).size > 0,
+      address === adapter.wallets[HOT]?.address || (await store.watchedAnywhere(tx, rail, [address])).size > 0,
+    ...(adapter.hasCode === undefined ? {} : { hasCode: adapter.hasCode }),
     observe,
     send: (sending) => sends.send(HOT, sending),
     sendFrom: (wallet, sending) => sends.send(wallet, sending),
@@ -193,6 +144,7 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
     balance,
     ...chainOutside(adapter, db, { deposits: DEPOSITS, payouts: HOT }),
     nativeAsset: async (tx) => (await store.assetsOf(tx, chain)).find((one) => one.native)?.code,
+    hotCoin: () => coin.hotNow(),
     gasPrice: () => adapter.gasPrice(),
     async refreshGas() {
       const units = await adapter.gasPrice();

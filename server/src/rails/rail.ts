@@ -52,6 +52,9 @@ export interface Rail {
   /** Whether an address, in the spelling we keep, is one of ours: the wallet that pays, or one that an order is paid at. */
   isOwnAddress?(tx: Tx, address: string): Promise<boolean>;
 
+  /** A chain's: whether there is a contract at an address: its owner here may be nobody elsewhere. @throws Unavailable */
+  hasCode?(address: string): Promise<boolean>;
+
   /** What the outside says we have in a wallet, smallest units. @throws Unavailable */
   balance(wallet: string, asset: AssetCode): Promise<bigint>;
 
@@ -203,8 +206,16 @@ export type RailFact =
     }
   /** Nobody has been able to say for too long what became of it. Told once a payout; asking goes on. */
   | { type: 'payout_unknown'; rail: string; key: string; why: string }
-  /** The operator put own money in. */
-  | { type: 'funding_confirmed'; rail: string; externalId: string; asset: AssetCode; units: bigint; reference: string }
+  /** The operator put own money in: to fill orders from, or as coin that sending is paid with. */
+  | {
+      type: 'funding_confirmed';
+      rail: string;
+      externalId: string;
+      asset: AssetCode;
+      units: bigint;
+      reference: string;
+      forGas?: boolean;
+    }
   /**
    * Money came to the wallet that pays, from no source known as the operator's own, and no transfer of ours explains it.
    * `payer` is who sent it, as the rail says.
@@ -253,6 +264,8 @@ export interface DepositFact {
   externalId: string;
   /** Address or reference it was paid to; `''` where none was given. */
   target: string;
+  /** The rail on which the customer was told this target, where it is another: one key has one address on many chains. */
+  homeRail?: string;
   asset: AssetCode;
   units: bigint;
   /** For showing: transaction hash, bank reference. */

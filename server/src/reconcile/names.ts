@@ -32,7 +32,10 @@ export function nameOf(
   if (entry.startsWith('sweep:') || entry.startsWith('gas:')) return { name: entry };
   for (const prefix of ['fund', 'credit', 'ret', 'out']) {
     const begin = `${prefix}_${rail}_`;
-    if (entry.startsWith(begin)) return { name: entry.slice(begin.length) };
+    if (!entry.startsWith(begin)) continue;
+    const name = entry.slice(begin.length);
+    // Coin that came to the wallet that pays: no movement is shown of it, only what the balance has beyond all others.
+    return { name: /^(0x[0-9a-f]{64}:coin|coin:[0-9]+)$/.test(name) ? `other:${wallet}:${line.asset}` : name };
   }
   // Opening balances, and what a person books without saying of what: what the outside has beyond its movements.
   return { name: `other:${wallet}:${line.asset}` };

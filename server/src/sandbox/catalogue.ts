@@ -56,6 +56,9 @@ export const OPENING = { fiat: 500_000_000n, tokens: 1_000_000n } as const;
 /** Whole units below which a wallet is called low. */
 export const ENOUGH = { fiat: 50_000_000n, tokens: 100_000n, native: 100n } as const;
 
+/** Below this, money that no order takes is dust. As people write it. */
+export const DUST = { inr: '1', eur: '0.05', token: '0.01', native: '0.0001' } as const;
+
 /** Whole tokens for the simulated customer and for visitors' own wallets: not the operator's, so in no book. */
 export const POCKET_MONEY = 10_000_000n;
 

@@ -7,9 +7,10 @@
 import type { Clock } from '../base/clock.ts';
 import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
-import { pow10 } from '../base/money.ts';
+import { parseUnits, pow10 } from '../base/money.ts';
 import { isPosted } from '../ledger/index.ts';
 import { GATES, seedSecondOperatorRule } from '../operators/index.ts';
+import { seedDustThreshold } from '../orders/index.ts';
 import {
   assets,
   createKey,
@@ -29,6 +30,7 @@ import {
   CHAINS,
   CONFIRMATIONS,
   DEFAULT_CHAIN,
+  DUST,
   ENOUGH,
   FEES,
   FIATS,
@@ -73,6 +75,7 @@ export async function seedCatalogue(
         native: false,
       });
       await seedLevel(tx, BANK, 'main', fiat.code, ENOUGH.fiat, fiat.decimals);
+      await seedDustThreshold(tx, fiat.code, parseUnits(DUST[fiat.code], fiat.decimals));
     }
     for (const chain of CHAINS) {
       const code = assetCode(chain.native, chain.code);
@@ -86,6 +89,7 @@ export async function seedCatalogue(
         native: true,
       });
       await seedLevel(tx, evmCode(chain.code), 'hot', code, ENOUGH.native, 18);
+      await seedDustThreshold(tx, code, parseUnits(DUST.native, 18));
       for (const token of tokens.get(chain.code) ?? []) {
         const asset = assetCode(token.code, chain.code);
         await upsertAsset(tx, {
@@ -97,6 +101,7 @@ export async function seedCatalogue(
           decimals: token.decimals,
           native: false,
         });
+        await seedDustThreshold(tx, asset, parseUnits(DUST.token, token.decimals));
         await seedMinimum(tx, asset, LIMITS.minWhole * pow10(token.decimals));
         await seedLevel(tx, evmCode(chain.code), 'hot', asset, ENOUGH.tokens, token.decimals);
         await setConfirmationPolicy(tx, {

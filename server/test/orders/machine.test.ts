@@ -71,18 +71,24 @@ test('the states an event is legal from are those of the table', () => {
   assert.deepEqual(legalFrom('retried', 'refunding'), ['refund_held']);
 });
 
-const waiting = { state: 'deposit_seen' as OrderState, depositAsset: 'usdc.local', depositUnits: 100n };
+const rail = 'evm.local';
+const waiting = {
+  state: 'deposit_seen' as OrderState,
+  depositRail: rail,
+  depositAsset: 'usdc.local',
+  depositUnits: 100n,
+};
 
 test('parts add up to the whole, and what is above it is excess', () => {
-  assert.deepEqual(placeDeposit(waiting, { asset: 'usdc.local', units: 60n }, 0n), {
+  assert.deepEqual(placeDeposit(waiting, { rail, asset: 'usdc.local', units: 60n }, 0n), {
     outcome: 'part',
     missingUnits: 40n,
   });
-  assert.deepEqual(placeDeposit(waiting, { asset: 'usdc.local', units: 40n }, 60n), {
+  assert.deepEqual(placeDeposit(waiting, { rail, asset: 'usdc.local', units: 40n }, 60n), {
     outcome: 'complete',
     excessUnits: 0n,
   });
-  assert.deepEqual(placeDeposit(waiting, { asset: 'usdc.local', units: 70n }, 60n), {
+  assert.deepEqual(placeDeposit(waiting, { rail, asset: 'usdc.local', units: 70n }, 60n), {
     outcome: 'complete',
     excessUnits: 30n,
   });
@@ -90,7 +96,7 @@ test('parts add up to the whole, and what is above it is excess', () => {
 
 test('money that came in no expected way goes to suspense, and says why', () => {
   const why = (state: OrderState, asset = 'usdc.local') => {
-    const placed = placeDeposit({ ...waiting, state }, { asset, units: 100n }, 0n);
+    const placed = placeDeposit({ ...waiting, state }, { rail, asset, units: 100n }, 0n);
     return placed.outcome === 'suspense' ? placed.why : placed.outcome;
   };
   assert.equal(why('created', 'usdt.local'), 'wrong_asset');
@@ -98,7 +104,7 @@ test('money that came in no expected way goes to suspense, and says why', () => 
   assert.equal(why('cancelled'), 'late');
   assert.equal(why('settled'), 'second');
   assert.equal(why('paying_out'), 'second');
-  const unknown = placeDeposit(undefined, { asset: 'usdc.local', units: 1n }, 0n);
+  const unknown = placeDeposit(undefined, { rail, asset: 'usdc.local', units: 1n }, 0n);
   assert.deepEqual(unknown, { outcome: 'suspense', why: 'unknown_target' });
 });
 

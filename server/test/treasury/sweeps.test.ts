@@ -159,7 +159,8 @@ async function openWorld(options: Partial<EvmOptions> = {}) {
     cases: async () =>
       (
         await rows.query<{ kind: string }>(
-          `select kind from cases where closed_at is null and (subject like '%' || $1 || '%') order by id`,
+          `select kind from cases where closed_at is null and (subject like '%' || $1 || '%'
+             or subject in (select 'deposit:' || id from deposits where rail = $1 and origin = 'credit')) order by id`,
           [code],
         )
       ).map(({ kind }) => kind),

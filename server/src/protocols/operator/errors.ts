@@ -43,6 +43,7 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
   funds_short: { status: 409, say: (facts) => `There is too little ${facts.asset ?? ''} in our wallet for this.` },
   refund_under_way: { status: 409, say: () => 'The money is on its way, or has arrived: it cannot be sent elsewhere.' },
   refund_exceeds: { status: 409, say: () => 'So much of this deposit does not lie in suspense.' },
+  deposit_unfit: { status: 409, say: (facts) => `The deposit cannot be given to this order: ${facts.why}.` },
   unknown_deposit: missing('deposit'),
   unknown_order: missing('order'),
   unknown_customer: missing('customer'),

@@ -55,7 +55,12 @@ export async function timeline(tx: Tx, orderId: bigint): Promise<Timeline> {
     lines.push({ ...about, at: one.seen_at, what: `deposit ${one.id} seen on ${one.rail}` });
     if (one.confirmed_at !== null) {
       const why = one.why === null ? '' : `, ${one.why}`;
-      lines.push({ ...about, at: one.confirmed_at, what: `deposit ${one.id} confirmed, now ${one.state}${why}` });
+      const dust = one.dust ? ', dust' : '';
+      lines.push({
+        ...about,
+        at: one.confirmed_at,
+        what: `deposit ${one.id} confirmed, now ${one.state}${why}${dust}`,
+      });
     }
   }
   for (const one of traced.payouts) {

@@ -15,6 +15,7 @@ import {
   type Call,
   type ChainAdapter,
   type ChainPace,
+  type CoinPayment,
   type Fee,
   PACE,
   type RailContext,
@@ -69,6 +70,8 @@ export interface EvmOptions {
 export const evmRail = (options: EvmOptions, context: RailContext): ChainRail =>
   chainRail(evmAdapter(options), context);
 
+/** Whole blocks asked for in one go: they are large. */
+const COIN_BLOCKS_AT_ONCE = 8n;
 /** Blocks over which the tips paid are looked at, and the share of transactions that paid less. */
 const TIP_BLOCKS = 5;
 const TIP_PERCENTILE = 50;
@@ -201,6 +204,41 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
     return found ?? [];
   }
 
+  async function coinTo(from: bigint, to: bigint, address: string): Promise<CoinPayment[]> {
+    const found: CoinPayment[] = [];
+    for (let at = from; at <= to; at += COIN_BLOCKS_AT_ONCE) {
+      const last = lower(to, at + COIN_BLOCKS_AT_ONCE - 1n);
+      const numbers = Array.from({ length: Number(last - at) + 1 }, (_, n) => at + BigInt(n));
+      const paid = await ask(
+        'eth_getBlockByNumber',
+        numbers.map((number) => [hex(number), true]),
+        (block) =>
+          list(object(block, 'block').transactions, 'transactions').flatMap((one): CoinPayment[] => {
+            const { hash, from: payer, to: payee, value } = object(one, 'transaction');
+            if (typeof payee !== 'string' || payee.toLowerCase() !== address) return [];
+            const units = quantity(value, 'transaction.value');
+            return units === 0n
+              ? []
+              : [{ txHash: hash32(hash, 'transaction.hash'), from: String(payer).toLowerCase(), units }];
+          }),
+      );
+      found.push(...paid.flat());
+    }
+    if (found.length === 0) return found;
+    // What failed was charged for and moved nothing.
+    const went = await receipts(found.map(({ txHash }) => txHash));
+    return found.filter((_, at) => went[at]?.succeeded === true);
+  }
+
+  /** The mark of an account that lends itself the code of a contract and is still its owner's (EIP-7702) is no contract. */
+  async function hasCode(address: string): Promise<boolean> {
+    const [is] = await ask('eth_getCode', [[address, 'latest']], (answer) => {
+      if (typeof answer !== 'string') throw new Malformed('code');
+      return answer !== '0x' && !answer.startsWith('0xef0100');
+    });
+    return is === true;
+  }
+
   async function balancesAt(
     block: bigint,
     contract: string | null,
@@ -277,6 +315,13 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
       return answers.slice(1).map((units) => quantity(units, 'balance'));
     });
   }
+
+  const receipts = (hashes: readonly string[]): Promise<(Receipt | undefined)[]> =>
+    ask(
+      'eth_getTransactionReceipt',
+      hashes.map((hash) => [hash]),
+      readReceipt,
+    );
 
   const capped = (price: bigint): bigint => lower(price, maxGasPrice);
 
@@ -408,6 +453,8 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
     nativeBalancesAt,
     transfersBetween,
     balancesAt,
+    coinTo,
+    hasCode,
     gasPrice,
     call(contract, to, units) {
       const recipient = readAddress(to);
@@ -438,12 +485,7 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
     sign: (wallet, { target, data, value, depositIndex }, nonce, fee) =>
       signerOf(wallet).sign({ chainId, nonce, target, data, value, depositIndex, ...amounts(fee) }),
     broadcast,
-    receipts: (hashes) =>
-      ask(
-        'eth_getTransactionReceipt',
-        hashes.map((hash) => [hash]),
-        readReceipt,
-      ),
+    receipts,
   };
 }
 

@@ -13,6 +13,7 @@ import {
 } from '../../../customers/index.ts';
 import type { Doing, Needs } from '../../../operators/index.ts';
 import {
+  assignDeposit,
   block,
   lockOrder,
   lookUp,
@@ -193,6 +194,33 @@ export const ORDER_ACTS: readonly Act[] = [
         ...(units === undefined ? {} : { units }),
         ...(to === undefined ? {} : { to }),
       });
+    },
+  }),
+  act({
+    name: 'deposit.assign',
+    path: '/deposits/:deposit/assign',
+    right: 'money',
+    fields: { deposit: id, order: id },
+    subject: (ask) => `deposit:${ask.deposit}`,
+    async look(_deps, tx, ask) {
+      const { state, asset, units, orderId } = await depositOf(tx, ask.deposit);
+      const order = await lockOrder(tx, ask.order);
+      return {
+        state,
+        asset,
+        units,
+        belongs: orderId,
+        order: { id: order.id, state: order.state, version: order.version },
+      };
+    },
+    async needs(_deps, tx, ask) {
+      const { orderId, asset, units } = await depositOf(tx, ask.deposit);
+      // Whose it is nobody knows but the operator who says so.
+      return orderId === ask.order ? { asset, units } : ('always' as const);
+    },
+    async perform({ orders }, tx, ask, { operator, reason, now }) {
+      const { deposit: depositId, order: orderId } = ask;
+      await assignDeposit(orders, tx, { depositId, orderId, by: operator.name, why: reason, now });
     },
   }),
   act({

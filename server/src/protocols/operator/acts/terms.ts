@@ -3,7 +3,9 @@ import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { formatUnits, parseUnits } from '../../../base/money.ts';
 import type { Doing } from '../../../operators/index.ts';
+import { dustThreshold, setDustThreshold } from '../../../orders/index.ts';
 import {
+  type Asset,
   allMarkets,
   assets,
   capRow,
@@ -261,6 +263,22 @@ export const TERM_ACTS: readonly Act[] = [
     },
   }),
   act({
+    name: 'dust.set',
+    path: '/dust',
+    right: 'terms',
+    fields: { asset: text(40, /^[a-z0-9.]+$/, 'the code of an asset'), below: orNone(amount) },
+    subject: ({ asset }) => `asset:${asset}`,
+    async look(_deps, tx, { asset }) {
+      await assetOf(tx, asset);
+      return { belowUnits: (await dustThreshold(tx, asset)) ?? null };
+    },
+    needs: terms,
+    async perform(_deps, tx, { asset, below }) {
+      const { decimals } = await assetOf(tx, asset);
+      await setDustThreshold(tx, asset, below === 'none' ? 0n : parseUnits(below, decimals));
+    },
+  }),
+  act({
     name: 'policy.set',
     path: '/markets/:market/policies',
     right: 'terms',
@@ -278,6 +296,12 @@ export const TERM_ACTS: readonly Act[] = [
     },
   }),
 ];
+
+async function assetOf(tx: Tx, code: string): Promise<Asset> {
+  const asset = (await assets(tx)).get(code);
+  if (asset === undefined) throw new Refusal('malformed_field', { fields: { asset: 'must be the code of an asset' } });
+  return asset;
+}
 
 async function decimalsOf(tx: Tx, fiat: string): Promise<number> {
   const asset = (await assets(tx)).get(fiat);
