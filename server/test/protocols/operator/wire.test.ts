@@ -250,11 +250,14 @@ describe('terms of trade', () => {
     assert.equal((await shop.post('offramp/quote', quoteAsk)).body.code, 413);
     assert.equal((await set(`/markets/${market}`, { max: '10000' })).status, 200);
     const fee = await set(`/markets/${market}/fees`, { kind: 'operator', bps: 100, minimum: '5' });
-    assert.deepEqual([fee.body.after.bps, fee.body.after.minimum_units], [100, 500]);
-    assert.equal((await set(`/markets/${market}/limits`, { level: 1, max: '20' })).body.after.max_units, 20_000_000);
+    assert.deepEqual([fee.body.after.bps, fee.body.after.minimum_units], [100, '500']);
+    assert.equal((await set(`/markets/${market}/limits`, { level: 1, max: '20' })).body.after.max_units, '20000000');
+    // To the last unit, though no JSON number has so many digits.
+    const exact = await set(`/markets/${market}/limits`, { level: 1, max: '20000000000000.000001' });
+    assert.equal(exact.body.after.max_units, '20000000000000000001');
     assert.equal((await set(`/markets/${market}/limits`, { level: 1, max: 'none' })).body.after, null);
     const cap = await set(`/partners/${shop.partner.id}/caps`, { fiat: 'inr', max: '1000000' });
-    assert.equal(cap.body.after.max_units, 100_000_000);
+    assert.equal(cap.body.after.max_units, '100000000');
     const answer = { then: 'refund' };
     assert.equal((await set(`/markets/${market}/policies`, { question: 'late', answer })).status, 200);
     const shown = (await vic.reads(`/markets/${market}`)).body;

@@ -70,7 +70,11 @@ async function requirePartner(tx: Tx, partner: bigint | undefined): Promise<bigi
   return partner;
 }
 
-const json = (row: string | null): unknown => (row === null ? null : JSON.parse(row));
+/** A row as it is kept, with units as text: those of a coin with eighteen places have more digits than a JSON number keeps. */
+const json = (row: string | null): unknown =>
+  row === null ? null : JSON.parse(row, unitsAsText as (name: string, value: unknown) => unknown);
+const unitsAsText = (name: string, value: unknown, { source }: { source?: string }): unknown =>
+  typeof value === 'number' && name.endsWith('_units') ? source : value;
 
 const feeKind = oneOf(['operator', 'partner', 'rail', 'chain']);
 const fiatCode = text(20, /^[a-z0-9]+$/, "a fiat's code, such as inr");
