@@ -20,7 +20,7 @@ const EXPOSED = [
 
 export const preflightHeaders = (origin: string): Record<string, string> => ({
   'access-control-allow-origin': origin,
-  'access-control-allow-methods': 'GET, POST, PUT',
+  'access-control-allow-methods': 'GET, POST, PUT, DELETE',
   'access-control-allow-headers': ALLOWED,
   'access-control-max-age': '86400',
   vary: 'Origin',

@@ -83,6 +83,7 @@ describe('browsers', () => {
     assert.equal(status, 204);
     assert.equal(text, '');
     assert.equal(allowed(said), 'https://anybody.example');
+    assert.equal(said.get('access-control-allow-methods'), 'GET, POST, PUT, DELETE');
     const names = (said.get('access-control-allow-headers') ?? '').toLowerCase();
     for (const name of [
       'apikey',
