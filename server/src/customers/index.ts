@@ -275,6 +275,11 @@ export async function recordLogin(tx: Tx, customerId: string, now: Date): Promis
   if (before.loggedInAt === null) await announce(tx, { ...before, loggedInAt: now }, 'login', now);
 }
 
+/** As if the customer had never logged in: whatever asks for a login asks for one again. */
+export async function forgetLogin(tx: Tx, customerId: string, now: Date): Promise<void> {
+  await tx.run(sql.loggedOut, [customerId, now]);
+}
+
 /** May not trade from now on; what is under way is held at its next check. */
 export async function blockCustomer(tx: Tx, customerId: string, now: Date): Promise<void> {
   await tx.run(sql.block, [customerId, now]);

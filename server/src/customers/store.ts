@@ -68,6 +68,7 @@ export const sql = {
   insertVerification: `insert into verifications (partner_id, customer_id, verifier, outcome, level, at)
     values ($1, $2, $3, $4, $5, $6)`,
   loggedIn: 'update customers set logged_in_at = $2, updated_at = $2 where id = $1',
+  loggedOut: 'update customers set logged_in_at = null, updated_at = $2 where id = $1',
   unblock: 'update customers set blocked_at = null, updated_at = $2 where id = $1',
   likeText: `select ${CUSTOMER} from customers where id = $1 or client_customer_id = $1 order by id limit 50`,
   block: 'update customers set blocked_at = coalesce(blocked_at, $2), updated_at = $2 where id = $1',

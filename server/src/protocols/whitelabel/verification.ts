@@ -39,7 +39,8 @@ export interface Change {
   outcome: Customer['verification'];
   /** undefined: as it is */
   level: number | undefined;
-  login: boolean;
+  /** true: has logged in; false: has not; undefined: as it is */
+  login?: boolean;
 }
 
 const CHANGES: Readonly<Record<string, Change>> = {
@@ -50,9 +51,9 @@ const CHANGES: Readonly<Record<string, Change>> = {
   ADVANCE_KYC_COMPLETED: { outcome: 'verified', level: 3, login: true },
   COMPLETED: { outcome: 'verified', level: 3, login: true },
   EDD_COMPLETED: { outcome: 'verified', level: 4, login: true },
-  IN_REVIEW: { outcome: 'in_review', level: undefined, login: false },
-  TEMPORARY_FAILED: { outcome: 'failed', level: undefined, login: false },
-  PERMANENT_FAILED: { outcome: 'refused', level: undefined, login: false },
+  IN_REVIEW: { outcome: 'in_review', level: undefined },
+  TEMPORARY_FAILED: { outcome: 'failed', level: undefined },
+  PERMANENT_FAILED: { outcome: 'refused', level: undefined },
 };
 
 export const VERIFICATION_WORDS = Object.keys(CHANGES);
@@ -66,9 +67,9 @@ export function changeFor(word: string, partner: Pick<Partner, 'kycWords'>): Cha
 /** What a word about a business asks for in the sandbox, with the reason that is kept of a failure. */
 const BUSINESS_CHANGES: Readonly<Record<string, Change & { reason?: string }>> = {
   COMPLETED: { outcome: 'verified', level: 3, login: true },
-  IN_REVIEW: { outcome: 'in_review', level: undefined, login: false },
-  UPDATE_REQUIRED: { outcome: 'failed', level: undefined, login: false, reason: 'Update required' },
-  FAILED: { outcome: 'failed', level: undefined, login: false, reason: 'Set in the sandbox' },
+  IN_REVIEW: { outcome: 'in_review', level: undefined },
+  UPDATE_REQUIRED: { outcome: 'failed', level: undefined, reason: 'Update required' },
+  FAILED: { outcome: 'failed', level: undefined, reason: 'Set in the sandbox' },
 };
 
 export const BUSINESS_WORDS = Object.keys(BUSINESS_CHANGES);

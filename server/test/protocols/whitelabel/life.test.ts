@@ -105,6 +105,8 @@ describe('verification', () => {
       ['COMPLETED', 'ADVANCE_KYC_COMPLETED'],
       ['EDD_COMPLETED', 'EDD_COMPLETED'],
       ['TEMPORARY_FAILED', 'TEMPORARY_FAILED'],
+      ['LOGIN_REQUIRED', 'LOGIN_REQUIRED'],
+      ['EDD_COMPLETED', 'EDD_COMPLETED'],
       ['PERMANENT_FAILED', 'PERMANENT_FAILED'],
     ];
     for (const [asked, shown] of words) {

@@ -2,7 +2,7 @@
  * The sandbox's own endpoints: they cause facts, and the machine draws its conclusions. No state is ever written by hand.
  */
 import { Refusal } from '../../../base/errors.ts';
-import { type Customer, findCustomer, recordLogin, recordVerification } from '../../../customers/index.ts';
+import { type Customer, findCustomer, forgetLogin, recordLogin, recordVerification } from '../../../customers/index.ts';
 import type { Direction } from '../../../orders/index.ts';
 import type { Reply } from '../../protocol.ts';
 import { type Fields, id, malformedField, optional, required, text } from '../fields.ts';
@@ -57,7 +57,8 @@ async function verify(
       : undefined;
   await inTx(async (tx) => {
     const customer = await findCustomer(tx, customerId);
-    if (change.login && customer.loggedInAt === null) await recordLogin(tx, customer.id, now);
+    if (change.login === true && customer.loggedInAt === null) await recordLogin(tx, customer.id, now);
+    if (change.login === false) await forgetLogin(tx, customer.id, now);
     const failed = change.outcome === 'failed' || change.outcome === 'refused';
     await recordVerification(tx, {
       customer,
