@@ -243,7 +243,7 @@ test('what must not get in does not, and is told why', async () => {
       customerId: 'AAAAAAAAAA_1',
     };
     const create = `${WL}/onramp/createTransaction`;
-    await refused(create, {}, 400, /^Missing parameter -> fromCurrency, toCurrency, chain, fromAmount, customerId, /);
+    await refused(create, {}, 400, /^Missing parameter -> fromCurrency, toCurrency, fromAmount, chain, customerId, /);
     await refused(
       create,
       { ...buy, depositAddress: '0x52908400098527886e0F7030069857D2E4169EE7' },

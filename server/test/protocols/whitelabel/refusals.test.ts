@@ -109,8 +109,8 @@ const ENDPOINTS: { path: string; method?: 'put'; required: string[]; good: () =>
     required: [
       'fromCurrency',
       'toCurrency',
-      'chain',
       'fromAmount',
+      'chain',
       'customerId',
       'depositAddress',
       'paymentMethodType',
@@ -561,6 +561,18 @@ describe('things that are not there', () => {
         await refuses('onramp/createTransaction', { ...buy, fiatAccountId: number }, 404, 'unknown_account');
         await refuses('test/changeOfframpStatus', { ...get, transactionId: number, status: '1' }, 404, 'unknown_order');
       }
+    });
+  });
+
+  test('an account is looked for before the pair, the chain and the method', async () => {
+    await changesNothing(async () => {
+      const fiatAccountId = '12345';
+      for (const bent of [{ toCurrency: 'xxx' }, { chain: 'nochain' }]) {
+        await refuses('offramp/createTransaction', { ...sale, ...bent, fiatAccountId }, 404, 'unknown_account');
+        await refuses('onramp/createTransaction', { ...buy, ...bent, fiatAccountId }, 404, 'unknown_account');
+      }
+      const cash = { ...buy, paymentMethodType: 'CASH', fiatAccountId };
+      await refuses('onramp/createTransaction', cash, 404, 'unknown_account');
     });
   });
 

@@ -5,6 +5,7 @@
  * from what is given (an IFSC code is India's, an IBAN the euro's) unless `fiatType` says it.
  */
 
+import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { numericId } from '../../../base/ids.ts';
 import type { AssetCode } from '../../../base/money.ts';
@@ -14,13 +15,14 @@ import {
   accountForms,
   addFiatAccount,
   type Customer,
+  type FiatAccount,
   fiatAccounts,
   findCustomer,
   LINK_FOR_MS,
   openFiatAccount,
   sealLink,
 } from '../../../customers/index.ts';
-import { assets, markets } from '../../../partners/index.ts';
+import { assets, type Market, markets } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
 import { type Body, isAbsent, parseJson } from '../body.ts';
 import {
@@ -149,6 +151,19 @@ export async function listAccounts({ deps, values, inTx }: SignedAsk<typeof acco
     }
     return ok(list, { 'x-total-count': String(list.length) });
   });
+}
+
+/** An account of a customer's, by the text that names it. @throws Refusal 'unknown_account' */
+export async function accountNamed(tx: Tx, customerId: string, named: string): Promise<FiatAccount> {
+  const number = accountNumberOf(named);
+  const found = (await fiatAccounts(tx, customerId)).find((account) => account.id === number);
+  if (found === undefined) throw new Refusal('unknown_account');
+  return found;
+}
+
+/** @throws Refusal 'malformed_field' where an account is of another currency than the market, which `said` names */
+export function requireFiat(account: FiatAccount, { fiat }: Market, said: string): void {
+  if (account.fiat !== fiat.code) throw malformedField('fiatAccountId', `is not an account in ${said}`);
 }
 
 /** For fields that name an account: digits, or what is certainly none of ours. */

@@ -11,7 +11,7 @@ import { amount, code, id, malformedField, missingFields, optional, required, te
 import { idempotencyKey, once } from '../idempotency.ts';
 import { ok, type SignedAsk, whenNeeded } from '../route.ts';
 import { createdOfframpShape, offrampDetailShape, offrampShape } from '../shapes.ts';
-import { accountNumberOf } from './accounts.ts';
+import { accountNamed, requireFiat } from './accounts.ts';
 import { getIn, listFields, listIn, marketOf, type quoteFields, quoteIn, sayLimits } from './either.ts';
 import { addressTrouble } from './onramp.ts';
 
@@ -60,8 +60,7 @@ export async function createOfframp(ask: SignedAsk<typeof createFields>): Promis
     requireTrading(customer, partner);
     const account = await accountOf(tx, customer.id, values.fiatAccountId);
     if (market instanceof Refusal) throw market;
-    if (account.fiat !== market.fiat.code)
-      throw malformedField('fiatAccountId', `is not an account in ${values.toCurrency}`);
+    requireFiat(account, market, values.toCurrency);
     const order = await sayLimits(market.crypto, () =>
       deps.orders.create(tx, {
         partner,
@@ -92,16 +91,10 @@ async function refundAddressOf(
 
 /** The account named, or the customer's only one. */
 async function accountOf(tx: Tx, customerId: string, named: string | undefined) {
-  const accounts = await fiatAccounts(tx, customerId);
-  if (named === undefined) {
-    const [only, second] = accounts;
-    if (only === undefined || second !== undefined) throw missingFields(['fiatAccountId']);
-    return only;
-  }
-  const number = accountNumberOf(named);
-  const found = accounts.find((account) => account.id === number);
-  if (found === undefined) throw new Refusal('unknown_account');
-  return found;
+  if (named !== undefined) return await accountNamed(tx, customerId, named);
+  const [only, second] = await fiatAccounts(tx, customerId);
+  if (only === undefined || second !== undefined) throw missingFields(['fiatAccountId']);
+  return only;
 }
 
 export const getOfframp = getIn('offramp', offrampDetailShape);

@@ -12,7 +12,7 @@ import { idempotencyKey, once } from '../idempotency.ts';
 import { methodsOf } from '../reference.ts';
 import { ok, type SignedAsk, whenNeeded } from '../route.ts';
 import { createdOnrampShape, onrampShape, payInstructionsShape } from '../shapes.ts';
-import { accountNumberOf } from './accounts.ts';
+import { accountNamed, requireFiat } from './accounts.ts';
 import {
   getIn,
   listFields,
@@ -27,15 +27,16 @@ import {
 
 export const quoteOnramp = (ask: SignedAsk<typeof quoteFields>): Promise<Reply> => quoteIn('onramp', ask);
 
+/** In the interface's order, which is the order in which what is missing is named. */
 export const createOnrampFields = {
   fromCurrency: required(code),
   toCurrency: required(code),
-  chain: required(code),
   fromAmount: required(amount),
-  toAmount: optional(amount),
-  rate: optional(amount),
+  chain: required(code),
   customerId: required(id),
   depositAddress: required(text()),
+  toAmount: optional(amount),
+  rate: optional(amount),
   paymentMethodType: required(code),
   merchantRecognitionId: optional(text()),
   fiatAccountId: optional(id),
@@ -57,8 +58,10 @@ export async function createOnramp(ask: SignedAsk<typeof createOnrampFields>): P
   return await once(deps.db, { partnerId: partner.id, path, key, body, now }, async (tx) => {
     const customer = await findCustomer(tx, values.customerId);
     requireTrading(customer, partner);
-    const fiatAccountId = values.fiatAccountId === undefined ? undefined : accountNumberOf(values.fiatAccountId);
+    const account =
+      values.fiatAccountId === undefined ? undefined : await accountNamed(tx, customer.id, values.fiatAccountId);
     if (market instanceof Refusal) throw market;
+    if (account !== undefined) requireFiat(account, market, values.fromCurrency);
     const methods = methodsOf(market.fiat, await markets(tx));
     const method = methods.find((one) => one.toLowerCase() === values.paymentMethodType.toLowerCase());
     if (method === undefined) throw new Refusal('unsupported_method', { method: values.paymentMethodType });
@@ -72,7 +75,7 @@ export async function createOnramp(ask: SignedAsk<typeof createOnrampFields>): P
         paymentMethod: method,
         ...(read?.payout === undefined ? {} : { payoutUnits: read.payout }),
         ...(values.rate === undefined ? {} : { rate: parseRate(values.rate) }),
-        ...(fiatAccountId === undefined ? {} : { fiatAccountId }),
+        ...(account === undefined ? {} : { fiatAccountId: account.id }),
         ...(values.merchantRecognitionId === undefined ? {} : { merchantReference: values.merchantRecognitionId }),
         now,
       }),
