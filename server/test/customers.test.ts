@@ -247,10 +247,10 @@ test('a customer who was blocked after ordering is held', async () => {
 });
 
 test('the magic reference holds a payout and lets its refund go', async () => {
-  const screener = compliance.magicScreener(compliance.openScreener(ground));
+  const screener = compliance.magicScreener(compliance.openScreener(ground), async () => '10');
   const ask = await payout(await enroll(mine, 'magic'), { address: '0x1' });
   assert.equal((await screener.screen(ask)).outcome, 'cleared');
-  const magic = { ...ask, merchantReference: compliance.HOLD_REFERENCE };
+  const magic = { ...ask, merchantReference: compliance.MAGIC_HOLDS.reference };
   assert.equal((await screener.screen(magic)).reason, 'held_by_magic_value');
   assert.equal((await screener.screen({ ...magic, purpose: 'refund' as const })).outcome, 'cleared');
 });

@@ -24,7 +24,7 @@ export { decisionsOf, record } from './decisions.ts';
 export { CASE_KINDS, type CaseKind, type CaseMeaning, isCaseKind, meaningOf, type NextActor } from './kinds.ts';
 export { askReview, decideReview, openReview, reviewed } from './reviews.ts';
 export {
-  HOLD_REFERENCE,
+  MAGIC_HOLDS,
   magicScreener,
   openScreener,
   replaceDenyList,

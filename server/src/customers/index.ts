@@ -365,7 +365,7 @@ export async function openFiatAccount(
  */
 export async function openPayee(tx: Tx, vault: Vault, accountId: bigint): Promise<Record<string, string>> {
   const { customerId, details } = await openFiatAccount(tx, vault, accountId);
-  const name = details.name ?? (await customerName(tx, vault, customerId));
+  const name = details.name ?? details.accountHolder ?? (await customerName(tx, vault, customerId));
   return name === undefined ? details : { ...details, name };
 }
 

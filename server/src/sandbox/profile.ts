@@ -7,9 +7,11 @@ import { join } from 'node:path';
 import { SettingError } from '../base/env.ts';
 import { randomHex } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
+import { formatUnits } from '../base/money.ts';
 import { magicScreener } from '../compliance/index.ts';
 import type { Config } from '../config.ts';
 import type { Outcome } from '../events/index.ts';
+import { assets } from '../partners/index.ts';
 import { sandboxSender } from '../protocols/checkout/index.ts';
 import { simulatedVerifier } from '../verifiers/simulated/index.ts';
 import type { Connecting, Profile, World } from '../world.ts';
@@ -64,7 +66,11 @@ async function connect(config: Config, deps: Connecting): Promise<World> {
     outside: world.outside,
     verifier: simulatedVerifier,
     sender: sandboxSender,
-    screener: magicScreener,
+    screener: (usual) =>
+      magicScreener(usual, async ({ depositAsset = '', depositUnits = 0n }) => {
+        const asset = (await db.asSystem(assets)).get(depositAsset);
+        return asset === undefined ? '' : formatUnits(depositUnits, asset.decimals);
+      }),
     checks: [],
     async begin({ chains, partners }) {
       seeded = await seedPartners({ db, vault, clock, partners }, readSandboxFile(file)?.partners ?? []);

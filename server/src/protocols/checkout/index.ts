@@ -39,7 +39,7 @@ import { type Look, linkButton, page, paragraph } from './pages.ts';
 import { beginSession, isOwnForm, readSession, sessionCookie } from './session.ts';
 import type { Arrival, CheckoutDeps, Outcome, Visit } from './visit.ts';
 
-export { type CodeSender, sandboxSender } from './sender.ts';
+export { type CodeSender, SANDBOX_CODE, SANDBOX_DEAD_PHONE, sandboxSender } from './sender.ts';
 export { webhookSender } from './sender.webhook.ts';
 export type { CheckoutDeps } from './visit.ts';
 

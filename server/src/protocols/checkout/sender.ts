@@ -3,6 +3,7 @@
  * sends text messages for the operator (sender.webhook.ts), and does not start without.
  */
 import { randomInt } from 'node:crypto';
+import { Unavailable } from '../../base/errors.ts';
 
 export interface CodeSender {
   /** The next code, six digits. Left out, it is random; only the sandbox's is not. */
@@ -16,11 +17,16 @@ export interface CodeSender {
 /** Six digits, each of the million equally likely. */
 export const randomCode = (): string => String(randomInt(1_000_000)).padStart(6, '0');
 
-const SANDBOX_CODE = '123456';
+export const SANDBOX_CODE = '123456';
+/** A phone whose number ends so cannot be reached. */
+export const SANDBOX_DEAD_PHONE = '000404';
 
 /** Sends nothing to anybody: the code is known. Never handed in by production. */
 export const sandboxSender: CodeSender = {
   nextCode: () => SANDBOX_CODE,
   hint: SANDBOX_CODE,
-  sendCode: async () => {},
+  async sendCode(phone) {
+    if (phone.replaceAll(/[^0-9]/g, '').endsWith(SANDBOX_DEAD_PHONE))
+      throw new Unavailable('sandbox phones', 'this number cannot be reached');
+  },
 };

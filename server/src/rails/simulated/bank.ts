@@ -127,7 +127,7 @@ export async function startSimulatedBank(
   async function pay(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const order = readOrder(await readBody(request));
     if (order === undefined) return reply(response, 400, { error: 'malformed' });
-    const magic = magicOf(order.account);
+    const magic = magicOf(order.account, order.name);
 
     const lostOnTheWay =
       (magic === 'answer_lost_before_effect' && (await books.read((tx) => isFirstCall(tx, order.key)))) ||

@@ -13,7 +13,7 @@ import { FUNDING } from './bank.ts';
 import type { ShownLine } from './types.ts';
 
 export { type SimulatedBank, startSimulatedBank } from './bank.ts';
-export { MAGIC_ACCOUNTS, type MagicOutcome } from './magic.ts';
+export { MAGIC_ACCOUNTS, MAGIC_NAMES, type MagicOutcome } from './magic.ts';
 export type { Fault, FaultKind, Payment, Settings } from './types.ts';
 
 /** The operator's accounts at this bank: of valid form, and nobody's. */

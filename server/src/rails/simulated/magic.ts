@@ -1,6 +1,6 @@
 /**
- * Magic account numbers of the simulated bank: a payout to an account whose number ends so goes the way it says.
- * Everything else is paid.
+ * Magic account numbers and names of the simulated bank: a payout to an account whose number ends so, or whose holder is called
+ * so, goes the way it says. Everything else is paid.
  */
 export type MagicOutcome = 'refused' | 'returned' | 'answer_lost_after_effect' | 'answer_lost_before_effect' | 'slow';
 
@@ -16,5 +16,12 @@ export const MAGIC_ACCOUNTS: readonly { ending: string; outcome: MagicOutcome; s
   { ending: '9005', outcome: 'slow', says: 'paid a minute later than others' },
 ];
 
-export const magicOf = (account: string): MagicOutcome | undefined =>
-  MAGIC_ACCOUNTS.find(({ ending }) => account.endsWith(ending))?.outcome;
+/** Capitals and small letters are the same. */
+export const MAGIC_NAMES: readonly { name: string; outcome: MagicOutcome; says: string }[] = [
+  { name: 'Refuse Me', outcome: 'refused', says: 'refused at once: the account is closed' },
+  { name: 'Return Me', outcome: 'returned', says: 'paid, and comes back a moment later' },
+];
+
+export const magicOf = (account: string, holder: string): MagicOutcome | undefined =>
+  MAGIC_ACCOUNTS.find(({ ending }) => account.endsWith(ending))?.outcome ??
+  MAGIC_NAMES.find(({ name }) => name.toLowerCase() === holder.trim().toLowerCase())?.outcome;

@@ -1,0 +1,34 @@
+/**
+ * Magic values: what makes the sandbox misbehave by being in a request. Gathered here from where each takes effect; the table in
+ * docs/sandbox.md is made of this.
+ */
+import { MAGIC_HOLDS } from '../compliance/index.ts';
+import { SANDBOX_CODE, SANDBOX_DEAD_PHONE } from '../protocols/checkout/index.ts';
+import { MAGIC_ACCOUNTS, MAGIC_NAMES } from '../rails/simulated/index.ts';
+
+export interface MagicValue {
+  /** Where it stands. */
+  where: string;
+  value: string;
+  says: string;
+}
+
+const HELD = 'held by screening, for a person to release or reject';
+
+export const MAGIC: readonly MagicValue[] = [
+  ...MAGIC_ACCOUNTS.map(({ ending, says }) => ({
+    where: 'account number or IBAN of a payout or refund',
+    value: `… ${ending}`,
+    says,
+  })),
+  ...MAGIC_NAMES.map(({ name, says }) => ({ where: 'holder of that account (`accountHolder`)', value: name, says })),
+  { where: '`merchantRecognitionId` of an order', value: MAGIC_HOLDS.reference, says: HELD },
+  { where: '`fromAmount` of an order', value: MAGIC_HOLDS.amount, says: HELD },
+  { where: 'wallet address of a purchase', value: MAGIC_HOLDS.address, says: HELD },
+  { where: 'login code of a hosted page', value: SANDBOX_CODE, says: 'the right one, always' },
+  {
+    where: "customer's phone number",
+    value: `… ${SANDBOX_DEAD_PHONE}`,
+    says: 'the login code cannot be sent',
+  },
+];

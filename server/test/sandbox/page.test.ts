@@ -1,0 +1,51 @@
+/** docs/sandbox.md says what the code does. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { CONTROLS } from '../../src/protocols/whitelabel/index.ts';
+import { findControl, help, helpOf, readArguments } from '../../src/sandbox/commands.ts';
+import { MAGIC } from '../../src/sandbox/magic.ts';
+import { PAGE, pageOf } from '../../src/sandbox/page.ts';
+
+test('the page has the tables that the code makes', () => {
+  const page = readFileSync(PAGE, 'utf8');
+  assert.equal(page, pageOf(page), 'node scripts/run.mjs server/src/sandbox/page.ts writes it anew');
+  for (const { name } of CONTROLS) assert.ok(page.includes(`| \`${name}\` |`), name);
+  for (const { value } of MAGIC) assert.ok(page.includes(`| \`${value}\` |`), value);
+});
+
+test('every example is a command that can be read', () => {
+  for (const control of CONTROLS) {
+    const [name = '', ...args] = control.example.split(' ');
+    assert.equal(findControl(name), control);
+    assert.ok(Object.keys(readArguments(control, args)).length > 0, control.example);
+    assert.ok(help().includes(name) && helpOf(control).includes(control.example));
+  }
+});
+
+for (const [args, why] of [
+  [['pay'], /^transactionId missing/],
+  [['pay', '1', '--color', 'red'], /^pay takes no --color/],
+  [['pay', '1', '--how'], /^--how needs a value: exact/],
+  [['pay', '1', '--transactionId', '2'], /^transactionId was given twice/],
+  [['clock', '1h', '2h'], /^2h is one value too many/],
+] as const) {
+  test(`a command that cannot be read says why: ${args.join(' ')}`, () => {
+    const [name = '', ...rest] = args;
+    const control = findControl(name);
+    assert.ok(control);
+    assert.throws(() => readArguments(control, rest), { message: why });
+  });
+}
+
+test('values may stand without names, with them, and after an equals sign', () => {
+  const control = findControl('pay');
+  assert.ok(control);
+  const body = { transactionId: '17', how: 'under', amount: '5' };
+  for (const args of ['17 under 5', '17 --how under --amount 5', '--amount=5 17 --how=under'])
+    assert.deepEqual(readArguments(control, args.split(' ')), body);
+  assert.deepEqual(readArguments(findControl('status') ?? control, ['17', '-4']), {
+    transactionId: '17',
+    status: '-4',
+  });
+});

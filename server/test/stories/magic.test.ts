@@ -1,0 +1,129 @@
+/** Magic values of the sandbox: what each makes of an order, or of a page. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { MAGIC } from '../../src/sandbox/magic.ts';
+import { openVisitor } from '../blackbox/visitor.ts';
+import { openStory, type Sale, type Story } from '../support/story.ts';
+
+let world: Story;
+before(async () => {
+  world = await openStory();
+});
+after(async () => await world?.close());
+
+const told = new Set<string>();
+const magic = (value: string): string => {
+  const found = MAGIC.find((one) => one.value === value || one.value === `… ${value}`);
+  assert.ok(found, `there is a magic value ${value}`);
+  told.add(found.value);
+  return value;
+};
+async function pays(order: Sale): Promise<void> {
+  await world.pays(order, order.fromAmount);
+  await world.mines(2);
+}
+const timesPaid = async (order: Sale) =>
+  (await world.bank.payments(`pay_${order.id}_1`)).filter(({ state }) => state !== 'refused').length;
+
+/** A customer with an account in this name. */
+async function named(accountHolder: string) {
+  const { id } = await world.verifiedCustomer();
+  const account = { customerId: id, fiatAccount: '000155501234', ifsc: 'HDFC0000001', accountHolder };
+  const { fiatAccountId = '' } = await world.told('bank/addFiatAccount', account);
+  return { id, fiatAccountId };
+}
+
+describe('an account or a holder', () => {
+  for (const [ending, kind, times] of [
+    ['9001', 'payout_held', 0],
+    ['9002', 'payout_returned', 1],
+    ['9003', undefined, 1],
+    ['9004', undefined, 1],
+    ['9005', undefined, 1],
+  ] as const) {
+    test(`ending ${ending}`, async () => {
+      const order = await world.sells('10', 'usdc', {
+        customer: await world.verifiedCustomer({ ending: magic(ending) }),
+      });
+      await pays(order);
+      if (ending === '9005') {
+        await world.reaches(order, 5);
+        world.clock.advance(61_000);
+      }
+      if (ending !== '9001') await world.reaches(order, 6);
+      if (kind !== undefined) await world.opensCase(order, kind);
+      assert.equal(await timesPaid(order), times);
+    });
+  }
+
+  for (const [name, kind] of [
+    ['Refuse Me', 'payout_held'],
+    ['Return Me', 'payout_returned'],
+  ] as const) {
+    test(`called ${name}`, async () => {
+      const order = await world.sells('10', 'usdc', { customer: await named(magic(name).toUpperCase()) });
+      await pays(order);
+      await world.opensCase(order, kind);
+    });
+  }
+});
+
+describe('an order held by screening', () => {
+  test('for its reference', async () => {
+    const order = await world.sells('10', 'usdc', { reference: magic('screen:hold') });
+    await pays(order);
+    assert.equal((await world.opensCase(order, 'on_hold')).reason, 'held_by_magic_value');
+  });
+
+  test('for its amount, of a coin or a fiat, and not for one beside it', async () => {
+    const amount = magic('666');
+    const [held, beside] = [await world.sells(amount, 'usdc'), await world.sells('666.5', 'usdc')];
+    for (const order of [held, beside]) await pays(order);
+    assert.equal((await world.opensCase(held, 'on_hold')).reason, 'held_by_magic_value');
+    await world.reaches(beside, 6);
+    const bought = await world.buys(amount, 'usdc');
+    await world.credits(bought, amount);
+    assert.equal((await world.opensCase(bought, 'on_hold')).reason, 'held_by_magic_value');
+  });
+
+  test('for the address it is to be paid to', async () => {
+    const address = magic('0x000000000000000000000000000000000000dead');
+    const order = await world.buys('1000', 'usdc', { address });
+    await world.credits(order, '1000');
+    assert.equal((await world.opensCase(order, 'on_hold')).reason, 'held_by_magic_value');
+  });
+});
+
+describe('a hosted page', () => {
+  const page = async (phoneNumber: string) => {
+    const { kycUrl = '' } = await world.told('kyc/url', {
+      clientCustomerId: phoneNumber,
+      phoneNumber,
+      type: 'INDIVIDUAL',
+    });
+    const visitor = openVisitor();
+    await visitor.go(kycUrl);
+    return visitor;
+  };
+
+  test('lets in with the code', async () => {
+    const visitor = await page('+91-9000000001');
+    await visitor.press('Send code');
+    const before = visitor.title();
+    await visitor.press('Log in', { code: magic('123456') });
+    assert.notEqual(visitor.title(), before);
+  });
+
+  test('says that a phone cannot be reached', async () => {
+    const visitor = await page(`+91-9000${magic('000404')}`);
+    await visitor.press('Send code');
+    assert.match(visitor.text(), /could not be sent/);
+  });
+});
+
+test('every magic value has been told of', () => {
+  assert.deepEqual(
+    MAGIC.map(({ value }) => value).filter((value) => !told.has(value)),
+    [],
+  );
+});
