@@ -103,7 +103,7 @@ export const TERM_ACTS: readonly Act[] = [
       fiat: fiatCode,
       depositRail: railCode,
       payoutRail: railCode,
-      paymentMethod: text(40, /^[A-Z0-9_]+$/, 'a method of payment such as IMPS'),
+      paymentMethod: text(40, /^[A-Z0-9_-]+$/, 'a method of payment such as IMPS or AED-BANK-TRANSFER'),
       min: amount,
       max: amount,
       payoutPlaces: whole(0, 18),
