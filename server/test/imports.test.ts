@@ -44,7 +44,7 @@ const MAY_USE: Readonly<Record<string, readonly string[]>> = {
     'events',
     '(top)',
   ],
-  backup: ['sandbox', '(top)'],
+  backup: ['sandbox', 'partners', 'operators', '(top)'],
   production: ['treasury', 'ops', 'compliance', 'partners', 'protocols', 'rails', 'signer', 'verifiers', '(top)'],
   demo: ['sandbox', '(top)'],
   '(top)': ['*'],

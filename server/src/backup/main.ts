@@ -2,7 +2,8 @@
  * `npm run backup -- --to <folder>` and `npm run restore -- --from <backup>`: the commands.
  *
  * A backup is taken of the running server's database, or of a stopped one's, which is started for it. A restore needs the
- * server stopped, which the data folder's lock makes sure of.
+ * server stopped, which the data folder's lock makes sure of. It ends with all payouts stopped, in the database, until an
+ * operator starts them; `--restored` does only that, for a PostgreSQL that other tools have put back.
  */
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { SettingError } from '../base/env.ts';
@@ -10,7 +11,7 @@ import { Unavailable } from '../base/errors.ts';
 import { lockDataDir } from '../base/lock.ts';
 import { type Config, readConfig } from '../config.ts';
 import { runningPostgres, startPostgres } from '../sandbox/postgres.ts';
-import { restoreBackup, takeBackup } from './index.ts';
+import { restoreBackup, takeBackup, tellOlder } from './index.ts';
 
 const HELP = `
   npm run backup -- --to <folder>
@@ -21,6 +22,11 @@ const HELP = `
       --archive  where WAL_ARCHIVE_DIR kept the log since; WAL_ARCHIVE_DIR itself where not given
       --replace  move the database that is there aside, and take its last log along
 
+  npm run restore -- --restored
+      For a PostgreSQL of your own (DATABASE_URL) that its own tools have put back, before the first server starts: payouts
+      are stopped, and no number that was given away since is given twice.
+
+  After both, nothing is handed over until an operator says so: docs/operating/backup.md.
   The master key is in no backup: keep DATA_DIR/master.key, or MASTER_KEY, in another safe place.
 `;
 
@@ -33,7 +39,12 @@ async function main(): Promise<void> {
       config,
       parsed({
         args,
-        options: { from: { type: 'string' }, archive: { type: 'string' }, replace: { type: 'boolean' } },
+        options: {
+          from: { type: 'string' },
+          archive: { type: 'string' },
+          replace: { type: 'boolean' },
+          restored: { type: 'boolean' },
+        },
       }),
     );
   process.stdout.write(HELP);
@@ -66,7 +77,15 @@ async function backup(config: Config, { to }: { to?: string }): Promise<void> {
   }
 }
 
-async function restore(config: Config, ask: { from?: string; archive?: string; replace?: boolean }): Promise<void> {
+async function restore(
+  config: Config,
+  ask: { from?: string; archive?: string; replace?: boolean; restored?: boolean },
+): Promise<void> {
+  if (ask.restored) return await restored(config, ask.from);
+  if (config.databaseUrl !== undefined)
+    throw new SettingError(
+      'DATABASE_URL is set: a PostgreSQL of your own is put back by its own tools, and told so with --restored',
+    );
   if (ask.from === undefined) throw new SettingError(`--from is missing: the backup's folder\n${HELP}`);
   const release = lockDataDir(config.dataDir);
   try {
@@ -81,11 +100,23 @@ async function restore(config: Config, ask: { from?: string; archive?: string; r
     say(`Restored the backup of ${restored.manifest.takenAt} and ${restored.laterPieces} later pieces of log.`);
     say(`The newest entry in it is of ${restored.lastCommitAt?.toISOString() ?? 'no time: there is none'}.`);
     if (restored.movedTo !== undefined) say(`What was there before is in ${restored.movedTo}.`);
-    say('Before payouts go on, compare the books with the outside: docs/operating/backup.md.');
+    say(STOPPED);
   } finally {
     release();
   }
 }
+
+/** A PostgreSQL of one's own was put back by whatever tool. */
+async function restored({ databaseUrl }: Config, from: string | undefined): Promise<void> {
+  if (from !== undefined) throw new SettingError('--restored and --from exclude each other');
+  if (databaseUrl === undefined) throw new SettingError('--restored is for DATABASE_URL, which is not set');
+  const { lastCommitAt } = await tellOlder(databaseUrl, { now: new Date() });
+  say(`The newest entry in it is of ${lastCommitAt?.toISOString() ?? 'no time: there is none'}.`);
+  say(STOPPED);
+}
+
+const STOPPED = `Payouts are stopped: what was paid after that moment is not in the books.
+Compare with the outside first, then: npm run operator -- start payouts all (docs/operating/backup.md).`;
 
 /** @throws SettingError with the help, where an option is none of ours */
 function parsed<T extends ParseArgsConfig>(config: T) {

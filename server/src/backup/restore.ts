@@ -3,10 +3,9 @@
  *
  * The log is looked for in three places, and the first that has a piece is believed: the archive, the cluster that is being
  * replaced (its last minutes are nowhere else), the backup itself. Every file of the backup is checked against its manifest
- * before anything is touched. The cluster that was there is moved aside, never deleted.
- *
- * What comes back may be older than what the world has seen: a payout sent after the last commit that was saved is not in it.
- * So a restored database says so (`restores`): somebody has to compare the books with chains and banks first.
+ * before anything is touched. The copy is recovered in a folder of its own and told that it is older than the world
+ * (older.ts); only then it takes its place, so no server ever starts on one that was not told. The cluster that was there is
+ * moved aside, never deleted.
  *
  * Not here: the master key. It is not in a backup, and without it no sealed field can be read.
  */
@@ -24,9 +23,9 @@ import {
 } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import pg from 'pg';
 import { SettingError } from '../base/env.ts';
 import { giveToPostgres, startPostgres } from '../sandbox/postgres.ts';
+import { tellOlder } from './older.ts';
 import { describe, type Manifest } from './take.ts';
 
 /** Names of pieces of log, and of the files that tell timelines apart. */
@@ -85,36 +84,34 @@ export async function restoreBackup(ask: {
     throw new SettingError(`${dataDir} has a database. With --replace it is moved aside, and its last log is used.`);
 
   const stamp = ask.now.toISOString().replace(/[:.]/g, '-');
-  const [work, log] = [join(dataDir, `restoring-${stamp}`), join(dataDir, `restoring-${stamp}.log`)];
+  const work = join(dataDir, `restoring-${stamp}`);
+  const [restored, log] = [join(work, 'postgres'), join(work, 'log')];
   const movedTo = existsSync(cluster) ? join(dataDir, `postgres.before-${stamp}`) : undefined;
-  let isPlaced = false;
   try {
-    mkdirSync(dataDir, { recursive: true });
-    cpSync(join(ask.backup, 'cluster'), work, { recursive: true });
+    mkdirSync(work, { recursive: true });
+    cpSync(join(ask.backup, 'cluster'), restored, { recursive: true });
     const laterPieces = gatherLog(log, ask.backup, movedTo === undefined ? undefined : cluster, ask.archive);
-    writeFileSync(join(work, 'recovery.signal'), '');
-    copyFileSync(join(ask.backup, 'postgres.password'), join(dataDir, 'postgres.password'));
-    giveToPostgres(work);
+    writeFileSync(join(restored, 'recovery.signal'), '');
+    copyFileSync(join(ask.backup, 'postgres.password'), join(work, 'postgres.password'));
+    giveToPostgres(restored);
     giveToPostgres(log);
+    const lastCommitAt = await recover(work, log, ask.now, manifest);
+    copyFileSync(join(ask.backup, 'postgres.password'), join(dataDir, 'postgres.password'));
     if (movedTo !== undefined) renameSync(cluster, movedTo);
-    renameSync(work, cluster);
-    isPlaced = true;
-    const lastCommitAt = await recover(dataDir, log, ask.now, manifest);
-    rmSync(log, { recursive: true });
+    renameSync(restored, cluster);
     return { manifest, laterPieces, lastCommitAt, ...(movedTo === undefined ? {} : { movedTo }) };
   } catch (error) {
-    rmSync(work, { recursive: true, force: true });
-    rmSync(log, { recursive: true, force: true });
-    if (isPlaced) rmSync(cluster, { recursive: true, force: true });
     if (movedTo !== undefined && existsSync(movedTo)) renameSync(movedTo, cluster);
     throw error;
+  } finally {
+    rmSync(work, { recursive: true, force: true });
   }
 }
 
-/** Lets PostgreSQL replay all the log there is, become the next timeline, and note that it was restored. */
-async function recover(dataDir: string, log: string, now: Date, manifest: Manifest): Promise<Date | null> {
+/** Lets PostgreSQL replay all the log there is, become the next timeline, and tells it that it is older than the world. */
+async function recover(work: string, log: string, now: Date, manifest: Manifest): Promise<Date | null> {
   const postgres = await startPostgres({
-    dataDir,
+    dataDir: work,
     settings: {
       restore_command: `cp "${log}/%f" "%p"`,
       recovery_target_timeline: 'latest',
@@ -125,20 +122,7 @@ async function recover(dataDir: string, log: string, now: Date, manifest: Manife
     },
   });
   try {
-    const client = new pg.Client({ connectionString: postgres.adminUrl, connectionTimeoutMillis: 10_000 });
-    await client.connect();
-    try {
-      const { rows } = await client.query<{ at: Date | null }>(
-        `select greatest((select max(at) from cloverleaf.entries), (select max(at) from cloverleaf.order_history)) as at`,
-      );
-      await client.query('insert into cloverleaf.restores (backup_taken_at, restored_at) values ($1, $2)', [
-        manifest.takenAt,
-        now,
-      ]);
-      return rows[0]?.at ?? null;
-    } finally {
-      await client.end();
-    }
+    return (await tellOlder(postgres.adminUrl, { takenAt: new Date(manifest.takenAt), now })).lastCommitAt;
   } finally {
     await postgres.stop();
   }

@@ -46,6 +46,26 @@ export async function recordAct(
   });
 }
 
+/** What was done without anybody signed in: at the start of a server, by a restore. */
+export async function recordByMachine(
+  tx: Tx,
+  did: { act: string; subject: string; reason: string; now: Date; before?: unknown; after?: unknown },
+): Promise<void> {
+  await store.insertAudit(tx, {
+    at: did.now,
+    operator: 'the machine',
+    role: 'machine',
+    address: 'local',
+    reason: did.reason,
+    act: did.act,
+    subject: did.subject,
+    outcome: 'done',
+    proposal: null,
+    before: canonical(did.before ?? null),
+    after: canonical(did.after ?? null),
+  });
+}
+
 /** Newest first. @param ask.below the id of the last one of the page before */
 export const readAudit = (
   tx: Tx,

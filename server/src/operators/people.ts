@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
+import { recordByMachine } from './audit.ts';
 import { type OperatorRow, type Role, store, type TokenRow } from './store.ts';
 
 export const ROLES: readonly Role[] = ['viewer', 'support', 'finance', 'admin'];
@@ -109,18 +110,12 @@ export async function startOperator(tx: Tx, o: { name: string; token: string; no
   const isNew = await store.insertToken(tx, { operatorId: id, hash, label: 'at start', now: o.now, expiresAt: null });
   if (isNew === 0) return;
   await store.enable(tx, id);
-  await store.insertAudit(tx, {
-    at: o.now,
-    operator: 'the machine',
-    role: 'machine',
-    address: 'local',
+  await recordByMachine(tx, {
     act: made === undefined ? 'operator.token' : 'operator.create',
     subject: `operator:${o.name}`,
     reason: 'a new token at the start of the server',
-    outcome: 'done',
-    proposal: null,
-    before: 'null',
-    after: JSON.stringify({ role: 'admin' }),
+    now: o.now,
+    after: { role: 'admin' },
   });
 }
 

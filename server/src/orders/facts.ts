@@ -14,7 +14,7 @@ import { type Handled, ring } from '../base/work.ts';
 import { closeCases, openCase } from '../compliance/index.ts';
 import { blockCustomer, findCustomer, type PayerMatch } from '../customers/index.ts';
 import { type Account, balance, chart, isPosted, type Line, move, post } from '../ledger/index.ts';
-import { marketById, maxUnitsFor } from '../partners/index.ts';
+import { marketById, maxUnitsFor, setStop } from '../partners/index.ts';
 import { type Observed, type Payout, payoutByKey, refused, returned, settled, stop } from '../rails/payouts.ts';
 import type { DepositFact, Rail, RailFact, Report } from '../rails/rail.ts';
 import { advance, change, emitHanded } from './advance.ts';
@@ -93,7 +93,17 @@ export function orderFacts(context: Context, ownTransfers?: OwnTransfers): Repor
           facts: { asset: fact.asset },
           now: context.clock.now(),
         });
+      case 'nonces_used':
       case 'rail_stopped':
+        // Following goes on, so that the books can be compared with what was done.
+        if (fact.type === 'nonces_used')
+          await setStop(tx, {
+            kind: 'rail',
+            subject: fact.rail,
+            by: 'the machine',
+            reason: fact.why,
+            at: context.clock.now(),
+          });
         return await openCase(tx, {
           kind: 'rail_stopped',
           subject: fact.rail,

@@ -11,6 +11,7 @@
  *
  * What is refused is refused before a nonce is taken: a gap in the nonces would hold up all that comes after.
  */
+import type { Tx } from '../base/db.ts';
 import { assert, Unavailable } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
 import { type Call, type ChainAdapter, NotSigned, type RailContext, type Receipt } from './chain.adapter.ts';
@@ -71,18 +72,20 @@ export function sender(
     const estimate = await adapter.estimate(wallet, call);
     if ('refused' in estimate) return { outcome: 'refused', why: estimate.refused };
     const used = await adapter.nonces(wallet);
-    const versions = await db.asSystem(async (tx) => {
+    const reserved = await db.asSystem(async (tx) => {
       const next = await store.lockNonce(tx, rail, wallet, used.pending);
       // Under the lock: a process that had the same key in hand has either written its row or waits for ours.
       const there = await store.versionsOf(tx, rail, key);
       if (there.length > 0) return there;
-      // Mined nonces that we did not give out were used elsewhere: a restored database, or another program with the key.
-      const nonce = used.mined > next ? used.mined : next;
-      if (nonce !== next) {
-        if (nonce - next > NONCE_GAP)
+      if (used.mined > next) {
+        if (used.mined - next > NONCE_GAP)
           throw new Unavailable(rail, 'the node says that far more nonces were used than we know of');
-        log.warn({ rail, wallet, ours: Number(next), mined: Number(used.mined) }, 'nonces used by somebody else');
+        if (!key.startsWith(SANDBOX_KEY)) {
+          await stopForUsed(tx, wallet, next, used.mined);
+          return 'stopped';
+        }
       }
+      const nonce = used.mined > next ? used.mined : next;
       await store.reserveSend(
         tx,
         rail,
@@ -92,7 +95,20 @@ export function sender(
       await store.setNextNonce(tx, rail, wallet, nonce + 1n);
       return await store.versionsOf(tx, rail, key);
     });
-    return await carryOn(sameCall(versions, wallet, call));
+    if (reserved === 'stopped') throw new Unavailable(rail, 'nonces were used by others');
+    return await carryOn(sameCall(reserved, wallet, call));
+  }
+
+  /**
+   * Nonces are mined that we did not give out: the database is older than the chain (it was restored, and this very transfer
+   * may have been made since), or another program has the key. Either is for a person to look at before anything more leaves.
+   */
+  async function stopForUsed(tx: Tx, wallet: string, from: bigint, next: bigint): Promise<void> {
+    const which = next - from === 1n ? `nonce ${from}` : `nonces ${from} to ${next - 1n}`;
+    const why = `${which} of wallet ${wallet} used by transactions that are not in the books`;
+    // Said once: whoever lets the rail send again has looked at them.
+    await store.setNextNonce(tx, rail, wallet, next);
+    await report(tx, { type: 'nonces_used', rail, why });
   }
 
   /** Goes on from wherever the send stands. @throws Unavailable */

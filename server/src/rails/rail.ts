@@ -253,7 +253,9 @@ export type RailFact =
   /** Money left a wallet and no payout of ours explains it. */
   | { type: 'unexplained_debit'; rail: string; externalId: string; asset: AssetCode; units: bigint; reference: string }
   /** Something a person must look at before the rail goes on. */
-  | { type: 'rail_stopped'; rail: string; why: string };
+  | { type: 'rail_stopped'; rail: string; why: string }
+  /** A wallet of ours was used by others, or by us before the database was put back. Nothing more is sent until a person says so. */
+  | { type: 'nonces_used'; rail: string; why: string };
 
 export interface DepositFact {
   rail: string;

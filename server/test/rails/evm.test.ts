@@ -875,8 +875,8 @@ describe('an EVM rail on a real node', () => {
       assert.equal(await rail.balance('hot', 'usdc.anvil'), 10n ** 12n);
     });
 
-    test('nonces that another program used are skipped', async () => {
-      const { rail, rowsOf, settings } = await world();
+    test('nonces that are not ours are told once and nothing is sent, for that very payout may be under one; then they are skipped', async () => {
+      const { rail, rowsOf, settings, facts } = await world();
       await rail.send(sending(1n));
       await anvil.mine();
       const { hot } = settings.signers ?? {};
@@ -894,6 +894,11 @@ describe('an EVM rail on a real node', () => {
       await anvil.rpc('eth_sendRawTransaction', [`0x${raw.toString('hex')}`]);
       await anvil.mine();
       const payout = sending(2n);
+      assert.equal((await rail.send(payout)).outcome, 'unknown');
+      assert.deepEqual(await rowsOf(payout.key), [], 'no nonce is taken for it');
+      const [told] = facts.filter((fact) => fact.type === 'nonces_used');
+      assert.match(told?.why ?? '', /nonce 1 of wallet hot used by transactions that are not in the books/);
+      // Whoever hears it stops the rail; asked again, somebody has looked.
       assert.equal((await rail.send(payout)).outcome, 'accepted');
       assert.equal((await rowsOf(payout.key))[0]?.nonce, 2n);
     });

@@ -1,0 +1,270 @@
+/**
+ * The whole drill, as its operator would do it: a server as a process with its embedded database, the commands as commands,
+ * kill -9, and a cluster that is gone. First from backup and archive, which loses nothing; then from a backup alone, which is
+ * older than the world: chain and bank have paid what the restored books still owe.
+ */
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import pg from 'pg';
+import { isGoneWithin } from '../../src/base/processes.ts';
+import { runningPostgres, startPostgres } from '../../src/sandbox/postgres.ts';
+import { type Client, openClient } from '../support/client.ts';
+import { freshFolder } from '../support/folder.ts';
+import { collect, run, type ServerProcess, startProcess } from '../support/process.ts';
+
+const dataDir = freshFolder('whole');
+const archive = join(freshFolder('whole-archive'), 'wal');
+const backups = freshFolder('whole-backups');
+const PATIENCE_MS = 30_000;
+/** Of whoever buys. */
+const WALLET = `0x${'ab'.repeat(20)}`;
+const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
+const RAILS = ['evm.matic20', 'bank.simulated'] as const;
+
+let server: ServerProcess;
+let partner: Client;
+let customer: { customerId: string; fiatAccountId: string };
+
+async function starts(): Promise<void> {
+  server = await startProcess({ dataDir, port: 0, env: { WAL_ARCHIVE_DIR: archive } });
+  const { baseUrl, partners } = server.sandbox();
+  assert.ok(partners[0]);
+  // What is swept when is another story.
+  await rows('delete from sweep_minimums');
+  partner = openClient(baseUrl, partners[0]);
+}
+
+/** A command of npm's, with what it said. */
+async function command(args: string[]): Promise<{ code: number | null; said: string }> {
+  const child = run(args, { DATA_DIR: dataDir, WAL_ARCHIVE_DIR: archive, LOG_LEVEL: 'error' });
+  const said = collect(child);
+  const code = await new Promise<number | null>((ended) => child.once('close', ended));
+  return { code, said: said() };
+}
+const backup = () => command(['server/src/backup/main.ts', 'backup', '--to', backups]);
+const restore = (...more: string[]) => command(['server/src/backup/main.ts', 'restore', ...more]);
+const reconcile = () => command(['server/src/reconcile/main.ts', 'reconcile']);
+const newestBackup = (): string => join(backups, readdirSync(backups).toSorted().at(-1) ?? '');
+
+/** As somebody with the tables open in front of them. */
+async function onDatabase<T>(body: (client: pg.Client) => Promise<T>, url = runningPostgres(dataDir)): Promise<T> {
+  const client = new pg.Client({ connectionString: url, options: '-c search_path=cloverleaf' });
+  await client.connect();
+  try {
+    return await body(client);
+  } finally {
+    await client.end();
+  }
+}
+const rows = (text: string, values: unknown[] = []) =>
+  onDatabase(async (client) => (await client.query(text, values)).rows);
+
+async function until<T>(what: string, look: () => Promise<T | undefined | false>): Promise<T> {
+  for (const giveUpAt = Date.now() + PATIENCE_MS; ; await new Promise((wake) => setTimeout(wake, 50))) {
+    const found = await look();
+    if (found !== undefined && found !== false) return found;
+    if (Date.now() > giveUpAt) throw new Error(`waited in vain until ${what}\n${server.output()}`);
+  }
+}
+
+async function told(path: string, body: Record<string, string>): Promise<Record<string, string>> {
+  const answer = await partner.post(path, body);
+  assert.equal(answer.status, 200, `${path}: ${answer.text}`);
+  return answer.body.data;
+}
+
+/** What an operator does, over the operator's wire. */
+async function operates(path: string, body: Record<string, string>): Promise<void> {
+  const token = readFileSync(join(dataDir, 'operator.token'), 'utf8').trim();
+  const response = await fetch(`${server.sandbox().baseUrl}/operator/v1${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ ...body, reason: 'a drill' }),
+  });
+  assert.ok(response.ok, `${path}: ${await response.text()}`);
+}
+
+const pair = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20', fromAmount: '50' };
+
+async function sells(): Promise<string> {
+  const { rate = '', toAmount = '' } = await told('offramp/quote', pair);
+  const { transactionId = '' } = await told('offramp/createTransaction', { ...pair, rate, toAmount, ...customer });
+  await told('test/changeOfframpStatus', { ...customer, transactionId, status: '2' });
+  return transactionId;
+}
+
+async function buys(): Promise<string> {
+  const ask = { fromCurrency: 'INR', toCurrency: 'usdc', chain: 'matic20', fromAmount: '5000' };
+  const { customerId } = customer;
+  const { transactionId = '' } = await told('onramp/createTransaction', {
+    ...ask,
+    customerId,
+    depositAddress: WALLET,
+    paymentMethodType: 'UPI',
+  });
+  await told('test/changeOnrampStatus', { customerId, transactionId, status: '2' });
+  return transactionId;
+}
+
+const stateOf = async (id: string): Promise<string> =>
+  (await rows('select state from orders where id = $1', [id]))[0]?.state;
+const reach = (ids: string[], state: string) =>
+  until(`${ids} are ${state}`, async () => (await Promise.all(ids.map(stateOf))).every((one) => one === state));
+const payoutStates = async (ids: string[]): Promise<string[]> =>
+  (await rows('select state from payouts where order_id = any($1) order by id', [ids])).map(({ state }) => state);
+const orders = () => rows('select id, state, version, payout_reference from orders order by id');
+
+/** The machine dies, and the disk with the cluster. */
+async function loses(): Promise<void> {
+  const pid = Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0]);
+  await server.kill();
+  assert.ok(await isGoneWithin(pid, 20_000));
+  rmSync(join(dataDir, 'postgres'), { recursive: true });
+}
+
+/** The bank is another house: what was put back is our database, and the bank's books are as they were. */
+const bankBooks = {
+  keep: () =>
+    rows(`select (select json_agg(p) from simulated_bank.payments p) as payments,
+                           (select json_agg(l) from simulated_bank.lines l) as lines`),
+  async putBack([world]: { payments: unknown; lines: unknown }[]): Promise<void> {
+    const postgres = await startPostgres({ dataDir });
+    try {
+      await onDatabase(async (client) => {
+        for (const table of ['payments', 'lines'] as const) {
+          await client.query(`delete from simulated_bank.${table}`);
+          await client.query(
+            `insert into simulated_bank.${table} overriding system value
+             select * from json_populate_recordset(null::simulated_bank.${table}, $1)`,
+            [JSON.stringify(world?.[table])],
+          );
+        }
+      }, postgres.adminUrl);
+    } finally {
+      await postgres.stop();
+    }
+  },
+};
+
+async function onChain<T>(method: string, params: unknown[]): Promise<T> {
+  const chain = server.sandbox().chains.find(({ code }) => code === 'matic20');
+  const response = await fetch(chain?.rpcUrl ?? '', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+  });
+  return ((await response.json()) as { result: T }).result;
+}
+
+/** Transfers to the wallet that all purchases here go to, from the chain's own logs. */
+async function chainPayments(): Promise<string[]> {
+  const chain = server.sandbox().chains.find(({ code }) => code === 'matic20');
+  const contract = chain?.tokens.find(({ code }) => code === 'usdc')?.address;
+  const topics = [TRANSFER_TOPIC, null, `0x${'00'.repeat(12)}${WALLET.slice(2)}`];
+  const asked = [{ address: contract, topics, fromBlock: '0x0' }];
+  const result = await onChain<{ transactionHash: string }[]>('eth_getLogs', asked);
+  return result.map(({ transactionHash }) => transactionHash);
+}
+
+before(async () => {
+  await starts();
+  const { customerId = '' } = await told('kyc/url', {
+    clientCustomerId: 'drilled',
+    phoneNumber: '+91-9000000000',
+    type: 'INDIVIDUAL',
+  });
+  await told('test/changeKycStatus', { customerId, status: 'ADVANCE_KYC_COMPLETED' });
+  const account = { customerId, fiatAccount: '000100000001', ifsc: 'HDFC0000001' };
+  const { fiatAccountId = '' } = await told('bank/addFiatAccount', account);
+  customer = { customerId, fiatAccountId };
+});
+
+after(async () => {
+  await server?.interrupt();
+});
+
+test('a server that lost its cluster has all of it back from backup and archive, hands nothing over until told to, and goes on', async () => {
+  const [taken, sale, purchase] = await Promise.all([backup(), sells(), buys()]);
+  assert.equal(taken.code, 0, taken.said);
+  await reach([sale, purchase], 'settled');
+  const booksBefore = await orders();
+  // A minute goes by, and the piece of log is full of age.
+  const [{ piece }] = await rows('select pg_walfile_name(pg_switch_wal()) as piece');
+  await until('the last piece is kept', async () => existsSync(join(archive, `${piece}.gz`)));
+
+  await loses();
+  const restored = await restore('--from', newestBackup());
+  assert.equal(restored.code, 0, restored.said);
+  assert.match(restored.said, /Payouts are stopped/);
+  await starts();
+  assert.deepEqual(await orders(), booksBefore);
+  const verified = await command(['server/src/reconcile/main.ts', 'verify-ledger']);
+  assert.equal(verified.code, 0, verified.said);
+  const compared = await reconcile();
+  assert.equal(compared.code, 0, compared.said);
+
+  const [stop] = await rows('select kind, subject, by, reason from stops');
+  assert.deepEqual([stop?.kind, stop?.subject, stop?.by], ['payouts', 'all', 'the machine']);
+  assert.match(stop?.reason, /^restored from the backup of .*what was paid since is not in the books$/);
+  const [act] = await rows(`select act, role, subject, reason from audit order by id desc limit 1`);
+  assert.deepEqual(act, { act: 'stop.set', role: 'machine', subject: 'payouts:all', reason: stop?.reason });
+  const next = await sells();
+  await reach([next], 'paying_out');
+  assert.deepEqual(await payoutStates([next]), ['written']);
+  await operates('/stops/lift', { kind: 'payouts', subject: 'all' });
+  await reach([next], 'settled');
+});
+
+test('from a backup older than the world nothing is paid twice: the bank’s statement tells of its payment, the chain stops', async () => {
+  for (const subject of RAILS) await operates('/stops', { kind: 'rail', subject });
+  const [sale, purchase] = [await sells(), await buys()];
+  await reach([sale, purchase], 'paying_out');
+  assert.equal((await backup()).code, 0);
+  const [{ last }] = await rows('select last_value as last from deposit_indexes');
+  for (const subject of RAILS) await operates('/stops/lift', { kind: 'rail', subject });
+  await reach([sale, purchase], 'settled');
+  const lost = await sells();
+  await reach([lost], 'settled');
+  const world = await bankBooks.keep();
+  await loses();
+
+  const empty = join(backups, '..', `${Date.now()}`);
+  mkdirSync(empty);
+  const restored = await restore('--from', newestBackup(), '--archive', empty);
+  rmSync(empty, { recursive: true });
+  assert.equal(restored.code, 0, restored.said);
+  await bankBooks.putBack(world);
+
+  await starts();
+  // The books stand where they stood, and the rails’ own stops with them; only that of the restore is left on.
+  for (const subject of RAILS) await operates('/stops/lift', { kind: 'rail', subject });
+  await reach([sale], 'settled');
+  assert.deepEqual(await payoutStates([purchase]), ['written']);
+  const paid = (await chainPayments()).at(-1) ?? 'nothing';
+  await onChain('anvil_mine', ['0x10']);
+  const named = await until('reconcile names the payment', async () => {
+    const { said } = await reconcile();
+    return said.split('\n').find((line) => line.includes(paid));
+  });
+  assert.match(named, /^BREAK \d+ break_missing_in_ledger evm\.matic20 hot: /);
+  const [{ now }] = await rows(`select nextval('deposit_indexes') as now`);
+  assert.ok(BigInt(now) > BigInt(last) + 1_000_000n, 'no address that a lost order had is given again');
+
+  await operates('/stops/lift', { kind: 'payouts', subject: 'all' });
+  const stop = await until('the chain stops', async () =>
+    (await rows(`select by, reason from stops where kind = 'rail' and subject = $1`, [RAILS[0]])).at(0),
+  );
+  assert.match(stop.reason, /nonce \d+ of wallet hot used by transactions that are not in the books/);
+  // Not handed over: it was refused a nonce itself, or what went before it was.
+  await until('the payout waits', async () =>
+    ['written', 'unknown'].includes((await payoutStates([purchase]))[0] ?? ''),
+  );
+  assert.equal((await chainPayments()).length, 2, 'one of each purchase');
+  const payments = await rows('select key, count(*)::int as times from simulated_bank.payments group by key');
+  assert.deepEqual(
+    payments.filter(({ times }) => times !== 1),
+    [],
+  );
+});
