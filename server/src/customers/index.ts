@@ -342,6 +342,13 @@ export async function fiatAccounts(tx: Tx, customerId: string): Promise<FiatAcco
 
 const LARGEST_ID = 2n ** 63n - 1n;
 
+/** @throws Refusal 'unknown_account' */
+export async function fiatOfAccount(tx: Tx, id: bigint): Promise<string> {
+  const row = await accountById(tx, id);
+  if (row === undefined) throw new Refusal('unknown_account');
+  return accountOf(row).fiat;
+}
+
 /**
  * An account with its details opened: for the payout, and for showing a customer's own. Whose it is, the caller compares.
  *

@@ -133,7 +133,8 @@ export async function nameDestination(
   return order;
 }
 
-const NAMEABLE: readonly Refund['state'][] = ['needs_destination', 'held', 'failed', 'returned'];
+/** States in which a refund goes, or goes again, where somebody says. */
+export const NAMEABLE: readonly Refund['state'][] = ['needs_destination', 'held', 'failed', 'returned'];
 
 /**
  * An address on a chain, in the spelling we keep.
@@ -152,8 +153,8 @@ async function readRefundAddress(context: Context, tx: Tx, code: string, text: s
 /**
  * Money in suspense goes back: what came in excess, late, twice or as another asset.
  *
- * @param ask.units all of what is free of it, where left out
- * @throws Refusal 'unknown_deposit' | 'refund_exceeds'
+ * @param ask.units all of what is free of it, where left out; while a refund of it is open, that one's
+ * @throws Refusal 'unknown_deposit' | 'refund_exceeds' | 'refund_under_way'
  */
 export async function refundDeposit(
   context: Context,
@@ -162,8 +163,12 @@ export async function refundDeposit(
 ): Promise<Refund> {
   const deposit = await store.depositById(tx, ask.depositId);
   if (deposit === undefined) throw new Refusal('unknown_deposit', {});
-  const open = (await refundsOfDeposit(tx, deposit.id)).find((one) => NAMEABLE.includes(one.state));
-  if (open?.source === 'suspense' && ask.to !== undefined) {
+  const open = (await refundsOfDeposit(tx, deposit.id)).find(
+    ({ source, state }) => source === 'suspense' && state !== 'settled' && state !== 'cancelled',
+  );
+  if (open !== undefined && ask.units !== undefined && ask.units !== open.grossUnits)
+    throw new Refusal('refund_under_way', { refund: String(open.id), state: open.state });
+  if (open !== undefined && ask.to !== undefined && NAMEABLE.includes(open.state)) {
     const locked = await lockRefund(tx, open.id);
     if (locked !== undefined) return await sendRefundTo(tx, locked.refund, ask.to, ask.now);
   }

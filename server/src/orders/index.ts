@@ -30,6 +30,7 @@ export {
   block,
   cancel,
   lockOrder,
+  NAMEABLE,
   nameDestination,
   passDeadline,
   refundDeposit,
@@ -43,7 +44,7 @@ export { dustCounts, dustThreshold, seedDustThreshold, setDustThreshold } from '
 export { fundsArrived, orderFacts } from './facts.ts';
 export { type FoundDeposit, type FoundOrder, lookUp } from './lookup.ts';
 export { isFinal, type OrderState, STATES } from './machine.ts';
-export { type Refund, type RefundState, refundsOfDeposit, waitingRefunds } from './refunds.store.ts';
+export { type Refund, type RefundState, refundsOf, refundsOfDeposit, waitingRefunds } from './refunds.store.ts';
 export { type RefundTo, retryRefund, wantRefund } from './refunds.ts';
 export { type Direction, type ListedOrder, type Order } from './store.ts';
 export { type MoneyTrace, trace } from './trace.ts';

@@ -8,7 +8,7 @@
  * All of it is read at the start (about 280 bytes a transfer, kept in memory). It is never shortened here; when its hour is over a line
  * still says which nonce it was.
  */
-import { closeSync, fdatasyncSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, fdatasyncSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
 import { type Content, counterOf, FEES, type Kind, type Signed } from './policy.ts';
 
 export interface Journal extends Signed {
@@ -86,13 +86,29 @@ export function openJournal(path: string | undefined, { durable = true, nowMs = 
       if (before !== undefined && before.feeUnits >= content.feeUnits) return;
       const atMs = now();
       if (file !== undefined) {
-        writeSync(file, lineOf(content, atMs));
+        append(file, Buffer.from(lineOf(content, atMs)));
         if (durable) fdatasyncSync(file);
       }
       remember(content, atMs);
     },
     close: () => file !== undefined && closeSync(file),
   };
+}
+
+/**
+ * A full disk takes a part of a line and says so only by how much it took. Such a part is cut off again: the next line would
+ * end it, and nobody could read either.
+ *
+ * @throws what the disk says; nothing stands in the file then
+ */
+function append(file: number, line: Buffer): void {
+  const { size } = fstatSync(file);
+  try {
+    for (let done = 0; done < line.length; ) done += writeSync(file, line, done);
+  } catch (error) {
+    ftruncateSync(file, size);
+    throw error;
+  }
 }
 
 const CHUNK_BYTES = 1 << 20;

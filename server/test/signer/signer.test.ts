@@ -2,6 +2,8 @@
  * The signer: what it signs, what it remembers, and that it is the same one over a socket, in a process of its own.
  */
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { appendFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Duplex, duplexPair } from 'node:stream';
@@ -178,6 +180,32 @@ describe('the journal', () => {
     assert.equal(await refusedBy(after, tokens(2n, 50n)), undefined);
     assert.equal(readFileSync(path, 'utf8').split('\n').length, 5, 'four lines, each whole');
     assert.equal(statSync(path).mode & 0o777, 0o600);
+  });
+
+  test('keeps a line whole or not at all where the disk is full, and what it kept it knows', async () => {
+    const path = join(freshFolder('signer'), 'signed.jsonl');
+    const program = `
+      import { openJournal } from './server/src/signer/journal.ts';
+      const journal = openJournal(process.argv[1]);
+      for (let nonce = 0n; nonce < 8n; nonce += 1n) {
+        try {
+          journal.keep({ chainId: 1n, from: 'a', nonce, kind: 'token', asset: 'b', to: 'c', units: 1n, feeUnits: 1n });
+          console.log(String(nonce));
+        } catch {}
+      }`;
+    const node = [process.execPath, '--input-type=module', '-e', program, path];
+    // A file may have 1,024 bytes, which lie in the midst of a line.
+    const child = spawn('bash', ['-c', 'ulimit -f 1; exec "$@"', 'bash', ...node]);
+    let out = '';
+    child.stdout.on('data', (part) => (out += part));
+    await once(child, 'close');
+    const kept = out.trim().split('\n').map(BigInt);
+    assert.ok(kept.length > 1 && kept.length < 8, out);
+    assert.match(readFileSync(path, 'utf8'), /\n$/);
+    const journal = openJournal(path);
+    for (const nonce of kept) assert.ok(journal.under(1n, 'a', nonce), `nonce ${nonce}`);
+    assert.equal(readFileSync(path, 'utf8').split('\n').length - 1, kept.length);
+    journal.close();
   });
 
   test('with a line that cannot be read stops the signer', () => {

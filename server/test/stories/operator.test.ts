@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';
 import { setSecondOperatorRule } from '../../src/operators/index.ts';
 import { operatorNamed, type Person } from '../protocols/operator/people.ts';
-import { openStory, type Sale, type Story } from '../support/story.ts';
+import { openStory, type Purchase, type Sale, type Story } from '../support/story.ts';
 
 let world: Story;
 let ada: Person;
@@ -154,6 +154,77 @@ describe('money in suspense', () => {
       refunds.map(({ wantedBy, netUnits }) => [wantedBy, netUnits]),
       [['finn', 3_000_000n]],
     );
+  });
+});
+
+describe('the limit on what goes back', () => {
+  async function excessOf100(): Promise<{ order: Sale; path: string }> {
+    const order = await world.sells('20', 'usdc');
+    await world.pays(order, '120');
+    await world.mines(2);
+    await world.reaches(order, 6);
+    return { order, path: `/deposits/${(await world.traceOf(order)).deposits[0]?.id}/refund` };
+  }
+
+  test('holds for the refund that waits, whatever amount is named with its destination, and for the order that names it', async () => {
+    const { order, path } = await excessOf100();
+    const address = world.newAddress();
+    const { proposal } = (await finn.does(path)).body;
+    assert.equal((await ada.does(`/proposals/${proposal}/confirm`)).status, 200);
+    assert.equal((await finn.does(path, { amount: '1', address })).status, 202);
+    assert.equal((await finn.does(`/orders/${order.id}/destination`, { address })).status, 202);
+    assert.deepEqual(
+      (await world.traceOf(order)).refunds.map((one) => [one.state, one.address]),
+      [['needs_destination', null]],
+    );
+    const whole = (await vic.reads('/proposals?state=open')).body.proposals.find(
+      (one: { act: string }) => one.act === 'order.destination',
+    );
+    const part = await ada.does(`/proposals/${BigInt(whole.id) - 1n}/confirm`);
+    assert.equal(part.body.reason, 'refund_under_way', 'another amount than that of the one that waits');
+    assert.equal((await ada.does(`/proposals/${whole.id}/confirm`)).status, 200);
+    await world.until('it has arrived', async () => (await world.tokensOf(address, 'usdc')) === '100');
+  });
+
+  test('counts the pieces of one deposit together', async () => {
+    const { order, path } = await excessOf100();
+    const address = world.newAddress();
+    assert.equal((await finn.does(path, { amount: '30', address })).status, 200);
+    await world.until('a piece is there', async () => (await world.traceOf(order)).refunds[0]?.state === 'settled');
+    assert.equal((await finn.does(path, { amount: '30', address })).status, 202);
+    assert.equal(await world.tokensOf(address, 'usdc'), '30');
+  });
+});
+
+describe('a destination', () => {
+  test('is one, of the kind that the rail has, and an account in the fiat that came', async () => {
+    const customer = await world.verifiedCustomer();
+    const { fiatAccountId } = customer;
+    const sale = await world.sells('20', 'usdc', { customer, reference: 'screen:hold' });
+    await world.pays(sale, '20');
+    await world.mines(2);
+    await world.reaches(sale, 3);
+    const refuse = (order: Sale | Purchase, to: Record<string, string>) =>
+      finn.does(`/orders/${order.id}/refuse`, { failure: 'other', ...to });
+    assert.match((await refuse(sale, { fiatAccountId })).body.fields.fiatAccountId, /there are addresses/);
+    const both = await refuse(sale, { fiatAccountId, address: world.newAddress() });
+    assert.match(both.body.fields.fiatAccountId, /beside address/);
+    const [deposit] = (await world.traceOf(sale)).deposits;
+    const refund = await finn.does(`/deposits/${deposit?.id}/refund`, { fiatAccountId });
+    assert.match(refund.body.fields.fiatAccountId, /there are addresses/);
+
+    await world.read((tx) => setSecondOperatorRule(tx, 'inr', 10_000_000n));
+    const purchase = await world.buys('5000', 'usdc', { customer, reference: 'screen:hold' });
+    await world.credits(purchase, '5000');
+    await world.until('it is held', async () => (await world.stateOf(purchase)) === 'on_hold');
+    const { fiatAccountId: euros = '' } = await world.told('bank/addFiatAccount', {
+      customerId: customer.id,
+      iban: 'DE89370400440532013000',
+    });
+    assert.match((await refuse(purchase, { fiatAccountId: euros })).body.fields.fiatAccountId, /account in inr/);
+    assert.deepEqual((await world.traceOf(purchase)).payouts, []);
+    assert.equal((await refuse(purchase, { fiatAccountId })).status, 200);
+    await world.until('it is back', async () => (await world.stateOf(purchase)) === 'refunded');
   });
 });
 

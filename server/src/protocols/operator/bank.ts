@@ -17,7 +17,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Database, Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
 import { formatUnits } from '../../base/money.ts';
-import { assets, stops } from '../../partners/index.ts';
+import { assets, isHandingStopped } from '../../partners/index.ts';
 
 /** What is needed of rails/manual: protocols know no rail. */
 export interface BankDesk<File> {
@@ -154,12 +154,10 @@ export const bankRoutes =
     });
   };
 
-/** A file is how money leaves here, so what stops handing over stops files. */
+/** A file is how money leaves here, so what stops handing over stops files: none leaves after the switch has answered. */
 async function unlessStopped(tx: Tx, rail: string): Promise<void> {
-  const stopped = (await stops(tx)).some(
-    ({ kind, subject }) => kind === 'payouts' || (kind === 'rail' && subject === rail),
-  );
-  if (stopped) throw new Refusal('batch_refused', { why: 'Handing over is stopped, so no file leaves.' });
+  if (await isHandingStopped(tx, rail))
+    throw new Refusal('batch_refused', { why: 'Handing over is stopped, so no file leaves.' });
 }
 
 interface HandedOut {
@@ -189,7 +187,7 @@ const malformed = (field: string, rule: string) => new Refusal('malformed_field'
 
 function textOf(from: unknown, field: string, most: number): string {
   const value = (from as Record<string, unknown> | null | undefined)?.[field];
-  if (typeof value !== 'string' || value.trim() === '' || value.length > most)
+  if (typeof value !== 'string' || value.trim() === '' || value.length > most || value.includes('\0'))
     throw malformed(field, `must be a text of 1 to ${most} characters`);
   return value;
 }

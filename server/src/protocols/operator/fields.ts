@@ -22,8 +22,12 @@ export type Values<F extends Fields> = {
 
 export const text = (max: number, form: RegExp = /\S/, rule = `a text of 1 to ${max} characters`): Field<string> => ({
   rule,
-  read: (given) => (typeof given === 'string' && given.length <= max && form.test(given) ? given : undefined),
+  read: (given) =>
+    typeof given === 'string' && given.length <= max && form.test(given) && isStorable(given) ? given : undefined,
 });
+
+/** PostgreSQL keeps neither a NUL nor half of a character. */
+const isStorable = (given: string): boolean => !given.includes('\0') && given.isWellFormed();
 
 /** An id of ours: digits, as text or a number that JSON can carry. */
 export const id: Field<bigint> = {

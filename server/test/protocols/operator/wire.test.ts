@@ -136,6 +136,13 @@ describe('what is asked', () => {
       assert.equal(said.status, 400, `${path} ${JSON.stringify(said.body)}`);
       assert.match(said.body.fields[field] ?? '', rule, `${path}: ${JSON.stringify(said.body)}`);
     }
+    // What the database cannot keep is the caller's to mend.
+    for (const odd of ['a case\0', 'half a \ud83d'])
+      assert.match(
+        (await ada.does('/stops', { kind: 'payouts', subject: 'all', reason: odd })).body.fields.reason,
+        /500 char/,
+      );
+    assert.equal((await vic.reads('/cases?kind=%00')).status, 400);
     assert.equal((await ada.sends('/stops', '[1]')).body.reason, 'malformed_body');
     assert.equal((await ada.sends('/stops', '{"a')).body.reason, 'malformed_body');
     const twice = await ada.does(`/markets/${market}`, { market: '9' });

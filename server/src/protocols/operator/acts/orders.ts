@@ -6,21 +6,24 @@ import {
   blockCustomer,
   customerName,
   fiatAccounts,
+  fiatOfAccount,
   findCustomer,
   openContact,
   openFiatAccount,
   unblockCustomer,
 } from '../../../customers/index.ts';
-import type { Doing, Needs } from '../../../operators/index.ts';
+import { type Doing, type Needs, needsSecond } from '../../../operators/index.ts';
 import {
   assignDeposit,
   block,
   lockOrder,
   lookUp,
+  NAMEABLE,
   nameDestination,
   type Act as OrderAct,
   type RefundTo,
   refundDeposit,
+  refundsOf,
   refundsOfDeposit,
   reject,
   release,
@@ -94,7 +97,7 @@ export const ORDER_ACTS: readonly Act[] = [
     subject,
     async look(deps, tx, ask) {
       requireDestination(ask);
-      await requireOwnAccount(tx, ask);
+      await requireFit(deps, tx, await depositSideOf(tx, ask.order), ask);
       return await look(deps, tx, ask);
     },
     needs,
@@ -126,7 +129,7 @@ export const ORDER_ACTS: readonly Act[] = [
     fields: { order: id, address: optional(address), fiatAccountId: optional(id) },
     subject,
     async look(deps, tx, ask) {
-      await requireOwnAccount(tx, ask);
+      await requireFit(deps, tx, await depositSideOf(tx, ask.order), ask);
       return await look(deps, tx, ask);
     },
     needs,
@@ -146,10 +149,22 @@ export const ORDER_ACTS: readonly Act[] = [
     subject,
     async look(deps, tx, ask) {
       requireDestination(ask);
+      requireOne(ask);
       await requireOwnAccount(tx, ask);
-      return await look(deps, tx, ask);
+      const waiting = (await waitingFor(tx, ask.order)).map(({ id: refund, state, asset, grossUnits }) => ({
+        refund,
+        state,
+        asset,
+        units: grossUnits,
+      }));
+      return { ...(Object(await look(deps, tx, ask)) as object), waiting };
     },
-    needs,
+    // What waits for this word may be more than the order: a second deposit, or what came in excess.
+    async needs(deps, tx, ask) {
+      for (const { asset, grossUnits: units } of await waitingFor(tx, ask.order))
+        if (await needsSecond(tx, { asset, units })) return { asset, units };
+      return await needs(deps, tx, ask);
+    },
     async perform({ orders }, tx, ask, { now }) {
       const to = { address: ask.address, fiatAccountId: ask.fiatAccountId };
       await nameDestination(orders, tx, { orderId: ask.order, to, now });
@@ -173,9 +188,10 @@ export const ORDER_ACTS: readonly Act[] = [
     right: 'money',
     fields: { deposit: id, amount: optional(amount), address: optional(address), fiatAccountId: optional(id) },
     subject: (ask) => `deposit:${ask.deposit}`,
-    async look(_deps, tx, ask) {
-      const { state, asset, units, orderId } = await depositOf(tx, ask.deposit);
-      if (orderId !== null) await requireOwnAccount(tx, { order: orderId, fiatAccountId: ask.fiatAccountId });
+    async look(deps, tx, ask) {
+      const deposit = await depositOf(tx, ask.deposit);
+      await requireFit(deps, tx, deposit, ask);
+      const { state, asset, units } = deposit;
       const refunds = (await refundsOfDeposit(tx, ask.deposit)).map((one) => ({ id: one.id, state: one.state }));
       return { state, asset, units, refunds };
     },
@@ -183,7 +199,11 @@ export const ORDER_ACTS: readonly Act[] = [
       const { orderId, asset, units } = await depositOf(tx, ask.deposit);
       // Whose it is nobody knows but the operator who says so.
       if (orderId === null) return 'always' as const;
-      return { asset, units: (await unitsOf(tx, asset, ask.amount)) ?? units };
+      // All that went back of it counts, so pieces are no way below the limit; one that waits goes as a whole.
+      const refunds = (await refundsOfDeposit(tx, ask.deposit)).filter((one) => one.state !== 'cancelled');
+      const named = refunds.reduce((sum, one) => sum + one.grossUnits, 0n);
+      if (refunds.some((one) => one.state !== 'settled')) return { asset, units: named };
+      return { asset, units: named + ((await unitsOf(tx, asset, ask.amount)) ?? units) };
     },
     async perform({ orders }, tx, ask, { operator, reason, now }) {
       const deposit = await depositOf(tx, ask.deposit);
@@ -287,6 +307,39 @@ export const ORDER_ACTS: readonly Act[] = [
     },
   }),
 ];
+
+interface Back {
+  rail: string;
+  asset: string;
+  orderId: bigint | null;
+}
+
+/** What a destination has to fit, of what an order took. */
+async function depositSideOf(tx: Tx, order: bigint): Promise<Back> {
+  const { depositRail, depositAsset } = await lockOrder(tx, order);
+  return { rail: depositRail, asset: depositAsset, orderId: order };
+}
+
+/** Refunds out of suspense that go, or go again, where somebody says. */
+const waitingFor = async (tx: Tx, order: bigint) =>
+  (await refundsOf(tx, order)).filter(({ source, state }) => source === 'suspense' && NAMEABLE.includes(state));
+
+/** One destination, such as the rail has, in the deposit's own fiat. @throws Refusal 'malformed_field' | 'unknown_account' */
+async function requireFit({ orders }: OperatorDeps, tx: Tx, back: Back, ask: To): Promise<void> {
+  requireOne(ask);
+  const { fiatAccountId } = ask;
+  if (fiatAccountId === undefined) return;
+  if (back.orderId !== null) await requireOwnAccount(tx, { order: back.orderId, fiatAccountId });
+  const wrong = (rule: string) => new Refusal('malformed_field', { fields: { fiatAccountId: rule } });
+  if (orders.rails.get(back.rail)?.kind === 'chain')
+    throw wrong(`must be left out: on ${back.rail} there are addresses`);
+  if ((await fiatOfAccount(tx, fiatAccountId)) !== back.asset) throw wrong(`must be an account in ${back.asset}`);
+}
+
+function requireOne({ address: to, fiatAccountId }: To): void {
+  if (to !== undefined && fiatAccountId !== undefined)
+    throw new Refusal('malformed_field', { fields: { fiatAccountId: 'must not stand beside address' } });
+}
 
 /** A deposit goes back to an account of its own customer, never of another. */
 async function requireOwnAccount(tx: Tx, ask: { order: bigint; fiatAccountId: bigint | undefined }): Promise<void> {
