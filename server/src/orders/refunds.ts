@@ -492,7 +492,9 @@ export async function refundSettled(
   if (!left && after !== undefined && after.taken_units === 0n && inSuspense(after) === 0n) {
     if (after.state !== 'lost') await store.changeDeposit(tx, deposit.id, { state: 'refunded' });
   }
-  if (!left) await closeCases(tx, { subject: `deposit:${deposit.id}`, outcome: 'given back', now });
+  // What was taken back since is a loss all the same, and somebody has to know.
+  if (!left && after?.state !== 'lost')
+    await closeCases(tx, { subject: `deposit:${deposit.id}`, outcome: 'given back', now });
   await closeCases(tx, { subject: `refund:${refund.id}`, outcome: 'settled', now });
   if (refund.purpose === 'payout' && order !== undefined) await change(tx, order, { payoutReference: reference, now });
   return true;

@@ -17,8 +17,8 @@ import {
   takeOfTooMuch,
 } from '../../src/orders/decide.ts';
 import { linesFor } from '../../src/orders/entries.ts';
-import { isFinal, isWaiting, type OrderState, STATES } from '../../src/orders/machine.ts';
-import { BUILT_IN_POLICY, type Policy } from '../../src/partners/index.ts';
+import { isFinal, isWaiting, next, type OrderState, STATES } from '../../src/orders/machine.ts';
+import { BUILT_IN_POLICY, type Policy, readPolicy } from '../../src/partners/index.ts';
 import { type Priced, price } from '../../src/quotes/price.ts';
 
 const states = Object.keys(STATES) as OrderState[];
@@ -126,8 +126,13 @@ test('of money no order takes, only what came for an order is asked about', () =
     assert.equal(onExtra('late', policy({ late: { then } })), then);
     assert.equal(onExtra('second', policy({ second: { then } })), then);
     const both = policy({ late: { then }, second: { then } });
-    for (const why of ['unknown_target', 'wrong_asset', 'lost'] as const) assert.equal(onExtra(why, both), 'hold');
+    for (const why of ['unknown_target', 'wrong_asset', 'wrong_chain', 'lost'] as const)
+      assert.equal(onExtra(why, both), 'hold');
     assert.equal(onExtra('late', undefined), 'hold');
+  }
+  for (const then of ['hold', 'refund'] as const) {
+    assert.equal(onExtra('wrong_asset', policy({ wrongAsset: { then } })), then);
+    assert.equal(onExtra('wrong_chain', policy({ wrongChain: { then } })), then);
   }
 });
 
@@ -187,6 +192,24 @@ test('every state that something has to end has a deadline, and no other', () =>
     assert.equal(deadlineOf(state, BUILT_IN_POLICY) !== undefined, waits, state);
   }
   assert.deepEqual(Object.keys(BUILT_IN_POLICY.waiting).toSorted(), states.filter(isWaiting).toSorted());
+});
+
+test('what a deadline may do is a row of the machine: money goes back only from states that lead back', () => {
+  const mayRefund = ['awaiting_liquidity', 'on_hold'];
+  for (const state of states.filter(isWaiting)) {
+    const { afterS, then } = BUILT_IN_POLICY.waiting[state];
+    assert.ok(afterS > 0 && then === 'case', state);
+    const kept = { waiting: { [state]: { afterS: 60, then: 'refund' } } };
+    if (!mayRefund.includes(state)) {
+      assert.throws(() => readPolicy(kept), { name: 'BugError' }, state);
+      continue;
+    }
+    assert.equal(deadlineOf(state, readPolicy(kept))?.then, 'refund');
+    // By a hold first, where the machine asks for one.
+    const from = next(state, 'held')?.to ?? state;
+    assert.equal(next(from, 'rejected')?.to, 'refunding', state);
+  }
+  assert.equal(next('created', 'deadline_passed')?.to, 'expired');
 });
 
 test('whatever came and however it is requoted, what the order holds is what was received, and then the payout, to the unit', () => {

@@ -518,6 +518,19 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
       return formatUnits(BigInt(units), token.decimals);
     },
 
+    tokenAddress: (coin: string, chain: string): string => tokenOf(coin, chain).address,
+
+    /** Another account of a customer's, in rupees. */
+    async verifiedAccount(customerId: string): Promise<{ fiatAccountId: string }> {
+      const fiatAccount = `0001${randomBytes(3).readUIntBE(0, 3).toString().padStart(8, '0')}0000`;
+      const { fiatAccountId = '' } = await told('bank/addFiatAccount', {
+        customerId,
+        fiatAccount,
+        ifsc: 'HDFC0000001',
+      });
+      return { fiatAccountId };
+    },
+
     /** An address nobody has ever paid to. */
     newAddress: (): string => `0x${randomBytes(20).toString('hex')}`,
 

@@ -1,0 +1,338 @@
+/**
+ * Money that is taken back, or comes back, while it is on its way to somebody: payouts and refunds that are written and not
+ * yet handed over, handed over, refused in part, returned. And two operators who want opposite things at once.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { orderFacts, STATES } from '../../src/orders/index.ts';
+import { isWaiting, type OrderState } from '../../src/orders/machine.ts';
+import { BUILT_IN_POLICY } from '../../src/partners/index.ts';
+import { operatorNamed, type Person } from '../protocols/operator/people.ts';
+import { openStory, type Purchase, type Sale, type Story } from '../support/story.ts';
+
+let world: Story;
+let ada: Person;
+let finn: Person;
+
+before(async () => {
+  world = await openStory();
+  const { db, baseUrl } = world.server;
+  ada = await operatorNamed({ db, baseUrl, clock: world.clock }, 'ada', 'admin');
+  finn = await operatorNamed({ db, baseUrl, clock: world.clock }, 'finn', 'finance');
+});
+after(async () => await world?.close());
+
+const ALL = { kind: 'payouts', subject: 'all' };
+
+async function does(path: string, body: Record<string, unknown> = {}): Promise<void> {
+  const said = await finn.does(path, body);
+  assert.equal(said.status, 200, `${path}: ${JSON.stringify(said.body)}`);
+}
+
+/** What is written meanwhile is not handed over. */
+async function whileStopped(body: () => Promise<void>): Promise<void> {
+  await does('/stops', ALL);
+  try {
+    await body();
+  } finally {
+    await does('/stops/lift', ALL);
+  }
+}
+
+const openCases = async (order: Sale | Purchase) =>
+  (await world.casesOf(order)).filter(({ open }) => open).map(({ kind }) => kind);
+const payouts = async (order: Sale | Purchase) =>
+  (await world.traceOf(order)).payouts.map(({ purpose, state }) => `${purpose} ${state}`);
+const refunds = async (order: Sale | Purchase) => (await world.traceOf(order)).refunds.map(({ state }) => state);
+const inState = (order: Sale | Purchase, state: OrderState) =>
+  world.until(`the order is ${state}`, async () => (await world.stateOf(order)) === state);
+
+async function held(amount = '10'): Promise<{ order: Sale; paid: Awaited<ReturnType<Story['pays']>> }> {
+  const order = await world.sells(amount, 'usdc', { reference: 'screen:hold' });
+  const paid = await world.pays(order, amount);
+  await world.mines(1);
+  await world.reaches(order, 3);
+  return { order, paid };
+}
+
+describe('between written and handed over', () => {
+  test('a recall stops the payout: the bank’s money is gone and ours has not left', async () => {
+    const order = await world.buys('5000', 'usdc');
+    const books = await world.balances();
+    await whileStopped(async () => {
+      const line = await world.credits(order, '5000');
+      await inState(order, 'paying_out');
+      assert.deepEqual(await payouts(order), ['payout written']);
+      await world.bank.recall(line);
+      await world.looksAtTheBank();
+      await inState(order, 'payout_held');
+    });
+    assert.deepEqual(await payouts(order), ['payout refused']);
+    assert.deepEqual((await openCases(order)).sort(), ['deposit_lost', 'payout_held']);
+    assert.equal((await finn.does(`/orders/${order.id}/retry`)).body.reason, 'order_over');
+    await does(`/orders/${order.id}/refuse`, {
+      failure: 'other',
+      fiatAccountId: (await world.verifiedAccount(order.customerId)).fiatAccountId,
+    });
+    await world.reaches(order, -2);
+    assert.equal(await world.stateOf(order), 'cancelled');
+    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await world.changesSince(books), {}, 'as if nothing had come');
+    assert.deepEqual(await world.transfersTo(order), []);
+    assert.equal((await world.eventsOf(order)).at(-1), 'cancelled');
+  });
+
+  test('a reorg stops the refund of money in suspense', async () => {
+    const address = world.newAddress();
+    const order = await world.sells('10', 'usdc', { refundAddress: address });
+    await world.read((tx) =>
+      tx.run(`update orders set policy = jsonb_set(policy, '{late,then}', '"refund"') where id = $1`, [order.id]),
+    );
+    world.deadlinePasses();
+    await world.reaches(order, -1);
+    const books = await world.balances();
+    await whileStopped(async () => {
+      const paid = await world.pays(order, '10');
+      await world.mines(1);
+      await world.until('the refund is written', async () => (await refunds(order))[0] === 'written');
+      await world.reorgsAway(paid);
+      await world.until('it is cancelled', async () => (await refunds(order))[0] === 'cancelled');
+    });
+    assert.deepEqual(await payouts(order), ['refund refused']);
+    assert.deepEqual(await world.changesSince(books), {});
+    assert.deepEqual(await openCases(order), []);
+    assert.equal(await world.statusOf(order), -1);
+    assert.equal(await world.tokensOf(address, 'usdc'), '0');
+  });
+
+  test('a reorg stops the refund of a whole order, which then has nothing to give back and ends', async () => {
+    const { order, paid } = await held();
+    const address = world.newAddress();
+    await whileStopped(async () => {
+      await does(`/orders/${order.id}/refuse`, { failure: 'other', address });
+      assert.equal(await world.stateOf(order), 'refunding');
+      await world.reorgsAway(paid);
+      await inState(order, 'refund_held');
+    });
+    assert.deepEqual((await openCases(order)).sort(), ['deposit_lost', 'refund_held']);
+    await does(`/orders/${order.id}/retry-refund`);
+    await inState(order, 'cancelled');
+    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await refunds(order), ['cancelled']);
+    assert.equal(await world.tokensOf(address, 'usdc'), '0');
+    assert.equal(
+      (await world.balance({ code: 'loss:usdc.matic20', kind: 'loss', asset: 'usdc.matic20', side: 'debit' })).units,
+      0n,
+    );
+  });
+});
+
+test('a refund that has left when a reorg takes its deposit arrives, and the deposit is a loss with a case', async () => {
+  const { order, paid } = await held();
+  const books = await world.balances();
+  const address = world.newAddress();
+  await does(`/orders/${order.id}/refuse`, { failure: 'other', address });
+  await world.until('it is with the node', async () => (await payouts(order))[0] === 'refund handed');
+  await world.reorgsAway(paid);
+  await world.opensCase(order, 'deposit_lost');
+  await world.until('it arrives', async () => {
+    await world.mines(1);
+    return (await world.stateOf(order)) === 'refunded';
+  });
+  assert.equal(await world.tokensOf(address, 'usdc'), '10');
+  assert.deepEqual(await refunds(order), ['settled']);
+  assert.deepEqual(await openCases(order), ['deposit_lost']);
+  assert.equal((await world.changesSince(books))['loss:usdc.matic20'], 10_000_000n);
+  assert.equal(await world.statusOf(order), -2);
+});
+
+test('a refund that the bank sends back is still owed, and is paid to the next account that is named', async () => {
+  const customer = await world.verifiedCustomer({ ending: '9002' });
+  const order = await world.buys('5000', 'usdc', { customer, reference: 'screen:hold' });
+  const books = await world.balances();
+  await world.credits(order, '5000');
+  await inState(order, 'on_hold');
+  await does(`/orders/${order.id}/refuse`, { failure: 'other', fiatAccountId: customer.fiatAccountId });
+  await world.opensCase(order, 'refund_returned');
+  assert.equal(await world.stateOf(order), 'refunded');
+  assert.deepEqual(await refunds(order), ['returned']);
+  assert.equal((await world.changesSince(books))['suspense:bank.simulated:inr'], 500_000n);
+  const { fiatAccountId } = await world.verifiedAccount(customer.id);
+  await does(`/orders/${order.id}/destination`, { fiatAccountId });
+  await world.until('it is paid', async () => {
+    await world.looksAtTheBank();
+    return (await refunds(order))[0] === 'settled';
+  });
+  assert.deepEqual(await payouts(order), ['refund returned', 'refund settled']);
+  assert.deepEqual(await openCases(order), []);
+  assert.deepEqual(await world.changesSince(books), {});
+  assert.equal(await world.statusOf(order), -2);
+});
+
+test('of two parts one refund fails: the other arrives, the order waits, and the failed one goes again when an operator says so', async () => {
+  const order = await world.sells('100', 'usdc');
+  await world.paysInOneBlock(order, '20', '30');
+  await world.mines(2);
+  await world.until('the parts are booked', async () => (await world.traceOf(order)).order.exception === 'underpaid');
+  world.deadlinePasses();
+  await world.reaches(order, 3);
+  const address = world.newAddress();
+  await whileStopped(async () => {
+    await does(`/orders/${order.id}/refuse`, { failure: 'amount', address });
+    const [first] = (await world.traceOf(order)).payouts;
+    assert(first);
+    // As when the chain takes the one and not the other.
+    await world.read(async (tx) => {
+      const fact = { type: 'payout_refused', rail: 'evm.matic20', key: first.id, why: 'reverted on chain' } as const;
+      await orderFacts(world.server.orders)(tx, fact);
+    });
+    assert.equal(await world.stateOf(order), 'refunding', 'the other one is under way');
+  });
+  await world.until('the other arrives', async () => {
+    await world.mines(1);
+    return (await world.stateOf(order)) === 'refund_held';
+  });
+  assert.deepEqual((await refunds(order)).sort(), ['failed', 'settled']);
+  assert.deepEqual(await openCases(order), ['refund_held']);
+  const once = await world.tokensOf(address, 'usdc');
+  assert.ok(once === '20' || once === '30', once);
+  const elsewhere = world.newAddress();
+  await does(`/orders/${order.id}/retry-refund`, { address: elsewhere });
+  await world.until('all is back', async () => {
+    await world.mines(1);
+    return (await world.stateOf(order)) === 'refunded';
+  });
+  assert.equal(Number(once) + Number(await world.tokensOf(elsewhere, 'usdc')), 50);
+  assert.deepEqual(await openCases(order), []);
+  assert.equal(await world.statusOf(order), -4);
+});
+
+test('what law had blocked is let go by two operators, and goes where a third word says', async () => {
+  const { order } = await held();
+  await does(`/orders/${order.id}/block`);
+  assert.deepEqual(await openCases(order), ['frozen']);
+  const said = await finn.does(`/orders/${order.id}/release-blocked`, { legalAct: 'court 17/2026' });
+  assert.equal(said.status, 202);
+  assert.equal((await ada.does(`/proposals/${said.body.proposal}/confirm`)).status, 200);
+  assert.deepEqual(await openCases(order), ['refund_destination']);
+  const address = world.newAddress();
+  await does(`/orders/${order.id}/destination`, { address });
+  await world.until('it has arrived', async () => {
+    await world.mines(1);
+    return (await refunds(order))[0] === 'settled';
+  });
+  assert.equal(await world.tokensOf(address, 'usdc'), '10');
+  assert.equal(await world.stateOf(order), 'frozen');
+  assert.deepEqual(await openCases(order), []);
+});
+
+test('released and refused at once by many, over and over: each order is paid out or given back, never both', async () => {
+  const orders = await Promise.all([1, 2, 3, 4].map(() => world.sells('10', 'usdc', { reference: 'screen:hold' })));
+  for (const order of orders) await world.pays(order, '10');
+  await world.mines(2);
+  for (const order of orders) await world.reaches(order, 3);
+  const address = world.newAddress();
+  await Promise.all(
+    orders.map(async ({ id }) => {
+      const release = () => finn.does(`/orders/${id}/release`);
+      const refuse = () => ada.does(`/orders/${id}/refuse`, { failure: 'other', address });
+      const said = await Promise.all([release(), refuse(), release(), refuse()]);
+      assert.equal(said.filter(({ status }) => status === 200).length, 1, JSON.stringify(said.map(({ body }) => body)));
+    }),
+  );
+  let back = 0;
+  for (const order of orders) {
+    await world.until('it is over', async () => {
+      await world.mines(1);
+      return ['settled', 'refunded'].includes(await world.stateOf(order));
+    });
+    const isBack = (await world.stateOf(order)) === 'refunded';
+    if (isBack) back += 1;
+    assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, isBack ? 0 : 1);
+    assert.deepEqual(await payouts(order), [isBack ? 'refund settled' : 'payout settled']);
+  }
+  assert.equal(await world.tokensOf(address, 'usdc'), String(back * 10));
+});
+
+test('whatever waits is called overdue: one order in every state that something has to end', async () => {
+  const reached = new Map<OrderState, Sale>();
+  const sale = async (reference?: string, ending?: string) => {
+    const customer = await world.verifiedCustomer(ending === undefined ? {} : { ending });
+    return await world.sells('10', 'usdc', { customer, ...(reference === undefined ? {} : { reference }) });
+  };
+  /** Where prices of what is sold come from, from now on. */
+  const sources = async (source: string) => {
+    await world.read((tx) => tx.run(`update markets set price_sources = $1 where direction = 'offramp'`, [[source]]));
+    await world.until('the markets are read anew', async () => {
+      const asked = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20', fromAmount: '10' };
+      return ((await world.partner.post('offramp/quote', asked)).status === 200) === (source === 'fixed');
+    });
+  };
+  const refundHeld = (await held()).order;
+  await world.rejects(refundHeld, { failure: 'other', address: world.tokenAddress('usdc', 'matic20') });
+  reached.set('refund_held', refundHeld);
+  reached.set('on_hold', (await held()).order);
+  reached.set('payout_held', await sale(undefined, '9001'));
+  await world.pays(reached.get('payout_held') as Sale, '10');
+  await world.mines(2);
+  await inState(reached.get('payout_held') as Sale, 'payout_held');
+  await inState(refundHeld, 'refund_held');
+  await whileStopped(async () => {
+    const refunding = (await held()).order;
+    await world.rejects(refunding, { failure: 'other', address: world.newAddress() });
+    reached.set('refunding', refunding);
+    const payingOut = await sale();
+    await world.pays(payingOut, '10');
+    await world.mines(2);
+    await inState(payingOut, 'paying_out');
+    reached.set('paying_out', payingOut);
+    const { units } = await world.balance({ code: 'treasury:inr', kind: 'treasury', asset: 'inr', side: 'credit' });
+    await world.setsAside('inr', 0n);
+    const short = await sale();
+    await world.pays(short, '10');
+    await world.mines(2);
+    await inState(short, 'awaiting_liquidity');
+    reached.set('awaiting_liquidity', short);
+    await world.confirmsAfter('dai.matic20', 1_000);
+    const seen = await world.sells('10', 'dai');
+    await world.pays(seen, '10');
+    await world.mines(1);
+    await inState(seen, 'deposit_seen');
+    reached.set('deposit_seen', seen);
+    // Its rate was promised no longer when it was paid, and there is no price to ask about: it waits for one.
+    const priceless = await sale();
+    await world.read(async (tx) => {
+      const answers = { priceMoved: { lockS: 0, bps: 1, then: 'requote' } };
+      await tx.run('update orders set policy = policy || $2, rate_locked_until = created_at where id = $1', [
+        priceless.id,
+        JSON.stringify(answers),
+      ]);
+    });
+    await sources('nobody');
+    await world.pays(priceless, '10');
+    await world.mines(2);
+    await inState(priceless, 'deposit_confirmed');
+    reached.set('deposit_confirmed', priceless);
+
+    for (const [state, order] of reached) {
+      const { by, otherwise } = await world.traceOf(order);
+      assert.ok(by !== null && otherwise !== null && /case/.test(otherwise), `${state} says by when, and what then`);
+      await world.read((tx) =>
+        tx.run(`update orders set waits_until = now() - interval '1 s' where id = $1`, [order.id]),
+      );
+      await world.opensCase(order, 'overdue');
+    }
+    const waiting = (Object.keys(STATES) as OrderState[]).filter(isWaiting);
+    assert.deepEqual([...reached.keys()].sort(), [...waiting].sort());
+    assert.deepEqual(Object.keys(BUILT_IN_POLICY.waiting).sort(), [...waiting].sort());
+    await sources('fixed');
+    await world.brings('inr', units);
+    await world.confirmsAfter('dai.matic20', 2);
+  });
+  for (const state of ['paying_out', 'awaiting_liquidity', 'deposit_confirmed', 'deposit_seen'] as const) {
+    const order = reached.get(state) as Sale;
+    await world.mines(2);
+    await world.reaches(order, 6);
+    assert.deepEqual(await openCases(order), [], `${state} went on`);
+  }
+});
