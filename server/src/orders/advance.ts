@@ -204,10 +204,13 @@ async function postEntry(
   return 'short';
 }
 
-/** A refund that is on its way has a key: that of its newest attempt. */
-export function bookedRefund({ id, key, netUnits, costUnits }: Refund): BookedRefund {
+/**
+ * A refund that is on its way has a key: that of its newest attempt. What is kept is kept of an order's money, once: what came
+ * back and lies in suspense is what had been sent, and the fees are not in it any more.
+ */
+export function bookedRefund({ id, key, source, netUnits, costUnits }: Refund): BookedRefund {
   assert(key !== null, `refund ${id} has an attempt`);
-  return { key, netUnits, costUnits };
+  return { key, netUnits, costUnits: source === 'order' ? costUnits : 0n };
 }
 
 const fromPosition =

@@ -424,7 +424,7 @@ export async function sendFromSuspense(
     ...(refund.orderId === null ? {} : { orderId: refund.orderId }),
     at: now,
     facts: { refund: String(refund.id), deposit: String(refund.depositId) },
-    lines: holdRefund({ key, netUnits: refund.netUnits, costUnits: refund.costUnits }, from, to),
+    lines: holdRefund(bookedRefund({ ...refund, key }), from, to),
   });
   if (posted.outcome === 'short') {
     await refundCase(tx, refund, 'refund_short', `not enough ${refund.asset} to give back`, now);

@@ -269,6 +269,40 @@ test('a payout that came back is paid again to another account of the customer, 
   assert.equal((await names(order, { fiatAccountId })).status, 417);
 });
 
+test('a refund that the bank returned is paid again as it was, and its fees are kept once', async () => {
+  const customer = await world.verifiedCustomer({ ending: '9002' });
+  const order = await world.buys('5000', 'usdc', { customer, reference: 'screen:hold' });
+  await world.read((tx) =>
+    tx.run(`update orders set policy = policy || '{"refundFees": {"keep": ["operator"]}}' where id = $1`, [order.id]),
+  );
+  const books = await world.balances();
+  await world.credits(order, '5000');
+  await world.until('it is held', async () => (await world.stateOf(order)) === 'on_hold');
+  await world.rejects(order, { failure: 'other', fiatAccountId: BigInt(customer.fiatAccountId) });
+  const refundIs = (state: string) =>
+    world.until(`the refund is ${state}`, async () => {
+      await world.looksAtTheBank();
+      return (await refundsOf(order))[0]?.state === state;
+    });
+  await refundIs('returned');
+  const { fiatAccountId = '' } = await world.told('bank/addFiatAccount', {
+    customerId: customer.id,
+    fiatAccount: '000177770000',
+    ifsc: 'HDFC0000001',
+  });
+  assert.equal((await names(order, { fiatAccountId })).status, 200);
+  await refundIs('settled');
+  const [refund] = await refundsOf(order);
+  const kept = refund?.costUnits ?? 0n;
+  assert.ok(kept > 0n);
+  const changes = await world.changesSince(books);
+  assert.deepEqual(
+    [changes['fee_operator:inr'], changes['custody:bank.simulated:main:inr'], changes['suspense:bank.simulated:inr']],
+    [kept, kept, undefined],
+  );
+  assert.deepEqual(await openCases(order), []);
+});
+
 test('a purchase says where its money goes back to, before anything is asked', async () => {
   const customer = await world.verifiedCustomer();
   const order = await world.buys('5000', 'usdc', { customer });
