@@ -100,7 +100,17 @@ export function surviveLostConnections(pool: pg.Pool): void {
   pool.on('connect', (client) => void client.on('error', () => {}));
 }
 
-async function transact<T>(pool: pg.Pool, begin: string, body: (tx: Tx) => Promise<T>): Promise<T> {
+/** As much of a pool as a transaction needs: the simulation brings connections that it can stop, lose and break. */
+export interface Connections {
+  connect(): Promise<Connection & { release(broken?: Error): void }>;
+}
+
+interface Connection {
+  query(asked: string | pg.QueryConfig): Promise<pg.QueryResult>;
+}
+
+/** One transaction on one of these connections, run again where that is worth it. */
+export async function transact<T>(pool: Connections, begin: string, body: (tx: Tx) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     const client = await pool.connect();
     let broken: Error | undefined;
@@ -147,7 +157,7 @@ function statementName(text: string): string {
 }
 
 /** The Tx over one client; exported for migrations and tests that bring a connection of their own. */
-export function txOn(client: pg.ClientBase): Tx {
+export function txOn(client: Connection): Tx {
   const query = (text: string, values: readonly unknown[] = []) =>
     client.query({ name: statementName(text), text, values: values as unknown[] });
   return {

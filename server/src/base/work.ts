@@ -42,7 +42,6 @@ const BATCH = 20;
 const MAX_ATTEMPTS = 25;
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 60_000;
-/** How often to look without having been notified. */
 const POLL_MS = 500;
 
 /** Puts work on the table. It is done only if `tx` commits. */
@@ -88,6 +87,8 @@ export async function startWorkers(options: {
   log: Log;
   handlers: Handlers;
   concurrency?: number;
+  /** How often to look without having been notified. */
+  pollMs?: number;
   /** Told of every handler that threw, for metrics and tests. */
   onFailure?: (kind: string, subject: string, error: unknown) => void;
 }): Promise<Workers> {
@@ -189,7 +190,7 @@ export async function startWorkers(options: {
       }
       if (stopped || rung || claimed.length > 0) continue;
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, POLL_MS);
+        const timer = setTimeout(resolve, options.pollMs ?? POLL_MS);
         wake = () => {
           clearTimeout(timer);
           resolve();

@@ -1,0 +1,54 @@
+/** Calls out of a process: they may be lost on the way there or back, answered late, or be the last thing a process does. */
+import { Unavailable } from '../../src/base/errors.ts';
+import type { Chance } from './chance.ts';
+import type { SimulatedProcess } from './database.ts';
+import type { Faults } from './faults.ts';
+import { Gone, type Scheduler } from './scheduler.ts';
+
+export interface Calls {
+  /**
+   * @param effect what happens outside, at one moment
+   * @param kind `looks` where it changes nothing out there
+   * @throws Unavailable where there is no answer
+   */
+  make<T>(name: string, effect: () => T, kind?: 'looks' | 'acts'): Promise<T>;
+}
+
+export function openCalls(deps: {
+  chance: Chance;
+  faults: Faults;
+  scheduler: () => Scheduler;
+  crash: (process: SimulatedProcess) => Promise<void>;
+  pass: (point: string) => void;
+}): Calls {
+  const { chance, faults } = deps;
+  async function crashes(process: SimulatedProcess | undefined): Promise<void> {
+    if (process === undefined) return;
+    await deps.crash(process);
+    throw new Gone();
+  }
+  return {
+    async make(name, effect, kind = 'looks') {
+      const scheduler = deps.scheduler();
+      const { task, process } = scheduler.context();
+      const acts = kind === 'acts';
+      const ours = process as SimulatedProcess | undefined;
+      const point = `${task}: ${name}`;
+      const answer = await scheduler.perform(`${point} (before)`, async () => {
+        if (ours !== undefined) deps.pass(`${point} (before)`);
+        if (acts && faults.strikes('crash_before_call')) await crashes(ours);
+        return faults.strikes('call_lost') ? { lost: true as const } : { value: effect() };
+      });
+      if ('lost' in answer || faults.strikes('answer_late')) {
+        const ms = chance.int(500, 20_000);
+        await new Promise((wake) => setTimeout(wake, ms));
+      }
+      return await scheduler.perform(`${point} (after)`, async () => {
+        if (ours !== undefined) deps.pass(`${point} (after)`);
+        if (acts && faults.strikes('crash_after_call')) await crashes(ours);
+        if ('lost' in answer || faults.strikes('answer_lost')) throw new Unavailable(name, 'no answer');
+        return answer.value;
+      });
+    },
+  };
+}

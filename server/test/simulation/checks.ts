@@ -1,0 +1,111 @@
+/**
+ * What must hold: at the rails, while it happens, and everywhere, when all has come to its end.
+ *
+ * What counts at the rails is what chain and bank themselves know, by the accounts and addresses that belong to one order
+ * alone. Our own rows are not asked about it.
+ */
+import type { Tx } from '../../src/base/db.ts';
+import { openItems, reconcileRail } from '../../src/reconcile/index.ts';
+import { brokenBooks } from '../support/books.ts';
+import type { Noted } from './actors.ts';
+import { TOKENS } from './outside.chain.ts';
+import type { OurProcess, World } from './process.ts';
+
+/** Whether more has gone out for an order than its deposits cover. @returns a sentence, or undefined */
+export function overpaid(
+  { bank, chain }: Pick<World, 'bank' | 'chain'>,
+  { order, accounts, address }: Noted,
+): string | undefined {
+  const atBank = accounts.reduce((sum, { number }) => sum + bank.outTo(number), 0n);
+  const onChain = chain.paidTo(address, TOKENS.usdc);
+  const selling = order.direction === 'offramp';
+  const cameIn = selling ? chain.believedAt(order.depositTarget, TOKENS.usdc) : bank.paidIn(order.depositTarget);
+  const [paidOut, gaveBack] = selling ? [atBank, onChain] : [onChain, atBank];
+  const covered = paidOut > 0n ? cameIn - order.depositUnits : cameIn;
+  if (paidOut > order.payoutUnits) return `order ${order.id}: ${paidOut} paid out, ${order.payoutUnits} promised`;
+  if (gaveBack > covered)
+    return `order ${order.id}: ${gaveBack} given back and ${paidOut} paid out, ${cameIn} came in for ${order.depositUnits}`;
+  return undefined;
+}
+
+/** Keys that had more than one effect at a bank. */
+export function paidTwice({ bank }: Pick<World, 'bank'>): string[] {
+  const effects = new Map<string, number>();
+  for (const { key, state } of bank.payments) {
+    if (state !== 'rejected') effects.set(key, (effects.get(key) ?? 0) + 1);
+  }
+  return [...effects].filter(([, times]) => times > 1).map(([key, times]) => `${key} was paid ${times} times`);
+}
+
+/** What is still under way, in sentences; nothing when a run has come to its end. */
+export async function underWay(look: World['backends']['look']): Promise<string[]> {
+  const rows = await look<{ what: string }>(
+    `select 'order ' || id || ' is ' || state as what from orders
+      where state not in ('settled', 'refunded', 'expired', 'cancelled', 'frozen')
+     union all
+     select 'payout ' || id || ' is ' || state from payouts where state in ('written', 'handing', 'handed', 'unknown')
+     union all
+     select 'refund ' || id || ' is ' || state from refunds where state not in ('settled', 'cancelled')
+     union all
+     select 'send ' || key || ' is ' || state from chain_sends s where state in ('reserved', 'signed', 'mined')
+        and not exists (select from chain_sends other where other.key = s.key and other.state in ('confirmed', 'failed'))
+     union all
+     select 'deposit ' || id || ' is ' || state from deposits where state in ('seen', 'confirmed')
+     union all
+     select concat('work ', kind, ' ', subject, ' is due ', due_at, ' ', lane, ' ', leased_until, ' ', attempts, ' ', last_error) from work where dead_at is null
+        and kind not in ('observe_rail', 'watch_levels', 'reconcile_rail', 'sweep', 'overdue_orders', 'seal', 'refresh_gas',
+                         'refresh_prices', 'purge_quotes', 'purge_replies')
+        and kind not like 'watch%' and kind not like 'sweep%'`,
+  );
+  return rows.map(({ what }) => what);
+}
+
+/** Asked by a process that only looks on, once all is over. @returns what is broken, in sentences */
+export async function broken(world: World, auditor: OurProcess, noted: readonly Noted[]): Promise<string[]> {
+  const { db, clock, rails } = auditor.context;
+  const found = [...paidTwice(world)];
+  for (const one of noted) {
+    const why = overpaid(world, one);
+    if (why !== undefined) found.push(why);
+  }
+  const read = <T>(body: (tx: Tx) => Promise<T>) => db.asSystem(body);
+  found.push(
+    ...(await read((tx) => brokenBooks(tx, async (rail, wallet, asset) => rails.get(rail)?.balance(wallet, asset)))),
+  );
+  for (const rail of rails.values()) {
+    await reconcileRail({ db, clock, graceMs: 0 }, rail, 'begin');
+    for (const item of await read((tx) => openItems(tx, rail.code)))
+      found.push(
+        `${item.kind} ${rail.code} ${item.wallet} ${item.asset} ${item.key}: ${item.outside_units} outside, ${item.ledger_units} booked, ${item.transit ?? item.why}`,
+      );
+  }
+  found.push(...(await read(untold)));
+  found.push(...(await read(unseen)));
+  return found;
+}
+
+/** Every change of state has its event, in order, and nothing but those. */
+async function untold(tx: Tx): Promise<string[]> {
+  const rows = await tx.rows<{ id: bigint; steps: string[]; told: string[] }>(
+    `select o.id,
+            (select coalesce(array_agg('order.' || state_to order by version), '{}') from order_history h
+              where h.order_id = o.id and h.state_from <> h.state_to) as steps,
+            (select coalesce(array_agg(type order by subject_seq), '{}') from events e
+              where e.subject = 'order:' || o.id and e.type not in ('order.changed', 'order.payout_handed')
+                and e.type not like 'refund.%' and e.type not like 'deposit.%') as told
+       from orders o`,
+  );
+  return rows
+    .filter(({ steps, told }) => steps.join() !== told.join())
+    .map(({ id, steps, told }) => `order ${id} went ${steps.join()} and told ${told.join()}`);
+}
+
+/** Money in suspense that no refund takes, and nobody has been told of. */
+async function unseen(tx: Tx): Promise<string[]> {
+  const rows = await tx.rows<{ id: bigint; why: string }>(
+    `select d.id, d.why from deposits d
+      where d.state = 'suspense' and d.units > d.taken_units + d.refund_units
+        and not exists (select from cases c where c.subject = 'deposit:' || d.id)`,
+  );
+  return rows.map(({ id, why }) => `deposit ${id} lies in suspense (${why}) and no case says so`);
+}

@@ -1,0 +1,313 @@
+/**
+ * PostgreSQL as a process of ours sees it, with a point before every statement, begin and commit, and after every commit.
+ *
+ * It is the real one, with the real roles and policies, and the real repetition of base/db.ts on top. What is simulated is how
+ * a connection ends: a process that is gone, or a connection that is lost, is a rollback at once. What a connection holds
+ * beyond that (a worker's presence lock) is let go with its process.
+ *
+ * PostgreSQL reads the virtual clock: a schema before pg_catalog has a `clock_timestamp` of its own.
+ */
+import { createHash } from 'node:crypto';
+import pg from 'pg';
+import { type Connections, type Database, transact } from '../../src/base/db.ts';
+import type { Faults } from './faults.ts';
+import { Gone, type Scheduler, type Simulated } from './scheduler.ts';
+
+/** After this an idle transaction is ended, as the settings of base/db.ts have it. */
+const IDLE_MS = 15_000;
+const LOCK_MS = 10_000;
+
+export const PREPARATION = `
+  create schema sim;
+  create function sim.clock_timestamp() returns timestamptz language sql volatile as
+    $$ select coalesce(nullif(current_setting('sim.now', true), '')::timestamptz, pg_catalog.clock_timestamp()) $$;
+  create function sim.now() returns timestamptz language sql volatile as 'select sim.clock_timestamp()';
+  grant usage on schema sim to public;
+  do $$ declare one record; begin
+    for one in select table_schema, table_name, column_name from information_schema.columns
+                where table_schema = 'cloverleaf' and column_default in ('now()', 'clock_timestamp()')
+    loop execute format('alter table %I.%I alter column %I set default sim.clock_timestamp()',
+                        one.table_schema, one.table_name, one.column_name);
+    end loop; end $$`;
+
+type Door = 'cloverleaf_system' | 'cloverleaf_partner';
+
+interface Backend {
+  client: pg.Client;
+  door: Door;
+  pid: number;
+  /** What its transaction has done so far. */
+  done: string[];
+}
+
+export interface Backends {
+  open(process: SimulatedProcess): Database;
+  /** Ends whatever a process has begun. */
+  kill(process: SimulatedProcess): Promise<void>;
+  /** Ends idle transactions of a process that has stood still for too long; its statements fail from then on. */
+  freeze(process: SimulatedProcess): void;
+  /** PostgreSQL says of this backend that it waits for a lock. */
+  isWaiting(pid: number): Promise<boolean>;
+  /** Whoever looks on from outside. */
+  look<R>(text: string, values?: unknown[]): Promise<R[]>;
+  close(): Promise<void>;
+}
+
+export interface SimulatedProcess extends Simulated {
+  listeners: Set<() => void>;
+  sessions: Set<Session>;
+}
+
+interface Session {
+  backend: Backend | undefined;
+  lost: boolean;
+}
+
+export async function openBackends(deps: {
+  serverUrl: string;
+  adminUrl: string;
+  scheduler: () => Scheduler;
+  faults: Faults;
+  /** Ends the process that is at this point, and never comes back to it. */
+  crash: (process: SimulatedProcess) => Promise<void>;
+  freeze: (process: SimulatedProcess) => void;
+  notified: () => void;
+  pass: (point: string) => void;
+  deadlocked: (statement: string) => void;
+}): Promise<Backends> {
+  const { serverUrl, faults } = deps;
+  const free: Backend[] = [];
+  const all = new Set<Backend>();
+  const monitor = new pg.Client({ connectionString: deps.adminUrl, options: '-c search_path=cloverleaf' });
+  monitor.on('error', () => {});
+  await monitor.connect();
+
+  async function backendOf(door: Door): Promise<Backend> {
+    const at = free.findIndex((one) => one.door === door);
+    const [there] = at < 0 ? [] : free.splice(at, 1);
+    if (there !== undefined) return there;
+    const client = new pg.Client({
+      connectionString: serverUrl,
+      options: `-c role=${door} -c search_path=sim,pg_catalog,cloverleaf`,
+    });
+    client.on('error', () => {});
+    await client.connect();
+    const { rows } = await client.query('select pg_backend_pid() as pid');
+    const backend = { client, door, pid: rows[0].pid as number, done: [] };
+    all.add(backend);
+    return backend;
+  }
+
+  /** Rolls back, and gives the backend to whoever needs one next. */
+  async function giveBack(session: Session): Promise<void> {
+    const { backend } = session;
+    session.backend = undefined;
+    if (backend === undefined) return;
+    await backend.client.query('rollback');
+    free.push(backend);
+  }
+
+  async function lose(session: Session): Promise<never> {
+    session.lost = true;
+    await giveBack(session);
+    await deps.scheduler().released();
+    throw new Error('Connection terminated unexpectedly');
+  }
+
+  const raw = (backend: Backend, asked: string | pg.QueryConfig): Promise<pg.QueryResult> => {
+    const text = typeof asked === 'string' ? asked : asked.text;
+    const now = deps.scheduler().time.now();
+    if (text.startsWith('begin')) backend.done = [deps.scheduler().context().task];
+    else backend.done.push(nameOf(text));
+    if (/clock_timestamp|\bnow\(\)|reconcile_|outside_|booked_/.test(text))
+      void backend.client.query(`set sim.now = '${new Date(now).toISOString()}'`).catch(() => {});
+    return backend.client.query(asked).catch((error: { code?: string }) => {
+      if (error.code === '40P01') deps.deadlocked(between(backend, (error as { detail?: string }).detail ?? ''));
+      throw error;
+    });
+  };
+
+  /** What two transactions had done until they stood in each other's way. */
+  function between(own: Backend, detail: string): string {
+    const pids = [...new Set(detail.match(/(?<=process )[0-9]+/gi) ?? [])].map(Number);
+    return [own.pid, ...pids.filter((pid) => pid !== own.pid)]
+      .map((pid) => [...all].find((one) => one.pid === pid)?.done.join(' · ') ?? 'another')
+      .join('  against  ');
+  }
+
+  function connections(process: SimulatedProcess, door: Door): Connections {
+    const scheduler = deps.scheduler();
+    return {
+      async connect() {
+        const session: Session = { backend: undefined, lost: false };
+        process.sessions.add(session);
+        let rings = false;
+
+        async function strike(point: string, at: 'statement' | 'before_commit'): Promise<void> {
+          deps.pass(point);
+          if (faults.strikes(at === 'statement' ? 'crash_at_statement' : 'crash_before_commit')) {
+            await deps.crash(process);
+            throw new Gone();
+          }
+          if (faults.strikes('frozen')) deps.freeze(process);
+          if (faults.strikes(at === 'statement' ? 'connection_lost_at_statement' : 'connection_lost_before_commit'))
+            await lose(session);
+          if (faults.strikes('serialization_failure'))
+            throw Object.assign(new Error('could not serialize access'), { code: '40001' });
+        }
+
+        async function commit(point: string): Promise<pg.QueryResult> {
+          await strike(`${point} (before)`, 'before_commit');
+          if (session.backend === undefined) throw new Error('Connection terminated unexpectedly');
+          const result = await raw(session.backend, 'commit');
+          if (rings) deps.notified();
+          rings = false;
+          await scheduler.released();
+          deps.pass(`${point} (after)`);
+          if (faults.strikes('crash_after_commit')) {
+            await deps.crash(process);
+            throw new Gone();
+          }
+          if (faults.strikes('connection_lost_after_commit')) await lose(session);
+          return result;
+        }
+
+        return {
+          query(asked) {
+            const text = typeof asked === 'string' ? asked : asked.text;
+            const point = `${scheduler.context().task}: ${nameOf(text)}`;
+            const step = async (): Promise<pg.QueryResult> => {
+              if (session.lost) throw new Error('Client was closed and is not queryable');
+              if (text === 'rollback') {
+                const result = session.backend === undefined ? EMPTY : await raw(session.backend, text);
+                rings = false;
+                await scheduler.released();
+                return result;
+              }
+              if (text === 'commit') return await commit(point);
+              if (text.startsWith('begin')) session.backend ??= await backendOf(door);
+              else await strike(point, 'statement');
+              if (session.backend === undefined) throw new Error('Connection terminated unexpectedly');
+              if (text.includes('pg_notify')) rings = true;
+              return await raw(session.backend, asked);
+            };
+            return scheduler.perform(point, step, () => session.backend?.pid);
+          },
+          release() {
+            process.sessions.delete(session);
+            if (session.backend !== undefined) free.push(session.backend);
+            session.backend = undefined;
+          },
+        };
+      },
+    };
+  }
+
+  return {
+    open(process) {
+      const scheduler = deps.scheduler();
+      const partners = connections(process, 'cloverleaf_partner');
+      const system = connections(process, 'cloverleaf_system');
+      return {
+        asPartner: (id, body) => transact(partners, `begin; set local cloverleaf.partner = '${id}'`, body),
+        asSystem: (body) => transact(system, 'begin', body),
+        async listen(_channel, onNotify) {
+          const heard = () => onNotify('');
+          process.listeners.add(heard);
+          heard();
+          return { stop: async () => void process.listeners.delete(heard) };
+        },
+        /** For the presence lock, which ends with the process. */
+        async session() {
+          const session: Session = { backend: undefined, lost: false };
+          process.sessions.add(session);
+          const client = {
+            query: (text: string, values: unknown[]) =>
+              scheduler.perform(`${scheduler.context().task}: session`, async () => {
+                session.backend ??= await backendOf('cloverleaf_system');
+                return await session.backend.client.query(text, values);
+              }),
+            once: () => client,
+            on: () => client,
+            end: async () => {},
+          };
+          return client as unknown as pg.Client;
+        },
+        close: async () => {},
+      };
+    },
+
+    async kill(process) {
+      await deps
+        .scheduler()
+        .forget(process, async (pid) => void (await monitor.query('select pg_cancel_backend($1)', [pid])));
+      for (const session of process.sessions) {
+        session.lost = true;
+        const { backend } = session;
+        await giveBack(session);
+        await backend?.client.query('select pg_advisory_unlock_all()');
+      }
+      process.sessions.clear();
+      process.listeners.clear();
+      await deps.scheduler().released();
+    },
+
+    freeze(process) {
+      const scheduler = deps.scheduler();
+      const open = [...process.sessions].filter(({ backend }) => backend !== undefined);
+      const until = process.frozenUntil;
+      if (until - scheduler.time.now() < Math.min(IDLE_MS, LOCK_MS)) return;
+      scheduler.after(LOCK_MS, () => {
+        void scheduler.perform('idle transactions are ended', async () => {
+          if (process.dead || process.frozenUntil !== until) return;
+          for (const session of open) {
+            // A session of its own holds a lock and no transaction.
+            if (session.backend === undefined || !process.sessions.has(session)) continue;
+            const { rows } = await monitor.query(
+              `select 1 from pg_stat_activity where pid = $1 and state like 'idle in transaction%'`,
+              [session.backend.pid],
+            );
+            if (rows.length === 0) continue;
+            session.lost = true;
+            await giveBack(session);
+          }
+          await scheduler.released();
+        });
+      });
+    },
+
+    async isWaiting(pid) {
+      const { rows } = await monitor.query({
+        name: 'waiting',
+        text: 'select cardinality(pg_blocking_pids($1)) > 0 as waiting',
+        values: [pid],
+      });
+      return rows[0].waiting as boolean;
+    },
+    look: async <R>(text: string, values: unknown[] = []) => (await monitor.query(text, values)).rows as R[],
+    async close() {
+      await Promise.all([...all].map(({ client }) => client.end()));
+      await monitor.end();
+    },
+  };
+}
+
+const EMPTY = { rows: [], rowCount: 0, command: 'ROLLBACK', oid: 0, fields: [] } as unknown as pg.QueryResult;
+
+const names = new Map<string, string>();
+
+/** What a statement does to which table, and a few letters of its hash: stable as long as its words are. */
+function nameOf(text: string): string {
+  let name = names.get(text);
+  if (name === undefined) {
+    if (text === 'commit' || text === 'rollback' || text.startsWith('begin')) name = text.split(';')[0] ?? text;
+    else {
+      const words = text.replaceAll(/\s+/g, ' ').trim();
+      const table = /\b(?:from|into|update|lock table)\s+([a-z_]+)/.exec(words)?.[1] ?? '';
+      const hash = createHash('sha1').update(text).digest('hex').slice(0, 4);
+      name = `${words.split(' ')[0]} ${table} ${hash}`;
+    }
+    names.set(text, name);
+  }
+  return name;
+}

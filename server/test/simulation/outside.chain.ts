@@ -1,0 +1,281 @@
+/**
+ * A chain, and what really happened there. Blocks in memory, a mempool, reorgs of any depth below finality, a node that lies
+ * behind, forgets what waits, or does not answer. Signing and sending are real as far as a chain can tell: the same bytes are
+ * the same transaction, a nonce is used once, and a transaction may revert.
+ */
+import { createHash } from 'node:crypto';
+import { type Block, type Call, type ChainAdapter, PACE, type Transfer } from '../../src/rails/chain.adapter.ts';
+import type { Calls } from './calls.ts';
+import type { Chance } from './chance.ts';
+import type { Faults } from './faults.ts';
+
+export const CHAIN = 'matic20';
+export const RAIL = 'evm.matic20';
+export const TOKENS = { usdc: '0xtoken-usdc', usdt: '0xtoken-usdt' } as const;
+export const HOT_ADDRESS = '0xhot';
+export const FAUCET = '0xfaucet';
+const FINALITY = 12;
+const GAS = 65_000n;
+const COIN = 10n ** 18n;
+const OPENING_COIN = 1_000n * COIN;
+
+interface ChainTx {
+  hash: string;
+  from: string;
+  to: string;
+  /** A token's contract. */
+  contract: string;
+  units: bigint;
+  /** Where the sender is a wallet of ours. */
+  nonce?: bigint;
+  price: bigint;
+}
+
+interface Mined extends ChainTx {
+  failed: boolean;
+}
+
+interface FullBlock extends Block {
+  txs: readonly Mined[];
+}
+
+export interface ChainWorld {
+  adapter(): ChainAdapter;
+  /** A customer, or the operator's faucet, pays. */
+  transfer(from: string, to: string, contract: string, units: bigint): void;
+  mine(): void;
+  /** What has reached an address in the branch of now. */
+  paidTo(address: string, contract: string): bigint;
+  /** What has ever been deep enough below some head to be believed, at an address. */
+  believedAt(address: string, contract: string): bigint;
+  /** Nothing waits to be mined. */
+  readonly idle: boolean;
+}
+
+export function openChain(deps: {
+  chance: Chance;
+  faults: Faults;
+  calls: Calls;
+  now: () => number;
+  /** Told of the addresses that a new head has paid. */
+  paid: (to: string) => void;
+}): ChainWorld {
+  const { chance, faults, calls } = deps;
+  let branch = 0;
+  let blocks: FullBlock[] = [];
+  const all = new Map<string, FullBlock>();
+  let pool: ChainTx[] = [];
+  const believed = new Map<string, ChainTx>();
+  let numbers = 0;
+
+  const head = () => blocks.at(-1) as FullBlock;
+  const idOf = (text: string): string => `0x${createHash('sha256').update(text).digest('hex')}`;
+
+  function append(txs: readonly ChainTx[]): void {
+    const parent = blocks.at(-1);
+    const number = BigInt(blocks.length);
+    const hash = idOf(`${branch} ${number} ${parent?.hash} ${txs.map((tx) => tx.hash).join()}`);
+    const mined = txs.map((tx) => ({ ...tx, failed: tx.from === HOT_ADDRESS && faults.strikes('reverted') }));
+    const block = { number, hash, parentHash: parent?.hash ?? '0x', at: new Date(deps.now()), txs: mined };
+    blocks.push(block);
+    all.set(hash, block);
+    // Two confirmations are asked for: the block itself and one above it.
+    for (const tx of parent?.txs ?? []) believed.set(tx.hash, tx);
+    for (const { to } of txs) deps.paid(to);
+  }
+
+  const minedHot = () => blocks.flatMap(({ txs }) => txs).filter(({ from }) => from === HOT_ADDRESS);
+  const nextNonce = (): bigint => BigInt(minedHot().length);
+
+  function mine(): void {
+    if (faults.strikes('reorg')) return reorganise();
+    append(takeFromPool());
+  }
+
+  function takeFromPool(): ChainTx[] {
+    const taken = pool.filter(({ from }) => from !== HOT_ADDRESS);
+    const own = pool.filter(({ from }) => from === HOT_ADDRESS);
+    for (let nonce = nextNonce(); ; nonce += 1n) {
+      const offers = own.filter((tx) => tx.nonce === nonce);
+      const [first] = offers.toSorted((a, b) => Number(b.price - a.price));
+      if (first === undefined) break;
+      taken.push(first);
+      if (chance.happens(0.2)) break;
+    }
+    const upTo = nextNonce() + BigInt(taken.filter(({ nonce }) => nonce !== undefined).length);
+    pool = pool.filter((tx) => !taken.includes(tx) && (tx.nonce === undefined || tx.nonce >= upTo));
+    return taken;
+  }
+
+  /** What the old branch had waits again, unless it is spent otherwise or forgotten. The new branch is a block longer. */
+  function reorganise(): void {
+    const depth = chance.int(1, Math.min(FINALITY - 1, blocks.length - 2));
+    if (depth < 1) return append(takeFromPool());
+    const dropped = blocks.slice(-depth).flatMap(({ txs }) => txs);
+    blocks = blocks.slice(0, -depth);
+    branch += 1;
+    for (const { failed: _, ...tx } of dropped) {
+      const lost =
+        tx.from === HOT_ADDRESS
+          ? faults.strikes('mempool_forgets')
+          : tx.from !== FAUCET && faults.strikes('double_spent');
+      if (!lost) pool.push(tx);
+    }
+    for (let n = 0; n <= depth; n += 1) append(chance.happens(0.6) ? takeFromPool() : []);
+  }
+
+  const canonical = (tx: { hash: string }) => {
+    const block = blocks.find(({ txs }) => txs.some(({ hash }) => hash === tx.hash));
+    return block && { block, tx: block.txs.find(({ hash }) => hash === tx.hash) as Mined };
+  };
+  const costOf = (tx: ChainTx): bigint => GAS * tx.price;
+
+  function balanceAt(upTo: bigint, contract: string | null, address: string): bigint {
+    let units = contract === null && address === HOT_ADDRESS ? OPENING_COIN : 0n;
+    for (const { txs } of blocks.slice(0, Number(upTo) + 1)) {
+      for (const tx of txs) {
+        if (contract === null) {
+          if (tx.from === address && address === HOT_ADDRESS) units -= costOf(tx);
+        } else if (tx.contract === contract && !tx.failed) {
+          if (tx.to === address) units += tx.units;
+          if (tx.from === address) units -= tx.units;
+        }
+      }
+    }
+    return units;
+  }
+
+  const transfersOf = (block: FullBlock, contracts: readonly string[]): Transfer[] =>
+    block.txs.flatMap((tx, logIndex) =>
+      tx.failed || !contracts.includes(tx.contract)
+        ? []
+        : [
+            {
+              txHash: tx.hash,
+              block: block.number,
+              blockHash: block.hash,
+              logIndex,
+              contract: tx.contract,
+              from: tx.from,
+              to: tx.to,
+              units: tx.units,
+            },
+          ],
+    );
+
+  const bare = ({ number, hash, parentHash, at }: FullBlock): Block => ({ number, hash, parentHash, at });
+  const decode = (call: Call): { to: string; units: bigint } => {
+    const [to = '', units = '0'] = call.data.toString().split(' ');
+    return { to, units: BigInt(units) };
+  };
+
+  function broadcast(raw: Buffer): Awaited<ReturnType<ChainAdapter['broadcast']>> {
+    const [to = '', contract = '', units = '0', nonceText = '0', price = '0'] = raw.toString().split(' ');
+    const nonce = BigInt(nonceText);
+    const tx = {
+      hash: idOf(raw.toString()),
+      from: HOT_ADDRESS,
+      to,
+      contract,
+      units: BigInt(units),
+      nonce,
+      price: BigInt(price),
+    };
+    if (nonce < nextNonce()) return { taken: false, nonceUsed: true, why: 'nonce too low' };
+    if (!faults.strikes('mempool_forgets') && !pool.some(({ hash }) => hash === tx.hash)) pool.push(tx);
+    return { taken: true };
+  }
+
+  branch = chance.int(1, 1_000_000);
+  append([]);
+
+  return {
+    adapter: () => ({
+      code: RAIL,
+      chain: CHAIN,
+      chainId: 31_338n,
+      finality: FINALITY,
+      pace: { ...PACE, pollMs: 4_000, nativeEveryMs: 60_000, headAgeLimitMs: 600_000 },
+      wallets: { hot: { address: HOT_ADDRESS } },
+      canSend: (wallet) => wallet === 'hot',
+      readAddress: (text) => (text.startsWith('0x') ? text : undefined),
+      address: (index) => `0xdeposit${index}`,
+      head: () =>
+        calls.make('node.head', () => {
+          const behind = faults.strikes('node_behind') ? chance.int(1, 4) : 0;
+          const newest = blocks[Math.max(0, blocks.length - 1 - behind)] as FullBlock;
+          return { chainId: 31_338n, genesisHash: (blocks[0] as FullBlock).hash, newest: bare(newest) };
+        }),
+      blocks: (from, to) => calls.make('node.blocks', () => blocks.slice(Number(from), Number(to) + 1).map(bare)),
+      transfers: (asked, contracts) =>
+        calls.make('node.transfers', () =>
+          asked.flatMap(({ hash }) => transfersOf(all.get(hash) as FullBlock, contracts)),
+        ),
+      positions: async (transfers) => transfers.map(() => 0),
+      balances: (contract, addresses) =>
+        calls.make('node.balances', () => addresses.map((one) => balanceAt(head().number, contract, one))),
+      nativeBalancesAt: (block, addresses) =>
+        calls.make('node.native', () => addresses.map((one) => balanceAt(block.number, null, one))),
+      transfersBetween: (from, to, contracts) =>
+        calls.make('node.logs', () =>
+          blocks.slice(Number(from), Number(to) + 1).flatMap((block) => transfersOf(block, contracts)),
+        ),
+      balancesAt: (block, contract, addresses) =>
+        calls.make('node.state', () => addresses.map((one) => balanceAt(block, contract, one))),
+      gasPrice: () => calls.make('node.gas', () => 30n * 10n ** 9n),
+      call: (contract, to, units) =>
+        contract === null
+          ? { refused: 'only tokens here' }
+          : { target: contract, data: Buffer.from(`${to} ${units}`), value: 0n },
+      estimate: (_wallet, call) =>
+        calls.make('node.estimate', () => {
+          const { units } = decode(call);
+          const has = balanceAt(head().number, call.target, HOT_ADDRESS);
+          return has < units ? { refused: 'would fail: exceeds balance' } : { fee: { price: String(30n * 10n ** 9n) } };
+        }),
+      gasFor: async () => ({ needUnits: GAS * 30n * 10n ** 9n, hasUnits: COIN }),
+      raise: (_wallet, _call, fee) =>
+        calls.make('node.raise', () => ({ price: String((BigInt(fee['price'] ?? '0') * 5n) / 4n) })),
+      nonces: () =>
+        calls.make('node.nonces', () => {
+          const mined = nextNonce();
+          let pending = mined;
+          while (pool.some(({ nonce }) => nonce === pending)) pending += 1n;
+          return { mined, pending };
+        }),
+      sign: (_wallet, call, nonce, fee) =>
+        calls.make('signer.sign', () => {
+          const { to, units } = decode(call);
+          const raw = Buffer.from(`${to} ${call.target} ${units} ${nonce} ${fee['price']}`);
+          return { raw, hash: idOf(raw.toString()) };
+        }),
+      broadcast: (raw) => calls.make('node.broadcast', () => broadcast(raw), 'acts'),
+      receipts: (hashes) =>
+        calls.make('node.receipts', () =>
+          hashes.map((hash) => {
+            const found = canonical({ hash });
+            if (found === undefined) return undefined;
+            const { block, tx } = found;
+            return { block: block.number, blockHash: block.hash, succeeded: !tx.failed, cost: costOf(tx) };
+          }),
+        ),
+    }),
+    transfer(from, to, contract, units) {
+      numbers += 1;
+      pool.push({ hash: idOf(`${from} ${to} ${numbers}`), from, to, contract, units, price: 0n });
+    },
+    mine,
+    paidTo: (address, contract) =>
+      blocks
+        .flatMap(({ txs }) => txs)
+        .filter((tx) => !tx.failed && tx.to === address && tx.contract === contract)
+        .reduce((sum, { units }) => sum + units, 0n),
+    believedAt: (address, contract) =>
+      [...believed.values()]
+        .filter((tx) => tx.to === address && tx.contract === contract)
+        .reduce((sum, { units }) => sum + units, 0n),
+    get idle() {
+      return pool.length === 0;
+    },
+  };
+}

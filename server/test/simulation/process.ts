@@ -1,0 +1,147 @@
+/**
+ * One of our processes: the modules as server.ts puts them together, real but for what is outside. It may be ended at any
+ * point, and the next one goes on from the rows.
+ */
+import pino from 'pino';
+import type { Clock } from '../../src/base/clock.ts';
+import { Unavailable } from '../../src/base/errors.ts';
+import { type Handlers, startWorkers } from '../../src/base/work.ts';
+import { magicScreener, openScreener } from '../../src/compliance/index.ts';
+import { comparePayer, openPayee } from '../../src/customers/index.ts';
+import { type Orders, type OrdersContext, openOrders, orderFacts, orderHandlers } from '../../src/orders/index.ts';
+import { isHandingStopped } from '../../src/partners/index.ts';
+import { type PriceSource, quoteHandlers } from '../../src/quotes/index.ts';
+import { fixedSource } from '../../src/quotes/sources/fixed.ts';
+import { bankRail } from '../../src/rails/bank.ts';
+import { type ChainRail, chainRail } from '../../src/rails/chain.ts';
+import { payoutHandlers } from '../../src/rails/payouts.ts';
+import type { Rail, Report } from '../../src/rails/rail.ts';
+import { ringStanding, standingHandlers } from '../../src/standing.ts';
+import { bookOpening, takeOwnTransfer } from '../../src/treasury/index.ts';
+import type { Backends, SimulatedProcess } from './database.ts';
+import type { Faults } from './faults.ts';
+import { vault } from './ground.ts';
+import type { BankWorld } from './outside.bank.ts';
+import type { ChainWorld } from './outside.chain.ts';
+import type { Scheduler } from './scheduler.ts';
+
+export interface OurProcess extends SimulatedProcess {
+  clockOffsetMs: number;
+  context: OrdersContext;
+  orders: Orders;
+}
+
+/** Standing work that a run need not have more often: it costs steps and finds the same. */
+const AT_LEAST_MS: Readonly<Record<string, number>> = {
+  overdue_orders: 30_000,
+  seal: 60_000,
+  refresh_gas: 20_000,
+  refresh_prices: 10_000,
+  observe_rail: 3_000,
+};
+
+export interface World {
+  scheduler: Scheduler;
+  backends: Backends;
+  faults: Faults;
+  bank: BankWorld;
+  chain: ChainWorld;
+  /** Told of what a handler threw, and of what was logged as an error. */
+  complain: (what: string, error: unknown) => void;
+}
+
+/** Puts a process together. @param works whether it runs workers: whoever only looks on does not */
+export function startProcess(world: World, name: string, works: boolean): OurProcess {
+  const { scheduler, backends, bank, chain } = world;
+  const process: SimulatedProcess & { clockOffsetMs: number } = {
+    name,
+    dead: false,
+    frozenUntil: 0,
+    listeners: new Set(),
+    sessions: new Set(),
+    clockOffsetMs: 0,
+  };
+  const clock: Clock = { now: () => new Date(scheduler.time.now() + process.clockOffsetMs) };
+  const log = pino({ level: 'error', base: null }, { write: (line: string) => world.complain('logged', line) });
+  const db = backends.open(process);
+  let rails: ReadonlyMap<string, Rail> = new Map();
+  let chains: ReadonlyMap<string, ChainRail> = new Map();
+  const report: Report = (tx, fact) =>
+    orderFacts({ rails, clock, comparePayer: (tx2, id, text) => comparePayer(tx2, vault, id, text) }, (tx2, own) =>
+      takeOwnTransfer({ clock, chains }, tx2, own),
+    )(tx, fact);
+  const railContext = { db, clock, log, report, vault, pollMs: 5_000 };
+  const onChain = chainRail(chain.adapter(), railContext);
+  const atBank = bankRail(bank.adapter(), railContext);
+  rails = new Map<string, Rail>([onChain, atBank].map((rail) => [rail.code, rail]));
+  chains = new Map([[onChain.code, onChain]]);
+  const context: OrdersContext = {
+    db,
+    clock,
+    log,
+    rails,
+    screener: magicScreener(openScreener({ db, vault }), async () => ''),
+  };
+  const sources = new Map<string, PriceSource>([['fixed', priceSource(world.faults)]]);
+  const whole: OurProcess = Object.assign(process, { context, orders: openOrders(context) });
+  if (!works) return whole;
+
+  const handlers: Handlers = {
+    ...orderHandlers(context),
+    ...quoteHandlers({ db, clock, sources }),
+    ...payoutHandlers({
+      db,
+      clock,
+      log,
+      rails,
+      report,
+      openAccount: (tx, id) => openPayee(tx, vault, id),
+      isStopped: isHandingStopped,
+    }),
+    ...standingHandlers({ db, clock, rails, chains }),
+  };
+  const marked: Handlers = Object.fromEntries(
+    Object.entries(handlers).map(([kind, handle]) => [
+      kind,
+      (subject: string) =>
+        scheduler.within({ process, task: kind }, async () => {
+          const handled = await handle(subject);
+          const least = AT_LEAST_MS[kind] ?? 0;
+          return handled === undefined ? undefined : { againInMs: Math.max(handled.againInMs, least) };
+        }),
+    ]),
+  );
+  const begin = async (): Promise<void> => {
+    await startWorkers({
+      db,
+      clock,
+      log,
+      handlers: marked,
+      concurrency: 6,
+      pollMs: 20_000,
+      onFailure: (kind, subject, error) => world.complain(`${kind} ${subject}`, error),
+    });
+    await ringStanding(db, clock, { rails: [...rails.keys()], sources: ['fixed'], chains: [...chains.keys()] });
+    await bookOpening({ db, clock }, onChain);
+  };
+  scheduler.within({ process, task: 'start' }, () => {
+    // One that cannot start is started again, as whatever keeps processes running would.
+    const again = (error: unknown): void => {
+      world.complain('start', error);
+      setTimeout(() => void begin().catch(again), 1_000);
+    };
+    void begin().catch(again);
+  });
+  return whole;
+}
+
+function priceSource(faults: Faults): PriceSource {
+  const fixed = fixedSource();
+  return {
+    code: 'fixed',
+    async fetch(pairs) {
+      if (faults.strikes('price_gap')) throw new Unavailable('fixed', 'no prices now');
+      return await fixed.fetch(pairs);
+    },
+  };
+}

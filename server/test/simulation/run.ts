@@ -1,0 +1,239 @@
+/**
+ * One run: a seed, two processes of ours, a chain, a bank, some customers, faults for a while, and then quiet until all has
+ * come to its end. What is broken is answered, with the way there.
+ */
+
+import { isLost, openActors } from './actors.ts';
+import { openCalls } from './calls.ts';
+import { chanceOf } from './chance.ts';
+import { broken, overpaid, underWay } from './checks.ts';
+import { openBackends, type SimulatedProcess } from './database.ts';
+import { type Fault, openFaults } from './faults.ts';
+import type { Ground } from './ground.ts';
+import { openBank } from './outside.bank.ts';
+import { openChain } from './outside.chain.ts';
+import { type OurProcess, startProcess, type World } from './process.ts';
+import { openScheduler, type Scheduler } from './scheduler.ts';
+import { realNow } from './time.ts';
+
+export interface Outcome {
+  seed: number;
+  /** In sentences; none is what we are after. */
+  violations: string[];
+  orders: number;
+  unmade: number;
+  states: Record<string, number>;
+  faults: ReadonlyMap<Fault, number>;
+  /** Where a process was, and may have been ended. */
+  points: ReadonlyMap<string, number>;
+  steps: number;
+  waits: number;
+  /** Statements that PostgreSQL ended because two waited for each other. */
+  deadlocks: string[];
+  digest: string;
+  virtualMs: number;
+  realMs: number;
+  recent: string[];
+  history: string[];
+}
+
+/** How long customers come and faults strike. */
+const BUSY_MS = 240_000;
+const MINE_EVERY_MS = 4_000;
+const LOOK_EVERY_MS = 15_000;
+/** After this a run that has not come to its end never will. */
+const PATIENCE_MS = 40 * 60_000;
+
+/** What the world promises and does not keep, to see that the checks see it. */
+export type Lie = 'the bank deduplicates';
+
+export async function simulate(ground: Ground, seed: number, orders: number, lie?: Lie): Promise<Outcome> {
+  const startedAt = realNow();
+  const database = await ground.database();
+  const chance = chanceOf(seed);
+  // Some runs are calm, some wild.
+  const faults = openFaults(chance, chance.pick([0.3, 1, 1, 2]));
+  const points = new Map<string, number>();
+  const deadlocks: string[] = [];
+  const violations: string[] = [];
+  const processes: OurProcess[] = [];
+  let scheduler: Scheduler;
+  let made = 0;
+
+  const violated = (what: string) => {
+    if (violations.length < 50 && !violations.includes(what)) violations.push(what);
+  };
+  const complain = (what: string, error: unknown): void => {
+    if (isLost(error)) return;
+    const text =
+      typeof error === 'string' ? error : error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    // What is unavailable is outside; that it is tried again is the rows' business.
+    if (error instanceof Error && error.name === 'Unavailable') return;
+    if (what === 'logged' && !/BugError|TypeError|RangeError|"level":60/.test(text)) return;
+    violated(
+      `${what}: ${text.slice(0, 400)}${error instanceof Error ? ` ${error.stack?.split('\n').slice(1, 6).join(' ')}` : ''}`,
+    );
+  };
+  const pass = (point: string): void => void points.set(point, (points.get(point) ?? 0) + 1);
+
+  async function crash(process: SimulatedProcess): Promise<void> {
+    if (process.dead) return;
+    process.dead = true;
+    await backends.kill(process);
+    scheduler.after(chance.int(100, 5_000), launch);
+  }
+  function freeze(process: SimulatedProcess): void {
+    process.frozenUntil = scheduler.time.now() + chance.int(2_000, 120_000);
+    backends.freeze(process);
+  }
+  function launch(): void {
+    for (const [at, one] of processes.entries()) if (one.dead) processes.splice(at, 1);
+    made += 1;
+    processes.push(startProcess(world, `P${made}`, true));
+  }
+
+  const backends = await openBackends({
+    ...database,
+    scheduler: () => scheduler,
+    faults,
+    crash,
+    freeze,
+    notified: () => wake(),
+    pass,
+    deadlocked: (between) => void deadlocks.push(between),
+  });
+  const wake = (): void => {
+    for (const { listeners } of processes) for (const heard of listeners) heard();
+  };
+  scheduler = openScheduler({
+    chance,
+    isWaiting: backends.isWaiting,
+    async nextDue() {
+      const [row] = await backends.look<{ due: Date | null }>(
+        `select min(case when lease is null then due_at else leased_until end) as due from work where dead_at is null`,
+      );
+      return row?.due?.getTime();
+    },
+    wake,
+  });
+  const calls = openCalls({ chance, faults, scheduler: () => scheduler, crash, pass });
+  const outside = {
+    chance,
+    faults,
+    calls,
+    now: () => scheduler.time.now(),
+    after: (ms: number, body: () => void) => scheduler.after(ms, body),
+  };
+  const watch = (): void => {
+    for (const one of actors?.noted ?? []) {
+      const why = overpaid(world, one);
+      if (why !== undefined) violated(why);
+    }
+  };
+  let actors: ReturnType<typeof openActors> | undefined;
+  const bank = openBank({ ...outside, deduplicates: chance.happens(0.5), lies: lie !== undefined, paid: watch });
+  const chain = openChain({ ...outside, paid: watch });
+  const world: World = { scheduler, backends, faults, bank, chain, complain };
+  const since = scheduler.time.now();
+
+  try {
+    const mining = (): void => {
+      chain.mine();
+      watch();
+      scheduler.after(MINE_EVERY_MS, mining);
+    };
+    scheduler.after(1, mining);
+    actors = openActors(world, { chance, orders, forMs: BUSY_MS - 60_000, processes: () => processes });
+    launch();
+    launch();
+
+    let ended = false;
+    let overSince = Number.POSITIVE_INFINITY;
+    const looking = async (): Promise<void> => {
+      const now = scheduler.time.now();
+      if (!faults.ended && now - since > BUSY_MS) faults.end();
+      for (const process of processes)
+        if (faults.strikes('clock_jump')) process.clockOffsetMs += chance.int(-5_000, 30_000);
+      actors?.operate();
+      if (faults.ended && actors?.idle && bank.idle && chain.idle) {
+        const left = await scheduler.perform('is it over', () => underWay(backends.look));
+        overSince = left.length > 0 ? Number.POSITIVE_INFINITY : Math.min(overSince, now);
+        // Twelve blocks on top of the last thing that happened: nothing can be taken back any more.
+        if (now - overSince > 14 * MINE_EVERY_MS) {
+          ended = true;
+          return;
+        }
+        if (now - since > PATIENCE_MS) {
+          violated(`it does not come to its end: ${left.join('; ')}`);
+          ended = true;
+          return;
+        }
+      }
+      scheduler.after(faults.ended ? LOOK_EVERY_MS * 2 : LOOK_EVERY_MS, look);
+    };
+    const look = (): void => void looking().catch((error: unknown) => violated(`the run itself: ${String(error)}`));
+    look();
+    await scheduler.run(() => ended);
+
+    let audited = false;
+    const auditor = startProcess(world, 'auditor', false);
+    scheduler.within({ process: auditor, task: 'audit' }, () => {
+      broken(world, auditor, actors?.noted ?? [])
+        .then((found) => found.forEach(violated))
+        .catch((error: unknown) =>
+          violated(`the audit failed: ${error instanceof Error ? error.stack : String(error)}`),
+        )
+        .finally(() => {
+          audited = true;
+        });
+    });
+    await scheduler.run(() => audited);
+  } catch (error) {
+    violated(`the run itself: ${error instanceof Error ? error.stack : String(error)}`);
+  }
+  const states = await backends.look<{ state: string; times: number }>(
+    'select state, count(*)::int as times from orders group by state order by state',
+  );
+  const outcome: Outcome = {
+    seed,
+    violations,
+    orders: actors?.noted.length ?? 0,
+    unmade: actors?.unmade ?? 0,
+    states: Object.fromEntries(states.map(({ state, times }) => [state, times])),
+    faults: faults.counts,
+    points,
+    steps: scheduler.steps,
+    waits: scheduler.waits,
+    deadlocks,
+    digest: scheduler.digest(),
+    virtualMs: scheduler.time.now() - since,
+    realMs: realNow() - startedAt,
+    recent: [...scheduler.recent()],
+    history: violations.length === 0 ? [] : await historyOf(backends.look, violations),
+  };
+  scheduler.stop();
+  await backends.close();
+  await database.drop();
+  return outcome;
+}
+
+/** Of the orders that are named in what is broken: what happened, in the order in which it did. */
+async function historyOf(
+  look: <R>(text: string, values?: unknown[]) => Promise<R[]>,
+  violations: readonly string[],
+): Promise<string[]> {
+  const ids = [...new Set(violations.flatMap((text) => text.match(/\b[0-9]{12,16}\b/g) ?? []))];
+  const rows = await look<{ at: Date; what: string }>(
+    `select at, 'order ' || order_id || ': ' || event || ' → ' || state_to || ' ' || facts::text as what from order_history
+      where order_id::text = any($1)
+     union all
+     select written_at, 'payout ' || id || ' ' || state || ' ' || units || ' ' || asset || ' ' || coalesce(why, '') from payouts
+      where order_id::text = any($1)
+     union all
+     select seen_at, 'deposit ' || external_id || ' ' || state || ' ' || units || ' ' || asset || ' ' || coalesce(why, '')
+       from deposits where order_id::text = any($1)
+     order by 1`,
+    [ids],
+  ).catch((error: unknown) => [{ at: new Date(), what: `no history: ${String(error)}` }]);
+  return rows.map(({ at, what }) => `${at.toISOString()} ${what}`);
+}

@@ -1,0 +1,265 @@
+/**
+ * The scheduler: one step at a time, and the seed says whose.
+ *
+ * Whatever a process of ours does that others could notice (a statement, a commit, a call) waits here as a *point* until it
+ * is chosen. Between two points only its own code runs. So the order of all that happens is a list of choices, and the same
+ * seed makes the same ones.
+ *
+ * PostgreSQL takes part: a statement may wait for a lock that another step holds. That is asked of PostgreSQL itself and not
+ * guessed by a timeout: a statement without an answer is in somebody's way, or it is still being worked on and waited for.
+ * Those that wait are looked at again after each commit and rollback, in the order in which they began to wait. All of it
+ * goes into the schedule, whose digest two runs of one seed must share.
+ *
+ * When nobody can go on time jumps to the next thing due.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { createHash } from 'node:crypto';
+import type { Chance } from './chance.ts';
+import { installTime, quiet, realNow, realSleep, type Time, type Timer } from './time.ts';
+
+/** A process of ours, as far as time and death are concerned. */
+export interface Simulated {
+  readonly name: string;
+  dead: boolean;
+  /** Does nothing before this. */
+  frozenUntil: number;
+}
+
+export interface Context {
+  process: Simulated | undefined;
+  task: string;
+}
+
+interface Step {
+  context: Context;
+  point: string;
+  run: () => Promise<unknown>;
+  /** The backend that may wait for a lock. */
+  pid: () => number | undefined;
+  resolve: (value: unknown) => void;
+  reject: (error: unknown) => void;
+}
+
+interface Blocked {
+  step: Step;
+  ended: { value: unknown } | { error: unknown } | undefined;
+  running: Promise<unknown>;
+}
+
+/** Thrown within a step whose process is gone: nobody is told how it ended. */
+export class Gone extends Error {}
+
+export interface Scheduler {
+  readonly time: Time;
+  /** In a context, from here on. */
+  within<T>(context: Context, body: () => T): T;
+  context(): Context;
+  /** A step of whoever calls. */
+  perform<T>(point: string, run: () => Promise<T>, pid?: () => number | undefined): Promise<T>;
+  /** After a commit or rollback: those that wait may go on. */
+  released(): Promise<void>;
+  /** Steps and timers of a process are forgotten; its statements that wait are given up. */
+  forget(process: Simulated, cancel: (pid: number) => Promise<void>): Promise<void>;
+  /** Goes on until `done`. */
+  run(done: () => boolean): Promise<void>;
+  /** Calls back in `ms`, as the world and no process. */
+  after(ms: number, body: () => void): void;
+  readonly steps: number;
+  readonly waits: number;
+  digest(): string;
+  /** The last points, newest last. */
+  recent(): string[];
+  stop(): void;
+}
+
+/** Longer than any statement may take that nobody is in the way of. */
+const PATIENCE_MS = 20_000;
+const GLANCE_MS = 4;
+/** After which PostgreSQL has broken a deadlock (database.ts sets 50 ms). */
+const DEADLOCK_MS = 150;
+const RECENT = 400;
+
+export function openScheduler(options: {
+  chance: Chance;
+  isWaiting: (pid: number) => Promise<boolean>;
+  /** When something falls due that no timer stands for, and telling whom it concerns. */
+  nextDue: () => Promise<number | undefined>;
+  wake: () => void;
+}): Scheduler {
+  const { chance } = options;
+  const storage = new AsyncLocalStorage<Context>();
+  const world: Context = { process: undefined, task: 'world' };
+  const context = () => storage.getStore() ?? world;
+  const time = installTime(chance, () => context().process);
+  const hash = createHash('sha256');
+  const recent: string[] = [];
+  let ready: Step[] = [];
+  let blocked: Blocked[] = [];
+  let steps = 0;
+  let waits = 0;
+  let wokenAt = 0;
+
+  function note(what: string): void {
+    hash.update(what);
+    recent.push(`${((time.now() % 3_600_000) / 1000).toFixed(3)} ${what}`);
+    if (recent.length > RECENT) recent.splice(0, RECENT / 2);
+  }
+
+  const canGo = (process: Simulated | undefined) =>
+    process === undefined || (!process.dead && process.frozenUntil <= time.now());
+
+  function perform<T>(
+    point: string,
+    run: () => Promise<T>,
+    pid: () => number | undefined = () => undefined,
+  ): Promise<T> {
+    const own = context();
+    if (own.process?.dead) return new Promise(() => {});
+    return new Promise<T>((resolve, reject) => {
+      ready.push({ context: own, point, run, pid, resolve: resolve as (value: unknown) => void, reject });
+    });
+  }
+
+  async function take(step: Step): Promise<void> {
+    steps += 1;
+    note(`${step.context.process?.name ?? '-'} ${step.point}\n`);
+    const one: Blocked = { step, ended: undefined, running: Promise.resolve() };
+    one.running = storage
+      .run(step.context, step.run)
+      .then((value) => void (one.ended = { value }))
+      .catch((error: unknown) => void (one.ended = { error }));
+    if (await hasEnded(one)) return tell(one);
+    waits += 1;
+    note(`waits ${step.point}\n`);
+    blocked.push(one);
+  }
+
+  /** Until it has ended (true), or PostgreSQL says that it waits for somebody (false). */
+  async function hasEnded(one: Blocked): Promise<boolean> {
+    for (const giveUpAt = realNow() + PATIENCE_MS; ; ) {
+      if (one.ended === undefined) await Promise.race([one.running, realSleep(GLANCE_MS)]);
+      if (one.ended !== undefined) return true;
+      const pid = one.step.pid();
+      if (pid !== undefined && (await options.isWaiting(pid))) return one.ended !== undefined;
+      if (realNow() > giveUpAt) throw new Error(`no answer to ${one.step.point}`);
+    }
+  }
+
+  function tell({ step, ended }: Blocked): void {
+    if (ended === undefined || step.context.process?.dead) return;
+    if ('value' in ended) step.resolve(ended.value);
+    else if (!(ended.error instanceof Gone)) step.reject(ended.error);
+  }
+
+  async function released(): Promise<void> {
+    if (blocked.length === 0) return;
+    const still: Blocked[] = [];
+    const before = blocked;
+    blocked = [];
+    for (const one of before) {
+      if (one.step.context.process?.dead) continue;
+      if (!(await hasEnded(one))) {
+        still.push(one);
+        continue;
+      }
+      note(`goes on ${one.step.point}\n`);
+      tell(one);
+    }
+    blocked = [...still, ...blocked];
+  }
+
+  async function forget(process: Simulated, cancel: (pid: number) => Promise<void>): Promise<void> {
+    ready = ready.filter((step) => step.context.process !== process);
+    const own = blocked.filter((one) => one.step.context.process === process);
+    blocked = blocked.filter((one) => one.step.context.process !== process);
+    for (const timer of time.timers) if (timer.owner === process) time.timers.delete(timer);
+    for (const one of own) {
+      const pid = one.step.pid();
+      while (one.ended === undefined) {
+        if (pid !== undefined) await cancel(pid);
+        await Promise.race([one.running, realSleep(2)]);
+      }
+    }
+  }
+
+  const dueOf = ({ at, owner }: Timer) => Math.max(at, (owner as Simulated | undefined)?.frozenUntil ?? 0);
+
+  function dueTimers(): Timer[] {
+    return [...time.timers].filter((timer) => dueOf(timer) <= time.now()).toSorted((a, b) => a.seq - b.seq);
+  }
+
+  /** To the next timer, thaw or due work, whichever comes first. */
+  async function jump(): Promise<void> {
+    const from = time.now();
+    const timer = Math.min(...[...time.timers].map(dueOf), Number.POSITIVE_INFINITY);
+    const thaw = Math.min(
+      ...ready.flatMap(({ context: { process } }) => (process === undefined ? [] : [process.frozenUntil])),
+      Number.POSITIVE_INFINITY,
+    );
+    const due = (await options.nextDue()) ?? Number.POSITIVE_INFINITY;
+    // What was rung for and not taken (another row of its lane is before it, a clock is behind) is rung for again.
+    const work = Math.max(due + 1, wokenAt + 500);
+    const next = Math.min(timer, thaw, work);
+    if (next === Number.POSITIVE_INFINITY) throw new Error('nothing will ever happen again');
+    time.advanceTo(Math.max(next, from));
+    note(`time ${Math.round(time.now() - from)}\n`);
+    if (work <= Math.min(timer, thaw)) {
+      wokenAt = time.now();
+      options.wake();
+    }
+  }
+
+  async function run(done: () => boolean): Promise<void> {
+    for (;;) {
+      await quiet();
+      if (done()) return;
+      const timers = dueTimers();
+      const steppable = ready.filter(({ context: { process } }) => canGo(process));
+      const choices = timers.length + steppable.length;
+      if (choices > 0) {
+        const at = chance.int(0, choices - 1);
+        time.advanceTo(time.now() + chance.int(0, 2));
+        const timer = timers[at];
+        if (timer !== undefined) {
+          time.timers.delete(timer);
+          note(`timer ${timer.seq}\n`);
+          timer.run();
+          continue;
+        }
+        const step = steppable[at - timers.length] as Step;
+        ready.splice(ready.indexOf(step), 1);
+        await take(step);
+        continue;
+      }
+      if (blocked.length > 0) {
+        const before = blocked.length;
+        await realSleep(DEADLOCK_MS);
+        await released();
+        if (blocked.length < before) continue;
+      }
+      await jump();
+    }
+  }
+
+  return {
+    time,
+    within: (given, body) => storage.run(given, body),
+    context,
+    perform,
+    released,
+    forget,
+    run,
+    after(ms, body) {
+      storage.run(world, () => void setTimeout(body, ms));
+    },
+    get steps() {
+      return steps;
+    },
+    get waits() {
+      return waits;
+    },
+    digest: () => hash.copy().digest('hex').slice(0, 16),
+    recent: () => recent,
+    stop: () => time.remove(),
+  };
+}
