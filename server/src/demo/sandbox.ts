@@ -3,12 +3,14 @@
  * sandbox.json. `--help` lists the commands.
  *
  * `listen` has a partner's webhooks sent to this machine in both formats, checks every signature and prints what comes, until
- * it is interrupted. The controls (sandbox/commands.ts) make something happen.
+ * it is interrupted. `doctor` (sandbox/doctor.ts) says why a request is refused. The controls (sandbox/commands.ts) make
+ * something happen.
  */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { findControl, help, helpOf, readArguments } from '../sandbox/commands.ts';
+import { DOCTOR, doctor } from '../sandbox/doctor.ts';
 import { type Partner, partnerClient } from './client.ts';
 import { type Heard, openReceiver } from './receiver.ts';
 
@@ -75,6 +77,14 @@ async function main([command = '--help', ...args]: readonly string[]): Promise<n
     await listen(args);
     return 0;
   }
+  if (command === 'doctor') {
+    if (asksForHelp) return say(DOCTOR);
+    const keys = () =>
+      sandboxFile().partners.map(({ name, apiKey, apiSecret }) => ({ name, apiKey, secrets: [apiSecret] }));
+    const { text, code } = await doctor(args, { keys, input: () => readFileSync(0, 'utf8'), nowMs: Date.now() });
+    say(text);
+    return code;
+  }
   const control = findControl(command);
   if (control === undefined) throw new Error(`there is no command ${command}\n\n${help()}`);
   if (asksForHelp) return say(helpOf(control));
@@ -89,6 +99,6 @@ main(process.argv.slice(2)).then(
   (code) => process.exit(code),
   (error: unknown) => {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    process.exit(1);
+    process.exit(process.argv[2] === 'doctor' ? 2 : 1);
   },
 );

@@ -32,7 +32,7 @@ export interface Caller {
   readonly signedBody: Body;
 }
 
-const SPELLINGS = {
+export const SPELLINGS = {
   key: ['apikey', 'x-onramp-apikey'],
   payload: ['payload', 'x-onramp-payload'],
   signature: ['signature', 'x-onramp-signature'],
@@ -99,9 +99,11 @@ export function signatureMatches(payload: string, signature: string, secret: str
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
+export const isBase64 = (text: string): boolean => BASE64.test(text);
+
 /** @throws Refusal 'unauthenticated' */
 export function readPayload(payload: string): { body: Body; timestampMs: number } {
-  const text = BASE64.test(payload) ? utf8(Buffer.from(payload, 'base64')) : undefined;
+  const text = isBase64(payload) ? utf8(Buffer.from(payload, 'base64')) : undefined;
   const value = text === undefined ? undefined : parseJson(text);
   if (!(value instanceof Map)) throw unauthenticated('the payload is not base64 of a JSON object');
   const timestampMs = readTimestamp(value.get('timestamp'));

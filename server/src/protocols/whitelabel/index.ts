@@ -118,6 +118,8 @@ import { failureOf } from './errors.ts';
 import { readMultipart } from './multipart.ts';
 import { open, type Route, signed, type WhitelabelDeps } from './route.ts';
 
+export { CLOCK_WINDOW } from './auth.ts';
+export { diagnose, type Finding, type KnownKey } from './diagnose.ts';
 export { CONTROLS, type Control } from './endpoints/controls.ts';
 export { forgetReplies } from './idempotency.ts';
 export {
