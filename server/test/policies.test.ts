@@ -138,5 +138,6 @@ test('a policy kept before a question was asked is answered as went without sayi
     name: 'BugError',
     message: /late\.then must be one of/,
   });
+  assert.deepEqual(readPolicy({ asOfTomorrow: { then: 'sing' } }), BUILT_IN_POLICY, 'of a newer version');
   assert.throws(() => readPolicy([]), { name: 'BugError' });
 });

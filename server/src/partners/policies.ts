@@ -144,9 +144,14 @@ export async function policyFor(tx: Tx, market: Pick<Market, 'id'>, partnerId: b
 
 /**
  * A policy as it was kept with an order. What it does not answer, because it is older than the question, is answered by the
- * built-in policy: that is what went without saying then.
+ * built-in policy: that is what went without saying then. Of a question that only a newer version asks, this one knows nothing:
+ * while both run side by side, it goes by those it knows.
  */
-export const readPolicy = (kept: unknown): Policy => over(BUILT_IN_POLICY, kept);
+export function readPolicy(kept: unknown): Policy {
+  assert(isObject(kept), 'a policy is an object of answers');
+  const asked = Object.entries(kept).filter(([question]) => Object.hasOwn(QUESTIONS, question));
+  return over(BUILT_IN_POLICY, Object.fromEntries(asked));
+}
 
 /**
  * Sets the answer to one question on a market, for one partner or (null) for all that have none of their own; an answer of

@@ -86,6 +86,10 @@ describe('the right token on another of our chains', () => {
       (await world.changesOf(order)).map(({ state, exception }) => [state, exception]),
       [['created', 'wrong_chain']],
     );
+    const [told] = (await finn.reads('/cases?kind=deposit_wrong_chain')).body.cases;
+    assert.match(told.remedy, /on the chain it came on/);
+    assert.deepEqual([told.who, told.reason], ['operator', 'on another chain than the order asked for']);
+    assert.ok(Date.parse(told.openedAt) <= world.clock.now().getTime());
     const { deposits } = await world.traceOf(order);
     const address = world.newAddress();
     const said = await finn.does(`/deposits/${deposits[0]?.id}/refund`, { address });
@@ -140,6 +144,18 @@ describe('the right token on another of our chains', () => {
     await world.mines(13, 'erc20');
     await world.opensCase(order, 'deposit_wrong_chain');
     assert.deepEqual(await depositsOf(order), [['eth.erc20', parseUnits('0.25', 18), 'suspense', 'wrong_chain']]);
+    const { deposits } = await world.traceOf(order);
+    const address = world.newAddress();
+    assert.equal((await finn.does(`/deposits/${deposits[0]?.id}/refund`, { address })).status, 200);
+    await world.until('it is given back', async () => {
+      await world.mines(1, 'erc20');
+      return (await depositsOf(order))[0]?.[2] === 'refunded';
+    });
+    assert.equal(
+      BigInt(await world.rpc<string>('erc20', 'eth_getBalance', [address, 'latest'])),
+      parseUnits('0.25', 18),
+    );
+    assert.deepEqual(await openCases(order), []);
   });
 });
 
@@ -315,23 +331,25 @@ describe('money without a name', () => {
 });
 
 test('a deposit that a reorg took back is replaced by the one that came after it, and the order goes on', async () => {
-  const order = await world.sells('10', 'usdc', { reference: 'screen:hold' });
-  const paid = await world.pays(order, '10');
-  await world.mines(1);
-  await world.reaches(order, 3);
-  await world.reorgsAway(paid);
-  await world.opensCase(order, 'deposit_lost');
-  assert.equal((await finn.does(`/orders/${order.id}/release`)).body.reason, 'order_over');
-  const books = await world.balances();
-  await world.pays(order, '10');
-  await world.mines(2);
-  await world.opensCase(order, 'deposit_second');
-  const again = (await world.traceOf(order)).deposits.find(({ state }) => state === 'suspense');
-  const said = await finn.does(`/deposits/${again?.id}/assign`, { order: String(order.id) });
-  assert.equal(said.status, 200, JSON.stringify(said.body));
-  assert.equal((await world.changesSince(books))['loss:usdc.matic20'], -10_000_000n);
-  assert.deepEqual(await openCases(order), ['on_hold']);
-  assert.equal((await finn.does(`/orders/${order.id}/release`)).status, 200);
-  await world.reaches(order, 6);
-  assert.deepEqual(await openCases(order), []);
+  await world.blocksWait(async () => {
+    const order = await world.sells('10', 'usdc', { reference: 'screen:hold' });
+    const paid = await world.pays(order, '10');
+    await world.mines(1);
+    await world.reaches(order, 3);
+    await world.reorgsAway(paid);
+    await world.opensCase(order, 'deposit_lost');
+    assert.equal((await finn.does(`/orders/${order.id}/release`)).body.reason, 'order_over');
+    const books = await world.balances();
+    await world.pays(order, '10');
+    await world.mines(2);
+    await world.opensCase(order, 'deposit_second');
+    const again = (await world.traceOf(order)).deposits.find(({ state }) => state === 'suspense');
+    const said = await finn.does(`/deposits/${again?.id}/assign`, { order: String(order.id) });
+    assert.equal(said.status, 200, JSON.stringify(said.body));
+    assert.equal((await world.changesSince(books))['loss:usdc.matic20'], -10_000_000n);
+    assert.deepEqual(await openCases(order), ['on_hold']);
+    assert.equal((await finn.does(`/orders/${order.id}/release`)).status, 200);
+    await world.reaches(order, 6);
+    assert.deepEqual(await openCases(order), []);
+  });
 });

@@ -83,67 +83,108 @@ describe('between written and handed over', () => {
   });
 
   test('a reorg stops the refund of money in suspense', async () => {
-    const address = world.newAddress();
-    const order = await world.sells('10', 'usdc', { refundAddress: address });
-    await world.read((tx) =>
-      tx.run(`update orders set policy = jsonb_set(policy, '{late,then}', '"refund"') where id = $1`, [order.id]),
-    );
-    world.deadlinePasses();
-    await world.reaches(order, -1);
-    const books = await world.balances();
-    await whileStopped(async () => {
-      const paid = await world.pays(order, '10');
-      await world.mines(1);
-      await world.until('the refund is written', async () => (await refunds(order))[0] === 'written');
-      await world.reorgsAway(paid);
-      await world.until('it is cancelled', async () => (await refunds(order))[0] === 'cancelled');
+    await world.blocksWait(async () => {
+      const address = world.newAddress();
+      const order = await world.sells('10', 'usdc', { refundAddress: address });
+      await world.read((tx) =>
+        tx.run(`update orders set policy = jsonb_set(policy, '{late,then}', '"refund"') where id = $1`, [order.id]),
+      );
+      world.deadlinePasses();
+      await world.reaches(order, -1);
+      const books = await world.balances();
+      await whileStopped(async () => {
+        const paid = await world.pays(order, '10');
+        await world.mines(1);
+        await world.until('the refund is written', async () => (await refunds(order))[0] === 'written');
+        await world.reorgsAway(paid);
+        await world.until('it is cancelled', async () => (await refunds(order))[0] === 'cancelled');
+      });
+      assert.deepEqual(await payouts(order), ['refund refused']);
+      assert.deepEqual(await world.changesSince(books), {});
+      assert.deepEqual(await openCases(order), []);
+      assert.equal(await world.statusOf(order), -1);
+      assert.equal(await world.tokensOf(address, 'usdc'), '0');
     });
-    assert.deepEqual(await payouts(order), ['refund refused']);
-    assert.deepEqual(await world.changesSince(books), {});
-    assert.deepEqual(await openCases(order), []);
-    assert.equal(await world.statusOf(order), -1);
-    assert.equal(await world.tokensOf(address, 'usdc'), '0');
   });
 
   test('a reorg stops the refund of a whole order, which then has nothing to give back and ends', async () => {
-    const { order, paid } = await held();
-    const address = world.newAddress();
-    await whileStopped(async () => {
-      await does(`/orders/${order.id}/refuse`, { failure: 'other', address });
-      assert.equal(await world.stateOf(order), 'refunding');
-      await world.reorgsAway(paid);
-      await inState(order, 'refund_held');
+    await world.blocksWait(async () => {
+      const { order, paid } = await held();
+      const address = world.newAddress();
+      await whileStopped(async () => {
+        await does(`/orders/${order.id}/refuse`, { failure: 'other', address });
+        assert.equal(await world.stateOf(order), 'refunding');
+        await world.reorgsAway(paid);
+        await inState(order, 'refund_held');
+      });
+      assert.deepEqual((await openCases(order)).sort(), ['deposit_lost', 'refund_held']);
+      await does(`/orders/${order.id}/retry-refund`);
+      await inState(order, 'cancelled');
+      assert.deepEqual(await openCases(order), []);
+      assert.deepEqual(await refunds(order), ['cancelled']);
+      assert.equal(await world.tokensOf(address, 'usdc'), '0');
+      assert.equal(
+        (await world.balance({ code: 'loss:usdc.matic20', kind: 'loss', asset: 'usdc.matic20', side: 'debit' })).units,
+        0n,
+      );
     });
-    assert.deepEqual((await openCases(order)).sort(), ['deposit_lost', 'refund_held']);
-    await does(`/orders/${order.id}/retry-refund`);
-    await inState(order, 'cancelled');
-    assert.deepEqual(await openCases(order), []);
-    assert.deepEqual(await refunds(order), ['cancelled']);
-    assert.equal(await world.tokensOf(address, 'usdc'), '0');
-    assert.equal(
-      (await world.balance({ code: 'loss:usdc.matic20', kind: 'loss', asset: 'usdc.matic20', side: 'debit' })).units,
-      0n,
-    );
   });
 });
 
 test('a refund that has left when a reorg takes its deposit arrives, and the deposit is a loss with a case', async () => {
-  const { order, paid } = await held();
-  const books = await world.balances();
-  const address = world.newAddress();
-  await does(`/orders/${order.id}/refuse`, { failure: 'other', address });
-  await world.until('it is with the node', async () => (await payouts(order))[0] === 'refund handed');
-  await world.reorgsAway(paid);
-  await world.opensCase(order, 'deposit_lost');
-  await world.until('it arrives', async () => {
-    await world.mines(1);
-    return (await world.stateOf(order)) === 'refunded';
+  await world.blocksWait(async () => {
+    const { order, paid } = await held();
+    const books = await world.balances();
+    const address = world.newAddress();
+    await does(`/orders/${order.id}/refuse`, { failure: 'other', address });
+    await world.until('it is with the node', async () => (await payouts(order))[0] === 'refund handed');
+    await world.reorgsAway(paid);
+    await world.opensCase(order, 'deposit_lost');
+    await world.until('it arrives', async () => {
+      await world.mines(1);
+      return (await world.stateOf(order)) === 'refunded';
+    });
+    assert.equal(await world.tokensOf(address, 'usdc'), '10');
+    assert.deepEqual(await refunds(order), ['settled']);
+    assert.deepEqual(await openCases(order), ['deposit_lost']);
+    assert.equal((await world.changesSince(books))['loss:usdc.matic20'], 10_000_000n);
+    assert.equal(await world.statusOf(order), -2);
   });
-  assert.equal(await world.tokensOf(address, 'usdc'), '10');
-  assert.deepEqual(await refunds(order), ['settled']);
-  assert.deepEqual(await openCases(order), ['deposit_lost']);
-  assert.equal((await world.changesSince(books))['loss:usdc.matic20'], 10_000_000n);
-  assert.equal(await world.statusOf(order), -2);
+});
+
+test('a payment that its customer replaces, after it was seen, by another of the same number counts as what it became', async () => {
+  await world.blocksWait(async () => {
+    await world.confirmsAfter('usdc.matic20', 11);
+    const order = await world.sells('10', 'usdc');
+    const books = await world.balances();
+    const first = await world.pays(order, '10');
+    await world.mines(1);
+    await world.reaches(order, 1);
+    await world.reorgsAway(first);
+    await world.reaches(order, 0);
+    const second = await world.pays(order, '4');
+    await world.confirmsAfter('usdc.matic20', 2);
+    await world.mines(2);
+    await world.until(
+      'what it became is booked',
+      async () => (await world.traceOf(order)).order.exception === 'underpaid',
+    );
+    await assert.rejects(world.paysAgain(first), /nonce/);
+    const { deposits } = await world.traceOf(order);
+    assert.deepEqual(
+      deposits.map(({ units, state, reference }) => [units, state, reference]),
+      [
+        [10_000_000n, 'reversed', first.hash],
+        [4_000_000n, 'confirmed', second.hash],
+      ],
+    );
+    assert.equal((await world.changesSince(books))['suspense:evm.matic20:usdc.matic20'], 4_000_000n);
+    assert.deepEqual(await openCases(order), []);
+    await world.pays(order, '6');
+    await world.mines(2);
+    await world.reaches(order, 6);
+    assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, 1);
+  });
 });
 
 test('a refund that the bank sends back is still owed, and is paid to the next account that is named', async () => {

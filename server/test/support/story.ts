@@ -518,6 +518,16 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
       return formatUnits(BigInt(units), token.decimals);
     },
 
+    /** No block comes by itself meanwhile: a reorg stays as deep as the story makes it, however slow the machine is. */
+    async blocksWait(body: () => Promise<void>, chain = 'matic20'): Promise<void> {
+      await rpc(chain, 'evm_setIntervalMining', [0]);
+      try {
+        await body();
+      } finally {
+        await rpc(chain, 'evm_setIntervalMining', [1]);
+      }
+    },
+
     tokenAddress: (coin: string, chain: string): string => tokenOf(coin, chain).address,
 
     /** Another account of a customer's, in rupees. */

@@ -240,6 +240,8 @@ const en = {
       late: 'It arrived after the time to pay was over, and is looked into by a person.',
       second: 'A second payment has arrived, and is looked into by a person.',
       wrong_asset: 'Something else has arrived than was to be paid, and is looked into by a person.',
+      wrong_chain: 'It has arrived on another chain than it was to be paid on, and is looked into by a person.',
+      deposit_replaced: 'What was taken back has arrived again.',
       lost: 'The payment was taken back after it had arrived.',
       deposit_lost: 'The payment was taken back after it had arrived.',
       payout_returned: 'What we sent you came back.',
