@@ -16,6 +16,8 @@ export interface Command {
   /** The list in the reply, and what of it is shown in columns. */
   list?: string;
   columns?: readonly string[];
+  /** Kinds of line that `--brief` leaves out of the list. */
+  brief?: readonly string[];
 }
 
 const get = (
@@ -38,6 +40,7 @@ export const COMMANDS: readonly Command[] = [
   get('order', ['order'], '/orders/:order/timeline', 'all that happened to an order, and what happens next', {
     list: 'lines',
     columns: ['at', 'kind', 'what', 'amount', 'reference'],
+    brief: ['entry', 'event', 'decision'],
   }),
   get('order trace', ['order'], '/orders/:order/trace', 'the same as kept, with balances and entries'),
   act('order release', ['order'], '/orders/:order/release', 'a held order goes on to its payout'),

@@ -20,17 +20,20 @@ interface Asked {
   fields: Record<string, string>;
   options: Record<string, string>;
   json: boolean;
+  brief: boolean;
 }
 
 function read(argv: readonly string[]): Asked | { help: string } {
   const words: string[] = [];
   const options: Record<string, string> = {};
   let json = false;
+  let brief = false;
   let help = argv.length === 0;
   for (let i = 0; i < argv.length; i += 1) {
     const word = argv[i] ?? '';
     if (word === '--help' || word === '-h') help = true;
     else if (word === '--json') json = true;
+    else if (word === '--brief') brief = true;
     else if (word.startsWith('--')) {
       const [, name = '', inline] = /^--([^=]+)(?:=(.*))?$/s.exec(word) ?? [];
       const value = inline ?? argv[(i += 1)];
@@ -53,8 +56,9 @@ function read(argv: readonly string[]): Asked | { help: string } {
   );
   if (unknown.length > 0) throw new Misuse(`--${unknown[0]} is not an option of this\n${usage(command)}`);
   if (command.method === 'POST' && options.reason === undefined) throw new Misuse('an act wants --reason "why"');
+  if (brief && command.brief === undefined) throw new Misuse(`--brief is not an option of this\n${usage(command)}`);
   const fields = Object.fromEntries(command.args.map((name, i) => [name, values[i] ?? '']));
-  return { command, fields, options, json };
+  return { command, fields, options, json, brief };
 }
 
 function overview(words: readonly string[]): string {
@@ -69,7 +73,7 @@ function overview(words: readonly string[]): string {
     '',
     ...lines.map(([left = '', about]) => `${left.padEnd(width)}${about}`),
     '',
-    'What changes something wants --reason "why". <command> --help shows its options.',
+    'What changes something wants --reason "why". <command> --help shows its options. Times are UTC.',
     '',
     'Where: --url or OPERATOR_URL, otherwise http://127.0.0.1:8080',
     'Who:   --token-file or OPERATOR_TOKEN_FILE, or the token itself in OPERATOR_TOKEN; otherwise data/operator.token',
@@ -77,9 +81,9 @@ function overview(words: readonly string[]): string {
   ].join('\n');
 }
 
-function usage({ words, args, options = [], about, method }: Command): string {
+function usage({ words, args, options = [], brief, about, method }: Command): string {
   const typed = [words, ...args.map((name) => `<${name}>`), ...(method === 'POST' ? ['--reason <why>'] : [])];
-  const more = options.map((name) => `[--${name} <value>]`);
+  const more = [...options.map((name) => `[--${name} <value>]`), ...(brief === undefined ? [] : ['[--brief]'])];
   return [`npm run operator -- ${[...typed, ...more].join(' ')}`, `  ${about}`].join('\n');
 }
 
@@ -119,14 +123,17 @@ async function ask({ command, fields, options }: Asked): Promise<{ status: numbe
 
 // Showing.
 
-const WIDEST = 90;
+const WIDEST = 110;
+const cut = (text: string): string => (text.length > WIDEST ? `${text.slice(0, WIDEST - 1)}…` : text);
+/** Nobody at a terminal reads milliseconds. All times are UTC. */
+const TIME = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)\.\d{3}Z$/;
 /** What came from outside may carry what a terminal obeys. */
 const plain = (value: unknown): string =>
   (value === null || value === undefined
     ? ''
     : typeof value === 'object'
       ? JSON.stringify(value)
-      : String(value)
+      : String(value).replace(TIME, '$1 $2')
   ).replace(
     // oxlint-disable-next-line no-control-regex -- exactly these are kept from the terminal
     /[\u0000-\u001f\u007f-\u009f]/g,
@@ -135,7 +142,7 @@ const plain = (value: unknown): string =>
 
 function table(rows: readonly Record<string, unknown>[], columns: readonly string[]): string {
   if (rows.length === 0) return 'none';
-  const cells = rows.map((row) => columns.map((name) => plain(row[name]).slice(0, WIDEST)));
+  const cells = rows.map((row) => columns.map((name) => cut(plain(row[name]))));
   const widths = columns.map((name, i) => Math.max(name.length, ...cells.map((row) => (row[i] ?? '').length)));
   const line = (parts: readonly string[]) =>
     parts
@@ -145,14 +152,33 @@ function table(rows: readonly Record<string, unknown>[], columns: readonly strin
   return [line(columns), line(widths.map((width) => '-'.repeat(width))), ...cells.map(line)].join('\n');
 }
 
-function shown({ list, columns }: Command, body: Record<string, unknown>): string {
-  const rows = list === undefined ? undefined : (body[list] as Record<string, unknown>[]);
-  const rest = Object.entries(Array.isArray(body) ? { rows: body } : body).filter(([name]) => name !== list);
+/** What says nothing is left out: a program asks for JSON, a person looks for what is there. */
+const isEmpty = (value: unknown): boolean =>
+  value === null ||
+  value === undefined ||
+  value === '' ||
+  (typeof value === 'object' && Object.keys(value).length === 0);
+
+/** Columns in which some row says something. */
+const filled = (rows: readonly Record<string, unknown>[]): string[] =>
+  Object.keys(rows[0] ?? {}).filter((name) => rows.some((row) => !isEmpty(row[name])));
+
+function shown({ list, columns, brief }: Command, body: Record<string, unknown>, isBrief: boolean): string {
+  const all = list === undefined ? undefined : (body[list] as Record<string, unknown>[]);
+  const rows = isBrief ? all?.filter(({ kind }) => !(brief ?? []).includes(String(kind))) : all;
+  const rest = Object.entries(Array.isArray(body) ? { rows: body } : body).filter(
+    ([name, value]) => name !== list && !isEmpty(value),
+  );
   const lines = rest.flatMap(([name, value]) =>
-    Array.isArray(value) && value.length > 0 && typeof value[0] === 'object'
-      ? ['', `${name}:`, table(value, Object.keys(value[0] as object))]
+    Array.isArray(value) && typeof value[0] === 'object'
+      ? ['', `${name}:`, table(value, filled(value))]
       : typeof value === 'object' && value !== null && !Array.isArray(value)
-        ? [`${name}:`, ...Object.entries(value).map(([key, part]) => `  ${key.padEnd(18)} ${plain(part)}`)]
+        ? [
+            `${name}:`,
+            ...Object.entries(value)
+              .filter(([, part]) => !isEmpty(part))
+              .map(([key, part]) => `  ${key.padEnd(18)} ${plain(part)}`),
+          ]
         : [`${name.padEnd(20)} ${plain(value)}`],
   );
   return [
@@ -177,7 +203,7 @@ async function main(): Promise<number> {
     return EXIT.declined;
   }
   if (!asked.json) {
-    say(shown(asked.command, body));
+    say(shown(asked.command, body, asked.brief) || 'nothing was found');
     if (status === 202)
       say(`\nAnother operator has to agree: npm run operator -- confirm ${plain(body.proposal)} --reason "…"`);
   }

@@ -458,6 +458,7 @@ async function payoutHanded(context: Context, tx: Tx, fact: Of<'payout_handed'>)
     if (order !== undefined) await emitHanded(tx, order, now);
   }
   await refundHanded(tx, payout, now);
+  await isKnownAgain(tx, fact.key, 'the rail has it', now);
 }
 
 async function payoutSettled(context: Context, tx: Tx, fact: Of<'payout_settled'>): Promise<void> {
@@ -477,8 +478,12 @@ async function payoutSettled(context: Context, tx: Tx, fact: Of<'payout_settled'
     });
   }
   await bookCost(context, tx, fact);
-  await closeCases(tx, { kind: 'payout_unknown', subject: `payout:${fact.key}`, outcome: 'settled', now });
+  await isKnownAgain(tx, fact.key, 'settled', now);
 }
+
+/** What became of a payout is known: whoever was called for not knowing it may go back to bed. */
+const isKnownAgain = (tx: Tx, key: string, outcome: string, now: Date): Promise<void> =>
+  closeCases(tx, { kind: 'payout_unknown', subject: `payout:${key}`, outcome, now });
 
 /** @returns whether the order, or the refund, was waiting for it */
 async function bookSettled(
@@ -505,6 +510,7 @@ async function payoutRefused(context: Context, tx: Tx, fact: Of<'payout_refused'
   const payout = observed?.payout;
   if (observed?.contradiction) return await contradiction(context, tx, observed, fact.why);
   if (payout === undefined) return;
+  await isKnownAgain(tx, payout.id, `refused: ${fact.why}`, now);
   if (payout.refundId !== null) return await refundFailed(context, tx, payout, fact.why, now);
   if (order === undefined) return;
   const failed = await advance(context, tx, order, 'payout_failed', {
@@ -513,6 +519,8 @@ async function payoutRefused(context: Context, tx: Tx, fact: Of<'payout_refused'
     reason: fact.why,
   });
   if (failed.outcome === 'ignored' || !mayRetryByItself(fact.why, payout.attempt)) return;
+  const subject = `order:${failed.order.id}`;
+  await closeCases(tx, { kind: 'payout_held', subject, outcome: 'tried again by itself', now });
   await advance(context, tx, failed.order, 'retried', { now, facts: { why: fact.why } });
 }
 
@@ -527,6 +535,7 @@ async function payoutReturned(context: Context, tx: Tx, fact: Of<'payout_returne
   const observed = await returned(tx, { rail: code, key, why, reference, now });
   if (observed === undefined) return;
   const { payout } = observed;
+  await isKnownAgain(tx, payout.id, 'came back', now);
   const order = payout.orderId === null ? undefined : await store.lock(tx, payout.orderId);
   // It left and came back before we saw it leave: book the leaving, so that the coming back has something to undo.
   if (observed.before !== 'settled') await bookSettled(context, tx, order, payout, reference);

@@ -155,11 +155,14 @@ async function readable(db: Database, read: (tx: Tx) => Promise<unknown>): Promi
       if (value instanceof Date) return value.toISOString();
       if (Array.isArray(value)) return value.map((one) => write(one, asset));
       if (typeof value !== 'object' || value === null) return value;
-      const own = (value as { asset?: unknown }).asset;
+      const said = value as Record<string, unknown>;
+      // `payoutUnits` are of `payoutAsset` where that stands beside them, and not of what else is spoken of.
+      const assetFor = (name: string) =>
+        (name.endsWith('Units') ? said[`${name.slice(0, -'Units'.length)}Asset`] : undefined) ?? said.asset;
       return Object.fromEntries(
         Object.entries(value).map(([name, part]) => [
           name,
-          write(part, isAmount(name) && typeof own === 'string' ? own : undefined),
+          write(part, isAmount(name) && typeof said.asset === 'string' ? String(assetFor(name)) : undefined),
         ]),
       );
     };

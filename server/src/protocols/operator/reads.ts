@@ -50,6 +50,17 @@ const order = { order: id };
 const MAX_PARTNERS = 200;
 const MAX_CHANGES = 200;
 
+/** Amounts that were kept as text of smallest units, beside their asset: as amounts again, to be shown like any other. */
+function asAmounts(kept: unknown): unknown {
+  if (typeof kept !== 'object' || kept === null || typeof (kept as { asset?: unknown }).asset !== 'string') return kept;
+  return Object.fromEntries(
+    Object.entries(kept).map(([name, value]) => [
+      name,
+      /units$/i.test(name) && typeof value === 'string' && /^-?[0-9]+$/.test(value) ? BigInt(value) : value,
+    ]),
+  );
+}
+
 export const READS: readonly Read[] = [
   read({
     path: '/self',
@@ -67,7 +78,9 @@ export const READS: readonly Read[] = [
     fields: { text: text(128, /^[\x21-\x7e]{2,}$/, 'an id, address, hash or reference of 2 to 128 characters') },
     async answer({ orders }, tx, ask) {
       const found = await lookUp(tx, { text: ask.text, rails: [...orders.rails.keys()] });
-      return { ...found, customers: await customersLike(tx, ask.text) };
+      // A clock of the worker's that says nothing to a person.
+      const payouts = found.payouts.map((one) => ({ ...one, handingLeftMs: undefined }));
+      return { ...found, payouts, customers: await customersLike(tx, ask.text) };
     },
   }),
   read({
@@ -92,7 +105,8 @@ export const READS: readonly Read[] = [
     async answer(_deps, tx, ask) {
       const last = ask.after === undefined ? undefined : (await findCase(tx, ask.after))?.found;
       if (ask.after !== undefined && last === undefined) throw new Refusal('unknown_case');
-      return { cases: await listCases(tx, { ...ask, open: ask.open ?? true, after: last, limit: ask.limit ?? 50 }) };
+      const found = await listCases(tx, { ...ask, open: ask.open ?? true, after: last, limit: ask.limit ?? 50 });
+      return { cases: found.map((one) => ({ ...one, facts: asAmounts(one.facts) })) };
     },
   }),
   read({
@@ -101,7 +115,7 @@ export const READS: readonly Read[] = [
     async answer(_deps, tx, ask) {
       const there = await findCase(tx, ask.case);
       if (there === undefined) throw new Refusal('unknown_case');
-      return { ...there.found, acts: there.acts };
+      return { ...there.found, facts: asAmounts(there.found.facts), acts: there.acts };
     },
   }),
   read({
@@ -175,7 +189,7 @@ export const READS: readonly Read[] = [
     async answer(_deps, tx, ask) {
       const found = await findProposal(tx, ask.proposal);
       if (found === undefined) throw new Refusal('unknown_proposal');
-      return found;
+      return { ...found, seen: asAmounts(found.seen) };
     },
   }),
   read({

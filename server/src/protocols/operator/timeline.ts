@@ -92,7 +92,7 @@ export async function timeline(tx: Tx, orderId: bigint): Promise<Timeline> {
       lines.push({ at, kind: 'case', what: `${name}, ${what} by ${by}: ${note}` });
     if (one.closedAt !== null) lines.push({ at: one.closedAt, kind: 'case', what: `${name}, closed: ${one.outcome}` });
   }
-  for (const row of await readAudit(tx, { subject: `order:${orderId}`, limit: 100 }))
+  for (const row of (await readAudit(tx, { subject: `order:${orderId}`, limit: 100 })).toReversed())
     lines.push({ at: row.at, kind: 'act', what: `${row.act} ${row.outcome} by ${row.operator}: ${row.reason}` });
 
   // Stable: what happened at one moment stays in the order of these kinds, cause before consequence.
