@@ -5,9 +5,7 @@
  * One installation for the file. Its tests follow each other as days do.
  */
 import assert from 'node:assert/strict';
-import { createHmac, randomBytes } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import pino from 'pino';
 import { movableClock } from '../../src/base/clock.ts';
@@ -26,7 +24,7 @@ import { brokenBooks, untilSound } from '../support/books.ts';
 import { type Client, openClient } from '../support/client.ts';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
 import { type PriceHosts, priceHosts } from '../support/pricehosts.ts';
-import { FUNDING_IBAN, installation, PUBLIC_URL } from '../support/production.ts';
+import { type CodeHost, codeHost, FUNDING_IBAN, installation, PUBLIC_URL } from '../support/production.ts';
 import { type SignerProcess, startSigner } from '../support/signer.ts';
 
 const CHAIN = 'base';
@@ -45,7 +43,7 @@ let anvil: Anvil;
 let token: string;
 let signer: SignerProcess;
 let hosts: PriceHosts;
-let codes: { url: string; secret: string; sent: { phone: string; code: string }[]; server: Server };
+let codes: CodeHost;
 let server: Running;
 let partner: Client;
 let partnerId: bigint;
@@ -188,24 +186,6 @@ async function operatorSetsUp(): Promise<void> {
     data: data('transfer(address,uint256)', signer.expected.wallets.hot ?? '', parseUnits('5000', 6)),
   });
   await statement({ amount: '20000.00', text: 'own funds', account: FUNDING_IBAN, name: 'Ramp Ltd' });
-}
-
-/** What sends text messages for the operator. */
-async function codeHost(): Promise<typeof codes> {
-  const secret = randomBytes(32).toString('hex');
-  const sent: { phone: string; code: string }[] = [];
-  const host = createServer((request, response) => {
-    let body = '';
-    request.setEncoding('utf8').on('data', (part) => (body += part));
-    request.on('end', () => {
-      const proof = createHmac('sha256', secret).update(body).digest('hex');
-      const isOurs = request.headers['x-cloverleaf-signature'] === proof;
-      if (isOurs) sent.push(JSON.parse(body));
-      response.writeHead(isOurs ? 202 : 401).end();
-    });
-  });
-  await new Promise<void>((up) => host.listen(0, '127.0.0.1', up));
-  return { url: `http://127.0.0.1:${(host.address() as AddressInfo).port}/send`, secret, sent, server: host };
 }
 
 async function until<T>(what: string, look: () => Promise<T | undefined | false>): Promise<T> {

@@ -28,6 +28,8 @@ export interface ServerProcess {
   sandbox(): Sandbox;
   /** kill -9 of the server itself, and nothing else. */
   kill(): Promise<void>;
+  /** The exit code, once it has ended. */
+  readonly ended: Promise<number | null>;
   /** Ctrl-C; the exit code. */
   interrupt(): Promise<number | null>;
   output(): string;
@@ -41,13 +43,11 @@ export async function startProcess(options: {
   dataDir: string;
   port: number;
   env?: NodeJS.ProcessEnv;
+  /** Where its source lies, if not here: another version. */
+  root?: string;
 }): Promise<ServerProcess> {
-  const child = run(['server/src/main.ts'], {
-    DATA_DIR: options.dataDir,
-    PORT: String(options.port),
-    LOG_LEVEL: 'error',
-    ...options.env,
-  });
+  const env = { DATA_DIR: options.dataDir, PORT: String(options.port), LOG_LEVEL: 'error', ...options.env };
+  const child = run(['server/src/main.ts'], env, undefined, options.root);
   const output = collect(child);
   const ended = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
   const giveUpAt = Date.now() + READY_MS;
@@ -61,6 +61,7 @@ export async function startProcess(options: {
   return {
     dataDir: options.dataDir,
     pid: child.pid ?? 0,
+    ended,
     sandbox: () => JSON.parse(readFileSync(join(options.dataDir, 'sandbox.json'), 'utf8')) as Sandbox,
     async kill() {
       child.kill('SIGKILL');
@@ -75,12 +76,12 @@ export async function startProcess(options: {
 }
 
 /** A script of ours as a process; the environment is cleaned of what the test runner put there. */
-export function run(args: string[], env: NodeJS.ProcessEnv, stdin?: string): ChildProcess {
+export function run(args: string[], env: NodeJS.ProcessEnv, stdin?: string, root = ROOT): ChildProcess {
   const inherited = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(NODE_|TEST_|DATABASE_URL|PORT$)/.test(name)),
   );
   const child = spawn(process.execPath, args, {
-    cwd: ROOT,
+    cwd: root,
     env: { ...inherited, ...env },
     stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   });

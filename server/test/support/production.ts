@@ -2,7 +2,10 @@
  * A production installation: what an operator would have set up before the first start, on loopback. Chains file, bank
  * file, limits of the signer, and the environment that names them; each test may change what it wants to see refused.
  */
+import { createHmac, randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { randomHex } from '../../src/base/ids.ts';
 import { keysOf, newPhrase, publicOf } from '../../src/signer/keys.ts';
@@ -91,4 +94,29 @@ export function installation(change: { chain?: Json; bank?: Json; env?: NodeJS.P
     ...change.env,
   };
   return { folder, env, file };
+}
+
+export interface CodeHost {
+  url: string;
+  secret: string;
+  sent: { phone: string; code: string }[];
+  server: Server;
+}
+
+/** What sends text messages for the operator. */
+export async function codeHost(): Promise<CodeHost> {
+  const secret = randomBytes(32).toString('hex');
+  const sent: CodeHost['sent'] = [];
+  const host = createServer((request, response) => {
+    let body = '';
+    request.setEncoding('utf8').on('data', (part) => (body += part));
+    request.on('end', () => {
+      const proof = createHmac('sha256', secret).update(body).digest('hex');
+      const isOurs = request.headers['x-cloverleaf-signature'] === proof;
+      if (isOurs) sent.push(JSON.parse(body));
+      response.writeHead(isOurs ? 202 : 401).end();
+    });
+  });
+  await new Promise<void>((up) => host.listen(0, '127.0.0.1', up));
+  return { url: `http://127.0.0.1:${(host.address() as AddressInfo).port}/send`, secret, sent, server: host };
 }
