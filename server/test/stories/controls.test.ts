@@ -323,6 +323,36 @@ describe('the clock', () => {
     assert.equal((await ends())?.live, '0');
   });
 
+  test('clears money that a bank may take back', async () => {
+    await world.clears('inr', 3_600);
+    const order = await world.buys('1000', 'usdc');
+    await control('pay', of(order));
+    await world.until('it is seen', async () => (await depositsOf(order))[0]?.state === 'seen');
+    await control('clock', { advance: '59m' });
+    assert.equal(await world.stateOf(order), 'deposit_seen');
+    await control('clock', { advance: '2m' });
+    await world.reaches(order, 4);
+    await world.clears('inr', 0);
+  });
+
+  test('gives up after three days what no receiver has taken, with a case', async () => {
+    const receiver = await openReceiver();
+    await control('webhooks', { deliveries: 'drop' });
+    const { id } = await world.told<{ id: string }>('/v1/webhooks', { url: receiver.url, format: 'standard' });
+    await world.sells('10', 'usdc');
+    const log = async () => (await world.partner.get(`/v1/webhooks/${id}/deliveries`)).text;
+    await world.until('it has failed', async () => (await log()).includes('connection_refused'));
+    await control('clock', { advance: '3d' });
+    await world.until('it is dead', async () => (await log()).includes('"dead"'));
+    const cases = await world.read((tx) =>
+      tx.rows(`select from cases where kind = 'webhook_undelivered' and subject = $1`, [`endpoint:${id}`]),
+    );
+    assert.equal(cases.length, 1);
+    await control('webhooks', { deliveries: 'deliver' });
+    await world.partner.remove(`/v1/webhooks/${id}`);
+    await receiver.down();
+  });
+
   test('brings an order that waits for a person to where it is overdue', async () => {
     const order = await world.sells('10', 'usdc', { reference: 'screen:hold' });
     await control('pay', of(order));
