@@ -15,7 +15,7 @@ import { assets } from '../partners/index.ts';
 import { sandboxSender } from '../protocols/checkout/index.ts';
 import { simulatedVerifier } from '../verifiers/simulated/index.ts';
 import type { Connecting, Profile, World } from '../world.ts';
-import { sandboxControls } from './controls.ts';
+import { sandboxControls, screensOrders } from './controls.ts';
 import { sandboxDriver } from './driver.ts';
 import { openPayer } from './payer.ts';
 import { startPostgres } from './postgres.ts';
@@ -67,7 +67,7 @@ async function connect(config: Config, deps: Connecting): Promise<World> {
     verifier: simulatedVerifier,
     sender: sandboxSender,
     screener: (usual) =>
-      magicScreener(usual, async ({ depositAsset = '', depositUnits = 0n }) => {
+      magicScreener(screensOrders(usual), async ({ depositAsset = '', depositUnits = 0n }) => {
         const asset = (await db.asSystem(assets)).get(depositAsset);
         return asset === undefined ? '' : formatUnits(depositUnits, asset.decimals);
       }),

@@ -212,19 +212,21 @@ describe('an order', () => {
     assert.equal(answer.body.fields.status, 'must be a status number of an offramp transaction');
   });
 
-  test('fails screening by its destination, and the next one passes once that is undone', async () => {
+  test('fails screening, alone of those to the same account; undone in time, it passes', async () => {
     const customer = await world.verifiedCustomer();
-    const order = await world.sells('10', 'usdc', { customer });
-    await control('screening', of(order, { outcome: 'fail' }));
-    await control('pay', of(order));
-    await world.mines(2);
-    await world.reaches(order, 3);
-    assert.equal((await world.opensCase(order, 'on_hold')).reason, 'destination_denied');
-    await control('screening', of(order, { outcome: 'pass' }));
-    const next = await world.sells('11', 'usdc', { customer });
-    await control('pay', of(next));
-    await world.mines(2);
-    await world.reaches(next, 6);
+    const sells = (amount: string) => world.sells(amount, 'usdc', { customer });
+    const [held, beside, undone] = [await sells('10'), await sells('11'), await sells('12')];
+    await control('screening', of(held, { outcome: 'fail' }));
+    await control('screening', of(undone, { outcome: 'fail' }));
+    await control('screening', of(undone, { outcome: 'pass' }));
+    for (const order of [held, beside, undone]) await control('pay', of(order));
+    await world.mines(3);
+    await world.reaches(held, 3);
+    assert.equal((await world.opensCase(held, 'on_hold')).reason, 'destination_denied');
+    for (const order of [beside, undone]) await world.reaches(order, 6);
+    await world.rejects(held, { failure: 'other', address: world.newAddress() });
+    await world.refundArrives(held, -2);
+    assert.equal((await does('screening', of(held, { outcome: 'fail' }))).body.reason, 'order_over');
   });
 });
 

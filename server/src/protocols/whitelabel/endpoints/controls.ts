@@ -199,7 +199,7 @@ export const CONTROLS: readonly Control[] = [
   control(
     {
       name: 'screening',
-      says: 'screening holds the order: its destination is put on a deny list of its own, or taken off it',
+      says: 'screening holds the order as if its destination were denied, until a person releases it; or no longer',
       example: 'screening 123456789 fail',
       fields: { ...ofOrder, outcome: required(oneOf('FAIL', 'PASS')) },
       fieldsSay: { transactionId: AN_ORDER, outcome: '`fail`, `pass`' },
