@@ -166,7 +166,7 @@ async function decideScreened(context: OrdersContext, tx: Tx, before: Order, scr
     now,
   });
   if (held === undefined) return void (await advance(context, tx, order, 'cleared', { now }));
-  await hold(context, tx, order, held);
+  await hold(context, tx, order, { ...held, by: screened.outcome === 'held' ? 'screening' : 'policy' });
 }
 
 /** Held for a person, or, where its policy says so, on its way back to whoever paid. */
@@ -174,11 +174,11 @@ async function hold(
   context: OrdersContext,
   tx: Tx,
   order: Order,
-  { reason, refund }: { reason: string; refund: boolean },
+  { reason, refund, by = 'policy' }: { reason: string; refund: boolean; by?: 'policy' | 'screening' },
 ): Promise<void> {
   const now = context.clock.now();
   const failure = refund ? { failure: failureOf(reason) } : {};
-  await advance(context, tx, order, 'held', { now, reason, facts: { reason }, ...failure });
+  await advance(context, tx, order, 'held', { now, reason, facts: { reason, by }, ...failure });
   if (refund) await ring(tx, { kind: 'refund_order', subject: String(order.id), dueAt: now });
 }
 
@@ -223,6 +223,12 @@ async function settleTerms(context: OrdersContext, tx: Tx, order: Order): Promis
   }
 }
 
+/** Whatever else was found: what screening holds is a person's to give back. */
+async function isHeldByScreening(tx: Tx, orderId: bigint): Promise<boolean> {
+  const last = (await store.history(tx, orderId)).findLast(({ event }) => event === 'held');
+  return last?.facts.by === 'screening';
+}
+
 /**
  * A state has lasted too long: somebody hears of it, and the money goes back where the policy says so. It is looked at again
  * when it has lasted as long once more, so that a case closed without the order moving comes back.
@@ -233,7 +239,9 @@ async function waitedTooLong(context: OrdersContext, tx: Tx, order: Order): Prom
   const deadline = deadlineOf(order.state, order.policy);
   // Moved on by a server that knew of no deadlines.
   if (deadline === undefined) return await store.waitOn(tx, order.id, null);
-  const { afterS, then } = deadline;
+  const { afterS } = deadline;
+  const mayGoBack = order.state !== 'on_hold' || !(await isHeldByScreening(tx, order.id));
+  const then = mayGoBack ? deadline.then : 'case';
   if (order.state === 'awaiting_liquidity' && then === 'refund') {
     await closeCases(tx, { kind: 'treasury_short', subject: `order:${order.id}`, outcome: 'waited too long', now });
     return await hold(context, tx, order, { reason: 'waited_too_long', refund: true });

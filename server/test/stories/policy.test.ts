@@ -290,6 +290,29 @@ describe('a state that lasts too long', () => {
     assert.deepEqual([by, otherwise], [row.expiresAt, 'it expires']);
   });
 
+  test('gives back what a policy held, and never what screening holds, though a policy would', async () => {
+    await world.goesBy('offramp', 'usdc', { waiting: { on_hold: { afterS: 60, then: 'refund' } } });
+    const screened = await world.sells('100', 'usdc', { reference: 'screen:hold' });
+    const away = await goesBackTo(screened);
+    await world.pays(screened, '100');
+    await world.mines(2);
+    await world.reaches(screened, 3);
+    const part = await world.sells('100', 'usdc');
+    const address = await goesBackTo(part);
+    await world.pays(part, '50');
+    await world.mines(2);
+    await world.until('the part is booked', async () => (await exceptionOf(part)) === 'underpaid');
+    world.deadlinePasses();
+    await world.until('it is held', async () => (await orderOf(part)).state === 'on_hold');
+    world.clock.advance(60_000);
+    await arrives(address, '50');
+    assert.match((await world.opensCase(screened, 'overdue')).reason, /on_hold for longer than 60 s/);
+    assert.deepEqual([await world.stateOf(screened), await world.tokensOf(away, 'usdc')], ['on_hold', '0']);
+    await world.releases(screened);
+    await world.reaches(screened, 6);
+    await world.goesBy('offramp', 'usdc', {});
+  });
+
   test('an order waiting for funds goes on without its case once they come', async () => {
     await world.goesBy('offramp', 'usdc', { waiting: { awaiting_liquidity: { afterS: 60, then: 'case' } } });
     const { units } = await world.balance(chart.treasury('inr'));
