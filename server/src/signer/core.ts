@@ -36,6 +36,8 @@ export function openSigner(keys: Keys, chains: readonly ChainLimits[], journal: 
   function decided(chainId: bigint, from: From, wanted: Wanted, nonce: bigint | undefined) {
     const limits = byChain.get(chainId);
     if (limits === undefined) return 'a chain that is not allowed';
+    // Its own names only: every object answers to `constructor`, too, and the journal could not be read again.
+    if ('wallet' in from && !Object.hasOwn(wallets, from.wallet)) return 'a wallet that is not here';
     const address = 'wallet' in from ? wallets[from.wallet] : depositAddress(from.deposit);
     if (address === undefined) return 'a wallet that is not here';
     const { depositIndex } = wanted;

@@ -94,6 +94,7 @@ describe('what is signed', () => {
     ['coin with a token transfer', { ...tokens(0n, 1n), value: 1n }, 'native coin along with a token transfer'],
     ['another chain', { ...tokens(0n, 1n), chainId: 5n }, 'a chain that is not allowed'],
     ['a wallet that is not here', tokens(0n, 1n), 'a wallet that is not here', { wallet: 'cold' }],
+    ['a wallet named as what every object has', tokens(0n, 1n), 'a wallet that is not here', { wallet: 'constructor' }],
     ['too dear a fee', { ...tokens(0n, 1n), price: 101n }, 'a fee above the limit'],
     ['coin to a stranger', coin(0n, 1n, FRIEND), 'more native coin than one transfer may move'],
     ['coin to a stranger with a number', coin(0n, 1n, FRIEND, 7n), 'more native coin than one transfer may move'],
