@@ -310,7 +310,7 @@ export const whitelabel: Protocol<WhitelabelDeps> = (deps) => async (app) => {
         url,
         bodyLimit: maxBytes,
         config: { openToAll: route.auth !== 'signed' },
-        onRequest: async (request) => checkMediaType(request),
+        ...(route.method === 'GET' ? {} : { onRequest: checkMediaType }),
         handler: async (request, reply) => {
           send(reply, await answer(route, callOf(request)));
           return reply;
@@ -368,7 +368,6 @@ function readBodiesAsBytes(app: FastifyInstance): void {
 
 /** @throws Refusal 'unsupported_media_type'. A request without a body may call it what it likes. */
 async function checkMediaType(request: FastifyRequest): Promise<void> {
-  if (request.method === 'GET' || request.method === 'HEAD') return;
   const { headers } = request;
   const bare = headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0';
   if (bare) {
