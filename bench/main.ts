@@ -6,25 +6,35 @@
  * limit ÷ ours, the median of the rounds. It says how much of the work is the work itself. Rates and latencies stand beside it,
  * and hold for this machine at this moment only.
  *
+ * A sandbox is busy while nobody asks it anything: it follows chains, refreshes prices, reconciles. What each side takes while
+ * it is left alone is measured before each operation, taken off what the rounds took, and stated. Without that, a slow
+ * machine's rounds, which last longer, would be charged more of it.
+ *
+ * At last orders are paid, and the time from settled to the webhook's arrival is taken (webhooks.ts).
+ *
  * Writes bench/results/<date>.json; with --report docs/performance.md, too. With --profile
  * the server's CPU profile lies beside it.
  */
 import { fork } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
+import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { runningPostgres, startPostgres } from '../server/src/sandbox/postgres.ts';
-import { cpuOf } from './cpu.ts';
+import { cpuOf, usOf } from './cpu.ts';
 import { drive, type Prepared, percentile, send } from './load.ts';
 import { newCustomer, type Ours, startOurs } from './ours.ts';
-import { type Pair, report, table } from './report.ts';
+import { heardLine, type Pair, report, table } from './report.ts';
+import { measureWebhooks } from './webhooks.ts';
 
 const CONCURRENCY = 8;
 const PAGE_SIZE = 50;
 const LISTED = 200;
+/** Orders that are paid and settled for the sake of their webhooks. */
+const PAID = 80;
+const IDLE_MS = 3_000;
 const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
@@ -36,7 +46,8 @@ const { values } = parseArgs({
 
 interface Side {
   baseUrl: string;
-  pids: readonly number[];
+  /** The first is the Node process that answers. */
+  pids: readonly [number, ...number[]];
   stop(): Promise<void>;
 }
 
@@ -63,19 +74,27 @@ async function run(): Promise<void> {
   const limit = await startLimit(ours, dataDir, orders);
   ending.push(() => limit.stop());
 
+  const side: Side = { baseUrl: ours.baseUrl, pids: [ours.pid], stop: ours.stop };
   const pairs: Pair[] = [];
   for (const operation of operations) {
     if (values.only !== undefined && operation.name !== values.only) continue;
-    pairs.push(await measure(operation, { baseUrl: ours.baseUrl, pids: [ours.pid], stop: ours.stop }, limit));
+    pairs.push(await measure(operation, { ours: side, limit }));
     process.stdout.write(`${table(pairs.slice(-1), pairs.length === 1)}\n`);
   }
+  const heard =
+    values.only === undefined || values.only === 'webhooks'
+      ? await measureWebhooks(ours, orders.slice(0, PAID))
+      : undefined;
+  if (heard !== undefined) process.stdout.write(`${heardLine(heard)}\n`);
   const results = {
     at: new Date().toISOString(),
     node: process.version,
     machine: `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}`,
     concurrency: CONCURRENCY,
     rounds: Number(values.rounds),
+    load: loadavg()[0] ?? 0,
     pairs,
+    webhooks: heard,
   };
   const file = fileURLToPath(new URL(`results/${results.at.slice(0, 10)}.json`, import.meta.url));
   mkdirSync(join(file, '..'), { recursive: true });
@@ -83,8 +102,15 @@ async function run(): Promise<void> {
   if (values.report) writeFileSync(fileURLToPath(new URL('../docs/performance.md', import.meta.url)), report(results));
 }
 
-async function measure({ name, goal, count, prepare }: Operation, ours: Side, limit: Side): Promise<Pair> {
+async function measure(
+  { name, goal, count, prepare }: Operation,
+  { ours, limit }: { ours: Side; limit: Side },
+): Promise<Pair> {
   const rounds: { ours: Round; limit: Round }[] = [];
+  const idle = new Map([
+    [ours, await idleUs(ours)],
+    [limit, await idleUs(limit)],
+  ]);
   for (let round = 0; round <= Number(values.rounds); round += 1) {
     const done: { ours: Round; limit: Round } = { ours: await oneRound(ours), limit: await oneRound(limit) };
     // The first warms both up.
@@ -95,9 +121,15 @@ async function measure({ name, goal, count, prepare }: Operation, ours: Side, li
 
   async function oneRound(side: Side): Promise<Round> {
     const all = await prepare(count);
-    const before = cpuOf(side.pids);
+    const [before, nodeBefore] = [cpuOf(side.pids), usOf(side.pids[0])];
     const { seconds, latencies } = await drive(side.baseUrl, all, CONCURRENCY);
-    return { us: (cpuOf(side.pids) - before) / count, perSecond: count / seconds, latencies };
+    const background = (idle.get(side) ?? 0) * seconds;
+    return {
+      us: (cpuOf(side.pids) - before - background) / count,
+      nodeUs: (usOf(side.pids[0]) - nodeBefore) / count,
+      perSecond: count / seconds,
+      latencies,
+    };
   }
 
   function figures(side: 'ours' | 'limit'): Pair['ours'] {
@@ -105,6 +137,8 @@ async function measure({ name, goal, count, prepare }: Operation, ours: Side, li
     const latencies = all.flatMap((round) => round.latencies).sort((a, b) => a - b);
     return {
       us: median(all.map(({ us }) => us)),
+      nodeUs: median(all.map(({ nodeUs }) => nodeUs)),
+      idleUsPerSecond: idle.get(side === 'ours' ? ours : limit) ?? 0,
       perSecond: median(all.map(({ perSecond }) => perSecond)),
       p50: percentile(latencies, 0.5),
       p95: percentile(latencies, 0.95),
@@ -113,8 +147,16 @@ async function measure({ name, goal, count, prepare }: Operation, ours: Side, li
   }
 }
 
+/** What a side takes in a second in which nobody asks it anything. */
+async function idleUs({ pids }: Side): Promise<number> {
+  const [before, began] = [cpuOf(pids), performance.now()];
+  await new Promise((done) => setTimeout(done, IDLE_MS));
+  return (cpuOf(pids) - before) / ((performance.now() - began) / 1_000);
+}
+
 interface Round {
   us: number;
+  nodeUs: number;
   perSecond: number;
   latencies: number[];
 }
@@ -158,7 +200,7 @@ async function operationsOn(ours: Ours): Promise<{ operations: Operation[]; orde
     {
       name: 'offramp quote',
       goal: 0.8,
-      count: 1_000,
+      count: 1_500,
       prepare: async (count) => asks(count).map((ask) => ours.post('offramp/quote', ask)),
     },
     {
@@ -184,7 +226,7 @@ async function operationsOn(ours: Ours): Promise<{ operations: Operation[]; orde
     {
       name: 'kyb/requirements',
       goal: 0.9,
-      count: 4_000,
+      count: 8_000,
       prepare: async (count) =>
         each(count, () => ({
           method: 'GET',

@@ -15,7 +15,10 @@ export interface Ours {
   pid: number;
   baseUrl: string;
   apiSecret: string;
+  /** Of the white-label wire. */
   post(path: string, body: Record<string, string>): Prepared;
+  /** Any path. */
+  postTo(path: string, body: object): Prepared;
   call<T>(path: string, body: Record<string, string>): Promise<T>;
   stop(): Promise<void>;
 }
@@ -29,11 +32,11 @@ export async function startOurs(dataDir: string, nodeOptions: readonly string[] 
   await isReady(child);
   const file = JSON.parse(readFileSync(join(dataDir, 'sandbox.json'), 'utf8'));
   const [{ apiKey, apiSecret }] = file.partners;
-  const post = (path: string, body: Record<string, string>): Prepared => {
+  const postTo = (path: string, body: object): Prepared => {
     const payload = Buffer.from(JSON.stringify({ body, timestamp: Date.now() })).toString('base64');
     return {
       method: 'POST',
-      path: `${WL}/${path}`,
+      path,
       headers: {
         'content-type': 'application/json',
         'x-onramp-apikey': apiKey,
@@ -43,11 +46,13 @@ export async function startOurs(dataDir: string, nodeOptions: readonly string[] 
       body: JSON.stringify(body),
     };
   };
+  const post = (path: string, body: Record<string, string>) => postTo(`${WL}/${path}`, body);
   return {
     pid: child.pid ?? 0,
     baseUrl: file.baseUrl,
     apiSecret,
     post,
+    postTo,
     async call<T>(path: string, body: Record<string, string>) {
       return JSON.parse(await send(file.baseUrl, post(path, body))).data as T;
     },
