@@ -5,7 +5,7 @@
  */
 import type { Tx } from '../../src/base/db.ts';
 import { Refusal, Unavailable } from '../../src/base/errors.ts';
-import { findCustomer } from '../../src/customers/index.ts';
+import { findCustomer, unblockCustomer } from '../../src/customers/index.ts';
 import {
   nameDestination,
   type Order,
@@ -214,10 +214,25 @@ export function openActors(
   function operate(): void {
     void scheduler
       .perform('the operator looks', waiting)
-      .then((rows) => {
+      .then(async (rows) => {
+        const blocked = await scheduler.perform('the operator looks at customers', () =>
+          world.backends.look<{ id: string }>(
+            'select id from customers where blocked_at is not null order by client_customer_id',
+          ),
+        );
+        // They have paid what they owed, let us say.
+        for (const { id } of blocked) if (faults.ended || chance.happens(0.3)) unblock(id);
         for (const row of rows) if (faults.ended || chance.happens(0.4)) act(row);
       })
       .catch((error: unknown) => world.complain('operator', error));
+  }
+
+  function unblock(id: string): void {
+    const alive = deps.processes().filter(({ dead }) => !dead);
+    if (alive.length === 0) return;
+    const process = chance.pick(alive);
+    const { db, clock } = process.context;
+    through(process, 'unblock', () => db.asSystem((tx) => unblockCustomer(tx, id, clock.now())));
   }
 
   function act(row: Waiting): void {

@@ -52,6 +52,8 @@ export async function underWay(look: World['backends']['look']): Promise<string[
      union all
      select 'deposit ' || id || ' is ' || state from deposits where state in ('seen', 'confirmed')
      union all
+     select 'rail ' || rail || ' is stopped: ' || stopped_why from chains where stopped_why is not null
+     union all
      select concat('work ', kind, ' ', subject, ' is due ', due_at, ' ', lane, ' ', leased_until, ' ', attempts, ' ', last_error) from work where dead_at is null
         and kind not in ('observe_rail', 'watch_levels', 'reconcile_rail', 'sweep', 'overdue_orders', 'seal', 'refresh_gas',
                          'refresh_prices', 'purge_quotes', 'purge_replies')

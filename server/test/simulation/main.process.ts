@@ -1,11 +1,12 @@
 /**
- * `npm run simulate -- --seeds A..B [--orders N] [--trace]`: plays each seed, says what was found, and what was covered.
+ * `npm run simulate -- --seeds A..B [--orders N] [--trace] [--mutants]`: plays each seed, says what was found, and what was covered.
  *
  * A seed that fails prints what is broken, the history of the orders it names, and the command to play it again.
  */
 import { parseArgs } from 'node:util';
 import { FAULTS, type Fault } from './faults.ts';
 import { prepareGround } from './ground.ts';
+import { findMutants } from './mutants.ts';
 import { simulate } from './run.ts';
 
 const { values } = parseArgs({
@@ -14,6 +15,10 @@ const { values } = parseArgs({
     orders: { type: 'string', default: '10' },
     /** Prints the last steps of a seed that fails. */
     trace: { type: 'boolean', default: false },
+    /** Plays planted bugs instead, each until it is found (mutants.ts). */
+    mutants: { type: 'boolean', default: false },
+    /** Stops at the first seed that fails. */
+    first: { type: 'boolean', default: false },
     /** Prints every point and how often a process was there. */
     points: { type: 'boolean', default: false },
   },
@@ -22,6 +27,8 @@ const { values } = parseArgs({
 const [from = 1, to = from] = values.seeds.split('..').map(Number);
 const orders = Number(values.orders);
 if (![from, to, orders].every(Number.isSafeInteger)) throw new Error('--seeds A..B and --orders N are whole numbers');
+
+if (values.mutants) process.exit(await findMutants(values));
 
 const ground = await prepareGround();
 const faults = new Map<Fault, number>();
@@ -50,6 +57,7 @@ for (let seed = from; seed <= to; seed += 1) {
   for (const line of outcome.history) console.log(`    ${line}`);
   if (values.trace) for (const line of outcome.recent) console.log(`    ${line.trimEnd()}`);
   console.log(`  again: npm run simulate -- --seeds ${seed}..${seed} --orders ${orders} --trace`);
+  if (values.first) break;
 }
 await ground.drop();
 

@@ -66,16 +66,26 @@ export function openChain(deps: {
   const all = new Map<string, FullBlock>();
   let pool: ChainTx[] = [];
   const believed = new Map<string, ChainTx>();
+  const fates = new Map<string, boolean>();
   let numbers = 0;
 
   const head = () => blocks.at(-1) as FullBlock;
   const idOf = (text: string): string => `0x${createHash('sha256').update(text).digest('hex')}`;
 
+  /** Once and for all: what reverts in one branch reverts in every other. */
+  function reverts({ hash, from }: ChainTx): boolean {
+    const known = fates.get(hash);
+    if (known !== undefined) return known;
+    const fate = from === HOT_ADDRESS && faults.strikes('reverted');
+    fates.set(hash, fate);
+    return fate;
+  }
+
   function append(txs: readonly ChainTx[]): void {
     const parent = blocks.at(-1);
     const number = BigInt(blocks.length);
     const hash = idOf(`${branch} ${number} ${parent?.hash} ${txs.map((tx) => tx.hash).join()}`);
-    const mined = txs.map((tx) => ({ ...tx, failed: tx.from === HOT_ADDRESS && faults.strikes('reverted') }));
+    const mined = txs.map((tx) => ({ ...tx, failed: reverts(tx) }));
     const block = { number, hash, parentHash: parent?.hash ?? '0x', at: new Date(deps.now()), txs: mined };
     blocks.push(block);
     all.set(hash, block);

@@ -232,6 +232,11 @@ async function historyOf(
      union all
      select seen_at, 'deposit ' || external_id || ' ' || state || ' ' || units || ' ' || asset || ' ' || coalesce(why, '')
        from deposits where order_id::text = any($1)
+     union all
+     select reserved_at, 'send ' || key || ' version ' || version || ' nonce ' || nonce || ' ' || state || ' block ' || coalesce(block::text, '-')
+       from chain_sends
+     union all
+     select opened_at, 'case ' || kind || ' ' || subject || ' ' || coalesce(reason, '') from cases where closed_at is null
      order by 1`,
     [ids],
   ).catch((error: unknown) => [{ at: new Date(), what: `no history: ${String(error)}` }]);
