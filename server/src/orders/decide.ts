@@ -178,6 +178,10 @@ export function keptOnRefund(
   return units < grossUnits ? units : 0n;
 }
 
+/** Whatever else was found: what screening holds is a person's to give back, and no clock's. */
+export const isHeldByScreening = (history: readonly { event: string; facts: Record<string, unknown> }[]): boolean =>
+  history.findLast(({ event }) => event === 'held')?.facts.by === 'screening';
+
 /** How long a state may last and what then; undefined where nothing is waited for, or the unpaid order's own deadline is. */
 export const deadlineOf = (state: OrderState, policy: Policy): Deadline | undefined =>
   isWaiting(state) ? policy.waiting[state] : undefined;

@@ -5,7 +5,7 @@ import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
 import { type Balance, orderBalances, type StatementLine, statement } from '../ledger/index.ts';
 import { type Payout, payoutsOf } from '../rails/payouts.ts';
-import { deadlineOf } from './decide.ts';
+import { deadlineOf, isHeldByScreening } from './decide.ts';
 import { type OrderState, STATES } from './machine.ts';
 import { type Refund, refundsOf } from './refunds.store.ts';
 import { type DepositRow, type ListedOrder, type Order, store } from './store.ts';
@@ -50,12 +50,13 @@ const HOLDER: Record<OrderState, { heldBy: string; next: string }> = {
   frozen: { heldBy: 'us, blocked by law', next: 'a recorded legal release' },
 };
 
-function deadlineIn(order: Order): Pick<MoneyTrace, 'by' | 'otherwise'> {
+function deadlineIn(order: Order, history: MoneyTrace['history']): Pick<MoneyTrace, 'by' | 'otherwise'> {
   if (order.state === 'created') return { by: order.expiresAt, otherwise: 'it expires' };
   const deadline = deadlineOf(order.state, order.policy);
   if (deadline === undefined) return { by: null, otherwise: null };
   const again = order.overdue ? 'the case stays open, or is opened anew' : 'a case is opened';
-  return { by: order.waitsUntil, otherwise: deadline.then === 'refund' ? `${again}, and the money goes back` : again };
+  const goesBack = deadline.then === 'refund' && !(order.state === 'on_hold' && isHeldByScreening(history));
+  return { by: order.waitsUntil, otherwise: goesBack ? `${again}, and the money goes back` : again };
 }
 
 /** @throws Refusal 'unknown_order' */
@@ -66,7 +67,7 @@ export async function trace(tx: Tx, orderId: bigint): Promise<MoneyTrace> {
   return {
     order,
     ...HOLDER[order.state],
-    ...deadlineIn(order),
+    ...deadlineIn(order, history),
     followedBy: await store.followersOf(tx, orderId),
     since: history.at(-1)?.at ?? order.createdAt,
     history,

@@ -20,6 +20,7 @@ import {
   type Finding,
   failureOf,
   holdBeforePayout,
+  isHeldByScreening,
   onAmount,
   onPrice,
   rateIsOpen,
@@ -223,12 +224,6 @@ async function settleTerms(context: OrdersContext, tx: Tx, order: Order): Promis
   }
 }
 
-/** Whatever else was found: what screening holds is a person's to give back. */
-async function isHeldByScreening(tx: Tx, orderId: bigint): Promise<boolean> {
-  const last = (await store.history(tx, orderId)).findLast(({ event }) => event === 'held');
-  return last?.facts.by === 'screening';
-}
-
 /**
  * A state has lasted too long: somebody hears of it, and the money goes back where the policy says so. It is looked at again
  * when it has lasted as long once more, so that a case closed without the order moving comes back.
@@ -240,7 +235,7 @@ async function waitedTooLong(context: OrdersContext, tx: Tx, order: Order): Prom
   // Moved on by a server that knew of no deadlines.
   if (deadline === undefined) return await store.waitOn(tx, order.id, null);
   const { afterS } = deadline;
-  const mayGoBack = order.state !== 'on_hold' || !(await isHeldByScreening(tx, order.id));
+  const mayGoBack = order.state !== 'on_hold' || !isHeldByScreening(await store.history(tx, order.id));
   const then = mayGoBack ? deadline.then : 'case';
   if (order.state === 'awaiting_liquidity' && then === 'refund') {
     await closeCases(tx, { kind: 'treasury_short', subject: `order:${order.id}`, outcome: 'waited too long', now });

@@ -297,6 +297,7 @@ describe('a state that lasts too long', () => {
     await world.pays(screened, '100');
     await world.mines(2);
     await world.reaches(screened, 3);
+    assert.equal((await world.traceOf(screened)).otherwise, 'a case is opened');
     const part = await world.sells('100', 'usdc');
     const address = await goesBackTo(part);
     await world.pays(part, '50');
