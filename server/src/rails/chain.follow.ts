@@ -67,7 +67,13 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
     const known = { number: cursor.head_number, hash: cursor.head_hash };
     const branch = await branchOf(known, cursor.finalized, node.newest);
     if (branch === 'nothing new') return { caughtUp: true, stopped: false };
-    if (branch === 'too deep') return await stop(`a reorg deeper than ${finality} blocks, below block ${known.number}`);
+    if (branch === 'too deep') {
+      // What we compared with may have been dropped by another process since we read where we are.
+      const now = await db.asSystem((tx) => store.cursorOf(tx, rail));
+      if (now?.head_hash !== known.hash || now.finalized !== cursor.finalized)
+        return { caughtUp: false, stopped: false };
+      return await stop(`a reorg deeper than ${finality} blocks, below block ${known.number}`);
+    }
 
     const { ancestor, fresh } = branch;
     const head = fresh.at(-1) ?? ancestor;

@@ -329,6 +329,34 @@ describe('following a chain', () => {
     assert.equal((await rail.health()).healthy, true);
   });
 
+  test('a process that wakes up after a reorg and many blocks stops nothing for what it remembers', async () => {
+    chain.mineEmpty(FINALITY);
+    await follow();
+    const { head } = chain.adapter;
+    let thaw = () => {};
+    const frozen = new Promise<void>((wake) => {
+      thaw = wake;
+    });
+    const asked = new Promise<void>((reached) => {
+      chain.adapter.head = async () => {
+        reached();
+        await frozen;
+        return await head();
+      };
+    });
+    const looking = open().observe();
+    await asked;
+    chain.adapter.head = head;
+    chain.drop(3);
+    chain.mineEmpty(4 + 2 * FINALITY);
+    await follow();
+    thaw();
+    await looking;
+    await follow();
+    assert.deepEqual(take(), []);
+    assert.equal((await rail.health()).healthy, true);
+  });
+
   test('a node on another chain stops the line', async () => {
     chain.adapter.head = async () => ({
       chainId: 8n,
