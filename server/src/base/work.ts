@@ -273,13 +273,15 @@ async function holdPresence(db: Database, isStopped: () => boolean, log: Log) {
 /** First half of the advisory lock's key: "a worker is alive". */
 const PRESENCE = 0x776f726b;
 
+/** A row that is just being rung is left for the next look: whoever rings several at once would wait for us, and we for them. */
 async function freeLeasesOfTheDead(db: Database): Promise<void> {
   await db.asSystem((tx) =>
     tx.run(
       `with gone as (
          select holder from (select distinct holder from work where holder is not null) as holders
           where pg_try_advisory_xact_lock(${PRESENCE}, holder))
-       update work set holder = null, lease = null, leased_until = null where holder in (select holder from gone)`,
+       update work set holder = null, lease = null, leased_until = null
+        where id in (select id from work where holder in (select holder from gone) for update skip locked)`,
     ),
   );
 }

@@ -246,9 +246,10 @@ export async function giveBack(
     throw new Refusal('destination_held', { orderId: String(orderId) });
   }
   return await context.db.asSystem(async (tx) => {
-    await record(tx, decision);
+    // Locked first: a decision refers to its order, and two that had written theirs would wait for each other here.
     const order = await store.lock(tx, orderId);
     assert(order !== undefined, `order ${orderId} stays where it is`);
+    await record(tx, decision);
     // Closed before: a transition may open one of its own.
     await closeCases(tx, { subject: `order:${order.id}`, outcome: `rejected by ${back.by}`, now });
     return await rejectLocked(context, tx, order, back);
@@ -660,8 +661,8 @@ export async function retryRefund(
     throw new Refusal('destination_held', { orderId: String(orderId) });
   }
   return await context.db.asSystem(async (tx) => {
-    await record(tx, decision);
     const order = await store.lock(tx, orderId);
+    await record(tx, decision);
     if (order?.state !== 'refund_held') throw new Refusal('order_over', { state: order?.state });
     const again: Refund[] = [];
     for (const { id } of (await refundsOf(tx, orderId)).filter(isFailedPart)) {
