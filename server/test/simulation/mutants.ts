@@ -5,7 +5,8 @@
  * error, and not a mutant that was found.
  */
 import { spawn } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
 interface Mutant {
@@ -97,10 +98,9 @@ const root = resolve(import.meta.dirname, '..', '..', '..');
 
 /** @returns how many were not found */
 export async function findMutants(options: { seeds: string; orders: string }): Promise<number> {
-  mkdirSync(join(root, '.test-data'), { recursive: true });
   let missed = 0;
   for (const mutant of MUTANTS) {
-    const copy = mkdtempSync(join(root, '.test-data', 'mutant-'));
+    const copy = mkdtempSync(join(tmpdir(), 'cloverleaf-mutant-'));
     try {
       plant(copy, mutant);
       const { found, said } = await play(copy, options);

@@ -100,7 +100,10 @@ export async function simulate(ground: Ground, seed: number, orders: number, lie
     freeze,
     notified: () => wake(),
     pass,
-    deadlocked: (between) => void deadlocks.push(between),
+    deadlocked: (between) => {
+      deadlocks.push(between);
+      violated(`two waited for each other: ${between}`);
+    },
   });
   const wake = (): void => {
     for (const { listeners } of processes) for (const heard of listeners) heard();
