@@ -5,7 +5,7 @@ import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
 import { type Balance, orderBalances, type StatementLine, statement } from '../ledger/index.ts';
 import { type Payout, payoutsOf } from '../rails/payouts.ts';
-import { deadlineOf, isHeldByScreening } from './decide.ts';
+import { deadlineOf, holdBeforePayout, isHeldByScreening } from './decide.ts';
 import { type OrderState, STATES } from './machine.ts';
 import { type Refund, refundsOf } from './refunds.store.ts';
 import { type DepositRow, type ListedOrder, type Order, store } from './store.ts';
@@ -50,6 +50,23 @@ const HOLDER: Record<OrderState, { heldBy: string; next: string }> = {
   frozen: { heldBy: 'us, blocked by law', next: 'a recorded legal release' },
 };
 
+/** What is left to do about an order that nobody may have paid out as it stands. */
+const CANNOT_GO_ON: Record<NonNullable<ReturnType<typeof holdBeforePayout>>, (not: string) => string> = {
+  deposit_lost: (not) =>
+    `a person refuses it, or assigns a deposit in place of the one taken back: it cannot be ${not}`,
+  underpaid: (not) => `a person refuses it: less came than it asks for, so it cannot be ${not}`,
+  overpaid: (not) => `a person refuses it: more came than it asks for, so it cannot be ${not}`,
+};
+
+async function nextOf(tx: Tx, order: Order): Promise<string> {
+  const { state } = order;
+  if (state === 'on_hold' || state === 'payout_held') {
+    const why = holdBeforePayout(order, await store.hasLostDeposit(tx, order.id));
+    if (why !== undefined) return CANNOT_GO_ON[why](state === 'on_hold' ? 'released' : 'paid');
+  }
+  return HOLDER[state].next;
+}
+
 function deadlineIn(order: Order, history: MoneyTrace['history']): Pick<MoneyTrace, 'by' | 'otherwise'> {
   if (order.state === 'created') return { by: order.expiresAt, otherwise: 'it expires' };
   const deadline = deadlineOf(order.state, order.policy);
@@ -66,7 +83,8 @@ export async function trace(tx: Tx, orderId: bigint): Promise<MoneyTrace> {
   const history = await store.history(tx, orderId);
   return {
     order,
-    ...HOLDER[order.state],
+    heldBy: HOLDER[order.state].heldBy,
+    next: await nextOf(tx, order),
     ...deadlineIn(order, history),
     followedBy: await store.followersOf(tx, orderId),
     since: history.at(-1)?.at ?? order.createdAt,
