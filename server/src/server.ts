@@ -46,7 +46,7 @@ import { checkout } from './protocols/checkout/index.ts';
 import { operator } from './protocols/operator/index.ts';
 import { createServer, verificationWords, whitelabel, whitelabelFormat } from './protocols/whitelabel/index.ts';
 import { chainCost, quoteHandlers } from './quotes/index.ts';
-import type { ChainRail } from './rails/chain.ts';
+import { type ChainRail, clearStop, whyStopped } from './rails/chain.ts';
 import { openManualDesk } from './rails/manual/index.ts';
 import { payoutHandlers, ringUnhanded } from './rails/payouts.ts';
 import type { Rail, Report } from './rails/rail.ts';
@@ -244,7 +244,15 @@ async function compose(
   const { manualBank } = world.outside;
   const bank = manualBank && openManualDesk(manualBank, { db, clock, log, report, vault });
   await app.register(
-    operator({ db, vault, clock, orders: context, handOverAgain: ringUnhanded, ...(bank && { bank }) }),
+    operator({
+      db,
+      vault,
+      clock,
+      orders: context,
+      handOverAgain: ringUnhanded,
+      chainStops: { codes: [...chains.keys()], why: whyStopped, clear: clearStop },
+      ...(bank && { bank }),
+    }),
   );
   await app.listen({ port: config.port, host: config.host });
   ending.add(() => app.close());

@@ -58,6 +58,7 @@ export type RefusalCode =
   | 'proposal_exists'
   | 'proposal_over'
   | 'operator_exists'
+  | 'rail_not_stopped'
   | 'partner_exists'
   // what is asked
   | 'market_stopped'

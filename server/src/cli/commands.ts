@@ -142,6 +142,7 @@ export const COMMANDS: readonly Command[] = [
   }),
   act('stop', ['kind', 'subject'], '/stops', 'switches off a market, partner or rail, or payouts all'),
   act('start', ['kind', 'subject'], '/stops/lift', 'switches it on again'),
+  act('rail clear', ['rail'], '/rails/:rail/clear', 'a chain that stopped by itself goes on', { options: ['restart'] }),
 
   get('partners', [], '/partners', 'partners by id', {
     options: ['after', 'limit'],

@@ -222,7 +222,8 @@ export const CASE_KINDS = {
   // Rails and wallets.
   rail_stopped: {
     means: 'A chain stopped by itself, because going on could book what is not true.',
-    remedy: 'Read the reason, mend the node or the wallet, then let it go on as the page says.',
+    remedy:
+      'Read the reason, mend the node or the wallet, then let it go on (rail clear, or start rail) as the page says.',
     who: 'operator',
     page: PAGE,
   },

@@ -58,6 +58,10 @@ export async function stopChain(tx: Tx, rail: string, why: string): Promise<bool
   return (await tx.run('update chains set stopped_why = $2 where rail = $1 and stopped_why is null', [rail, why])) > 0;
 }
 
+/** Why a chain stopped by itself, with its cursor locked; null where it has not. */
+export const whyStopped = async (tx: Tx, rail: string): Promise<string | null> =>
+  (await lockCursor(tx, rail))?.stopped_why ?? null;
+
 /**
  * A person has looked, and the line goes on.
  *

@@ -32,6 +32,7 @@ export {
   releaseDeposits,
   trustFundingSource,
   watchAddress,
+  whyStopped,
 } from './chain.store.ts';
 
 export interface ChainRail extends Rail {

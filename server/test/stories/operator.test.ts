@@ -251,6 +251,74 @@ describe('with all payouts stopped', () => {
   });
 });
 
+describe('a chain that stopped by itself', () => {
+  const RAIL = 'evm.erc20';
+  const clear = `/rails/${RAIL}/clear`;
+  const head = () =>
+    world.read((tx) => tx.row<{ head_number: bigint }>('select head_number from chains where rail = $1', [RAIL]));
+  const casesOpen = async () => (await vic.reads('/cases?kind=rail_stopped')).body.cases;
+  const health = async () => {
+    const ready = (await (await fetch(`${world.server.baseUrl}/readyz`)).json()) as {
+      checks: Record<string, unknown>[];
+    };
+    return ready.checks.find(({ name }) => name === `rail ${RAIL}`);
+  };
+
+  test('goes on when two say so, from the chain as it is now, and its case is closed', async () => {
+    await world.mines(20, 'erc20');
+    const newest = BigInt(await world.rpc<string>('erc20', 'eth_blockNumber'));
+    await world.until('it is followed', async () => ((await head())?.head_number ?? 0n) >= newest);
+    await world.rpc('erc20', 'anvil_reorg', [15, []]);
+    await world.until('it stops', async () => (await casesOpen()).length === 1);
+    assert.match(String((await health())?.why), /deeper than 12 blocks/);
+
+    await world.read((tx) => setSecondOperatorRule(tx, 'resume', 0n));
+    const said = await finn.does(clear, { restart: true, reason: 'the explorer shows this chain' });
+    assert.deepEqual([said.status, said.body.outcome], [202, 'proposed']);
+    assert.equal((await health())?.ok, false);
+    const confirm = `/proposals/${said.body.proposal}/confirm`;
+    assert.equal((await finn.does(confirm)).body.reason, 'own_proposal');
+    const done = await ada.does(confirm);
+    assert.deepEqual([done.status, done.body.after], [200, { stopped: false }]);
+    // It is loud in the log, and was meant.
+    const loud = world.complaints.findIndex((line) => /"msg":"rail stopped"/.test(line));
+    assert.notEqual(loud, -1);
+    world.complaints.splice(loud, 1);
+    await world.until('it is well', async () => (await health())?.ok === true);
+    assert.deepEqual(await casesOpen(), []);
+    const { audit } = (await vic.reads(`/audit?subject=rail:${RAIL}`)).body;
+    assert.deepEqual(
+      audit.map((row: Record<string, string>) => [row.act, row.outcome, row.operator]),
+      [
+        ['rail.clear', 'done', 'ada'],
+        ['rail.clear', 'confirmed', 'ada'],
+        ['rail.clear', 'proposed', 'finn'],
+      ],
+    );
+    assert.match(audit[0].before.why, /deeper than 12 blocks/);
+
+    // The books are right on the new chain, too: what is paid there is found and settled.
+    await world.read((tx) => setSecondOperatorRule(tx, 'resume', 1n));
+    const order = await world.sells('20', 'usdc', { chain: 'erc20' });
+    await world.pays(order, '20');
+    await world.mines(13, 'erc20');
+    await world.reaches(order, 6);
+  });
+
+  test('is not cleared where it has not stopped, is no chain, or by who may not', async () => {
+    const running = await finn.does(clear);
+    assert.deepEqual([running.status, running.body.reason], [409, 'rail_not_stopped']);
+    assert.match(running.body.error, /^evm\.erc20 has not stopped by itself\./);
+    for (const other of ['bank.simulated', 'evm.nowhere']) {
+      const said = await finn.does(`/rails/${other}/clear`);
+      assert.equal(said.status, 400);
+      assert.match(said.body.fields.rail, /^must be one of .*evm\.erc20/);
+    }
+    assert.match((await finn.does(clear, { restart: 'perhaps' })).body.fields.restart, /true or false/);
+    assert.equal((await vic.does(clear)).body.reason, 'role_missing');
+  });
+});
+
 describe('what an operator sees', () => {
   test('an order is found by its address, hash and bank reference, and its timeline tells all of it', async () => {
     const order = await world.sells('25', 'usdc');
@@ -297,7 +365,7 @@ describe('a terminal', () => {
   test('shows tables to people and JSON to programs, and ends with a number that says how it went', async () => {
     const order = await held('100');
     const id = String(order.id);
-    const [cases, json, misused, unknown, help, declined, waits, elsewhere, stranger, shown] = await Promise.all([
+    const [cases, json, misused, unknown, help, declined, waits, elsewhere, stranger, shown, runs] = await Promise.all([
       types(['cases', '--kind', 'on_hold']),
       types(['cases', '--json']),
       types(['order', 'release', id]),
@@ -308,6 +376,7 @@ describe('a terminal', () => {
       types(['cases'], { OPERATOR_URL: 'http://127.0.0.1:9' }),
       types(['cases'], { OPERATOR_TOKEN: 'nobody'.repeat(8) }),
       types(['order', id]),
+      types(['rail', 'clear', 'evm.erc20', '--restart', 'true', '--reason', 'a try']),
     ]);
     assert.equal(cases.code, 0, cases.err);
     assert.match(cases.out, /^id +openedAt +kind .*\n-+ .*\n\d+ .*on_hold +order:/);
@@ -320,6 +389,7 @@ describe('a terminal', () => {
     assert.match(waits.out, /Another operator has to agree: npm run operator -- confirm \d+/);
     assert.equal(elsewhere.code, 4);
     assert.deepEqual([stranger.code, stranger.err], [1, 'The operator token is missing, wrong, expired or revoked.\n']);
+    assert.deepEqual([runs.code, /has not stopped by itself/.test(runs.err)], [1, true]);
     assert.match(shown.out, /heldBy +us, for the customer/);
     const proposal = /confirm (\d+)/.exec(waits.out)?.[1] ?? '';
     const confirmed = await types(['confirm', proposal, '--reason', 'seen'], { OPERATOR_TOKEN: ada.token });

@@ -37,8 +37,19 @@ export interface OperatorDeps {
   orders: OrdersContext;
   /** Rings for what waited while handing over was stopped. */
   handOverAgain: (tx: Tx, now: Date) => Promise<void>;
+  chainStops: ChainStops;
   /** The desk of a bank without an API, where there is one. */
   bank?: BankDesk<unknown>;
+}
+
+/** Chains that stop by themselves, and go on when a person has looked. */
+export interface ChainStops {
+  /** Codes of the rails that are chains. */
+  codes: readonly string[];
+  /** Null where it is not stopped; locked, so that it stays as it was seen. */
+  why(tx: Tx, rail: string): Promise<string | null>;
+  /** `restart` begins again below the head of the chain as it is now. */
+  clear(tx: Tx, rail: string, options: { restart: boolean }): Promise<void>;
 }
 
 export interface Act<F extends Fields = Fields> {

@@ -40,6 +40,10 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
   proposal_over: { status: 409, say: (facts) => `The proposal is ${facts.state}.` },
   operator_exists: { status: 409, say: () => 'There is an operator of this name.' },
   partner_exists: { status: 409, say: () => 'There is a partner of this name.' },
+  rail_not_stopped: {
+    status: 409,
+    say: (facts) => `${facts.rail} has not stopped by itself. What an operator switched off is switched on by start.`,
+  },
   funds_short: { status: 409, say: (facts) => `There is too little ${facts.asset ?? ''} in our wallet for this.` },
   refund_under_way: { status: 409, say: () => 'The money is on its way, or has arrived: it cannot be sent elsewhere.' },
   refund_exceeds: { status: 409, say: () => 'So much of this deposit does not lie in suspense.' },

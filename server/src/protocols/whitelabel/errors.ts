@@ -42,6 +42,7 @@ const NOT_OF_THIS_WIRE = {
   proposal_exists: elsewhere,
   proposal_over: elsewhere,
   operator_exists: elsewhere,
+  rail_not_stopped: elsewhere,
   partner_exists: elsewhere,
 } as const satisfies Partial<Record<RefusalCode, Word>>;
 

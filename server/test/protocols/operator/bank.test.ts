@@ -21,7 +21,8 @@ before(async () => {
   w = await manualWorld();
   app = createServer({ log: w.log });
   const orders = { ...w, rails: new Map([[w.rail.code, w.rail]]) } as unknown as OrdersContext;
-  await app.register(operator({ ...w, orders, bank: w.desk, handOverAgain: async () => {} }));
+  const chainStops = { codes: [], why: async () => null, clear: async () => {} };
+  await app.register(operator({ ...w, orders, bank: w.desk, handOverAgain: async () => {}, chainStops }));
   await w.db.asSystem((tx) => seedSecondOperatorRule(tx, 'resume', 1n));
   ada = await operatorNamed({ ...w, baseUrl: '' }, 'ada', 'finance');
   vic = await operatorNamed({ ...w, baseUrl: '' }, 'vic', 'viewer');

@@ -28,6 +28,7 @@ before(async () => {
         clock,
         orders: { db, clock, log, rails: new Map([['bank.simulated', {}]]) } as unknown as OrdersContext,
         handOverAgain: async () => {},
+        chainStops: { codes: [], why: async () => null, clear: async () => {} },
       }),
   });
   // Terms, keys and switching on are opened by one here; what two are for is a file of its own.

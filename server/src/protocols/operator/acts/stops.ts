@@ -1,9 +1,13 @@
-/** Acts that switch off and on: a market, a partner, a rail, all payouts. Off is one person's; on may need two. */
+/**
+ * Acts that switch off and on: a market, a partner, a rail, all payouts. Off is one person's; on may need two, also of a chain
+ * that stopped by itself.
+ */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
+import { closeCases } from '../../../compliance/index.ts';
 import { findPartner, liftStop, type StopKind, setStop, stops } from '../../../partners/index.ts';
 import { type Act, act, type OperatorDeps } from '../act.ts';
-import { oneOf, text } from '../fields.ts';
+import { flag, oneOf, optional, text } from '../fields.ts';
 import { marketOf } from './terms.ts';
 
 interface Ask {
@@ -48,6 +52,32 @@ export const STOP_ACTS: readonly Act[] = [
     async perform({ handOverAgain }, tx, ask, { now }) {
       const wasThere = await liftStop(tx, ask.kind, ask.subject);
       if (wasThere && (ask.kind === 'rail' || ask.kind === 'payouts')) await handOverAgain(tx, now);
+    },
+  }),
+  act({
+    name: 'rail.clear',
+    path: '/rails/:rail/clear',
+    right: 'resume',
+    fields: { rail: text(60), restart: optional(flag) },
+    subject: ({ rail }) => `rail:${rail}`,
+    async look({ chainStops }, tx, { rail }) {
+      if (!chainStops.codes.includes(rail))
+        throw new Refusal('malformed_field', { fields: { rail: `must be one of ${chainStops.codes.join(', ')}` } });
+      const why = await chainStops.why(tx, rail);
+      return { stopped: why !== null, ...(why === null ? {} : { why }) };
+    },
+    // Asked before anything is done or proposed; of a proposal whose stop is gone or another, `look` tells.
+    async needs({ chainStops }, tx, { rail }) {
+      if ((await chainStops.why(tx, rail)) === null) throw new Refusal('rail_not_stopped', { rail });
+      return { gate: 'resume' as const };
+    },
+    async perform({ chainStops }, tx, { rail, restart = false }, { operator, now }) {
+      await chainStops.clear(tx, rail, { restart });
+      // Nonces used by others are the same case, and a stop of their own that stays.
+      if ((await stops(tx)).some((one) => one.kind === 'rail' && one.subject === rail && one.by === 'the machine'))
+        return;
+      const outcome = `cleared by ${operator.name}${restart ? ', begun again below the head' : ''}`;
+      await closeCases(tx, { kind: 'rail_stopped', subject: rail, outcome, now });
     },
   }),
 ];
