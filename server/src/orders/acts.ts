@@ -18,7 +18,8 @@ import type { OrdersContext } from './index.ts';
 import { isFinal, type OrderEvent } from './machine.ts';
 import { lockRefund, type Refund, refundsOf, refundsOfDeposit } from './refunds.store.ts';
 import { giveBack, inSuspense, type RefundTo, sendRefundTo, stopRefunds, wantRefund } from './refunds.ts';
-import { type DepositRow, type Order, store } from './store.ts';
+import { replaceLost, standingLoss, unfit } from './replace.ts';
+import { type Order, store } from './store.ts';
 
 export interface Act {
   orderId: bigint;
@@ -154,7 +155,7 @@ async function readRefundAddress(context: Context, tx: Tx, code: string, text: s
  * Money in suspense goes back: what came in excess, late, twice or as another asset.
  *
  * @param ask.units all of what is free of it, where left out; while a refund of it is open, that one's
- * @throws Refusal 'unknown_deposit' | 'refund_exceeds' | 'refund_under_way'
+ * @throws Refusal 'unknown_deposit' | 'refund_exceeds' | 'deposit_unfit' where its order still lacks a deposit that was taken back | 'refund_under_way'
  */
 export async function refundDeposit(
   context: Context,
@@ -172,6 +173,8 @@ export async function refundDeposit(
     const locked = await lockRefund(tx, open.id);
     if (locked !== undefined) return await sendRefundTo(tx, locked.refund, ask.to, ask.now);
   }
+  if (deposit.order_id !== null && standingLoss(await store.depositsOf(tx, deposit.order_id)) !== undefined)
+    throw unfit('a deposit of its order was taken back: assign this one to the order, which makes that good');
   const units = ask.units ?? inSuspense(deposit);
   const refund = await wantRefund(context, tx, { ...ask, units });
   if (refund === undefined) throw new Refusal('refund_exceeds', { deposit: String(deposit.id) });
@@ -193,9 +196,7 @@ export async function assignDeposit(context: Context, tx: Tx, act: Act & { depos
   const row = await store.lockDepositById(tx, act.depositId);
   if (row === undefined) throw new Refusal('unknown_deposit', {});
   const deposits = await store.depositsOf(tx, order.id);
-  const lost = deposits.find(
-    (one) => one.state === 'lost' && one.lost_units > 0n && one.lost_to !== null && stands(one),
-  );
+  const lost = standingLoss(deposits);
   const isOpen = order.state === 'created' || order.state === 'deposit_seen';
   if (!isOpen && lost === undefined) throw new Refusal('order_over', { state: order.state });
   if (row.state !== 'suspense' || row.taken_units > 0n) throw unfit('it does not lie in suspense as a whole');
@@ -243,59 +244,6 @@ export async function assignDeposit(context: Context, tx: Tx, act: Act & { depos
     });
   }
   return advanced.order;
-}
-
-const unfit = (reason: string) => new Refusal('deposit_unfit', { why: reason });
-
-/** Whether the order still stands to what was taken back of it; if not, its claim and the loss have ended together. */
-const stands = (lost: DepositRow): boolean => lost.state_before_loss !== 'reversed';
-
-/**
- * What chain or bank took back of an order is there again, from wherever it came: the loss ends, or the customer's debt. A
- * blocked customer stays blocked until an operator says otherwise, with another.
- */
-async function replaceLost(
-  tx: Tx,
-  { by, why, now }: Act,
-  { order, row, lost }: { order: Order; row: DepositRow; lost: DepositRow },
-): Promise<Order> {
-  if (row.asset !== lost.asset || row.units < lost.lost_units)
-    throw unfit('it is less than was taken back, or of another asset');
-  if (lost.refund_units > 0n) throw unfit('some of what was taken back had been given back before');
-  const owed = chart.receivable(order.customerId, order.partnerId, lost.asset);
-  const posted = await post(tx, {
-    id: `dep_${row.id}:replaces`,
-    kind: 'deposit_replaced',
-    orderId: order.id,
-    at: now,
-    facts: { by, why, replaces: String(lost.id) },
-    lines: move(
-      chart.suspense(row.rail, row.asset),
-      lost.lost_to === owed.code ? owed : chart.loss(lost.asset),
-      lost.lost_units,
-    ),
-  });
-  assert(posted.outcome === 'posted', `deposit ${row.id} lies in suspense`);
-  await store.giveDepositTo(tx, row.id, order.id);
-  if (row.partner_id === null) await store.nameDepositPartner(tx, row.id, order.partnerId);
-  const bookedTo = chart.order(order.id, order.partnerId, order.depositAsset).code;
-  await store.changeDeposit(tx, row.id, { state: 'applied', bookedTo, takenUnits: lost.lost_units, dust: false });
-  await store.markReplaced(tx, lost.id);
-  const outcome = `replaced by deposit ${row.id}, by ${by}`;
-  await closeCases(tx, { subject: `deposit:${lost.id}`, outcome, now });
-  await closeCases(tx, { subject: `deposit:${row.id}`, outcome: `given to order ${order.id} by ${by}`, now });
-  const excessUnits = row.units - lost.lost_units;
-  if (excessUnits > 0n)
-    await openCase(tx, {
-      kind: 'overpaid',
-      subject: `deposit:${row.id}`,
-      orderId: order.id,
-      partnerId: order.partnerId,
-      reason: 'more came than had been taken back; the rest is in suspense',
-      facts: { units: String(excessUnits), asset: row.asset },
-      now,
-    });
-  return await change(tx, order, { exception: 'deposit_replaced', depositReference: row.reference, now });
 }
 
 /**

@@ -30,6 +30,7 @@ import {
   refundSettled,
   wantRefund,
 } from './refunds.ts';
+import { isSameMoney, replaceLost, standingLoss } from './replace.ts';
 import { type DepositRow, type Order, store } from './store.ts';
 
 interface Context {
@@ -262,6 +263,8 @@ export function receivedFromSuspense(row: DepositRow, excessUnits: bigint): Rece
   return { from: suspense, toOrderUnits: row.units, excessUnits, suspense };
 }
 
+const isChain = (context: Context, { rail }: { rail: string }): boolean => context.rails.get(rail)?.kind === 'chain';
+
 const REASONS: Record<DepositTrouble, string> = {
   unknown_target: 'paid to no order of ours',
   wrong_asset: 'another asset than the order asked for',
@@ -284,8 +287,16 @@ async function toSuspense(
   const dust = await isDust(tx, row);
   await store.changeDeposit(tx, row.id, { state: 'suspense', bookedTo: suspense.code, why, confirmedAt: now, dust });
   if (dust) return;
+  const lost = order && standingLoss(await store.depositsOf(tx, order.id));
+  if (order !== undefined && lost !== undefined && isChain(context, row) && isSameMoney(row, lost)) {
+    const booked = await store.lockDepositById(tx, row.id);
+    assert(booked !== undefined, `deposit ${row.id} stays where it is`);
+    await replaceLost(tx, { by: 'the rail', why: 'in a block again', now }, { order, row: booked, lost });
+    return;
+  }
   const changed = order && (await change(tx, order, { exception: why, now }));
-  const then = onExtra(why, changed?.policy);
+  // What was taken back has to be made good first: a person says by what.
+  const then = lost === undefined ? onExtra(why, changed?.policy) : 'hold';
   // A new order needs a price, and a rail's transaction waits for nothing. Until it is made the case stands for the money.
   if (then === 'new_order') await ring(tx, { kind: 'place_anew', subject: String(row.id), dueAt: now });
   await openCase(tx, {

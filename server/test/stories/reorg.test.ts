@@ -1,6 +1,7 @@
 /** Blocks that leave the chain, with a customer's deposit in them: before it counted, and after. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { openStory, type Paid, type Sale, type Story } from '../support/story.ts';
 
 let world: Story;
@@ -17,6 +18,12 @@ const patiently = () => world.confirmsAfter(USDC, MANY);
 
 const exceptionOf = async (order: Sale) => (await world.traceOf(order)).order.exception;
 const depositStates = async (order: Sale) => (await world.traceOf(order)).deposits.map(({ state }) => state);
+
+/** The very money that a reorg took is in a block again, and the order has it as its deposit. */
+async function isMadeGood(order: Sale): Promise<void> {
+  for (const giveUpAt = Date.now() + 20_000; (await exceptionOf(order)) !== 'deposit_replaced'; await setTimeout(50))
+    assert.ok(Date.now() < giveUpAt, `order ${order.id} has its deposit again`);
+}
 
 describe('a deposit reorged out before it was confirmed', () => {
   test('returns the order to created, and mined again it settles once', async () => {
@@ -115,7 +122,7 @@ describe('a confirmed deposit taken back by a reorg', () => {
     assert.ok((await world.casesOf(order)).every(({ open }) => !open));
   });
 
-  test('of a held order that is mined again later is money anew, in suspense, and pays nothing twice', async () => {
+  test('of a held order that is mined again is its deposit again, and a person may release it: it pays once', async () => {
     const order = await world.sells('100', 'usdc', { reference: 'screen:hold' });
     const books = await world.balances();
     const paid = await pays(order);
@@ -124,11 +131,51 @@ describe('a confirmed deposit taken back by a reorg', () => {
     await world.opensCase(order, 'deposit_lost');
     await world.paysAgain(paid);
     await world.mines(2);
-    await world.opensCase(order, 'deposit_second');
+    await isMadeGood(order);
     const changes = await world.changesSince(books);
-    assert.equal(changes[`loss:${USDC}`], 100_000_000n);
-    assert.equal(changes[`suspense:evm.matic20:${USDC}`], 100_000_000n);
+    assert.equal(changes[`loss:${USDC}`], undefined);
+    assert.equal(changes[`suspense:evm.matic20:${USDC}`], undefined);
     assert.equal(changes[`custody:evm.matic20:deposits:${USDC}`], 100_000_000n);
+    assert.deepEqual(await depositStates(order), ['reversed', 'applied']);
+    assert.ok(!(await world.casesOf(order)).some(({ kind, open }) => open && kind.startsWith('deposit_')));
+
+    await world.releases(order);
+    await world.reaches(order, 6);
+    assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, 1);
+  });
+
+  test('of a settled order that is mined again makes the loss good, and is not given back as a second one', async () => {
+    await world.goesBy('offramp', 'usdc', { second: { then: 'refund' } });
+    const order = await world.sells('100', 'usdc', { refundAddress: world.newAddress() });
+    const books = await world.balances();
+    const paid = await pays(order);
+    await world.reaches(order, 6);
+    await world.reorgsAway(paid);
+    await world.opensCase(order, 'deposit_lost');
+    await world.paysAgain(paid);
+    await world.mines(2);
+    await isMadeGood(order);
+    assert.equal((await world.changesSince(books))[`loss:${USDC}`], undefined);
+    assert.equal(await world.statusOf(order), 6);
+    const { refunds } = await world.traceOf(order);
+    assert.deepEqual(refunds, []);
+    await world.goesBy('offramp', 'usdc', {});
+  });
+
+  test('of a settled order keeps another payment of its customer from going back, until a person says what it is', async () => {
+    await world.goesBy('offramp', 'usdc', { second: { then: 'refund' } });
+    const order = await world.sells('100', 'usdc', { refundAddress: world.newAddress() });
+    const paid = await pays(order);
+    await world.reaches(order, 6);
+    await world.reorgsAway(paid);
+    await world.opensCase(order, 'deposit_lost');
+    // Another amount: the same again would be the same transaction.
+    await world.pays(order, '90');
+    await world.mines(2);
+    await world.opensCase(order, 'deposit_second');
+    const { refunds } = await world.traceOf(order);
+    assert.deepEqual(refunds, []);
+    await world.goesBy('offramp', 'usdc', {});
   });
 
   test('of an order that waits for funds is not paid out when they come', async () => {
