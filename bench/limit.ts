@@ -55,4 +55,5 @@ const server = createServer(async (request, reply) => {
   await inTx('put', PUT, [(next += 1n), filler(length)]);
   return send('{"status":1,"code":200,"data":{}}');
 });
+process.once('disconnect', () => process.exit());
 server.listen(0, '127.0.0.1', () => process.send?.((server.address() as { port: number }).port));

@@ -25,15 +25,15 @@ import pg from 'pg';
 import { runningPostgres, startPostgres } from '../server/src/sandbox/postgres.ts';
 import { cpuOf, usOf } from './cpu.ts';
 import { drive, type Prepared, percentile, send } from './load.ts';
-import { newCustomer, type Ours, startOurs } from './ours.ts';
-import { heardLine, type Pair, report, table } from './report.ts';
+import { newCustomer, type Ours, type Seen, startOurs } from './ours.ts';
+import { type Figures, heardLine, type Pair, report, table } from './report.ts';
 import { measureWebhooks } from './webhooks.ts';
 
 const CONCURRENCY = 8;
 const PAGE_SIZE = 50;
 const LISTED = 200;
 /** Orders that are paid and settled for the sake of their webhooks. */
-const PAID = 80;
+const PAID = 200;
 const IDLE_MS = 3_000;
 const { values } = parseArgs({
   options: {
@@ -48,7 +48,6 @@ interface Side {
   baseUrl: string;
   /** The first is the Node process that answers. */
   pids: readonly [number, ...number[]];
-  stop(): Promise<void>;
 }
 
 interface Operation {
@@ -65,20 +64,22 @@ async function run(): Promise<void> {
   const dataDir = join(folder, 'ours');
   const ours = await startOurs(
     dataDir,
+    ending,
     values.profile
       ? ['--cpu-prof', `--cpu-prof-dir=${fileURLToPath(new URL('results/profile', import.meta.url))}`]
       : [],
   );
-  ending.push(() => ours.stop());
   const { operations, orders } = await operationsOn(ours);
   const limit = await startLimit(ours, dataDir, orders);
-  ending.push(() => limit.stop());
 
-  const side: Side = { baseUrl: ours.baseUrl, pids: [ours.pid], stop: ours.stop };
+  const side: Side = { baseUrl: ours.baseUrl, pids: [ours.pid] };
+  const quiet = values.report ? await watchedQuiet(ours) : undefined;
   const pairs: Pair[] = [];
   for (const operation of operations) {
     if (values.only !== undefined && operation.name !== values.only) continue;
-    pairs.push(await measure(operation, { ours: side, limit }));
+    const pair = await measure(operation, { ours: side, limit });
+    if (quiet !== undefined) pair.why = await why(operation, ours, quiet);
+    pairs.push(pair);
     process.stdout.write(`${table(pairs.slice(-1), pairs.length === 1)}\n`);
   }
   const heard =
@@ -117,7 +118,8 @@ async function measure(
     if (round > 0) rounds.push(done);
   }
   const middle = median(rounds.map((round) => round.limit.us / round.ours.us));
-  return { name, unit: 'CPU µs per operation', goal, ratio: middle, ours: figures('ours'), limit: figures('limit') };
+  const detail = { ours: figures('ours'), limit: figures('limit') };
+  return { name, unit: 'µs', goal, ratio: middle, ours: detail.ours.us, limit: detail.limit.us, detail };
 
   async function oneRound(side: Side): Promise<Round> {
     const all = await prepare(count);
@@ -132,7 +134,7 @@ async function measure(
     };
   }
 
-  function figures(side: 'ours' | 'limit'): Pair['ours'] {
+  function figures(side: 'ours' | 'limit'): Figures {
     const all = rounds.map((round) => round[side]);
     const latencies = all.flatMap((round) => round.latencies).sort((a, b) => a - b);
     return {
@@ -152,6 +154,25 @@ async function idleUs({ pids }: Side): Promise<number> {
   const [before, began] = [cpuOf(pids), performance.now()];
   await new Promise((done) => setTimeout(done, IDLE_MS));
   return (cpuOf(pids) - before) / ((performance.now() - began) / 1_000);
+}
+
+/** What the server asks of PostgreSQL in a second while nobody asks it anything. */
+async function watchedQuiet(ours: Ours): Promise<{ statements: number; roundTrips: number }> {
+  const { seen } = await ours.watch(() => new Promise((done) => setTimeout(done, IDLE_MS)));
+  const seconds = IDLE_MS / 1_000;
+  return { statements: seen.statements / seconds, roundTrips: seen.roundTrips / seconds };
+}
+
+/** One more round, outside those measured, looked at from inside. */
+async function why({ count, prepare }: Operation, ours: Ours, quiet: Pick<Seen, 'statements' | 'roundTrips'>) {
+  const all = await prepare(count);
+  const { result, seen } = await ours.watch(() => drive(ours.baseUrl, all, CONCURRENCY));
+  return {
+    statements: (seen.statements - quiet.statements * result.seconds) / count,
+    roundTrips: (seen.roundTrips - quiet.roundTrips * result.seconds) / count,
+    groups: seen.groups,
+    top: seen.top,
+  };
 }
 
 interface Round {
@@ -295,18 +316,15 @@ async function startLimit(ours: Ours, dataDir: string, orders: readonly Made[]):
   const child = fork(fileURLToPath(new URL('limit.ts', import.meta.url)), {
     env: { PATH: process.env.PATH, LIMIT: JSON.stringify({ url, secret: ours.apiSecret, requirements, bytes }) },
   });
+  ending.push(async () => {
+    child.kill('SIGKILL');
+  });
   const port = await new Promise<number>((ready, fail) => {
     child.once('message', (message) => ready(Number(message)));
     child.once('exit', () => fail(new Error('the limit did not start')));
   });
   const postmaster = Number(readFileSync(join(limitDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0]);
-  return {
-    baseUrl: `http://127.0.0.1:${port}`,
-    pids: [child.pid ?? 0, postmaster],
-    async stop() {
-      child.kill('SIGKILL');
-    },
-  };
+  return { baseUrl: `http://127.0.0.1:${port}`, pids: [child.pid ?? 0, postmaster] };
 }
 
 /** How many bytes our rows have: of one order as it is read, of one quote and of all that one new order writes. */
@@ -340,9 +358,35 @@ async function bytesWritten(dataDir: string): Promise<{ row: number; quote: numb
   }
 }
 
+async function endAll(): Promise<void> {
+  for (let end = ending.pop(); end !== undefined; end = ending.pop()) await end();
+}
+
+const running = run();
+let signalled = false;
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+  ['SIGHUP', 129],
+] as const)
+  process.on(signal, async () => {
+    if (signalled) return;
+    signalled = true;
+    await endAll();
+    // What was being started may be there only now. The run itself fails for want of its servers.
+    const enough = new Promise((done) => setTimeout(done, 5_000));
+    await Promise.race([running.catch(() => {}), enough]);
+    await endAll();
+    rmSync(folder, { recursive: true, force: true });
+    process.exit(code);
+  });
 try {
-  await run();
+  await running;
+} catch (error) {
+  if (!signalled) throw error;
 } finally {
-  for (const end of ending.toReversed()) await end();
-  rmSync(folder, { recursive: true, force: true });
+  if (!signalled) {
+    await endAll();
+    rmSync(folder, { recursive: true, force: true });
+  }
 }

@@ -7,9 +7,16 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Prepared, send } from './load.ts';
+import type { Shares } from './profile.ts';
 
 const WL = '/onramp/api/v2/whiteLabel';
 const READY_MS = 120_000;
+
+/** What happened inside the server between `start` and `stop`. */
+export interface Seen extends Shares {
+  statements: number;
+  roundTrips: number;
+}
 
 export interface Ours {
   pid: number;
@@ -20,14 +27,31 @@ export interface Ours {
   /** Any path. */
   postTo(path: string, body: object): Prepared;
   call<T>(path: string, body: Record<string, string>): Promise<T>;
-  stop(): Promise<void>;
+  watch<T>(body: () => Promise<T>): Promise<{ result: T; seen: Seen }>;
 }
 
-export async function startOurs(dataDir: string, nodeOptions: readonly string[] = []): Promise<Ours> {
+/** @param ending gets what ends the server, before it is ready: it may have to end earlier than that */
+export async function startOurs(
+  dataDir: string,
+  ending: (() => Promise<void>)[],
+  nodeOptions: readonly string[] = [],
+): Promise<Ours> {
   const main = fileURLToPath(new URL('../server/src/main.ts', import.meta.url));
-  const child = spawn(process.execPath, [...nodeOptions, main], {
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: dataDir, PORT: '0', LOG_LEVEL: 'error' },
-    stdio: ['ignore', 'pipe', 'inherit'],
+  const child = spawn(
+    process.execPath,
+    ['--import', new URL('inside.ts', import.meta.url).href, ...nodeOptions, main],
+    {
+      env: { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: dataDir, PORT: '0', LOG_LEVEL: 'error' },
+      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+      // A Ctrl-C reaches it through us, once.
+      detached: true,
+    },
+  );
+  ending.push(async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const ended = new Promise((done) => child.once('exit', done));
+    child.kill('SIGINT');
+    await ended;
   });
   await isReady(child);
   const file = JSON.parse(readFileSync(join(dataDir, 'sandbox.json'), 'utf8'));
@@ -56,10 +80,15 @@ export async function startOurs(dataDir: string, nodeOptions: readonly string[] 
     async call<T>(path: string, body: Record<string, string>) {
       return JSON.parse(await send(file.baseUrl, post(path, body))).data as T;
     },
-    async stop() {
-      const ended = new Promise((done) => child.once('exit', done));
-      child.kill('SIGINT');
-      await ended;
+    async watch(body) {
+      const told = () => new Promise<Seen>((done) => child.once('message', (seen) => done(seen as Seen)));
+      const started = told();
+      child.send('start');
+      await started;
+      const result = await body();
+      const seen = told();
+      child.send('stop');
+      return { result, seen: await seen };
     },
   };
 }
