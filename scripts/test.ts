@@ -19,7 +19,8 @@ const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    concurrency: { type: 'string', default: '2' },
+    // One more than cores: files wait for blocks and processes more than they compute.
+    concurrency: { type: 'string', default: '3' },
     timeout: { type: 'string', default: '120' },
     name: { type: 'string' },
   },
