@@ -96,7 +96,7 @@ export interface Orders {
     tx: Tx,
     ask: { id: bigint; direction: Direction; customerId: string; reference: string; now: Date },
   ): Promise<Order>;
-  /** Whom the customer of this order pays, and with which reference: for deposits by bank. */
+  /** Whom the customer of this order pays, and with which reference: for deposits by bank. @throws Refusal 'order_over' */
   payInstructions(order: Order): { payee: Payee; reference: string };
   /**
    * An address that this market may pay out to, in the spelling we keep, or why it may not: it is none, it is the contract
@@ -174,12 +174,13 @@ export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock'>): Ord
 
     async claim(tx, { reference, now, ...ask }) {
       const order = await this.get(tx, ask);
-      if (isFinal(order.state)) throw new Refusal('order_over', { state: order.state });
+      requireNotOver(order);
       await store.claim(tx, order.id, reference, now);
       return { ...order, claimedReference: reference };
     },
 
     payInstructions(order) {
+      requireNotOver(order);
       const payee = context.rails.get(order.depositRail)?.payee?.(order.depositAsset);
       assert(payee !== undefined, `rail ${order.depositRail} says whom to pay`);
       return { payee, reference: order.depositTarget };
@@ -223,6 +224,10 @@ export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock'>): Ord
       return { orders, total: last - first + 1n };
     },
   };
+}
+
+function requireNotOver({ state }: Order): void {
+  if (isFinal(state)) throw new Refusal('order_over', { state });
 }
 
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);

@@ -670,6 +670,19 @@ describe('what may not be done', () => {
     });
   });
 
+  test('of a purchase that is over nobody is told whom to pay, and no reference is taken', async () => {
+    const { body } = await acme.post('onramp/createTransaction', buy);
+    const over = { transactionId: body.data.transactionId, customerId: acme.customerId };
+    assert.equal((await acme.post('bank/bankDetails', over)).status, 200);
+    for (const state of ['settled', 'refunded', 'expired', 'cancelled', 'frozen']) {
+      await world.query('update orders set state = $1 where id = $2', [state, over.transactionId]);
+      await changesNothing(async () => {
+        await refuses('bank/bankDetails', over, 417, 'order_over');
+        isRefusal(await acme.put('onramp/referenceId', { ...over, referenceId: 'UTR1' }), 417, 'order_over', state);
+      });
+    }
+  });
+
   test('a price beyond tolerance is a 428', async () => {
     await changesNothing(async () => {
       await refuses('offramp/createTransaction', { ...sale, rate: '90', toAmount: '9000' }, 428, 'price_moved');
