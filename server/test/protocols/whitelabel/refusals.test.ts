@@ -520,6 +520,7 @@ describe('things that are not there', () => {
       }
       for (const paymentMethodType of ['PIX', 'CASH', '1']) {
         await refuses('onramp/createTransaction', { ...buy, paymentMethodType }, 406, 'unsupported_method');
+        await refuses('onramp/quote', { ...buy, paymentMethodType }, 406, 'unsupported_method');
       }
       for (const fiatType of ['0', '13', '99', 'xxx', 'usdc']) {
         await refuses('kyc/requirements', { customerId: acme.customerId, fiatType }, 406, 'unsupported_pair');

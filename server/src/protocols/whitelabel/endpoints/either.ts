@@ -6,10 +6,11 @@ import { Refusal } from '../../../base/errors.ts';
 import { formatUnits } from '../../../base/money.ts';
 import { findCustomer } from '../../../customers/index.ts';
 import type { Direction, ListedOrder, Order } from '../../../orders/index.ts';
-import { type Asset, assets, findMarket, type Market } from '../../../partners/index.ts';
+import { type Asset, assets, findMarket, type Market, markets } from '../../../partners/index.ts';
 import { createQuote, depositAsset } from '../../../quotes/index.ts';
 import type { Reply } from '../../protocol.ts';
 import { amount, code, type Fields, id, optional, required, unitsOf, wholeNumber } from '../fields.ts';
+import { methodsOf } from '../reference.ts';
 import { ok, type SignedAsk, whenNeeded } from '../route.ts';
 import { type Assets, isoTime, quoteShape } from '../shapes.ts';
 
@@ -26,10 +27,12 @@ export async function quoteIn(
   direction: Direction,
   { deps, caller, values, inTx }: SignedAsk<typeof quoteFields>,
 ): Promise<Reply> {
-  const { fromCurrency, toCurrency, fromAmount, chain } = values;
+  const { fromCurrency, toCurrency, fromAmount, chain, paymentMethodType } = values;
   const [coin, fiat] = direction === 'offramp' ? [fromCurrency, toCurrency] : [toCurrency, fromCurrency];
   const quote = await inTx(async (tx) => {
     const market = await findMarket(tx, { direction, coin, fiat, chain });
+    // A sale is paid out as its market says: a method named for it changes nothing, there as here.
+    if (direction === 'onramp' && paymentMethodType !== undefined) await methodNamed(tx, market, paymentMethodType);
     const given = depositAsset(market);
     const depositUnits = unitsOf('fromAmount', fromAmount, given.decimals);
     return await sayLimits(given, () =>
@@ -40,6 +43,14 @@ export async function quoteIn(
     'quote-id': String(quote.id),
     'quote-expires-at': isoTime(quote.expiresAt),
   });
+}
+
+/** A method of paying the market's fiat, in our spelling. @throws Refusal 'unsupported_method' */
+export async function methodNamed(tx: Tx, { fiat }: Market, named: string): Promise<string> {
+  const methods = methodsOf(fiat, await markets(tx));
+  const method = methods.find((one) => one.toLowerCase() === named.toLowerCase());
+  if (method === undefined) throw new Refusal('unsupported_method', { method: named });
+  return method;
 }
 
 /** Limits are counted in units inside; a partner reads amounts. */

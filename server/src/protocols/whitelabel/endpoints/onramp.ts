@@ -5,11 +5,10 @@ import { Refusal } from '../../../base/errors.ts';
 import { parseRate } from '../../../base/money.ts';
 import { findCustomer, requireTrading } from '../../../customers/index.ts';
 import type { PayoutAddress } from '../../../orders/index.ts';
-import { assets, type Market, markets } from '../../../partners/index.ts';
+import { assets, type Market } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
 import { amount, code, id, malformedField, optional, required, text, unitsOf } from '../fields.ts';
 import { idempotencyKey, once } from '../idempotency.ts';
-import { methodsOf } from '../reference.ts';
 import { ok, type SignedAsk, whenNeeded } from '../route.ts';
 import { createdOnrampShape, onrampShape, payInstructionsShape } from '../shapes.ts';
 import { accountNamed, requireFiat } from './accounts.ts';
@@ -18,6 +17,7 @@ import {
   listFields,
   listIn,
   marketOf,
+  methodNamed,
   orderIn,
   orderNumberOf,
   type quoteFields,
@@ -62,9 +62,7 @@ export async function createOnramp(ask: SignedAsk<typeof createOnrampFields>): P
       values.fiatAccountId === undefined ? undefined : await accountNamed(tx, customer.id, values.fiatAccountId);
     if (market instanceof Refusal) throw market;
     if (account !== undefined) requireFiat(account, market, values.fromCurrency);
-    const methods = methodsOf(market.fiat, await markets(tx));
-    const method = methods.find((one) => one.toLowerCase() === values.paymentMethodType.toLowerCase());
-    if (method === undefined) throw new Refusal('unsupported_method', { method: values.paymentMethodType });
+    const paymentMethod = await methodNamed(tx, market, values.paymentMethodType);
     const order = await sayLimits(market.fiat, () =>
       deps.orders.create(tx, {
         partner,
@@ -72,7 +70,7 @@ export async function createOnramp(ask: SignedAsk<typeof createOnrampFields>): P
         market,
         depositUnits: read?.deposit ?? 0n,
         payoutAddress: read?.address ?? '',
-        paymentMethod: method,
+        paymentMethod,
         ...(read?.payout === undefined ? {} : { payoutUnits: read.payout }),
         ...(values.rate === undefined ? {} : { rate: parseRate(values.rate) }),
         ...(account === undefined ? {} : { fiatAccountId: account.id }),
