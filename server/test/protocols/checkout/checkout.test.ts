@@ -102,6 +102,16 @@ describe('a link', () => {
     }
   });
 
+  test('asked for twice under one key it is one link, enrolling one customer; another body under it is a 409', async () => {
+    const asked = { ...BUY, clientCustomerId: 'linked once', phoneNumber: newPhone() };
+    const keyed = { headers: { 'Idempotency-Key': 'link-1' } };
+    const first = await acme.post(GENERATE, asked, keyed);
+    assert.equal(first.status, 200, first.text);
+    assert.equal((await acme.post(GENERATE, asked, keyed)).text, first.text);
+    assert.equal((await acme.post(GENERATE, { ...asked, fiatAmount: '5001' }, keyed)).status, 409);
+    assert.notEqual((await acme.post(GENERATE, asked)).text, first.text, 'without a key they are two');
+  });
+
   test('a sale said in fiat is the quantity that is worth it, before fees', async () => {
     const link = await linked({ ...SELL, quantity: undefined, fiatAmount: '5000', customerId: acme.customerId });
     const shown = await openBrowser().open(link);

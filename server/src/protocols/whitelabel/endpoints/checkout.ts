@@ -8,7 +8,8 @@
  * then the customer gives a phone number on the page.
  *
  * Answers `link`, `urlHash` (the link's name, which some programs keep) and `expiresAt`, until when an order can be made.
- * Nothing is promised yet: the price is fixed on the page.
+ * Nothing is promised yet: the price is fixed on the page. Asked for twice, it is one link: a link makes one order, and two
+ * would make two.
  */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
@@ -43,6 +44,7 @@ import {
   unitsOf,
   webAddress,
 } from '../fields.ts';
+import { idempotencyKey, once } from '../idempotency.ts';
 import { methodKind, methodsOf } from '../reference.ts';
 import { ok, type SignedAsk, whenNeeded } from '../route.ts';
 import { isoTime } from '../shapes.ts';
@@ -85,15 +87,16 @@ export const generateLinkFields = (body: Body) => {
 type LinkAsk = SignedAsk<ReturnType<typeof generateLinkFields>>;
 
 export async function generateLink(ask: LinkAsk): Promise<Reply> {
-  const { deps, caller, values, inTx } = ask;
+  const { deps, caller, values, body, call, path } = ask;
   if (values.type !== undefined && values.flowType !== undefined && values.type !== values.flowType)
     throw malformedField('flowType', 'must be the same as type');
   const direction = (values.type ?? values.flowType) === '2' ? 'offramp' : 'onramp';
   const market = await marketOrRefusal(ask, direction);
   const walletAddress = market instanceof Refusal ? null : await walletOf(ask, market);
   const now = deps.clock.now();
-  const id = randomText(20);
-  const token = await inTx(async (tx) => {
+  const { id: partnerId } = caller.partner;
+  const key = idempotencyKey(call.headers['idempotency-key'], caller.payload);
+  return await once(deps.db, { partnerId, path, key, body, now }, async (tx) => {
     const customer = await customerOf(tx, ask, now);
     if (market instanceof Refusal) throw market;
     const paymentMethod = await methodOf(tx, market, values.paymentMethod);
@@ -102,9 +105,10 @@ export async function generateLink(ask: LinkAsk): Promise<Reply> {
     await sayLimits(depositAsset(market), () =>
       previewQuote(tx, { partner: caller.partner, market, depositUnits, now }),
     );
-    return sealLink(deps.vault, 'checkout', {
+    const id = randomText(20);
+    const token = sealLink(deps.vault, 'checkout', {
       id,
-      partnerId: String(caller.partner.id),
+      partnerId: String(partnerId),
       customerId: customer?.id ?? null,
       phone: customer === undefined ? (values.phoneNumber ?? null) : null,
       marketId: String(market.id),
@@ -116,11 +120,11 @@ export async function generateLink(ask: LinkAsk): Promise<Reply> {
       until: now.getTime() + CHECKOUT_FOR_MS,
       redirectUrl: values.redirectUrl ?? null,
     });
-  });
-  return ok({
-    link: `${deps.publicUrl()}/checkout/${token}`,
-    urlHash: id,
-    expiresAt: isoTime(new Date(now.getTime() + LINK_FOR_MS)),
+    return ok({
+      link: `${deps.publicUrl()}/checkout/${token}`,
+      urlHash: id,
+      expiresAt: isoTime(new Date(now.getTime() + LINK_FOR_MS)),
+    });
   });
 }
 
