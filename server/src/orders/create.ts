@@ -9,15 +9,7 @@ import { numericId } from '../base/ids.ts';
 import { type Rate, ratesWithin } from '../base/money.ts';
 import { ring } from '../base/work.ts';
 import { type Customer, fiatAccounts } from '../customers/index.ts';
-import {
-  exposureCap,
-  type Market,
-  maxUnitsFor,
-  type Partner,
-  type Policy,
-  policyFor,
-  requireOpen,
-} from '../partners/index.ts';
+import { exposureCap, type Market, type Partner, type Policy, policyFor, requireOpen } from '../partners/index.ts';
 import {
   createQuote,
   depositAsset,
@@ -25,6 +17,7 @@ import {
   payoutAsset,
   type Quote,
   requireWithin,
+  requireWithinLevel,
   requote,
   takeQuote,
 } from '../quotes/index.ts';
@@ -60,7 +53,8 @@ export interface CreateAsk {
 }
 
 /**
- * @throws Refusal 'unknown_account' | 'amount_outside_limits' | 'amount_below_fees' | 'price_moved'; Unavailable without a price
+ * @throws Refusal 'unknown_account' | 'verification_required' | 'amount_outside_limits' | 'amount_below_fees' |
+ *   'price_moved'; Unavailable without a price
  */
 export async function create(
   context: { rails: ReadonlyMap<string, Rail>; clock: Clock },
@@ -88,11 +82,7 @@ export async function create(
     direction: market.direction,
   });
   const now = context.clock.now();
-  const maxUnits = await maxUnitsFor(tx, market, customer.level);
-  if (ask.depositUnits > maxUnits) {
-    const asset = depositAsset(market).code;
-    throw new Refusal('amount_outside_limits', { minUnits: market.minUnits, maxUnits, asset });
-  }
+  await requireWithinLevel(tx, { market, level: customer.level, depositUnits: ask.depositUnits });
   const id = numericId(now);
   const quote = await priceFor(tx, ask, id);
   await requireRoom(tx, ask, quote, now);

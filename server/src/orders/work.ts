@@ -1,6 +1,6 @@
 /**
- * Work on orders: deadlines, screening, what is made of another amount or price, waiting for funds. Each handler reads the order and does what its state calls for;
- * ringing twice is harmless.
+ * Work on orders: deadlines, screening, what is made of another amount or price, waiting for funds. Each handler reads the
+ * order and does what its state calls for; ringing twice is harmless.
  */
 import { later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
@@ -9,8 +9,8 @@ import { type Handled, type Handlers, ring } from '../base/work.ts';
 import { closeCases, openCase, record } from '../compliance/index.ts';
 import { findCustomer } from '../customers/index.ts';
 import { chart } from '../ledger/index.ts';
-import { marketById, maxUnitsFor } from '../partners/index.ts';
-import { rateNow, repriceAt, requote } from '../quotes/index.ts';
+import { marketById } from '../partners/index.ts';
+import { rateNow, repriceAt, requireWithinLevel, requote } from '../quotes/index.ts';
 import { advance, change } from './advance.ts';
 import { placeAnew } from './anew.ts';
 import {
@@ -204,8 +204,7 @@ async function settleTerms(context: OrdersContext, tx: Tx, order: Order): Promis
   const ask = { partner: { id: order.partnerId }, market, depositUnits };
   try {
     const { level } = await findCustomer(tx, order.customerId);
-    const maxUnits = await maxUnitsFor(tx, market, level);
-    if (depositUnits > maxUnits) throw new Refusal('amount_outside_limits', { minUnits: market.minUnits, maxUnits });
+    await requireWithinLevel(tx, { market, level, depositUnits });
     const terms =
       price === 'requote'
         ? await requote(tx, { ...ask, orderId: order.id, now }).then(({ id, ...quote }) => ({ ...quote, quoteId: id }))

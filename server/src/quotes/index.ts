@@ -10,7 +10,15 @@ import type { Tx } from '../base/db.ts';
 import { Refusal, Unavailable } from '../base/errors.ts';
 import { numericId } from '../base/ids.ts';
 import { divide, formatRate, formatUnits, quoteToBase, type Rate } from '../base/money.ts';
-import { assets, exposureCap, feesFor, type Market, type Partner, requireOpen } from '../partners/index.ts';
+import {
+  assets,
+  exposureCap,
+  feesFor,
+  type Market,
+  maxUnitsFor,
+  type Partner,
+  requireOpen,
+} from '../partners/index.ts';
 import {
   agree,
   type Fees,
@@ -139,6 +147,21 @@ function withinLimits(market: Market, depositUnits: bigint) {
   if (depositUnits < market.minUnits || depositUnits > market.maxUnits)
     throw new Refusal('amount_outside_limits', limits);
   return limits;
+}
+
+/**
+ * @throws Refusal 'amount_outside_limits', or 'verification_required' where a customer of this level may give less than the
+ *   market takes: no amount would do, and being verified further may help
+ */
+export async function requireWithinLevel(
+  tx: Tx,
+  { market, level, depositUnits }: { market: Market; level: number; depositUnits: bigint },
+): Promise<void> {
+  const { minUnits } = market;
+  const maxUnits = await maxUnitsFor(tx, market, level);
+  if (maxUnits < minUnits) throw new Refusal('verification_required', { level });
+  if (depositUnits <= maxUnits) return;
+  throw new Refusal('amount_outside_limits', { minUnits, maxUnits, asset: depositAsset(market).code });
 }
 
 /**

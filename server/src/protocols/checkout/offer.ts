@@ -9,8 +9,15 @@
  */
 import { Refusal, Unavailable } from '../../base/errors.ts';
 import { type Customer, type FiatAccount, fiatAccounts } from '../../customers/index.ts';
-import { type Market, markets, maxUnitsFor } from '../../partners/index.ts';
-import { createQuote, depositAsset, liveQuote, previewQuote, type Quote } from '../../quotes/index.ts';
+import { type Market, markets } from '../../partners/index.ts';
+import {
+  createQuote,
+  depositAsset,
+  liveQuote,
+  previewQuote,
+  type Quote,
+  requireWithinLevel,
+} from '../../quotes/index.ts';
 import { accountFields, keepAccount } from './bank.ts';
 import { type Field, type Problems, readForm } from './form.ts';
 import { type Html, html } from './html.ts';
@@ -140,13 +147,7 @@ async function quoteFor(visit: CheckoutVisit, customer: Customer, market: Market
   const { link, partner, now } = visit;
   const depositUnits = BigInt(link.depositUnits);
   return await visit.inTx(async (tx) => {
-    const maxUnits = await maxUnitsFor(tx, market, customer.level);
-    if (depositUnits > maxUnits)
-      throw new Refusal('amount_outside_limits', {
-        minUnits: market.minUnits,
-        maxUnits,
-        asset: depositAsset(market).code,
-      });
+    await requireWithinLevel(tx, { market, level: customer.level, depositUnits });
     const row = await checkouts.lock(tx, link, now);
     const shown =
       row?.quote_id == null ? undefined : await liveQuote(tx, { id: row.quote_id, market, depositUnits, now });
@@ -239,6 +240,7 @@ function declined(visit: CheckoutVisit, market: Market, error: unknown): Outcome
       amount_below_fees: words.belowFees,
       exposure_exceeded: words.notNow,
       destination_held: words.notNow,
+      verification_required: words.notNow,
       price_moved: words.moved,
     };
     said = known[error.code];

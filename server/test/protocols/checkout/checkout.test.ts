@@ -367,6 +367,9 @@ describe('what moves meanwhile', () => {
     const limited = await ready('limited');
     assert.deepEqual([limited.shown.status, limited.shown.title], [409, 'Buy USDC']);
     assert.match(limited.shown.text, /must lie between 100 INR and 1000 INR/);
+    await world.db.asSystem((tx) => setLimit(tx, { marketId: id, level: 2, maxUnits: 9_999n }));
+    const nothing = await ready('nothing');
+    assert.deepEqual([nothing.shown.status, /cannot be ordered at the moment/.test(nothing.shown.text)], [409, true]);
     await world.db.asSystem((tx) => setLimit(tx, { marketId: id, level: 2, maxUnits: null }));
 
     const cap = { partnerId: acme.partner.id, fiat: 'inr' };

@@ -66,6 +66,16 @@ describe('limits by level', () => {
     assert.match((await sells('10001'))[2], /between 1 and 10000 USDC/);
   });
 
+  test('a level that may give less than the market takes is not verified far enough', async () => {
+    await reaches(1);
+    await world.db.asSystem((tx) => setLimit(tx, { marketId: market.id, level: 1, maxUnits: 999_999n }));
+    for (const fromAmount of ['1', '10001'])
+      assert.deepEqual((await sells(fromAmount)).slice(0, 2), [403, 'verification_required'], fromAmount);
+    await world.db.asSystem((tx) => setLimit(tx, { marketId: market.id, level: 1, maxUnits: 1_000_000n }));
+    assert.equal((await sells('1'))[0], 200);
+    await world.db.asSystem((tx) => setLimit(tx, { marketId: market.id, level: 1, maxUnits: null }));
+  });
+
   test('a limit above the market’s own changes nothing, and one taken away is gone', async () => {
     await reaches(1);
     await world.db.asSystem((tx) => setLimit(tx, { marketId: market.id, level: 1, maxUnits: 10n ** 30n }));
