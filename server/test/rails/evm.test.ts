@@ -100,9 +100,9 @@ describe('transfers', () => {
   });
 
   test('a log that is no ERC-20 transfer is passed over', () => {
-    const log = { address: '0xAB', topics: [TRANSFER_TOPIC, word(1n), word(FRIEND)], data: word(7n) };
+    const log = { address: `0x${'AB'.repeat(20)}`, topics: [TRANSFER_TOPIC, word(1n), word(FRIEND)], data: word(7n) };
     assert.deepEqual(decodeTransfer(log), {
-      contract: '0xab',
+      contract: `0x${'ab'.repeat(20)}`,
       from: `0x${'1'.padStart(40, '0')}`,
       to: FRIEND,
       units: 7n,
@@ -117,6 +117,7 @@ describe('transfers', () => {
       { ...log, data: `${word(7n)}00` },
       { ...log, data: 7 },
       { ...log, address: undefined },
+      { ...log, address: '0xAB' },
     ]) {
       assert.equal(decodeTransfer(odd), undefined);
     }

@@ -24,7 +24,19 @@ import {
 } from '../chain.adapter.ts';
 import { type ChainRail, chainRail } from '../chain.ts';
 import { addressesOf, readAddress } from './addresses.ts';
-import { hash32, hexOf, list, Malformed, object, orUnavailable, quantity, RpcError, rpcClient } from './rpc.ts';
+import {
+  address20,
+  count,
+  hash32,
+  hexOf,
+  list,
+  Malformed,
+  object,
+  orUnavailable,
+  quantity,
+  RpcError,
+  rpcClient,
+} from './rpc.ts';
 import type { Signer } from './signer.ts';
 import { decodeTransfer, encodeBalanceOf, encodeTransfer, placeOf, TRANSFER_TOPIC } from './transfers.ts';
 
@@ -219,7 +231,7 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
             const units = quantity(value, 'transaction.value');
             return units === 0n
               ? []
-              : [{ txHash: hash32(hash, 'transaction.hash'), from: String(payer).toLowerCase(), units }];
+              : [{ txHash: hash32(hash, 'transaction.hash'), from: address20(payer, 'transaction.from'), units }];
           }),
       );
       found.push(...paid.flat());
@@ -477,7 +489,7 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
           [of, 'latest'],
           [of, 'pending'],
         ],
-        (count) => quantity(count, 'nonce'),
+        (nonce) => count(nonce, 'nonce'),
       );
       assert(mined !== undefined && pending !== undefined, 'two counts were asked for');
       return { mined, pending };
@@ -494,10 +506,8 @@ function readBlock(answer: unknown): Block {
   const seconds = quantity(block.timestamp, 'block.timestamp');
   // Beyond the year 9999 it is no time.
   if (seconds > 253_402_300_799n) throw new Malformed('block.timestamp');
-  const number = quantity(block.number, 'block.number');
-  if (number > BigInt(Number.MAX_SAFE_INTEGER)) throw new Malformed('block.number');
   return {
-    number,
+    number: count(block.number, 'block.number'),
     hash: hash32(block.hash, 'block.hash'),
     parentHash: hash32(block.parentHash, 'block.parentHash'),
     at: new Date(Number(seconds) * 1000),
@@ -507,11 +517,14 @@ function readBlock(answer: unknown): Block {
 function readReceipt(answer: unknown): Receipt | undefined {
   if (answer === null) return undefined;
   const receipt = object(answer, 'receipt');
+  const cost =
+    quantity(receipt.gasUsed, 'receipt.gasUsed') * quantity(receipt.effectiveGasPrice, 'receipt.effectiveGasPrice');
+  // More than there can be of any coin would not fit where costs are kept.
+  if (cost >= 2n ** 256n) throw new Malformed('receipt.effectiveGasPrice');
   return {
-    block: quantity(receipt.blockNumber, 'receipt.blockNumber'),
+    block: count(receipt.blockNumber, 'receipt.blockNumber'),
     blockHash: hash32(receipt.blockHash, 'receipt.blockHash'),
     succeeded: quantity(receipt.status, 'receipt.status') === 1n,
-    cost:
-      quantity(receipt.gasUsed, 'receipt.gasUsed') * quantity(receipt.effectiveGasPrice, 'receipt.effectiveGasPrice'),
+    cost,
   };
 }

@@ -124,7 +124,7 @@ export function rpcClient(options: {
 function rpcError(error: Record<string, unknown>): RpcError {
   return new RpcError(
     typeof error.code === 'number' ? error.code : 0,
-    String(error.message ?? 'refused without a word'),
+    typeof error.message === 'string' ? error.message : 'refused without a word',
   );
 }
 
@@ -169,6 +169,13 @@ export function quantity(value: unknown, what: string): bigint {
   if (value instanceof RpcError) throw value;
   if (typeof value !== 'string' || !/^0x(0|[1-9a-f][0-9a-f]{0,63})$/.test(value)) throw new Malformed(what);
   return BigInt(value);
+}
+
+/** A quantity that counts something: blocks, logs, transactions. Nothing has so many that a float could not tell them apart. */
+export function count(value: unknown, what: string): bigint {
+  const read = quantity(value, what);
+  if (read > BigInt(Number.MAX_SAFE_INTEGER)) throw new Malformed(what);
+  return read;
 }
 
 export function hash32(value: unknown, what: string): string {

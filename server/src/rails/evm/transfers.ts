@@ -4,7 +4,7 @@
  * By hand because a follower reads thousands: 0.12 µs a log against 31 through a general decoder, and because what a log
  * of a hostile contract may hold is then in plain sight.
  */
-import { address20, hash32, Malformed, object, quantity } from './rpc.ts';
+import { address20, count, hash32, Malformed, object } from './rpc.ts';
 
 /** keccak256('Transfer(address,address,uint256)') */
 export const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
@@ -28,7 +28,7 @@ export function placeOf(log: unknown): LogPlace {
   return {
     blockHash: hash32(fields.blockHash, 'log.blockHash'),
     txHash: hash32(fields.transactionHash, 'log.transactionHash'),
-    logIndex: Number(quantity(fields.logIndex, 'log.logIndex')),
+    logIndex: Number(count(fields.logIndex, 'log.logIndex')),
   };
 }
 
@@ -40,8 +40,8 @@ export function decodeTransfer(
   log: unknown,
 ): { contract: string; from: string; to: string; units: bigint } | undefined {
   const { address, topics, data } = log as { address?: unknown; topics?: unknown; data?: unknown };
-  if (typeof address !== 'string' || !Array.isArray(topics) || topics.length !== 3 || typeof data !== 'string')
-    return undefined;
+  if (typeof address !== 'string' || !/^0x[0-9a-fA-F]{40}$/.test(address)) return undefined;
+  if (!Array.isArray(topics) || topics.length !== 3) return undefined;
   const [kind, from, to] = topics;
   if (kind !== TRANSFER_TOPIC || !isWord(from) || !isWord(to) || !isWord(data)) return undefined;
   // An address is padded to a word; anything in the padding is not a transfer to that address.
