@@ -1,16 +1,15 @@
 /**
  * Putting a backup back, brought forward as far as there is log for.
  *
- * The log is looked for in three places, and the first that has a piece is believed: the archive, the cluster that is being
- * replaced (its last minutes are nowhere else), the backup itself. Every file of the backup is checked against its manifest
- * before anything is touched. The copy is recovered in a folder of its own and told that it is older than the world
- * (older.ts); only then it takes its place, so no server ever starts on one that was not told. The cluster that was there is
- * moved aside, never deleted.
+ * The log is looked for in three places, and the first that has a piece of this cluster's is believed: the archive, the
+ * cluster that is being replaced (its last minutes are nowhere else), the backup itself. Every file of the backup is checked
+ * against its manifest before anything is touched. The copy is recovered in a folder of its own and told that it is older
+ * than the world (older.ts); only then it takes its place, so no server ever starts on one that was not told. The cluster
+ * that was there is moved aside, never deleted; ended between the two, nothing is there, and a server refuses to begin anew.
  *
  * Not here: the master key. It is not in a backup, and without it no sealed field can be read.
  */
 import {
-  chmodSync,
   copyFileSync,
   cpSync,
   existsSync,
@@ -24,7 +23,7 @@ import {
 import { join, resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { SettingError } from '../base/env.ts';
-import { giveToPostgres, startPostgres } from '../sandbox/postgres.ts';
+import { ASIDE, giveToPostgres, startPostgres } from '../sandbox/postgres.ts';
 import { tellOlder } from './older.ts';
 import { describe, type Manifest } from './take.ts';
 
@@ -83,14 +82,19 @@ export async function restoreBackup(ask: {
   if (existsSync(cluster) && !ask.replace)
     throw new SettingError(`${dataDir} has a database. With --replace it is moved aside, and its last log is used.`);
 
+  if (ask.archive !== undefined && !existsSync(ask.archive))
+    throw new SettingError(`${ask.archive} is not there: the log that was kept in it would be missing`);
   const stamp = ask.now.toISOString().replace(/[:.]/g, '-');
   const work = join(dataDir, `restoring-${stamp}`);
   const [restored, log] = [join(work, 'postgres'), join(work, 'log')];
-  const movedTo = existsSync(cluster) ? join(dataDir, `postgres.before-${stamp}`) : undefined;
+  const movedTo = existsSync(cluster) ? join(dataDir, `${ASIDE}${stamp}`) : undefined;
   try {
     mkdirSync(work, { recursive: true });
     cpSync(join(ask.backup, 'cluster'), restored, { recursive: true });
-    const laterPieces = gatherLog(log, ask.backup, movedTo === undefined ? undefined : cluster, ask.archive);
+    const folders = [ask.archive, movedTo && join(cluster, 'pg_wal'), join(ask.backup, 'wal')];
+    gatherLog(log, folders, manifest.system);
+    const own = readdirSync(join(ask.backup, 'wal'));
+    const laterPieces = readdirSync(log).filter((name) => !own.includes(name)).length;
     writeFileSync(join(restored, 'recovery.signal'), '');
     copyFileSync(join(ask.backup, 'postgres.password'), join(work, 'postgres.password'));
     giveToPostgres(restored);
@@ -128,24 +132,35 @@ async function recover(work: string, log: string, now: Date, manifest: Manifest)
   }
 }
 
-/** All pieces into one folder that PostgreSQL may read. Answers how many are not the backup's own. */
-function gatherLog(to: string, backup: string, replaced: string | undefined, archive: string | undefined): number {
+/**
+ * All pieces that this cluster wrote into one folder that PostgreSQL may read; of each the first that is found. Another's have
+ * the same names: whoever lost a disk may have started a server on the new one before thinking of the backup.
+ */
+function gatherLog(to: string, folders: readonly (string | undefined)[], system: string): void {
   mkdirSync(to, { mode: 0o700 });
-  const own = readdirSync(join(backup, 'wal')).filter((name) => PIECE.test(name));
-  const put = (name: string, read: () => Buffer) => {
-    if (!existsSync(join(to, name))) writeFileSync(join(to, name), read(), { mode: 0o600 });
-  };
-  if (archive !== undefined)
-    for (const file of readdirSync(archive)) {
+  for (const folder of folders) {
+    if (folder === undefined || !existsSync(folder)) continue;
+    const histories: [name: string, content: Buffer][] = [];
+    let isOurs = false;
+    for (const file of readdirSync(folder)) {
       const name = file.replace(/\.gz$/, '');
-      if (file.endsWith('.gz') && PIECE.test(name)) put(name, () => gunzipSync(readFileSync(join(archive, file))));
+      if (!PIECE.test(name)) continue;
+      const content = readFileSync(join(folder, file));
+      const piece = file === name ? content : gunzipSync(content);
+      if (name.endsWith('.history')) histories.push([name, piece]);
+      else if (writerOf(piece) === system) {
+        isOurs = true;
+        keep(name, piece);
+      }
     }
-  if (replaced !== undefined) {
-    const folder = join(replaced, 'pg_wal');
-    for (const name of existsSync(folder) ? readdirSync(folder) : [])
-      if (PIECE.test(name)) put(name, () => readFileSync(join(folder, name)));
+    // They do not say whose they are.
+    if (isOurs) for (const [name, piece] of histories) keep(name, piece);
   }
-  for (const name of own) put(name, () => readFileSync(join(backup, 'wal', name)));
-  chmodSync(to, 0o700);
-  return readdirSync(to).filter((name) => !own.includes(name)).length;
+
+  function keep(name: string, piece: Buffer): void {
+    if (!existsSync(join(to, name))) writeFileSync(join(to, name), piece, { mode: 0o600 });
+  }
 }
+
+/** The cluster's identifier in the first page of a piece (xlp_sysid). Source: PostgreSQL's access/xlog_internal.h */
+const writerOf = (piece: Buffer): string => (piece.length < 32 ? '' : String(piece.readBigUInt64LE(24)));

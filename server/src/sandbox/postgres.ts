@@ -39,6 +39,8 @@ import { commandOf, isAlive, isGoneWithin, portOrAnother, signal, startOf } from
 
 const NOBODY = 65534;
 const SUPERUSER = 'postgres';
+/** How a cluster that a restore has replaced is called, with the time behind it. */
+export const ASIDE = 'postgres.before-';
 
 export interface PostgresOptions {
   /** Where the cluster (`postgres/`) and the superuser's password (`postgres.password`) live. */
@@ -74,7 +76,10 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
 
   await endEarlier(cluster, log);
   await removeUnfinished(dataDir);
-  if (!existsSync(join(cluster, 'PG_VERSION'))) makeCluster(bin, as, dataDir, password, options.fast === true);
+  if (!existsSync(join(cluster, 'PG_VERSION'))) {
+    requireNoneAside(dataDir);
+    makeCluster(bin, as, dataDir, password, options.fast === true);
+  }
 
   let stopping = false;
   let current = await startOnFreePort();
@@ -213,6 +218,18 @@ async function removeUnfinished(dataDir: string): Promise<void> {
       }
     }
   }
+}
+
+/** A restore moves the cluster aside before the restored one takes its place: ended between the two, an empty one would hide both. */
+function requireNoneAside(dataDir: string): void {
+  const aside = readdirSync(dataDir).filter((name) => name.startsWith(ASIDE));
+  const newest = aside.toSorted().at(-1);
+  if (newest !== undefined)
+    throw new Unavailable(
+      'postgres',
+      `there is no database in ${dataDir}, and ${newest} was set aside by a restore that did not end. ` +
+        `Rename ${newest} to postgres, and restore again.`,
+    );
 }
 
 /** initdb into a neighbour, then one rename: a cluster is there whole or not at all. */

@@ -3,7 +3,16 @@
  * Writers work on all the while, and PostgreSQL runs with fsync, as in earnest.
  */
 import assert from 'node:assert/strict';
-import { appendFileSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
@@ -160,4 +169,41 @@ test('a copy whose log has a hole is not taken for whole: the cluster that was t
   const target = join(holed, 'data');
   await assert.rejects(restoreBackup({ backup: own, dataDir: target, replace: false, now: new Date() }));
   assert.equal(existsSync(join(target, 'postgres')), false);
+});
+
+test('a restore that was killed after it had moved the database aside: nothing begins anew in its place', async () => {
+  const target = freshFolder('drill-killed');
+  mkdirSync(join(target, 'postgres.before-2026-11-21T08-00-00-000Z'));
+  await assert.rejects(startPostgres({ dataDir: target, fast: true }), /set aside by a restore that did not end/);
+  assert.equal(existsSync(join(target, 'postgres')), false);
+});
+
+test('an archive that is not there is no archive without log', async () => {
+  const target = freshFolder('drill-archiveless');
+  const ask = { backup, dataDir: target, archive: join(target, 'wal'), replace: false, now: new Date() };
+  await assert.rejects(restoreBackup(ask), /is not there/);
+  assert.deepEqual(readdirSync(target), []);
+});
+
+test('the log of another cluster that is in its place is left alone', async () => {
+  const target = freshFolder('drill-other');
+  // As where the disk was lost, and a server was started on the new one before anybody thought of the backup.
+  const other = await startPostgres({ dataDir: target, fast: true, settings: { wal_keep_size: '1GB' } });
+  const { files } = await readBackup(backup);
+  const last = files
+    .map(({ path }) => /^wal\/[0-9A-F]{16}([0-9A-F]{8})$/.exec(path)?.[1] ?? '')
+    .toSorted()
+    .at(-1);
+  await on(other.adminUrl, async (client) => {
+    await client.query('create table something (at int)');
+    for (let piece = 1; piece <= Number.parseInt(last ?? '', 16) + 1; piece += 1) {
+      await client.query('insert into something values ($1)', [piece]);
+      await client.query('select pg_switch_wal()');
+    }
+  });
+  await other.stop();
+  const restored = await restoreBackup({ backup, dataDir: target, replace: true, now: new Date() });
+  const rows = await rowsIn((await starts(target)).adminUrl);
+  assert.ok(rows >= acknowledgedThen, `${rows} of ${acknowledgedThen}`);
+  assert.equal(restored.laterPieces, 0);
 });
