@@ -35,6 +35,7 @@ export {
   allMarkets,
   assets,
   findMarket,
+  lockMarkets,
   type Market,
   marketById,
   markets,

@@ -69,6 +69,12 @@ export async function allMarkets(tx: Tx): Promise<readonly Market[]> {
   return (await registry(tx)).all;
 }
 
+/** All of them as they stand, for whoever changes one: nobody else does until `tx` ends. Readers are not kept waiting. */
+export async function lockMarkets(tx: Tx): Promise<readonly Market[]> {
+  await tx.run(sql.lockMarkets);
+  return (await readRegistry(tx)).all;
+}
+
 /** Every asset there is, by its code. */
 export async function assets(tx: Tx): Promise<ReadonlyMap<AssetCode, Asset>> {
   return (await registry(tx)).assets;
@@ -174,11 +180,13 @@ export async function setConfirmationPolicy(
 }
 
 async function registry(tx: Tx): Promise<Registry> {
-  return await remembered.get('', async () => {
-    const byCode = new Map((await assetRows(tx)).map((row): [AssetCode, Asset] => [row.code, row]));
-    const all = (await marketRows(tx)).map((row) => marketOf(row, byCode));
-    return { assets: byCode, all, enabled: all.filter((market) => market.enabled) };
-  });
+  return await remembered.get('', () => readRegistry(tx));
+}
+
+async function readRegistry(tx: Tx): Promise<Registry> {
+  const byCode = new Map((await assetRows(tx)).map((row): [AssetCode, Asset] => [row.code, row]));
+  const all = (await marketRows(tx)).map((row) => marketOf(row, byCode));
+  return { assets: byCode, all, enabled: all.filter((market) => market.enabled) };
 }
 
 function marketOf(row: MarketRow, byCode: ReadonlyMap<AssetCode, Asset>): Market {

@@ -124,6 +124,7 @@ export const sql = {
   markets: `select id, direction, crypto_asset, fiat_asset, enabled, is_default, deposit_rail, payout_rail, payment_method,
       min_units, max_units, payout_places, quote_ttl_s, deposit_ttl_s, price_sources, price_max_age_s, price_quorum, outlier_bps,
       clearing_s from markets order by id`,
+  lockMarkets: 'lock table markets in share row exclusive mode',
   upsertMarket: `insert into markets (direction, crypto_asset, fiat_asset, enabled, is_default, deposit_rail, payout_rail,
       payment_method, min_units, max_units, payout_places, quote_ttl_s, deposit_ttl_s, price_sources, price_max_age_s,
       price_quorum, outlier_bps, clearing_s)

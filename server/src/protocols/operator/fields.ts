@@ -45,7 +45,7 @@ export const whole = (min: number, max: number): Field<number> => ({
 
 export const flag: Field<boolean> = {
   rule: 'true or false',
-  read: (given) => ({ true: true, false: false })[textOf(given)],
+  read: (given) => (textOf(given) === 'true' ? true : textOf(given) === 'false' ? false : undefined),
 };
 
 export const oneOf = <const T extends string>(words: readonly T[]): Field<T> => ({

@@ -129,6 +129,7 @@ describe('what is asked', () => {
       [`/markets/${market}/limits`, { level: 9, max: '5' }, 'level', /from 0 to 4/],
       [`/markets/${market}/policies`, { question: 'late', answer: { then: 'dance' } }, 'late.then', /one of/],
       [`/partners/${shop.partner.id}/caps`, { fiat: 'usdc', max: '5' }, 'fiat', /code of a fiat/],
+      [`/markets/${market}`, { enabled: 'constructor' }, 'enabled', /true or false/],
       ['/stops', { kind: 'rail', subject: 'rail.of.nowhere' }, 'subject', /bank.simulated/],
       ['/stops', { kind: 'payouts', subject: 'some' }, 'subject', /all/],
       ['/second-operator', { what: 'gold', above: '1' }, 'what', /asset's code, or terms/],
@@ -284,6 +285,24 @@ describe('terms of trade', () => {
 });
 
 describe('a market', () => {
+  test('has what two operators set of it at once, each another term, and not the one of the two before it', async () => {
+    const bob = await operatorNamed(world, 'bob', 'admin');
+    for (let round = 1; round <= 5; round += 1) {
+      const said = await Promise.all([
+        ada.does(`/markets/${market}`, { quoteTtlS: round + 30 }),
+        bob.does(`/markets/${market}`, { outlierBps: round + 200 }),
+      ]);
+      assert.deepEqual(
+        said.map(({ status }) => status),
+        [200, 200],
+      );
+      const row = await world.db.asSystem((tx) =>
+        tx.row('select quote_ttl_s, outlier_bps from markets where id = $1', [market]),
+      );
+      assert.deepEqual(row, { quote_ttl_s: round + 30, outlier_bps: round + 200 });
+    }
+  });
+
   const ask = {
     ...{ direction: 'onramp', crypto: 'dai.matic20', fiat: 'inr', paymentMethod: 'UPI' },
     ...{ depositRail: 'bank.simulated', payoutRail: 'bank.simulated', payoutPlaces: 2, priceSources: 'fixed' },
@@ -305,6 +324,9 @@ describe('a market', () => {
     assert.match((await ada.does('/markets', ask)).body.fields.crypto, /already/);
     const opened = await ada.does(`/markets/${made.body.after.id}`, { enabled: 'true' });
     assert.equal(opened.body.after.enabled, true);
+    const again = { ...ask, fiat: 'eur' };
+    const both = await Promise.all([ada.does('/markets', again), ada.does('/markets', { ...again, min: '200' })]);
+    assert.deepEqual(both.map(({ status }) => status).sort(), [200, 400], JSON.stringify(both));
   });
 });
 

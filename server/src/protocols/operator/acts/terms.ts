@@ -12,6 +12,7 @@ import {
   feeRow,
   findPartner,
   limitRow,
+  lockMarkets,
   type Market,
   POLICY_QUESTIONS,
   type PolicyQuestion,
@@ -31,11 +32,25 @@ const subject = ({ market }: { market: bigint }): string => `market:${market}`;
 const reasonOf = ({ operator, reason }: Doing) => ({ by: operator.name, why: reason });
 
 /** @throws Refusal 'unknown_market' */
-export async function marketOf(tx: Tx, market: bigint): Promise<Market> {
-  const found = (await allMarkets(tx)).find((one) => one.id === market);
+export const marketOf = async (tx: Tx, market: bigint): Promise<Market> => findIn(await allMarkets(tx), market);
+/** As it stands, and nobody else's to change until `tx` ends. @throws Refusal 'unknown_market' */
+const lockMarket = async (tx: Tx, market: bigint): Promise<Market> => findIn(await lockMarkets(tx), market);
+
+function findIn(all: readonly Market[], id: bigint): Market {
+  const found = all.find((market) => market.id === id);
   if (found === undefined) throw new Refusal('unknown_market');
   return found;
 }
+
+/** The one of this direction and pair, locked like all of them. */
+const lockPair = async (
+  tx: Tx,
+  ask: { direction: string; crypto: string; fiat: string },
+): Promise<Market | undefined> =>
+  (await lockMarkets(tx)).find(
+    ({ direction, crypto, fiat }) =>
+      direction === ask.direction && crypto.code === ask.crypto && fiat.code === ask.fiat,
+  );
 
 const depositAssetOf = (market: Market) => (market.direction === 'offramp' ? market.crypto : market.fiat);
 
@@ -112,10 +127,7 @@ export const TERM_ACTS: readonly Act[] = [
     },
     subject: ({ direction, crypto, fiat }) => `market:${direction}:${crypto}:${fiat}`,
     async look(_deps, tx, ask) {
-      const found = (await allMarkets(tx)).find(
-        ({ direction, crypto, fiat }) =>
-          direction === ask.direction && crypto.code === ask.crypto && fiat.code === ask.fiat,
-      );
+      const found = await lockPair(tx, ask);
       return found === undefined ? null : shownMarket(found);
     },
     needs: terms,
@@ -126,11 +138,7 @@ export const TERM_ACTS: readonly Act[] = [
       if (known.get(ask.fiat)?.kind !== 'fiat') wrong.fiat = 'must be the code of a fiat';
       for (const side of ['depositRail', 'payoutRail'] as const)
         if (!orders.rails.has(ask[side])) wrong[side] = `must be one of ${[...orders.rails.keys()].join(', ')}`;
-      const there = (await allMarkets(tx)).some(
-        ({ direction, crypto, fiat }) =>
-          direction === ask.direction && crypto.code === ask.crypto && fiat.code === ask.fiat,
-      );
-      if (there) wrong.crypto = 'has this market already';
+      if ((await lockPair(tx, ask)) !== undefined) wrong.crypto = 'has this market already';
       const decimals = known.get(ask.direction === 'offramp' ? ask.crypto : ask.fiat)?.decimals ?? 0;
       const [minUnits, maxUnits] = [parseUnits(ask.min, decimals), parseUnits(ask.max, decimals)];
       if (minUnits <= 0n) wrong.min = 'must be above zero';
@@ -165,10 +173,10 @@ export const TERM_ACTS: readonly Act[] = [
       ...times,
     },
     subject,
-    look: async (_deps, tx, ask) => shownMarket(await marketOf(tx, ask.market)),
+    look: async (_deps, tx, ask) => shownMarket(await lockMarket(tx, ask.market)),
     needs: terms,
     async perform(_deps, tx, ask, doing) {
-      const market = await marketOf(tx, ask.market);
+      const market = await lockMarket(tx, ask.market);
       const { decimals } = depositAssetOf(market);
       const units = (text: string | undefined, before: bigint) =>
         text === undefined ? before : parseUnits(text, decimals);
