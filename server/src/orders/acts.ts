@@ -16,7 +16,7 @@ import { holdBeforePayout, placeDeposit } from './decide.ts';
 import { receivedFromSuspense } from './facts.ts';
 import type { OrdersContext } from './index.ts';
 import { isFinal, type OrderEvent } from './machine.ts';
-import { lockRefund, type Refund, refundsOf, refundsOfDeposit } from './refunds.store.ts';
+import { type Refund, refundsOf, refundsOfDeposit } from './refunds.store.ts';
 import { giveBack, inSuspense, type RefundTo, sendRefundTo, stopRefunds, wantRefund } from './refunds.ts';
 import { replaceLost, standingLoss, unfit } from './replace.ts';
 import { type Order, store } from './store.ts';
@@ -155,6 +155,7 @@ async function readRefundAddress(context: Context, tx: Tx, code: string, text: s
  * Money in suspense goes back: what came in excess, late, twice or as another asset.
  *
  * @param ask.units all of what is free of it, where left out; while a refund of it is open, that one's
+ * @param ask.to    while a refund of it is on its way, where that one goes
  * @throws Refusal 'unknown_deposit' | 'refund_exceeds' | 'deposit_unfit' where its order still lacks a deposit that was taken back | 'refund_under_way'
  */
 export async function refundDeposit(
@@ -162,21 +163,28 @@ export async function refundDeposit(
   tx: Tx,
   ask: { depositId: bigint; units?: bigint; to?: RefundTo; by: string; why: string; now: Date },
 ): Promise<Refund> {
-  const deposit = await store.depositById(tx, ask.depositId);
-  if (deposit === undefined) throw new Refusal('unknown_deposit', {});
+  const known = await store.depositById(tx, ask.depositId);
+  if (known === undefined) throw new Refusal('unknown_deposit', {});
+  const order = known.order_id === null ? undefined : await lockOrder(tx, known.order_id);
+  // Locked before it is looked at: of two who ask at once, the second one sees the first one's.
+  const deposit = await store.lockDepositById(tx, known.id);
+  assert(deposit !== undefined, `deposit ${known.id} stays where it is`);
   const open = (await refundsOfDeposit(tx, deposit.id)).find(
     ({ source, state }) => source === 'suspense' && state !== 'settled' && state !== 'cancelled',
   );
-  if (open !== undefined && ask.units !== undefined && ask.units !== open.grossUnits)
-    throw new Refusal('refund_under_way', { refund: String(open.id), state: open.state });
-  if (open !== undefined && ask.to !== undefined && NAMEABLE.includes(open.state)) {
-    const locked = await lockRefund(tx, open.id);
-    if (locked !== undefined) return await sendRefundTo(tx, locked.refund, ask.to, ask.now);
+  if (open !== undefined) {
+    const underWay = new Refusal('refund_under_way', { refund: String(open.id), state: open.state });
+    if (ask.units !== undefined && ask.units !== open.grossUnits) throw underWay;
+    if (ask.to === undefined) return open;
+    if (NAMEABLE.includes(open.state)) return await sendRefundTo(tx, open, ask.to, ask.now);
+    const { address = null, fiatAccountId = null } = ask.to;
+    if (address !== open.address || fiatAccountId !== open.fiatAccountId) throw underWay;
+    return open;
   }
   if (deposit.order_id !== null && standingLoss(await store.depositsOf(tx, deposit.order_id)) !== undefined)
     throw unfit('a deposit of its order was taken back: assign this one to the order, which makes that good');
   const units = ask.units ?? inSuspense(deposit);
-  const refund = await wantRefund(context, tx, { ...ask, units });
+  const refund = await wantRefund(context, tx, { ...ask, units, order });
   if (refund === undefined) throw new Refusal('refund_exceeds', { deposit: String(deposit.id) });
   return refund;
 }

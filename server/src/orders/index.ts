@@ -42,7 +42,7 @@ export {
 export { checkOrders } from './check.ts';
 export { dustCounts, dustThreshold, seedDustThreshold, setDustThreshold } from './dust.store.ts';
 export { fundsArrived, orderFacts } from './facts.ts';
-export { type FoundDeposit, type FoundOrder, lookUp } from './lookup.ts';
+export { type FoundDeposit, type FoundOrder, findDeposit, lookUp } from './lookup.ts';
 export { isFinal, type OrderState, STATES } from './machine.ts';
 export { type Refund, type RefundState, refundsOf, refundsOfDeposit, waitingRefunds } from './refunds.store.ts';
 export { type RefundTo, retryRefund, wantRefund } from './refunds.ts';

@@ -47,6 +47,9 @@ export const ordersLike = (tx: Tx, ask: { text: string; number: bigint | null; r
     [ask.text, ask.number, ask.rails],
   );
 
+export const depositOfId = (tx: Tx, id: bigint): Promise<FoundDeposit | undefined> =>
+  tx.row<FoundDeposit>(`select ${DEPOSIT} from deposits where id = $1`, [id]);
+
 export const depositsLike = (tx: Tx, ask: { text: string; number: bigint | null }) =>
   tx.rows<FoundDeposit>(
     `select ${DEPOSIT} from (

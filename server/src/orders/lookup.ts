@@ -2,8 +2,9 @@
  * Look-up: orders, deposits and payouts by id, address, hash or reference, for whoever has only that in hand.
  */
 import type { Tx } from '../base/db.ts';
+import { Refusal } from '../base/errors.ts';
 import { findPayouts, type Payout } from '../rails/payouts.ts';
-import { depositsLike, type FoundDeposit, type FoundOrder, ordersLike } from './lookup.store.ts';
+import { depositOfId, depositsLike, type FoundDeposit, type FoundOrder, ordersLike } from './lookup.store.ts';
 
 export type { FoundDeposit, FoundOrder } from './lookup.store.ts';
 
@@ -19,4 +20,11 @@ export async function lookUp(
     deposits: await depositsLike(tx, { text, number }),
     payouts: await findPayouts(tx, text),
   };
+}
+
+/** @throws Refusal 'unknown_deposit' */
+export async function findDeposit(tx: Tx, id: bigint): Promise<FoundDeposit> {
+  const found = await depositOfId(tx, id);
+  if (found === undefined) throw new Refusal('unknown_deposit', {});
+  return found;
 }

@@ -157,6 +157,27 @@ describe('money in suspense', () => {
   });
 });
 
+describe('a deposit that two operators give back at once', () => {
+  test('goes back once, to where one of them said, and the other is told', async () => {
+    const order = await world.sells('20', 'usdc');
+    await world.pays(order, '23');
+    await world.mines(2);
+    await world.reaches(order, 6);
+    const path = `/deposits/${(await world.traceOf(order)).deposits[0]?.id}/refund`;
+    const addresses = [world.newAddress(), world.newAddress()];
+    const said = await Promise.all([
+      finn.does(path, { address: addresses[0] }),
+      ada.does(path, { address: addresses[1] }),
+    ]);
+    assert.deepEqual(said.map(({ status }) => status).sort(), [200, 409], JSON.stringify(said));
+    const won = said.findIndex(({ status }) => status === 200);
+    assert.equal(said[1 - won]?.body.reason, 'refund_under_way');
+    await world.until('it has arrived', async () => (await world.tokensOf(addresses[won] ?? '', 'usdc')) === '3');
+    assert.equal(await world.tokensOf(addresses[1 - won] ?? '', 'usdc'), '0');
+    assert.equal((await world.traceOf(order)).refunds.length, 1);
+  });
+});
+
 describe('the limit on what goes back', () => {
   async function excessOf100(): Promise<{ order: Sale; path: string }> {
     const order = await world.sells('20', 'usdc');

@@ -16,8 +16,8 @@ import { type Doing, type Needs, needsSecond } from '../../../operators/index.ts
 import {
   assignDeposit,
   block,
+  findDeposit,
   lockOrder,
-  lookUp,
   NAMEABLE,
   nameDestination,
   type Act as OrderAct,
@@ -189,14 +189,14 @@ export const ORDER_ACTS: readonly Act[] = [
     fields: { deposit: id, amount: optional(amount), address: optional(address), fiatAccountId: optional(id) },
     subject: (ask) => `deposit:${ask.deposit}`,
     async look(deps, tx, ask) {
-      const deposit = await depositOf(tx, ask.deposit);
+      const deposit = await findDeposit(tx, ask.deposit);
       await requireFit(deps, tx, deposit, ask);
       const { state, asset, units } = deposit;
       const refunds = (await refundsOfDeposit(tx, ask.deposit)).map((one) => ({ id: one.id, state: one.state }));
       return { state, asset, units, refunds };
     },
     async needs(_deps, tx, ask) {
-      const { orderId, asset, units } = await depositOf(tx, ask.deposit);
+      const { orderId, asset, units } = await findDeposit(tx, ask.deposit);
       // Whose it is nobody knows but the operator who says so.
       if (orderId === null) return 'always' as const;
       // All that went back of it counts, so pieces are no way below the limit; one that waits goes as a whole.
@@ -206,7 +206,7 @@ export const ORDER_ACTS: readonly Act[] = [
       return { asset, units: named + ((await unitsOf(tx, asset, ask.amount)) ?? units) };
     },
     async perform({ orders }, tx, ask, { operator, reason, now }) {
-      const deposit = await depositOf(tx, ask.deposit);
+      const deposit = await findDeposit(tx, ask.deposit);
       const to = await destinationOf(orders, tx, deposit.rail, ask);
       const units = await unitsOf(tx, deposit.asset, ask.amount);
       await refundDeposit(orders, tx, {
@@ -223,7 +223,7 @@ export const ORDER_ACTS: readonly Act[] = [
     fields: { deposit: id, order: id },
     subject: (ask) => `deposit:${ask.deposit}`,
     async look(_deps, tx, ask) {
-      const { state, asset, units, orderId } = await depositOf(tx, ask.deposit);
+      const { state, asset, units, orderId } = await findDeposit(tx, ask.deposit);
       const order = await lockOrder(tx, ask.order);
       return {
         state,
@@ -234,7 +234,7 @@ export const ORDER_ACTS: readonly Act[] = [
       };
     },
     async needs(_deps, tx, ask) {
-      const { orderId, asset, units } = await depositOf(tx, ask.deposit);
+      const { orderId, asset, units } = await findDeposit(tx, ask.deposit);
       // Whose it is nobody knows but the operator who says so.
       return orderId === ask.order ? { asset, units } : ('always' as const);
     },
@@ -375,12 +375,6 @@ async function destinationOf(
   if ((await rail?.isOwnAddress?.(tx, read)) === true)
     throw new Refusal('malformed_field', { fields: { address: 'must not be an address of ours' } });
   return { address: read };
-}
-
-async function depositOf(tx: Tx, deposit: bigint) {
-  const found = (await lookUp(tx, { text: String(deposit), rails: [] })).deposits.find((one) => one.id === deposit);
-  if (found === undefined) throw new Refusal('unknown_deposit', {});
-  return found;
 }
 
 async function unitsOf(tx: Tx, asset: string, given: string | undefined): Promise<bigint | undefined> {
