@@ -175,7 +175,8 @@ export const CASE_KINDS = {
   },
   payout_contradiction: {
     means: 'Two reports about one payout cannot both be true, for instance refused and then paid.',
-    remedy: 'Believe the statement or the chain, not the answer. Compare it with the books and correct the difference.',
+    remedy:
+      'Believe the statement or the chain, not the answer. What still held the money is paid with it; else it was paid twice: claim one back.',
     who: 'operator',
     page: PAGE,
   },

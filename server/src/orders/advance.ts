@@ -100,10 +100,10 @@ export async function advance(
     ...(given.lostUnits === undefined || given.lostUnits === booked.receivedUnits
       ? {}
       : { receivedUnits: booked.receivedUnits - given.lostUnits }),
-    ...(transition.post === 'settle_refund' ? { refundedUnits: booked.receivedUnits } : {}),
+    ...(transition.to === 'refunded' ? { refundedUnits: booked.receivedUnits } : {}),
     ...(given.exception === undefined ? {} : { exception: given.exception }),
-    // Whoever has it go on has decided against giving it back.
-    failure: given.failure ?? (transition.to === 'paying_out' ? null : order.failure),
+    // Whoever has it go on has decided against giving it back; and what is paid has not failed.
+    failure: given.failure ?? (transition.to === 'paying_out' || transition.to === 'settled' ? null : order.failure),
     ...(given.terms === undefined ? {} : { terms: given.terms }),
     ...waitAfter(order, transition.to, given.waitsFrom ?? given.now),
     ...(given.depositReference === undefined ? {} : { depositReference: given.depositReference }),

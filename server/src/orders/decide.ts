@@ -186,6 +186,9 @@ export const isHeldByScreening = (history: readonly { event: string; facts: Reco
 export const deadlineOf = (state: OrderState, policy: Policy): Deadline | undefined =>
   isWaiting(state) ? policy.waiting[state] : undefined;
 
+/** Why an attempt is stopped: the one before it, which its rail had refused, has arrived. */
+export const PAID_BEFORE = 'an attempt before it was paid after all';
+
 /** A payout that provably never arrived is written anew by ourselves so often; then a person decides. */
 export const MAX_OWN_RETRIES = 3;
 

@@ -81,12 +81,16 @@ export function linesFor(
       return settle(payoutId(order));
     case 'void_payout':
       return release(payoutId(order));
+    case 'payout_found':
+      return move(payout, chart.loss(order.payoutAsset), order.payoutUnits);
     case 'hold_refund':
       return [...giveUp(deposit, lostUnits), ...holdRefunds(refunds, deposit, custody.refunds)];
     case 'settle_refund':
       return refunds.flatMap(settleRefund);
     case 'void_refund':
       return refunds.flatMap(voidRefund);
+    case 'refund_found':
+      return refunds.flatMap((refund) => foundRefund(refund, deposit));
     case 'reverse_conversion_and_hold_refund':
       return [
         ...convert(order, deposit, payout).map(turned),
@@ -120,6 +124,11 @@ export const settleRefund = ({ key, costUnits }: BookedRefund): Line[] => [
 export const voidRefund = ({ key, costUnits }: BookedRefund): Line[] => [
   ...release(key),
   ...(costUnits === 0n ? [] : release(kept(key))),
+];
+/** A refund that has left although its rail had refused it, which was booked as a loss then: what is here for it makes that good. */
+export const foundRefund = ({ netUnits, costUnits }: BookedRefund, from: Account): Line[] => [
+  ...move(from, chart.loss(from.asset), netUnits),
+  ...move(from, chart.feeOperator(from.asset), costUnits),
 ];
 
 const holdRefunds = (refunds: readonly BookedRefund[], from: Account, to: Account): Line[] =>

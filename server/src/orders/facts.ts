@@ -15,16 +15,26 @@ import { closeCases, openCase } from '../compliance/index.ts';
 import { blockCustomer, findCustomer, type PayerMatch } from '../customers/index.ts';
 import { type Account, balance, chart, isPosted, type Line, move, post } from '../ledger/index.ts';
 import { marketById, maxUnitsFor, setStop } from '../partners/index.ts';
-import { type Observed, type Payout, payoutByKey, refused, returned, settled, stop } from '../rails/payouts.ts';
+import {
+  type Observed,
+  type Payout,
+  payoutByKey,
+  payoutsOf,
+  refused,
+  returned,
+  settled,
+  stop,
+} from '../rails/payouts.ts';
 import type { DepositFact, Rail, RailFact, Report } from '../rails/rail.ts';
 import { advance, change, emitHanded } from './advance.ts';
-import { type DepositTrouble, mayRetryByItself, onExtra, placeDeposit, takeOfTooMuch } from './decide.ts';
+import { type DepositTrouble, mayRetryByItself, onExtra, PAID_BEFORE, placeDeposit, takeOfTooMuch } from './decide.ts';
 import { isDust } from './dust.store.ts';
 import { payoutId, type ReceivedPart } from './entries.ts';
 import {
   cancelRefunds,
   inSuspense,
   refundFailed,
+  refundFound,
   refundHanded,
   refundReturned,
   refundSettled,
@@ -389,10 +399,15 @@ async function takenBack(
 const PAID: readonly Order['state'][] = ['paying_out', 'settled', 'refunding', 'refunded'];
 
 /** A payout that nobody has begun to hand over is not paid for what was taken back. */
-async function stopPayout(context: Context, tx: Tx, order: Order, now: Date): Promise<void> {
+async function stopPayout(
+  context: Context,
+  tx: Tx,
+  order: Order,
+  now: Date,
+  reason: string = REASONS.lost,
+): Promise<void> {
   if (order.state !== 'paying_out') return;
   const key = payoutId(order);
-  const reason = REASONS.lost;
   if (!(await stop(tx, key, reason, now))) return;
   await advance(context, tx, order, 'payout_failed', { now, facts: { why: reason, payout: key }, reason });
 }
@@ -487,6 +502,7 @@ async function payoutSettled(context: Context, tx: Tx, fact: Of<'payout_settled'
       asset: observed.payout.asset,
       units: observed.payout.units,
     });
+    await unsend(context, tx, order, observed.payout, now);
   }
   await bookCost(context, tx, fact);
   await isKnownAgain(tx, fact.key, 'settled', now);
@@ -512,6 +528,40 @@ async function bookSettled(
   return advanced.outcome === 'advanced';
 }
 
+/**
+ * A payout that the rail had refused has left after all. What was written in its stead must not leave too, where nobody has
+ * begun to hand it over; and what its order still holds is its payment.
+ */
+async function unsend(context: Context, tx: Tx, order: Order | undefined, paid: Payout, now: Date): Promise<void> {
+  if (paid.refundId !== null) return await refundFound(context, tx, paid, now);
+  if (order === undefined) return;
+  await stopPayout(context, tx, order, now, PAID_BEFORE);
+  await paidAfterAll(context, tx, order.id, now);
+}
+
+/**
+ * An order that holds its money because its payouts were refused, of which one has left after all, is paid: what it holds
+ * makes good what was booked as lost then.
+ *
+ * @returns whether it was so
+ */
+async function paidAfterAll(context: Context, tx: Tx, orderId: bigint, now: Date): Promise<boolean> {
+  const order = await store.lock(tx, orderId);
+  if (order?.state !== 'payout_held') return false;
+  const paid = (await payoutsOf(tx, orderId)).find(
+    ({ refundId, state, units }) => refundId === null && state === 'settled' && units === order.payoutUnits,
+  );
+  if (paid === undefined) return false;
+  assert(paid.reference !== null, `payout ${paid.id} settled under a reference`);
+  await advance(context, tx, order, 'payout_found', {
+    now,
+    facts: { payout: paid.id, reference: paid.reference },
+    payoutReference: paid.reference,
+  });
+  await closeCases(tx, { kind: 'payout_held', subject: `order:${order.id}`, outcome: 'paid after all', now });
+  return true;
+}
+
 async function payoutRefused(context: Context, tx: Tx, fact: Of<'payout_refused'>): Promise<void> {
   const now = context.clock.now();
   const order = await lockOrderOf(tx, fact);
@@ -529,7 +579,8 @@ async function payoutRefused(context: Context, tx: Tx, fact: Of<'payout_refused'
     facts: { why: fact.why, payout: payout.id },
     reason: fact.why,
   });
-  if (failed.outcome === 'ignored' || !mayRetryByItself(fact.why, payout.attempt)) return;
+  if (failed.outcome === 'ignored' || (await paidAfterAll(context, tx, order.id, now))) return;
+  if (!mayRetryByItself(fact.why, payout.attempt)) return;
   const subject = `order:${failed.order.id}`;
   await closeCases(tx, { kind: 'payout_held', subject, outcome: 'tried again by itself', now });
   await advance(context, tx, failed.order, 'retried', { now, facts: { why: fact.why } });

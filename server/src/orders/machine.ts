@@ -43,9 +43,11 @@ export type OrderEvent =
   | 'rejected'
   | 'payout_settled'
   | 'payout_failed'
+  | 'payout_found'
   | 'retried'
   | 'refund_settled'
   | 'refund_failed'
+  | 'refund_found'
   | 'deposit_gone'
   | 'blocked';
 
@@ -55,11 +57,13 @@ export type EntryName =
   | 'convert_and_hold'
   | 'settle_payout'
   | 'void_payout'
+  | 'payout_found'
   | 'hold_payout'
   | 'hold_refund'
   | 'reverse_conversion_and_hold_refund'
   | 'settle_refund'
   | 'void_refund'
+  | 'refund_found'
   | 'give_up_deposit'
   | 'reverse_conversion_and_give_up'
   | 'move_to_blocked';
@@ -104,6 +108,8 @@ export const TRANSITIONS: readonly Transition[] = [
   { from: ['paying_out'], on: 'payout_settled', to: 'settled', post: 'settle_payout' },
   { from: ['paying_out'], on: 'payout_failed', to: 'payout_held', post: 'void_payout', then: 'open_case' },
 
+  // The rail had refused it, and paid it after all: what the order holds makes good what was booked as lost then.
+  { from: ['payout_held'], on: 'payout_found', to: 'settled', post: 'payout_found' },
   { from: ['payout_held'], on: 'retried', to: 'paying_out', post: 'hold_payout', then: 'send_payout' },
   {
     from: ['payout_held'],
@@ -115,6 +121,7 @@ export const TRANSITIONS: readonly Transition[] = [
 
   { from: ['refunding'], on: 'refund_settled', to: 'refunded', post: 'settle_refund' },
   { from: ['refunding'], on: 'refund_failed', to: 'refund_held', post: 'void_refund', then: 'open_case' },
+  { from: ['refund_held'], on: 'refund_found', to: 'refunded', post: 'refund_found' },
   { from: ['refund_held'], on: 'retried', to: 'refunding', post: 'hold_refund', then: 'send_refund' },
 
   // All of the deposit was taken back before anything was paid for it: nothing is left to give to anybody.

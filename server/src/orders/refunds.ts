@@ -25,11 +25,11 @@ import { type Handled, type Handlers, ring } from '../base/work.ts';
 import { type CaseKind, closeCases, openCase, record, type Verdict } from '../compliance/index.ts';
 import { chart, post } from '../ledger/index.ts';
 import { assets } from '../partners/index.ts';
-import { type Payout, payoutByKey, stop } from '../rails/payouts.ts';
+import { type Payout, payoutByKey, payoutsOfRefund, stop } from '../rails/payouts.ts';
 import type { Rail } from '../rails/rail.ts';
 import { advance, bookedRefund, change, writeRefund } from './advance.ts';
-import { failureOf, keptOnRefund, mayRetryByItself } from './decide.ts';
-import { holdRefund, settleRefund, voidRefund } from './entries.ts';
+import { failureOf, keptOnRefund, mayRetryByItself, PAID_BEFORE } from './decide.ts';
+import { foundRefund, holdRefund, settleRefund, voidRefund } from './entries.ts';
 import type { OrdersContext } from './index.ts';
 import { next } from './machine.ts';
 import {
@@ -456,7 +456,7 @@ export async function refundSettled(
 ): Promise<boolean> {
   const locked = payout.refundId === null ? undefined : await lockRefund(tx, payout.refundId);
   if (locked === undefined) return false;
-  const { refund, order, deposit } = locked;
+  const { refund, order } = locked;
   if (refund.key !== payout.id || (refund.state !== 'written' && refund.state !== 'sent')) return false;
   const settled = await changeRefund(tx, refund, { state: 'settled', now });
   const facts = { reference, payout: payout.id };
@@ -488,6 +488,17 @@ export async function refundSettled(
       lines: settleRefund(bookedRefund(settled)),
     });
   }
+  await endRefund(tx, locked, reference, now);
+  return true;
+}
+
+/** What is to be done once a refund has arrived, however it was booked. */
+async function endRefund(
+  tx: Tx,
+  { refund, order, deposit }: LockedRefund,
+  reference: string,
+  now: Date,
+): Promise<void> {
   const left = (await refundsOfDeposit(tx, deposit.id)).some(isOpen);
   const after = await store.depositById(tx, deposit.id);
   if (!left && after !== undefined && after.taken_units === 0n && inSuspense(after) === 0n) {
@@ -498,7 +509,6 @@ export async function refundSettled(
     await closeCases(tx, { subject: `deposit:${deposit.id}`, outcome: 'given back', now });
   await closeCases(tx, { subject: `refund:${refund.id}`, outcome: 'settled', now });
   if (refund.purpose === 'payout' && order !== undefined) await change(tx, order, { payoutReference: reference, now });
-  return true;
 }
 
 export async function refundFailed(context: Rails, tx: Tx, payout: Payout, why: string, now: Date): Promise<void> {
@@ -507,7 +517,7 @@ export async function refundFailed(context: Rails, tx: Tx, payout: Payout, why: 
   const { refund, order } = locked;
   if (refund.key !== payout.id || (refund.state !== 'written' && refund.state !== 'sent')) return;
   const failed = await changeRefund(tx, refund, { state: 'failed', now });
-  const again = mayRetryByItself(why, refund.attempt);
+  const again = mayRetryByItself(why, refund.attempt) && (await arrived(tx, failed)) === undefined;
   if (refund.source === 'order') {
     assert(order !== undefined, `refund ${refund.id} leaves an order's account`);
     if (again) return await tryAgainHeld(context, tx, { ...locked, refund: failed }, now);
@@ -523,6 +533,64 @@ export async function refundFailed(context: Rails, tx: Tx, payout: Payout, why: 
   });
   if (again) return void (await sendFromSuspense(context, tx, { ...locked, refund: failed }, now));
   await refundCase(tx, failed, 'refund_failed', why, now);
+  await settleFound(context, tx, failed.id, now);
+}
+
+/**
+ * An attempt at a refund that its rail had refused has arrived after all: the one written after it must not leave, where nobody
+ * has begun to hand it over, and the refund is made. The caller has booked what left as a loss.
+ */
+export async function refundFound(context: Rails, tx: Tx, paid: Payout, now: Date): Promise<void> {
+  const locked = paid.refundId === null ? undefined : await lockRefund(tx, paid.refundId);
+  if (locked === undefined) return;
+  const { key, rail, state } = locked.refund;
+  const next = state === 'written' && key !== null && key !== paid.id ? await payoutByKey(tx, rail, key) : undefined;
+  if (next !== undefined && (await stop(tx, next.id, PAID_BEFORE, now)))
+    return await refundFailed(context, tx, next, PAID_BEFORE, now);
+  await settleFound(context, tx, locked.refund.id, now);
+}
+
+/** The attempt at a refund that has arrived, although its rail had refused it. */
+const arrived = async (tx: Tx, { id, netUnits }: Refund): Promise<Payout | undefined> =>
+  (await payoutsOfRefund(tx, id)).find(({ state, units }) => state === 'settled' && units === netUnits);
+
+/**
+ * A refund that failed, and of which an attempt has arrived all the same: what it would send makes good what was booked as lost
+ * then. One of an order's refunds waits until none of them is under way, for only then is it not held any more.
+ */
+async function settleFound(context: Rails, tx: Tx, id: bigint, now: Date): Promise<void> {
+  const locked = await lockRefund(tx, id);
+  if (locked?.refund.state !== 'failed') return;
+  const { refund, order } = locked;
+  const paid = await arrived(tx, refund);
+  if (paid === undefined || (refund.source === 'order' && order?.state !== 'refund_held')) return;
+  assert(paid.reference !== null, `payout ${paid.id} settled under a reference`);
+  const facts = { reference: paid.reference, payout: paid.id };
+  const settled = await changeRefund(tx, refund, { state: 'settled', now });
+  const isLast =
+    refund.source === 'order' &&
+    order !== undefined &&
+    !(await refundsOf(tx, order.id)).some((one) => one.source === 'order' && isOpen(one));
+  if (isLast) {
+    await advance(context, tx, order, 'refund_found', { now, refunds: [settled], facts });
+    await closeCases(tx, { kind: 'refund_held', subject: `order:${order.id}`, outcome: 'given back after all', now });
+  } else {
+    const from =
+      refund.source === 'order' && order !== undefined
+        ? chart.order(order.id, order.partnerId, refund.asset)
+        : chart.suspense(refund.rail, refund.asset);
+    await post(tx, {
+      id: `${paid.id}:found`,
+      kind: 'refund_found',
+      ...(refund.orderId === null ? {} : { orderId: refund.orderId }),
+      at: now,
+      facts,
+      lines: foundRefund(bookedRefund(settled), from),
+    });
+    if (refund.source === 'order' && order !== undefined)
+      await store.noteRefunded(tx, order.id, refund.grossUnits, now);
+  }
+  await endRefund(tx, { ...locked, refund: settled }, paid.reference, now);
 }
 
 /** The order is in the midst of its refunds and stays there: one hold is let go and the next one made in the same entry. */
@@ -569,6 +637,7 @@ async function endOrderRefund(
     facts: { why, payout: payout.id },
     reason: why,
   });
+  for (const { id } of failed) await settleFound(context, tx, id, now);
 }
 
 /**

@@ -93,6 +93,9 @@ export const lockPayout = (tx: Tx, id: string): Promise<Payout | undefined> =>
 export const payoutsOfOrder = (tx: Tx, orderId: bigint): Promise<Payout[]> =>
   tx.rows<Payout>(`select ${COLUMNS} from payouts where order_id = $1 order by written_at, id`, [orderId]);
 
+export const attemptsAtRefund = (tx: Tx, refundId: bigint): Promise<Payout[]> =>
+  tx.rows<Payout>(`select ${COLUMNS} from payouts where refund_id = $1 order by written_at, id`, [refundId]);
+
 /** written or unknown → handing, under a new number and until a time of the database's clock. */
 export const beginHanding = (tx: Tx, payout: Payout, handingMs: number): Promise<Payout | undefined> =>
   tx.row<Payout>(

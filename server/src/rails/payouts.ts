@@ -32,6 +32,7 @@ import { assert, BugError } from '../base/errors.ts';
 import { describeError, type Log } from '../base/log.ts';
 import { type Handled, type Handlers, ring } from '../base/work.ts';
 import {
+  attemptsAtRefund,
   beginHanding,
   countOpen,
   insertPayout,
@@ -427,6 +428,9 @@ export const openPayouts = (tx: Tx): Promise<OpenPayouts[]> => countOpen(tx);
 
 /** All attempts of an order, oldest first. */
 export const payoutsOf = (tx: Tx, orderId: bigint): Promise<Payout[]> => payoutsOfOrder(tx, orderId);
+
+/** All attempts at a refund, oldest first. */
+export const payoutsOfRefund = (tx: Tx, refundId: bigint): Promise<Payout[]> => attemptsAtRefund(tx, refundId);
 
 /** @returns undefined for a key that is not a payout of ours on this rail */
 export async function payoutByKey(tx: Tx, rail: string, key: string): Promise<Payout | undefined> {

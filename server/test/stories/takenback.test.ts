@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import pg from 'pg';
 import { orderFacts, STATES } from '../../src/orders/index.ts';
 import { isWaiting, type OrderState } from '../../src/orders/machine.ts';
 import { BUILT_IN_POLICY } from '../../src/partners/index.ts';
@@ -54,6 +55,134 @@ async function held(amount = '10'): Promise<{ order: Sale; paid: Awaited<ReturnT
   await world.reaches(order, 3);
   return { order, paid };
 }
+
+/** The bank has refused an attempt, and then its statement shows that it paid it after all. */
+async function paysAfterAll(order: Sale | Purchase): Promise<void> {
+  const refused = (await world.traceOf(order)).payouts.find(({ state }) => state === 'refused');
+  assert(refused);
+  const bank = new pg.Client(world.adminUrl);
+  await bank.connect();
+  try {
+    await bank.query(
+      `insert into simulated_bank.lines (seq, id, direction, currency, units, reference, key, booked_at)
+       select max(seq) + 1, $1, 'debit', 'INR', $2, 'UTR-LATE', $3, now() from simulated_bank.lines`,
+      [`late-${order.id}`, refused.units, refused.id],
+    );
+  } finally {
+    await bank.end();
+  }
+  await world.looksAtTheBank();
+  await world.until('the payment is seen', async () =>
+    (await world.traceOf(order)).payouts.some(({ id, state }) => id === refused.id && state === 'settled'),
+  );
+}
+
+describe('a payout that was refused and is then shown as paid', () => {
+  async function refused(): Promise<Sale> {
+    const order = await world.sells('20', 'usdc', { customer: await world.verifiedCustomer({ ending: '9001' }) });
+    await world.pays(order, '20');
+    await world.mines(2);
+    await inState(order, 'payout_held');
+    return order;
+  }
+  async function isPaidOnce(order: Sale): Promise<void> {
+    await world.reaches(order, 6);
+    assert.equal((await world.eventsOf(order)).at(-1), 'settled');
+    assert.equal((await world.traceOf(order)).order.payoutReference, 'UTR-LATE');
+    // The bank contradicted itself, which somebody should know.
+    assert.deepEqual(await openCases(order), ['payout_contradiction']);
+    assert.equal((await finn.does(`/orders/${order.id}/retry`)).body.reason, 'order_over');
+  }
+
+  test('has paid its order: nothing is lost, and nobody can send it again', async () => {
+    const books = await world.balances();
+    const order = await refused();
+    await paysAfterAll(order);
+    await isPaidOnce(order);
+    assert.deepEqual(await payouts(order), ['payout settled']);
+    assert.equal((await world.changesSince(books))['loss:inr'], undefined);
+  });
+
+  test('stops the next attempt, as long as nobody has begun to hand it over', async () => {
+    const order = await refused();
+    await whileStopped(async () => {
+      await does(`/orders/${order.id}/retry`);
+      assert.deepEqual(await payouts(order), ['payout refused', 'payout written']);
+      await paysAfterAll(order);
+    });
+    await isPaidOnce(order);
+    assert.deepEqual(await payouts(order), ['payout settled', 'payout refused']);
+    assert.deepEqual(
+      (await world.bank.payments()).filter(({ key }) => key === `pay_${order.id}_2`),
+      [],
+    );
+  });
+
+  test('ends its order once the next attempt, which was under way, is refused too', async () => {
+    const books = await world.balances();
+    const order = await refused();
+    // The bank refuses it as well, and nobody hears so for a while.
+    await world.bank.setFault({ kind: 'lose_answer_after_effect' });
+    await world.bank.setFault({ kind: 'status_unavailable', times: 1_000 });
+    await does(`/orders/${order.id}/retry`);
+    await world.until('it is under way', async () => (await payouts(order)).includes('payout unknown'));
+    await paysAfterAll(order);
+    assert.equal(await world.stateOf(order), 'paying_out');
+    await world.bank.clearFaults();
+    await isPaidOnce(order);
+    assert.deepEqual(await payouts(order), ['payout settled', 'payout refused']);
+    assert.equal((await world.changesSince(books))['loss:inr'], undefined);
+  });
+});
+
+describe('a refund that was refused and is then shown as paid', () => {
+  async function isGivenBackOnce(order: Purchase, books: Awaited<ReturnType<typeof world.balances>>): Promise<void> {
+    await world.until('the refund is made', async () => (await refunds(order))[0] === 'settled');
+    assert.deepEqual(await openCases(order), ['payout_contradiction']);
+    assert.equal((await world.changesSince(books))['loss:inr'], undefined);
+  }
+
+  test('has given its order back: nobody can send it again', async () => {
+    const customer = await world.verifiedCustomer({ ending: '9001' });
+    const order = await world.buys('5000', 'usdc', { customer, reference: 'screen:hold' });
+    const books = await world.balances();
+    await world.credits(order, '5000');
+    await inState(order, 'on_hold');
+    await does(`/orders/${order.id}/refuse`, { failure: 'other', fiatAccountId: customer.fiatAccountId });
+    await inState(order, 'refund_held');
+    await paysAfterAll(order);
+    await isGivenBackOnce(order, books);
+    assert.equal(await world.stateOf(order), 'refunded');
+    assert.equal(await world.statusOf(order), -2);
+    assert.deepEqual(await world.changesSince(books), {});
+    assert.equal(
+      (await finn.does(`/orders/${order.id}/retry-refund`, { fiatAccountId: customer.fiatAccountId })).status,
+      409,
+    );
+  });
+
+  test('of money in suspense: the one written after it is stopped', async () => {
+    const customer = await world.verifiedCustomer({ ending: '9001' });
+    const order = await world.buys('5000', 'usdc', { customer });
+    await world.credits(order, '5000');
+    await inState(order, 'settled');
+    const books = await world.balances();
+    await world.credits(order, '5000');
+    await world.opensCase(order, 'deposit_second');
+    const second = (await world.traceOf(order)).deposits.find(({ state }) => state === 'suspense');
+    await does(`/deposits/${second?.id}/refund`, { fiatAccountId: customer.fiatAccountId });
+    await world.opensCase(order, 'refund_failed');
+    const { fiatAccountId } = await world.verifiedAccount(customer.id);
+    await whileStopped(async () => {
+      await does(`/orders/${order.id}/destination`, { fiatAccountId });
+      await world.until('it is written anew', async () => (await refunds(order))[0] === 'written');
+      await paysAfterAll(order);
+    });
+    await isGivenBackOnce(order, books);
+    assert.deepEqual((await payouts(order)).slice(-2), ['refund settled', 'refund refused']);
+    assert.deepEqual(await world.changesSince(books), {});
+  });
+});
 
 describe('between written and handed over', () => {
   test('a recall stops the payout: the bank’s money is gone and ours has not left', async () => {
