@@ -11,7 +11,7 @@ import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { type Connections, type Database, transact } from '../../src/base/db.ts';
 import type { Faults } from './faults.ts';
-import { Gone, type Scheduler, type Simulated } from './scheduler.ts';
+import { Gone, type Locks, type Scheduler, type Simulated } from './scheduler.ts';
 
 /** After this an idle transaction is ended, as the settings of base/db.ts have it. */
 const IDLE_MS = 15_000;
@@ -46,8 +46,7 @@ export interface Backends {
   kill(process: SimulatedProcess): Promise<void>;
   /** Ends idle transactions of a process that has stood still for too long; its statements fail from then on. */
   freeze(process: SimulatedProcess): void;
-  /** PostgreSQL says of this backend that it waits for a lock. */
-  isWaiting(pid: number): Promise<boolean>;
+  readonly locks: Locks;
   /** Whoever looks on from outside. */
   look<R>(text: string, values?: unknown[]): Promise<R[]>;
   close(): Promise<void>;
@@ -121,19 +120,47 @@ export async function openBackends(deps: {
     else backend.done.push(nameOf(text));
     if (/clock_timestamp|\bnow\(\)|reconcile_|outside_|booked_/.test(text))
       void backend.client.query(`set sim.now = '${new Date(now).toISOString()}'`).catch(() => {});
-    return backend.client.query(asked).catch((error: { code?: string }) => {
-      if (error.code === '40P01') deps.deadlocked(between(backend, (error as { detail?: string }).detail ?? ''));
-      throw error;
-    });
+    return backend.client.query(asked);
   };
 
-  /** What two transactions had done until they stood in each other's way. */
-  function between(own: Backend, detail: string): string {
-    const pids = [...new Set(detail.match(/(?<=process )[0-9]+/gi) ?? [])].map(Number);
-    return [own.pid, ...pids.filter((pid) => pid !== own.pid)]
-      .map((pid) => [...all].find((one) => one.pid === pid)?.done.join(' · ') ?? 'another')
-      .join('  against  ');
-  }
+  /** What transactions had done until they stood in each other's way. */
+  const between = (pids: readonly number[]): string =>
+    pids.map((pid) => [...all].find((one) => one.pid === pid)?.done.join(' · ') ?? 'another').join('  against  ');
+
+  const halted = new Set<number>();
+  /** Whoever ends while one is stopped would leave a PostgreSQL that cannot end. */
+  const resumeAll = (): void => {
+    for (const pid of halted) locks.resume(pid);
+  };
+  process.on('exit', resumeAll);
+  const locks: Locks = {
+    async isWaiting(pid) {
+      const { rows } = await monitor.query({
+        name: 'waiting',
+        text: 'select cardinality(pg_blocking_pids($1)) > 0 as waiting',
+        values: [pid],
+      });
+      return rows[0].waiting as boolean;
+    },
+    async blockers(pids) {
+      const { rows } = await monitor.query({
+        name: 'blockers',
+        text: 'select pid, pg_blocking_pids(pid) as whom from unnest($1::int[]) as pid',
+        values: [pids],
+      });
+      return new Map(rows.map(({ pid, whom }) => [pid as number, whom as number[]]));
+    },
+    halt(pid) {
+      process.kill(pid, 'SIGSTOP');
+      halted.add(pid);
+    },
+    resume(pid) {
+      process.kill(pid, 'SIGCONT');
+      halted.delete(pid);
+    },
+    cancel: async (pid) => void (await monitor.query('select pg_cancel_backend($1)', [pid])),
+    deadlocked: (pids) => deps.deadlocked(between(pids)),
+  };
 
   function connections(process: SimulatedProcess, door: Door): Connections {
     const scheduler = deps.scheduler();
@@ -238,9 +265,7 @@ export async function openBackends(deps: {
     },
 
     async kill(process) {
-      await deps
-        .scheduler()
-        .forget(process, async (pid) => void (await monitor.query('select pg_cancel_backend($1)', [pid])));
+      await deps.scheduler().forget(process);
       for (const session of process.sessions) {
         session.lost = true;
         const { backend } = session;
@@ -276,16 +301,11 @@ export async function openBackends(deps: {
       });
     },
 
-    async isWaiting(pid) {
-      const { rows } = await monitor.query({
-        name: 'waiting',
-        text: 'select cardinality(pg_blocking_pids($1)) > 0 as waiting',
-        values: [pid],
-      });
-      return rows[0].waiting as boolean;
-    },
+    locks,
     look: async <R>(text: string, values: unknown[] = []) => (await monitor.query(text, values)).rows as R[],
     async close() {
+      resumeAll();
+      process.off('exit', resumeAll);
       await Promise.all([...all].map(({ client }) => client.end()));
       await monitor.end();
     },

@@ -1,5 +1,15 @@
-/** The ground every run starts from: a migrated database with assets, markets, a partner and its customers, made once. */
-import { createHash } from 'node:crypto';
+/**
+ * The ground every run starts from: a migrated database with assets, markets, a partner and its customers, made once, in a
+ * PostgreSQL that nobody else uses.
+ *
+ * It is one of our own because a seed has to play the same twice. Autovacuum in the middle of a run gives a statement another
+ * plan, and a plan decides in which order rows come back where nothing asks for an order; what other databases of a server
+ * do decides when a page is tidied up, and so where the next row goes. Nothing of that may happen by itself here. Statistics
+ * are taken once, before the first run.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import pg from 'pg';
 import { openVault } from '../../src/base/crypto.ts';
 import { openDatabase, txOn } from '../../src/base/db.ts';
@@ -8,8 +18,8 @@ import { addFiatAccount, enroll, recordVerification } from '../../src/customers/
 import { createPartner } from '../../src/partners/index.ts';
 import { trustFundingSource } from '../../src/rails/chain.ts';
 import { PARTNERS } from '../../src/sandbox/catalogue.ts';
+import { startPostgres } from '../../src/sandbox/postgres.ts';
 import { seedCatalogue, seedMarkets } from '../../src/sandbox/seed.ts';
-import { freshDatabase } from '../support/database.ts';
 import { PREPARATION } from './database.ts';
 import { FIAT } from './outside.bank.ts';
 import { CHAIN, FAUCET, RAIL, TOKENS } from './outside.chain.ts';
@@ -20,11 +30,34 @@ const CUSTOMERS = 3;
 /** Accounts of each customer: every order takes two that no other has. */
 const ACCOUNTS = 60;
 
+/** Before any run begins (time.ts), and always the same: ids follow from it. */
+const MADE_AT = new Date(Date.UTC(2027, 0, 3));
+const TEMPLATE = 'simulation';
+
+const SETTINGS = {
+  autovacuum: 'off',
+  // The scheduler sees whoever waits in a circle, and sooner.
+  deadlock_timeout: '1h',
+  max_connections: '60',
+  shared_buffers: '48MB',
+};
+
 /** @returns what makes a database for one run */
 export async function prepareGround() {
-  const template = await freshDatabase();
-  const serverUrl = await migrate(template.adminUrl, PASSWORD);
-  const admin = new pg.Client({ connectionString: template.adminUrl, options: '-c search_path=cloverleaf' });
+  const folders = process.env.TEST_DATA_DIR ?? join(resolve(import.meta.dirname, '..', '..', '..'), '.test-data');
+  const folder = join(folders, String(process.pid), 'simulation');
+  const postgres = await startPostgres({ dataDir: folder, fast: true, settings: SETTINGS });
+  const onServer = async (statement: string): Promise<void> => {
+    const client = new pg.Client(postgres.adminUrl);
+    await client.connect();
+    await client.query(statement);
+    await client.end();
+  };
+  const urlOf = (url: string, name: string): string => Object.assign(new URL(url), { pathname: `/${name}` }).href;
+  await onServer(`create database ${TEMPLATE}`);
+  const adminUrl = urlOf(postgres.adminUrl, TEMPLATE);
+  const serverUrl = await migrate(adminUrl, PASSWORD);
+  const admin = new pg.Client({ connectionString: adminUrl, options: '-c search_path=cloverleaf' });
   await admin.connect();
   const db = openDatabase(serverUrl);
   try {
@@ -33,7 +66,7 @@ export async function prepareGround() {
       [CHAIN, Object.entries(TOKENS).map(([code, address]) => ({ code, address, decimals: 6 }))],
     ]);
     await seedCatalogue(db, tokens);
-    const now = new Date();
+    const now = MADE_AT;
     const { name } = PARTNERS[0] as (typeof PARTNERS)[number];
     await db.asSystem(async (tx) => {
       const partner = await createPartner(tx, { name, now, toleranceBps: 100n });
@@ -65,30 +98,25 @@ export async function prepareGround() {
     // Life is short here: what takes an hour elsewhere takes two minutes. Moving custody is its own story.
     await tx.run('update markets set deposit_ttl_s = 120, quote_ttl_s = 20');
     await tx.run('delete from sweep_minimums');
+    await admin.query('vacuum analyze');
   } finally {
     await db.close();
     await admin.end();
   }
-  const name = new URL(template.adminUrl).pathname.slice(1);
   return {
     async database() {
-      const before = process.env.TEST_DATABASE_TEMPLATE;
-      process.env.TEST_DATABASE_TEMPLATE = name;
-      try {
-        const made = await freshDatabase();
-        const server = new URL(serverUrl);
-        server.pathname = new URL(made.adminUrl).pathname;
-        const client = new pg.Client(made.adminUrl);
-        await client.connect();
-        await client.query(`alter database ${new URL(made.adminUrl).pathname.slice(1)} set deadlock_timeout = '50ms'`);
-        await client.end();
-        return { ...made, serverUrl: server.href };
-      } finally {
-        if (before === undefined) delete process.env.TEST_DATABASE_TEMPLATE;
-        else process.env.TEST_DATABASE_TEMPLATE = before;
-      }
+      const name = `run_${randomBytes(4).toString('hex')}`;
+      await onServer(`create database ${name} template ${TEMPLATE}`);
+      return {
+        adminUrl: urlOf(postgres.adminUrl, name),
+        serverUrl: urlOf(serverUrl, name),
+        drop: () => onServer(`drop database ${name} with (force)`),
+      };
     },
-    drop: () => template.drop(),
+    async drop() {
+      await postgres.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
   };
 }
 

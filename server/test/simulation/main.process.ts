@@ -1,5 +1,5 @@
 /**
- * `npm run simulate -- --seeds A..B [--orders N] [--trace] [--mutants]`: plays each seed, says what was found, and what was covered.
+ * `npm run simulate -- --seeds A..B [--orders N] [--trace] [--twice] [--mutants]`: plays each seed, says what was found, and what was covered.
  *
  * A seed that fails prints what is broken, the history of the orders it names, and the command to play it again.
  */
@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util';
 import { FAULTS, type Fault } from './faults.ts';
 import { prepareGround } from './ground.ts';
 import { findMutants } from './mutants.ts';
-import { simulate } from './run.ts';
+import { parting, simulate } from './run.ts';
 
 const { values } = parseArgs({
   options: {
@@ -19,6 +19,8 @@ const { values } = parseArgs({
     mutants: { type: 'boolean', default: false },
     /** Stops at the first seed that fails. */
     first: { type: 'boolean', default: false },
+    /** Plays every seed a second time and says where it parts from the first. */
+    twice: { type: 'boolean', default: false },
     /** Prints every point and how often a process was there. */
     points: { type: 'boolean', default: false },
   },
@@ -42,6 +44,10 @@ const deadlocks = new Map<string, number>();
 let ms = 0;
 for (let seed = from; seed <= to; seed += 1) {
   const outcome = await simulate(ground, seed, orders);
+  if (values.twice) {
+    const parts = parting(outcome, await simulate(ground, seed, orders));
+    if (parts !== undefined) outcome.violations.push(parts);
+  }
   made += outcome.orders;
   steps += outcome.steps;
   waits += outcome.waits;
@@ -55,7 +61,7 @@ for (let seed = from; seed <= to; seed += 1) {
   console.log(`seed ${seed} FAILED`);
   for (const violation of outcome.violations) console.log(`  ${violation}`);
   for (const line of outcome.history) console.log(`    ${line}`);
-  if (values.trace) for (const line of outcome.recent) console.log(`    ${line.trimEnd()}`);
+  if (values.trace) for (const line of outcome.schedule.slice(-400)) console.log(`    ${line}`);
   console.log(`  again: npm run simulate -- --seeds ${seed}..${seed} --orders ${orders} --trace`);
   if (values.first) break;
 }

@@ -33,7 +33,8 @@ export interface Outcome {
   digest: string;
   virtualMs: number;
   realMs: number;
-  recent: string[];
+  /** Every point that was passed, in order. */
+  schedule: readonly string[];
   history: string[];
 }
 
@@ -110,7 +111,7 @@ export async function simulate(ground: Ground, seed: number, orders: number, lie
   };
   scheduler = openScheduler({
     chance,
-    isWaiting: backends.isWaiting,
+    locks: backends.locks,
     async nextDue() {
       const [row] = await backends.look<{ due: Date | null }>(
         `select min(case when lease is null then due_at else leased_until end) as due from work where dead_at is null`,
@@ -211,13 +212,28 @@ export async function simulate(ground: Ground, seed: number, orders: number, lie
     digest: scheduler.digest(),
     virtualMs: scheduler.time.now() - since,
     realMs: realNow() - startedAt,
-    recent: [...scheduler.recent()],
+    schedule: scheduler.schedule,
     history: violations.length === 0 ? [] : await historyOf(backends.look, violations),
   };
   scheduler.stop();
   await backends.close();
   await database.drop();
   return outcome;
+}
+
+/** Where two runs of one seed part, in a sentence; undefined where they are the same to the last step. */
+export function parting(one: Outcome, other: Outcome): string | undefined {
+  if (one.digest === other.digest) return undefined;
+  const at = one.schedule.findIndex((step, n) => step !== other.schedule[n]);
+  const before = one.schedule.slice(Math.max(0, at - 5), Math.max(0, at));
+  return [
+    `seed ${one.seed} parts at step ${at}, after`,
+    ...before,
+    'into',
+    one.schedule[at],
+    'and',
+    other.schedule[at],
+  ].join('\n  ');
 }
 
 /** Of the orders that are named in what is broken: what happened, in the order in which it did. */

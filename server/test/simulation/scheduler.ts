@@ -7,8 +7,9 @@
  *
  * PostgreSQL takes part: a statement may wait for a lock that another step holds. That is asked of PostgreSQL itself and not
  * guessed by a timeout: a statement without an answer is in somebody's way, or it is still being worked on and waited for.
- * Those that wait are looked at again after each commit and rollback, in the order in which they began to wait. All of it
- * goes into the schedule, whose digest two runs of one seed must share.
+ * The backend of one that waits is stopped (SIGSTOP), and goes on when what it waits for has been granted, one at a time and in
+ * the order in which they began to wait. So two that are let go by one commit do not race, and nothing is left for PostgreSQL to
+ * decide by chance. A circle of waiting is found here too, at once, and ends the statement that closed it.
  *
  * When nobody can go on time jumps to the next thing due.
  */
@@ -42,12 +43,28 @@ interface Step {
 
 interface Blocked {
   step: Step;
+  pid: number;
+  /** It is just being waited for. */
+  looked: boolean;
   ended: { value: unknown } | { error: unknown } | undefined;
   running: Promise<unknown>;
 }
 
 /** Thrown within a step whose process is gone: nobody is told how it ended. */
 export class Gone extends Error {}
+
+/** What PostgreSQL knows of its locks, and how its backends are stopped. */
+export interface Locks {
+  /** It waits for a lock, and has not been granted it. */
+  isWaiting(pid: number): Promise<boolean>;
+  /** Of each, whom it waits for. */
+  blockers(pids: readonly number[]): Promise<ReadonlyMap<number, readonly number[]>>;
+  halt(pid: number): void;
+  resume(pid: number): void;
+  cancel(pid: number): Promise<void>;
+  /** Told of those that wait for each other. */
+  deadlocked(pids: readonly number[]): void;
+}
 
 export interface Scheduler {
   readonly time: Time;
@@ -59,7 +76,7 @@ export interface Scheduler {
   /** After a commit or rollback: those that wait may go on. */
   released(): Promise<void>;
   /** Steps and timers of a process are forgotten; its statements that wait are given up. */
-  forget(process: Simulated, cancel: (pid: number) => Promise<void>): Promise<void>;
+  forget(process: Simulated): Promise<void>;
   /** Goes on until `done`. */
   run(done: () => boolean): Promise<void>;
   /** Calls back in `ms`, as the world and no process. */
@@ -67,32 +84,29 @@ export interface Scheduler {
   readonly steps: number;
   readonly waits: number;
   digest(): string;
-  /** The last points, newest last. */
-  recent(): string[];
+  /** Every point in the order in which it was passed, with its time. */
+  readonly schedule: readonly string[];
   stop(): void;
 }
 
 /** Longer than any statement may take that nobody is in the way of. */
 const PATIENCE_MS = 20_000;
 const GLANCE_MS = 4;
-/** After which PostgreSQL has broken a deadlock (database.ts sets 50 ms). */
-const DEADLOCK_MS = 150;
-const RECENT = 400;
 
 export function openScheduler(options: {
   chance: Chance;
-  isWaiting: (pid: number) => Promise<boolean>;
+  locks: Locks;
   /** When something falls due that no timer stands for, and telling whom it concerns. */
   nextDue: () => Promise<number | undefined>;
   wake: () => void;
 }): Scheduler {
-  const { chance } = options;
+  const { chance, locks } = options;
   const storage = new AsyncLocalStorage<Context>();
   const world: Context = { process: undefined, task: 'world' };
   const context = () => storage.getStore() ?? world;
   const time = installTime(chance, () => context().process);
   const hash = createHash('sha256');
-  const recent: string[] = [];
+  const schedule: string[] = [];
   let ready: Step[] = [];
   let blocked: Blocked[] = [];
   let steps = 0;
@@ -100,9 +114,8 @@ export function openScheduler(options: {
   let wokenAt = 0;
 
   function note(what: string): void {
-    hash.update(what);
-    recent.push(`${((time.now() % 3_600_000) / 1000).toFixed(3)} ${what}`);
-    if (recent.length > RECENT) recent.splice(0, RECENT / 2);
+    hash.update(`${what}\n`);
+    schedule.push(`${((time.now() % 3_600_000) / 1000).toFixed(3)} ${what}`);
   }
 
   const canGo = (process: Simulated | undefined) =>
@@ -122,16 +135,24 @@ export function openScheduler(options: {
 
   async function take(step: Step): Promise<void> {
     steps += 1;
-    note(`${step.context.process?.name ?? '-'} ${step.point}\n`);
-    const one: Blocked = { step, ended: undefined, running: Promise.resolve() };
+    note(`${step.context.process?.name ?? '-'} ${step.point}`);
+    const one: Blocked = { step, pid: 0, looked: false, ended: undefined, running: Promise.resolve() };
     one.running = storage
       .run(step.context, step.run)
       .then((value) => void (one.ended = { value }))
       .catch((error: unknown) => void (one.ended = { error }));
-    if (await hasEnded(one)) return tell(one);
+    if (await hasEnded(one)) {
+      tell(one);
+      // What failed has let go of its locks.
+      if (one.ended !== undefined && 'error' in one.ended) await released();
+      return;
+    }
     waits += 1;
-    note(`waits ${step.point}\n`);
+    note(`waits ${step.point}`);
+    one.pid = step.pid() as number;
+    locks.halt(one.pid);
     blocked.push(one);
+    await breakDeadlock();
   }
 
   /** Until it has ended (true), or PostgreSQL says that it waits for somebody (false). */
@@ -140,7 +161,7 @@ export function openScheduler(options: {
       if (one.ended === undefined) await Promise.race([one.running, realSleep(GLANCE_MS)]);
       if (one.ended !== undefined) return true;
       const pid = one.step.pid();
-      if (pid !== undefined && (await options.isWaiting(pid))) return one.ended !== undefined;
+      if (pid !== undefined && (await locks.isWaiting(pid))) return one.ended !== undefined;
       if (realNow() > giveUpAt) throw new Error(`no answer to ${one.step.point}`);
     }
   }
@@ -152,34 +173,68 @@ export function openScheduler(options: {
   }
 
   async function released(): Promise<void> {
-    if (blocked.length === 0) return;
-    const still: Blocked[] = [];
-    const before = blocked;
-    blocked = [];
-    for (const one of before) {
-      if (one.step.context.process?.dead) continue;
-      if (!(await hasEnded(one))) {
-        still.push(one);
-        continue;
+    // One that goes on may let go of another.
+    for (let moved = true; moved; ) {
+      moved = false;
+      for (const one of [...blocked]) {
+        if (!blocked.includes(one) || one.looked || one.step.context.process?.dead) continue;
+        if (await locks.isWaiting(one.pid)) continue;
+        locks.resume(one.pid);
+        one.looked = true;
+        const ended = await hasEnded(one);
+        one.looked = false;
+        if (!ended) {
+          locks.halt(one.pid);
+          continue;
+        }
+        blocked = blocked.filter((other) => other !== one);
+        note(`goes on ${one.step.point}`);
+        tell(one);
+        moved = true;
       }
-      note(`goes on ${one.step.point}\n`);
-      tell(one);
     }
-    blocked = [...still, ...blocked];
+    await breakDeadlock();
   }
 
-  async function forget(process: Simulated, cancel: (pid: number) => Promise<void>): Promise<void> {
+  /** Those that wait in a circle never end: the last of them is told what PostgreSQL would tell one of them. */
+  async function breakDeadlock(): Promise<void> {
+    if (blocked.length < 2) return;
+    const edges = await locks.blockers(blocked.map(({ pid }) => pid));
+    const circleOf = (start: number, way: readonly number[]): readonly number[] | undefined => {
+      for (const next of edges.get(way.at(-1) as number) ?? []) {
+        if (next === start) return way;
+        const circle = way.includes(next) ? undefined : circleOf(start, [...way, next]);
+        if (circle !== undefined) return circle;
+      }
+      return undefined;
+    };
+    for (const one of blocked.toReversed()) {
+      const circle = one.looked ? undefined : circleOf(one.pid, [one.pid]);
+      if (circle === undefined) continue;
+      note(`deadlock ${one.step.point}`);
+      locks.deadlocked(circle);
+      blocked = blocked.filter((other) => other !== one);
+      await giveUp(one);
+      one.ended = { error: Object.assign(new Error('deadlock detected'), { code: '40P01' }) };
+      tell(one);
+      return await released();
+    }
+  }
+
+  async function giveUp(one: Blocked): Promise<void> {
+    locks.resume(one.pid);
+    while (one.ended === undefined) {
+      await locks.cancel(one.pid);
+      await Promise.race([one.running, realSleep(100)]);
+    }
+  }
+
+  async function forget(process: Simulated): Promise<void> {
     ready = ready.filter((step) => step.context.process !== process);
     const own = blocked.filter((one) => one.step.context.process === process);
     blocked = blocked.filter((one) => one.step.context.process !== process);
     for (const timer of time.timers) if (timer.owner === process) time.timers.delete(timer);
-    for (const one of own) {
-      const pid = one.step.pid();
-      while (one.ended === undefined) {
-        if (pid !== undefined) await cancel(pid);
-        await Promise.race([one.running, realSleep(2)]);
-      }
-    }
+    for (const one of own) await giveUp(one);
   }
 
   const dueOf = ({ at, owner }: Timer) => Math.max(at, (owner as Simulated | undefined)?.frozenUntil ?? 0);
@@ -202,7 +257,7 @@ export function openScheduler(options: {
     const next = Math.min(timer, thaw, work);
     if (next === Number.POSITIVE_INFINITY) throw new Error('nothing will ever happen again');
     time.advanceTo(Math.max(next, from));
-    note(`time ${Math.round(time.now() - from)}\n`);
+    note(`time ${Math.round(time.now() - from)}`);
     if (work <= Math.min(timer, thaw)) {
       wokenAt = time.now();
       options.wake();
@@ -222,7 +277,7 @@ export function openScheduler(options: {
         const timer = timers[at];
         if (timer !== undefined) {
           time.timers.delete(timer);
-          note(`timer ${timer.seq}\n`);
+          note(`timer ${timer.seq}`);
           timer.run();
           continue;
         }
@@ -230,12 +285,6 @@ export function openScheduler(options: {
         ready.splice(ready.indexOf(step), 1);
         await take(step);
         continue;
-      }
-      if (blocked.length > 0) {
-        const before = blocked.length;
-        await realSleep(DEADLOCK_MS);
-        await released();
-        if (blocked.length < before) continue;
       }
       await jump();
     }
@@ -259,7 +308,7 @@ export function openScheduler(options: {
       return waits;
     },
     digest: () => hash.copy().digest('hex').slice(0, 16),
-    recent: () => recent,
+    schedule,
     stop: () => time.remove(),
   };
 }
