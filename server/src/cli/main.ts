@@ -14,6 +14,7 @@ const DEADLINE_MS = 30_000;
 const GLOBAL = ['url', 'token-file', 'reason'];
 
 class Misuse extends Error {}
+class Unreached extends Error {}
 
 interface Asked {
   command: Command;
@@ -117,6 +118,11 @@ async function ask({ command, fields, options }: Asked): Promise<{ status: numbe
     },
     ...(command.method === 'POST' ? { body: JSON.stringify(given) } : {}),
     signal: AbortSignal.timeout(DEADLINE_MS),
+  }).catch((error: Error & { cause?: { code?: string } }) => {
+    const why = error.cause?.code ?? error.message;
+    throw new Unreached(
+      `The server was not reached at ${url.origin}: ${why}. Where it is, --url or OPERATOR_URL says (sandbox.json has it)`,
+    );
   });
   return { status: reply.status, body: (await reply.json()) as Record<string, unknown> };
 }
@@ -213,8 +219,7 @@ async function main(): Promise<number> {
 try {
   process.exitCode = await main();
 } catch (error) {
-  const misused = error instanceof Misuse;
-  const why = (error as { cause?: { code?: string } }).cause?.code ?? (error as Error).message;
-  complain(misused ? error.message : `The server was not reached: ${why}`);
-  process.exitCode = misused ? EXIT.misused : EXIT.unreached;
+  const said = error instanceof Misuse || error instanceof Unreached;
+  complain(said ? error.message : `The answer was not understood: ${(error as Error).message}`);
+  process.exitCode = error instanceof Misuse ? EXIT.misused : EXIT.unreached;
 }
