@@ -6,6 +6,7 @@ import { Refusal } from '../src/base/errors.ts';
 import * as partners from '../src/partners/index.ts';
 import { remember } from '../src/partners/remember.ts';
 import { freshGround, type Ground } from './support/ground.ts';
+import { until } from './support/until.ts';
 
 let ground: Ground;
 let one: partners.Partner;
@@ -112,11 +113,8 @@ test('a suspension acts within seconds on a process that knows the key', async (
   const running = partners.openPartners(ground);
   assert.equal((await running.credential(apiKey))?.partner.suspended, false);
   await ground.db.asSystem((tx) => partners.suspendPartner(tx, two.id, ground.clock.now()));
-  const until = Date.now() + 5_000;
-  while ((await running.credential(apiKey))?.partner.suspended === false && Date.now() < until) {
-    await new Promise((wake) => setTimeout(wake, 100));
-  }
-  assert.equal((await running.credential(apiKey))?.partner.suspended, true);
+  const isSuspended = async () => (await running.credential(apiKey))?.partner.suspended;
+  await until('it is suspended', isSuspended, { withinMs: 5_000 });
   await ground.db.asSystem((tx) => partners.resumePartner(tx, two.id));
 });
 

@@ -5,10 +5,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isAlive } from '../src/base/processes.ts';
 import { freshFolder } from './support/folder.ts';
 import { collect, run } from './support/process.ts';
+import { until } from './support/until.ts';
 
 const ended = (child: ChildProcess) => new Promise<number | null>((done) => child.once('exit', done));
 
@@ -43,7 +43,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     const output = collect(child);
     const end = ended(child);
     const note = join(dataDir, 'chains', 'erc20', 'node.json');
-    while (!existsSync(note)) await sleep(5);
+    await until('the node is noted', () => existsSync(note), { more: output });
     const { pid } = JSON.parse(readFileSync(note, 'utf8')) as { pid: number };
     child.kill(signal);
     assert.equal(await end, 0, output());

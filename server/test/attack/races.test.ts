@@ -1,6 +1,7 @@
 /** Two things at the same instant that exclude each other: one of them happens, whole, and the books say which. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import type { Refusal } from '../../src/base/errors.ts';
 import { parseUnits } from '../../src/base/money.ts';
 import { ring } from '../../src/base/work.ts';
 import { chart } from '../../src/ledger/index.ts';
@@ -40,14 +41,16 @@ test('a deposit and a cancellation: the order is paid out, or cancelled with its
     now: world.clock.now(),
   });
   await Promise.all(orders.map((order) => world.pays(order, '10').catch(() => undefined)));
-  const cancelled = Promise.allSettled(
-    orders.map(async (order, at) => {
-      await new Promise((wake) => setTimeout(wake, at * 40));
-      await world.read((tx) => cancel(world.server.orders, tx, act(order)));
-    }),
-  );
-  await Promise.all([world.mines(3), everybodyLooks(4)]);
-  await cancelled;
+  // Each a look later than the one before: some before their deposit is seen, some behind it.
+  const cancelled = async () => {
+    for (const order of orders) {
+      await everybodyLooks(1);
+      await world
+        .read((tx) => cancel(world.server.orders, tx, act(order)))
+        .catch((error: unknown) => assert.equal((error as Refusal).code, 'order_over'));
+    }
+  };
+  await Promise.all([world.mines(3), cancelled()]);
   await world.mines(3);
   await world.until('each has ended', async () =>
     (await states(orders)).every((state) => ['settled', 'cancelled', 'created'].includes(state)),

@@ -21,6 +21,7 @@ import { migrate } from '../../src/base/migrate.ts';
 import { isGoneWithin, signal } from '../../src/base/processes.ts';
 import { type Postgres, runningPostgres, startPostgres } from '../../src/sandbox/postgres.ts';
 import { freshFolder } from '../support/folder.ts';
+import { until } from '../support/until.ts';
 
 const dataDir = freshFolder('drill');
 const archive = join(freshFolder('drill-archive'), 'wal');
@@ -66,10 +67,7 @@ function writers(url: string) {
   return {
     acknowledged: () => acknowledged,
     acknowledgedBefore: (end: bigint) => positions.filter((position) => position <= end).length,
-    async until(count: number) {
-      for (const giveUpAt = Date.now() + 30_000; acknowledged < count; await new Promise((wake) => setTimeout(wake, 5)))
-        assert.ok(Date.now() < giveUpAt, `only ${acknowledged} of ${count} rows were written`);
-    },
+    until: (count: number) => until(`${count} rows are written`, () => acknowledged >= count),
     async stop() {
       isStopping = true;
       await Promise.all(all);

@@ -13,6 +13,7 @@ import { runningPostgres, startPostgres } from '../../src/sandbox/postgres.ts';
 import { type Client, openClient } from '../support/client.ts';
 import { freshFolder } from '../support/folder.ts';
 import { collect, run, type ServerProcess, startProcess } from '../support/process.ts';
+import { until as waitUntil } from '../support/until.ts';
 
 const dataDir = freshFolder('whole');
 const archive = join(freshFolder('whole-archive'), 'wal');
@@ -61,13 +62,8 @@ async function onDatabase<T>(body: (client: pg.Client) => Promise<T>, url = runn
 const rows = (text: string, values: unknown[] = []) =>
   onDatabase(async (client) => (await client.query(text, values)).rows);
 
-async function until<T>(what: string, look: () => Promise<T | undefined | false>): Promise<T> {
-  for (const giveUpAt = Date.now() + PATIENCE_MS; ; await new Promise((wake) => setTimeout(wake, 50))) {
-    const found = await look();
-    if (found !== undefined && found !== false) return found;
-    if (Date.now() > giveUpAt) throw new Error(`waited in vain until ${what}\n${server.output()}`);
-  }
-}
+const until = <T>(what: string, look: () => Promise<T | undefined | false>): Promise<T> =>
+  waitUntil(what, look, { withinMs: PATIENCE_MS, everyMs: 50, more: () => server.output() });
 
 async function told(path: string, body: Record<string, string>): Promise<Record<string, string>> {
   const answer = await partner.post(path, body);

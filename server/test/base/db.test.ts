@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
 import { freshGround, type Ground } from '../support/ground.ts';
+import { until } from '../support/until.ts';
 
 let ground: Ground;
 before(async () => {
@@ -17,7 +18,8 @@ test('a connection that dies in the middle of a transaction fails that transacti
     const row = await tx.row<{ pid: number }>('select pg_backend_pid() as pid');
     await admin.query('select pg_terminate_backend($1)', [row?.pid]);
     // Its end comes while nothing is being asked: nobody but the connection itself can be told.
-    await new Promise((wake) => setTimeout(wake, 100));
+    const isThere = 'select from pg_stat_activity where pid = $1';
+    await until('it is gone', async () => (await admin.query(isThere, [row?.pid])).rowCount === 0);
     return await tx.row('select 1');
   });
   await assert.rejects(cut);

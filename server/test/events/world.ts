@@ -1,5 +1,4 @@
 /** Partners with endpoints, receivers behind them, and couriers to be started: what the tests of delivery share. */
-import assert from 'node:assert/strict';
 import type { Tx } from '../../src/base/db.ts';
 import {
   addEndpoint,
@@ -18,14 +17,13 @@ import {
 import { createKey, createPartner, findPartner, signingSecrets } from '../../src/partners/index.ts';
 import { whitelabelFormat } from '../../src/protocols/whitelabel/index.ts';
 import { freshGround } from '../support/ground.ts';
+import { until } from '../support/until.ts';
 
 export interface TestPartner {
   id: bigint;
   apiKey: string;
   apiSecret: string;
 }
-
-const PATIENCE_MS = 20_000;
 
 export async function deliveryWorld() {
   const ground = await freshGround();
@@ -103,15 +101,7 @@ export async function deliveryWorld() {
       return courier;
     },
 
-    async until<T>(what: string, look: () => Promise<T | undefined | false> | T | undefined | false): Promise<T> {
-      const giveUpAt = Date.now() + PATIENCE_MS;
-      for (;;) {
-        const found = await look();
-        if (found !== undefined && found !== false) return found;
-        assert.ok(Date.now() < giveUpAt, `waited in vain until ${what}`);
-        await new Promise((wake) => setTimeout(wake, 10));
-      }
-    },
+    until,
 
     async stop() {
       await Promise.all([...couriers].map((courier) => courier.stop()));

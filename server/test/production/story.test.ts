@@ -26,6 +26,7 @@ import { type FreshDatabase, freshDatabase } from '../support/database.ts';
 import { type PriceHosts, priceHosts } from '../support/pricehosts.ts';
 import { type CodeHost, codeHost, FUNDING_IBAN, installation, PUBLIC_URL } from '../support/production.ts';
 import { type SignerProcess, startSigner } from '../support/signer.ts';
+import { until as waitUntil } from '../support/until.ts';
 
 const CHAIN = 'base';
 const RAIL = 'evm.base';
@@ -188,13 +189,8 @@ async function operatorSetsUp(): Promise<void> {
   await statement({ amount: '20000.00', text: 'own funds', account: FUNDING_IBAN, name: 'Ramp Ltd' });
 }
 
-async function until<T>(what: string, look: () => Promise<T | undefined | false>): Promise<T> {
-  for (const giveUpAt = Date.now() + PATIENCE_MS; ; await new Promise((wake) => setTimeout(wake, 50))) {
-    const found = await look();
-    if (found !== undefined && found !== false) return found;
-    if (Date.now() > giveUpAt) throw new Error(`waited in vain until ${what}\n${complaints.slice(-10).join('')}`);
-  }
-}
+const until = <T>(what: string, look: () => Promise<T | undefined | false>): Promise<T> =>
+  waitUntil(what, look, { withinMs: PATIENCE_MS, everyMs: 50, more: () => complaints.slice(-10).join('') });
 
 const STATEMENTS = 4;
 let lines = 0;

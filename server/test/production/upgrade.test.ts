@@ -25,6 +25,7 @@ import { type PriceHosts, priceHosts } from '../support/pricehosts.ts';
 import { type ServerProcess, startProcess } from '../support/process.ts';
 import { type CodeHost, codeHost, FUNDING_IBAN, installation, PUBLIC_URL } from '../support/production.ts';
 import { type SignerProcess, startSigner } from '../support/signer.ts';
+import { until as waitUntil } from '../support/until.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const ETHER = 10n ** 18n;
@@ -225,14 +226,12 @@ after(async () => {
   codes?.server.close();
 });
 
-async function until<T>(what: string, look: () => Promise<T | undefined | false>): Promise<T> {
-  for (const giveUpAt = Date.now() + PATIENCE_MS; ; await new Promise((wake) => setTimeout(wake, 50))) {
-    const found = await look();
-    if (found !== undefined && found !== false) return found;
-    if (Date.now() > giveUpAt)
-      throw new Error(`waited in vain until ${what}\n${running.map((one) => one.output()).join('')}`);
-  }
-}
+const until = <T>(what: string, look: () => Promise<T | undefined | false>): Promise<T> =>
+  waitUntil(what, look, {
+    withinMs: PATIENCE_MS,
+    everyMs: 50,
+    more: () => running.map((one) => one.output()).join(''),
+  });
 
 async function asks(at: Version, path: string, type = 'application/json', body?: string): Promise<string> {
   const response = await fetch(`${at.url}/operator/v1${path}`, {

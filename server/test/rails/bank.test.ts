@@ -5,6 +5,7 @@ import { sumOfLines } from '../../src/rails/bank.store.ts';
 import { type BankAdapter, bankRail, type StatementLine } from '../../src/rails/bank.ts';
 import { findReference, makeReference } from '../../src/rails/reference.ts';
 import { type BankWorld, bankWorld } from '../support/bankworld.ts';
+import { until } from '../support/until.ts';
 
 describe('references', () => {
   const index = fc.bigInt({ min: 0n, max: 32n ** 7n - 1n });
@@ -106,7 +107,7 @@ describe('a statement', () => {
     const id = await w.writes(5_000n);
     await w.bank.setFault({ kind: 'delay_answer', delayMs: 500 });
     const looking = w.looksAt(id);
-    for (let i = 0; i < 100 && (await w.paid(id)) === 0; i += 1) await w.sleep(5);
+    await until('the bank has paid', async () => (await w.paid(id)) > 0);
     await w.reads();
     assert.equal(await w.state(id), 'settled');
     await looking;

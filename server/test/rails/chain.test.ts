@@ -6,6 +6,7 @@ import type { RailFact } from '../../src/rails/rail.ts';
 import { type FakeChain, fakeChain, TOKEN } from '../support/fakechain.ts';
 import { freshGround, type Ground } from '../support/ground.ts';
 import { openRows, type Rows } from '../support/rows.ts';
+import { until } from '../support/until.ts';
 
 const RAIL = 'fake.chain';
 const FINALITY = 12;
@@ -273,9 +274,12 @@ describe('following a chain', () => {
     chain.mine();
     await follow();
     assert.deepEqual(take(), [], 'at first it may be a node that lags on blocks the chain has left');
-    await new Promise((wake) => setTimeout(wake, 200));
-    await follow();
-    assert.deepEqual(take(), ['deposit_reversed 0xa:0']);
+    const said = await until('it has stayed', async () => {
+      await follow();
+      const news = take();
+      return news.length > 0 && news;
+    });
+    assert.deepEqual(said, ['deposit_reversed 0xa:0']);
   });
 
   test('another branch as high as ours is believed at once', async () => {
@@ -500,9 +504,10 @@ describe('following a chain', () => {
 
   test('no block for too long is unhealthy', async () => {
     await begin({ headAgeLimitMs: 40 });
-    await new Promise((wake) => setTimeout(wake, 60));
-    const health = await rail.health();
-    assert.equal(health.healthy, false);
+    const health = await until('it is unhealthy', async () => {
+      const now = await rail.health();
+      return !now.healthy && now;
+    });
     assert.ok((health.ageMs ?? 0) >= 40);
     chain.mine();
     await follow();

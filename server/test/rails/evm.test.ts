@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { HDKey } from '@scure/bip32';
 import { mnemonicToSeedSync } from '@scure/bip39';
 import { keccak256 } from 'viem/utils';
@@ -16,6 +15,7 @@ import type { RailFact } from '../../src/rails/rail.ts';
 import { ANVIL_FIRST, ANVIL_MNEMONIC, type Anvil, data, deployToken, startAnvil } from '../support/anvil.ts';
 import { freshGround, type Ground } from '../support/ground.ts';
 import { openRows, type Rows } from '../support/rows.ts';
+import { until } from '../support/until.ts';
 
 const FINALITY = 10;
 const GWEI = 10n ** 9n;
@@ -676,7 +676,7 @@ describe('an EVM rail on a real node', () => {
         },
       };
       const held = open({ signers: { hot: slow } }).send(payout);
-      while ((await rowsOf(payout.key)).length === 0) await sleep(5);
+      await until('its row is written', async () => (await rowsOf(payout.key)).length > 0);
       const sent = await rail.send(payout);
       gate.resolve();
       assert.deepEqual(await held, sent);

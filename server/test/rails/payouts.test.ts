@@ -15,6 +15,7 @@ import {
   write,
 } from '../../src/rails/payouts.ts';
 import { type BankWorld, bankWorld, behaving } from '../support/bankworld.ts';
+import { until } from '../support/until.ts';
 
 let world: BankWorld;
 const make = async (options: Parameters<typeof bankWorld>[0] = {}) => {
@@ -80,8 +81,7 @@ describe('a payout that goes well', () => {
     });
     const workers = await startWorkers({ db: w.db, clock: w.clock, log: w.log, handlers });
     const id = await w.writes(5_000n);
-    for (let i = 0; i < 100 && (await w.state(id)) !== 'handed'; i += 1) await w.sleep(20);
-    assert.equal(await w.state(id), 'handed');
+    await until('it is handed', async () => (await w.state(id)) === 'handed');
     await workers.stop();
   });
 });
@@ -160,8 +160,7 @@ describe('a payout whose answer is lost', () => {
     await w.looksAt(id);
     await w.looksAt(id);
     assert.equal(await w.state(id), 'unknown', 'its time is not over: the bytes may still arrive');
-    await w.sleep(1_300);
-    assert.equal(await w.looksAt(id), undefined);
+    await until('nothing can be under way', async () => (await w.looksAt(id)) === undefined);
     const payout = await w.payout(id);
     assert.deepEqual([payout.state, payout.why], ['refused', 'never_arrived']);
     assert.deepEqual(
@@ -220,9 +219,11 @@ describe('a payout whose answer is lost', () => {
     await w.looksAt(id);
     await w.restartsBank();
     await w.looksAt(id);
-    await w.sleep(400);
-    await w.reads();
-    assert.deepEqual([await w.state(id), await w.paid(id)], ['settled', 1]);
+    await until('it is settled', async () => {
+      await w.reads();
+      return (await w.state(id)) === 'settled';
+    });
+    assert.equal(await w.paid(id), 1);
   });
 });
 
@@ -485,7 +486,7 @@ async function accident(
   const ended = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
   if (whileFrozen !== undefined) {
     try {
-      for (let i = 0; i < 500 && (await w.state(id)) === 'written'; i += 1) await w.sleep(10);
+      await until('it is begun', async () => (await w.state(id)) !== 'written');
       await whileFrozen();
     } finally {
       child.kill('SIGCONT');

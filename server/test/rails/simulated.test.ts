@@ -6,6 +6,7 @@ import { callOnce } from '../../src/rails/call.ts';
 import { MAGIC_ACCOUNTS } from '../../src/rails/simulated/index.ts';
 import { testRail } from '../contracts/rail.ts';
 import { type BankWorld, bankWorld } from '../support/bankworld.ts';
+import { until } from '../support/until.ts';
 
 for (const deduplicates of [true, false]) {
   testRail(`a simulated bank that ${deduplicates ? 'deduplicates' : 'does not deduplicate'}`, async () => {
@@ -79,8 +80,7 @@ describe('the simulated bank', () => {
     w = await bankWorld({ settleMs: 200 });
     await post(order);
     await w.restartsBank();
-    for (let i = 0; i < 100 && (await w.bank.payments('k'))[0]?.state !== 'settled'; i += 1) await w.sleep(10);
-    assert.equal((await w.bank.payments('k'))[0]?.state, 'settled');
+    await until('it is settled', async () => (await w.bank.payments('k'))[0]?.state === 'settled');
     assert.equal(await w.bank.balance('INR'), 999_500n);
   });
 

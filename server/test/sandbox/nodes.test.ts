@@ -9,6 +9,7 @@ import { isAlive, isGoneWithin } from '../../src/base/processes.ts';
 import { call, type NodeOptions, type SandboxNode, startNode } from '../../src/sandbox/nodes.ts';
 import { deployTokens } from '../../src/sandbox/tokens.ts';
 import { freshFolder } from '../support/folder.ts';
+import { until as waitUntil } from '../support/until.ts';
 import { hold } from './holder.ts';
 
 const SPEC = { code: 'matic20', chainId: 137 };
@@ -41,13 +42,9 @@ async function sends(node: { rpcUrl: string }): Promise<string> {
   return await call(node.rpcUrl, 'eth_sendTransaction', [{ from, to, value: '0x1' }]);
 }
 
-async function until<T>(what: string, look: () => Promise<T | undefined | false>, withinMs = 15_000): Promise<T> {
-  for (const end = Date.now() + withinMs; Date.now() < end; await sleep(20)) {
-    const found = await look().catch(() => undefined);
-    if (found !== undefined && found !== false) return found;
-  }
-  throw new Error(`did not happen within ${withinMs} ms: ${what}`);
-}
+/** A node that is away may be asked. */
+const until = <T>(what: string, look: () => Promise<T | undefined | false>): Promise<T> =>
+  waitUntil(what, () => look().catch(() => undefined), { everyMs: 20 });
 
 async function killNode(dataDir: string): Promise<void> {
   const pid = pidOf(dataDir);

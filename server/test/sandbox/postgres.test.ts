@@ -4,11 +4,11 @@ import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, st
 import { createRequire } from 'node:module';
 import { join, sep } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { isAlive, isGoneWithin } from '../../src/base/processes.ts';
 import { startPostgres } from '../../src/sandbox/postgres.ts';
 import { freshFolder } from '../support/folder.ts';
+import { until } from '../support/until.ts';
 import { hold, startHolding } from './holder.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -75,11 +75,8 @@ test('a kill -9 of PostgreSQL costs no committed row: it comes back on the same 
   const killed = postmasterOf(dataDir);
   process.kill(killed, 'SIGKILL');
 
-  let rows = 0;
-  for (const until = Date.now() + 20_000; rows === 0 && Date.now() < until; await sleep(50)) {
-    rows = await countRows(postgres.adminUrl).catch(() => 0);
-  }
-  assert.equal(rows, 1000);
+  const back = await until('it is back', () => countRows(postgres.adminUrl).catch(() => undefined), { everyMs: 50 });
+  assert.equal(back, 1000);
   assert.notEqual(postmasterOf(dataDir), killed);
   await postgres.stop();
   assert.ok(!existsSync(join(dataDir, 'postgres', 'postmaster.pid')));
@@ -101,10 +98,10 @@ test('a server killed half way through initdb leaves nothing that the next start
   const dataDir = freshFolder('pg');
   const { child, died } = startHolding('postgres', dataDir);
   const half = () => readdirSync(dataDir).find((name) => name.startsWith('postgres.new') && !name.endsWith('password'));
-  for (const until = Date.now() + 20_000; Date.now() < until; await sleep(5)) {
+  await until('it has begun', () => {
     const name = half();
-    if (name !== undefined && existsSync(join(dataDir, name, 'global'))) break;
-  }
+    return name !== undefined && existsSync(join(dataDir, name, 'global'));
+  });
   child.kill('SIGKILL');
   await died;
   assert.ok(!existsSync(join(dataDir, 'postgres')), 'not there before it is whole');

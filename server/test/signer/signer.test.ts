@@ -8,7 +8,6 @@ import { appendFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Duplex, duplexPair } from 'node:stream';
 import { describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { HDKey } from '@scure/bip32';
 import { randomHex } from '../../src/base/ids.ts';
 import { NotSigned } from '../../src/rails/chain.ts';
@@ -27,6 +26,7 @@ import { readLimits } from '../../src/signer/limits.ts';
 import { freshFolder } from '../support/folder.ts';
 import { collect, run } from '../support/process.ts';
 import { startSigner } from '../support/signer.ts';
+import { until } from '../support/until.ts';
 
 const TOKEN = `0x${'11'.repeat(20)}`;
 const FRIEND = `0x${'22'.repeat(20)}`;
@@ -333,15 +333,12 @@ test('as a process it outlives kill -9 with its memory, and its client finds it 
   await assert.rejects(client.ping(), /signer: no connection \(ECONNREFUSED\)/);
 
   await signer.start();
-  for (let tries = 0; ; tries += 1) {
-    try {
-      await client.ping();
-      break;
-    } catch (error) {
-      if (tries > 100) throw error;
-      await sleep(20);
-    }
-  }
+  await until('it answers', () =>
+    client.ping().then(
+      () => true,
+      () => false,
+    ),
+  );
   assert.deepEqual(await wallet.sign(tokens(0n, 100n)), first);
   assert.equal(await wallet.refuses(tokens(2n, 51n)), 'the signer refuses: more than may move in an hour');
   client.close();

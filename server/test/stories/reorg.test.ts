@@ -1,7 +1,6 @@
 /** Blocks that leave the chain, with a customer's deposit in them: before it counted, and after. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
 import { openStory, type Paid, type Sale, type Story } from '../support/story.ts';
 
 let world: Story;
@@ -20,10 +19,8 @@ const exceptionOf = async (order: Sale) => (await world.traceOf(order)).order.ex
 const depositStates = async (order: Sale) => (await world.traceOf(order)).deposits.map(({ state }) => state);
 
 /** The very money that a reorg took is in a block again, and the order has it as its deposit. */
-async function isMadeGood(order: Sale): Promise<void> {
-  for (const giveUpAt = Date.now() + 20_000; (await exceptionOf(order)) !== 'deposit_replaced'; await setTimeout(50))
-    assert.ok(Date.now() < giveUpAt, `order ${order.id} has its deposit again`);
-}
+const isMadeGood = (order: Sale) =>
+  world.until('the order has its deposit again', async () => (await exceptionOf(order)) === 'deposit_replaced');
 
 describe('a deposit reorged out before it was confirmed', () => {
   test('returns the order to created, and mined again it settles once', async () => {

@@ -51,6 +51,7 @@ import { type Running, start } from '../../src/server.ts';
 import { brokenBooks, type Outside, untilSound } from './books.ts';
 import { type Answer, openClient } from './client.ts';
 import { freshDatabase } from './database.ts';
+import { until as waitUntil } from './until.ts';
 
 export type Story = Awaited<ReturnType<typeof openStory>>;
 
@@ -164,19 +165,8 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
 
   // Waiting.
 
-  async function until<T>(
-    what: string,
-    look: () => Promise<T | undefined | false>,
-    withinMs = PATIENCE_MS,
-  ): Promise<T> {
-    const giveUpAt = Date.now() + withinMs;
-    for (;;) {
-      const found = await look();
-      if (found !== undefined && found !== false) return found;
-      if (Date.now() > giveUpAt) throw new Error(`waited ${withinMs} ms in vain until ${what}\n${complaints.join('')}`);
-      await new Promise((wake) => setTimeout(wake, LOOK_EVERY_MS));
-    }
-  }
+  const until = <T>(what: string, look: () => Promise<T | undefined | false>, withinMs = PATIENCE_MS): Promise<T> =>
+    waitUntil(what, look, { withinMs, everyMs: LOOK_EVERY_MS, more: () => complaints.join('') });
 
   // The partner.
 

@@ -12,6 +12,7 @@ import { whitelabelFormat } from '../../../src/protocols/whitelabel/index.ts';
 import { whitelabelBody } from '../../../src/protocols/whitelabel/webhooks.ts';
 import { type Client, hmac, openClient } from '../../support/client.ts';
 import { openReceiver, type Receiver } from '../../support/receiver.ts';
+import { until } from '../../support/until.ts';
 import { type TestPartner, type World, wireWorld } from './world.ts';
 
 const MERCHANT = '/onramp/api/v1/merchant/';
@@ -66,11 +67,7 @@ async function delivers(count: number): Promise<void> {
     onDead: async () => {},
   });
   const wanted = receiver.taken.length + count;
-  const giveUpAt = Date.now() + 10_000;
-  while (receiver.taken.length < wanted) {
-    assert.ok(Date.now() < giveUpAt, `${receiver.taken.length} of ${wanted} came`);
-    await new Promise((wake) => setTimeout(wake, 10));
-  }
+  await until(`${wanted} came`, () => receiver.taken.length >= wanted);
   await courier.stop();
 }
 
@@ -180,7 +177,7 @@ describe('endpoints and events under /v1', () => {
     await ok(admin.post(`/v1/webhooks/${made.id}/test`));
     const before = receiver.seen.length;
     const courier = delivers(1);
-    while (receiver.seen.length === before) await new Promise((wake) => setTimeout(wake, 10));
+    await until('one came', () => receiver.seen.length > before);
     receiver.behaves(receiver.takes);
     world.clock.advance(60_000);
     await courier;

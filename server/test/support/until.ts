@@ -1,0 +1,24 @@
+/** Waiting for what has to happen: looked for again and again, until it is there or a deadline has passed. */
+
+export interface Patience {
+  withinMs?: number;
+  everyMs?: number;
+  /** What else is said when it was in vain: what the servers complained of, say. */
+  more?: () => string;
+}
+
+/**
+ * @param what how the sentence "waited in vain until …" ends
+ * @param look answers what was waited for; undefined or false where it is not there yet
+ */
+export async function until<T>(
+  what: string,
+  look: () => Promise<T | undefined | false> | T | undefined | false,
+  { withinMs = 20_000, everyMs = 10, more = () => '' }: Patience = {},
+): Promise<T> {
+  for (const giveUpAt = Date.now() + withinMs; ; await new Promise((wake) => setTimeout(wake, everyMs))) {
+    const found = await look();
+    if (found !== undefined && found !== false) return found;
+    if (Date.now() > giveUpAt) throw new Error(`waited ${withinMs} ms in vain until ${what}\n${more()}`);
+  }
+}
