@@ -221,7 +221,7 @@ const part = fc.record({ at: fc.nat(10_000), value: nastyJson, gone: fc.boolean(
 fuzz(
   'node: JSON-RPC',
   'an answer of which parts are something else',
-  6_000,
+  3_000,
   fc.tuple(method, fc.array(part, { minLength: 1, maxLength: 3 })),
   async ([which, parts]) => {
     answers = (right) => JSON.stringify(parts.reduce(withPart, right));
@@ -253,7 +253,7 @@ const quantityLike = fc.oneof(
 fuzz(
   'node: JSON-RPC',
   'quantities of any size',
-  4_000,
+  2_500,
   fc.tuple(
     method,
     fc.array(
@@ -273,7 +273,7 @@ fuzz(
 fuzz(
   'node: JSON-RPC',
   'refusals that say anything at all',
-  2_000,
+  1_000,
   fc.tuple(
     method,
     mangledJson(
@@ -299,7 +299,7 @@ fuzz(
 fuzz(
   'node: JSON-RPC',
   'bytes that are changed, cut or doubled',
-  3_000,
+  1_500,
   fc.tuple(method, fc.integer({ min: 0, max: 1_000_000 }), mangled(fc.constant('x'))),
   async ([which, at, piece]) => {
     answers = (right) => {
@@ -314,7 +314,7 @@ fuzz(
 fuzz(
   'node: JSON-RPC',
   'answers without end, in the wrong order, twice, or to another question',
-  200,
+  60,
   fc.tuple(method, fc.constantFrom('long', 'reversed', 'twice', 'other', 'none', 'deep')),
   async ([which, how]) => {
     answers = (right, requests) => {

@@ -338,6 +338,19 @@ describe('a statement file', () => {
     await bookedIs(141_233n);
   });
 
+  it('of a day that was not over is taken again when it is, and shown the other way round leaves no gap', async () => {
+    const day = [...lines.slice(3), { units: 777n, text: 'third', on: '2026-11-03' }];
+    const opening = 141_233n - day.reduce((sum, { units }) => sum + units, 0n);
+    const noon = { units: 10n, text: 'noon', on: '2026-11-03' };
+    const evening = { units: -10n, text: 'evening', on: '2026-11-03' };
+    await w.imports(germanCsv([...day, noon], { opening }));
+    assert.equal((await w.imports(germanCsv([...day, noon, evening], { opening }))).import.newLines, 1);
+    await w.imports(germanCsv([...day, noon], { opening }).replace('Kontoauszug', 'Auszug'));
+    await w.rail.observe();
+    assert.equal(await w.asks((desk, tx) => desk.missing(tx, 'eur')), 0n);
+    await bookedIs(141_233n);
+  });
+
   it('that shows what was taken in other words is refused whole', async () => {
     const altered = lines.map((line, i) => (i === 2 ? { ...line, text: 'other words' } : line));
     await assert.rejects(w.imports(germanCsv(altered)), refusedFile(/contradict/));

@@ -57,13 +57,22 @@ export function fit(
 }
 
 export function extended(before: Taken, statement: Ends, freshSum: bigint): Taken {
-  const later = order(statement.to, statement.sequence, before.newest.to, before.newest.sequence) > 0;
-  return {
-    first: before.first,
-    newest: later ? statement : before.newest,
-    sum: before.sum + freshSum,
-  };
+  const sum = before.sum + freshSum;
+  const after = order(statement.to, statement.sequence, before.newest.to, before.newest.sequence);
+  const later = after > 0 || (after === 0 && leadsTo(statement, before.first, sum));
+  return { first: before.first, newest: later ? statement : before.newest, sum };
 }
+
+/**
+ * Of statements that end alike the one which all lines taken lead to, else the one taken last: a day that is not over is
+ * shown once more when it is, under the same days and with another balance.
+ *
+ * @param ties the newest statements, the last taken first
+ */
+export const newestOf = (ties: readonly Ends[], first: Ends, sum: bigint): Ends | undefined =>
+  ties.find((one) => leadsTo(one, first, sum)) ?? ties[0];
+
+const leadsTo = (statement: Ends, first: Ends, sum: bigint): boolean => first.opening + sum === statement.closing;
 
 function order(day: string, sequence: bigint | null, otherDay: string, otherSequence: bigint | null): number {
   if (day !== otherDay) return day < otherDay ? -1 : 1;

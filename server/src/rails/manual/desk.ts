@@ -23,7 +23,7 @@ import type { BankContext } from '../bank.ts';
 import { missing } from './continuity.ts';
 import type { Chunks } from './decode.ts';
 import { batchName, FILE_TYPES, writeFile } from './files.ts';
-import { endsOf, type Imported, type ReadFile, readStatement, takeStatement } from './import.ts';
+import { type Imported, type ReadFile, readStatement, takenSoFar, takeStatement } from './import.ts';
 import type { PayeeDetails } from './payee.ts';
 import type { FileFormat, ManualAccount, ManualBankSettings } from './settings.ts';
 import * as store from './store.ts';
@@ -234,9 +234,6 @@ export async function missingOf(
   rail: string,
   asset: AssetCode,
 ): Promise<bigint | null> {
-  const [first, newest] = [await store.firstStatement(tx, rail, asset), await store.newestStatement(tx, rail, asset)];
-  if (first === undefined || newest === undefined) return 0n;
-  const [from, to] = [endsOf(first), endsOf(newest)];
-  if (from === undefined || to === undefined || !(await store.allHaveBalances(tx, rail, asset))) return null;
-  return missing({ first: from, newest: to, sum: await store.sumTaken(tx, rail, asset) });
+  const taken = await takenSoFar(tx, rail, asset);
+  return taken === undefined ? 0n : taken === 'unbalanced' ? null : missing(taken);
 }

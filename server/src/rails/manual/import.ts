@@ -15,7 +15,7 @@ import { ring } from '../../base/work.ts';
 import type { BankContext, StatementLine } from '../bank.ts';
 import { OBSERVE } from '../rail.ts';
 import { readCamt } from './camt.ts';
-import { type Ends, extended, fit, type Taken } from './continuity.ts';
+import { type Ends, extended, fit, newestOf, type Taken } from './continuity.ts';
 import { readCsvStatement } from './csv.statement.ts';
 import { type Chunks, refuseFile } from './decode.ts';
 import { batchIn } from './files.ts';
@@ -183,16 +183,20 @@ async function knownLines(tx: Tx, rail: string, ids: string[], lines: readonly R
   return known;
 }
 
-async function takenSoFar(tx: Tx, rail: string, asset: string): Promise<Taken | undefined | 'unbalanced'> {
+/** What was taken, or that some of it carries no balances, or that nothing was. */
+export async function takenSoFar(tx: Tx, rail: string, asset: string): Promise<Taken | undefined | 'unbalanced'> {
   const first = await store.firstStatement(tx, rail, asset);
-  const newest = await store.newestStatement(tx, rail, asset);
-  if (first === undefined || newest === undefined) return undefined;
-  const [from, to] = [endsOf(first), endsOf(newest)];
-  if (from === undefined || to === undefined || !(await store.allHaveBalances(tx, rail, asset))) return 'unbalanced';
-  return { first: from, newest: to, sum: await store.sumTaken(tx, rail, asset) };
+  if (first === undefined) return undefined;
+  const from = endsOf(first);
+  if (from === undefined || !(await store.allHaveBalances(tx, rail, asset))) return 'unbalanced';
+  const sum = await store.sumTaken(tx, rail, asset);
+  const ties = (await store.newestStatements(tx, rail, asset)).flatMap((one) => endsOf(one) ?? []);
+  const newest = newestOf(ties, from, sum);
+  assert(newest !== undefined, 'where there is a first statement there is a newest');
+  return { first: from, newest, sum };
 }
 
-export function endsOf(statement: {
+function endsOf(statement: {
   from: string;
   to: string;
   sequence: bigint | null;

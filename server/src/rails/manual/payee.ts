@@ -30,6 +30,7 @@ export function payeeOf(destination: Destination, account: ManualAccount): Payee
   const iban = isIban(number) ? number : '';
   const name = said('name', 'holder');
   if (number === '' || number.length > LONGEST_ACCOUNT) return { why: 'no_account_number' };
+  if (!isPlain(number)) return { why: 'malformed_account_number' };
   if (name === '') return { why: 'no_name' };
   const bic = said('bic', 'swift').toUpperCase();
   if (bic !== '' && !isBic(bic)) return { why: 'malformed_bic' };
@@ -41,9 +42,13 @@ export function payeeOf(destination: Destination, account: ManualAccount): Payee
   }
   const bankCode = said('bankCode', 'routing', 'sortCode', 'routingNumber');
   const ifsc = said('ifsc').toUpperCase();
-  if (ifsc.length > LONGEST_ACCOUNT || bankCode.length > LONGEST_ACCOUNT) return { why: 'malformed_bank_code' };
+  if ([ifsc, bankCode].some((text) => text.length > LONGEST_ACCOUNT || !isPlain(text)))
+    return { why: 'malformed_bank_code' };
   return { name, iban, account: iban === '' ? number : '', bic, ifsc, bankCode };
 }
+
+/** Numbers and codes have no other characters at any bank, and XML has none for some of them. */
+const isPlain = (text: string): boolean => /^[ -~]*$/.test(text);
 
 /** `pay_17_1` as the bank carries it: SEPA knows no underscore, and 35 characters are all there is. */
 export function endToEndOf(key: string): string {

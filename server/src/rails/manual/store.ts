@@ -265,6 +265,17 @@ export const newestStatement = (tx: Tx, rail: string, asset: AssetCode): Promise
     asset,
   ]);
 
+/** All that end with the newest, the last taken first. */
+export const newestStatements = (tx: Tx, rail: string, asset: AssetCode): Promise<StatementRow[]> =>
+  tx.rows<StatementRow>(
+    `with newest as (select to_on, sequence from manual_statements where rail = $1 and asset = $2 ${NEWEST})
+     select ${STATEMENT} from manual_statements
+      where rail = $1 and asset = $2 and to_on = (select to_on from newest)
+        and sequence is not distinct from (select sequence from newest)
+      order by id desc limit 100`,
+    [rail, asset],
+  );
+
 export const firstStatement = (tx: Tx, rail: string, asset: AssetCode): Promise<StatementRow | undefined> =>
   tx.row<StatementRow>(`select ${STATEMENT} from manual_statements where rail = $1 and asset = $2 ${FIRST}`, [
     rail,
