@@ -17,6 +17,7 @@
  *
  * Measured against two libraries before it was written: docs/decisions/0003-own-work-table.md.
  */
+import { openBell } from './bell.ts';
 import type { Clock } from './clock.ts';
 import type { Database, Tx } from './db.ts';
 import { BugError, Unavailable } from './errors.ts';
@@ -98,15 +99,11 @@ export async function startWorkers(options: {
   const token = randomHex();
   const running = new Set<Promise<void>>();
   let stopped = false;
-  let wake: () => void = () => {};
-  let rung = false;
+  const bell = openBell();
 
   await reviveTheDead(db, clock.now());
   const presence = await holdPresence(db, () => stopped, log);
-  const listening = await db.listen('work', () => {
-    rung = true;
-    wake();
-  });
+  const listening = await db.listen('work', bell.ring);
 
   async function settle(item: Claimed, outcome: { done: Handled } | { failed: unknown }): Promise<void> {
     await db.asSystem(async (tx) => {
@@ -169,7 +166,7 @@ export async function startWorkers(options: {
   async function loop(): Promise<void> {
     let reapedAt = 0;
     while (!stopped) {
-      rung = false;
+      bell.begin();
       let claimed: Claimed[] = [];
       try {
         if (Date.now() - reapedAt > 1_000) {
@@ -184,19 +181,11 @@ export async function startWorkers(options: {
       for (const item of claimed) {
         const job: Promise<void> = work(item).finally(() => {
           running.delete(job);
-          wake();
+          bell.wake();
         });
         running.add(job);
       }
-      if (stopped || rung || claimed.length > 0) continue;
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, options.pollMs ?? POLL_MS);
-        wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-        if (rung || stopped) wake();
-      });
+      if (!stopped && claimed.length === 0) await bell.wait(options.pollMs ?? POLL_MS);
     }
   }
 
@@ -204,7 +193,7 @@ export async function startWorkers(options: {
   return {
     async stop() {
       stopped = true;
-      wake();
+      bell.ring();
       await looping;
       await Promise.allSettled(running);
       await listening.stop();

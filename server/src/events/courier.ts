@@ -14,6 +14,7 @@
  * given up with a case, and the next of its lane has its turn. Due times are the clock's, which may be moved; leases and
  * the times that are signed are the world's.
  */
+import { openBell } from '../base/bell.ts';
 import { type Clock, later } from '../base/clock.ts';
 import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
@@ -114,13 +115,8 @@ export async function startCourier(deps: CourierDeps): Promise<Courier> {
   const { db, clock, log } = deps;
   const running = new Set<Promise<void>>();
   let stopped = false;
-  let rung = false;
-  let wake: () => void = () => {};
-  const ring = () => {
-    rung = true;
-    wake();
-  };
-  const listening = await db.listen(CHANNEL, ring);
+  const bell = openBell();
+  const listening = await db.listen(CHANNEL, bell.ring);
 
   async function round(): Promise<void> {
     while (!stopped && (await publish(deps)) > 0);
@@ -134,7 +130,7 @@ export async function startCourier(deps: CourierDeps): Promise<Courier> {
         .catch((error) => log.error({ endpoint: lane.endpoint_id, ...describeError(error) }, 'delivery not recorded'))
         .finally(() => {
           running.delete(job);
-          ring();
+          bell.ring();
         });
       running.add(job);
     }
@@ -143,7 +139,7 @@ export async function startCourier(deps: CourierDeps): Promise<Courier> {
   async function loop(): Promise<void> {
     let purgedAt = performance.now();
     while (!stopped) {
-      rung = false;
+      bell.begin();
       try {
         await round();
         if (performance.now() - purgedAt > PURGE_EVERY_MS) {
@@ -153,15 +149,7 @@ export async function startCourier(deps: CourierDeps): Promise<Courier> {
       } catch (error) {
         if (!stopped) log.error(describeError(error), 'events could not be delivered');
       }
-      if (stopped || rung) continue;
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, POLL_MS);
-        wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-        if (rung || stopped) wake();
-      });
+      if (!stopped) await bell.wait(POLL_MS);
     }
   }
 
@@ -169,7 +157,7 @@ export async function startCourier(deps: CourierDeps): Promise<Courier> {
   return {
     async stop() {
       stopped = true;
-      wake();
+      bell.ring();
       await looping;
       await Promise.allSettled(running);
       await listening.stop();
