@@ -7,18 +7,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Tx } from '../../src/base/db.ts';
 import type { Handled } from '../../src/base/work.ts';
 import { isHandingStopped } from '../../src/partners/index.ts';
-import {
-  type Payout,
-  payoutByKey,
-  payoutHandlers,
-  refused,
-  returned,
-  settled,
-  write,
-} from '../../src/rails/payouts.ts';
-import type { Rail, RailFact } from '../../src/rails/rail.ts';
+import { type Payout, payoutByKey, payoutHandlers } from '../../src/rails/payouts.ts';
+import type { Rail } from '../../src/rails/rail.ts';
 import { type Settings, simulatedBank, startSimulatedBank } from '../../src/rails/simulated/index.ts';
 import { freshGround } from './ground.ts';
+import { openPayoutSide } from './payoutside.ts';
 import { openRows } from './rows.ts';
 
 export type BankWorld = Awaited<ReturnType<typeof bankWorld>>;
@@ -31,30 +24,10 @@ export async function bankWorld(
 ) {
   const ground = await freshGround();
   const rows = await openRows(ground.adminUrl);
-  await rows.cryptoAsset('usdc.test', 'test', '0x01');
-  const { orderId, partnerId } = await rows.order('usdc.test', 'evm.test', '0xabc');
+  const { report, openAccount, ...payouts } = await openPayoutSide(ground, rows, { rail: RAIL, asset: 'inr' });
   const bankSettings = { settleMs: 0, deduplicates: true, ...options };
   let bank = await startSimulatedBank({ ...ground, ...bankSettings });
   await bank.fund({ currency: 'INR', units: options.funds ?? 1_000_000n, id: 'seed' });
-
-  const facts: RailFact[] = [];
-  const contradictions: string[] = [];
-  const accounts = new Map<bigint, Record<string, string>>();
-
-  /** What orders does with a fact, as far as payouts are concerned. */
-  async function report(tx: Tx, fact: RailFact): Promise<void> {
-    facts.push(fact);
-    const now = ground.clock.now();
-    const observed =
-      fact.type === 'payout_settled'
-        ? await settled(tx, { ...fact, now })
-        : fact.type === 'payout_returned'
-          ? await returned(tx, { ...fact, now })
-          : fact.type === 'payout_refused'
-            ? await refused(tx, { ...fact, now })
-            : undefined;
-    if (observed?.contradiction) contradictions.push(observed.payout.id);
-  }
 
   const makeRail = (): Rail & { wake(tx: Tx): Promise<void> } =>
     simulatedBank(
@@ -69,7 +42,7 @@ export async function bankWorld(
       ...ground,
       rails: new Map([[RAIL, through]]),
       report,
-      openAccount: async (_tx, id) => accounts.get(id) ?? {},
+      openAccount,
       isStopped: isHandingStopped,
       ...(options.handingMs === undefined ? {} : { handingMs: options.handingMs }),
       ...(options.graceMs === undefined ? {} : { graceMs: options.graceMs }),
@@ -78,12 +51,10 @@ export async function bankWorld(
     return handle;
   };
 
-  let attempts = 0;
   return {
     ...ground,
+    ...payouts,
     rows,
-    facts,
-    contradictions,
     report,
     worker,
     get bank() {
@@ -92,29 +63,9 @@ export async function bankWorld(
     get rail() {
       return rail;
     },
-    /** Writes a payout as orders would. @returns its id, the key */
-    async writes(units: bigint, account = '123456780000'): Promise<string> {
-      attempts += 1;
-      const attempt = attempts;
-      const fiatAccountId = await rows.fiatAccount();
-      accounts.set(fiatAccountId, { account, name: 'Asha Rao', ifsc: 'SIMB0000001' });
-      const id = `pay_${orderId}_${attempt}`;
-      await ground.db.asSystem((tx) =>
-        write(tx, {
-          id,
-          orderId,
-          partnerId,
-          purpose: 'payout',
-          attempt,
-          rail: RAIL,
-          asset: 'inr',
-          units,
-          fiatAccountId,
-          now: ground.clock.now(),
-        }),
-      );
-      return id;
-    },
+    /** Writes a payout. @returns its id, the key */
+    writes: (units: bigint, account = '123456780000'): Promise<string> =>
+      payouts.writes(units, { account, name: 'Asha Rao', ifsc: 'SIMB0000001' }),
     /** A worker looks at a payout. */
     looksAt: (id: string, through?: Rail): Promise<Handled> => worker(through)(id),
     async payout(id: string): Promise<Payout> {
@@ -134,10 +85,8 @@ export async function bankWorld(
       await bank.settlesDue();
       await rail.observe();
     },
-    of: <T extends RailFact['type']>(type: T) =>
-      facts.filter((fact) => fact.type === type) as Extract<RailFact, { type: T }>[],
     get troubles() {
-      return facts.filter(({ type }) => BAD.has(type));
+      return payouts.facts.filter(({ type }) => BAD.has(type));
     },
     async restartsBank(): Promise<void> {
       await bank.stop();

@@ -5,17 +5,9 @@
 import assert from 'node:assert/strict';
 import type { Tx } from '../../src/base/db.ts';
 import { type ManualDesk, manualBank, openManualDesk, readManualBank } from '../../src/rails/manual/index.ts';
-import {
-  type Payout,
-  payoutByKey,
-  payoutHandlers,
-  refused,
-  returned,
-  settled,
-  write,
-} from '../../src/rails/payouts.ts';
-import type { RailFact } from '../../src/rails/rail.ts';
+import { type Payout, payoutByKey, payoutHandlers } from '../../src/rails/payouts.ts';
 import { freshGround } from './ground.ts';
+import { openPayoutSide } from './payoutside.ts';
 import { openRows } from './rows.ts';
 import { type BankEntry, camt, SETTINGS, sumOf } from './statements.ts';
 
@@ -30,28 +22,8 @@ export async function manualWorld() {
   await rows.query(
     `insert into assets (code, kind, coin, decimals) values ('eur', 'fiat', 'eur', 2) on conflict do nothing`,
   );
-  await rows.cryptoAsset('usdc.test', 'test', '0x01');
-  const { orderId, partnerId } = await rows.order('usdc.test', 'evm.test', '0xabc');
-
-  const facts: RailFact[] = [];
-  const contradictions: string[] = [];
-  const accounts = new Map<bigint, Record<string, string>>();
-
-  async function report(tx: Tx, fact: RailFact): Promise<void> {
-    facts.push(fact);
-    const now = ground.clock.now();
-    const observed =
-      fact.type === 'payout_settled'
-        ? await settled(tx, { ...fact, now })
-        : fact.type === 'payout_returned'
-          ? await returned(tx, { ...fact, now })
-          : fact.type === 'payout_refused'
-            ? await refused(tx, { ...fact, now })
-            : undefined;
-    if (observed?.contradiction) contradictions.push(observed.payout.id);
-  }
-
   const settings = readManualBank(JSON.stringify(SETTINGS));
+  const { report, openAccount, ...payouts } = await openPayoutSide(ground, rows, { rail: settings.code, asset: 'eur' });
   const context = { ...ground, report };
   const rail = manualBank(settings, context);
   const desk = openManualDesk(settings, context);
@@ -59,13 +31,12 @@ export async function manualWorld() {
     ...ground,
     rails: new Map([[rail.code, rail]]),
     report,
-    openAccount: async (_tx, id) => accounts.get(id) ?? {},
+    openAccount,
     isStopped: async () => false,
     graceMs: 0,
   });
   assert(handle);
 
-  let attempts = 0;
   let closing = 0n;
   let statements = 0;
   const today = () => ground.clock.now().toISOString().slice(0, 10);
@@ -76,29 +47,13 @@ export async function manualWorld() {
     desk,
     /** At the desk, in a transaction of its own. */
     asks: <T>(what: (desk: ManualDesk, tx: Tx) => Promise<T>): Promise<T> => ground.db.asSystem((tx) => what(desk, tx)),
-    facts,
-    contradictions,
+    facts: payouts.facts,
+    contradictions: payouts.contradictions,
+    of: payouts.of,
     today,
     /** Writes a payout as orders would, and has a worker hand it over. @returns its id */
     async pays(units: bigint, details: Record<string, string> = PAYEE): Promise<string> {
-      attempts += 1;
-      const fiatAccountId = await rows.fiatAccount();
-      accounts.set(fiatAccountId, details);
-      const id = `pay_${orderId}_${attempts}`;
-      await ground.db.asSystem((tx) =>
-        write(tx, {
-          id,
-          orderId,
-          partnerId,
-          purpose: 'payout',
-          attempt: attempts,
-          rail: rail.code,
-          asset: 'eur',
-          units,
-          fiatAccountId,
-          now: ground.clock.now(),
-        }),
-      );
+      const id = await payouts.writes(units, details);
       await handle(id);
       return id;
     },
@@ -125,8 +80,6 @@ export async function manualWorld() {
     async state(id: string): Promise<Payout['state'] | undefined> {
       return (await ground.db.asSystem((tx) => payoutByKey(tx, rail.code, id)))?.state;
     },
-    of: <T extends RailFact['type']>(type: T) =>
-      facts.filter((fact) => fact.type === type) as Extract<RailFact, { type: T }>[],
     async stop(): Promise<void> {
       await rows.close();
       await ground.stop();

@@ -5,12 +5,12 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import type { Came } from './client.ts';
 
 export interface Received {
   headers: Record<string, string>;
   text: string;
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into whatever came
-  body: any;
+  body: Came;
 }
 
 /** Answers a request; what it takes with 2xx is noted by whoever calls `takes`. */

@@ -1,11 +1,11 @@
 /** Operators as programs over HTTP: each a name, a role and a token. */
 import type { Database } from '../../../src/base/db.ts';
 import { createOperator, issueToken, type Role } from '../../../src/operators/index.ts';
+import type { Came } from '../../support/client.ts';
 
 export interface Said {
   status: number;
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into whatever came
-  body: any;
+  body: Came;
 }
 
 export type Person = ReturnType<typeof withToken>;

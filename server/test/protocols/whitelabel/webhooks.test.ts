@@ -10,7 +10,7 @@ import { TRANSITIONS } from '../../../src/orders/machine.ts';
 import { signingSecrets } from '../../../src/partners/index.ts';
 import { whitelabelFormat } from '../../../src/protocols/whitelabel/index.ts';
 import { whitelabelBody } from '../../../src/protocols/whitelabel/webhooks.ts';
-import { type Client, hmac, openClient } from '../../support/client.ts';
+import { type Answer, type Client, hmac, openClient } from '../../support/client.ts';
 import { openReceiver, type Receiver } from '../../support/receiver.ts';
 import { until } from '../../support/until.ts';
 import { type TestPartner, type World, wireWorld } from './world.ts';
@@ -48,11 +48,10 @@ after(async () => {
 
 const publishes = () => publish({ db: world.db, clock: world.clock, formats });
 
-async function ok(answer: Promise<{ status: number; text: string; body: { data: unknown } }>) {
+async function ok(answer: Promise<Answer>) {
   const { status, text, body } = await answer;
   assert.equal(status, 200, text);
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into whatever came
-  return body.data as any;
+  return body.data;
 }
 
 /** Delivers until the receiver has so many more. */

@@ -1,0 +1,55 @@
+/**
+ * The side of orders that payouts see, for worlds that have a rail and no orders: payouts are written as orders write them, and
+ * a fact about one is done to it as orders do.
+ */
+import type { Tx } from '../../src/base/db.ts';
+import { refused, returned, settled, write } from '../../src/rails/payouts.ts';
+import type { RailFact } from '../../src/rails/rail.ts';
+import type { Ground } from './ground.ts';
+import type { openRows } from './rows.ts';
+
+export async function openPayoutSide(
+  { db, clock }: Ground,
+  rows: Awaited<ReturnType<typeof openRows>>,
+  { rail, asset }: { rail: string; asset: string },
+) {
+  await rows.cryptoAsset('usdc.test', 'test', '0x01');
+  const { orderId, partnerId } = await rows.order('usdc.test', 'evm.test', '0xabc');
+  const facts: RailFact[] = [];
+  const contradictions: string[] = [];
+  const accounts = new Map<bigint, Record<string, string>>();
+  let attempt = 0;
+  return {
+    facts,
+    contradictions,
+    openAccount: async (_tx: Tx, id: bigint) => accounts.get(id) ?? {},
+
+    async report(tx: Tx, fact: RailFact): Promise<void> {
+      facts.push(fact);
+      const now = clock.now();
+      const observed =
+        fact.type === 'payout_settled'
+          ? await settled(tx, { ...fact, now })
+          : fact.type === 'payout_returned'
+            ? await returned(tx, { ...fact, now })
+            : fact.type === 'payout_refused'
+              ? await refused(tx, { ...fact, now })
+              : undefined;
+      if (observed?.contradiction) contradictions.push(observed.payout.id);
+    },
+
+    of: <T extends RailFact['type']>(type: T) =>
+      facts.filter((fact) => fact.type === type) as Extract<RailFact, { type: T }>[],
+
+    /** @returns the payout's id, which is its key */
+    async writes(units: bigint, account: Record<string, string>): Promise<string> {
+      attempt += 1;
+      const fiatAccountId = await rows.fiatAccount();
+      accounts.set(fiatAccountId, account);
+      const id = `pay_${orderId}_${attempt}`;
+      const of = { id, orderId, partnerId, attempt, rail, asset, units, fiatAccountId };
+      await db.asSystem((tx) => write(tx, { ...of, purpose: 'payout', now: clock.now() }));
+      return id;
+    },
+  };
+}
