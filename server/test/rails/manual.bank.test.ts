@@ -279,6 +279,13 @@ describe('the first statement of an account', () => {
       assert.equal(await w.asks((desk, tx) => desk.missing(tx, 'eur')), 0n);
       assert.equal(w.of('funding_confirmed').length, 1);
       assert.equal(await w.rail.balance('main', 'eur'), 5_017n);
+
+      // A statement is missing from here on; a day inside of one that was taken is no place for more.
+      const week = { from: '2026-11-04', to: '2026-11-08', opening: 5_017n };
+      await w.takes(camt({ id: 'week', ...week, entries: [{ units: 3n, ref: 'X', on: '2026-11-06' }] }));
+      assert.equal((await w.imports(of('2026-11-10', 6_000n, 1n))).gaps.length, 1);
+      const within = { from: '2026-11-06', opening: 5_017n, entries: [{ units: 3n, ref: 'Y' }] };
+      await assert.rejects(w.imports(camt({ id: 'within', ...within })), refusedFile(/contradict/));
     } finally {
       await w.stop();
     }
@@ -387,6 +394,12 @@ describe('a statement file', () => {
     assert.deepEqual(fourth.gaps, ['A statement is missing before the one of 2026-11-05 to 2026-11-05.']);
     assert.equal(w.of('statement_gap').length, 1);
     assert.equal(await w.asks((desk, tx) => desk.missing(tx, 'eur')), 67n);
+    // While nobody can tell by the sum what is missing, what was taken is still not taken again in other words.
+    const again = lines.map((line, i) => ({ ...line, ref: `again ${i}` }));
+    const first = camt({ id: 'again', from: '2026-11-01', to: '2026-11-02', opening: 0n, entries: again });
+    await assert.rejects(w.imports(first), refusedFile(/contradict/));
+    const fourthAgain = { id: 'N12', sequence: 12, from: '2026-11-05', opening: 141_300n };
+    await assert.rejects(w.imports(camt({ ...fourthAgain, entries: [{ units: 50n }] })), refusedFile(/contradict/));
     await w.imports(day('2026-11-04', 141_233n, 67n, 11));
     assert.equal(await w.asks((desk, tx) => desk.missing(tx, 'eur')), 0n);
     assert.equal(w.of('statement_gap').length, 1);

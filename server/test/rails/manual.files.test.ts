@@ -523,7 +523,7 @@ describe('continuity', () => {
             const fresh = all.filter((day) => !seen.has(day));
             const freshSum = fresh.reduce((sum, day) => sum + (days[day] ?? 0n), 0n);
             const known = all.length - fresh.length;
-            const fits = fit(taken, statement, { known, freshSum, freshFrom: fresh.map(dayOf)[0] });
+            const fits = fit(taken, statement, { known, freshSum, freshFrom: fresh.map(dayOf)[0], shownBefore: false });
             assert.equal(fits.fit === 'too_early', from < begins);
             if (fits.fit === 'too_early') continue;
             assert.notEqual(fits.fit, 'contradicts');

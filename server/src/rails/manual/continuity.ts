@@ -4,7 +4,8 @@
  * One number tells: what the newest closing balance is above the first opening balance and all lines taken since. While it is
  * nought, nothing is missing and nothing is taken twice, in whatever order and overlap the files came. A file that would move
  * it away from nought either has a statement missing before it (a gap: it is taken, and a person is told), or shows lines
- * that were taken under other words (it is refused).
+ * that were taken under other words (it is refused). Once something is missing the number tells nothing until that is there;
+ * until then what was taken is known by its days and balances.
  *
  * The first statement is the beginning: what was on the account before it is its opening balance, and is booked as that. So
  * nothing from before it is taken later.
@@ -37,20 +38,22 @@ export const missing = ({ first, newest, sum }: Taken): bigint => newest.closing
 
 /**
  * @param before undefined where nothing was taken yet
- * @param lines  of the statement: how many are new here, how many were there, what the new ones come to, and the first day of them
+ * @param lines  of the statement: how many are new here, how many were there, what the new ones come to, and the first day of
+ *               them; `shownBefore`: a statement taken before has those days or balances
  */
 export function fit(
   before: Taken | undefined,
   statement: Ends,
-  lines: { known: number; freshSum: bigint; freshFrom: string | undefined },
+  lines: { known: number; freshSum: bigint; freshFrom: string | undefined; shownBefore: boolean },
 ): Fit {
   if (before === undefined) return { fit: 'joins' };
   if (lines.freshFrom !== undefined && lines.freshFrom < before.first.from) return { fit: 'too_early' };
   const after = extended(before, statement, lines.freshSum);
   if (missing(after) === 0n)
     return skips(before.newest, statement, lines) ? { fit: 'gap', missing: null } : { fit: 'joins' };
-  // A gap is open already: nothing can be proved until it is filled.
-  if (missing(before) !== 0n) return { fit: 'joins' };
+  // A gap is open already: nothing can be proved by the sum until it is filled.
+  if (missing(before) !== 0n)
+    return { fit: lines.freshFrom !== undefined && lines.shownBefore ? 'contradicts' : 'joins' };
   return after.newest === statement && lines.known === 0
     ? { fit: 'gap', missing: missing(after) }
     : { fit: 'contradicts' };

@@ -142,11 +142,12 @@ async function take(context: BankContext, tx: Tx, file: ReadFile, by: string): P
     const ends = endsOf(statement);
     if (taken !== 'unbalanced' && ends !== undefined) {
       const freshSum = total(fresh.map(({ line }) => line));
-      const freshFrom = fresh.map(({ line }) => line.bookedOn).toSorted()[0];
-      const fits = fit(taken, ends, { known: lines.length - fresh.length, freshSum, freshFrom });
+      const days = [...new Set(fresh.map(({ line }) => line.bookedOn))].toSorted();
+      const shownBefore = !place.isNew || (await store.isShownBefore(tx, rail, asset, { ...ends, id: place.id, days }));
+      const fits = fit(taken, ends, { known: lines.length - fresh.length, freshSum, freshFrom: days[0], shownBefore });
       if (fits.fit === 'too_early')
         throw refuseFile('The file has lines from before the first statement taken: they are in its opening balance.');
-      if (taken === undefined) await storeOpening(context, tx, file, place, ends);
+      if (taken === undefined) await storeOpening(context, tx, file, place.id, ends);
       if (fits.fit === 'contradicts')
         throw refuseFile(
           'Balances and lines contradict what was taken before: a line that is there is shown in other words, or one is missing.',
@@ -154,11 +155,11 @@ async function take(context: BankContext, tx: Tx, file: ReadFile, by: string): P
       if (fits.fit === 'gap') {
         const why = `A statement is missing before the one of ${statement.from} to ${statement.to}.`;
         gaps.push(why);
-        await context.report(tx, { type: 'statement_gap', rail, statement: String(place), asset, why });
+        await context.report(tx, { type: 'statement_gap', rail, statement: String(place.id), asset, why });
       }
       taken = taken === undefined ? { first: ends, newest: ends, sum: freshSum } : extended(taken, ends, freshSum);
     } else taken = 'unbalanced';
-    await storeLines(context, tx, file, place, fresh);
+    await storeLines(context, tx, file, place.id, fresh);
   }
   await ring(tx, { kind: OBSERVE, subject: rail, dueAt: now });
   context.log.info(
@@ -214,16 +215,18 @@ async function placeStatement(
   importId: bigint,
   statement: ReadStatement,
   ids: readonly string[],
-): Promise<bigint> {
+): Promise<{ id: bigint; isNew: boolean }> {
   const { id, sequence, from, to, opening, closing } = statement;
   const said = id === '' ? [from, to, String(opening), String(closing), ...ids] : [id, String(sequence), from, to];
   const identity = createHash('sha256').update(JSON.stringify(said)).digest();
   const there = await store.statementByIdentity(tx, rail, asset, identity);
-  if (there === undefined)
-    return await store.insertStatement(tx, rail, { asset, importId, identity, sequence, from, to, opening, closing });
+  if (there === undefined) {
+    const row = { asset, importId, identity, sequence, from, to, opening, closing };
+    return { id: await store.insertStatement(tx, rail, row), isNew: true };
+  }
   if (there.opening !== opening || there.closing !== closing)
     throw refuseFile(`The statement of ${from} to ${to} was taken before with other balances.`);
-  return there.id;
+  return { id: there.id, isNew: false };
 }
 
 /** What was on the account when it began to be read is the operator's own. */

@@ -306,6 +306,25 @@ export const statementsOf = (
     [rail, asset, span.from, span.to],
   );
 
+/**
+ * Whether a statement taken before has these lines already, whatever it calls them: one that begins or ends where this one
+ * does, or that goes on before and after one of the days. What has moved nothing may stand anywhere.
+ */
+export const isShownBefore = async (
+  tx: Tx,
+  rail: string,
+  asset: AssetCode,
+  one: { id: bigint; from: string; to: string; opening: bigint; closing: bigint; days: readonly string[] },
+): Promise<boolean> =>
+  (await tx.row(
+    `select from manual_statements
+      where rail = $1 and asset = $2 and id <> $3 and opening_units is not null
+        and (opening_units <> closing_units and $6::numeric <> $7::numeric
+             and ((from_on = $4::date and opening_units = $6) or (to_on = $5::date and closing_units = $7))
+          or exists (select from unnest($8::date[]) as day where day > from_on and day < to_on)) limit 1`,
+    [rail, asset, one.id, one.from, one.to, one.opening, one.closing, one.days],
+  )) !== undefined;
+
 /** Whether every statement of an account has balances: only then can its lines be held against them. */
 export const allHaveBalances = async (tx: Tx, rail: string, asset: AssetCode): Promise<boolean> =>
   (await tx.row('select from manual_statements where rail = $1 and asset = $2 and opening_units is null limit 1', [
