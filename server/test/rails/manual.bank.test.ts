@@ -170,6 +170,23 @@ describe('a payout through a manual bank', () => {
     assert.deepEqual(w.contradictions, [id]);
   });
 
+  it('of a file that is being handed out is not withdrawn in the same moment', async () => {
+    await w.pays(905n);
+    const { id } = await w.closes();
+    const done: string[] = [];
+    let withdrawing: Promise<unknown> | undefined;
+    await w.asks(async (desk, tx) => {
+      await desk.file(tx, id);
+      withdrawing = w.withdraws(id, 'The upload was never begun, says the bank.').then(() => done.push('withdrawn'));
+      const isWaiting = () => w.rows.query(`select from pg_locks where locktype = 'advisory' and not granted`);
+      for (const giveUpAt = Date.now() + 5_000; (await isWaiting()).length === 0 && done.length === 0; )
+        assert.ok(Date.now() < giveUpAt, 'whoever withdraws waits');
+      done.push('handed out');
+    });
+    await withdrawing;
+    assert.deepEqual(done, ['handed out', 'withdrawn']);
+  });
+
   it('of a file that the statement shows cannot be withdrawn', async () => {
     const [a, b] = [await w.pays(910n), await w.pays(920n)];
     const batch = await w.closes();

@@ -182,6 +182,8 @@ export function openManualDesk(settings: ManualBankSettings, context: BankContex
     },
 
     async file(tx, id) {
+      // Not while somebody withdraws it: who answers first is believed.
+      await store.lockRail(tx, rail);
       const batch = await there(tx, id);
       if (batch.withdrawnAt !== null) throw refuse('The file was withdrawn: it must not be uploaded.');
       const content = await store.batchContent(tx, id);
