@@ -12,7 +12,7 @@ import { Unavailable } from '../base/errors.ts';
 import { askReview, reviewed } from '../compliance/index.ts';
 import type { Config } from '../config.ts';
 import type { Check } from '../ops/index.ts';
-import { markets, setConfirmationPolicy, upsertAsset } from '../partners/index.ts';
+import { allMarkets, setConfirmationPolicy, upsertAsset } from '../partners/index.ts';
 import { webhookSender } from '../protocols/checkout/index.ts';
 import { trustFundingSource } from '../rails/chain.ts';
 import { addressesOf } from '../rails/evm/index.ts';
@@ -21,6 +21,7 @@ import { bookOpening, seedMinimum, seedThreshold } from '../treasury/index.ts';
 import { manualVerifier } from '../verifiers/manual/index.ts';
 import type { Connecting, Profile, World } from '../world.ts';
 import type { Levels, ProductionChain } from './chains.ts';
+import { placesOf } from './currencies.ts';
 import { type Settled, settle } from './refusals.ts';
 
 const HOT = 'hot';
@@ -77,7 +78,7 @@ async function connect({ chains, bank, signer, codeSender }: Settled, deps: Conn
 
 /** A market that pays through a simulated bank was put there by a sandbox; its books are of money that never was. */
 async function refuseSandboxDatabase(db: Database): Promise<void> {
-  const all = await db.asSystem(markets);
+  const all = await db.asSystem(allMarkets);
   if (all.some(({ depositRail, payoutRail }) => [depositRail, payoutRail].includes('bank.simulated')))
     throw new SettingError('DATABASE_URL is the database of a sandbox; production starts with one of its own');
 }
@@ -93,7 +94,7 @@ async function catalogue(
     };
     for (const { asset, currency } of accounts) {
       const fiat = { code: asset, kind: 'fiat', coin: asset, chain: null, contract: null, native: false } as const;
-      await upsertAsset(tx, { ...fiat, decimals: decimalsOf(currency) });
+      await upsertAsset(tx, { ...fiat, decimals: placesOf(currency) });
     }
     for (const chain of chains) {
       const common = { kind: 'crypto', chain: chain.code } as const;
@@ -117,10 +118,6 @@ async function catalogue(
     }
   });
 }
-
-/** ISO 4217, as the platform knows it. */
-const decimalsOf = (currency: string): number =>
-  new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2;
 
 function evmOptions(chain: ProductionChain, client: SignerClient | undefined) {
   const { chainId, xpub, hotWallet, rpcUrls, finality, maxGasPrice } = chain;

@@ -1,0 +1,20 @@
+/**
+ * Currencies: how many places each has, by ISO 4217.
+ *
+ * Not by what the platform knows: that says how prices are usually shown (none for PKR, HUF, COP or IQD), and changes with its
+ * version. A bank books the minor unit, and what is booked once under so many places stays so.
+ */
+
+/** Those that have not two. Source: ISO 4217, list one. */
+const PLACES: Readonly<Record<number, string>> = {
+  0: 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF',
+  3: 'BHD IQD JOD KWD LYD OMR TND',
+  4: 'CLF UYW',
+};
+
+const places = new Map(
+  Object.entries(PLACES).flatMap(([count, codes]) => codes.split(' ').map((code) => [code, Number(count)] as const)),
+);
+
+/** @param currency three capital letters */
+export const placesOf = (currency: string): number => places.get(currency) ?? 2;
