@@ -122,20 +122,6 @@ export const COMMANDS: readonly Command[] = [
   act('customer block', ['customer'], '/customers/:customer/block', 'may not trade from now on'),
   act('customer unblock', ['customer'], '/customers/:customer/unblock', 'may trade again; always needs two'),
 
-  act(
-    'review open',
-    ['customer'],
-    '/customers/:customer/review/open',
-    'what a customer gave to be verified: kept in the audit',
-  ),
-  act(
-    'review decide',
-    ['customer', 'version', 'outcome'],
-    '/customers/:customer/review/decide',
-    'verified (with --level), failed or refused; the partner is shown the reason',
-    { options: ['level'] },
-  ),
-
   get('stops', [], '/stops', 'what is switched off', {
     list: 'stops',
     columns: ['kind', 'subject', 'by', 'at', 'reason'],
