@@ -18,6 +18,7 @@ import type { Database, Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
 import { formatUnits } from '../../base/money.ts';
 import { assets, isHandingStopped } from '../../partners/index.ts';
+import { day, type Fields, givenBy, id, optional, readFields, reason, text, type Values } from './fields.ts';
 
 /** What is needed of rails/manual: protocols know no rail. */
 export interface BankDesk<File> {
@@ -49,7 +50,7 @@ export interface BankDoor<File> {
 }
 
 const MOST_BYTES = 64 * 1024 * 1024;
-const LONGEST_REASON = 500;
+const asset = text(60);
 
 export const bankRoutes =
   <File>(door: BankDoor<File>) =>
@@ -75,63 +76,66 @@ export const bankRoutes =
       return reply.code(status).send({ error: error.facts.why, reason: error.code });
     });
 
-    const read = (url: string, answer: (tx: Tx, request: FastifyRequest) => Promise<unknown>) =>
+    const read = <F extends Fields>(url: string, fields: F, answer: (tx: Tx, ask: Values<F>) => Promise<unknown>) =>
       inside.route({
         method: 'GET',
         url,
         handler: async (request) => {
           door.person(request, 'read');
-          return await db.asSystem(async (tx) => shown(await assets(tx), await answer(tx, request)));
+          const ask = readFields(fields, givenBy(request.query, request.params));
+          return await db.asSystem(async (tx) => shown(await assets(tx), await answer(tx, ask)));
         },
       });
-    const act = (
+    const act = <F extends Fields>(
       url: string,
       name: string,
-      perform: (tx: Tx, given: { request: FastifyRequest; by: string; reason: string }) => Promise<unknown>,
+      fields: F,
+      perform: (tx: Tx, ask: Values<F>, doing: { by: string; reason: string }) => Promise<unknown>,
     ) =>
       inside.route({
         method: 'POST',
         url,
         handler: async (request, reply) => {
           const by = door.person(request, 'act');
-          const reason = textOf(request.body, 'reason', LONGEST_REASON);
+          const { reason: why, ...ask } = readFields(
+            { ...fields, reason },
+            givenBy(request.body ?? {}, request.params),
+          ) as Values<F> & { reason: string };
           const done = await db.asSystem(async (tx) => {
-            const answer = await perform(tx, { request, by, reason });
+            const answer = await perform(tx, ask as Values<F>, { by, reason: why });
             const subject = `${desk.code}:${subjectOf(request, answer)}`;
-            await door.record(tx, request, { act: name, subject, reason });
+            await door.record(tx, request, { act: name, subject, reason: why });
             return isFile(answer) ? answer : shown(await assets(tx), answer);
           });
           return isFile(done) ? handOut(reply, done) : done;
         },
       });
 
-    read('/bank/accounts', async () => ({ rail: desk.code, accounts: desk.accounts() }));
-    read('/bank/payouts', async (tx, request) => ({
-      payouts: await desk.waiting(tx, optionalText(request.query, 'asset')),
+    read('/bank/accounts', {}, async () => ({ rail: desk.code, accounts: desk.accounts() }));
+    read('/bank/payouts', { asset: optional(asset) }, async (tx, ask) => ({
+      payouts: await desk.waiting(tx, ask.asset),
     }));
-    read('/bank/files', async (tx) => ({ files: await desk.batches(tx) }));
-    read('/bank/files/:id', (tx, request) => desk.batch(tx, idOf(request)));
-    read('/bank/imports', async (tx) => ({ imports: await desk.imports(tx) }));
-    read('/bank/statements', async (tx, { query }) => {
-      const span = { from: dayOf(query, 'from'), to: dayOf(query, 'to') };
-      return { statements: await desk.statements(tx, textOf(query, 'asset', 60), span) };
-    });
+    read('/bank/files', {}, async (tx) => ({ files: await desk.batches(tx) }));
+    read('/bank/files/:id', { id }, (tx, ask) => desk.batch(tx, ask.id));
+    read('/bank/imports', {}, async (tx) => ({ imports: await desk.imports(tx) }));
+    read('/bank/statements', { asset, from: day, to: day }, async (tx, { asset: of, ...span }) => ({
+      statements: await desk.statements(tx, of, span),
+    }));
 
-    act('/bank/payouts/:key/take-off', 'bank.take_off', async (tx, { request }) => {
-      const key = textOf(request.params, 'key', 60);
+    act('/bank/payouts/:key/take-off', 'bank.take_off', { key: text(60) }, async (tx, { key }) => {
       await desk.takeOff(tx, key);
       return { key };
     });
-    act('/bank/files', 'bank.close_file', async (tx, { request, by }) => {
+    act('/bank/files', 'bank.close_file', { asset }, async (tx, ask, { by }) => {
       await unlessStopped(tx, desk.code);
-      return await desk.closeBatch(tx, { asset: textOf(request.body, 'asset', 60), by });
+      return await desk.closeBatch(tx, { asset: ask.asset, by });
     });
-    act('/bank/files/:id/hand-out', 'bank.hand_out_file', async (tx, { request }) => {
+    act('/bank/files/:id/hand-out', 'bank.hand_out_file', { id }, async (tx, ask) => {
       await unlessStopped(tx, desk.code);
-      return await desk.file(tx, idOf(request));
+      return await desk.file(tx, ask.id);
     });
-    act('/bank/files/:id/withdraw', 'bank.withdraw_file', (tx, { request, by, reason }) =>
-      desk.withdrawBatch(tx, idOf(request), { by, statement: reason }),
+    act('/bank/files/:id/withdraw', 'bank.withdraw_file', { id }, (tx, ask, { by, reason: statement }) =>
+      desk.withdrawBatch(tx, ask.id, { by, statement }),
     );
     inside.route({
       method: 'POST',
@@ -139,11 +143,11 @@ export const bankRoutes =
       bodyLimit: MOST_BYTES,
       handler: async (request) => {
         const by = door.person(request, 'act');
-        const asset = textOf(request.query, 'asset', 60);
+        const { asset: of } = readFields({ asset }, givenBy(request.query, {}));
         const bytes = request.body as AsyncIterable<Uint8Array> | undefined;
         if (bytes === undefined || typeof bytes !== 'object' || !(Symbol.asyncIterator in bytes))
           throw new Refusal('file_refused', { why: 'The body must be the file itself.' });
-        const file = await desk.readStatement({ asset, bytes });
+        const file = await desk.readStatement({ asset: of, bytes });
         return await db.asSystem(async (tx) => {
           const taken = await desk.takeStatement(tx, { file, by });
           const subject = `${desk.code}:${taken.import.id}`;
@@ -182,31 +186,6 @@ const subjectOf = ({ params }: FastifyRequest, answer: unknown): string => {
   const { id, key } = params as { id?: string; key?: string };
   return id ?? key ?? String((answer as { id?: bigint }).id ?? '');
 };
-
-const malformed = (field: string, rule: string) => new Refusal('malformed_field', { fields: { [field]: rule } });
-
-function textOf(from: unknown, field: string, most: number): string {
-  const value = (from as Record<string, unknown> | null | undefined)?.[field];
-  if (typeof value !== 'string' || value.trim() === '' || value.length > most || value.includes('\0'))
-    throw malformed(field, `must be a text of 1 to ${most} characters`);
-  return value;
-}
-
-const optionalText = (from: unknown, field: string): string | undefined =>
-  (from as Record<string, unknown>)[field] === undefined ? undefined : textOf(from, field, 60);
-
-function idOf({ params }: FastifyRequest): bigint {
-  const { id = '' } = params as { id?: string };
-  if (!/^[0-9]{1,15}$/.test(id)) throw malformed('id', 'must be a number');
-  return BigInt(id);
-}
-
-function dayOf(from: unknown, field: string): string {
-  const day = textOf(from, field, 10);
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(day) || Number.isNaN(Date.parse(day)))
-    throw malformed(field, 'must be a day, YYYY-MM-DD');
-  return day;
-}
 
 /** Every amount beside or below an `asset` as a plain decimal of it; ids and other numbers as digits. */
 function shown(known: ReadonlyMap<string, { decimals: number }>, value: unknown, asset?: string): unknown {

@@ -84,8 +84,17 @@ export const time: Field<Date> = {
     if (typeof given !== 'string' || !/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(given))
       return undefined;
     const at = new Date(given);
-    return Number.isNaN(at.getTime()) ? undefined : at;
+    return Number.isNaN(at.getTime()) || !isDay(given.slice(0, 10)) ? undefined : at;
   },
+};
+
+/** Of the 31st of February JavaScript makes the 3rd of March, and PostgreSQL an error. */
+const isDay = (text: string): boolean =>
+  /^[12]\d{3}-\d\d-\d\d$/.test(text) && new Date(`${text}T00:00:00Z`).toJSON()?.startsWith(text) === true;
+
+export const day: Field<string> = {
+  rule: 'a day, YYYY-MM-DD',
+  read: (given) => (typeof given === 'string' && isDay(given) ? given : undefined),
 };
 
 /** An amount as a plain decimal; its places are the asset's and are looked at where that is known. */
@@ -110,6 +119,22 @@ export const orNone = <T>(field: Field<T>): Field<T | 'none'> => ({
 });
 
 export const reason = text(500, /\S{2}/, 'a reason of 3 to 500 characters');
+
+/**
+ * What a request says, by its body or query and by its path; a name that stands in both is refused.
+ *
+ * @throws Refusal 'malformed_body' | 'malformed_field'
+ */
+export function givenBy(said: unknown, params: unknown): Record<string, unknown> {
+  if (typeof said !== 'object' || said === null || Array.isArray(said)) throw new Refusal('malformed_body');
+  const named = params as Record<string, string>;
+  const twice = Object.keys(said).filter((name) => Object.hasOwn(named, name));
+  if (twice.length > 0)
+    throw new Refusal('malformed_field', {
+      fields: Object.fromEntries(twice.map((name) => [name, 'stands in the path'])),
+    });
+  return { ...said, ...named };
+}
 
 /** @throws Refusal 'missing_fields' {names} | 'malformed_field' {fields} */
 export function readFields<F extends Fields>(fields: F, given: Readonly<Record<string, unknown>>): Values<F> {

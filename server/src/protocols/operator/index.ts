@@ -26,7 +26,7 @@ import { STOP_ACTS } from './acts/stops.ts';
 import { TERM_ACTS } from './acts/terms.ts';
 import { bankRoutes } from './bank.ts';
 import { failureOf } from './errors.ts';
-import { id, readFields } from './fields.ts';
+import { givenBy, id, readFields } from './fields.ts';
 import { READS } from './reads.ts';
 
 export type { OperatorDeps } from './act.ts';
@@ -80,7 +80,7 @@ export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
           handler: async (request) => {
             const caller = callerOf(request);
             requireRight(caller.operator, 'read');
-            const ask = readFields(fields, given(request.query, request.params));
+            const ask = readFields(fields, givenBy(request.query, request.params));
             return await readable(deps.db, (tx) => answer(deps, tx, ask, caller));
           },
         });
@@ -94,7 +94,7 @@ export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
           url,
           bodyLimit: MAX_BODY_BYTES,
           handler: async (request, reply) => {
-            const { status, body } = await run(callerOf(request), given(request.body ?? {}, request.params));
+            const { status, body } = await run(callerOf(request), givenBy(request.body ?? {}, request.params));
             return reply.code(status).send(await readable(deps.db, async () => body));
           },
         });
@@ -125,18 +125,6 @@ export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
     { prefix: '/operator/v1' },
   );
 };
-
-/** What the path says stands; a body that says otherwise is refused as unknown names are. */
-function given(body: unknown, params: unknown): Record<string, unknown> {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw new Refusal('malformed_body');
-  const named = params as Record<string, string>;
-  const twice = Object.keys(body).filter((name) => Object.hasOwn(named, name));
-  if (twice.length > 0)
-    throw new Refusal('malformed_field', {
-      fields: Object.fromEntries(twice.map((name) => [name, 'stands in the path'])),
-    });
-  return { ...body, ...named };
-}
 
 /** Fastify's own refusals of a body are the caller's, too. */
 function translated(error: unknown): Refusal | undefined {

@@ -98,9 +98,11 @@ test('what is refused says why, changes nothing and is not recorded', async () =
   assert.equal(json.json().reason, 'file_refused');
   const nothing = await post('bank/files', { asset: 'eur', reason: 'again' });
   assert.deepEqual([nothing.statusCode, nothing.json().error], [409, 'No payout waits for a file.']);
-  assert.deepEqual((await post('bank/files', { asset: 'eur' })).json().fields, {
-    reason: 'must be a text of 1 to 500 characters',
-  });
+  assert.deepEqual((await post('bank/files', {})).json().fields, { asset: 'is missing', reason: 'is missing' });
+  assert.match(
+    (await post('bank/files', { asset: 'eur', reason: 'x', colour: 1 })).json().fields.colour,
+    /is not one of/,
+  );
   assert.equal(
     (await post('bank/files/x/withdraw', { reason: 'it was not uploaded' })).json().reason,
     'malformed_field',
@@ -108,7 +110,12 @@ test('what is refused says why, changes nothing and is not recorded', async () =
   assert.equal((await post('bank/files', { asset: 'eur', reason: 'x' }, vic)).json().reason, 'role_missing');
   assert.equal((await post('bank/files', '{', ada, 'application/json')).json().reason, 'malformed_body');
   assert.equal((await app.inject({ url: '/operator/v1/bank/files' })).statusCode, 401);
-  assert.equal((await get('statements?asset=eur&from=yesterday&to=2026-01-01')).body.reason, 'malformed_field');
+  assert.equal(
+    (await get('statements?asset=eur&from=yesterday&to=2026-01-01')).body.fields.from,
+    'must be a day, YYYY-MM-DD',
+  );
+  const february = (await get('statements?asset=eur&from=2026-02-01&to=2026-02-31')).body;
+  assert.equal(february.fields?.to, 'must be a day, YYYY-MM-DD', JSON.stringify(february));
   assert.deepEqual(await acts(), before);
 });
 

@@ -125,6 +125,12 @@ describe('what is asked', () => {
         'expiresAt',
         /ahead/,
       ],
+      [
+        `/partners/${shop.partner.id}/keys`,
+        { label: 'x', scopes: 'read', expiresAt: '2031-02-30T00:00:00Z' },
+        'expiresAt',
+        /a time such as/,
+      ],
       [`/markets/${market}`, { min: '5', max: '4' }, 'max', /not be below min/],
       [`/markets/${market}/limits`, { level: 9, max: '5' }, 'level', /from 0 to 4/],
       [`/markets/${market}/policies`, { question: 'late', answer: { then: 'dance' } }, 'late.then', /one of/],
