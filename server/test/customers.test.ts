@@ -8,6 +8,7 @@ import { emit } from '../src/events/index.ts';
 import { createPartner, type Partner, upsertAsset } from '../src/partners/index.ts';
 import { simulatedVerifier } from '../src/verifiers/simulated/index.ts';
 import { freshGround, type Ground } from './support/ground.ts';
+import { fiat } from './support/terms.ts';
 
 let ground: Ground;
 let mine: Partner;
@@ -19,24 +20,8 @@ before(async () => {
   await ground.db.asSystem(async (tx) => {
     mine = await createPartner(tx, { name: 'Mine', now, tradeLevel: 2 });
     other = await createPartner(tx, { name: 'Other', now });
-    await upsertAsset(tx, {
-      code: 'inr',
-      kind: 'fiat',
-      coin: 'inr',
-      chain: null,
-      contract: null,
-      decimals: 2,
-      native: false,
-    });
-    await upsertAsset(tx, {
-      code: 'eur',
-      kind: 'fiat',
-      coin: 'eur',
-      chain: null,
-      contract: null,
-      decimals: 2,
-      native: false,
-    });
+    await upsertAsset(tx, fiat('inr'));
+    await upsertAsset(tx, fiat('eur'));
   });
 });
 

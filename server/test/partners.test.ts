@@ -6,6 +6,7 @@ import { Refusal } from '../src/base/errors.ts';
 import * as partners from '../src/partners/index.ts';
 import { remember } from '../src/partners/remember.ts';
 import { freshGround, type Ground } from './support/ground.ts';
+import { fiat, marketTerms } from './support/terms.ts';
 import { until } from './support/until.ts';
 
 let ground: Ground;
@@ -13,24 +14,7 @@ let one: partners.Partner;
 let two: partners.Partner;
 
 const usdc = { kind: 'crypto', coin: 'usdc', decimals: 6, native: false } as const;
-const terms = {
-  direction: 'offramp',
-  fiat: 'inr',
-  enabled: true,
-  isDefault: false,
-  depositRail: 'evm.test',
-  payoutRail: 'bank.test',
-  paymentMethod: 'IMPS',
-  minUnits: 1n,
-  maxUnits: 1_000n,
-  payoutPlaces: 2,
-  quoteTtlMs: 60_000,
-  depositTtlMs: 3_600_000,
-  priceSources: ['fixed'],
-  priceMaxAgeMs: 30_000,
-  priceQuorum: 1,
-  outlierBps: 300n,
-} as const;
+const terms = { ...marketTerms, fiat: 'inr', isDefault: false };
 
 before(async () => {
   ground = await freshGround();
@@ -40,15 +24,7 @@ before(async () => {
     two = await partners.createPartner(tx, { name: 'Two', now, quoteShape: 'A', corsOrigins: ['https://two.example'] });
     await partners.upsertAsset(tx, { ...usdc, code: 'usdc.erc20', chain: 'erc20', contract: '0x1' });
     await partners.upsertAsset(tx, { ...usdc, code: 'usdc.matic20', chain: 'matic20', contract: '0x1' });
-    await partners.upsertAsset(tx, {
-      code: 'inr',
-      kind: 'fiat',
-      coin: 'inr',
-      chain: null,
-      contract: null,
-      decimals: 2,
-      native: false,
-    });
+    await partners.upsertAsset(tx, fiat('inr'));
     await partners.upsertMarket(tx, { ...terms, crypto: 'usdc.erc20' });
     await partners.upsertMarket(tx, { ...terms, crypto: 'usdc.matic20', isDefault: true });
   });

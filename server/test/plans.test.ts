@@ -20,6 +20,7 @@ import * as partners from '../src/partners/index.ts';
 import { createQuote } from '../src/quotes/index.ts';
 import type { Rail } from '../src/rails/rail.ts';
 import { freshGround, type Ground } from './support/ground.ts';
+import { fiat, marketTerms } from './support/terms.ts';
 import { until } from './support/until.ts';
 
 const ORDERS = 100_000;
@@ -502,33 +503,12 @@ async function fill(): Promise<void> {
       native: true,
       decimals: 18,
     });
-    await partners.upsertAsset(tx, {
-      code: 'inr',
-      kind: 'fiat',
-      coin: 'inr',
-      chain: null,
-      contract: null,
-      decimals: 2,
-      native: false,
-    });
+    await partners.upsertAsset(tx, fiat('inr'));
     const marketId = await partners.upsertMarket(tx, {
-      direction: 'offramp',
+      ...marketTerms,
       crypto: 'usdc.test',
       fiat: 'inr',
-      enabled: true,
-      isDefault: true,
-      depositRail: 'evm.test',
-      payoutRail: 'bank.test',
-      paymentMethod: 'IMPS',
-      minUnits: 1n,
       maxUnits: 10n ** 12n,
-      payoutPlaces: 2,
-      quoteTtlMs: 60_000,
-      depositTtlMs: 3_600_000,
-      priceSources: ['fixed'],
-      priceMaxAgeMs: 30_000,
-      priceQuorum: 1,
-      outlierBps: 300n,
     });
     await partners.setFee(tx, { marketId, partnerId: null, kind: 'operator', bps: 25n });
     await partners.setFee(tx, { marketId, partnerId: null, kind: 'chain', gasUnits: 65_000n });

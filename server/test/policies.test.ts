@@ -5,6 +5,9 @@ import { Refusal } from '../src/base/errors.ts';
 import * as partners from '../src/partners/index.ts';
 import { BUILT_IN_POLICY, policyFor, readPolicy, setPolicy } from '../src/partners/index.ts';
 import { freshGround, type Ground } from './support/ground.ts';
+import { fiat, marketTerms } from './support/terms.ts';
+
+const usdc = { code: 'usdc.test', kind: 'crypto', coin: 'usdc', decimals: 6, native: false } as const;
 
 let ground: Ground;
 let one: partners.Partner;
@@ -17,30 +20,9 @@ before(async () => {
   await ground.db.asSystem(async (tx) => {
     one = await partners.createPartner(tx, { name: 'One', now });
     two = await partners.createPartner(tx, { name: 'Two', now });
-    const asset = { chain: null, contract: null, decimals: 2, native: false } as const;
-    await partners.upsertAsset(tx, { ...asset, code: 'inr', kind: 'fiat', coin: 'inr' });
-    await partners.upsertAsset(tx, { ...asset, code: 'usdc.test', kind: 'crypto', coin: 'usdc', chain: 'test' });
-    market = {
-      id: await partners.upsertMarket(tx, {
-        direction: 'offramp',
-        crypto: 'usdc.test',
-        fiat: 'inr',
-        enabled: true,
-        isDefault: true,
-        depositRail: 'evm.test',
-        payoutRail: 'bank.test',
-        paymentMethod: 'IMPS',
-        minUnits: 1n,
-        maxUnits: 1_000n,
-        payoutPlaces: 2,
-        quoteTtlMs: 60_000,
-        depositTtlMs: 3_600_000,
-        priceSources: ['fixed'],
-        priceMaxAgeMs: 30_000,
-        priceQuorum: 1,
-        outlierBps: 300n,
-      }),
-    };
+    await partners.upsertAsset(tx, fiat('inr'));
+    await partners.upsertAsset(tx, { ...usdc, chain: 'test', contract: null });
+    market = { id: await partners.upsertMarket(tx, { ...marketTerms, crypto: 'usdc.test', fiat: 'inr' }) };
   });
 });
 after(() => ground?.stop());

@@ -10,6 +10,7 @@ import * as customers from '../src/customers/index.ts';
 import { createKey, createPartner, openPartners, rotateKey, upsertAsset } from '../src/partners/index.ts';
 import { findInDump } from './support/dump.ts';
 import { freshGround, type Ground } from './support/ground.ts';
+import { fiat } from './support/terms.ts';
 
 const GIVEN = {
   phone: '+91-98765-43210',
@@ -38,15 +39,7 @@ before(async () => {
   admin = new Client({ connectionString: ground.adminUrl, options: '-c search_path=cloverleaf' });
   await admin.connect();
   await db.asSystem(async (tx) => {
-    await upsertAsset(tx, {
-      code: 'inr',
-      kind: 'fiat',
-      coin: 'inr',
-      chain: null,
-      contract: null,
-      decimals: 2,
-      native: false,
-    });
+    await upsertAsset(tx, fiat('inr'));
     partnerId = (await createPartner(tx, { name: 'Sealed', now })).id;
     keys = [
       await createKey(tx, vault, { partnerId, label: 'one', scopes: ['read'], now }),

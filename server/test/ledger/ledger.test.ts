@@ -21,21 +21,14 @@ import {
 } from '../../src/ledger/index.ts';
 import { upsertAsset } from '../../src/partners/index.ts';
 import { freshGround, type Ground } from '../support/ground.ts';
+import { fiat } from '../support/terms.ts';
 
 let ground: Ground;
 before(async () => {
   ground = await freshGround();
   await ground.db.asSystem(async (tx) => {
     for (const code of ['inr', 'eur']) {
-      await upsertAsset(tx, {
-        code,
-        kind: 'fiat',
-        coin: code,
-        chain: null,
-        contract: null,
-        decimals: 2,
-        native: false,
-      });
+      await upsertAsset(tx, fiat(code));
     }
   });
 });

@@ -15,6 +15,7 @@ import {
 import { createPartner, marketById, type Partner, upsertAsset, upsertMarket } from '../../src/partners/index.ts';
 import type { DepositFact, Rail } from '../../src/rails/rail.ts';
 import { freshGround, type Ground } from '../support/ground.ts';
+import { fiat, marketTerms } from '../support/terms.ts';
 
 const HOUR_MS = 3_600_000;
 const CLEARING_MS = 2 * HOUR_MS;
@@ -33,28 +34,21 @@ before(async () => {
   context = { ...ground, rails, screener: openScreener(ground) };
   await db.asSystem(async (tx) => {
     partner = await createPartner(tx, { name: 'One', now: clock.now() });
-    const fiat = { kind: 'fiat', chain: null, contract: null, decimals: 2, native: false } as const;
-    await upsertAsset(tx, { ...fiat, code: 'inr', coin: 'inr' });
-    await upsertAsset(tx, { ...fiat, code: 'eur', coin: 'eur' });
+    await upsertAsset(tx, fiat('inr'));
+    await upsertAsset(tx, fiat('eur'));
     const crypto = { kind: 'crypto', chain: 'test', decimals: 6, native: false } as const;
     await upsertAsset(tx, { ...crypto, code: 'usdc.test', coin: 'usdc', contract: '0x1' });
     const terms = {
+      ...marketTerms,
       direction: 'onramp',
       crypto: 'usdc.test',
-      enabled: true,
-      isDefault: true,
       depositRail: 'bank.test',
       payoutRail: 'evm.test',
       paymentMethod: 'ACH',
-      minUnits: 1n,
       maxUnits: 10n ** 12n,
       payoutPlaces: 6,
-      quoteTtlMs: 60_000,
       depositTtlMs: HOUR_MS,
-      priceSources: ['fixed'],
       priceMaxAgeMs: 60_000,
-      priceQuorum: 1,
-      outlierBps: 300n,
     } as const;
     markets = {
       clearing: await upsertMarket(tx, { ...terms, fiat: 'inr', clearingMs: CLEARING_MS }),

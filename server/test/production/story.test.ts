@@ -24,8 +24,18 @@ import { brokenBooks, untilSound } from '../support/books.ts';
 import { type Client, openClient } from '../support/client.ts';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
 import { type PriceHosts, priceHosts } from '../support/pricehosts.ts';
-import { type CodeHost, codeHost, FUNDING_IBAN, installation, PUBLIC_URL } from '../support/production.ts';
+import {
+  COLD,
+  type CodeHost,
+  codeHost,
+  EURO_PRICES,
+  FUNDING_IBAN,
+  installation,
+  onThisMachine,
+  PUBLIC_URL,
+} from '../support/production.ts';
 import { type SignerProcess, startSigner } from '../support/signer.ts';
+import { marketTerms } from '../support/terms.ts';
 import { until as waitUntil } from '../support/until.ts';
 
 const CHAIN = 'base';
@@ -33,8 +43,6 @@ const RAIL = 'evm.base';
 const BANK = 'bank.manual';
 const USDC = 'usdc.base';
 const ETHER = 10n ** 18n;
-/** The operator's cold wallet. */
-const COLD = `0x${'c0'.repeat(20)}`;
 const CUSTOMER_IBAN = 'GB29NWBK60161331926819';
 const CUSTOMER_NAME = 'Zebulon Quagmire-Ōtaki';
 const PATIENCE_MS = 30_000;
@@ -70,42 +78,12 @@ before(async () => {
   signer = await startSigner({ limits: [limitsOf(parseUnits('200', 6))] });
   const { hot = '' } = signer.expected.wallets;
   await anvil.rpc('anvil_setBalance', [hot, `0x${(10n * ETHER).toString(16)}`]);
-  // In one call, all that a price in euro may be composed of; one that is not listed would fail the others.
-  hosts.books.kraken = {
-    USDCEUR: { bid: '0.90', ask: '0.90' },
-    USDCUSD: { bid: '1.0', ask: '1.0' },
-    USDTZUSD: { bid: '1.0', ask: '1.0' },
-    XETHZUSD: { bid: '3000', ask: '3000' },
-    XETHZEUR: { bid: '2700', ask: '2700' },
-  };
-
+  hosts.books.kraken = EURO_PRICES;
+  const around = onThisMachine({ database, anvil, token, signer, hosts, codes });
+  // The first of its nodes is dead.
   const { env } = installation({
-    chain: {
-      chainId: String(anvil.chainId),
-      rpcUrls: ['http://127.0.0.1:9/dead', anvil.url],
-      hotWallet: hot,
-      xpub: signer.expected.xpub,
-      fundedFrom: { cold: COLD },
-      tokens: [
-        {
-          coin: 'usdc',
-          contract: token,
-          decimals: 6,
-          confirmations: [{ fromUnits: '0', confirmations: 1 }],
-          sweepFromUnits: '1000000',
-        },
-      ],
-    },
-    env: {
-      DATABASE_URL: database.adminUrl,
-      ALLOW_LOCAL_CHAINS: String(anvil.chainId),
-      SIGNER_ADDRESS: signer.socket,
-      SIGNER_SECRET: signer.secret,
-      CODE_SENDER_URL: codes.url,
-      CODE_SENDER_SECRET: codes.secret,
-      PRICE_SOURCES: 'kraken',
-      PRICE_KRAKEN_URL: hosts.baseUrl,
-    },
+    ...around,
+    chain: { ...around.chain, rpcUrls: ['http://127.0.0.1:9/dead', anvil.url] },
   });
   operatorToken = String(env.OPERATOR_TOKEN);
   const log = pino({ level: 'warn', base: null }, { write: (line: string) => void complaints.push(line) });
@@ -143,16 +121,12 @@ async function operatorSetsUp(): Promise<void> {
     get: (path) => signed.get(path, forwarded),
   };
   const terms = {
+    ...marketTerms,
     crypto: USDC,
     fiat: 'eur',
-    enabled: true,
-    isDefault: true,
-    quoteTtlMs: 60_000,
-    depositTtlMs: 3_600_000,
     priceSources: ['kraken'],
     priceMaxAgeMs: 60_000,
-    priceQuorum: 1,
-    outlierBps: 300n,
+    paymentMethod: 'SEPA_BANK_TRANSFER',
   };
   await read(async (tx) => {
     const selling = await upsertMarket(tx, {
@@ -160,7 +134,6 @@ async function operatorSetsUp(): Promise<void> {
       direction: 'offramp',
       depositRail: RAIL,
       payoutRail: BANK,
-      paymentMethod: 'SEPA_BANK_TRANSFER',
       minUnits: parseUnits('1', 6),
       maxUnits: parseUnits('10000', 6),
       payoutPlaces: 2,
@@ -170,7 +143,6 @@ async function operatorSetsUp(): Promise<void> {
       direction: 'onramp',
       depositRail: BANK,
       payoutRail: RAIL,
-      paymentMethod: 'SEPA_BANK_TRANSFER',
       minUnits: parseUnits('5', 2),
       maxUnits: parseUnits('10000', 2),
       payoutPlaces: 6,

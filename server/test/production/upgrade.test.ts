@@ -23,15 +23,23 @@ import { type FreshDatabase, freshDatabase } from '../support/database.ts';
 import { freshFolder } from '../support/folder.ts';
 import { type PriceHosts, priceHosts } from '../support/pricehosts.ts';
 import { type ServerProcess, startProcess } from '../support/process.ts';
-import { type CodeHost, codeHost, FUNDING_IBAN, installation, PUBLIC_URL } from '../support/production.ts';
+import {
+  COLD,
+  type CodeHost,
+  codeHost,
+  EURO_PRICES,
+  FUNDING_IBAN,
+  installation,
+  onThisMachine,
+  PUBLIC_URL,
+} from '../support/production.ts';
 import { type SignerProcess, startSigner } from '../support/signer.ts';
+import { fiat, marketTerms } from '../support/terms.ts';
 import { until as waitUntil } from '../support/until.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const ETHER = 10n ** 18n;
 const CUSTOMER_IBAN = 'GB29NWBK60161331926819';
-/** The operator's cold wallet. */
-const COLD = `0x${'c0'.repeat(20)}`;
 const PATIENCE_MS = 30_000;
 /** Longer than anybody waits for a server that says nothing (base/migrate.ts). */
 const SILENT_S = 31;
@@ -119,41 +127,9 @@ before(async () => {
   });
   const { hot = '' } = signer.expected.wallets;
   await anvil.rpc('anvil_setBalance', [hot, `0x${(10n * ETHER).toString(16)}`]);
-  hosts.books.kraken = {
-    USDCEUR: { bid: '0.90', ask: '0.90' },
-    USDCUSD: { bid: '1.0', ask: '1.0' },
-    USDTZUSD: { bid: '1.0', ask: '1.0' },
-    XETHZUSD: { bid: '3000', ask: '3000' },
-    XETHZEUR: { bid: '2700', ask: '2700' },
-  };
-  const usdc = {
-    coin: 'usdc',
-    contract: token,
-    decimals: 6,
-    confirmations: [{ fromUnits: '0', confirmations: 1 }],
-    sweepFromUnits: '1000000',
-  };
-  ({ env } = installation({
-    chain: {
-      chainId: String(anvil.chainId),
-      rpcUrls: [anvil.url],
-      hotWallet: hot,
-      xpub: signer.expected.xpub,
-      fundedFrom: { cold: COLD },
-      tokens: [usdc],
-    },
-    env: {
-      DATABASE_URL: database.adminUrl,
-      ALLOW_LOCAL_CHAINS: String(anvil.chainId),
-      SIGNER_ADDRESS: signer.socket,
-      SIGNER_SECRET: signer.secret,
-      CODE_SENDER_URL: codes.url,
-      CODE_SENDER_SECRET: codes.secret,
-      PRICE_SOURCES: 'kraken',
-      PRICE_KRAKEN_URL: hosts.baseUrl,
-      LOG_LEVEL: 'error',
-    },
-  }));
+  hosts.books.kraken = EURO_PRICES;
+  const around = onThisMachine({ database, anvil, token, signer, hosts, codes });
+  ({ env } = installation({ ...around, env: { ...around.env, LOG_LEVEL: 'error' } }));
   admin = new pg.Client({ connectionString: database.adminUrl, options: '-c search_path=cloverleaf' });
   await admin.connect();
   const masterKey = Buffer.from(readFileSync(String(env.MASTER_KEY_FILE), 'utf8').trim(), 'hex');
@@ -161,35 +137,22 @@ before(async () => {
   const db = openDatabase(await migrate(database.adminUrl, vault.derive('database login')));
   const now = new Date();
   keys = await db.asSystem(async (tx) => {
-    await upsertAsset(tx, {
-      code: 'eur',
-      kind: 'fiat',
-      coin: 'eur',
-      chain: null,
-      contract: null,
-      native: false,
-      decimals: 2,
-    });
-    await upsertAsset(tx, {
+    await upsertAsset(tx, fiat('eur'));
+    const usdc = {
       code: 'usdc.base',
       kind: 'crypto',
       coin: 'usdc',
       chain: 'base',
-      contract: token,
       native: false,
       decimals: 6,
-    });
+    } as const;
+    await upsertAsset(tx, { ...usdc, contract: token });
     const terms = {
+      ...marketTerms,
       crypto: 'usdc.base',
       fiat: 'eur',
-      enabled: true,
-      isDefault: true,
-      quoteTtlMs: 60_000,
-      depositTtlMs: 3_600_000,
       priceSources: ['kraken'],
       priceMaxAgeMs: 60_000,
-      priceQuorum: 1,
-      outlierBps: 300n,
       paymentMethod: 'SEPA_BANK_TRANSFER',
     };
     const [chain, bank] = ['evm.base', 'bank.manual'];

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { randomHex } from '../../src/base/ids.ts';
 import { keysOf, newPhrase, publicOf } from '../../src/signer/keys.ts';
 import { freshFolder } from './folder.ts';
+import type { SignerProcess } from './signer.ts';
 
 export const PUBLIC_URL = 'https://ramp.example';
 /** Fictitious, with right check digits. */
@@ -94,6 +95,51 @@ export function installation(change: { chain?: Json; bank?: Json; env?: NodeJS.P
     ...change.env,
   };
   return { folder, env, file };
+}
+
+/** The operator's cold wallet. */
+export const COLD = `0x${'c0'.repeat(20)}`;
+
+/** All that a price in euro may be composed of: it is asked for in one call, and one that is not listed would fail the others. */
+export const EURO_PRICES = {
+  USDCEUR: { bid: '0.90', ask: '0.90' },
+  USDCUSD: { bid: '1.0', ask: '1.0' },
+  USDTZUSD: { bid: '1.0', ask: '1.0' },
+  XETHZUSD: { bid: '3000', ask: '3000' },
+  XETHZEUR: { bid: '2700', ask: '2700' },
+};
+
+/** What an installation has around it where all of that really runs, on this machine: one chain, and one token on it. */
+export function onThisMachine(w: {
+  database: { adminUrl: string };
+  anvil: { chainId: bigint; url: string };
+  token: string;
+  signer: SignerProcess;
+  hosts: { baseUrl: string };
+  codes: CodeHost;
+}) {
+  const { database, anvil, token, signer, hosts, codes } = w;
+  const confirmations = [{ fromUnits: '0', confirmations: 1 }];
+  return {
+    chain: {
+      chainId: String(anvil.chainId),
+      rpcUrls: [anvil.url],
+      hotWallet: signer.expected.wallets.hot,
+      xpub: signer.expected.xpub,
+      fundedFrom: { cold: COLD },
+      tokens: [{ coin: 'usdc', contract: token, decimals: 6, confirmations, sweepFromUnits: '1000000' }],
+    },
+    env: {
+      DATABASE_URL: database.adminUrl,
+      ALLOW_LOCAL_CHAINS: String(anvil.chainId),
+      SIGNER_ADDRESS: signer.socket,
+      SIGNER_SECRET: signer.secret,
+      CODE_SENDER_URL: codes.url,
+      CODE_SENDER_SECRET: codes.secret,
+      PRICE_SOURCES: 'kraken',
+      PRICE_KRAKEN_URL: hosts.baseUrl,
+    },
+  };
 }
 
 export interface CodeHost {

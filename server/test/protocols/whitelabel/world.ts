@@ -25,6 +25,7 @@ import { readAddress } from '../../../src/rails/evm/addresses.ts';
 import type { Rail } from '../../../src/rails/rail.ts';
 import { type Client, type Keys, openClient } from '../../support/client.ts';
 import { freshGround, type Ground } from '../../support/ground.ts';
+import { fiat } from '../../support/terms.ts';
 
 /** Prices are put in once: a file that a busy machine takes long over must not run out of them. */
 const PRICES_FOR_MS = 20 * 60_000;
@@ -87,12 +88,7 @@ export async function wireWorld(
   await admin.connect();
 
   await db.asSystem(async (tx) => {
-    for (const [code, decimals] of [
-      ['inr', 2],
-      ['eur', 2],
-    ] as const) {
-      await upsertAsset(tx, { code, kind: 'fiat', coin: code, chain: null, contract: null, decimals, native: false });
-    }
+    for (const code of ['inr', 'eur']) await upsertAsset(tx, fiat(code));
     for (const [coin, chain, decimals] of [
       ['usdc', 'matic20', 6],
       ['usdc', 'erc20', 6],

@@ -1,0 +1,24 @@
+/** Assets and terms of a market for tests of one module: what has to be said, and says nothing by itself. */
+
+/** @returns a fiat with two places */
+export const fiat = (code: string) =>
+  ({ code, kind: 'fiat', coin: code, chain: null, contract: null, decimals: 2, native: false }) as const;
+
+/** Of a market that has everything but its pair. */
+export const marketTerms = {
+  direction: 'offramp',
+  enabled: true,
+  isDefault: true,
+  depositRail: 'evm.test',
+  payoutRail: 'bank.test',
+  paymentMethod: 'IMPS',
+  minUnits: 1n,
+  maxUnits: 1_000n,
+  payoutPlaces: 2,
+  quoteTtlMs: 60_000,
+  depositTtlMs: 3_600_000,
+  priceSources: ['fixed'],
+  priceMaxAgeMs: 30_000,
+  priceQuorum: 1,
+  outlierBps: 300n,
+} as const;
