@@ -303,6 +303,14 @@ describe('the first statement of an account', () => {
       assert.equal((await w.imports(of('2026-11-10', 6_000n, 1n))).gaps.length, 1);
       const within = { from: '2026-11-06', opening: 5_017n, entries: [{ units: 3n, ref: 'Y' }] };
       await assert.rejects(w.imports(camt({ id: 'within', ...within })), refusedFile(/contradict/));
+      // A day that was not over is shown again, with more: that is nothing in other words.
+      const noon = { units: 10n, text: 'noon', on: '2026-11-11' };
+      const evening = { units: 20n, text: 'evening', on: '2026-11-11' };
+      const opening = { opening: 6_001n };
+      assert.equal((await w.imports(germanCsv([noon], opening))).import.newLines, 1);
+      assert.equal((await w.imports(germanCsv([noon, evening], opening))).import.newLines, 1);
+      const reworded = [noon, { ...evening, text: 'at night' }];
+      await assert.rejects(w.imports(germanCsv(reworded, opening)), refusedFile(/contradict/));
     } finally {
       await w.stop();
     }
@@ -415,6 +423,13 @@ describe('a statement file', () => {
     const again = lines.map((line, i) => ({ ...line, ref: `again ${i}` }));
     const first = camt({ id: 'again', from: '2026-11-01', to: '2026-11-02', opening: 0n, entries: again });
     await assert.rejects(w.imports(first), refusedFile(/contradict/));
+    // Not even where it comes to just what is missing.
+    const part = [
+      { units: -140_389n, ref: 'x', on: '2026-11-01' },
+      { units: 140_456n, ref: 'y', on: '2026-11-02' },
+    ];
+    const filling = camt({ id: 'filling', from: '2026-11-01', to: '2026-11-02', opening: 140_389n, entries: part });
+    await assert.rejects(w.imports(filling), refusedFile(/contradict/));
     const fourthAgain = { id: 'N12', sequence: 12, from: '2026-11-05', opening: 141_300n };
     await assert.rejects(w.imports(camt({ ...fourthAgain, entries: [{ units: 50n }] })), refusedFile(/contradict/));
     await w.imports(day('2026-11-04', 141_233n, 67n, 11));

@@ -39,7 +39,7 @@ export const missing = ({ first, newest, sum }: Taken): bigint => newest.closing
 /**
  * @param before undefined where nothing was taken yet
  * @param lines  of the statement: how many are new here, how many were there, what the new ones come to, and the first day of
- *               them; `shownBefore`: a statement taken before has those days or balances
+ *               them; `shownBefore`, asked while something is missing: they are old ones in other words
  */
 export function fit(
   before: Taken | undefined,
@@ -48,12 +48,12 @@ export function fit(
 ): Fit {
   if (before === undefined) return { fit: 'joins' };
   if (lines.freshFrom !== undefined && lines.freshFrom < before.first.from) return { fit: 'too_early' };
+  if (lines.freshFrom !== undefined && lines.shownBefore) return { fit: 'contradicts' };
   const after = extended(before, statement, lines.freshSum);
   if (missing(after) === 0n)
     return skips(before.newest, statement, lines) ? { fit: 'gap', missing: null } : { fit: 'joins' };
   // A gap is open already: nothing can be proved by the sum until it is filled.
-  if (missing(before) !== 0n)
-    return { fit: lines.freshFrom !== undefined && lines.shownBefore ? 'contradicts' : 'joins' };
+  if (missing(before) !== 0n) return { fit: 'joins' };
   return after.newest === statement && lines.known === 0
     ? { fit: 'gap', missing: missing(after) }
     : { fit: 'contradicts' };

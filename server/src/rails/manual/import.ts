@@ -15,7 +15,7 @@ import { ring } from '../../base/work.ts';
 import type { BankContext, StatementLine } from '../bank.ts';
 import { OBSERVE } from '../rail.ts';
 import { readCamt } from './camt.ts';
-import { type Ends, extended, fit, newestOf, type Taken } from './continuity.ts';
+import { type Ends, extended, fit, missing, newestOf, type Taken } from './continuity.ts';
 import { readCsvStatement } from './csv.statement.ts';
 import { type Chunks, refuseFile } from './decode.ts';
 import { batchIn } from './files.ts';
@@ -143,7 +143,9 @@ async function take(context: BankContext, tx: Tx, file: ReadFile, by: string): P
     if (taken !== 'unbalanced' && ends !== undefined) {
       const freshSum = total(fresh.map(({ line }) => line));
       const days = [...new Set(fresh.map(({ line }) => line.bookedOn))].toSorted();
-      const shownBefore = !place.isNew || (await store.isShownBefore(tx, rail, asset, { ...ends, id: place.id, days }));
+      const said = { ...ends, id: place.id, lines: lines.map(({ id }) => id), days };
+      const isTorn = taken !== undefined && missing(taken) !== 0n;
+      const shownBefore = isTorn && (!place.isNew || (await store.isShownBefore(tx, rail, asset, said)));
       const fits = fit(taken, ends, { known: lines.length - fresh.length, freshSum, freshFrom: days[0], shownBefore });
       if (fits.fit === 'too_early')
         throw refuseFile('The file has lines from before the first statement taken: they are in its opening balance.');

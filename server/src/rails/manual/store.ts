@@ -307,22 +307,35 @@ export const statementsOf = (
   );
 
 /**
- * Whether a statement taken before has these lines already, whatever it calls them: one that begins or ends where this one
- * does, or that goes on before and after one of the days. What has moved nothing may stand anywhere.
+ * Whether new lines of a statement are old ones in other words: another statement begins or ends where this one does and has
+ * brought a line that this one lacks, or goes on before and after one of their days. What has moved nothing on the whole may
+ * stand anywhere.
  */
 export const isShownBefore = async (
   tx: Tx,
   rail: string,
   asset: AssetCode,
-  one: { id: bigint; from: string; to: string; opening: bigint; closing: bigint; days: readonly string[] },
+  one: {
+    id: bigint;
+    from: string;
+    to: string;
+    opening: bigint;
+    closing: bigint;
+    /** All of its lines, and the days of the new ones. */
+    lines: readonly string[];
+    days: readonly string[];
+  },
 ): Promise<boolean> =>
   (await tx.row(
-    `select from manual_statements
+    `select from manual_statements s
       where rail = $1 and asset = $2 and id <> $3 and opening_units is not null
-        and (opening_units <> closing_units and $6::numeric <> $7::numeric
+        and (exists (select from unnest($8::date[]) as day where day > from_on and day < to_on)
+          or opening_units <> closing_units and $6::numeric <> $7::numeric
              and ((from_on = $4::date and opening_units = $6) or (to_on = $5::date and closing_units = $7))
-          or exists (select from unnest($8::date[]) as day where day > from_on and day < to_on)) limit 1`,
-    [rail, asset, one.id, one.from, one.to, one.opening, one.closing, one.days],
+             and exists (select from manual_lines l
+                          where l.rail = $1 and l.asset = $2 and l.booked_on between s.from_on and s.to_on
+                            and l.statement_id = s.id and l.external_id <> $10 and not l.external_id = any($9::text[]))) limit 1`,
+    [rail, asset, one.id, one.from, one.to, one.opening, one.closing, one.days, one.lines, openingId(asset)],
   )) !== undefined;
 
 /** Whether every statement of an account has balances: only then can its lines be held against them. */
