@@ -150,10 +150,15 @@ describe('a credit', () => {
 
   test('with the reference of an order that is settled goes to suspense with a case, and nothing is paid again', async () => {
     const order = await paid('1000');
-    const before = await suspended();
+    const books = await world.balances();
     await world.credits(order, '1000');
-    await world.opensCase(order, 'deposit_second');
-    assert.equal((await suspended()) - before, 100_000n);
+    await world.stands(order, books, {
+      status: 4,
+      told: 'settled',
+      exception: 'second',
+      cases: ['deposit_second'],
+      books: { [BANK]: 100_000n, [SUSPENSE]: 100_000n },
+    });
     await isPaidOnce(order);
   });
 });
@@ -175,12 +180,16 @@ describe('an amount', () => {
 
   test('that is too much settles the order, and the excess is in suspense with a case', async () => {
     const order = await buys();
-    const before = await suspended();
+    const books = await world.balances();
     await world.credits(order, '5000.01');
-    await world.opensCase(order, 'overpaid');
     await isPaidOnce(order);
-    assert.equal((await suspended()) - before, 1n);
-    assert.equal(await exceptionOf(order), 'overpaid');
+    await world.stands(order, books, {
+      status: 4,
+      told: 'settled',
+      exception: 'overpaid',
+      cases: ['overpaid'],
+      books: { [BANK]: 500_001n, [SUSPENSE]: 1n },
+    });
   });
 
   test('that is too little at the deadline is held; rejected, it is back in the account of the customer, and shows -4', async () => {
@@ -211,11 +220,15 @@ describe('an amount', () => {
     const order = await buys();
     world.deadlinePasses();
     await world.reaches(order, -1);
-    const before = await suspended();
+    const books = await world.balances();
     await world.credits(order, '5000');
-    await world.opensCase(order, 'deposit_late');
-    assert.equal((await suspended()) - before, 500_000n);
-    assert.equal(await world.statusOf(order), -1);
+    await world.stands(order, books, {
+      status: -1,
+      told: 'expired',
+      exception: 'late',
+      cases: ['deposit_late'],
+      books: { [BANK]: 500_000n, [SUSPENSE]: 500_000n },
+    });
     assert.deepEqual(await world.transfersTo(order), []);
   });
 });
@@ -277,6 +290,7 @@ describe('a credit that is recalled', () => {
   test('after it was taken and before anything is paid is a loss with a case, and nothing is paid', async () => {
     const { units } = await world.balance(chart.treasury(USDC));
     await world.setsAside(USDC, 0n);
+    const books = await world.balances();
     const order = await buys();
     const line = await world.credits(order, '5000');
     await world.opensCase(order, 'treasury_short');
@@ -285,8 +299,14 @@ describe('a credit that is recalled', () => {
     await world.brings(USDC, units);
     const { reason } = await world.opensCase(order, 'on_hold');
     assert.equal(reason, 'deposit_lost');
-    assert.equal(await world.statusOf(order), 2);
     await assert.rejects(world.releases(order), /order_over/);
+    await world.stands(order, books, {
+      status: 2,
+      told: 'on_hold',
+      exception: 'deposit_lost',
+      cases: ['deposit_lost', 'on_hold'],
+      books: { [BANK]: 0n, [SUSPENSE]: 0n },
+    });
     assert.deepEqual(await world.transfersTo(order), []);
     assert.deepEqual((await world.traceOf(order)).payouts, []);
   });

@@ -49,9 +49,16 @@ describe('parts', () => {
 
   test('two in one block are both counted', async () => {
     const order = await world.sells('50', 'usdc');
+    const books = await world.balances();
     const [first, second] = await world.paysInOneBlock(order, '20', '30');
     await world.mines(1);
-    await world.reaches(order, 6);
+    await world.stands(order, books, {
+      status: 6,
+      told: 'settled',
+      exception: 'paid_in_parts',
+      cases: [],
+      books: { [`${SUSPENSE}:usdc.matic20`]: 0n, 'treasury:usdc.matic20': 50_000_000n },
+    });
     assert.notEqual(first?.hash, second?.hash);
     assert.equal((await deposits(order)).length, 2);
     assert.ok((await deposits(order)).every(([, , state]) => state === 'applied'));
@@ -63,9 +70,13 @@ describe('parts', () => {
     await world.paysInOneBlock(order, '20', '25');
     await world.mines(1);
     await world.reaches(order, 6);
-    await world.opensCase(order, 'overpaid');
-    assert.equal((await world.changesSince(books))[`${SUSPENSE}:usdc.matic20`], 15_000_000n);
-    assert.equal((await world.changesSince(books))['treasury:usdc.matic20'], 30_000_000n);
+    await world.stands(order, books, {
+      status: 6,
+      told: 'settled',
+      exception: 'overpaid',
+      cases: ['overpaid'],
+      books: { [`${SUSPENSE}:usdc.matic20`]: 15_000_000n, 'treasury:usdc.matic20': 30_000_000n },
+    });
   });
 });
 
@@ -114,6 +125,7 @@ describe('too little', () => {
 
   test('cannot be released: it would pay out what was not paid in', async () => {
     const order = await world.sells('100', 'usdc');
+    const books = await world.balances();
     await world.pays(order, '1');
     await world.mines(2);
     await world.until('the part is booked', async () => (await exceptionOf(order)) === 'underpaid');
@@ -126,10 +138,18 @@ describe('too little', () => {
     await world.mines(2);
     await world.opensCase(order, 'deposit_second');
     await assert.rejects(world.releases(order), { name: 'Refusal', code: 'order_over' });
+    await world.stands(order, books, {
+      status: 3,
+      told: 'on_hold',
+      exception: 'second',
+      cases: ['on_hold', 'deposit_second'],
+      books: { [custody('usdc.matic20')]: 100_000_000n, [`${SUSPENSE}:usdc.matic20`]: 99_000_000n },
+    });
   });
 
   test('with the rest coming after the deadline is still held, and the rest is in suspense', async () => {
     const order = await world.sells('100', 'usdc');
+    const books = await world.balances();
     await world.pays(order, '70');
     await world.mines(2);
     await world.until('the part is booked', async () => (await exceptionOf(order)) === 'underpaid');
@@ -137,8 +157,13 @@ describe('too little', () => {
     await world.reaches(order, 3);
     await world.pays(order, '30');
     await world.mines(2);
-    await world.opensCase(order, 'deposit_second');
-    assert.equal(await world.statusOf(order), 3);
+    await world.stands(order, books, {
+      status: 3,
+      told: 'on_hold',
+      exception: 'second',
+      cases: ['on_hold', 'deposit_second'],
+      books: { [custody('usdc.matic20')]: 100_000_000n, [`${SUSPENSE}:usdc.matic20`]: 30_000_000n },
+    });
     assert.deepEqual(await deposits(order), [
       ['usdc.matic20', 70_000_000n, 'applied', 'part'],
       ['usdc.matic20', 30_000_000n, 'suspense', 'second'],
@@ -151,13 +176,14 @@ test('too much settles the order with what was quoted, and the rest is in suspen
   const books = await world.balances();
   await world.pays(order, '150.25');
   await world.mines(2);
-  await world.reaches(order, 6);
-  const paid = await world.opensCase(order, 'overpaid');
-  assert.match(paid.reason, /suspense/);
-  const changes = await world.changesSince(books);
-  assert.equal(changes[`${SUSPENSE}:usdc.matic20`], 50_250_000n);
-  assert.equal(changes['treasury:usdc.matic20'], 100_000_000n);
-  assert.equal(await exceptionOf(order), 'overpaid');
+  await world.stands(order, books, {
+    status: 6,
+    told: 'settled',
+    exception: 'overpaid',
+    cases: ['overpaid'],
+    books: { [`${SUSPENSE}:usdc.matic20`]: 50_250_000n, 'treasury:usdc.matic20': 100_000_000n },
+  });
+  assert.match((await world.opensCase(order, 'overpaid')).reason, /suspense/);
   assert.equal((await world.shown(order)).toAmount, order.toAmount);
 });
 
@@ -216,11 +242,17 @@ describe('the deadline', () => {
 
 test('what comes for a cancelled order goes to suspense, with a case, and the order stays cancelled', async () => {
   const order = await world.sells('10', 'usdc');
+  const books = await world.balances();
   await world.drives(order, '-2');
   await world.pays(order, '10');
   await world.mines(2);
-  await world.opensCase(order, 'deposit_late');
-  assert.equal(await world.statusOf(order), -2);
+  await world.stands(order, books, {
+    status: -2,
+    told: 'cancelled',
+    exception: 'late',
+    cases: ['deposit_late'],
+    books: { [custody('usdc.matic20')]: 10_000_000n, [`${SUSPENSE}:usdc.matic20`]: 10_000_000n },
+  });
 });
 
 describe('a second deposit', () => {
@@ -242,6 +274,7 @@ describe('a second deposit', () => {
 
   test('while the order is being paid out goes to suspense, and the payout goes on', async () => {
     const order = await world.sells('10', 'usdc', { customer: await world.verifiedCustomer({ ending: '9005' }) });
+    const books = await world.balances();
     await world.pays(order, '10');
     await world.mines(2);
     await world.reaches(order, 5);
@@ -250,7 +283,13 @@ describe('a second deposit', () => {
     await world.opensCase(order, 'deposit_second');
     assert.equal(await world.statusOf(order), 5);
     world.clock.advance(60_000);
-    await world.reaches(order, 6);
+    await world.stands(order, books, {
+      status: 6,
+      told: 'settled',
+      exception: 'second',
+      cases: ['deposit_second'],
+      books: { [`${SUSPENSE}:usdc.matic20`]: 10_000_000n, 'treasury:usdc.matic20': 10_000_000n },
+    });
     assert.deepEqual(await deposits(order), [
       ['usdc.matic20', 10_000_000n, 'applied'],
       ['usdc.matic20', 10_000_000n, 'suspense', 'second'],
@@ -279,24 +318,35 @@ describe('something else than was asked', () => {
 
   test('another token alone does not keep an order from expiring', async () => {
     const order = await world.sells('10', 'usdc');
+    const books = await world.balances();
     await world.pays(order, '10', 'dai');
     await world.mines(2);
     await world.opensCase(order, 'deposit_wrong_asset');
     world.deadlinePasses();
-    await world.reaches(order, -1);
+    const came = 10n * 10n ** 18n;
+    await world.stands(order, books, {
+      status: -1,
+      told: 'expired',
+      exception: 'wrong_asset',
+      cases: ['deposit_wrong_asset'],
+      books: { [custody('dai.matic20')]: came, [`${SUSPENSE}:dai.matic20`]: came },
+    });
   });
 
   test('native coin at the deposit address is found when it is final, and kept in suspense', async () => {
     const order = await world.sells('10', 'usdc');
+    const books = await world.balances();
     await world.paysNative(order, '0.25');
     await world.mines(14);
-    await world.opensCase(order, 'deposit_wrong_asset');
     const native = nativeOf('matic20');
-    assert.deepEqual(await deposits(order), [[native, 250_000_000_000_000_000n, 'suspense', 'wrong_asset']]);
-    assert.equal(await world.statusOf(order), 0);
+    const came = 250_000_000_000_000_000n;
+    const left = { exception: 'wrong_asset', cases: ['deposit_wrong_asset'] };
+    const suspended = { [custody(native)]: came, [`${SUSPENSE}:${native}`]: came };
+    await world.stands(order, books, { ...left, status: 0, told: 'created', books: suspended });
+    assert.deepEqual(await deposits(order), [[native, came, 'suspense', 'wrong_asset']]);
     await world.pays(order, '10');
     await world.mines(2);
-    await world.reaches(order, 6);
+    await world.stands(order, books, { ...left, status: 6, told: 'settled', books: suspended });
   });
 
   test('nothing at all, sent with an event all the same, is no deposit', async () => {

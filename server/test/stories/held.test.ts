@@ -11,6 +11,15 @@ before(async () => {
 });
 after(async () => await world?.close());
 
+/** A hundred of it came in, and nothing has gone on. */
+const HELD = {
+  status: 3,
+  told: 'on_hold',
+  exception: null,
+  cases: ['on_hold'],
+  books: { 'custody:evm.matic20:deposits:usdc.matic20': 100_000_000n, 'treasury:usdc.matic20': 0n },
+};
+
 async function held(amount = '100'): Promise<Sale> {
   const order = await world.sells(amount, 'usdc', { reference: 'screen:hold' });
   await world.pays(order, amount);
@@ -133,14 +142,13 @@ describe('a refund', () => {
   });
 
   test('that the chain will not take leaves the deposit with the order, and a case', async () => {
+    const books = await world.balances();
     const order = await held();
     const token = world.server.sandbox.chains
       .find(({ code }) => code === 'matic20')
       ?.tokens.find(({ code }) => code === 'usdc');
     await world.rejects(order, { failure: 'other', address: token?.address ?? '' });
-    await world.opensCase(order, 'refund_held');
-    assert.equal(await world.statusOf(order), 3);
-    assert.equal(await world.stateOf(order), 'refund_held');
+    await world.stands(order, books, { ...HELD, told: 'refund_held', cases: ['refund_held'] });
     assert.deepEqual(
       (await world.traceOf(order)).payouts.map(({ state }) => state),
       ['refused'],
@@ -150,6 +158,7 @@ describe('a refund', () => {
 
 describe('without a magic value', () => {
   test('a payout to a denied account is held', async () => {
+    const books = await world.balances();
     const customer = await world.verifiedCustomer({ iban: 'GB33BUKB20201555555555' });
     await world.read((tx) =>
       replaceDenyList(tx, world.vault, {
@@ -163,16 +172,17 @@ describe('without a magic value', () => {
     await world.pays(order, '100');
     await world.mines(2);
     assert.equal((await world.opensCase(order, 'on_hold')).reason, 'destination_denied');
-    await world.reaches(order, 3);
+    await world.stands(order, books, HELD);
   });
 
   test('a customer blocked after paying is not paid out', async () => {
+    const books = await world.balances();
     const customer = await world.verifiedCustomer();
     const order = await world.sells('100', 'usdc', { customer });
     await world.read((tx) => blockCustomer(tx, customer.id, world.clock.now()));
     await world.pays(order, '100');
     await world.mines(2);
     assert.equal((await world.opensCase(order, 'on_hold')).reason, 'customer_blocked');
-    await world.reaches(order, 3);
+    await world.stands(order, books, HELD);
   });
 });

@@ -13,6 +13,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import pino from 'pino';
 import { encodeFunctionData, erc20Abi, type Hex } from 'viem';
 import { mnemonicToAccount } from 'viem/accounts';
@@ -114,6 +115,19 @@ export interface StoryCase {
 /** keccak256 of Transfer(address,address,uint256). */
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 /** How long anything may take that a story waits for. Blocks come once a second, and this machine may be busy. */
+/** How an order stands, for all who look at it. */
+export interface Standing {
+  /** The number the partner is shown. */
+  status: number;
+  /** The state it was told of last. */
+  told: string;
+  exception: string | null;
+  /** Kinds of the open cases about the order. */
+  cases: string[];
+  /** What has changed in the shared accounts that are named here: 0n in one that has not. */
+  books: Record<string, bigint>;
+}
+
 const PATIENCE_MS = 20_000;
 const LOOK_EVERY_MS = 20;
 /** From the bank's taking a payment to its line on the statement: as a bank, only faster. */
@@ -533,6 +547,23 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
 
     /** An address nobody has ever paid to. */
     newAddress: (): string => `0x${randomBytes(20).toString('hex')}`,
+
+    /** Waits until an order stands so, and says all of how it does where it does not come to that. */
+    async stands(order: Order, since: Map<string, bigint>, as: Standing): Promise<void> {
+      const look = async (): Promise<Standing> => {
+        const changes = await changesSince(since);
+        return {
+          status: await statusOf(order),
+          told: (await eventsOf(order)).at(-1) ?? '',
+          exception: (await traceOf(order)).order.exception,
+          cases: (await casesOf(order)).filter(({ open }) => open).map(({ kind }) => kind),
+          books: Object.fromEntries(Object.keys(as.books).map((code) => [code, changes[code] ?? 0n])),
+        };
+      };
+      let last = await look();
+      await until('', async () => isDeepStrictEqual((last = await look()), as)).catch(() => {});
+      assert.deepEqual(last, as, complaints.join(''));
+    },
 
     /** Waits for an open case of a kind about the order. */
     opensCase: (order: Order, kind: string): Promise<StoryCase> =>
