@@ -49,7 +49,11 @@ export async function readBackup(folder: string): Promise<Manifest> {
   } catch {
     throw new SettingError(`${path} cannot be read`);
   }
-  if (manifest.format !== 1 || !Array.isArray(manifest.files))
+  if (
+    manifest?.format !== 1 ||
+    !Array.isArray(manifest.files) ||
+    !manifest.files.every((file) => typeof file?.path === 'string')
+  )
     throw new SettingError(`${path} describes a backup of another format`);
   for (const { path: name, bytes, sha256 } of manifest.files) {
     const file = join(folder, name);

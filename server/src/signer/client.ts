@@ -12,7 +12,7 @@ import { keccak256 } from 'viem/utils';
 import { NotSigned } from '../rails/chain.ts';
 import type { Signer, Unsigned, Wanted } from '../rails/evm/index.ts';
 import type { From } from './policy.ts';
-import { type Answer, hangUp, isProof, proofOf, readLines, writeLine, writeTransfer } from './wire.ts';
+import { type Answer, hangUp, isProof, proofOf, readAnswer, readLines, writeLine, writeTransfer } from './wire.ts';
 
 const DEADLINE_MS = 3_000;
 
@@ -90,7 +90,8 @@ export function signerClient(options: SignerClientOptions): SignerClient {
       if ('refused' in answer) throw new NotSigned(`it refuses: ${answer.refused}`, { declined: true });
       if ('error' in answer) throw new NotSigned(answer.error);
       const { raw, hash } = answer.result;
-      if (typeof raw !== 'string' || keccak256(`0x${raw}`) !== hash) throw new NotSigned('its answer is no signature');
+      if (typeof raw !== 'string' || !/^([0-9a-f]{2})+$/.test(raw) || keccak256(`0x${raw}`) !== hash)
+        throw new NotSigned('its answer is no signature');
       return { raw: Buffer.from(raw, 'hex'), hash };
     },
   });
@@ -171,9 +172,10 @@ function shakeHands(stream: Duplex, secret: string, deadlineMs: number): Promise
         clearTimeout(late);
         return resolve(line);
       }
-      const id = said.id as number;
-      waiting.get(id)?.resolve(said as Answer);
-      waiting.delete(id);
+      const answer = readAnswer(said);
+      if (answer === undefined) return lose('what it said is no answer');
+      waiting.get(answer.id)?.resolve(answer);
+      waiting.delete(answer.id);
     });
   });
 }

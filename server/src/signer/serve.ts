@@ -48,12 +48,12 @@ export function serveOn(
 
   async function answered(message: unknown): Promise<Answer> {
     const { id, method, params } = (message ?? {}) as Partial<Request>;
-    if (typeof id !== 'number' || typeof params !== 'object' || params === null) {
+    if (typeof id !== 'number' || typeof method !== 'string' || typeof params !== 'object' || params === null) {
       hangUp(stream);
       return { id: 0, error: 'not a request' };
     }
     try {
-      return await called(id, String(method), params);
+      return await called(id, method, params);
     } catch (error) {
       if (error instanceof Misread) return { id, error: error.message };
       // A disk that is full, say. What was not written down is not signed.

@@ -84,6 +84,14 @@ export function writeTransfer(from: From, wanted: Partial<Unsigned> & Pick<Unsig
   };
 }
 
+/** @returns undefined where it is none: no number, or not one of what an answer can be */
+export function readAnswer({ id, result, refused, error }: Record<string, unknown>): Answer | undefined {
+  if (typeof id !== 'number') return undefined;
+  if (typeof result === 'object' && result !== null) return { id, result: result as Record<string, unknown> };
+  if (typeof refused === 'string') return { id, refused };
+  return typeof error === 'string' ? { id, error } : undefined;
+}
+
 export class Misread extends Error {}
 
 /** @throws Misread naming the field */

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { Refusal } from '../../src/base/errors.ts';
 import { formatUnits } from '../../src/base/money.ts';
+import * as operators from '../../src/protocols/operator/fields.ts';
 import { authenticate, CLOCK_WINDOW, readPayload } from '../../src/protocols/whitelabel/auth.ts';
 import {
   type Body,
@@ -31,7 +32,7 @@ import {
 } from '../../src/protocols/whitelabel/fields.ts';
 import { readMultipart } from '../../src/protocols/whitelabel/multipart.ts';
 import { hmac } from '../support/client.ts';
-import { assertUnpolluted, fuzz, mangled, nasty } from './fuzz.ts';
+import { assertUnpolluted, fuzz, mangled, nasty, nastyJson } from './fuzz.ts';
 
 /** A body as it was meant, and one of the many ways to write it. */
 interface Written {
@@ -296,6 +297,37 @@ for (const [name, [read, holds]] of Object.entries(READERS)) {
       return;
     }
     holds(found as never);
+  });
+}
+
+/** What an operator's field is once it is read. */
+const OPERATORS: Record<string, [operators.Field<unknown>, (read: never) => void]> = {
+  text: [
+    operators.text(20),
+    (read: string) => assert.ok(read.length <= 20 && read.isWellFormed() && !read.includes('\0')),
+  ],
+  id: [operators.id, (read: bigint) => assert.ok(read >= 0n && read < 10n ** 18n)],
+  whole: [operators.whole(1, 500), (read: number) => assert.ok(Number.isInteger(read) && read >= 1 && read <= 500)],
+  flag: [operators.flag, (read: boolean) => assert.equal(typeof read, 'boolean')],
+  'one of': [operators.oneOf(['a', 'b']), (read: string) => assert.ok(read === 'a' || read === 'b')],
+  list: [
+    operators.listOf(operators.whole(1, 9), 3),
+    (read: number[]) => assert.ok(read.length <= 3 && read.every(Number.isInteger)),
+  ],
+  network: [operators.network, (read: string) => assert.match(read, /^[0-9a-f.:]+(\/[0-9]{1,3})?$/i)],
+  time: [operators.time, (read: Date) => assert.ok(!Number.isNaN(read.getTime()))],
+  amount: [operators.amount, (read: string) => assert.match(read, /^[0-9]+(\.[0-9]+)?$/)],
+  object: [operators.object, (read: object) => assert.ok(typeof read === 'object' && !Array.isArray(read))],
+};
+for (const [name, [field, holds]] of Object.entries(OPERATORS)) {
+  fuzz(`operator's field: ${name}`, 'is what it says, or is refused with the rule', 1_000, nastyJson, (sent) => {
+    try {
+      const read = operators.readFields({ it: operators.optional(field) }, { it: sent }).it;
+      if (read !== undefined) holds(read as never);
+    } catch (error) {
+      assert.ok(error instanceof Refusal && error.code === 'malformed_field', String((error as Error).stack));
+    }
+    assertUnpolluted();
   });
 }
 

@@ -142,7 +142,8 @@ const wl = (path: string, ...aliases: string[]): string[] => [
 
 const common = (path: string): string[] => [`/onramp/api/v2/common/transaction/${path}`];
 
-const ROUTES: readonly Route[] = [
+/** Every endpoint there can be; which of them a server has is asked of `served`. */
+export const ROUTES: readonly Route[] = [
   signed(wl('kyc/url'), 'customers', kycUrlFields, kycUrl),
   signed(wl('kyc/status', '/onramp-bank/api/v1/kyc/status'), 'read', kycStatusFields, kycStatus),
   signed(
@@ -254,6 +255,9 @@ function answerer(deps: WhitelabelDeps) {
       deps.sandbox === undefined ? limiter.take(caller.credential.key, caller.partner.requestsPerMinute) : undefined;
     const limits = allowance?.headers ?? {};
     try {
+      // PostgreSQL keeps no such text, so nothing of ours has it for a name.
+      if (Object.values(call.params).some((value) => /\p{Cc}/u.test(value) || !value.isWellFormed()))
+        throw new Refusal('unknown_path');
       if (allowance?.allowed === false)
         throw new Refusal('too_many_requests', { retryAfterMs: allowance.retryAfterMs });
       authorize(caller.credential, { address: call.address, scope: route.scope });
