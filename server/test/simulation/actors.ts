@@ -45,7 +45,14 @@ const FEW = { inr: 9_000_00n, usdc: 100_000_000n } as const;
 
 export function openActors(
   world: World,
-  deps: { chance: Chance; orders: number; forMs: number; processes: () => OurProcess[] },
+  deps: {
+    chance: Chance;
+    orders: number;
+    forMs: number;
+    processes: () => OurProcess[];
+    /** Told of every order. */
+    made: (order: Order) => void;
+  },
 ): Actors {
   const { scheduler, faults, bank, chain } = world;
   const { chance, forMs } = deps;
@@ -82,6 +89,7 @@ export function openActors(
       make(process, n).then(
         (made) => {
           noted.push(made);
+          deps.made(made.order);
           scheduler.within({ process: undefined, task: 'customer' }, () => pay(made));
         },
         (error: unknown) => {

@@ -2,7 +2,7 @@
 import { Unavailable } from '../../src/base/errors.ts';
 import type { Chance } from './chance.ts';
 import type { SimulatedProcess } from './database.ts';
-import type { Faults } from './faults.ts';
+import type { Fault, Faults } from './faults.ts';
 import { Gone, type Scheduler } from './scheduler.ts';
 
 export interface Calls {
@@ -19,11 +19,11 @@ export function openCalls(deps: {
   faults: Faults;
   scheduler: () => Scheduler;
   crash: (process: SimulatedProcess) => Promise<void>;
-  pass: (point: string) => void;
+  endsAt: (process: SimulatedProcess, point: string, fault: Fault) => boolean;
 }): Calls {
   const { chance, faults } = deps;
-  async function crashes(process: SimulatedProcess | undefined): Promise<void> {
-    if (process === undefined) return;
+  async function ends(process: SimulatedProcess | undefined, point: string, fault: Fault): Promise<void> {
+    if (process === undefined || !deps.endsAt(process, point, fault)) return;
     await deps.crash(process);
     throw new Gone();
   }
@@ -35,8 +35,7 @@ export function openCalls(deps: {
       const ours = process as SimulatedProcess | undefined;
       const point = `${task}: ${name}`;
       const answer = await scheduler.perform(`${point} (before)`, async () => {
-        if (ours !== undefined) deps.pass(`${point} (before)`);
-        if (acts && faults.strikes('crash_before_call')) await crashes(ours);
+        await ends(ours, `${point} (before)`, acts ? 'crash_before_call' : 'crash_before_look');
         return faults.strikes('call_lost') ? { lost: true as const } : { value: effect() };
       });
       if ('lost' in answer || faults.strikes('answer_late')) {
@@ -44,8 +43,7 @@ export function openCalls(deps: {
         await new Promise((wake) => setTimeout(wake, ms));
       }
       return await scheduler.perform(`${point} (after)`, async () => {
-        if (ours !== undefined) deps.pass(`${point} (after)`);
-        if (acts && faults.strikes('crash_after_call')) await crashes(ours);
+        await ends(ours, `${point} (after)`, acts ? 'crash_after_call' : 'crash_after_look');
         if ('lost' in answer || faults.strikes('answer_lost')) throw new Unavailable(name, 'no answer');
         return answer.value;
       });

@@ -5,11 +5,30 @@
  * alone. Our own rows are not asked about it.
  */
 import type { Tx } from '../../src/base/db.ts';
+import type { Order } from '../../src/orders/index.ts';
 import { openItems, reconcileRail } from '../../src/reconcile/index.ts';
 import { brokenBooks } from '../support/books.ts';
 import type { Noted } from './actors.ts';
 import { TOKENS } from './outside.chain.ts';
 import type { OurProcess, World } from './process.ts';
+
+/** What may be broken. What a planted bug breaks has to be of a kind that fits it (mutants.ts). */
+export const KINDS = {
+  paid_twice: 'more left at a rail than an order, or a key, may have',
+  lost: 'money that nobody has, or that nobody has been told of',
+  rounding: 'more promised than the rate gives',
+  books: 'the books against themselves, or against chain and bank',
+  untold: 'a change of state without its event, or an event without its change',
+  stuck: 'something never came to its end',
+  deadlock: 'two transactions waited for each other',
+  bug: 'code of ours threw what it never should',
+  run: 'the simulation itself',
+} as const;
+export type Kind = keyof typeof KINDS;
+export interface Violation {
+  kind: Kind;
+  what: string;
+}
 
 /** Whether more has gone out for an order than its deposits cover. @returns a sentence, or undefined */
 export function overpaid(
@@ -62,28 +81,68 @@ export async function underWay(look: World['backends']['look']): Promise<string[
   return rows.map(({ what }) => what);
 }
 
-/** Asked by a process that only looks on, once all is over. @returns what is broken, in sentences */
-export async function broken(world: World, auditor: OurProcess, noted: readonly Noted[]): Promise<string[]> {
+/** What an order promises is what its rate gives, rounded down, less its fees. @returns a sentence, or undefined */
+export function roundedUp({ id, direction, depositUnits, payoutUnits, fees, rate }: Order): string | undefined {
+  // A coin has six places here and a rupee two.
+  const [num, den] =
+    direction === 'offramp'
+      ? [depositUnits * rate.num, rate.den * 10_000n]
+      : [depositUnits * rate.den * 10_000n, rate.num];
+  const feeUnits = Object.values(fees).reduce((sum, units) => sum + units, 0n);
+  return payoutUnits * den > num || (direction === 'offramp' && (payoutUnits + feeUnits) * den > num)
+    ? `order ${id}: ${payoutUnits} promised and ${feeUnits} taken, which is more than ${num}/${den}`
+    : undefined;
+}
+
+/** Asked by a process that only looks on, once all is over. @returns what is broken */
+export async function broken(world: World, auditor: OurProcess, noted: readonly Noted[]): Promise<Violation[]> {
   const { db, clock, rails } = auditor.context;
-  const found = [...paidTwice(world)];
-  for (const one of noted) {
-    const why = overpaid(world, one);
-    if (why !== undefined) found.push(why);
-  }
+  const found: Violation[] = [];
+  const say = (kind: Kind, all: readonly (string | undefined)[]): void => {
+    for (const what of all) if (what !== undefined) found.push({ kind, what });
+  };
   const read = <T>(body: (tx: Tx) => Promise<T>) => db.asSystem(body);
-  found.push(
-    ...(await read((tx) => brokenBooks(tx, async (rail, wallet, asset) => rails.get(rail)?.balance(wallet, asset)))),
+  say('paid_twice', paidTwice(world));
+  say(
+    'paid_twice',
+    noted.map((one) => overpaid(world, one)),
+  );
+  const states = new Map((await read(statesOf)).map(({ id, state }) => [id, state]));
+  say(
+    'lost',
+    noted.map((one) => unpaid(world, one, states.get(one.order.id))),
+  );
+  say(
+    'books',
+    await read((tx) => brokenBooks(tx, async (rail, wallet, asset) => rails.get(rail)?.balance(wallet, asset))),
   );
   for (const rail of rails.values()) {
     await reconcileRail({ db, clock, graceMs: 0 }, rail, 'begin');
-    for (const item of await read((tx) => openItems(tx, rail.code)))
-      found.push(
-        `${item.kind} ${rail.code} ${item.wallet} ${item.asset} ${item.key}: ${item.outside_units} outside, ${item.ledger_units} booked, ${item.transit ?? item.why}`,
-      );
+    say(
+      'books',
+      (await read((tx) => openItems(tx, rail.code))).map(
+        (item) =>
+          `${item.kind} ${rail.code} ${item.wallet} ${item.asset} ${item.key}: ${item.outside_units} outside, ${item.ledger_units} booked, ${item.transit ?? item.why}`,
+      ),
+    );
   }
-  found.push(...(await read(untold)));
-  found.push(...(await read(unseen)));
+  say('untold', await read(untold));
+  say('lost', await read(unseen));
   return found;
+}
+
+const statesOf = (tx: Tx) => tx.rows<{ id: bigint; state: string }>('select id, state from orders order by id');
+
+/** An order that says that it has paid has, and one that says that it has given back has. */
+function unpaid({ bank, chain }: World, { order, accounts, address }: Noted, state?: string): string | undefined {
+  const atBank = accounts.reduce((sum, { number }) => sum + bank.everTo(number), 0n);
+  const onChain = chain.paidTo(address, TOKENS.usdc) + chain.paidTo(address, TOKENS.usdt);
+  const selling = order.direction === 'offramp';
+  if (state === 'settled' && (selling ? atBank : onChain) === 0n)
+    return `order ${order.id} is settled and nothing was paid`;
+  if (state === 'refunded' && (selling ? onChain : atBank) === 0n)
+    return `order ${order.id} is refunded and nothing was given back`;
+  return undefined;
 }
 
 /** Every change of state has its event, in order, and nothing but those. */

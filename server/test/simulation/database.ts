@@ -5,22 +5,29 @@
  * a connection ends: a process that is gone, or a connection that is lost, is a rollback at once. What a connection holds
  * beyond that (a worker's presence lock) is let go with its process.
  *
- * PostgreSQL reads the virtual clock: a schema before pg_catalog has a `clock_timestamp` of its own.
+ * PostgreSQL reads the virtual clock: a schema before pg_catalog has a `clock_timestamp` of its own, which reads a file that is
+ * written before each statement. A statement that names the clock itself is given the time as a parameter, which is quicker.
+ *
+ * Two round trips of three are saved: a transaction begins with its first statement, since a `begin` alone does nothing that
+ * anybody could notice, and the commit before has begun it already.
  */
 import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { type Connections, type Database, transact } from '../../src/base/db.ts';
-import type { Faults } from './faults.ts';
+import type { Fault, Faults } from './faults.ts';
 import { Gone, type Locks, type Scheduler, type Simulated } from './scheduler.ts';
 
 /** After this an idle transaction is ended, as the settings of base/db.ts have it. */
 const IDLE_MS = 15_000;
 const LOCK_MS = 10_000;
 
+/** In the cluster's own folder, where PostgreSQL may read. Milliseconds, always as many digits. */
+export const CLOCK_FILE = 'simulated_clock';
+
 export const PREPARATION = `
   create schema sim;
-  create function sim.clock_timestamp() returns timestamptz language sql volatile as
-    $$ select coalesce(nullif(current_setting('sim.now', true), '')::timestamptz, pg_catalog.clock_timestamp()) $$;
+  create function sim.clock_timestamp() returns timestamptz language sql volatile security definer as
+    $$ select pg_catalog.to_timestamp(pg_catalog.pg_read_file('${CLOCK_FILE}')::float8 / 1000) $$;
   create function sim.now() returns timestamptz language sql volatile as 'select sim.clock_timestamp()';
   grant usage on schema sim to public;
   do $$ declare one record; begin
@@ -67,11 +74,14 @@ export async function openBackends(deps: {
   adminUrl: string;
   scheduler: () => Scheduler;
   faults: Faults;
+  /** Tells PostgreSQL what time it is, in milliseconds. */
+  setClock: (ms: number) => void;
   /** Ends the process that is at this point, and never comes back to it. */
   crash: (process: SimulatedProcess) => Promise<void>;
   freeze: (process: SimulatedProcess) => void;
   notified: () => void;
-  pass: (point: string) => void;
+  /** Counts a point, and says whether its process ends there. */
+  endsAt: (process: SimulatedProcess, point: string, fault: Fault) => boolean;
   deadlocked: (statement: string) => void;
 }): Promise<Backends> {
   const { serverUrl, faults } = deps;
@@ -92,6 +102,7 @@ export async function openBackends(deps: {
     client.on('error', () => {});
     await client.connect();
     const { rows } = await client.query('select pg_backend_pid() as pid');
+    await client.query('begin');
     const backend = { client, door, pid: rows[0].pid as number, done: [] };
     all.add(backend);
     return backend;
@@ -102,7 +113,7 @@ export async function openBackends(deps: {
     const { backend } = session;
     session.backend = undefined;
     if (backend === undefined) return;
-    await backend.client.query('rollback');
+    await backend.client.query('rollback; begin');
     free.push(backend);
   }
 
@@ -113,15 +124,27 @@ export async function openBackends(deps: {
     throw new Error('Connection terminated unexpectedly');
   }
 
-  const raw = (backend: Backend, asked: string | pg.QueryConfig): Promise<pg.QueryResult> => {
+  let written = 0;
+  async function raw(backend: Backend, asked: string | pg.QueryConfig): Promise<pg.QueryResult> {
     const text = typeof asked === 'string' ? asked : asked.text;
-    const now = deps.scheduler().time.now();
-    if (text.startsWith('begin')) backend.done = [deps.scheduler().context().task];
-    else backend.done.push(nameOf(text));
-    if (/clock_timestamp|\bnow\(\)|reconcile_|outside_|booked_/.test(text))
-      void backend.client.query(`set sim.now = '${new Date(now).toISOString()}'`).catch(() => {});
-    return backend.client.query(asked);
-  };
+    const now = Math.floor(deps.scheduler().time.now());
+    if (now !== written) deps.setClock(now);
+    written = now;
+    backend.done.push(nameOf(text));
+    if (typeof asked === 'string' || !NAMES_THE_CLOCK.test(text)) return await backend.client.query(asked);
+    const values = [...(asked.values ?? []), new Date(now).toISOString()];
+    return await backend.client.query({
+      ...asked,
+      text: text.replaceAll(NAMES_THE_CLOCK_ALL, `$${values.length}::timestamptz`),
+      values,
+    });
+  }
+
+  /** The end of one transaction and the beginning of the next. @returns what the first was answered */
+  async function end(backend: Backend, how: 'commit' | 'rollback'): Promise<pg.QueryResult> {
+    const results = (await raw(backend, `${how}; begin`)) as unknown as pg.QueryResult[];
+    return results[0] as pg.QueryResult;
+  }
 
   /** What transactions had done until they stood in each other's way. */
   const between = (pids: readonly number[]): string =>
@@ -170,9 +193,11 @@ export async function openBackends(deps: {
         process.sessions.add(session);
         let rings = false;
 
+        /** What belongs to its begin and has not been said yet. */
+        let setup = '';
+
         async function strike(point: string, at: 'statement' | 'before_commit'): Promise<void> {
-          deps.pass(point);
-          if (faults.strikes(at === 'statement' ? 'crash_at_statement' : 'crash_before_commit')) {
+          if (deps.endsAt(process, point, at === 'statement' ? 'crash_at_statement' : 'crash_before_commit')) {
             await deps.crash(process);
             throw new Gone();
           }
@@ -185,13 +210,11 @@ export async function openBackends(deps: {
 
         async function commit(point: string): Promise<pg.QueryResult> {
           await strike(`${point} (before)`, 'before_commit');
-          if (session.backend === undefined) throw new Error('Connection terminated unexpectedly');
-          const result = await raw(session.backend, 'commit');
+          const result = session.backend === undefined ? DONE.commit : await end(session.backend, 'commit');
           if (rings) deps.notified();
           rings = false;
           await scheduler.released();
-          deps.pass(`${point} (after)`);
-          if (faults.strikes('crash_after_commit')) {
+          if (deps.endsAt(process, `${point} (after)`, 'crash_after_commit')) {
             await deps.crash(process);
             throw new Gone();
           }
@@ -199,26 +222,38 @@ export async function openBackends(deps: {
           return result;
         }
 
+        async function rollback(): Promise<pg.QueryResult> {
+          const result = session.backend === undefined ? DONE.rollback : await end(session.backend, 'rollback');
+          rings = false;
+          await scheduler.released();
+          return result;
+        }
+
+        async function statement(point: string, asked: string | pg.QueryConfig): Promise<pg.QueryResult> {
+          await strike(point, 'statement');
+          if (session.backend === undefined) {
+            session.backend = await backendOf(door);
+            session.backend.done = [scheduler.context().task];
+            if (setup !== '') await raw(session.backend, setup);
+          }
+          if ((typeof asked === 'string' ? asked : asked.text).includes('pg_notify')) rings = true;
+          return await raw(session.backend, asked);
+        }
+
         return {
-          query(asked) {
+          async query(asked) {
             const text = typeof asked === 'string' ? asked : asked.text;
+            if (text.startsWith('begin')) {
+              setup = text.slice('begin'.length).replace(/^; */, '');
+              return DONE.begin;
+            }
             const point = `${scheduler.context().task}: ${nameOf(text)}`;
             const step = async (): Promise<pg.QueryResult> => {
               if (session.lost) throw new Error('Client was closed and is not queryable');
-              if (text === 'rollback') {
-                const result = session.backend === undefined ? EMPTY : await raw(session.backend, text);
-                rings = false;
-                await scheduler.released();
-                return result;
-              }
-              if (text === 'commit') return await commit(point);
-              if (text.startsWith('begin')) session.backend ??= await backendOf(door);
-              else await strike(point, 'statement');
-              if (session.backend === undefined) throw new Error('Connection terminated unexpectedly');
-              if (text.includes('pg_notify')) rings = true;
-              return await raw(session.backend, asked);
+              if (text === 'rollback') return await rollback();
+              return text === 'commit' ? await commit(point) : await statement(point, asked);
             };
-            return scheduler.perform(point, step, () => session.backend?.pid);
+            return await scheduler.perform(point, step, () => session.backend?.pid);
           },
           release() {
             process.sessions.delete(session);
@@ -251,7 +286,10 @@ export async function openBackends(deps: {
           const client = {
             query: (text: string, values: unknown[]) =>
               scheduler.perform(`${scheduler.context().task}: session`, async () => {
-                session.backend ??= await backendOf('cloverleaf_system');
+                if (session.backend === undefined) {
+                  session.backend = await backendOf('cloverleaf_system');
+                  await session.backend.client.query('commit');
+                }
                 return await session.backend.client.query(text, values);
               }),
             once: () => client,
@@ -312,7 +350,10 @@ export async function openBackends(deps: {
   };
 }
 
-const EMPTY = { rows: [], rowCount: 0, command: 'ROLLBACK', oid: 0, fields: [] } as unknown as pg.QueryResult;
+const done = (command: string) => ({ rows: [], rowCount: 0, command, oid: 0, fields: [] }) as unknown as pg.QueryResult;
+const DONE = { begin: done('BEGIN'), commit: done('COMMIT'), rollback: done('ROLLBACK') };
+const NAMES_THE_CLOCK = /\b(?:clock_timestamp|now)\(\)/;
+const NAMES_THE_CLOCK_ALL = new RegExp(NAMES_THE_CLOCK, 'g');
 
 const names = new Map<string, string>();
 
@@ -320,7 +361,7 @@ const names = new Map<string, string>();
 function nameOf(text: string): string {
   let name = names.get(text);
   if (name === undefined) {
-    if (text === 'commit' || text === 'rollback' || text.startsWith('begin')) name = text.split(';')[0] ?? text;
+    if (/^(?:commit|rollback|set local)\b/.test(text)) name = text.split(';')[0] ?? text;
     else {
       const words = text.replaceAll(/\s+/g, ' ').trim();
       const table = /\b(?:from|into|update|lock table)\s+([a-z_]+)/.exec(words)?.[1] ?? '';

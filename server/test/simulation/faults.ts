@@ -12,6 +12,8 @@ export const FAULTS = {
   crash_after_commit: 0.0015,
   crash_before_call: 0.03,
   crash_after_call: 0.05,
+  crash_before_look: 0.001,
+  crash_after_look: 0.001,
   /** Stands still for up to two minutes: past every lease and deadline. */
   frozen: 0.0003,
   clock_jump: 0.02,

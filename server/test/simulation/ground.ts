@@ -8,7 +8,7 @@
  * are taken once, before the first run.
  */
 import { createHash, randomBytes } from 'node:crypto';
-import { rmSync } from 'node:fs';
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
 import { openVault } from '../../src/base/crypto.ts';
@@ -20,7 +20,7 @@ import { trustFundingSource } from '../../src/rails/chain.ts';
 import { PARTNERS } from '../../src/sandbox/catalogue.ts';
 import { startPostgres } from '../../src/sandbox/postgres.ts';
 import { seedCatalogue, seedMarkets } from '../../src/sandbox/seed.ts';
-import { PREPARATION } from './database.ts';
+import { CLOCK_FILE, PREPARATION } from './database.ts';
 import { FIAT } from './outside.bank.ts';
 import { CHAIN, FAUCET, RAIL, TOKENS } from './outside.chain.ts';
 
@@ -54,6 +54,8 @@ export async function prepareGround() {
     await client.end();
   };
   const urlOf = (url: string, name: string): string => Object.assign(new URL(url), { pathname: `/${name}` }).href;
+  const clock = openClock(join(folder, 'postgres', CLOCK_FILE));
+  clock.set(MADE_AT.getTime());
   await onServer(`create database ${TEMPLATE}`);
   const adminUrl = urlOf(postgres.adminUrl, TEMPLATE);
   const serverUrl = await migrate(adminUrl, PASSWORD);
@@ -110,14 +112,22 @@ export async function prepareGround() {
       return {
         adminUrl: urlOf(postgres.adminUrl, name),
         serverUrl: urlOf(serverUrl, name),
+        setClock: clock.set,
         drop: () => onServer(`drop database ${name} with (force)`),
       };
     },
     async drop() {
+      clock.close();
       await postgres.stop();
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** The file that PostgreSQL reads its time from. */
+function openClock(path: string) {
+  const file = openSync(path, 'w', 0o644);
+  return { set: (ms: number) => void writeSync(file, String(ms), 0), close: () => closeSync(file) };
 }
 
 export type Ground = Awaited<ReturnType<typeof prepareGround>>;

@@ -1,85 +1,87 @@
 /**
- * `npm run simulate -- --seeds A..B [--orders N] [--trace] [--twice] [--mutants]`: plays each seed, says what was found, and what was covered.
+ * `npm run simulate -- --seeds A..B [--orders N] [--lanes N] [--json FILE] [--trace] [--twice] [--mutants]`: plays each seed,
+ * says what was found, and what was covered.
  *
- * A seed that fails prints what is broken, the history of the orders it names, and the command to play it again.
+ * A seed that fails prints what is broken, the history of the orders it names, and the command to play it again. Seeds are
+ * played in lanes, each a process with a PostgreSQL of its own. After five hundred seeds or more, a run is played for each
+ * point where no process was ended by chance: the same seed up to that point, and there it is.
+ *
+ * `--json FILE` writes what report.ts calls a Report:
+ *   { command, seeds, orders, unmade, steps, waits, seconds, ordersPerSecond, ended: { state: n },
+ *     faults: { kind: { rate, times } }, points: { known, hit, ends, never: [{ point, why }] },
+ *     paidTwice, lost, unexplained, failing: [{ seed, violations: [{ kind, what }], again }] }
+ * and with `--mutants` what mutants.ts calls a Hunt:
+ *   { command, seconds, planted, found, mutants: [{ mutant, files, found, seed?, kind?, violation? }] }
+ * The exit code is 0 where nothing failed and every mutant was found.
  */
+import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { FAULTS, type Fault } from './faults.ts';
-import { prepareGround } from './ground.ts';
+import { type Asked, openLanes, type Told } from './lanes.ts';
 import { findMutants } from './mutants.ts';
-import { parting, simulate } from './run.ts';
+import { again, inWords, MANY, openTally } from './report.ts';
 
 const { values } = parseArgs({
   options: {
     seeds: { type: 'string', default: '1..20' },
     orders: { type: 'string', default: '10' },
+    lanes: { type: 'string', default: '2' },
+    json: { type: 'string' },
     /** Prints the last steps of a seed that fails. */
     trace: { type: 'boolean', default: false },
-    /** Plays planted bugs instead, each until it is found (mutants.ts). */
-    mutants: { type: 'boolean', default: false },
-    /** Stops at the first seed that fails. */
-    first: { type: 'boolean', default: false },
+    /** Ends a process where it first comes to this point. */
+    'end-at': { type: 'string' },
     /** Plays every seed a second time and says where it parts from the first. */
     twice: { type: 'boolean', default: false },
-    /** Prints every point and how often a process was there. */
-    points: { type: 'boolean', default: false },
+    /** Plays planted bugs instead, each until it is found (mutants.ts). */
+    mutants: { type: 'boolean', default: false },
+    /** Of them those whose name holds this. */
+    only: { type: 'string', default: '' },
   },
 });
 
 const [from = 1, to = from] = values.seeds.split('..').map(Number);
 const orders = Number(values.orders);
-if (![from, to, orders].every(Number.isSafeInteger)) throw new Error('--seeds A..B and --orders N are whole numbers');
+const lanes = Number(values.lanes);
+if (![from, to, orders, lanes].every((n) => Number.isSafeInteger(n) && n > 0))
+  throw new Error('--seeds A..B, --orders N and --lanes N are whole numbers from 1');
+const command = `npm run simulate -- ${process.argv.slice(2).join(' ')}`.trimEnd();
+const keep = (what: object): void => {
+  if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(what, undefined, 2)}\n`);
+};
 
-if (values.mutants) process.exit(await findMutants(values));
-
-const ground = await prepareGround();
-const faults = new Map<Fault, number>();
-const points = new Map<string, number>();
-const states = new Map<string, number>();
-const failed: number[] = [];
-let made = 0;
-let steps = 0;
-let waits = 0;
-const deadlocks = new Map<string, number>();
-let ms = 0;
-for (let seed = from; seed <= to; seed += 1) {
-  const outcome = await simulate(ground, seed, orders);
-  if (values.twice) {
-    const parts = parting(outcome, await simulate(ground, seed, orders));
-    if (parts !== undefined) outcome.violations.push(parts);
-  }
-  made += outcome.orders;
-  steps += outcome.steps;
-  waits += outcome.waits;
-  for (const statement of outcome.deadlocks) deadlocks.set(statement, (deadlocks.get(statement) ?? 0) + 1);
-  ms += outcome.realMs;
-  for (const [fault, times] of outcome.faults) faults.set(fault, (faults.get(fault) ?? 0) + times);
-  for (const [point, times] of outcome.points) points.set(point, (points.get(point) ?? 0) + times);
-  for (const [state, times] of Object.entries(outcome.states)) states.set(state, (states.get(state) ?? 0) + times);
-  if (outcome.violations.length === 0) continue;
-  failed.push(seed);
-  console.log(`seed ${seed} FAILED`);
-  for (const violation of outcome.violations) console.log(`  ${violation}`);
-  for (const line of outcome.history) console.log(`    ${line}`);
-  if (values.trace) for (const line of outcome.schedule.slice(-400)) console.log(`    ${line}`);
-  console.log(`  again: npm run simulate -- --seeds ${seed}..${seed} --orders ${orders} --trace`);
-  if (values.first) break;
+if (values.mutants) {
+  const hunt = await findMutants({ command, seeds: [from, to], orders, lanes, only: values.only });
+  keep(hunt);
+  process.exit(hunt.found === hunt.planted ? 0 : 1);
 }
-await ground.drop();
 
-const list = (of: ReadonlyMap<string, number>) =>
-  [...of].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([name, times]) => `${name} ${times}`);
-console.log(
-  `seeds ${from}..${to}: ${to - from + 1 - failed.length} clean, ${failed.length} failed ${failed.join(' ')}`,
-);
-console.log(
-  `${made} orders in ${(ms / 1000).toFixed(1)} s, ${((made * 1000) / ms).toFixed(1)} a second; ${steps} steps, ${waits} waits for a lock`,
-);
-console.log(`ended as: ${list(states).join(', ')}`);
-console.log(`faults: ${list(faults).join(', ')}`);
-for (const line of list(deadlocks)) console.log(`deadlock: ${line}`);
-const never = Object.keys(FAULTS).filter((fault) => !faults.has(fault as Fault));
-if (never.length > 0) console.log(`never struck: ${never.join(', ')}`);
-console.log(`points passed: ${points.size}`);
-if (values.points) for (const line of list(points)) console.log(`  ${line}`);
-process.exitCode = failed.length === 0 ? 0 : 1;
+function* seeds(): Generator<Asked> {
+  const endAt = values['end-at'];
+  for (let seed = from; seed <= to; seed += 1)
+    yield { seed, orders, twice: values.twice, ...(endAt === undefined ? {} : { endAt }) };
+}
+
+const began = performance.now();
+const tally = openTally();
+const open = await openLanes(Math.min(lanes, to - from + 1));
+const tell = (told: Told, asked: Asked): undefined => {
+  tally.add(told, asked);
+  if (told.violations.length === 0) return;
+  console.log(`seed ${told.seed} FAILED`);
+  for (const { kind, what } of told.violations) console.log(`  ${kind}: ${what}`);
+  for (const line of told.history) console.log(`    ${line}`);
+  if (values.trace) for (const line of told.schedule) console.log(`    ${line}`);
+  console.log(`  again: ${again(asked)}`);
+};
+await open.play(seeds(), tell);
+if (to - from + 1 >= MANY)
+  await open.play(
+    tally.unhit().map((one) => ({ ...one, orders })),
+    tell,
+  );
+await open.close();
+
+const report = tally.report(command, (performance.now() - began) / 1000);
+for (const line of inWords(report)) console.log(line);
+keep(report);
+process.exitCode = report.failing.length === 0 ? 0 : 1;

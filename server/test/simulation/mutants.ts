@@ -2,16 +2,29 @@
  * Mutants: planted bugs, each in a copy of the source, each to be found by the simulation. What it does not find is named.
  *
  * A mutant is a text that has to stand exactly once in its file, and what takes its place: one that no longer applies is an
- * error, and not a mutant that was found.
+ * error, and not a mutant that was found. A seed has found it when it shows a violation of a kind that fits the bug, and when
+ * the same seed with the same orders is clean on the source as it is.
  */
-import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import type { Kind } from './checks.ts';
+import { type Lanes, openLanes } from './lanes.ts';
 
 interface Mutant {
   name: string;
+  /** What it may be found by. */
+  kinds: readonly Kind[];
   changes: readonly { file: string; from: string; to: string }[];
+}
+
+/** What the hunt came to, as JSON. */
+export interface Hunt {
+  command: string;
+  seconds: number;
+  planted: number;
+  found: number;
+  mutants: { mutant: string; files: string[]; found: boolean; seed?: number; kind?: Kind; violation?: string }[];
 }
 
 const PAYOUTS = 'rails/payouts.ts';
@@ -19,6 +32,7 @@ const PAYOUTS = 'rails/payouts.ts';
 const MUTANTS: readonly Mutant[] = [
   {
     name: 'an unknown answer is taken for a refusal',
+    kinds: ['paid_twice'],
     changes: [
       {
         file: PAYOUTS,
@@ -29,6 +43,7 @@ const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'sent again under its key to a bank that does not deduplicate',
+    kinds: ['paid_twice'],
     changes: [
       {
         file: PAYOUTS,
@@ -39,10 +54,12 @@ const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'absent is believed while bytes may be under way',
+    kinds: ['paid_twice'],
     changes: [{ file: PAYOUTS, from: 'if (overForMs > graceMs)', to: 'if (graceMs > 0)' }],
   },
   {
     name: 'what a dead worker was handing over is handed over again',
+    kinds: ['paid_twice'],
     changes: [
       {
         file: PAYOUTS,
@@ -53,6 +70,7 @@ const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a statement line is taken as often as it is shown',
+    kinds: ['paid_twice'],
     changes: [
       {
         file: 'rails/bank.ts',
@@ -64,6 +82,7 @@ const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a deposit that a reorg took back stays',
+    kinds: ['paid_twice'],
     changes: [
       {
         file: 'rails/chain.follow.ts',
@@ -74,6 +93,7 @@ const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'the hold of a payout that failed is not voided',
+    kinds: ['paid_twice'],
     changes: [
       {
         file: 'orders/machine.ts',
@@ -84,6 +104,7 @@ const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a payout is sent before it is written down that it is being sent',
+    kinds: ['paid_twice'],
     changes: [
       {
         file: PAYOUTS,
@@ -96,24 +117,74 @@ const MUTANTS: readonly Mutant[] = [
 
 const root = resolve(import.meta.dirname, '..', '..', '..');
 
-/** @returns how many were not found */
-export async function findMutants(options: { seeds: string; orders: string }): Promise<number> {
-  let missed = 0;
-  for (const mutant of MUTANTS) {
+export async function findMutants(options: {
+  command: string;
+  seeds: readonly [number, number];
+  orders: number;
+  lanes: number;
+  /** Part of a name: only those. */
+  only?: string;
+}): Promise<Hunt> {
+  const began = performance.now();
+  const { command, orders, lanes, only = '' } = options;
+  const chosen = MUTANTS.filter(({ name }) => name.includes(only));
+  const unmutated = await openLanes(1);
+  const clean = new Map<number, boolean>();
+  const isClean = async (seed: number): Promise<boolean> => {
+    if (!clean.has(seed))
+      await unmutated.play([{ seed, orders }], ({ violations }) => void clean.set(seed, violations.length === 0));
+    return clean.get(seed) === true;
+  };
+  const mutants: Hunt['mutants'] = [];
+  for (const mutant of chosen) {
     const copy = mkdtempSync(join(tmpdir(), 'cloverleaf-mutant-'));
     try {
       plant(copy, mutant);
-      const { found, said } = await play(copy, options);
-      if (found === undefined) missed += 1;
-      console.log(`${found === undefined ? 'NOT FOUND' : `seed ${found}`.padEnd(9)} ${mutant.name}`);
-      const why = said.split('\n').find((line) => line.startsWith('  '));
-      if (why !== undefined) console.log(`          ${why.trim().slice(0, 160)}`);
+      const open = await openLanes(lanes, copy);
+      const found = await find(open, mutant, { ...options, isClean }).finally(() => open.close());
+      const files = [...new Set(mutant.changes.map(({ file }) => file))];
+      mutants.push({ mutant: mutant.name, files, found: found !== undefined, ...found });
+      console.log(
+        `${(found === undefined ? 'NOT FOUND' : `seed ${found.seed}`).padEnd(9)} ${mutant.name} (${files.join(', ')})`,
+      );
+      if (found !== undefined) console.log(`          ${found.kind}: ${found.violation}`);
     } finally {
       rmSync(copy, { recursive: true, force: true });
     }
   }
-  console.log(`${MUTANTS.length - missed} of ${MUTANTS.length} mutants found`);
-  return missed;
+  await unmutated.close();
+  const found = mutants.filter((one) => one.found).length;
+  console.log(`${found} of ${mutants.length} mutants found`);
+  const seconds = Math.round((performance.now() - began) / 100) / 10;
+  return { command, seconds, planted: mutants.length, found, mutants };
+}
+
+/** The lowest seed of those that the lanes had begun when one was found. */
+async function find(
+  open: Lanes,
+  { kinds }: Mutant,
+  {
+    seeds,
+    orders,
+    isClean,
+  }: { seeds: readonly [number, number]; orders: number; isClean: (n: number) => Promise<boolean> },
+) {
+  const [from, to] = seeds;
+  for (let seed = from; seed <= to; ) {
+    const caught: { seed: number; kind: Kind; violation: string }[] = [];
+    const plays = Array.from({ length: to - seed + 1 }, (_, n) => ({ seed: seed + n, orders }));
+    await open.play(plays, (told) => {
+      seed = Math.max(seed, told.seed + 1);
+      const fits = told.violations.find(({ kind }) => kinds.includes(kind));
+      if (fits === undefined) return undefined;
+      caught.push({ seed: told.seed, kind: fits.kind, violation: fits.what.slice(0, 300) });
+      return false;
+    });
+    const [first] = caught;
+    if (first === undefined) return undefined;
+    if (await isClean(first.seed)) return first;
+  }
+  return undefined;
 }
 
 function plant(copy: string, { name, changes }: Mutant): void {
@@ -136,24 +207,4 @@ function plant(copy: string, { name, changes }: Mutant): void {
       text.replace(from, () => to),
     );
   }
-}
-
-function play(copy: string, { seeds, orders }: { seeds: string; orders: string }) {
-  const words = ['server/test/simulation/main.process.ts', '--seeds', seeds, '--orders', orders, '--first'];
-  const child = spawn(process.execPath, words, {
-    cwd: copy,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let said = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
-  });
-  return new Promise<{ found: string | undefined; said: string }>((done, failed) => {
-    child.once('error', failed);
-    child.once('close', (code) => {
-      const found = /^seed ([0-9]+) FAILED/m.exec(said)?.[1];
-      if (code !== 0 && found === undefined) return failed(new Error(`the simulation itself failed: ${said}`));
-      done({ found, said });
-    });
-  });
 }

@@ -31,6 +31,8 @@ export interface BankWorld {
   paidIn(text: string): bigint;
   /** Left our account for this one and has not come back. */
   outTo(account: string): bigint;
+  /** Was ever paid to this account, whether or not it came back. */
+  everTo(account: string): bigint;
   /** Nothing of it is under way. */
   readonly idle: boolean;
 }
@@ -248,6 +250,7 @@ export function openBank(deps: {
     paidIn: (text) => sum(credits.filter((one) => one.text === text)),
     outTo: (account) =>
       sum(payments.filter((one) => one.account === account && one.state !== 'rejected' && one.state !== 'returned')),
+    everTo: (account) => sum(payments.filter((one) => one.account === account && one.state !== 'rejected')),
     get idle() {
       return underWay === 0;
     },

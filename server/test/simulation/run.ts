@@ -3,10 +3,11 @@
  * come to its end. What is broken is answered, with the way there.
  */
 
+import type { Order } from '../../src/orders/index.ts';
 import { isLost, openActors } from './actors.ts';
 import { openCalls } from './calls.ts';
 import { chanceOf } from './chance.ts';
-import { broken, overpaid, underWay } from './checks.ts';
+import { broken, type Kind, overpaid, roundedUp, underWay, type Violation } from './checks.ts';
 import { openBackends, type SimulatedProcess } from './database.ts';
 import { type Fault, openFaults } from './faults.ts';
 import type { Ground } from './ground.ts';
@@ -18,14 +19,16 @@ import { realNow } from './time.ts';
 
 export interface Outcome {
   seed: number;
-  /** In sentences; none is what we are after. */
-  violations: string[];
+  /** None is what we are after. */
+  violations: Violation[];
   orders: number;
   unmade: number;
   states: Record<string, number>;
   faults: ReadonlyMap<Fault, number>;
   /** Where a process was, and may have been ended. */
   points: ReadonlyMap<string, number>;
+  /** Where one was ended. */
+  ends: ReadonlyMap<string, number>;
   steps: number;
   waits: number;
   /** Statements that PostgreSQL ended because two waited for each other. */
@@ -41,6 +44,8 @@ export interface Outcome {
 /** How long customers come and faults strike. */
 const BUSY_MS = 240_000;
 const MINE_EVERY_MS = 4_000;
+/** Only looks on, and is not ended. */
+const AUDITOR = 'auditor';
 const LOOK_EVERY_MS = 15_000;
 /** After this a run that has not come to its end never will. */
 const PATIENCE_MS = 40 * 60_000;
@@ -48,7 +53,15 @@ const PATIENCE_MS = 40 * 60_000;
 /** What the world promises and does not keep, to see that the checks see it. */
 export type Lie = 'the bank deduplicates';
 
-export async function simulate(ground: Ground, seed: number, orders: number, lie?: Lie): Promise<Outcome> {
+export interface Play {
+  seed: number;
+  orders: number;
+  /** A process is ended where it comes to this point first; until then the run is the one without it. */
+  endAt?: string;
+  lie?: Lie;
+}
+
+export async function simulate(ground: Ground, { seed, orders, endAt, lie }: Play): Promise<Outcome> {
   const startedAt = realNow();
   const database = await ground.database();
   const chance = chanceOf(seed);
@@ -56,13 +69,14 @@ export async function simulate(ground: Ground, seed: number, orders: number, lie
   const faults = openFaults(chance, chance.pick([0.3, 1, 1, 2]));
   const points = new Map<string, number>();
   const deadlocks: string[] = [];
-  const violations: string[] = [];
+  const ends = new Map<string, number>();
+  const violations: Violation[] = [];
   const processes: OurProcess[] = [];
   let scheduler: Scheduler;
   let made = 0;
 
-  const violated = (what: string) => {
-    if (violations.length < 50 && !violations.includes(what)) violations.push(what);
+  const violated = (kind: Kind, what: string) => {
+    if (violations.length < 50 && !violations.some((one) => one.what === what)) violations.push({ kind, what });
   };
   const complain = (what: string, error: unknown): void => {
     if (isLost(error)) return;
@@ -72,10 +86,18 @@ export async function simulate(ground: Ground, seed: number, orders: number, lie
     if (error instanceof Error && error.name === 'Unavailable') return;
     if (what === 'logged' && !/BugError|TypeError|RangeError|"level":60/.test(text)) return;
     violated(
+      'bug',
       `${what}: ${text.slice(0, 400)}${error instanceof Error ? ` ${error.stack?.split('\n').slice(1, 6).join(' ')}` : ''}`,
     );
   };
-  const pass = (point: string): void => void points.set(point, (points.get(point) ?? 0) + 1);
+  /** Counts a point of a process, and says whether it ends here. */
+  function endsAt(process: SimulatedProcess, point: string, fault: Fault): boolean {
+    if (process.name === AUDITOR) return false;
+    points.set(point, (points.get(point) ?? 0) + 1);
+    if (!faults.strikes(fault) && !(point === endAt && !ends.has(point))) return false;
+    ends.set(point, (ends.get(point) ?? 0) + 1);
+    return true;
+  }
 
   async function crash(process: SimulatedProcess): Promise<void> {
     if (process.dead) return;
@@ -100,10 +122,10 @@ export async function simulate(ground: Ground, seed: number, orders: number, lie
     crash,
     freeze,
     notified: () => wake(),
-    pass,
+    endsAt,
     deadlocked: (between) => {
       deadlocks.push(between);
-      violated(`two waited for each other: ${between}`);
+      violated('deadlock', `two waited for each other: ${between}`);
     },
   });
   const wake = (): void => {
@@ -120,7 +142,7 @@ export async function simulate(ground: Ground, seed: number, orders: number, lie
     },
     wake,
   });
-  const calls = openCalls({ chance, faults, scheduler: () => scheduler, crash, pass });
+  const calls = openCalls({ chance, faults, scheduler: () => scheduler, crash, endsAt });
   const outside = {
     chance,
     faults,
@@ -131,7 +153,7 @@ export async function simulate(ground: Ground, seed: number, orders: number, lie
   const watch = (): void => {
     for (const one of actors?.noted ?? []) {
       const why = overpaid(world, one);
-      if (why !== undefined) violated(why);
+      if (why !== undefined) violated('paid_twice', why);
     }
   };
   let actors: ReturnType<typeof openActors> | undefined;
@@ -147,7 +169,11 @@ export async function simulate(ground: Ground, seed: number, orders: number, lie
       scheduler.after(MINE_EVERY_MS, mining);
     };
     scheduler.after(1, mining);
-    actors = openActors(world, { chance, orders, forMs: BUSY_MS - 60_000, processes: () => processes });
+    const made = (order: Order) => {
+      const why = roundedUp(order);
+      if (why !== undefined) violated('rounding', why);
+    };
+    actors = openActors(world, { chance, made, orders, forMs: BUSY_MS - 60_000, processes: () => processes });
     launch();
     launch();
 
@@ -168,24 +194,27 @@ export async function simulate(ground: Ground, seed: number, orders: number, lie
           return;
         }
         if (now - since > PATIENCE_MS) {
-          violated(`it does not come to its end: ${left.join('; ')}`);
+          violated('stuck', `it does not come to its end: ${left.join('; ')}`);
           ended = true;
           return;
         }
       }
       scheduler.after(faults.ended ? LOOK_EVERY_MS * 2 : LOOK_EVERY_MS, look);
     };
-    const look = (): void => void looking().catch((error: unknown) => violated(`the run itself: ${String(error)}`));
+    const look = (): void =>
+      void looking().catch((error: unknown) => violated('run', `the run itself: ${String(error)}`));
     look();
     await scheduler.run(() => ended);
 
     let audited = false;
-    const auditor = startProcess(world, 'auditor', false);
+    const auditor = startProcess(world, AUDITOR, false);
     scheduler.within({ process: auditor, task: 'audit' }, () => {
       broken(world, auditor, actors?.noted ?? [])
-        .then((found) => found.forEach(violated))
+        .then((found) => {
+          for (const { kind, what } of found) violated(kind, what);
+        })
         .catch((error: unknown) =>
-          violated(`the audit failed: ${error instanceof Error ? error.stack : String(error)}`),
+          violated('run', `the audit failed: ${error instanceof Error ? error.stack : String(error)}`),
         )
         .finally(() => {
           audited = true;
@@ -193,7 +222,7 @@ export async function simulate(ground: Ground, seed: number, orders: number, lie
     });
     await scheduler.run(() => audited);
   } catch (error) {
-    violated(`the run itself: ${error instanceof Error ? error.stack : String(error)}`);
+    violated('run', `the run itself: ${error instanceof Error ? error.stack : String(error)}`);
   }
   const states = await backends.look<{ state: string; times: number }>(
     'select state, count(*)::int as times from orders group by state order by state',
@@ -206,6 +235,7 @@ export async function simulate(ground: Ground, seed: number, orders: number, lie
     states: Object.fromEntries(states.map(({ state, times }) => [state, times])),
     faults: faults.counts,
     points,
+    ends,
     steps: scheduler.steps,
     waits: scheduler.waits,
     deadlocks,
@@ -239,9 +269,9 @@ export function parting(one: Outcome, other: Outcome): string | undefined {
 /** Of the orders that are named in what is broken: what happened, in the order in which it did. */
 async function historyOf(
   look: <R>(text: string, values?: unknown[]) => Promise<R[]>,
-  violations: readonly string[],
+  violations: readonly Violation[],
 ): Promise<string[]> {
-  const ids = [...new Set(violations.flatMap((text) => text.match(/\b[0-9]{12,16}\b/g) ?? []))];
+  const ids = [...new Set(violations.flatMap(({ what }) => what.match(/\b[0-9]{12,16}\b/g) ?? []))];
   const rows = await look<{ at: Date; what: string }>(
     `select at, 'order ' || order_id || ': ' || event || ' → ' || state_to || ' ' || facts::text as what from order_history
       where order_id::text = any($1)

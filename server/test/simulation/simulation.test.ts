@@ -20,26 +20,33 @@ before(async () => {
 after(async () => await ground?.drop());
 
 const told = ({ seed, violations, history, schedule }: Outcome) =>
-  violations.length === 0 ? '' : [`seed ${seed}`, ...violations, ...history, ...schedule.slice(-40)].join('\n');
+  violations.length === 0
+    ? ''
+    : [
+        `seed ${seed}`,
+        ...violations.map(({ kind, what }) => `${kind}: ${what}`),
+        ...history,
+        ...schedule.slice(-40),
+      ].join('\n');
 
 for (const { seed, orders, found } of KEPT)
   test(`seed ${seed}: everybody is paid what is due, once (${found})`, async () => {
-    const outcome = await simulate(ground, seed, orders);
+    const outcome = await simulate(ground, { seed, orders });
     assert.equal(told(outcome), '');
     assert.ok(outcome.faults.size > 0 && outcome.orders > 0, 'something was ordered, and something went wrong');
   });
 
 test('a seed plays the same twice, to the last step, with statements that wait for each other', async () => {
-  const first = await simulate(ground, 3, 6);
-  const second = await simulate(ground, 3, 6);
+  const first = await simulate(ground, { seed: 3, orders: 6 });
+  const second = await simulate(ground, { seed: 3, orders: 6 });
   assert.equal(parting(first, second), undefined);
   assert.ok(first.waits > 3, 'statements waited');
 });
 
 test('a bank that promises to deduplicate and does not is found to have paid twice', async () => {
   for (let seed = 1; seed <= 20; seed += 1) {
-    const { violations } = await simulate(ground, seed, 6, 'the bank deduplicates');
-    if (violations.some((why) => /paid out|was paid [2-9] times/.test(why))) return;
+    const { violations } = await simulate(ground, { seed, orders: 6, lie: 'the bank deduplicates' });
+    if (violations.some(({ kind }) => kind === 'paid_twice')) return;
   }
   assert.fail('nothing was found in twenty seeds');
 });

@@ -1,0 +1,26 @@
+/**
+ * A lane: a process that plays one seed after the other, on a PostgreSQL of its own, for the process that started it
+ * (lanes.ts). Time is one for a whole process (time.ts), so two runs at once need two of them.
+ */
+import { prepareGround } from './ground.ts';
+import type { Asked, Told } from './lanes.ts';
+import { parting, simulate } from './run.ts';
+
+/** Of a run that failed: how many of its last points are told. */
+const LAST_POINTS = 400;
+
+const ground = await prepareGround();
+process.on('message', (asked: Asked) => void play(asked).then((told) => process.send?.(told)));
+process.on('disconnect', () => void ground.drop().then(() => process.exit()));
+// Whoever is at the terminal ends the one who started us, and that ends us.
+process.on('SIGINT', () => {});
+process.send?.('ready');
+
+async function play({ twice, ...asked }: Asked): Promise<Told> {
+  const outcome = await simulate(ground, asked);
+  if (twice) {
+    const parts = parting(outcome, await simulate(ground, asked));
+    if (parts !== undefined) outcome.violations.push({ kind: 'run', what: parts });
+  }
+  return { ...outcome, schedule: outcome.violations.length === 0 ? [] : outcome.schedule.slice(-LAST_POINTS) };
+}

@@ -1,0 +1,136 @@
+/** What many runs came to: counted, said in words, and as JSON for whoever gathers evidence (main.process.ts tells its shape). */
+import type { Kind, Violation } from './checks.ts';
+import { FAULTS, type Fault } from './faults.ts';
+import type { Asked, Told } from './lanes.ts';
+
+export interface Report {
+  command: string;
+  seeds: number;
+  orders: number;
+  /** That could not be made for want of a price or a process. */
+  unmade: number;
+  /** Points that were passed, one after the other. */
+  steps: number;
+  /** Statements that waited for a lock. */
+  waits: number;
+  /** Of this machine's clock. */
+  seconds: number;
+  ordersPerSecond: number;
+  ended: Record<string, number>;
+  /** All kinds there are, also those that never struck. */
+  faults: Record<string, { rate: number; times: number }>;
+  points: { known: number; hit: number; ends: number; never: { point: string; why: string }[] };
+  paidTwice: number;
+  lost: number;
+  /** All other violations. */
+  unexplained: number;
+  failing: { seed: number; violations: Violation[]; again: string }[];
+}
+
+export interface Tally {
+  add(told: Told, asked: Asked): void;
+  /** For each point where no process was ended yet, a run that comes to it. */
+  unhit(): { seed: number; endAt: string }[];
+  report(command: string, seconds: number): Report;
+}
+
+export const again = ({ seed, orders, endAt }: Asked): string =>
+  `npm run simulate -- --seeds ${seed}..${seed} --orders ${orders}${endAt === undefined ? '' : ` --end-at '${endAt}'`} --trace`;
+
+export function openTally(): Tally {
+  const faults = new Map<Fault, number>();
+  const ended = new Map<string, number>();
+  /** Where processes were, and the first seed that was there. */
+  const points = new Map<string, number>();
+  const ends = new Map<string, number>();
+  const failing: Report['failing'] = [];
+  let [seeds, orders, unmade, steps, waits] = [0, 0, 0, 0, 0];
+  const addTo = <K>(to: Map<K, number>, key: K, times: number) => void to.set(key, (to.get(key) ?? 0) + times);
+
+  const count = (...kinds: Kind[]): number =>
+    failing.flatMap(({ violations }) => violations).filter(({ kind }) => kinds.includes(kind)).length;
+
+  const unhit = () => [...points].filter(([point]) => !ends.has(point)).map(([endAt, seed]) => ({ seed, endAt }));
+
+  return {
+    add(told, asked) {
+      seeds += 1;
+      orders += told.orders;
+      unmade += told.unmade;
+      steps += told.steps;
+      waits += told.waits;
+      for (const [fault, times] of told.faults) addTo(faults, fault, times);
+      for (const [state, times] of Object.entries(told.states)) addTo(ended, state, times);
+      for (const [point, times] of told.ends) addTo(ends, point, times);
+      if (asked.endAt === undefined)
+        for (const point of told.points.keys()) if (!points.has(point)) points.set(point, told.seed);
+      if (told.violations.length > 0)
+        failing.push({ seed: told.seed, violations: told.violations, again: again(asked) });
+    },
+    unhit,
+    report(command, seconds) {
+      const never = unhit().map(({ endAt, seed }) => ({
+        point: endAt,
+        why: `seen first by seed ${seed}, and no process was ended there yet`,
+      }));
+      const violations = failing.reduce((sum, one) => sum + one.violations.length, 0);
+      const paidTwice = count('paid_twice');
+      const lost = count('lost');
+      return {
+        command,
+        seeds,
+        orders,
+        unmade,
+        steps,
+        waits,
+        seconds: Math.round(seconds * 10) / 10,
+        ordersPerSecond: Math.round((orders * 10) / seconds) / 10,
+        ended: sorted(ended),
+        faults: Object.fromEntries(
+          Object.entries(FAULTS).map(([fault, rate]) => [fault, { rate, times: faults.get(fault as Fault) ?? 0 }]),
+        ),
+        points: {
+          known: points.size,
+          hit: points.size - never.length,
+          ends: [...ends.values()].reduce((sum, times) => sum + times, 0),
+          never,
+        },
+        paidTwice,
+        lost,
+        unexplained: violations - paidTwice - lost,
+        failing: failing.toSorted((a, b) => a.seed - b.seed),
+      };
+    },
+  };
+}
+
+const sorted = (from: ReadonlyMap<string, number>) =>
+  Object.fromEntries([...from].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+
+/** So many seeds are to have been everywhere: each point is gone to, and what is rare is said. */
+export const MANY = 500;
+
+/** Below this a kind of fault has not been played often enough to say anything about it. */
+const ENOUGH = 100;
+
+export function inWords(report: Report): string[] {
+  const { points, faults } = report;
+  const list = (of: Record<string, number>) =>
+    Object.entries(of)
+      .map(([name, times]) => `${name} ${times}`)
+      .join(', ');
+  const times = Object.fromEntries(Object.entries(faults).map(([name, one]) => [name, one.times]));
+  const rare = Object.entries(times).filter(([, n]) => n < ENOUGH);
+  return [
+    `${report.seeds} runs: ${report.seeds - report.failing.length} clean, ${report.failing.length} failed ${report.failing.map(({ seed }) => seed).join(' ')}`,
+    `${report.orders} orders in ${report.seconds} s, ${report.ordersPerSecond} a second; ${report.steps} steps, ${report.waits} waits for a lock`,
+    `ended as: ${list(report.ended)}`,
+    `faults: ${list(times)}`,
+    ...(report.seeds < MANY || rare.length === 0
+      ? []
+      : [`fewer than ${ENOUGH}: ${rare.map(([name, n]) => `${name} ${n}`).join(', ')}`]),
+    `points: ${points.known} known, ${points.hit} hit, processes ended ${points.ends} times`,
+    ...(report.seeds < MANY ? [] : points.never.map(({ point, why }) => `  never: ${point} (${why})`)),
+    `paid twice ${report.paidTwice}, lost ${report.lost}, unexplained ${report.unexplained}`,
+  ];
+}
