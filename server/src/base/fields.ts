@@ -46,3 +46,11 @@ export function countAt(value: unknown, at: string, { min, max }: { min: number;
     throw new SettingError(`${at} must be a whole number from ${min} to ${max}`);
   return value;
 }
+
+/** @throws SettingError */
+export function oneOfAt<const C extends readonly string[]>(value: unknown, at: string, choices: C): C[number] {
+  const found = choices.find((choice) => choice === value);
+  if (found === undefined)
+    throw new SettingError(`${at} must be one of ${choices.map((choice) => `'${choice}'`).join(', ')}`);
+  return found;
+}

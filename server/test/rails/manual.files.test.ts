@@ -545,17 +545,19 @@ describe('settings', () => {
     const [account] = SETTINGS.accounts;
     const withAccount = (change: object) => ({ accounts: [{ ...account, ...change }] });
     for (const [given, why] of [
-      ['{', /must be JSON/],
+      ['{', /is not JSON/],
       [{}, /accounts must be a list/],
       [{ accounts: [] }, /accounts must be a list/],
-      [{ ...SETTINGS, cod: 'x' }, /unknown field cod/],
+      [{ ...SETTINGS, cod: 'x' }, /\.cod is no field/],
       [{ ...SETTINGS, code: 'evm.x' }, /code must be bank\./],
       [{ ...SETTINGS, statementDeadlineDays: 0 }, /statementDeadlineDays/],
       [{ accounts: [account, account] }, /another asset/],
       [withAccount({ iban: 'DE00120300000000202051' }), /accounts\[0\]\.iban/],
       [withAccount({ iban: undefined }), /must have an iban or an accountNumber/],
       [withAccount({ currency: 'eur' }), /currency must be three capital letters/],
-      [withAccount({ payoutFile: 'xlsx' }), /payoutFile must be/],
+      [withAccount({ payoutFile: 'xlsx' }), /accounts\[0\]\.payoutFile must be one of 'csv'/],
+      [withAccount({ holder: '' }), /accounts\[0\]\.holder must be a text/],
+      [withAccount({ fundingAccounts: ['x', 7] }), /accounts\[0\]\.fundingAccounts\[1\] must be a text/],
       [
         withAccount({ csv: { columns: { bookedOn: 'a', amount: 'b', credit: 'c', text: [] } } }),
         /either amount, or credit and debit/,

@@ -1,11 +1,11 @@
 /**
  * Settings of the manual bank: the operator's accounts, in which form their files go out, and how their statements look.
  *
- * They are a JSON text, usually a file, because an account has more to it than fits an environment variable. Everything is
- * read by hand and refused with the path of the field and its rule; what is not known is refused, too, so that a misspelt
- * setting is not silently left out.
+ * They are a JSON text, usually a file, because an account has more to it than fits an environment variable. What is
+ * wrong or not known is refused with the path of the field and its rule (base/fields.ts).
  */
 import { SettingError } from '../../base/env.ts';
+import { listAt, objectAt, oneOfAt, parseJson, textAt } from '../../base/fields.ts';
 import type { AssetCode } from '../../base/money.ts';
 
 export type FileFormat = 'csv' | 'pain.001.001.09';
@@ -82,62 +82,61 @@ const LONGEST = 140;
  * @throws SettingError with the path of the field and its rule
  */
 export function readManualBank(json: string, from = 'MANUAL_BANK_FILE'): ManualBankSettings {
-  let given: unknown;
-  try {
-    given = JSON.parse(json);
-  } catch {
-    throw new SettingError(`${from} must be JSON`);
-  }
-  const file = fields(given, from, ['code', 'accounts', 'statementDeadlineDays']);
-  const code = file.text('code', 'bank.manual');
-  if (!/^bank\.[a-z0-9-]{1,40}$/.test(code)) throw new SettingError(`${from}: code must be bank. and a name`);
-  const days = file.given('statementDeadlineDays') ?? 4;
+  const file = objectAt(parseJson(from, json), from, ['code', 'accounts', 'statementDeadlineDays']);
+  const { code = 'bank.manual', statementDeadlineDays: days = 4 } = file;
   if (typeof days !== 'number' || !(days > 0 && days <= 90))
     throw new SettingError(`${from}: statementDeadlineDays must be a number of days up to 90`);
-  const accounts = file.given('accounts');
-  if (!Array.isArray(accounts) || accounts.length === 0 || accounts.length > MOST_ACCOUNTS)
-    throw new SettingError(`${from}: accounts must be a list of 1 to ${MOST_ACCOUNTS} accounts`);
-  const read = accounts.map((account, i) => readAccount(account, `${from}: accounts[${i}]`));
+  const accounts = listAt(file.accounts, `${from}: accounts`, { most: MOST_ACCOUNTS }).map((account, i) =>
+    readAccount(account, `${from}: accounts[${i}]`),
+  );
   for (const name of ['asset', 'currency'] as const) {
-    if (new Set(read.map((account) => account[name])).size < read.length)
+    if (new Set(accounts.map((account) => account[name])).size < accounts.length)
       throw new SettingError(`${from}: accounts must each have another ${name}`);
   }
-  return { code, accounts: read, statementDeadlineMs: days * DAY_MS };
+  return {
+    code: textAt(code, `${from}: code`, /^bank\.[a-z0-9-]{1,40}$/, 'must be bank. and a name'),
+    accounts,
+    statementDeadlineMs: days * DAY_MS,
+  };
 }
+
+/** A line of text. */
+const lineAt = (value: unknown, at: string): string =>
+  textAt(value, at, LINE, `must be a text of 1 to ${LONGEST} characters`);
+const LINE = new RegExp(`^(?:\\t|[^\\p{Cc}\\p{Cs}]){1,${LONGEST}}$`, 'u');
+const lineOrNone = (value: unknown, at: string): string =>
+  value === undefined || value === '' ? '' : lineAt(value, at);
+const linesAt = (value: unknown, at: string): string[] =>
+  listAt(value ?? [], at, { least: 0, most: MOST_ACCOUNTS }).map((one, i) => lineAt(one, `${at}[${i}]`));
 
 function readAccount(given: unknown, at: string): ManualAccount {
   const optional = ['branch', 'accountType', 'accountNumber', 'ifsc', 'iban', 'bic'] as const;
   const known = ['asset', 'currency', 'holder', 'bank', 'payoutFile', 'fundingAccounts', 'csv', ...optional];
-  const account = fields(given, at, known);
-  const texts = Object.fromEntries(optional.map((name) => [name, account.text(name, '')])) as Record<
-    (typeof optional)[number],
-    string
-  >;
-  const currency = account.text('currency');
-  if (!/^[A-Z]{3}$/.test(currency)) throw new SettingError(`${at}.currency must be three capital letters`);
+  const account = objectAt(given, at, known);
+  const texts = Object.fromEntries(
+    optional.map((name) => [name, lineOrNone(account[name], `${at}.${name}`)]),
+  ) as Record<(typeof optional)[number], string>;
   const iban = texts.iban.replaceAll(' ', '').toUpperCase();
   if (iban !== '' && !isIban(iban)) throw new SettingError(`${at}.iban must be an IBAN with right check digits`);
   if (texts.bic !== '' && !isBic(texts.bic)) throw new SettingError(`${at}.bic must be a BIC of 8 or 11 characters`);
   if (iban === '' && texts.accountNumber === '') throw new SettingError(`${at} must have an iban or an accountNumber`);
-  const payoutFile = account.text('payoutFile');
-  if (payoutFile !== 'csv' && payoutFile !== 'pain.001.001.09')
-    throw new SettingError(`${at}.payoutFile must be csv or pain.001.001.09`);
-  const csv = account.given('csv');
   return {
     ...texts,
     iban,
-    asset: account.text('asset'),
-    currency,
-    holder: account.text('holder'),
-    bank: account.text('bank'),
-    payoutFile,
-    fundingAccounts: account.texts('fundingAccounts').map(plainAccount),
-    ...(csv === undefined ? {} : { csv: readCsvForm(csv, `${at}.csv`) }),
+    asset: lineAt(account.asset, `${at}.asset`),
+    currency: textAt(account.currency, `${at}.currency`, /^[A-Z]{3}$/, 'must be three capital letters'),
+    holder: lineAt(account.holder, `${at}.holder`),
+    bank: lineAt(account.bank, `${at}.bank`),
+    payoutFile: oneOfAt(account.payoutFile, `${at}.payoutFile`, ['csv', 'pain.001.001.09']),
+    fundingAccounts: linesAt(account.fundingAccounts, `${at}.fundingAccounts`).map(plainAccount),
+    ...(account.csv === undefined ? {} : { csv: readCsvForm(account.csv, `${at}.csv`) }),
   };
 }
 
+const COLUMNS = ['name', 'account', 'reference', 'currency', 'ownAccount', 'balance', 'kind'] as const;
+
 function readCsvForm(given: unknown, at: string): CsvForm {
-  const form = fields(given, at, [
+  const form = objectAt(given, at, [
     'encoding',
     'delimiter',
     'decimal',
@@ -147,77 +146,44 @@ function readCsvForm(given: unknown, at: string): CsvForm {
     'lastRowEnds',
     'returnKinds',
   ]);
-  const encoding = form.oneOf('encoding', ['auto', 'utf-8', 'utf-16le', 'utf-16be', 'windows-1252'], 'auto');
-  const decimal = form.oneOf('decimal', ['.', ','], '.');
-  const thousands = form.oneOf('thousands', ['', '.', ',', ' ', "'"], '');
+  const decimal = oneOfAt(form.decimal ?? '.', `${at}.decimal`, ['.', ',']);
+  const thousands = oneOfAt(form.thousands ?? '', `${at}.thousands`, ['', '.', ',', ' ', "'"]);
   if (thousands === decimal) throw new SettingError(`${at}.thousands must differ from decimal`);
-  const date = form.text('date', 'YYYY-MM-DD');
+  const date = lineAt(form.date ?? 'YYYY-MM-DD', `${at}.date`);
   if (['DD', 'MM', 'YYYY'].some((part) => date.split(part).length !== 2))
     throw new SettingError(`${at}.date must have DD, MM and YYYY once each`);
-  const lastRowEnds = form.given('lastRowEnds') ?? true;
+  const { lastRowEnds = true } = form;
   if (typeof lastRowEnds !== 'boolean') throw new SettingError(`${at}.lastRowEnds must be true or false`);
-  const names = ['name', 'account', 'reference', 'currency', 'ownAccount', 'balance', 'kind'] as const;
-  const columns = fields(form.given('columns'), `${at}.columns`, [
+  const columns = objectAt(form.columns, `${at}.columns`, [
     'bookedOn',
     'amount',
     'credit',
     'debit',
     'text',
-    ...names,
+    ...COLUMNS,
   ]);
-  const has = (name: string) => columns.given(name) !== undefined;
+  const has = (name: string) => columns[name] !== undefined;
   if (has('amount') === (has('credit') || has('debit')) || has('credit') !== has('debit'))
     throw new SettingError(`${at}.columns must have either amount, or credit and debit`);
   const some = (list: readonly string[]) =>
-    Object.fromEntries(list.filter(has).map((name) => [name, columns.text(name)]));
+    Object.fromEntries(list.filter(has).map((name) => [name, lineAt(columns[name], `${at}.columns.${name}`)]));
   return {
-    encoding,
-    delimiter: form.oneOf('delimiter', [',', ';', '\t', '|'], ','),
+    encoding: oneOfAt(form.encoding ?? 'auto', `${at}.encoding`, ENCODINGS),
+    delimiter: oneOfAt(form.delimiter ?? ',', `${at}.delimiter`, [',', ';', '\t', '|']),
     decimal,
     thousands,
     date,
     columns: {
-      bookedOn: columns.text('bookedOn'),
-      text: columns.texts('text'),
-      ...some(['amount', 'credit', 'debit', ...names]),
+      bookedOn: lineAt(columns.bookedOn, `${at}.columns.bookedOn`),
+      text: linesAt(columns.text, `${at}.columns.text`),
+      ...some(['amount', 'credit', 'debit', ...COLUMNS]),
     },
     lastRowEnds,
-    returnKinds: form.texts('returnKinds'),
+    returnKinds: linesAt(form.returnKinds, `${at}.returnKinds`),
   };
 }
 
-/** The fields of an object, each read with its rule; a field that is not known is refused. */
-function fields(given: unknown, at: string, known: readonly string[]) {
-  if (typeof given !== 'object' || given === null || Array.isArray(given))
-    throw new SettingError(`${at} must be an object`);
-  const all = given as Record<string, unknown>;
-  const stranger = Object.keys(all).find((name) => !known.includes(name));
-  if (stranger !== undefined) throw new SettingError(`${at} has an unknown field ${stranger.slice(0, 40)}`);
-  const isText = (value: unknown): value is string =>
-    typeof value === 'string' && value.length <= LONGEST && !/[\p{Cc}\p{Cs}]/u.test(value.replaceAll('\t', ''));
-  const text = (name: string, fallback?: string): string => {
-    const value = all[name] ?? fallback;
-    if (!isText(value) || (value === '' && fallback !== ''))
-      throw new SettingError(`${at}.${name} must be a text of 1 to ${LONGEST} characters`);
-    return value;
-  };
-  return {
-    given: (name: string): unknown => all[name],
-    text,
-    texts(name: string): string[] {
-      const value = all[name] ?? [];
-      if (!Array.isArray(value) || value.length > MOST_ACCOUNTS || !value.every((one) => isText(one) && one !== ''))
-        throw new SettingError(`${at}.${name} must be a list of texts`);
-      return value as string[];
-    },
-    oneOf<const C extends readonly string[]>(name: string, choices: C, fallback: C[number]): C[number] {
-      const value = all[name] ?? fallback;
-      if (typeof value !== 'string' || !choices.includes(value))
-        throw new SettingError(`${at}.${name} must be one of ${choices.map((one) => `'${one}'`).join(', ')}`);
-      return value;
-    },
-  };
-}
+const ENCODINGS = ['auto', 'utf-8', 'utf-16le', 'utf-16be', 'windows-1252'] as const;
 
 /** An account number or IBAN as it is compared: without spaces, in capitals. */
 export const plainAccount = (text: string): string => text.replaceAll(/[\s-]/g, '').toUpperCase();
