@@ -65,7 +65,7 @@ export async function reject(
   const read = await context.db.asSystem(async (tx) => {
     const order = await store.get(tx, act.orderId);
     if (order === undefined) throw new Refusal('unknown_order', {});
-    return await readRefundAddress(context, tx, order.depositRail, address);
+    return await refundAddressOn(context, tx, order.depositRail, address);
   });
   return await giveBack(context, { ...act, failure, to: { address: read } });
 }
@@ -126,7 +126,7 @@ export async function nameDestination(
     if (!own) throw new Refusal('unknown_account', {});
   }
   const on = back ? order.depositRail : (waiting[0]?.rail ?? order.depositRail);
-  const named = kind === 'chain' ? { address: await readRefundAddress(context, tx, on, address) } : to;
+  const named = kind === 'chain' ? { address: await refundAddressOn(context, tx, on, address) } : to;
   if (back) await store.noteRefundTo(tx, order.id, named, now);
   for (const refund of waiting) await sendRefundTo(tx, refund, named, now);
   if (back && (order.state === 'on_hold' || order.state === 'payout_held') && order.refundWanted !== null)
@@ -142,12 +142,17 @@ export const NAMEABLE: readonly Refund['state'][] = ['needs_destination', 'held'
  *
  * @throws Refusal 'malformed_field' for what is no address there, or one of ours
  */
-async function readRefundAddress(context: Context, tx: Tx, code: string, text: string | undefined): Promise<string> {
+export async function refundAddressOn(
+  context: Context,
+  tx: Tx,
+  code: string,
+  text: string | undefined,
+): Promise<string> {
   const rail = context.rails.get(code);
-  const bad = (why: string) => new Refusal('malformed_field', { fields: { address: why } });
+  const bad = (rule: string) => new Refusal('malformed_field', { fields: { address: rule } });
   const address = text === undefined ? undefined : rail?.readAddress?.(text);
-  if (address === undefined) throw bad('is not an address on this chain');
-  if (await rail?.isOwnAddress?.(tx, address)) throw bad('is an address of ours');
+  if (address === undefined) throw bad(`must be an address on ${rail?.chain ?? code}`);
+  if (await rail?.isOwnAddress?.(tx, address)) throw bad('must not be an address of ours');
   return address;
 }
 

@@ -33,6 +33,7 @@ export {
   NAMEABLE,
   nameDestination,
   passDeadline,
+  refundAddressOn,
   refundDeposit,
   reject,
   release,

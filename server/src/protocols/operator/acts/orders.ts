@@ -22,6 +22,7 @@ import {
   nameDestination,
   type Act as OrderAct,
   type RefundTo,
+  refundAddressOn,
   refundDeposit,
   refundsOf,
   refundsOfDeposit,
@@ -47,6 +48,13 @@ async function look(_deps: OperatorDeps, tx: Tx, ask: { order: bigint }): Promis
     payoutAsset: order.payoutAsset,
     payoutUnits: order.payoutUnits,
   };
+}
+
+/** The same, where what the order took is to go back: the destination that is named has to fit it. */
+async function lookBack(deps: OperatorDeps, tx: Tx, ask: { order: bigint } & To): Promise<unknown> {
+  const { depositRail, depositAsset } = await lockOrder(tx, ask.order);
+  await requireFit(deps, tx, { rail: depositRail, asset: depositAsset, orderId: ask.order }, ask);
+  return await look(deps, tx, ask);
 }
 
 /** As much as came in: that is what can leave. */
@@ -97,8 +105,7 @@ export const ORDER_ACTS: readonly Act[] = [
     subject,
     async look(deps, tx, ask) {
       requireDestination(ask);
-      await requireFit(deps, tx, await depositSideOf(tx, ask.order), ask);
-      return await look(deps, tx, ask);
+      return await lookBack(deps, tx, ask);
     },
     needs,
     async outside({ orders }, ask, doing) {
@@ -128,10 +135,7 @@ export const ORDER_ACTS: readonly Act[] = [
     right: 'money',
     fields: { order: id, address: optional(address), fiatAccountId: optional(id) },
     subject,
-    async look(deps, tx, ask) {
-      await requireFit(deps, tx, await depositSideOf(tx, ask.order), ask);
-      return await look(deps, tx, ask);
-    },
+    look: lookBack,
     needs,
     async outside({ db, orders }, ask, doing) {
       const to = await db.asSystem(async (tx) => {
@@ -314,12 +318,6 @@ interface Back {
   orderId: bigint | null;
 }
 
-/** What a destination has to fit, of what an order took. */
-async function depositSideOf(tx: Tx, order: bigint): Promise<Back> {
-  const { depositRail, depositAsset } = await lockOrder(tx, order);
-  return { rail: depositRail, asset: depositAsset, orderId: order };
-}
-
 /** Refunds out of suspense that go, or go again, where somebody says. */
 const waitingFor = async (tx: Tx, order: bigint) =>
   (await refundsOf(tx, order)).filter(({ source, state }) => source === 'suspense' && NAMEABLE.includes(state));
@@ -361,20 +359,14 @@ function requireDestination({ address: to, fiatAccountId }: To): void {
 
 /** In the spelling that is kept, on the rail it goes back by; undefined where none is named. @throws Refusal 'malformed_field' */
 async function destinationOf(
-  { rails }: OperatorDeps['orders'],
+  orders: OperatorDeps['orders'],
   tx: Tx,
   railCode: string,
   ask: To,
 ): Promise<RefundTo | undefined> {
   if (ask.fiatAccountId !== undefined) return { fiatAccountId: ask.fiatAccountId };
   if (ask.address === undefined) return undefined;
-  const rail = rails.get(railCode);
-  const read = rail?.readAddress?.(ask.address);
-  if (read === undefined)
-    throw new Refusal('malformed_field', { fields: { address: `must be an address on ${railCode}` } });
-  if ((await rail?.isOwnAddress?.(tx, read)) === true)
-    throw new Refusal('malformed_field', { fields: { address: 'must not be an address of ours' } });
-  return { address: read };
+  return { address: await refundAddressOn(orders, tx, railCode, ask.address) };
 }
 
 async function unitsOf(tx: Tx, asset: string, given: string | undefined): Promise<bigint | undefined> {
