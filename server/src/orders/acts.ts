@@ -110,13 +110,17 @@ export async function nameDestination(
   const order = await lockOrder(tx, ask.orderId);
   const { address } = to;
   const kind = address === undefined ? 'bank' : 'chain';
-  const waiting = (await refundsOf(tx, order.id)).filter(
+  const refunds = await refundsOf(tx, order.id);
+  const waiting = refunds.filter(
     (one) => one.source === 'suspense' && NAMEABLE.includes(one.state) && context.rails.get(one.rail)?.kind === kind,
   );
   const back = context.rails.get(order.depositRail)?.kind === kind;
   const under = ['refunding', 'refunded', 'frozen'].includes(order.state);
-  if (waiting.length === 0 && (!back || under))
+  if (waiting.length === 0 && (!back || under)) {
+    // Said twice, as where the first answer was lost: it is as they say.
+    if (refunds.some((one) => one.state !== 'cancelled' && goesTo(context, one, to))) return order;
     throw new Refusal('refund_under_way', { orderId: String(order.id), state: order.state });
+  }
   if (to.fiatAccountId !== undefined) {
     const asset =
       waiting.find((one) => one.rail !== order.depositRail)?.asset ?? (back ? order.depositAsset : order.payoutAsset);
@@ -133,6 +137,11 @@ export async function nameDestination(
     await ring(tx, { kind: 'refund_order', subject: String(order.id), dueAt: now });
   return order;
 }
+
+const goesTo = ({ rails }: Context, refund: Refund, { address, fiatAccountId }: RefundTo): boolean =>
+  address === undefined
+    ? refund.fiatAccountId === fiatAccountId
+    : refund.address !== null && rails.get(refund.rail)?.readAddress?.(address) === refund.address;
 
 /** States in which a refund goes, or goes again, where somebody says. */
 export const NAMEABLE: readonly Refund['state'][] = ['needs_destination', 'held', 'failed', 'returned'];
