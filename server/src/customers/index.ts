@@ -89,8 +89,6 @@ export async function enroll(
     now: Date;
   },
 ): Promise<Customer> {
-  // PostgreSQL has no text with a zero character; said here rather than as a failed statement.
-  if (c.clientCustomerId.includes('\0')) throw new Refusal('malformed_field', { field: 'clientCustomerId' });
   const id = `${randomText(10)}_${c.partnerId}`;
   const phone = c.phone === undefined ? undefined : sealPhone(vault, { id, partnerId: c.partnerId }, c.phone);
   const row = await tx.row<CustomerRow>(sql.insert, [
