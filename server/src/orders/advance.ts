@@ -25,6 +25,7 @@ import {
   type BookedRefund,
   blockedLines,
   type Custody,
+  type LostPart,
   linesFor,
   payoutId,
   type ReceivedPart,
@@ -56,7 +57,7 @@ export interface AdvanceFacts {
   /** Those that are held and written, settled, or let go with it; each names its deposit and where it goes. */
   refunds?: readonly Refund[];
   /** Of what was received: taken back by its rail since, and given up with this transition. */
-  lostUnits?: bigint;
+  lost?: readonly LostPart[];
 }
 
 /**
@@ -91,15 +92,16 @@ export async function advance(
       return await advance(context, tx, order, 'short', { now: given.now, facts: given.facts ?? {} });
     }
   }
+  const lostUnits = (given.lost ?? []).reduce((sum, { units }) => sum + units, 0n);
   const changed = await store.change(tx, order, {
     to: transition.to,
     legalFrom: legalFrom(event, transition.to),
     now: given.now,
     ...attempts,
     ...(given.receivedUnits === undefined ? {} : { receivedUnits: given.receivedUnits }),
-    ...(given.lostUnits === undefined || given.lostUnits === booked.receivedUnits
+    ...(given.lost === undefined || lostUnits === booked.receivedUnits
       ? {}
-      : { receivedUnits: booked.receivedUnits - given.lostUnits }),
+      : { receivedUnits: booked.receivedUnits - lostUnits }),
     ...(transition.to === 'refunded' ? { refundedUnits: booked.receivedUnits } : {}),
     ...(given.exception === undefined ? {} : { exception: given.exception }),
     // Whoever has it go on has decided against giving it back; and what is paid has not failed.
@@ -180,7 +182,7 @@ async function postEntry(
       : linesFor(name, booked, custodyOf(context.rails, order), {
           parts: given.parts,
           refunds: given.refunds?.map(bookedRefund),
-          lostUnits: given.lostUnits,
+          lost: given.lost,
         });
   const entry = {
     // An order may pass through the same entry more than once (a second payout attempt): the version makes the cause unique.

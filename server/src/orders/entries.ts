@@ -49,6 +49,12 @@ export interface ReceivedPart {
   suspense: Account;
 }
 
+/** What a rail took back of a deposit, and where it stands since: a loss, or what a customer owes. */
+export interface LostPart {
+  units: bigint;
+  bookedTo: Account;
+}
+
 /** What only some entries need. */
 export interface EntryGiven {
   /** For 'receive'. */
@@ -56,14 +62,14 @@ export interface EntryGiven {
   /** Refunds that are held, settled or let go. */
   refunds?: readonly BookedRefund[] | undefined;
   /** Of the order's deposit: taken back by its rail, and not to be given back by us. */
-  lostUnits?: bigint | undefined;
+  lost?: readonly LostPart[] | undefined;
 }
 
 export function linesFor(
   name: EntryName,
   order: BookedOrder,
   custody: Custody,
-  { parts = [], refunds = [], lostUnits = 0n }: EntryGiven = {},
+  { parts = [], refunds = [], lost = [] }: EntryGiven = {},
 ): Line[] {
   const deposit = chart.order(order.id, order.partnerId, order.depositAsset);
   const payout = chart.order(order.id, order.partnerId, order.payoutAsset);
@@ -84,7 +90,7 @@ export function linesFor(
     case 'payout_found':
       return move(payout, chart.loss(order.payoutAsset), order.payoutUnits);
     case 'hold_refund':
-      return [...giveUp(deposit, lostUnits), ...holdRefunds(refunds, deposit, custody.refunds)];
+      return [...giveUp(deposit, lost), ...holdRefunds(refunds, deposit, custody.refunds)];
     case 'settle_refund':
       return refunds.flatMap(settleRefund);
     case 'void_refund':
@@ -94,13 +100,13 @@ export function linesFor(
     case 'reverse_conversion_and_hold_refund':
       return [
         ...convert(order, deposit, payout).map(turned),
-        ...giveUp(deposit, lostUnits),
+        ...giveUp(deposit, lost),
         ...holdRefunds(refunds, deposit, custody.refunds),
       ];
     case 'give_up_deposit':
-      return giveUp(deposit, lostUnits);
+      return giveUp(deposit, lost);
     case 'reverse_conversion_and_give_up':
-      return [...convert(order, deposit, payout).map(turned), ...giveUp(deposit, lostUnits)];
+      return [...convert(order, deposit, payout).map(turned), ...giveUp(deposit, lost)];
     case 'move_to_blocked':
       assert(false, 'move_to_blocked is built from balances');
   }
@@ -134,8 +140,9 @@ export const foundRefund = ({ netUnits, costUnits }: BookedRefund, from: Account
 const holdRefunds = (refunds: readonly BookedRefund[], from: Account, to: Account): Line[] =>
   refunds.flatMap((refund) => holdRefund(refund, from, to));
 
-/** What the rail took back of a deposit was booked as a loss; whoever paid it gives up the claim to it. */
-const giveUp = (deposit: Account, lostUnits: bigint): Line[] => move(deposit, chart.loss(deposit.asset), lostUnits);
+/** Whoever paid what was taken back gives up the claim to it: it is no loss any more, and nobody owes it. */
+const giveUp = (deposit: Account, lost: readonly LostPart[]): Line[] =>
+  lost.flatMap(({ units, bookedTo }) => move(deposit, bookedTo, units));
 
 const holdPayout = (order: BookedOrder, custody: Custody): Line[] =>
   hold(payoutId(order), chart.order(order.id, order.partnerId, order.payoutAsset), custody.payouts, order.payoutUnits);

@@ -29,7 +29,7 @@ import { type Payout, payoutByKey, payoutsOfRefund, stop } from '../rails/payout
 import type { Rail } from '../rails/rail.ts';
 import { advance, bookedRefund, change, writeRefund } from './advance.ts';
 import { failureOf, keptOnRefund, mayRetryByItself, PAID_BEFORE } from './decide.ts';
-import { foundRefund, holdRefund, settleRefund, voidRefund } from './entries.ts';
+import { foundRefund, holdRefund, type LostPart, settleRefund, voidRefund } from './entries.ts';
 import type { OrdersContext } from './index.ts';
 import { next } from './machine.ts';
 import {
@@ -42,6 +42,7 @@ import {
   refundsOf,
   refundsOfDeposit,
 } from './refunds.store.ts';
+import { lossAccount } from './replace.ts';
 import { type DepositRow, type Order, type RefundWanted, store } from './store.ts';
 
 type Rails = { rails: ReadonlyMap<string, Rail> };
@@ -281,7 +282,7 @@ async function rejectLocked(
   const over = () => new Refusal('order_over', { state: order.state });
   if (next(order.state, 'rejected') === undefined) throw over();
   const deposits = await store.depositsOf(tx, order.id);
-  const lostUnits = lostOf(deposits);
+  const lost = lostOf(order, deposits);
   const facts = { by, why };
   const refunds: Refund[] = [];
   const applied = deposits.filter(({ state }) => state === 'applied');
@@ -311,11 +312,11 @@ async function rejectLocked(
       }),
     );
   }
-  if (refunds.length === 0 && lostUnits === 0n) throw over();
+  if (refunds.length === 0 && lost.length === 0) throw over();
   const event = refunds.length === 0 ? 'deposit_gone' : 'rejected';
-  const advanced = await advance(context, tx, order, event, { now, failure, refunds, lostUnits, facts });
+  const advanced = await advance(context, tx, order, event, { now, failure, refunds, lost, facts });
   if (advanced.outcome === 'ignored') throw new Refusal('funds_short', { asset: order.depositAsset });
-  if (lostUnits > 0n) await giveUpLost(tx, order, deposits, now);
+  if (lost.length > 0) await giveUpLost(tx, order, deposits, now);
   return advanced.order;
 }
 
@@ -329,8 +330,10 @@ async function keptOf(tx: Tx, order: Order, grossUnits: bigint): Promise<bigint>
 }
 
 /** Of what an order took: taken back by its rail since, while the order still stands to it. */
-export const lostOf = (deposits: readonly DepositRow[]): bigint =>
-  deposits.reduce((sum, row) => (row.state === 'lost' && row.taken_units > 0n ? sum + row.taken_units : sum), 0n);
+const lostOf = (order: Order, deposits: readonly DepositRow[]): LostPart[] =>
+  deposits
+    .filter((row) => row.state === 'lost' && row.taken_units > 0n)
+    .map((row) => ({ units: row.taken_units, bookedTo: lossAccount(order, row) }));
 
 export async function giveUpLost(tx: Tx, order: Order, deposits: readonly DepositRow[], now: Date): Promise<void> {
   await store.markGivenUp(tx, order.id);
@@ -746,13 +749,13 @@ export async function retryRefund(
       }
     }
     const deposits = await store.depositsOf(tx, orderId);
-    const lostUnits = lostOf(deposits);
+    const lost = lostOf(order, deposits);
     await closeCases(tx, { subject: `order:${orderId}`, outcome: `retried by ${by}`, now });
     const event = again.length === 0 ? 'deposit_gone' : 'retried';
     const facts = { by, why };
-    const advanced = await advance(context, tx, order, event, { now, refunds: again, lostUnits, facts });
+    const advanced = await advance(context, tx, order, event, { now, refunds: again, lost, facts });
     if (advanced.outcome === 'ignored') throw new Refusal('funds_short', { asset: order.depositAsset });
-    if (lostUnits > 0n) await giveUpLost(tx, order, deposits, now);
+    if (lost.length > 0) await giveUpLost(tx, order, deposits, now);
     return advanced.order;
   });
 }

@@ -7,7 +7,7 @@
 import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import { closeCases, openCase } from '../compliance/index.ts';
-import { chart, move, post } from '../ledger/index.ts';
+import { type Account, chart, move, post } from '../ledger/index.ts';
 import { change } from './advance.ts';
 import { type DepositRow, type Order, store } from './store.ts';
 
@@ -19,6 +19,12 @@ export const standingLoss = (deposits: readonly DepositRow[]): DepositRow | unde
     (one) =>
       one.state === 'lost' && one.lost_units > 0n && one.lost_to !== null && one.state_before_loss !== 'reversed',
   );
+
+/** Where it stands until then: what its customer owes, or a loss. */
+export function lossAccount(order: Pick<Order, 'customerId' | 'partnerId'>, lost: DepositRow): Account {
+  const owed = chart.receivable(order.customerId, order.partnerId, lost.asset);
+  return lost.lost_to === owed.code ? owed : chart.loss(lost.asset);
+}
 
 /**
  * Whether a deposit is the very money that was taken back: the same transaction, in a block again. Nobody has to decide
@@ -43,18 +49,13 @@ export async function replaceLost(
   if (row.asset !== lost.asset || row.units < lost.lost_units)
     throw unfit('it is less than was taken back, or of another asset');
   if (lost.refund_units > 0n) throw unfit('some of what was taken back had been given back before');
-  const owed = chart.receivable(order.customerId, order.partnerId, lost.asset);
   const posted = await post(tx, {
     id: `dep_${row.id}:replaces`,
     kind: 'deposit_replaced',
     orderId: order.id,
     at: now,
     facts: { by, why, replaces: String(lost.id) },
-    lines: move(
-      chart.suspense(row.rail, row.asset),
-      lost.lost_to === owed.code ? owed : chart.loss(lost.asset),
-      lost.lost_units,
-    ),
+    lines: move(chart.suspense(row.rail, row.asset), lossAccount(order, lost), lost.lost_units),
   });
   assert(posted.outcome === 'posted', `deposit ${row.id} lies in suspense`);
   await store.giveDepositTo(tx, row.id, order.id);

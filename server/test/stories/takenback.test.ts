@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
+import { unblockCustomer } from '../../src/customers/index.ts';
 import { orderFacts, STATES } from '../../src/orders/index.ts';
 import { isWaiting, type OrderState } from '../../src/orders/machine.ts';
 import { BUILT_IN_POLICY } from '../../src/partners/index.ts';
@@ -258,6 +259,29 @@ describe('between written and handed over', () => {
       );
     });
   });
+});
+
+test('a refund under way makes what the bank takes back a debt, which ends when the refund is refused and given up', async () => {
+  const customer = await world.verifiedCustomer({ ending: '9001' });
+  const order = await world.buys('5000', 'usdc', { customer, reference: 'screen:hold' });
+  const books = await world.balances();
+  const line = await world.credits(order, '5000');
+  await inState(order, 'on_hold');
+  // The bank refuses the refund, and nobody hears so for a while.
+  await world.bank.setFault({ kind: 'lose_answer_after_effect' });
+  await world.bank.setFault({ kind: 'status_unavailable', times: 1_000 });
+  await does(`/orders/${order.id}/refuse`, { failure: 'other', fiatAccountId: customer.fiatAccountId });
+  await world.until('it is under way', async () => (await payouts(order)).includes('refund unknown'));
+  await world.bank.recall(line);
+  await world.looksAtTheBank();
+  await world.opensCase(order, 'customer_owes');
+  await world.bank.clearFaults();
+  await inState(order, 'refund_held');
+  await world.read((tx) => unblockCustomer(tx, customer.id, world.clock.now()));
+  await does(`/orders/${order.id}/retry-refund`, { fiatAccountId: customer.fiatAccountId });
+  await inState(order, 'cancelled');
+  assert.deepEqual(await openCases(order), []);
+  assert.deepEqual(await world.changesSince(books), {}, 'as if nothing had come');
 });
 
 test('a refund that has left when a reorg takes its deposit arrives, and the deposit is a loss with a case', async () => {
