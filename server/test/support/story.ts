@@ -274,9 +274,10 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
   }
 
   /** Money comes to our account at the bank. @returns the bank's line, which can be recalled */
-  async function credits(order: Purchase, amount: string, how: { text?: string } = {}): Promise<string> {
-    const units = parseUnits(amount, 2);
-    const line = await bank.creditAccount({ currency: order.fiat, units, text: how.text ?? order.reference });
+  async function credits(order: Purchase, amount: string, how: { text?: string; name?: string } = {}): Promise<string> {
+    const payer = how.name === undefined ? {} : { payerName: how.name };
+    const credit = { currency: order.fiat, units: parseUnits(amount, 2), text: how.text ?? order.reference };
+    const line = await bank.creditAccount({ ...credit, ...payer });
     await looksAtTheBank();
     return line;
   }
