@@ -80,6 +80,8 @@ export interface StartOptions {
   fast?: boolean;
   /** The database was migrated to where this code must stop; by default the server just ends. */
   onOutdated?: (why: Error) => void;
+  /** Another world than the configured profile's, for tests. */
+  profile?: Profile;
 }
 
 /**
@@ -99,14 +101,15 @@ export async function start(config: Config, options: StartOptions = {}): Promise
 
 async function compose(
   config: Config,
-  { clock, log, fast, onOutdated }: StartOptions & { clock: Clock; log: Log },
+  { clock, log, fast, onOutdated, profile: given }: StartOptions & { clock: Clock; log: Log },
   ending: ReturnType<typeof endings>,
 ): Promise<Running> {
   const settings = config.walArchiveDir === undefined ? undefined : archiveSettings(config.walArchiveDir);
-  const profile: Profile =
+  const configured = () =>
     config.profile === 'production'
       ? productionProfile(config)
       : sandboxProfile(config, { log, fast, settings, ending });
+  const profile: Profile = given ?? configured();
   mkdirSync(config.dataDir, { recursive: true });
   ending.add(lockDataDir(config.dataDir));
   const vault = openVault(profile.masterKey);

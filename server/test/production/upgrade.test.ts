@@ -15,11 +15,10 @@ import { openDatabase } from '../../src/base/db.ts';
 import { migrate } from '../../src/base/migrate.ts';
 import { formatUnits, parseUnits } from '../../src/base/money.ts';
 import { signal } from '../../src/base/processes.ts';
-import { createKey, createPartner, upsertAsset, upsertMarket } from '../../src/partners/index.ts';
-import { DETAILS, openBrowser } from '../protocols/checkout/world.ts';
 import { ANVIL_FIRST, type Anvil, data, deployToken, startAnvil } from '../support/anvil.ts';
 import { type Client, type Keys, openClient } from '../support/client.ts';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
+import { CUSTOMER_NAME, seedEuros, verifiedCustomer } from '../support/euros.ts';
 import { freshFolder } from '../support/folder.ts';
 import { type PriceHosts, priceHosts } from '../support/pricehosts.ts';
 import { type ServerProcess, startProcess } from '../support/process.ts';
@@ -31,10 +30,8 @@ import {
   FUNDING_IBAN,
   installation,
   onThisMachine,
-  PUBLIC_URL,
 } from '../support/production.ts';
 import { type SignerProcess, startSigner } from '../support/signer.ts';
-import { fiat, marketTerms } from '../support/terms.ts';
 import { until as waitUntil } from '../support/until.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
@@ -136,41 +133,7 @@ before(async () => {
   const vault = openVault(masterKey);
   const db = openDatabase(await migrate(database.adminUrl, vault.derive('database login')));
   const now = new Date();
-  keys = await db.asSystem(async (tx) => {
-    await upsertAsset(tx, fiat('eur'));
-    const usdc = {
-      code: 'usdc.base',
-      kind: 'crypto',
-      coin: 'usdc',
-      chain: 'base',
-      native: false,
-      decimals: 6,
-    } as const;
-    await upsertAsset(tx, { ...usdc, contract: token });
-    const terms = {
-      ...marketTerms,
-      crypto: 'usdc.base',
-      fiat: 'eur',
-      priceSources: ['kraken'],
-      priceMaxAgeMs: 60_000,
-      paymentMethod: 'SEPA_BANK_TRANSFER',
-    };
-    const [chain, bank] = ['evm.base', 'bank.manual'];
-    const [sale, purchase] = [
-      { minUnits: 1n, maxUnits: 10n ** 10n, payoutPlaces: 2 },
-      { minUnits: 1n, maxUnits: 10n ** 6n, payoutPlaces: 6 },
-    ];
-    await upsertMarket(tx, { ...terms, ...sale, direction: 'offramp', depositRail: chain, payoutRail: bank });
-    await upsertMarket(tx, { ...terms, ...purchase, direction: 'onramp', depositRail: bank, payoutRail: chain });
-    const { id: partnerId } = await createPartner(tx, { name: 'Acme', now, tradeLevel: 1 });
-    return await createKey(tx, vault, {
-      partnerId,
-      label: 'live',
-      scopes: ['read', 'trade', 'customers'],
-      addresses: [],
-      now,
-    });
-  });
+  keys = await db.asSystem((tx) => seedEuros(tx, vault, { token, bank: 'bank.manual', now }));
   await db.close();
   old = await starts(copyOf('old'));
   await anvil.send({ to: token, data: data('mint(address,uint256)', ANVIL_FIRST, parseUnits('1000', 6)) });
@@ -215,9 +178,7 @@ async function statement(at: Version, amount: string, text: string, account = CU
   lines += 1;
   bankBalance += amount.startsWith('-') ? -parseUnits(amount.slice(1), 2) : parseUnits(amount, 2);
   const day = new Date(Date.now() - (STATEMENTS - lines) * 86_400_000).toISOString().slice(0, 10);
-  const row = [day, amount, text, 'Zebulon Quagmire-Ōtaki', account, `bank-${lines}`, formatUnits(bankBalance, 2)].join(
-    ',',
-  );
+  const row = [day, amount, text, CUSTOMER_NAME, account, `bank-${lines}`, formatUnits(bankBalance, 2)].join(',');
   await asks(at, '/bank/statements?asset=eur', 'text/csv', `day,amount,text,name,account,id,balance\n${row}\n`);
 }
 
@@ -228,24 +189,8 @@ async function told<T = Record<string, string>>(at: Version, path: string, body:
 }
 
 async function customerIsVerified(at: Version): Promise<void> {
-  const invited = await told(at, 'kyc/url', {
-    clientCustomerId: 'c-1',
-    phoneNumber: '+44-7700900123',
-    type: 'INDIVIDUAL',
-  });
-  customerId = invited.customerId ?? '';
-  const browser = openBrowser();
-  await browser.open((invited.kycUrl ?? '').replace(PUBLIC_URL, at.url));
-  await browser.go('code');
-  await browser.go('login', { code: codes.sent[0]?.code ?? '' });
-  await browser.go('details', DETAILS);
+  customerId = await verifiedCustomer({ ...at, codes }, (path, body) => operates(at, path, body));
   fiatAccountId = (await told(at, 'bank/addFiatAccount', { customerId, iban: CUSTOMER_IBAN })).fiatAccountId ?? '';
-  const { review } = await operates(at, `/customers/${customerId}/review/open`, {});
-  await operates(at, `/customers/${customerId}/review/decide`, {
-    version: review.version,
-    outcome: 'verified',
-    level: 1,
-  });
 }
 
 const pair = { fromCurrency: 'usdc', toCurrency: 'EUR', chain: 'base', fromAmount: '100' };

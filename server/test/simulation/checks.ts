@@ -4,8 +4,10 @@
  * What counts at the rails is what chain and bank themselves know, by the accounts and addresses that belong to one order
  * alone. Our own rows are not asked about it.
  */
-import type { Tx } from '../../src/base/db.ts';
+import type { Clock } from '../../src/base/clock.ts';
+import type { Database, Tx } from '../../src/base/db.ts';
 import type { Order } from '../../src/orders/index.ts';
+import type { Rail } from '../../src/rails/rail.ts';
 import { openItems, reconcileRail } from '../../src/reconcile/index.ts';
 import { brokenBooks } from '../support/books.ts';
 import type { Noted } from './actors.ts';
@@ -40,6 +42,14 @@ export function overpaid(
   const selling = order.direction === 'offramp';
   const cameIn = selling ? chain.believedAt(order.depositTarget, TOKENS.usdc) : bank.paidIn(order.depositTarget);
   const [paidOut, gaveBack] = selling ? [atBank, onChain] : [onChain, atBank];
+  return beyondCover(order, { cameIn, paidOut, gaveBack });
+}
+
+/** What an order promised against what moved for it, as chain and bank know it. @returns a sentence, or undefined */
+export function beyondCover(
+  order: { id: unknown; depositUnits: bigint; payoutUnits: bigint },
+  { cameIn, paidOut, gaveBack }: { cameIn: bigint; paidOut: bigint; gaveBack: bigint },
+): string | undefined {
   const covered = paidOut > 0n ? cameIn - order.depositUnits : cameIn;
   if (paidOut > order.payoutUnits) return `order ${order.id}: ${paidOut} paid out, ${order.payoutUnits} promised`;
   if (gaveBack > covered)
@@ -116,16 +126,7 @@ export async function broken(world: World, auditor: OurProcess, noted: readonly 
     'books',
     await read((tx) => brokenBooks(tx, async (rail, wallet, asset) => rails.get(rail)?.balance(wallet, asset))),
   );
-  for (const rail of rails.values()) {
-    await reconcileRail({ db, clock, graceMs: 0 }, rail, 'begin');
-    say(
-      'books',
-      (await read((tx) => openItems(tx, rail.code))).map(
-        (item) =>
-          `${item.kind} ${rail.code} ${item.wallet} ${item.asset} ${item.key}: ${item.outside_units} outside, ${item.ledger_units} booked, ${item.transit ?? item.why}`,
-      ),
-    );
-  }
+  for (const rail of rails.values()) say('books', await unmatched({ db, clock }, rail));
   say('untold', await read(untold));
   say('lost', await read(unseen));
   return found;
@@ -145,8 +146,18 @@ function unpaid({ bank, chain }: World, { order, accounts, address }: Noted, sta
   return undefined;
 }
 
+/** What of a rail does not fit the books, asked from the beginning, with time given to neither side. */
+export async function unmatched(context: { db: Database; clock: Clock }, rail: Rail): Promise<string[]> {
+  await reconcileRail({ ...context, graceMs: 0 }, rail, 'begin');
+  const items = await context.db.asSystem((tx) => openItems(tx, rail.code));
+  return items.map(
+    (item) =>
+      `${item.kind} ${rail.code} ${item.wallet} ${item.asset} ${item.key}: ${item.outside_units} outside, ${item.ledger_units} booked, ${item.transit ?? item.why}`,
+  );
+}
+
 /** Every change of state has its event, in order, and nothing but those. */
-async function untold(tx: Tx): Promise<string[]> {
+export async function untold(tx: Tx): Promise<string[]> {
   const rows = await tx.rows<{ id: bigint; steps: string[]; told: string[] }>(
     `select o.id,
             (select coalesce(array_agg('order.' || state_to order by version), '{}') from order_history h
@@ -162,7 +173,7 @@ async function untold(tx: Tx): Promise<string[]> {
 }
 
 /** Money in suspense that no refund takes, and nobody has been told of. */
-async function unseen(tx: Tx): Promise<string[]> {
+export async function unseen(tx: Tx): Promise<string[]> {
   const rows = await tx.rows<{ id: bigint; why: string }>(
     `select d.id, d.why from deposits d
       where d.state = 'suspense' and d.units > d.taken_units + d.refund_units

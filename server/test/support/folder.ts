@@ -3,13 +3,12 @@
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { after } from 'node:test';
 
 const home =
   process.env.TEST_DATA_DIR ?? join(import.meta.dirname, '..', '..', '..', '.test-data', String(process.pid));
 const made: string[] = [];
 
-/** Empty, and removed when the file's tests are over. Under TEST_DATA_DIR, so that even a killed run leaves nothing. */
+/** Empty, and removed when the file's process ends. Under TEST_DATA_DIR, so that even a killed run leaves nothing. */
 export function freshFolder(name: string): string {
   mkdirSync(home, { recursive: true });
   const path = mkdtempSync(join(home, `${name}-`));
@@ -17,7 +16,7 @@ export function freshFolder(name: string): string {
   return path;
 }
 
-after(() => {
+process.once('exit', () => {
   for (const path of made) rmSync(path, { recursive: true, force: true, maxRetries: 5 });
-  if (process.env.TEST_DATA_DIR === undefined) rmSync(home, { recursive: true, force: true });
+  if (process.env.TEST_DATA_DIR === undefined && made.length > 0) rmSync(home, { recursive: true, force: true });
 });

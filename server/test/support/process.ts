@@ -45,12 +45,15 @@ export async function startProcess(options: {
   env?: NodeJS.ProcessEnv;
   /** Where its source lies, if not here: another version. */
   root?: string;
+  /** What is run, if not the server as it is. */
+  program?: string;
+  readyMs?: number;
 }): Promise<ServerProcess> {
   const env = { DATA_DIR: options.dataDir, PORT: String(options.port), LOG_LEVEL: 'error', ...options.env };
-  const child = run(['server/src/main.ts'], env, undefined, options.root);
+  const child = run([options.program ?? 'server/src/main.ts'], env, undefined, options.root);
   const output = collect(child);
   const ended = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
-  const giveUpAt = Date.now() + READY_MS;
+  const giveUpAt = Date.now() + (options.readyMs ?? READY_MS);
   while (!output().includes('is ready')) {
     if (child.exitCode !== null || Date.now() > giveUpAt) {
       child.kill('SIGKILL');

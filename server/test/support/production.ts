@@ -66,8 +66,8 @@ export const bankFile = (): Json => ({
 });
 
 /** An installation that starts but for what is changed. `chain` and `bank` are what stands in the files. */
-export function installation(change: { chain?: Json; bank?: Json; env?: NodeJS.ProcessEnv } = {}) {
-  const folder = freshFolder('production');
+export function installation(change: { chain?: Json; bank?: Json; env?: NodeJS.ProcessEnv; folder?: string } = {}) {
+  const folder = change.folder ?? freshFolder('production');
   const keys = keysOf(newPhrase());
   if (keys === undefined) throw new Error('a new phrase is a phrase');
   const { wallets, xpub } = publicOf(keys);

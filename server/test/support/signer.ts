@@ -16,8 +16,9 @@ const READY_MS = 20_000;
 
 export type SignerProcess = Awaited<ReturnType<typeof startSigner>>;
 
-export async function startSigner(options: { limits: readonly ChainLimits[] }) {
-  const dir = freshFolder('signer');
+/** @param options.folder a test's own, if not said */
+export async function startSigner(options: { limits: readonly ChainLimits[]; folder?: string }) {
+  const dir = options.folder ?? freshFolder('signer');
   const socket = join(dir, 's.sock');
   const keys = keysOf(newPhrase());
   if (keys === undefined) throw new Error('a new phrase is a phrase');

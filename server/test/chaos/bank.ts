@@ -1,0 +1,57 @@
+/**
+ * The bank, on a PostgreSQL of its own: nothing that is done to ours touches its records, and they are what is counted.
+ */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import pg from 'pg';
+import { systemClock } from '../../src/base/clock.ts';
+import { openLog } from '../../src/base/log.ts';
+import { startSimulatedBank } from '../../src/rails/simulated/index.ts';
+import { startPostgres } from '../../src/sandbox/postgres.ts';
+
+/** Its rail. Not the sandbox's name, which production refuses to find in a database. */
+export const BANK = 'bank.remote';
+export const CURRENCY = 'EUR';
+
+/** What a bank does when it is told the same twice under one key. */
+export type BankMode = 'deduplicating' | 'repeating';
+
+export async function openBank(folder: string, mode: BankMode) {
+  const postgres = await startPostgres({ dataDir: join(folder, 'bank'), fast: true });
+  const bank = await startSimulatedBank({
+    adminUrl: postgres.adminUrl,
+    clock: systemClock,
+    log: openLog('silent'),
+    deduplicates: mode === 'deduplicating',
+    settleMs: 300,
+  });
+  return {
+    ...bank,
+    mode,
+    /** Has a payment that it made made again, as a program would that sends twice. Only one that repeats does it. */
+    async paysAgain(): Promise<void> {
+      const [{ key, units, currency, account, name } = assert.fail('there is a payment')] = await bank.payments();
+      const { ok } = await fetch(`${bank.url}/payments`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${bank.token}` },
+        body: JSON.stringify({ key, units: String(units), currency, account, name }),
+      });
+      assert.ok(ok, 'it pays again');
+    },
+    /** Every credit it has ever shown. */
+    async credits(): Promise<{ text: string; units: bigint }[]> {
+      const client = new pg.Client(postgres.adminUrl);
+      await client.connect();
+      try {
+        const found = await client.query(`select text, units from simulated_bank.lines where direction = 'credit'`);
+        return found.rows;
+      } finally {
+        await client.end();
+      }
+    },
+    async stop() {
+      await bank.stop();
+      await postgres.stop();
+    },
+  };
+}

@@ -1,0 +1,162 @@
+/**
+ * What must hold in the end, counted from the chain's own logs and the bank's own records, and then from the books.
+ *
+ * Order by order, by the address or account that no other order has: value out is never above what was promised, value back
+ * never above what came in, one of the two and once. Whatever else left chain or bank is unexplained. An order that did not
+ * come to its end needs an open case that says so.
+ */
+import { systemClock } from '../../src/base/clock.ts';
+import { openLog } from '../../src/base/log.ts';
+import type { Rail } from '../../src/rails/rail.ts';
+import { rails as openRails } from '../../src/registry.ts';
+import { beyondCover, underWay, unmatched, unseen, untold } from '../simulation/checks.ts';
+import { brokenBooks } from '../support/books.ts';
+import { BANK, CURRENCY } from './bank.ts';
+import { FINALITY } from './chain.ts';
+import type { Made } from './load.ts';
+import type { ChaosWorld } from './world.ts';
+
+export interface Verdict {
+  /** In sentences; none is what we are after. */
+  paidTwice: string[];
+  lost: string[];
+  unexplained: string[];
+  /** Books, events, reconciliation. */
+  broken: string[];
+  /** Not at its end, and a case says so. */
+  left: string[];
+}
+
+interface Moved {
+  cameIn: bigint;
+  paidOut: bigint;
+  gaveBack: bigint;
+  /** How often value left for it: payments of the bank that did not come back, transfers on the chain. */
+  effects: number;
+}
+
+/** What is not at its end, and what of it an open case speaks of. */
+export async function whatIsLeft({ look }: Pick<ChaosWorld, 'look'>): Promise<{ open: string[]; said: string[] }> {
+  const [all, cases] = await Promise.all([
+    underWay(look),
+    look<{ order_id: bigint | null; subject: string }>('select order_id, subject from cases where closed_at is null'),
+  ]);
+  const about = (text: string) =>
+    cases.some(({ order_id, subject }) => {
+      const ids = [order_id, subject.split(':').at(-1)].filter((id) => id !== null && id !== undefined);
+      return ids.some((id) => new RegExp(`\\b${id}\\b|_${id}_`).test(text));
+    });
+  // Work that has not failed is an alarm clock: what it would look at stands in this list itself, if there is anything.
+  const left = all.filter((text) => !/^work .* 0 $/.test(text));
+  return { open: left.filter((text) => !about(text)), said: left.filter(about) };
+}
+
+/** Once the servers have stopped. */
+export async function judge(world: ChaosWorld, made: readonly Made[]): Promise<Verdict> {
+  const { open, said } = await whatIsLeft(world);
+  const verdict: Verdict = { paidTwice: [], lost: [], unexplained: [], broken: [...open], left: said };
+  await countOutside(world, made, verdict);
+  const outside = (rail: string, wallet: string, asset: string) => balanceOf(world, rail, wallet, asset);
+  const { db } = world;
+  verdict.broken.push(...(await db.asSystem((tx) => brokenBooks(tx, outside))));
+  verdict.broken.push(...(await db.asSystem(untold)), ...(await db.asSystem(unseen)));
+  for (const rail of watching(world).values())
+    verdict.broken.push(...(await unmatched({ db, clock: systemClock }, rail)));
+  return verdict;
+}
+
+async function countOutside(world: ChaosWorld, made: readonly Made[], verdict: Verdict): Promise<void> {
+  const [transfers, payments, credits] = await Promise.all([
+    world.chain.transfers(),
+    world.bank.payments(),
+    world.bank.credits(),
+  ]);
+  const taken = payments.filter(({ state }) => state !== 'refused');
+  const outTo = new Map<string, { units: bigint; times: number }>();
+  const add = (to: string, units: bigint): void => {
+    const before = outTo.get(to) ?? { units: 0n, times: 0 };
+    outTo.set(to, { units: before.units + units, times: before.times + 1 });
+  };
+  for (const { account, units, state } of taken) if (state !== 'returned') add(account, units);
+  const cameTo = new Map<string, bigint>();
+  for (const { from, to, units } of transfers) {
+    if (from === world.hot.toLowerCase()) add(to, units);
+    else cameTo.set(to, (cameTo.get(to) ?? 0n) + units);
+  }
+
+  const keys = new Map<string, number>();
+  for (const { key } of taken) keys.set(key, (keys.get(key) ?? 0) + 1);
+  for (const [key, times] of keys) if (times > 1) verdict.paidTwice.push(`the bank paid ${key} ${times} times`);
+
+  const known = new Set<string>();
+  const cases = await world.look<{ order_id: bigint | null }>('select order_id from cases where closed_at is null');
+  for (const one of made) {
+    known.add(one.payoutTo).add(one.refundTo);
+    const [out, back] = [outTo.get(one.payoutTo), outTo.get(one.refundTo)];
+    const cameIn =
+      one.direction === 'offramp'
+        ? (cameTo.get(one.depositTarget) ?? 0n)
+        : credits.reduce((sum, { text, units }) => (text.includes(one.depositTarget) ? sum + units : sum), 0n);
+    const moved: Moved = {
+      cameIn,
+      paidOut: out?.units ?? 0n,
+      gaveBack: back?.units ?? 0n,
+      effects: (out?.times ?? 0) + (back?.times ?? 0),
+    };
+    if (moved.effects > 1) verdict.paidTwice.push(`order ${one.id}: value left for it ${moved.effects} times`);
+    const beyond = beyondCover(one, moved);
+    if (beyond !== undefined) verdict.paidTwice.push(beyond);
+    const isWhole = moved.paidOut === one.payoutUnits || (moved.paidOut === 0n && moved.gaveBack === moved.cameIn);
+    const hasCase = cases.some(({ order_id }) => String(order_id) === one.id);
+    if (cameIn > 0n && !isWhole && !hasCase)
+      verdict.lost.push(
+        `order ${one.id}: ${cameIn} of ${one.depositUnits} came in, ${moved.paidOut} of ${one.payoutUnits} went out, ${moved.gaveBack} back`,
+      );
+    if (one.paid && cameIn < one.depositUnits)
+      verdict.unexplained.push(`order ${one.id}: ${one.depositUnits} was paid, and ${cameIn} came in`);
+  }
+  for (const [to, { units }] of outTo)
+    if (!known.has(to)) verdict.unexplained.push(`${units} went to ${to}, which belongs to no order that was made`);
+}
+
+/** What the outside says is in a wallet: the chain's state and the bank's balance. */
+async function balanceOf(world: ChaosWorld, rail: string, wallet: string, asset: string): Promise<bigint | undefined> {
+  if (rail === BANK) return await world.bank.balance(CURRENCY);
+  const isToken = asset.startsWith('usdc.');
+  if (wallet === 'hot') return await world.chain.balance(world.hot, isToken);
+  const addresses = await world.look<{ address: string }>('select address from deposit_addresses where rail = $1', [
+    rail,
+  ]);
+  let sum = 0n;
+  for (const { address } of addresses) sum += await world.chain.balance(address, isToken);
+  return sum;
+}
+
+/** The rails as a server has them, without keys: they can look, and nothing more. */
+function watching({ db, vault, chain, bank, hot, xpub }: ChaosWorld): ReadonlyMap<string, Rail> {
+  return openRails(
+    {
+      evmChains: [
+        {
+          code: 'evm.base',
+          chain: 'base',
+          rpcUrl: chain.url,
+          chainId: chain.chainId,
+          xpub,
+          finality: FINALITY,
+          maxGasPrice: 500n * 10n ** 9n,
+          addresses: { hot },
+        },
+      ],
+      simulatedBank: { code: BANK, url: bank.url, token: bank.token, deduplicates: bank.mode === 'deduplicating' },
+    },
+    {
+      db,
+      clock: systemClock,
+      log: openLog('silent'),
+      vault,
+      pollMs: 500,
+      report: () => Promise.reject(new Error('who only looks reports nothing')),
+    },
+  );
+}

@@ -1,0 +1,192 @@
+/**
+ * The load: customers of one partner who sell and buy, through the partner's wire, at whichever server answers.
+ *
+ * A request that gets no answer, or none that says anything, is made again elsewhere under its idempotency key. Every order
+ * has an address or account of its own to be paid to and one to be given back to, so that chain and bank can be counted order
+ * by order. Every order is paid, in full.
+ */
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseUnits } from '../../src/base/money.ts';
+import { ask, type Fields, sign } from '../support/client.ts';
+import { CUSTOMER_NAME } from '../support/euros.ts';
+import { CURRENCY } from './bank.ts';
+import type { ChaosWorld } from './world.ts';
+
+export interface Made {
+  id: string;
+  direction: 'offramp' | 'onramp';
+  customerId: string;
+  depositUnits: bigint;
+  /** What the partner was promised. */
+  payoutUnits: bigint;
+  /** An address, or the reference that the bank's text must have. */
+  depositTarget: string;
+  /** Where it is paid to: an account of a sale, an address of a purchase. */
+  payoutTo: string;
+  refundTo: string;
+  paid: boolean;
+}
+
+const PATIENCE_MS = 6_000;
+const MOST_AT_ONCE = 30;
+
+export function openLoad(world: ChaosWorld, deps: { chance: (below: number) => number; perSecond: number }) {
+  const { chance } = deps;
+  const made: Made[] = [];
+  const trouble: string[] = [];
+  const underWay = new Set<Promise<void>>();
+  let stopped = false;
+  let gaveUp = false;
+  let retries = 0;
+
+  /** One request, until a server has answered it. */
+  async function tell<T>(path: string, body: Fields): Promise<T> {
+    const key = randomBytes(12).toString('hex');
+    for (;;) {
+      if (gaveUp) throw new GaveUp();
+      const slot = world.slots[chance(world.slots.length)];
+      const { headers, text } = sign(world.keys, body, { headers: { 'idempotency-key': key } });
+      const answer = await ask(slot?.url ?? '', path, {
+        method: 'POST',
+        headers,
+        body: text,
+        signal: AbortSignal.timeout(PATIENCE_MS),
+      }).catch(() => undefined);
+      if (answer?.status === 200) return answer.body.data as T;
+      const isFinal = answer !== undefined && answer.status < 500 && answer.status !== 429 && answer.status !== 409;
+      if (isFinal) throw new Error(`${path}: ${answer.status} ${answer.text}`);
+      retries += 1;
+      await sleep(100 + chance(400));
+    }
+  }
+
+  async function sells(n: number, customerId: string): Promise<Made> {
+    const fromAmount = String(2 + chance(500));
+    const refundTo = freshAddress();
+    const iban = freshIban(n);
+    const { fiatAccountId } = await tell<{ fiatAccountId: string }>('bank/addFiatAccount', { customerId, iban });
+    const pair = { fromCurrency: 'usdc', toCurrency: 'EUR', chain: 'base', fromAmount };
+    const { rate, toAmount } = await tell<{ rate: string; toAmount: string }>('offramp/quote', pair);
+    const order = await tell<{ transactionId: string; depositAddress: string }>('offramp/createTransaction', {
+      ...pair,
+      rate,
+      toAmount,
+      customerId,
+      fiatAccountId,
+      refundAddress: refundTo,
+    });
+    return {
+      id: order.transactionId,
+      direction: 'offramp',
+      customerId,
+      depositUnits: parseUnits(fromAmount, 6),
+      payoutUnits: parseUnits(toAmount, 2),
+      depositTarget: order.depositAddress.toLowerCase(),
+      payoutTo: iban,
+      refundTo,
+      paid: false,
+    };
+  }
+
+  async function buys(n: number, customerId: string): Promise<Made> {
+    const fromAmount = String(5 + chance(500));
+    const iban = freshIban(n);
+    const { fiatAccountId } = await tell<{ fiatAccountId: string }>('bank/addFiatAccount', { customerId, iban });
+    const payoutTo = freshAddress();
+    const pair = { fromCurrency: 'EUR', toCurrency: 'usdc', chain: 'base', fromAmount };
+    const { rate, toAmount } = await tell<{ rate: string; toAmount: string }>('onramp/quote', pair);
+    const order = await tell<{ transactionId: string; fiatPaymentInstructions: { otp: string } }>(
+      'onramp/createTransaction',
+      {
+        ...pair,
+        rate,
+        toAmount,
+        paymentMethodType: 'SEPA_BANK_TRANSFER',
+        customerId,
+        depositAddress: payoutTo,
+        fiatAccountId,
+      },
+    );
+    return {
+      id: order.transactionId,
+      direction: 'onramp',
+      customerId,
+      depositUnits: parseUnits(fromAmount, 2),
+      payoutUnits: parseUnits(toAmount, 6),
+      depositTarget: order.fiatPaymentInstructions.otp,
+      payoutTo,
+      refundTo: iban,
+      paid: false,
+    };
+  }
+
+  async function pays(one: Made): Promise<void> {
+    if (one.direction === 'offramp') await world.chain.pays(one.depositTarget, one.depositUnits);
+    else
+      await world.bank.creditAccount({
+        currency: CURRENCY,
+        units: one.depositUnits,
+        text: `ref ${one.depositTarget}`,
+        payerName: CUSTOMER_NAME,
+        payerAccount: one.refundTo,
+      });
+    one.paid = true;
+  }
+
+  async function order(n: number): Promise<void> {
+    const customerId = world.customers[n % world.customers.length] ?? '';
+    try {
+      const one = await (chance(2) === 0 ? sells : buys)(n, customerId);
+      made.push(one);
+      await pays(one);
+    } catch (error) {
+      if (!(error instanceof GaveUp)) trouble.push(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  const going = (async () => {
+    for (let n = 1; !stopped; n += 1) {
+      if (underWay.size < MOST_AT_ONCE) {
+        const one: Promise<void> = order(n).finally(() => underWay.delete(one));
+        underWay.add(one);
+      }
+      await sleep(1_000 / deps.perSecond);
+    }
+  })();
+
+  return {
+    made,
+    trouble,
+    get retries() {
+      return retries;
+    },
+    /** No new orders; those that are being made are made to the end, for so long. */
+    async stop(patienceMs: number): Promise<void> {
+      stopped = true;
+      await going;
+      const timer = setTimeout(() => {
+        gaveUp = true;
+        trouble.push('orders could not be made after everything was healed');
+      }, patienceMs);
+      await Promise.all(underWay);
+      clearTimeout(timer);
+    },
+    /** The status that the wire shows. */
+    async status({ id, direction, customerId }: Made): Promise<string> {
+      const { status } = await tell<{ status: unknown }>(`${direction}/transaction`, { customerId, transactionId: id });
+      return String(status);
+    },
+  };
+}
+
+class GaveUp extends Error {}
+
+const freshAddress = (): string => `0x${randomBytes(20).toString('hex')}`;
+
+/** British, with right check digits; ends in 7, which is none of the simulated bank's magic endings. */
+function freshIban(n: number): string {
+  const bban = `NWBK601613${String(n * 10 + 7).padStart(8, '0')}`;
+  const digits = [...`${bban}GB00`].map((sign) => Number.parseInt(sign, 36)).join('');
+  return `GB${String(98n - (BigInt(digits) % 97n)).padStart(2, '0')}${bban}`;
+}

@@ -1,0 +1,179 @@
+/**
+ * One run: a world, load and strikes for a while, then everything healed, an operator who does what people do, and the count.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { chanceOf } from '../simulation/chance.ts';
+import type { BankMode } from './bank.ts';
+import { FINALITY } from './chain.ts';
+import { judge, type Verdict, whatIsLeft } from './checks.ts';
+import { openLoad } from './load.ts';
+import { strikeFor } from './strikes.ts';
+import { type ChaosWorld, openWorld, until } from './world.ts';
+
+export interface Outcome extends Verdict {
+  mode: BankMode;
+  seed: number;
+  seconds: number;
+  /** Until all had come to its end. */
+  healedAfterS: number;
+  orders: number;
+  sales: number;
+  states: Record<string, number>;
+  perSecond: number;
+  /** Requests that were made again. */
+  retries: number;
+  strikes: Record<string, number>;
+  /** Strikes that came to nothing, because another had just struck. */
+  missed: string[];
+  /** What ended by itself, what the wire refused, what does not come to its end. */
+  trouble: string[];
+  good: boolean;
+  summary: string;
+}
+
+/** A payout to a bank that does not deduplicate is asked after for a minute before it is sent again. */
+const HEAL_MS = 240_000;
+/** What a case speaks of is waited for this long, too. */
+const SAID_MS = 60_000;
+/** Looks between two words about what is under way. */
+const SAY_EVERY = 20;
+
+export async function run(options: {
+  folder: string;
+  mode: BankMode;
+  seed: number;
+  ms: number;
+  rate: number;
+  only?: readonly string[] | undefined;
+  /** Has one payment made twice behind everybody's back: to see that it is seen. */
+  plant?: boolean | undefined;
+  signal: AbortSignal;
+  say: (line: string) => void;
+}): Promise<Outcome> {
+  const { mode, seed, say, signal } = options;
+  const { int } = chanceOf(seed);
+  const chance = (below: number): number => int(0, Math.max(0, below - 1));
+  const world = await openWorld({ ...options, chance });
+  try {
+    signal.throwIfAborted();
+    const begun = Date.now();
+    const load = openLoad(world, { chance, perSecond: options.rate });
+    const person = openOperator(world);
+    const strikes = await strikeFor(
+      { world, chance },
+      { ms: options.ms, signal, say, ...(options.only ? { only: options.only } : {}) },
+    );
+    const seconds = (Date.now() - begun) / 1_000;
+    signal.throwIfAborted();
+    say(`healing: ${load.made.length} orders made`);
+    await world.bank.clearFaults();
+    await load.stop(60_000);
+    if (options.plant) await world.bank.paysAgain();
+    const trouble = await heal(world, options);
+    await person.stop();
+    const healedAfterS = (Date.now() - begun) / 1_000 - seconds;
+    say(`all has come to its end, ${healedAfterS.toFixed(1)} s later`);
+    await world.stopServers();
+    const verdict = await judge(world, load.made);
+    const states = await world.look<{ state: string; times: number }>(
+      'select state, count(*)::int as times from orders group by state order by state',
+    );
+    const all = [...trouble, ...load.trouble, ...world.trouble];
+    const outcome = {
+      ...verdict,
+      mode,
+      seed,
+      seconds,
+      healedAfterS,
+      orders: load.made.length,
+      sales: load.made.filter(({ direction }) => direction === 'offramp').length,
+      states: Object.fromEntries(states.map(({ state, times }) => [state, times])),
+      perSecond: load.made.length / (seconds + healedAfterS),
+      retries: load.retries,
+      strikes: strikes.counts,
+      missed: strikes.missed,
+      trouble: all,
+    };
+    const { paidTwice, lost, unexplained, broken } = verdict;
+    const good = [paidTwice, lost, unexplained, broken, all].every(({ length }) => length === 0) && outcome.orders > 0;
+    return { ...outcome, good, summary: summaryOf({ ...outcome, good }) };
+  } finally {
+    await world.stop();
+  }
+}
+
+/** Waits until nothing is under way but what a case speaks of. @returns what would not end */
+async function heal(
+  world: ChaosWorld,
+  { signal, say, plant }: { signal: AbortSignal; say: (line: string) => void; plant?: boolean | undefined },
+): Promise<string[]> {
+  const trouble: string[] = [];
+  await until('the servers are back', async () =>
+    world.slots.every(({ process, frozen }) => process !== undefined && !frozen),
+  ).catch((error: Error) => trouble.push(error.message));
+  await until('the chain has all that was paid', () => world.chain.isPaidIn()).catch((error: Error) =>
+    trouble.push(error.message),
+  );
+  const begun = Date.now();
+  for (let turn = 1; ; turn += 1) {
+    signal.throwIfAborted();
+    const left = await whatIsLeft(world).catch((error: Error) => ({ open: [error.message], said: [] }));
+    const forMs = Date.now() - begun;
+    if (left.open.length === 0 && (left.said.length === 0 || plant || forMs > SAID_MS)) break;
+    if (forMs > HEAL_MS) break; // what is open is counted as broken
+    if (turn % SAY_EVERY === 0)
+      say(
+        `under way: ${left.open.length}, with a case: ${left.said.length}; ${[...left.open, ...left.said].slice(0, 4).join('; ')}`,
+      );
+    await sleep(500);
+  }
+  // So deep that nothing is taken back any more, and that the node knows the balances of the blocks that count.
+  await world.chain.mine(FINALITY + 4);
+  await sleep(3_000);
+  return trouble;
+}
+
+/** A person who looks every few seconds at what waits for one, and has it done again. */
+function openOperator({ look, operates }: ChaosWorld) {
+  let stopped = false;
+  const ACTS: Readonly<Record<string, string>> = {
+    on_hold: 'release',
+    payout_held: 'retry',
+    refund_held: 'retry-refund',
+  };
+  const going = (async () => {
+    while (!stopped) {
+      await sleep(3_000);
+      const waiting = await look<{ id: bigint; state: string }>('select id, state from orders where state = any($1)', [
+        Object.keys(ACTS),
+      ]).catch(() => []);
+      for (const { id, state } of waiting) await operates(`/orders/${id}/${ACTS[state]}`, {}).catch(() => {});
+    }
+  })();
+  return {
+    async stop(): Promise<void> {
+      stopped = true;
+      await going;
+    },
+  };
+}
+
+function summaryOf(outcome: Omit<Outcome, 'summary'>): string {
+  const lines = [
+    '',
+    `${outcome.mode} bank, seed ${outcome.seed}: ${outcome.seconds.toFixed(0)} s of strikes, healed ${outcome.healedAfterS.toFixed(0)} s later`,
+    `orders ${outcome.orders} (${outcome.sales} sales), ${outcome.perSecond.toFixed(2)} a second; ended as ${list(outcome.states)}; ${outcome.retries} requests made again`,
+    `strikes: ${list(outcome.strikes)}; came to nothing: ${outcome.missed.length}`,
+    `paid twice ${outcome.paidTwice.length}, lost ${outcome.lost.length}, unexplained ${outcome.unexplained.length}, broken ${outcome.broken.length}, trouble ${outcome.trouble.length}; left with a case ${outcome.left.length}`,
+  ];
+  const { paidTwice, lost, unexplained, broken, trouble, left } = outcome;
+  for (const [what, found] of Object.entries({ paidTwice, lost, unexplained, broken, trouble, left }))
+    for (const sentence of found) lines.push(`  ${what}: ${sentence}`);
+  lines.push(outcome.good ? 'good' : 'FAILED');
+  return lines.join('\n');
+}
+
+const list = (counts: Record<string, number>): string =>
+  Object.entries(counts)
+    .map(([name, times]) => `${name} ${times}`)
+    .join(', ');

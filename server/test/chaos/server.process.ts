@@ -1,0 +1,45 @@
+/**
+ * A server of production as it is, but for its bank: the simulated one, which is reached over HTTP, loses answers, and
+ * deduplicates or does not. The chain is looked at more often, because its blocks come faster than a real one's.
+ */
+import { readConfig } from '../../src/config.ts';
+import { productionProfile } from '../../src/production/index.ts';
+import { start } from '../../src/server.ts';
+import type { Profile } from '../../src/world.ts';
+import { BANK } from './bank.ts';
+
+const { CHAOS_BANK_URL: url = '', CHAOS_BANK_TOKEN: token = '', CHAOS_BANK_DEDUPLICATES } = process.env;
+const config = readConfig(process.env);
+const production = productionProfile(config);
+const profile: Profile = {
+  ...production,
+  async connect(deps) {
+    const world = await production.connect(deps);
+    const pace = { pollMs: 250, nativeEveryMs: 3_000, lowerBranchMs: 2_000, rebroadcastMs: 3_000 };
+    return {
+      ...world,
+      outside: {
+        evmChains: world.outside.evmChains.map((chain) => ({ ...chain, pace })),
+        simulatedBank: { code: BANK, url, token, deduplicates: CHAOS_BANK_DEDUPLICATES === '1' },
+      },
+    };
+  },
+};
+
+const starting = start(config, { profile });
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => {
+    starting
+      .then((running) => running.stop())
+      .then(
+        () => process.exit(0),
+        () => process.exit(1),
+      );
+  });
+starting.then(
+  ({ baseUrl }) => process.stdout.write(`it is ready: ${baseUrl}\n`),
+  (error: Error) => {
+    process.stderr.write(`${error.stack}\n`);
+    process.exit(1);
+  },
+);
