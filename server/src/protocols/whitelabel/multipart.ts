@@ -5,6 +5,9 @@
  * a text: no endpoint takes a file so far, and one that comes anyway is refused by the name of its part. Of a name that
  * comes twice the last one counts, as in a form; `a[b]` is a field called `a[b]`.
  *
+ * It is compared with what was signed like any other body, so a part that was not signed is a 401. Parts may go unsigned only
+ * where files are taken: elsewhere nobody gains by it, and one captured signature of an empty body would sign everything.
+ *
  * Not here: endpoints that take files, and bodies too large to keep.
  */
 import { Busboy, type BusboyHeaders } from '@fastify/busboy';
