@@ -9,7 +9,14 @@
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
-import { findCustomer, givenDetails, HIGHEST_LEVEL, openGivenDetails, recordFinding } from '../customers/index.ts';
+import {
+  findCustomer,
+  givenDetails,
+  HIGHEST_LEVEL,
+  lockGivenDetails,
+  openGivenDetails,
+  recordFinding,
+} from '../customers/index.ts';
 import { closeCases, openCase } from './cases.ts';
 import { record } from './decisions.ts';
 
@@ -72,7 +79,8 @@ export async function decideReview(
     throw bad('level', `must be a level from 1 to ${HIGHEST_LEVEL}`);
   const { customerId, version, outcome, by, now } = d;
   const customer = await findCustomer(tx, customerId);
-  const given = await givenDetails(tx, customerId);
+  // Two who decide at once take turns: the second one is told.
+  const given = await lockGivenDetails(tx, customerId);
   if (given?.version !== version) throw bad('version', 'must be that of the newest details');
   if (given.outcome !== null && given.outcome !== 'in_review') throw bad('version', 'was decided on before');
   await recordFinding(tx, {

@@ -23,6 +23,12 @@ export async function givenDetails(tx: Tx, customerId: string): Promise<GivenDet
   return await tx.row<GivenDetails>(sql.detailsVersion, [customerId]);
 }
 
+/** The same, locked until `tx` ends: nobody else gives or finds anything meanwhile. */
+export async function lockGivenDetails(tx: Tx, customerId: string): Promise<GivenDetails | undefined> {
+  const row = await tx.row<CustomerDetailsRow>(sql.lockDetails, [customerId]);
+  return row && { version: row.version, outcome: row.outcome };
+}
+
 /** Keeps details, sealed. The same again while nothing has been found about them is the same version. */
 export async function saveDetails(
   tx: Tx,

@@ -26,6 +26,7 @@ export {
   customerName,
   type GivenDetails,
   givenDetails,
+  lockGivenDetails,
   openGivenDetails,
   type PayerMatch,
   saveDetails,

@@ -116,3 +116,17 @@ test('is decided with a reason, and verified to a level', async () => {
     await assert.rejects(decides(id, version, change), names(field));
   assert.equal((await stands(id)).verification, 'in_review');
 });
+
+test('two who decide at once: one decides, and the other is told that it was decided on before', async () => {
+  for (let round = 0; round < 5; round += 1) {
+    const id = await newCustomer(`both ${round}`);
+    const version = await gives(id, { firstName: 'Asha', firstSurname: 'Rao' });
+    const said = await Promise.allSettled([
+      decides(id, version),
+      decides(id, version, { outcome: 'refused', level: 0, reason: 'the passport is another’s', by: 'Bea' }),
+    ]);
+    assert.deepEqual(said.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
+    const { verification } = await stands(id);
+    assert.equal(verification, said[0]?.status === 'fulfilled' ? 'verified' : 'refused');
+  }
+});
