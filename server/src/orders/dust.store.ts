@@ -23,8 +23,13 @@ export async function seedDustThreshold(tx: Tx, asset: AssetCode, belowUnits: bi
 
 /** What of an asset is dust from now on; 0 for none of it. */
 export async function setDustThreshold(tx: Tx, asset: AssetCode, belowUnits: bigint): Promise<void> {
-  await tx.run('delete from dust_thresholds where asset = $1', [asset]);
-  if (belowUnits > 0n) await seedDustThreshold(tx, asset, belowUnits);
+  if (belowUnits === 0n) await tx.run('delete from dust_thresholds where asset = $1', [asset]);
+  else
+    await tx.run(
+      `insert into dust_thresholds (asset, below_units) values ($1, $2)
+       on conflict (asset) do update set below_units = excluded.below_units`,
+      [asset, belowUnits],
+    );
 }
 
 /** Below which units of an asset; undefined where nothing is dust. */

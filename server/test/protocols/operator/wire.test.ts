@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { openCase } from '../../../src/compliance/index.ts';
 import { seedSecondOperatorRule, startOperator } from '../../../src/operators/index.ts';
-import type { OrdersContext } from '../../../src/orders/index.ts';
+import { dustThreshold, type OrdersContext, setDustThreshold } from '../../../src/orders/index.ts';
 import { ACTS, operator } from '../../../src/protocols/operator/index.ts';
 import { READS } from '../../../src/protocols/operator/reads.ts';
 import { openClient } from '../../support/client.ts';
+import { until } from '../../support/until.ts';
 import { type TestPartner, type World, wireWorld } from '../whitelabel/world.ts';
 import { operatorNamed, type Person, withToken } from './people.ts';
 
@@ -287,6 +288,21 @@ describe('terms of trade', () => {
       [last.act, last.operator, last.reason, last.before, last.after !== null],
       ['policy.set', 'ada', 'new year', null, true],
     );
+  });
+});
+
+describe('dust', () => {
+  test('is below what the second one says, of two who set it at once', async () => {
+    const asset = 'dai.matic20';
+    let second: Promise<void> | undefined;
+    await world.db.asSystem(async (tx) => {
+      await setDustThreshold(tx, asset, 1n);
+      second = world.db.asSystem((other) => setDustThreshold(other, asset, 2n));
+      await until('the second one waits', async () => await tx.row('select from pg_locks where not granted'));
+    });
+    await second;
+    assert.equal(await world.db.asSystem((tx) => dustThreshold(tx, asset)), 2n);
+    assert.equal((await ada.does('/dust', { asset, below: 'none' })).body.after.belowUnits, null);
   });
 });
 
