@@ -41,6 +41,8 @@ export interface Actors {
 }
 
 const FUNDS = { inr: 100_000_000_00n, usdc: 1_000_000_000_000n } as const;
+/** How long a quote is good (ground.ts). */
+const QUOTE_MS = 20_000;
 const FEW = { inr: 9_000_00n, usdc: 100_000_000n } as const;
 
 export function openActors(
@@ -108,14 +110,22 @@ export function openActors(
     const name = PARTNERS[0]?.name ?? '';
     const partner = await db.asSystem((tx) => findPartner(tx, { name }));
     if (partner === undefined) throw new Error('the partner is there');
-    return await db.asPartner(partner.id, async (tx) => {
-      const market = await findMarket(tx, { direction, coin: 'usdc', fiat: 'inr' });
-      const accounts = await accountsOf(tx, n);
-      const customer = await findCustomer(tx, accounts[0]?.customer ?? '');
-      const depositUnits =
+    const { market, accounts, customer, depositUnits, quote } = await db.asPartner(partner.id, async (tx) => {
+      const found = await findMarket(tx, { direction, coin: 'usdc', fiat: 'inr' });
+      const own = await accountsOf(tx, n);
+      const units =
         direction === 'offramp' ? BigInt(chance.int(5, 200)) * 1_000_000n : BigInt(chance.int(500, 20_000)) * 100n;
-      const now = clock.now();
-      const quote = await createQuote(tx, { partner, market, depositUnits, now });
+      return {
+        market: found,
+        accounts: own,
+        customer: await findCustomer(tx, own[0]?.customer ?? ''),
+        depositUnits: units,
+        quote: await createQuote(tx, { partner, market: found, depositUnits: units, now: clock.now() }),
+      };
+    });
+    if (faults.strikes('quote_expired'))
+      await new Promise((wake) => setTimeout(wake, QUOTE_MS + chance.int(1, 20_000)));
+    return await db.asPartner(partner.id, async (tx) => {
       const address = `0xown${n}`;
       const [first] = accounts;
       const order = await process.orders.create(tx, {
@@ -128,7 +138,7 @@ export function openActors(
         ...(first === undefined ? {} : { fiatAccountId: first.id }),
         ...(direction === 'onramp' ? { payoutAddress: address } : { refundAddress: address }),
         ...(held ? { merchantReference: 'screen:hold' } : {}),
-        now,
+        now: clock.now(),
       });
       return { order, accounts, address };
     });
@@ -230,7 +240,11 @@ export function openActors(
         );
         // They have paid what they owed, let us say.
         for (const { id } of blocked) if (faults.ended || chance.happens(0.3)) unblock(id);
-        for (const row of rows) if (faults.ended || chance.happens(0.4)) act(row);
+        for (const row of rows) {
+          if (!faults.ended && !chance.happens(0.4)) continue;
+          act(row);
+          if (faults.strikes('two_operators')) act(row);
+        }
       })
       .catch((error: unknown) => world.complain('operator', error));
   }

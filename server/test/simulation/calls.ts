@@ -19,6 +19,7 @@ export function openCalls(deps: {
   faults: Faults;
   scheduler: () => Scheduler;
   crash: (process: SimulatedProcess) => Promise<void>;
+  freeze: (process: SimulatedProcess) => void;
   endsAt: (process: SimulatedProcess, point: string, fault: Fault) => boolean;
 }): Calls {
   const { chance, faults } = deps;
@@ -44,6 +45,7 @@ export function openCalls(deps: {
       }
       return await scheduler.perform(`${point} (after)`, async () => {
         await ends(ours, `${point} (after)`, acts ? 'crash_after_call' : 'crash_after_look');
+        if (ours !== undefined && faults.strikes('frozen_at_call')) deps.freeze(ours);
         if ('lost' in answer || faults.strikes('answer_lost')) throw new Unavailable(name, 'no answer');
         return answer.value;
       });

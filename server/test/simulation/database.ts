@@ -62,6 +62,8 @@ export interface Backends {
 export interface SimulatedProcess extends Simulated {
   listeners: Set<() => void>;
   sessions: Set<Session>;
+  /** Ends the connection by which it says that it lives. */
+  presence?: (() => Promise<void>) | undefined;
 }
 
 interface Session {
@@ -115,6 +117,13 @@ export async function openBackends(deps: {
     if (backend === undefined) return;
     await backend.client.query('rollback; begin');
     free.push(backend);
+  }
+
+  /** With whatever it holds beyond a transaction. */
+  async function letGo(session: Session): Promise<void> {
+    const { backend } = session;
+    await giveBack(session);
+    await backend?.client.query('select pg_advisory_unlock_all()');
   }
 
   async function lose(session: Session): Promise<never> {
@@ -214,6 +223,7 @@ export async function openBackends(deps: {
           if (rings) deps.notified();
           rings = false;
           await scheduler.released();
+          if (process.presence !== undefined && faults.strikes('presence_lost')) await process.presence();
           if (deps.endsAt(process, `${point} (after)`, 'crash_after_commit')) {
             await deps.crash(process);
             throw new Gone();
@@ -292,7 +302,16 @@ export async function openBackends(deps: {
                 }
                 return await session.backend.client.query(text, values);
               }),
-            once: () => client,
+            once: (_what: string, lost: () => void) => {
+              process.presence = async () => {
+                process.presence = undefined;
+                process.sessions.delete(session);
+                await letGo(session);
+                await scheduler.released();
+                scheduler.within({ process, task: 'presence' }, lost);
+              };
+              return client;
+            },
             on: () => client,
             end: async () => {},
           };
@@ -306,10 +325,9 @@ export async function openBackends(deps: {
       await deps.scheduler().forget(process);
       for (const session of process.sessions) {
         session.lost = true;
-        const { backend } = session;
-        await giveBack(session);
-        await backend?.client.query('select pg_advisory_unlock_all()');
+        await letGo(session);
       }
+      process.presence = undefined;
       process.sessions.clear();
       process.listeners.clear();
       await deps.scheduler().released();

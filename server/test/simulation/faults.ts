@@ -16,6 +16,10 @@ export const FAULTS = {
   crash_after_look: 0.001,
   /** Stands still for up to two minutes: past every lease and deadline. */
   frozen: 0.0003,
+  /** The same while a call is under way: its answer is recorded by whoever wakes up late. */
+  frozen_at_call: 0.003,
+  /** The connection by which a worker says that it lives is lost: two work on the same. */
+  presence_lost: 0.001,
   clock_jump: 0.02,
 
   // PostgreSQL.
@@ -62,6 +66,10 @@ export const FAULTS = {
   pays_wrong_asset: 0.04,
   recalls: 0.08,
   held_by_screening: 0.1,
+  /** The customer takes so long that the quote has expired. */
+  quote_expired: 0.08,
+  /** Two operators decide about the same at once. */
+  two_operators: 0.2,
 
   // Prices.
   price_gap: 0.05,

@@ -27,9 +27,31 @@ export interface Hunt {
   mutants: { mutant: string; files: string[]; found: boolean; seed?: number; kind?: Kind; violation?: string }[];
 }
 
-const PAYOUTS = 'rails/payouts.ts';
+const PAYOUTS = 'src/rails/payouts.ts';
 
 const MUTANTS: readonly Mutant[] = [
+  {
+    name: 'sent before it is written down that it is being sent',
+    kinds: ['paid_twice'],
+    changes: [
+      {
+        file: PAYOUTS,
+        from: 'const handing = await beginHanding(tx, payout, context.handingMs ?? HANDING_MS);',
+        to: 'const handing: Payout | undefined = payout;',
+      },
+    ],
+  },
+  {
+    name: 'a new key for each try',
+    kinds: ['paid_twice'],
+    changes: [
+      {
+        file: PAYOUTS,
+        from: 'send({\n      key: payout.id,',
+        to: 'send({\n      key: payout.handings === 1 ? payout.id : `${payout.id}.${payout.handings}`,',
+      },
+    ],
+  },
   {
     name: 'an unknown answer is taken for a refusal',
     kinds: ['paid_twice'],
@@ -69,47 +91,160 @@ const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a statement line is taken as often as it is shown',
+    // The lease of the work alone does no harm: whoever comes second finds the row of the payout in another's hands.
+    name: 'neither the lease of the work nor that of the handing is checked',
     kinds: ['paid_twice'],
     changes: [
       {
-        file: 'rails/bank.ts',
-        from: 'if (there !== undefined) {',
-        to: 'if (there !== undefined && there.asset !== asset) {',
+        file: 'src/base/work.ts',
+        from: 'and (leased_until is null or leased_until < clock_timestamp())\n',
+        to: '',
       },
-      { file: 'rails/bank.ts', from: 'if (!fresh) return;\n    for', to: 'for' },
+      {
+        file: PAYOUTS,
+        from: 'if (leftMs > 0) return { handled: { againInMs: leftMs + 100 } };',
+        to: 'if (leftMs > 0) return await begin(context, tx, payout);',
+      },
+    ],
+  },
+  {
+    // Either guard alone is enough: the look under the lock of the nonces, and the key that makes the second row impossible.
+    name: 'no unique key of a send, and nobody looks for it under the lock',
+    kinds: ['paid_twice'],
+    changes: [
+      { file: 'migrations/0006_rails.sql', from: '  unique (rail, key, version),\n', to: '' },
+      { file: 'src/rails/chain.sends.ts', from: 'if (there.length > 0) return there;', to: '' },
+    ],
+  },
+  {
+    name: 'a higher fee takes another nonce',
+    kinds: ['paid_twice', 'bug'],
+    changes: [
+      {
+        file: 'src/rails/chain.sends.ts',
+        from: '{ ...newest, version: newest.version + 1, fee }',
+        to: '{ ...newest, nonce: newest.nonce + 1n, version: newest.version + 1, fee }',
+      },
+    ],
+  },
+  {
+    name: 'a payout is locked before its order',
+    kinds: ['deadlock'],
+    changes: [
+      {
+        file: 'src/orders/facts.ts',
+        from: '  const payout = await payoutByKey(tx, rail, key);\n  return payout?.orderId == null',
+        to: "  await tx.rows('select id from payouts where id = $1 for update', [key]);\n  const payout = await payoutByKey(tx, rail, key);\n  return payout?.orderId == null",
+      },
+    ],
+  },
+  {
+    name: 'accounts are locked in no order',
+    kinds: ['deadlock'],
+    changes: [
+      {
+        file: 'src/ledger/store.ts',
+        from: 'from accounts where id = any($1::bigint[]) order by id for update',
+        to: 'from accounts where id = any($1::bigint[]) order by md5(id::text || $1::text) for update',
+      },
+    ],
+  },
+  {
+    name: 'an event is written after its transaction and not in it',
+    kinds: ['untold'],
+    changes: [
+      {
+        file: 'src/base/db.ts',
+        from: 'const result = await body(txOn(client));',
+        to: 'const own = txOn(client) as Tx & { after?: ((tx: Tx) => Promise<unknown>)[] };\n      const result = await body(own);',
+      },
+      {
+        file: 'src/base/db.ts',
+        from: "'a transaction whose statement failed was committed');\n",
+        to: "'a transaction whose statement failed was committed');\n      for (const tell of own.after ?? []) await transact(pool, begin, tell);\n",
+      },
+      {
+        file: 'src/events/emit.ts',
+        from: 'if (await insertNext(tx, { ...e, body })) return;',
+        to: '((tx as { after?: unknown[] }).after ??= []).push((other: Tx) => insertNext(other, { ...e, body }));\n    return;',
+      },
+    ],
+  },
+  {
+    name: 'an order that is being paid out may be rejected',
+    kinds: ['paid_twice'],
+    changes: [
+      {
+        file: 'src/orders/machine.ts',
+        from: "  { from: ['paying_out'], on: 'payout_settled',",
+        to: "  { from: ['paying_out'], on: 'rejected', to: 'refunding', post: 'void_payout', then: 'send_refund' },\n  { from: ['paying_out'], on: 'payout_settled',",
+      },
     ],
   },
   {
     name: 'a deposit that a reorg took back stays',
-    kinds: ['paid_twice'],
+    kinds: ['paid_twice', 'books', 'lost'],
     changes: [
       {
-        file: 'rails/chain.follow.ts',
+        file: 'src/rails/chain.follow.ts',
         from: 'if (caughtUp) await giveUpAdrift(tx);',
         to: 'if (!caughtUp) await giveUpAdrift(tx);',
       },
     ],
   },
   {
-    name: 'the hold of a payout that failed is not voided',
-    kinds: ['paid_twice'],
+    name: 'a statement line is taken as often as it is shown',
+    kinds: ['paid_twice', 'books', 'bug'],
     changes: [
       {
-        file: 'orders/machine.ts',
+        file: 'src/rails/bank.ts',
+        from: 'if (there !== undefined) {',
+        to: 'if (there !== undefined && there.asset !== asset) {',
+      },
+      { file: 'src/rails/bank.ts', from: 'if (!fresh) return;\n    for', to: 'for' },
+    ],
+  },
+  {
+    name: 'rounded up when selling',
+    kinds: ['rounding'],
+    changes: [
+      {
+        file: 'src/quotes/price.ts',
+        from: "baseToQuote(depositUnits, terms.rate, decimals, 'down')",
+        to: "baseToQuote(depositUnits, terms.rate, decimals, 'up')",
+      },
+    ],
+  },
+  {
+    name: 'rounded up when buying',
+    kinds: ['rounding'],
+    changes: [
+      {
+        file: 'src/quotes/price.ts',
+        from: "quoteToBase(left, terms.rate, decimals, 'down')",
+        to: "quoteToBase(left, terms.rate, decimals, 'up')",
+      },
+    ],
+  },
+  {
+    name: 'the hold of a payout that failed is not voided',
+    kinds: ['books', 'bug', 'stuck'],
+    changes: [
+      {
+        file: 'src/orders/machine.ts',
         from: "to: 'payout_held', post: 'void_payout', then: 'open_case'",
         to: "to: 'payout_held', then: 'open_case'",
       },
     ],
   },
   {
-    name: 'a payout is sent before it is written down that it is being sent',
-    kinds: ['paid_twice'],
+    name: 'what rings while it is being worked on is forgotten',
+    kinds: ['stuck'],
     changes: [
       {
-        file: PAYOUTS,
-        from: 'const handing = await beginHanding(tx, payout, context.handingMs ?? HANDING_MS);',
-        to: 'const handing: Payout | undefined = payout;',
+        file: 'src/base/work.ts',
+        from: "'delete from work where id = $1 and lease = $2 and rings = $3'",
+        to: "'delete from work where id = $1 and lease = $2 and $3 > 0'",
       },
     ],
   },
@@ -199,7 +334,7 @@ function plant(copy: string, { name, changes }: Mutant): void {
     cpSync(join(root, part), join(copy, part), { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
   for (const { file, from, to } of changes) {
-    const path = join(copy, 'server', 'src', file);
+    const path = join(copy, 'server', file);
     const text = readFileSync(path, 'utf8');
     if (text.split(from).length !== 2) throw new Error(`${name}: what it changes in ${file} does not stand there once`);
     writeFileSync(

@@ -142,7 +142,7 @@ export async function simulate(ground: Ground, { seed, orders, endAt, lie }: Pla
     },
     wake,
   });
-  const calls = openCalls({ chance, faults, scheduler: () => scheduler, crash, endsAt });
+  const calls = openCalls({ chance, faults, scheduler: () => scheduler, crash, freeze, endsAt });
   const outside = {
     chance,
     faults,
