@@ -108,6 +108,26 @@ describe('an act below it', () => {
   });
 });
 
+describe('an act of which nobody knows how it ended', () => {
+  test('is in the audit as begun and as nothing else, and may be done again', async () => {
+    const order = await held('20');
+    const { screener } = world.server.orders;
+    const screen = screener.screen;
+    const address = world.newAddress();
+    screener.screen = async () => {
+      screener.screen = screen;
+      throw new Error('the connection was lost');
+    };
+    assert.equal((await finn.does(`/orders/${order.id}/refuse`, { failure: 'name', address })).status, 500);
+    const loud = world.complaints.findIndex((line) => /"msg":"operator request failed"/.test(line));
+    assert.notEqual(loud, -1);
+    world.complaints.splice(loud, 1);
+    assert.deepEqual(await auditOf(order), [['order.refuse', 'begun', 'finn']]);
+    assert.equal((await finn.does(`/orders/${order.id}/refuse`, { failure: 'name', address })).status, 200);
+    await world.until('the refund has arrived', async () => (await world.stateOf(order)) === 'refunded');
+  });
+});
+
 describe('a payout that the bank refuses', () => {
   test('goes out again when an operator says so, under an id of its own, and can be given back after all', async () => {
     const order = await world.sells('20', 'usdc', { customer: await world.verifiedCustomer({ ending: '9001' }) });

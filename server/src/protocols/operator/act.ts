@@ -219,8 +219,11 @@ async function end(deps: OperatorDeps, going: Going, begun: Begun): Promise<ActR
   try {
     await act.outside(deps, ask, doing);
   } catch (error) {
-    const why = error instanceof Refusal ? error.code : 'failed';
-    await deps.db.asSystem((tx) => recordAct(tx, doing, { ...about, outcome: 'refused', after: { why } }));
+    // Of anything else nobody knows how it ended, so it stays begun: what it is about says where that stands.
+    if (error instanceof Refusal) {
+      const after = { why: error.code };
+      await deps.db.asSystem((tx) => recordAct(tx, doing, { ...about, outcome: 'refused', after }));
+    }
     throw error;
   }
   const after = await deps.db.asSystem(async (tx) => {
