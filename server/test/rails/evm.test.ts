@@ -8,7 +8,7 @@ import { BugError, Unavailable } from '../../src/base/errors.ts';
 import { randomHex } from '../../src/base/ids.ts';
 import type { ChainPace } from '../../src/rails/chain.adapter.ts';
 import { type ChainRail, NotSigned, watchAddress } from '../../src/rails/chain.ts';
-import { addressesOf, checksummed, readAddress } from '../../src/rails/evm/addresses.ts';
+import { addressesOf, addressOfPublicKey, checksummed, readAddress } from '../../src/rails/evm/addresses.ts';
 import { type EvmOptions, evmRail, localSigner, type Signer } from '../../src/rails/evm/index.ts';
 import { decodeTransfer, decodeTransferCall, encodeTransfer, TRANSFER_TOPIC } from '../../src/rails/evm/transfers.ts';
 import type { RailFact } from '../../src/rails/rail.ts';
@@ -48,6 +48,17 @@ describe('addresses', () => {
     const address = addressesOf(XPUB);
     assert.equal(address(0n), ANVIL_FIRST);
     assert.equal(address(1n), FRIEND);
+  });
+
+  test('any address is the one that the library for BIP-32 derives by its own way', () => {
+    const address = addressesOf(XPUB);
+    const parent = HDKey.fromExtendedKey(XPUB);
+    const numbers = Array.from({ length: 150 }, (_, at) => (at * 2_654_435_761) % 2 ** 31);
+    for (const number of [...numbers, 2 ** 31 - 1]) {
+      const { publicKey } = parent.deriveChild(number);
+      assert.ok(publicKey !== null);
+      assert.equal(address(BigInt(number)), addressOfPublicKey(publicKey));
+    }
   });
 
   test('a private extended key is refused where only a public one belongs', () => {

@@ -6,7 +6,8 @@
  *
  * Inside, an address is lower case; EIP-55 capitals are for showing and for catching typing errors on the way in.
  */
-import { ECDH } from 'node:crypto';
+import { createHmac, ECDH } from 'node:crypto';
+import { secp256k1 } from '@noble/curves/secp256k1';
 import { keccak_256 } from '@noble/hashes/sha3';
 import { HDKey } from '@scure/bip32';
 import { assert } from '../../base/errors.ts';
@@ -14,24 +15,39 @@ import { assert } from '../../base/errors.ts';
 /** Unhardened children end here (BIP-32). */
 const INDEXES = 2n ** 31n;
 
-/** @param xpub extended public key; a private one is refused, because it must not be where this runs */
+/**
+ * A child is the parent's point and as many times the generator as a hash of parent and number says. The parent's point is
+ * worked out once and the child's never compressed, which the library's own `deriveChild` does each time: so an address takes
+ * little more than half of the time. (`multiplyUnsafe` of the generator would be faster, and is wrong in @noble/curves 1.9.1.)
+ *
+ * @param xpub extended public key; a private one is refused, because it must not be where this runs
+ */
 export function addressesOf(xpub: string): (index: bigint) => string {
-  const parent = HDKey.fromExtendedKey(xpub);
-  assert(parent.privateKey === null, 'deposit addresses come from an extended public key, never from a private one');
+  const { privateKey, publicKey, chainCode } = HDKey.fromExtendedKey(xpub);
+  assert(privateKey === null, 'deposit addresses come from an extended public key, never from a private one');
+  assert(publicKey !== null && chainCode !== null, 'an extended public key has both its halves');
+  const parent = Point.fromHex(publicKey);
   return (index) => {
     assert(index >= 0n && index < INDEXES, 'a deposit index is between 0 and 2^31');
-    const child = parent.deriveChild(Number(index));
-    assert(child.publicKey, 'a derived key has a public half');
-    return addressOfPublicKey(child.publicKey);
+    const number = Buffer.alloc(4);
+    number.writeUInt32BE(Number(index));
+    const hash = createHmac('sha512', chainCode).update(publicKey).update(number).digest('hex');
+    const tweak = BigInt(`0x${hash.slice(0, 64)}`);
+    // BIP-32 goes on to the next number where it is not; nobody has ever seen that happen.
+    assert(tweak > 0n && tweak < secp256k1.CURVE.n, 'a child has a key of its own');
+    return addressOfPoint(Point.BASE.multiply(tweak).add(parent).toRawBytes(false));
   };
 }
 
+const Point = secp256k1.ProjectivePoint;
+
 /** The last 20 bytes of the Keccak-256 of the uncompressed point. */
-export function addressOfPublicKey(publicKey: Uint8Array): string {
-  // Its second half is a square root: OpenSSL takes a fiftieth of the time that JavaScript does.
-  const point = ECDH.convertKey(publicKey, 'secp256k1', undefined, undefined, 'uncompressed') as Buffer;
-  return `0x${Buffer.from(keccak_256(point.subarray(1)).subarray(12)).toString('hex')}`;
-}
+const addressOfPoint = (point: Uint8Array): string =>
+  `0x${Buffer.from(keccak_256(point.subarray(1)).subarray(12)).toString('hex')}`;
+
+/** Of a compressed key. Its second half is a square root: OpenSSL takes a fiftieth of the time that JavaScript does. */
+export const addressOfPublicKey = (publicKey: Uint8Array): string =>
+  addressOfPoint(ECDH.convertKey(publicKey, 'secp256k1', undefined, undefined, 'uncompressed') as Buffer);
 
 /** EIP-55: a letter is a capital where the hash of the address has a nibble of 8 or more. */
 export function checksummed(address: string): string {
