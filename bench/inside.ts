@@ -2,7 +2,7 @@
  * Loaded into the server before anything else (`--import`): between `start` and `stop` it counts what is asked of PostgreSQL and
  * keeps a CPU profile; outside of them it neither counts nor samples. A server whose bench has died ends as after a Ctrl-C.
  *
- * Counted are calls of the client's `query`: each is one round trip. `begin; set local …` is two statements in one.
+ * Counted are calls of the client's `query`: each is one round trip, of one statement or of a batch of them.
  */
 import { Session } from 'node:inspector/promises';
 import pg from 'pg';
@@ -14,10 +14,9 @@ let statements = 0;
 let roundTrips = 0;
 
 function counted(this: pg.Client, ...given: unknown[]): unknown {
-  const [asked] = given as [string | { text?: string }];
-  const text = typeof asked === 'string' ? asked : (asked.text ?? '');
+  const [asked] = given as [{ size?: number }];
   roundTrips += 1;
-  statements += typeof asked === 'string' ? text.split(';').filter((one) => one.trim() !== '').length : 1;
+  statements += asked.size ?? 1;
   return Reflect.apply(plain, this, given);
 }
 

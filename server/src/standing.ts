@@ -24,19 +24,19 @@ export async function ringStanding(
   const dueAt = clock.now();
   await db.asSystem(async (tx) => {
     for (const subject of subjects.rails) {
-      await ring(tx, { kind: OBSERVE, subject, dueAt });
-      await ring(tx, { kind: WATCH, subject, dueAt });
-      await ring(tx, { kind: RECONCILE, subject, dueAt });
+      ring(tx, { kind: OBSERVE, subject, dueAt });
+      ring(tx, { kind: WATCH, subject, dueAt });
+      ring(tx, { kind: RECONCILE, subject, dueAt });
     }
     for (const subject of subjects.chains) {
-      await ring(tx, { kind: 'refresh_gas', subject, dueAt });
-      await ring(tx, { kind: SWEEP, subject, dueAt });
+      ring(tx, { kind: 'refresh_gas', subject, dueAt });
+      ring(tx, { kind: SWEEP, subject, dueAt });
     }
-    for (const subject of subjects.sources) await ring(tx, { kind: 'refresh_prices', subject, dueAt });
-    await ring(tx, { kind: 'purge_quotes', subject: 'all', dueAt });
-    await ring(tx, { kind: 'purge_replies', subject: 'all', dueAt });
-    await ring(tx, { kind: OVERDUE, subject: 'all', dueAt });
-    await ring(tx, { kind: 'seal', subject: 'journal', dueAt });
+    for (const subject of subjects.sources) ring(tx, { kind: 'refresh_prices', subject, dueAt });
+    ring(tx, { kind: 'purge_quotes', subject: 'all', dueAt });
+    ring(tx, { kind: 'purge_replies', subject: 'all', dueAt });
+    ring(tx, { kind: OVERDUE, subject: 'all', dueAt });
+    ring(tx, { kind: 'seal', subject: 'journal', dueAt });
   });
 }
 

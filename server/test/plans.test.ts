@@ -373,10 +373,20 @@ interface Plan {
 
 function watching(db: Database) {
   const plans: Plan[] = [];
+  const watch =
+    <T>(body: (tx: Tx) => Promise<T> | T) =>
+    async (tx: Tx): Promise<T> => {
+      const { tx: explained, said } = explaining(tx, plans);
+      const result = await body(explained);
+      await said();
+      return result;
+    };
   const watched: Database = {
     ...db,
-    asPartner: (id, body) => db.asPartner(id, (tx) => body(explaining(tx, plans))),
-    asSystem: (body) => db.asSystem((tx) => body(explaining(tx, plans))),
+    asPartner: (id, body) => db.asPartner(id, watch(body)),
+    // An explanation is more than reading.
+    readAsPartner: (id, body) => db.asPartner(id, watch(body)),
+    asSystem: (body) => db.asSystem(watch(body)),
   };
   return {
     db: watched,
@@ -392,7 +402,7 @@ function watching(db: Database) {
   };
 }
 
-function explaining(tx: Tx, plans: Plan[]): Tx {
+function explaining(tx: Tx, plans: Plan[]): { tx: Tx; said: () => Promise<unknown> } {
   async function explain(statement: string, values: readonly unknown[] = []): Promise<void> {
     for (const mode of ['custom', 'generic']) {
       await tx.run('savepoint explaining');
@@ -409,19 +419,24 @@ function explaining(tx: Tx, plans: Plan[]): Tx {
       if (root !== undefined) plans.push(judge(statement, mode, root));
     }
   }
+  let last: Promise<unknown> = Promise.resolve();
+  /** One after the other, also what is asked together: an explanation is several statements. */
+  async function inTurn<T>(text: string, values: readonly unknown[] | undefined, ask: () => Promise<T>): Promise<T> {
+    const own = last.then(async () => {
+      await explain(text, values);
+      return await ask();
+    });
+    last = own;
+    return await own;
+  }
   return {
-    async rows(text, values) {
-      await explain(text, values);
-      return await tx.rows(text, values);
+    tx: {
+      rows: (text, values) => inTurn(text, values, () => tx.rows(text, values)),
+      row: (text, values) => inTurn(text, values, () => tx.row(text, values)),
+      run: (text, values) => inTurn(text, values, () => tx.run(text, values)),
+      send: (text, values) => void inTurn(text, values, () => tx.run(text, values)),
     },
-    async row(text, values) {
-      await explain(text, values);
-      return await tx.row(text, values);
-    },
-    async run(text, values) {
-      await explain(text, values);
-      return await tx.run(text, values);
-    },
+    said: () => last,
   };
 }
 

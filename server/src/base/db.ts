@@ -10,11 +10,11 @@
  * Every call is one transaction. It is run again, whole, when PostgreSQL says that two collided (serialization, deadlock) or
  * when a generated id was taken; that is sound because what takes a `tx` calls nobody outside.
  *
- * Statements are prepared under a name made from their text: pooled and named is 2.5 times the rate of unnamed here.
+ * A round trip costs more than most statements do, so statements travel together wherever nobody waits in between (batch.ts).
  */
-import { createHash } from 'node:crypto';
 import pg from 'pg';
-import { assert } from './errors.ts';
+import { type Answer, type Statement, sendTogether } from './batch.ts';
+import { assert, BugError } from './errors.ts';
 
 // Columns of type numeric are numeric(78,0) throughout: units and the two halves of a rate. int8 likewise exact.
 pg.types.setTypeParser(pg.types.builtins.INT8, (text) => BigInt(text));
@@ -38,16 +38,36 @@ export interface Tx {
   row<R>(text: string, values?: readonly unknown[]): Promise<R | undefined>;
   /** How many rows were touched. */
   run(text: string, values?: readonly unknown[]): Promise<number>;
+  /**
+   * Whose outcome nobody needs to know before going on. It goes out, in its place, with the next one that is waited for or
+   * with the commit; where it fails, that one throws, and the transaction is rolled back.
+   */
+  send(text: string, values?: readonly unknown[]): void;
 }
 
+/** May be over before anything is waited for: where all it does is to send. */
+type Body<T> = (tx: Tx) => Promise<T> | T;
+
 export interface Database {
-  asPartner<T>(partnerId: bigint, body: (tx: Tx) => Promise<T>): Promise<T>;
-  asSystem<T>(body: (tx: Tx) => Promise<T>): Promise<T>;
+  asPartner<T>(partnerId: bigint, body: Body<T>): Promise<T>;
+  /** For looking only: what is asked at once is seen at once, in one round trip, and what is asked later as it is later. */
+  readAsPartner<T>(partnerId: bigint, body: Body<T>): Promise<T>;
+  asSystem<T>(body: Body<T>): Promise<T>;
   /** Calls back on every NOTIFY of the channel, and once after each reconnect (something may have been missed). */
   listen(channel: string, onNotify: (payload: string) => void): Promise<{ stop(): Promise<void> }>;
   /** A connection of its own, outside the pools, for a session-level lock. */
   session(): Promise<pg.Client>;
   close(): Promise<void>;
+}
+
+/** All of what is asked at once. Where several fail, it is the first of these that is thrown. */
+export async function together<T extends readonly unknown[]>(
+  ...asked: { readonly [At in keyof T]: Promise<T[At]> | T[At] }
+): Promise<T> {
+  const ended = await Promise.allSettled(asked);
+  const failed = ended.find((one) => one.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+  return ended.map((one) => (one as PromiseFulfilledResult<unknown>).value) as unknown as T;
 }
 
 const ATTEMPTS = 5;
@@ -73,8 +93,7 @@ export function openDatabase(
   const system = pool('cloverleaf_system', options.systemConnections ?? 10);
 
   return {
-    asPartner: (partnerId, body) => transact(partners, `begin; set local cloverleaf.partner = '${partnerId}'`, body),
-    asSystem: (body) => transact(system, 'begin', body),
+    ...doors(connectionsOf(partners), connectionsOf(system)),
     listen: (channel, onNotify) => listen(url, channel, onNotify),
     session: async () => {
       const client = new pg.Client({
@@ -106,24 +125,57 @@ export interface Connections {
 }
 
 interface Connection {
-  query(asked: string | pg.QueryConfig): Promise<pg.QueryResult>;
+  /** Runs them in their order, and none after one that fails. */
+  send(batch: readonly Statement[]): Promise<Answer[]>;
 }
 
-/** One transaction on one of these connections, run again where that is worth it. */
-export async function transact<T>(pool: Connections, begin: string, body: (tx: Tx) => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
+const connectionsOf = (pool: pg.Pool): Connections => ({
+  async connect() {
     const client = await pool.connect();
+    return { send: (batch) => sendTogether(client, batch), release: (broken) => client.release(broken) };
+  },
+});
+
+/** The two doors, as transactions on these connections. */
+export const doors = (
+  partners: Connections,
+  system: Connections,
+): Pick<Database, 'asPartner' | 'readAsPartner' | 'asSystem'> => ({
+  asPartner: (partnerId, body) => transact(partners, [{ text: 'begin' }, seenBy(partnerId)], body),
+  readAsPartner: (partnerId, body) => look(partners, [{ text: 'begin read only' }, seenBy(partnerId)], body),
+  asSystem: (body) => transact(system, [{ text: 'begin' }], body),
+});
+
+const seenBy = (partnerId: bigint): Statement => ({
+  text: `select set_config('cloverleaf.partner', $1, true)`,
+  values: [partnerId],
+  isBlind: true,
+});
+const COMMIT: Statement = { text: 'commit' };
+const ROLLBACK: Statement = { text: 'rollback' };
+
+/** One transaction on one of these connections, run again where that is worth it. */
+async function transact<T>(pool: Connections, begin: readonly Statement[], body: Body<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    const connection = await pool.connect();
+    let hasBegun = false;
+    let isOver = false;
+    const { tx, ask } = converse(async (batch) => {
+      assert(!isOver, 'a transaction that is over is asked nothing');
+      const first = hasBegun ? [] : begin;
+      hasBegun = true;
+      return await answersTo(connection, { first, batch });
+    });
     let broken: Error | undefined;
     try {
-      await client.query(begin);
-      const result = await body(txOn(client));
-      const end = await client.query('commit');
+      const result = await body(tx);
+      const end = await ask(COMMIT);
       // A transaction in which a statement failed answers COMMIT with the tag ROLLBACK: never take that for success.
       assert(end.command === 'COMMIT', 'a transaction whose statement failed was committed');
       return result;
     } catch (error) {
       try {
-        await client.query('rollback');
+        if (hasBegun) await connection.send([ROLLBACK]);
       } catch (rollbackError) {
         broken = rollbackError as Error;
       }
@@ -133,9 +185,77 @@ export async function transact<T>(pool: Connections, begin: string, body: (tx: T
       }
       throw error;
     } finally {
-      client.release(broken);
+      isOver = true;
+      connection.release(broken);
     }
   }
+}
+
+/** Each batch is a transaction of its own: statements that only read are promised no more than that anyway. */
+async function look<T>(pool: Connections, begin: readonly Statement[], body: Body<T>): Promise<T> {
+  const { tx } = converse(async (batch) => {
+    const connection = await pool.connect();
+    let broken: Error | undefined;
+    try {
+      return await answersTo(connection, { first: begin, batch, last: COMMIT });
+    } catch (error) {
+      await connection.send([ROLLBACK]).catch((rollbackError) => {
+        broken = rollbackError;
+      });
+      throw error;
+    } finally {
+      connection.release(broken);
+    }
+  });
+  return await body(onlyAsking(tx));
+}
+
+/** To the batch only, not to what is sent around it. */
+async function answersTo(
+  connection: Connection,
+  { first, batch, last }: { first: readonly Statement[]; batch: readonly Statement[]; last?: Statement },
+): Promise<Answer[]> {
+  const answers = await connection.send([...first, ...batch, ...(last === undefined ? [] : [last])]);
+  return answers.slice(first.length, first.length + batch.length);
+}
+
+/**
+ * What is asked or sent before anything has to be waited for goes out as one batch, in the order in which it was said. The
+ * next goes out when that one is answered. Where one statement fails, all that wait for its batch are told why.
+ */
+function converse(send: (batch: readonly Statement[]) => Promise<Answer[]>) {
+  let said: { statement: Statement; tell?: (answer: Answer) => void; fail?: (error: unknown) => void }[] = [];
+  let isUnderWay = false;
+
+  async function flush(): Promise<void> {
+    const batch = said;
+    said = [];
+    try {
+      const answers = await send(batch.map(({ statement }) => statement));
+      for (const [at, { tell }] of batch.entries()) tell?.(answers[at] as Answer);
+    } catch (error) {
+      for (const { fail } of batch) fail?.(error);
+    }
+    isUnderWay = false;
+    if (said.some(({ tell }) => tell !== undefined)) begin();
+  }
+  function begin(): void {
+    isUnderWay = true;
+    // After all that can go on without waiting: it may ask, too.
+    process.nextTick(flush);
+  }
+  const ask = (statement: Statement): Promise<Answer> =>
+    new Promise((tell, fail) => {
+      said.push({ statement, tell, fail });
+      if (!isUnderWay) begin();
+    });
+  const tx: Tx = {
+    rows: async <R>(text: string, values?: readonly unknown[]) => (await ask({ text, values })).rows as R[],
+    row: async <R>(text: string, values?: readonly unknown[]) => (await ask({ text, values })).rows[0] as R | undefined,
+    run: async (text, values) => (await ask({ text, values })).count,
+    send: (text, values) => void said.push({ statement: { text, values, isBlind: true } }),
+  };
+  return { tx, ask };
 }
 
 function worthRepeating(error: unknown): boolean {
@@ -145,27 +265,16 @@ function worthRepeating(error: unknown): boolean {
   return code === '23505' && /^(orders|fiat_accounts|quotes|refunds)_pkey$/.test(constraint ?? '');
 }
 
-const names = new Map<string, string>();
+/** The Tx over one client, for migrations and tests that bring a connection, and begin and end, of their own. */
+export const txOn = (client: pg.ClientBase): Tx => onlyAsking(converse((batch) => sendTogether(client, batch)).tx);
 
-function statementName(text: string): string {
-  let name = names.get(text);
-  if (name === undefined) {
-    name = createHash('sha1').update(text).digest('base64url');
-    names.set(text, name);
-  }
-  return name;
-}
-
-/** The Tx over one client; exported for migrations and tests that bring a connection of their own. */
-export function txOn(client: Connection): Tx {
-  const query = (text: string, values: readonly unknown[] = []) =>
-    client.query({ name: statementName(text), text, values: values as unknown[] });
-  return {
-    rows: async <R>(text: string, values?: readonly unknown[]) => (await query(text, values)).rows as R[],
-    row: async <R>(text: string, values?: readonly unknown[]) => (await query(text, values)).rows[0] as R | undefined,
-    run: async (text, values) => (await query(text, values)).rowCount ?? 0,
-  };
-}
+/** Where no commit of ours comes, what was sent last would never go out. */
+const onlyAsking = (tx: Tx): Tx => ({
+  ...tx,
+  send() {
+    throw new BugError('nothing is sent ahead here');
+  },
+});
 
 async function listen(url: string, channel: string, onNotify: (payload: string) => void) {
   let client: pg.Client | undefined;

@@ -45,15 +45,20 @@ const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 60_000;
 const POLL_MS = 500;
 
-/** Puts work on the table. It is done only if `tx` commits. */
-export async function ring(tx: Tx, work: Ring): Promise<void> {
-  await tx.run(
+/** Puts work on the table, and wakes whoever does it. It is done only if `tx` commits. */
+export function ring(tx: Tx, work: Ring): void {
+  setAlarm(tx, work);
+  tx.send(`select pg_notify('work', '')`);
+}
+
+/** Puts work on the table that falls due later: nobody is woken by it now, and all look for themselves every now and then. */
+export function setAlarm(tx: Tx, work: Ring): void {
+  tx.send(
     `insert into work (kind, subject, lane, due_at) values ($1, $2, $3, $4)
      on conflict (kind, subject) do update
        set due_at = least(work.due_at, excluded.due_at), rings = work.rings + 1, attempts = 0, dead_at = null`,
     [work.kind, work.subject, work.lane ?? null, work.dueAt],
   );
-  await tx.run(`select pg_notify('work', '')`);
 }
 
 /** Brings what is due for these subjects nearer by so much; what is being worked on is left alone. */

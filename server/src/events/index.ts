@@ -13,7 +13,7 @@
 export { eventsAbout } from './about.store.ts';
 export { type Outside, outsideFor, readUrl } from './address.ts';
 export { type Courier, startCourier } from './courier.ts';
-export { emit } from './emit.ts';
+export { emit, emitAlone } from './emit.ts';
 export {
   addEndpoint,
   changeEndpoint,

@@ -24,6 +24,9 @@ export const sql = {
     select $1::bigint, $2::text, $3::text, coalesce(max(subject_seq), 0) + 1, $4::jsonb, $5::timestamptz
       from events where subject = $3
     on conflict (subject, subject_seq) do nothing`,
+  insertAlone: `insert into events (partner_id, type, subject, subject_seq, body, at)
+    select $1::bigint, $2::text, $3::text, coalesce(max(subject_seq), 0) + 1, $4::jsonb, $5::timestamptz
+      from events where subject = $3`,
   notify: `select pg_notify('${CHANNEL}', '')`,
 
   /** One process publishes at a time; the lock ends with its transaction. */
@@ -39,12 +42,23 @@ export const sql = {
     where f.partner_id = $1 and f.position > $2 order by f.position limit $3`,
 } as const;
 
+interface NewEvent {
+  partnerId: bigint;
+  type: string;
+  subject: string;
+  body: string;
+  at: Date;
+}
+
 /** False when another transaction took the number meanwhile. */
-export async function insertNext(
-  tx: Tx,
-  e: { partnerId: bigint; type: string; subject: string; body: string; at: Date },
-): Promise<boolean> {
+export async function insertNext(tx: Tx, e: NewEvent): Promise<boolean> {
   if ((await tx.run(sql.insert, [e.partnerId, e.type, e.subject, e.body, e.at])) !== 1) return false;
-  await tx.run(sql.notify);
+  tx.send(sql.notify);
   return true;
+}
+
+/** For whoever lets nobody else take the number. */
+export function insertAlone(tx: Tx, e: NewEvent): void {
+  tx.send(sql.insertAlone, [e.partnerId, e.type, e.subject, e.body, e.at]);
+  tx.send(sql.notify);
 }

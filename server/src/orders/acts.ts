@@ -134,7 +134,7 @@ export async function nameDestination(
   if (back) await store.noteRefundTo(tx, order.id, named, now);
   for (const refund of waiting) await sendRefundTo(tx, refund, named, now);
   if (back && (order.state === 'on_hold' || order.state === 'payout_held') && order.refundWanted !== null)
-    await ring(tx, { kind: 'refund_order', subject: String(order.id), dueAt: now });
+    ring(tx, { kind: 'refund_order', subject: String(order.id), dueAt: now });
   return order;
 }
 
@@ -342,7 +342,7 @@ export async function passDeadline(tx: Tx, act: Act): Promise<void> {
   if (order === undefined) throw new Refusal('unknown_order', {});
   if (isFinal(order.state)) throw new Refusal('order_over', { state: order.state });
   await change(tx, order, { expiresAt: act.now, now: act.now });
-  await ring(tx, { kind: 'expire_order', subject: String(act.orderId), dueAt: act.now });
+  ring(tx, { kind: 'expire_order', subject: String(act.orderId), dueAt: act.now });
 }
 
 async function perform(

@@ -12,9 +12,9 @@ import { later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
 import { formatRate, formatUnits } from '../base/money.ts';
-import { ring } from '../base/work.ts';
+import { ring, setAlarm } from '../base/work.ts';
 import { type CaseKind, closeCases, isCaseKind, openCase } from '../compliance/index.ts';
-import { emit } from '../events/index.ts';
+import { emitAlone } from '../events/index.ts';
 import { chart, type Line, move, orderBalances, post } from '../ledger/index.ts';
 import { assets } from '../partners/index.ts';
 import { write as writePayout } from '../rails/payouts.ts';
@@ -113,7 +113,7 @@ export async function advance(
   });
   assert(changed !== undefined, `order ${order.id} changed under its lock`);
   const facts = { ...given.facts, ...(given.terms === undefined ? {} : termsChanged(order, given.terms)) };
-  await store.insertHistory(tx, { order: changed, from: order.state, event, facts, at: given.now });
+  store.insertHistory(tx, { order: changed, from: order.state, event, facts, at: given.now });
   await announce(tx, changed, changed.state === order.state ? 'changed' : changed.state, given.now);
   if (order.overdue && !changed.overdue) {
     await closeCases(tx, {
@@ -253,7 +253,7 @@ export const emitState = (tx: Tx, order: Order, at: Date): Promise<void> => anno
 async function announce(tx: Tx, order: Order, what: OrderState | 'changed' | 'payout_handed', at: Date): Promise<void> {
   const known = await assets(tx);
   const amount = (units: bigint, asset: string) => formatUnits(units, known.get(asset)?.decimals ?? 0);
-  await emit(tx, {
+  emitAlone(tx, {
     partnerId: order.partnerId,
     type: `order.${what}`,
     subject: `order:${order.id}`,
@@ -314,14 +314,14 @@ async function fallDue(tx: Tx, order: Order, transition: Transition, given: Adva
     case undefined:
       break;
     case 'expire':
-      await ring(tx, { kind: 'expire_order', subject, dueAt: order.expiresAt });
+      setAlarm(tx, { kind: 'expire_order', subject, dueAt: order.expiresAt });
       break;
     case 'screen':
-      await ring(tx, { kind: 'screen_order', subject, dueAt: now });
+      ring(tx, { kind: 'screen_order', subject, dueAt: now });
       break;
     case 'await_liquidity':
       await caseOf('treasury_short', `not enough ${order.payoutAsset} to pay out`);
-      await ring(tx, { kind: 'fund_order', subject, dueAt: later(now, FUNDS_EVERY_MS) });
+      setAlarm(tx, { kind: 'fund_order', subject, dueAt: later(now, FUNDS_EVERY_MS) });
       break;
     case 'send_payout':
       await writePayout(tx, {

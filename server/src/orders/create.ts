@@ -3,11 +3,11 @@
  * one transaction at the partner's door.
  */
 import { type Clock, later } from '../base/clock.ts';
-import type { Tx } from '../base/db.ts';
+import { type Tx, together } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import { numericId } from '../base/ids.ts';
 import { type Rate, ratesWithin } from '../base/money.ts';
-import { ring } from '../base/work.ts';
+import { setAlarm } from '../base/work.ts';
 import { type Customer, fiatAccounts } from '../customers/index.ts';
 import { exposureCap, type Market, type Partner, type Policy, policyFor, requireOpen } from '../partners/index.ts';
 import {
@@ -66,30 +66,22 @@ export async function create(
     ask.fiatAccountId !== undefined || ask.payoutAddress !== undefined,
     'an order pays to an account or an address',
   );
-  // An order that follows another one is money under way, which goes on.
-  if (ask.follows === undefined) await requireOpen(tx, { partnerId: partner.id, marketId: market.id, exactly: true });
-  if (ask.fiatAccountId !== undefined) {
-    const accounts = await fiatAccounts(tx, customer.id);
-    const own = accounts.some((account) => account.id === ask.fiatAccountId && account.fiat === market.fiat.code);
-    if (!own) throw new Refusal('unknown_account', {});
-  }
-
-  // Orders of one customer wait for each other here, so the time is taken after the number: a list by number is a list by
-  // time and by id.
-  const customerSeq = await store.nextSeq(tx, {
-    partnerId: partner.id,
-    customerId: customer.id,
-    direction: market.direction,
-  });
+  // Orders of one customer wait for each other at their number, so the time is taken after it: a list by number is a list
+  // by time and by id.
+  const [customerSeq] = await together(
+    store.nextSeq(tx, { partnerId: partner.id, customerId: customer.id, direction: market.direction }),
+    // An order that follows another one is money under way, which goes on.
+    ask.follows === undefined && requireOpen(tx, { partnerId: partner.id, marketId: market.id, exactly: true }),
+    ask.fiatAccountId !== undefined && requireOwn(tx, customer, { id: ask.fiatAccountId, fiat: market.fiat.code }),
+  );
   const now = context.clock.now();
   await requireWithinLevel(tx, { market, level: customer.level, depositUnits: ask.depositUnits });
   const id = numericId(now);
-  const quote = await priceFor(tx, ask, id);
+  const [quote, index] = await together(priceFor(tx, ask, id), store.nextIndex(tx));
   await requireRoom(tx, ask, quote, now);
   const rail = context.rails.get(market.depositRail);
   assert(rail !== undefined, `rail ${market.depositRail} is running`);
   const policy = await policyFor(tx, market, partner.id);
-  const index = await store.nextIndex(tx);
   const { target } = rail.instructions(index);
 
   const order: Order = {
@@ -141,13 +133,19 @@ export async function create(
     policy,
     version: 0,
   };
-  await store.insert(tx, order);
+  store.insert(tx, order);
   if (rail.kind === 'chain')
-    await watchAddress(tx, { rail: rail.code, address: target, index, orderId: id, partnerId: partner.id });
-  await store.insertHistory(tx, { order, from: 'none', event: 'created', facts: {}, at: now });
+    watchAddress(tx, { rail: rail.code, address: target, index, orderId: id, partnerId: partner.id });
+  store.insertHistory(tx, { order, from: 'none', event: 'created', facts: {}, at: now });
   await emitState(tx, order, now);
-  await ring(tx, { kind: 'expire_order', subject: String(id), dueAt: order.expiresAt });
+  setAlarm(tx, { kind: 'expire_order', subject: String(id), dueAt: order.expiresAt });
   return order;
+}
+
+async function requireOwn(tx: Tx, customer: Customer, named: { id: bigint; fiat: string }): Promise<void> {
+  const accounts = await fiatAccounts(tx, customer.id);
+  if (!accounts.some(({ id, fiat }) => id === named.id && fiat === named.fiat))
+    throw new Refusal('unknown_account', {});
 }
 
 /**

@@ -10,7 +10,7 @@
 import { type Clock, later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
 import { assert, unreachable } from '../base/errors.ts';
-import { type Handled, ring } from '../base/work.ts';
+import { type Handled, ring, setAlarm } from '../base/work.ts';
 import { closeCases, openCase } from '../compliance/index.ts';
 import { blockCustomer, findCustomer, type PayerMatch } from '../customers/index.ts';
 import { type Account, balance, chart, isPosted, type Line, move, post } from '../ledger/index.ts';
@@ -168,7 +168,7 @@ async function depositConfirmed(context: Context, tx: Tx, fact: DepositFact): Pr
     });
     await change(tx, order, { exception: 'underpaid', depositReference: fact.reference, now });
     // The deadline decides about parts; ring for the case that it has passed while this one was being confirmed.
-    await ring(tx, { kind: 'expire_order', subject: String(order.id), dueAt: order.expiresAt });
+    ring(tx, { kind: 'expire_order', subject: String(order.id), dueAt: order.expiresAt });
     return;
   }
   const tooMuch =
@@ -243,7 +243,7 @@ async function isClearing(context: Context, tx: Tx, order: Order, row: DepositRo
   if (clearsAt <= now) return false;
   if (row.state === 'reversed') await store.changeDeposit(tx, row.id, { state: 'seen' });
   await store.waitWithDeposit(tx, row.id, clearsAt);
-  await ring(tx, { kind: 'clear_deposit', subject: String(row.id), dueAt: clearsAt });
+  setAlarm(tx, { kind: 'clear_deposit', subject: String(row.id), dueAt: clearsAt });
   await advance(context, tx, order, 'deposit_seen', {
     now,
     waitsFrom: clearsAt,
@@ -308,7 +308,7 @@ async function toSuspense(
   // What was taken back has to be made good first: a person says by what.
   const then = lost === undefined ? onExtra(why, changed?.policy) : 'hold';
   // A new order needs a price, and a rail's transaction waits for nothing. Until it is made the case stands for the money.
-  if (then === 'new_order') await ring(tx, { kind: 'place_anew', subject: String(row.id), dueAt: now });
+  if (then === 'new_order') ring(tx, { kind: 'place_anew', subject: String(row.id), dueAt: now });
   await openCase(tx, {
     kind: `deposit_${why}`,
     subject: `deposit:${row.id}`,
@@ -730,7 +730,7 @@ async function bookFunding(context: Context, tx: Tx, fact: Of<'funding_confirmed
 /** Orders that wait for funds look again: some have come to where they are paid from. */
 export async function fundsArrived(tx: Tx, now: Date): Promise<void> {
   for (const { id } of await store.waitingForLiquidity(tx)) {
-    await ring(tx, { kind: 'fund_order', subject: String(id), dueAt: now });
+    ring(tx, { kind: 'fund_order', subject: String(id), dueAt: now });
   }
 }
 

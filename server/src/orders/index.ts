@@ -9,7 +9,7 @@
  * one write) → create.ts, facts.ts, work.ts (what leads to it) → trace.ts (where the money is).
  */
 import type { Clock } from '../base/clock.ts';
-import type { Database, Tx } from '../base/db.ts';
+import { type Database, type Tx, together } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { bringForward } from '../base/work.ts';
@@ -203,10 +203,11 @@ export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock'>): Ord
     },
 
     async list(tx, { customerId, direction, page, pageSize }) {
-      const total = await store.count(tx, customerId, direction);
-      const upTo = total - BigInt(page - 1) * BigInt(pageSize);
-      const orders =
-        upTo <= 0n ? [] : await store.page(tx, { customerId, direction, above: upTo - BigInt(pageSize), upTo });
+      const skipped = BigInt(page - 1) * BigInt(pageSize);
+      const [total, orders] = await together(
+        store.count(tx, customerId, direction),
+        store.page(tx, { customerId, direction, skipped, size: BigInt(pageSize) }),
+      );
       return { orders, total };
     },
 

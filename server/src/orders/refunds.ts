@@ -161,7 +161,7 @@ async function comesNext(tx: Tx, refund: Refund, now: Date): Promise<void> {
   const subject = `refund:${refund.id}`;
   if (refund.state === 'screening') {
     await closeCases(tx, { kind: 'refund_destination', subject, outcome: 'a destination was named', now });
-    return await ring(tx, { kind: 'screen_refund', subject: String(refund.id), dueAt: now });
+    return ring(tx, { kind: 'screen_refund', subject: String(refund.id), dueAt: now });
   }
   // A payout that came back has a case of its own already.
   if (refund.state === 'needs_destination' && refund.purpose === 'refund')

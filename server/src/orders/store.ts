@@ -216,8 +216,9 @@ const orderSql = {
    * of the largest customer, because everybody's orders have small numbers.
    */
   page: `select ${COLUMNS} from orders
-          where customer_id = $1 and direction = $2 and customer_seq > $3 and customer_seq <= $4
-          order by customer_seq desc limit $4::bigint - $3::bigint`,
+          where customer_id = $1 and direction = $2
+            and customer_seq <= (select count from order_counts where customer_id = $1 and direction = $2) - $3::bigint
+          order by customer_seq desc limit $4`,
   /** All of a partner's, or all in one fiat: ranges of their own dense sequences. */
   countAll: `select count from order_lists where partner_id = $1 and direction = $2 and fiat_asset = $3`,
   pageAll: `select ${COLUMNS} from orders
@@ -294,8 +295,8 @@ export const store = {
     return row.index;
   },
 
-  async insert(tx: Tx, order: Order): Promise<void> {
-    await tx.run(
+  insert(tx: Tx, order: Order): void {
+    tx.send(
       `insert into orders (id, partner_id, customer_id, direction, customer_seq, market_id, quote_id, state,
          deposit_asset, deposit_units, payout_asset, payout_units, gross_units, fiat_asset,
          fee_operator, fee_partner, fee_rail, fee_chain, rate_num, rate_den, rate_locked_until,
@@ -373,9 +374,9 @@ export const store = {
 
   async page(
     tx: Tx,
-    ask: { customerId: string; direction: Direction; above: bigint; upTo: bigint },
+    ask: { customerId: string; direction: Direction; skipped: bigint; size: bigint },
   ): Promise<ListedOrder[]> {
-    const rows = await tx.rows<OrderRow>(orderSql.page, [ask.customerId, ask.direction, ask.above, ask.upTo]);
+    const rows = await tx.rows<OrderRow>(orderSql.page, [ask.customerId, ask.direction, ask.skipped, ask.size]);
     return rows.map(toListed);
   },
 
@@ -610,7 +611,7 @@ export const store = {
     await tx.run('update orders set claimed_reference = $2, updated_at = $3 where id = $1', [orderId, reference, now]);
   },
 
-  async insertHistory(
+  insertHistory(
     tx: Tx,
     step: {
       order: Order;
@@ -619,8 +620,8 @@ export const store = {
       facts: Record<string, unknown>;
       at: Date;
     },
-  ): Promise<void> {
-    await tx.run(
+  ): void {
+    tx.send(
       `insert into order_history (order_id, version, partner_id, state_from, event, state_to, facts, at)
        values ($1, $2, $3, $4, $5, $6, $7, $8)`,
       [

@@ -180,7 +180,7 @@ async function hold(
   const now = context.clock.now();
   const failure = refund ? { failure: failureOf(reason) } : {};
   await advance(context, tx, order, 'held', { now, reason, facts: { reason, by }, ...failure });
-  if (refund) await ring(tx, { kind: 'refund_order', subject: String(order.id), dueAt: now });
+  if (refund) ring(tx, { kind: 'refund_order', subject: String(order.id), dueAt: now });
 }
 
 /**
@@ -252,5 +252,5 @@ async function waitedTooLong(context: OrdersContext, tx: Tx, order: Order): Prom
   });
   if (then !== 'refund') return;
   await change(tx, order, { failure: order.failure ?? failureOf('waited_too_long'), now });
-  await ring(tx, { kind: 'refund_order', subject: String(order.id), dueAt: now });
+  ring(tx, { kind: 'refund_order', subject: String(order.id), dueAt: now });
 }

@@ -78,7 +78,7 @@ export async function createQuote(
   if (ask.forOrder !== true) await requireOpen(tx, { partnerId: partner.id, marketId: market.id, exactly: false });
   const offer = await offerNow(tx, ask);
   await requireRoom(tx, offer.quote, offer.fiatUnits);
-  await store.insert(tx, offer.quote, { ...offer, orderId: null });
+  store.insert(tx, offer.quote, { ...offer, orderId: null });
   return offer.quote;
 }
 
@@ -93,7 +93,7 @@ export async function requote(
   ask: { partner: { id: bigint }; market: Market; depositUnits: bigint; orderId: bigint; now: Date },
 ): Promise<Quote> {
   const offer = await offerNow(tx, ask);
-  await store.insert(tx, offer.quote, { ...offer, orderId: ask.orderId });
+  store.insert(tx, offer.quote, { ...offer, orderId: ask.orderId });
   return offer.quote;
 }
 

@@ -92,12 +92,12 @@ export const store = {
   },
 
   /** @param made.orderId the order it is taken by at once, or null */
-  async insert(
+  insert(
     tx: Tx,
     quote: Quote,
     { prices, fiatUnits, orderId }: { prices: unknown[]; fiatUnits: bigint; orderId: bigint | null },
-  ): Promise<void> {
-    await tx.run(quoteSql.insert, [
+  ): void {
+    tx.send(quoteSql.insert, [
       quote.id,
       quote.partnerId,
       quote.market.id,

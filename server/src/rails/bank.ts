@@ -131,7 +131,7 @@ const LONGEST_REFERENCE = 140;
 const ABSURD_UNITS = 10n ** 60n;
 
 /** A bank as a rail. `wake` is for a webhook: it makes the next look due now, and believes nothing the webhook said. */
-export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { wake(tx: Tx): Promise<void> } {
+export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { wake(tx: Tx): void } {
   const { db } = context;
   const pollMs = context.pollMs ?? POLL_MS;
   const references = adapter.references ?? { make: makeReference, find: findReference };

@@ -144,11 +144,11 @@ export const assetsOf = (tx: Tx, chain: string) =>
  * Gives an address to an order for good. Called in the transaction that makes the order, so an address that a customer
  * was told is always one we look for.
  */
-export async function watchAddress(
+export function watchAddress(
   tx: Tx,
   watched: { rail: string; address: string; index: bigint; orderId: bigint; partnerId: bigint; at?: Date },
-): Promise<void> {
-  await tx.run(
+): void {
+  tx.send(
     `insert into deposit_addresses (rail, address, index, order_id, partner_id, made_at)
      values ($1, $2, $3, $4, $5, coalesce($6, now()))`,
     [watched.rail, watched.address, watched.index, watched.orderId, watched.partnerId, watched.at ?? null],

@@ -109,7 +109,7 @@ export async function write(tx: Tx, written: Written): Promise<void> {
     );
     if (there.endedAt !== null) return;
   }
-  await ring(tx, { kind: 'send_payout', subject: written.id, dueAt: written.now });
+  ring(tx, { kind: 'send_payout', subject: written.id, dueAt: written.now });
 }
 
 export function payoutHandlers(context: PayoutContext): Handlers {
@@ -440,7 +440,7 @@ export async function payoutByKey(tx: Tx, rail: string, key: string): Promise<Pa
 
 /** Rings for everything that has not been handed over yet: what waited because it was stopped goes on at once. */
 export async function ringUnhanded(tx: Tx, now: Date): Promise<void> {
-  for (const { id } of await unhanded(tx)) await ring(tx, { kind: 'send_payout', subject: id, dueAt: now });
+  for (const { id } of await unhanded(tx)) ring(tx, { kind: 'send_payout', subject: id, dueAt: now });
 }
 
 /** The payout of this id, or those with this reference or to this address, newest first: for whoever looks one up. */

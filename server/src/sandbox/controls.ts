@@ -102,7 +102,7 @@ export function sandboxControls(context: ControlsContext): SandboxControls {
   }
 
   const paidByBank = (order: Order): boolean => !chains.has(order.depositRail);
-  const looksAtTheBank = (tx: Tx): Promise<void> => ring(tx, { kind: OBSERVE, subject: BANK, dueAt: clock.now() });
+  const looksAtTheBank = (tx: Tx): void => ring(tx, { kind: OBSERVE, subject: BANK, dueAt: clock.now() });
 
   async function expire(order: Order): Promise<void> {
     if (order.state === 'created') {

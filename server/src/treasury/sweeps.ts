@@ -22,7 +22,7 @@ import { later } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { assert, Unavailable } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
-import { type Handlers, ring } from '../base/work.ts';
+import { type Handlers, setAlarm } from '../base/work.ts';
 import { closeCases, openCase } from '../compliance/index.ts';
 import { chart, type Line, move, post } from '../ledger/index.ts';
 import { fundsArrived, stillWaiting } from '../orders/index.ts';
@@ -351,7 +351,7 @@ async function book(
       facts: { address: row.address },
       lines,
     });
-    if (posted.outcome === 'short') return await ring(tx, { kind: SWEEP, subject: row.rail, dueAt: later(now, 1_000) });
+    if (posted.outcome === 'short') return setAlarm(tx, { kind: SWEEP, subject: row.rail, dueAt: later(now, 1_000) });
   }
   await store.markBooked(tx, row.key, now);
   if (row.kind === 'sweep' && row.state === 'settled') await fundsArrived(tx, now);

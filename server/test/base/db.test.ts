@@ -1,7 +1,9 @@
 /** The database's two doors, where PostgreSQL itself is what fails. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
+import { together } from '../../src/base/db.ts';
+import { randomHex } from '../../src/base/ids.ts';
 import { freshGround, type Ground } from '../support/ground.ts';
 import { until } from '../support/until.ts';
 
@@ -25,4 +27,133 @@ test('a connection that dies in the middle of a transaction fails that transacti
   await assert.rejects(cut);
   await admin.end();
   assert.deepEqual(await ground.db.asSystem((tx) => tx.row('select 1 as one')), { one: 1 });
+});
+
+/** A table of the test's own, which either door may use. */
+async function newTable(): Promise<string> {
+  const admin = new pg.Client(ground.adminUrl);
+  await admin.connect();
+  const table = `cloverleaf.tried_${randomHex(4)}`;
+  await admin.query(`create table ${table} (id int primary key, said text)`);
+  await admin.query(`grant all on ${table} to cloverleaf_partner, cloverleaf_system`);
+  await admin.end();
+  return table;
+}
+const idsIn = async (table: string): Promise<number[]> =>
+  (await ground.db.asSystem((tx) => tx.rows<{ id: number }>(`select id from ${table} order by id`))).map(
+    ({ id }) => id,
+  );
+
+describe('what is sent ahead', () => {
+  test('is there for what is asked after it, and is committed with nothing asked at all', async () => {
+    const table = await newTable();
+    const seen = await ground.db.asSystem(async (tx) => {
+      tx.send(`insert into ${table} values ($1, 'first')`, [1]);
+      return await tx.rows(`select id, said from ${table}`);
+    });
+    assert.deepEqual(seen, [{ id: 1, said: 'first' }]);
+    await ground.db.asSystem((tx) => tx.send(`insert into ${table} values ($1, 'first')`, [2]));
+    assert.deepEqual(await idsIn(table), [1, 2]);
+  });
+
+  test('fails the transaction where it fails, with what PostgreSQL said, and neither commit nor anything after it is done', async () => {
+    const table = await newTable();
+    const taken = { code: '23505' };
+    const alone = ground.db.asSystem((tx) => {
+      for (const id of [1, 2, 1, 3]) tx.send(`insert into ${table} values ($1)`, [id]);
+    });
+    await assert.rejects(alone, taken);
+    const asked = ground.db.asSystem(async (tx) => {
+      for (const id of [1, 1]) tx.send(`insert into ${table} values ($1)`, [id]);
+      await tx.run(`insert into ${table} values (3)`);
+    });
+    await assert.rejects(asked, taken);
+    assert.deepEqual(await idsIn(table), []);
+  });
+
+  test('does not go out at all where one of its values cannot be said, nor does the commit', async () => {
+    const table = await newTable();
+    const circle: Record<string, unknown> = {};
+    circle.own = circle;
+    const cut = ground.db.asSystem((tx) => {
+      tx.send(`insert into ${table} values ($1)`, [1]);
+      tx.send(`insert into ${table} values (2, $1::jsonb::text)`, [circle]);
+    });
+    await assert.rejects(cut, TypeError);
+    assert.deepEqual(await idsIn(table), []);
+  });
+
+  test('is not sent where the body fails', async () => {
+    const table = await newTable();
+    const failed = ground.db.asSystem((tx) => {
+      tx.send(`insert into ${table} values (1)`);
+      throw new Error('changed my mind');
+    });
+    await assert.rejects(failed, /changed my mind/);
+    assert.deepEqual(await idsIn(table), []);
+  });
+
+  test('is refused where nothing would ever carry it, and a transaction that is over is asked nothing more', async () => {
+    await assert.rejects(
+      ground.db.readAsPartner(1n, (tx) => tx.send('select 1')),
+      /nothing is sent ahead here/,
+    );
+    const kept = await ground.db.asSystem((tx) => ({ tx }));
+    await assert.rejects(kept.tx.row('select 1'), /is over/);
+  });
+});
+
+describe('what is asked together', () => {
+  test('is answered one by one in its order, and of several that fail the first is thrown', async () => {
+    const table = await newTable();
+    await ground.db.asSystem(async (tx) => {
+      const [made, seen, none] = await together(
+        tx.run(`insert into ${table} values (1), (2)`),
+        tx.rows<{ id: number }>(`select id from ${table} order by id`),
+        tx.row(`select id from ${table} where id = 3`),
+      );
+      assert.deepEqual([made, seen, none], [2, [{ id: 1 }, { id: 2 }], undefined]);
+    });
+    const late = new Promise((_, fail) => setTimeout(fail, 20, new Error('the first')));
+    await assert.rejects(together(late, Promise.reject(new Error('the second'))), /the first/);
+  });
+
+  test('sees one partner’s rows alone, and can change nothing where it only reads', async () => {
+    const seen = await ground.db.readAsPartner(7n, (tx) =>
+      together(
+        tx.row(`select current_setting('cloverleaf.partner') as partner`),
+        tx.row(`select current_setting('transaction_read_only') as "readOnly"`),
+      ),
+    );
+    assert.deepEqual(seen, [{ partner: '7' }, { readOnly: 'on' }]);
+    const table = await newTable();
+    await assert.rejects(
+      ground.db.readAsPartner(7n, (tx) => tx.run(`insert into ${table} values (1)`)),
+      { code: '25006' },
+    );
+  });
+
+  test('says every kind of value as it is, and a row that cannot be read fails its reader and not the process', async () => {
+    const at = new Date('2026-01-05T10:00:00.123Z');
+    const values = [
+      `it's "quoted" \\ and ünïcode`,
+      2n ** 70n,
+      true,
+      null,
+      at,
+      Buffer.from([0, 255, 92]),
+      ['a,b', '"c"', '\\', '', null, '{}', 'NULL'],
+      [1n, 2n],
+      { of: ['json', 1] },
+    ];
+    const types = 'text numeric bool text timestamptz bytea text[] bigint[] jsonb'.split(' ');
+    const columns = types.map((type, i) => `$${i + 1}::${type} as c${i}`).join(', ');
+    const row = await ground.db.asSystem((tx) => tx.row<Record<string, unknown>>(`select ${columns}`, values));
+    assert.deepEqual(Object.values(row ?? {}), values.with(7, ['1', '2']));
+    await assert.rejects(
+      ground.db.asSystem((tx) => tx.row(`select 'NaN'::numeric as n`)),
+      SyntaxError,
+    );
+    assert.deepEqual(await ground.db.asSystem((tx) => tx.row('select 1 as one')), { one: 1 });
+  });
 });

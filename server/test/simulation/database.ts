@@ -13,7 +13,8 @@
  */
 import { createHash } from 'node:crypto';
 import pg from 'pg';
-import { type Connections, type Database, transact } from '../../src/base/db.ts';
+import { type Answer, type Statement, sendTogether } from '../../src/base/batch.ts';
+import { type Connections, type Database, doors } from '../../src/base/db.ts';
 import type { Fault, Faults } from './faults.ts';
 import { Gone, type Locks, type Scheduler, type Simulated } from './scheduler.ts';
 
@@ -134,25 +135,31 @@ export async function openBackends(deps: {
   }
 
   let written = 0;
-  async function raw(backend: Backend, asked: string | pg.QueryConfig): Promise<pg.QueryResult> {
-    const text = typeof asked === 'string' ? asked : asked.text;
+  /** The clock is set for it, and it is noted among what its transaction has done. */
+  function onTheClock(backend: Backend, text: string): number {
     const now = Math.floor(deps.scheduler().time.now());
     if (now !== written) deps.setClock(now);
     written = now;
     backend.done.push(nameOf(text));
-    if (typeof asked === 'string' || !NAMES_THE_CLOCK.test(text)) return await backend.client.query(asked);
+    return now;
+  }
+
+  async function raw(backend: Backend, asked: Statement): Promise<Answer> {
+    const now = onTheClock(backend, asked.text);
     const values = [...(asked.values ?? []), new Date(now).toISOString()];
-    return await backend.client.query({
-      ...asked,
-      text: text.replaceAll(NAMES_THE_CLOCK_ALL, `$${values.length}::timestamptz`),
-      values,
-    });
+    const said = NAMES_THE_CLOCK.test(asked.text)
+      ? { ...asked, text: asked.text.replaceAll(NAMES_THE_CLOCK_ALL, `$${values.length}::timestamptz`), values }
+      : asked;
+    const [answer] = await sendTogether(backend.client, [said]);
+    return answer as Answer;
   }
 
   /** The end of one transaction and the beginning of the next. @returns what the first was answered */
-  async function end(backend: Backend, how: 'commit' | 'rollback'): Promise<pg.QueryResult> {
-    const results = (await raw(backend, `${how}; begin`)) as unknown as pg.QueryResult[];
-    return results[0] as pg.QueryResult;
+  async function end(backend: Backend, how: 'commit' | 'rollback'): Promise<Answer> {
+    const both = `${how}; begin`;
+    onTheClock(backend, both);
+    const results = (await backend.client.query(both)) as unknown as pg.QueryResult[];
+    return done(results[0]?.command ?? '');
   }
 
   /** What transactions had done until they stood in each other's way. */
@@ -203,7 +210,7 @@ export async function openBackends(deps: {
         let rings = false;
 
         /** What belongs to its begin and has not been said yet. */
-        let setup = '';
+        let setup: Statement[] = [];
 
         async function strike(point: string, at: 'statement' | 'before_commit'): Promise<void> {
           if (deps.endsAt(process, point, at === 'statement' ? 'crash_at_statement' : 'crash_before_commit')) {
@@ -217,7 +224,7 @@ export async function openBackends(deps: {
             throw Object.assign(new Error('could not serialize access'), { code: '40001' });
         }
 
-        async function commit(point: string): Promise<pg.QueryResult> {
+        async function commit(point: string): Promise<Answer> {
           await strike(`${point} (before)`, 'before_commit');
           const result = session.backend === undefined ? DONE.commit : await end(session.backend, 'commit');
           if (rings) deps.notified();
@@ -232,38 +239,49 @@ export async function openBackends(deps: {
           return result;
         }
 
-        async function rollback(): Promise<pg.QueryResult> {
+        async function rollback(): Promise<Answer> {
           const result = session.backend === undefined ? DONE.rollback : await end(session.backend, 'rollback');
           rings = false;
           await scheduler.released();
           return result;
         }
 
-        async function statement(point: string, asked: string | pg.QueryConfig): Promise<pg.QueryResult> {
+        async function statement(point: string, asked: Statement): Promise<Answer> {
           await strike(point, 'statement');
           if (session.backend === undefined) {
             session.backend = await backendOf(door);
             session.backend.done = [scheduler.context().task];
-            if (setup !== '') await raw(session.backend, setup);
+            for (const one of setup) await raw(session.backend, one);
           }
-          if ((typeof asked === 'string' ? asked : asked.text).includes('pg_notify')) rings = true;
+          if (asked.text.includes('pg_notify')) rings = true;
           return await raw(session.backend, asked);
         }
 
+        async function one(asked: Statement): Promise<Answer> {
+          const { text } = asked;
+          if (text.startsWith('begin')) {
+            setup = text === 'begin' ? [] : [{ text: text.replace('begin', 'set transaction') }];
+            return DONE.begin;
+          }
+          if (text.includes('set_config')) {
+            setup.push(asked);
+            return DONE.set;
+          }
+          const point = `${scheduler.context().task}: ${nameOf(text)}`;
+          const step = async (): Promise<Answer> => {
+            if (session.lost) throw new Error('Client was closed and is not queryable');
+            if (text === 'rollback') return await rollback();
+            return text === 'commit' ? await commit(point) : await statement(point, asked);
+          };
+          return await scheduler.perform(point, step, () => session.backend?.pid);
+        }
+
         return {
-          async query(asked) {
-            const text = typeof asked === 'string' ? asked : asked.text;
-            if (text.startsWith('begin')) {
-              setup = text.slice('begin'.length).replace(/^; */, '');
-              return DONE.begin;
-            }
-            const point = `${scheduler.context().task}: ${nameOf(text)}`;
-            const step = async (): Promise<pg.QueryResult> => {
-              if (session.lost) throw new Error('Client was closed and is not queryable');
-              if (text === 'rollback') return await rollback();
-              return text === 'commit' ? await commit(point) : await statement(point, asked);
-            };
-            return await scheduler.perform(point, step, () => session.backend?.pid);
+          /** One after the other: others come between those of a batch, and all may end between them. */
+          async send(batch) {
+            const answers: Answer[] = [];
+            for (const statement of batch) answers.push(await one(statement));
+            return answers;
           },
           release() {
             process.sessions.delete(session);
@@ -281,8 +299,7 @@ export async function openBackends(deps: {
       const partners = connections(process, 'cloverleaf_partner');
       const system = connections(process, 'cloverleaf_system');
       return {
-        asPartner: (id, body) => transact(partners, `begin; set local cloverleaf.partner = '${id}'`, body),
-        asSystem: (body) => transact(system, 'begin', body),
+        ...doors(partners, system),
         async listen(_channel, onNotify) {
           const heard = () => onNotify('');
           process.listeners.add(heard);
@@ -368,8 +385,8 @@ export async function openBackends(deps: {
   };
 }
 
-const done = (command: string) => ({ rows: [], rowCount: 0, command, oid: 0, fields: [] }) as unknown as pg.QueryResult;
-const DONE = { begin: done('BEGIN'), commit: done('COMMIT'), rollback: done('ROLLBACK') };
+const done = (command: string): Answer => ({ command, count: 0, rows: [] });
+const DONE = { begin: done('BEGIN'), set: done('SELECT'), commit: done('COMMIT'), rollback: done('ROLLBACK') };
 const NAMES_THE_CLOCK = /\b(?:clock_timestamp|now)\(\)/;
 const NAMES_THE_CLOCK_ALL = new RegExp(NAMES_THE_CLOCK, 'g');
 
@@ -379,7 +396,7 @@ const names = new Map<string, string>();
 function nameOf(text: string): string {
   let name = names.get(text);
   if (name === undefined) {
-    if (/^(?:commit|rollback|set local)\b/.test(text)) name = text.split(';')[0] ?? text;
+    if (/^(?:commit|rollback)\b/.test(text)) name = text.split(';')[0] ?? text;
     else {
       const words = text.replaceAll(/\s+/g, ' ').trim();
       const table = /\b(?:from|into|update|lock table)\s+([a-z_]+)/.exec(words)?.[1] ?? '';

@@ -42,12 +42,11 @@ async function ringsForAll(sold: readonly Sale[]): Promise<void> {
   const dueAt = world.clock.now();
   await world.read(async (tx) => {
     for (const { id } of sold) {
-      for (const kind of ['screen_order', 'expire_order', 'fund_order'])
-        await ring(tx, { kind, subject: String(id), dueAt });
+      for (const kind of ['screen_order', 'expire_order', 'fund_order']) ring(tx, { kind, subject: String(id), dueAt });
     }
     const payouts = await tx.rows<{ id: string }>('select id from payouts order by id');
-    for (const { id } of payouts) await ring(tx, { kind: 'send_payout', subject: id, dueAt });
-    for (const code of world.server.rails.keys()) await ring(tx, { kind: OBSERVE, subject: code, dueAt });
+    for (const { id } of payouts) ring(tx, { kind: 'send_payout', subject: id, dueAt });
+    for (const code of world.server.rails.keys()) ring(tx, { kind: OBSERVE, subject: code, dueAt });
   });
 }
 

@@ -29,7 +29,7 @@ export async function bankWorld(
   let bank = await startSimulatedBank({ ...ground, ...bankSettings });
   await bank.fund({ currency: 'INR', units: options.funds ?? 1_000_000n, id: 'seed' });
 
-  const makeRail = (): Rail & { wake(tx: Tx): Promise<void> } =>
+  const makeRail = (): Rail & { wake(tx: Tx): void } =>
     simulatedBank(
       { url: bank.url, token: bank.token, deduplicates: bankSettings.deduplicates, deadlineMs: 1_000 },
       { ...ground, report },

@@ -166,7 +166,7 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
   const [keys, otherKeys] = sandbox.partners;
   assert(keys && otherKeys);
   const partner = openClient(server.baseUrl, keys);
-  const read = <T>(body: (tx: Tx) => Promise<T>): Promise<T> => db.asSystem(body);
+  const read = <T>(body: (tx: Tx) => Promise<T> | T): Promise<T> => db.asSystem(body);
 
   async function told<T = Record<string, string>>(path: string, body: Record<string, string>): Promise<T> {
     const answer = await partner.post(path, body);

@@ -10,7 +10,7 @@
  * meaning.
  */
 import { createHash } from 'node:crypto';
-import type { Database, Tx } from '../../base/db.ts';
+import { type Database, type Tx, together } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
 import type { Reply } from '../protocol.ts';
 import { type Body, canonical } from './body.ts';
@@ -47,15 +47,19 @@ export async function once(
   const number = hash(`${partnerId} ${path} ${key.toString('hex')}`).readBigInt64BE(0);
   for (;;) {
     const reply = await db.asPartner(partnerId, async (tx) => {
-      if (!(await keptReplies.lock(tx, number))) throw new Refusal('idempotency_in_flight', { retryAfterMs: 1_000 });
-      const kept = await keptReplies.find(tx, { partnerId, path, key });
+      // Looked up once it is locked: what is asked at once is done in this order.
+      const [isFree, kept] = await together(
+        keptReplies.lock(tx, number),
+        keptReplies.find(tx, { partnerId, path, key }),
+      );
+      if (!isFree) throw new Refusal('idempotency_in_flight', { retryAfterMs: 1_000 });
       if (kept !== undefined) {
         if (now.getTime() - kept.kept_at.getTime() >= KEPT_FOR_MS) return 'lapsed' as const;
         if (!kept.body.equals(body)) throw new Refusal('idempotency_conflict');
         return JSON.parse(kept.reply) as Reply;
       }
       const made = await work(tx);
-      await keptReplies.keep(tx, { partnerId, path, key, body, reply: JSON.stringify(made), now });
+      keptReplies.keep(tx, { partnerId, path, key, body, reply: JSON.stringify(made), now });
       return made;
     });
     if (reply !== 'lapsed') return reply;

@@ -266,6 +266,7 @@ function answerer(deps: WhitelabelDeps) {
         body,
         caller,
         inTx: (work) => deps.db.asPartner(caller.partner.id, work),
+        look: (work) => deps.db.readAsPartner(caller.partner.id, work),
       });
       return { ...reply, headers: { ...limits, ...reply.headers } };
     } catch (error) {

@@ -4,6 +4,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Vault } from '../../base/crypto.ts';
 import type { Database, Tx } from '../../base/db.ts';
+import { BugError } from '../../base/errors.ts';
 import type { Log } from '../../base/log.ts';
 import type { Outside, Sender } from '../../events/index.ts';
 import type { Order, Orders } from '../../orders/index.ts';
@@ -125,10 +126,12 @@ export interface SignedAsk<F extends Fields> extends Ask<F> {
   readonly caller: Caller;
   /** A transaction that sees this partner's rows only. */
   readonly inTx: <T>(body: (tx: Tx) => Promise<T>) => Promise<T>;
+  /** The same for what only reads. */
+  readonly look: <T>(body: (tx: Tx) => Promise<T>) => Promise<T>;
 }
 
 /** Where a signature is not asked for, there may be one all the same. */
-export type MaybeSigned = Ask<Fields> & Partial<Pick<SignedAsk<Fields>, 'caller' | 'inTx'>>;
+export type MaybeSigned = Ask<Fields> & Partial<Pick<SignedAsk<Fields>, 'caller' | 'inTx' | 'look'>>;
 
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -185,4 +188,7 @@ export const whenNeeded = (db: Database): Tx => ({
   rows: (text, values) => db.asSystem((tx) => tx.rows(text, values)),
   row: (text, values) => db.asSystem((tx) => tx.row(text, values)),
   run: (text, values) => db.asSystem((tx) => tx.run(text, values)),
+  send() {
+    throw new BugError('what is remembered is only read');
+  },
 });

@@ -20,7 +20,7 @@ export const keptReplies = {
     ),
 
   keep: (tx: Tx, k: { partnerId: bigint; path: string; key: Buffer; body: Buffer; reply: string; now: Date }) =>
-    tx.run(
+    tx.send(
       'insert into kept_replies (partner_id, path, key, body, reply, kept_at) values ($1, $2, $3, $4, to_jsonb($5::text), $6)',
       [k.partnerId, k.path, k.key, k.body, k.reply, k.now],
     ),

@@ -133,7 +133,7 @@ export function openManualDesk(settings: ManualBankSettings, context: BankContex
       if (listed.batchId !== null) throw refuse(`It is in file ${listed.batchId}.`);
       if (listed.refusedAt !== null) return;
       await store.markRefused(tx, rail, [key], 'taken_off_list', clock.now());
-      await ring(tx, { kind: 'send_payout', subject: key, dueAt: clock.now() });
+      ring(tx, { kind: 'send_payout', subject: key, dueAt: clock.now() });
     },
 
     async closeBatch(tx, { asset, by }) {
@@ -213,7 +213,7 @@ export function openManualDesk(settings: ManualBankSettings, context: BankContex
       const keys = (await store.payoutsOfBatch(tx, id)).map(({ key }) => key);
       await store.markRefused(tx, rail, keys, 'file_withdrawn', now);
       // The payout engine asks for the status of each, and is told of the refusal.
-      for (const key of keys) await ring(tx, { kind: 'send_payout', subject: key, dueAt: now });
+      for (const key of keys) ring(tx, { kind: 'send_payout', subject: key, dueAt: now });
       log.warn({ rail, batch: id }, 'payout file withdrawn');
       return await there(tx, id);
     },

@@ -163,7 +163,7 @@ async function take(context: BankContext, tx: Tx, file: ReadFile, by: string): P
     } else taken = 'unbalanced';
     await storeLines(context, tx, file, place.id, fresh);
   }
-  await ring(tx, { kind: OBSERVE, subject: rail, dueAt: now });
+  ring(tx, { kind: OBSERVE, subject: rail, dueAt: now });
   context.log.info(
     { rail, import: imported.id, lines: imported.lines, fresh: imported.newLines },
     'statement taken in',

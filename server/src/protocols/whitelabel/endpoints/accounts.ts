@@ -5,7 +5,6 @@
  * from what is given (an IFSC code is India's, an IBAN the euro's) unless `fiatType` says it.
  */
 
-import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { numericId } from '../../../base/ids.ts';
 import type { AssetCode } from '../../../base/money.ts';
@@ -154,9 +153,9 @@ export async function listAccounts({ deps, values, inTx }: SignedAsk<typeof acco
 }
 
 /** An account of a customer's, by the text that names it. @throws Refusal 'unknown_account' */
-export async function accountNamed(tx: Tx, customerId: string, named: string): Promise<FiatAccount> {
+export function accountNamed(accounts: readonly FiatAccount[], named: string): FiatAccount {
   const number = accountNumberOf(named);
-  const found = (await fiatAccounts(tx, customerId)).find((account) => account.id === number);
+  const found = accounts.find((account) => account.id === number);
   if (found === undefined) throw new Refusal('unknown_account');
   return found;
 }

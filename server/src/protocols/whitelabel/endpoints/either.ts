@@ -1,7 +1,7 @@
 /**
  * What selling and buying have in common: a quote, limits in amounts, the market that an order names, one order, a list.
  */
-import type { Tx } from '../../../base/db.ts';
+import { type Tx, together } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { formatUnits } from '../../../base/money.ts';
 import { findCustomer } from '../../../customers/index.ts';
@@ -101,15 +101,17 @@ export async function orderIn(
   tx: Tx,
   { deps, values }: Pick<SignedAsk<typeof transactionFields>, 'deps' | 'values'>,
 ): Promise<Order> {
-  const customer = await findCustomer(tx, values.customerId);
-  return await deps.orders.get(tx, { id: orderNumberOf(values.transactionId), direction, customerId: customer.id });
+  const { customerId, transactionId } = values;
+  const orderAsked = async () => deps.orders.get(tx, { id: orderNumberOf(transactionId), direction, customerId });
+  const [, order] = await together(findCustomer(tx, customerId), orderAsked());
+  return order;
 }
 
 /** Replies one order of a customer's. */
 export const getIn =
   (direction: Direction, shape: (order: Order, assets: Assets) => unknown) =>
   (ask: SignedAsk<typeof transactionFields>): Promise<Reply> =>
-    ask.inTx(async (tx) => ok(shape(await orderIn(direction, tx, ask), await assets(tx))));
+    ask.look(async (tx) => ok(shape(await orderIn(direction, tx, ask), await assets(tx))));
 
 export const listFields = (mostAtOnce: number) => ({
   customerId: required(id),
@@ -120,11 +122,13 @@ export const listFields = (mostAtOnce: number) => ({
 /** Replies a page of a customer's orders. */
 export const listIn =
   (direction: Direction, shape: (order: ListedOrder, assets: Assets) => unknown) =>
-  ({ deps, values, inTx }: SignedAsk<ReturnType<typeof listFields>>): Promise<Reply> =>
-    inTx(async (tx) => {
-      const { page, pageSize } = values;
-      const { id: customerId } = await findCustomer(tx, values.customerId);
-      const { orders, total } = await deps.orders.list(tx, { customerId, direction, page, pageSize });
+  ({ deps, values, look }: SignedAsk<ReturnType<typeof listFields>>): Promise<Reply> =>
+    look(async (tx) => {
+      const { customerId, page, pageSize } = values;
+      const [, { orders, total }] = await together(
+        findCustomer(tx, customerId),
+        deps.orders.list(tx, { customerId, direction, page, pageSize }),
+      );
       const known = await assets(tx);
       return ok(
         orders.map((order) => shape(order, known)),

@@ -25,10 +25,10 @@ export const listAllOfframp = (ask: SignedAsk<typeof allFields>): Promise<Reply>
 
 async function listAll(
   direction: Direction,
-  { deps, caller, values, inTx }: SignedAsk<typeof allFields>,
+  { deps, caller, values, look }: SignedAsk<typeof allFields>,
   shape: (order: ListedOrder, assets: Assets) => unknown,
 ): Promise<Reply> {
-  return await inTx(async (tx) => {
+  return await look(async (tx) => {
     const { orders, total } = await deps.orders.listAll(tx, { partnerId: caller.partner.id, direction, ...values });
     const known = await assets(tx);
     return listed(
@@ -50,11 +50,11 @@ export const historyFields = {
   fiatType: optional(code),
 };
 
-export async function merchantHistory({ deps, caller, values, inTx }: SignedAsk<typeof historyFields>): Promise<Reply> {
+export async function merchantHistory({ deps, caller, values, look }: SignedAsk<typeof historyFields>): Promise<Reply> {
   const { page = 1, pageSize = 50, since, order = 'ASC', type = '1', fiatType } = values;
   const fiat: Pick<Asset, 'code'> | undefined =
     fiatType === undefined ? undefined : fiatOf(fiatType, await markets(whenNeeded(deps.db)));
-  return await inTx(async (tx) => {
+  return await look(async (tx) => {
     const { orders, total } = await deps.orders.listAll(tx, {
       partnerId: caller.partner.id,
       direction: type === '1' ? 'onramp' : 'offramp',

@@ -1,10 +1,10 @@
 /**
  * Selling crypto: quote, create, get, list.
  */
-import type { Tx } from '../../../base/db.ts';
+import { together } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { parseRate } from '../../../base/money.ts';
-import { fiatAccounts, findCustomer, requireTrading } from '../../../customers/index.ts';
+import { type FiatAccount, fiatAccounts, findCustomer, requireTrading } from '../../../customers/index.ts';
 import { assets, type Market } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
 import { amount, code, id, malformedField, missingFields, optional, required, text, unitsOf } from '../fields.ts';
@@ -56,9 +56,12 @@ export async function createOfframp(ask: SignedAsk<typeof createFields>): Promis
   const key = idempotencyKey(call.headers['idempotency-key'], caller.payload);
   const now = deps.clock.now();
   return await once(deps.db, { partnerId: partner.id, path, key, body, now }, async (tx) => {
-    const customer = await findCustomer(tx, values.customerId);
+    const [customer, accounts] = await together(
+      findCustomer(tx, values.customerId),
+      fiatAccounts(tx, values.customerId),
+    );
     requireTrading(customer, partner);
-    const account = await accountOf(tx, customer.id, values.fiatAccountId);
+    const account = accountOf(accounts, values.fiatAccountId);
     if (market instanceof Refusal) throw market;
     requireFiat(account, market, values.toCurrency);
     const order = await sayLimits(market.crypto, () =>
@@ -90,9 +93,9 @@ async function refundAddressOf(
 }
 
 /** The account named, or the customer's only one. */
-async function accountOf(tx: Tx, customerId: string, named: string | undefined) {
-  if (named !== undefined) return await accountNamed(tx, customerId, named);
-  const [only, second] = await fiatAccounts(tx, customerId);
+function accountOf(accounts: readonly FiatAccount[], named: string | undefined): FiatAccount {
+  if (named !== undefined) return accountNamed(accounts, named);
+  const [only, second] = accounts;
   if (only === undefined || second !== undefined) throw missingFields(['fiatAccountId']);
   return only;
 }

@@ -1,9 +1,10 @@
 /**
  * Buying crypto: quote, create with instructions to pay, claim a bank reference, get, list.
  */
+import { together } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { parseRate } from '../../../base/money.ts';
-import { findCustomer, requireTrading } from '../../../customers/index.ts';
+import { fiatAccounts, findCustomer, requireTrading } from '../../../customers/index.ts';
 import type { PayoutAddress } from '../../../orders/index.ts';
 import { assets, type Market } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
@@ -56,10 +57,12 @@ export async function createOnramp(ask: SignedAsk<typeof createOnrampFields>): P
   const key = idempotencyKey(call.headers['idempotency-key'], caller.payload);
   const now = deps.clock.now();
   return await once(deps.db, { partnerId: partner.id, path, key, body, now }, async (tx) => {
-    const customer = await findCustomer(tx, values.customerId);
+    const [customer, accounts] = await together(
+      findCustomer(tx, values.customerId),
+      fiatAccounts(tx, values.customerId),
+    );
     requireTrading(customer, partner);
-    const account =
-      values.fiatAccountId === undefined ? undefined : await accountNamed(tx, customer.id, values.fiatAccountId);
+    const account = values.fiatAccountId === undefined ? undefined : accountNamed(accounts, values.fiatAccountId);
     if (market instanceof Refusal) throw market;
     if (account !== undefined) requireFiat(account, market, values.fromCurrency);
     const paymentMethod = await methodNamed(tx, market, values.paymentMethodType);
