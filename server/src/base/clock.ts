@@ -22,3 +22,9 @@ export function movableClock(): Clock & { advance(ms: number): void } {
 }
 
 export const later = (from: Date, ms: number): Date => new Date(from.getTime() + ms);
+
+/** A day as `YYYY-MM-DD`, of no time before ours. Of the 31st of February JavaScript makes the 3rd of March, and PostgreSQL an error. */
+export function isDay(text: string): boolean {
+  const date = /^\d{4}-\d{2}-\d{2}$/.test(text) ? new Date(`${text}T00:00:00Z`) : undefined;
+  return date !== undefined && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text) && text >= '1990';
+}

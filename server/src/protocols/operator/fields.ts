@@ -5,6 +5,7 @@
  * name must not pass for one left out. Numbers, flags and lists may come as text, as from a command line.
  */
 import { isIP } from 'node:net';
+import { isDay } from '../../base/clock.ts';
 import { Refusal } from '../../base/errors.ts';
 
 export interface Field<T> {
@@ -87,10 +88,6 @@ export const time: Field<Date> = {
     return Number.isNaN(at.getTime()) || !isDay(given.slice(0, 10)) ? undefined : at;
   },
 };
-
-/** Of the 31st of February JavaScript makes the 3rd of March, and PostgreSQL an error. */
-const isDay = (text: string): boolean =>
-  /^[12]\d{3}-\d\d-\d\d$/.test(text) && new Date(`${text}T00:00:00Z`).toJSON()?.startsWith(text) === true;
 
 export const day: Field<string> = {
   rule: 'a day, YYYY-MM-DD',

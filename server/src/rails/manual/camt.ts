@@ -10,9 +10,10 @@
  * booked yet, and those of nought, move nothing and are left out.
  */
 import { type SaxesAttributeNS, SaxesParser } from 'saxes';
+import { isDay } from '../../base/clock.ts';
 import { parseUnits } from '../../base/money.ts';
 import { type Chunks, decode, refuseFile } from './decode.ts';
-import { addsUp, isDay, LONGEST_TEXT, MOST_LINES, meant, type ReadLine, type ReadStatement } from './read.ts';
+import { addsUp, LONGEST_TEXT, MOST_LINES, meant, type ReadLine, type ReadStatement } from './read.ts';
 import { type ManualAccount, plainAccount } from './settings.ts';
 
 const NAMESPACE = /^urn:iso:std:iso:20022:tech:xsd:camt\.053\.001\.0[2-8]$/;

@@ -6,10 +6,11 @@
  * backwards: a row that is missing, doubled, altered or elsewhere refuses the file. Without one, a file that was cut between
  * two rows is a shorter statement, and the rest is taken when it comes.
  */
+import { isDay } from '../../base/clock.ts';
 import { parseUnits } from '../../base/money.ts';
 import { readRows } from './csv.ts';
 import { type Chunks, decodeWhole, refuseFile } from './decode.ts';
-import { isDay, LONGEST_TEXT, MOST_LINES, meant, type ReadLine, type ReadStatement } from './read.ts';
+import { LONGEST_TEXT, MOST_LINES, meant, type ReadLine, type ReadStatement } from './read.ts';
 import { type CsvForm, type ManualAccount, plainAccount } from './settings.ts';
 
 /** Banks put their address and a summary before the header. */

@@ -57,12 +57,6 @@ export function addsUp({ opening, closing, lines }: ReadStatement, which: string
     throw refuseFile(`The opening balance of ${which} and its lines do not come to its closing balance.`);
 }
 
-/** A real day. */
-export function isDay(text: string): boolean {
-  const date = /^\d{4}-\d{2}-\d{2}$/.test(text) ? new Date(`${text}T00:00:00Z`) : undefined;
-  return date !== undefined && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text) && text >= '1990';
-}
-
 /** Placeholders that banks write where there is no reference. */
 export const meant = (reference: string): string =>
   /^(|0+|NONREF|NOTPROVIDED|NOT PROVIDED|NONE|N\/?A|-+)$/i.test(reference.trim()) ? '' : reference.trim();
