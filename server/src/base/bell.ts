@@ -6,11 +6,9 @@
  */
 export interface Bell {
   ring(): void;
-  /** Ends a wait that is under way, and means nothing to one that is not. */
-  wake(): void;
   /** A round begins: what was rung for before, it will see. */
   begin(): void;
-  /** Until somebody rings or wakes, or `ms` have passed; not at all where somebody has rung since the round began. */
+  /** Until somebody rings, or `ms` have passed; not at all where somebody has rung since the round began. */
   wait(ms: number): Promise<void>;
 }
 
@@ -22,7 +20,6 @@ export function openBell(): Bell {
       rung = true;
       wake();
     },
-    wake: () => wake(),
     begin() {
       rung = false;
     },

@@ -186,7 +186,8 @@ export async function startWorkers(options: {
       for (const item of claimed) {
         const job: Promise<void> = work(item).finally(() => {
           running.delete(job);
-          bell.wake();
+          // What it leaves behind, in its lane or due again, may be there since the claim that is under way looked.
+          bell.ring();
         });
         running.add(job);
       }

@@ -6,6 +6,7 @@ import { type Handlers, ring, startWorkers, type Workers } from '../../src/base/
 import { failingWorkCheck } from '../../src/ops/index.ts';
 import { runCheck } from '../../src/ops/routes.ts';
 import { freshGround, type Ground } from '../support/ground.ts';
+import { until } from '../support/until.ts';
 
 let ground: Ground;
 before(async () => {
@@ -33,7 +34,7 @@ async function failing(kind: string, times: number, fails: () => Error): Promise
     });
   });
   await db.asSystem((tx) => ring(tx, { kind, subject: '1', dueAt: clock.now() }));
-  const late = new Promise<void>((end) => setTimeout(end, 10_000).unref());
+  const late = new Promise<void>((end) => setTimeout(end, 30_000).unref());
   await Promise.race([done, late]);
   await workers?.stop();
 }
@@ -85,4 +86,26 @@ test('work that keeps failing is seen while it waits for its next try, and so is
   assert.deepEqual(await seen(), { ok: false, essential: false, count: 1, dead: 0 });
   await failing('hand_over', 25, () => new Error('for ever'));
   assert.deepEqual(await seen(), { ok: false, essential: false, count: 0, dead: 1 });
+});
+
+test('what waits for its turn in a lane is taken up at once, and not when it is looked for again', async () => {
+  const { db, clock, log } = ground;
+  const subjects = Array.from({ length: 60 }, (_, n) => String(n));
+  const worked: string[] = [];
+  const take: Handlers = {
+    take_turns: async (subject) => {
+      worked.push(subject);
+      return undefined;
+    },
+  };
+  await db.asSystem(async (tx) => {
+    for (const subject of subjects) await ring(tx, { kind: 'take_turns', subject, lane: 'one', dueAt: clock.now() });
+  });
+  const workers = await startWorkers({ db, clock, log, handlers: take, pollMs: 3_600_000 });
+  try {
+    await until('all had their turn', () => worked.length === subjects.length, { withinMs: 30_000 });
+  } finally {
+    await workers.stop();
+  }
+  assert.deepEqual(worked, subjects);
 });
