@@ -236,7 +236,8 @@ export function sender(
       });
       if (!ended || version.key.startsWith(SANDBOX_KEY)) return;
       const native = (await store.assetsOf(tx, chain)).find((asset) => asset.native)?.code;
-      if (before === undefined || !succeeded) await report(tx, outcomeFact(version, cost, native, why));
+      if (before === undefined) await report(tx, outcomeFact(version, cost, native, why));
+      else if (why !== null) await report(tx, undone(version, why));
       if (before === undefined || before === cost || native === undefined) return;
       const externalId = `${version.hash}:${block}`;
       const { key } = version;
@@ -262,6 +263,22 @@ export function sender(
         : { type: 'own_transfer_failed', ...common, why };
     return why === null ? { type: 'payout_settled', ...common } : { type: 'payout_refused', ...common, why };
   }
+
+  /**
+   * It had succeeded, and was booked. A reorg took it back, and where it was mined again it reverted, too deep for another:
+   * what had left never did, and is in the wallet.
+   */
+  const undone = ({ key, hash, asset, units }: SendVersion, why: string): RailFact => ({
+    type: 'payout_returned',
+    rail,
+    key,
+    why,
+    reference: hash ?? '',
+    // By this name reconciliation finds it beside the payout: together they are nothing, and so is the outside.
+    externalId: key,
+    asset,
+    units,
+  });
 
   /** Nothing of it is in a block (any more). */
   async function nudge(before: SendVersion[], holdsUpOthers: boolean): Promise<void> {

@@ -871,6 +871,31 @@ describe('an EVM rail on a real node', () => {
       assert.equal(await received(to), 0n);
     });
 
+    test('a payout that was paid, and reverts where a reorg has it mined again, has come back', async () => {
+      const { rail, facts, said } = await world();
+      const to = fresh();
+      const payout = sending(5n, to);
+      await rail.send(payout);
+      await anvil.mine(2);
+      await follow(rail);
+      assert.deepEqual(said(), ['payout_settled']);
+      await anvil.rpc('anvil_reorg', [2, []]);
+      await anvil.rpc('anvil_dropAllTransactions');
+      await emptyTokens(rail.walletAddresses.hot ?? '');
+      await follow(rail);
+      await anvil.mine(FINALITY);
+      await follow(rail);
+      const early = said();
+      assert.ok(!early.includes('payout_returned'), `a reorg could still make it succeed: ${early.join()}`);
+      facts.length = 0;
+      await anvil.mine(2);
+      await follow(rail);
+      const [fact] = facts;
+      assert.ok(fact?.type === 'payout_returned', JSON.stringify(facts.map((one) => one.type)));
+      assert.deepEqual([fact.key, fact.units, fact.why], [payout.key, 5n, 'reverted on chain']);
+      assert.equal(await received(to), 0n);
+    });
+
     test('money of a simulated customer leaves its own wallet and reports nothing', async () => {
       const { rail, address, facts } = await world();
       const to = await address();

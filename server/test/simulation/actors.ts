@@ -73,9 +73,21 @@ export function openActors(
   // The operator's own money.
   const few = faults.strikes('short_of_funds');
   bank.credit(few ? FEW.inr : FUNDS.inr, 'opening', { funding: true });
-  chain.transfer(FAUCET, HOT_ADDRESS, TOKENS.usdc, few ? FEW.usdc : FUNDS.usdc);
-  // Nobody buys these, but what comes by mistake goes back out of this wallet, and nothing is swept here.
-  chain.transfer(FAUCET, HOT_ADDRESS, TOKENS.usdt, FUNDS.usdc);
+  endow();
+
+  /** Once the chain is followed: tokens that were there long before its first block that is looked at are not in the books. */
+  function endow(): void {
+    void scheduler
+      .perform('the chain is followed', () =>
+        world.backends.look<{ is: boolean }>('select exists (select from chains where head_number is not null) as is'),
+      )
+      .then(([followed]) => {
+        if (followed?.is !== true) return later(2_000, endow);
+        chain.transfer(FAUCET, HOT_ADDRESS, TOKENS.usdc, few ? FEW.usdc : FUNDS.usdc);
+        // Nobody buys these, but what comes by mistake goes back out of this wallet, and nothing is swept here.
+        chain.transfer(FAUCET, HOT_ADDRESS, TOKENS.usdt, FUNDS.usdc);
+      });
+  }
 
   for (let n = 0; n < deps.orders; n += 1) later(15_000 + chance.int(0, forMs), () => orderNumber(n, 1));
 
@@ -211,6 +223,7 @@ export function openActors(
     /** A refund waits for funds. */
     short: boolean;
     refund: string | null;
+    refund_rail: string | null;
     deposit: bigint | null;
     deposit_rail: string | null;
   }
@@ -221,6 +234,8 @@ export function openActors(
               exists (select from cases c where c.order_id = o.id and c.kind = 'refund_short' and c.closed_at is null) as short,
               (select min(r.state) from refunds r where r.order_id = o.id
                  and r.state in ('needs_destination', 'held', 'failed', 'returned')) as refund,
+              (select min(d.rail) from refunds r join deposits d on d.id = r.deposit_id where r.order_id = o.id
+                 and r.state in ('needs_destination', 'held', 'failed', 'returned')) as refund_rail,
               (select min(d.id) from deposits d where d.order_id = o.id and d.state = 'suspense'
                  and d.units > d.taken_units + d.refund_units) as deposit,
               (select min(d.rail) from deposits d where d.order_id = o.id and d.state = 'suspense'
@@ -291,27 +306,23 @@ export function openActors(
     }
     if (row.short) fund();
     if (row.refund !== null) {
-      const account = one?.accounts[1]?.id;
-      const to =
-        row.direction === 'offramp' && chance.happens(0.3)
-          ? back
-          : account === undefined
-            ? back
-            : { fiatAccountId: account };
+      const to = destinationOn(row.refund_rail, one);
       return through(process, 'name destination', () =>
         db.asSystem((tx) => nameDestination(context, tx, { orderId: row.id, to, now: clock.now() })),
       );
     }
     const { deposit } = row;
     if (deposit !== null && chance.happens(0.5)) {
-      const to = row.deposit_rail?.startsWith('bank.')
-        ? { fiatAccountId: one?.accounts[1]?.id }
-        : { address: one?.address ?? '0xnobody' };
+      const to = destinationOn(row.deposit_rail, one);
       through(process, 'refund deposit', () =>
         db.asSystem((tx) => refundDeposit(context, tx, { ...base(), depositId: BigInt(deposit), to })),
       );
     }
   }
+
+  /** Where the customer takes money that goes out by this rail. */
+  const destinationOn = (rail: string | null, one: Noted | undefined) =>
+    rail?.startsWith('bank.') ? { fiatAccountId: one?.accounts[1]?.id } : { address: one?.address ?? '0xnobody' };
 
   return {
     noted,

@@ -54,6 +54,8 @@ export const FAULTS = {
   double_spent: 0.2,
   mempool_forgets: 0.05,
   reverted: 0.1,
+  /** Mined again after a reorg, what succeeded reverts, or the other way round. */
+  turns_out_otherwise: 0.3,
   node_behind: 0.05,
 
   // Customers.

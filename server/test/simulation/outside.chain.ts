@@ -72,11 +72,11 @@ export function openChain(deps: {
   const head = () => blocks.at(-1) as FullBlock;
   const idOf = (text: string): string => `0x${createHash('sha256').update(text).digest('hex')}`;
 
-  /** Once and for all: what reverts in one branch reverts in every other. */
+  /** What happens once happens again in another branch, but not always: what a contract does depends on what came before. */
   function reverts({ hash, from }: ChainTx): boolean {
+    if (from !== HOT_ADDRESS) return false;
     const known = fates.get(hash);
-    if (known !== undefined) return known;
-    const fate = from === HOT_ADDRESS && faults.strikes('reverted');
+    const fate = known === undefined ? faults.strikes('reverted') : known !== faults.strikes('turns_out_otherwise');
     fates.set(hash, fate);
     return fate;
   }

@@ -9,7 +9,7 @@ import { type Outcome, parting, simulate } from './run.ts';
 
 /** Each says what it found when it was kept. */
 const KEPT: readonly { seed: number; orders: number; found: string }[] = [
-  { seed: 8, orders: 10, found: 'a deposit mined again after a reorg, given back as a second one' },
+  { seed: 8, orders: 10, found: 'a payout that was paid and reverted in another branch, which nobody owed any more' },
   { seed: 3, orders: 8, found: 'a refusal and a refusal of one order, each waiting for the other' },
   { seed: 2, orders: 8, found: 'what was given up stood as a debt and not as a loss' },
 ];
