@@ -27,6 +27,9 @@ export interface Verdict {
   left: string[];
 }
 
+/** What a partner is shown of an order that is over and paid. */
+const PAID = { offramp: '6', onramp: '4' } as const;
+
 interface Moved {
   cameIn: bigint;
   paidOut: bigint;
@@ -52,10 +55,14 @@ export async function whatIsLeft({ look }: Pick<ChaosWorld, 'look'>): Promise<{ 
 }
 
 /** Once the servers have stopped. */
-export async function judge(world: ChaosWorld, made: readonly Made[]): Promise<Verdict> {
+export async function judge(
+  world: ChaosWorld,
+  made: readonly Made[],
+  statuses: ReadonlyMap<string, string>,
+): Promise<Verdict> {
   const { open, said } = await whatIsLeft(world);
   const verdict: Verdict = { paidTwice: [], lost: [], unexplained: [], broken: [...open], left: said };
-  await countOutside(world, made, verdict);
+  await countOutside(world, made, statuses, verdict);
   const outside = (rail: string, wallet: string, asset: string) => balanceOf(world, rail, wallet, asset);
   const { db } = world;
   verdict.broken.push(...(await db.asSystem((tx) => brokenBooks(tx, outside))));
@@ -65,7 +72,12 @@ export async function judge(world: ChaosWorld, made: readonly Made[]): Promise<V
   return verdict;
 }
 
-async function countOutside(world: ChaosWorld, made: readonly Made[], verdict: Verdict): Promise<void> {
+async function countOutside(
+  world: ChaosWorld,
+  made: readonly Made[],
+  statuses: ReadonlyMap<string, string>,
+  verdict: Verdict,
+): Promise<void> {
   const [transfers, payments, credits] = await Promise.all([
     world.chain.transfers(),
     world.bank.payments(),
@@ -106,7 +118,10 @@ async function countOutside(world: ChaosWorld, made: readonly Made[], verdict: V
     if (moved.effects > 1) verdict.paidTwice.push(`order ${one.id}: value left for it ${moved.effects} times`);
     const beyond = beyondCover(one, moved);
     if (beyond !== undefined) verdict.paidTwice.push(beyond);
-    const isWhole = moved.paidOut === one.payoutUnits || (moved.paidOut === 0n && moved.gaveBack === moved.cameIn);
+    const isPaid = moved.paidOut === one.payoutUnits;
+    if (isPaid !== (statuses.get(one.id) === PAID[one.direction]))
+      verdict.broken.push(`order ${one.id}: ${moved.paidOut} went out, and the wire shows ${statuses.get(one.id)}`);
+    const isWhole = isPaid || (moved.paidOut === 0n && moved.gaveBack === moved.cameIn);
     const hasCase = cases.some(({ order_id }) => String(order_id) === one.id);
     if (cameIn > 0n && !isWhole && !hasCase)
       verdict.lost.push(

@@ -172,10 +172,19 @@ export function openLoad(world: ChaosWorld, deps: { chance: (below: number) => n
       await Promise.all(underWay);
       clearTimeout(timer);
     },
-    /** The status that the wire shows. */
-    async status({ id, direction, customerId }: Made): Promise<string> {
-      const { status } = await tell<{ status: unknown }>(`${direction}/transaction`, { customerId, transactionId: id });
-      return String(status);
+    /** The number that the wire shows of each order, by its id. */
+    async statuses(): Promise<ReadonlyMap<string, string>> {
+      const shown = new Map<string, string>();
+      const waiting = [...made];
+      const lane = async () => {
+        for (let one = waiting.pop(); one !== undefined; one = waiting.pop()) {
+          const { id, direction, customerId } = one;
+          const order = await tell<{ status: unknown }>(`${direction}/transaction`, { customerId, transactionId: id });
+          shown.set(id, String(order.status));
+        }
+      };
+      await Promise.all([lane(), lane(), lane(), lane()]);
+      return shown;
     },
   };
 }

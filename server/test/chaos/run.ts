@@ -1,8 +1,10 @@
 /**
  * One run: a world, load and strikes for a while, then everything healed, an operator who does what people do, and the count.
  */
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chanceOf } from '../simulation/chance.ts';
+import { collect, run as command } from '../support/process.ts';
 import type { BankMode } from './bank.ts';
 import { FINALITY } from './chain.ts';
 import { judge, type Verdict, whatIsLeft } from './checks.ts';
@@ -25,6 +27,8 @@ export interface Outcome extends Verdict {
   strikes: Record<string, number>;
   /** Strikes that came to nothing, because another had just struck. */
   missed: string[];
+  /** What `npm run verify-ledger` says of the books that were left. */
+  ledger: string;
   /** What ended by itself, what the wire refused, what does not come to its end. */
   trouble: string[];
   good: boolean;
@@ -73,8 +77,11 @@ export async function run(options: {
     await person.stop();
     const healedAfterS = (Date.now() - begun) / 1_000 - seconds;
     say(`all has come to its end, ${healedAfterS.toFixed(1)} s later`);
+    const statuses = await load.statuses();
     await world.stopServers();
-    const verdict = await judge(world, load.made);
+    const verdict = await judge(world, load.made, statuses);
+    const ledger = await verified(world);
+    if (ledger.code !== 0) trouble.push(`npm run verify-ledger ended with ${ledger.code}: ${ledger.said}`);
     const states = await world.look<{ state: string; times: number }>(
       'select state, count(*)::int as times from orders group by state order by state',
     );
@@ -92,6 +99,7 @@ export async function run(options: {
       retries: load.retries,
       strikes: strikes.counts,
       missed: strikes.missed,
+      ledger: ledger.said,
       trouble: all,
     };
     const { paidTwice, lost, unexplained, broken } = verdict;
@@ -131,6 +139,17 @@ async function heal(
   await world.chain.mine(FINALITY + 4);
   await sleep(3_000);
   return trouble;
+}
+
+/** The command itself, on the run's database. */
+async function verified({ folder, postgres }: ChaosWorld): Promise<{ code: number | null; said: string }> {
+  const child = command(['server/src/reconcile/main.ts', 'verify-ledger'], {
+    DATABASE_URL: postgres.adminUrl,
+    DATA_DIR: join(folder, 'verify'),
+  });
+  const output = collect(child);
+  const code = await new Promise<number | null>((done) => child.once('close', (ended) => done(ended)));
+  return { code, said: output().trim() };
 }
 
 /** A person who looks every few seconds at what waits for one, and has it done again. */

@@ -94,20 +94,24 @@ export const STRIKES: Readonly<Record<string, Strike>> = {
   'connections exhausted': async ({ world, chance }) => {
     const held: pg.Client[] = [];
     const ms = EXHAUSTED_MS + chance(4_000);
-    const until = Date.now() + ms;
+    const giveUpAt = Date.now() + 3 * EXHAUSTED_MS;
+    let until = giveUpAt;
+    let refused = 0;
     try {
       const admin = await connected(world.postgres.adminUrl);
       held.push(admin);
-      let refused = 0;
-      // What the servers hold is taken from them, and what gets free is taken first.
-      for (; Date.now() < until; await sleep(20)) {
-        if (refused === 0 || refused % 20 === 0)
+      while (Date.now() < until) {
+        const taken = await Promise.allSettled(Array.from({ length: 10 }, () => connected(world.serverUrl)));
+        for (const one of taken) if (one.status === 'fulfilled') held.push(one.value);
+        const isFull = taken.some(({ status }) => status === 'rejected');
+        if (isFull && refused === 0) until = Date.now() + ms;
+        if (isFull) refused += 1;
+        // What the servers hold is taken from them, and what gets free is taken first.
+        if (refused % 5 === 1)
           await admin.query(
             `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'cloverleaf_%'`,
           );
-        const client = await connected(world.serverUrl).catch(() => undefined);
-        if (client === undefined) refused += 1;
-        else held.push(client);
+        await sleep(isFull ? 100 : 10);
       }
       return refused === 0 ? undefined : `${held.length} held, for ${ms} ms`;
     } finally {

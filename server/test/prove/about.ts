@@ -1,0 +1,53 @@
+/**
+ * What the evidence was made with: commit, code, versions of what runs it, and the machine.
+ */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { cpus, release, tmpdir, totalmem, type } from 'node:os';
+import { dirname, join } from 'node:path';
+import pg from 'pg';
+import { startPostgres } from '../../src/sandbox/postgres.ts';
+import type { About } from './evidence.ts';
+
+/** What a result depends on. A page of the docs is none of it. */
+const CODE = ['server', 'scripts', 'package.json', 'package-lock.json'];
+
+export async function aboutHere(root: string): Promise<About> {
+  const git = (...args: string[]): string => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
+  const trees = CODE.map((path) => git('rev-parse', `HEAD:${path}`));
+  const [cpu] = cpus();
+  return {
+    commit: git('rev-parse', 'HEAD'),
+    code: createHash('sha256').update(trees.join()).digest('hex').slice(0, 12),
+    dirty: git('status', '--porcelain', '--', ...CODE) !== '',
+    node: process.version,
+    postgres: await postgresVersion(),
+    anvil: anvilVersion(),
+    system: `${type()} ${release()}`,
+    machine: `${cpus().length} × ${cpu?.model ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GiB`,
+  };
+}
+
+async function postgresVersion(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'cloverleaf-about-'));
+  try {
+    const postgres = await startPostgres({ dataDir: folder, fast: true });
+    const client = new pg.Client(postgres.adminUrl);
+    await client.connect();
+    const { rows } = await client.query('show server_version');
+    await client.end();
+    await postgres.stop();
+    return String(rows[0]?.server_version);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function anvilVersion(): string {
+  const manifest = createRequire(import.meta.url).resolve('@foundry-rs/anvil-linux-amd64/package.json');
+  return (
+    execFileSync(join(dirname(manifest), 'bin', 'anvil'), ['--version'], { encoding: 'utf8' }).split('\n')[0] ?? ''
+  );
+}

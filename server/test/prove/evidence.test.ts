@@ -1,0 +1,163 @@
+/**
+ * The evidence says what is wrong: each way in which a result may fall short is a sentence at the top of the page and an exit
+ * code of 1, and every number of the page stands in a result.
+ */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Outcome as Chaos } from '../chaos/run.ts';
+import { freshFolder } from '../support/folder.ts';
+import { collect, run } from '../support/process.ts';
+import { type About, evidence, troubles } from './evidence.ts';
+import { type Result, stepsOf, WHOLE } from './steps.ts';
+
+const ABOUT: About = {
+  commit: 'c0ffee',
+  code: 'abc',
+  dirty: false,
+  node: 'v24.0.0',
+  postgres: '18.4',
+  anvil: 'anvil 1.7',
+  system: 'Linux 6',
+  machine: '2 × a processor, 8 GiB',
+};
+const STEPS = stepsOf(WHOLE);
+
+const simulated = {
+  command: 'npm run simulate',
+  seeds: 2_000,
+  orders: 20_123,
+  unmade: 3,
+  steps: 9_000_001,
+  waits: 4_711,
+  seconds: 7_000,
+  ordersPerSecond: 2.9,
+  ended: { settled: 19_000, refunded: 1_123 },
+  faults: { reorg: { rate: 0.1, times: 345 }, double_spent: { rate: 0.02, times: 101 } },
+  points: { known: 300, hit: 300, ends: 12_345, never: [] as { point: string; why: string }[] },
+  paidTwice: 0,
+  lost: 0,
+  unexplained: 0,
+  failing: [] as unknown[],
+};
+const hunt = {
+  command: 'npm run simulate -- --mutants',
+  seconds: 100,
+  planted: 12,
+  found: 12,
+  mutants: Array.from({ length: 12 }, (_, n) => ({
+    mutant: `bug ${n}`,
+    files: [],
+    found: true,
+    seed: n + 1,
+    kind: 'paid_twice',
+  })),
+};
+const chaosRun = (mode: Chaos['mode']): Chaos => ({
+  ...{ mode, seed: 1, seconds: 300, healedAfterS: 40, orders: 512, sales: 256, perSecond: 1.51, retries: 77 },
+  ...{ states: { settled: 512 }, strikes: { 'PostgreSQL killed': 9 }, missed: [], trouble: [], ledger: '4242 entries' },
+  ...{ paidTwice: [], lost: [], unexplained: [], broken: [], left: [], good: true, summary: '' },
+});
+const fuzzed = {
+  inputs: 1_234_567,
+  held: true,
+  seed: 5,
+  readers: [{ reader: 'camt.053', inputs: 1_234_567, slowestMs: 12 }],
+};
+const REPORTS: Record<string, unknown> = {
+  simulate: simulated,
+  mutants: hunt,
+  'chaos-deduplicating': [chaosRun('deduplicating')],
+  'chaos-repeating': [chaosRun('repeating')],
+  fuzz: fuzzed,
+  mutation: { score: 91, killed: 910, survived: 90 },
+};
+
+/** All is well, but for what is changed. */
+const results = (change: Record<string, Partial<Result> | undefined> = {}): Result[] =>
+  STEPS.flatMap(({ name }) => {
+    if (name in change && change[name] === undefined) return [];
+    const result = { step: name, command: `npm run ${name}`, commit: 'c0ffee', code: 'abc', said: `${name} said` };
+    const report = REPORTS[name] === undefined ? {} : { report: REPORTS[name] };
+    return [{ ...result, startedAt: '2026-01-05', seconds: 60, exitCode: 0, ...report, ...change[name] }];
+  });
+
+test('where everything ran and held, the page says so, with the numbers of the results', () => {
+  assert.deepEqual(troubles(STEPS, results(), WHOLE), []);
+  const page = evidence(STEPS, results(), WHOLE, ABOUT);
+  assert.match(page, /Everything ran and everything held\./);
+  assert.match(page, /21147 orders: paid twice 0, lost 0, unexplained 0\./);
+  for (const number of ['345', '101', '12345', '4711', '1234567', '2.9', '1.51', '910', '300 known', '4242', 'c0ffee'])
+    assert.ok(page.includes(number), number);
+});
+
+const SHORT: readonly [what: string, change: Record<string, Partial<Result> | undefined>, says: RegExp][] = [
+  ['a step that did not run', { kills: undefined }, /\*\*kills\*\*: did not run/],
+  ['a step that failed', { fuzz: { exitCode: 1 } }, /\*\*fuzz\*\*: failed \(exit code 1\)/],
+  ['a step that was stopped', { kills: { exitCode: null } }, /\*\*kills\*\*: was stopped before its end/],
+  ['a report that is missing', { simulate: { report: undefined } }, /\*\*simulate\*\*: left no report/],
+  [
+    'an order paid twice in the simulation, whatever its exit code',
+    { simulate: { report: { ...simulated, paidTwice: 1 } } },
+    /\*\*simulate\*\*: paid twice 1[^]*paid twice 1, lost 0/,
+  ],
+  [
+    'a kind of fault that was rare',
+    { simulate: { report: { ...simulated, faults: { reorg: { rate: 1, times: 99 } } } } },
+    /\*\*simulate\*\*: faults fewer than 100 times: reorg 99/,
+  ],
+  [
+    'a point where no process was ended',
+    { simulate: { report: { ...simulated, points: { ...simulated.points, never: [{ point: 'p', why: 'w' }] } } } },
+    /\*\*simulate\*\*: points where no process was ended 1/,
+  ],
+  [
+    'a planted bug that was not found',
+    { mutants: { report: { ...hunt, found: 11, mutants: [{ mutant: 'bug', files: [], found: false }] } } },
+    /\*\*mutants\*\*: mutants that were not found 1[^]*\| bug \| \*\*not found\*\*/,
+  ],
+  [
+    'money lost in the chaos',
+    { 'chaos-repeating': { report: [{ ...chaosRun('repeating'), lost: ['order 1'], good: false }] } },
+    /\*\*chaos-repeating\*\*: lost 1[^]*lost 1, unexplained 0/,
+  ],
+  [
+    'a server that ended by itself',
+    { 'chaos-repeating': { report: [{ ...chaosRun('repeating'), trouble: ['server 1'], good: false }] } },
+    /\*\*chaos-repeating\*\*: trouble 1/,
+  ],
+  [
+    'a property that did not hold',
+    { fuzz: { report: { ...fuzzed, held: false } } },
+    /\*\*fuzz\*\*: a property did not hold/,
+  ],
+];
+
+for (const [what, change, says] of SHORT)
+  test(`${what} is said, and is trouble`, () => {
+    const short = results(change);
+    assert.notDeepEqual(troubles(STEPS, short, WHOLE), []);
+    const page = evidence(STEPS, short, WHOLE, ABOUT);
+    assert.match(page, says);
+    assert.doesNotMatch(page, /everything held/);
+  });
+
+test('less than the whole is said to be less', () => {
+  const sizes = { ...WHOLE, seeds: '1..20' };
+  assert.match(
+    evidence(stepsOf(sizes), results(), sizes, ABOUT),
+    /\*\*sizes\*\*: seeds 1\.\.20, and the whole is 1\.\.2000/,
+  );
+});
+
+test('with nothing kept, the command writes that nothing ran, and ends with 1', async () => {
+  const folder = freshFolder('prove');
+  const out = join(folder, 'evidence.md');
+  const child = run(['server/test/prove/main.process.ts', '--write', '--store', folder, '--out', out], {});
+  const output = collect(child);
+  assert.equal(await new Promise((done) => child.once('exit', done)), 1, output());
+  const page = readFileSync(out, 'utf8');
+  for (const { name } of STEPS) assert.ok(page.includes(`**${name}**: did not run`), name);
+  assert.match(page, /Nothing was counted/);
+});

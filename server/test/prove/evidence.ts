@@ -1,0 +1,259 @@
+/**
+ * The evidence: docs/evidence.md out of what the steps left. Pure: every number in it stands in a result, and what did not hold,
+ * did not run, or is less than was asked for is said first.
+ */
+import type { Outcome as Chaos } from '../chaos/run.ts';
+import {
+  isChaos,
+  isFuzzed,
+  isHunt,
+  isMutation,
+  isSimulated,
+  type Result,
+  type Sizes,
+  type Step,
+  WHOLE,
+} from './steps.ts';
+
+export interface About {
+  commit: string;
+  /** Of the code that counts: a result of other code is none. */
+  code: string;
+  /** Whether something is not committed. */
+  dirty: boolean;
+  node: string;
+  postgres: string;
+  anvil: string;
+  system: string;
+  machine: string;
+}
+
+/** Below this a kind of fault has not been played often enough to say anything about it. */
+const ENOUGH = 100;
+const FEWEST_MUTANTS = 12;
+
+export interface Trouble {
+  step: string;
+  why: string;
+}
+
+/** All that keeps the evidence from being what it claims to be. Nothing, where it is. */
+export function troubles(steps: readonly Step[], results: readonly Result[], sizes: Sizes): Trouble[] {
+  const found: Trouble[] = [];
+  for (const step of steps) {
+    const say = (why: string) => found.push({ step: step.name, why });
+    const result = results.find((one) => one.step === step.name);
+    if (result === undefined) {
+      say('did not run');
+      continue;
+    }
+    if (result.exitCode !== 0)
+      say(result.exitCode === null ? 'was stopped before its end' : `failed (exit code ${result.exitCode})`);
+    for (const why of wrongIn(step, result)) say(why);
+  }
+  for (const [name, wanted] of Object.entries(WHOLE) as [keyof Sizes, string][])
+    if (sizes[name] !== wanted)
+      found.push({ step: 'sizes', why: `${name} ${sizes[name]}, and the whole is ${wanted}` });
+  return found;
+}
+
+function wrongIn(step: Step, { report, exitCode }: Result): string[] {
+  if (!step.args.includes('{json}')) return [];
+  const found: string[] = [];
+  const counted = (what: Record<string, number>) => {
+    for (const [name, count] of Object.entries(what)) if (count !== 0) found.push(`${name} ${count}`);
+  };
+  if (isSimulated(report)) {
+    const { paidTwice, lost, unexplained, failing, faults, points } = report;
+    counted({ 'paid twice': paidTwice, lost, unexplained, 'seeds that failed': failing.length });
+    const rare = Object.entries(faults).filter(([, { times }]) => times < ENOUGH);
+    if (rare.length > 0)
+      found.push(
+        `faults fewer than ${ENOUGH} times: ${rare.map(([name, { times }]) => `${name} ${times}`).join(', ')}`,
+      );
+    counted({ 'points where no process was ended': points.never.length });
+  } else if (isHunt(report)) {
+    counted({ 'mutants that were not found': report.planted - report.found });
+    if (report.planted < FEWEST_MUTANTS) found.push(`${report.planted} mutants, and ${FEWEST_MUTANTS} are the least`);
+  } else if (isChaos(report)) {
+    for (const { paidTwice, lost, unexplained, broken, trouble, good, orders } of report) {
+      counted({
+        'paid twice': paidTwice.length,
+        lost: lost.length,
+        unexplained: unexplained.length,
+        broken: broken.length,
+        trouble: trouble.length,
+      });
+      if (!good && found.length === 0) found.push('says that it is not good');
+      if (orders === 0) found.push('no orders');
+    }
+  } else if (isFuzzed(report)) {
+    if (!report.held) found.push('a property did not hold');
+    if (report.inputs === 0) found.push('no inputs');
+  } else if (!isMutation(report) && exitCode === 0) {
+    found.push('left no report');
+  }
+  return found;
+}
+
+export function evidence(steps: readonly Step[], results: readonly Result[], sizes: Sizes, about: About): string {
+  const wrong = troubles(steps, results, sizes);
+  const all = (name: string) => results.find(({ step }) => step === name);
+  const chaos = results.flatMap(({ report }) => (isChaos(report) ? report : []));
+  const paragraphs = [
+    '# Evidence',
+    '<!-- Written by `npm run prove`. Change the code that is proved, or server/test/prove, and never this page. -->',
+    `What was run on commit \`${about.commit}\`${about.dirty ? ', with changes that are not committed' : ''}, and what came of it. Each command can be run alone; \`npm run prove\` runs them all and writes this page. Every number on it comes from a run.`,
+    wrong.length === 0
+      ? 'Everything ran and everything held.'
+      : `## What did not hold, did not run, or is less than the whole\n\n${wrong.map(({ step, why }) => `- **${step}**: ${why}`).join('\n')}`,
+    `## In one line\n\n${oneLine(all('simulate')?.report, chaos)}`,
+    `## Commands\n\n${table(
+      ['Step', 'Command', 'Took', 'Outcome'],
+      steps.map((step) => rowOf(step, all(step.name))),
+    )}`,
+    `## Versions\n\n${table(
+      ['What', 'Which'],
+      [
+        ['Node', about.node],
+        ['PostgreSQL', about.postgres],
+        ['anvil', about.anvil],
+        ['System', about.system],
+        ['Machine', about.machine],
+      ],
+    )}`,
+    ...simulationPart(all('simulate')?.report),
+    ...huntPart(all('mutants')?.report),
+    ...chaosPart(chaos),
+    ...ledgerPart(chaos),
+    ...fuzzPart(all('fuzz')?.report),
+    ...mutationPart(all('mutation')?.report),
+    ...results
+      .filter(({ step, report }) => report === undefined && steps.some(({ name }) => name === step))
+      .map(({ step, said }) => `## ${step}: its last words\n\n\`\`\`\n${said.trim()}\n\`\`\``),
+  ];
+  return `${paragraphs.join('\n\n')}\n`;
+}
+
+function oneLine(simulated: unknown, chaos: readonly Chaos[]): string {
+  const runs = [
+    ...(isSimulated(simulated) ? [simulated] : []),
+    ...chaos.map(({ paidTwice, lost, unexplained, orders }) => ({
+      orders,
+      paidTwice: paidTwice.length,
+      lost: lost.length,
+      unexplained: unexplained.length,
+    })),
+  ];
+  if (runs.length === 0) return 'Nothing was counted: neither simulation nor chaos ran.';
+  const sum = (of: 'orders' | 'paidTwice' | 'lost' | 'unexplained') => runs.reduce((all, run) => all + run[of], 0);
+  return `${sum('orders')} orders: paid twice ${sum('paidTwice')}, lost ${sum('lost')}, unexplained ${sum('unexplained')}.`;
+}
+
+function rowOf(step: Step, result: Result | undefined): string[] {
+  if (result === undefined) return [step.name, step.about, '', 'did not run'];
+  const outcome =
+    result.exitCode === 0 ? 'held' : result.exitCode === null ? 'stopped' : `**failed** (${result.exitCode})`;
+  return [step.name, `\`${result.command}\``, lasted(result.seconds), outcome];
+}
+
+function simulationPart(report: unknown): string[] {
+  if (!isSimulated(report)) return [];
+  const { points } = report;
+  return [
+    `## Simulation\n\n${report.seeds} seeds, ${report.orders} orders, ${report.ordersPerSecond} orders a second; ${report.steps} points passed, ${report.waits} waits for a lock. Orders ended as ${counts(report.ended)}.`,
+    `Crash points: ${points.known} known, ${points.hit} hit, ${points.never.length} never; a process was ended ${points.ends} times.`,
+    ...(points.never.length === 0
+      ? []
+      : [
+          table(
+            ['Never hit', 'Why'],
+            points.never.map(({ point, why }) => [`\`${point}\``, why]),
+          ),
+        ]),
+    table(
+      ['Fault', 'Rate', 'Times'],
+      Object.entries(report.faults).map(([name, { rate, times }]) => [
+        name.replaceAll('_', ' '),
+        String(rate),
+        String(times),
+      ]),
+    ),
+    ...(report.failing.length === 0
+      ? []
+      : [`Seeds that failed:\n\n${report.failing.map(({ seed, again }) => `- ${seed}: \`${again}\``).join('\n')}`]),
+  ];
+}
+
+function huntPart(report: unknown): string[] {
+  if (!isHunt(report)) return [];
+  return [
+    `## Mutants\n\n${report.found} of ${report.planted} planted bugs were found.`,
+    table(
+      ['Planted bug', 'Found by seed', 'What was seen'],
+      report.mutants.map(({ mutant, found, seed, kind }) => [
+        mutant,
+        found ? String(seed) : '**not found**',
+        (kind ?? '').replaceAll('_', ' '),
+      ]),
+    ),
+  ];
+}
+
+function chaosPart(runs: readonly Chaos[]): string[] {
+  if (runs.length === 0) return [];
+  const kinds = [...new Set(runs.flatMap(({ strikes }) => Object.keys(strikes)))].toSorted();
+  return [
+    `## Chaos\n\n${runs
+      .map(
+        (run) =>
+          `- ${run.mode} bank, seed ${run.seed}: ${run.orders} orders (${run.sales} sales) in ${lasted(run.seconds)} of strikes, all at their end ${lasted(run.healedAfterS)} later, ${run.perSecond.toFixed(2)} orders a second; ended as ${counts(run.states)}; ${run.retries} requests were made again; ${run.left.length} left with a case.`,
+      )
+      .join('\n')}`,
+    table(
+      ['Strike', ...runs.map(({ mode }) => mode)],
+      kinds.map((kind) => [kind, ...runs.map(({ strikes }) => String(strikes[kind] ?? 0))]),
+    ),
+  ];
+}
+
+/** What the command said of the books that each run of chaos left. */
+const ledgerPart = (runs: readonly Chaos[]): string[] =>
+  runs.map(
+    ({ mode, ledger }) => `\`npm run verify-ledger\` after the ${mode} run:\n\n\`\`\`\n${ledger.trim()}\n\`\`\``,
+  );
+
+function fuzzPart(report: unknown): string[] {
+  if (!isFuzzed(report)) return [];
+  return [
+    `## Fuzzing\n\n${report.inputs} inputs, seed ${report.seed}.`,
+    table(
+      ['Reader', 'Inputs', 'Slowest'],
+      report.readers.map(({ reader, inputs, slowestMs }) => [reader, String(inputs), `${slowestMs} ms`]),
+    ),
+  ];
+}
+
+function mutationPart(report: unknown): string[] {
+  if (!isMutation(report)) return [];
+  return [
+    `## Mutation testing\n\nScore ${report.score}: ${report.killed} of ${report.killed + report.survived} changes were noticed.`,
+  ];
+}
+
+const counts = (of: Record<string, number>): string =>
+  Object.entries(of)
+    .map(([name, times]) => `${name.replaceAll('_', ' ')} ${times}`)
+    .join(', ');
+
+const lasted = (seconds: number): string =>
+  seconds < 100
+    ? `${Math.round(seconds)} s`
+    : seconds < 6_000
+      ? `${Math.round(seconds / 60)} min`
+      : `${(seconds / 3_600).toFixed(1)} h`;
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return [line(head), `|${head.map(() => '---').join('|')}|`, ...rows.map(line)].join('\n');
+}

@@ -1,0 +1,121 @@
+/**
+ * The steps of the evidence: each a command that anybody can run alone, and what its report says that must hold.
+ *
+ * A step writes its report as JSON where it can; of the others their last lines are kept.
+ */
+import type { Outcome as Chaos } from '../chaos/run.ts';
+import type { Hunt } from '../simulation/mutants.ts';
+import type { Report as Simulated } from '../simulation/report.ts';
+
+export interface Sizes {
+  /** Seeds of the simulation, `A..B`. */
+  seeds: string;
+  /** Of each chaos run. */
+  minutes: string;
+  kills: string;
+  /** How many times as many inputs as in `npm test`. */
+  times: string;
+}
+
+/** What is asked for by the whole of it. */
+export const WHOLE: Sizes = { seeds: '1..2000', minutes: '5', kills: '20', times: '20' };
+
+/** The share of the simulation in which a planted bug has to be found. */
+const MUTANT_SEEDS = '1..200';
+
+export interface Step {
+  name: string;
+  about: string;
+  /** Of package.json, and what follows it. `{json}` stands for the file of its report. */
+  script: string;
+  args: readonly string[];
+  env?: Readonly<Record<string, string>>;
+}
+
+const ofTests = (name: string, about: string, paths: readonly string[], env: Record<string, string> = {}): Step => ({
+  name,
+  about,
+  script: 'test',
+  args: [...paths, '--timeout', '7200'],
+  env,
+});
+
+export const stepsOf = ({ seeds, minutes, kills, times }: Sizes): readonly Step[] => [
+  {
+    name: 'simulate',
+    about: 'the modules under faults, by seed',
+    script: 'simulate',
+    args: ['--seeds', seeds, '--json', '{json}'],
+  },
+  {
+    name: 'mutants',
+    about: 'planted bugs, each to be found by the simulation',
+    script: 'simulate',
+    args: ['--mutants', '--seeds', MUTANT_SEEDS, '--json', '{json}'],
+  },
+  ...(['deduplicating', 'repeating'] as const).map((bank) => ({
+    name: `chaos-${bank}`,
+    about: `real processes killed under load, with a ${bank} bank`,
+    script: 'chaos',
+    args: ['--minutes', minutes, '--bank', bank, '--json', '{json}'],
+  })),
+  ofTests('kills', 'kill -9 of the server at random moments of the demo', ['server/test/crash'], { KILLS: kills }),
+  {
+    name: 'fuzz',
+    about: 'every reader of outside bytes, with bytes that nobody wrote',
+    script: 'fuzz',
+    args: ['--times', times, '--json', '{json}'],
+  },
+  {
+    name: 'mutation',
+    about: 'Stryker: do the tests notice each change of the code that counts money',
+    script: 'mutation',
+    args: ['--json', '{json}'],
+  },
+  ofTests('partners', 'one partner with the ids of all others, and strangers', [
+    'server/test/isolation.test.ts',
+    'server/test/attack',
+  ]),
+  ofTests('verify-ledger', 'the journal computed again, and every way of tampering with it found', [
+    'server/test/reconcile',
+  ]),
+];
+
+/** What is kept of a step that ran. */
+export interface Result {
+  step: string;
+  command: string;
+  commit: string;
+  /** What the code was: results hold for it, whatever is committed beside it. */
+  code: string;
+  startedAt: string;
+  seconds: number;
+  /** Null where a signal ended it. */
+  exitCode: number | null;
+  /** What it wrote as JSON, if it does and did. */
+  report?: unknown;
+  /** The last lines that it said. */
+  said: string;
+}
+
+export interface Mutation {
+  score: number;
+  killed: number;
+  survived: number;
+}
+
+export const isSimulated = (report: unknown): report is Simulated => has(report, 'ordersPerSecond', 'faults', 'points');
+export const isHunt = (report: unknown): report is Hunt => has(report, 'planted', 'mutants');
+export const isChaos = (report: unknown): report is Chaos[] =>
+  Array.isArray(report) && report.length > 0 && report.every((one) => has(one, 'strikes', 'paidTwice'));
+export interface Fuzzed {
+  inputs: number;
+  held: boolean;
+  seed: number;
+  readers: { reader: string; inputs: number; slowestMs: number }[];
+}
+export const isFuzzed = (report: unknown): report is Fuzzed => has(report, 'readers', 'inputs', 'held');
+export const isMutation = (report: unknown): report is Mutation => has(report, 'score', 'killed', 'survived');
+
+const has = (value: unknown, ...names: string[]): boolean =>
+  typeof value === 'object' && value !== null && names.every((name) => name in value);
