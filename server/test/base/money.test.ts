@@ -7,6 +7,7 @@ import {
   divide,
   formatRate,
   formatUnits,
+  fraction,
   parseRate,
   parseUnits,
   percentage,
@@ -140,4 +141,56 @@ test('tolerance is measured on the second rate', () => {
   assert.ok(ratesWithin(parseRate('100.5'), parseRate('100'), 50n));
   assert.ok(!ratesWithin(parseRate('100.51'), parseRate('100'), 50n));
   assert.ok(ratesWithin(parseRate('99.5'), parseRate('100'), 50n));
+});
+
+test('what is no amount is told why', () => {
+  const why = (read: () => unknown) => {
+    try {
+      read();
+      return '';
+    } catch (error) {
+      assert.ok(error instanceof Refusal);
+      return error.facts.why;
+    }
+  };
+  assert.equal(
+    why(() => parseUnits('x', 2)),
+    'must be a plain decimal number: digits with at most one point',
+  );
+  assert.equal(
+    why(() => parseUnits('0.123', 2)),
+    'must have at most 2 decimal places',
+  );
+  assert.equal(
+    why(() => parseUnits('1'.repeat(41), 2)),
+    'must have at most 40 characters',
+  );
+  assert.equal(parseUnits('1'.repeat(40), 0), BigInt('1'.repeat(40)));
+  assert.equal(
+    why(() => parseRate('0.00')),
+    'must be above zero',
+  );
+  assert.deepEqual(parseRate('10.50'), { num: 1050n, den: 100n });
+  assert.equal(parseUnits('0.', 0), 0n);
+  assert.equal(parseUnits('1.2000', 1), 12n);
+});
+
+test('a fraction has no lower terms, and an amount below zero has its sign', () => {
+  assert.deepEqual(fraction(84n, 36n), { num: 7n, den: 3n });
+  assert.deepEqual(fraction(1n, 5n), { num: 1n, den: 5n });
+  assert.equal(formatUnits(-790n, 2), '-7.9');
+});
+
+test('a rate is rounded to its fifteenth digit wherever its point stands', () => {
+  for (const [num, den, text] of [
+    [1n, 3n, '0.333333333333333'],
+    [1n, 3_000_000n, '0.000000333333333333333'],
+    [2_000_000_000_000_000_000n, 3n, '666666666666666000'],
+    [999_999_999_999_999n, 1n, '999999999999999'],
+    [1_999_999_999_999_999n, 2n, '999999999999999'],
+    [100n, 7n, '14.2857142857142'],
+    [9n, 10n, '0.9'],
+  ] as const) {
+    assert.equal(formatRate({ num, den }), text);
+  }
 });

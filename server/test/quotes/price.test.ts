@@ -130,6 +130,56 @@ test('the price is the median of those that are fresh and near each other', () =
   );
 });
 
+test('of four prices the median is the middle of the two in the middle, whatever their order and their fractions', () => {
+  const wide = { ...rules, outlierBps: 5_000n };
+  const four = [from('a', '90'), from('b', '60.5'), from('c', '80'), from('d', '70.25')];
+  for (let turn = 0; turn < four.length; turn += 1) {
+    const turned = [...four.slice(turn), ...four.slice(0, turn)];
+    assert.deepEqual(agree(turned, wide, 'usdc/inr').rate, parseRate('75.125'));
+    assert.deepEqual(agree(turned.slice(1), { ...wide, outlierBps: 10_000n }, 'usdc/inr').used.length, 3);
+  }
+  assert.deepEqual(agree(four.slice(0, 3), wide, 'usdc/inr').rate, parseRate('80'));
+  assert.deepEqual(agree([from('a', '9'), from('b', '10'), from('c', '9.5')], wide, 'usdc/inr').rate, parseRate('9.5'));
+});
+
+test('as many as the quorum are enough, and who they were is said; without any there is no price', () => {
+  assert.equal(agree([from('a', '86')], { ...rules, quorum: 1 }, 'usdc/inr').used.length, 1);
+  const why = (quorum: number, prices = [from('a', '86')]) => {
+    try {
+      agree(prices, { ...rules, quorum }, 'usdc/inr');
+      return 'agreed';
+    } catch (error) {
+      assert.ok(error instanceof Unavailable);
+      return `${error.source}: ${error.message}`;
+    }
+  };
+  assert.match(why(2), /^price: .*1 of 2 fresh prices for usdc\/inr/);
+  assert.match(why(0, []), /0 of 0 fresh prices/);
+});
+
+test('where fees take all, or one unit more than all, nothing is sold', () => {
+  const fixed = (units: bigint) => ({
+    operator: { ...none, fixedUnits: units },
+    partner: none,
+    rail: none,
+    chain: none,
+  });
+  const selling = (units: bigint) => price(1_000_000n, terms({ rate: parseRate('1'), fees: fixed(units) })).payoutUnits;
+  const buying = (units: bigint) =>
+    price(100n, terms({ direction: 'onramp', rate: parseRate('1'), payoutPlaces: 6, fees: fixed(units) })).payoutUnits;
+  for (const [trade, unit] of [
+    [selling, 1n],
+    [buying, 10_000n],
+  ] as const) {
+    assert.equal(trade(99n), unit);
+    for (const all of [100n, 101n, 200n])
+      assert.throws(
+        () => trade(all),
+        (error) => error instanceof Refusal && error.code === 'amount_below_fees',
+      );
+  }
+});
+
 test('an old price is no price, however few there are', () => {
   assert.throws(() => agree([from('a', '86'), from('b', '86', 31_000)], rules, 'usdc/inr'), Unavailable);
 });

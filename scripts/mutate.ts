@@ -1,0 +1,182 @@
+/**
+ * `npm run mutate [-- --only <group>] [--json <file>]`: breaks the code that counts money in every small way that Stryker
+ * knows, and sees whether a test notices. What survives is explained in docs/decisions/0031-mutation-testing.md.
+ *
+ * Each group is a file or two with the narrow tests of their own: the tests of a mutant run as a process each, and there are
+ * hundreds of mutants. Stryker is installed beside this file at the first run, from a lock file of its own.
+ *
+ * Prints each file's score and survivors, exits with 1 where a file is below its floor, and writes `Report` where asked, which
+ * `npm run prove` reads: its names and meanings stay.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { startPostgres } from '../server/src/sandbox/postgres.ts';
+
+interface Group {
+  mutate: readonly string[];
+  tests: readonly string[];
+}
+
+const GROUPS: Readonly<Record<string, Group>> = {
+  money: { mutate: ['base/money.ts'], tests: ['base/money.test.ts', 'fuzz/money.test.ts'] },
+  price: { mutate: ['quotes/price.ts'], tests: ['quotes/price.test.ts'] },
+  orders: {
+    mutate: ['orders/machine.ts', 'orders/decide.ts'],
+    tests: ['orders/table.test.ts', 'orders/machine.test.ts', 'orders/decide.test.ts', 'orders/policy.test.ts'],
+  },
+  // Its statements are text and stand in store.ts, where breaking a text is breaking all of it.
+  ledger: { mutate: ['ledger/index.ts', 'ledger/chart.ts', 'ledger/digest.ts'], tests: ['ledger/ledger.test.ts'] },
+};
+
+/** Of a hundred mutants that tests reach and that can be told from the code, so many at least are noticed. */
+const FLOOR = 85;
+
+interface Survivor {
+  line: number;
+  mutator: string;
+  code: string;
+  instead: string;
+}
+
+interface FileScore {
+  file: string;
+  mutants: number;
+  /** Noticed: a test failed, or did not end. */
+  killed: number;
+  /** Could not be loaded, so nothing was tested; not counted in the score. */
+  broken: number;
+  survivors: Survivor[];
+  /** Killed of a hundred, without the broken ones. */
+  score: number;
+}
+
+interface Report {
+  command: string;
+  seconds: number;
+  files: FileScore[];
+  mutants: number;
+  killed: number;
+  survived: number;
+}
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
+const tool = join(root, 'scripts', 'mutation');
+const { values } = parseArgs({ options: { only: { type: 'string' }, json: { type: 'string' } } });
+const wanted = Object.entries(GROUPS).filter(([name]) => values.only === undefined || values.only === name);
+if (wanted.length === 0) throw new Error(`--only is one of ${Object.keys(GROUPS).join(', ')}`);
+
+if (!existsSync(join(tool, 'node_modules'))) run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], tool);
+const folder = mkdtempSync(join(tmpdir(), 'cloverleaf-mutate-'));
+const began = Date.now();
+const postgres = await startPostgres({ dataDir: join(folder, 'database'), fast: true });
+process.env.TEST_DATABASE_ADMIN_URL = postgres.adminUrl;
+process.env.TEST_DATA_DIR = folder;
+const files: FileScore[] = [];
+try {
+  for (const [name, group] of wanted) files.push(...mutated(name, group));
+} finally {
+  await postgres.stop();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+const sum = (of: (one: FileScore) => number): number => files.reduce((all, one) => all + of(one), 0);
+const report: Report = {
+  command: `npm run mutate${values.only === undefined ? '' : ` -- --only ${values.only}`}`,
+  seconds: Math.round((Date.now() - began) / 1_000),
+  files,
+  mutants: sum((one) => one.mutants),
+  killed: sum((one) => one.killed),
+  survived: sum((one) => one.survivors.length),
+};
+for (const { file, mutants, killed, broken, survivors, score } of files) {
+  console.log(
+    `${file}: ${score} of 100 (${mutants} mutants, ${killed} killed, ${broken} broken, ${survivors.length} survived)`,
+  );
+  for (const { line, mutator, code, instead } of survivors) console.log(`  ${line} ${mutator}: ${code} -> ${instead}`);
+}
+if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
+process.exitCode = files.every(({ score }) => score >= FLOOR) ? 0 : 1;
+
+function mutated(name: string, { mutate, tests }: Group): FileScore[] {
+  const json = join(folder, `${name}.json`);
+  const config = join(folder, `${name}.config.json`);
+  writeFileSync(
+    config,
+    JSON.stringify({
+      testRunner: 'tap',
+      plugins: [join(tool, 'node_modules/@stryker-mutator/tap-runner/dist/src/index.js')],
+      tap: {
+        testFiles: tests.map((path) => `server/test/${path}`),
+        // Node speaks TAP only when asked.
+        nodeArgs: ['--test-reporter=tap'],
+        forceBail: true,
+      },
+      mutate: mutate.map((path) => `server/src/${path}`),
+      coverageAnalysis: 'perTest',
+      // Types are stripped by Node itself, and Stryker's own look at tsconfig needs an older compiler's interface.
+      tsconfigFile: 'none.json',
+      disableTypeChecks: false,
+      ignorePatterns: [
+        '/**',
+        '!/server/src/**',
+        '!/server/test/**',
+        '!/server/migrations/**',
+        '!/package.json',
+        '!/server/package.json',
+      ],
+      allowConsoleColors: false,
+      reporters: ['json', 'progress-append-only'],
+      jsonReporter: { fileName: json },
+      tempDirName: join(folder, 'sandboxes'),
+      concurrency: 2,
+      timeoutMS: 20_000,
+      allowEmpty: true,
+    }),
+  );
+  run(process.execPath, [join(tool, 'node_modules/@stryker-mutator/core/bin/stryker.js'), 'run', config], root);
+  const { files: read } = JSON.parse(readFileSync(json, 'utf8')) as { files: Record<string, StrykerFile> };
+  return Object.entries(read).map(([file, { source, mutants }]) => scored(file, source, mutants));
+}
+
+interface StrykerFile {
+  source: string;
+  mutants: {
+    status: string;
+    mutatorName: string;
+    replacement?: string;
+    location: { start: { line: number; column: number }; end: { line: number; column: number } };
+  }[];
+}
+
+function scored(file: string, source: string, mutants: StrykerFile['mutants']): FileScore {
+  const lines = source.split('\n');
+  const short = (text: string): string => text.replaceAll(/\s+/g, ' ').slice(0, 80);
+  const killed = mutants.filter(({ status }) => status === 'Killed' || status === 'Timeout').length;
+  const survivors = mutants
+    .filter(({ status }) => status === 'Survived' || status === 'NoCoverage')
+    .map(({ location: { start, end }, mutatorName, replacement = '' }): Survivor => {
+      const last = start.line === end.line ? end.column - 1 : undefined;
+      const code = lines[start.line - 1]?.slice(start.column - 1, last) ?? '';
+      return { line: start.line, mutator: mutatorName, code: short(code), instead: short(replacement) };
+    });
+  const counted = killed + survivors.length;
+  return {
+    file: file.replace(/^server\/src\//, ''),
+    mutants: mutants.length,
+    killed,
+    broken: mutants.length - counted,
+    survivors,
+    score: counted === 0 ? 0 : Math.floor((1_000 * killed) / counted) / 10,
+  };
+}
+
+function run(command: string, args: readonly string[], cwd: string): void {
+  // Stryker starts `node` by its name.
+  const path = `${dirname(process.execPath)}${delimiter}${process.env.PATH ?? ''}`;
+  const { status } = spawnSync(command, args, { cwd, stdio: 'inherit', env: { ...process.env, PATH: path } });
+  if (status !== 0) throw new Error(`${command} ${args[0]} ended with ${status}`);
+}

@@ -1,0 +1,185 @@
+/** The edges of what is decided about an order: at the amount, the moment and the count where one answer becomes another. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  atDeadline,
+  beforePayout,
+  type DepositTrouble,
+  deadlineOf,
+  failureOf,
+  holdBeforePayout,
+  isHeldByScreening,
+  keptOnRefund,
+  onAmount,
+  onExtra,
+  onPrice,
+  placeDeposit,
+  rateIsOpen,
+  takeOfTooMuch,
+} from '../../src/orders/decide.ts';
+import { BUILT_IN_POLICY, type Policy } from '../../src/partners/index.ts';
+
+const policy = (answers: Partial<Policy>): Policy => ({ ...BUILT_IN_POLICY, ...answers });
+const order = { state: 'created', depositRail: 'evm.test', depositAsset: 'usdc', depositUnits: 100n } as const;
+const pays = (change: object = {}) => ({ rail: 'evm.test', asset: 'usdc', units: 100n, ...change });
+
+test('a deposit goes where its order, chain, asset and time say, in this order', () => {
+  const suspense = (why: DepositTrouble) => ({ outcome: 'suspense', why });
+  assert.deepEqual(placeDeposit(undefined, pays(), 0n), suspense('unknown_target'));
+  assert.deepEqual(placeDeposit(order, pays({ rail: 'evm.other' }), 0n), suspense('wrong_chain'));
+  assert.deepEqual(placeDeposit(order, pays({ rail: 'evm.other', asset: 'dai' }), 0n), suspense('wrong_chain'));
+  assert.deepEqual(placeDeposit(order, pays({ asset: 'dai' }), 0n), suspense('wrong_asset'));
+  for (const state of ['expired', 'cancelled'] as const)
+    assert.deepEqual(placeDeposit({ ...order, state }, pays(), 0n), suspense('late'), state);
+  for (const state of ['deposit_confirmed', 'paying_out', 'settled', 'on_hold', 'refunded'] as const)
+    assert.deepEqual(placeDeposit({ ...order, state }, pays(), 0n), suspense('second'), state);
+});
+
+test('parts add up to the unit, and what is beyond is the excess', () => {
+  for (const state of ['created', 'deposit_seen'] as const) {
+    const of = { ...order, state };
+    assert.deepEqual(placeDeposit(of, pays({ units: 60n }), 39n), { outcome: 'part', missingUnits: 1n });
+    assert.deepEqual(placeDeposit(of, pays({ units: 60n }), 40n), { outcome: 'complete', excessUnits: 0n });
+    assert.deepEqual(placeDeposit(of, pays({ units: 60n }), 41n), { outcome: 'complete', excessUnits: 1n });
+  }
+});
+
+test('at the deadline: unconfirmed money is waited for, confirmed parts are taken, and only an empty order expires', () => {
+  const at = (state: 'created' | 'deposit_seen' | 'on_hold', unconfirmed: number, confirmedUnits: bigint) =>
+    atDeadline(state, { unconfirmed, confirmedUnits });
+  assert.equal(at('created', 0, 0n), 'expire');
+  assert.equal(at('created', 1, 0n), 'wait');
+  assert.equal(at('deposit_seen', 1, 5n), 'wait');
+  assert.equal(at('deposit_seen', 0, 1n), 'take_what_came');
+  assert.equal(at('created', 0, 1n), 'take_what_came');
+  assert.equal(at('deposit_seen', 0, 0n), 'wait');
+  assert.equal(at('on_hold', 0, 0n), 'nothing');
+});
+
+test('of money no order takes, a policy is asked where it has a word for it, and a person otherwise', () => {
+  const answers = policy({
+    late: { then: 'refund' },
+    second: { then: 'new_order' },
+    wrongAsset: { then: 'refund' },
+    wrongChain: { then: 'refund' },
+  });
+  const all = ['late', 'second', 'wrong_asset', 'wrong_chain', 'unknown_target', 'lost'] as const;
+  assert.deepEqual(
+    all.map((why) => onExtra(why, answers)),
+    ['refund', 'new_order', 'refund', 'refund', 'hold', 'hold'],
+  );
+  assert.deepEqual(
+    all.map((why) => onExtra(why, undefined)),
+    all.map(() => 'hold'),
+  );
+});
+
+test('of too much all is taken within the tolerance and the market, else what was asked', () => {
+  const take = (sum: bigint, most = 20_000n, beyond: Policy['overpaid']['beyond'] = 'hold_excess') =>
+    takeOfTooMuch({ depositUnits: 10_000n }, sum, { acceptBps: 50, beyond }, most);
+  assert.equal(take(10_050n), 'all');
+  assert.equal(take(10_051n), 'hold_excess');
+  assert.equal(take(10_050n, 10_050n), 'all');
+  assert.equal(take(10_050n, 10_049n), 'hold_excess');
+  assert.equal(take(10_051n, 20_000n, 'refund_excess'), 'refund_excess');
+  assert.equal(take(10_051n, 20_000n, 'refund_all'), 'all');
+});
+
+test('another amount is accepted up to the tolerance on its own side, and then held or sent back', () => {
+  const of = policy({
+    underpaid: { acceptBps: 50, beyond: 'refund' },
+    overpaid: { acceptBps: 0, beyond: 'hold' } as never,
+  });
+  const got = (receivedUnits: bigint | null, by = of) => onAmount({ depositUnits: 10_000n, receivedUnits }, by);
+  assert.equal(got(null), 'as_asked');
+  assert.equal(got(10_000n), 'as_asked');
+  assert.equal(got(9_950n), 'accept');
+  assert.equal(got(9_949n), 'refund');
+  assert.equal(got(10_001n), 'hold');
+  assert.equal(got(10_001n, policy({ overpaid: { acceptBps: 1, beyond: 'refund_all' } })), 'accept');
+  assert.equal(got(10_002n, policy({ overpaid: { acceptBps: 1, beyond: 'refund_all' } })), 'refund');
+  assert.equal(got(9_949n, policy({ underpaid: { acceptBps: 50, beyond: 'hold' } })), 'hold');
+});
+
+test('a booked rate is open from the moment after its lock, where the policy asks', () => {
+  const lock = { rateLockedUntil: new Date(1_000) };
+  const asks = policy({ priceMoved: { lockS: null, bps: 100, then: 'refund' } });
+  assert.equal(rateIsOpen(lock, new Date(1_001), asks), true);
+  assert.equal(rateIsOpen(lock, new Date(1_000), asks), false);
+  assert.equal(rateIsOpen(lock, undefined, asks), false);
+  assert.equal(
+    rateIsOpen(lock, new Date(9_999), policy({ priceMoved: { lockS: null, bps: 100, then: 'honour' } })),
+    false,
+  );
+});
+
+test('an open rate is honoured within its band, and asked about beyond', () => {
+  const booked = { num: 10_000n, den: 1n };
+  const at = (num: bigint) => onPrice(booked, { num, den: 1n }, { lockS: null, bps: 100, then: 'requote' });
+  assert.deepEqual([9_899n, 9_900n, 10_100n, 10_101n].map(at), ['requote', 'honour', 'honour', 'requote']);
+});
+
+test('why a deposit goes back is said in three words', () => {
+  assert.deepEqual(['underpaid', 'overpaid', 'payer_name', 'screening', ''].map(failureOf), [
+    'amount',
+    'amount',
+    'name',
+    'other',
+    'other',
+  ]);
+});
+
+test('an order goes back by itself only where all that was found says so, for the reason found first', () => {
+  const [back, look] = [
+    { reason: 'underpaid', then: 'refund' as const },
+    { reason: 'payer_name', then: 'hold' as const },
+  ];
+  assert.equal(beforePayout([]), undefined);
+  assert.deepEqual(beforePayout([back]), { reason: 'underpaid', refund: true });
+  assert.deepEqual(beforePayout([back, look]), { reason: 'underpaid', refund: false });
+  assert.deepEqual(beforePayout([look, back]), { reason: 'payer_name', refund: false });
+  assert.deepEqual(beforePayout([back, back]), { reason: 'underpaid', refund: true });
+});
+
+test('nobody has an order converted whose deposit is lost or is another amount', () => {
+  const of = (receivedUnits: bigint | null, lost = false) =>
+    holdBeforePayout({ depositUnits: 100n, receivedUnits }, lost);
+  assert.equal(of(null), undefined);
+  assert.equal(of(100n), undefined);
+  assert.equal(of(99n), 'underpaid');
+  assert.equal(of(101n), 'overpaid');
+  assert.equal(of(100n, true), 'deposit_lost');
+});
+
+test('of a refund the named fees are kept, in its own asset, and never all of it', () => {
+  const fees = { operator: 200n, partner: 100n, rail: 50n, chain: 25n };
+  const keeping = (keep: Policy['refundFees']['keep']) => policy({ refundFees: { keep } });
+  const fiat = { depositAsset: 'inr', fiatAsset: 'inr', fees, rate: { num: 80n, den: 1n } };
+  const places = { base: 6, quote: 2 };
+  assert.equal(keptOnRefund({ ...fiat, policy: keeping([]) }, 1_000n, places), 0n);
+  assert.equal(keptOnRefund({ ...fiat, policy: keeping(['operator', 'chain']) }, 1_000n, places), 225n);
+  assert.equal(keptOnRefund({ ...fiat, policy: keeping(['operator', 'chain']) }, 226n, places), 225n);
+  assert.equal(keptOnRefund({ ...fiat, policy: keeping(['operator', 'chain']) }, 225n, places), 0n);
+  // 2.25 rupees at 80 are 0.028125 coins.
+  const crypto = { ...fiat, depositAsset: 'usdc', policy: keeping(['operator', 'chain']) };
+  assert.equal(keptOnRefund(crypto, 1_000_000n, places), 28_125n);
+  assert.equal(keptOnRefund({ ...crypto, rate: { num: 7n, den: 1n } }, 1_000_000n, places), 321_428n, 'rounded down');
+});
+
+test('what screening held last is a person’s', () => {
+  const held = (by: string) => ({ event: 'held', facts: { by } });
+  assert.equal(isHeldByScreening([]), false);
+  assert.equal(isHeldByScreening([held('policy')]), false);
+  assert.equal(isHeldByScreening([held('policy'), held('screening'), { event: 'short', facts: {} }]), true);
+  assert.equal(isHeldByScreening([held('screening'), held('policy')]), false);
+});
+
+test('a state that waits has the deadline of the policy, and no other has one', () => {
+  assert.equal(deadlineOf('created', BUILT_IN_POLICY), undefined);
+  assert.equal(deadlineOf('settled', BUILT_IN_POLICY), undefined);
+  const waiting = {
+    ...BUILT_IN_POLICY.waiting,
+    on_hold: { afterMs: 5, then: 'refund' },
+  } as unknown as Policy['waiting'];
+  assert.equal(deadlineOf('on_hold', policy({ waiting })), waiting.on_hold);
+});
