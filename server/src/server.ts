@@ -185,12 +185,14 @@ async function compose(
         secrets: (apiKey) => courierDb.asSystem((tx) => signingSecrets(tx, vault, apiKey, clock.now())),
       }),
     },
-    onDead: (tx, { partnerId, endpointId, now }) =>
+    onDead: (tx, { partnerId, endpointId, isOff, now }) =>
       openCase(tx, {
-        kind: 'webhook_undelivered',
+        kind: isOff ? 'webhook_off' : 'webhook_undelivered',
         subject: `endpoint:${endpointId}`,
         partnerId,
-        reason: 'events could not be delivered for three days',
+        reason: isOff
+          ? 'every attempt has failed for five days: it is switched off'
+          : 'events could not be delivered for three days',
         now,
       }),
   });

@@ -279,6 +279,12 @@ export const CASE_KINDS = {
     who: 'partner',
     page: PAGE,
   },
+  webhook_off: {
+    means: 'An endpoint of a partner has taken nothing for five days and was switched off. Nothing more is sent there.',
+    remedy: 'The partner mends its receiver, switches the endpoint on again, then replays what it missed.',
+    who: 'partner',
+    page: PAGE,
+  },
 } as const satisfies Record<string, CaseMeaning>;
 
 export type CaseKind = keyof typeof CASE_KINDS;

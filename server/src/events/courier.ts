@@ -11,7 +11,8 @@
  * many (AT_ONCE). When such an endpoint answers again, all that waits for it is due at once.
  *
  * A lane pauses after a failure for 5 s, doubling up to an hour, a quarter more or less by chance. After three days an event is
- * given up with a case, and the next of its lane has its turn. Due times are the clock's, which may be moved; leases and
+ * given up with a case, and the next of its lane has its turn. An endpoint that has taken nothing for five days by then is
+ * switched off. Due times are the clock's, which may be moved; leases and
  * the times that are signed are the world's.
  */
 import { openBell } from '../base/bell.ts';
@@ -21,7 +22,7 @@ import type { Database, Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
 import { randomHex } from '../base/ids.ts';
 import { describeError, type Log } from '../base/log.ts';
-import { type EndpointRow, secretsOf } from './endpoints.ts';
+import { type EndpointRow, secretsOf, switchOffDead } from './endpoints.ts';
 import { publish } from './feed.ts';
 import { type Formats, happened } from './format.ts';
 import { purgeLog, recordAttempt } from './log.ts';
@@ -49,8 +50,8 @@ export interface CourierDeps {
   vault: Vault;
   formats: Formats;
   send: Sender;
-  /** Tells somebody that an event was given up. */
-  onDead: (tx: Tx, dead: { partnerId: bigint; endpointId: string; now: Date }) => Promise<void>;
+  /** Tells somebody that an event was given up, and whether its endpoint was switched off with it. */
+  onDead: (tx: Tx, dead: { partnerId: bigint; endpointId: string; isOff: boolean; now: Date }) => Promise<void>;
   leaseS?: number;
 }
 
@@ -101,11 +102,12 @@ const sql = {
     where endpoint_id = $1 and event_id = $2 and state = 'waiting'`,
   failed: `update webhook_deliveries set attempts = attempts + 1, last_error = $3
     where endpoint_id = $1 and event_id = $2 and state = 'waiting'`,
-  endpointFails: `update webhook_endpoints set failures = failures + 1, paused_until = case when failures + 1 < ${FAILING_AFTER}
+  endpointFails: `update webhook_endpoints set failures = failures + 1, failing_since = coalesce(failing_since, $2), paused_until = case when failures + 1 < ${FAILING_AFTER}
       then null else $2::timestamptz + least(${LONGEST_ENDPOINT_PAUSE_MS / 1000}, 5 * 2.0 ^ least(failures + 1 - ${FAILING_AFTER}, 20))
         * $3::float8 * interval '1 second' end
     where id = $1`,
-  endpointWorks: 'update webhook_endpoints set failures = 0, paused_until = null where id = $1 and failures > 0',
+  endpointWorks: `update webhook_endpoints set failures = 0, paused_until = null, failing_since = null
+    where id = $1 and failures > 0`,
   wakeLanes: `update webhook_lanes set due_at = $2, tries = 0 where (endpoint_id, subject) in
     (select endpoint_id, subject from webhook_lanes where endpoint_id = $1 and due_at > $2 for update skip locked)`,
   lockPurge: 'select pg_try_advisory_xact_lock(1702194542) as locked',
@@ -229,7 +231,8 @@ async function record(
   await tx.run(sql.endpointFails, [endpointId, now, shaken(1)]);
   if (now.getTime() - item.since.getTime() >= GIVE_UP_AFTER_MS) {
     await tx.run(sql.end, [endpointId, item.id, 'dead', 1, outcome.error, now]);
-    await onDead(tx, { partnerId, endpointId, now });
+    const isOff = await switchOffDead(tx, { id: endpointId, partnerId, now });
+    await onDead(tx, { partnerId, endpointId, isOff, now });
     if (isOurs) await moveOn(tx, lane, lease, now);
     return;
   }

@@ -13,7 +13,7 @@ import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
 import { emit } from './emit.ts';
-import { endpointSubject, type FormatName, TEST_EVENT } from './format.ts';
+import { endpointSubject, type FormatName, OFF_EVENT, TEST_EVENT } from './format.ts';
 import { newSecret } from './standard.ts';
 
 export interface Endpoint {
@@ -30,6 +30,10 @@ export interface Endpoint {
   /** Attempts that failed one after the other. */
   readonly failures: number;
   readonly pausedUntil: Date | null;
+  /** From when on every attempt has failed; null where the last one did not. */
+  readonly failingSince: Date | null;
+  /** When it was switched off for that, and not by its partner. */
+  readonly switchedOffAt: Date | null;
   /** Until when the secret before the present one is valid. */
   readonly oldSecretUntil: Date | null;
   readonly createdAt: Date;
@@ -50,6 +54,8 @@ export interface EndpointRow {
   enabled: boolean;
   failures: number;
   paused_until: Date | null;
+  failing_since: Date | null;
+  switched_off_at: Date | null;
   created_at: Date;
   updated_at: Date;
   removed_at: Date | null;
@@ -60,7 +66,7 @@ const MOST = 16;
 const OVERLAP_MS = 24 * 3_600_000;
 
 const COLUMNS = `id, partner_id, url, format, filter, secret, old_secret, old_until, api_key, is_wire, enabled, failures,
-  paused_until, created_at, updated_at, removed_at`;
+  paused_until, failing_since, switched_off_at, created_at, updated_at, removed_at`;
 
 const sql = {
   // Two at once would each count one too few: the partner's own row is not theirs to lock, so the lock is on its number.
@@ -75,13 +81,16 @@ const sql = {
     where partner_id = any($1::bigint[]) and enabled and removed_at is null`,
   // Another address, or one that is switched on again, is tried at once.
   change: `update webhook_endpoints set url = coalesce($2, url), format = coalesce($3, format), filter = coalesce($4, filter),
-      enabled = coalesce($5, enabled), api_key = coalesce($6, api_key), failures = 0, paused_until = null, updated_at = $7
+      enabled = coalesce($5, enabled), api_key = coalesce($6, api_key), failures = 0, paused_until = null, failing_since = null,
+      switched_off_at = case when not coalesce($5, enabled) then switched_off_at end, updated_at = $7
     where id = $1 and removed_at is null returning ${COLUMNS}`,
   // What waits is due at once, and has its days before it once more.
   wakeLanes: 'update webhook_lanes set due_at = $2, tries = 0 where endpoint_id = $1',
   restart: `update webhook_deliveries set since = $2 where endpoint_id = $1 and state = 'waiting'`,
   rotate: `update webhook_endpoints set old_secret = secret, old_until = $3, secret = $2, updated_at = $4
     where id = $1 and removed_at is null returning ${COLUMNS}`,
+  switchOff: `update webhook_endpoints set enabled = false, switched_off_at = $3, updated_at = $3
+    where id = $1 and enabled and failing_since <= $2 returning ${COLUMNS}`,
   remove: `update webhook_endpoints set removed_at = $2, enabled = false, updated_at = $2
     where id = $1 and removed_at is null`,
   drop: `update webhook_deliveries set state = 'dropped', ended_at = $2 where endpoint_id = $1 and state = 'waiting'`,
@@ -200,6 +209,23 @@ export async function testEndpoint(tx: Tx, endpoint: Endpoint, now: Date): Promi
   await emit(tx, { partnerId, type: TEST_EVENT, subject: endpointSubject(id), body, at: now });
 }
 
+/** So long has every attempt failed when an endpoint is switched off: two days after the first event was given up. */
+const SWITCH_OFF_AFTER_MS = 5 * 24 * 3_600_000;
+
+/**
+ * Switches an endpoint off that has taken nothing for five days, and says so to whoever else listens. What waits for it is
+ * kept, and goes when it is switched on again.
+ *
+ * @returns whether it is off now
+ */
+export async function switchOffDead(tx: Tx, e: { id: string; partnerId: bigint; now: Date }): Promise<boolean> {
+  const row = await tx.row<EndpointRow>(sql.switchOff, [e.id, later(e.now, -SWITCH_OFF_AFTER_MS), e.now]);
+  if (row === undefined) return false;
+  const body = { endpointId: e.id, failingSince: row.failing_since?.toISOString(), switchedOffAt: e.now.toISOString() };
+  await emit(tx, { partnerId: e.partnerId, type: OFF_EVENT, subject: endpointSubject(e.id), body, at: e.now });
+  return true;
+}
+
 export const listening = (tx: Tx, partnerIds: readonly bigint[]) => tx.rows<EndpointRow>(sql.listening, [partnerIds]);
 
 /** The secrets valid now, newest first. */
@@ -225,6 +251,8 @@ const endpointOf = (row: EndpointRow): Endpoint => ({
   enabled: row.enabled,
   failures: row.failures,
   pausedUntil: row.paused_until,
+  failingSince: row.failing_since,
+  switchedOffAt: row.switched_off_at,
   oldSecretUntil: row.old_secret === null ? null : row.old_until,
   createdAt: row.created_at,
   updatedAt: row.updated_at,

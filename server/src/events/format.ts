@@ -47,6 +47,8 @@ export type Formats = Readonly<Record<FormatName, Format>>;
 
 /** An event of this type goes to the endpoint that is its subject, and to no other. */
 export const TEST_EVENT = 'webhook.test';
+/** An endpoint was switched off: told to the others. */
+export const OFF_EVENT = 'webhook.switched_off';
 export const endpointSubject = (endpointId: string): string => `webhook:${endpointId}`;
 
 export const eventIdOf = (e: { partner_id: bigint; position: bigint }): string => `evt_${e.partner_id}_${e.position}`;

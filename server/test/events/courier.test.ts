@@ -81,7 +81,7 @@ const all = (partner: TestPartner, orders: number, events: number) =>
 
 const HOUR_MS = 3_600_000;
 
-test('a receiver that is down for a day, slow, redirecting, failing and rude gets every event in order; another waits for nothing', async () => {
+test('a receiver that is down for a day, slow, redirecting, failing, late and rude gets every event in order; another waits for nothing', async () => {
   const [good, bad, other] = [await receiver(), await receiver(), await receiver()];
   const [mine, theirs] = [await world.partner(), await world.partner()];
   const first = await world.endpoint(mine, good.url);
@@ -90,21 +90,39 @@ test('a receiver that is down for a day, slow, redirecting, failing and rude get
   await bad.down();
   const courier = await world.courier({ deadlineMs: 1_000 });
 
-  await happenings(mine, 3, 4);
-  await happenings(theirs, 2, 3);
-  await world.until('both others have heard all', () => good.taken.length === 12 && other.taken.length === 6);
-  assert.equal(bad.seen.length, 0, 'while the third has heard nothing');
-  assert.deepEqual(bySubject(good.taken), all(mine, 3, 4));
-  assert.deepEqual(bySubject(other.taken), all(theirs, 2, 3));
-
-  const fails = async (word: string) => {
-    await world.until(`the log says ${word}`, async () => {
-      await skipsAhead(second.endpoint.id);
-      return (await errorsOf(second.endpoint.id)).some(({ error }) => error === word);
-    });
+  let told = 0;
+  /** One more event of each order: the others have it while the third does what it does. */
+  const goesOn = async () => {
+    told += 1;
+    await happenings(mine, 3, 1);
+    await happenings(theirs, 2, 1);
+    await world.until(
+      'both others have heard all',
+      () => good.taken.length >= 3 * told && other.taken.length >= 2 * told,
+    );
+    assert.deepEqual(bySubject(good.taken), all(mine, 3, told), 'once, in order, and nobody was led there');
+    assert.deepEqual(bySubject(other.taken), all(theirs, 2, told));
   };
+  const triedUntil = (what: string, isSo: () => boolean | Promise<boolean>) =>
+    world.until(what, async () => {
+      await skipsAhead(second.endpoint.id);
+      return await isSo();
+    });
+  const fails = async (word: string) => {
+    await triedUntil(`the log says ${word}`, async () =>
+      (await errorsOf(second.endpoint.id)).some(({ error }) => error === word),
+    );
+    await goesOn();
+    assert.equal(bad.taken.length, 0);
+  };
+  await goesOn();
   await fails('connection_refused');
-  for (let hour = 0; hour < 24; hour += 1) world.clock.advance(HOUR_MS);
+  for (let hour = 0; hour < 24; hour += 1) {
+    world.clock.advance(HOUR_MS);
+    if (hour === 12) await goesOn();
+  }
+  assert.equal(bad.seen.length, 0, 'and all day the third has heard nothing');
+
   await bad.up();
   bad.behaves((_, response) => response.writeHead(500).end('no'));
   await fails('status');
@@ -118,33 +136,44 @@ test('a receiver that is down for a day, slow, redirecting, failing and rude get
   await fails('not_http');
   bad.behaves((_, response) => response.socket?.write(`HTTP/1.1 200 OK\r\nx: ${'x'.repeat(70_000)}\r\n\r\n`));
   await fails('answer_too_large');
-  assert.equal(good.taken.length, 12, 'nobody was led to the other address');
-  assert.equal(bad.taken.length, 0);
 
-  // A head of 2xx is enough, whatever becomes of the body.
+  // It takes the event and says so when the deadline is over: that counts for nothing.
+  const late: Received[] = [];
+  bad.behaves((received, response) =>
+    response.once('close', () => {
+      late.push(received);
+      bad.takes(received, response, response.req);
+    }),
+  );
+  await triedUntil('it has answered too late', () => late.length > 0);
+  await goesOn();
+
+  // A head of 2xx in time is enough, whatever becomes of the body.
   let calls = 0;
   bad.behaves((received, response) => {
     bad.taken.push(received);
     calls += 1;
-    if (calls % 3 === 0) response.writeHead(202).end();
+    const kind = calls % 4;
+    if (kind === 0) response.writeHead(202).end();
+    else if (kind === 1) setTimeout(() => response.writeHead(204).end(), 200);
     else {
-      response.writeHead(200, { 'content-length': String(2 ** 30) }).write('x'.repeat(calls % 3 === 1 ? 200_000 : 10));
-      if (calls % 3 === 2) response.socket?.end();
+      response.writeHead(200, { 'content-length': String(2 ** 30) }).write('x'.repeat(kind === 2 ? 200_000 : 10));
+      if (kind === 3) response.socket?.end();
     }
   });
-  await world.until('it has heard all', async () => {
-    await skipsAhead(second.endpoint.id);
-    return bad.taken.length >= 12;
-  });
-  await world.until('and that is recorded', async () => (await waiting(second.endpoint.id)) === 0);
-  assert.deepEqual(bySubject(bad.taken), all(mine, 3, 4), 'each once, and in order');
+  await triedUntil('it has heard all', async () => (await waiting(second.endpoint.id)) === 0);
+  const inTime = bad.taken.slice(late.length);
+  assert.deepEqual(bySubject(inTime), all(mine, 3, told), 'each once, and in order');
+  const [early] = late;
+  const again = inTime.find(({ headers }) => headers['webhook-id'] === early?.headers['webhook-id']);
+  assert.equal(again?.text, early?.text, 'what was answered too late came again as it was');
   await world.until('no connection is left', () => bad.connections() === 0);
 
   const verifier = new Webhook(second.secret);
   for (const { text, headers } of bad.taken) verifier.verify(text, headers);
   assert.throws(() => new Webhook(first.secret).verify(bad.taken[0]?.text ?? '', bad.taken[0]?.headers ?? {}));
   const ids = (received: Received[]) => received.map(({ headers }) => headers['webhook-id']).sort();
-  assert.deepEqual(ids(bad.taken), ids(good.taken), 'the same event has the same id everywhere');
+  assert.deepEqual(ids(inTime), ids(good.taken), 'the same event has the same id everywhere');
   assert.deepEqual(world.dead, []);
   await courier.stop();
 });
@@ -209,7 +238,7 @@ test('after three days an event is given up with a case, and the next has its tu
   assert.equal(await waiting(endpoint.id), 1);
   world.clock.advance(2 * HOUR_MS);
   await world.until('it is given up', async () => (await waiting(endpoint.id)) === 0);
-  assert.deepEqual(world.dead.splice(0), [{ partnerId: partner.id, endpointId: endpoint.id }]);
+  assert.deepEqual(world.dead.splice(0), [{ partnerId: partner.id, endpointId: endpoint.id, isOff: false }]);
   there.behaves(there.takes);
   await world.happens(partner, `order:${partner.id}1`, 'order.changed');
   await world.until('the next is delivered', async () => {
@@ -229,6 +258,56 @@ test('after three days an event is given up with a case, and the next has its tu
   await world.until('all of it is replayed', () => there.taken.length === 3);
   assert.deepEqual(bySubject(there.taken), { [`order:${partner.id}1`]: [2, 1, 2] });
   assert.equal(there.taken[0]?.headers['webhook-id'], there.taken[2]?.headers['webhook-id']);
+  await courier.stop();
+});
+
+test('an endpoint that takes nothing for five days is switched off, the others hear of it, and switched on it gets what waited', async () => {
+  const [bad, good, partner] = [await receiver(), await receiver(), await world.partner()];
+  const { endpoint } = await world.endpoint(partner, bad.url, { filter: ['order.*'] });
+  await world.endpoint(partner, good.url);
+  const shown = () => world.db.asPartner(partner.id, (tx) => endpointById(tx, endpoint.id));
+  bad.behaves((_, response) => response.writeHead(410).end());
+  const courier = await world.courier();
+  // An event each day, and each has its three days: the one of the second day is given up on the fifth.
+  const tried = async (order: number) => {
+    const before = bad.seen.length;
+    await world.happens(partner, `order:${partner.id}${order}`, 'order.changed');
+    await world.until('it is tried', async () => {
+      await skipsAhead(endpoint.id);
+      return bad.seen.length > before;
+    });
+  };
+  for (let day = 0; day < 4; day += 1) {
+    await tried(day);
+    assert.equal((await shown()).enabled, true, `on day ${day}`);
+    world.clock.advance(24 * HOUR_MS);
+  }
+  world.clock.advance(24 * HOUR_MS);
+  await world.until('it is off', async () => !(await shown()).enabled);
+  const off = await shown();
+  assert.ok(off.switchedOffAt !== null && off.failingSince !== null);
+  assert.ok(off.switchedOffAt.getTime() - off.failingSince.getTime() >= 5 * 24 * HOUR_MS);
+  assert.deepEqual(world.dead.splice(0).at(-1), { partnerId: partner.id, endpointId: endpoint.id, isOff: true });
+  const news = () => good.taken.filter(({ body }) => body.type === 'webhook.switched_off');
+  await world.until('the other has heard of it', () => news().length === 1);
+  assert.equal(news()[0]?.body.subject, `webhook:${endpoint.id}`);
+  assert.equal((news()[0]?.body.data as { endpointId?: string }).endpointId, endpoint.id);
+
+  // While it is off nothing goes there and nothing waits for it anew.
+  const [seen, left] = [bad.seen.length, await waiting(endpoint.id)];
+  assert.ok(left > 0, 'what was not given up yet is kept');
+  await world.happens(partner, `order:${partner.id}9`, 'order.changed');
+  await world.until('the other has it', () => good.taken.some(({ body }) => body.subject === `order:${partner.id}9`));
+  assert.deepEqual([bad.seen.length, await waiting(endpoint.id)], [seen, left]);
+
+  bad.behaves(bad.takes);
+  await world.db.asPartner(partner.id, (tx) =>
+    changeEndpoint(tx, endpoint.id, { enabled: true, now: world.clock.now() }),
+  );
+  await world.until('what waited has come', async () => (await waiting(endpoint.id)) === 0);
+  assert.equal(bad.taken.length, left);
+  const on = await shown();
+  assert.deepEqual([on.enabled, on.failures, on.failingSince, on.switchedOffAt], [true, 0, null, null]);
   await courier.stop();
 });
 

@@ -29,7 +29,7 @@ export async function deliveryWorld() {
   const ground = await freshGround();
   const { db, vault, clock, log } = ground;
   const couriers = new Set<Courier>();
-  const dead: { partnerId: bigint; endpointId: string }[] = [];
+  const dead: { partnerId: bigint; endpointId: string; isOff: boolean }[] = [];
   const formats = {
     standard,
     whitelabel: whitelabelFormat({
@@ -89,7 +89,7 @@ export async function deliveryWorld() {
         vault,
         formats,
         send,
-        onDead: async (_tx, { partnerId, endpointId }) => void dead.push({ partnerId, endpointId }),
+        onDead: async (_tx, { partnerId, endpointId, isOff }) => void dead.push({ partnerId, endpointId, isOff }),
       });
       const courier = {
         async stop() {

@@ -84,6 +84,8 @@ const shape = (endpoint: Endpoint) => ({
   apiKey: endpoint.apiKey,
   failures: endpoint.failures,
   pausedUntil: endpoint.pausedUntil?.toISOString() ?? null,
+  failingSince: endpoint.failingSince?.toISOString() ?? null,
+  switchedOffAt: endpoint.switchedOffAt?.toISOString() ?? null,
   oldSecretUntil: endpoint.oldSecretUntil?.toISOString() ?? null,
   createdAt: endpoint.createdAt.toISOString(),
   updatedAt: endpoint.updatedAt.toISOString(),
