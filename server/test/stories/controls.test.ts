@@ -13,14 +13,14 @@ before(async () => {
 });
 after(async () => await world?.close());
 
+/** Names of controls that had their way, and `name field word` of what they were told. */
 const told = new Set<string>();
-const does = (name: string, body: Fields, by = world.partner) => {
-  told.add(name);
-  return by.post(`/sandbox/v1/${name}`, body);
-};
+const does = (name: string, body: Fields, by = world.partner) => by.post(`/sandbox/v1/${name}`, body);
 async function control(name: string, body: Fields): Promise<Record<string, unknown>> {
   const answer = await does(name, body);
   assert.equal(answer.status, 200, `${name}: ${answer.text}`);
+  told.add(name);
+  for (const [field, value] of Object.entries(body)) told.add(`${name} ${field} ${String(value).toUpperCase()}`);
   return answer.body.data;
 }
 const of = (order: Sale | Purchase, more: Fields = {}): Fields => ({ transactionId: String(order.id), ...more });
@@ -39,8 +39,10 @@ describe('pay', () => {
       assert.equal(first.status, 200, first.text);
       assert.deepEqual(first.body.data, second.body.data);
     }
+    const said = await world.sells('11', 'usdc');
+    await control('pay', of(said, { how: 'exact' }));
     await world.mines(3);
-    await world.reaches(sale, 6);
+    for (const order of [sale, said]) await world.reaches(order, 6);
     await world.reaches(purchase, 4);
     assert.equal((await depositsOf(sale)).length, 1);
     assert.equal((await depositsOf(purchase)).length, 1);
@@ -113,7 +115,7 @@ describe('the bank', () => {
       await world.buys('1000', 'usdc'),
       await world.buys('1000', 'usdc'),
     ];
-    await control('credit', of(right));
+    await control('credit', of(right, { reference: 'right' }));
     const lines = [
       (await control('credit', of(none, { reference: 'none' }))).line,
       (await control('credit', of(mistyped, { reference: 'wrong' }))).line,
@@ -129,20 +131,26 @@ describe('the bank', () => {
     for (const line of lines) await control('recall', { line });
   });
 
-  test("credits in the customer's name: settled; in another: a person looks", async () => {
+  test("credits in the customer's name, or in none that the bank says: settled; in another: a person looks", async () => {
     const customer = await world.verifiedCustomer();
     const details = { firstName: 'Asha', firstSurname: 'Rao' };
     await world.read(async (tx) => {
       const found = await findCustomer(tx, customer.id);
       await saveDetails(tx, world.vault, { customer: found, details, now: world.clock.now() });
     });
-    const [right, wrong] = [
+    const [right, none, wrong] = [
       await world.buys('1000', 'usdc', { customer }),
+      await world.buys('1050', 'usdc', { customer }),
       await world.buys('1100', 'usdc', { customer }),
     ];
-    await control('credit', of(right));
+    await control('credit', of(right, { name: 'right' }));
+    await control('credit', of(none, { name: 'none' }));
     await control('credit', of(wrong, { name: 'wrong' }));
-    await world.reaches(right, 4);
+    for (const order of [right, none]) await world.reaches(order, 4);
+    assert.deepEqual(
+      (await Promise.all([right, none, wrong].map(depositsOf))).map(([deposit]) => deposit?.payer),
+      ['same', 'unknown', 'other'],
+    );
     assert.equal((await world.opensCase(wrong, 'on_hold')).reason, 'payer_name');
   });
 
@@ -409,9 +417,17 @@ describe('a wish', () => {
   });
 });
 
-test('every control has been told of', () => {
+test('every control has been told of, with every word that it knows, and its page names them all', () => {
+  const words = CONTROLS.flatMap(({ name, takes }) => [
+    name,
+    ...Object.entries(takes).flatMap(([field, { words }]) => words.map((word) => `${name} ${field} ${word}`)),
+  ]);
+  assert.ok(words.length > CONTROLS.length + 20, 'the words are known');
   assert.deepEqual(
-    CONTROLS.map(({ name }) => name).filter((name) => !told.has(name)),
+    words.filter((word) => !told.has(word)),
     [],
   );
+  for (const { takes } of CONTROLS)
+    for (const { says, words } of Object.values(takes))
+      for (const word of words) assert.ok(says.includes(`\`${word.toLowerCase()}\``), `${word} in: ${says}`);
 });

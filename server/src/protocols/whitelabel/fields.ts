@@ -13,7 +13,7 @@ import { MAX_AMOUNT_CHARS, parseUnits } from '../../base/money.ts';
 import { type Body, type BodyValue, isAbsent, JsonNumber, plainDecimal } from './body.ts';
 
 /** Reads a value that is there, or throws `Malformed`. */
-export type Reader<T> = (value: BodyValue) => T;
+export type Reader<T> = ((value: BodyValue) => T) & { readonly words?: readonly string[] };
 export interface Field<T> {
   readonly optional: boolean;
   readonly read: Reader<T>;
@@ -183,14 +183,15 @@ export const webAddress: Reader<string> = (value) => {
   return url.href;
 };
 
-export const oneOf =
-  <T extends string>(...words: readonly T[]): Reader<T> =>
-  (value) => {
-    const read = asText(value, MAX_TEXT_CHARS);
-    const found = words.find((word) => word === read.toUpperCase());
+export const oneOf = <T extends string>(...words: readonly T[]): Reader<T> => {
+  const read: Reader<T> = (value) => {
+    const given = asText(value, MAX_TEXT_CHARS);
+    const found = words.find((word) => word === given.toUpperCase());
     if (found === undefined) throw new Malformed(`must be ${words.join(' or ')}`);
     return found;
   };
+  return Object.assign(read, { words });
+};
 
 /** Programs send a boolean, or its text, or 0 and 1. */
 export const flag: Reader<boolean> = (value) => {

@@ -35,8 +35,8 @@ export interface Control {
   says: string;
   /** Happens to every partner of the sandbox. */
   shared: boolean;
-  /** What it takes, in the order in which a command line may leave out their names. */
-  takes: Readonly<Record<string, { says: string; optional: boolean }>>;
+  /** What it takes, in the order in which a command line may leave out their names; `words` where it is one of a few. */
+  takes: Readonly<Record<string, { says: string; optional: boolean; words: readonly string[] }>>;
   /** As a command. */
   example: string;
   route: Route;
@@ -79,7 +79,7 @@ function control<F extends Fields>(
   const takes = Object.fromEntries(
     Object.entries<Field<unknown>>(c.fields).map(([name, field]) => [
       name,
-      { says: c.fieldsSay[name] ?? '', optional: field.optional },
+      { says: c.fieldsSay[name] ?? '', optional: field.optional, words: field.read.words ?? [] },
     ]),
   );
   return { name: c.name, says: c.says, shared, example: c.example, takes, route: { ...route, control: true } };
