@@ -109,12 +109,12 @@ class Batch {
     wire.stream.uncork();
   }
 
-  /** Of the statement that is being answered: the client notes it as parsed. */
+  /** Of the statement that is being answered: the client notes it as parsed. None is when all have been, and PostgreSQL has more to say. */
   get name(): string {
-    return this.#current.name;
+    return this.#answering?.name ?? '';
   }
   get text(): string {
-    return this.#current.statement.text;
+    return this.#answering?.statement.text ?? '';
   }
 
   handleRowDescription({ fields }: { fields: readonly { name: string; dataTypeID: number }[] }): void {
@@ -149,8 +149,12 @@ class Batch {
     this.#reject(error);
   }
 
+  get #answering() {
+    return this.#parts[this.#answers.length];
+  }
+
   get #current() {
-    const part = this.#parts[this.#answers.length];
+    const part = this.#answering;
     assert(part !== undefined, 'PostgreSQL answers what it was asked');
     return part;
   }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
+import { sendTogether } from '../../src/base/batch.ts';
 import { together } from '../../src/base/db.ts';
 import { randomHex } from '../../src/base/ids.ts';
 import { freshGround, type Ground } from '../support/ground.ts';
@@ -27,6 +28,18 @@ test('a connection that dies in the middle of a transaction fails that transacti
   await assert.rejects(cut);
   await admin.end();
   assert.deepEqual(await ground.db.asSystem((tx) => tx.row('select 1 as one')), { one: 1 });
+});
+
+test('PostgreSQL ending a session between its last answer and being ready fails what was asked, and not the process', async () => {
+  const client = new pg.Client(ground.adminUrl);
+  client.on('error', () => {});
+  await client.connect();
+  // Told by the client's own connection, where the word of an administrator comes in between.
+  const { connection } = client as unknown as { connection: NodeJS.EventEmitter };
+  const why = Object.assign(new Error('terminating connection due to administrator command'), { code: '57P01' });
+  connection.once('commandComplete', () => connection.emit('errorMessage', why));
+  await assert.rejects(sendTogether(client, [{ text: 'select 1 as one' }]), why);
+  await client.end();
 });
 
 /** A table of the test's own, which either door may use. */
