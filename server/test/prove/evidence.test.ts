@@ -71,7 +71,10 @@ const REPORTS: Record<string, unknown> = {
   'chaos-deduplicating': [chaosRun('deduplicating')],
   'chaos-repeating': [chaosRun('repeating')],
   fuzz: fuzzed,
-  mutation: { score: 91, killed: 910, survived: 90 },
+  mutation: {
+    ...{ mutants: 1_000, killed: 910, survived: 90 },
+    files: [{ file: 'money.ts', score: 91.4, mutants: 1_000, killed: 910, broken: 0, survivors: [] }],
+  },
 };
 
 /** All is well, but for what is changed. */
@@ -88,7 +91,20 @@ test('where everything ran and held, the page says so, with the numbers of the r
   const page = evidence(STEPS, results(), WHOLE, ABOUT);
   assert.match(page, /Everything ran and everything held\./);
   assert.match(page, /21147 orders: paid twice 0, lost 0, unexplained 0\./);
-  for (const number of ['345', '101', '12345', '4711', '1234567', '2.9', '1.51', '910', '300 known', '4242', 'c0ffee'])
+  for (const number of [
+    '345',
+    '101',
+    '12345',
+    '4711',
+    '1234567',
+    '2.9',
+    '1.51',
+    '910',
+    '91.4',
+    '300 known',
+    '4242',
+    'c0ffee',
+  ])
     assert.ok(page.includes(number), number);
 });
 
@@ -106,11 +122,6 @@ const SHORT: readonly [what: string, change: Record<string, Partial<Result> | un
     'a kind of fault that was rare',
     { simulate: { report: { ...simulated, faults: { reorg: { rate: 1, times: 99 } } } } },
     /\*\*simulate\*\*: faults fewer than 100 times: reorg 99/,
-  ],
-  [
-    'a point where no process was ended',
-    { simulate: { report: { ...simulated, points: { ...simulated.points, never: [{ point: 'p', why: 'w' }] } } } },
-    /\*\*simulate\*\*: points where no process was ended 1/,
   ],
   [
     'a planted bug that was not found',
@@ -142,6 +153,13 @@ for (const [what, change, says] of SHORT)
     assert.match(page, says);
     assert.doesNotMatch(page, /everything held/);
   });
+
+test('a point where no process was ended is listed with its reason', () => {
+  const never = [{ point: 'commit of payouts', why: 'it is rare' }];
+  const report = { ...simulated, points: { ...simulated.points, never } };
+  const page = evidence(STEPS, results({ simulate: { report } }), WHOLE, ABOUT);
+  assert.match(page, /1 never[^]*\| `commit of payouts` \| it is rare \|/);
+});
 
 test('less than the whole is said to be less', () => {
   const sizes = { ...WHOLE, seeds: '1..20' };

@@ -64,14 +64,13 @@ function wrongIn(step: Step, { report, exitCode }: Result): string[] {
     for (const [name, count] of Object.entries(what)) if (count !== 0) found.push(`${name} ${count}`);
   };
   if (isSimulated(report)) {
-    const { paidTwice, lost, unexplained, failing, faults, points } = report;
+    const { paidTwice, lost, unexplained, failing, faults } = report;
     counted({ 'paid twice': paidTwice, lost, unexplained, 'seeds that failed': failing.length });
     const rare = Object.entries(faults).filter(([, { times }]) => times < ENOUGH);
     if (rare.length > 0)
       found.push(
         `faults fewer than ${ENOUGH} times: ${rare.map(([name, { times }]) => `${name} ${times}`).join(', ')}`,
       );
-    counted({ 'points where no process was ended': points.never.length });
   } else if (isHunt(report)) {
     counted({ 'mutants that were not found': report.planted - report.found });
     if (report.planted < FEWEST_MUTANTS) found.push(`${report.planted} mutants, and ${FEWEST_MUTANTS} are the least`);
@@ -237,7 +236,13 @@ function fuzzPart(report: unknown): string[] {
 function mutationPart(report: unknown): string[] {
   if (!isMutation(report)) return [];
   return [
-    `## Mutation testing\n\nScore ${report.score}: ${report.killed} of ${report.killed + report.survived} changes were noticed.`,
+    `## Mutation testing\n\n${report.mutants} changes of the code, ${report.killed} noticed by a test, ${report.survived} not.`,
+    table(
+      ['File', 'Score of 100', 'Changes', 'Noticed', 'Not noticed'],
+      report.files.map(({ file, score, mutants, killed, survivors }) =>
+        [file, score, mutants, killed, survivors.length].map(String),
+      ),
+    ),
   ];
 }
 

@@ -69,7 +69,7 @@ export const stepsOf = ({ seeds, minutes, kills, times }: Sizes): readonly Step[
   {
     name: 'mutation',
     about: 'Stryker: do the tests notice each change of the code that counts money',
-    script: 'mutation',
+    script: 'mutate',
     args: ['--json', '{json}'],
   },
   ofTests('partners', 'one partner with the ids of all others, and strangers', [
@@ -98,12 +98,6 @@ export interface Result {
   said: string;
 }
 
-export interface Mutation {
-  score: number;
-  killed: number;
-  survived: number;
-}
-
 export const isSimulated = (report: unknown): report is Simulated => has(report, 'ordersPerSecond', 'faults', 'points');
 export const isHunt = (report: unknown): report is Hunt => has(report, 'planted', 'mutants');
 export const isChaos = (report: unknown): report is Chaos[] =>
@@ -115,7 +109,13 @@ export interface Fuzzed {
   readers: { reader: string; inputs: number; slowestMs: number }[];
 }
 export const isFuzzed = (report: unknown): report is Fuzzed => has(report, 'readers', 'inputs', 'held');
-export const isMutation = (report: unknown): report is Mutation => has(report, 'score', 'killed', 'survived');
+export interface Mutation {
+  mutants: number;
+  killed: number;
+  survived: number;
+  files: { file: string; score: number; mutants: number; killed: number; broken: number; survivors: unknown[] }[];
+}
+export const isMutation = (report: unknown): report is Mutation => has(report, 'files', 'mutants', 'killed');
 
 const has = (value: unknown, ...names: string[]): boolean =>
   typeof value === 'object' && value !== null && names.every((name) => name in value);
