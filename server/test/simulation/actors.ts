@@ -179,13 +179,13 @@ export function openActors(
   function pay(one: Noted): void {
     const { depositUnits, direction } = one.order;
     if (faults.strikes('pays_nothing')) return;
-    const soon = () => chance.int(500, 60_000);
+    const soon = () => chance.int(500, 40_000);
     const much = (bps: number) => (depositUnits * BigInt(bps)) / 10_000n;
     if (faults.strikes('pays_wrong_asset') && direction === 'offramp')
       return later(soon(), () => void pays(one, depositUnits, TOKENS.usdt));
     if (faults.strikes('pays_less')) return later(soon(), () => void pays(one, much(chance.int(2_000, 9_900))));
     if (faults.strikes('pays_more')) return later(soon(), () => void pays(one, much(chance.int(10_100, 15_000))));
-    if (faults.strikes('pays_late')) return later(chance.int(118_000, 200_000), () => void pays(one, depositUnits));
+    if (faults.strikes('pays_late')) return later(chance.int(78_000, 120_000), () => void pays(one, depositUnits));
     if (faults.strikes('pays_in_parts')) {
       const part = much(chance.int(1_000, 9_000));
       later(soon(), () => void pays(one, part));
@@ -193,7 +193,7 @@ export function openActors(
     }
     later(soon(), () => {
       const line = pays(one, depositUnits);
-      if (direction === 'onramp' && faults.strikes('recalls')) later(chance.int(1, 90_000), () => bank.recall(line));
+      if (direction === 'onramp' && faults.strikes('recalls')) later(chance.int(1, 60_000), () => bank.recall(line));
     });
     if (faults.strikes('pays_twice')) later(soon(), () => void pays(one, depositUnits));
   }

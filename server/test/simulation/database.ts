@@ -62,6 +62,8 @@ export interface Backends {
 
 export interface SimulatedProcess extends Simulated {
   listeners: Set<() => void>;
+  /** A notification is on its way to it. */
+  notified?: boolean;
   sessions: Set<Session>;
   /** Ends the connection by which it says that it lives. */
   presence?: (() => Promise<void>) | undefined;

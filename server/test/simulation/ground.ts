@@ -97,8 +97,8 @@ export async function prepareGround() {
     });
     await seedMarkets(db, tokens);
     const tx = txOn(admin);
-    // Life is short here: what takes an hour elsewhere takes two minutes. Moving custody is its own story.
-    await tx.run('update markets set deposit_ttl_s = 120, quote_ttl_s = 20');
+    // Life is short here: what takes an hour elsewhere takes a minute. Moving custody is its own story.
+    await tx.run('update markets set deposit_ttl_s = 80, quote_ttl_s = 20');
     await tx.run('delete from sweep_minimums');
     await admin.query('vacuum analyze');
   } finally {

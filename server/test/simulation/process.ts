@@ -37,7 +37,7 @@ const AT_LEAST_MS: Readonly<Record<string, number>> = {
   seal: 60_000,
   refresh_gas: 20_000,
   refresh_prices: 10_000,
-  observe_rail: 3_000,
+  observe_rail: 4_000,
 };
 
 export interface World {

@@ -42,8 +42,11 @@ export interface Outcome {
 }
 
 /** How long customers come and faults strike. */
-const BUSY_MS = 240_000;
+const BUSY_MS = 150_000;
+/** Until when customers come. */
+const ORDERS_MS = 90_000;
 const MINE_EVERY_MS = 4_000;
+const NOTIFIED_MS = 20;
 /** Only looks on, and is not ended. */
 const AUDITOR = 'auditor';
 const LOOK_EVERY_MS = 15_000;
@@ -121,7 +124,7 @@ export async function simulate(ground: Ground, { seed, orders, endAt, lie }: Pla
     faults,
     crash,
     freeze,
-    notified: () => wake(),
+    notified: () => notify(),
     endsAt,
     deadlocked: (between) => {
       deadlocks.push(between);
@@ -130,6 +133,17 @@ export async function simulate(ground: Ground, { seed, orders, endAt, lie }: Pla
   });
   const wake = (): void => {
     for (const { listeners } of processes) for (const heard of listeners) heard();
+  };
+  /** A notification takes its time, and those that come meanwhile are one. */
+  const notify = (): void => {
+    for (const process of processes) {
+      if (process.notified) continue;
+      process.notified = true;
+      scheduler.after(chance.int(1, NOTIFIED_MS), () => {
+        process.notified = false;
+        for (const heard of process.listeners) heard();
+      });
+    }
   };
   scheduler = openScheduler({
     chance,
@@ -173,7 +187,7 @@ export async function simulate(ground: Ground, { seed, orders, endAt, lie }: Pla
       const why = roundedUp(order);
       if (why !== undefined) violated('rounding', why);
     };
-    actors = openActors(world, { chance, made, orders, forMs: BUSY_MS - 60_000, processes: () => processes });
+    actors = openActors(world, { chance, made, orders, forMs: ORDERS_MS, processes: () => processes });
     launch();
     launch();
 
