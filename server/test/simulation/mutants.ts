@@ -113,6 +113,7 @@ const MUTANTS: readonly Mutant[] = [
     kinds: ['paid_twice'],
     changes: [
       { file: 'migrations/0006_rails.sql', from: '  unique (rail, key, version),\n', to: '' },
+      { file: 'src/rails/chain.store.ts', from: ' on conflict (rail, key, version) do nothing`', to: '`' },
       { file: 'src/rails/chain.sends.ts', from: 'if (there.length > 0) return there;', to: '' },
     ],
   },
