@@ -53,6 +53,8 @@ export const FAULTS = {
   /** Of what a reorg takes back, this share is never mined again. */
   double_spent: 0.2,
   mempool_forgets: 0.05,
+  /** What was offered does not suffice for a while: a higher fee has to be. */
+  fee_too_low: 0.08,
   reverted: 0.1,
   /** Mined again after a reorg, what succeeded reverts, or the other way round. */
   turns_out_otherwise: 0.3,

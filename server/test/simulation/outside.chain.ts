@@ -29,6 +29,8 @@ interface ChainTx {
   /** Where the sender is a wallet of ours. */
   nonce?: bigint;
   price: bigint;
+  /** Until then others offer more, and nobody mines it. */
+  notBefore?: number;
 }
 
 interface Mined extends ChainTx {
@@ -106,7 +108,7 @@ export function openChain(deps: {
     const taken = pool.filter(({ from }) => from !== HOT_ADDRESS);
     const own = pool.filter(({ from }) => from === HOT_ADDRESS);
     for (let nonce = nextNonce(); ; nonce += 1n) {
-      const offers = own.filter((tx) => tx.nonce === nonce);
+      const offers = own.filter((tx) => tx.nonce === nonce && (tx.notBefore ?? 0) <= deps.now());
       const [first] = offers.toSorted((a, b) => Number(b.price - a.price));
       if (first === undefined) break;
       taken.push(first);
@@ -190,6 +192,7 @@ export function openChain(deps: {
       units: BigInt(units),
       nonce,
       price: BigInt(price),
+      ...(faults.strikes('fee_too_low') ? { notBefore: deps.now() + chance.int(20_000, 120_000) } : {}),
     };
     if (nonce < nextNonce()) return { taken: false, nonceUsed: true, why: 'nonce too low' };
     if (!faults.strikes('mempool_forgets') && !pool.some(({ hash }) => hash === tx.hash)) pool.push(tx);
@@ -205,7 +208,14 @@ export function openChain(deps: {
       chain: CHAIN,
       chainId: 31_338n,
       finality: FINALITY,
-      pace: { ...PACE, pollMs: 4_000, nativeEveryMs: 60_000, headAgeLimitMs: 600_000 },
+      pace: {
+        ...PACE,
+        pollMs: 4_000,
+        rebroadcastMs: 10_000,
+        stuckMs: 25_000,
+        nativeEveryMs: 60_000,
+        headAgeLimitMs: 600_000,
+      },
       wallets: { hot: { address: HOT_ADDRESS } },
       canSend: (wallet) => wallet === 'hot',
       readAddress: (text) => (text.startsWith('0x') ? text : undefined),

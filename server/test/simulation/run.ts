@@ -193,6 +193,7 @@ export async function simulate(ground: Ground, { seed, orders, endAt, lie }: Pla
 
     let ended = false;
     let overSince = Number.POSITIVE_INFINITY;
+    let booked: bigint | undefined;
     const looking = async (): Promise<void> => {
       const now = scheduler.time.now();
       if (!faults.ended && now - since > BUSY_MS) faults.end();
@@ -201,7 +202,13 @@ export async function simulate(ground: Ground, { seed, orders, endAt, lie }: Pla
       actors?.operate();
       if (faults.ended && actors?.idle && bank.idle && chain.idle) {
         const left = await scheduler.perform('is it over', () => underWay(backends.look));
-        overSince = left.length > 0 ? Number.POSITIVE_INFINITY : Math.min(overSince, now);
+        // What begins and ends between two looks is something that happened, too.
+        const [books] = await scheduler.perform('what was booked', () =>
+          backends.look<{ entries: bigint }>('select count(*) as entries from entries'),
+        );
+        if (left.length > 0 || books?.entries !== booked) overSince = Number.POSITIVE_INFINITY;
+        booked = books?.entries;
+        overSince = left.length > 0 ? overSince : Math.min(overSince, now);
         // Twelve blocks on top of the last thing that happened: nothing can be taken back any more.
         if (now - overSince > 14 * MINE_EVERY_MS) {
           ended = true;
