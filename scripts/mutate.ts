@@ -1,6 +1,6 @@
 /**
  * `npm run mutate [-- --only <group>] [--json <file>]`: breaks the code that counts money in every small way that Stryker
- * knows, and sees whether a test notices. What survives is explained in docs/decisions/0031-mutation-testing.md.
+ * knows, and sees whether a test notices. What survives is explained in docs/decisions/0031-fuzzing-and-mutation.md.
  *
  * Each group is a file or two with the narrow tests of their own: the tests of a mutant run as a process each, and there are
  * hundreds of mutants. Stryker is installed beside this file at the first run, from a lock file of its own.
@@ -47,6 +47,8 @@ interface FileScore {
   mutants: number;
   /** Noticed: a test failed, or did not end. */
   killed: number;
+  /** Those of them whose tests did not end: on a machine with too much to do, a slow run looks the same. */
+  hung: number;
   /** Could not be loaded, so nothing was tested; not counted in the score. */
   broken: number;
   survivors: Survivor[];
@@ -92,9 +94,9 @@ const report: Report = {
   killed: sum((one) => one.killed),
   survived: sum((one) => one.survivors.length),
 };
-for (const { file, mutants, killed, broken, survivors, score } of files) {
+for (const { file, mutants, killed, hung, broken, survivors, score } of files) {
   console.log(
-    `${file}: ${score} of 100 (${mutants} mutants, ${killed} killed, ${broken} broken, ${survivors.length} survived)`,
+    `${file}: ${score} of 100 (${mutants} mutants, ${killed} killed, ${hung} of them by hanging, ${broken} broken, ${survivors.length} survived)`,
   );
   for (const { line, mutator, code, instead } of survivors) console.log(`  ${line} ${mutator}: ${code} -> ${instead}`);
 }
@@ -112,7 +114,7 @@ function mutated(name: string, { mutate, tests }: Group): FileScore[] {
       tap: {
         testFiles: tests.map((path) => `server/test/${path}`),
         // Node speaks TAP only when asked.
-        nodeArgs: ['--test-reporter=tap'],
+        nodeArgs: ['--test-reporter=tap', '--import', join(tool, 'quick.mjs')],
         forceBail: true,
       },
       mutate: mutate.map((path) => `server/src/${path}`),
@@ -133,7 +135,7 @@ function mutated(name: string, { mutate, tests }: Group): FileScore[] {
       jsonReporter: { fileName: json },
       tempDirName: join(folder, 'sandboxes'),
       concurrency: 2,
-      timeoutMS: 20_000,
+      timeoutMS: 60_000,
       allowEmpty: true,
     }),
   );
@@ -155,7 +157,8 @@ interface StrykerFile {
 function scored(file: string, source: string, mutants: StrykerFile['mutants']): FileScore {
   const lines = source.split('\n');
   const short = (text: string): string => text.replaceAll(/\s+/g, ' ').slice(0, 80);
-  const killed = mutants.filter(({ status }) => status === 'Killed' || status === 'Timeout').length;
+  const hung = mutants.filter(({ status }) => status === 'Timeout').length;
+  const killed = hung + mutants.filter(({ status }) => status === 'Killed').length;
   const survivors = mutants
     .filter(({ status }) => status === 'Survived' || status === 'NoCoverage')
     .map(({ location: { start, end }, mutatorName, replacement = '' }): Survivor => {
@@ -168,6 +171,7 @@ function scored(file: string, source: string, mutants: StrykerFile['mutants']): 
     file: file.replace(/^server\/src\//, ''),
     mutants: mutants.length,
     killed,
+    hung,
     broken: mutants.length - counted,
     survivors,
     score: counted === 0 ? 0 : Math.floor((1_000 * killed) / counted) / 10,

@@ -59,7 +59,7 @@ export async function readBackup(folder: string): Promise<Manifest> {
     const file = join(folder, name);
     if (!resolve(file).startsWith(`${resolve(folder)}/`)) throw new SettingError(`${path} names a file outside of it`);
     const found = existsSync(file) ? await describe(file, folder) : undefined;
-    if (found?.bytes !== bytes || found.sha256 !== sha256)
+    if (found === undefined || found.bytes !== bytes || found.sha256 !== sha256)
       throw new SettingError(
         `${file} is ${found === undefined ? 'missing' : 'not what it was'}: this backup is damaged`,
       );

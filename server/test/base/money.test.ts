@@ -194,3 +194,10 @@ test('a rate is rounded to its fifteenth digit wherever its point stands', () =>
     assert.equal(formatRate({ num, den }), text);
   }
 });
+
+test('a rate is kept with no more places than it has', () => {
+  assert.deepEqual(parseRate('86'), { num: 86n, den: 1n });
+  assert.deepEqual(roundRate({ num: 8_600n, den: 100n }), { num: 86n, den: 1n });
+  assert.deepEqual(roundRate({ num: 431n, den: 5n }), { num: 862n, den: 10n });
+  assert.deepEqual(roundRate({ num: 1_200n, den: 1n }), { num: 1_200n, den: 1n });
+});

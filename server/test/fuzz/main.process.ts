@@ -1,5 +1,6 @@
 /**
- * `npm run fuzz -- [--times 20] [--seed <number>] [--json <file>]`: the tests of this folder with more inputs, and others.
+ * `npm run fuzz -- [--times 20] [--seed <number>] [--json <file>]`: the tests of this folder with more inputs, and others; and one
+ * partner against another, which then also prints how long answers take.
  *
  * Prints how many inputs each reader was given, and exits with 1 where a property did not hold. With `--json` it writes
  * `Report`, which `npm run prove` reads: its names and meanings stay.
@@ -41,11 +42,15 @@ const folder = mkdtempSync(join(tmpdir(), 'cloverleaf-fuzz-'));
 const counts = join(folder, 'counts');
 writeFileSync(counts, '');
 const began = Date.now();
-const { status } = spawnSync(process.execPath, ['scripts/test.ts', 'server/test/fuzz', '--timeout', '3600'], {
-  cwd: root,
-  env: { ...process.env, FUZZ: String(times), FUZZ_SEED: String(seed), FUZZ_COUNTS: counts },
-  stdio: 'inherit',
-});
+const { status } = spawnSync(
+  process.execPath,
+  ['scripts/test.ts', 'server/test/fuzz', 'server/test/attack/strangers.test.ts', '--timeout', '3600'],
+  {
+    cwd: root,
+    env: { ...process.env, FUZZ: String(times), FUZZ_SEED: String(seed), FUZZ_COUNTS: counts },
+    stdio: 'inherit',
+  },
+);
 const lines = readFileSync(counts, 'utf8').split('\n').filter(Boolean);
 rmSync(folder, { recursive: true });
 

@@ -10,6 +10,7 @@ import {
   holdBeforePayout,
   isHeldByScreening,
   keptOnRefund,
+  mayRetryByItself,
   onAmount,
   onExtra,
   onPrice,
@@ -182,4 +183,12 @@ test('a state that waits has the deadline of the policy, and no other has one', 
     on_hold: { afterMs: 5, then: 'refund' },
   } as unknown as Policy['waiting'];
   assert.equal(deadlineOf('on_hold', policy({ waiting })), waiting.on_hold);
+});
+
+test('only what provably never arrived is written anew by ourselves, twice', () => {
+  assert.deepEqual(
+    [1, 2, 3, 4].map((attempt) => mayRetryByItself('never_arrived', attempt)),
+    [true, true, false, false],
+  );
+  for (const why of ['refused', 'unknown', '']) assert.equal(mayRetryByItself(why, 1), false);
 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { mock, test } from 'node:test';
 import fc from 'fast-check';
 import { Refusal, Unavailable } from '../../src/base/errors.ts';
 import { parseRate, pow10 } from '../../src/base/money.ts';
@@ -187,4 +187,18 @@ test('an old price is no price, however few there are', () => {
 test('a source the market does not name is not heard, nor one from the future', () => {
   assert.throws(() => agree([from('a', '86'), from('z', '86')], rules, 'usdc/inr'), Unavailable);
   assert.throws(() => agree([from('a', '86'), from('b', '86', -60_000)], rules, 'usdc/inr'), Unavailable);
+});
+
+test('a price counts to the millisecond of its age, and as far ahead as clocks may differ', () => {
+  const now = 1_795_000_000_000;
+  mock.timers.enable({ apis: ['Date'], now });
+  try {
+    const used = (ageMs: number) => {
+      const old = { source: 'b', rate: parseRate('86'), pricedAt: new Date(now - ageMs) };
+      return agree([from('a', '86'), old], { ...rules, quorum: 1 }, 'usdc/inr').used.length;
+    };
+    assert.deepEqual([30_000, 30_001, -5_000, -5_001].map(used), [2, 1, 2, 1]);
+  } finally {
+    mock.timers.reset();
+  }
 });
