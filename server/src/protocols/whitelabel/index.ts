@@ -290,10 +290,11 @@ export const whitelabel: Protocol<WhitelabelDeps> = (deps) => async (app) => {
   const maxBytes = deps.maxBodyBytes ?? MAX_BODY_BYTES;
 
   readBodiesAsBytes(app);
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     const origin = request.headers.origin;
-    if (origin !== undefined) await nameOrigin(origin, request, reply);
+    if (origin === undefined) done();
+    else nameOrigin(origin, request, reply).then(() => done(), done);
   });
   app.setErrorHandler(async (error, request, reply) => {
     const answered = failureOf(translated(error, maxBytes));
@@ -371,19 +372,20 @@ function readBodiesAsBytes(app: FastifyInstance): void {
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
 }
 
-/** @throws Refusal 'unsupported_media_type'. A request without a body may call it what it likes. */
-async function checkMediaType(request: FastifyRequest): Promise<void> {
+/** Refuses as 'unsupported_media_type'. A request without a body may call it what it likes. */
+function checkMediaType(request: FastifyRequest, _reply: FastifyReply, done: (refused?: Refusal) => void): void {
   const { headers } = request;
   const bare = headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0';
   if (bare) {
     // An invalid name would otherwise be refused by the framework before it sees that nothing follows.
     delete headers['content-type'];
-    return;
+    return done();
   }
   const encoding = headers['content-encoding'] ?? 'identity';
   if (bodyKind(headers['content-type']) === undefined || encoding.toLowerCase() !== 'identity') {
-    throw new Refusal('unsupported_media_type');
+    return done(new Refusal('unsupported_media_type'));
   }
+  done();
 }
 
 /** Whatever is not in the table: another method of a path that is, a preflight, or nothing at all. Before any body is read. */

@@ -38,7 +38,7 @@ export function createServer({ log, logRequests = false, trustProxy = false }: S
   const app = Fastify({
     logger: false,
     trustProxy,
-    genReqId: () => randomHex(8),
+    genReqId: requestIds(),
     requestIdHeader: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
     http: { maxHeaderSize: MAX_HEADER_BYTES },
@@ -75,6 +75,13 @@ export function createServer({ log, logRequests = false, trustProxy = false }: S
     });
   }
   return app;
+}
+
+/** Random per process and counted from there: drawn anew for each request they would cost as much as answering some. */
+function requestIds(): () => string {
+  const process = randomHex(5);
+  let count = 0;
+  return () => `${process}${(count += 1).toString(16).padStart(6, '0')}`;
 }
 
 /** What the HTTP parser refuses, by its own codes. */
