@@ -8,15 +8,11 @@ import { isFinal, type OrderEvent, type OrderState, STATES } from './machine.ts'
 
 export type Direction = 'offramp' | 'onramp';
 
-/** An order as its row says. Units are smallest units; the rate is whole fiat per one whole crypto. */
+/** An order as lists show it. Units are smallest units; the rate is whole fiat per one whole crypto. */
 export interface ListedOrder {
   id: bigint;
-  partnerId: bigint;
   customerId: string;
   direction: Direction;
-  customerSeq: bigint;
-  marketId: bigint;
-  quoteId: bigint | null;
   state: OrderState;
   depositAsset: string;
   depositUnits: bigint;
@@ -24,32 +20,20 @@ export interface ListedOrder {
   payoutUnits: bigint;
   /** What was received into the order's account; null until then. */
   receivedUnits: bigint | null;
-  grossUnits: bigint;
-  fiatAsset: string;
+  /** What of the received has gone back. */
+  refundedUnits: bigint;
   fees: Fees;
   rate: Rate;
-  rateLockedUntil: Date;
-  depositRail: string;
   depositTarget: string;
-  depositIndex: bigint | null;
-  payoutRail: string;
   paymentMethod: string;
   fiatAccountId: bigint | null;
   payoutAddress: string | null;
-  /** Where a deposit goes back to, as the customer has said: an address on its chain, or an account. */
-  refundAddress: string | null;
-  refundAccountId: bigint | null;
-  /** Why all of it is to go back, until it does. */
-  refundWanted: RefundWanted | null;
-  /** What of the received has gone back. */
-  refundedUnits: bigint;
   merchantReference: string | null;
   /** The payer's own bank reference, as the customer says; evidence for a person, never matched by. */
   claimedReference: string | null;
   exception: string | null;
   failure: string | null;
   payoutAttempt: number;
-  refundAttempt: number;
   /** A person had to look at it once: what is shown of that never goes back. */
   wasHeld: boolean;
   /** The rail has accepted a payout of this order. */
@@ -59,16 +43,32 @@ export interface ListedOrder {
   expiresAt: Date;
   createdAt: Date;
   updatedAt: Date;
+}
+
+/** An order with all that its row says, and with what it does when money comes otherwise than asked. */
+export interface Order extends ListedOrder {
+  partnerId: bigint;
+  customerSeq: bigint;
+  marketId: bigint;
+  quoteId: bigint | null;
+  grossUnits: bigint;
+  fiatAsset: string;
+  rateLockedUntil: Date;
+  depositRail: string;
+  depositIndex: bigint | null;
+  payoutRail: string;
+  /** Where a deposit goes back to, as the customer has said: an address on its chain, or an account. */
+  refundAddress: string | null;
+  refundAccountId: bigint | null;
+  /** Why all of it is to go back, until it does. */
+  refundWanted: RefundWanted | null;
+  refundAttempt: number;
   /** The order whose late or second deposit this one was made of. */
   follows: bigint | null;
   /** Until when its state may last before somebody hears of it; null where nothing is waited for. */
   waitsUntil: Date | null;
   overdue: boolean;
   version: number;
-}
-
-/** With what it does when money comes otherwise than asked: a list of orders has no use for that. */
-export interface Order extends ListedOrder {
   policy: Policy;
 }
 
@@ -91,46 +91,32 @@ export interface RefundWanted {
   failure: 'amount' | 'name' | 'other';
 }
 
-interface OrderRow {
+interface ListedRow {
   id: bigint;
-  partner_id: bigint;
   customer_id: string;
   direction: Direction;
-  customer_seq: bigint;
-  market_id: bigint;
-  quote_id: bigint | null;
   state: OrderState;
   deposit_asset: string;
   deposit_units: bigint;
   payout_asset: string;
   payout_units: bigint;
   received_units: bigint | null;
-  gross_units: bigint;
-  fiat_asset: string;
+  refunded_units: bigint;
   fee_operator: bigint;
   fee_partner: bigint;
   fee_rail: bigint;
   fee_chain: bigint;
   rate_num: bigint;
   rate_den: bigint;
-  rate_locked_until: Date;
-  deposit_rail: string;
   deposit_target: string;
-  deposit_index: bigint | null;
-  payout_rail: string;
   payment_method: string;
   fiat_account_id: bigint | null;
   payout_address: string | null;
-  refund_address: string | null;
-  refund_account_id: bigint | null;
-  refund_wanted: RefundWanted | null;
-  refunded_units: bigint;
   merchant_reference: string | null;
   claimed_reference: string | null;
   exception: string | null;
   failure: string | null;
   payout_attempt: number;
-  refund_attempt: number;
   was_held: boolean;
   payout_handed_at: Date | null;
   deposit_reference: string | null;
@@ -138,51 +124,52 @@ interface OrderRow {
   expires_at: Date;
   created_at: Date;
   updated_at: Date;
+}
+
+interface OneRow extends ListedRow {
+  partner_id: bigint;
+  customer_seq: bigint;
+  market_id: bigint;
+  quote_id: bigint | null;
+  gross_units: bigint;
+  fiat_asset: string;
+  rate_locked_until: Date;
+  deposit_rail: string;
+  deposit_index: bigint | null;
+  payout_rail: string;
+  refund_address: string | null;
+  refund_account_id: bigint | null;
+  refund_wanted: RefundWanted | null;
+  refund_attempt: number;
   follows: bigint | null;
   waits_until: Date | null;
   overdue: boolean;
   version: number;
+  policy: unknown;
 }
 
-type OneRow = OrderRow & { policy: unknown };
-const toOrder = (row: OneRow): Order => ({ ...toListed(row), policy: readPolicy(row.policy) });
-
-const toListed = (row: OrderRow): ListedOrder => ({
+const toListed = (row: ListedRow): ListedOrder => ({
   id: row.id,
-  partnerId: row.partner_id,
   customerId: row.customer_id,
   direction: row.direction,
-  customerSeq: row.customer_seq,
-  marketId: row.market_id,
-  quoteId: row.quote_id,
   state: row.state,
   depositAsset: row.deposit_asset,
   depositUnits: row.deposit_units,
   payoutAsset: row.payout_asset,
   payoutUnits: row.payout_units,
   receivedUnits: row.received_units,
-  grossUnits: row.gross_units,
-  fiatAsset: row.fiat_asset,
+  refundedUnits: row.refunded_units,
   fees: { operator: row.fee_operator, partner: row.fee_partner, rail: row.fee_rail, chain: row.fee_chain },
   rate: { num: row.rate_num, den: row.rate_den },
-  rateLockedUntil: row.rate_locked_until,
-  depositRail: row.deposit_rail,
   depositTarget: row.deposit_target,
-  depositIndex: row.deposit_index,
-  payoutRail: row.payout_rail,
   paymentMethod: row.payment_method,
   fiatAccountId: row.fiat_account_id,
   payoutAddress: row.payout_address,
-  refundAddress: row.refund_address,
-  refundAccountId: row.refund_account_id,
-  refundWanted: row.refund_wanted,
-  refundedUnits: row.refunded_units,
   merchantReference: row.merchant_reference,
   claimedReference: row.claimed_reference,
   exception: row.exception,
   failure: row.failure,
   payoutAttempt: row.payout_attempt,
-  refundAttempt: row.refund_attempt,
   wasHeld: row.was_held,
   handedPayout: row.payout_handed_at !== null,
   depositReference: row.deposit_reference,
@@ -190,21 +177,40 @@ const toListed = (row: OrderRow): ListedOrder => ({
   expiresAt: row.expires_at,
   createdAt: row.created_at,
   updatedAt: row.updated_at,
+});
+
+const toOrder = (row: OneRow): Order => ({
+  ...toListed(row),
+  partnerId: row.partner_id,
+  customerSeq: row.customer_seq,
+  marketId: row.market_id,
+  quoteId: row.quote_id,
+  grossUnits: row.gross_units,
+  fiatAsset: row.fiat_asset,
+  rateLockedUntil: row.rate_locked_until,
+  depositRail: row.deposit_rail,
+  depositIndex: row.deposit_index,
+  payoutRail: row.payout_rail,
+  refundAddress: row.refund_address,
+  refundAccountId: row.refund_account_id,
+  refundWanted: row.refund_wanted,
+  refundAttempt: row.refund_attempt,
   follows: row.follows,
   waitsUntil: row.waits_until,
   overdue: row.overdue,
   version: row.version,
+  policy: readPolicy(row.policy),
 });
 
-const COLUMNS = `id, partner_id, customer_id, direction, customer_seq, market_id, quote_id, state,
-  deposit_asset, deposit_units, payout_asset, payout_units, received_units, gross_units, fiat_asset,
-  fee_operator, fee_partner, fee_rail, fee_chain, rate_num, rate_den, rate_locked_until,
-  deposit_rail, deposit_target, deposit_index, payout_rail, payment_method, fiat_account_id, payout_address,
-  merchant_reference, claimed_reference, exception, failure, payout_attempt, refund_attempt, was_held, payout_handed_at,
-  deposit_reference, payout_reference, expires_at, created_at, updated_at, follows, waits_until, overdue, version,
-  refund_address, refund_account_id, refund_wanted, refunded_units`;
+/** A page has fifty rows and more: what no list shows is not read for it. */
+const COLUMNS = `id, customer_id, direction, state, deposit_asset, deposit_units, payout_asset, payout_units, received_units,
+  refunded_units, fee_operator, fee_partner, fee_rail, fee_chain, rate_num, rate_den, deposit_target, payment_method,
+  fiat_account_id, payout_address, merchant_reference, claimed_reference, exception, failure, payout_attempt, was_held,
+  payout_handed_at, deposit_reference, payout_reference, expires_at, created_at, updated_at`;
 /** Of one order. */
-const ALL = `${COLUMNS}, policy`;
+const ALL = `${COLUMNS}, partner_id, customer_seq, market_id, quote_id, gross_units, fiat_asset, rate_locked_until, deposit_rail,
+  deposit_index, payout_rail, refund_address, refund_account_id, refund_wanted, refund_attempt, follows, waits_until, overdue,
+  version, policy`;
 
 /** Hot statements; their plans are asserted on a hundred thousand orders (test/plans.test.ts). */
 const orderSql = {
@@ -356,7 +362,7 @@ export const store = {
 
   /** Orders after an id, oldest first. */
   async pageOf(tx: Tx, after: bigint, limit: number): Promise<ListedOrder[]> {
-    const rows = await tx.rows<OrderRow>(`select ${COLUMNS} from orders where id > $1 order by id limit $2`, [
+    const rows = await tx.rows<ListedRow>(`select ${COLUMNS} from orders where id > $1 order by id limit $2`, [
       after,
       limit,
     ]);
@@ -376,7 +382,7 @@ export const store = {
     tx: Tx,
     ask: { customerId: string; direction: Direction; skipped: bigint; size: bigint },
   ): Promise<ListedOrder[]> {
-    const rows = await tx.rows<OrderRow>(orderSql.page, [ask.customerId, ask.direction, ask.skipped, ask.size]);
+    const rows = await tx.rows<ListedRow>(orderSql.page, [ask.customerId, ask.direction, ask.skipped, ask.size]);
     return rows.map(toListed);
   },
 
@@ -394,8 +400,8 @@ export const store = {
     const { partnerId, direction, fiat, above, upTo } = ask;
     const rows =
       fiat === undefined
-        ? await tx.rows<OrderRow>(orderSql.pageAll, [partnerId, direction, above, upTo])
-        : await tx.rows<OrderRow>(orderSql.pageOfFiat, [partnerId, direction, fiat, above, upTo]);
+        ? await tx.rows<ListedRow>(orderSql.pageAll, [partnerId, direction, above, upTo])
+        : await tx.rows<ListedRow>(orderSql.pageOfFiat, [partnerId, direction, fiat, above, upTo]);
     return rows.map(toListed);
   },
 

@@ -23,6 +23,27 @@ const INDEXES = 2n ** 31n;
  * @param xpub extended public key; a private one is refused, because it must not be where this runs
  */
 export function addressesOf(xpub: string): (index: bigint) => string {
+  const made = derivers.get(xpub) ?? remembering(deriver(xpub));
+  derivers.set(xpub, made);
+  return made;
+}
+
+/** One key serves all chains of its family, and each asks for the same addresses again and again. */
+const derivers = new Map<string, (index: bigint) => string>();
+/** About ten megabytes; the oldest goes first. */
+const MOST_REMEMBERED = 50_000;
+
+function remembering(derive: (index: bigint) => string): (index: bigint) => string {
+  const known = new Map<bigint, string>();
+  return (index) => {
+    const address = known.get(index) ?? derive(index);
+    known.set(index, address);
+    if (known.size > MOST_REMEMBERED) known.delete(known.keys().next().value ?? index);
+    return address;
+  };
+}
+
+function deriver(xpub: string): (index: bigint) => string {
   const { privateKey, publicKey, chainCode } = HDKey.fromExtendedKey(xpub);
   assert(privateKey === null, 'deposit addresses come from an extended public key, never from a private one');
   assert(publicKey !== null && chainCode !== null, 'an extended public key has both its halves');
