@@ -17,7 +17,7 @@ export const FAULTS = {
   /** Stands still for up to two minutes: past every lease and deadline. */
   frozen: 0.0003,
   /** The same while a call is under way: its answer is recorded by whoever wakes up late. */
-  frozen_at_call: 0.003,
+  frozen_at_call: 0.008,
   /** The connection by which a worker says that it lives is lost: two work on the same. */
   presence_lost: 0.001,
   clock_jump: 0.02,

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Ground, prepareGround } from './ground.ts';
+import { misplaced } from './mutants.ts';
 import { type Outcome, parting, simulate } from './run.ts';
 
 /** Each says what it found when it was kept. */
@@ -50,4 +51,8 @@ test('a bank that promises to deduplicate and does not is found to have paid twi
     if (violations.some(({ kind }) => kind === 'paid_twice')) return;
   }
   assert.fail('nothing was found in twenty seeds');
+});
+
+test('each planted bug still has its place in the source', () => {
+  assert.deepEqual(misplaced(), []);
 });
