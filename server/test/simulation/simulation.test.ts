@@ -11,7 +11,6 @@ import { type Outcome, parting, simulate } from './run.ts';
 /** Each says what it found when it was kept. */
 const KEPT: readonly { seed: number; orders: number; found: string }[] = [
   { seed: 8, orders: 10, found: 'a payout that was paid and reverted in another branch, which nobody owed any more' },
-  { seed: 3, orders: 8, found: 'a refusal and a refusal of one order, each waiting for the other' },
   { seed: 2, orders: 8, found: 'what was given up stood as a debt and not as a loss' },
 ];
 
@@ -41,16 +40,17 @@ for (const { seed, orders, found } of KEPT)
 test('a seed plays the same twice, to the last step, with statements that wait for each other', async () => {
   const first = await simulate(ground, { seed: 3, orders: 6 });
   const second = await simulate(ground, { seed: 3, orders: 6 });
+  assert.equal(told(first), '');
   assert.equal(parting(first, second), undefined);
   assert.ok(first.waits > 3, 'statements waited');
 });
 
 test('a bank that promises to deduplicate and does not is found to have paid twice', async () => {
-  for (let seed = 1; seed <= 20; seed += 1) {
-    const { violations } = await simulate(ground, { seed, orders: 6, lie: 'the bank deduplicates' });
+  for (let seed = 4; seed <= 20; seed += 1) {
+    const { violations } = await simulate(ground, { seed, orders: 10, lie: 'the bank deduplicates' });
     if (violations.some(({ kind }) => kind === 'paid_twice')) return;
   }
-  assert.fail('nothing was found in twenty seeds');
+  assert.fail('nothing was found in seventeen seeds');
 });
 
 test('each planted bug still has its place in the source', () => {
