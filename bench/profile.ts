@@ -50,7 +50,8 @@ export function shares({ nodes, samples, timeDeltas }: Profile): Shares {
       const own = OWN.get(functionName);
       if (own !== undefined) return own;
       if (url.startsWith('node:internal/crypto')) return 'signature and seals';
-      if (/\/node_modules\/pg[^/]*\//.test(url)) return 'pg client';
+      // What is sent together is sent by a query class of ours.
+      if (/\/node_modules\/pg[^/]*\/|\/server\/src\/base\/batch\.ts$/.test(url)) return 'pg client';
       if (/\/node_modules\/@noble\//.test(url)) return 'keys of addresses';
       if (url.includes('/node_modules/')) return 'HTTP and framework';
       if (url.includes('/server/src/')) return at === id || !crossed(id, at) ? 'ours' : 'HTTP and framework';
