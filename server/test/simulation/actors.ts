@@ -126,7 +126,7 @@ export function openActors(
       const found = await findMarket(tx, { direction, coin: 'usdc', fiat: 'inr' });
       const own = await accountsOf(tx, n);
       const units =
-        direction === 'offramp' ? BigInt(chance.int(5, 200)) * 1_000_000n : BigInt(chance.int(500, 20_000)) * 100n;
+        direction === 'offramp' ? BigInt(chance.int(5_000_000, 200_000_000)) : BigInt(chance.int(50_000, 2_000_000));
       return {
         market: found,
         accounts: own,
