@@ -1,5 +1,5 @@
 /**
- * PostgreSQL as a process of ours sees it, with a point before every statement, begin and commit, and after every commit.
+ * PostgreSQL as a process of ours sees it, with a point before every statement and commit, and after every commit.
  *
  * It is the real one, with the real roles and policies, and the real repetition of base/db.ts on top. What is simulated is how
  * a connection ends: a process that is gone, or a connection that is lost, is a rollback at once. What a connection holds
