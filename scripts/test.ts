@@ -7,13 +7,14 @@
  *
  * The last line is `N passed, N failed`, and the exit code says the same. No test at all is a failure.
  */
-import { globSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { globSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { run } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { inspect, parseArgs } from 'node:util';
-import { commandOf, isAlive, isGoneWithin, signal } from '../server/src/base/processes.ts';
+import { isAlive, isGoneWithin, signal } from '../server/src/base/processes.ts';
 import { startPostgres } from '../server/src/sandbox/postgres.ts';
+import { processesOf } from '../server/test/support/leftbehind.ts';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const { values, positionals } = parseArgs({
@@ -21,7 +22,8 @@ const { values, positionals } = parseArgs({
   options: {
     // One more than cores: files wait for blocks and processes more than they compute.
     concurrency: { type: 'string', default: '3' },
-    timeout: { type: 'string', default: '120' },
+    // Of a file. The longest takes a minute where it has a core to itself; this is for machines that are busy.
+    timeout: { type: 'string', default: '240' },
     name: { type: 'string' },
   },
 });
@@ -133,38 +135,13 @@ function removeFoldersOfTheDead(): void {
   }
 }
 
-/** Ours are the processes that carry our folder in their environment, their command or their working directory. */
 async function endLeftBehind(): Promise<string[]> {
-  if (process.platform !== 'linux') return [];
   const commands: string[] = [];
-  for (const pid of readdirSync('/proc').map(Number)) {
-    if (!Number.isInteger(pid) || pid === process.pid || !isAlive(pid)) continue;
-    const command = commandOf(pid);
-    const signs = [
-      read(`/proc/${pid}/environ`).includes(`TEST_DATA_DIR=${folder}\0`),
-      command.includes(folder),
-      workingDir(pid),
-    ];
-    if (!signs.includes(true) || (await isGoneWithin(pid, 500))) continue;
+  for (const { pid, command } of processesOf(folder)) {
+    if (await isGoneWithin(pid, 500)) continue;
     commands.push(`${pid} ${command.slice(0, 200)}`);
     signal(pid, 'SIGKILL');
     await isGoneWithin(pid, 2_000);
   }
   return commands;
-}
-
-function workingDir(pid: number): boolean {
-  try {
-    return readlinkSync(`/proc/${pid}/cwd`).startsWith(folder);
-  } catch {
-    return false;
-  }
-}
-
-function read(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return ''; // gone, or another user's
-  }
 }

@@ -148,7 +148,9 @@ export async function openChain(folder: string, chance: (below: number) => numbe
       const before = await head();
       highest = Math.max(highest, before);
       const older = states.filter(({ block }) => block < before && highest - block <= MOST_DEPTH);
-      const state = older[chance(Math.max(1, older.length))];
+      const deep = older.filter(({ block }) => before - block > 1);
+      const among = deep.length > 0 ? deep : older;
+      const state = among[chance(Math.max(1, among.length))];
       const { pid } = JSON.parse(readFileSync(join(home, 'node.json'), 'utf8')) as { pid: number };
       signal(pid, 'SIGKILL');
       await isGoneWithin(pid, 5_000);

@@ -11,7 +11,7 @@ import { KINDS } from './strikes.ts';
 test('one strike of each kind: every order is paid once, and chain, bank and books agree', {
   timeout: 400_000,
 }, async () => {
-  const one = chaos(['--seconds', '28', '--bank', 'deduplicating', '--seed', '3']);
+  const one = chaos(['--seconds', '22', '--bank', 'deduplicating', '--seed', '3']);
   assert.equal(await one.ended, 0, one.output());
   const [outcome] = one.outcome();
   assert.ok(outcome !== undefined && outcome.orders > 10, one.output());

@@ -42,16 +42,23 @@ interface Moved {
 export async function whatIsLeft({ look }: Pick<ChaosWorld, 'look'>): Promise<{ open: string[]; said: string[] }> {
   const [all, cases] = await Promise.all([
     underWay(look),
-    look<{ order_id: bigint | null; subject: string }>('select order_id, subject from cases where closed_at is null'),
+    look<{ order_id: bigint | null; subject: string; kind: string; reason: string | null }>(
+      'select order_id, subject, kind, reason from cases where closed_at is null',
+    ),
   ]);
-  const about = (text: string) =>
-    cases.some(({ order_id, subject }) => {
-      const ids = [order_id, subject.split(':').at(-1)].filter((id) => id !== null && id !== undefined);
-      return ids.some((id) => new RegExp(`\\b${id}\\b|_${id}_`).test(text));
-    });
+  const saying = (text: string): string[] =>
+    cases
+      .filter(({ order_id, subject }) => {
+        const ids = [order_id, subject.split(':').at(-1)].filter((id) => id !== null && id !== undefined);
+        return ids.some((id) => new RegExp(`\\b${id}\\b|_${id}_`).test(text));
+      })
+      .map(({ kind, reason }) => `${kind}: ${reason}`);
   // Work that has not failed is an alarm clock: what it would look at stands in this list itself, if there is anything.
-  const left = all.filter((text) => !/^work .* 0 $/.test(text));
-  return { open: left.filter((text) => !about(text)), said: left.filter(about) };
+  const left = all.filter((text) => !/^work .* 0 $/.test(text)).map((text) => ({ text, said: saying(text) }));
+  return {
+    open: left.filter(({ said }) => said.length === 0).map(({ text }) => text),
+    said: left.filter(({ said }) => said.length > 0).map(({ text, said }) => `${text} (${said.join('; ')})`),
+  };
 }
 
 /** Once the servers have stopped. */

@@ -3,7 +3,8 @@
  *
  * A request that gets no answer, or none that says anything, is made again elsewhere under its idempotency key. Every order
  * has an address or account of its own to be paid to and one to be given back to, so that chain and bank can be counted order
- * by order. Every order is paid, in full.
+ * by order. Every order is paid: one in ten in two parts, and one in ten with more than was asked for, which is not owed to
+ * anybody but the customer and waits with a case.
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -121,16 +122,28 @@ export function openLoad(world: ChaosWorld, deps: { chance: (below: number) => n
     };
   }
 
-  async function pays(one: Made): Promise<void> {
-    if (one.direction === 'offramp') await world.chain.pays(one.depositTarget, one.depositUnits);
+  async function pay(one: Made, units: bigint): Promise<void> {
+    if (one.direction === 'offramp') await world.chain.pays(one.depositTarget, units);
     else
       await world.bank.creditAccount({
         currency: CURRENCY,
-        units: one.depositUnits,
+        units,
         text: `ref ${one.depositTarget}`,
         payerName: CUSTOMER_NAME,
         payerAccount: one.refundTo,
       });
+  }
+
+  async function pays(one: Made): Promise<void> {
+    const { depositUnits } = one;
+    const how = chance(10);
+    if (how === 0) {
+      await pay(one, depositUnits / 3n);
+      await sleep(chance(3_000));
+      await pay(one, depositUnits - depositUnits / 3n);
+    } else {
+      await pay(one, how === 1 ? depositUnits + depositUnits / 10n : depositUnits);
+    }
     one.paid = true;
   }
 
@@ -171,6 +184,7 @@ export function openLoad(world: ChaosWorld, deps: { chance: (below: number) => n
       }, patienceMs);
       await Promise.all(underWay);
       clearTimeout(timer);
+      gaveUp = false;
     },
     /** The number that the wire shows of each order, by its id. */
     async statuses(): Promise<ReadonlyMap<string, string>> {

@@ -39,6 +39,10 @@ export interface Outcome extends Verdict {
 const HEAL_MS = 240_000;
 /** What a case speaks of is waited for this long, too. */
 const SAID_MS = 60_000;
+/** Servers look at the chain four times in this time, and sweep twice. */
+const CALM_MS = 3_000;
+/** For orders that are being made when all is healed, on a machine that has other things to do. */
+const LATE_MS = 120_000;
 /** Looks between two words about what is under way. */
 const SAY_EVERY = 20;
 
@@ -62,7 +66,7 @@ export async function run(options: {
     signal.throwIfAborted();
     const begun = Date.now();
     const load = openLoad(world, { chance, perSecond: options.rate });
-    const person = openOperator(world);
+    const person = openOperator(world, say);
     const strikes = await strikeFor(
       { world, chance },
       { ms: options.ms, signal, say, ...(options.only ? { only: options.only } : {}) },
@@ -71,9 +75,10 @@ export async function run(options: {
     signal.throwIfAborted();
     say(`healing: ${load.made.length} orders made`);
     await world.bank.clearFaults();
-    await load.stop(60_000);
+    const late = await untilBack(world);
+    await load.stop(LATE_MS);
     if (options.plant) await world.bank.paysAgain();
-    const trouble = await heal(world, options);
+    const trouble = [...late, ...(await heal(world, options))];
     await person.stop();
     const healedAfterS = (Date.now() - begun) / 1_000 - seconds;
     say(`all has come to its end, ${healedAfterS.toFixed(1)} s later`);
@@ -110,34 +115,41 @@ export async function run(options: {
   }
 }
 
+/** Before an order that is still being made is waited for. @returns what does not come back */
+async function untilBack({ slots }: ChaosWorld): Promise<string[]> {
+  const areBack = async () => slots.every(({ process, frozen }) => process !== undefined && !frozen);
+  return await until('the servers are back', areBack).then(
+    () => [],
+    (error: Error) => [error.message],
+  );
+}
+
 /** Waits until nothing is under way but what a case speaks of. @returns what would not end */
 async function heal(
   world: ChaosWorld,
   { signal, say, plant }: { signal: AbortSignal; say: (line: string) => void; plant?: boolean | undefined },
 ): Promise<string[]> {
   const trouble: string[] = [];
-  await until('the servers are back', async () =>
-    world.slots.every(({ process, frozen }) => process !== undefined && !frozen),
-  ).catch((error: Error) => trouble.push(error.message));
   await until('the chain has all that was paid', () => world.chain.isPaidIn()).catch((error: Error) =>
     trouble.push(error.message),
   );
   const begun = Date.now();
-  for (let turn = 1; ; turn += 1) {
+  let calm = false;
+  for (let turn = 1; Date.now() - begun < HEAL_MS; turn += 1) {
     signal.throwIfAborted();
     const left = await whatIsLeft(world).catch((error: Error) => ({ open: [error.message], said: [] }));
-    const forMs = Date.now() - begun;
-    if (left.open.length === 0 && (left.said.length === 0 || plant || forMs > SAID_MS)) break;
-    if (forMs > HEAL_MS) break; // what is open is counted as broken
+    const isOver = left.open.length === 0 && (left.said.length === 0 || plant || Date.now() - begun > SAID_MS);
+    if (isOver && calm) break; // what is open after HEAL_MS is counted as broken
     if (turn % SAY_EVERY === 0)
       say(
         `under way: ${left.open.length}, with a case: ${left.said.length}; ${[...left.open, ...left.said].slice(0, 4).join('; ')}`,
       );
-    await sleep(500);
+    calm = isOver;
+    // So deep that nothing is taken back any more, and that the node knows the balances of the blocks that count. What has
+    // become final by it may be swept now, which is something under way again.
+    await world.chain.mine(isOver ? FINALITY + 4 : 2);
+    await sleep(isOver ? CALM_MS : 500);
   }
-  // So deep that nothing is taken back any more, and that the node knows the balances of the blocks that count.
-  await world.chain.mine(FINALITY + 4);
-  await sleep(3_000);
   return trouble;
 }
 
@@ -153,7 +165,8 @@ async function verified({ folder, postgres }: ChaosWorld): Promise<{ code: numbe
 }
 
 /** A person who looks every few seconds at what waits for one, and has it done again. */
-function openOperator({ look, operates }: ChaosWorld) {
+function openOperator({ look, operates }: ChaosWorld, say: (line: string) => void) {
+  const told = new Set<string>();
   let stopped = false;
   const ACTS: Readonly<Record<string, string>> = {
     on_hold: 'release',
@@ -166,7 +179,12 @@ function openOperator({ look, operates }: ChaosWorld) {
       const waiting = await look<{ id: bigint; state: string }>('select id, state from orders where state = any($1)', [
         Object.keys(ACTS),
       ]).catch(() => []);
-      for (const { id, state } of waiting) await operates(`/orders/${id}/${ACTS[state]}`, {}).catch(() => {});
+      for (const { id, state } of waiting)
+        await operates(`/orders/${id}/${ACTS[state]}`, {}).catch((error: Error) => {
+          const why = `the operator was refused: order ${id}, ${state}: ${error.message}`;
+          if (!told.has(why)) say(why);
+          told.add(why);
+        });
     }
   })();
   return {

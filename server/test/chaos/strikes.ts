@@ -65,7 +65,7 @@ export const STRIKES: Readonly<Record<string, Strike>> = {
     const slot = pick(running(world), chance);
     const pid = slot?.process?.pid;
     if (slot === undefined || pid === undefined) return undefined;
-    const ms = LEASE_MS + 1_000 + chance(5_000);
+    const ms = LEASE_MS + 1_000 + chance(3_000);
     slot.frozen = true;
     signal(pid, 'SIGSTOP');
     await sleep(ms);
@@ -132,7 +132,7 @@ export const STRIKES: Readonly<Record<string, Strike>> = {
     }
   },
 
-  'node killed, and older when it is back': async ({ world }) => {
+  'node killed and older when it is back': async ({ world }) => {
     const blocks = await world.chain.kill();
     return `${blocks} blocks older`;
   },
@@ -149,7 +149,7 @@ export const STRIKES: Readonly<Record<string, Strike>> = {
     return '';
   },
 
-  'the bank takes it, and its answer is lost': bankFault('lose_answer_after_effect', 3),
+  'the bank takes it and its answer is lost': bankFault('lose_answer_after_effect', 3),
   'what is told the bank is lost': bankFault('lose_answer_before_effect', 2),
   'the bank answers too late': bankFault('delay_answer', 2),
   'the bank does not say what became of it': bankFault('status_unavailable', 3),
@@ -190,8 +190,14 @@ export async function strikeFor(
   const everyMs = Math.min(EVERY_MS, options.ms / kinds.length / 1.2);
   // What lasts longest begins, so that a short run is not held up by it.
   let bag = [...shuffled(kinds, chance).filter((kind) => kind !== FREEZE), ...kinds.filter((kind) => kind === FREEZE)];
-  while (Date.now() < until && !options.signal.aborted) {
-    if (bag.length === 0) bag = shuffled(kinds, chance);
+  /** What has not struck yet has a second time of the same length, and only that. */
+  const due = () => {
+    const isOver = Date.now() >= until;
+    return kinds.filter((one) => !isOver || (struck.counts[one] === undefined && !lasting.has(one)));
+  };
+  while (Date.now() < until + options.ms && due().length > 0 && !options.signal.aborted) {
+    bag = bag.filter((one) => due().includes(one));
+    if (bag.length === 0) bag = shuffled(due(), chance);
     const kind = bag.pop() ?? '';
     const strike = STRIKES[kind];
     if (strike !== undefined && !lasting.has(kind)) {

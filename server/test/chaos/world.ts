@@ -50,7 +50,7 @@ export interface Slot {
 
 /** The outside may be dead while it is asked. */
 export const until = (what: string, look: () => Promise<boolean>): Promise<boolean> =>
-  waitUntil(what, () => look().catch(() => false), { withinMs: 60_000, everyMs: 100 });
+  waitUntil(what, () => look().catch(() => false), { withinMs: 120_000, everyMs: 100 });
 
 export type ChaosWorld = Awaited<ReturnType<typeof openWorld>>;
 
@@ -145,7 +145,7 @@ export async function openWorld(options: {
             port,
             env: { ...env, DATA_DIR: dataDir, PORT: String(port) },
             program: 'server/test/chaos/server.process.ts',
-            readyMs: 30_000,
+            readyMs: 60_000,
           });
         } catch {
           // It cannot without a database, say; so it is tried again.

@@ -74,7 +74,7 @@ export const stepsOf = ({ seeds, minutes, kills, times }: Sizes): readonly Step[
   },
   ofTests('partners', 'one partner with the ids of all others, and strangers', [
     'server/test/isolation.test.ts',
-    'server/test/attack',
+    'server/test/attack/strangers.test.ts',
   ]),
   ofTests('verify-ledger', 'the journal computed again, and every way of tampering with it found', [
     'server/test/reconcile',
