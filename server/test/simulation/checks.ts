@@ -91,16 +91,16 @@ export async function underWay(look: World['backends']['look']): Promise<string[
   return rows.map(({ what }) => what);
 }
 
-/** What an order promises is what its rate gives, rounded down, less its fees. @returns a sentence, or undefined */
+/** What an order promises is what its rate gives, rounded down, less its fees in fiat. @returns a sentence, or undefined */
 export function roundedUp({ id, direction, depositUnits, payoutUnits, fees, rate }: Order): string | undefined {
-  // A coin has six places here and a rupee two.
-  const [num, den] =
-    direction === 'offramp'
-      ? [depositUnits * rate.num, rate.den * 10_000n]
-      : [depositUnits * rate.den * 10_000n, rate.num];
   const feeUnits = Object.values(fees).reduce((sum, units) => sum + units, 0n);
-  return payoutUnits * den > num || (direction === 'offramp' && (payoutUnits + feeUnits) * den > num)
-    ? `order ${id}: ${payoutUnits} promised and ${feeUnits} taken, which is more than ${num}/${den}`
+  const selling = direction === 'offramp';
+  // A coin has six places here and a rupee two.
+  const [num, den] = selling
+    ? [depositUnits * rate.num, rate.den * 10_000n]
+    : [(depositUnits - feeUnits) * rate.den * 10_000n, rate.num];
+  return (selling ? payoutUnits + feeUnits : payoutUnits) * den > num
+    ? `order ${id}: ${payoutUnits} promised and ${feeUnits} taken of ${depositUnits}, and ${num}/${den} is all there is`
     : undefined;
 }
 
