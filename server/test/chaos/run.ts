@@ -37,8 +37,8 @@ export interface Outcome extends Verdict {
 
 /** A payout to a bank that does not deduplicate is asked after for a minute before it is sent again. */
 const HEAL_MS = 240_000;
-/** What a case speaks of is waited for this long, too. */
-const SAID_MS = 60_000;
+/** What a case speaks of is left as it is when nothing has come of it for so long. */
+const SAID_MS = 30_000;
 /** Servers look at the chain four times in this time, and sweep twice. */
 const CALM_MS = 3_000;
 /** For orders that are being made when all is healed, on a machine that has other things to do. */
@@ -135,10 +135,16 @@ async function heal(
   );
   const begun = Date.now();
   let calm = false;
+  let saidSince = begun;
+  let lastSaid: string | undefined;
   for (let turn = 1; Date.now() - begun < HEAL_MS; turn += 1) {
     signal.throwIfAborted();
     const left = await whatIsLeft(world).catch((error: Error) => ({ open: [error.message], said: [] }));
-    const isOver = left.open.length === 0 && (left.said.length === 0 || plant || Date.now() - begun > SAID_MS);
+    // A case that has just been opened is given to the operator first.
+    const said = left.open.length > 0 ? undefined : left.said.join();
+    if (said === undefined || said !== lastSaid) saidSince = Date.now();
+    lastSaid = said;
+    const isOver = left.open.length === 0 && (left.said.length === 0 || plant || Date.now() - saidSince > SAID_MS);
     if (isOver && calm) break; // what is open after HEAL_MS is counted as broken
     if (turn % SAY_EVERY === 0)
       say(
