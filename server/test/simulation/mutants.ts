@@ -130,17 +130,6 @@ const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a higher fee takes another nonce',
-    kinds: ['paid_twice', 'bug'],
-    changes: [
-      {
-        file: 'src/rails/chain.sends.ts',
-        from: '{ ...newest, version: newest.version + 1, fee }',
-        to: '{ ...newest, nonce: newest.nonce + 1n, version: newest.version + 1, fee }',
-      },
-    ],
-  },
-  {
     name: 'a payout is locked before its order',
     kinds: ['deadlock'],
     changes: [
@@ -242,17 +231,6 @@ const MUTANTS: readonly Mutant[] = [
         file: 'src/orders/machine.ts',
         from: "to: 'payout_held', post: 'void_payout', then: 'open_case'",
         to: "to: 'payout_held', then: 'open_case'",
-      },
-    ],
-  },
-  {
-    name: 'what rings while it is being worked on is forgotten',
-    kinds: ['stuck'],
-    changes: [
-      {
-        file: 'src/base/work.ts',
-        from: "'delete from work where id = $1 and lease = $2 and rings = $3'",
-        to: "'delete from work where id = $1 and lease = $2 and $3 > 0'",
       },
     ],
   },
