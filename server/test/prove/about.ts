@@ -11,17 +11,19 @@ import pg from 'pg';
 import { startPostgres } from '../../src/sandbox/postgres.ts';
 import type { About } from './evidence.ts';
 
-/** What a result depends on. A page of the docs is none of it. */
-const CODE = ['server', 'scripts', 'package.json', 'package-lock.json'];
+/** What is proved. A page of the docs is none of it, and neither is a test: with which of those, a result's commit says. */
+const PROVED = ['server/src', 'server/migrations', 'server/package.json', 'package-lock.json'];
+/** What has to be committed before anything is kept. */
+const USED = ['server', 'scripts', 'package.json', 'package-lock.json'];
 
 export async function aboutHere(root: string): Promise<About> {
   const git = (...args: string[]): string => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
-  const trees = CODE.map((path) => git('rev-parse', `HEAD:${path}`));
+  const trees = PROVED.map((path) => git('rev-parse', `HEAD:${path}`));
   const [cpu] = cpus();
   return {
     commit: git('rev-parse', 'HEAD'),
     code: createHash('sha256').update(trees.join()).digest('hex').slice(0, 12),
-    dirty: git('status', '--porcelain', '--', ...CODE) !== '',
+    dirty: git('status', '--porcelain', '--', ...USED) !== '',
     node: process.version,
     postgres: await postgresVersion(),
     anvil: anvilVersion(),

@@ -2,7 +2,7 @@
  * `npm run prove [-- --only a,b] [--seeds A..B] [--minutes M] [--kills N] [--times N] [--fresh] [--write] [--store FOLDER]
  * [--out FILE]`: runs all that the evidence rests on, a step after the other, and writes docs/evidence.md.
  *
- * What a step left is kept in `.evidence/` under the code that it ran on: the contents of server/, package.json and the lock
+ * What a step left is kept in `.evidence/` under the code that it ran on: the contents of server/src, migrations and the lock
  * file, as git knows them. A step that has been run there with the same command is not run again, unless `--fresh` says so; one
  * that was interrupted is. So this may be stopped and begun again. With changes that are not committed nothing is kept, because
  * nobody could say of what.
