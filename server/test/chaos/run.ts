@@ -76,8 +76,11 @@ export async function run(options: {
     say(`healing: ${load.made.length} orders made`);
     await world.bank.clearFaults();
     const late = await untilBack(world);
+    if (options.plant) {
+      await until('the bank has paid something', async () => (await world.bank.payments()).length > 0);
+      await world.bank.paysAgain();
+    }
     await load.stop(LATE_MS);
-    if (options.plant) await world.bank.paysAgain();
     const trouble = [...late, ...(await heal(world, options))];
     await person.stop();
     const healedAfterS = (Date.now() - begun) / 1_000 - seconds;

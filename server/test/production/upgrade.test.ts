@@ -87,7 +87,7 @@ const migration = (folder: string, name: string, sql: string) =>
 function later(folder: string): void {
   edits(folder, 'server/package.json', '"version": "0.1.0"', '"version": "0.2.0"');
   migration(folder, '9001_made_by.sql', 'alter table cloverleaf.orders add column made_by text;');
-  const insert = 'await store.insert(tx, order);';
+  const insert = 'store.insert(tx, order);';
   edits(
     folder,
     'server/src/orders/create.ts',
