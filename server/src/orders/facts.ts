@@ -2,8 +2,8 @@
  * Facts: what rails report, taken into the books and to the order it concerns.
  *
  * Every fact may come twice and in any order; each is taken once, by the row it names. Money is never refused: what cannot
- * be placed is booked to suspense and becomes a case. All of it runs in the rail's own transaction, so a fact and the
- * cursor behind it are stored together.
+ * be placed is booked to suspense and becomes a case. All of it runs in a transaction of the rail's, so a fact is stored
+ * with what it does, and no cursor passes one that is not.
  *
  * Locks are taken order first, deposit second, accounts last, everywhere.
  */

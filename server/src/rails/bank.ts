@@ -181,10 +181,11 @@ export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { w
       while (Date.now() < until) {
         const page = await adapter.statement(cursor);
         const before = cursor;
-        await db.asSystem(async (tx) => {
-          for (const line of page.lines) await take(tx, line);
-          await moveCursor(tx, adapter.code, before, page.cursor);
-        });
+        // Each line on its own, and the cursor when all are taken, so that a line is never past it untaken: one that was taken
+        // before is known. Together they would lock one order after the accounts of another, and wait in a circle with whoever
+        // works on that order.
+        for (const line of page.lines) await db.asSystem((tx) => take(tx, line));
+        await db.asSystem((tx) => moveCursor(tx, adapter.code, before, page.cursor));
         cursor = page.cursor;
         if (!page.more) return { againInMs: pollMs };
         if (cursor === before) {

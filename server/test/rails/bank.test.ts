@@ -102,6 +102,15 @@ describe('a statement', () => {
     assert.deepEqual([seen.length, new Set(seen).size], [120, 120]);
   });
 
+  it('is taken a line at a time: who works on the order of one line does not wait for the accounts of another', async () => {
+    w = await bankWorld();
+    for (let i = 1; i <= 5; i += 1) await credit(BigInt(i), w.rail.instructions(BigInt(i)).target);
+    await w.reads();
+    const lines = await w.db.asSystem((tx) => tx.rows<{ xmin: string }>('select xmin::text from bank_lines'));
+    assert.equal(lines.length, 6);
+    assert.equal(new Set(lines.map(({ xmin }) => xmin)).size, lines.length);
+  });
+
   it('line that comes before the answer settles the payout', async () => {
     w = await bankWorld({ deduplicates: false });
     const id = await w.writes(5_000n);
