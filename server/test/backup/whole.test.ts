@@ -187,8 +187,20 @@ test('a server that lost its cluster has all of it back from backup and archive,
   await reach([sale, purchase], 'settled');
   const booksBefore = await orders();
   // A minute goes by, and the piece of log is full of age.
-  const [{ piece }] = await rows('select pg_walfile_name(pg_switch_wal()) as piece');
-  await until('the last piece is kept', async () => existsSync(join(archive, `${piece}.gz`)));
+  // Named before it is finished, and with something in it: of an empty one there would be nothing to finish.
+  await rows(`select pg_logical_emit_message(true, 'drill', 'the last of it')`);
+  const [{ piece }] = await rows('select pg_walfile_name(pg_current_wal_lsn()) as piece');
+  await rows('select pg_switch_wal()');
+  // PostgreSQL tries a piece that could not be kept again after a minute.
+  let archiver = '';
+  await waitUntil(
+    'the last piece is kept',
+    async () => {
+      archiver = JSON.stringify(await rows('select * from pg_stat_archiver'));
+      return existsSync(join(archive, `${piece}.gz`));
+    },
+    { withinMs: 90_000, everyMs: 200, more: () => `${piece}: ${archiver}` },
+  );
 
   await loses();
   const restored = await restore('--from', newestBackup());
