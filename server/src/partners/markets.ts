@@ -57,7 +57,7 @@ interface Registry {
   enabled: readonly Market[];
 }
 
-const remembered = remember<Registry>({ forMs: 2_000, most: 1 });
+const remembered = remember<Registry | undefined>({ forMs: 2_000, most: 1 });
 
 /** All enabled markets, in the order in which they were made. */
 export async function markets(tx: Tx): Promise<readonly Market[]> {
@@ -179,8 +179,13 @@ export async function setConfirmationPolicy(
   for (const step of p.steps) await tx.run(sql.insertPolicy, [p.chain, p.asset, step.fromUnits, step.confirmations]);
 }
 
+/** That there is nothing is not remembered: a new installation is being filled, and is asked as soon as it says it is ready. */
 async function registry(tx: Tx): Promise<Registry> {
-  return await remembered.get('', () => readRegistry(tx));
+  const kept = await remembered.get('', async () => {
+    const read = await readRegistry(tx);
+    return read.all.length === 0 ? undefined : read;
+  });
+  return kept ?? (await readRegistry(tx));
 }
 
 async function readRegistry(tx: Tx): Promise<Registry> {

@@ -1,0 +1,21 @@
+/** The very first markets, made while the server's work already runs: seen as soon as they are there. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { markets, upsertAsset, upsertMarket } from '../src/partners/index.ts';
+import { freshGround } from './support/ground.ts';
+import { fiat, marketTerms } from './support/terms.ts';
+
+test('who looks for markets while the first are being made finds them once they are', async () => {
+  const ground = await freshGround();
+  try {
+    const look = () => ground.db.asSystem(markets);
+    await ground.db.asSystem(async (tx) => {
+      for (const code of ['inr', 'eur']) await upsertAsset(tx, fiat(code));
+      await upsertMarket(tx, { ...marketTerms, crypto: 'eur', fiat: 'inr' });
+      assert.deepEqual(await look(), []);
+    });
+    assert.equal((await look()).length, 1);
+  } finally {
+    await ground.stop();
+  }
+});
