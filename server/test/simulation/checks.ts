@@ -127,6 +127,7 @@ export async function broken(world: World, auditor: OurProcess, noted: readonly 
     await read((tx) => brokenBooks(tx, async (rail, wallet, asset) => rails.get(rail)?.balance(wallet, asset))),
   );
   for (const rail of rails.values()) say('books', await unmatched({ db, clock }, rail));
+  say('paid_twice', await read(unproven));
   say('untold', await read(untold));
   say('lost', await read(unseen));
   return found;
@@ -153,6 +154,23 @@ export async function unmatched(context: { db: Database; clock: Clock }, rail: R
   return items.map(
     (item) =>
       `${item.kind} ${rail.code} ${item.wallet} ${item.asset} ${item.key}: ${item.outside_units} outside, ${item.ledger_units} booked, ${item.transit ?? item.why}`,
+  );
+}
+
+/**
+ * A new attempt follows only a proven failure or return of the last. One whose failure turned out not to be one, after a
+ * reorg or because the bank changed its word, has paid, and then the attempt after it has not.
+ */
+async function unproven(tx: Tx): Promise<string[]> {
+  const rows = await tx.rows<{ id: string; attempt: number; state: string; next: string }>(
+    `select last.id, last.attempt, last.state, next.state as next
+       from payouts next join payouts last on last.purpose = next.purpose and last.attempt = next.attempt - 1
+        and last.order_id is not distinct from next.order_id and last.refund_id is not distinct from next.refund_id
+      where last.state not in ('refused', 'returned') and not (last.state = 'settled' and next.state = 'refused')`,
+  );
+  return rows.map(
+    ({ id, attempt, state, next }) =>
+      `payout ${id}, attempt ${attempt}, is ${state}, and the attempt after it is ${next}`,
   );
 }
 

@@ -1,0 +1,170 @@
+/**
+ * What the ledger tells of what was posted, and in which words it refuses: a person at night reads these.
+ */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { BugError } from '../../src/base/errors.ts';
+import { digestOf } from '../../src/ledger/digest.ts';
+import {
+  type Account,
+  balance,
+  balancesOf,
+  balancesOfOrders,
+  chart,
+  type Entry,
+  hold,
+  isPosted,
+  type Line,
+  move,
+  orderBalances,
+  post,
+  release,
+  settle,
+  statement,
+} from '../../src/ledger/index.ts';
+import { upsertAsset } from '../../src/partners/index.ts';
+import { freshGround, type Ground } from '../support/ground.ts';
+import { fiat } from '../support/terms.ts';
+
+const ORDER = 7n;
+const order = chart.order(ORDER, 1n, 'inr');
+const at = new Date('2026-03-01T10:00:00Z');
+
+let ground: Ground;
+before(async () => {
+  ground = await freshGround();
+  await ground.db.asSystem(async (tx) => {
+    for (const code of ['inr', 'eur']) await upsertAsset(tx, fiat(code));
+  });
+});
+after(() => ground.stop());
+
+let count = 0;
+const entry = (lines: readonly Line[], more: Partial<Entry> = {}): Entry => {
+  count += 1;
+  return { id: `e${count}`, kind: 'test', at, lines, ...more };
+};
+const posting = (given: Entry) => ground.db.asSystem((tx) => post(tx, given));
+/** A wallet that has so much, which belongs to a source of its own. */
+async function funded(name: string, units: bigint): Promise<{ custody: Account; suspense: Account }> {
+  const [custody, suspense] = [chart.custody(name, 'main', 'inr'), chart.suspense(name, 'inr')];
+  assert.deepEqual(await posting(entry(move(custody, suspense, units))), { outcome: 'posted' });
+  return { custody, suspense };
+}
+const refused = (given: Entry, words: RegExp) =>
+  assert.rejects(posting(given), (error: Error) => error instanceof BugError && words.test(error.message));
+
+test('each refusal names what broke the rule', async () => {
+  const { custody, suspense } = await funded('words', 100n);
+  const line = (of: object): Line => ({ step: 'post', debit: suspense, credit: custody, units: 1n, ...of }) as Line;
+  await refused(entry([], { id: 'bare' }), /entry bare has a line/);
+  await refused(entry([line({ units: 0n })]), /more than nothing/);
+  await refused(
+    entry([line({ credit: chart.treasury('eur') })]),
+    /one asset a line: suspense:words:inr and treasury:eur/,
+  );
+  await refused(entry([line({ credit: suspense })]), /two accounts a line/);
+  await refused(entry(settle('nobody')), /hold nobody exists/);
+  await refused(entry(release('nobody')), /hold nobody exists/);
+  await posting(entry(hold('ended', suspense, custody, 10n)));
+  await posting(entry(release('ended')));
+  await refused(entry(settle('ended')), /hold ended is still held/);
+  await posting(entry([line({})], { id: 'once' }));
+  await refused(entry([line({ units: 2n })], { id: 'once' }), /entry once was posted before with other content/);
+});
+
+test('nothing to move is no line', () => {
+  assert.deepEqual(move(order, chart.treasury('inr'), 0n), []);
+});
+
+test('what makes two entries the same is its kind, its order and every part of every line', async () => {
+  const { custody, suspense } = await funded('same', 1_000n);
+  const other = await funded('other', 1_000n);
+  await posting(entry(hold('first', suspense, custody, 5n)));
+  await posting(entry(hold('second', suspense, custody, 5n)));
+  const given = entry([...move(custody, suspense, 3n), ...hold('third', suspense, custody, 4n), ...settle('first')]);
+  assert.deepEqual(await posting(given), { outcome: 'posted' });
+  const words = /posted before with other content/;
+  const [moved, held, settled] = given.lines as [Line, Line, Line];
+  await refused({ ...given, kind: 'else' }, words);
+  await refused({ ...given, orderId: 9n }, words);
+  await refused({ ...given, lines: [moved, held] }, words);
+  await refused({ ...given, lines: [...move(custody, suspense, 4n), held, settled] }, words);
+  await refused({ ...given, lines: [...move(other.custody, suspense, 3n), held, settled] }, words);
+  await refused({ ...given, lines: [...move(custody, other.suspense, 3n), held, settled] }, words);
+  await refused({ ...given, lines: [moved, ...hold('third', suspense, custody, 5n), settled] }, words);
+  await refused({ ...given, lines: [moved, ...hold('fourth', suspense, custody, 4n), settled] }, words);
+  await refused({ ...given, lines: [moved, held, ...settle('second')] }, words);
+  await refused({ ...given, lines: [moved, held, ...release('first')] }, words);
+  assert.deepEqual(await posting({ ...given, at: new Date() }), { outcome: 'duplicate' });
+});
+
+test('the digest is of a text that stays as it is: journals sealed long ago are computed again', () => {
+  const line = { hold: '', debit: 'a', credit: 'b', units: '5' };
+  const of = (text: string) => createHash('sha256').update(text).digest('hex');
+  const posted = digestOf('received', 17n, [{ step: 'post', ...line }]);
+  assert.equal(posted.toString('hex'), of('["received","17",[["post","","a","b","5"]]]'));
+  const held = digestOf('sending', null, [{ step: 'hold', ...line, hold: 'h' }]);
+  assert.equal(held.toString('hex'), of('["sending","",[["hold","h","a","b","5"]]]'));
+  for (const step of ['settle', 'void'] as const) {
+    const ended = digestOf('sent', undefined, [{ step, ...line, hold: 'h' }]);
+    assert.equal(ended.toString('hex'), of(`["sent","",[["${step}","h"]]]`));
+  }
+});
+
+test('no side is overdrawn: what belongs to somebody, what a wallet has, and what is set aside of either', async () => {
+  const [a, b] = [await funded('a', 100n), await funded('b', 100n)];
+  await posting(entry(move(a.suspense, b.suspense, 50n)));
+  const short = (account: Account) => ({ outcome: 'short', account: account.code });
+  assert.deepEqual(await posting(entry(move(b.suspense, a.custody, 101n))), short(a.custody));
+  assert.deepEqual(await posting(entry(move(a.suspense, b.custody, 51n))), short(a.suspense));
+  await posting(entry(hold('aside', b.suspense, a.custody, 80n)));
+  assert.deepEqual(await posting(entry(move(b.suspense, a.custody, 21n))), short(a.custody));
+  assert.deepEqual(await posting(entry(move(b.suspense, b.custody, 71n))), short(b.suspense));
+  assert.deepEqual(await posting(entry(move(b.suspense, a.custody, 20n))), { outcome: 'posted' });
+  assert.deepEqual(await posting(entry(move(b.suspense, b.custody, 50n))), { outcome: 'posted' });
+});
+
+test('an account of either side goes below nothing, and says so', async () => {
+  const { suspense } = await funded('position', 30n);
+  const fx = chart.fx('inr');
+  assert.deepEqual(await posting(entry(move(fx, suspense, 30n))), { outcome: 'posted' });
+  assert.equal((await ground.db.asSystem((tx) => balance(tx, fx))).units, -30n);
+  await posting(entry(move(suspense, fx, 30n)));
+  assert.equal((await ground.db.asSystem((tx) => balance(tx, fx))).units, 0n);
+});
+
+test('an account that nobody posted to has nothing', async () => {
+  const never = chart.cost('never', 'inr');
+  assert.deepEqual(await ground.db.asSystem((tx) => balance(tx, never)), {
+    code: 'cost:never:inr',
+    asset: 'inr',
+    units: 0n,
+    heldUnits: 0n,
+  });
+});
+
+test('an order tells its balance, what is set aside of it, and all that happened to it', async () => {
+  const { custody, suspense } = await funded('life', 90n);
+  const took = entry(move(suspense, order, 90n), { id: 'took', orderId: ORDER, kind: 'received' });
+  assert.equal(await ground.db.asSystem((tx) => isPosted(tx, 'took')), false);
+  await posting(took);
+  assert.equal(await ground.db.asSystem((tx) => isPosted(tx, 'took')), true);
+  await posting(entry(hold('paying', order, custody, 60n), { id: 'pays', orderId: ORDER, kind: 'paying' }));
+
+  const has = { code: 'order:7:inr', asset: 'inr', units: 90n, heldUnits: 60n };
+  assert.deepEqual(await ground.db.asSystem((tx) => orderBalances(tx, ORDER)), [has]);
+  assert.deepEqual(await ground.db.asSystem((tx) => orderBalances(tx, 8n)), []);
+  const ofBoth = await ground.db.asSystem((tx) => balancesOfOrders(tx, [8n, ORDER]));
+  assert.deepEqual(ofBoth, [{ ...has, orderId: ORDER }]);
+  assert.deepEqual(await ground.db.asSystem((tx) => balancesOf(tx, ['order'])), [has]);
+  const wallet = await ground.db.asSystem((tx) => balance(tx, custody));
+  assert.deepEqual([wallet.units, wallet.heldUnits], [90n, 60n]);
+
+  const line = { at, asset: 'inr' };
+  assert.deepEqual(await ground.db.asSystem((tx) => statement(tx, ORDER)), [
+    { ...line, entry: 'took', kind: 'received', step: 'post', debit: suspense.code, credit: order.code, units: 90n },
+    { ...line, entry: 'pays', kind: 'paying', step: 'hold', debit: order.code, credit: custody.code, units: 60n },
+  ]);
+});
