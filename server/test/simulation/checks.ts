@@ -42,7 +42,14 @@ export function overpaid(
   const selling = order.direction === 'offramp';
   const cameIn = selling ? chain.believedAt(order.depositTarget, TOKENS.usdc) : bank.paidIn(order.depositTarget);
   const [paidOut, gaveBack] = selling ? [atBank, onChain] : [onChain, atBank];
-  return beyondCover(order, { cameIn, paidOut, gaveBack });
+  return beyondCover(order, { cameIn, paidOut, gaveBack }) ?? beyondOther({ chain }, { order, address });
+}
+
+/** Of the coin that nobody asked for no more goes back than came. */
+function beyondOther({ chain }: Pick<World, 'chain'>, { order, address }: Pick<Noted, 'order' | 'address'>) {
+  const cameIn = order.direction === 'offramp' ? chain.believedAt(order.depositTarget, TOKENS.usdt) : 0n;
+  const gaveBack = chain.paidTo(address, TOKENS.usdt);
+  return gaveBack > cameIn ? `order ${order.id}: ${gaveBack} given back of another coin, ${cameIn} came in` : undefined;
 }
 
 /** What an order promised against what moved for it, as chain and bank know it. @returns a sentence, or undefined */

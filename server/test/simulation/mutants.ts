@@ -28,6 +28,7 @@ export interface Hunt {
 }
 
 const PAYOUTS = 'src/rails/payouts.ts';
+const SENDS = 'src/rails/chain.sends.ts';
 
 const MUTANTS: readonly Mutant[] = [
   {
@@ -127,6 +128,27 @@ const MUTANTS: readonly Mutant[] = [
         from: 'if (there !== undefined) {',
         to: 'if (there !== undefined && there.asset !== asset) {',
       },
+    ],
+  },
+  {
+    name: 'a higher fee takes another nonce',
+    kinds: ['paid_twice'],
+    changes: [
+      {
+        file: SENDS,
+        from: 'await store.reserveSend(tx, rail, { ...newest, version: newest.version + 1, fee }, new Date());',
+        to: 'const nonce = await store.lockNonce(tx, rail, newest.wallet, newest.nonce);\n      const added = await store.reserveSend(tx, rail, { ...newest, nonce, version: newest.version + 1, fee }, new Date());\n      if (added) await store.setNextNonce(tx, rail, newest.wallet, nonce + 1n);',
+      },
+    ],
+  },
+  {
+    // Either guard alone is enough: the key, which the insert names, and the look under the lock of the nonces.
+    name: 'no unique key of a send, and nobody looks under the lock whether it is there',
+    kinds: ['paid_twice'],
+    changes: [
+      { file: 'migrations/0006_rails.sql', from: '  unique (rail, key, version),\n', to: '' },
+      { file: 'src/rails/chain.store.ts', from: ' on conflict (rail, key, version) do nothing`', to: '`' },
+      { file: SENDS, from: 'if (there.length > 0) return there;', to: '' },
     ],
   },
   {

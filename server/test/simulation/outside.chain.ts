@@ -50,8 +50,8 @@ export interface ChainWorld {
   paidTo(address: string, contract: string): bigint;
   /** What has ever been deep enough below some head to be believed, at an address. */
   believedAt(address: string, contract: string): bigint;
-  /** Nothing waits to be mined. */
-  readonly idle: boolean;
+  /** What waits to be mined, in sentences. */
+  readonly waiting: readonly string[];
 }
 
 export function openChain(deps: {
@@ -59,6 +59,8 @@ export function openChain(deps: {
   faults: Faults;
   calls: Calls;
   now: () => number;
+  /** It takes what we send, and never mines it. */
+  lies: boolean;
   /** Told of the addresses that a new head has paid. */
   paid: (to: string) => void;
 }): ChainWorld {
@@ -110,7 +112,7 @@ export function openChain(deps: {
     for (let nonce = nextNonce(); ; nonce += 1n) {
       const offers = own.filter((tx) => tx.nonce === nonce && (tx.notBefore ?? 0) <= deps.now());
       const [first] = offers.toSorted((a, b) => Number(b.price - a.price));
-      if (first === undefined) break;
+      if (first === undefined || deps.lies) break;
       taken.push(first);
       if (chance.happens(0.2)) break;
     }
@@ -294,8 +296,10 @@ export function openChain(deps: {
       [...believed.values()]
         .filter((tx) => tx.to === address && tx.contract === contract)
         .reduce((sum, { units }) => sum + units, 0n),
-    get idle() {
-      return pool.length === 0;
+    get waiting() {
+      return pool.map(
+        ({ nonce, to }) => `what goes to ${to} waits to be mined${nonce === undefined ? '' : ` with nonce ${nonce}`}`,
+      );
     },
   };
 }

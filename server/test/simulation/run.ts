@@ -54,7 +54,7 @@ const LOOK_EVERY_MS = 15_000;
 const PATIENCE_MS = 40 * 60_000;
 
 /** What the world promises and does not keep, to see that the checks see it. */
-export type Lie = 'the bank deduplicates';
+export type Lie = 'the bank deduplicates' | 'the chain mines what we send';
 
 export interface Play {
   seed: number;
@@ -171,8 +171,13 @@ export async function simulate(ground: Ground, { seed, orders, endAt, lie }: Pla
     }
   };
   let actors: ReturnType<typeof openActors> | undefined;
-  const bank = openBank({ ...outside, deduplicates: chance.happens(0.5), lies: lie !== undefined, paid: watch });
-  const chain = openChain({ ...outside, paid: watch });
+  const bank = openBank({
+    ...outside,
+    deduplicates: chance.happens(0.5),
+    lies: lie === 'the bank deduplicates',
+    paid: watch,
+  });
+  const chain = openChain({ ...outside, lies: lie === 'the chain mines what we send', paid: watch });
   const world: World = { scheduler, backends, faults, bank, chain, complain };
   const since = scheduler.time.now();
 
@@ -200,7 +205,7 @@ export async function simulate(ground: Ground, { seed, orders, endAt, lie }: Pla
       for (const process of processes)
         if (faults.strikes('clock_jump')) process.clockOffsetMs += chance.int(-5_000, 30_000);
       actors?.operate();
-      if (faults.ended && actors?.idle && bank.idle && chain.idle) {
+      if (faults.ended && actors?.idle && bank.idle && chain.waiting.length === 0) {
         const left = await scheduler.perform('is it over', () => underWay(backends.look));
         // What begins and ends between two looks is something that happened, too.
         const [books] = await scheduler.perform('what was booked', () =>
@@ -214,11 +219,13 @@ export async function simulate(ground: Ground, { seed, orders, endAt, lie }: Pla
           ended = true;
           return;
         }
-        if (now - since > PATIENCE_MS) {
-          violated('stuck', `it does not come to its end: ${left.join('; ')}`);
-          ended = true;
-          return;
-        }
+      }
+      // What waits outside for ever, like a transaction above a nonce that nobody fills, is no end either.
+      if (now - since > PATIENCE_MS) {
+        const left = await scheduler.perform('why is it not over', () => underWay(backends.look));
+        violated('stuck', `it does not come to its end: ${[...new Set([...left, ...chain.waiting])].join('; ')}`);
+        ended = true;
+        return;
       }
       scheduler.after(faults.ended ? LOOK_EVERY_MS * 2 : LOOK_EVERY_MS, look);
     };

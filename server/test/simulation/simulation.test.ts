@@ -4,8 +4,12 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import type { Noted } from './actors.ts';
+import { overpaid } from './checks.ts';
 import { type Ground, prepareGround } from './ground.ts';
 import { misplaced } from './mutants.ts';
+import { TOKENS } from './outside.chain.ts';
+import type { World } from './process.ts';
 import { type Outcome, parting, simulate } from './run.ts';
 
 /** Each says what it found when it was kept. */
@@ -51,6 +55,31 @@ test('a bank that promises to deduplicate and does not is found to have paid twi
     if (violations.some(({ kind }) => kind === 'paid_twice')) return;
   }
   assert.fail('nothing was found in seventeen seeds');
+});
+
+test('a chain that never mines what we send is found to be stuck, and the run ends', async () => {
+  const { orders, violations } = await simulate(ground, { seed: 4, orders: 2, lie: 'the chain mines what we send' });
+  assert.ok(orders > 0, 'something was ordered');
+  const stuck = violations.find(({ kind }) => kind === 'stuck');
+  assert.match(stuck?.what ?? '', /send pay_[0-9_]+ is signed.*waits to be mined with nonce 0/);
+});
+
+test('coins that nobody asked for go back once', () => {
+  const order = { id: 1n, direction: 'offramp', depositTarget: '0xdeposit1', depositUnits: 100n, payoutUnits: 80n };
+  const one = { order, accounts: [], address: '0xown1' } as unknown as Noted;
+  const after = (usdt: bigint) =>
+    overpaid(
+      {
+        bank: { outTo: () => 0n, paidIn: () => 0n } as unknown as World['bank'],
+        chain: {
+          believedAt: (_: string, contract: string) => (contract === TOKENS.usdt ? 100n : 0n),
+          paidTo: (_: string, contract: string) => (contract === TOKENS.usdt ? usdt : 0n),
+        } as unknown as World['chain'],
+      },
+      one,
+    );
+  assert.equal(after(100n), undefined);
+  assert.equal(after(200n), 'order 1: 200 given back of another coin, 100 came in');
 });
 
 test('each planted bug still has its place in the source', () => {
