@@ -35,12 +35,12 @@ export const FAULTS = {
   answer_lost: 0.05,
   answer_late: 0.02,
   /** Bytes on their way to the bank for some seconds after the caller has given up. */
-  call_late: 0.1,
+  call_late: 0.15,
 
   // The bank.
   bank_refuses: 0.08,
   bank_rejects_later: 0.1,
-  bank_returns: 0.12,
+  bank_returns: 0.18,
   bank_charges: 0.1,
   bank_cannot_say: 0.2,
   line_twice: 0.15,
@@ -49,15 +49,15 @@ export const FAULTS = {
   page_again: 0.05,
 
   // The chain.
-  reorg: 0.04,
+  reorg: 0.06,
   /** Of what a reorg takes back, this share is never mined again. */
-  double_spent: 0.2,
-  mempool_forgets: 0.05,
+  double_spent: 0.4,
+  mempool_forgets: 0.12,
   /** What was offered does not suffice for a while: a higher fee has to be. */
-  fee_too_low: 0.08,
+  fee_too_low: 0.12,
   reverted: 0.1,
   /** Mined again after a reorg, what succeeded reverts, or the other way round. */
-  turns_out_otherwise: 0.3,
+  turns_out_otherwise: 0.5,
   node_behind: 0.05,
 
   // Customers.

@@ -190,6 +190,8 @@ export function openScheduler(options: {
         blocked = blocked.filter((other) => other !== one);
         note(`goes on ${one.step.point}`);
         tell(one);
+        // It comes to its next point before whoever let it go does: that is not to be a matter of who is quicker.
+        await quiet();
         moved = true;
       }
     }
