@@ -16,14 +16,29 @@ const PROVED = ['server/src', 'server/migrations', 'server/package.json', 'packa
 /** What has to be committed before anything is kept. */
 const USED = ['server', 'scripts', 'package.json', 'package-lock.json'];
 
-export async function aboutHere(root: string): Promise<About> {
+/** What git says of this moment. */
+export function codeHere(root: string) {
   const git = (...args: string[]): string => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
-  const trees = PROVED.map((path) => git('rev-parse', `HEAD:${path}`));
-  const [cpu] = cpus();
+  const hashOf = (paths: readonly string[]): string => {
+    const trees = paths.map((path) => git('rev-parse', `HEAD:${path}`));
+    return createHash('sha256').update(trees.join()).digest('hex').slice(0, 12);
+  };
   return {
     commit: git('rev-parse', 'HEAD'),
-    code: createHash('sha256').update(trees.join()).digest('hex').slice(0, 12),
+    code: hashOf(PROVED),
+    /** Of the tests too: while one runs it is not to change. */
+    used: hashOf(USED),
     dirty: git('status', '--porcelain', '--', ...USED) !== '',
+  };
+}
+
+export async function aboutHere(root: string): Promise<About> {
+  const [cpu] = cpus();
+  const { commit, code, dirty } = codeHere(root);
+  return {
+    commit,
+    code,
+    dirty,
     node: process.version,
     postgres: await postgresVersion(),
     anvil: anvilVersion(),

@@ -3,14 +3,17 @@
  * code of 1, and every number of the page stands in a result.
  */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Outcome as Chaos } from '../chaos/run.ts';
+import { KINDS } from '../chaos/strikes.ts';
+import { FAULTS } from '../simulation/faults.ts';
 import { freshFolder } from '../support/folder.ts';
 import { collect, run } from '../support/process.ts';
 import { type About, evidence, troubles } from './evidence.ts';
-import { type Result, stepsOf, WHOLE } from './steps.ts';
+import { chosenOf, type Result, sizesOf, stepsOf, WHOLE } from './steps.ts';
+import { openStore, readJson } from './store.ts';
 
 const ABOUT: About = {
   commit: 'c0ffee',
@@ -27,6 +30,7 @@ const STEPS = stepsOf(WHOLE);
 const simulated = {
   command: 'npm run simulate',
   seeds: 2_000,
+  runs: 2_345,
   orders: 20_123,
   unmade: 3,
   steps: 9_000_001,
@@ -34,7 +38,10 @@ const simulated = {
   seconds: 7_000,
   ordersPerSecond: 2.9,
   ended: { settled: 19_000, refunded: 1_123 },
-  faults: { reorg: { rate: 0.1, times: 345 }, double_spent: { rate: 0.02, times: 101 } },
+  faults: {
+    ...Object.fromEntries(Object.entries(FAULTS).map(([name, rate]) => [name, { rate, times: 345 }])),
+    double_spent: { rate: 0.02, times: 101 },
+  },
   points: { known: 300, hit: 300, ends: 12_345, never: [] as { point: string; why: string }[] },
   paidTwice: 0,
   lost: 0,
@@ -56,7 +63,13 @@ const hunt = {
 };
 const chaosRun = (mode: Chaos['mode']): Chaos => ({
   ...{ mode, seed: 1, seconds: 300, healedAfterS: 40, orders: 512, sales: 256, perSecond: 1.51, retries: 77 },
-  ...{ states: { settled: 512 }, strikes: { 'PostgreSQL killed': 9 }, missed: [], trouble: [], ledger: '4242 entries' },
+  ...{
+    states: { settled: 512 },
+    strikes: Object.fromEntries(KINDS.map((kind) => [kind, 9])),
+    missed: [],
+    trouble: [],
+    ledger: '4242 entries',
+  },
   ...{ paidTwice: [], lost: [], unexplained: [], broken: [], left: [], good: true, summary: '' },
 });
 const fuzzed = {
@@ -73,7 +86,7 @@ const REPORTS: Record<string, unknown> = {
   fuzz: fuzzed,
   mutation: {
     ...{ mutants: 1_000, killed: 910, survived: 90 },
-    files: [{ file: 'money.ts', score: 91.4, mutants: 1_000, killed: 910, broken: 0, survivors: [] }],
+    files: [{ file: 'money.ts', score: 91.4, mutants: 1_000, killed: 910, hung: 0, broken: 0, survivors: [] }],
   },
 };
 
@@ -81,13 +94,19 @@ const REPORTS: Record<string, unknown> = {
 const results = (change: Record<string, Partial<Result> | undefined> = {}): Result[] =>
   STEPS.flatMap(({ name }) => {
     if (name in change && change[name] === undefined) return [];
-    const result = { step: name, command: `npm run ${name}`, commit: 'c0ffee', code: 'abc', said: `${name} said` };
+    const result = {
+      step: name,
+      command: `npm run ${name}`,
+      commit: 'c0ffee',
+      code: 'abc',
+      said: `${name} said\n7 passed, 0 failed\n`,
+    };
     const report = REPORTS[name] === undefined ? {} : { report: REPORTS[name] };
     return [{ ...result, startedAt: '2026-01-05', seconds: 60, exitCode: 0, ...report, ...change[name] }];
   });
 
 test('where everything ran and held, the page says so, with the numbers of the results', () => {
-  assert.deepEqual(troubles(STEPS, results(), WHOLE), []);
+  assert.deepEqual(troubles(STEPS, results(), WHOLE, ABOUT), []);
   const page = evidence(STEPS, results(), WHOLE, ABOUT);
   assert.match(page, /Everything ran and everything held\./);
   assert.match(page, /21147 orders: paid twice 0, lost 0, unexplained 0\./);
@@ -98,6 +117,7 @@ test('where everything ran and held, the page says so, with the numbers of the r
     '4711',
     '1234567',
     '2.9',
+    '2345',
     '1.51',
     '910',
     '91.4',
@@ -120,9 +140,60 @@ const SHORT: readonly [what: string, change: Record<string, Partial<Result> | un
   ],
   [
     'a kind of fault that was rare',
-    { simulate: { report: { ...simulated, faults: { reorg: { rate: 1, times: 99 } } } } },
-    /\*\*simulate\*\*: faults fewer than 100 times: reorg 99/,
+    { simulate: { report: { ...simulated, faults: { ...simulated.faults, reorg: { rate: 1, times: 99 } } } } },
+    /\*\*simulate\*\*: faults fewer than 100 times: reorg 99\n/,
   ],
+  [
+    'a kind of fault that the report does not know',
+    { simulate: { report: { ...simulated, faults: {} } } },
+    /\*\*simulate\*\*: faults fewer than 100 times: [^\n]*\breorg 0\b/,
+  ],
+  [
+    'a simulation without orders',
+    { simulate: { report: { ...simulated, orders: 0, ended: {} } } },
+    /\*\*simulate\*\*: no orders/,
+  ],
+  [
+    'a simulation in which no order settled',
+    { simulate: { report: { ...simulated, ended: { expired: 20_123 } } } },
+    /\*\*simulate\*\*: no order settled/,
+  ],
+  [
+    'fewer seeds than were asked for, however many runs',
+    { simulate: { report: { ...simulated, seeds: 1_999 } } },
+    /\*\*simulate\*\*: 1999 seeds, and 2000 were asked for/,
+  ],
+  [
+    'a hunt that planted nothing',
+    { mutants: { report: { ...hunt, planted: 0, found: 0, mutants: [] } } },
+    /\*\*mutants\*\*: 0 mutants, and 12 are the least/,
+  ],
+  [
+    'a kind of strike that never struck',
+    {
+      'chaos-repeating': {
+        report: [{ ...chaosRun('repeating'), strikes: { ...chaosRun('repeating').strikes, 'server killed': 0 } }],
+      },
+    },
+    /\*\*chaos-repeating\*\*: never struck: server killed\n[^]*\| server killed \| 9 \| 0 \|/,
+  ],
+  [
+    'books that are broken after the chaos, which nothing explains',
+    { 'chaos-repeating': { report: [{ ...chaosRun('repeating'), broken: ['balance'], good: false }] } },
+    /\*\*chaos-repeating\*\*: broken 1\n[^]*lost 0, unexplained 1\./,
+  ],
+  [
+    'a chaos after which no order settled',
+    { 'chaos-repeating': { report: [{ ...chaosRun('repeating'), states: { payout_held: 512 } }] } },
+    /\*\*chaos-repeating\*\*: no order settled/,
+  ],
+  [
+    'mutation testing that changed nothing',
+    { mutation: { report: { mutants: 0, killed: 0, survived: 0, files: [] } } },
+    /\*\*mutation\*\*: no changes of the code/,
+  ],
+  ['a test that was skipped', { partners: { said: '1 skipped\n6 passed, 0 failed' } }, /\*\*partners\*\*: 1 skipped/],
+  ['tests that say nothing', { partners: { said: '' } }, /\*\*partners\*\*: does not say that tests passed/],
   [
     'a planted bug that was not found',
     { mutants: { report: { ...hunt, found: 11, mutants: [{ mutant: 'bug', files: [], found: false }] } } },
@@ -148,7 +219,7 @@ const SHORT: readonly [what: string, change: Record<string, Partial<Result> | un
 for (const [what, change, says] of SHORT)
   test(`${what} is said, and is trouble`, () => {
     const short = results(change);
-    assert.notDeepEqual(troubles(STEPS, short, WHOLE), []);
+    assert.notDeepEqual(troubles(STEPS, short, WHOLE, ABOUT), []);
     const page = evidence(STEPS, short, WHOLE, ABOUT);
     assert.match(page, says);
     assert.doesNotMatch(page, /everything held/);
@@ -161,12 +232,64 @@ test('a point where no process was ended is listed with its reason', () => {
   assert.match(page, /1 never[^]*\| `commit of payouts` \| it is rare \|/);
 });
 
+test('what is not committed is said, and is trouble', () => {
+  const about = { ...ABOUT, dirty: true };
+  assert.equal(troubles(STEPS, results(), WHOLE, about).length, 1);
+  const page = evidence(STEPS, results(), WHOLE, about);
+  assert.match(page, /\*\*commit\*\*: what was run is not committed/);
+  assert.doesNotMatch(page, /everything held/);
+});
+
+test('a step that ran at another commit is shown with that one', () => {
+  const page = evidence(STEPS, results({ kills: { commit: 'facade0123456789' } }), WHOLE, ABOUT);
+  assert.match(page, /\| kills \| `npm run kills` \| facade012345 \|/);
+  assert.match(page, /\| fuzz \| `npm run fuzz` \| c0ffee \|/);
+});
+
 test('less than the whole is said to be less', () => {
   const sizes = { ...WHOLE, seeds: '1..20' };
   assert.match(
     evidence(stepsOf(sizes), results(), sizes, ABOUT),
     /\*\*sizes\*\*: seeds 1\.\.20, and the whole is 1\.\.2000/,
   );
+});
+
+test('a word of --only that means no step is refused, and not left out', () => {
+  const names = (only: string) => chosenOf(STEPS, only).map(({ name }) => name);
+  assert.deepEqual(names('chaos,kills'), ['chaos-deduplicating', 'chaos-repeating', 'kills']);
+  for (const only of ['', 'kill', 'kills,', 'kills,simulation', 'chaos-'])
+    assert.throws(() => names(only), /--only/, only);
+});
+
+test('sizes that come to nothing are refused', () => {
+  assert.deepEqual(sizesOf(WHOLE), WHOLE);
+  for (const bad of [
+    ...['5..1', '0..3', '1', '1..', '1..2..3', 'a..b'].map((seeds) => ({ seeds })),
+    ...['0', '0.5', '-1', 'many'].map((kills) => ({ kills })),
+    ...['0', '-1', 'Infinity', ''].flatMap((size) => [{ minutes: size }, { times: size }]),
+  ])
+    assert.throws(() => sizesOf({ ...WHOLE, ...bad }), /^Error: --/, JSON.stringify(bad));
+});
+
+test('a result that was cut off, or is of other code, is none', () => {
+  const home = freshFolder('prove');
+  const [result] = results();
+  assert.ok(result !== undefined);
+  const store = openStore(home, 'abc');
+  assert.equal(store.kept('simulate'), undefined);
+  store.keep('simulate', result);
+  assert.deepEqual(store.kept('simulate'), result);
+  assert.equal(openStore(home, 'other').kept('simulate'), undefined);
+  const path = join(home, 'simulate.json');
+  const text = readFileSync(path, 'utf8');
+  for (const length of [0, 1, text.length - 3]) {
+    writeFileSync(path, text.slice(0, length));
+    assert.equal(store.kept('simulate'), undefined, `cut at ${length}`);
+    assert.equal(readJson(path), undefined);
+  }
+  store.keep('simulate', result);
+  store.forget('simulate');
+  assert.equal(store.kept('simulate'), undefined);
 });
 
 test('with nothing kept, the command writes that nothing ran, and ends with 1', async () => {

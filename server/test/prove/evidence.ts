@@ -3,6 +3,8 @@
  * did not run, or is less than was asked for is said first.
  */
 import type { Outcome as Chaos } from '../chaos/run.ts';
+import { KINDS } from '../chaos/strikes.ts';
+import { FAULTS } from '../simulation/faults.ts';
 import {
   isChaos,
   isFuzzed,
@@ -38,8 +40,14 @@ export interface Trouble {
 }
 
 /** All that keeps the evidence from being what it claims to be. Nothing, where it is. */
-export function troubles(steps: readonly Step[], results: readonly Result[], sizes: Sizes): Trouble[] {
+export function troubles(
+  steps: readonly Step[],
+  results: readonly Result[],
+  sizes: Sizes,
+  { dirty }: Pick<About, 'dirty'>,
+): Trouble[] {
   const found: Trouble[] = [];
+  if (dirty) found.push({ step: 'commit', why: 'what was run is not committed, so nobody can run the same' });
   for (const step of steps) {
     const say = (why: string) => found.push({ step: step.name, why });
     const result = results.find((one) => one.step === step.name);
@@ -49,7 +57,7 @@ export function troubles(steps: readonly Step[], results: readonly Result[], siz
     }
     if (result.exitCode !== 0)
       say(result.exitCode === null ? 'was stopped before its end' : `failed (exit code ${result.exitCode})`);
-    for (const why of wrongIn(step, result)) say(why);
+    for (const why of wrongIn(step, result, sizes)) say(why);
   }
   for (const [name, wanted] of Object.entries(WHOLE) as [keyof Sizes, string][])
     if (sizes[name] !== wanted)
@@ -57,25 +65,28 @@ export function troubles(steps: readonly Step[], results: readonly Result[], siz
   return found;
 }
 
-function wrongIn(step: Step, { report, exitCode }: Result): string[] {
-  if (!step.args.includes('{json}')) return [];
+function wrongIn(step: Step, { report, exitCode, said }: Result, sizes: Sizes): string[] {
+  if (!step.args.includes('{json}')) return exitCode === 0 ? wrongInTests(said) : [];
   const found: string[] = [];
   const counted = (what: Record<string, number>) => {
     for (const [name, count] of Object.entries(what)) if (count !== 0) found.push(`${name} ${count}`);
   };
   if (isSimulated(report)) {
-    const { paidTwice, lost, unexplained, failing, faults } = report;
+    const { paidTwice, lost, unexplained, failing, faults, seeds, orders, ended } = report;
     counted({ 'paid twice': paidTwice, lost, unexplained, 'seeds that failed': failing.length });
-    const rare = Object.entries(faults).filter(([, { times }]) => times < ENOUGH);
+    const [from = 1, to = 1] = sizes.seeds.split('..').map(Number);
+    if (seeds <= to - from) found.push(`${seeds} seeds, and ${to - from + 1} were asked for`);
+    found.push(...wrongInOrders(orders, ended));
+    const times = Object.keys(FAULTS).map((name) => ({ name, n: faults[name]?.times ?? 0 }));
+    const rare = times.filter(({ n }) => n < ENOUGH);
     if (rare.length > 0)
-      found.push(
-        `faults fewer than ${ENOUGH} times: ${rare.map(([name, { times }]) => `${name} ${times}`).join(', ')}`,
-      );
+      found.push(`faults fewer than ${ENOUGH} times: ${rare.map(({ name, n }) => `${name} ${n}`).join(', ')}`);
   } else if (isHunt(report)) {
-    counted({ 'mutants that were not found': report.planted - report.found });
-    if (report.planted < FEWEST_MUTANTS) found.push(`${report.planted} mutants, and ${FEWEST_MUTANTS} are the least`);
+    counted({ 'mutants that were not found': report.mutants.filter((one) => !one.found).length });
+    const planted = report.mutants.length;
+    if (planted < FEWEST_MUTANTS) found.push(`${planted} mutants, and ${FEWEST_MUTANTS} are the least`);
   } else if (isChaos(report)) {
-    for (const { paidTwice, lost, unexplained, broken, trouble, good, orders } of report) {
+    for (const { paidTwice, lost, unexplained, broken, trouble, good, orders, states, strikes } of report) {
       counted({
         'paid twice': paidTwice.length,
         lost: lost.length,
@@ -84,31 +95,48 @@ function wrongIn(step: Step, { report, exitCode }: Result): string[] {
         trouble: trouble.length,
       });
       if (!good && found.length === 0) found.push('says that it is not good');
-      if (orders === 0) found.push('no orders');
+      found.push(...wrongInOrders(orders, states));
+      const never = KINDS.filter((kind) => (strikes[kind] ?? 0) === 0);
+      if (never.length > 0) found.push(`never struck: ${never.join(', ')}`);
     }
   } else if (isFuzzed(report)) {
     if (!report.held) found.push('a property did not hold');
     if (report.inputs === 0) found.push('no inputs');
-  } else if (!isMutation(report) && exitCode === 0) {
+  } else if (isMutation(report)) {
+    if (report.mutants === 0) found.push('no changes of the code');
+  } else if (exitCode === 0) {
     found.push('left no report');
   }
   return found;
 }
 
+/** Where nothing came to its good end, nothing was at risk. */
+function wrongInOrders(orders: number, ended: Record<string, number>): string[] {
+  if (orders === 0) return ['no orders'];
+  return (ended.settled ?? 0) === 0 ? ['no order settled'] : [];
+}
+
+/** A test that is skipped is none. */
+function wrongInTests(said: string): string[] {
+  const skipped = /^[1-9]\d* skipped$/m.exec(said);
+  if (skipped !== null) return [skipped[0]];
+  return /^[1-9]\d* passed, 0 failed$/m.test(said) ? [] : ['does not say that tests passed'];
+}
+
 export function evidence(steps: readonly Step[], results: readonly Result[], sizes: Sizes, about: About): string {
-  const wrong = troubles(steps, results, sizes);
+  const wrong = troubles(steps, results, sizes, about);
   const all = (name: string) => results.find(({ step }) => step === name);
   const chaos = results.flatMap(({ report }) => (isChaos(report) ? report : []));
   const paragraphs = [
     '# Evidence',
     '<!-- Written by `npm run prove`. Change the code that is proved, or server/test/prove, and never this page. -->',
-    `What was run on commit \`${about.commit}\`${about.dirty ? ', with changes that are not committed' : ''}, and what came of it. Each command can be run alone; \`npm run prove\` runs them all and writes this page. Every number on it comes from a run.`,
+    `What was run, and what came of it, gathered at commit \`${about.commit}\`${about.dirty ? ', with changes that are not committed' : ''}. Server, migrations and dependencies are the same at every commit that is named below. Each command can be run alone; \`npm run prove\` runs them all and writes this page. Every number on it comes from a run.`,
     wrong.length === 0
       ? 'Everything ran and everything held.'
       : `## What did not hold, did not run, or is less than the whole\n\n${wrong.map(({ step, why }) => `- **${step}**: ${why}`).join('\n')}`,
     `## In one line\n\n${oneLine(all('simulate')?.report, chaos)}`,
     `## Commands\n\n${table(
-      ['Step', 'Command', 'Took', 'Outcome'],
+      ['Step', 'Command', 'At commit', 'Took', 'Outcome'],
       steps.map((step) => rowOf(step, all(step.name))),
     )}`,
     `## Versions\n\n${table(
@@ -137,11 +165,11 @@ export function evidence(steps: readonly Step[], results: readonly Result[], siz
 function oneLine(simulated: unknown, chaos: readonly Chaos[]): string {
   const runs = [
     ...(isSimulated(simulated) ? [simulated] : []),
-    ...chaos.map(({ paidTwice, lost, unexplained, orders }) => ({
+    ...chaos.map(({ paidTwice, lost, unexplained, broken, trouble, orders }) => ({
       orders,
       paidTwice: paidTwice.length,
       lost: lost.length,
-      unexplained: unexplained.length,
+      unexplained: unexplained.length + broken.length + trouble.length,
     })),
   ];
   if (runs.length === 0) return 'Nothing was counted: neither simulation nor chaos ran.';
@@ -150,17 +178,18 @@ function oneLine(simulated: unknown, chaos: readonly Chaos[]): string {
 }
 
 function rowOf(step: Step, result: Result | undefined): string[] {
-  if (result === undefined) return [step.name, step.about, '', 'did not run'];
+  if (result === undefined) return [step.name, step.about, '', '', 'did not run'];
   const outcome =
     result.exitCode === 0 ? 'held' : result.exitCode === null ? 'stopped' : `**failed** (${result.exitCode})`;
-  return [step.name, `\`${result.command}\``, lasted(result.seconds), outcome];
+  const at = result.commit.slice(0, 12);
+  return [step.name, `\`${result.command}\``, at, lasted(result.seconds), outcome];
 }
 
 function simulationPart(report: unknown): string[] {
   if (!isSimulated(report)) return [];
   const { points } = report;
   return [
-    `## Simulation\n\n${report.seeds} seeds, ${report.orders} orders, ${report.ordersPerSecond} orders a second; ${report.steps} points passed, ${report.waits} waits for a lock. Orders ended as ${counts(report.ended)}.`,
+    `## Simulation\n\n${report.seeds} seeds in ${report.runs} runs, ${report.orders} orders (${report.unmade} more could not be made), ${report.ordersPerSecond} orders a second; ${report.steps} points passed, ${report.waits} waits for a lock. Orders ended as ${counts(report.ended)}.`,
     `Crash points: ${points.known} known, ${points.hit} hit, ${points.never.length} never; a process was ended ${points.ends} times.`,
     ...(points.never.length === 0
       ? []
@@ -201,12 +230,12 @@ function huntPart(report: unknown): string[] {
 
 function chaosPart(runs: readonly Chaos[]): string[] {
   if (runs.length === 0) return [];
-  const kinds = [...new Set(runs.flatMap(({ strikes }) => Object.keys(strikes)))].toSorted();
+  const kinds = KINDS.toSorted();
   return [
     `## Chaos\n\n${runs
       .map(
         (run) =>
-          `- ${run.mode} bank, seed ${run.seed}: ${run.orders} orders (${run.sales} sales) in ${lasted(run.seconds)} of strikes, all at their end ${lasted(run.healedAfterS)} later, ${run.perSecond.toFixed(2)} orders a second; ended as ${counts(run.states)}; ${run.retries} requests were made again; ${run.left.length} left with a case.`,
+          `- ${run.mode} bank, seed ${run.seed}: ${run.orders} orders (${run.sales} sales) in ${lasted(run.seconds)} of strikes, all at their end ${lasted(run.healedAfterS)} later, ${run.perSecond.toFixed(2)} orders a second; ended as ${counts(run.states)}; ${run.retries} requests were made again; ${run.missed.length} strikes came to nothing; ${run.left.length} left with a case.`,
       )
       .join('\n')}`,
     table(
@@ -238,9 +267,9 @@ function mutationPart(report: unknown): string[] {
   return [
     `## Mutation testing\n\n${report.mutants} changes of the code, ${report.killed} noticed by a test, ${report.survived} not.`,
     table(
-      ['File', 'Score of 100', 'Changes', 'Noticed', 'Not noticed'],
-      report.files.map(({ file, score, mutants, killed, survivors }) =>
-        [file, score, mutants, killed, survivors.length].map(String),
+      ['File', 'Score of 100', 'Changes', 'Noticed', 'Of them by no end', 'Not noticed', 'Could not be loaded'],
+      report.files.map(({ file, score, mutants, killed, hung, broken, survivors }) =>
+        [file, score, mutants, killed, hung, survivors.length, broken].map(String),
       ),
     ),
   ];

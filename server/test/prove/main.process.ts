@@ -4,21 +4,22 @@
  *
  * What a step left is kept in `.evidence/` under the code that it ran on: the contents of server/src, migrations and the lock
  * file, as git knows them. A step that has been run there with the same command is not run again, unless `--fresh` says so; one
- * that was interrupted is. So this may be stopped and begun again. With changes that are not committed nothing is kept, because
- * nobody could say of what.
+ * that was interrupted is, and so is one whose code changed while it ran. So this may be stopped and begun again. With changes
+ * that are not committed nothing is kept, because nobody could say of what.
  *
  * `--write` runs nothing and writes the page from what is kept. The exit code is 0 where the whole of it ran and held; with
  * `--only`, where those steps did.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { createWriteStream, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createWriteStream, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { aboutHere } from './about.ts';
+import { aboutHere, codeHere } from './about.ts';
 import { evidence, troubles } from './evidence.ts';
-import { type Result, type Sizes, type Step, stepsOf, WHOLE } from './steps.ts';
+import { chosenOf, type Result, type Sizes, type Step, sizesOf, stepsOf, WHOLE } from './steps.ts';
+import { openStore, readJson } from './store.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const LAST_LINES = 30;
@@ -37,16 +38,9 @@ const { values } = parseArgs({
   },
 });
 
-const sizes: Sizes = { seeds: values.seeds, minutes: values.minutes, kills: values.kills, times: values.times };
-if (!/^[1-9]\d*\.\.[1-9]\d*$/.test(sizes.seeds)) throw new Error('--seeds is A..B, of whole numbers from 1');
-for (const name of ['minutes', 'kills', 'times'] as const)
-  if (!(Number(sizes[name]) > 0)) throw new Error(`--${name} is a number above 0`);
+const sizes: Sizes = sizesOf(values);
 const steps = stepsOf(sizes);
-// `chaos` means both of them.
-const chosen = steps.filter(
-  ({ name }) => values.only?.split(',').some((word) => name === word || name.startsWith(`${word}-`)) ?? true,
-);
-if (chosen.length === 0) throw new Error(`--only: some of ${steps.map(({ name }) => name).join(', ')}`);
+const chosen = chosenOf(steps, values.only);
 
 const about = await aboutHere(ROOT);
 const scripts = (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> })
@@ -54,15 +48,15 @@ const scripts = (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as
 const home = join(values.store, about.dirty ? 'uncommitted' : about.code);
 // Of what is not committed nobody could say later what it was.
 if (about.dirty) rmSync(home, { recursive: true, force: true });
-mkdirSync(home, { recursive: true });
+const store = openStore(home, about.code);
 
 const interrupted = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupted.abort());
 
 for (const step of values.write ? [] : chosen) {
   if (interrupted.signal.aborted) break;
-  const before = kept(step);
-  if (before !== undefined && !values.fresh && !about.dirty) {
+  const before = store.kept(nameOf(step));
+  if (before !== undefined && before.exitCode !== null && !values.fresh && !about.dirty) {
     console.log(`${step.name}: ran on this code at ${before.startedAt}, exit code ${before.exitCode}`);
     continue;
   }
@@ -70,33 +64,40 @@ for (const step of values.write ? [] : chosen) {
     console.log(`${step.name}: package.json has no script ${step.script}`);
     continue;
   }
+  const begun = codeHere(ROOT);
+  if (begun.code !== about.code || begun.dirty !== about.dirty) {
+    console.log(`${step.name}: the code is another now, or not committed`);
+    break;
+  }
   console.log(`${step.name}: ${commandOf(step)}`);
-  const result = await runStep(step);
-  // What was interrupted says nothing, and is run again.
-  if (result.exitCode !== null) writeFileSync(fileOf(step), `${JSON.stringify(result, null, 2)}\n`);
+  // If this one has no end, the last one is none of what was asked for.
+  store.forget(nameOf(step));
+  const result = await runStep(step, begun.commit);
+  const ended = codeHere(ROOT);
+  if (ended.used !== begun.used || ended.dirty !== begun.dirty) {
+    console.log(`${step.name}: the code changed while it ran, so it shows nothing`);
+    break;
+  }
+  // What we were told to stop says nothing; what something else killed says that. Both are run again.
+  if (!interrupted.signal.aborted) store.keep(nameOf(step), result);
   console.log(`${step.name}: exit code ${result.exitCode} after ${result.seconds} s`);
 }
 
-const results = steps.flatMap((step) => kept(step) ?? []);
-const ran = values.only === undefined ? steps : chosen;
-const wrong = troubles(steps, results, sizes).filter(
-  ({ step }) => values.only === undefined || ran.some(({ name }) => name === step),
+const results = steps.flatMap((step) => store.kept(nameOf(step)) ?? []);
+const wrong = troubles(steps, results, sizes, about).filter(
+  ({ step }) => values.only === undefined || chosen.some(({ name }) => name === step),
 );
 writeFileSync(values.out, evidence(steps, results, sizes, about));
 console.log(`written: ${values.out}`);
 for (const { step, why } of wrong) console.log(`${step}: ${why}`);
-console.log(wrong.length === 0 ? 'proved' : 'not proved');
+const good = values.only === undefined ? 'proved' : `held: ${chosen.map(({ name }) => name).join(', ')}`;
+console.log(wrong.length === 0 && !interrupted.signal.aborted ? good : 'not proved');
 process.exit(wrong.length === 0 && !interrupted.signal.aborted ? 0 : 1);
 
 /** Under its command: the same step of another size is another result. */
-function fileOf(step: Step): string {
+function nameOf(step: Step): string {
   const size = createHash('sha256').update(commandOf(step)).digest('hex').slice(0, 12);
-  return join(home, `${step.name}-${size}.json`);
-}
-
-function kept(step: Step): Result | undefined {
-  const file = fileOf(step);
-  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Result) : undefined;
+  return `${step.name}-${size}`;
 }
 
 /** As somebody would type it; where its report goes is ours to know. */
@@ -106,7 +107,7 @@ function commandOf({ script, args, env = {} }: Step): string {
   return `${set.join('')}npm run ${script}${given === '' ? '' : ` -- ${given}`}`;
 }
 
-async function runStep(step: Step): Promise<Result> {
+async function runStep(step: Step, commit: string): Promise<Result> {
   const json = join(home, `${step.name}.report`);
   rmSync(json, { force: true });
   const log = createWriteStream(join(home, `${step.name}.log`));
@@ -130,15 +131,16 @@ async function runStep(step: Step): Promise<Result> {
   const exitCode = await new Promise<number | null>((done) => child.once('close', (code) => done(code)));
   interrupted.signal.removeEventListener('abort', stop);
   log.end();
+  const report = readJson(json);
   return {
     step: step.name,
     command: commandOf(step),
-    commit: about.commit,
+    commit,
     code: about.code,
     startedAt: new Date(began).toISOString(),
     seconds: Math.round((Date.now() - began) / 1_000),
-    exitCode: interrupted.signal.aborted ? null : exitCode,
-    ...(existsSync(json) ? { report: JSON.parse(readFileSync(json, 'utf8')) } : {}),
+    exitCode,
+    ...(report === undefined ? {} : { report }),
     said: said.split('\n').slice(-LAST_LINES).join('\n'),
   };
 }

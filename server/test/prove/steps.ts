@@ -23,6 +23,17 @@ export const WHOLE: Sizes = { seeds: '1..2000', minutes: '5', kills: '20', times
 /** The share of the simulation in which a planted bug has to be found. */
 const MUTANT_SEEDS = '1..200';
 
+/** @throws where one of them is nothing to run with */
+export function sizesOf({ seeds, minutes, kills, times }: Sizes): Sizes {
+  const [from, to] = /^[1-9]\d*\.\.[1-9]\d*$/.test(seeds) ? seeds.split('..').map(Number) : [];
+  if (from === undefined || to === undefined || to < from)
+    throw new Error('--seeds is A..B, of whole numbers from 1, and B is not below A');
+  for (const [name, size] of Object.entries({ minutes, times }))
+    if (!(Number(size) > 0 && Number.isFinite(Number(size)))) throw new Error(`--${name} is a number above 0`);
+  if (!/^[1-9]\d*$/.test(kills)) throw new Error('--kills is a whole number from 1');
+  return { seeds, minutes, kills, times };
+}
+
 export interface Step {
   name: string;
   about: string;
@@ -82,6 +93,17 @@ export const stepsOf = ({ seeds, minutes, kills, times }: Sizes): readonly Step[
   ]),
 ];
 
+/** `chaos` means both of them. @throws for a word that means none: what was asked for would not be run */
+export function chosenOf(steps: readonly Step[], only: string | undefined): readonly Step[] {
+  if (only === undefined) return steps;
+  const isMeant = (word: string, { name }: Step): boolean => name === word || name.startsWith(`${word}-`);
+  const words = only.split(',');
+  for (const word of words)
+    if (!steps.some((step) => isMeant(word, step)))
+      throw new Error(`--only ${word}: some of ${steps.map(({ name }) => name).join(', ')}`);
+  return steps.filter((step) => words.some((word) => isMeant(word, step)));
+}
+
 /** What is kept of a step that ran. */
 export interface Result {
   step: string;
@@ -99,7 +121,8 @@ export interface Result {
   said: string;
 }
 
-export const isSimulated = (report: unknown): report is Simulated => has(report, 'ordersPerSecond', 'faults', 'points');
+export const isSimulated = (report: unknown): report is Simulated =>
+  has(report, 'runs', 'ordersPerSecond', 'faults', 'points', 'failing');
 export const isHunt = (report: unknown): report is Hunt => has(report, 'planted', 'mutants');
 export const isChaos = (report: unknown): report is Chaos[] =>
   Array.isArray(report) && report.length > 0 && report.every((one) => has(one, 'strikes', 'paidTwice'));
@@ -114,7 +137,15 @@ export interface Mutation {
   mutants: number;
   killed: number;
   survived: number;
-  files: { file: string; score: number; mutants: number; killed: number; broken: number; survivors: unknown[] }[];
+  files: {
+    file: string;
+    score: number;
+    mutants: number;
+    killed: number;
+    hung: number;
+    broken: number;
+    survivors: unknown[];
+  }[];
 }
 export const isMutation = (report: unknown): report is Mutation => has(report, 'files', 'mutants', 'killed');
 

@@ -7,12 +7,13 @@
  * point where no process was ended by chance: the same seed up to that point, and there it is.
  *
  * `--json FILE` writes what report.ts calls a Report:
- *   { command, seeds, orders, unmade, steps, waits, seconds, ordersPerSecond, ended: { state: n },
+ *   { command, seeds, runs, orders, unmade, steps, waits, seconds, ordersPerSecond, ended: { state: n },
  *     faults: { kind: { rate, times } }, points: { known, hit, ends, never: [{ point, why }] },
  *     paidTwice, lost, unexplained, failing: [{ seed, violations: [{ kind, what }], again }] }
  * and with `--mutants` what mutants.ts calls a Hunt:
  *   { command, seconds, planted, found, mutants: [{ mutant, files, found, seed?, kind?, violation? }] }
- * The exit code is 0 where nothing failed and every mutant was found.
+ * The exit code is 0 where something was ordered and nothing failed, a process was ended at the point of `--end-at`, and every
+ * mutant was found.
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -39,11 +40,14 @@ const { values } = parseArgs({
   },
 });
 
-const [from = 1, to = from] = values.seeds.split('..').map(Number);
+const [, first, last] = /^(\d+)(?:\.\.(\d+))?$/.exec(values.seeds) ?? [];
+const from = Number(first);
+const to = Number(last ?? first);
 const orders = Number(values.orders);
 const lanes = Number(values.lanes);
 if (![from, to, orders, lanes].every((n) => Number.isSafeInteger(n) && n > 0))
   throw new Error('--seeds A..B, --orders N and --lanes N are whole numbers from 1');
+if (to < from) throw new Error(`--seeds ${values.seeds} are none: A..B goes up`);
 const command = `npm run simulate -- ${process.argv.slice(2).join(' ')}`.trimEnd();
 const keep = (what: object): void => {
   if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(what, undefined, 2)}\n`);
@@ -52,6 +56,7 @@ const keep = (what: object): void => {
 if (values.mutants) {
   const hunt = await findMutants({ command, seeds: [from, to], orders, lanes, only: values.only });
   keep(hunt);
+  if (hunt.planted === 0) throw new Error(`--only ${values.only}: no mutant has that in its name`);
   process.exit(hunt.found === hunt.planted ? 0 : 1);
 }
 
@@ -65,8 +70,10 @@ const began = performance.now();
 const tally = openTally();
 const open = await openLanes(Math.min(lanes, to - from + 1));
 let played = 0;
+let wasEnded = false;
 const tell = (told: Told, asked: Asked): undefined => {
   tally.add(told, asked);
+  wasEnded ||= asked.endAt !== undefined && told.ends.has(asked.endAt);
   played += 1;
   // Of many seeds it is told how far they are: the whole takes half an hour.
   if (played % 100 === 0) console.log(`${played} runs after ${Math.round((performance.now() - began) / 1000)} s`);
@@ -88,4 +95,7 @@ await open.close();
 const report = tally.report(command, (performance.now() - began) / 1000);
 for (const line of inWords(report)) console.log(line);
 keep(report);
-process.exitCode = report.failing.length === 0 ? 0 : 1;
+const nowhere = values['end-at'] !== undefined && !wasEnded;
+if (nowhere) console.log(`no process was ended at ${values['end-at']}`);
+if (report.orders === 0) console.log('nothing was ordered, so nothing was shown');
+process.exitCode = report.failing.length === 0 && report.orders > 0 && !nowhere ? 0 : 1;

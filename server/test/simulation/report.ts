@@ -6,6 +6,8 @@ import type { Asked, Told } from './lanes.ts';
 export interface Report {
   command: string;
   seeds: number;
+  /** One of each seed, and those that went to a point. */
+  runs: number;
   orders: number;
   /** That could not be made for want of a price or a process. */
   unmade: number;
@@ -44,7 +46,10 @@ export function openTally(): Tally {
   const points = new Map<string, number>();
   const ends = new Map<string, number>();
   const failing: Report['failing'] = [];
-  let [seeds, orders, unmade, steps, waits] = [0, 0, 0, 0, 0];
+  const seeds = new Set<number>();
+  /** Points that a run was to end a process at. */
+  const goneTo = new Set<string>();
+  let [runs, orders, unmade, steps, waits] = [0, 0, 0, 0, 0];
   const addTo = <K>(to: Map<K, number>, key: K, times: number) => void to.set(key, (to.get(key) ?? 0) + times);
 
   const count = (...kinds: Kind[]): number =>
@@ -54,7 +59,8 @@ export function openTally(): Tally {
 
   return {
     add(told, asked) {
-      seeds += 1;
+      seeds.add(told.seed);
+      runs += 1;
       orders += told.orders;
       unmade += told.unmade;
       steps += told.steps;
@@ -62,8 +68,9 @@ export function openTally(): Tally {
       for (const [fault, times] of told.faults) addTo(faults, fault, times);
       for (const [state, times] of Object.entries(told.states)) addTo(ended, state, times);
       for (const [point, times] of told.ends) addTo(ends, point, times);
-      if (asked.endAt === undefined)
+      if (asked.endAt === undefined) {
         for (const point of told.points.keys()) if (!points.has(point)) points.set(point, told.seed);
+      } else goneTo.add(asked.endAt);
       if (told.violations.length > 0)
         failing.push({ seed: told.seed, violations: told.violations, again: again(asked) });
     },
@@ -71,14 +78,17 @@ export function openTally(): Tally {
     report(command, seconds) {
       const never = unhit().map(({ endAt, seed }) => ({
         point: endAt,
-        why: `seen first by seed ${seed}, and no process was ended there yet`,
+        why: goneTo.has(endAt)
+          ? `seed ${seed} came there, and when it was played again to end a process there, it did not`
+          : `seed ${seed} came there, and it was not played again to end a process there`,
       }));
       const violations = failing.reduce((sum, one) => sum + one.violations.length, 0);
       const paidTwice = count('paid_twice');
       const lost = count('lost');
       return {
         command,
-        seeds,
+        seeds: seeds.size,
+        runs,
         orders,
         unmade,
         steps,
@@ -122,7 +132,7 @@ export function inWords(report: Report): string[] {
   const times = Object.fromEntries(Object.entries(faults).map(([name, one]) => [name, one.times]));
   const rare = Object.entries(times).filter(([, n]) => n < ENOUGH);
   return [
-    `${report.seeds} runs: ${report.seeds - report.failing.length} clean, ${report.failing.length} failed ${report.failing.map(({ seed }) => seed).join(' ')}`,
+    `${report.seeds} seeds in ${report.runs} runs: ${report.runs - report.failing.length} clean, ${report.failing.length} failed ${report.failing.map(({ seed }) => seed).join(' ')}`,
     `${report.orders} orders in ${report.seconds} s, ${report.ordersPerSecond} a second; ${report.steps} steps, ${report.waits} waits for a lock`,
     `ended as: ${list(report.ended)}`,
     `faults: ${list(times)}`,

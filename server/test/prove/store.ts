@@ -1,0 +1,34 @@
+/**
+ * What steps left, a file each. Whole or not at all: what was cut off by a kill is no result, and its step is run again.
+ */
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Result } from './steps.ts';
+
+export function openStore(home: string, code: string) {
+  mkdirSync(home, { recursive: true });
+  const fileOf = (name: string): string => join(home, `${name}.json`);
+  return {
+    /** Undefined where there is none, or not a whole one, or one of other code. */
+    kept(name: string): Result | undefined {
+      const result = readJson(fileOf(name)) as Result | undefined;
+      return result?.code === code ? result : undefined;
+    },
+    keep(name: string, result: Result): void {
+      const beside = `${fileOf(name)}.new`;
+      writeFileSync(beside, `${JSON.stringify(result, null, 2)}\n`);
+      renameSync(beside, fileOf(name));
+    },
+    forget: (name: string): void => rmSync(fileOf(name), { force: true }),
+  };
+}
+
+/** Undefined where there is no such file, or it is not JSON to its end. */
+export function readJson(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
