@@ -47,18 +47,35 @@ export async function whatIsLeft({ look }: Pick<ChaosWorld, 'look'>): Promise<{ 
     ),
   ]);
   const saying = (text: string): string[] =>
-    cases
-      .filter(({ order_id, subject }) => {
-        const ids = [order_id, subject.split(':').at(-1)].filter((id) => id !== null && id !== undefined);
-        return ids.some((id) => new RegExp(`\\b${id}\\b|_${id}_`).test(text));
-      })
-      .map(({ kind, reason }) => `${kind}: ${reason}`);
+    cases.filter((one) => speaksOf(one, text)).map(({ kind, reason }) => `${kind}: ${reason}`);
   // Work that has not failed is an alarm clock: what it would look at stands in this list itself, if there is anything.
   const left = all.filter((text) => !/^work .* 0 $/.test(text)).map((text) => ({ text, said: saying(text) }));
   return {
     open: left.filter(({ said }) => said.length === 0).map(({ text }) => text),
     said: left.filter(({ said }) => said.length > 0).map(({ text, said }) => `${text} (${said.join('; ')})`),
   };
+}
+
+/**
+ * Whether a case is about this very thing that is under way. Deposits and refunds have small numbers, so a number alone says
+ * nothing: it stands in every time and count, and in keys of another kind.
+ *
+ * @param text one of `underWay`: a kind, maybe that of work, and a name, before the word `is`
+ */
+export function speaksOf(
+  { order_id, subject }: { order_id: bigint | string | null; subject: string },
+  text: string,
+): boolean {
+  const words = (text.split(' is ', 1)[0] ?? '').split(' ');
+  const [kind, name = ''] = [words.slice(0, -1).join(' '), words.at(-1)];
+  const [about, id = ''] = subject.includes(':') ? subject.split(/:(.*)/s) : ['rail', subject];
+  const isOfOrder = (order: unknown): boolean =>
+    name.startsWith(`pay_${order}_`) || (/\border/.test(kind.replaceAll('_', ' ')) && name === String(order));
+  if (order_id !== null && isOfOrder(order_id)) return true;
+  if (about === 'order' && isOfOrder(id)) return true;
+  if (about === 'refund' && name.startsWith(`ref_${id}_`)) return true;
+  // A key or a rail is of one kind only, whatever looks at it.
+  return name === id && (kind.includes(String(about)) || /[^0-9]/.test(id));
 }
 
 /** Once the servers have stopped. */

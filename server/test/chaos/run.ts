@@ -9,7 +9,7 @@ import type { BankMode } from './bank.ts';
 import { FINALITY } from './chain.ts';
 import { judge, type Verdict, whatIsLeft } from './checks.ts';
 import { openLoad } from './load.ts';
-import { strikeFor } from './strikes.ts';
+import { KINDS, strikeFor } from './strikes.ts';
 import { type ChaosWorld, openWorld, until } from './world.ts';
 
 export interface Outcome extends Verdict {
@@ -209,7 +209,7 @@ function summaryOf(outcome: Omit<Outcome, 'summary'>): string {
     '',
     `${outcome.mode} bank, seed ${outcome.seed}: ${outcome.seconds.toFixed(0)} s of strikes, healed ${outcome.healedAfterS.toFixed(0)} s later`,
     `orders ${outcome.orders} (${outcome.sales} sales), ${outcome.perSecond.toFixed(2)} a second; ended as ${list(outcome.states)}; ${outcome.retries} requests made again`,
-    `strikes: ${list(outcome.strikes)}; came to nothing: ${outcome.missed.length}`,
+    `strikes: ${list(outcome.strikes)}; came to nothing: ${outcome.missed.length}; never: ${KINDS.filter((kind) => outcome.strikes[kind] === undefined).join(', ') || 'none'}`,
     `paid twice ${outcome.paidTwice.length}, lost ${outcome.lost.length}, unexplained ${outcome.unexplained.length}, broken ${outcome.broken.length}, trouble ${outcome.trouble.length}; left with a case ${outcome.left.length}`,
   ];
   const { paidTwice, lost, unexplained, broken, trouble, left } = outcome;

@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { signal } from '../../src/base/processes.ts';
+import { isAlive, signal } from '../../src/base/processes.ts';
 import { LEASE_MS } from '../../src/base/work.ts';
 import type { FaultKind } from '../../src/rails/simulated/index.ts';
 import type { ChaosWorld, Slot } from './world.ts';
@@ -77,6 +77,7 @@ export const STRIKES: Readonly<Record<string, Strike>> = {
   'PostgreSQL killed': async ({ world }) => {
     const path = join(world.folder, 'ours', 'postgres', 'postmaster.pid');
     const pid = Number(readFileSync(path, 'utf8').split('\n')[0]);
+    if (!isAlive(pid)) return undefined;
     signal(pid, 'SIGKILL');
     return `process ${pid}`;
   },
@@ -134,7 +135,7 @@ export const STRIKES: Readonly<Record<string, Strike>> = {
 
   'node killed and older when it is back': async ({ world }) => {
     const blocks = await world.chain.kill();
-    return `${blocks} blocks older`;
+    return blocks < 1 ? undefined : `${blocks} blocks older`;
   },
 
   'chain reorganised': async ({ world }) => {
