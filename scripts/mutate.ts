@@ -5,7 +5,8 @@
  * Each group is a file or two with the narrow tests of their own: the tests of a mutant run as a process each, and there are
  * hundreds of mutants. Stryker is installed beside this file at the first run, from a lock file of its own.
  *
- * Prints each file's score and survivors, exits with 1 where a file is below its floor, and writes `Report` where asked, which
+ * Stopped by a signal it ends what it started. Prints each file's score and survivors, exits with 1 where a file is below its
+ * floor, and writes `Report` where asked, which
  * `npm run prove` reads: its names and meanings stay.
  */
 import { spawn } from 'node:child_process';
@@ -15,7 +16,9 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { isGoneWithin, signal } from '../server/src/base/processes.ts';
 import { startPostgres } from '../server/src/sandbox/postgres.ts';
+import { processesOf } from '../server/test/support/leftbehind.ts';
 
 interface Group {
   mutate: readonly string[];
@@ -75,6 +78,9 @@ const { values } = parseArgs({ options: { only: { type: 'string' }, json: { type
 const wanted = Object.entries(GROUPS).filter(([name]) => values.only === undefined || values.only === name);
 if (wanted.length === 0) throw new Error(`--only is one of ${Object.keys(GROUPS).join(', ')}`);
 
+const interrupted = new AbortController();
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupted.abort(new Error(name)));
+
 if (!existsSync(join(tool, 'node_modules')))
   await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], tool);
 const folder = mkdtempSync(join(tmpdir(), 'cloverleaf-mutate-'));
@@ -87,6 +93,7 @@ try {
   for (const [name, group] of wanted) files.push(...(await mutated(name, group)));
 } finally {
   await postgres.stop();
+  await endLeftBehind();
   rmSync(folder, { recursive: true, force: true });
 }
 
@@ -146,7 +153,12 @@ async function mutated(name: string, { mutate, tests }: Group): Promise<FileScor
   );
   await run(process.execPath, [join(tool, 'node_modules/@stryker-mutator/core/bin/stryker.js'), 'run', config], root);
   const { files: read } = JSON.parse(readFileSync(json, 'utf8')) as { files: Record<string, StrykerFile> };
-  return Object.entries(read).map(([file, { source, mutants }]) => scored(file, source, mutants));
+  const scores = Object.entries(read).map(([file, { source, mutants }]) => scored(file, source, mutants));
+  // Stryker passes over a file that is not there, or has nothing to change: that one would be judged by nobody.
+  for (const path of mutate)
+    if (!scores.some(({ file, mutants, broken }) => file === path && mutants > broken))
+      throw new Error(`server/src/${path}: nothing of it was mutated`);
+  return scores;
 }
 
 interface StrykerFile {
@@ -187,7 +199,20 @@ function scored(file: string, source: string, mutants: StrykerFile['mutants']): 
 async function run(command: string, args: readonly string[], cwd: string): Promise<void> {
   // Stryker starts `node` by its name.
   const path = `${dirname(process.execPath)}${delimiter}${process.env.PATH ?? ''}`;
+  interrupted.signal.throwIfAborted();
   const child = spawn(command, args, { cwd, stdio: 'inherit', env: { ...process.env, PATH: path } });
-  const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
-  if (code !== 0) throw new Error(`${command} ${args[0]} ended with ${code ?? signal}`);
+  const stop = () => child.kill();
+  interrupted.signal.addEventListener('abort', stop, { once: true });
+  const [code, why] = (await once(child, 'exit')) as [number | null, string | null];
+  interrupted.signal.removeEventListener('abort', stop);
+  interrupted.signal.throwIfAborted();
+  if (code !== 0) throw new Error(`${command} ${args[0]} ended with ${code ?? why}`);
+}
+
+/** Stryker that is stopped forgets the tests that its runners had begun. They know our folder by their environment. */
+async function endLeftBehind(): Promise<void> {
+  for (let left = processesOf(folder); left.length > 0; left = processesOf(folder)) {
+    for (const { pid } of left) signal(pid, 'SIGKILL');
+    await Promise.all(left.map(({ pid }) => isGoneWithin(pid, 2_000)));
+  }
 }

@@ -2,10 +2,13 @@
  * `npm run fuzz -- [--times 20] [--seed <number>] [--json <file>]`: the tests of this folder with more inputs, and others; and one
  * partner against another, which then also prints how long answers take.
  *
+ * A signal is passed on to the tests, and their end waited for: nothing is left running.
+ *
  * Prints how many inputs each reader was given, and exits with 1 where a property did not hold. With `--json` it writes
  * `Report`, which `npm run prove` reads: its names and meanings stay.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -42,7 +45,7 @@ const folder = mkdtempSync(join(tmpdir(), 'cloverleaf-fuzz-'));
 const counts = join(folder, 'counts');
 writeFileSync(counts, '');
 const began = Date.now();
-const { status } = spawnSync(
+const tests = spawn(
   process.execPath,
   ['scripts/test.ts', 'server/test/fuzz', 'server/test/attack/strangers.test.ts', '--timeout', '3600'],
   {
@@ -51,6 +54,8 @@ const { status } = spawnSync(
     stdio: 'inherit',
   },
 );
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => tests.kill(name));
+const [status] = (await once(tests, 'exit')) as [number | null];
 const lines = readFileSync(counts, 'utf8').split('\n').filter(Boolean);
 rmSync(folder, { recursive: true });
 

@@ -1,0 +1,23 @@
+/**
+ * A step of the evidence that is stopped half-way leaves no process. The chaos has a test of its own.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freshFolder } from '../support/folder.ts';
+import { processesOf } from '../support/leftbehind.ts';
+import { collect, run } from '../support/process.ts';
+
+test('fuzzing that is stopped half-way leaves nothing', { timeout: 100_000 }, async () => {
+  const folder = freshFolder('fuzz');
+  // All that it starts is told from what others start by this.
+  const child = run(['server/test/fuzz/main.process.ts', '--times', '50'], { TMPDIR: folder });
+  const output = collect(child);
+  const ended = new Promise<number | null>((done) => child.once('exit', (code) => done(code)));
+  const areRunning = () =>
+    processesOf(folder).some(({ command }) => command.includes('.test.ts') && !command.includes('scripts/test.ts'));
+  while (!areRunning() && child.exitCode === null) await sleep(50);
+  child.kill('SIGINT');
+  assert.equal(await ended, 1, output());
+  assert.deepEqual(processesOf(folder), []);
+});
