@@ -1,6 +1,6 @@
 /**
- * `npm run simulate -- --seeds A..B [--orders N] [--lanes N] [--json FILE] [--trace] [--twice] [--mutants]`: plays each seed,
- * says what was found, and what was covered.
+ * `npm run simulate -- --seeds A..B [--orders N] [--lanes N] [--json FILE] [--end-at POINT] [--trace] [--twice]
+ * [--mutants]`: plays each seed, says what was found, and what was covered.
  *
  * A seed that fails prints what is broken, the history of the orders it names, and the command to play it again. Seeds are
  * played in lanes, each a process with a PostgreSQL of its own. After five hundred seeds or more, a run is played for each
