@@ -30,6 +30,7 @@ import { advance, change, emitHanded } from './advance.ts';
 import { type DepositTrouble, mayRetryByItself, onExtra, PAID_BEFORE, placeDeposit, takeOfTooMuch } from './decide.ts';
 import { isDust } from './dust.store.ts';
 import { payoutId, type ReceivedPart } from './entries.ts';
+import { refundsOf } from './refunds.store.ts';
 import {
   cancelRefunds,
   inSuspense,
@@ -613,7 +614,7 @@ async function payoutReturned(context: Context, tx: Tx, fact: Of<'payout_returne
     lines: move(chart.custody(rail.code, rail.wallets.payouts, asset), suspense, units),
   });
   assert(posted.outcome !== 'short', 'money coming back can be booked');
-  if (payout.refundId !== null) return await refundReturned(tx, payout, { units, why, now });
+  if (payout.refundId !== null && (await refundReturned(context, tx, payout, { units, why, now }))) return;
 
   const after = payout.orderId === null ? undefined : await store.lock(tx, payout.orderId);
   const row = await store.insertDeposit(tx, {
@@ -629,7 +630,7 @@ async function payoutReturned(context: Context, tx: Tx, fact: Of<'payout_returne
     facts: { payout: payout.id },
     seen_at: now,
     payer: 'unknown',
-    origin: 'returned',
+    origin: payout.purpose === 'payout' ? 'returned' : 'credit',
   });
   await store.changeDeposit(tx, row.id, {
     state: 'suspense',
@@ -646,12 +647,21 @@ async function payoutReturned(context: Context, tx: Tx, fact: Of<'payout_returne
     facts: { units: String(units), asset, reference, payout: payout.id },
     now,
   });
-  if (after === undefined) return;
+  if (after === undefined || payout.purpose !== 'payout') return;
   await change(tx, after, { exception: 'payout_returned', now });
   // Only what was paid for good and came back is paid again: anything else is for a person.
-  if (after.state !== 'settled' || observed.contradiction) return;
+  if (after.state !== 'settled' || observed.contradiction || (await isPaidByAnother(tx, payout, after))) return;
   const again = units < payout.units ? units : payout.units;
   await wantRefund(context, tx, { depositId: row.id, units: again, why: 'payout_returned', order: after, now });
+}
+
+/** A rail that pays what it had refused may have paid an order twice: by what comes back of one it is as paid as before. */
+async function isPaidByAnother(tx: Tx, { id }: Payout, order: Order): Promise<boolean> {
+  const others = (await payoutsOf(tx, order.id)).filter((one) => one.purpose === 'payout' && one.id !== id);
+  return (
+    others.some(({ state, endedAt }) => state === 'settled' || endedAt === null) ||
+    (await refundsOf(tx, order.id)).some(({ purpose, state }) => purpose === 'payout' && state !== 'cancelled')
+  );
 }
 
 async function payoutUnknown(context: Context, tx: Tx, fact: Of<'payout_unknown'>): Promise<void> {

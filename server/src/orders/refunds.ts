@@ -645,27 +645,33 @@ async function endOrderRefund(
 
 /**
  * What was given back has come back: it is in suspense (the caller has booked it there), still owed, and a person or the
- * customer names another destination.
+ * customer names another destination. Where an attempt before it has arrived after all nothing is owed, and what is in
+ * suspense makes good what was booked as lost then.
  *
  * @param units what really came: a bank may have kept some of it on the way
+ * @returns false where the refund was not made by this attempt: what came back is nobody's yet
  */
 export async function refundReturned(
+  context: Rails,
   tx: Tx,
   payout: Payout,
   { units, why, now }: { units: bigint; why: string; now: Date },
-): Promise<void> {
+): Promise<boolean> {
   const locked = payout.refundId === null ? undefined : await lockRefund(tx, payout.refundId);
-  if (locked === undefined || locked.refund.key !== payout.id || locked.refund.state !== 'settled') return;
+  if (locked === undefined || locked.refund.key !== payout.id || locked.refund.state !== 'settled') return false;
   const { refund } = locked;
   const netUnits = units < refund.netUnits ? units : refund.netUnits;
+  const isMade = (await arrived(tx, refund)) !== undefined;
   const back = await changeRefund(tx, refund, {
-    state: 'returned',
+    state: isMade ? 'failed' : 'returned',
     source: 'suspense',
     netUnits,
     costUnits: refund.grossUnits - netUnits,
     now,
   });
   await refundCase(tx, back, 'refund_returned', why, now);
+  if (isMade) await settleFound(context, tx, back.id, now);
+  return true;
 }
 
 /**

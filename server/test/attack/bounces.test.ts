@@ -1,0 +1,148 @@
+/**
+ * A bank that contradicts itself twice: it refuses an attempt, pays it all the same once the next one is under way, and then
+ * has the first one back. Who has been paid by the other attempt is not paid again by what came back.
+ */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import pg from 'pg';
+import { operatorNamed, type Person } from '../protocols/operator/people.ts';
+import { openStory, type Purchase, type Sale, type Story } from '../support/story.ts';
+
+let world: Story;
+let finn: Person;
+before(async () => {
+  world = await openStory();
+  const { db, baseUrl } = world.server;
+  await operatorNamed({ db, baseUrl, clock: world.clock }, 'ada', 'admin');
+  finn = await operatorNamed({ db, baseUrl, clock: world.clock }, 'finn', 'finance');
+});
+after(async () => await world?.close());
+
+async function does(path: string, body: Record<string, unknown> = {}): Promise<void> {
+  const said = await finn.does(path, body);
+  assert.equal(said.status, 200, `${path}: ${JSON.stringify(said.body)}`);
+}
+
+/** A line that the bank's statement shows although the bank had refused the payment. */
+async function shows(payout: { id: string; units: bigint }, what: 'debit' | 'credit'): Promise<void> {
+  const bank = new pg.Client(world.adminUrl);
+  await bank.connect();
+  try {
+    await bank.query(
+      `insert into simulated_bank.lines (seq, id, direction, currency, units, reference, key, return_of, why, booked_at)
+       select max(seq) + 1, $1, $2, 'INR', $3, $4, $5, $6, $7, now() from simulated_bank.lines`,
+      [
+        `${what}-${payout.id}`,
+        what,
+        payout.units,
+        `UTR-${what}`,
+        what === 'debit' ? payout.id : null,
+        what === 'credit' ? payout.id : null,
+        what === 'credit' ? 'account_closed' : null,
+      ],
+    );
+  } finally {
+    await bank.end();
+  }
+  await world.looksAtTheBank();
+  const state = what === 'debit' ? 'settled' : 'returned';
+  await world.until(
+    `the ${what} is seen`,
+    async () =>
+      (await world.read((tx) => tx.rows(`select from payouts where id = $1 and state = $2`, [payout.id, state])))
+        .length > 0,
+  );
+}
+
+const attempts = async (order: Sale | Purchase, purpose: string) =>
+  (await world.traceOf(order)).payouts.filter((payout) => payout.purpose === purpose);
+
+test('an order that its second attempt has paid is not paid again when the first one, paid too, bounces', async () => {
+  await world.bank.setFault({ kind: 'refuse_next' });
+  const order = await world.sells('20', 'usdc');
+  await world.pays(order, '20');
+  await world.mines(2);
+  await world.until('it is refused', async () => (await world.stateOf(order)) === 'payout_held');
+  await does(`/orders/${order.id}/retry`);
+  await world.reaches(order, 6);
+  const [first] = await attempts(order, 'payout');
+  assert(first);
+  assert.equal(first.state, 'refused');
+  await shows(first, 'debit');
+  await shows(first, 'credit');
+  await world.opensCase(order, 'payout_returned');
+  const { fiatAccountId } = await world.verifiedAccount(order.customerId);
+  const named = await finn.does(`/orders/${order.id}/destination`, { fiatAccountId });
+  await world.until('nothing is on its way', async () =>
+    (await attempts(order, 'payout')).every(({ endedAt }) => endedAt !== null),
+  );
+  assert.deepEqual(
+    (await attempts(order, 'payout')).map(({ attempt, state }) => `${attempt} ${state}`),
+    ['1 returned', '2 settled'],
+  );
+  assert.equal(named.status, 409);
+});
+
+test('a refund that its second attempt has made: what bounces of the first lies in suspense with a case', async () => {
+  const customer = await world.verifiedCustomer();
+  const order = await world.buys('5000', 'usdc', { customer });
+  await world.credits(order, '5000');
+  await world.reaches(order, 4);
+  await world.credits(order, '5000');
+  await world.opensCase(order, 'deposit_second');
+  const second = (await world.traceOf(order)).deposits.find(({ state }) => state === 'suspense');
+  await world.bank.setFault({ kind: 'refuse_next' });
+  await does(`/deposits/${second?.id}/refund`, { fiatAccountId: customer.fiatAccountId });
+  await world.opensCase(order, 'refund_failed');
+  const books = await world.balances();
+  const { fiatAccountId } = await world.verifiedAccount(customer.id);
+  await does(`/orders/${order.id}/destination`, { fiatAccountId });
+  await world.until('it is given back', async () => (await world.traceOf(order)).refunds[0]?.state === 'settled');
+  const [first] = await attempts(order, 'refund');
+  assert(first);
+  assert.equal(first.state, 'refused');
+  await shows(first, 'debit');
+  await shows(first, 'credit');
+  const changes = await world.changesSince(books);
+  assert.equal(changes['loss:inr'], 500_000n);
+  assert.equal(changes['suspense:bank.simulated:inr'] ?? 0n, 0n, 'one lies there for the one that went');
+  const { deposits } = await world.traceOf(order);
+  assert.deepEqual(
+    deposits.filter(({ state }) => state === 'suspense').map(({ units }) => units),
+    [500_000n],
+    'what lies in suspense is somebody’s row',
+  );
+  assert.ok(
+    (await world.casesOf(order)).some(({ kind, open }) => open && /returned/.test(kind)),
+    'and a person is told',
+  );
+});
+
+test('a refund whose first attempt has arrived is made when the second one bounces: nobody sends a third', async () => {
+  const customer = await world.verifiedCustomer();
+  const order = await world.buys('5000', 'usdc', { customer });
+  await world.credits(order, '5000');
+  await world.reaches(order, 4);
+  const books = await world.balances();
+  await world.credits(order, '5000');
+  await world.opensCase(order, 'deposit_second');
+  const second = (await world.traceOf(order)).deposits.find(({ state }) => state === 'suspense');
+  await world.bank.setFault({ kind: 'refuse_next' });
+  await does(`/deposits/${second?.id}/refund`, { fiatAccountId: customer.fiatAccountId });
+  await world.opensCase(order, 'refund_failed');
+  const { fiatAccountId } = await world.verifiedAccount(customer.id);
+  await does(`/orders/${order.id}/destination`, { fiatAccountId });
+  await world.until('it is given back', async () => (await world.traceOf(order)).refunds[0]?.state === 'settled');
+  const [one, two] = await attempts(order, 'refund');
+  assert(one && two);
+  await shows(one, 'debit');
+  await shows(two, 'credit');
+  const next = await world.verifiedAccount(customer.id);
+  await does(`/orders/${order.id}/destination`, { fiatAccountId: next.fiatAccountId });
+  assert.deepEqual(
+    (await attempts(order, 'refund')).map(({ attempt, state }) => `${attempt} ${state}`),
+    ['1 settled', '2 returned'],
+  );
+  assert.equal((await world.traceOf(order)).refunds[0]?.state, 'settled');
+  assert.deepEqual(await world.changesSince(books), {}, 'what went twice came back once, and nothing is lost');
+});
