@@ -174,6 +174,8 @@ async function transact<T>(pool: Connections, begin: readonly Statement[], body:
       assert(end.command === 'COMMIT', 'a transaction whose statement failed was committed');
       return result;
     } catch (error) {
+      // What was asked beside what failed, and has not gone out, would be done behind the rollback, by itself.
+      isOver = true;
       try {
         if (hasBegun) await connection.send([ROLLBACK]);
       } catch (rollbackError) {

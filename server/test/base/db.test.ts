@@ -170,3 +170,15 @@ describe('what is asked together', () => {
     assert.deepEqual(await ground.db.asSystem((tx) => tx.row('select 1 as one')), { one: 1 });
   });
 });
+
+test('nothing of a transaction that fails is done after it was rolled back, whatever was asked beside what failed', async () => {
+  const table = await newTable();
+  const cut = ground.db.asSystem(async (tx) => {
+    await tx.row('select 1');
+    const beside = tx.run(`insert into ${table} values (1)`);
+    beside.catch(() => {});
+    throw new Error('changed my mind');
+  });
+  await assert.rejects(cut, /changed my mind/);
+  assert.deepEqual(await idsIn(table), []);
+});
