@@ -655,9 +655,13 @@ export async function markMined(tx: Tx, id: bigint, block: bigint): Promise<void
   ]);
 }
 
-/** It was in a block that left the chain. */
+/** It was in a block that left the chain; what was never signed, because that one was mined, waits again to be. */
 export async function markUnmined(tx: Tx, id: bigint): Promise<void> {
-  await tx.run(`update chain_sends set state = 'signed', block = null where id = $1 and state = 'mined'`, [id]);
+  await tx.run(
+    `update chain_sends set state = case when raw is null then 'reserved' else 'signed' end, block = null
+      where id = $1 and (state = 'mined' or (state = 'replaced' and raw is null))`,
+    [id],
+  );
 }
 
 /**

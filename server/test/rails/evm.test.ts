@@ -834,6 +834,44 @@ describe('an EVM rail on a real node', () => {
       assert.equal(await received(to), 5n);
     });
 
+    test('a higher fee that was never signed holds nothing up when a reorg takes the version that was mined', async () => {
+      const { rail, rowsOf, said, open, settings } = await world();
+      const to = fresh();
+      const payout = sending(5n, to);
+      await rail.send(payout);
+      // The bump was decided while the signer was silent.
+      await rows.query(
+        `insert into chain_sends (rail, wallet, nonce, key, version, target, data, value, asset, units, fee, reserved_at)
+         select rail, wallet, nonce, key, 2, target, data, value, asset, units,
+                jsonb_set(fee, '{price}', to_jsonb(trunc((fee->>'price')::numeric * 5 / 4)::text)), now() - interval '1 hour'
+           from chain_sends where key = $1`,
+        [payout.key],
+      );
+      await anvil.mine(2);
+      await follow(rail);
+      assert.deepEqual(said(), ['payout_settled']);
+      const hot = settings.signers?.hot;
+      assert.ok(hot);
+      let signatures = 0;
+      const counting: Signer = {
+        ...hot,
+        sign: async (unsigned) => {
+          signatures += 1;
+          assert.ok(signatures <= 10, 'it signs the same again and again');
+          return await hot.sign(unsigned);
+        },
+      };
+      await anvil.rpc('anvil_reorg', [2, []]);
+      await anvil.rpc('anvil_dropAllTransactions');
+      const next = open({ signers: { hot: counting } });
+      await follow(next);
+      await anvil.mine(FINALITY + 1);
+      await follow(next);
+      assert.equal(await received(to), 5n);
+      assert.equal((await rowsOf(payout.key)).filter(({ state }) => state === 'confirmed').length, 1);
+      assert.ok(said().every((type) => type === 'cost_changed'));
+    });
+
     test('bumping ends at the cap', async () => {
       const { rail, rowsOf, open } = await world();
       const payout = sending(5n);
