@@ -62,7 +62,7 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
     if (cursor.genesis_hash !== null && node.genesisHash !== cursor.genesis_hash) {
       return await stop(`the node has another genesis block: ${node.genesisHash}`);
     }
-    if (cursor.head_number === null || cursor.head_hash === null) return await begin(node);
+    if (cursor.head_number === null || cursor.head_hash === null) return await begin(node, cursor.finalized);
 
     const known = { number: cursor.head_number, hash: cursor.head_hash };
     const branch = await branchOf(known, cursor.finalized, node.newest);
@@ -115,10 +115,15 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
     return { caughtUp, stopped: false };
   }
 
-  /** The first look ever: from as far below the head as deposits may still be unconfirmed. */
-  async function begin(node: Awaited<ReturnType<ChainAdapter['head']>>): Promise<Step> {
-    const { newest } = node;
-    const start = newest.number > finality ? newest.number - finality : 0n;
+  /**
+   * The first look ever: from as far below the head as deposits may still be unconfirmed. Begun again after a stop, from that
+   * far below what was final then: what came since was read by nobody, and of what we read some may be in other blocks.
+   *
+   * @param finalized -1 where there was no look before
+   */
+  async function begin(node: Awaited<ReturnType<ChainAdapter['head']>>, finalized: bigint): Promise<Step> {
+    const top = finalized >= 0n && finalized < node.newest.number ? finalized : node.newest.number;
+    const start = top > finality ? top - finality : 0n;
     const anchor = only(await adapter.blocks(start, start));
     await db.asSystem(async (tx) => {
       const now = await store.lockCursor(tx, rail);

@@ -65,8 +65,8 @@ export const whyStopped = async (tx: Tx, rail: string): Promise<string | null> =
 /**
  * A person has looked, and the line goes on.
  *
- * @param restart begins again below the head of the chain as it is now, for when the chain we followed is not the one
- *                that stayed: deposits not yet confirmed are then found again or reversed; confirmed ones are as they are
+ * @param restart begins again below what was final when it stopped, for when the chain we followed is not the one that
+ *                stayed: deposits not yet confirmed are then found again or reversed; confirmed ones are as they are
  */
 export async function clearStop(tx: Tx, rail: string, options: { restart: boolean }): Promise<void> {
   await tx.run('update chains set stopped_why = null where rail = $1', [rail]);
@@ -76,9 +76,16 @@ export async function clearStop(tx: Tx, rail: string, options: { restart: boolea
     [rail],
   );
   await tx.run('delete from chain_blocks where rail = $1', [rail]);
+  // As after any reorg: found again where they still are, and what we sent is otherwise broadcast again.
+  await tx.run('delete from chain_credits where rail = $1 and reported_at is null', [rail]);
   await tx.run(
-    `update chains set finalized = -1, chain_id = null, genesis_hash = null, head_number = null, head_hash = null,
-            head_at = null where rail = $1`,
+    `update chain_sends set state = 'mined'
+      where rail = $1 and state = 'confirmed' and block > (select finalized from chains where rail = $1)`,
+    [rail],
+  );
+  await tx.run(
+    `update chains set chain_id = null, genesis_hash = null, head_number = null, head_hash = null, head_at = null
+      where rail = $1`,
     [rail],
   );
 }

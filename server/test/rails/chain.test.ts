@@ -32,7 +32,7 @@ describe('following a chain', () => {
     await ground.stop();
   });
   beforeEach(async () => {
-    for (const table of ['chain_deposits', 'chain_blocks', 'native_balances', 'chains'])
+    for (const table of ['chain_deposits', 'chain_credits', 'chain_blocks', 'native_balances', 'chains'])
       await rows.query(`delete from ${table}`);
     await begin();
   });
@@ -331,6 +331,49 @@ describe('following a chain', () => {
     await follow();
     assert.deepEqual(take(), ['deposit_seen 0xb:0']);
     assert.equal((await rail.health()).healthy, true);
+  });
+
+  test('what came while the line was stopped, however long, is found when it begins again', async () => {
+    const [early, there, late] = [await address(), await address(), await address()];
+    chain.mineEmpty(2 * FINALITY);
+    chain.mine({ txHash: '0xthere', to: there, units: 5n });
+    await follow();
+    assert.deepEqual(take(), ['deposit_seen 0xthere:0']);
+    chain.drop(FINALITY + 2);
+    chain.mine({ txHash: '0xearly', to: early, units: 5n });
+    chain.mine({ txHash: '0xthere', to: there, units: 5n });
+    chain.mineEmpty(FINALITY + 2);
+    chain.mine({ txHash: '0xlate', to: late, units: 5n });
+    await follow();
+    assert.deepEqual(take(), ['rail_stopped']);
+    // Nobody looks for a long time.
+    chain.mineEmpty(3 * FINALITY);
+    await ground.db.asSystem((tx) => clearStop(tx, RAIL, { restart: true }));
+    await follow();
+    assert.deepEqual(take().toSorted(), [
+      'deposit_confirmed 0xearly:0',
+      'deposit_confirmed 0xlate:0',
+      'deposit_confirmed 0xthere:0',
+      'deposit_seen 0xearly:0',
+      'deposit_seen 0xlate:0',
+    ]);
+  });
+
+  test('what came to the wallet that pays in blocks that a deep reorg took is not told, and told once where it stands', async () => {
+    chain.adapter.wallets = { hot: { address: '0xhot' } };
+    chain.mineEmpty(2 * FINALITY);
+    await follow();
+    chain.mine({ txHash: '0xgone', to: '0xhot', units: 5n }, { txHash: '0xmoved', to: '0xhot', units: 7n });
+    await follow();
+    chain.drop(FINALITY + 2);
+    chain.mine();
+    chain.mine({ txHash: '0xmoved', to: '0xhot', units: 7n });
+    chain.mineEmpty(3 * FINALITY);
+    await follow();
+    assert.deepEqual(take(), ['rail_stopped']);
+    await ground.db.asSystem((tx) => clearStop(tx, RAIL, { restart: true }));
+    await follow();
+    assert.deepEqual(take(), ['credit_unexpected 0xmoved:0']);
   });
 
   test('a process that wakes up after a reorg and many blocks stops nothing for what it remembers', async () => {

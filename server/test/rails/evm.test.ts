@@ -7,7 +7,7 @@ import { keccak256 } from 'viem/utils';
 import { BugError, Unavailable } from '../../src/base/errors.ts';
 import { randomHex } from '../../src/base/ids.ts';
 import type { ChainPace } from '../../src/rails/chain.adapter.ts';
-import { type ChainRail, NotSigned, watchAddress } from '../../src/rails/chain.ts';
+import { type ChainRail, clearStop, NotSigned, watchAddress } from '../../src/rails/chain.ts';
 import { addressesOf, addressOfPublicKey, checksummed, readAddress } from '../../src/rails/evm/addresses.ts';
 import { type EvmOptions, evmRail, localSigner, type Signer } from '../../src/rails/evm/index.ts';
 import { decodeTransfer, decodeTransferCall, encodeTransfer, TRANSFER_TOPIC } from '../../src/rails/evm/transfers.ts';
@@ -783,6 +783,26 @@ describe('an EVM rail on a real node', () => {
       assert.equal(await received(to), 5n);
       // In another block at another price.
       assert.deepEqual(said(), ['cost_changed']);
+    });
+
+    test('a settled payout that a reorg deeper than finality takes back is broadcast again when the line goes on', async () => {
+      const { rail, said, settings } = await world();
+      await anvil.mine(2 * FINALITY);
+      const to = fresh();
+      await rail.send(sending(5n, to));
+      await anvil.mine(3);
+      await follow(rail);
+      assert.deepEqual(said(), ['payout_settled']);
+      await anvil.rpc('anvil_reorg', [FINALITY + 2, []]);
+      await anvil.rpc('anvil_dropAllTransactions');
+      await follow(rail);
+      assert.deepEqual(said(), ['rail_stopped']);
+      await ground.db.asSystem((tx) => clearStop(tx, settings.code, { restart: true }));
+      await follow(rail);
+      await anvil.mine(3);
+      await follow(rail);
+      assert.equal(await received(to), 5n);
+      assert.ok(said().every((type) => type === 'cost_changed'));
     });
 
     test('a fee bump keeps nonce, recipient and amount, and the version that is mined settles it', async () => {

@@ -48,7 +48,7 @@ export interface ChainStops {
   codes: readonly string[];
   /** Null where it is not stopped; locked, so that it stays as it was seen. */
   why(tx: Tx, rail: string): Promise<string | null>;
-  /** `restart` begins again below the head of the chain as it is now. */
+  /** `restart` begins again below what was final when it stopped. */
   clear(tx: Tx, rail: string, options: { restart: boolean }): Promise<void>;
 }
 

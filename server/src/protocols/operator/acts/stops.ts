@@ -76,7 +76,7 @@ export const STOP_ACTS: readonly Act[] = [
       // Nonces used by others are the same case, and a stop of their own that stays.
       if ((await stops(tx)).some((one) => one.kind === 'rail' && one.subject === rail && one.by === 'the machine'))
         return;
-      const outcome = `cleared by ${operator.name}${restart ? ', begun again below the head' : ''}`;
+      const outcome = `cleared by ${operator.name}${restart ? ', begun again below what was final' : ''}`;
       await closeCases(tx, { kind: 'rail_stopped', subject: rail, outcome, now });
     },
   }),
