@@ -39,6 +39,7 @@ import {
   refundHanded,
   refundReturned,
   refundSettled,
+  stopGivingBack,
   wantRefund,
 } from './refunds.ts';
 import { isSameMoney, replaceLost, standingLoss } from './replace.ts';
@@ -537,6 +538,7 @@ async function unsend(context: Context, tx: Tx, order: Order | undefined, paid: 
   if (paid.refundId !== null) return await refundFound(context, tx, paid, now);
   if (order === undefined) return;
   await stopPayout(context, tx, order, now, PAID_BEFORE);
+  await stopGivingBack(context, tx, order.id, now);
   await paidAfterAll(context, tx, order.id, now);
 }
 

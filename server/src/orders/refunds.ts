@@ -695,18 +695,27 @@ export async function sendRefundTo(tx: Tx, refund: Refund, to: RefundTo, now: Da
  */
 export async function cancelRefunds(context: Rails, tx: Tx, depositId: bigint, now: Date): Promise<void> {
   for (const { id } of await refundsOfDeposit(tx, depositId)) {
-    const before = await lockRefund(tx, id);
-    if (before?.refund.state === 'written' && before.refund.key !== null) {
-      const payout = await payoutByKey(tx, before.refund.rail, before.refund.key);
-      if (payout === undefined || !(await stop(tx, payout.id, TAKEN_BACK, now))) continue;
-      await refundFailed(context, tx, payout, TAKEN_BACK, now);
-    }
+    await stopWritten(context, tx, id, TAKEN_BACK, now);
     const locked = await lockRefund(tx, id);
     if (locked === undefined || locked.refund.source !== 'suspense' || !CANCELLABLE.includes(locked.refund.state))
       continue;
     await changeRefund(tx, locked.refund, { state: 'cancelled', now });
     await closeCases(tx, { subject: `refund:${id}`, outcome: 'cancelled', now });
   }
+}
+
+/** An attempt at a refund that is written, and that nobody has begun to hand over, has failed. */
+async function stopWritten(context: Rails, tx: Tx, id: bigint, why: string, now: Date): Promise<void> {
+  const locked = await lockRefund(tx, id);
+  if (locked?.refund.state !== 'written' || locked.refund.key === null) return;
+  const payout = await payoutByKey(tx, locked.refund.rail, locked.refund.key);
+  if (payout !== undefined && (await stop(tx, payout.id, why, now))) await refundFailed(context, tx, payout, why, now);
+}
+
+/** A payout that its rail had refused has left after all: what goes back in its stead stays here, as far as it can be stopped. */
+export async function stopGivingBack(context: Rails, tx: Tx, orderId: bigint, now: Date): Promise<void> {
+  for (const { id } of (await refundsOf(tx, orderId)).filter(({ source }) => source === 'order'))
+    await stopWritten(context, tx, id, PAID_BEFORE, now);
 }
 
 const TAKEN_BACK = 'the deposit was taken back';

@@ -146,3 +146,32 @@ test('a refund whose first attempt has arrived is made when the second one bounc
   assert.equal((await world.traceOf(order)).refunds[0]?.state, 'settled');
   assert.deepEqual(await world.changesSince(books), {}, 'what went twice came back once, and nothing is lost');
 });
+
+test('a refund that nobody has begun to hand over does not leave when the payout it stands for has arrived after all', async () => {
+  await world.bank.setFault({ kind: 'refuse_next' });
+  const order = await world.sells('20', 'usdc');
+  await world.pays(order, '20');
+  await world.mines(2);
+  await world.until('it is refused', async () => (await world.stateOf(order)) === 'payout_held');
+  const address = world.newAddress();
+  const all = { kind: 'payouts', subject: 'all' };
+  await does('/stops', all);
+  await does(`/orders/${order.id}/refuse`, { failure: 'other', address });
+  assert.equal(await world.stateOf(order), 'refunding');
+  const [payout] = await attempts(order, 'payout');
+  assert(payout);
+  await shows(payout, 'debit');
+  await does('/stops/lift', all);
+  await world.until('the refund has ended', async () =>
+    (await attempts(order, 'refund')).every(({ endedAt }) => endedAt !== null),
+  );
+  await world.mines(2);
+  assert.deepEqual(
+    (await world.traceOf(order)).payouts.map(({ purpose, state }) => `${purpose} ${state}`),
+    ['payout settled', 'refund refused'],
+  );
+  assert.equal(await world.tokensOf(address, 'usdc'), '0');
+  assert.equal(await world.stateOf(order), 'refund_held');
+  const open = (await world.casesOf(order)).filter((one) => one.open).map(({ kind }) => kind);
+  assert.deepEqual(open.sort(), ['payout_contradiction', 'refund_held']);
+});
