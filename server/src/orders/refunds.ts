@@ -25,7 +25,7 @@ import { type Handled, type Handlers, ring } from '../base/work.ts';
 import { type CaseKind, closeCases, openCase, record, type Verdict } from '../compliance/index.ts';
 import { chart, post } from '../ledger/index.ts';
 import { assets } from '../partners/index.ts';
-import { type Payout, payoutByKey, payoutsOfRefund, stop } from '../rails/payouts.ts';
+import { type Payout, payoutByKey, payoutsOf, payoutsOfRefund, stop } from '../rails/payouts.ts';
 import type { Rail } from '../rails/rail.ts';
 import { advance, bookedRefund, change, writeRefund } from './advance.ts';
 import { failureOf, keptOnRefund, mayRetryByItself, PAID_BEFORE } from './decide.ts';
@@ -523,7 +523,7 @@ export async function refundFailed(context: Rails, tx: Tx, payout: Payout, why: 
   const again = mayRetryByItself(why, refund.attempt) && (await arrived(tx, failed)) === undefined;
   if (refund.source === 'order') {
     assert(order !== undefined, `refund ${refund.id} leaves an order's account`);
-    if (again) return await tryAgainHeld(context, tx, { ...locked, refund: failed }, now);
+    if (again && !(await isPaidOut(tx, order.id))) return await tryAgainHeld(context, tx, { ...locked, refund: failed }, now);
     return await endOrderRefund(context, tx, order.id, payout, now, why);
   }
   await post(tx, {
@@ -718,6 +718,10 @@ export async function stopGivingBack(context: Rails, tx: Tx, orderId: bigint, no
     await stopWritten(context, tx, id, PAID_BEFORE, now);
 }
 
+/** The customer has what the order was to pay, so nothing goes back for as long as that has not come back. */
+const isPaidOut = async (tx: Tx, orderId: bigint): Promise<boolean> =>
+  (await payoutsOf(tx, orderId)).some(({ purpose, state }) => purpose === 'payout' && state === 'settled');
+
 const TAKEN_BACK = 'the deposit was taken back';
 const CANCELLABLE: readonly Refund['state'][] = ['needs_destination', 'screening', 'held', 'failed'];
 
@@ -725,7 +729,8 @@ const CANCELLABLE: readonly Refund['state'][] = ['needs_destination', 'screening
  * An order whose refund the rail refused tries again, all that failed of it; to another destination where one is named.
  * What its rail has taken back meanwhile is given up, and where that is all of it the order is over.
  *
- * @throws Refusal 'unknown_order' | 'order_over' | 'destination_held' | 'funds_short'
+ * @throws Refusal 'unknown_order' | 'order_over' | 'destination_held' | 'funds_short', or 'refund_under_way' where the
+ *         payout that it stands for has arrived after all
  */
 export async function retryRefund(
   context: OrdersContext,
@@ -751,6 +756,8 @@ export async function retryRefund(
     const order = await store.lock(tx, orderId);
     await record(tx, decision);
     if (order?.state !== 'refund_held') throw new Refusal('order_over', { state: order?.state });
+    if (await isPaidOut(tx, orderId))
+      throw new Refusal('refund_under_way', { orderId: String(orderId), state: order.state });
     const again: Refund[] = [];
     for (const { id } of (await refundsOf(tx, orderId)).filter(isFailedPart)) {
       const locked = await lockRefund(tx, id);

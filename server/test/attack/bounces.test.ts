@@ -174,4 +174,14 @@ test('a refund that nobody has begun to hand over does not leave when the payout
   assert.equal(await world.stateOf(order), 'refund_held');
   const open = (await world.casesOf(order)).filter((one) => one.open).map(({ kind }) => kind);
   assert.deepEqual(open.sort(), ['payout_contradiction', 'refund_held']);
+
+  const again = await finn.does(`/orders/${order.id}/retry-refund`, { address });
+  assert.equal(again.status, 409, 'nor does a person send it by mistake');
+  assert.match(JSON.stringify(again.body), /has arrived/);
+  assert.equal(await world.stateOf(order), 'refund_held');
+
+  await shows(payout, 'credit');
+  await does(`/orders/${order.id}/retry-refund`, { address });
+  await world.reaches(order, -2);
+  assert.equal(await world.tokensOf(address, 'usdc'), '20');
 });
