@@ -523,7 +523,8 @@ export async function refundFailed(context: Rails, tx: Tx, payout: Payout, why: 
   const again = mayRetryByItself(why, refund.attempt) && (await arrived(tx, failed)) === undefined;
   if (refund.source === 'order') {
     assert(order !== undefined, `refund ${refund.id} leaves an order's account`);
-    if (again && !(await isPaidOut(tx, order.id))) return await tryAgainHeld(context, tx, { ...locked, refund: failed }, now);
+    if (again && !(await isPaidOut(tx, order.id)))
+      return await tryAgainHeld(context, tx, { ...locked, refund: failed }, now);
     return await endOrderRefund(context, tx, order.id, payout, now, why);
   }
   await post(tx, {
