@@ -195,7 +195,7 @@ export function sender(
       const receipt = mined && receiptOf.get(mined.id);
       if (mined !== undefined && receipt !== undefined) {
         foreignSince.delete(mined.key);
-        await settle(mined, receipt);
+        await settle(mined, receipt, cursor?.finalized ?? -1n);
         continue;
       }
       const { wallet } = newestOf(versions);
@@ -211,13 +211,15 @@ export function sender(
     }
   }
 
-  async function settle(version: SendVersion, receipt: Receipt): Promise<void> {
+  /** @param finalized the block that was final before the receipt was asked for */
+  async function settle(version: SendVersion, receipt: Receipt, finalized: bigint): Promise<void> {
     await db.asSystem(async (tx) => {
       const cursor = await store.lockCursor(tx, rail);
       if (cursor?.head_number == null || cursor.stopped_why !== null || receipt.block > cursor.head_number) return;
       const ours = (await store.blockHashes(tx, rail, receipt.block, receipt.block)).get(receipt.block);
-      // A block that is not in the branch we follow proves nothing yet. Below finality we keep no hashes, nor need them.
-      if (receipt.block >= cursor.finalized && ours !== receipt.blockHash) return;
+      // A block that is not in the branch we follow proves nothing yet. Of what was final before we asked we keep no hashes, nor
+      // need them; what has become final since may be of a branch that is gone: this process may have stood still meanwhile.
+      if (receipt.block >= finalized && ours !== receipt.blockHash) return;
       const { block, cost, succeeded } = receipt;
       const why = succeeded ? null : 'reverted on chain';
       // A failure frees the money for another attempt, so it counts only where no reorg can turn it into a success. Nobody

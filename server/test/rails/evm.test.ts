@@ -712,6 +712,29 @@ describe('an EVM rail on a real node', () => {
       assert.deepEqual(said(), ['payout_settled']);
     });
 
+    test('a receipt that was asked for before a reorg, and comes when its block would be final, settles nothing', async (t) => {
+      const node = await tampering(t);
+      const { rail, open, said } = await world({ rpcUrl: node.url });
+      const to = fresh();
+      await rail.send(sending(5n, to));
+      await anvil.mine();
+      const held = node.hold('eth_getTransactionReceipt');
+      const looked = rail.observe();
+      await held.asked;
+      await anvil.rpc('anvil_reorg', [1, []]);
+      await anvil.rpc('anvil_dropAllTransactions');
+      await anvil.mine(FINALITY + 3);
+      await follow(open({ rpcUrl: anvil.url }));
+      held.letGo();
+      await looked;
+      assert.equal(await received(to), 0n);
+      assert.deepEqual(said(), []);
+      await anvil.mine(3);
+      await follow(rail);
+      assert.deepEqual(said(), ['payout_settled']);
+      assert.equal(await received(to), 5n);
+    });
+
     test('many payouts at once take consecutive nonces and all arrive', async () => {
       const { rail, open, said } = await world();
       const to = fresh();
@@ -1131,7 +1154,11 @@ describe('an EVM rail on a real node', () => {
 
   /** The node behind a door where answers are lost, changed or held back, by method. */
   async function tampering(t: TestContext) {
-    type Change = { drop: true } | { dropAnswer: true } | { lie: (answer: Record<string, unknown>) => unknown };
+    type Change =
+      | { drop: true }
+      | { dropAnswer: true }
+      | { until: Promise<void>; asked: () => void }
+      | { lie: (answer: Record<string, unknown>) => unknown };
     let changes = new Map<string, Change>();
     let hanging = false;
     const server = createServer(async (request, response) => {
@@ -1146,6 +1173,11 @@ describe('an EVM rail on a real node', () => {
         await fetch(anvil.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
       ).json()) as Record<string, unknown> | Record<string, unknown>[];
       if (methods.some(([, change]) => change && 'dropAnswer' in change)) return request.socket.destroy();
+      for (const [, change] of methods) {
+        if (change === undefined || !('until' in change)) continue;
+        change.asked();
+        await change.until;
+      }
       const byId = new Map(methods);
       let text: string | undefined;
       const altered = (one: Record<string, unknown>): unknown => {
@@ -1171,6 +1203,12 @@ describe('an EVM rail on a real node', () => {
       dropAnswer: (method: string) => void (changes = new Map([[method, { dropAnswer: true }]])),
       tamper: (method: string, lie: (answer: Record<string, unknown>) => unknown) =>
         void (changes = new Map([[method, { lie }]])),
+      /** Has the answer, and keeps it to itself until it is let go. */
+      hold(method: string) {
+        const [until, asked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+        changes = new Map([[method, { until: until.promise, asked: asked.resolve }]]);
+        return { asked: asked.promise, letGo: until.resolve };
+      },
       hang: () => void (hanging = true),
       honest: () => void (changes = new Map()),
     };
