@@ -61,7 +61,7 @@ test('a chain that never mines what we send is found to be stuck, and the run en
   const { orders, violations } = await simulate(ground, { seed: 4, orders: 2, lie: 'the chain mines what we send' });
   assert.ok(orders > 0, 'something was ordered');
   const stuck = violations.find(({ kind }) => kind === 'stuck');
-  assert.match(stuck?.what ?? '', /send pay_[0-9_]+ is signed.*waits to be mined with nonce 0/);
+  assert.match(stuck?.what ?? '', /send (pay|ref)_[0-9_]+ is signed.*waits to be mined with nonce 0/);
 });
 
 test('coins that nobody asked for go back once', () => {
