@@ -6,8 +6,7 @@
  * hundreds of mutants. Stryker is installed beside this file at the first run, from a lock file of its own.
  *
  * Stopped by a signal it ends what it started. Prints each file's score and survivors, exits with 1 where a file is below its
- * floor, and writes `Report` where asked, which
- * `npm run prove` reads: its names and meanings stay.
+ * floor, and writes `Report` where asked, which `npm run prove` reads: its names and meanings stay.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -83,27 +83,34 @@ test('an order that its second attempt has paid is not paid again when the first
   assert.equal(named.status, 409);
 });
 
-test('a refund that its second attempt has made: what bounces of the first lies in suspense with a case', async () => {
+/** A purchase whose second deposit went back by a second attempt, for the bank had refused the first. */
+async function givenBackBySecondAttempt() {
   const customer = await world.verifiedCustomer();
   const order = await world.buys('5000', 'usdc', { customer });
   await world.credits(order, '5000');
   await world.reaches(order, 4);
+  const settled = await world.balances();
   await world.credits(order, '5000');
   await world.opensCase(order, 'deposit_second');
   const second = (await world.traceOf(order)).deposits.find(({ state }) => state === 'suspense');
   await world.bank.setFault({ kind: 'refuse_next' });
   await does(`/deposits/${second?.id}/refund`, { fiatAccountId: customer.fiatAccountId });
   await world.opensCase(order, 'refund_failed');
-  const books = await world.balances();
+  const failed = await world.balances();
   const { fiatAccountId } = await world.verifiedAccount(customer.id);
   await does(`/orders/${order.id}/destination`, { fiatAccountId });
   await world.until('it is given back', async () => (await world.traceOf(order)).refunds[0]?.state === 'settled');
-  const [first] = await attempts(order, 'refund');
-  assert(first);
-  assert.equal(first.state, 'refused');
-  await shows(first, 'debit');
-  await shows(first, 'credit');
-  const changes = await world.changesSince(books);
+  const [one, two] = await attempts(order, 'refund');
+  assert(one && two);
+  assert.equal(one.state, 'refused');
+  return { customer, order, one, two, books: { settled, failed } };
+}
+
+test('a refund that its second attempt has made: what bounces of the first lies in suspense with a case', async () => {
+  const { order, one, books } = await givenBackBySecondAttempt();
+  await shows(one, 'debit');
+  await shows(one, 'credit');
+  const changes = await world.changesSince(books.failed);
   assert.equal(changes['loss:inr'], 500_000n);
   assert.equal(changes['suspense:bank.simulated:inr'] ?? 0n, 0n, 'one lies there for the one that went');
   const { deposits } = await world.traceOf(order);
@@ -119,22 +126,7 @@ test('a refund that its second attempt has made: what bounces of the first lies 
 });
 
 test('a refund whose first attempt has arrived is made when the second one bounces: nobody sends a third', async () => {
-  const customer = await world.verifiedCustomer();
-  const order = await world.buys('5000', 'usdc', { customer });
-  await world.credits(order, '5000');
-  await world.reaches(order, 4);
-  const books = await world.balances();
-  await world.credits(order, '5000');
-  await world.opensCase(order, 'deposit_second');
-  const second = (await world.traceOf(order)).deposits.find(({ state }) => state === 'suspense');
-  await world.bank.setFault({ kind: 'refuse_next' });
-  await does(`/deposits/${second?.id}/refund`, { fiatAccountId: customer.fiatAccountId });
-  await world.opensCase(order, 'refund_failed');
-  const { fiatAccountId } = await world.verifiedAccount(customer.id);
-  await does(`/orders/${order.id}/destination`, { fiatAccountId });
-  await world.until('it is given back', async () => (await world.traceOf(order)).refunds[0]?.state === 'settled');
-  const [one, two] = await attempts(order, 'refund');
-  assert(one && two);
+  const { customer, order, one, two, books } = await givenBackBySecondAttempt();
   await shows(one, 'debit');
   await shows(two, 'credit');
   const next = await world.verifiedAccount(customer.id);
@@ -144,7 +136,7 @@ test('a refund whose first attempt has arrived is made when the second one bounc
     ['1 settled', '2 returned'],
   );
   assert.equal((await world.traceOf(order)).refunds[0]?.state, 'settled');
-  assert.deepEqual(await world.changesSince(books), {}, 'what went twice came back once, and nothing is lost');
+  assert.deepEqual(await world.changesSince(books.settled), {}, 'what went twice came back once, and nothing is lost');
 });
 
 test('a refund that nobody has begun to hand over does not leave when the payout it stands for has arrived after all', async () => {

@@ -3,10 +3,10 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { freshFolder } from '../support/folder.ts';
 import { processesOf } from '../support/leftbehind.ts';
 import { collect, run } from '../support/process.ts';
+import { until } from '../support/until.ts';
 
 test('fuzzing that is stopped half-way leaves nothing', { timeout: 100_000 }, async () => {
   const folder = freshFolder('fuzz');
@@ -16,7 +16,7 @@ test('fuzzing that is stopped half-way leaves nothing', { timeout: 100_000 }, as
   const ended = new Promise<number | null>((done) => child.once('exit', (code) => done(code)));
   const areRunning = () =>
     processesOf(folder).some(({ command }) => command.includes('.test.ts') && !command.includes('scripts/test.ts'));
-  while (!areRunning() && child.exitCode === null) await sleep(50);
+  await until('a test runs', () => areRunning(), { withinMs: 60_000, everyMs: 50, more: output });
   child.kill('SIGINT');
   assert.equal(await ended, 1, output());
   assert.deepEqual(processesOf(folder), []);

@@ -168,11 +168,11 @@ export async function unmatched(context: { db: Database; clock: Clock }, rail: R
  * A new attempt follows only a proven failure or return of the last. One whose failure turned out not to be one, after a
  * reorg or because the bank changed its word, has paid, and then the attempt after it has not.
  */
-async function unproven(tx: Tx): Promise<string[]> {
+export async function unproven(tx: Tx): Promise<string[]> {
   const rows = await tx.rows<{ id: string; attempt: number; state: string; next: string }>(
     `select last.id, last.attempt, last.state, next.state as next
        from payouts next join payouts last on last.purpose = next.purpose and last.attempt = next.attempt - 1
-        and last.order_id is not distinct from next.order_id and last.refund_id is not distinct from next.refund_id
+        and case next.purpose when 'payout' then last.order_id = next.order_id else last.refund_id = next.refund_id end
       where last.state not in ('refused', 'returned') and not (last.state = 'settled' and next.state = 'refused')`,
   );
   return rows.map(

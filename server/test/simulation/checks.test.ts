@@ -1,0 +1,41 @@
+/**
+ * A check of the simulation that has never spoken is none: what it would see is put before it.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { freshGround } from '../support/ground.ts';
+import { openPayoutSide } from '../support/payoutside.ts';
+import { openRows } from '../support/rows.ts';
+import { unproven } from './checks.ts';
+
+test('an attempt after one of which nobody knows that it failed is told, and no other', async (t) => {
+  const ground = await freshGround();
+  const rows = await openRows(ground.adminUrl);
+  t.after(async () => {
+    await rows.close();
+    await ground.stop();
+  });
+  const side = await openPayoutSide(ground, rows, { rail: 'bank.test', asset: 'inr' });
+  const [first, second] = [await side.writes(5n, {}), await side.writes(5n, {})];
+  const told = async (last: string, next: string) => {
+    const states = { [first]: last, [second]: next };
+    for (const [id, state] of Object.entries(states))
+      await rows.query('update payouts set state = $2 where id = $1', [id, state]);
+    return await ground.db.asSystem(unproven);
+  };
+  for (const [last, next] of [
+    ['refused', 'written'],
+    ['returned', 'settled'],
+    ['settled', 'refused'],
+  ] as const)
+    assert.deepEqual(await told(last, next), [], `${last}, then ${next}`);
+  for (const [last, next] of [
+    ['written', 'written'],
+    ['unknown', 'settled'],
+    ['handed', 'refused'],
+    ['settled', 'settled'],
+  ] as const)
+    assert.deepEqual(await told(last, next), [
+      `payout ${first}, attempt 1, is ${last}, and the attempt after it is ${next}`,
+    ]);
+});
