@@ -2,7 +2,7 @@
  * Ours: the real server as a process of its own, and the requests of a partner's program against it.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createHmac, randomUUID } from 'node:crypto';
+import { createHmac, randomInt, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -108,7 +108,7 @@ async function isReady(child: ChildProcess): Promise<void> {
 export async function newCustomer(ours: Ours): Promise<{ customerId: string; fiatAccountId: string }> {
   const { customerId } = await ours.call<{ customerId: string }>('kyc/url', {
     clientCustomerId: randomUUID(),
-    phoneNumber: '+91-9000000000',
+    phoneNumber: `+91-9${String(randomInt(1_000_000_000)).padStart(9, '0')}`,
     type: 'INDIVIDUAL',
   });
   await ours.call('test/changeKycStatus', { customerId, status: 'ADVANCE_KYC_COMPLETED' });

@@ -1,12 +1,15 @@
 /**
- * `npm run mutate [-- --only <group>] [--json <file>]`: breaks the code that counts money in every small way that Stryker
- * knows, and sees whether a test notices. What survives is explained in docs/decisions/0031-fuzzing-and-mutation.md.
+ * `npm run mutate [-- --only <group>] [--json <file>] [--stretches N] [--seed S] [--minutes M]`: breaks the code in every small
+ * way that Stryker knows, and sees whether a test notices. What survives is explained in docs/decisions/0031-fuzzing-and-mutation.md.
  *
- * Each group is a file or two with the narrow tests of their own: the tests of a mutant run as a process each, and there are
- * hundreds of mutants. Stryker is installed beside this file at the first run, from a lock file of its own.
+ * Each group is files with the tests of their own: the tests of a mutant run as a process each, and there are hundreds of
+ * mutants. The code that counts is broken whole. Of the code that acts, which only tests with a database reach, a sample is:
+ * N stretches of each file, chosen by the seed, for M minutes all in all; another seed breaks other stretches, and `--stretches 0`
+ * all of a file. What the time did not suffice for is named. Stryker is installed beside this file at the first run, from a lock
+ * file of its own.
  *
- * Stopped by a signal it ends what it started. Prints each file's score and survivors, exits with 1 where a file is below its
- * floor, and writes `Report` where asked, which `npm run prove` reads: its names and meanings stay.
+ * Stopped by a signal it ends what it started. Prints each file's score and survivors, exits with 1 where a file that was broken
+ * whole is below its floor, and writes `Report` where asked, which `npm run prove` reads: its names and meanings stay.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,11 +20,14 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { isGoneWithin, signal } from '../server/src/base/processes.ts';
 import { startPostgres } from '../server/src/sandbox/postgres.ts';
+import { type Chance, chanceOf } from '../server/test/simulation/chance.ts';
 import { processesOf } from '../server/test/support/leftbehind.ts';
 
 interface Group {
   mutate: readonly string[];
   tests: readonly string[];
+  /** Too much to be broken whole. */
+  isSampled?: true;
 }
 
 const GROUPS: Readonly<Record<string, Group>> = {
@@ -36,10 +42,88 @@ const GROUPS: Readonly<Record<string, Group>> = {
     mutate: ['ledger/index.ts', 'ledger/chart.ts', 'ledger/digest.ts'],
     tests: ['ledger/told.test.ts', 'ledger/ledger.test.ts'],
   },
+  gate: {
+    isSampled: true,
+    mutate: ['orders/gate.ts'],
+    tests: ['orders/gate.test.ts', 'orders/askgate.test.ts'],
+  },
+  ready: {
+    isSampled: true,
+    mutate: ['orders/ready.ts', 'orders/destinations.ts'],
+    tests: [
+      'orders/clearing.test.ts',
+      'orders/askgate.test.ts',
+      'stories/clearing.test.ts',
+      'stories/destinations.test.ts',
+    ],
+  },
+  payouts: {
+    isSampled: true,
+    mutate: ['rails/payouts.ts'],
+    tests: ['rails/payouts.test.ts'],
+  },
+  acts: {
+    isSampled: true,
+    mutate: [
+      'orders/acts.ts',
+      'orders/advance.ts',
+      'orders/anew.ts',
+      'orders/create.ts',
+      'orders/entries.ts',
+      'orders/facts.ts',
+      'orders/refunds.ts',
+      'orders/replace.ts',
+      'orders/work.ts',
+    ],
+    tests: [
+      'orders/machine.test.ts',
+      'orders/clearing.test.ts',
+      'stories/clearing.test.ts',
+      'stories/deposits.test.ts',
+      'stories/destinations.test.ts',
+      'stories/gate.test.ts',
+      'stories/policy.test.ts',
+      'stories/refunds.test.ts',
+      'stories/takenback.test.ts',
+    ],
+  },
+  compliance: {
+    isSampled: true,
+    mutate: [
+      'compliance/cases.ts',
+      'compliance/decisions.ts',
+      'compliance/reviews.ts',
+      'compliance/screening.ts',
+      'compliance/screenings.ts',
+    ],
+    tests: ['compliance/cases.test.ts', 'compliance/reviews.test.ts', 'orders/askgate.test.ts', 'stories/held.test.ts'],
+  },
+  operators: {
+    isSampled: true,
+    mutate: ['operators/audit.ts', 'operators/people.ts', 'operators/proposals.ts'],
+    tests: ['protocols/operator/wire.test.ts', 'stories/operator.test.ts'],
+  },
+  partners: {
+    isSampled: true,
+    mutate: [
+      'partners/credentials.ts',
+      'partners/fees.ts',
+      'partners/limits.ts',
+      'partners/markets.ts',
+      'partners/partners.ts',
+      'partners/policies.ts',
+      'partners/remember.ts',
+      'partners/stops.ts',
+    ],
+    tests: ['partners.test.ts', 'policies.test.ts', 'rails/payouts.test.ts', 'orders/askgate.test.ts'],
+  },
 };
 
 /** Of a hundred mutants that tests reach and that can be told from the code, so many at least are noticed. */
 const FLOOR = 85;
+
+/** Lines of a stretch: most of what is one thought. */
+const STRETCH = 12;
 
 interface Survivor {
   line: number;
@@ -60,12 +144,16 @@ interface FileScore {
   survivors: Survivor[];
   /** Killed of a hundred, without the broken ones. */
   score: number;
+  /** Lines of the file that were broken, where it was not all of it. */
+  sampled?: { lines: number; of: number };
 }
 
 interface Report {
   command: string;
   seconds: number;
   files: FileScore[];
+  /** Files for which the time did not suffice. */
+  skipped: string[];
   mutants: number;
   killed: number;
   survived: number;
@@ -73,9 +161,29 @@ interface Report {
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const tool = join(root, 'scripts', 'mutation');
-const { values } = parseArgs({ options: { only: { type: 'string' }, json: { type: 'string' } } });
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    json: { type: 'string' },
+    stretches: { type: 'string', default: '4' },
+    seed: { type: 'string', default: '1' },
+    minutes: { type: 'string', default: '40' },
+  },
+});
+const [stretches, seed, minutes] = [values.stretches, values.seed, values.minutes].map(Number) as [
+  number,
+  number,
+  number,
+];
+if (![stretches, seed, minutes].every((n) => Number.isSafeInteger(n) && n >= 0))
+  throw new Error('--stretches, --seed and --minutes are whole numbers from 0');
 const wanted = Object.entries(GROUPS).filter(([name]) => values.only === undefined || values.only === name);
 if (wanted.length === 0) throw new Error(`--only is one of ${Object.keys(GROUPS).join(', ')}`);
+for (const path of wanted.flatMap(([, { mutate, tests }]) => [
+  ...mutate.map((one) => join('src', one)),
+  ...tests.map((one) => join('test', one)),
+]))
+  if (!existsSync(join(root, 'server', path))) throw new Error(`server/${path} is not there`);
 
 const interrupted = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupted.abort(new Error(name)));
@@ -88,8 +196,27 @@ const postgres = await startPostgres({ dataDir: join(folder, 'database'), fast: 
 process.env.TEST_DATABASE_ADMIN_URL = postgres.adminUrl;
 process.env.TEST_DATA_DIR = folder;
 const files: FileScore[] = [];
+const skipped: string[] = [];
 try {
-  for (const [name, group] of wanted) files.push(...(await mutated(name, group)));
+  for (const [name, group] of wanted.filter(([, { isSampled }]) => !isSampled))
+    files.push(...(await mutated(name, group.mutate, group.tests)));
+  const sampledFrom = Date.now();
+  const sampled = wanted.flatMap(([name, { isSampled, mutate, tests }]) =>
+    isSampled ? mutate.map((path) => ({ name, path, tests })) : [],
+  );
+  // In an order that the seed chooses: where the time does not suffice, another seed comes to other files.
+  const chance = chanceOf(seed);
+  const ordered = sampled
+    .map((one) => ({ ...one, ...sampleOf(one.path, chance), at: chance.next() }))
+    .toSorted((a, b) => a.at - b.at);
+  for (const { name, path, tests, ranges, size } of ordered) {
+    if (Date.now() - sampledFrom > minutes * 60_000) {
+      skipped.push(path);
+      continue;
+    }
+    const scores = await mutated(`${name}.${path.replaceAll('/', '.')}`, ranges, tests);
+    files.push(...scores.map((score) => ({ ...score, ...(size.lines < size.of ? { sampled: size } : {}) })));
+  }
 } finally {
   await postgres.stop();
   await endLeftBehind();
@@ -101,20 +228,38 @@ const report: Report = {
   command: `npm run mutate${values.only === undefined ? '' : ` -- --only ${values.only}`}`,
   seconds: Math.round((Date.now() - began) / 1_000),
   files,
+  skipped,
   mutants: sum((one) => one.mutants),
   killed: sum((one) => one.killed),
   survived: sum((one) => one.survivors.length),
 };
-for (const { file, mutants, killed, hung, broken, survivors, score } of files) {
+for (const { file, mutants, killed, hung, broken, survivors, score, sampled } of files) {
+  const part = sampled === undefined ? '' : `, in ${sampled.lines} of its ${sampled.of} lines`;
   console.log(
-    `${file}: ${score} of 100 (${mutants} mutants, ${killed} killed, ${hung} of them by hanging, ${broken} broken, ${survivors.length} survived)`,
+    `${file}${part}: ${score} of 100 (${mutants} mutants, ${killed} killed, ${hung} of them by hanging, ${broken} broken, ${survivors.length} survived)`,
   );
   for (const { line, mutator, code, instead } of survivors) console.log(`  ${line} ${mutator}: ${code} -> ${instead}`);
 }
 if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
-process.exitCode = files.every(({ score }) => score >= FLOOR) ? 0 : 1;
+if (skipped.length > 0) console.log(`not broken within ${minutes} minutes: ${skipped.join(', ')}`);
+process.exitCode = files.every(({ score, sampled }) => sampled !== undefined || score >= FLOOR) ? 0 : 1;
 
-async function mutated(name: string, { mutate, tests }: Group): Promise<FileScore[]> {
+/** Stretches of a file, as Stryker takes them. A mutant belongs to a stretch that holds all of it. */
+function sampleOf(path: string, chance: Chance): { ranges: string[]; size: { lines: number; of: number } } {
+  const of = readFileSync(join(root, 'server', 'src', path), 'utf8').split('\n').length;
+  if (stretches === 0 || stretches * STRETCH >= of) return { ranges: [path], size: { lines: of, of } };
+  // Each from a part of its own, so that they lie apart.
+  const part = of / stretches;
+  const firsts = Array.from({ length: stretches }, (_, n) =>
+    Math.floor(n * part + chance.next() * Math.max(1, part - STRETCH)),
+  );
+  return {
+    ranges: firsts.map((first) => `${path}:${first + 1}-${first + STRETCH}`),
+    size: { lines: stretches * STRETCH, of },
+  };
+}
+
+async function mutated(name: string, mutate: readonly string[], tests: readonly string[]): Promise<FileScore[]> {
   const json = join(folder, `${name}.json`);
   const config = join(folder, `${name}.config.json`);
   writeFileSync(
@@ -154,7 +299,7 @@ async function mutated(name: string, { mutate, tests }: Group): Promise<FileScor
   const { files: read } = JSON.parse(readFileSync(json, 'utf8')) as { files: Record<string, StrykerFile> };
   const scores = Object.entries(read).map(([file, { source, mutants }]) => scored(file, source, mutants));
   // Stryker passes over a file that is not there, or has nothing to change: that one would be judged by nobody.
-  for (const path of mutate)
+  for (const path of mutate.filter((one) => !one.includes(':')))
     if (!scores.some(({ file, mutants, broken }) => file === path && mutants > broken))
       throw new Error(`server/src/${path}: nothing of it was mutated`);
   return scores;

@@ -1,7 +1,7 @@
 /**
  * `node scripts/run.mjs <file.ts> [arguments]`: runs a file of this project on Node 24 or newer, from a bare clone.
  *
- * 1. Installs what the lock file lists when node_modules does not match it. Two runs at once take turns.
+ * 1. Installs what the lock file lists when node_modules does not match it, and says how far it is. Two runs at once take turns.
  * 2. Chooses Node: the one running this file if it is new enough, else the one that came as an npm package.
  * 3. Runs the file: in this very process, or in a child whose output, signals and exit code are passed through.
  *
@@ -20,6 +20,8 @@ import { basename, delimiter, dirname, join, resolve, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const NODE_MAJOR = 24;
+/** How often an installation says how far it is. */
+const TELL_EVERY_MS = 3_000;
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const modules = join(root, 'node_modules');
 const stamp = join(modules, '.cloverleaf-installed');
@@ -37,7 +39,7 @@ async function ensureInstalled() {
   const release = await takeInstallLock();
   try {
     if (isInstalled(wanted)) return true; // another run did it while we waited
-    if (!matchesLock()) npmCi();
+    if (!matchesLock()) await npmCi();
     linkPostgresLibraries();
     writeFileSync(stamp, wanted);
     return true;
@@ -77,19 +79,43 @@ function matchesLock() {
   });
 }
 
-function npmCi() {
+async function npmCi() {
   console.error('cloverleaf: installing dependencies (once, and when package-lock.json changes)');
   // npm must not run on the Node inside the folder that it is about to delete.
   const path = (process.env.PATH ?? '').split(delimiter).filter((entry) => !entry.startsWith(root + sep));
-  const result = spawnSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
+  const child = spawn('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: root,
     env: { ...process.env, PATH: path.join(delimiter) },
     stdio: ['ignore', 'pipe', 'pipe'],
-    encoding: 'utf8',
   });
-  if (result.status === 0) return;
-  console.error(result.error?.message ?? `${result.stdout}${result.stderr}`);
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (said += text));
+  const began = Date.now();
+  const telling = setInterval(
+    () => console.error(`cloverleaf: ${installedSoFar()}, ${secondsSince(began)} s`),
+    TELL_EVERY_MS,
+  );
+  const status = await new Promise((done) => {
+    child.once('error', (error) => done(error.message));
+    child.once('close', done);
+  });
+  clearInterval(telling);
+  if (status === 0) return console.error(`cloverleaf: installed in ${secondsSince(began)} s`);
+  console.error(typeof status === 'string' ? status : said);
   fail('npm ci failed; what it said is above');
+}
+
+function secondsSince(began) {
+  return Math.round((Date.now() - began) / 1000);
+}
+
+/** npm unpacks into folders, and writes a package's own list when the package is there. Some are for other machines. */
+function installedSoFar() {
+  const paths = Object.keys(JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages).filter((path) =>
+    path.startsWith('node_modules/'),
+  );
+  const there = paths.filter((path) => existsSync(join(root, path, 'package.json')));
+  return `${there.length} of up to ${paths.length} packages`;
 }
 
 /** npm packages cannot hold symbolic links; PostgreSQL's come as a list, which its install script would have applied. */

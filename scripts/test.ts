@@ -1,20 +1,29 @@
 /**
- * `npm test [paths] [--concurrency N] [--timeout seconds] [--name pattern]`: every `server/**\/*.test.ts`, each file in a process of its own.
+ * `npm test [paths] [--concurrency N] [--timeout seconds] [--name pattern] [--watch]`: every `server/**\/*.test.ts`, each file in a
+ * process of its own.
  *
  * One PostgreSQL of our own, without fsync, serves the whole run; its address is in TEST_DATABASE_ADMIN_URL. Whatever a test
  * writes belongs under TEST_DATA_DIR (`.test-data/<our pid>`), which is removed at the end, also after a Ctrl-C; a folder
  * whose run was killed is removed by the next one. Processes that tests leave behind are named, ended, and a failure.
  *
+ * With `--watch` it goes on until Ctrl-C: after each change below `server/` the tests that were named run again, or where none
+ * were, those that the change reaches (watch.ts). The database stays up in between, so a round costs what its tests cost.
+ *
  * The last line is `N passed, N failed`, and the exit code says the same. No test at all is a failure.
  */
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { globSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { run } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { inspect, parseArgs } from 'node:util';
+import pg from 'pg';
+import { migrate } from '../server/src/base/migrate.ts';
 import { isAlive, isGoneWithin, signal } from '../server/src/base/processes.ts';
 import { startPostgres } from '../server/src/sandbox/postgres.ts';
 import { processesOf } from '../server/test/support/leftbehind.ts';
+import { changesIn, named, reachedBy } from './watch.ts';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const { values, positionals } = parseArgs({
@@ -23,11 +32,14 @@ const { values, positionals } = parseArgs({
     // One more than cores: files wait for blocks and processes more than they compute.
     concurrency: { type: 'string', default: '3' },
     // Of a file. The longest takes a minute where it has a core to itself; this is for machines that are busy.
-    timeout: { type: 'string', default: '240' },
+    timeout: { type: 'string', default: '900' },
     name: { type: 'string' },
+    watch: { type: 'boolean', default: false },
   },
 });
 
+/** Of migrated databases: one more after each change of a migration. */
+let templates = 0;
 const folders = join(root, '.test-data');
 const folder = join(folders, String(process.pid));
 removeFoldersOfTheDead();
@@ -38,11 +50,16 @@ for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, ()
 
 const postgres = await startPostgres({ dataDir: join(folder, 'database'), fast: true });
 process.env.TEST_DATABASE_ADMIN_URL = postgres.adminUrl;
+process.env.TEST_DATABASE_TEMPLATE = await makeTemplate(postgres.adminUrl);
 process.env.TEST_DATA_DIR = folder;
+// Hundreds of processes start: each would compile the same sources again, which is half of what its start costs.
+process.env.NODE_COMPILE_CACHE = join(folder, 'compiled');
+compileOnce();
 let counts: Outcome = { passed: 0, failed: 0, skipped: 0 };
 let leftBehind: string[];
 try {
-  counts = await runFiles(filesToRun());
+  if (!values.watch || positionals.length > 0) counts = await runFiles(filesToRun());
+  if (values.watch) await keepWatching();
 } finally {
   await postgres.stop();
   leftBehind = await endLeftBehind();
@@ -56,6 +73,25 @@ const failed = counts.failed + leftBehind.length;
 const isGood = failed === 0 && counts.passed > 0 && !interrupted.signal.aborted;
 process.stdout.write(`${counts.passed} passed, ${failed} failed\n`, () => process.exit(isGood ? 0 : 1));
 
+/** Node writes its cache when a process ends in order, which most servers of the tests are not left to. */
+function compileOnce(): void {
+  const sources = ['server/src/server.ts', 'server/src/signer/index.ts', 'server/test/support/story.ts'];
+  const program = sources.map((path) => `await import(${JSON.stringify(pathToFileURL(join(root, path)))});`).join('\n');
+  const ended = spawnSync(process.execPath, ['--input-type=module', '--eval', program], { stdio: 'inherit' });
+  if (ended.status !== 0) throw new Error(`The sources could not be loaded: exit code ${ended.status}.`);
+}
+
+/** @returns the name of a migrated database without connections, of which each test gets a copy */
+async function makeTemplate(serverUrl: string): Promise<string> {
+  const name = `test_template${templates || ''}`;
+  const client = new pg.Client(serverUrl);
+  await client.connect();
+  await client.query(`create database ${name}`);
+  await client.end();
+  await migrate(Object.assign(new URL(serverUrl), { pathname: `/${name}` }).href, randomBytes(16).toString('hex'));
+  return name;
+}
+
 function filesToRun(): string[] {
   const patterns = positionals.length > 0 ? positionals : ['server/**/*.test.ts'];
   const found = patterns.flatMap((pattern) => {
@@ -63,6 +99,24 @@ function filesToRun(): string[] {
     return files.filter((path) => path.endsWith('.test.ts') && !path.includes('node_modules'));
   });
   return [...new Set(found)].toSorted().map((path) => join(root, path));
+}
+
+/** Until Ctrl-C. What an earlier round found is not counted with the last one. */
+async function keepWatching(): Promise<void> {
+  const say = ({ passed, failed }: Outcome) => console.log(`${passed} passed, ${failed} failed`);
+  if (positionals.length > 0) say(counts);
+  console.log('watching server/ for changes; Ctrl-C ends');
+  for await (const changed of changesIn(join(root, 'server'), interrupted.signal)) {
+    if ([...changed].some((path) => path.endsWith('.sql'))) {
+      templates += 1;
+      process.env.TEST_DATABASE_TEMPLATE = await makeTemplate(postgres.adminUrl);
+    }
+    const files = positionals.length > 0 ? filesToRun() : reachedBy(changed, join(root, 'server'));
+    console.log(`\n${named(changed, root)} changed: ${files.length} files of tests`);
+    if (files.length === 0) continue;
+    counts = await runFiles(files);
+    say(counts);
+  }
 }
 
 interface Outcome {

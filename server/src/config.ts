@@ -1,8 +1,11 @@
 /**
  * Config: the environment, read once into one frozen typed object. `npm run config` prints every setting with its meaning
- * and value (secrets only as set or not set).
+ * and value (secrets only as set or not set); docs/settings.md has the same list.
+ *
+ * Settings of an adapter are declared by it and found by registry.ts; here are those of the installation.
  */
 import { resolve } from 'node:path';
+import type { Adapter, Values } from './base/adapter.ts';
 import {
   addresses,
   integer,
@@ -12,13 +15,14 @@ import {
   type Setting,
   SettingError,
   secret,
+  sharedSecret,
   someNumbers,
   someOf,
   text,
-  webAddress,
 } from './base/env.ts';
+import { LISTS, type Lists } from './registry.ts';
 
-const SETTINGS = {
+const settingsFor = ({ priceSources, verifiers, codeSenders, banks }: Lists) => ({
   profile: oneOf(
     'PROFILE',
     'sandbox brings local chains, a simulated bank and test controls; production refuses them',
@@ -49,53 +53,108 @@ const SETTINGS = {
   masterKey: secret('MASTER_KEY', '64 hex digits; all sealing keys derive from it. The sandbox makes one in DATA_DIR'),
   logLevel: oneOf('LOG_LEVEL', 'least severe log line written', ['silent', 'error', 'warn', 'info', 'debug'], 'warn'),
   logRequests: oneOf('LOG_REQUESTS', '1 writes a line per request (costs a third of the throughput)', ['0', '1'], '0'),
-  bankDeduplicates: oneOf(
-    'SANDBOX_BANK_DEDUPLICATES',
-    'whether the simulated bank takes a payment key once',
-    ['0', '1'],
-    '1',
-  ),
-  priceDriftBps: integer('SANDBOX_PRICE_DRIFT_BPS', 'how far sandbox prices drift from the table, in basis points', 0, {
-    min: 0,
-    max: 1_000,
-  }),
   chainsFile: text('CHAINS_FILE', 'production: JSON file of chains, nodes, wallets and tokens', undefined),
   localChains: someNumbers(
     'ALLOW_LOCAL_CHAINS',
     'production: chain ids of local test nodes that are meant all the same',
   ),
   signerAddress: text('SIGNER_ADDRESS', 'production: unix socket or port of this machine of the signer', undefined),
-  signerSecret: secret('SIGNER_SECRET', 'production: shared with the signer, at least 32 characters'),
-  manualBankFile: text('MANUAL_BANK_FILE', 'production: JSON file of the accounts at a bank without an API', undefined),
-  codeSenderUrl: text('CODE_SENDER_URL', 'production: where login codes are posted to, to be sent on', undefined),
-  codeSenderSecret: secret('CODE_SENDER_SECRET', 'production: signs what is posted there, at least 32 characters'),
-  operatorToken: secret('OPERATOR_TOKEN', 'opens the operator view, at least 32 characters. The sandbox makes one'),
+  signerSecret: sharedSecret('SIGNER_SECRET', 'production: shared with the signer, at least 32 characters'),
+  operatorToken: sharedSecret(
+    'OPERATOR_TOKEN',
+    'opens the operator view, at least 32 characters. The sandbox makes one',
+  ),
+  operators: oneOf(
+    'OPERATORS',
+    'one or two: whether one person runs this, and a delay stands in for the second; unset is one in the sandbox, else two',
+    ['one', 'two'],
+    undefined,
+  ),
+  operatorDelayS: integer(
+    'OPERATOR_DELAY_S',
+    'with one operator, how long what takes two waits; unset is 0 in the sandbox, else 86400',
+    undefined,
+    { min: 0, max: 2_592_000 },
+  ),
   priceSources: someOf(
     'PRICE_SOURCES',
-    'where prices come from; unset is fixed in the sandbox, all the others in production. Each market names those it uses',
-    ['fixed', 'binance', 'coinbase', 'kraken', 'bitstamp', 'ecb'],
+    'where prices come from, with commas; unset is fixed in the sandbox, all the others in production. Each market names those it hears',
+    priceSources.map(codeOf),
   ),
-  binanceUrl: webAddress('PRICE_BINANCE_URL', 'Binance, its public REST API', 'https://api.binance.com'),
-  coinbaseUrl: webAddress('PRICE_COINBASE_URL', 'Coinbase Exchange', 'https://api.exchange.coinbase.com'),
-  krakenUrl: webAddress('PRICE_KRAKEN_URL', 'Kraken, its public REST API', 'https://api.kraken.com'),
-  bitstampUrl: webAddress('PRICE_BITSTAMP_URL', 'Bitstamp', 'https://www.bitstamp.net'),
-  ecbUrl: webAddress('PRICE_ECB_URL', 'European Central Bank, daily reference rates', 'https://www.ecb.europa.eu'),
-} as const satisfies Record<string, Setting<unknown>>;
+  verifier: oneOf(
+    'VERIFIER',
+    'who finds out who a customer is; unset is simulated in the sandbox, manual in production',
+    verifiers.map(codeOf),
+    undefined,
+  ),
+  codeSender: oneOf(
+    'CODE_SENDER',
+    'how login codes reach phones; unset is known in the sandbox, webhook in production',
+    codeSenders.map(codeOf),
+    undefined,
+  ),
+  banks: someOf(
+    'BANKS',
+    'production: the banks it is connected to, with commas; unset is manual. The sandbox brings one along',
+    banks.map(codeOf),
+  ),
+});
+const codeOf = ({ code }: { code: string }): string => code;
 
-export type Config = Readonly<Read<typeof SETTINGS>>;
+type Own = Read<ReturnType<typeof settingsFor>>;
+export type Config = Readonly<Omit<Own, 'operators' | 'operatorDelayS'>> & {
+  readonly operators: 'one' | 'two';
+  readonly operatorDelayS: number;
+  /** What may be chosen from. */
+  readonly lists: Lists;
+  /** What was set for an adapter of the lists. */
+  valuesOf(adapter: Declaring): Values;
+};
 
-/** @throws SettingError naming the setting and its rule */
-export function readConfig(env: NodeJS.ProcessEnv): Config {
-  const config: Config = readSettings(SETTINGS, env);
+type Declaring = Adapter<unknown, never>;
+
+/** How long what takes two people waits where one is declared: long enough to be noticed, and to be declined. */
+const DELAY_S = { sandbox: 0, production: 86_400 };
+
+/**
+ * @param lists what may be chosen from; another than the registry's only in tests
+ * @throws SettingError naming the setting and its rule
+ */
+export function readConfig(env: NodeJS.ProcessEnv, lists: Lists = LISTS): Config {
+  const config = readSettings(settingsFor(lists), env);
+  const values = new Map(allOf(lists).map((one) => [one, readSettings(one.settings, env)]));
   if (config.databaseUrl !== undefined && !/^postgres(ql)?:\/\//.test(config.databaseUrl))
     throw new SettingError('DATABASE_URL must begin with postgres:// or postgresql://');
-  return Object.freeze({ ...config, dataDir: resolve(config.dataDir) });
+  const { profile, operators = profile === 'sandbox' ? 'one' : 'two', operatorDelayS = DELAY_S[profile] } = config;
+  if (profile === 'sandbox' && config.banks !== undefined)
+    throw new SettingError('BANKS must not be set in the sandbox: it brings a bank of its own along');
+  return Object.freeze({
+    ...config,
+    operators,
+    operatorDelayS,
+    dataDir: resolve(config.dataDir),
+    lists,
+    valuesOf: (adapter: Declaring) => values.get(adapter) ?? {},
+  });
 }
 
+export const allOf = (lists: Lists): Declaring[] => [
+  ...lists.priceSources,
+  ...lists.verifiers,
+  ...lists.codeSenders,
+  ...lists.banks,
+];
+
+/** Every setting, with the adapter that declares it. */
+export const allSettings = (lists: Lists = LISTS): { setting: Setting<unknown>; of?: Declaring; key: string }[] => [
+  ...Object.entries(settingsFor(lists)).map(([key, setting]) => ({ key, setting })),
+  ...allOf(lists).flatMap((of) => Object.entries(of.settings).map(([key, setting]) => ({ key, setting, of }))),
+];
+
 export function printConfig(config: Config): string {
-  return Object.entries(SETTINGS)
-    .map(([name, setting]: [string, Setting<unknown>]) => {
-      const value = config[name as keyof Config];
+  return allSettings(config.lists)
+    .map(({ key, setting, of }) => {
+      const value = of === undefined ? config[key as keyof Config] : config.valuesOf(of)[key];
       const shown = setting.secret ? (value === undefined ? '(not set)' : '(set)') : (value ?? '(not set)');
       return `${setting.name.padEnd(28)} ${String(shown).padEnd(24)} ${setting.about}`;
     })

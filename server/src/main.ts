@@ -4,6 +4,7 @@
  * A signal during the start waits for its end and then stops what it started: nodes outlive a process that just dies.
  */
 import { relative } from 'node:path';
+import { parseArgs } from 'node:util';
 import { SettingError } from './base/env.ts';
 import { Unavailable } from './base/errors.ts';
 import { type Config, printConfig, readConfig } from './config.ts';
@@ -13,13 +14,16 @@ import { type Running, start } from './server.ts';
 const SEALED_OTHERWISE = 'Unsupported state or unable to authenticate data';
 
 async function main(): Promise<void> {
+  const isAskedOnly = readArguments();
   const config = readConfig(process.env);
-  if (process.argv.includes('--print-config')) {
+  if (isAskedOnly) {
     process.stdout.write(`${printConfig(config)}\n`);
     return;
   }
   const begunAt = performance.now();
   const starting = start(config, {
+    // Production is started by programs, which read its one line and its log.
+    ...(config.profile === 'sandbox' && { onProgress: (what: string) => void process.stdout.write(`· ${what}\n`) }),
     onOutdated: (why) => {
       process.stderr.write(`${why.message}\n`);
       void starting.then((running) => running.stop()).finally(() => process.exit(1));
@@ -35,6 +39,17 @@ async function main(): Promise<void> {
     );
   } catch (error) {
     throw explained(error, config);
+  }
+}
+
+/** Answers whether settings are to be printed and nothing started. All else comes from the environment. */
+function readArguments(): boolean {
+  try {
+    return parseArgs({ options: { 'print-config': { type: 'boolean', default: false } } }).values['print-config'];
+  } catch (error) {
+    throw new SettingError(
+      `${(error as Error).message.split('. ')[0]}. Settings are environment variables: npm run config lists them`,
+    );
   }
 }
 
@@ -67,12 +82,16 @@ function banner({ baseUrl, metricsUrl, sandbox }: Running, dataDir: string, took
     '',
     `Cloverleaf sandbox is ready (${(tookMs / 1000).toFixed(1)} s)`,
     '',
+    `  Page      ${baseUrl}/`,
     `  API       ${baseUrl}`,
     `  Health    ${baseUrl}/readyz`,
     `  Metrics   ${metricsUrl}`,
     ...sandbox.chains.map(
       ({ code, rpcUrl, chainId }) => `  Chain     ${code.padEnd(9)} ${rpcUrl}  (chain id ${chainId})`,
     ),
+    ...(sandbox.asleep?.length
+      ? [`  Chains    ${sandbox.asleep.map(({ code }) => code).join(', ')}: each node starts when it is first needed`]
+      : []),
     ...sandbox.partners.map(
       ({ name, apiKey, apiSecret }) => `  Partner   ${name.padEnd(12)} key ${apiKey}  secret ${apiSecret}`,
     ),

@@ -1,53 +1,144 @@
 /**
- * Registry: the one list of what this installation is made of. A new rail, verifier, price source or protocol is one folder
- * and one line here.
+ * Registry: the one list of what an installation may be made of. A price source, verifier, sender of codes or bank is one file or
+ * folder that declares itself (base/adapter.ts), and one line here. Its settings, what production demands and refuses of it,
+ * `npm run config`, docs/settings.md and its contract tests follow from the line.
+ *
+ * Which of a list are used, settings say (PRICE_SOURCES, VERIFIER, CODE_SENDER, BANKS). Where they say nothing, a list of
+ * several (price sources) is used whole and of the others the first, each as far as it fits the profile: what is `sandboxOnly`
+ * in the sandbox, the rest in production.
+ *
+ * Not yet in lists: families of chains. The sandbox and the chains file each name chains of the one family that there is.
  */
+import type { Adapter } from './base/adapter.ts';
 import { SettingError } from './base/env.ts';
+import { assert } from './base/errors.ts';
 import type { Config } from './config.ts';
+import { type CodeSender, knownCodes, webhookCodes } from './protocols/checkout/index.ts';
 import type { PriceSource } from './quotes/index.ts';
-import { binance } from './quotes/sources/binance.ts';
-import { bitstamp } from './quotes/sources/bitstamp.ts';
-import { coinbase } from './quotes/sources/coinbase.ts';
-import { ecb } from './quotes/sources/ecb.ts';
-import { fixedSource } from './quotes/sources/fixed.ts';
-import { kraken } from './quotes/sources/kraken.ts';
-import type { BankContext } from './rails/bank.ts';
+import { binanceSource } from './quotes/sources/binance.ts';
+import { bitstampSource } from './quotes/sources/bitstamp.ts';
+import { coinbaseSource } from './quotes/sources/coinbase.ts';
+import { ecbSource } from './quotes/sources/ecb.ts';
+import { fixedPrices } from './quotes/sources/fixed.ts';
+import { krakenSource } from './quotes/sources/kraken.ts';
+import type { Bank, BankContext } from './rails/bank.ts';
+import type { RailContext } from './rails/chain.ts';
 import { type EvmOptions, evmRail } from './rails/evm/index.ts';
-import { type ManualBankSettings, manualBank } from './rails/manual/index.ts';
+import { type DeskContext, fileBank, type ManualDesk } from './rails/manual/index.ts';
 import type { Rail } from './rails/rail.ts';
-import { type SimulatedBankSettings, simulatedBank } from './rails/simulated/index.ts';
+import { loopbackBank, type SimulatedBankSettings } from './rails/simulated/index.ts';
+import { manualReviews } from './verifiers/manual/index.ts';
+import { simulatedFindings } from './verifiers/simulated/index.ts';
+import type { Verifier, VerifierAdapter, VerifierContext } from './verifiers/verifier.ts';
+
+/** A bank that may have a desk, where a person does what an API would. */
+export type AnyBank = Bank & { openDesk?(context: DeskContext): ManualDesk };
+
+/** Where the sandbox's bank is. */
+type Brought = Omit<SimulatedBankSettings, 'deduplicates'>;
+
+export interface Lists {
+  priceSources: readonly Adapter<PriceSource>[];
+  verifiers: readonly VerifierAdapter[];
+  codeSenders: readonly Adapter<CodeSender>[];
+  /** What a bank is handed is where the sandbox has started its own (sandbox/world.ts); production's have settings instead. */
+  banks: readonly Adapter<AnyBank, Brought | undefined>[];
+}
+
+export const LISTS: Lists = {
+  priceSources: [
+    fixedPrices,
+    binanceSource,
+    coinbaseSource,
+    krakenSource,
+    bitstampSource,
+    ecbSource,
+    // A price source: one line here.
+  ],
+  verifiers: [
+    simulatedFindings,
+    manualReviews,
+    // A verifier: one line here.
+  ],
+  codeSenders: [
+    knownCodes,
+    webhookCodes,
+    // A sender of login codes: one line here.
+  ],
+  banks: [
+    loopbackBank,
+    fileBank,
+    // A bank: one line here.
+  ],
+};
 
 /** What is outside, as far as this installation is connected to it. */
 export interface Outside {
   evmChains: readonly EvmOptions[];
-  simulatedBank?: SimulatedBankSettings;
-  manualBank?: ManualBankSettings;
+  banks: readonly AnyBank[];
 }
 
-export function rails(outside: Outside, context: BankContext): ReadonlyMap<string, Rail> {
+export function rails(
+  outside: Outside,
+  context: BankContext & Pick<RailContext, 'mayLeave'>,
+): ReadonlyMap<string, Rail> {
   return byCode<Rail>([
     ...outside.evmChains.map((chain) => evmRail(chain, context)),
-    ...(outside.simulatedBank === undefined ? [] : [simulatedBank(outside.simulatedBank, context)]),
-    ...(outside.manualBank === undefined ? [] : [manualBank(outside.manualBank, context)]),
+    ...outside.banks.map((bank) => bank.open(context)),
   ]);
 }
 
-/** @throws SettingError where prices would be made up in production */
-export function priceSources(config: Config): ReadonlyMap<string, PriceSource> {
-  const drift = config.priceDriftBps === 0 ? {} : { drift: { seed: 1, bps: config.priceDriftBps, stepMs: 10_000 } };
-  const made = { fixed: () => fixedSource(drift) };
-  const real = {
-    binance: () => binance({ baseUrl: config.binanceUrl }),
-    coinbase: () => coinbase({ baseUrl: config.coinbaseUrl }),
-    kraken: () => kraken({ baseUrl: config.krakenUrl }),
-    bitstamp: () => bitstamp({ baseUrl: config.bitstampUrl }),
-    ecb: () => ecb({ baseUrl: config.ecbUrl }),
-  };
-  const usual = Object.keys(config.profile === 'sandbox' ? made : real) as (keyof typeof made | keyof typeof real)[];
-  const chosen = config.priceSources ?? usual;
-  if (config.profile === 'production' && chosen.includes('fixed'))
-    throw new SettingError('PRICE_SOURCES must not name fixed in production: its prices are made up');
-  return byCode<PriceSource>(chosen.map((code) => ({ ...made, ...real })[code]()));
+/** @throws SettingError where production would start with what only a sandbox may have */
+export const priceSources = (config: Config): ReadonlyMap<string, PriceSource> =>
+  byCode(chosen(config, 'priceSources').map((one) => create(config, one, undefined)));
+
+/** @throws SettingError as `priceSources` */
+export const verifier = (config: Config, context: VerifierContext): Verifier =>
+  theOne(config, chosen(config, 'verifiers'), context);
+
+/** @throws SettingError as `priceSources` */
+export const codeSender = (config: Config): CodeSender => theOne(config, chosen(config, 'codeSenders'), undefined);
+
+function theOne<T, C>(config: Config, [first]: readonly Adapter<T, C>[], context: C): T {
+  assert(first !== undefined, 'a list has nothing for this profile');
+  return create(config, first, context);
+}
+
+/** Production has asked for all demands before, with all else that is missing; a sandbox that uses the same adapter is told here. */
+function create<T, C>(config: Config, one: Adapter<T, C>, context: C): T {
+  const values = config.valuesOf(one);
+  for (const [key, { name, demand }] of Object.entries(one.settings)) {
+    if (demand !== undefined && (values[key] ?? '') === '')
+      throw new SettingError(`${name} must be set where ${one.code} is used: ${demand}`);
+  }
+  return one.create(values, context);
+}
+
+/** The setting that chooses from each list, and what it says. */
+const CHOICES: Readonly<Record<keyof Lists, readonly [string, (config: Config) => readonly string[] | undefined]>> = {
+  priceSources: ['PRICE_SOURCES', (config) => config.priceSources],
+  verifiers: ['VERIFIER', ({ verifier: code }) => (code === undefined ? undefined : [code])],
+  codeSenders: ['CODE_SENDER', ({ codeSender: code }) => (code === undefined ? undefined : [code])],
+  banks: ['BANKS', (config) => config.banks],
+};
+
+/**
+ * The adapters of a list that this configuration uses.
+ *
+ * @throws SettingError naming the setting, where one is for the sandbox only and this is production
+ */
+export function chosen<K extends keyof Lists>(config: Config, kind: K): Lists[K][number][] {
+  const list: readonly Lists[K][number][] = config.lists[kind];
+  const [setting, said] = CHOICES[kind];
+  const isProduction = config.profile === 'production';
+  const usual = list.filter(({ sandboxOnly }) => (sandboxOnly === undefined) === isProduction);
+  const used =
+    said(config)?.flatMap((code) => list.filter((one) => one.code === code)) ??
+    (kind === 'priceSources' ? usual : usual.slice(0, 1));
+  const wrong = isProduction ? used.find(({ sandboxOnly }) => sandboxOnly !== undefined) : undefined;
+  if (wrong !== undefined)
+    throw new SettingError(`${setting} must not name ${wrong.code} in production: ${wrong.sandboxOnly}`);
+  return used;
 }
 
 const byCode = <T extends { readonly code: string }>(all: readonly T[]): ReadonlyMap<string, T> =>

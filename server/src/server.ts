@@ -5,27 +5,32 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { archiveSettings } from './backup/index.ts';
-import { type Clock, systemClock } from './base/clock.ts';
+import type { Clock } from './base/clock.ts';
 import { openVault, type Vault } from './base/crypto.ts';
+import { openDatabaseClock } from './base/databaseclock.ts';
 import { type Database, openDatabase } from './base/db.ts';
 import { lockDataDir } from './base/lock.ts';
 import { type Log, openLog } from './base/log.ts';
 import { migrate } from './base/migrate.ts';
 import { joinServers } from './base/servers.ts';
 import { type Handlers, startWorkers } from './base/work.ts';
-import { openCase, openScreener } from './compliance/index.ts';
+import { askReview, openCase, openScreener, reviewed, SCREENING_MAX_AGE_MS, screenOwn } from './compliance/index.ts';
 import type { Config } from './config.ts';
 import { comparePayer, openPayee } from './customers/index.ts';
 import { openSender, outsideFor, standard, startCourier } from './events/index.ts';
-import { startOperator } from './operators/index.ts';
+import { declareInstallation, peopleNeeded, startOperator } from './operators/index.ts';
 import {
+  breakersCheck,
   type Check,
   checkReadings,
+  clockCheck,
   databaseCheck,
   databaseReadings,
   eventsCheck,
   failingWorkCheck,
+  folderCheck,
   openMetrics,
+  operatorsCheck,
   opsRoutes,
   priceSourceCheck,
   pricesCheck,
@@ -38,24 +43,46 @@ import {
   treasuryCheck,
   treasuryReadings,
   workCheck,
+  writesCheck,
 } from './ops/index.ts';
-import { type OrdersContext, openOrders, orderFacts, orderHandlers } from './orders/index.ts';
-import { findPartner, isHandingStopped, markets, openPartners, signingSecrets } from './partners/index.ts';
+import {
+  askBeforeSigning,
+  askGate,
+  type GateRules,
+  type OrdersContext,
+  openOrders,
+  orderFacts,
+  orderHandlers,
+} from './orders/index.ts';
+import {
+  assets,
+  findPartner,
+  heldDestination,
+  isHandingStopped,
+  markets,
+  openPartners,
+  signingSecrets,
+} from './partners/index.ts';
 import { productionProfile } from './production/index.ts';
 import { checkout } from './protocols/checkout/index.ts';
 import { operator } from './protocols/operator/index.ts';
-import { createServer, verificationWords, whitelabel, whitelabelFormat } from './protocols/whitelabel/index.ts';
+import {
+  createServer,
+  flatFormat,
+  verificationWords,
+  whitelabel,
+  whitelabelFormat,
+} from './protocols/whitelabel/index.ts';
 import { chainCost, quoteHandlers } from './quotes/index.ts';
 import { type ChainRail, clearStop, whyStopped } from './rails/chain.ts';
-import { openManualDesk } from './rails/manual/index.ts';
 import { payoutHandlers, ringUnhanded } from './rails/payouts.ts';
 import type { Rail, Report } from './rails/rail.ts';
-import { reconcileHandlers } from './reconcile/index.ts';
+import { openCorrections, reconcileHandlers } from './reconcile/index.ts';
 import * as registry from './registry.ts';
 import { sandboxProfile } from './sandbox/profile.ts';
 import type { SandboxFile } from './sandbox/seed.ts';
-import { ringStanding, standingHandlers } from './standing.ts';
-import { levelHandlers, levels, sweepHandlers, takeOwnTransfer } from './treasury/index.ts';
+import { ringRail, ringStanding, standingHandlers } from './standing.ts';
+import { levelHandlers, levels, openMovements, sweepHandlers, sweepUndone, takeOwnTransfer } from './treasury/index.ts';
 import type { Profile } from './world.ts';
 
 export interface Running {
@@ -74,12 +101,15 @@ export interface Running {
 const VERSION: string = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
 
 export interface StartOptions {
+  /** Instead of the database's, for tests. */
   clock?: Clock;
   log?: Log;
   /** PostgreSQL without fsync, for tests. */
   fast?: boolean;
   /** The database was migrated to where this code must stop; by default the server just ends. */
   onOutdated?: (why: Error) => void;
+  /** Told what the start is at, in a few words. */
+  onProgress?: (what: string) => void;
   /** Another world than the configured profile's, for tests. */
   profile?: Profile;
 }
@@ -88,11 +118,10 @@ export interface StartOptions {
  * @throws SettingError | Unavailable with a sentence for whoever started it
  */
 export async function start(config: Config, options: StartOptions = {}): Promise<Running> {
-  const clock = options.clock ?? systemClock;
   const log = options.log ?? openLog(config.logLevel);
   const ending = endings();
   try {
-    return await compose(config, { ...options, clock, log }, ending);
+    return await compose(config, { ...options, log }, ending);
   } catch (error) {
     await ending.run();
     throw error;
@@ -101,7 +130,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
 
 async function compose(
   config: Config,
-  { clock, log, fast, onOutdated, profile: given }: StartOptions & { clock: Clock; log: Log },
+  { clock: givenClock, log, fast, onOutdated, onProgress = () => {}, profile: given }: StartOptions & { log: Log },
   ending: ReturnType<typeof endings>,
 ): Promise<Running> {
   const settings = config.walArchiveDir === undefined ? undefined : archiveSettings(config.walArchiveDir);
@@ -114,13 +143,21 @@ async function compose(
   ending.add(lockDataDir(config.dataDir));
   const vault = openVault(profile.masterKey);
 
+  onProgress(config.databaseUrl === undefined ? 'starting PostgreSQL' : 'reaching the database');
   const adminUrl = await profile.database();
+  onProgress('bringing the tables up to date');
   const serverUrl = await migrate(adminUrl, vault.derive('database login'));
   const db = openDatabase(serverUrl);
   ending.add(() => db.close());
   const place = await joinServers(db, { version: VERSION, onOutdated: onOutdated ?? (() => void ending.run()) });
   ending.add(() => place.leave());
+  const clock = givenClock ?? (await databaseClock(db, ending));
 
+  onProgress(
+    config.profile === 'sandbox'
+      ? 'starting chains and a bank, deploying test tokens'
+      : 'connecting to chains and banks',
+  );
   const world = await profile.connect({ db, adminUrl, vault, clock, log });
   ending.add(() => world.stop());
 
@@ -132,16 +169,27 @@ async function compose(
     orderFacts({ rails, clock, comparePayer: (tx, id, name) => comparePayer(tx, vault, id, name) }, (tx, own) =>
       takeOwnTransfer({ clock, chains }, tx, own),
     )(tx, fact);
-  rails = registry.rails(world.outside, { db, clock, log, report, vault, pollMs: 500 });
+  rails = registry.rails(world.outside, {
+    ...{ db, clock, log, report, vault, pollMs: 500 },
+    mayLeave: (tx, what) => askBeforeSigning(context, tx, what),
+  });
   chains = new Map([...rails].filter(([, rail]) => rail.kind === 'chain') as [string, ChainRail][]);
-  const context: OrdersContext = { db, clock, log, rails, screener: world.screener(openScreener({ db, vault })) };
+  const gate: GateRules = {
+    screenOwn: (tx, ask) => screenOwn(tx, vault, ask),
+    isSwitchedOff: isHandingStopped,
+    peopleNeeded,
+    heldDestination,
+    screeningMaxAgeMs: SCREENING_MAX_AGE_MS,
+  };
+  const screener = world.screener(openScreener({ db, vault }));
+  const context: OrdersContext = { db, clock, log, rails, screener, gate };
   const sources = registry.priceSources(config);
   const metrics = openMetrics([
     databaseReadings(db, clock),
     railReadings([...rails.values()]),
     treasuryReadings(db),
     reconcileReadings(db),
-    checkReadings(() => checks),
+    checkReadings(() => checks()),
   ]);
 
   const handlers: Handlers = {
@@ -154,7 +202,7 @@ async function compose(
       rails,
       report,
       openAccount: (tx, id) => openPayee(tx, vault, id),
-      isStopped: isHandingStopped,
+      gate: (tx, payout) => askGate(context, tx, payout),
     }),
     ...sweepHandlers({ db, clock, log, chains, everyMs: 1_000 }),
     ...reconcileHandlers({ db, clock, rails }),
@@ -163,15 +211,34 @@ async function compose(
   };
   const workers = await startWorkers({ db, clock, log, handlers: metrics.measureWork(handlers), concurrency: 12 });
   ending.add(() => workers.stop());
-  await ringStanding(db, clock, { rails: [...rails.keys()], sources: [...sources.keys()], chains: [...chains.keys()] });
+  const awake = (): Rail[] => [...rails.values()].filter((rail) => rail.isAsleep?.() !== true);
+  await ringStanding(db, clock, {
+    rails: awake().map(({ code }) => code),
+    sources: [...sources.keys()],
+    chains: [...chains.keys()],
+  });
   const partners = openPartners({ db, vault, clock });
-  await world.begin({ chains, partners });
+  onProgress(config.profile === 'sandbox' ? 'making partners, markets and funds' : 'booking what wallets hold');
+  let leveled: string[] = [];
+  await world.begin({
+    chains,
+    partners,
+    follow: (subject) => db.asSystem((tx) => ringRail(tx, clock.now(), { subject, isChain: chains.has(subject) })),
+    async woken() {
+      leveled = await assetsWithLevels(db);
+    },
+  });
+  leveled = await assetsWithLevels(db);
+  // What protocols ask may need a chain whose node has yet to be started.
+  const front = world.front?.(db) ?? db;
 
   const outside = outsideFor(config.profile);
   const reach = openSender(outside);
   const send = world.webhooks?.(reach) ?? reach;
   const courierDb = openDatabase(serverUrl, { partnerConnections: 1, systemConnections: COURIER_CONNECTIONS });
   ending.add(() => courierDb.close());
+  const orders = openOrders({ ...context, vault });
+  const webhookSecrets = (apiKey: string) => courierDb.asSystem((tx) => signingSecrets(tx, vault, apiKey, clock.now()));
   const courier = await startCourier({
     db: courierDb,
     clock,
@@ -182,7 +249,15 @@ async function compose(
       standard,
       whitelabel: whitelabelFormat({
         partner: async (id) => (await courierDb.asSystem((tx) => findPartner(tx, { id }))) ?? { kycWords: {} },
-        secrets: (apiKey) => courierDb.asSystem((tx) => signingSecrets(tx, vault, apiKey, clock.now())),
+        secrets: webhookSecrets,
+      }),
+      flat: flatFormat({
+        order: ({ partnerId, id }) =>
+          courierDb.readAsPartner(partnerId, async (tx) => ({
+            order: await orders.get(tx, { id }),
+            assets: await assets(tx),
+          })),
+        secrets: webhookSecrets,
       }),
     },
     onDead: (tx, { partnerId, endpointId, isOff, now }) =>
@@ -199,55 +274,75 @@ async function compose(
   ending.add(() => courier.stop());
 
   let baseUrl = '';
+  let metricsUrl = '';
+  let sandbox: SandboxFile | undefined;
   const trustProxy = [...(config.trustedProxies ?? [])];
   const app = createServer({ log, logRequests: config.logRequests === '1', trustProxy });
   metrics.measureHttp(app);
-  const checks: Check[] = [
+  const checkedAlways: Check[] = [
     databaseCheck(db),
+    writesCheck(db),
+    folderCheck(config.dataDir, config.databaseUrl === undefined),
     workCheck(db, clock),
+    clockCheck(db),
     eventsCheck(db, clock),
     failingWorkCheck(db),
     stopsCheck(db),
+    operatorsCheck(db),
     pricesCheck(db),
+    breakersCheck(db),
     ...[...sources.values()].map((source) => priceSourceCheck(db, source)),
-    ...[...rails.values()].map(railCheck),
+  ];
+  const checks = (): Check[] => [
+    ...checkedAlways,
+    ...awake().map(railCheck),
     ...world.checks,
     reconcileCheck(db),
-    ...(await assetsWithLevels(db)).map((asset) => treasuryCheck(db, asset)),
+    ...leveled.map((asset) => treasuryCheck(db, asset)),
   ];
   await app.register(opsRoutes(checks));
   await app.register(
     whitelabel({
-      db,
+      db: front,
       vault,
       clock,
       log,
       partners,
-      orders: openOrders(context),
+      orders,
       sandbox: world.controls?.({ ...context, chains, prices: sources }),
       publicUrl: () => config.publicUrl ?? baseUrl,
       outside,
       send,
-      withdrawalFee: (market) => db.asSystem((tx) => chainCost(tx, market)),
+      networkIds: new Map(world.outside.evmChains.map(({ chain, chainId }) => [chain, Number(chainId)])),
+      withdrawalFee: (market) =>
+        db.asSystem((tx) => chainCost(tx, market, world.gasAtRest?.(market.crypto.chain ?? ''))),
     }),
   );
   await app.register(
     checkout({
-      db,
+      db: front,
       vault,
       clock,
       log,
       publicUrl: () => config.publicUrl ?? baseUrl,
-      orders: openOrders(context),
-      verifier: world.verifier,
-      sender: world.sender,
+      orders,
+      verifier: registry.verifier(config, {
+        reviews: {
+          ask: (asked) => db.asSystem((tx) => askReview(tx, { ...asked, now: clock.now() })),
+          found: (asked) => db.asSystem((tx) => reviewed(tx, asked.customerId)),
+        },
+      }),
+      sender: registry.codeSender(config),
       statusWord: (customer, partner) => verificationWords(customer, partner).status,
     }),
   );
   const first = config.profile === 'sandbox' ? 'sandbox' : 'first';
   await db.asSystem((tx) => startOperator(tx, { name: first, token: profile.operatorToken, now: clock.now() }));
-  const { manualBank } = world.outside;
-  const bank = manualBank && openManualDesk(manualBank, { db, clock, log, report, vault });
+  const { operators, operatorDelayS: delayS } = config;
+  await db.asSystem((tx) => declareInstallation(tx, { operators, delayS, now: clock.now() }));
+  const bank = world.outside.banks
+    .find(({ openDesk }) => openDesk !== undefined)
+    ?.openDesk?.({ ...{ db, clock, log, report, vault }, gate: (tx, payout) => askGate(context, tx, payout) });
   await app.register(
     operator({
       db,
@@ -255,21 +350,28 @@ async function compose(
       clock,
       orders: context,
       handOverAgain: ringUnhanded,
+      publicUrl: () => config.publicUrl ?? baseUrl,
+      movements: openMovements({ db, clock, rails, report }),
+      corrections: openCorrections({ clock, rails, sweepUndone }),
       chainStops: { codes: [...chains.keys()], why: whyStopped, clear: clearStop },
       ...(bank && { bank }),
     }),
   );
+  const welcome = world.welcome?.(() => ({ sandbox, baseUrl, metricsUrl }));
+  if (welcome !== undefined) await app.register(welcome);
   await app.listen({ port: config.port, host: config.host });
   ending.add(() => app.close());
   baseUrl = `http://${config.host}:${(app.server.address() as AddressInfo).port}`;
   const metricsServer = await startMetrics({ metrics, port: config.metricsPort, host: config.host });
   ending.add(() => metricsServer.stop());
+  metricsUrl = `http://${config.host}:${metricsServer.port}/metrics`;
 
+  onProgress('waiting for first prices');
   await pricesAreFresh(db);
-  const sandbox = world.ready(baseUrl);
+  sandbox = world.ready(baseUrl);
   return {
     baseUrl,
-    metricsUrl: `http://${config.host}:${metricsServer.port}/metrics`,
+    metricsUrl,
     sandbox,
     db,
     vault,
@@ -279,7 +381,16 @@ async function compose(
   };
 }
 
-/** Thresholds are rows and may change at any time; an asset that gets its first one is shown from the next start on. */
+async function databaseClock(db: Database, ending: ReturnType<typeof endings>): Promise<Clock> {
+  const clock = await openDatabaseClock(db);
+  ending.add(() => clock.stop());
+  return clock;
+}
+
+/**
+ * Thresholds are rows and may change at any time; an asset that gets its first one is shown from the next start on, or from
+ * when its chain is woken.
+ */
 const assetsWithLevels = async (db: Database): Promise<string[]> => [
   ...new Set((await db.asSystem(levels)).map(({ asset }) => asset)),
 ];

@@ -1,14 +1,15 @@
 /**
- * Standing work: what rings for ever, whatever is traded. Looking at rails, sweeping, prices, gas, sealing the journal,
+ * Standing work: what rings for ever, whatever is traded. Looking at rails, sweeping, prices, gas, sealing journal and audit,
  * forgetting kept replies.
  */
 import type { Clock } from './base/clock.ts';
-import type { Database } from './base/db.ts';
+import type { Database, Tx } from './base/db.ts';
 import { BugError } from './base/errors.ts';
 import { type Handled, type Handlers, ring } from './base/work.ts';
 import { closeCases, openCase } from './compliance/index.ts';
 import { seal } from './ledger/index.ts';
-import { OVERDUE } from './orders/index.ts';
+import { sealAudit } from './operators/index.ts';
+import { DORMANCY, OVERDUE } from './orders/index.ts';
 import { forgetReplies } from './protocols/whitelabel/index.ts';
 import type { ChainRail } from './rails/chain.ts';
 import { OBSERVE, type Rail } from './rails/rail.ts';
@@ -23,21 +24,22 @@ export async function ringStanding(
 ): Promise<void> {
   const dueAt = clock.now();
   await db.asSystem(async (tx) => {
-    for (const subject of subjects.rails) {
-      ring(tx, { kind: OBSERVE, subject, dueAt });
-      ring(tx, { kind: WATCH, subject, dueAt });
-      ring(tx, { kind: RECONCILE, subject, dueAt });
-    }
-    for (const subject of subjects.chains) {
-      ring(tx, { kind: 'refresh_gas', subject, dueAt });
-      ring(tx, { kind: SWEEP, subject, dueAt });
-    }
+    for (const subject of subjects.rails) ringRail(tx, dueAt, { subject, isChain: subjects.chains.includes(subject) });
     for (const subject of subjects.sources) ring(tx, { kind: 'refresh_prices', subject, dueAt });
+    ring(tx, { kind: 'watch_prices', subject: 'all', dueAt });
     ring(tx, { kind: 'purge_quotes', subject: 'all', dueAt });
     ring(tx, { kind: 'purge_replies', subject: 'all', dueAt });
     ring(tx, { kind: OVERDUE, subject: 'all', dueAt });
+    ring(tx, { kind: DORMANCY, subject: 'all', dueAt });
     ring(tx, { kind: 'seal', subject: 'journal', dueAt });
+    ring(tx, { kind: 'seal', subject: 'audit', dueAt });
   });
+}
+
+/** The recurring jobs of one rail: all of them of every rail at the start, and of a sandbox's chain when it is woken. */
+export function ringRail(tx: Tx, dueAt: Date, { subject, isChain }: { subject: string; isChain: boolean }): void {
+  for (const kind of [OBSERVE, WATCH, RECONCILE]) ring(tx, { kind, subject, dueAt });
+  if (isChain) for (const kind of ['refresh_gas', SWEEP]) ring(tx, { kind, subject, dueAt });
 }
 
 /** What is not done by a module of its own. */
@@ -76,8 +78,8 @@ export function standingHandlers(deps: {
       await chains.get(code)?.refreshGas();
       return { againInMs: 5_000 };
     },
-    async seal() {
-      const sealed = await db.asSystem((tx) => seal(tx, clock.now()));
+    async seal(subject) {
+      const sealed = await db.asSystem((tx) => (subject === 'audit' ? sealAudit : seal)(tx, clock.now()));
       return { againInMs: sealed > 0 ? 0 : 2_000 };
     },
     async purge_replies() {

@@ -5,6 +5,7 @@
  * sandbox/profile.ts brings a world along: database, chains, bank, keys that everybody knows, test controls.
  * production/index.ts is told where everything is, and refuses to start with anything of the other.
  */
+import type { FastifyPluginAsync } from 'fastify';
 import type { Clock } from './base/clock.ts';
 import type { Vault } from './base/crypto.ts';
 import type { Database } from './base/db.ts';
@@ -14,13 +15,11 @@ import type { Sender } from './events/index.ts';
 import type { Check } from './ops/index.ts';
 import type { OrdersContext } from './orders/index.ts';
 import type { Partners } from './partners/index.ts';
-import type { CodeSender } from './protocols/checkout/index.ts';
 import type { SandboxDriver } from './protocols/whitelabel/index.ts';
 import type { PriceSource } from './quotes/index.ts';
 import type { ChainRail } from './rails/chain.ts';
 import type { Outside } from './registry.ts';
 import type { SandboxFile } from './sandbox/seed.ts';
-import type { Verifier } from './verifiers/verifier.ts';
 
 export interface Profile {
   /** From which all sealing keys derive. */
@@ -42,20 +41,31 @@ export interface Connecting {
 
 export interface World {
   outside: Outside;
-  verifier: Verifier;
-  sender: CodeSender;
   screener(usual: Screener): Screener;
   /** Where a sandbox can lose what is sent to partners. */
   webhooks?(usual: Sender): Sender;
   /** What readiness asks of this world in particular. */
   checks: readonly Check[];
   /** What it brings along once rails and workers run: seeds and opening funds. */
-  begin(deps: { chains: ReadonlyMap<string, ChainRail>; partners: Partners }): Promise<void>;
+  begin(deps: {
+    chains: ReadonlyMap<string, ChainRail>;
+    partners: Partners;
+    /** Begins the recurring jobs of a rail. */
+    follow(rail: string): Promise<void>;
+    /** A chain that was asleep is as any other from now on. */
+    woken(): Promise<void>;
+  }): Promise<void>;
+  /** The database as protocols use it, where a sandbox has chains that are woken by what needs them. */
+  front?(usual: Database): Database;
+  /** Native units for one unit of gas on a chain whose node has yet to be started; undefined for every other. */
+  gasAtRest?(chain: string): bigint | undefined;
   /** Only a sandbox can move orders at will. */
   controls?(
     context: OrdersContext & { chains: ReadonlyMap<string, ChainRail>; prices: ReadonlyMap<string, PriceSource> },
   ): SandboxDriver;
   /** Once it serves. @returns what a sandbox tells programs; in production the address and nothing else */
   ready(baseUrl: string): SandboxFile;
+  /** What stands at `/`. In production there is nothing. */
+  welcome?(at: () => { sandbox: SandboxFile | undefined; baseUrl: string; metricsUrl: string }): FastifyPluginAsync;
   stop(): Promise<void>;
 }

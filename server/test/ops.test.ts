@@ -1,7 +1,21 @@
 /** What the server shows those who run it: health, readiness, metrics. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
 import Fastify from 'fastify';
+import { Client } from 'pg';
 import { later } from '../src/base/clock.ts';
 import { openDatabase } from '../src/base/db.ts';
 import { ring } from '../src/base/work.ts';
@@ -10,6 +24,7 @@ import {
   type Check,
   databaseCheck,
   databaseReadings,
+  folderCheck,
   openMetrics,
   opsRoutes,
   pricesCheck,
@@ -17,10 +32,13 @@ import {
   railReadings,
   startMetrics,
   workCheck,
+  writesCheck,
 } from '../src/ops/index.ts';
 import { runCheck } from '../src/ops/routes.ts';
 import type { Rail, RailHealth } from '../src/rails/rail.ts';
+import { freshFolder } from './support/folder.ts';
 import { freshGround, type Ground } from './support/ground.ts';
+import { until } from './support/until.ts';
 
 let ground: Ground;
 
@@ -33,7 +51,7 @@ const railWith = (health: () => Promise<RailHealth>) => ({ code: 'evm.test', hea
 const check = (name: string, essential: boolean, run: Check['run']): Check => ({ name, essential, run });
 async function ask(checks: Check[], url: string) {
   const app = Fastify();
-  await app.register(opsRoutes(checks));
+  await app.register(opsRoutes(() => checks));
   const reply = await app.inject(url);
   await app.close();
   return { status: reply.statusCode, body: reply.json() };
@@ -84,7 +102,7 @@ test('asking for readiness a hundred times asks the database once', async () => 
   let runs = 0;
   const counted = check('a', true, async () => ({ runs: ++runs }));
   const app = Fastify();
-  await app.register(opsRoutes([counted]));
+  await app.register(opsRoutes(() => [counted]));
   await Promise.all(Array.from({ length: 100 }, () => app.inject('/readyz')));
   await app.close();
   assert.equal(runs, 1);
@@ -123,6 +141,144 @@ test('the checks of a live server: database, work, prices, rails', async () => {
     railCheck(railWith(async () => ({ healthy: false, ageMs: 5, why: 'no new block for too long' }))),
   );
   assert.deepEqual([sick.ok, sick.essential, sick.headAgeMs, sick.why], [false, false, 5, 'no new block for too long']);
+});
+
+describe('readiness asks whether a write commits', () => {
+  /** What the server says of a database on which reading still works. */
+  async function ready(db = ground.db) {
+    const { status, body } = await ask([databaseCheck(db), writesCheck(db)], '/readyz');
+    const [database, writes] = body.checks;
+    assert.equal(database.ok, true, 'reading does not work');
+    return { status, ok: writes.ok, why: writes.why };
+  }
+
+  test('it does, and takes a row and no more', async () => {
+    const size = () => ground.db.asSystem((tx) => tx.row<{ n: bigint }>(`select pg_relation_size('write_probe') as n`));
+    const before = (await size())?.n ?? 0n;
+    assert.deepEqual(await ready(), { status: 200, ok: true, why: undefined });
+    assert.equal((await size())?.n, before + 8192n, 'the file did not grow by a page');
+  });
+
+  test('a full disk is not ready, and it is ready again when there is room', async () => {
+    const disk = await smallDisk();
+    try {
+      assert.deepEqual(await ready(), { status: 200, ok: true, why: undefined });
+      await disk.fill();
+      assert.deepEqual(await ready(), { status: 503, ok: false, why: 'the disk of the database is full' });
+      await disk.free();
+      assert.deepEqual(await ready(), { status: 200, ok: true, why: undefined });
+    } finally {
+      await disk.remove();
+    }
+  });
+
+  test('a read-only database is not ready', async () => {
+    const { rows } = await onAdmin('select current_database() as name');
+    await onAdmin(`alter database ${rows[0].name} set default_transaction_read_only = on`);
+    // Connections made from now on are.
+    const readOnly = openDatabase(ground.serverUrl);
+    try {
+      assert.deepEqual(await ready(readOnly), { status: 503, ok: false, why: 'the database is read-only' });
+    } finally {
+      await readOnly.close();
+      await onAdmin(`set transaction read write; alter database ${rows[0].name} reset default_transaction_read_only`);
+    }
+    assert.deepEqual(await ready(), { status: 200, ok: true, why: undefined });
+  });
+
+  test('a write that hangs fails at the deadline, and no second one joins it', async () => {
+    const check = writesCheck(ground.db, 0);
+    const holder = new Client({ connectionString: ground.adminUrl });
+    await holder.connect();
+    await holder.query('begin; lock table cloverleaf.write_probe in access exclusive mode');
+    for (const _ of [1, 2, 3]) assert.equal((await runCheck(check, 50)).why, 'no answer within 50 ms');
+    const waiting = `select from pg_stat_activity where query like 'insert into write_probe%' and wait_event_type = 'Lock'
+      and datname = current_database()`;
+    await until('it waits', async () => (await onAdmin(waiting)).rowCount === 1);
+    await holder.end();
+    await until('it is ready', async () => (await runCheck(check)).ok);
+  });
+
+  test('asked at every moment it writes once in a while, and its rows do not pile up', async () => {
+    const check = writesCheck(ground.db);
+    await Promise.all(Array.from({ length: 50 }, () => runCheck(check)));
+    const rows = async () => Number((await onAdmin('select count(*) as n from cloverleaf.write_probe')).rows[0].n);
+    const before = await rows();
+    await runCheck(check);
+    assert.equal(await rows(), before, 'a row was added before its time');
+    await onAdmin(`insert into cloverleaf.write_probe (filler) select repeat('x', 1000) from generate_series(1, 1100)`);
+    await runCheck(writesCheck(ground.db));
+    assert.equal(await rows(), 0, 'eight megabytes of rows were kept');
+  });
+
+  test('the data folder: written, and missing', async () => {
+    const folder = freshFolder('disk');
+    const run = (path: string, essential = true) => ask([folderCheck(path, essential, 0)], '/readyz');
+    assert.equal((await run(folder)).status, 200);
+    assert.deepEqual(readdirSync(folder), [], 'the probe left a file behind');
+    assert.equal((await run(join(folder, 'gone'))).status, 503);
+    assert.equal((await run(join(folder, 'gone'), false)).status, 200);
+  });
+
+  async function onAdmin(text: string) {
+    const client = new Client({ connectionString: ground.adminUrl });
+    await client.connect();
+    try {
+      return await client.query(text);
+    } finally {
+      await client.end();
+    }
+  }
+
+  /**
+   * A disk of two megabytes under the table that is written. Where this user may not mount one, PostgreSQL is told to answer
+   * as it answers on a full one.
+   */
+  async function smallDisk() {
+    const folder = freshFolder('disk');
+    const mounted = spawnSync('/bin/mount', ['-t', 'tmpfs', '-o', 'size=2m,mode=777', 'tmpfs', folder]).status === 0;
+    if (!mounted) {
+      const full = `create function cloverleaf.full() returns trigger language plpgsql as
+        $$ begin raise exception 'could not extend file: No space left on device' using errcode = 'disk_full'; end $$;
+        create trigger disk before insert on cloverleaf.write_probe execute function cloverleaf.full()`;
+      const room = 'drop function if exists cloverleaf.full() cascade';
+      return { fill: () => onAdmin(full), free: () => onAdmin(room), remove: () => onAdmin(room) };
+    }
+    const inside = join(folder, 'space');
+    mkdirSync(inside);
+    chmodSync(inside, 0o777);
+    const space = `small_${process.pid}`;
+    await chownToPostgres(inside);
+    await onAdmin(`create tablespace ${space} location '${inside}'`);
+    await onAdmin(`alter table cloverleaf.write_probe set tablespace ${space}`);
+    const filler = join(folder, 'filler');
+    return {
+      async fill() {
+        const file = openSync(filler, 'w');
+        try {
+          for (;;) writeSync(file, Buffer.alloc(4096));
+        } catch (error) {
+          assert.equal((error as { code?: string }).code, 'ENOSPC');
+        } finally {
+          closeSync(file);
+        }
+      },
+      free: async () => rmSync(filler),
+      async remove() {
+        await onAdmin('alter table cloverleaf.write_probe set tablespace pg_default');
+        await onAdmin(`drop tablespace ${space}`);
+        spawnSync('/bin/umount', [folder]);
+      },
+    };
+  }
+
+  /** PostgreSQL does not take a folder of somebody else's: it runs as another user where we are root. */
+  async function chownToPostgres(path: string): Promise<void> {
+    const { rows } = await onAdmin(`select current_setting('data_directory') as folder`);
+    const { uid, gid } = statSync(rows[0].folder);
+    chownSync(path, uid, gid);
+    chmodSync(path, 0o700);
+  }
 });
 
 test('metrics: requests by route template, work by kind, and what the database holds', async () => {

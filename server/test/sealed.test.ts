@@ -57,7 +57,7 @@ before(async () => {
     const enroll = (clientCustomerId: string, phone: string) =>
       customers.enroll(tx, vault, { partnerId, clientCustomerId, phone, email: GIVEN.email, kind: 'INDIVIDUAL', now });
     first = await enroll('1', GIVEN.phone);
-    second = await enroll('2', GIVEN.phone);
+    second = await enroll('2', '+91 90000 00002');
     await customers.updateContact(tx, vault, second.id, { phone: GIVEN.otherPhone, now });
     await customers.recordLogin(tx, first.id, now);
     await customers.recordVerification(tx, {

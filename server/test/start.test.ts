@@ -16,7 +16,10 @@ async function refused(env: NodeJS.ProcessEnv): Promise<string> {
   const child = run(['server/src/main.ts'], { PORT: '0', DATA_DIR: freshFolder('start'), ...env });
   const output = collect(child);
   assert.equal(await ended(child), 1);
-  return output().trim();
+  // Of the start, what it was at; the rest is why it ended.
+  return output()
+    .replaceAll(/^· .*\n/gm, '')
+    .trim();
 }
 
 test('a port that is taken is refused by the name of its setting', async () => {
@@ -26,6 +29,16 @@ test('a port that is taken is refused by the name of its setting', async () => {
   const said = await refused({ PORT: String(port) });
   assert.match(said, new RegExp(`^PORT ${port} of 127.0.0.1 is taken.*$`));
   other.close();
+});
+
+test('an argument that nothing reads is refused, and told where settings are', async () => {
+  for (const word of ['--port=80', 'port']) {
+    const child = run(['server/src/main.ts', word], { DATA_DIR: freshFolder('start') });
+    const output = collect(child);
+    assert.equal(await ended(child), 1);
+    assert.match(output(), /^Unexpected argument '.*'|^Unknown option '--port'/);
+    assert.match(output(), /\. Settings are environment variables: npm run config lists them\n$/);
+  }
 });
 
 test('a database that cannot be used is refused in a sentence, without its password', async () => {
@@ -52,3 +65,58 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     assert.ok(!existsSync(join(dataDir, 'postgres', 'postmaster.pid')), 'the database');
   });
 }
+
+test('a sandbox says what it is at while it starts, and its address answers with what to do next', async () => {
+  const dataDir = freshFolder('start');
+  const child = run(['server/src/main.ts'], { PORT: '0', DATA_DIR: dataDir });
+  const output = collect(child);
+  const end = ended(child);
+  await until('it is ready', () => output().includes('Cloverleaf sandbox is ready'), {
+    more: output,
+    withinMs: 60_000,
+  });
+  const steps = output()
+    .split('\n')
+    .filter((line) => line.startsWith('· '));
+  assert.deepEqual(steps, [
+    '· starting PostgreSQL',
+    '· bringing the tables up to date',
+    '· starting chains and a bank, deploying test tokens',
+    '· making partners, markets and funds',
+    '· waiting for first prices',
+  ]);
+  const sandbox = JSON.parse(readFileSync(join(dataDir, 'sandbox.json'), 'utf8'));
+  const get = (accept: string) => fetch(`${sandbox.baseUrl}/`, { headers: { accept } });
+
+  const page = await get('text/html,application/xhtml+xml;q=0.9,*/*;q=0.8');
+  const text = await page.text();
+  assert.deepEqual([page.status, page.headers.get('content-type')], [200, 'text/html; charset=utf-8']);
+  assert.match(page.headers.get('content-security-policy') ?? '', /^default-src 'none'; style-src 'sha256-/);
+  for (const part of [
+    'npm run demo',
+    `href="${sandbox.baseUrl}/readyz"`,
+    ...sandbox.partners.map((one: { apiKey: string }) => one.apiKey),
+  ])
+    assert.ok(text.includes(part), `the page does not say ${part}`);
+
+  const other = await get('*/*');
+  assert.deepEqual([other.status, other.headers.get('vary')], [200, 'accept']);
+  const shown = (await other.json()) as {
+    coins: string;
+    readiness: string;
+    metrics: string;
+    chains: unknown;
+    docs: { file: string }[];
+  };
+  assert.deepEqual(
+    shown.chains,
+    sandbox.chains.map(({ code, chainId, rpcUrl }: Record<string, unknown>) => ({ code, chainId, rpcUrl })),
+  );
+  for (const url of [shown.coins, shown.readiness, shown.metrics]) assert.equal((await fetch(url)).status, 200, url);
+  for (const { file } of shown.docs) assert.ok(existsSync(file), `${file} is named and is not there`);
+  for (const { apiSecret } of sandbox.partners)
+    assert.ok(!text.includes(apiSecret) && !JSON.stringify(shown).includes(apiSecret), 'a secret is shown');
+
+  child.kill('SIGINT');
+  assert.equal(await end, 0, output());
+});

@@ -14,7 +14,7 @@ for (const row of rows) {
     if (tried === 'none') return;
     let file = '';
     let cited = 0;
-    for (const [, path, words] of tried.matchAll(/`([\w./]+\.test\.ts)`|"([^"]+)"/g)) {
+    for (const [, path, words] of tried.matchAll(/`([\w./-]+\.test\.ts)`|"([^"]+)"/g)) {
       if (path !== undefined) {
         const url = new URL(path, import.meta.url);
         assert.ok(existsSync(url), `${path} is there`);

@@ -67,10 +67,12 @@ export async function tellOlder(
       before: { stopped: before !== undefined },
       after: { stopped: true, by: BY, at: now },
     });
-    await tx.run('insert into restores (backup_taken_at, restored_at) values ($1, $2)', [
-      about.takenAt ?? lastCommitAt ?? now,
-      now,
-    ]);
+    // Whose addresses are looked at from here on, although no order in the books has them (rails/ahead.ts).
+    await tx.run(
+      `insert into restores (backup_taken_at, restored_at, first_lost_index)
+       select $1, $2, case when is_called then last_value + 1 else last_value end from deposit_indexes`,
+      [about.takenAt ?? lastCommitAt ?? now, now],
+    );
     await tx.rows(KNOWN_OUTSIDE);
     await client.query('commit');
     return { lastCommitAt, reason };

@@ -17,6 +17,14 @@ export interface Setting<T> {
   read(value: string | undefined): T;
   /** Never printed. */
   secret?: boolean;
+  /** What it is where nothing is said, for `npm run config` and the documents. */
+  fallback?: string | undefined;
+  /** What may be said, where that is a list. */
+  choices?: readonly string[];
+  /** Production does not start without it, where what it belongs to is used: what it is for. */
+  demand?: string;
+  /** A secret that we and another program share: production judges how much chance is in it. */
+  shared?: boolean;
 }
 
 export type Settings = Readonly<Record<string, Setting<unknown>>>;
@@ -50,22 +58,31 @@ export function readTextFile(name: string, file: string): string {
 }
 
 export function text<D extends string | undefined>(name: string, about: string, fallback: D): Setting<string | D> {
-  return { name, about, read: (value) => (value === undefined || value === '' ? fallback : value) };
+  return { name, about, fallback, read: (value) => (value === undefined || value === '' ? fallback : value) };
 }
 
 export function secret(name: string, about: string): Setting<string | undefined> {
   return { ...text(name, about, undefined), secret: true };
 }
 
-export function integer(
+/** A secret that we and another program share, which production judges: long enough, and made by chance. */
+export function sharedSecret(name: string, about: string): Setting<string | undefined> {
+  return { ...secret(name, about), shared: true };
+}
+
+/** @param what it is for: production does not start without it, where what it belongs to is used */
+export const demanded = <T>(setting: Setting<T>, what: string): Setting<T> => ({ ...setting, demand: what });
+
+export function integer<F extends number | undefined>(
   name: string,
   about: string,
-  fallback: number,
+  fallback: F,
   range: { min: number; max: number },
-): Setting<number> {
+): Setting<number | F> {
   return {
     name,
     about,
+    fallback: fallback === undefined ? undefined : String(fallback),
     read(value) {
       if (value === undefined || value === '') return fallback;
       const number = /^[0-9]{1,12}$/.test(value) ? Number.parseInt(value, 10) : Number.NaN;
@@ -77,15 +94,17 @@ export function integer(
   };
 }
 
-export function oneOf<const C extends readonly string[]>(
+export function oneOf<const C extends readonly string[], F extends C[number] | undefined>(
   name: string,
   about: string,
   choices: C,
-  fallback: C[number],
-): Setting<C[number]> {
+  fallback: F,
+): Setting<C[number] | F> {
   return {
     name,
     about,
+    fallback,
+    choices,
     read(value) {
       if (value === undefined || value === '') return fallback;
       if (!choices.includes(value)) throw new SettingError(`${name} must be one of ${choices.join(', ')}`);
@@ -103,6 +122,7 @@ export function someOf<const C extends readonly string[]>(
   return {
     name,
     about,
+    choices,
     read(value) {
       if (value === undefined || value === '') return undefined;
       const chosen = value.split(',').map((one) => one.trim());
@@ -156,10 +176,15 @@ function isNetwork(text: string): boolean {
 }
 
 /** Where something outside is: https, or http on this machine, because what can be altered on its way is not believed. */
-export function webAddress(name: string, about: string, fallback: string): Setting<string> {
+export function webAddress<F extends string | undefined>(
+  name: string,
+  about: string,
+  fallback: F,
+): Setting<string | F> {
   return {
     name,
     about,
+    fallback,
     read(value) {
       if (value === undefined || value === '') return fallback;
       const url = URL.canParse(value) ? new URL(value) : undefined;

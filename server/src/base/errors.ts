@@ -42,10 +42,14 @@ export type RefusalCode =
   | 'unknown_proposal'
   | 'unknown_partner'
   | 'unknown_market'
+  | 'unknown_bulk'
   | 'unknown_key'
+  | 'no_secret_waits'
+  | 'unknown_held_item'
   | 'unknown_submission'
   | 'unknown_endpoint'
   | 'unknown_event'
+  | 'webhook_not_taken'
   | 'too_many_endpoints'
   | 'customer_exists'
   // may this customer trade
@@ -57,8 +61,18 @@ export type RefusalCode =
   | 'own_proposal'
   | 'proposal_exists'
   | 'proposal_over'
+  | 'proposal_waits'
+  | 'agreed_already'
+  | 'file_needed'
   | 'operator_exists'
   | 'rail_not_stopped'
+  | 'market_not_halted'
+  | 'unknown_payout'
+  | 'unknown_movement'
+  | 'movement_over'
+  | 'does_not_fit'
+  | 'unknown_break'
+  | 'break_over'
   | 'partner_exists'
   // what is asked
   | 'market_stopped'
@@ -70,6 +84,7 @@ export type RefusalCode =
   | 'exposure_exceeded'
   | 'price_moved'
   | 'order_over'
+  | 'payout_submitted'
   | 'destination_held'
   // files of a bank without an API
   | 'file_refused'
@@ -100,11 +115,24 @@ export class Unavailable extends Error {
   readonly source: string;
   /** When asking again makes sense; a protocol turns it into Retry-After. */
   readonly retryAfterMs: number;
-  constructor(source: string, why: string, options: { retryAfterMs?: number; cause?: unknown } = {}) {
+  /** Where callers are told more than that it is away. */
+  readonly reason: 'unavailable' | 'price_halted';
+  /** A sentence for the caller: what is down and what was not done. It names no address and no secret. */
+  readonly said: string | undefined;
+  /** The chain that was needed. A sandbox may have one whose node has not been started yet. */
+  readonly chain: string | undefined;
+  constructor(
+    source: string,
+    why: string,
+    options: { retryAfterMs?: number; cause?: unknown; reason?: 'price_halted'; said?: string; chain?: string } = {},
+  ) {
     super(`${source}: ${why}`, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'Unavailable';
     this.source = source;
     this.retryAfterMs = options.retryAfterMs ?? 5_000;
+    this.reason = options.reason ?? 'unavailable';
+    this.said = options.said;
+    this.chain = options.chain;
   }
 }
 

@@ -14,6 +14,12 @@ export function numericId(now: Date): bigint {
   return BigInt(now.getTime() - EPOCH_MS) * 8192n + BigInt(randomInt(8192));
 }
 
+/** The lowest id that can be made from this time on. */
+export const firstIdAt = (at: Date): bigint => BigInt(Math.max(0, at.getTime() - EPOCH_MS)) * 8192n;
+
+/** When an id of this kind was made, to the millisecond. */
+export const timeOfId = (id: bigint): Date => new Date(Number(id / 8192n) + EPOCH_MS);
+
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 /** `length` letters and digits, each uniformly random (62 symbols, about 5.95 bits each). */

@@ -9,7 +9,10 @@
  * line `-- Breaking: <why>`. It is not applied while a server runs that does not know it, and a server that does not know
  * it refuses to start, or stops at its next look (servers.ts). Files that are unknown here and not breaking are lived with.
  *
- * The server then works as a login of its own without any rights but the two roles' (0001_ground.sql); its password is
+ * Files are numbered from 0001 without gaps. A database whose first migration is another one than ours was made by a development
+ * version before 0.1.0, or by another program, and is refused.
+ *
+ * The server then works as a login of its own without any rights but the two roles' (0001_base.sql); its password is
  * derived from the master key, so every process of one installation finds the same. A server with another master key could
  * read nothing that is sealed and would lock the others out, so it is refused.
  */
@@ -19,6 +22,8 @@ import pg from 'pg';
 import { SettingError } from './env.ts';
 
 const FOLDER = new URL('../../migrations/', import.meta.url);
+const FROM_BEFORE =
+  'The database was made by a development version before 0.1.0, whose migrations no longer exist. Start on an empty database: in the sandbox delete the data folder (DATA_DIR), elsewhere name another database in DATABASE_URL. A database that holds money of customers has to be finished with the version that made it.';
 const BREAKING = /^-- Breaking: (.+)$/m;
 /** A server looks every five seconds (servers.ts); one not seen for so long is no more. */
 const GONE_AFTER_S = 30;
@@ -64,6 +69,7 @@ async function apply(client: pg.Client, folder: URL): Promise<boolean> {
       row,
     ]),
   );
+  if (applied.size > 0 && !applied.has(names[0] ?? '')) throw new SettingError(FROM_BEFORE);
   for (const [name, { breaking }] of applied)
     if (breaking !== null && !names.includes(name)) throw tooOld(name, breaking);
   for (const name of names) {

@@ -11,14 +11,18 @@
  * - A worker holds a session lock as long as its process lives. PostgreSQL drops it the moment a killed process's
  *   connection closes, so its rows are free again within a second or two; the lease is for processes that hang.
  * - Rows that share a `lane` run strictly in the order of their making.
+ * - A row that is to ring again, or to be tried again, keeps from when it sleeps. Where that is later than now, a clock was
+ *   ahead when it was written: it is pulled back, and sleeps as long as it was told, from now. So no clock that was wrong for
+ *   a moment puts polling to sleep for longer than polling sleeps.
  * - A failing row is tried again with doubling pauses and jitter. While something outside is unavailable that goes on for as
  *   long as it takes; after MAX_ATTEMPTS of anything else the row is set aside as dead: counted, shown, and tried again at
  *   the next start, which may bring the code that can do it.
  *
  * Measured against two libraries before it was written: docs/decisions/0003-own-work-table.md.
  */
+import { pauseAfter, shaken } from './backoff.ts';
 import { openBell } from './bell.ts';
-import type { Clock } from './clock.ts';
+import { type Clock, later } from './clock.ts';
 import type { Database, Tx } from './db.ts';
 import { BugError, Unavailable } from './errors.ts';
 import { randomHex } from './ids.ts';
@@ -41,8 +45,7 @@ export type Handlers = Readonly<Record<string, Handler>>;
 export const LEASE_MS = 20_000;
 const BATCH = 20;
 const MAX_ATTEMPTS = 25;
-const FIRST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 60_000;
+const PAUSES = { firstMs: 250, longestMs: 60_000 };
 const POLL_MS = 500;
 
 /** Puts work on the table, and wakes whoever does it. It is done only if `tx` commits. */
@@ -111,21 +114,22 @@ export async function startWorkers(options: {
   const listening = await db.listen('work', bell.ring);
 
   async function settle(item: Claimed, outcome: { done: Handled } | { failed: unknown }): Promise<void> {
+    const now = clock.now();
     await db.asSystem(async (tx) => {
       if ('failed' in outcome) {
-        const pause = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(item.attempts, 16), LONGEST_PAUSE_MS);
         const dead = item.attempts + 1 >= MAX_ATTEMPTS && !(outcome.failed instanceof Unavailable);
         await tx.run(
           `update work set holder = null, lease = null, leased_until = null, attempts = $3, due_at = $4, last_error = $5,
-                  dead_at = case when $6 then clock_timestamp() end
+                  dead_at = case when $6 then clock_timestamp() end, slept_at = $7
             where id = $1 and lease = $2`,
           [
             item.id,
             token,
             item.attempts + 1,
-            new Date(clock.now().getTime() + pause * (0.75 + Math.random() / 2)),
+            later(now, shaken(pauseAfter(item.attempts, PAUSES))),
             String(describeError(outcome.failed).message ?? outcome.failed).slice(0, 300),
             dead,
+            now,
           ],
         );
         return;
@@ -141,9 +145,9 @@ export async function startWorkers(options: {
       // Rung while it was being worked on, or asked to be rung again.
       await tx.run(
         `update work set holder = null, lease = null, leased_until = null, attempts = 0, last_error = null,
-                due_at = case when rings > $3 then least(due_at, $5) else $4 end, rings = 1
+                due_at = case when rings > $3 then least(due_at, $5) else $4 end, rings = 1, slept_at = $5
           where id = $1 and lease = $2`,
-        [item.id, token, item.rings, new Date(clock.now().getTime() + (outcome.done?.againInMs ?? 0)), clock.now()],
+        [item.id, token, item.rings, later(now, outcome.done?.againInMs ?? 0), now],
       );
     });
   }
@@ -169,14 +173,14 @@ export async function startWorkers(options: {
   }
 
   async function loop(): Promise<void> {
-    let reapedAt = 0;
+    let reapedAt = Number.NEGATIVE_INFINITY;
     while (!stopped) {
       bell.begin();
       let claimed: Claimed[] = [];
       try {
-        if (Date.now() - reapedAt > 1_000) {
-          reapedAt = Date.now();
-          await freeLeasesOfTheDead(db);
+        if (performance.now() - reapedAt > 1_000) {
+          reapedAt = performance.now();
+          await tidy(db, clock.now());
         }
         const room = Math.min(BATCH, concurrency - running.size);
         if (room > 0) claimed = await claim(db, { kinds, now: clock.now(), room, token, holder: presence.id() });
@@ -268,15 +272,27 @@ async function holdPresence(db: Database, isStopped: () => boolean, log: Log) {
 /** First half of the advisory lock's key: "a worker is alive". */
 const PRESENCE = 0x776f726b;
 
-/** A row that is just being rung is left for the next look: whoever rings several at once would wait for us, and we for them. */
-async function freeLeasesOfTheDead(db: Database): Promise<void> {
-  await db.asSystem((tx) =>
-    tx.run(
+/** Servers' clocks follow the database's and differ a little. */
+const CLOCKS_DIFFER_MS = 1_000;
+
+/**
+ * Frees what workers held that are gone, and pulls back what sleeps from a time that is yet to come. A row that is just being
+ * rung is left for the next look: whoever rings several at once would wait for us, and we for them.
+ */
+async function tidy(db: Database, now: Date): Promise<void> {
+  await db.asSystem((tx) => {
+    tx.send(
+      `update work set due_at = $1::timestamptz + greatest(due_at - slept_at, interval '0'), slept_at = $1
+        where id = any(array(select id from work where slept_at > $2 and dead_at is null and lease is null
+          order by slept_at limit 1000 for update skip locked))`,
+      [now, later(now, CLOCKS_DIFFER_MS)],
+    );
+    return tx.run(
       `with gone as (
          select holder from (select distinct holder from work where holder is not null) as holders
           where pg_try_advisory_xact_lock(${PRESENCE}, holder))
        update work set holder = null, lease = null, leased_until = null
         where id in (select id from work where holder in (select holder from gone) for update skip locked)`,
-    ),
-  );
+    );
+  });
 }

@@ -18,7 +18,24 @@ export interface Command {
   columns?: readonly string[];
   /** Kinds of line that `--brief` leaves out of the list. */
   brief?: readonly string[];
+  /** The server writes its list as CSV, too (`--csv`), and has pages of it: the field that says where one begins (`--all`). */
+  pages?: 'below' | 'after';
+  /** CSV without pages. */
+  csv?: true;
+  /** Fields that are sent with it, whatever is typed. */
+  always?: Readonly<Record<string, string>>;
+  /** The last of `args` is a file on this machine, and the body of the request; the rest stands in the query. */
+  sendsFile?: true;
+  /** The answer may be a file, which is written to `--out`, for its owner only. */
+  getsFile?: true;
+  /** An act that says itself why. */
+  reasonIsOptional?: true;
+  /** What `--dry-run` asks instead: what would come of it. Nothing is changed. */
+  dryRun?: Pick<Command, 'method' | 'path' | 'list' | 'columns'>;
 }
+
+/** What lists over all partners are narrowed by. */
+const FILTERS = ['partner', 'customer', 'market', 'state', 'from', 'until'];
 
 const get = (
   words: string,
@@ -44,13 +61,21 @@ export const COMMANDS: readonly Command[] = [
   }),
   get('order trace', ['order'], '/orders/:order/trace', 'the same as kept, with balances and entries'),
   act('order release', ['order'], '/orders/:order/release', 'a held order goes on to its payout'),
+  act('order hold', ['order'], '/orders/:order/hold', 'takes an order back before its payout or refund is submitted'),
+  act('order cancel', ['order'], '/orders/:order/cancel', 'ends an order that nothing has come for'),
+  act(
+    'order requote',
+    ['order'],
+    '/orders/:order/requote',
+    'prices an order anew that is held, waits or is not submitted',
+  ),
   act(
     'order refuse',
     ['order', 'failure'],
     '/orders/:order/refuse',
     'gives the deposit back; failure: amount, name or other',
     {
-      options: ['address', 'fiatAccountId'],
+      options: ['address', 'fiatAccountId', 'pastHits'],
     },
   ),
   act('order retry', ['order'], '/orders/:order/retry', 'a refused payout goes out again'),
@@ -60,7 +85,7 @@ export const COMMANDS: readonly Command[] = [
     '/orders/:order/retry-refund',
     'a refused refund goes out again, elsewhere if named',
     {
-      options: ['address', 'fiatAccountId'],
+      options: ['address', 'fiatAccountId', 'pastHits'],
     },
   ),
   act(
@@ -69,7 +94,7 @@ export const COMMANDS: readonly Command[] = [
     '/orders/:order/destination',
     'where money of it goes back to, or is paid again',
     {
-      options: ['address', 'fiatAccountId'],
+      options: ['address', 'fiatAccountId', 'pastHits'],
     },
   ),
   act(
@@ -78,23 +103,143 @@ export const COMMANDS: readonly Command[] = [
     '/orders/:order/release-blocked',
     'lets go what was blocked; needs two',
   ),
-  act('deposit refund', ['deposit'], '/deposits/:deposit/refund', 'gives back what lies in suspense of it', {
-    options: ['amount', 'address', 'fiatAccountId'],
+  get('deposit list', [], '/deposits', 'deposits of all rails, the newest first', {
+    options: [...FILTERS, 'below', 'limit'],
+    pages: 'below',
+    list: 'deposits',
+    columns: ['id', 'seenAt', 'rail', 'units', 'asset', 'state', 'why', 'orderId', 'partnerId', 'reference'],
   }),
+  get(
+    'suspense list',
+    [],
+    '/suspense',
+    'what lies in suspense, the oldest first: for how long, and whom it waits for',
+    {
+      options: [...FILTERS, 'after', 'limit'],
+      pages: 'after',
+      list: 'suspense',
+      columns: ['deposit', 'days', 'units', 'asset', 'waitsFor', 'until', 'why', 'orderId', 'partnerId', 'refund'],
+    },
+  ),
+  get('payout list', [], '/payouts', 'payouts and refunds, the newest first', {
+    options: [...FILTERS, 'below', 'limit'],
+    pages: 'below',
+    list: 'payouts',
+    columns: [
+      'id',
+      'writtenAt',
+      'purpose',
+      'rail',
+      'units',
+      'asset',
+      'state',
+      'why',
+      'orderId',
+      'partnerId',
+      'reference',
+    ],
+  }),
+  get('deposit', ['deposit'], '/deposits/:deposit', 'one deposit and its refunds, without anything personal'),
+  act(
+    'deposit payer',
+    ['deposit'],
+    '/deposits/:deposit/payer',
+    'who paid: name, account, text, address; kept in the audit',
+  ),
+  act(
+    'deposit return',
+    ['deposit'],
+    '/deposits/:deposit/return',
+    'back to the account it came from; coins to the address that the customer confirmed (return-link), or to the --address that their sender signed for (--signature); needs two',
+    { options: ['address', 'signature', 'pastHits'] },
+  ),
+  get(
+    'deposit return-text',
+    ['deposit', 'address'],
+    '/deposits/:deposit/return-text',
+    'what the sender of coins signs, so that they go back to an address',
+  ),
+  act(
+    'deposit return-link',
+    ['deposit'],
+    '/deposits/:deposit/return-link',
+    'a link, for the customer alone, to a page that asks where coins go back to; it is shown once and ends in 7 days',
+  ),
+  act('deposit refund', ['deposit'], '/deposits/:deposit/refund', 'gives back what lies in suspense of it', {
+    options: ['amount', 'address', 'fiatAccountId', 'pastHits', 'despiteDebt'],
+  }),
+  act('deposit hold', ['deposit'], '/deposits/:deposit/hold', 'lets nothing go of what lies in suspense of it'),
+  act('deposit release', ['deposit'], '/deposits/:deposit/release', 'lets go on what was held'),
   act(
     'deposit assign',
     ['deposit', 'order'],
     '/deposits/:deposit/assign',
-    'money in suspense becomes the deposit of an order, replaces one taken back, or pays a debt',
+    'money in suspense becomes the deposit of an order, replaces one taken back, or pays a debt; --amount: a part of it',
+    { options: ['amount'] },
+  ),
+  act(
+    'order settle-by',
+    ['order', 'payout'],
+    '/orders/:order/settle-by',
+    'an attempt that was refused has paid it, on other terms than it has now; --rest keep or pay; needs two',
+    { options: ['rest'] },
   ),
   act('order block', ['order'], '/orders/:order/block', 'stops an order by law, for good'),
 
+  act(
+    'screening extend',
+    ['ageHours', 'forHours'],
+    '/screening/extend',
+    'lets older screening results count for a time, while the screener is down; needs two',
+  ),
+  get(
+    'orders unpaid',
+    ['market', 'from', 'until'],
+    '/markets/:market/unpaid',
+    'unpaid orders made in a span of time: what the next two would touch',
+    {
+      options: ['partner', 'after', 'limit'],
+      pages: 'after',
+      list: 'orders',
+      columns: [
+        ...['id', 'partnerId', 'createdAt', 'rate', 'depositUnits', 'depositAsset', 'payoutUnits', 'payoutAsset'],
+        'isClaimed',
+      ],
+    },
+  ),
+  act(
+    'orders cancel-unpaid',
+    ['market', 'from', 'until'],
+    '/markets/:market/unpaid/cancel',
+    'cancels all of them that are still unpaid when their turn comes',
+    { options: ['partner'] },
+  ),
+  act(
+    'orders requote-unpaid',
+    ['market', 'from', 'until'],
+    '/markets/:market/unpaid/requote',
+    'the same amounts to pay, at the price and fees of now',
+    { options: ['partner'] },
+  ),
+  get('orders list', [], '/orders', 'orders of all partners, the newest first', {
+    options: [...FILTERS, 'below', 'limit'],
+    pages: 'below',
+    list: 'orders',
+    columns: [
+      ...['id', 'createdAt', 'partnerId', 'customerId', 'marketId', 'state', 'depositUnits', 'depositAsset'],
+      ...['payoutUnits', 'payoutAsset', 'exception'],
+    ],
+  }),
+  get('orders bulk', ['bulk'], '/bulk/:bulk', 'how far one of these two is'),
+
   get('cases', [], '/cases', 'open cases, the oldest first', {
     options: ['open', 'kind', 'assignee', 'after', 'limit'],
+    pages: 'after',
     list: 'cases',
     columns: ['id', 'openedAt', 'kind', 'subject', 'who', 'assignee', 'reason'],
   }),
   get('case', ['case'], '/cases/:case', 'one case: what it means, what to do, what was done'),
+  act('case payer', ['case'], '/cases/:case/payer', 'who paid what a case is about; kept in the audit'),
   act('case assign', ['case', 'to'], '/cases/:case/assign', 'who looks after it; none for nobody'),
   act('case note', ['case'], '/cases/:case/note', 'keeps the reason as a note'),
   act('case close', ['case', 'outcome'], '/cases/:case/close', 'it is over, and no act of ours would close it'),
@@ -119,23 +264,158 @@ export const COMMANDS: readonly Command[] = [
     'ends a review; outcome: verified (to --level), failed or refused',
     { options: ['level'] },
   ),
+  act(
+    'customer detach-phone',
+    ['customer', 'evidence'],
+    '/customers/:customer/detach-phone',
+    "a number that is somebody else's now, after a fresh verification: evidence says which",
+  ),
   act('customer block', ['customer'], '/customers/:customer/block', 'may not trade from now on'),
-  act('customer unblock', ['customer'], '/customers/:customer/unblock', 'may trade again; always needs two'),
+  act(
+    'customer unblock',
+    ['customer'],
+    '/customers/:customer/unblock',
+    'may trade again, and what it owes; always needs two',
+  ),
+
+  act(
+    'shortage pass',
+    ['rail', 'asset', 'minutes'],
+    '/shortages/pass',
+    'for a time, orders for which the funds do go although older ones wait',
+  ),
+  act('shortage queue', ['rail', 'asset'], '/shortages/queue', 'each in its turn again, the oldest first'),
 
   get('stops', [], '/stops', 'what is switched off', {
     list: 'stops',
-    columns: ['kind', 'subject', 'by', 'at', 'reason'],
+    columns: ['kind', 'subject', 'by', 'laidBy', 'at', 'reason'],
   }),
   act('stop', ['kind', 'subject'], '/stops', 'switches off a market, partner or rail, or payouts all'),
   act('start', ['kind', 'subject'], '/stops/lift', 'switches it on again'),
   act('rail clear', ['rail'], '/rails/:rail/clear', 'a chain that stopped by itself goes on', { options: ['restart'] }),
+
+  get('movements', [], '/movements', 'what our wallets sent and the books do not know, after a restore', {
+    list: 'movements',
+    columns: ['id', 'rail', 'wallet', 'nonce', 'hash', 'state', 'asset', 'units', 'recipient', 'key'],
+  }),
+  act(
+    'movement match',
+    ['movement', 'key'],
+    '/movements/:movement/match',
+    'it was this payout, refund, sweep or gas; needs two',
+    { options: ['otherAmount'] },
+  ),
+  act('movement foreign', ['movement'], '/movements/:movement/foreign', 'it is not ours: booked as a loss; needs two'),
+  act(
+    'payout settle-by',
+    ['payout'],
+    '/payouts/:payout/settle-by',
+    'it was paid by this transaction (--hash) or statement line (--line); needs two',
+    { options: ['hash', 'line', 'otherAmount'] },
+  ),
+  act(
+    'debit foreign',
+    ['debit'],
+    '/debits/foreign',
+    'an unexplained debit (rail:line) paid none of ours: payouts of its amount go on; needs two',
+  ),
+  get('breaks', [], '/breaks', 'what books and outside do not agree on, and what is in transit', {
+    options: ['rail'],
+    list: 'breaks',
+    columns: ['id', 'kind', 'rail', 'wallet', 'asset', 'differenceUnits', 'transit', 'why', 'names'],
+  }),
+  act(
+    'case correct',
+    ['case', 'as', 'amount', 'evidence'],
+    '/cases/:case/correct',
+    'an entry ends a case; as: fee, debt, dust, lost_order (with --deposit, given for it) or undone (with --deposit, that came back); evidence: its reference; needs two',
+    { options: ['deposit'] },
+  ),
+  act(
+    'break correct',
+    ['item', 'as', 'amount', 'evidence'],
+    '/breaks/:item/correct',
+    'an entry ends a break; as: fee, gone, found, dust or sweep_undone; evidence: one of its names; needs two',
+  ),
+  get('bank accounts', [], '/bank/accounts', 'our accounts at the bank without an API', {
+    list: 'accounts',
+    columns: ['asset', 'currency', 'bank', 'payoutFile', 'csvStatements'],
+  }),
+  get('bank payouts', [], '/bank/payouts', 'payouts that wait for the next file', {
+    options: ['asset'],
+    list: 'payouts',
+    columns: ['key', 'asset', 'units', 'listedAt', 'endToEnd'],
+  }),
+  act('bank take-off', ['key'], '/bank/payouts/:key/take-off', 'takes a payout off that list: it is refused'),
+  act(
+    'bank close',
+    ['asset'],
+    '/bank/files',
+    'closes what waits into a file; needs two. --dry-run: what it would take',
+    {
+      dryRun: { method: 'GET', path: '/bank/files/preview', list: 'leftOut', columns: ['key', 'why'] },
+    },
+  ),
+  get('bank files', [], '/bank/files', 'files of payouts, the newest first', {
+    list: 'files',
+    columns: ['id', 'asset', 'payouts', 'units', 'closedAt', 'closedBy', 'withdrawnAt'],
+  }),
+  get('bank file', ['id'], '/bank/files/:id', 'one of them, and what became of its payouts', {
+    list: 'list',
+    columns: ['key', 'units', 'state', 'endToEnd'],
+  }),
+  act('bank hand-out', ['id'], '/bank/files/:id/hand-out', 'writes the file to --out, to be uploaded once; needs two', {
+    getsFile: true,
+  }),
+  act('bank withdraw', ['id'], '/bank/files/:id/withdraw', 'it was not uploaded: its payouts are refused; needs two'),
+  act(
+    'bank take',
+    ['asset', 'file'],
+    '/bank/statements',
+    'takes a statement in; --dry-run: what each of its new lines would be matched with',
+    {
+      sendsFile: true,
+      reasonIsOptional: true,
+      dryRun: {
+        method: 'POST',
+        path: '/bank/statements/preview',
+        list: 'lines',
+        columns: [
+          'day',
+          'direction',
+          'units',
+          'means',
+          'payout',
+          'goesTo',
+          'orderState',
+          'orderAsks',
+          'why',
+          'reference',
+        ],
+      },
+    },
+  ),
+  get('bank imports', [], '/bank/imports', 'statements taken in, by file', {
+    list: 'imports',
+    columns: ['id', 'asset', 'format', 'lines', 'newLines', 'importedAt', 'importedBy'],
+  }),
+  get('bank statements', ['asset', 'from', 'to'], '/bank/statements', 'statements of a span of days, with balances', {
+    list: 'statements',
+    columns: ['id', 'from', 'to', 'opening', 'closing', 'sequence'],
+  }),
+  act(
+    'bank confirm-restore',
+    [],
+    '/bank-restore/confirm',
+    'the statements show every file uploaded before the restore: files are closed again; needs two',
+  ),
 
   get('partners', [], '/partners', 'partners by id', {
     options: ['after', 'limit'],
     list: 'partners',
     columns: ['id', 'name', 'suspended', 'requestsPerMinute'],
   }),
-  get('partner', ['partner'], '/partners/:partner', 'a partner and its keys'),
+  get('partner', ['partner'], '/partners/:partner', 'a partner, its keys and its endpoints'),
   act('partner create', ['name'], '/partners', 'makes a partner', {
     options: ['quoteShape', 'toleranceBps', 'tradeLevel', 'requestsPerMinute', 'corsOrigins'],
   }),
@@ -143,14 +423,53 @@ export const COMMANDS: readonly Command[] = [
     'partner suspend',
     ['partner'],
     '/partners/:partner/suspend',
-    'its requests are refused; money under way goes on',
+    'its requests are refused; money under way goes on. --since: what was made since is held, with --key by that key',
+    { options: ['since', 'key'] },
+  ),
+  get(
+    'endpoint list',
+    [],
+    '/endpoints',
+    'webhook endpoints of all partners: where, made by which key, failing since when',
+    {
+      options: ['partner', 'enabled', 'from', 'until', 'after', 'limit'],
+      pages: 'after',
+      list: 'endpoints',
+      columns: [
+        ...['id', 'partnerId', 'url', 'format', 'enabled', 'madeByKey', 'lastAttemptAt', 'lastStatus', 'failingSince'],
+        'heldAt',
+      ],
+    },
+  ),
+  get('activity', ['partner'], '/partners/:partner/activity', "what a partner's keys did, the newest first", {
+    options: ['key', 'act', 'since', 'below', 'limit'],
+    pages: 'below',
+    list: 'activity',
+    columns: ['id', 'at', 'act', 'subject', 'apiKey', 'link', 'facts'],
+  }),
+  get('held', ['partner'], '/partners/:partner/held', 'what is held of it since a leak', {
+    options: ['kind', 'state', 'after', 'limit'],
+    list: 'held',
+    columns: ['id', 'kind', 'subject', 'address', 'why', 'madeAt', 'madeByKey', 'state'],
+  }),
+  act(
+    'held release',
+    ['partner', 'items'],
+    '/partners/:partner/held/release',
+    'items by number, or all; all revokes keys',
+  ),
+  act(
+    'held reject',
+    ['partner', 'items'],
+    '/partners/:partner/held/reject',
+    'refused for good; endpoints go, keys too',
   ),
   act('partner resume', ['partner'], '/partners/:partner/resume', 'its requests are answered again'),
   act(
     'key create',
     ['partner', 'label', 'scopes'],
     '/partners/:partner/keys',
-    'makes a key; its secret is shown once',
+    'makes a key; its secret is shown once, to you',
     {
       options: ['addresses', 'expiresAt'],
     },
@@ -158,11 +477,17 @@ export const COMMANDS: readonly Command[] = [
   act('key rotate', ['key'], '/keys/:key/rotate', 'a new secret; the old one works for --overlapHours (24) more', {
     options: ['overlapHours'],
   }),
+  act(
+    'key secret',
+    ['key'],
+    '/keys/:key/secret',
+    'the secret of a key that you asked for and another confirmed; once, within a day',
+  ),
   act('key revoke', ['key'], '/keys/:key/revoke', 'the key works no more'),
 
   get('markets', [], '/markets', 'all markets', {
     list: 'markets',
-    columns: ['id', 'direction', 'crypto', 'fiat', 'enabled', 'min', 'max', 'of'],
+    columns: ['id', 'direction', 'crypto', 'fiat', 'enabled', 'min', 'max', 'of', 'priceQuorum', 'singleSource'],
   }),
   get('market', ['market'], '/markets/:market', 'its terms, fees and policy', { options: ['partner'] }),
   act(
@@ -173,15 +498,18 @@ export const COMMANDS: readonly Command[] = [
     {
       options: [
         ...['min', 'max', 'payoutPlaces', 'priceSources', 'isDefault', 'quoteTtlS', 'depositTtlS', 'clearingS'],
-        ...['priceMaxAgeS', 'priceQuorum', 'outlierBps'],
+        ...['priceMaxAgeS', 'priceQuorum', 'outlierBps', 'singleSource', 'jumpBps', 'resumeAfterS', 'taxBps'],
       ],
     },
   ),
   act('market set', ['market'], '/markets/:market', 'changes terms of a market', {
     options: [
       ...['enabled', 'isDefault', 'min', 'max', 'quoteTtlS', 'depositTtlS', 'clearingS'],
-      ...['priceMaxAgeS', 'priceQuorum', 'outlierBps'],
+      ...['priceMaxAgeS', 'priceQuorum', 'outlierBps', 'singleSource', 'jumpBps', 'resumeAfterS', 'taxBps'],
     ],
+  }),
+  act('price confirm', ['market', 'level'], '/markets/:market/price', 'a halted market quotes again, at this level', {
+    options: ['coin'],
   }),
   act('fee set', ['market', 'kind'], '/markets/:market/fees', 'sets a fee whole: operator, partner, rail or chain', {
     options: ['partner', 'fixed', 'bps', 'minimum', 'gasUnits'],
@@ -194,35 +522,112 @@ export const COMMANDS: readonly Command[] = [
   ),
   act('cap set', ['partner', 'fiat', 'max'], '/partners/:partner/caps', "the most of a partner's live quotes, or none"),
   act('dust set', ['asset', 'below'], '/dust', 'below which amount money that no order takes calls nobody; or none'),
+  act(
+    'dust write-off',
+    ['asset', 'before', 'most'],
+    '/dust/write-off',
+    'dust in suspense that came before a time, the oldest first and at most so many, becomes rounding; needs two',
+  ),
+  act(
+    'dormancy set',
+    ['afterDays', 'noticeDays'],
+    '/dormancy',
+    'after how many days unclaimed money is dormant, and how many days before that is announced; none for never',
+  ),
   act('policy set', ['market', 'question', 'answer'], '/markets/:market/policies', 'an answer as JSON, or none', {
     options: ['partner'],
   }),
-  get('changes', [], '/changes', 'the latest changes of terms', {
-    options: ['market', 'limit'],
+  get('changes', [], '/changes', 'changes of terms, the newest first; what: market, fee, limit, exposure or policy', {
+    options: ['market', 'what', 'from', 'until', 'below', 'limit'],
+    pages: 'below',
     list: 'changes',
-    columns: ['at', 'what', 'item', 'by', 'why', 'before', 'after'],
+    columns: ['id', 'at', 'what', 'marketId', 'item', 'by', 'why', 'before', 'after'],
   }),
 
-  get('proposals', [], '/proposals', 'acts that wait for a second operator, and what became of others', {
-    options: ['state', 'limit'],
-    list: 'proposals',
-    columns: ['id', 'state', 'act', 'subject', 'proposer', 'reason', 'expires_at'],
-  }),
+  get(
+    'proposals',
+    [],
+    '/proposals',
+    'acts that wait for others to agree or for their delay, and what became of others',
+    {
+      options: ['state', 'limit'],
+      list: 'proposals',
+      columns: ['id', 'state', 'act', 'subject', 'proposer', 'people', 'agreed', 'reason', 'ready_at', 'expires_at'],
+    },
+  ),
   get('proposal', ['proposal'], '/proposals/:proposal', 'one, with what it is about as it stood'),
   act(
     'confirm',
     ['proposal'],
     '/proposals/:proposal/confirm',
-    'does what another operator proposed; a secret is shown to you',
+    'agrees to what another operator proposed, and does it where enough have; a secret is shown to you, a file goes to --out',
+    { getsFile: true },
   ),
   act('decline', ['proposal'], '/proposals/:proposal/decline', 'it is not done'),
 
   get('audit', [], '/audit', 'who did what, the newest first', {
-    options: ['operator', 'subject', 'below', 'limit'],
+    options: ['operator', 'subject', 'act', 'from', 'until', 'below', 'limit'],
+    pages: 'below',
     list: 'audit',
     columns: ['id', 'at', 'operator', 'act', 'subject', 'outcome', 'reason'],
   }),
+  get('dormant', [], '/dormant', 'money that nobody claims: announced and dormant, with its age, and totals by asset', {
+    options: ['after', 'limit'],
+    list: 'money',
+    columns: ['id', 'state', 'days', 'depositId', 'orderId', 'asset', 'units', 'since', 'dormantFrom', 'dormantAt'],
+  }),
+  act('dormant wake-deposit', ['deposit'], '/deposits/:deposit/wake', 'a dormant deposit is in suspense again'),
+  act('dormant wake-order', ['order'], '/orders/:order/wake', 'what an order holds is not dormant any more'),
   get('balance', [], '/trial-balance', 'the trial balance'),
+  get(
+    'report trial-balance',
+    [],
+    '/trial-balance',
+    'what every account had --at an instant; now, where none is named',
+    {
+      options: ['at'],
+      always: { by: 'account' },
+      csv: true,
+      list: 'accounts',
+      columns: ['account', 'kind', 'debits', 'credits', 'heldDebits', 'heldCredits', 'balance', 'asset'],
+    },
+  ),
+  get(
+    'report statement',
+    ['customer', 'from', 'until'],
+    '/reports/statement',
+    'what a customer gave and got, fees and refunds, with what we held for them at both ends',
+    {
+      options: ['after', 'limit'],
+      pages: 'after',
+      list: 'lines',
+      columns: ['line', 'at', 'order', 'what', 'units', 'asset', 'heldAfterUnits', 'entry'],
+    },
+  ),
+  get(
+    'report revenue',
+    ['from', 'until'],
+    '/reports/revenue',
+    'fees and costs per day (UTC), partner, market and asset',
+    {
+      options: ['partner', 'market', 'after', 'limit'],
+      pages: 'after',
+      list: 'revenue',
+      columns: ['day', 'partnerId', 'marketId', 'asset', 'operatorFee', 'partnerFee', 'railFee', 'gasFee', 'costs'],
+    },
+  ),
+  get(
+    'report affected',
+    ['market', 'from', 'until'],
+    '/reports/affected',
+    'orders made in a span of time, and the difference to other terms: --change <id>, --fee <kind> with --bps, --fixed, --minimum, or --rate',
+    {
+      options: ['partner', 'change', 'fee', 'bps', 'fixed', 'minimum', 'rate', 'after', 'limit'],
+      pages: 'after',
+      list: 'orders',
+      columns: ['order', 'createdAt', 'partnerId', 'customerId', 'state', 'was', 'other', 'difference', 'asset'],
+    },
+  ),
 
   get('self', [], '/self', 'who you are, and your tokens'),
   act('self token', ['label', 'days'], '/self/token', 'a token of your own; it is shown once'),
@@ -234,18 +639,18 @@ export const COMMANDS: readonly Command[] = [
   get('operator', ['operator'], '/operators/:operator', 'an operator and its tokens'),
   act(
     'operator create',
-    ['operator', 'role'],
+    ['operator', 'role', 'tokenSha256'],
     '/operators',
-    'viewer, support, finance or admin; a first token is shown once',
+    'viewer, night, support, finance or admin, with the hash of a token that this person made',
   ),
   act('operator role', ['operator', 'role'], '/operators/:operator/role', 'another role'),
   act('operator disable', ['operator'], '/operators/:operator/disable', 'out at once'),
   act('operator enable', ['operator'], '/operators/:operator/enable', 'in again'),
   act(
     'operator token',
-    ['operator', 'label', 'days'],
+    ['operator', 'label', 'days', 'tokenSha256'],
     '/operators/:operator/token',
-    'a token for another, at most 7 days',
+    'lets another in with a token made by that person, at most 7 days',
   ),
   act(
     'operator revoke-token',
@@ -253,14 +658,15 @@ export const COMMANDS: readonly Command[] = [
     '/operators/:operator/revoke-token',
     "another's token works no more",
   ),
-  get('second-operator', [], '/second-operator', 'what needs two operators', {
+  get('rules', [], '/rules', 'how many people an action takes, and whether one operator is declared', {
     list: 'rules',
-    columns: ['what', 'above', 'means'],
+    columns: ['action', 'right', 'asset', 'above', 'aboveUnits', 'people'],
   }),
   act(
-    'second-operator set',
-    ['what', 'above'],
-    '/second-operator',
-    'from above which amount two are needed; always needs two',
+    'rule set',
+    ['action', 'people'],
+    '/rules',
+    'how many people an action (order.release), a family (order.*) or * takes; none takes the rule away',
+    { options: ['right', 'asset', 'above'] },
   ),
 ];

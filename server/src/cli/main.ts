@@ -4,14 +4,32 @@
  * A thin client over HTTP: it knows words and columns, the server knows the rules. The token comes from a file or the
  * environment and never from the command line, which everybody on the machine can read.
  *
- * Ends with 0 done, 1 declined, 2 misused, 3 waits for a second operator, 4 server not reached.
+ * One command asks no server: `new token` makes a token here, so that its person is the only one who ever has it.
+ *
+ * A list is followed page by page with --all, and each page is written as it comes.
+ *
+ * Ends with 0 done, 1 declined, 2 misused, 3 waits for others to agree or for its delay, 4 server not reached.
  */
-import { readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { ask as askServer, NoAnswer } from '../base/http.ts';
+import { randomText } from '../base/ids.ts';
 import { COMMANDS, type Command } from './commands.ts';
 
 const EXIT = { done: 0, declined: 1, misused: 2, waits: 3, unreached: 4 } as const;
 const DEADLINE_MS = 30_000;
+/** A statement of a big day is read and compared line by line. */
+const FILE_DEADLINE_MS = 300_000;
+const MOST_NAMES = 100;
+/** Of a report, which adds up what may be years. */
+const REPORT_DEADLINE_MS = 100_000;
+const deadlineOf = ({ sendsFile, words }: Command): number =>
+  sendsFile === true ? FILE_DEADLINE_MS : words.startsWith('report ') ? REPORT_DEADLINE_MS : DEADLINE_MS;
 const GLOBAL = ['url', 'token-file', 'reason'];
+/** Where --all ends: what a spreadsheet still opens. */
+const MOST_ROWS = 100_000;
+/** A year of a busy journal as CSV, and more than any file of payouts. */
+const LONGEST_ANSWER = 512 * 1024 * 1024;
 
 class Misuse extends Error {}
 class Unreached extends Error {}
@@ -22,19 +40,29 @@ interface Asked {
   options: Record<string, string>;
   json: boolean;
   brief: boolean;
+  csv: boolean;
+  /** Page after page, until the list or the bound is reached. */
+  all: boolean;
+  dryRun: boolean;
 }
 
-function read(argv: readonly string[]): Asked | { help: string } {
+function read(argv: readonly string[]): Asked | { help: string } | { newTokenIn: string | undefined } {
   const words: string[] = [];
   const options: Record<string, string> = {};
   let json = false;
   let brief = false;
+  let csv = false;
+  let all = false;
+  let dryRun = false;
   let help = argv.length === 0;
   for (let i = 0; i < argv.length; i += 1) {
     const word = argv[i] ?? '';
     if (word === '--help' || word === '-h') help = true;
     else if (word === '--json') json = true;
     else if (word === '--brief') brief = true;
+    else if (word === '--csv') csv = true;
+    else if (word === '--all') all = true;
+    else if (word === '--dry-run') dryRun = true;
     else if (word.startsWith('--')) {
       const [, name = '', inline] = /^--([^=]+)(?:=(.*))?$/s.exec(word) ?? [];
       const value = inline ?? argv[(i += 1)];
@@ -42,6 +70,7 @@ function read(argv: readonly string[]): Asked | { help: string } {
       options[name] = value;
     } else words.push(word);
   }
+  if (!help && words.join(' ') === 'new token') return { newTokenIn: options['token-file'] };
   // The longest words win: `order release 5` is not `order` of an order called release.
   const command = COMMANDS.filter(({ words: named }) => `${words.join(' ')} `.startsWith(`${named} `))
     .sort((a, b) => b.words.length - a.words.length)
@@ -53,13 +82,25 @@ function read(argv: readonly string[]): Asked | { help: string } {
   const values = words.slice(command.words.split(' ').length);
   if (values.length !== command.args.length) throw new Misuse(usage(command));
   const unknown = Object.keys(options).filter(
-    (name) => !GLOBAL.includes(name) && !(command.options ?? []).includes(name),
+    (name) =>
+      !GLOBAL.includes(name) &&
+      !(command.options ?? []).includes(name) &&
+      !(name === 'out' && command.getsFile === true),
   );
   if (unknown.length > 0) throw new Misuse(`--${unknown[0]} is not an option of this\n${usage(command)}`);
-  if (command.method === 'POST' && options.reason === undefined) throw new Misuse('an act wants --reason "why"');
+  if (dryRun && command.dryRun === undefined) throw new Misuse(`--dry-run is not an option of this\n${usage(command)}`);
+  const wantsReason = command.method === 'POST' && !dryRun && command.reasonIsOptional !== true;
+  if (wantsReason && options.reason === undefined) throw new Misuse('an act wants --reason "why"');
   if (brief && command.brief === undefined) throw new Misuse(`--brief is not an option of this\n${usage(command)}`);
+  if (csv && command.pages === undefined && command.csv === undefined)
+    throw new Misuse(`--csv is not an option of this\n${usage(command)}`);
+  if (csv && json) throw new Misuse('--csv and --json exclude each other');
+  if (all && command.pages === undefined) throw new Misuse(`--all is not an option of this\n${usage(command)}`);
   const fields = Object.fromEntries(command.args.map((name, i) => [name, values[i] ?? '']));
-  return { command, fields, options, json, brief };
+  return {
+    command: dryRun ? { ...command, ...command.dryRun } : command,
+    ...{ fields, options, json, brief, csv, all, dryRun },
+  };
 }
 
 function overview(words: readonly string[]): string {
@@ -73,19 +114,44 @@ function overview(words: readonly string[]): string {
     'npm run operator -- <command> [--json]',
     '',
     ...lines.map(([left = '', about]) => `${left.padEnd(width)}${about}`),
+    `${'  new token'.padEnd(width)}makes a token for you, into --token-file or shown once, and the hash of it to tell`,
     '',
+    `Lists come by pages: what is told as next is where the following one begins, and --all follows them, up to ${MOST_ROWS} rows.`,
+    'Lists and reports are written as CSV with --csv.',
     'What changes something wants --reason "why". <command> --help shows its options. Times are UTC.',
+    '--dry-run, where a command has it, shows what would come of it and changes nothing.',
     '',
     'Where: --url or OPERATOR_URL, otherwise http://127.0.0.1:8080',
     'Who:   --token-file or OPERATOR_TOKEN_FILE, or the token itself in OPERATOR_TOKEN; otherwise data/operator.token',
-    'Ends:  0 done, 1 declined, 2 misused, 3 waits for a second operator, 4 server not reached',
+    'Ends:  0 done, 1 declined, 2 misused, 3 waits for others to agree, or for its delay, 4 server not reached',
   ].join('\n');
 }
 
-function usage({ words, args, options = [], brief, about, method }: Command): string {
-  const typed = [words, ...args.map((name) => `<${name}>`), ...(method === 'POST' ? ['--reason <why>'] : [])];
-  const more = [...options.map((name) => `[--${name} <value>]`), ...(brief === undefined ? [] : ['[--brief]'])];
+function usage({ words, args, options = [], brief, about, method, pages, csv, ...how }: Command): string {
+  const reason = how.reasonIsOptional === true ? '[--reason <why>]' : '--reason <why>';
+  const typed = [words, ...args.map((name) => `<${name}>`), ...(method === 'POST' ? [reason] : [])];
+  const more = [
+    ...options.map((name) => `[--${name} <value>]`),
+    ...(how.getsFile === true ? ['[--out <file>]'] : []),
+    ...(how.dryRun === undefined ? [] : ['[--dry-run]']),
+    ...(brief === undefined ? [] : ['[--brief]']),
+    ...(pages === undefined ? [] : ['[--all]']),
+    ...(pages === undefined && csv === undefined ? [] : ['[--csv]']),
+  ];
   return [`npm run operator -- ${[...typed, ...more].join(' ')}`, `  ${about}`].join('\n');
+}
+
+/** 256 random bits, as the server makes its own. Whoever lets this person in is told the hash, and nobody the token. */
+function newToken(file: string | undefined): string {
+  const token = `clo_${randomText(43)}`;
+  const sha256 = createHash('sha256').update(token).digest('hex');
+  if (file === undefined) return `token                ${token}\ntokenSha256          ${sha256}`;
+  try {
+    writeFileSync(file, `${token}\n`, { mode: 0o600, flag: 'wx' });
+  } catch {
+    throw new Misuse(`${file} cannot be written, or is there already`);
+  }
+  return `tokenSha256          ${sha256}`;
 }
 
 function tokenOf(options: Record<string, string>): string {
@@ -99,32 +165,103 @@ function tokenOf(options: Record<string, string>): string {
   }
 }
 
-async function ask({ command, fields, options }: Asked): Promise<{ status: number; body: Record<string, unknown> }> {
-  const given: Record<string, string> = { ...fields };
+interface Reply {
+  status: number;
+  body: Record<string, unknown>;
+  /** The rows as CSV, where that was asked for and answered. */
+  csv?: string;
+  /** Where the next page begins. */
+  next: string | undefined;
+}
+
+async function ask({ command, fields, options, csv, dryRun }: Asked): Promise<Reply> {
+  const given: Record<string, string> = { ...command.always, ...fields, ...(csv ? { format: 'csv' } : {}) };
+  const sent = command.sendsFile === true ? statementIn(given) : undefined;
   for (const name of command.options ?? []) if (options[name] !== undefined) given[name] = options[name];
-  if (command.method === 'POST' && options.reason !== undefined) given.reason = options.reason;
+  if (command.method === 'POST' && !dryRun && options.reason !== undefined) given.reason = options.reason;
   const path = command.path.replace(/:(\w+)/g, (_, name: string) => {
     const value = given[name] ?? '';
     delete given[name];
     return encodeURIComponent(value);
   });
   const url = new URL(`${options.url ?? process.env.OPERATOR_URL ?? 'http://127.0.0.1:8080'}/operator/v1${path}`);
-  if (command.method === 'GET') url.search = new URLSearchParams(given).toString();
-  const reply = await fetch(url, {
+  if (command.method === 'GET' || sent !== undefined) url.search = new URLSearchParams(given).toString();
+  // Opened before anything is asked: an act must not be done whose file could not be kept.
+  const out = options.out === undefined ? undefined : openOut(options.out);
+  const reply = await askServer({
+    url: url.href,
     method: command.method,
     headers: {
       authorization: `Bearer ${tokenOf(options)}`,
-      ...(command.method === 'POST' ? { 'content-type': 'application/json' } : {}),
+      ...(command.method === 'POST' ? { 'content-type': sent === undefined ? 'application/json' : sent.type } : {}),
     },
-    ...(command.method === 'POST' ? { body: JSON.stringify(given) } : {}),
-    signal: AbortSignal.timeout(DEADLINE_MS),
-  }).catch((error: Error & { cause?: { code?: string } }) => {
-    const why = error.cause?.code ?? error.message;
+    ...(command.method === 'POST' ? { body: sent === undefined ? JSON.stringify(given) : sent.bytes } : {}),
+    deadline: AbortSignal.timeout(deadlineOf(command)),
+    longestBytes: LONGEST_ANSWER,
+  }).catch((error: Error) => {
+    const why = (error instanceof NoAnswer ? error.code : undefined) ?? error.message;
+    out?.discard();
     throw new Unreached(
       `The server was not reached at ${url.origin}: ${why}. Where it is, --url or OPERATOR_URL says (sandbox.json has it)`,
     );
   });
-  return { status: reply.status, body: (await reply.json()) as Record<string, unknown> };
+  const name = /^attachment; filename="([A-Za-z0-9][A-Za-z0-9._-]{0,99})"$/.exec(
+    reply.headers['content-disposition'] ?? '',
+  )?.[1];
+  if (name === undefined) {
+    out?.discard();
+    if (reply.headers['content-type']?.startsWith('text/csv') === true) {
+      const next = [reply.headers['x-next']].flat()[0];
+      return { status: reply.status, body: {}, csv: reply.body.toString('utf8'), next };
+    }
+    const body = JSON.parse(reply.body.toString('utf8')) as Record<string, unknown>;
+    return { status: reply.status, body, next: typeof body.next === 'string' ? body.next : undefined };
+  }
+  const bytes = reply.body;
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  const to = out ?? openOut(name, { orAnother: true });
+  if (sha256 !== reply.headers['x-content-sha256']) {
+    to.discard();
+    throw new Error('the file came damaged, and was not kept: ask for it again');
+  }
+  to.write(bytes);
+  return { status: reply.status, body: { file: to.path, sha256, bytes: bytes.length }, next: undefined };
+}
+
+/** The statement named last: its bytes as they are. The server knows CSV from XML by what is in it. */
+function statementIn(given: Record<string, string>): { bytes: Uint8Array<ArrayBuffer>; type: string } {
+  const { file = '' } = given;
+  delete given.file;
+  try {
+    return { bytes: new Uint8Array(readFileSync(file)), type: 'application/octet-stream' };
+  } catch {
+    throw new Misuse(`${file} cannot be read`);
+  }
+}
+
+/** A new file that only its owner reads: it has names and account numbers. Nothing that is there is written over. */
+function openOut(wanted: string, how: { orAnother?: boolean } = {}) {
+  for (let n = 1; ; n += 1) {
+    const path = n === 1 ? wanted : `${wanted}.${n}`;
+    try {
+      const opened = openSync(path, 'wx', 0o600);
+      return {
+        path,
+        write(bytes: Uint8Array): void {
+          writeFileSync(opened, bytes);
+          closeSync(opened);
+        },
+        discard(): void {
+          closeSync(opened);
+          rmSync(path);
+        },
+      };
+    } catch (error) {
+      const isThere = (error as { code?: string }).code === 'EEXIST';
+      if (isThere && how.orAnother === true && n < MOST_NAMES) continue;
+      throw new Misuse(`${path} ${isThere ? 'is there already, and is not written over' : 'cannot be written'}`);
+    }
+  }
 }
 
 // Showing.
@@ -193,6 +330,20 @@ function shown({ list, columns, brief }: Command, body: Record<string, unknown>,
   ].join('\n');
 }
 
+/** Whom a proposal waits for. */
+function whatNext({ command, fields }: Asked, body: Record<string, unknown>): string {
+  // A file is confirmed by another who has it, too.
+  const confirm =
+    command.sendsFile === true
+      ? `npm run operator -- ${[command.words, ...command.args.map((name) => plain(fields[name]))].join(' ')}`
+      : `npm run operator -- confirm ${plain(body.proposal)} --reason "…"`;
+  if (typeof body.readyAt === 'string')
+    return `You may confirm it yourself from ${plain(body.readyAt)}, and decline it until then: ${confirm}`;
+  const agreed = Array.isArray(body.agreed) ? body.agreed.length : 1;
+  const more = Number(body.people) - agreed;
+  return more > 1 ? `${more} other operators have to agree: ${confirm}` : `Another operator has to agree: ${confirm}`;
+}
+
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const complain = (text: string): void => void process.stderr.write(`${text}\n`);
 
@@ -202,19 +353,48 @@ async function main(): Promise<number> {
     say(asked.help);
     return EXIT.done;
   }
-  const { status, body } = await ask(asked);
-  if (asked.json) say(JSON.stringify(body));
-  if (status >= 400) {
-    if (!asked.json) complain(plain(body.error ?? `the server answered ${status}`));
-    return EXIT.declined;
+  if ('newTokenIn' in asked) {
+    say(newToken(asked.newTokenIn));
+    return EXIT.done;
   }
-  if (!asked.json) {
-    say(shown(asked.command, body, asked.brief) || 'nothing was found');
-    if (status === 202)
-      say(`\nAnother operator has to agree: npm run operator -- confirm ${plain(body.proposal)} --reason "…"`);
+  let rows = 0;
+  for (let page = asked; ; ) {
+    const reply = await ask(page);
+    const { status, body, next } = reply;
+    tell(asked, reply, page === asked);
+    if (status >= 400) return EXIT.declined;
+    if (!asked.all || next === undefined) return status === 202 ? EXIT.waits : EXIT.done;
+    rows += rowsIn(asked.command, body, reply.csv);
+    if (rows >= MOST_ROWS) {
+      complain(`There is more than ${MOST_ROWS} rows: it goes on with --${asked.command.pages} ${plain(next)}`);
+      return EXIT.declined;
+    }
+    page = { ...asked, options: { ...asked.options, [asked.command.pages ?? '']: next } };
   }
-  return status === 202 ? EXIT.waits : EXIT.done;
 }
+
+/** Writes one page; of CSV the line of names once. */
+function tell(asked: Asked, { status, body, csv, next: more }: Reply, isFirst: boolean): void {
+  if (csv !== undefined) {
+    process.stdout.write(isFirst ? csv : csv.slice(csv.indexOf('\n') + 1));
+    if (more !== undefined && !asked.all)
+      complain(`There is more: it goes on with --${asked.command.pages} ${plain(more)}, and --all follows it.`);
+  }
+  // A filter may let nothing of a page through.
+  else if (!isFirst && status < 400 && !asked.json && rowsIn(asked.command, body, csv) === 0) return;
+  else if (asked.json) say(JSON.stringify(body));
+  else if (status >= 400) complain(plain(body.error ?? `the server answered ${status}`));
+  else {
+    const { next: _, ...rest } = body;
+    if (asked.dryRun) say('Nothing was changed: this is what would come of it.\n');
+    say(shown(asked.command, asked.all ? rest : body, asked.brief) || 'nothing was found');
+    if (status === 202) say(`\n${whatNext(asked, body)}`);
+  }
+}
+
+/** How many rows a page has; of CSV at most. */
+const rowsIn = ({ list }: Command, body: Record<string, unknown>, csv: string | undefined): number =>
+  csv !== undefined ? csv.split('\n').length - 2 : list === undefined ? 0 : (body[list] as unknown[]).length;
 
 try {
   process.exitCode = await main();

@@ -32,6 +32,18 @@ export async function openCase(
   await tx.run(sql.openCase, [kind, subject, orderId, partnerId, reason, json(facts), now]);
 }
 
+/**
+ * Opens a case about a cause that many share, or has the open one say how it stands now.
+ *
+ * @param c.facts ids and amounts only
+ */
+export async function tellCase(
+  tx: Tx,
+  c: { kind: CaseKind; subject: string; reason: string; facts: Readonly<Record<string, unknown>>; now: Date },
+): Promise<void> {
+  await tx.run(sql.tellCase, [c.kind, c.subject, c.reason, json(c.facts), c.now]);
+}
+
 /** Closes what is open about a subject: of one kind, or of every kind where none is named. */
 export async function closeCases(
   tx: Tx,
@@ -89,7 +101,7 @@ export async function listCases(
     ask.assignee ?? null,
     ask.after?.openedAt ?? null,
     ask.after?.id ?? null,
-    Math.min(ask.limit, MAX_CASES),
+    Math.min(ask.limit, MAX_CASES + 1),
   ]);
   return rows.map(caseOf);
 }

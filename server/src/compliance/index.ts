@@ -19,6 +19,7 @@ export {
   noteCase,
   openCase,
   openCaseCounts,
+  tellCase,
 } from './cases.ts';
 export { decisionsOf, record } from './decisions.ts';
 export { CASE_KINDS, type CaseKind, type CaseMeaning, isCaseKind, meaningOf, type NextActor } from './kinds.ts';
@@ -29,5 +30,19 @@ export {
   openScreener,
   replaceDenyList,
   type Screener,
+  type Screening,
+  screenOwn,
   type Verdict,
 } from './screening.ts';
+export {
+  type Approval,
+  approvalsFor,
+  approve,
+  type Bound,
+  extendScreening,
+  keepScreening,
+  keptScreening,
+  SCREENING_MAX_AGE_MS,
+  screeningMaxAgeMs,
+  useApprovals,
+} from './screenings.ts';

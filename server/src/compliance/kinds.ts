@@ -49,14 +49,47 @@ export const CASE_KINDS = {
     page: PAGE,
   },
   treasury_short: {
-    means: 'The deposit is here, and the treasury has not enough to pay the order out.',
-    remedy: 'Fund the wallet or account that pays. The order goes on by itself.',
+    means:
+      'Orders are paid for, and what pays them out has too little: the reason says how much, how many wait, and which is first.',
+    remedy:
+      'Fund the wallet or account that pays. The orders go on by themselves, the oldest first, and the case closes. Where a large one keeps small ones waiting: shortage pass.',
+    who: 'operator',
+    page: PAGE,
+  },
+  rail_unread: {
+    means:
+      'Orders ended although their chain or bank had not been read up to their deadlines. Money that came in time may be late.',
+    remedy:
+      'Bring the rail back (readiness says why it is behind). Then look at the late deposits of these orders and assign or refund them.',
     who: 'operator',
     page: PAGE,
   },
   overdue: {
     means: 'The order has been in one state for longer than its policy allows.',
     remedy: 'Look at its trace for what it waits for, and end that. The case closes when the order goes on.',
+    who: 'operator',
+    page: PAGE,
+  },
+
+  screening_unavailable: {
+    means: 'The screener does not answer, and money that has to be screened before it leaves waits.',
+    remedy:
+      'Get the screener to answer; everything goes on by itself. For a bounded time two people may let older results count.',
+    who: 'operator',
+    page: PAGE,
+  },
+  hold_too_late: {
+    means:
+      'An order was held while one of its refunds had been submitted already. The others are stopped; this one may arrive.',
+    remedy:
+      'Ask the bank to recall it where it must not be paid. The order is held when this refund has ended, and so is the case.',
+    who: 'operator',
+    page: PAGE,
+  },
+  block_too_late: {
+    means: 'A customer was blocked while payouts of theirs had been submitted already. Those may still arrive.',
+    remedy:
+      'Ask the bank to recall what it has not paid yet. Watch the payouts; what comes back is not paid again while the block lasts.',
     who: 'operator',
     page: PAGE,
   },
@@ -72,14 +105,15 @@ export const CASE_KINDS = {
   // Money that came in no expected way. It is booked to suspense.
   overpaid: {
     means: 'More came than the order asked for. The order goes on, the rest is in suspense.',
-    remedy: 'Give the rest back to where it came from.',
+    remedy:
+      'Give the rest back: bank money to its account (deposit return), coins to an address that the customer names.',
     who: 'operator',
     page: PAGE,
   },
   deposit_unknown_target: {
     means: 'Money came that names no order of ours.',
     remedy:
-      'Find the payer by amount, day and reference. Give it to its order (deposit assign), or back if nobody can be found.',
+      'See who paid (case payer), and look for the order by amount, day and reference. Give it to its order (deposit assign), or back to where it came from (deposit return).',
     who: 'operator',
     page: PAGE,
   },
@@ -103,13 +137,34 @@ export const CASE_KINDS = {
   },
   deposit_second: {
     means: 'A second deposit came for an order that had its own already.',
-    remedy: 'Give it back to where it came from.',
+    remedy: 'Give it back: bank money to its account (deposit return), coins to an address that the customer names.',
     who: 'operator',
+    page: PAGE,
+  },
+  deposit_held: {
+    means: 'An operator holds what lies in suspense of this deposit. No refund and no order is made of it.',
+    remedy: 'Find out whose it is and whether it may leave. Release it (deposit release), and it goes on where it was.',
+    who: 'operator',
+    page: PAGE,
+  },
+  dormant_soon: {
+    means: 'Money of a customer is unclaimed for so long that it becomes dormant, on the day that the reason names.',
+    remedy:
+      'Have the partner ask its customer once more where it goes. Any step about the money ends this, or take it out (dormant wake-deposit, dormant wake-order).',
+    who: 'partner',
+    page: PAGE,
+  },
+  dormant: {
+    means: 'Money of a customer is unclaimed for longer than the policy allows. It stands apart, and is still owed.',
+    remedy:
+      'Do with it what the law of its country asks for. Where its owner comes, act as always: naming where it goes wakes it, and so does an operator (dormant wake-deposit, dormant wake-order).',
+    who: 'customer',
     page: PAGE,
   },
   deposit_lost: {
     means: 'A deposit that we had booked was taken back by its chain or bank. The loss is booked.',
-    remedy: 'Ask the partner to claim it from the customer. What is paid again is given to the order (deposit assign).',
+    remedy:
+      'Ask the partner to claim it from the customer. What is paid again is given to the order (deposit assign), in parts too.',
     who: 'operator',
     page: PAGE,
   },
@@ -130,7 +185,8 @@ export const CASE_KINDS = {
   },
   refund_destination_held: {
     means: 'Money is to go back, and screening would not let it go to the destination named.',
-    remedy: 'Name another destination. If the law says so, block the order.',
+    remedy:
+      'Name another destination, or let it go past what was hit (pastHits) with another operator. If the law says so, block the order.',
     who: 'operator',
     page: PAGE,
   },
@@ -146,6 +202,12 @@ export const CASE_KINDS = {
     who: 'operator',
     page: PAGE,
   },
+  return_confirmed: {
+    means: 'A customer has confirmed, on a page of ours, the address that coins in suspense go back to.',
+    remedy: 'Look at the deposit, then return it (deposit return): without an address it goes to the confirmed one.',
+    who: 'operator',
+    page: PAGE,
+  },
   refund_returned: {
     means: 'A refund that had left came back. The money is in suspense and still owed.',
     remedy: 'Ask the customer for another destination and name it.',
@@ -153,9 +215,10 @@ export const CASE_KINDS = {
     page: PAGE,
   },
   customer_owes: {
-    means: 'A bank took a deposit back after we had paid for it. The customer owes it, and makes no new orders.',
+    means:
+      'A bank or chain took a deposit back after we had paid for it. The customer owes it, and makes no new orders.',
     remedy:
-      'Claim it through the partner. When it is paid, give the payment to the order (deposit assign) and lift the block.',
+      'Claim it through the partner. Give each payment, or a part of it (--amount), to the order (deposit assign); when all is paid, lift the block. What nobody will pay is written off (case correct as debt). Where the payout came back as well, undo the exchange (case correct as undone). A transfer that is final again ends both by itself.',
     who: 'operator',
     page: PAGE,
   },
@@ -176,15 +239,24 @@ export const CASE_KINDS = {
   payout_contradiction: {
     means: 'Two reports about one payout cannot both be true, for instance refused and then paid.',
     remedy:
-      'Believe the statement or the chain, not the answer. What still held the money is paid with it; else it was paid twice: claim one back.',
+      'Believe the statement or the chain, not the answer. What still held the money is paid with it; where it was priced anew since, two people settle it (order settle-by). Else it was paid twice: claim one back.',
     who: 'operator',
     page: PAGE,
   },
   unexplained_debit: {
     means: 'Money left a wallet or account of ours, and no payout of ours explains it.',
-    remedy: 'Stop the rail at once if it may be theft. Then find out who moved it.',
+    remedy:
+      'Stop the rail at once if it may be theft. Then find out who moved it. A charge of the bank is booked as one (case correct as fee). After a restore it may have paid a payout that waits: settle that by it (payout settle-by), or say that it paid none of ours (debit foreign). Where it paid an order that is lost, it is booked with what was given for it (case correct as lost_order).',
     who: 'operator',
     page: PAGE,
+  },
+  movement_unmatched: {
+    means:
+      'Our wallet sent a transaction that stands in no row of ours: after a restore a payout made since, or theft.',
+    remedy:
+      'Match it with the payout, refund or own transfer it was (movement match; --otherAmount where it left with another amount), or say that it is not ours (movement foreign). Each takes two.',
+    who: 'operator',
+    page: 'backup.md',
   },
   uncovered: {
     means: 'More has left a wallet than the books had free there.',
@@ -196,20 +268,22 @@ export const CASE_KINDS = {
   // What reconciliation found.
   break_missing_in_ledger: {
     means: 'Chain or bank show a movement in a wallet of ours that the books do not know.',
-    remedy: 'Find out what it was by its name outside, and book it. The case closes when a run finds both equal.',
+    remedy:
+      'Find out what it was by its name outside, and correct the books by an entry (break correct) of the kind that it was: the page has the kinds.',
     who: 'operator',
     page: 'reconciliation.md',
   },
   break_missing_outside: {
     means: 'The books have a movement that chain or bank do not show, or show no longer.',
     remedy:
-      'Pay nothing more out of that wallet on its strength. Ask node or bank, then correct the books by an entry.',
+      'Pay nothing more out of that wallet on its strength. Ask node or bank, then correct the books by an entry (break correct).',
     who: 'operator',
     page: 'reconciliation.md',
   },
   break_amount: {
     means: 'The books and the outside know the same movement with different amounts, or one of them knows it twice.',
-    remedy: 'Compare the amounts in the case with the chain or the statement, and correct the books by an entry.',
+    remedy:
+      'Compare the amounts in the case with the chain or the statement, and correct the books by an entry (break correct).',
     who: 'operator',
     page: 'reconciliation.md',
   },
@@ -246,6 +320,13 @@ export const CASE_KINDS = {
     who: 'operator',
     page: PAGE,
   },
+  price_halted: {
+    means: 'A market does not quote: its price jumped, or too few sources say one. Money under way goes on.',
+    remedy:
+      'Compare the price with the world. If it is right, confirm the level (price confirm). If it is wrong, mend or remove the source; then look at unpaid orders (orders unpaid).',
+    who: 'operator',
+    page: PAGE,
+  },
   treasury_low: {
     means: 'A wallet or account that pays is below its alarm.',
     remedy: 'Fund it. The case closes by itself.',
@@ -271,6 +352,14 @@ export const CASE_KINDS = {
     page: PAGE,
   },
 
+  // Operators.
+  action_delayed: {
+    means: 'The one operator of this installation proposed an action that takes two people where there are several.',
+    remedy: 'Look at the proposal. If it was not you, decline it at once, revoke the token, and lay the kill switch.',
+    who: 'operator',
+    page: PAGE,
+  },
+
   // Telling partners.
   webhook_undelivered: {
     means:
@@ -284,6 +373,15 @@ export const CASE_KINDS = {
     remedy: 'The partner mends its receiver, switches the endpoint on again, then replays what it missed.',
     who: 'partner',
     page: PAGE,
+  },
+
+  // After a leak.
+  partner_contained: {
+    means:
+      'A key of this partner leaked. What was made since then is held: keys, endpoints, links, accounts, addresses.',
+    remedy: 'Look at its activity. Release or reject what is held, item by item; the last one ends this.',
+    who: 'operator',
+    page: 'runbooks/leaked-key.md',
   },
 } as const satisfies Record<string, CaseMeaning>;
 

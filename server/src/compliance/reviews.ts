@@ -4,7 +4,7 @@
  * `askReview` opens a case and `decideReview` ends it: the finding is recorded as any verifier's is, on the version of the
  * details that was looked at, with a reason and who decided. Details that were given anew meanwhile are looked at anew.
  *
- * The reason is kept and shown to the partner, so it names nobody.
+ * The reason is kept, and shown to the partner, so it should name nobody.
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
@@ -23,7 +23,6 @@ import { record } from './decisions.ts';
 export const MANUAL_VERIFIER = 'manual';
 const KIND = 'verification_review';
 const subjectOf = (customerId: string): string => `customer:${customerId}`;
-const LONGEST_REASON = 500;
 
 /** Opens the case, once per customer. */
 export async function askReview(tx: Tx, asked: { customerId: string; level: number; now: Date }): Promise<void> {
@@ -58,6 +57,7 @@ export async function openReview(tx: Tx, vault: Vault, customerId: string) {
  *
  * @param d.outcome `failed` may give other details; `refused` may not
  * @param d.version of the details that were looked at
+ * @param d.told    the reason as it is stored for the partner
  * @throws Refusal 'unknown_customer'; 'malformed_field' where there is nothing to decide, or no reason
  */
 export async function decideReview(
@@ -68,13 +68,13 @@ export async function decideReview(
     outcome: 'verified' | 'failed' | 'refused';
     level: number;
     reason: string;
+    told: string;
     by: string;
     now: Date;
   },
 ): Promise<void> {
   const bad = (field: string, why: string) => new Refusal('malformed_field', { fields: { [field]: why } });
-  if (d.reason.trim() === '' || d.reason.length > LONGEST_REASON)
-    throw bad('reason', `must be a text of 1 to ${LONGEST_REASON} characters`);
+  if (d.reason.trim() === '') throw bad('reason', 'must not be empty');
   if (d.outcome === 'verified' && !(Number.isInteger(d.level) && d.level >= 1 && d.level <= HIGHEST_LEVEL))
     throw bad('level', `must be a level from 1 to ${HIGHEST_LEVEL}`);
   const { customerId, version, outcome, by, now } = d;
@@ -87,7 +87,7 @@ export async function decideReview(
     customerId,
     version,
     verifier: MANUAL_VERIFIER,
-    finding: outcome === 'verified' ? { outcome, level: d.level } : { outcome, level: 0, reason: d.reason },
+    finding: outcome === 'verified' ? { outcome, level: d.level } : { outcome, level: 0, reason: d.told },
     now,
   });
   await record(tx, {

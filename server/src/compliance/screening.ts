@@ -11,7 +11,8 @@
 import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
-import { findCustomer, openFiatAccount } from '../customers/index.ts';
+import { openTextOrNull } from '../base/texts.ts';
+import { blockOf, openFiatAccount } from '../customers/index.ts';
 import { type DestinationKind, look, sql } from './store.ts';
 
 export interface Screener {
@@ -26,6 +27,7 @@ export interface Screening {
   /** Null of money that belongs to no order we know: the destination alone is looked at. */
   partnerId: bigint | null;
   customerId: string | null;
+  /** As it is stored (base/texts.ts). */
   merchantReference: string | null;
   /** Where the money is about to go: an account of the customer, or an address. */
   fiatAccountId: bigint | null;
@@ -37,10 +39,21 @@ export interface Screening {
   purpose?: 'payout' | 'refund' | undefined;
 }
 
+/** One thing that screening found. */
+export interface Hit {
+  rule: HeldReason;
+  /** What exactly was hit: the list's entry, the time of the block. An approval names it, so that only what is new is asked again. */
+  entry: string;
+  /** Found by our own blocks and lists, which the gate asks anew each time. */
+  own: boolean;
+}
+
 export interface Verdict {
   outcome: 'cleared' | 'held';
-  /** Why it is held. */
+  /** Why it is held: the rule of the first hit. */
   reason?: HeldReason;
+  /** All that was found; empty where it is cleared. */
+  hits: readonly Hit[];
   /** Rules and list versions, such as `built-in 1, sanctions@2026-01-05`. */
   rules: string;
   /** Ids and words only: this is kept unsealed. */
@@ -52,32 +65,43 @@ export type HeldReason = 'destination_denied' | 'customer_blocked' | 'held_by_ma
 /** Changes whenever what the built-in screener decides changes. */
 const RULES = 'built-in 1';
 
-export function openScreener({ db, vault }: { db: Database; vault: Vault }): Screener {
+export const openScreener = ({ db, vault }: { db: Database; vault: Vault }): Screener => ({
+  screen: (ask) => db.asSystem((tx) => screenOwn(tx, vault, ask)),
+});
+
+/**
+ * Asks our own blocks and deny lists, as they stand in this transaction. The customer's row is locked against a block until
+ * `tx` ends: a block that was committed before is seen, and one that comes later waits.
+ */
+export async function screenOwn(tx: Tx, vault: Vault, ask: Screening): Promise<Verdict> {
+  const blockedAt = ask.customerId === null ? null : await blockOf(tx, ask.customerId);
+  const { kind, values } = await destinationOf(tx, vault, ask);
+  const indexes = values.map((value) => indexOf(vault, kind, value));
+  const { lists, entries } = await look(tx, kind, indexes);
+  const hits: Hit[] = [
+    ...(blockedAt === null ? [] : [{ rule: 'customer_blocked' as const, entry: blockedAt.toISOString(), own: true }]),
+    ...entries.map(({ entry }) => ({ rule: 'destination_denied' as const, entry, own: true })),
+  ];
   return {
-    screen: (ask) =>
-      db.asSystem(async (tx): Promise<Verdict> => {
-        const blocked = ask.customerId !== null && (await findCustomer(tx, ask.customerId)).blocked;
-        const { kind, values } = await destinationOf(tx, vault, ask);
-        const indexes = values.map((value) => indexOf(vault, kind, value));
-        const { lists, foundOn } = await look(tx, kind, indexes);
-        const reason = blocked ? 'customer_blocked' : foundOn.length > 0 ? 'destination_denied' : undefined;
-        return {
-          outcome: reason === undefined ? 'cleared' : 'held',
-          ...(reason === undefined ? {} : { reason }),
-          rules: [RULES, ...lists.map(({ list, version }) => `${list}@${version}`)].join(', '),
-          inputs: {
-            orderId: String(ask.id),
-            customerId: ask.customerId ?? '',
-            blocked,
-            purpose: ask.purpose ?? 'payout',
-            // The blind indexes themselves: with the key, and only with it, one can ask an old list again.
-            destination: indexes.map((index) => `${kind}:${index.toString('hex')}`),
-            foundOn,
-          },
-        };
-      }),
+    ...verdictOf(hits),
+    rules: [RULES, ...lists.map(({ list, version }) => `${list}@${version}`)].join(', '),
+    inputs: {
+      orderId: String(ask.id),
+      customerId: ask.customerId ?? '',
+      blocked: blockedAt !== null,
+      purpose: ask.purpose ?? 'payout',
+      // The blind indexes themselves: with the key, and only with it, one can ask an old list again.
+      destination: indexes.map((index) => `${kind}:${index.toString('hex')}`),
+      foundOn: [...new Set(entries.map(({ list }) => list))],
+    },
   };
 }
+
+const verdictOf = (hits: readonly Hit[]): Pick<Verdict, 'outcome' | 'reason' | 'hits'> => ({
+  outcome: hits.length === 0 ? 'cleared' : 'held',
+  ...(hits[0] === undefined ? {} : { reason: hits[0].rule }),
+  hits,
+});
 
 /** Every detail of an account is looked up: which of them a list names is up to the list. */
 async function destinationOf(
@@ -104,16 +128,17 @@ export const MAGIC_HOLDS = {
  *
  * @param amountOf what came in for an order, as text
  */
-export function magicScreener(usual: Screener, amountOf: (ask: Screening) => Promise<string>): Screener {
+export function magicScreener(usual: Screener, vault: Vault, amountOf: (ask: Screening) => Promise<string>): Screener {
   const isMagic = async (ask: Screening): Promise<boolean> =>
-    ask.merchantReference === MAGIC_HOLDS.reference ||
+    openTextOrNull(vault, ask.partnerId ?? 0n, ask.merchantReference) === MAGIC_HOLDS.reference ||
     ask.payoutAddress?.toLowerCase() === MAGIC_HOLDS.address ||
     (await amountOf(ask)).replace(/\.0*$/, '') === MAGIC_HOLDS.amount;
   return {
     async screen(ask) {
       const verdict = await usual.screen(ask);
       if (ask.purpose === 'refund' || !(await isMagic(ask))) return verdict;
-      return { ...verdict, outcome: 'held', reason: 'held_by_magic_value', rules: `${verdict.rules}, magic` };
+      const hit: Hit = { rule: 'held_by_magic_value', entry: '', own: false };
+      return { ...verdict, ...verdictOf([hit, ...verdict.hits]), rules: `${verdict.rules}, magic` };
     },
   };
 }

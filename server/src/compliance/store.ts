@@ -24,6 +24,9 @@ export const sql = {
     values ($1, $2, $3, $4, $5, $6::jsonb, $7)`,
   openCase: `insert into cases (kind, subject, order_id, partner_id, reason, facts, opened_at)
     values ($1, $2, $3, $4, $5, $6::jsonb, $7) on conflict (kind, subject) where closed_at is null do nothing`,
+  tellCase: `insert into cases (kind, subject, reason, facts, opened_at) values ($1, $2, $3, $4::jsonb, $5)
+    on conflict (kind, subject) where closed_at is null do update set reason = excluded.reason, facts = excluded.facts
+    where (cases.reason, cases.facts) is distinct from (excluded.reason, excluded.facts)`,
   closeCases: `update cases set closed_at = $4, outcome = $3
     where subject = $2 and ($1::text is null or kind = $1) and closed_at is null`,
   // One statement each for open and closed, so that either walks its own index.
@@ -42,7 +45,23 @@ export const sql = {
   closeCase: 'update cases set closed_at = $3, outcome = $2 where id = $1 and closed_at is null',
   openCaseCounts: `select kind, count(*) as count, min(opened_at) as oldest from cases where closed_at is null group by kind`,
   lists: 'select list, version from deny_lists order by list',
-  hits: 'select list from denied_destinations where kind = $1 and index = any($2) order by list',
+  hits: 'select list, index from denied_destinations where kind = $1 and index = any($2) order by list, index',
+  keepScreening: `insert into screenings (subject, partner_id, order_id, outcome, hits, rules, at)
+    values ($1, $2, $3, $4, $5::jsonb, $6, $7)
+    on conflict (subject) do update set outcome = excluded.outcome, hits = excluded.hits, rules = excluded.rules, at = excluded.at`,
+  keptScreening: 'select outcome, hits, at from screenings where subject = $1',
+  extension: 'select max_age_s, until from screening_extensions where until > $1 order by max_age_s desc limit 1',
+  extend: `insert into screening_extensions (max_age_s, until, people, reason, at) values ($1, $2, $3, $4, $5)`,
+  approve: `insert into approvals (partner_id, order_id, deposit_id, rule, entry, destination, asset, units, people, reason, at)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+  // Of an order the order's own; of a deposit in suspense that deposit's.
+  approvals: `select id, rule, entry, units, people from approvals
+    where destination = $1 and asset = $2 and order_id is not distinct from $3::bigint
+      and deposit_id is not distinct from $4::bigint order by id`,
+  approvalUses: `select approval_id as "approvalId", payout_id as "payoutId", units from approval_uses
+    where approval_id = any($1::bigint[]) order by approval_id, payout_id`,
+  useApprovals: `insert into approval_uses (approval_id, payout_id, units, at)
+    select id, $2, $3, $4 from unnest($1::bigint[]) as used (id) on conflict do nothing`,
   putList: `insert into deny_lists (list, version, loaded_at) values ($1, $2, $3)
     on conflict (list) do update set version = excluded.version, loaded_at = excluded.loaded_at`,
   emptyList: 'delete from denied_destinations where list = $1',
@@ -50,9 +69,9 @@ export const sql = {
     select kind, index, $1 from unnest($2::text[], $3::bytea[]) as given (kind, index) on conflict do nothing`,
 } as const;
 
-/** The lists as they stand, and on which of them any of the indexes is. */
+/** The lists as they stand, and their entries that any of the indexes is. */
 export async function look(tx: Tx, kind: DestinationKind, indexes: readonly Buffer[]) {
   const lists = await tx.rows<{ list: string; version: string }>(sql.lists);
-  const hits = await tx.rows<{ list: string }>(sql.hits, [kind, indexes]);
-  return { lists, foundOn: [...new Set(hits.map(({ list }) => list))] };
+  const hits = await tx.rows<{ list: string; index: Buffer }>(sql.hits, [kind, indexes]);
+  return { lists, entries: hits.map(({ list, index }) => ({ list, entry: `${list}:${index.toString('hex')}` })) };
 }

@@ -37,6 +37,72 @@ export const accountForms = {
   iban,
 } as const satisfies Record<string, AccountForm>;
 
+export type AccountField = 'account' | 'ifsc' | 'iban' | 'sortCode' | 'routingNumber' | 'bankCode';
+type Shape = Readonly<Partial<Record<AccountField, AccountForm>>>;
+
+/** Spaces and hyphens are how people group digits. */
+const digits =
+  (least: number, most: number, why: string, isRight: (value: string) => boolean = () => true): AccountForm =>
+  (given) => {
+    const value = given.replaceAll(/[ -]/g, '');
+    const isDigits = /^[0-9]+$/.test(value) && value.length >= least && value.length <= most;
+    return isDigits && isRight(value) ? { value } : { why };
+  };
+const weighed = (value: string, weights: readonly number[]): number =>
+  [...value].reduce((sum, digit, at) => sum + Number(digit) * (weights[at % weights.length] ?? 0), 0);
+const ibanOf =
+  (country: string, length: number): AccountForm =>
+  (given) => {
+    const read = iban(given);
+    if ('why' in read || (read.value.startsWith(country) && read.value.length === length)) return read;
+    return { why: `must be an IBAN of ${length} characters that begins with ${country}` };
+  };
+/** Seventeen digits weighed 3, 7, 1, each without its tens, and what is missing to a ten. */
+const isClabe = (value: string): boolean => {
+  const sum = [...value.slice(0, 17)].reduce(
+    (all, digit, at) => all + ((Number(digit) * ([3, 7, 1][at % 3] ?? 0)) % 10),
+    0,
+  );
+  return (10 - (sum % 10)) % 10 === Number(value[17]);
+};
+
+/** What an account goes by, per currency: what has to be there, and its form. */
+const SHAPES: Readonly<Record<string, Shape>> = {
+  inr: { account: accountForms.account, ifsc: accountForms.ifsc },
+  eur: { iban },
+  try: { iban: ibanOf('TR', 26) },
+  aed: { iban: ibanOf('AE', 23) },
+  gbp: {
+    account: digits(6, 8, 'must be an account number of 6 to 8 digits'),
+    sortCode: digits(6, 6, 'must be a sort code of six digits'),
+  },
+  usd: {
+    account: digits(4, 17, 'must be an account number of 4 to 17 digits'),
+    routingNumber: digits(
+      9,
+      9,
+      'must be a routing number of nine digits with a right check digit',
+      (value) => weighed(value, [3, 7, 1]) % 10 === 0,
+    ),
+  },
+  mxn: { account: digits(18, 18, 'must be a CLABE of 18 digits with a right check digit', isClabe) },
+  ngn: {
+    account: digits(10, 10, 'must be an account number of ten digits'),
+    bankCode: digits(3, 6, 'must be a bank code of 3 to 6 digits'),
+  },
+  brl: { account: digits(11, 14, 'must be a PIX key of 11 to 14 digits: a CPF, a CNPJ or a phone number') },
+  php: { account: digits(6, 16, 'must be an account number of 6 to 16 digits'), bankCode: accountForms.routing },
+  kes: { account: digits(9, 12, 'must be the phone number of an M-Pesa account, 9 to 12 digits') },
+};
+const ELSEWHERE: Shape = { account: accountForms.account, bankCode: accountForms.routing };
+
+/** The fields of an account in this currency, each with its form. */
+export const accountShapeOf = (fiat: string): [AccountField, AccountForm][] =>
+  Object.entries(SHAPES[fiat] ?? ELSEWHERE) as [AccountField, AccountForm][];
+
+/** Whether accounts in this currency have a shape that is known; others need a number. */
+export const hasAccountShape = (fiat: string): boolean => fiat in SHAPES;
+
 /** What is sealed of an account: all that was given, with the number always under `account`. */
 export function accountDetails(given: {
   account?: string | undefined;

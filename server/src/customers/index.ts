@@ -12,15 +12,23 @@
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
-import { numericId, randomText } from '../base/ids.ts';
+import { firstIdAt, numericId, randomText } from '../base/ids.ts';
 import type { AssetCode } from '../base/money.ts';
+import { openTextOrNull, sealText } from '../base/texts.ts';
 import { emit } from '../events/index.ts';
 import type { Partner } from '../partners/index.ts';
 import { customerName } from './details.ts';
 import { hintOf, indexDetails, openDetails, openEmail, openPhone, sealDetails, sealEmail, sealPhone } from './seal.ts';
 import { accountById, accountsOf, type CustomerRow, customerById, type FiatAccountRow, sql } from './store.ts';
 
-export { type AccountForm, accountDetails, accountForms } from './accounts.ts';
+export {
+  type AccountField,
+  type AccountForm,
+  accountDetails,
+  accountForms,
+  accountShapeOf,
+  hasAccountShape,
+} from './accounts.ts';
 export {
   comparePayer,
   customerName,
@@ -37,17 +45,20 @@ export {
   LINK_FOR_MS,
   type Link,
   type LinkPurpose,
+  madeAs,
   openLink,
+  RETURN_FOR_MS,
+  type ReturnLink,
   sealLink,
 } from './links.ts';
-export { checkCode, type Issued, isCodeLive, issueCode } from './login.ts';
+export { type Asking, checkCode, codeUnderWay, type Issued, issueCode, sendingFailed } from './login.ts';
 export { REQUIREMENTS, type Requirement } from './requirements.ts';
 
 export interface Customer {
   readonly id: string;
   readonly partnerId: bigint;
-  /** The partner's own name for it. */
-  readonly clientCustomerId: string | null;
+  /** The partner's own name for it, as it is stored: `clientIdOf` opens it. */
+  readonly storedClientId: string | null;
   readonly kind: 'INDIVIDUAL' | 'BUSINESS';
   readonly level: number;
   readonly verification: 'none' | 'in_review' | 'verified' | 'failed' | 'refused';
@@ -57,6 +68,8 @@ export interface Customer {
   /** ISO 3166-1, two letters. */
   readonly country: string;
   readonly loggedInAt: Date | null;
+  /** Counts up where its logins are over: another phone, or none. Sessions of before are none. */
+  readonly loginEpoch: number;
   readonly blocked: boolean;
   readonly createdAt: Date;
   readonly updatedAt: Date;
@@ -64,19 +77,23 @@ export interface Customer {
 
 export interface FiatAccount {
   readonly id: bigint;
-  readonly customerId: string;
+  /** Null of the account that a deposit came from. */
+  readonly customerId: string | null;
+  /** The one deposit that may go back to it; null of a customer's. */
+  readonly senderOf: bigint | null;
   readonly fiat: AssetCode;
   /** The last characters of the account number, for showing. */
   readonly hint: string;
   readonly createdAt: Date;
 }
 
-export const HIGHEST_LEVEL = 4;
+export const HIGHEST_LEVEL = 5;
 
 /**
  * Adds a customer of a partner.
  *
- * @throws Refusal 'customer_exists' {customerId} when the partner has given us this clientCustomerId before
+ * @throws Refusal 'customer_exists' {customerId} when the partner has given us this clientCustomerId before, or named another
+ * customer with this phone
  */
 export async function enroll(
   tx: Tx,
@@ -92,10 +109,14 @@ export async function enroll(
 ): Promise<Customer> {
   const id = `${randomText(10)}_${c.partnerId}`;
   const phone = c.phone === undefined ? undefined : sealPhone(vault, { id, partnerId: c.partnerId }, c.phone);
+  const name = sealText(vault, c.partnerId, c.clientCustomerId);
+  const existing = await tx.row<{ id: string }>(sql.idOfClient, [c.partnerId, name]);
+  if (existing !== undefined) throw new Refusal('customer_exists', { customerId: existing.id });
+  if (phone !== undefined) await refuseTaken(tx, { id, partnerId: c.partnerId }, phone.index);
   const row = await tx.row<CustomerRow>(sql.insert, [
     id,
     c.partnerId,
-    c.clientCustomerId,
+    name,
     c.kind,
     phone?.sealed ?? null,
     phone?.index ?? null,
@@ -103,35 +124,42 @@ export async function enroll(
     c.now,
   ]);
   if (row !== undefined) return customerOf(row);
-  const existing = await tx.row<{ id: string }>(sql.idOfClient, [c.partnerId, c.clientCustomerId]);
-  throw new Refusal('customer_exists', { customerId: existing?.id });
+  // Another request has enrolled the same name since it was looked up.
+  const other = await tx.row<{ id: string }>(sql.idOfClient, [c.partnerId, name]);
+  throw new Refusal('customer_exists', { customerId: other?.id });
 }
+
+/**
+ * One phone, one customer of a partner, among those that the partner has named. The lock is held until `tx` ends, so of two who
+ * come at once with one phone the second is refused.
+ *
+ * @throws Refusal 'customer_exists' {customerId}
+ */
+async function refuseTaken(tx: Tx, c: { id: string; partnerId: bigint }, phoneIndex: Buffer): Promise<void> {
+  await tx.run('select pg_advisory_xact_lock($1)', [phoneIndex.readBigInt64BE(0)]);
+  const taken = await tx.row<{ id: string }>(sql.namedByPhone, [c.partnerId, phoneIndex, c.id]);
+  if (taken !== undefined) throw new Refusal('customer_exists', { customerId: taken.id });
+}
+
+/** The partner's own name of a customer, as it was given. */
+export const clientIdOf = (vault: Vault, { partnerId, storedClientId }: Customer): string | null =>
+  openTextOrNull(vault, partnerId, storedClientId);
 
 /** The partner's customer of this name, if there is one. */
 export async function customerNamed(
   tx: Tx,
+  vault: Vault,
   partnerId: bigint,
   clientCustomerId: string,
 ): Promise<Customer | undefined> {
-  const row = await tx.row<{ id: string }>(sql.idOfClient, [partnerId, clientCustomerId]);
+  const row = await tx.row<{ id: string }>(sql.idOfClient, [partnerId, sealText(vault, partnerId, clientCustomerId)]);
   return row === undefined ? undefined : await findCustomer(tx, row.id);
 }
 
 /**
- * The customer who came by a link that named nobody and is known by this phone. The partner's own customers with the same
- * phone are others: nobody has said that they are the same person.
+ * The customer who came by a link that named nobody and is known by this phone, or a new one. The partner's own customers with
+ * the same phone are others: nobody has said that they are the same person.
  */
-export async function knownByPhone(
-  tx: Tx,
-  vault: Vault,
-  c: { partnerId: bigint; phone: string },
-): Promise<Customer | undefined> {
-  const { index } = sealPhone(vault, { id: '', partnerId: c.partnerId }, c.phone);
-  const row = await tx.row<CustomerRow>(sql.byPhone, [c.partnerId, index]);
-  return row === undefined ? undefined : customerOf(row);
-}
-
-/** The customer known by this phone, or a new one. */
 export async function customerByPhone(
   tx: Tx,
   vault: Vault,
@@ -159,7 +187,7 @@ export async function findCustomer(tx: Tx, id: string): Promise<Customer> {
 /**
  * Replaces what is given and keeps the rest. A login code on its way to the phone there was before ends.
  *
- * @throws Refusal 'unknown_customer'
+ * @throws Refusal 'unknown_customer' | 'customer_exists' {customerId} where the phone is another customer's
  */
 export async function updateContact(
   tx: Tx,
@@ -170,8 +198,28 @@ export async function updateContact(
   const customer = await findCustomer(tx, id);
   const phone = c.phone === undefined ? undefined : sealPhone(vault, customer, c.phone);
   const email = c.email === undefined ? null : sealEmail(vault, id, c.email);
+  if (phone !== undefined) await refuseTaken(tx, customer, phone.index);
   await tx.run(sql.updateContact, [id, phone?.sealed ?? null, phone?.index ?? null, email, c.now]);
-  if (phone !== undefined) await tx.run(sql.forgetLoginCode, [id]);
+  if (phone === undefined) return;
+  await tx.run(sql.forgetLoginCode, [id]);
+}
+
+/** Whether this is the phone a customer has. */
+export async function hasPhone(tx: Tx, vault: Vault, customer: Customer, phone: string): Promise<boolean> {
+  const row = await tx.row(sql.hasPhone, [customer.id, sealPhone(vault, customer, phone).index]);
+  return row !== undefined;
+}
+
+/**
+ * Takes the phone from a customer: it is somebody else's now. The login it proved is forgotten, and its sessions are over, so the
+ * customer trades again once it has logged in with another number.
+ *
+ * @returns whether there was one
+ */
+export async function detachPhone(tx: Tx, customer: Customer, now: Date): Promise<boolean> {
+  if ((await tx.run(sql.detachPhone, [customer.id, now])) === 0) return false;
+  await tx.run(sql.forgetLoginCode, [customer.id]);
+  return true;
 }
 
 /** Phone and e-mail, opened: for verifiers and for the customer's own page. */
@@ -187,7 +235,7 @@ export async function openContact(tx: Tx, vault: Vault, id: string): Promise<{ p
 /**
  * Records what a verifier found: on the customer, as a row that never changes, and as an event `customer.verification`.
  *
- * @param v.level        level the customer has from now on, 0 to 4
+ * @param v.level        level the customer has from now on, 0 to 5
  * @param v.failedReason a word or sentence that names nobody
  */
 export async function recordVerification(
@@ -201,7 +249,7 @@ export async function recordVerification(
     now: Date;
   },
 ): Promise<Customer> {
-  assert(Number.isInteger(v.level) && v.level >= 0 && v.level <= HIGHEST_LEVEL, 'a verification level is 0 to 4');
+  assert(Number.isInteger(v.level) && v.level >= 0 && v.level <= HIGHEST_LEVEL, 'a verification level is 0 to 5');
   const { id, partnerId } = v.customer;
   const row = await tx.row<CustomerRow>(sql.verified, [id, v.outcome, v.level, v.failedReason ?? null, v.now]);
   if (row === undefined) throw new Refusal('unknown_customer');
@@ -219,7 +267,8 @@ async function announce(tx: Tx, customer: Customer, what: 'login' | 'verificatio
     subject: `customer:${customer.id}`,
     body: {
       customerId: customer.id,
-      clientCustomerId: customer.clientCustomerId,
+      // As it is stored: whoever tells the event opens it.
+      clientCustomerId: customer.storedClientId,
       kind: customer.kind,
       verification: customer.verification,
       level: customer.level,
@@ -279,9 +328,31 @@ export async function forgetLogin(tx: Tx, customerId: string, now: Date): Promis
   await tx.run(sql.loggedOut, [customerId, now]);
 }
 
-/** May not trade from now on; what is under way is held at its next check. */
+/**
+ * Since when a customer is blocked, or null. The row is share-locked until `tx` ends, so a block waits for those who have
+ * looked, and those who look after it see it.
+ *
+ * @throws Refusal 'unknown_customer'
+ */
+export async function blockOf(tx: Tx, customerId: string): Promise<Date | null> {
+  const row = await tx.row<{ blocked_at: Date | null }>(sql.blockOf, [customerId]);
+  if (row === undefined) throw new Refusal('unknown_customer');
+  return row.blocked_at;
+}
+
+/** May not trade from now on; what is not submitted yet is held before it leaves. */
 export async function blockCustomer(tx: Tx, customerId: string, now: Date): Promise<void> {
-  await tx.run(sql.block, [customerId, now]);
+  await tx.run(sql.block, [customerId, now, null]);
+}
+
+/** The same for what the customer owes: it ends with the debt, unless a person blocks or has blocked, too. */
+export async function blockForDebt(tx: Tx, customerId: string, now: Date): Promise<void> {
+  await tx.run(sql.block, [customerId, now, 'debt']);
+}
+
+/** The customer owes nothing any more. @returns whether that ended a block */
+export async function debtEnded(tx: Tx, customerId: string, now: Date): Promise<boolean> {
+  return (await tx.run(sql.debtEnded, [customerId, now])) > 0;
 }
 
 /** The end of a block. */
@@ -290,8 +361,14 @@ export async function unblockCustomer(tx: Tx, customerId: string, now: Date): Pr
 }
 
 /** Those of this id, or this name given by a partner, of whichever partner the door shows. */
-export const customersLike = async (tx: Tx, text: string): Promise<Customer[]> =>
-  (await tx.rows<CustomerRow>(sql.likeText, [text])).map(customerOf);
+export const customersLike = async (
+  tx: Tx,
+  vault: Vault,
+  ask: { text: string; partnerIds: readonly bigint[] },
+): Promise<Customer[]> => {
+  const names = ask.partnerIds.map((id) => sealText(vault, id, ask.text));
+  return (await tx.rows<CustomerRow>(sql.likeText, [ask.text, names])).map(customerOf);
+};
 
 /**
  * Whether this customer may trade with this partner. A review of a higher level does not stop trading at the level had.
@@ -334,19 +411,49 @@ export async function addFiatAccount(
   return accountOf(row);
 }
 
+/** The account that a deposit came from, kept once, to send that deposit back to and nothing else. @returns its id */
+export async function keepSenderAccount(
+  tx: Tx,
+  vault: Vault,
+  a: { depositId: bigint; fiat: AssetCode; details: Record<string, string>; now: Date },
+): Promise<bigint> {
+  const id = numericId(a.now);
+  await tx.run(sql.insertSender, [
+    id,
+    a.fiat,
+    sealDetails(vault, id, a.details),
+    indexDetails(vault, `sender of ${a.depositId}`, a.fiat, a.details),
+    hintOf(a.details),
+    a.now,
+    a.depositId,
+  ]);
+  const row = await tx.row<{ id: bigint }>(sql.accountOfSender, [a.depositId]);
+  assert(row !== undefined, 'an account that was not inserted is there');
+  return row.id;
+}
+
 /** A customer's accounts, oldest first. */
 export async function fiatAccounts(tx: Tx, customerId: string): Promise<FiatAccount[]> {
   return (await accountsOf(tx, customerId)).map(accountOf);
 }
 
+/** Accounts of a partner's customers that were added since a time. */
+export const accountsSince = (
+  tx: Tx,
+  ask: { partnerId: bigint; since: Date },
+): Promise<{ id: bigint; created_at: Date }[]> => tx.rows(sql.accountsSince, [ask.partnerId, firstIdAt(ask.since)]);
+
 const LARGEST_ID = 2n ** 63n - 1n;
 
 /** @throws Refusal 'unknown_account' */
-export async function fiatOfAccount(tx: Tx, id: bigint): Promise<string> {
-  const row = await accountById(tx, id);
+export async function findFiatAccount(tx: Tx, id: bigint): Promise<FiatAccount> {
+  const row = id >= 0n && id <= LARGEST_ID ? await accountById(tx, id) : undefined;
   if (row === undefined) throw new Refusal('unknown_account');
-  return accountOf(row).fiat;
+  return accountOf(row);
 }
+
+/** @throws Refusal 'unknown_account' */
+export const fiatOfAccount = async (tx: Tx, id: bigint): Promise<string> => (await findFiatAccount(tx, id)).fiat;
 
 /**
  * An account with its details opened: for the payout, and for showing a customer's own. Whose it is, the caller compares.
@@ -371,7 +478,10 @@ export async function openFiatAccount(
  */
 export async function openPayee(tx: Tx, vault: Vault, accountId: bigint): Promise<Record<string, string>> {
   const { customerId, details } = await openFiatAccount(tx, vault, accountId);
-  const name = details.name ?? details.accountHolder ?? (await customerName(tx, vault, customerId));
+  const name =
+    details.name ??
+    details.accountHolder ??
+    (customerId === null ? undefined : await customerName(tx, vault, customerId));
   return name === undefined ? details : { ...details, name };
 }
 
@@ -379,7 +489,7 @@ function customerOf(row: CustomerRow): Customer {
   return {
     id: row.id,
     partnerId: row.partner_id,
-    clientCustomerId: row.client_customer_id,
+    storedClientId: row.client_customer_id,
     kind: row.kind,
     level: row.level,
     verification: row.verification,
@@ -387,6 +497,7 @@ function customerOf(row: CustomerRow): Customer {
     failedReason: row.failed_reason,
     country: row.country,
     loggedInAt: row.logged_in_at,
+    loginEpoch: row.login_epoch,
     blocked: row.blocked_at !== null,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
@@ -394,5 +505,12 @@ function customerOf(row: CustomerRow): Customer {
 }
 
 function accountOf(row: FiatAccountRow): FiatAccount {
-  return { id: row.id, customerId: row.customer_id, fiat: row.fiat, hint: row.hint, createdAt: row.created_at };
+  return {
+    id: row.id,
+    customerId: row.customer_id,
+    senderOf: row.sender_of,
+    fiat: row.fiat,
+    hint: row.hint,
+    createdAt: row.created_at,
+  };
 }

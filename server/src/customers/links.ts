@@ -7,7 +7,15 @@
  */
 import type { Vault } from '../base/crypto.ts';
 
-export interface Link {
+/** What every link says of its making. */
+interface Made {
+  /** Names the link, to us and in the activity of its partner. Links of before that was recorded have none, or no maker. */
+  id?: string;
+  /** The key that asked for it. */
+  madeBy?: string;
+}
+
+export interface Link extends Made {
   partnerId: string;
   customerId: string;
   /** Milliseconds since 1970. */
@@ -17,10 +25,18 @@ export interface Link {
   closeAfterLogin: boolean;
   /** The partner's handle on this errand, given back with the customer. */
   referenceId?: string;
+  /** The fiat that the account is to be in, where the partner has said it: the customer is not asked then. */
+  fiat?: string;
+}
+
+/** A link by which a customer confirms where coins go back to. An operator made it, so no key of the partner did. */
+export interface ReturnLink extends Link {
+  /** Names its row. */
+  id: string;
 }
 
 /** A link to buy or to sell by, once. */
-export interface CheckoutLink {
+export interface CheckoutLink extends Made {
   /** Names the link, to us and to the partner. */
   id: string;
   partnerId: string;
@@ -46,18 +62,28 @@ interface LinkOf {
   kyc: Link;
   bank: Link;
   checkout: CheckoutLink;
+  return: ReturnLink;
 }
 export type LinkPurpose = keyof LinkOf;
 
 /** Long enough to come back to a message the next day. */
 export const LINK_FOR_MS = 24 * 3_600_000;
+/** Long enough to be passed on by the partner's support, and to see what became of it. */
+export const RETURN_FOR_MS = 7 * 24 * 3_600_000;
 /** Long enough to see what became of an order, a refund by a bank included. */
 export const CHECKOUT_FOR_MS = 30 * 24 * 3_600_000;
+
+/** When a link was asked for, and its id where that was recorded then. */
+export const madeAs = (link: Link | CheckoutLink): { id: string | undefined; madeAt: Date } => ({
+  id: link.madeBy === undefined ? undefined : link.id,
+  madeAt: new Date(link.until - ('marketId' in link ? CHECKOUT_FOR_MS : LINK_FOR_MS)),
+});
 
 const CONTEXT: Readonly<Record<LinkPurpose, string>> = {
   kyc: 'whitelabel.kyc_link',
   bank: 'whitelabel.bank_link',
   checkout: 'whitelabel.checkout_link',
+  return: 'operator.return_link',
 };
 
 export const sealLink = <P extends LinkPurpose>(vault: Vault, purpose: P, link: LinkOf[P]): string =>

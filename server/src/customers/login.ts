@@ -1,98 +1,173 @@
 /**
  * Login codes: six digits that prove a customer holds the phone it gave.
  *
- * A code is good for five minutes, five tries and one browser session. Codes are sent at most every half minute and five
- * times an hour; fifteen wrong tries in a row, over however many codes, shut the door for an hour. So whoever has a link
- * but not the phone has 15 guesses an hour at a million codes, however many connections it asks over: the row is locked
- * while it is looked at.
+ * A code belongs to the browser session that asked for it, is good for five minutes and five tries there, and does nothing in
+ * another. Every sending is a row, and all limits are counted from these rows:
  *
- * At rest there is a keyed hash, made with the time of sending, so that equal codes do not look equal. Answers are words and
- * not errors, because a wrong try has to be counted and an error would roll the count back.
+ * | What is counted | Within an hour | Beyond it |
+ * |---|---|---|
+ * | codes for one session | 5, half a minute apart | told to wait |
+ * | wrong tries of one session | 15 | that session is locked |
+ * | codes by one link: for its customer, or for any number where it names nobody | 5, half a minute apart; 10 | told to wait |
+ * | codes for a customer by links that name it | 20 | told to wait |
+ * | codes for a customer by links that name nobody: from one network, and in all | 5; 10 | told that it is sent if it can be; not sent |
+ *
+ * What is told depends on the session, the link and the network that ask, never on what others did with the same number. So a
+ * link that names nobody does not tell a number that we know from one that we do not; and whoever guesses locks out itself: the
+ * owner of the phone gets in from another session, by another link. Guesses at a number are bounded by the codes that are sent.
+ *
+ * At rest there is a keyed hash, made with session and time, so that equal codes do not look equal. Answers are words and not
+ * errors, because a wrong try has to be counted and an error would roll the count back.
  *
  * Not here: making a code and bringing it to the phone (whoever shows the page), the session that follows.
  */
-import { timingSafeEqual } from 'node:crypto';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { later } from '../base/clock.ts';
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
-import { type LoginCodeRow, sql } from './store.ts';
+import { type LoginSendRow, type SendCounts, sql } from './store.ts';
 
 const CODE_FOR_MS = 5 * 60_000;
 const TRIES = 5;
 const RESEND_AFTER_MS = 30_000;
 const WINDOW_MS = 3_600_000;
-const SENDS_PER_WINDOW = 5;
+const FORGET_AFTER_MS = 24 * 3_600_000;
 const LOCK_AFTER = 15;
-const LOCK_FOR_MS = 3_600_000;
+const PER_SESSION = 5;
+const PER_NAMING_LINK = 5;
+const PER_OPEN_LINK = 10;
+const PER_CUSTOMER_NAMED = 20;
+const PER_CUSTOMER_OPEN = 10;
+const PER_CUSTOMER_AND_NETWORK = 5;
 
 type Who = { readonly id: string; readonly partnerId: bigint };
 
-export type Issued = { outcome: 'issued' } | { outcome: 'wait' | 'locked'; until: Date };
+/** Where a code is asked for. */
+export interface Asking {
+  /** Names the browser session. */
+  readonly session: string;
+  /** Names the link. */
+  readonly link: string;
+  /** The link names nobody: the number was typed in by its holder. */
+  readonly isOpen: boolean;
+  readonly network: string;
+}
 
-/** Makes this code the customer's only one, unless it is too soon for another. It is to be sent after the commit. */
+export type Issued =
+  /** `isSent` false: the page says that it was sent, and nobody is called. `id` names the sending. */
+  { outcome: 'issued'; id: bigint; isSent: boolean } | { outcome: 'wait' | 'locked'; until: Date };
+
+/** Makes this code the session's only one, unless it is too soon for another. It is to be sent after the commit. */
 export async function issueCode(
   tx: Tx,
   vault: Vault,
-  { customer, code, now }: { customer: Who; code: string; now: Date },
+  { customer, code, asking, now }: { customer: Who; code: string; asking: Asking; now: Date },
 ): Promise<Issued> {
-  await tx.run(sql.firstLoginCode, [customer.id, customer.partnerId, now]);
-  const row = await tx.row<LoginCodeRow>(sql.lockLoginCode, [customer.id]);
-  assert(row !== undefined, 'a login row that was inserted is there');
-  if (isLocked(row, now)) return { outcome: 'locked', until: row.locked_until ?? now };
-  const resendAt = row.sent_at === null ? now : later(row.sent_at, RESEND_AFTER_MS);
-  if (resendAt > now) return { outcome: 'wait', until: resendAt };
-  const windowEnds = later(row.window_began, WINDOW_MS);
-  const isNewWindow = windowEnds <= now;
-  if (!isNewWindow && row.sends >= SENDS_PER_WINDOW) return { outcome: 'wait', until: windowEnds };
-  await tx.run(sql.issueLoginCode, [
+  const by = indexed(vault, customer, asking);
+  // Those who ask for one customer, and those who ask by one link, count one after the other.
+  for (const lock of [vault.index(customer.id, 'login_sends.customer'), by.link].toSorted(Buffer.compare))
+    await tx.run('select pg_advisory_xact_lock($1)', [lock.readBigInt64BE(0)]);
+  await tx.run(sql.forgetLoginSends, [customer.id, later(now, -FORGET_AFTER_MS)]);
+  const since = later(now, -WINDOW_MS);
+  const counts = await tx.row<SendCounts>(sql.loginSends, [customer.id, by.session, by.link, by.network, since]);
+  assert(counts !== undefined, 'counts come back');
+  const told = toldBy(counts, asking.isOpen, now);
+  if (told !== undefined) return told;
+  const isSent =
+    !asking.isOpen ||
+    (Number(counts.open_sends) < PER_CUSTOMER_OPEN && Number(counts.network_sends) < PER_CUSTOMER_AND_NETWORK);
+  const row = await tx.row<{ id: bigint }>(sql.insertLoginSend, [
+    customer.partnerId,
     customer.id,
-    hashOf(vault, customer.id, now, code),
+    by.session,
+    by.link,
+    by.network,
+    asking.isOpen,
+    isSent,
+    isSent ? hashOf(vault, { customer_id: customer.id, session: by.session, sent_at: now }, code) : randomBytes(32),
     now,
-    isNewWindow ? now : row.window_began,
-    isNewWindow ? 1 : row.sends + 1,
   ]);
-  return { outcome: 'issued' };
+  assert(row !== undefined, 'a sending comes back');
+  return { outcome: 'issued', id: row.id, isSent };
+}
+
+/** What is told of its own doing to whoever asks; undefined where a code may be issued. */
+function toldBy(counts: SendCounts, isOpen: boolean, now: Date): Exclude<Issued, { outcome: 'issued' }> | undefined {
+  if (Number(counts.wrong) >= LOCK_AFTER)
+    return { outcome: 'locked', until: later(counts.session_oldest ?? now, WINDOW_MS) };
+  const waits = [
+    counts.session_newest !== null && later(counts.session_newest, RESEND_AFTER_MS),
+    Number(counts.session_sends) >= PER_SESSION && later(counts.session_oldest ?? now, WINDOW_MS),
+    ...(isOpen
+      ? [Number(counts.link_sends) >= PER_OPEN_LINK && later(counts.link_oldest ?? now, WINDOW_MS)]
+      : [
+          counts.own_link_newest !== null && later(counts.own_link_newest, RESEND_AFTER_MS),
+          Number(counts.own_link_sends) >= PER_NAMING_LINK && later(counts.own_link_oldest ?? now, WINDOW_MS),
+          Number(counts.named_sends) >= PER_CUSTOMER_NAMED && later(counts.named_oldest ?? now, WINDOW_MS),
+        ]),
+  ].filter((until): until is Date => until !== false && until > now);
+  const longest = waits.toSorted((a, b) => b.getTime() - a.getTime())[0];
+  return longest === undefined ? undefined : { outcome: 'wait', until: longest };
 }
 
 /**
  * Tries a code.
  *
- * @param by names the browser session; once right, the code is right again for that session and wrong for others
+ * @param c.session as the code was asked for; once right, the code is right again for it
  * @returns 'over': there is no code that could be right, a new one has to be sent
  */
 export async function checkCode(
   tx: Tx,
   vault: Vault,
-  { customerId, code, by, now }: { customerId: string; code: string; by: string; now: Date },
+  { customerId, code, session, now }: { customerId: string; code: string; session: string; now: Date },
 ): Promise<'right' | 'wrong' | 'over' | 'locked'> {
-  const row = await tx.row<LoginCodeRow>(sql.lockLoginCode, [customerId]);
+  const by = sessionOf(vault, customerId, session);
+  const row = await tx.row<LoginSendRow>(sql.lockLoginSend, [customerId, by]);
   if (row === undefined) return 'over';
-  if (isLocked(row, now)) return 'locked';
-  if (!isLive(row, now) || row.code === null || row.sent_at === null) return 'over';
-  const user = vault.index(by, `login_codes.used_by:${customerId}`);
-  const isRight = timingSafeEqual(row.code, hashOf(vault, customerId, row.sent_at, code));
-  if (isRight && (row.used_by === null || timingSafeEqual(row.used_by, user))) {
-    await tx.run(sql.useLoginCode, [customerId, user]);
+  const { wrong = 0n } =
+    (await tx.row<{ wrong: bigint }>(sql.wrongTries, [customerId, by, later(now, -WINDOW_MS)])) ?? {};
+  if (Number(wrong) >= LOCK_AFTER) return 'locked';
+  if (!isLive(row, now) || row.code === null) return 'over';
+  if (timingSafeEqual(row.code, hashOf(vault, row, code))) {
+    await tx.run(sql.useLoginSend, [row.id, now]);
     return 'right';
   }
-  // A lock that has ended starts the count anew.
-  const wrong = (row.locked_until === null ? row.wrong : 0) + 1;
-  const lockedUntil = wrong >= LOCK_AFTER ? later(now, LOCK_FOR_MS) : null;
-  await tx.run(sql.missLoginCode, [customerId, row.tries + 1, wrong, lockedUntil]);
-  if (lockedUntil !== null) return 'locked';
+  await tx.run(sql.missLoginSend, [row.id]);
+  if (Number(wrong) + 1 >= LOCK_AFTER) return 'locked';
   return row.tries + 1 >= TRIES ? 'over' : 'wrong';
 }
 
-/** Whether a code is on its way that could still be entered. */
-export async function isCodeLive(tx: Tx, customerId: string, now: Date): Promise<boolean> {
-  const row = await tx.row<LoginCodeRow>(sql.loginCode, [customerId]);
-  return row !== undefined && isLive(row, now) && row.used_by === null && !isLocked(row, now);
+/** Of the session's newest code: that it could still be entered, or that it could not be sent. */
+export async function codeUnderWay(
+  tx: Tx,
+  vault: Vault,
+  { customerId, session, now }: { customerId: string; session: string; now: Date },
+): Promise<'live' | 'failed' | 'none'> {
+  const row = await tx.row<LoginSendRow>(sql.loginSend, [customerId, sessionOf(vault, customerId, session)]);
+  if (row === undefined || row.used_at !== null) return 'none';
+  if (row.failed_at !== null && later(row.failed_at, CODE_FOR_MS) > now) return 'failed';
+  return isLive(row, now) ? 'live' : 'none';
 }
 
-const isLocked = (row: LoginCodeRow, now: Date): boolean => row.locked_until !== null && row.locked_until > now;
-const isLive = (row: LoginCodeRow, now: Date): boolean =>
-  row.code !== null && row.sent_at !== null && later(row.sent_at, CODE_FOR_MS) > now && row.tries < TRIES;
+/** It could not be brought to the phone. */
+export const sendingFailed = async (tx: Tx, id: bigint, now: Date): Promise<void> =>
+  void (await tx.run(sql.failLoginSend, [id, now]));
 
-const hashOf = (vault: Vault, customerId: string, sentAt: Date, code: string): Buffer =>
-  vault.index(code, `login_codes.code:${customerId}:${sentAt.getTime()}`);
+const isLive = (row: LoginSendRow, now: Date): boolean =>
+  row.code !== null && row.failed_at === null && later(row.sent_at, CODE_FOR_MS) > now && row.tries < TRIES;
+
+const sessionOf = (vault: Vault, customerId: string, session: string): Buffer =>
+  vault.index(session, `login_sends.session:${customerId}`);
+
+const indexed = (vault: Vault, customer: Who, asking: Asking) => ({
+  session: sessionOf(vault, customer.id, asking.session),
+  link: vault.index(asking.link, 'login_sends.link'),
+  network: vault.index(asking.network, 'login_sends.network'),
+});
+
+const hashOf = (
+  vault: Vault,
+  { customer_id, session, sent_at }: Pick<LoginSendRow, 'customer_id' | 'session' | 'sent_at'>,
+  code: string,
+): Buffer => vault.index(code, `login_sends.code:${customer_id}:${session.toString('hex')}:${sent_at.getTime()}`);

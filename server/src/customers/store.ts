@@ -15,6 +15,7 @@ export interface CustomerRow {
   failed_reason: string | null;
   country: string;
   logged_in_at: Date | null;
+  login_epoch: number;
   blocked_at: Date | null;
   created_at: Date;
   updated_at: Date;
@@ -22,21 +23,40 @@ export interface CustomerRow {
 
 export interface FiatAccountRow {
   id: bigint;
-  customer_id: string;
+  customer_id: string | null;
+  sender_of: bigint | null;
   fiat: string;
   hint: string;
   created_at: Date;
 }
 
-export interface LoginCodeRow {
+export interface LoginSendRow {
+  id: bigint;
+  customer_id: string;
+  session: Buffer;
+  /** Null: forgotten, because the phone is another now. */
   code: Buffer | null;
-  sent_at: Date | null;
+  sent_at: Date;
   tries: number;
-  used_by: Buffer | null;
-  window_began: Date;
-  sends: number;
-  wrong: number;
-  locked_until: Date | null;
+  used_at: Date | null;
+  failed_at: Date | null;
+}
+
+/** Sendings within a time: of the session, of the link for this customer and for anybody, and of the customer by kind of link. */
+export interface SendCounts {
+  session_sends: bigint;
+  session_newest: Date | null;
+  session_oldest: Date | null;
+  wrong: bigint;
+  own_link_sends: bigint;
+  own_link_newest: Date | null;
+  own_link_oldest: Date | null;
+  named_sends: bigint;
+  named_oldest: Date | null;
+  open_sends: bigint;
+  network_sends: bigint;
+  link_sends: bigint;
+  link_oldest: Date | null;
 }
 
 export interface CustomerDetailsRow {
@@ -45,10 +65,10 @@ export interface CustomerDetailsRow {
   outcome: 'in_review' | 'verified' | 'failed' | 'refused' | null;
 }
 
-const LOGIN_CODE = 'code, sent_at, tries, used_by, window_began, sends, wrong, locked_until';
+const LOGIN_SEND = 'id, customer_id, session, code, sent_at, tries, used_at, failed_at';
 const CUSTOMER = `id, partner_id, client_customer_id, kind, level, verification, previous_level, failed_reason, country,
-  logged_in_at, blocked_at, created_at, updated_at`;
-const ACCOUNT = 'id, customer_id, fiat, hint, created_at';
+  logged_in_at, login_epoch, blocked_at, created_at, updated_at`;
+const ACCOUNT = 'id, customer_id, sender_of, fiat, hint, created_at';
 
 export const sql = {
   insert: `insert into customers (id, partner_id, client_customer_id, kind, phone, phone_index, email, created_at, updated_at)
@@ -57,9 +77,16 @@ export const sql = {
   idOfClient: 'select id from customers where partner_id = $1 and client_customer_id = $2',
   byPhone: `select ${CUSTOMER} from customers
     where partner_id = $1 and phone_index = $2 and client_customer_id is null order by created_at, id limit 1`,
+  namedByPhone: `select id from customers
+    where partner_id = $1 and phone_index = $2 and client_customer_id is not null and id <> $3 order by created_at, id limit 1`,
+  hasPhone: 'select from customers where id = $1 and phone_index = $2',
+  detachPhone: `update customers set phone = null, phone_index = null, logged_in_at = null, login_epoch = login_epoch + 1,
+      updated_at = $2 where id = $1 and phone_index is not null`,
   byId: `select ${CUSTOMER} from customers where id = $1`,
   updateContact: `update customers set phone = coalesce($2, phone), phone_index = coalesce($3, phone_index),
-      email = coalesce($4, email), updated_at = $5 where id = $1`,
+      email = coalesce($4, email), updated_at = $5,
+      login_epoch = login_epoch + case when $3::bytea is not null and phone_index is distinct from $3 then 1 else 0 end
+    where id = $1`,
   contact: 'select phone, email from customers where id = $1',
   // The level before is kept only where the level changes, and both are reckoned from the row as it is now.
   verified: `update customers set verification = $2, level = $3, failed_reason = $4, updated_at = $5,
@@ -68,25 +95,49 @@ export const sql = {
   insertVerification: `insert into verifications (partner_id, customer_id, verifier, outcome, level, at)
     values ($1, $2, $3, $4, $5, $6)`,
   loggedIn: 'update customers set logged_in_at = $2, updated_at = $2 where id = $1',
-  loggedOut: 'update customers set logged_in_at = null, updated_at = $2 where id = $1',
-  unblock: 'update customers set blocked_at = null, updated_at = $2 where id = $1',
-  likeText: `select ${CUSTOMER} from customers where id = $1 or client_customer_id = $1 order by id limit 50`,
-  block: 'update customers set blocked_at = coalesce(blocked_at, $2), updated_at = $2 where id = $1',
+  loggedOut: 'update customers set logged_in_at = null, login_epoch = login_epoch + 1, updated_at = $2 where id = $1',
+  blockOf: 'select blocked_at from customers where id = $1 for share',
+  unblock: 'update customers set blocked_at = null, blocked_for = null, updated_at = $2 where id = $1',
+  debtEnded: `update customers set blocked_at = null, blocked_for = null, updated_at = $2 where id = $1 and blocked_for = 'debt'`,
+  likeText: `select ${CUSTOMER} from customers where id = $1 or client_customer_id = any($2::text[]) order by id limit 50`,
+  // A person's block, before or since, is not the debt's.
+  block: `update customers set blocked_at = coalesce(blocked_at, $2), updated_at = $2,
+      blocked_for = case when $3::text is null or blocked_at is null then $3 else blocked_for end where id = $1`,
   insertAccount: `insert into fiat_accounts (id, partner_id, customer_id, fiat, details, details_index, hint, created_at)
     values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (customer_id, details_index) do nothing returning ${ACCOUNT}`,
+  insertSender: `insert into fiat_accounts (id, fiat, details, details_index, hint, created_at, sender_of)
+    values ($1, $2, $3, $4, $5, $6, $7) on conflict (sender_of) do nothing`,
+  accountOfSender: 'select id from fiat_accounts where sender_of = $1',
   accountByIndex: `select ${ACCOUNT} from fiat_accounts where customer_id = $1 and details_index = $2`,
   accountsOf: `select ${ACCOUNT} from fiat_accounts where customer_id = $1 order by id`,
+  // Ids grow with time.
+  accountsSince: 'select id, created_at from fiat_accounts where partner_id = $1 and id >= $2 order by id',
   accountById: `select ${ACCOUNT}, details from fiat_accounts where id = $1`,
 
-  firstLoginCode: `insert into login_codes (customer_id, partner_id, window_began) values ($1, $2, $3)
-    on conflict (customer_id) do nothing`,
-  loginCode: `select ${LOGIN_CODE} from login_codes where customer_id = $1`,
-  lockLoginCode: `select ${LOGIN_CODE} from login_codes where customer_id = $1 for update`,
-  issueLoginCode: `update login_codes set code = $2, sent_at = $3, tries = 0, used_by = null, window_began = $4, sends = $5
-    where customer_id = $1`,
-  forgetLoginCode: 'update login_codes set code = null where customer_id = $1',
-  useLoginCode: 'update login_codes set used_by = $2, wrong = 0, locked_until = null where customer_id = $1',
-  missLoginCode: 'update login_codes set tries = $2, wrong = $3, locked_until = $4 where customer_id = $1',
+  forgetLoginSends: 'delete from login_sends where customer_id = $1 and sent_at < $2',
+  // Wrong tries of a code that was right in the end do not count.
+  loginSends: `select count(*) filter (where session = $2) as session_sends,
+      max(sent_at) filter (where session = $2) as session_newest, min(sent_at) filter (where session = $2) as session_oldest,
+      coalesce(sum(tries) filter (where session = $2 and used_at is null), 0)::int8 as wrong,
+      count(*) filter (where link = $3) as own_link_sends, max(sent_at) filter (where link = $3) as own_link_newest,
+      min(sent_at) filter (where link = $3) as own_link_oldest,
+      count(*) filter (where not is_open) as named_sends, min(sent_at) filter (where not is_open) as named_oldest,
+      count(*) filter (where is_open and is_sent) as open_sends,
+      count(*) filter (where is_open and is_sent and network = $4) as network_sends,
+      (select count(*) from login_sends where link = $3 and sent_at > $5) as link_sends,
+      (select min(sent_at) from login_sends where link = $3 and sent_at > $5) as link_oldest
+    from login_sends where customer_id = $1 and sent_at > $5`,
+  insertLoginSend: `insert into login_sends (partner_id, customer_id, session, link, network, is_open, is_sent, code, sent_at)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9) returning id`,
+  loginSend: `select ${LOGIN_SEND} from login_sends where customer_id = $1 and session = $2 order by id desc limit 1`,
+  lockLoginSend: `select ${LOGIN_SEND} from login_sends where customer_id = $1 and session = $2
+    order by id desc limit 1 for update`,
+  wrongTries: `select coalesce(sum(tries), 0)::int8 as wrong from login_sends
+    where customer_id = $1 and session = $2 and used_at is null and sent_at > $3`,
+  useLoginSend: 'update login_sends set used_at = coalesce(used_at, $2) where id = $1',
+  missLoginSend: 'update login_sends set tries = tries + 1 where id = $1',
+  failLoginSend: 'update login_sends set failed_at = $2 where id = $1',
+  forgetLoginCode: 'update login_sends set code = null where customer_id = $1',
 
   firstDetails: `insert into customer_details (customer_id, partner_id, details, given_at) values ($1, $2, $3, $4)
     on conflict (customer_id) do nothing`,

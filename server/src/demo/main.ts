@@ -8,6 +8,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ask } from '../base/http.ts';
 import { readConfig } from '../config.ts';
 import { start } from '../server.ts';
 import { type Partner, partnerClient } from './client.ts';
@@ -20,6 +21,8 @@ const SELL = { coin: 'usdc', fiat: 'INR', chain: 'matic20', amount: '250.5' };
 const BUY_FOR = '5000';
 const PATIENCE_MS = 120_000;
 const COLUMNS = 120;
+/** Of what the operator view tells of one order. */
+const LONGEST_ANSWER = 8 * 1024 * 1024;
 
 interface Sandbox {
   baseUrl: string;
@@ -69,7 +72,8 @@ async function play(sandbox: Sandbox, operatorToken: string): Promise<void> {
   process.stdout.write(`\nA customer of ${partner.name}\n\n`);
   const { customerId = '' } = await call(`${WL}/kyc/url`, {
     clientCustomerId: randomUUID(),
-    phoneNumber: '+91-9000000000',
+    // One phone is one customer: each run brings one of its own.
+    phoneNumber: `+91-9${String(Date.now()).slice(-9)}`,
     type: 'INDIVIDUAL',
   });
   await call(`${WL}/test/changeKycStatus`, { customerId, status: 'ADVANCE_KYC_COMPLETED' });
@@ -98,13 +102,19 @@ interface Scene {
   heard: Heard[];
 }
 
-/** What the partner is told last of an order, in both formats. */
-const LAST_WORDS = ['OFFRAMP FIAT_TRANSFER_COMPLETED', 'ONRAMP ON_CHAIN_COMPLETED', 'order.settled'];
+/** What the partner is told last of an order, in each format. */
+const LAST_WORDS = [
+  'OFFRAMP FIAT_TRANSFER_COMPLETED',
+  'ONRAMP ON_CHAIN_COMPLETED',
+  'offramp 6',
+  'onramp 4',
+  'order.settled',
+];
 
 /** Waits until the partner has been told of the end. @returns what is off */
 async function told({ heard }: Pick<Scene, 'heard'>, orderId: string): Promise<string[]> {
   const isTold = () =>
-    ['whitelabel', 'standard'].every((format) =>
+    ['whitelabel', 'flat', 'standard'].every((format) =>
       heard.some((one) => one.format === format && one.subject.endsWith(orderId) && LAST_WORDS.includes(one.what)),
     );
   const giveUpAt = Date.now() + PATIENCE_MS;
@@ -253,12 +263,14 @@ async function operatorGet<T>(sandbox: Sandbox, token: string, path: string): Pr
   const giveUpAt = Date.now() + PATIENCE_MS;
   for (;;) {
     try {
-      const response = await fetch(sandbox.baseUrl + path, {
+      const { status, body } = await ask({
+        url: sandbox.baseUrl + path,
         headers: { authorization: `Bearer ${token}` },
-        signal: AbortSignal.timeout(10_000),
+        deadline: AbortSignal.timeout(10_000),
+        longestBytes: LONGEST_ANSWER,
       });
-      if (!response.ok) throw new Error(`${path} answered ${response.status}`);
-      return (await response.json()) as T;
+      if (status !== 200) throw new Error(`${path} answered ${status}`);
+      return JSON.parse(body.toString('utf8')) as T;
     } catch (error) {
       if (Date.now() > giveUpAt) throw error;
       await new Promise((wake) => setTimeout(wake, 250));
@@ -270,8 +282,10 @@ async function operatorGet<T>(sandbox: Sandbox, token: string, path: string): Pr
 async function running(dataDir: string): Promise<Sandbox | undefined> {
   try {
     const sandbox = JSON.parse(readFileSync(join(dataDir, 'sandbox.json'), 'utf8')) as Sandbox;
-    const alive = await fetch(`${sandbox.baseUrl}/healthz`, { signal: AbortSignal.timeout(2_000) });
-    return alive.ok ? sandbox : undefined;
+    const deadline = AbortSignal.timeout(2_000);
+    const url = `${sandbox.baseUrl}/healthz`;
+    const { status } = await ask({ url, deadline, longestBytes: 0, wants: () => 'none' });
+    return status === 200 ? sandbox : undefined;
   } catch {
     return undefined;
   }
@@ -282,7 +296,8 @@ async function main(): Promise<void> {
   const there = await running(config.dataDir);
   if (there === undefined)
     process.stdout.write('No server is running on this data folder: starting one on free ports.\n');
-  const own = there === undefined ? await start(config) : undefined;
+  const onProgress = (what: string) => void process.stdout.write(`· ${what}\n`);
+  const own = there === undefined ? await start(config, { onProgress }) : undefined;
   // Interrupted, it takes along what it started.
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.once(name, () => {

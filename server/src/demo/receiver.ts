@@ -11,7 +11,7 @@ import type { AddressInfo } from 'node:net';
 import type { Partner, partnerClient } from './client.ts';
 
 export interface Heard {
-  format: 'whitelabel' | 'standard';
+  format: (typeof FORMATS)[number];
   /** `OFFRAMP TRADE_COMPLETED`, `order.paying_out`. */
   what: string;
   /** The order or customer it is about. */
@@ -22,7 +22,7 @@ export interface Heard {
   text: string;
 }
 
-const FORMATS = ['whitelabel', 'standard'] as const;
+const FORMATS = ['whitelabel', 'flat', 'standard'] as const;
 const PATH = '/cloverleaf-receiver';
 const MAX_BYTES = 256 * 1024;
 /** How old a signature may be. */
@@ -44,10 +44,11 @@ export async function openReceiver(
   const server = createServer((request, response) => {
     void textOf(request).then(
       (text) => {
-        const format = request.url === `${PATH}/standard` ? 'standard' : 'whitelabel';
+        const format = FORMATS.find((one) => request.url === `${PATH}/${one}`) ?? 'whitelabel';
         // Faster than the reply that says with which secret it is signed: it will come again.
         if (format === 'standard' && secret === '') return void response.writeHead(503).end();
-        const heard = format === 'standard' ? readStandard(request, text, secret) : readWire(request, text, partner);
+        const heard =
+          format === 'standard' ? readStandard(request, text, secret) : READERS[format](request, text, partner);
         response.writeHead(heard.isGenuine ? 200 : 401).end();
         told(heard);
       },
@@ -96,19 +97,19 @@ function same(one: string, other: string): boolean {
 
 const isFresh = (atMs: number): boolean => Math.abs(Date.now() - atMs) <= TOLERANCE_MS;
 
-/** The signature is over the payload's text, and the payload has the body in it. */
-function readWire(request: IncomingMessage, text: string, { apiSecret }: Partner): Heard {
+/** The signature is over the header's text, and that is base64 of the very body. */
+function isSigned(request: IncomingMessage, text: string, { apiSecret }: Partner): boolean {
   const payload = header(request, 'x-onramp-payload');
   const expected = createHmac('sha512', apiSecret).update(payload).digest('hex');
-  const signed = JSON.parse(Buffer.from(payload, 'base64').toString('utf8') || '{}') as {
-    timestamp?: number;
-    body?: unknown;
-  };
+  return same(header(request, 'x-onramp-signature'), expected) && same(payload, Buffer.from(text).toString('base64'));
+}
+
+function readWire(request: IncomingMessage, text: string, partner: Partner): Heard {
   const body = JSON.parse(text) as {
     referenceId?: number;
     eventType: string;
     status: string;
-    metadata: { eventId: number; sequence: number; customerId?: string };
+    metadata: { eventId: number; sequence: number; timestamp: number; customerId?: string };
   };
   return {
     format: 'whitelabel',
@@ -116,13 +117,26 @@ function readWire(request: IncomingMessage, text: string, { apiSecret }: Partner
     subject: String(body.referenceId ?? body.metadata.customerId ?? ''),
     sequence: body.metadata.sequence,
     eventId: String(body.metadata.eventId),
-    isGenuine:
-      same(header(request, 'x-onramp-signature'), expected) &&
-      isFresh(signed.timestamp ?? 0) &&
-      JSON.stringify(signed.body) === JSON.stringify(body),
+    isGenuine: isSigned(request, text, partner) && isFresh(body.metadata.timestamp),
     text,
   };
 }
+
+/** It has no time in it that is signed: what guards against an old one is that an order is completed once. */
+function readFlat(request: IncomingMessage, text: string, partner: Partner): Heard {
+  const body = JSON.parse(text) as { orderId: number; eventType: string; status: number };
+  return {
+    format: 'flat',
+    what: `${body.eventType} ${body.status}`,
+    subject: String(body.orderId),
+    sequence: 1,
+    eventId: `order ${body.orderId}`,
+    isGenuine: isSigned(request, text, partner),
+    text,
+  };
+}
+
+const READERS = { whitelabel: readWire, flat: readFlat } as const;
 
 /** Any of the signatures may be the one of the secret we have: there are two while it is rotated. */
 function readStandard(request: IncomingMessage, text: string, secret: string): Heard {

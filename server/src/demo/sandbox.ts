@@ -2,7 +2,7 @@
  * `npm run sandbox -- <command>`: what one wants at hand beside a running sandbox, whose address and keys it reads from
  * sandbox.json. `--help` lists the commands.
  *
- * `listen` has a partner's webhooks sent to this machine in both formats, checks every signature and prints what comes, until
+ * `listen` has a partner's webhooks sent to this machine in every format, checks every signature and prints what comes, until
  * it is interrupted. `doctor` (sandbox/doctor.ts) says why a request is refused. The controls (sandbox/commands.ts) make
  * something happen.
  */
@@ -54,7 +54,7 @@ async function listen(args: string[]): Promise<void> {
 }
 
 const LISTEN = `npm run sandbox -- listen [--partner <name>] [--bodies]
-  has a partner's webhooks sent here, in both formats, checks their signatures and prints them`;
+  has a partner's webhooks sent here, in every format, checks their signatures and prints them`;
 
 /** `--partner name` wherever it stands, and the rest. */
 function takePartner(args: readonly string[]): { partner: string | undefined; rest: string[] } {

@@ -12,9 +12,11 @@
  *
  * A lane pauses after a failure for 5 s, doubling up to an hour, a quarter more or less by chance. After three days an event is
  * given up with a case, and the next of its lane has its turn. An endpoint that has taken nothing for five days by then is
- * switched off. Due times are the clock's, which may be moved; leases and
+ * switched off. What is for an endpoint that is held for a containment waits without an attempt, and its days begin anew
+ * afterwards. Due times are the clock's, which may be moved; leases and
  * the times that are signed are the world's.
  */
+import { pauseAfter, shaken } from '../base/backoff.ts';
 import { openBell } from '../base/bell.ts';
 import { type Clock, later } from '../base/clock.ts';
 import type { Vault } from '../base/crypto.ts';
@@ -24,7 +26,7 @@ import { randomHex } from '../base/ids.ts';
 import { describeError, type Log } from '../base/log.ts';
 import { type EndpointRow, secretsOf, switchOffDead } from './endpoints.ts';
 import { publish } from './feed.ts';
-import { type Formats, happened } from './format.ts';
+import { type Formats, happened, opened } from './format.ts';
 import { purgeLog, recordAttempt } from './log.ts';
 import type { Outcome, Sender } from './sender.ts';
 import { CHANNEL, type EventRow } from './store.ts';
@@ -34,8 +36,7 @@ const LANES_AT_ONCE = 8;
 /** An attempt takes five seconds at most, and is recorded. */
 const LEASE_S = 15;
 const POLL_MS = 500;
-const FIRST_PAUSE_MS = 5_000;
-const LONGEST_PAUSE_MS = 3_600_000;
+const PAUSES = { firstMs: 5_000, longestMs: 3_600_000 };
 /** So many failures in a row are the endpoint's and not one event's. */
 const FAILING_AFTER = 5;
 const LONGEST_ENDPOINT_PAUSE_MS = 900_000;
@@ -80,7 +81,7 @@ const sql = {
           limit greatest(0, case when e.failures >= ${FAILING_AFTER} then 1 else ${LANES_AT_ONCE} end
             - (select count(*) from webhook_lanes b
                 where b.endpoint_id = e.id and b.lease is not null and b.leased_until >= clock_timestamp()))) l
-       where e.enabled and (e.paused_until is null or e.paused_until <= $1)
+       where e.enabled and e.held_at is null and (e.paused_until is null or e.paused_until <= $1)
        order by l.due_at limit $2),
     locked as (
       select w.endpoint_id, w.subject from webhook_lanes w join chosen c using (endpoint_id, subject)
@@ -105,7 +106,7 @@ const sql = {
   endpointFails: `update webhook_endpoints set failures = failures + 1, failing_since = coalesce(failing_since, $2), paused_until = case when failures + 1 < ${FAILING_AFTER}
       then null else $2::timestamptz + least(${LONGEST_ENDPOINT_PAUSE_MS / 1000}, 5 * 2.0 ^ least(failures + 1 - ${FAILING_AFTER}, 20))
         * $3::float8 * interval '1 second' end
-    where id = $1`,
+    where id = $1 returning held_at is not null as is_held`,
   endpointWorks: `update webhook_endpoints set failures = 0, paused_until = null, failing_since = null
     where id = $1 and failures > 0`,
   wakeLanes: `update webhook_lanes set due_at = $2, tries = 0 where (endpoint_id, subject) in
@@ -178,15 +179,17 @@ async function purge({ db, clock }: CourierDeps): Promise<void> {
 async function deliver(deps: CourierDeps, lane: Lane, lease: string): Promise<void> {
   const { db, clock } = deps;
   const item = await db.asSystem((tx) => headOf(tx, lane));
-  if (item === undefined) {
+  // Held since the lane was claimed: it waits like the others.
+  if (item === undefined || item.endpoint.held_at !== null) {
     await db.asSystem((tx) => moveOn(tx, lane, lease, clock.now()));
     return;
   }
-  const message = await deps.formats[item.endpoint.format].message(happened(item), {
+  const message = await deps.formats[item.endpoint.format].message(opened(deps.vault, happened(item)), {
     secrets: secretsOf(item.endpoint, deps.vault, clock.now()),
     apiKey: item.endpoint.api_key,
     attempt: item.attempts,
     sentAt: new Date(),
+    payloadForm: item.endpoint.payload_form,
   });
   if (message === 'no_word') {
     await db.asSystem(async (tx) => {
@@ -228,8 +231,9 @@ async function record(
     if (isOurs) await moveOn(tx, lane, lease, now);
     return;
   }
-  await tx.run(sql.endpointFails, [endpointId, now, shaken(1)]);
-  if (now.getTime() - item.since.getTime() >= GIVE_UP_AFTER_MS) {
+  const row = await tx.row<{ is_held: boolean }>(sql.endpointFails, [endpointId, now, shaken(1)]);
+  // Held while the attempt was under way: its days begin anew afterwards.
+  if (row?.is_held !== true && now.getTime() - item.since.getTime() >= GIVE_UP_AFTER_MS) {
     await tx.run(sql.end, [endpointId, item.id, 'dead', 1, outcome.error, now]);
     const isOff = await switchOffDead(tx, { id: endpointId, partnerId, now });
     await onDead(tx, { partnerId, endpointId, isOff, now });
@@ -237,13 +241,10 @@ async function record(
     return;
   }
   await tx.run(sql.failed, [endpointId, item.id, outcome.error]);
-  const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(lane.tries, 20), LONGEST_PAUSE_MS);
+  const pauseMs = pauseAfter(lane.tries, PAUSES);
   if (isOurs)
     await tx.run(sql.release, [endpointId, lane.subject, later(now, Math.round(shaken(pauseMs))), lane.tries + 1]);
 }
-
-/** Between three and five quarters, so that what failed together does not come back together. */
-const shaken = (ms: number): number => ms * (0.75 + Math.random() / 2);
 
 const isLeased = async (tx: Tx, lane: Lane, lease: string): Promise<boolean> =>
   (await tx.row(sql.lockLane, [lane.endpoint_id, lane.subject, lease])) !== undefined;

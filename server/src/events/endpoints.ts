@@ -2,8 +2,9 @@
  * Endpoints: where a partner wants to hear of events, in which format, of which kinds, and signed with what.
  *
  * Each has a secret of its own for the format `standard`, shown when it is made and when it is rotated; after a rotation the
- * one before is valid for a day more. The format `whitelabel` is signed with the secret of an API key: that of the key the
- * endpoint was last set with. A removed endpoint hears nothing more and keeps its log.
+ * one before is valid for a day more. The formats `whitelabel` and `flat` are signed with the secret of an API key: that of the
+ * key the endpoint was last set with. A removed endpoint hears nothing more and keeps its log. One that is held for a containment hears
+ * nothing for as long, and everything afterwards.
  *
  * Not here: whether an address may be called (address.ts), signing itself (standard.ts, the wire's own format).
  */
@@ -13,8 +14,9 @@ import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
 import { emit } from './emit.ts';
-import { endpointSubject, type FormatName, OFF_EVENT, TEST_EVENT } from './format.ts';
+import { endpointSubject, type FormatName, OFF_EVENT, type PayloadForm, TEST_EVENT } from './format.ts';
 import { newSecret } from './standard.ts';
+import { sql as feed } from './store.ts';
 
 export interface Endpoint {
   readonly id: string;
@@ -23,8 +25,13 @@ export interface Endpoint {
   readonly format: FormatName;
   /** Types of events, `order.*` for all of a kind; none means all. */
   readonly filter: readonly string[];
+  /** Of the formats that are signed in a header: what that header carries. */
+  readonly payloadForm: PayloadForm;
+  /** The key whose secret signs in the formats `whitelabel` and `flat`: the one it was last set with. */
   readonly apiKey: string;
-  /** The one that the wire's `setWebhookUrl` sets. */
+  /** The key that made it; null where that was not recorded yet. */
+  readonly madeByKey: string | null;
+  /** One of those that the wire's `setWebhookUrl` sets: at most one for each format. */
   readonly isWire: boolean;
   readonly enabled: boolean;
   /** Attempts that failed one after the other. */
@@ -34,6 +41,8 @@ export interface Endpoint {
   readonly failingSince: Date | null;
   /** When it was switched off for that, and not by its partner. */
   readonly switchedOffAt: Date | null;
+  /** Since when it is held for a containment: what is for it waits, for as long as that takes. */
+  readonly heldAt: Date | null;
   /** Until when the secret before the present one is valid. */
   readonly oldSecretUntil: Date | null;
   readonly createdAt: Date;
@@ -46,16 +55,19 @@ export interface EndpointRow {
   url: string;
   format: FormatName;
   filter: string[];
+  payload_form: PayloadForm;
   secret: Buffer;
   old_secret: Buffer | null;
   old_until: Date | null;
   api_key: string;
+  made_by_key: string | null;
   is_wire: boolean;
   enabled: boolean;
   failures: number;
   paused_until: Date | null;
   failing_since: Date | null;
   switched_off_at: Date | null;
+  held_at: Date | null;
   created_at: Date;
   updated_at: Date;
   removed_at: Date | null;
@@ -65,23 +77,34 @@ export interface EndpointRow {
 const MOST = 16;
 const OVERLAP_MS = 24 * 3_600_000;
 
-const COLUMNS = `id, partner_id, url, format, filter, secret, old_secret, old_until, api_key, is_wire, enabled, failures,
-  paused_until, failing_since, switched_off_at, created_at, updated_at, removed_at`;
+const COLUMNS = `id, partner_id, url, format, filter, payload_form, secret, old_secret, old_until, api_key, made_by_key, is_wire, enabled,
+  failures, paused_until, failing_since, switched_off_at, held_at, created_at, updated_at, removed_at`;
 
 const sql = {
   // Two at once would each count one too few: the partner's own row is not theirs to lock, so the lock is on its number.
   lockPartner: `select pg_advisory_xact_lock(1702194541, hashint8($1))`,
   count: 'select count(*) as count from webhook_endpoints where partner_id = $1 and removed_at is null',
-  insert: `insert into webhook_endpoints (id, partner_id, url, format, filter, secret, api_key, is_wire, created_at, updated_at)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9) returning ${COLUMNS}`,
+  insert: `insert into webhook_endpoints (id, partner_id, url, format, filter, secret, api_key, made_by_key, is_wire,
+      created_at, updated_at, payload_form) values ($1, $2, $3, $4, $5, $6, $7, $7, $8, $9, $9, $10) returning ${COLUMNS}`,
   all: `select ${COLUMNS} from webhook_endpoints where partner_id = $1 and removed_at is null order by created_at, id`,
+  list: `select ${COLUMNS} from webhook_endpoints
+    where removed_at is null and ($1::bigint is null or partner_id = $1) and ($2::boolean is null or enabled = $2)
+      and ($3::timestamptz is null or created_at >= $3) and ($4::timestamptz is null or created_at < $4)
+      and ($5::text is null or (partner_id, created_at, id) > (select partner_id, created_at, id from webhook_endpoints where id = $5))
+    order by partner_id, created_at, id limit $6`,
+  // By the newest event that was tried: the index has an endpoint's attempts by event.
+  lastAttempt: `select a.endpoint_id, a.at, a.status from unnest($1::text[]) as wanted (id),
+    lateral (select endpoint_id, at, status from webhook_attempts where endpoint_id = wanted.id
+      order by event_id desc, id desc limit 1) a`,
   byId: `select ${COLUMNS} from webhook_endpoints where id = $1 and removed_at is null`,
-  wire: `select ${COLUMNS} from webhook_endpoints where partner_id = $1 and is_wire and removed_at is null`,
+  wire: `select ${COLUMNS} from webhook_endpoints where partner_id = $1 and is_wire and removed_at is null
+    order by format desc`,
+  // One that is held hears later of what happens meanwhile, also where it was switched off before: who did that is not known.
   listening: `select ${COLUMNS} from webhook_endpoints
-    where partner_id = any($1::bigint[]) and enabled and removed_at is null`,
+    where partner_id = any($1::bigint[]) and (enabled or held_at is not null) and removed_at is null`,
   // Another address, or one that is switched on again, is tried at once.
   change: `update webhook_endpoints set url = coalesce($2, url), format = coalesce($3, format), filter = coalesce($4, filter),
-      enabled = coalesce($5, enabled), api_key = coalesce($6, api_key), failures = 0, paused_until = null, failing_since = null,
+      enabled = coalesce($5, enabled), api_key = coalesce($6, api_key), payload_form = coalesce($8, payload_form), failures = 0, paused_until = null, failing_since = null,
       switched_off_at = case when not coalesce($5, enabled) then switched_off_at end, updated_at = $7
     where id = $1 and removed_at is null returning ${COLUMNS}`,
   // What waits is due at once, and has its days before it once more.
@@ -91,10 +114,57 @@ const sql = {
     where id = $1 and removed_at is null returning ${COLUMNS}`,
   switchOff: `update webhook_endpoints set enabled = false, switched_off_at = $3, updated_at = $3
     where id = $1 and enabled and failing_since <= $2 returning ${COLUMNS}`,
+  since: `select id, created_at, updated_at from webhook_endpoints
+    where partner_id = $1 and removed_at is null and updated_at >= $2`,
+  hold: `update webhook_endpoints set held_at = coalesce(held_at, $3) where partner_id = $1 and id = any($2)`,
+  // As if it had been switched on again: what waits has its days before it, and earlier failures count for nothing.
+  free: `update webhook_endpoints set held_at = null, failures = 0, paused_until = null, failing_since = null
+    where partner_id = $1 and id = any($2) and held_at is not null`,
+  wakeAll: 'update webhook_lanes set due_at = $2, tries = 0 where endpoint_id = any($1)',
+  restartAll: `update webhook_deliveries set since = $2 where endpoint_id = any($1) and state = 'waiting'`,
   remove: `update webhook_endpoints set removed_at = $2, enabled = false, updated_at = $2
     where id = $1 and removed_at is null`,
+  waits: `select from webhook_deliveries where endpoint_id = $1 and state = 'waiting' limit 1`,
   drop: `update webhook_deliveries set state = 'dropped', ended_at = $2 where endpoint_id = $1 and state = 'waiting'`,
 } as const;
+
+/** Most that one page shows. */
+export const MAX_ENDPOINTS = 200;
+
+/** An endpoint, with what came of the last attempt at the newest event that was tried. */
+export interface ListedEndpoint extends Endpoint {
+  readonly lastAttempt: { at: Date; status: number | null } | null;
+}
+
+/** Endpoints of all partners or of one, by partner and age. @param ask.after the id of the last one of the page before */
+export async function listEndpoints(
+  tx: Tx,
+  ask: {
+    partnerId?: bigint | undefined;
+    enabled?: boolean | undefined;
+    from?: Date | undefined;
+    until?: Date | undefined;
+    after?: string | undefined;
+    limit: number;
+  },
+): Promise<{ endpoints: ListedEndpoint[]; next: string | null }> {
+  if (
+    ask.after !== undefined &&
+    (await tx.row('select from webhook_endpoints where id = $1', [ask.after])) === undefined
+  )
+    throw new Refusal('unknown_endpoint');
+  const { partnerId = null, enabled = null, from = null, until = null, after = null, limit } = ask;
+  const rows = await tx.rows<EndpointRow>(sql.list, [partnerId, enabled, from, until, after, limit + 1]);
+  const shown = rows.slice(0, limit).map(endpointOf);
+  const attempts = await tx.rows<{ endpoint_id: string; at: Date; status: number | null }>(sql.lastAttempt, [
+    shown.map(({ id }) => id),
+  ]);
+  const last = new Map(attempts.map(({ endpoint_id, at, status }) => [endpoint_id, { at, status }]));
+  return {
+    endpoints: shown.map((one) => ({ ...one, lastAttempt: last.get(one.id) ?? null })),
+    next: rows.length > limit ? (shown.at(-1)?.id ?? null) : null,
+  };
+}
 
 const secretContext = (id: string): string => `webhook_endpoints.secret:${id}`;
 
@@ -107,6 +177,7 @@ export async function addEndpoint(
     url: string;
     format: FormatName;
     filter: readonly string[];
+    payloadForm?: PayloadForm | undefined;
     apiKey: string;
     isWire?: boolean;
     now: Date;
@@ -127,6 +198,7 @@ export async function addEndpoint(
     e.apiKey,
     e.isWire ?? false,
     e.now,
+    e.payloadForm ?? 'body',
   ]);
   assert(row !== undefined, 'an endpoint comes back');
   return { endpoint: endpointOf(row), secret };
@@ -149,36 +221,63 @@ export async function changeEndpoint(
     url?: string | undefined;
     format?: FormatName | undefined;
     filter?: readonly string[] | undefined;
+    payloadForm?: PayloadForm | undefined;
     enabled?: boolean | undefined;
     apiKey?: string | undefined;
     now: Date;
   },
 ): Promise<Endpoint> {
   const values = [to.url ?? null, to.format ?? null, to.filter ?? null, to.enabled ?? null, to.apiKey ?? null, to.now];
-  const row = found(await tx.row<EndpointRow>(sql.change, [id, ...values]));
+  const row = found(await tx.row<EndpointRow>(sql.change, [id, ...values, to.payloadForm ?? null]));
   await tx.run(sql.wakeLanes, [id, to.now]);
   await tx.run(sql.restart, [id, to.now]);
   return endpointOf(row);
 }
 
-/** The one the wire's own call sets, made where there is none. */
+/** The formats of the wire's own address, in the order in which they are shown. */
+export const WIRE_FORMATS = ['whitelabel', 'flat'] as const;
+export type WireFormat = (typeof WIRE_FORMATS)[number];
+
+/**
+ * Sets the wire's own address: one endpoint for each of `formats`, made where there is none. One of a format that is not
+ * wanted any more is removed where nothing waits for it. Where something does it is switched off, and stays with what waits, until the partner
+ * removes it or wants it again. One that is held stays, until somebody has decided about it.
+ *
+ * @returns the endpoints of the address, each with what it was before
+ */
 export async function setWireUrl(
   tx: Tx,
   vault: Vault,
-  e: { partnerId: bigint; url: string; apiKey: string; now: Date },
-): Promise<Endpoint> {
+  e: { partnerId: bigint; url: string; formats: readonly WireFormat[]; apiKey: string; now: Date },
+): Promise<{ before: Endpoint | undefined; after: Endpoint | undefined }[]> {
   const { partnerId, url, apiKey, now } = e;
   await tx.run(sql.lockPartner, [partnerId]);
-  const row = await tx.row<EndpointRow>(sql.wire, [partnerId]);
-  if (row !== undefined) return await changeEndpoint(tx, row.id, { url, apiKey, enabled: true, now });
-  const made = { partnerId, url, apiKey, format: 'whitelabel', filter: [], isWire: true, now } as const;
-  return (await addEndpoint(tx, vault, made)).endpoint;
+  const known = await wireEndpoints(tx, partnerId);
+  const changes: { before: Endpoint | undefined; after: Endpoint | undefined }[] = [];
+  for (const before of known) {
+    const isWanted = before.format === 'standard' || e.formats.includes(before.format);
+    const goesOff = !isWanted && before.heldAt === null;
+    if (goesOff && (await tx.row(sql.waits, [before.id])) === undefined) {
+      await removeEndpoint(tx, before.id, now);
+      changes.push({ before, after: undefined });
+    } else {
+      const after = await changeEndpoint(tx, before.id, {
+        ...{ url, apiKey, now },
+        ...(isWanted ? { enabled: true } : goesOff ? { enabled: false } : {}),
+      });
+      changes.push({ before, after });
+    }
+  }
+  for (const format of e.formats.filter((one) => !known.some((endpoint) => endpoint.format === one))) {
+    const made = { partnerId, url, apiKey, format, filter: [], isWire: true, now };
+    changes.push({ before: undefined, after: (await addEndpoint(tx, vault, made)).endpoint });
+  }
+  return changes;
 }
 
-export async function wireEndpoint(tx: Tx, partnerId: bigint): Promise<Endpoint | undefined> {
-  const row = await tx.row<EndpointRow>(sql.wire, [partnerId]);
-  return row && endpointOf(row);
-}
+/** Those of the wire's own address: one for each format that is sent there. */
+export const wireEndpoints = async (tx: Tx, partnerId: bigint): Promise<Endpoint[]> =>
+  (await tx.rows<EndpointRow>(sql.wire, [partnerId])).map(endpointOf);
 
 /**
  * A new secret; the one before stays valid for `overlapMs`. Of three, the oldest goes at once.
@@ -200,6 +299,31 @@ export async function rotateSecret(
 export async function removeEndpoint(tx: Tx, id: string, now: Date): Promise<void> {
   if ((await tx.run(sql.remove, [id, now])) === 0) throw new Refusal('unknown_endpoint');
   await tx.run(sql.drop, [id, now]);
+}
+
+/** Endpoints of a partner that were made since a time, or changed in any way; those that are removed are none. */
+export async function endpointsSince(
+  tx: Tx,
+  ask: { partnerId: bigint; since: Date },
+): Promise<{ id: string; createdAt: Date; changedAt: Date }[]> {
+  const rows = await tx.rows<EndpointRow>(sql.since, [ask.partnerId, ask.since]);
+  return rows.map((row) => ({ id: row.id, createdAt: row.created_at, changedAt: row.updated_at }));
+}
+
+/** From now on what is for these waits: none of it is sent, given up or forgotten, however long that takes. */
+export const holdEndpoints = (tx: Tx, e: { partnerId: bigint; ids: readonly string[]; now: Date }): Promise<number> =>
+  tx.run(sql.hold, [e.partnerId, e.ids, e.now]);
+
+/** What has waited for these is due now, in its order. */
+export async function freeEndpoints(
+  tx: Tx,
+  e: { partnerId: bigint; ids: readonly string[]; now: Date },
+): Promise<void> {
+  if (e.ids.length === 0) return;
+  await tx.run(sql.free, [e.partnerId, e.ids]);
+  await tx.run(sql.wakeAll, [e.ids, e.now]);
+  await tx.run(sql.restartAll, [e.ids, e.now]);
+  tx.send(feed.notify);
 }
 
 /** An event to try it with, for this endpoint alone, on the same way as any other. */
@@ -246,13 +370,16 @@ const endpointOf = (row: EndpointRow): Endpoint => ({
   url: row.url,
   format: row.format,
   filter: row.filter,
+  payloadForm: row.payload_form,
   apiKey: row.api_key,
+  madeByKey: row.made_by_key,
   isWire: row.is_wire,
   enabled: row.enabled,
   failures: row.failures,
   pausedUntil: row.paused_until,
   failingSince: row.failing_since,
   switchedOffAt: row.switched_off_at,
+  heldAt: row.held_at,
   oldSecretUntil: row.old_secret === null ? null : row.old_until,
   createdAt: row.created_at,
   updatedAt: row.updated_at,

@@ -10,9 +10,10 @@
  * higher and it is never visible without the first.
  */
 import type { Clock } from '../base/clock.ts';
+import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { listening } from './endpoints.ts';
-import { endpointSubject, type Formats, type Happened, happened, TEST_EVENT, wanted } from './format.ts';
+import { endpointSubject, type Formats, type Happened, happened, opened, TEST_EVENT, wanted } from './format.ts';
 import { insertDeliveries, insertLanes } from './log.ts';
 import { resource } from './standard.ts';
 import { type EventRow, sql } from './store.ts';
@@ -64,7 +65,7 @@ async function tellEndpoints(
         endpoint.partner_id === row.partner_id &&
         (row.type === TEST_EVENT ? row.subject === endpointSubject(endpoint.id) : wanted(endpoint.filter, row.type)),
     );
-    const needsPast = theirs.some(({ format }) => format === 'whitelabel') && row.subject_seq > 1;
+    const needsPast = theirs.some(({ format }) => format !== 'standard') && row.subject_seq > 1;
     const earlier: readonly Happened[] = needsPast
       ? (await tx.rows<EventRow>(sql.earlier, [row.subject, row.subject_seq, MOST_EARLIER])).map(happened).toReversed()
       : [];
@@ -85,11 +86,15 @@ export interface FeedPage {
 }
 
 /** A partner's events after a position, oldest first. The caller bounds the limit. */
-export async function readFeed(tx: Tx, ask: { partnerId: bigint; after: bigint; limit: number }): Promise<FeedPage> {
+export async function readFeed(
+  tx: Tx,
+  vault: Vault,
+  ask: { partnerId: bigint; after: bigint; limit: number },
+): Promise<FeedPage> {
   const rows = await tx.rows<EventRow>(sql.page, [ask.partnerId, ask.after, ask.limit + 1]);
   const page = rows.slice(0, ask.limit);
   return {
-    events: page.map((row) => resource(happened(row))),
+    events: page.map((row) => resource(opened(vault, happened(row)))),
     next: page.at(-1)?.position ?? ask.after,
     hasMore: rows.length > ask.limit,
   };

@@ -1,6 +1,8 @@
 /**
  * Formats: how an event is said to a receiver. A format is data in, message out; it sends nothing.
  */
+import type { Vault } from '../base/crypto.ts';
+import { openTexts } from '../base/texts.ts';
 import type { EventRow } from './store.ts';
 
 /** An event as formats see it. */
@@ -33,6 +35,8 @@ export interface Signing {
   readonly attempt: number;
   /** The world's time, not the movable clock's: a receiver compares it with its own. */
   readonly sentAt: Date;
+  /** How a signed header carries the body, in the formats that have one. */
+  readonly payloadForm: PayloadForm;
 }
 
 export interface Format {
@@ -42,7 +46,9 @@ export interface Format {
   message(event: Happened, signing: Signing): Promise<Message | 'no_word' | 'no_key'>;
 }
 
-export type FormatName = 'whitelabel' | 'standard';
+export type FormatName = 'whitelabel' | 'flat' | 'standard';
+/** `body`: base64 of the very body. `wrapped`: base64 of `{timestamp, body}`, for receivers that were written against that. */
+export type PayloadForm = 'body' | 'wrapped';
 export type Formats = Readonly<Record<FormatName, Format>>;
 
 /** An event of this type goes to the endpoint that is its subject, and to no other. */
@@ -62,6 +68,12 @@ export const happened = (row: EventRow): Happened => ({
   sequence: row.subject_seq,
   body: row.body,
   at: row.at,
+});
+
+/** With what partners gave as they gave it: for telling it to them. */
+export const opened = (vault: Vault, event: Happened): Happened => ({
+  ...event,
+  body: openTexts(vault, event.partnerId, event.body),
 });
 
 /** `order.settled` is meant by `order.settled`, by `order.*` and by an empty filter. */

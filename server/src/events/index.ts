@@ -20,21 +20,39 @@ export {
   type Endpoint,
   endpointById,
   endpoints,
+  endpointsSince,
+  freeEndpoints,
+  holdEndpoints,
+  listEndpoints,
+  MAX_ENDPOINTS,
   removeEndpoint,
   rotateSecret,
   setWireUrl,
   testEndpoint,
-  wireEndpoint,
+  WIRE_FORMATS,
+  type WireFormat,
+  wireEndpoints,
 } from './endpoints.ts';
 export { type FeedPage, publish, readFeed } from './feed.ts';
-export { type Format, type Formats, type Happened, type Message, TEST_EVENT } from './format.ts';
+export {
+  endpointSubject,
+  type Format,
+  type Formats,
+  type Happened,
+  type Message,
+  type PayloadForm,
+  TEST_EVENT,
+} from './format.ts';
 export {
   type Attempt,
   attemptsOf,
   bringDeliveriesForward,
   type Delivery,
   deliveries,
+  newestEventOf,
   openDeliveries,
+  type Progress,
+  progressOf,
   replay,
 } from './log.ts';
 export { type Outcome, openSender, type Sender } from './sender.ts';

@@ -78,12 +78,18 @@ const sql = {
     order by f.position limit ${MOST_REPLAYED + 1}`,
   lastPosition: 'select coalesce(max(position), 0) as last from event_feed where partner_id = $1',
   timeOf: `select e.at from event_feed f join events e on e.id = f.event_id where f.partner_id = $1 and f.position = $2`,
+  ofEvents: `select given.id as event_id, d.state, coalesce(d.attempts, 0) as attempts, a.status, coalesce(a.error, d.last_error) as error
+    from unnest($2::bigint[]) as given (id)
+    left join webhook_deliveries d on d.endpoint_id = $1 and d.event_id = given.id
+    left join lateral (select status, error from webhook_attempts w
+      where w.endpoint_id = $1 and w.event_id = given.id order by w.id desc limit 1) a on true`,
+  newestOf: 'select id from events where subject = $1 order by subject_seq desc limit 1',
   purgeAttempts: `delete from webhook_attempts where id in (select id from webhook_attempts where at < $1 order by at limit ${PURGE_ROWS})`,
   purgeDeliveries: `delete from webhook_deliveries where (endpoint_id, event_id) in
     (select endpoint_id, event_id from webhook_deliveries where ended_at < $1 limit ${PURGE_ROWS})`,
   // What waits for an endpoint that nobody has switched on again, and lanes of one that is no more.
   purgeWaiting: `update webhook_deliveries d set state = 'dropped', ended_at = $2 from webhook_endpoints e
-    where e.id = d.endpoint_id and not e.enabled and d.state = 'waiting' and d.since < $1`,
+    where e.id = d.endpoint_id and not e.enabled and e.held_at is null and d.state = 'waiting' and d.since < $1`,
   purgeLanes: `delete from webhook_lanes l using webhook_endpoints e where e.id = l.endpoint_id and e.removed_at is not null`,
   // Each by its own index of what is waiting or dead, so that what was delivered costs nothing here.
   open: `select (select count(*) from webhook_deliveries where state = 'waiting') as waiting,
@@ -222,15 +228,43 @@ export async function replay(
     to?: Date | undefined;
     now: Date;
   },
-): Promise<{ count: number; hasMore: boolean }> {
+): Promise<{ count: number; hasMore: boolean; eventIds: readonly bigint[] }> {
   const { endpointId, now } = ask;
   const ids = await idsOf(tx, ask);
   const some = ids.slice(0, MOST_REPLAYED);
   await tx.run(sql.replayLanes, [endpointId, some, now]);
   await tx.run(sql.replay, [endpointId, some, now]);
   await tx.run(`select pg_notify('events', '')`);
-  return { count: some.length, hasMore: ids.length > MOST_REPLAYED };
+  return { count: some.length, hasMore: ids.length > MOST_REPLAYED, eventIds: some };
 }
+
+/** How far one event is on its way to an endpoint; no state where it is not published yet, or is not for that endpoint. */
+export interface Progress {
+  readonly eventId: bigint;
+  readonly state: Delivery['state'] | null;
+  readonly attempts: number;
+  /** Of the last attempt. */
+  readonly status: number | null;
+  readonly error: string | null;
+}
+
+export async function progressOf(
+  tx: Tx,
+  ask: { endpointId: string; eventIds: readonly bigint[] },
+): Promise<Progress[]> {
+  const rows = await tx.rows<{
+    event_id: bigint;
+    state: Delivery['state'] | null;
+    attempts: number;
+    status: number | null;
+    error: string | null;
+  }>(sql.ofEvents, [ask.endpointId, ask.eventIds]);
+  return rows.map(({ event_id, ...row }) => ({ eventId: event_id, ...row }));
+}
+
+/** The event that was emitted last about a subject. */
+export const newestEventOf = async (tx: Tx, subject: string): Promise<bigint | undefined> =>
+  (await tx.row<{ id: bigint }>(sql.newestOf, [subject]))?.id;
 
 interface Meant {
   partnerId: bigint;

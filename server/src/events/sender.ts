@@ -6,10 +6,13 @@
  * - Of the answer, 16 KiB of head and the first kilobyte of body are read; then the connection is cut.
  * - The connection goes to an address that was looked at a moment before (address.ts). Nothing is redirected, no proxy of the
  *   environment is used, no connection is kept, and certificates are checked.
+ *
+ * The request itself is made by base/http.ts, with an agent and addresses of ours.
  */
-import { type ClientRequest, Agent as HttpAgent, request as http, type RequestOptions } from 'node:http';
-import { Agent as HttpsAgent, request as https } from 'node:https';
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
+import { ask, NoAnswer } from '../base/http.ts';
 import { addressesOf, Forbidden, hostOf, type Outside } from './address.ts';
 
 export interface Outcome {
@@ -25,7 +28,6 @@ export interface Outcome {
 export type Sender = (to: { url: string; headers: Readonly<Record<string, string>>; body: string }) => Promise<Outcome>;
 
 export const DEADLINE_MS = 5_000;
-const MAX_HEAD_BYTES = 16 * 1024;
 const MAX_ANSWER_BYTES = 1024;
 const MAX_ANSWER_CHARS = 500;
 
@@ -52,52 +54,32 @@ export function openSender(outside: Outside, options: { deadlineMs?: number; ca?
       // What was fit to be kept may no longer be: the server may have become a production server since.
       if (url.protocol !== 'https:' && !outside.plain) return ended({ error: 'not_https' });
       const addresses = await within(deadline, addressesOf(outside, hostOf(url), deadline));
-      const isHttps = url.protocol === 'https:';
-      const made: RequestOptions = {
+      const answer = await ask({
+        url: url.href,
         method: 'POST',
-        agent: agents[isHttps ? 'https:' : 'http:'],
-        signal: deadline,
-        maxHeaderSize: MAX_HEAD_BYTES,
-        lookup: only(addresses),
+        body,
+        deadline,
+        longestBytes: MAX_ANSWER_BYTES,
+        wants: () => 'beginning',
+        via: { agent: agents[url.protocol === 'https:' ? 'https:' : 'http:'], lookup: only(addresses) },
         headers: {
           ...headers,
           'content-type': 'application/json',
-          'content-length': Buffer.byteLength(body),
           'user-agent': 'Cloverleaf-Webhooks/1',
           connection: 'close',
         },
-      };
-      return ended(await exchange(isHttps ? https(url, made) : http(url, made), body, deadline));
+      });
+      return ended({ ...verdict(answer.status), answer: printable(answer.body) });
     } catch (error) {
       return ended({ error: deadline.aborted ? 'timeout' : wordFor(error) });
     }
   };
 }
 
-/** The head of the answer is the outcome; the body is looked at for as long as there is time. */
-function exchange(request: ClientRequest, body: string, deadline: AbortSignal): Promise<Partial<Outcome>> {
-  return new Promise((resolve, reject) => {
-    request.once('error', reject);
-    request.once('response', (response) => {
-      const status = response.statusCode ?? 0;
-      const ok = status >= 200 && status < 300;
-      const error = ok ? null : status >= 300 && status < 400 ? 'redirect' : 'status';
-      const chunks: Buffer[] = [];
-      let length = 0;
-      const done = () => {
-        resolve({ ok, status, error, answer: printable(Buffer.concat(chunks).subarray(0, MAX_ANSWER_BYTES)) });
-        request.destroy();
-      };
-      response.on('data', (chunk: Buffer) => {
-        chunks.push(chunk);
-        length += chunk.length;
-        if (length >= MAX_ANSWER_BYTES) done();
-      });
-      for (const end of ['end', 'close', 'error']) response.once(end, done);
-      deadline.addEventListener('abort', done, { once: true });
-    });
-    request.end(body);
-  });
+/** The head of the answer is the outcome. */
+function verdict(status: number): Pick<Outcome, 'ok' | 'status' | 'error'> {
+  const ok = status >= 200 && status < 300;
+  return { ok, status, error: ok ? null : status >= 300 && status < 400 ? 'redirect' : 'status' };
 }
 
 /** A body may be anything: what is kept of it is text without control characters. */
@@ -137,7 +119,6 @@ const WORDS: readonly [RegExp, string][] = [
 
 function wordFor(error: unknown): string {
   if (error instanceof Forbidden) return 'address_forbidden';
-  const { code, errors } = error as { code?: string; errors?: { code?: string }[] };
-  const known = code ?? errors?.[0]?.code ?? '';
+  const known = (error instanceof NoAnswer ? error.code : (error as { code?: string }).code) ?? '';
   return WORDS.find(([form]) => form.test(known))?.[1] ?? 'failed';
 }

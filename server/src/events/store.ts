@@ -19,7 +19,7 @@ const EVENT = 'e.id, e.partner_id, f.position, e.type, e.subject, e.subject_seq,
 
 export const sql = {
   // The newest of the subject is one step down the index of (subject, subject_seq).
-  // A trigger adds its row in the feed (0022_webhooks.sql).
+  // A trigger adds its row in the feed (migrations/0011_events.sql).
   insert: `insert into events (partner_id, type, subject, subject_seq, body, at)
     select $1::bigint, $2::text, $3::text, coalesce(max(subject_seq), 0) + 1, $4::jsonb, $5::timestamptz
       from events where subject = $3

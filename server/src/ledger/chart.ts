@@ -35,13 +35,22 @@ const SIDES = {
   fee_partner: 'credit',
   fee_rail: 'credit',
   fee_chain: 'credit',
+  /** Withheld from customers, owed to the tax authority. */
+  tax: 'credit',
   /** What chains and banks charged us. */
   cost: 'debit',
   rounding: 'credit',
   /** Money that arrived and belongs to somebody we have yet to tell. */
   suspense: 'credit',
+  /** Of customers who have not claimed it for a long time: out of suspense, or out of an order's account. Still theirs. */
+  dormant: 'credit',
   /** What left a wallet beyond what the books had free there: custody less this is what the outside has. */
   uncovered: 'credit',
+  /**
+   * What orders held for payouts that left with less, which stays with us, less what others left with beyond: two people matched
+   * them with a movement of another amount.
+   */
+  difference: 'either',
   /** Money frozen by law. */
   blocked: 'credit',
   receivable: 'debit',
@@ -72,10 +81,13 @@ export const chart = {
     account('fee_partner', asset, [String(partnerId)], { partnerId }),
   feeRail: (asset: AssetCode) => account('fee_rail', asset),
   feeChain: (asset: AssetCode) => account('fee_chain', asset),
+  tax: (asset: AssetCode) => account('tax', asset),
   cost: (rail: string, asset: AssetCode) => account('cost', asset, [rail]),
   rounding: (asset: AssetCode) => account('rounding', asset),
   suspense: (rail: string, asset: AssetCode) => account('suspense', asset, [rail]),
+  dormant: (rail: string, asset: AssetCode) => account('dormant', asset, [rail]),
   uncovered: (rail: string, asset: AssetCode) => account('uncovered', asset, [rail]),
+  difference: (asset: AssetCode) => account('difference', asset),
   blocked: (asset: AssetCode) => account('blocked', asset),
   /** What a customer owes us: money taken back after it was paid out. */
   receivable: (customerId: string, partnerId: bigint, asset: AssetCode) =>

@@ -17,10 +17,20 @@ import { assert } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { Account } from './chart.ts';
 import { type DigestedLine, digestOf } from './digest.ts';
-import { type AccountRow, type HoldRow, store } from './store.ts';
+import { type AccountRow, type HoldRow, type PostedLine, store } from './store.ts';
 
 export { type Account, type AccountKind, chart } from './chart.ts';
 export { type CustodyLine, custodyLines } from './custody.ts';
+export {
+  type AccountAt,
+  balancesAt,
+  chargedOf,
+  EARNING_KINDS,
+  type EarningKind,
+  earnedWithin,
+  type PostedFor,
+  postedFor,
+} from './reports.ts';
 export { seal, sealLag, unsealedSince } from './seals.ts';
 export { type JournalSummary, type Problem, verifyJournal } from './verify.ts';
 
@@ -41,6 +51,9 @@ export interface Entry {
   lines: readonly Line[];
 }
 
+/** In place of an account that lacks units: they are there, and others have waited for them longer. */
+export const OTHERS_WAIT = 'others wait';
+
 export type Posted = { outcome: 'posted' } | { outcome: 'duplicate' } | { outcome: 'short'; account: string };
 
 /** Moves units between two accounts; nothing where there is nothing to move. */
@@ -55,10 +68,12 @@ export const release = (id: string): Line[] => [{ step: 'void', hold: id }];
 /**
  * Posts an entry within the caller's transaction.
  *
+ * @param mayTake asked where the units are there, with the accounts locked until `tx` ends: so of two that want them, the second
+ *   sees what the first has decided. Where it says no, the entry is as short as if they were not there
  * @returns `short` with the account that lacks the units: nothing was written and the transaction is still good
  * @throws BugError for an empty entry, an amount that is not above zero, an unknown or finished hold, the same id with other content
  */
-export async function post(tx: Tx, entry: Entry): Promise<Posted> {
+export async function post(tx: Tx, entry: Entry, mayTake?: () => Promise<boolean>): Promise<Posted> {
   assert(entry.lines.length > 0, `entry ${entry.id} has a line`);
   const content = digest(entry);
 
@@ -80,10 +95,31 @@ export async function post(tx: Tx, entry: Entry): Promise<Posted> {
   for (const account of accounts.values()) {
     if (overdrawn(account)) return { outcome: 'short', account: account.code };
   }
+  if (mayTake !== undefined && !(await mayTake())) return { outcome: 'short', account: OTHERS_WAIT };
   await store.insertEntry(tx, entry, content, lines);
   await store.updateAccounts(tx, [...accounts.values()]);
   return { outcome: 'posted' };
 }
+
+/**
+ * Posts the reverse of an entry that moves and holds nothing: every line with its sides exchanged.
+ *
+ * @returns as `post`; 'duplicate' also where there is nothing to undo
+ */
+export async function undo(tx: Tx, id: string, entry: Omit<Entry, 'lines'>): Promise<Posted> {
+  const lines = (await store.linesOf(tx, id)).map((line): Line => {
+    assert(line.step === 'post', `entry ${id} only moves`);
+    return { step: 'post', debit: accountOf(line, 'credit'), credit: accountOf(line, 'debit'), units: line.units };
+  });
+  return lines.length === 0 ? { outcome: 'duplicate' } : await post(tx, { ...entry, lines });
+}
+
+const accountOf = (line: PostedLine, side: 'debit' | 'credit'): Account => ({
+  code: line[side],
+  kind: line[`${side}_kind`],
+  asset: line.asset,
+  side: line[`${side}_side`],
+});
 
 /** Whether an entry of this id has been posted. */
 export const isPosted = async (tx: Tx, id: string): Promise<boolean> =>

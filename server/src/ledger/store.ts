@@ -25,6 +25,18 @@ export interface HoldRow {
   state: 'held' | 'settled' | 'voided';
 }
 
+export interface PostedLine {
+  step: string;
+  asset: AssetCode;
+  units: bigint;
+  debit: string;
+  debit_kind: Account['kind'];
+  debit_side: Side;
+  credit: string;
+  credit_kind: Account['kind'];
+  credit_side: Side;
+}
+
 const COLUMNS = 'id, code, asset, side, debits, credits, debits_held, credits_held';
 const sorted = <T extends bigint | string>(values: Iterable<T>): T[] =>
   [...new Set(values)].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
@@ -138,6 +150,15 @@ export const store = {
       ],
     );
   },
+
+  /** What an entry moved, with its accounts by name. */
+  linesOf: (tx: Tx, id: string) =>
+    tx.rows<PostedLine>(
+      `select t.step, t.asset, t.units, d.code as debit, d.kind as debit_kind, d.side as debit_side, c.code as credit,
+              c.kind as credit_kind, c.side as credit_side
+         from transfers t join accounts d on d.id = t.debit join accounts c on c.id = t.credit where t.entry = $1 order by t.line`,
+      [id],
+    ),
 
   accountByCode: (tx: Tx, code: string) =>
     tx.row<AccountRow>(`select ${COLUMNS} from accounts where code = $1`, [code]),

@@ -3,7 +3,7 @@
  * the rest, truncation too.
  *
  * Written in the transaction of its act, so there is no act without its row. Ids, states and amounts only: no secret, and
- * nothing personal of a customer.
+ * nothing personal of a customer; the reason as the operators' wire has encrypted it (base/typed.ts).
  */
 import type { Tx } from '../base/db.ts';
 import type { Operator } from './people.ts';
@@ -12,6 +12,8 @@ import { type AuditRow, type Outcome, store } from './store.ts';
 /** Who does something, from where, and why. */
 export interface Doing {
   readonly operator: Operator;
+  /** Names of all who stand behind it: the operator, and the one who proposed it where another confirmed. */
+  readonly people: readonly string[];
   readonly address: string;
   readonly reason: string;
   readonly now: Date;
@@ -72,6 +74,10 @@ export const readAudit = (
   ask: {
     operator?: string | undefined;
     subject?: string | undefined;
+    act?: string | undefined;
+    /** At or after this time, and before that one. */
+    from?: Date | undefined;
+    until?: Date | undefined;
     below?: bigint | undefined;
     limit: number;
   },
@@ -79,8 +85,11 @@ export const readAudit = (
   store.audit(tx, {
     operator: ask.operator ?? null,
     subject: ask.subject ?? null,
+    act: ask.act ?? null,
+    from: ask.from ?? null,
+    until: ask.until ?? null,
     below: ask.below ?? null,
-    limit: Math.min(ask.limit, MAX_AUDIT),
+    limit: Math.min(ask.limit, MAX_AUDIT + 1),
   });
 
 /** One text for one meaning: names in order, times and big integers as text. */

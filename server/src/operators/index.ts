@@ -1,20 +1,24 @@
 /**
- * Operators: the people who run this, each with a name, a role and tokens (people.ts), everything they did (audit.ts), and
- * what one of them does only when another agrees (proposals.ts).
+ * Operators: the people who run this, each with a name, a role and tokens (people.ts), everything they did (audit.ts, sealed
+ * by seals.ts), how many of them an action takes (rules.ts), and what waits until others agree (proposals.ts).
  *
  * Not here: what can be done (protocols/operator).
  */
 export { type Doing, MAX_AUDIT, readAudit, recordAct, recordByMachine } from './audit.ts';
 export {
+  admitToken,
   createOperator,
   disable,
   enable,
   findOperator,
   issueToken,
+  lockOperator,
   may,
+  mayConfirm,
   type Operator,
   operatorOf,
   operators,
+  RIGHTS,
   type Right,
   ROLES,
   revokeToken,
@@ -23,19 +27,40 @@ export {
   tokensOf,
 } from './people.ts';
 export {
+  agree,
+  confirmers,
   decideProposal,
+  expireProposals,
+  failProposal,
   findProposal,
-  GATES,
   hasTwoConfirmers,
   isAsSeen,
   lockProposal,
   MAX_PROPOSALS,
-  type Needs,
-  needsSecond,
+  openProposal,
+  type Proposed,
   proposals,
   propose,
-  secondOperatorRules,
-  seedSecondOperatorRule,
-  setSecondOperatorRule,
+  requireOther,
+  standing,
 } from './proposals.ts';
-export type { ProposalRow, ProposalState, Role } from './store.ts';
+export {
+  declareInstallation,
+  FINDINGS,
+  type Finding,
+  installation,
+  lockRules,
+  MAX_PEOPLE,
+  MAX_RULES,
+  type Need,
+  noteAlone,
+  peopleForChange,
+  peopleNeeded,
+  peopleRules,
+  peopleWanted,
+  seedRule,
+  setRule,
+  type Wanted,
+} from './rules.ts';
+export { type AuditProblem, type AuditSummary, sealAudit, verifyAudit } from './seals.ts';
+export { PROPOSAL_STATES, type ProposalRow, type ProposalState, type Role, type Rule } from './store.ts';

@@ -1,8 +1,8 @@
 /**
  * Operators themselves: who they are, what each role may, and the tokens they come with.
  *
- * A token is 256 random bits, shown once; what is kept is its SHA-256. It is looked up anew at every request, so one that is
- * revoked or expired, and an operator who is disabled, is out at once.
+ * A token is 256 random bits, shown once to its own person; what is kept is its SHA-256. It is looked up anew at every
+ * request, so one that is revoked or expired, and an operator who is disabled, is out at once.
  */
 import { createHash } from 'node:crypto';
 import type { Tx } from '../base/db.ts';
@@ -11,18 +11,23 @@ import { randomText } from '../base/ids.ts';
 import { recordByMachine } from './audit.ts';
 import { type OperatorRow, type Role, store, type TokenRow } from './store.ts';
 
-export const ROLES: readonly Role[] = ['viewer', 'support', 'finance', 'admin'];
+export const ROLES: readonly Role[] = ['viewer', 'night', 'support', 'finance', 'admin'];
 
 /** Who may what. A right that is not here nobody has. */
 export const RIGHTS = {
   /** Orders, cases, books, settings, the audit. Nothing personal of a customer. */
-  read: ['viewer', 'support', 'finance', 'admin'],
+  read: ['viewer', 'night', 'support', 'finance', 'admin'],
   /** What a customer gave about itself, opened. Each look is in the audit. */
   personal: ['support', 'finance', 'admin'],
-  cases: ['support', 'finance', 'admin'],
-  /** Switching something off. Whoever sees that it burns may. */
-  stop: ['support', 'finance', 'admin'],
-  /** Switching it on again. */
+  /** Working on cases: who looks after one, notes, closing. */
+  cases: ['night', 'support', 'finance', 'admin'],
+  /** Deciding who a customer is, which lets it trade. */
+  reviews: ['support', 'finance', 'admin'],
+  /** Laying a kill switch. */
+  stop: ['night', 'support', 'finance', 'admin'],
+  /** Taking away from one: suspending a partner, revoking a key, blocking a customer. No money moves by it. */
+  block: ['night', 'finance', 'admin'],
+  /** Switching on again. */
   resume: ['finance', 'admin'],
   /** Acts that move a customer's money, and confirming them. */
   money: ['finance', 'admin'],
@@ -30,7 +35,7 @@ export const RIGHTS = {
   partners: ['admin'],
   /** Markets, fees, limits, caps. */
   terms: ['admin'],
-  /** Other operators, and what needs two. */
+  /** Other operators, and how many people an action takes. */
   operators: ['admin'],
 } as const satisfies Record<string, readonly Role[]>;
 
@@ -46,6 +51,9 @@ export interface Operator {
 
 export const may = (operator: { role: Role }, right: Right): boolean =>
   (RIGHTS[right] as readonly Role[]).includes(operator.role);
+
+/** One who may agree with others: whose role lets a proposal through. */
+export const mayConfirm = (role: Role): boolean => RIGHTS.money.some((one) => one === role);
 
 const TOKEN_CHARS = 43;
 const NOTE_USE_EVERY_MS = 60_000;
@@ -75,8 +83,35 @@ export async function findOperator(tx: Tx, name: string): Promise<Operator> {
   return personOf(row);
 }
 
+/**
+ * An operator as it is now and stays until `tx` ends: a role that is taken away meanwhile waits, or was taken before. Acts of
+ * one person follow each other, so what it did alone adds up.
+ *
+ * @throws Refusal 'unauthenticated' where it is disabled
+ */
+export async function lockOperator(tx: Tx, id: bigint): Promise<Operator> {
+  const row = await store.lockOperator(tx, id);
+  if (row === undefined || row.disabled_at !== null) throw new Refusal('unauthenticated');
+  return personOf(row);
+}
+
 export const operators = async (tx: Tx): Promise<Operator[]> => (await store.operators(tx)).map(personOf);
 export const tokensOf = (tx: Tx, operatorId: bigint): Promise<TokenRow[]> => store.tokensOf(tx, operatorId);
+
+/**
+ * Lets in with a token that its person made (`npm run operator -- new token`) and of which only the hash was told: no other
+ * operator ever has it, neither the one who asks for it nor those who agree.
+ *
+ * @throws Refusal 'malformed_field' where a token of this hash was issued before
+ */
+export async function admitToken(
+  tx: Tx,
+  t: { operatorId: bigint; sha256: string; label: string; now: Date; expiresAt: Date },
+): Promise<void> {
+  const { sha256, ...rest } = t;
+  if ((await store.insertToken(tx, { ...rest, hash: Buffer.from(sha256, 'hex') })) === 0)
+    throw new Refusal('malformed_field', { fields: { tokenSha256: 'must be of a new token' } });
+}
 
 /** A new token. It is in the reply and nowhere else. */
 export async function issueToken(

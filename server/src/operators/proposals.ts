@@ -1,52 +1,62 @@
 /**
- * The second operator: acts that wait until another one agrees.
+ * Proposals: acts that wait until others agree.
  *
- * Which act needs two is a row per asset (from above how many units) and per gate. What has no row needs two. A proposal
- * keeps what it is about as it stood; at its confirmation that is looked at again, and where it has changed the proposal is
- * overtaken and nothing is done. Nobody confirms their own: the table refuses it, too. After a day it expires.
+ * A proposal keeps what it is about as it stood, and how many people it takes. At each confirmation what it is about is looked
+ * at again; where it has changed, or the proposer may no longer, the proposal is overtaken and nothing is done. Those who
+ * agreed before and may no longer do not count. A proposal whose act is refused when it is done is over, with the reason.
+ * After a day it expires.
  *
- * Not here: the acts (protocols/operator), which read what they are about under its lock.
+ * Nobody confirms their own: the table refuses it, too. In an installation declared to have one operator the delay stands in
+ * for the other person: the proposal waits, is announced, may be declined meanwhile, and its proposer confirms it after the
+ * delay. That has to be over by the server's clock and by the database's.
+ *
+ * Not here: how many people (rules.ts), the acts (protocols/operator), which read what they are about under its lock.
  */
 import { later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
 import { canonical, type Doing, recordAct } from './audit.ts';
+import { may, type Right } from './people.ts';
+import { installation } from './rules.ts';
 import { type ProposalRow, type ProposalState, store } from './store.ts';
-
-/** Not money, and yet to be opened by two: changed terms, new keys, what was switched off. */
-export const GATES = ['terms', 'keys', 'resume'] as const;
-
-/** What has to be agreed on: an amount of an asset, a gate, or (`always`) something that no row makes less. */
-export type Needs = { asset: string; units: bigint } | { gate: (typeof GATES)[number] } | 'always';
 
 const OPEN_FOR_MS = 24 * 3_600_000;
 export const MAX_PROPOSALS = 200;
 
-export async function needsSecond(tx: Tx, needs: Needs): Promise<boolean> {
-  if (needs === 'always') return true;
-  const rule = await store.rule(tx, 'gate' in needs ? needs.gate : needs.asset);
-  if (rule === undefined) return true;
-  return 'gate' in needs ? rule.above_units === 0n : needs.units > rule.above_units;
+/** Whether there are two who could agree on who else is an operator. The first ones are made by one. */
+export const hasTwoConfirmers = async (tx: Tx): Promise<boolean> => (await confirmers(tx)) >= 2;
+
+/** How many could ever agree to what moves money, those who are disabled now included. */
+export const confirmers = async (tx: Tx): Promise<number> => Number(await store.everConfirmers(tx));
+
+export interface Proposed {
+  id: bigint;
+  expiresAt: Date;
+  /** How many people it takes, the proposer included. */
+  people: number;
+  /** In an installation of one operator: from when on the proposer may confirm it. */
+  readyAt: Date | null;
 }
 
-/** Whether there are two who could agree on who else is an operator. The first ones are made by one. */
-export const hasTwoConfirmers = async (tx: Tx): Promise<boolean> => (await store.everConfirmers(tx)) >= 2n;
-
-export const secondOperatorRules = (tx: Tx) => store.rules(tx);
-export const setSecondOperatorRule = async (tx: Tx, what: string, aboveUnits: bigint): Promise<void> =>
-  void (await store.setRule(tx, what, aboveUnits));
-/** Leaves what is there as it is. */
-export const seedSecondOperatorRule = async (tx: Tx, what: string, aboveUnits: bigint): Promise<void> =>
-  void (await store.seedRule(tx, what, aboveUnits));
-
-/** @throws Refusal 'proposal_exists' where the same act about the same subject waits already */
+/**
+ * @param p.people  how many it takes, the proposer included
+ * @param p.delayS  in an installation of one operator, how long it waits; null elsewhere
+ * @throws Refusal 'proposal_exists' where the same act about the same subject waits already
+ */
 export async function propose(
   tx: Tx,
   doing: Doing,
-  p: { act: string; subject: string; ask: Readonly<Record<string, unknown>>; seen: unknown },
-): Promise<{ id: bigint; expiresAt: Date }> {
-  await store.expireProposals(tx, doing.now);
-  const expiresAt = later(doing.now, OPEN_FOR_MS);
+  p: {
+    act: string;
+    subject: string;
+    ask: Readonly<Record<string, unknown>>;
+    seen: unknown;
+    people: number;
+    delayS: number | null;
+  },
+): Promise<Proposed> {
+  const readyAt = p.delayS === null ? null : later(doing.now, p.delayS * 1000);
+  const expiresAt = later(readyAt ?? doing.now, OPEN_FOR_MS);
   const row = await store.insertProposal(tx, {
     act: p.act,
     subject: p.subject,
@@ -56,21 +66,26 @@ export async function propose(
     by: doing.operator.id,
     now: doing.now,
     expiresAt,
+    people: p.people,
+    readyAt,
+    delayS: p.delayS,
   });
   if (row === undefined) throw new Refusal('proposal_exists');
   await recordAct(tx, doing, { ...p, outcome: 'proposed', proposal: row.id, before: p.seen, after: p.ask });
-  return { id: row.id, expiresAt };
+  return { id: row.id, expiresAt, people: p.people, readyAt };
 }
 
-export async function proposals(
-  tx: Tx,
-  ask: { state?: ProposalState | undefined; now: Date; limit: number },
-): Promise<ProposalRow[]> {
-  await store.expireProposals(tx, ask.now);
-  return await store.proposals(tx, ask.state ?? null, Math.min(ask.limit, MAX_PROPOSALS));
-}
+/** @returns ids of those that are over by this, because nobody decided in time */
+export const expireProposals = async (tx: Tx, now: Date): Promise<bigint[]> =>
+  (await store.expireProposals(tx, now)).map(({ id }) => id);
+
+/** The newest first. */
+export const proposals = (tx: Tx, ask: { state?: ProposalState | undefined; limit: number }): Promise<ProposalRow[]> =>
+  store.proposals(tx, ask.state ?? null, Math.min(ask.limit, MAX_PROPOSALS));
 
 export const findProposal = (tx: Tx, id: bigint): Promise<ProposalRow | undefined> => store.proposal(tx, id);
+export const openProposal = (tx: Tx, act: string, subject: string): Promise<ProposalRow | undefined> =>
+  store.openProposal(tx, act, subject);
 
 /**
  * Takes a proposal, locked until `tx` ends: only one decides.
@@ -88,7 +103,37 @@ export async function lockProposal(tx: Tx, id: bigint, now: Date): Promise<Propo
 /** Whether what it is about is as it was when proposed. */
 export const isAsSeen = (row: ProposalRow, now: unknown): boolean => canonical(row.seen) === canonical(now);
 
-/** @throws Refusal 'own_proposal' where somebody would confirm their own */
+/**
+ * Whether this person may agree to it.
+ *
+ * @throws Refusal 'own_proposal' | 'agreed_already' | 'proposal_waits' where the delay of an own one is not over
+ */
+export async function requireOther(tx: Tx, row: ProposalRow, operator: { id: bigint; name: string }, now: Date) {
+  if (row.agreed.includes(operator.name)) throw new Refusal('agreed_already');
+  if (row.proposed_by !== operator.id) return;
+  if (row.ready_at === null || (await installation(tx)).operators !== 'one') throw new Refusal('own_proposal');
+  if (row.ready_at > now || !(await store.isDelayOver(tx, row.id)))
+    throw new Refusal('proposal_waits', { readyAt: row.ready_at.toISOString() });
+}
+
+/**
+ * Names of those who stand behind it and still may: the proposer first. What they are stays so until `tx` ends.
+ *
+ * @returns undefined where the proposer is not among them
+ */
+export async function standing(tx: Tx, row: ProposalRow, right: Right): Promise<string[] | undefined> {
+  const ids = [row.proposed_by, ...(await store.approvers(tx, row.id))];
+  const people = await store.shareOperators(tx, ids);
+  const left = people.filter((person) => person.disabled_at === null && may(person, right)).map(({ name }) => name);
+  return left.includes(row.proposer) ? [row.proposer, ...row.agreed.filter((name) => left.includes(name))] : undefined;
+}
+
+/** One more agrees, and it takes still more. */
+export async function agree(tx: Tx, doing: Doing, row: ProposalRow): Promise<void> {
+  await store.approve(tx, { id: row.id, by: doing.operator.id, now: doing.now, reason: doing.reason });
+  await recordAct(tx, doing, { act: row.act, subject: row.subject, outcome: 'agreed', proposal: row.id });
+}
+
 export async function decideProposal(
   tx: Tx,
   doing: Doing,
@@ -96,8 +141,29 @@ export async function decideProposal(
   state: 'confirmed' | 'declined' | 'overtaken',
   seen?: { before?: unknown; after?: unknown },
 ): Promise<void> {
-  if (state === 'confirmed' && row.proposed_by === doing.operator.id) throw new Refusal('own_proposal');
   if ((await store.decide(tx, row.id, state, doing.operator.id, doing.now)) === 0)
     throw new Refusal('proposal_over', { state: 'decided' });
   await recordAct(tx, doing, { act: row.act, subject: row.subject, outcome: state, proposal: row.id, ...seen });
+}
+
+/**
+ * It was agreed to, and its act was refused: it is over, with the reason. Nothing where another decided meanwhile.
+ *
+ * @param f.from `confirmed` where the act asked somebody outside and was refused there
+ */
+export async function failProposal(
+  tx: Tx,
+  doing: Doing,
+  f: { id: bigint; why: string; from: 'open' | 'confirmed' },
+): Promise<void> {
+  const row = await store.lockProposal(tx, f.id);
+  if (row === undefined) return;
+  if ((await store.fail(tx, { ...f, by: doing.operator.id, now: doing.now })) === 0) return;
+  await recordAct(tx, doing, {
+    act: row.act,
+    subject: row.subject,
+    outcome: 'failed',
+    proposal: row.id,
+    after: { why: f.why },
+  });
 }

@@ -1,9 +1,19 @@
-/** Rows of operators: who they are, their tokens, the audit (only ever added to), proposals, and what needs two. */
+/** Rows of operators: who they are, their tokens, the audit (only ever added to), proposals, rules, and what one did alone. */
 import type { Tx } from '../base/db.ts';
 
-export type Role = 'viewer' | 'support' | 'finance' | 'admin';
-export type Outcome = 'done' | 'begun' | 'proposed' | 'confirmed' | 'declined' | 'overtaken' | 'refused';
-export type ProposalState = 'open' | 'confirmed' | 'declined' | 'overtaken' | 'expired';
+export type Role = 'viewer' | 'night' | 'support' | 'finance' | 'admin';
+export type Outcome =
+  | 'done'
+  | 'begun'
+  | 'proposed'
+  | 'agreed'
+  | 'confirmed'
+  | 'declined'
+  | 'overtaken'
+  | 'refused'
+  | 'failed';
+export const PROPOSAL_STATES = ['open', 'confirmed', 'declined', 'overtaken', 'expired', 'failed'] as const;
+export type ProposalState = (typeof PROPOSAL_STATES)[number];
 
 export interface OperatorRow {
   id: bigint;
@@ -36,6 +46,35 @@ export interface ProposalRow {
   state: ProposalState;
   decider: string | null;
   decided_at: Date | null;
+  /** How many people it takes, the proposer included. */
+  people: number;
+  /** Where one operator is all there is: from when on its proposer may confirm it. */
+  ready_at: Date | null;
+  /** Why it failed: the code of the refusal. */
+  failed_why: string | null;
+  /** Names of those who agreed besides the proposer, in order. */
+  agreed: string[];
+}
+
+/** A rule: an action of this right, of more than this much of this asset, takes so many people. `*` is any. */
+export interface Rule {
+  action: string;
+  right: string;
+  asset: string;
+  aboveUnits: bigint;
+  people: number;
+}
+
+export interface Installation {
+  operators: 'one' | 'two';
+  delay_s: number;
+}
+
+export interface AloneRow {
+  action: string;
+  right: string;
+  subject: string;
+  units: bigint;
 }
 
 export interface AuditRow {
@@ -56,8 +95,13 @@ export interface AuditRow {
 const OPERATOR = 'id, name, role, created_at, disabled_at';
 const AUDIT = 'id, at, operator, role, address, act, subject, reason, outcome, proposal, before, after';
 const PROPOSAL = `p.id, p.act, p.subject, p.ask, p.seen, p.reason, p.proposed_by, by.name as proposer, p.proposed_at, p.expires_at,
-  p.state, d.name as decider, p.decided_at`;
+  p.state, d.name as decider, p.decided_at, p.people, p.ready_at, p.failed_why,
+  array(select o.name from proposal_approvals a join operators o on o.id = a.operator_id
+    where a.proposal_id = p.id order by a.at, o.name) as agreed`;
 const PROPOSALS = `from proposals p join operators by on by.id = p.proposed_by left join operators d on d.id = p.decided_by`;
+
+/** Advisory lock: whoever changes a rule, alone. Any constant. */
+const RULES_LOCK = 0x72756c65;
 
 const sql = {
   operators: `select ${OPERATOR} from operators order by id limit 500`,
@@ -65,6 +109,9 @@ const sql = {
   insertOperator: `insert into operators (name, role, created_at) values ($1, $2, $3)
     on conflict (name) do nothing returning ${OPERATOR}`,
   setRole: 'update operators set role = $2 where id = $1',
+  // Its role and whether it is disabled stay so until the transaction ends, and its acts follow each other.
+  lockOperator: `select ${OPERATOR} from operators where id = $1 for no key update`,
+  shareOperators: `select ${OPERATOR} from operators where id = any($1::bigint[]) order by id for share`,
   disable: 'update operators set disabled_at = coalesce(disabled_at, $2) where id = $1',
   enable: 'update operators set disabled_at = null where id = $1',
   // Also those who are disabled now: switching everybody else off must not make one person two.
@@ -79,24 +126,47 @@ const sql = {
   revokeToken: `update operator_tokens set revoked_at = coalesce(revoked_at, $3) where id = $2 and operator_id = $1`,
   noteUse: 'update operator_tokens set last_used_at = $2 where id = $1',
 
-  rules: 'select what, above_units from second_operator order by what',
-  rule: 'select above_units from second_operator where what = $1',
-  setRule: `insert into second_operator (what, above_units) values ($1, $2)
-    on conflict (what) do update set above_units = excluded.above_units`,
-  seedRule: 'insert into second_operator (what, above_units) values ($1, $2) on conflict (what) do nothing',
+  installation: 'select operators, delay_s from installation',
+  setInstallation: 'update installation set operators = $1, delay_s = $2',
 
-  insertProposal: `insert into proposals (act, subject, ask, seen, reason, proposed_by, proposed_at, expires_at)
-    values ($1, $2, $3::jsonb, $4::jsonb, $5, $6, $7, $8) on conflict (act, subject) where state = 'open' do nothing returning id`,
-  expireProposals: `update proposals set state = 'expired' where state = 'open' and expires_at <= $1`,
+  rules: `select action, for_right as right, asset, above_units as "aboveUnits", people from people_rules
+    order by action, for_right, asset, above_units`,
+  lockRules: 'select pg_advisory_xact_lock($1)',
+  setRule: `insert into people_rules (action, for_right, asset, above_units, people) values ($1, $2, $3, $4, $5)
+    on conflict (action, for_right, asset, above_units) do update set people = excluded.people`,
+  seedRule: `insert into people_rules (action, for_right, asset, above_units, people) values ($1, $2, $3, $4, $5)
+    on conflict (action, for_right, asset, above_units) do nothing`,
+  dropRule: 'delete from people_rules where action = $1 and for_right = $2 and asset = $3 and above_units = $4',
+
+  // By both clocks: a row counts until a day has passed on the server's and on the database's.
+  alone: `select action, for_right as right, subject, max(units) as units from alone_amounts
+    where operator_id = $1 and asset = $2
+      and (at > $3::timestamptz - interval '24 hours' or recorded_at > clock_timestamp() - interval '24 hours')
+    group by action, for_right, subject`,
+  insertAlone: `insert into alone_amounts (operator_id, at, action, for_right, subject, asset, units)
+    values ($1, $2, $3, $4, $5, $6, $7)`,
+
+  insertProposal: `insert into proposals
+      (act, subject, ask, seen, reason, proposed_by, proposed_at, expires_at, people, ready_at, delay_s)
+    values ($1, $2, $3::jsonb, $4::jsonb, $5, $6, $7, $8, $9, $10, $11) on conflict (act, subject) where state = 'open' do nothing returning id`,
+  expireProposals: `update proposals set state = 'expired' where state = 'open' and expires_at <= $1 returning id`,
+  openProposal: `select ${PROPOSAL} ${PROPOSALS} where p.act = $1 and p.subject = $2 and p.state = 'open'`,
   proposals: `select ${PROPOSAL} ${PROPOSALS} where ($1::text is null or p.state = $1) order by p.id desc limit $2`,
   proposal: `select ${PROPOSAL} ${PROPOSALS} where p.id = $1`,
   lockProposal: 'select id from proposals where id = $1 for update',
   decide: `update proposals set state = $2, decided_by = $3, decided_at = $4 where id = $1 and state = 'open'`,
+  fail: `update proposals set state = 'failed', failed_why = $2, decided_by = $3, decided_at = $4
+    where id = $1 and state = $5`,
+  isDelayOver: `select clock_timestamp() >= recorded_at + make_interval(secs => delay_s) as over from proposals where id = $1`,
+  approve: `insert into proposal_approvals (proposal_id, operator_id, at, reason) values ($1, $2, $3, $4)
+    on conflict do nothing`,
+  approvers: 'select operator_id from proposal_approvals where proposal_id = $1',
 
   insertAudit: `insert into audit (at, operator, role, address, act, subject, reason, outcome, proposal, before, after)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10::jsonb, $11::jsonb)`,
   audit: `select ${AUDIT} from audit where ($1::text is null or operator = $1) and ($2::text is null or subject = $2)
-      and ($3::bigint is null or id < $3) order by id desc limit $4`,
+      and ($3::bigint is null or id < $3) and ($5::text is null or act = $5)
+      and ($6::timestamptz is null or at >= $6) and ($7::timestamptz is null or at < $7) order by id desc limit $4`,
 } as const;
 
 export interface KnownToken extends OperatorRow {
@@ -124,10 +194,21 @@ export const store = {
     tx.run(sql.revokeToken, [operatorId, token, now]),
   noteUse: (tx: Tx, token: bigint, now: Date) => tx.run(sql.noteUse, [token, now]),
 
-  rules: (tx: Tx) => tx.rows<{ what: string; above_units: bigint }>(sql.rules),
-  rule: (tx: Tx, what: string) => tx.row<{ above_units: bigint }>(sql.rule, [what]),
-  setRule: (tx: Tx, what: string, aboveUnits: bigint) => tx.run(sql.setRule, [what, aboveUnits]),
-  seedRule: (tx: Tx, what: string, aboveUnits: bigint) => tx.run(sql.seedRule, [what, aboveUnits]),
+  lockOperator: (tx: Tx, id: bigint) => tx.row<OperatorRow>(sql.lockOperator, [id]),
+  shareOperators: (tx: Tx, ids: readonly bigint[]) => tx.rows<OperatorRow>(sql.shareOperators, [ids]),
+
+  installation: (tx: Tx) => tx.row<Installation>(sql.installation),
+  setInstallation: (tx: Tx, i: Installation) => tx.run(sql.setInstallation, [i.operators, i.delay_s]),
+
+  rules: (tx: Tx) => tx.rows<Rule>(sql.rules),
+  lockRules: (tx: Tx) => tx.row(sql.lockRules, [RULES_LOCK]),
+  setRule: (tx: Tx, r: Rule) => tx.run(sql.setRule, [r.action, r.right, r.asset, r.aboveUnits, r.people]),
+  seedRule: (tx: Tx, r: Rule) => tx.run(sql.seedRule, [r.action, r.right, r.asset, r.aboveUnits, r.people]),
+  dropRule: (tx: Tx, r: Omit<Rule, 'people'>) => tx.run(sql.dropRule, [r.action, r.right, r.asset, r.aboveUnits]),
+
+  alone: (tx: Tx, operator: bigint, asset: string, now: Date) => tx.rows<AloneRow>(sql.alone, [operator, asset, now]),
+  insertAlone: (tx: Tx, a: AloneRow & { operator: bigint; asset: string; now: Date }) =>
+    tx.run(sql.insertAlone, [a.operator, a.now, a.action, a.right, a.subject, a.asset, a.units]),
 
   insertProposal: (
     tx: Tx,
@@ -140,10 +221,26 @@ export const store = {
       by: bigint;
       now: Date;
       expiresAt: Date;
+      people: number;
+      readyAt: Date | null;
+      delayS: number | null;
     },
   ) =>
-    tx.row<{ id: bigint }>(sql.insertProposal, [p.act, p.subject, p.ask, p.seen, p.reason, p.by, p.now, p.expiresAt]),
-  expireProposals: (tx: Tx, now: Date) => tx.run(sql.expireProposals, [now]),
+    tx.row<{ id: bigint }>(sql.insertProposal, [
+      p.act,
+      p.subject,
+      p.ask,
+      p.seen,
+      p.reason,
+      p.by,
+      p.now,
+      p.expiresAt,
+      p.people,
+      p.readyAt,
+      p.delayS,
+    ]),
+  expireProposals: (tx: Tx, now: Date) => tx.rows<{ id: bigint }>(sql.expireProposals, [now]),
+  openProposal: (tx: Tx, act: string, subject: string) => tx.row<ProposalRow>(sql.openProposal, [act, subject]),
   proposals: (tx: Tx, state: ProposalState | null, limit: number) =>
     tx.rows<ProposalRow>(sql.proposals, [state, limit]),
   proposal: (tx: Tx, id: bigint) => tx.row<ProposalRow>(sql.proposal, [id]),
@@ -153,6 +250,13 @@ export const store = {
   },
   decide: (tx: Tx, id: bigint, state: ProposalState, by: bigint | null, now: Date) =>
     tx.run(sql.decide, [id, state, by, now]),
+  fail: (tx: Tx, f: { id: bigint; why: string; by: bigint; now: Date; from: ProposalState }) =>
+    tx.run(sql.fail, [f.id, f.why, f.by, f.now, f.from]),
+  isDelayOver: async (tx: Tx, id: bigint) => (await tx.row<{ over: boolean }>(sql.isDelayOver, [id]))?.over ?? false,
+  approve: (tx: Tx, a: { id: bigint; by: bigint; now: Date; reason: string }) =>
+    tx.run(sql.approve, [a.id, a.by, a.now, a.reason]),
+  approvers: async (tx: Tx, id: bigint) =>
+    (await tx.rows<{ operator_id: bigint }>(sql.approvers, [id])).map((row) => row.operator_id),
 
   insertAudit: (tx: Tx, a: Omit<AuditRow, 'id' | 'before' | 'after'> & { before: string; after: string }) =>
     tx.run(sql.insertAudit, [
@@ -168,6 +272,16 @@ export const store = {
       a.before,
       a.after,
     ]),
-  audit: (tx: Tx, ask: { operator: string | null; subject: string | null; below: bigint | null; limit: number }) =>
-    tx.rows<AuditRow>(sql.audit, [ask.operator, ask.subject, ask.below, ask.limit]),
+  audit: (
+    tx: Tx,
+    ask: {
+      operator: string | null;
+      subject: string | null;
+      act: string | null;
+      from: Date | null;
+      until: Date | null;
+      below: bigint | null;
+      limit: number;
+    },
+  ) => tx.rows<AuditRow>(sql.audit, [ask.operator, ask.subject, ask.below, ask.limit, ask.act, ask.from, ask.until]),
 };

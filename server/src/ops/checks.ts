@@ -1,20 +1,25 @@
 /**
- * What readiness asks: the database, due work, each rail, the prices.
+ * What readiness asks: the database, whether it takes writes, due work, each rail, the prices.
  *
- * Without the database or with work that nobody does, a process is of no use, and those two are essential. A rail or a
- * price source that is down stops some markets; taking every process out of service for it would stop the others too.
+ * Without the database, with one that takes no writes, or with work that nobody does, a process is of no use: those three are
+ * essential. A rail or a price source that is down stops some markets; taking every process out of service for it would stop
+ * the others too.
  */
+import { open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
-import type { Database } from '../base/db.ts';
+import { clockAheadMs } from '../base/databaseclock.ts';
+import { type Database, together } from '../base/db.ts';
 import { formatUnits } from '../base/money.ts';
 import { openDeliveries } from '../events/index.ts';
-import { stops } from '../partners/index.ts';
-import { intervalOf, type PriceSource, priceAges, priceSourceHealth } from '../quotes/index.ts';
+import { confirmers, installation } from '../operators/index.ts';
+import { markets, stops } from '../partners/index.ts';
+import { intervalOf, type PriceSource, priceAges, priceLevels, priceSourceHealth } from '../quotes/index.ts';
 import type { Rail } from '../rails/rail.ts';
 import { reconcileStates } from '../reconcile/index.ts';
 import { type Level, levels } from '../treasury/index.ts';
 import type { Check } from './routes.ts';
-import { ping, type WaitingRow, waiting } from './store.ts';
+import { emptyProbe, ping, probeWrite, type WaitingRow, waiting } from './store.ts';
 
 export function databaseCheck(db: Database): Check {
   return {
@@ -25,6 +30,74 @@ export function databaseCheck(db: Database): Check {
       await db.asSystem((tx) => ping(tx));
       return { roundTripMs: Math.round((performance.now() - from) * 10) / 10 };
     },
+  };
+}
+
+/** However often readiness is asked. */
+const PROBE_EVERY_MS = 5_000;
+
+/** Why a write failed, in words that anybody may read. What has no word here is 'failed'. */
+const REFUSED_WRITES: Readonly<Record<string, string>> = {
+  '53100': 'the disk of the database is full',
+  '25006': 'the database is read-only',
+  '57014': 'a write was not done in time',
+  ENOSPC: 'the disk is full',
+  EROFS: 'the disk is read-only',
+  EDQUOT: 'the quota is used up',
+};
+
+/**
+ * Whether a write commits: a row is added in a transaction of its own, and the file has to grow for it. A round trip does not
+ * show that. On a full disk every read is answered and every request that writes is a 503.
+ */
+export function writesCheck(db: Database, everyMs = PROBE_EVERY_MS): Check {
+  const probe = atMostEvery(everyMs, async () => {
+    if (await db.asSystem(probeWrite)) await db.asSystem(emptyProbe).catch(() => {});
+  });
+  return { name: 'writes', essential: true, run: probe };
+}
+
+/**
+ * Whether a file in the data folder can be written. Essential where the database lies in it.
+ */
+export function folderCheck(folder: string, essential: boolean, everyMs = PROBE_EVERY_MS): Check {
+  const path = join(folder, `.write-probe-${process.pid}`);
+  const probe = atMostEvery(everyMs, async () => {
+    const file = await open(path, 'w', 0o600);
+    try {
+      await file.writeFile(Buffer.alloc(4096, 'x'));
+      await file.sync();
+    } finally {
+      await file.close();
+      await rm(path, { force: true });
+    }
+  });
+  return { name: 'data folder', essential, run: probe };
+}
+
+/** One at a time: one that hangs is waited for and not joined by a second. */
+function atMostEvery(everyMs: number, write: () => Promise<void>): Check['run'] {
+  let last: { at: number; done: ReturnType<Check['run']> } | undefined;
+  let isUnderWay = false;
+  const probe = async () => {
+    const from = performance.now();
+    try {
+      await write();
+      return { committedMs: Math.round((performance.now() - from) * 10) / 10 };
+    } catch (error) {
+      const { code = '' } = error as { code?: string };
+      return { ok: false, why: REFUSED_WRITES[code] ?? 'failed' };
+    } finally {
+      isUnderWay = false;
+    }
+  };
+  return () => {
+    const now = performance.now();
+    if (last === undefined || (!isUnderWay && now - last.at >= everyMs)) {
+      isUnderWay = true;
+      last = { at: now, done: probe() };
+    }
+    return last.done;
   };
 }
 
@@ -42,7 +115,32 @@ export function workCheck(db: Database, clock: Clock, lateMs = LATE_MS): Check {
         0,
         ...rows.map(({ oldest }) => (oldest === null ? 0 : now.getTime() - oldest.getTime())),
       );
-      return { ok: oldestDueMs <= lateMs, due: sum(rows, 'due'), oldestDueMs, dead: sum(rows, 'dead') };
+      const asleep = sum(rows, 'asleep');
+      return {
+        ok: oldestDueMs <= lateMs && asleep === 0,
+        due: sum(rows, 'due'),
+        oldestDueMs,
+        dead: sum(rows, 'dead'),
+        asleep,
+      };
+    },
+  };
+}
+
+/** As far as a signed request may be off, and a price ahead. */
+const CLOCK_OFF_MS = 5_000;
+
+/**
+ * This machine's clock against the database's. Due times and prices go by the database's, so a clock that is off stops
+ * neither; signatures of partners and heads of chains are still held against it.
+ */
+export function clockCheck(db: Database): Check {
+  return {
+    name: 'clock',
+    essential: false,
+    async run() {
+      const aheadMs = await db.asSystem(clockAheadMs);
+      return { ok: Math.abs(aheadMs) <= CLOCK_OFF_MS, aheadMs };
     },
   };
 }
@@ -84,7 +182,7 @@ export function eventsCheck(db: Database, clock: Clock, lateMs = LATE_MS): Check
   };
 }
 
-const sum = (rows: readonly WaitingRow[], of: 'due' | 'dead' | 'failing'): number =>
+const sum = (rows: readonly WaitingRow[], of: 'due' | 'dead' | 'failing' | 'asleep'): number =>
   rows.reduce((total, row) => total + Number(row[of]), 0);
 
 export function railCheck(rail: Rail): Check {
@@ -137,6 +235,21 @@ export function stopsCheck(db: Database): Check {
   };
 }
 
+/** Whether one person runs this, as declared, or several: shown, and never a reason to take a process out of service. */
+export function operatorsCheck(db: Database): Check {
+  return {
+    name: 'operators',
+    essential: false,
+    async run() {
+      const [{ operators, delay_s: delayS }, many] = await db.asSystem((tx) =>
+        together(installation(tx), confirmers(tx)),
+      );
+      if (operators === 'one') return { ok: true, declared: operators, delayS };
+      return { ok: true, declared: operators, confirmers: many };
+    },
+  };
+}
+
 /** As old as a price may be in a market that says nothing else. */
 const PRICE_MAX_AGE_MS = 30_000;
 
@@ -146,11 +259,46 @@ export function pricesCheck(db: Database, maxAgeMs = PRICE_MAX_AGE_MS): Check {
     essential: false,
     async run() {
       const ages = await db.asSystem((tx) => priceAges(tx));
-      const ok = ages.length > 0 && ages.every(({ ageMs }) => ageMs <= maxAgeMs);
+      // One dated ahead does not count in any market. The next one replaces it.
+      const ok = ages.length > 0 && ages.every(({ ageMs }) => ageMs <= maxAgeMs && ageMs >= -CLOCK_OFF_MS);
       return { ok, ...Object.fromEntries(ages.map(({ source, ageMs }) => [`${source}AgeMs`, ageMs])) };
     },
   };
 }
+
+/**
+ * Markets that do not quote because of their prices, and how many quote at the word of one source. One that does so without
+ * saying it in its terms is not well: nobody has decided it.
+ */
+export function breakersCheck(db: Database): Check {
+  return {
+    name: 'price breakers',
+    essential: false,
+    async run() {
+      const [all, levels] = await db.asSystem(async (tx) => [await markets(tx), await priceLevels(tx)] as const);
+      const halted = levels.filter((one) => one.haltedAt !== null && all.some(({ id }) => id === one.marketId));
+      const single = all.filter(({ priceQuorum }) => priceQuorum === 1);
+      const undeclared = single.filter(({ singleSource }) => !singleSource);
+      return {
+        ok: halted.length === 0 && undeclared.length === 0,
+        halted: halted.length,
+        quorumOfOne: single.length,
+        undeclared: undeclared.length,
+        ...Object.fromEntries(
+          halted
+            .slice(0, SHOWN_AT_MOST)
+            .map(({ marketId, coin, why, haltedAt }) => [
+              `market ${marketId} ${coin}`,
+              `${why} since ${haltedAt?.toISOString()}`,
+            ]),
+        ),
+      };
+    },
+  };
+}
+
+/** Where everything is halted, a hundred lines say no more than a few. */
+const SHOWN_AT_MOST = 10;
 
 /** So many turns in a row may be missed by chance: a restart, a slow answer. */
 const MISSED_TURNS = 6;
@@ -162,13 +310,15 @@ export function priceSourceCheck(db: Database, source: PriceSource): Check {
     async run() {
       const found = (await db.asSystem((tx) => priceSourceHealth(tx))).find((row) => row.source === source.code);
       if (found === undefined) return { ok: false, why: 'not asked yet' };
-      const { lastSuccessAt, lastFailureAt, lastFailure, failures } = found;
-      const age = (since: Date): number => Math.max(0, Date.now() - since.getTime());
+      const { lastSuccessAgeMs, lastFailureAgeMs, lastFailure, failures } = found;
+      const shown = (ageMs: number): number => Math.max(0, Math.round(ageMs));
       return {
-        ok: failures === 0 && lastSuccessAt !== null && age(lastSuccessAt) <= MISSED_TURNS * intervalOf(source),
+        ok: failures === 0 && lastSuccessAgeMs !== null && lastSuccessAgeMs <= MISSED_TURNS * intervalOf(source),
         failures,
-        ...(lastSuccessAt === null ? {} : { lastSuccessAgeMs: age(lastSuccessAt) }),
-        ...(lastFailureAt === null ? {} : { lastFailureAgeMs: age(lastFailureAt), lastFailure: lastFailure ?? '' }),
+        ...(lastSuccessAgeMs === null ? {} : { lastSuccessAgeMs: shown(lastSuccessAgeMs) }),
+        ...(lastFailureAgeMs === null
+          ? {}
+          : { lastFailureAgeMs: shown(lastFailureAgeMs), lastFailure: lastFailure ?? '' }),
       };
     },
   };

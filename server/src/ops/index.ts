@@ -4,9 +4,13 @@
  * Not here: logs (base/log.ts), alarms for people about money (compliance cases).
  */
 export {
+  breakersCheck,
+  clockCheck,
   databaseCheck,
   eventsCheck,
   failingWorkCheck,
+  folderCheck,
+  operatorsCheck,
   priceSourceCheck,
   pricesCheck,
   railCheck,
@@ -14,6 +18,7 @@ export {
   stopsCheck,
   treasuryCheck,
   workCheck,
+  writesCheck,
 } from './checks.ts';
 export { openMetrics, startMetrics } from './metrics.ts';
 export { checkReadings, databaseReadings, railReadings, reconcileReadings, treasuryReadings } from './readings.ts';

@@ -2,6 +2,7 @@
  * What is counted when Prometheus asks: due work, orders under way, cases, prices, rails, sizes.
  */
 import type { Clock } from '../base/clock.ts';
+import { clockAheadMs } from '../base/databaseclock.ts';
 import type { Database } from '../base/db.ts';
 import { formatUnits } from '../base/money.ts';
 import { openCaseCounts } from '../compliance/index.ts';
@@ -9,7 +10,7 @@ import { openDeliveries } from '../events/index.ts';
 import { sealLag, unsealedSince } from '../ledger/index.ts';
 import { dustCounts, openByState, waitingRefunds } from '../orders/index.ts';
 import { stops } from '../partners/index.ts';
-import { priceAges } from '../quotes/index.ts';
+import { haltedPrices, priceAges } from '../quotes/index.ts';
 import { openPayouts } from '../rails/payouts.ts';
 import type { Rail } from '../rails/rail.ts';
 import { reconcileStates } from '../reconcile/index.ts';
@@ -39,6 +40,8 @@ export function databaseReadings(db: Database, clock: Clock): Readings {
       { name: 'cloverleaf_work_due', help: 'Due work that nobody has in hand.', label: 'kind' },
       { name: 'cloverleaf_work_dead', help: 'Work set aside after too many attempts.', label: 'kind' },
       { name: 'cloverleaf_work_failing', help: 'Work that failed again and again and is tried on.', label: 'kind' },
+      { name: 'cloverleaf_work_asleep', help: 'Work that sleeps from a time that is yet to come.', label: 'kind' },
+      { name: 'cloverleaf_clock_ahead_seconds', help: "How far this machine's clock is ahead of the database's." },
       { name: 'cloverleaf_work_oldest_due_seconds', help: 'How long the oldest due work has waited.', label: 'kind' },
       { name: 'cloverleaf_orders_open', help: 'Orders that are not over.', label: 'state' },
       {
@@ -62,6 +65,7 @@ export function databaseReadings(db: Database, clock: Clock): Readings {
       { name: 'cloverleaf_stopped', help: 'What operators have switched off.', label: 'kind' },
       { name: 'cloverleaf_stopped_oldest_seconds', help: 'Since the first of it was switched off.', label: 'kind' },
       { name: 'cloverleaf_price_age_seconds', help: 'Age of the newest price of a source.', label: 'source' },
+      { name: 'cloverleaf_prices_halted', help: 'Prices for which a market does not quote.', label: 'why' },
       { name: 'cloverleaf_webhooks_waiting', help: 'Deliveries of events that have not succeeded yet.' },
       { name: 'cloverleaf_webhooks_oldest_seconds', help: 'Age of the oldest of them.' },
       { name: 'cloverleaf_webhooks_dead', help: 'Deliveries given up in the last thirty days.' },
@@ -88,6 +92,8 @@ export function databaseReadings(db: Database, clock: Clock): Readings {
           cloverleaf_work_due: each(work, 'kind', (row) => Number(row.due)),
           cloverleaf_work_dead: each(work, 'kind', (row) => Number(row.dead)),
           cloverleaf_work_failing: each(work, 'kind', (row) => Number(row.failing)),
+          cloverleaf_work_asleep: each(work, 'kind', (row) => Number(row.asleep)),
+          cloverleaf_clock_ahead_seconds: [{ value: (await clockAheadMs(tx)) / 1000 }],
           cloverleaf_work_oldest_due_seconds: each(work, 'kind', (row) => age(row.oldest)),
           cloverleaf_orders_open: each(orders, 'state', (row) => Number(row.count)),
           cloverleaf_orders_oldest_seconds: each(orders, 'state', (row) => age(row.oldest)),
@@ -103,6 +109,7 @@ export function databaseReadings(db: Database, clock: Clock): Readings {
           cloverleaf_stopped: each(stopped, 'kind', () => 1),
           cloverleaf_stopped_oldest_seconds: oldest(stopped, 'kind', (row) => age(row.at)),
           cloverleaf_price_age_seconds: each(await priceAges(tx), 'source', (row) => row.ageMs / 1000),
+          cloverleaf_prices_halted: each(await haltedPrices(tx), 'why', ({ count }) => Number(count)),
           cloverleaf_webhooks_waiting: [{ value: Number(webhooks.waiting) }],
           cloverleaf_webhooks_oldest_seconds: [{ value: age(webhooks.oldest) }],
           cloverleaf_webhooks_dead: [{ value: Number(webhooks.dead) }],
@@ -116,13 +123,15 @@ export function databaseReadings(db: Database, clock: Clock): Readings {
   };
 }
 
-export function railReadings(rails: readonly Rail[]): Readings {
+/** Of the rails that are not asleep. */
+export function railReadings(all: readonly Rail[]): Readings {
   return {
     readings: [
       { name: 'cloverleaf_rail_healthy', help: '1 when a rail says that it is.', label: 'rail' },
       { name: 'cloverleaf_rail_head_age_seconds', help: 'Age of the newest block or statement known.', label: 'rail' },
     ],
     async read() {
+      const rails = all.filter((rail) => rail.isAsleep?.() !== true);
       const health = await Promise.all(rails.map(async (rail) => ({ rail: rail.code, ...(await rail.health()) })));
       return {
         cloverleaf_rail_healthy: each(health, 'rail', ({ healthy }) => (healthy ? 1 : 0)),

@@ -1,6 +1,6 @@
 /**
- * Numbers for those who run the server: read only, and each answered from an index, a few rows or PostgreSQL's own
- * statistics, so that asking often costs little however large the tables are.
+ * Numbers for those who run the server: each answered from an index, a few rows or PostgreSQL's own statistics, so that
+ * asking often costs little however large the tables are. The only thing written is the row that proves that writing works.
  */
 import type { Tx } from '../base/db.ts';
 
@@ -12,7 +12,8 @@ export const sql = {
   // What a worker has in hand is not waiting.
   waiting: `select kind, count(*) filter (where dead_at is null and due_at <= $1) as due, count(dead_at) as dead,
       count(*) filter (where dead_at is null and attempts >= ${FAILING_ATTEMPTS}) as failing,
-      min(due_at) filter (where dead_at is null and due_at <= $1) as oldest
+      min(due_at) filter (where dead_at is null and due_at <= $1) as oldest,
+      count(*) filter (where dead_at is null and slept_at > $1 + interval '3 s') as asleep
     from work where leased_until is null or leased_until < clock_timestamp() group by kind order by kind`,
   newestEntry: 'select coalesce(max(seq), 0) as newest from entries',
   // Counted where PostgreSQL has not yet estimated it, which it has not while the table is small.
@@ -29,6 +30,27 @@ export interface WaitingRow {
   /** Failed again and again, and waiting for the next try: not due, and yet not well. */
   failing: bigint;
   oldest: Date | null;
+  /** Sleeps from a time that is yet to come: the clock that sent it to sleep was ahead. Workers pull it back. */
+  asleep: bigint;
+}
+
+/** Rows of the probe are a page each: eight megabytes. */
+const MOST_PROBE_BYTES = 8 * 1024 * 1024;
+/** With the table's fill factor, a second one does not go into the same page. */
+const FILLER = 'x'.repeat(1_000);
+
+/** Adds a row for which the file has to grow. @returns whether there are so many that they should go */
+export async function probeWrite(tx: Tx): Promise<boolean> {
+  await tx.run('set local statement_timeout = 5000');
+  await tx.run('insert into write_probe (filler) values ($1)', [FILLER]);
+  const row = await tx.row<{ bytes: bigint }>(`select pg_relation_size('write_probe') as bytes`);
+  return (row?.bytes ?? 0n) > MOST_PROBE_BYTES;
+}
+
+/** Gives up at once where somebody reads the table, such as a dump: the next one tries again. */
+export async function emptyProbe(tx: Tx): Promise<void> {
+  await tx.run('set local lock_timeout = 100');
+  await tx.run('truncate write_probe');
 }
 
 export const ping = (tx: Tx) => tx.row<{ one: number }>(sql.ping);

@@ -5,8 +5,8 @@
  * SQL), the history row, the event for the partner, and the work that falls due. Nothing outside is called.
  *
  * An event that is no row of the machine's table changes nothing: `ignored`, and the caller decides whether it was a
- * duplicate or belongs into a case. A conversion that the treasury cannot carry becomes the event `short`, an entry that
- * was posted before is not posted again.
+ * duplicate or belongs into a case. A conversion that the treasury cannot carry, or for whose funds other orders have waited
+ * longer, becomes the event `short`; an entry that was posted before is not posted again.
  */
 import { later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
@@ -17,9 +17,11 @@ import { type CaseKind, closeCases, isCaseKind, openCase } from '../compliance/i
 import { emitAlone } from '../events/index.ts';
 import { chart, type Line, move, orderBalances, post } from '../ledger/index.ts';
 import { assets } from '../partners/index.ts';
+import type { Fees } from '../quotes/index.ts';
 import { write as writePayout } from '../rails/payouts.ts';
 import type { Rail } from '../rails/rail.ts';
 import { deadlineOf } from './decide.ts';
+import { wakeOrder } from './dormant.ts';
 import {
   type BookedOrder,
   type BookedRefund,
@@ -27,12 +29,16 @@ import {
   type Custody,
   type LostPart,
   linesFor,
+  type PaidBefore,
   payoutId,
   type ReceivedPart,
 } from './entries.ts';
 import { type EntryName, legalFrom, next, type OrderEvent, type OrderState, type Transition } from './machine.ts';
+import { firstInTurn, waitsBehind } from './queue.store.ts';
 import type { Refund } from './refunds.store.ts';
+import { shortageChanged } from './short.ts';
 import { type Noted, type Order, type OrderTerms, store } from './store.ts';
+import { told, toldState } from './told.ts';
 
 export type Advanced = { outcome: 'advanced'; order: Order } | { outcome: 'ignored'; order: Order };
 
@@ -58,6 +64,8 @@ export interface AdvanceFacts {
   refunds?: readonly Refund[];
   /** Of what was received: taken back by its rail since, and given up with this transition. */
   lost?: readonly LostPart[];
+  /** For 'payout_found': what has left for it. */
+  paid?: PaidBefore;
 }
 
 /**
@@ -72,6 +80,15 @@ export async function advance(
 ): Promise<Advanced> {
   const transition = next(order.state, event);
   if (transition === undefined) return { outcome: 'ignored', order };
+  // Whatever happens to it now, somebody has begun to deal with it.
+  if (order.dormantFrom !== null)
+    return await advance(
+      context,
+      tx,
+      await wakeOrder(tx, order, { by: 'the order', why: event, now: given.now }),
+      event,
+      given,
+    );
 
   assert((event === 'requoted') === (given.terms !== undefined), 'amounts and rate change by being requoted only');
 
@@ -123,6 +140,14 @@ export async function advance(
       now: given.now,
     });
   }
+  if (order.state === 'awaiting_liquidity' && changed.state !== order.state) {
+    shortageChanged(tx, order, given.now);
+    const waiting = await firstInTurn(tx, { rail: order.payoutRail, asset: order.payoutAsset });
+    if (waiting !== undefined) ring(tx, { kind: 'fund_order', subject: String(waiting.id), dueAt: given.now });
+    // Servers of the version before open one for each order.
+    const its = { kind: 'treasury_short', subject: `order:${order.id}` } as const;
+    await closeCases(tx, { ...its, outcome: `went on: ${event}`, now: given.now });
+  }
   await fallDue(tx, changed, transition, given);
   return { outcome: 'advanced', order: changed };
 }
@@ -139,6 +164,7 @@ function termsChanged(before: OrderTerms, after: OrderTerms): Record<string, str
   const said = ({ depositUnits, payoutUnits, grossUnits, rate, fees, quoteId }: OrderTerms) => ({
     ...{ depositUnits, payoutUnits, grossUnits, rate: formatRate(rate), quoteId: quoteId ?? 'none' },
     ...{ feeOperator: fees.operator, feePartner: fees.partner, feeRail: fees.rail, feeChain: fees.chain },
+    ...{ feeTax: fees.tax },
   });
   const was: Record<string, unknown> = said(before);
   return Object.fromEntries(
@@ -183,6 +209,7 @@ async function postEntry(
           parts: given.parts,
           refunds: given.refunds?.map(bookedRefund),
           lost: given.lost,
+          paid: given.paid,
         });
   const entry = {
     // An order may pass through the same entry more than once (a second payout attempt): the version makes the cause unique.
@@ -192,10 +219,16 @@ async function postEntry(
     at: given.now,
     ...(given.facts === undefined ? {} : { facts: given.facts }),
   };
-  let posted = await post(tx, { ...entry, lines });
+  // Whoever wants these funds locks the account they come from, so the turn is looked at under that lock.
+  const isInTurn = async () => !(await waitsBehind(tx, order.id, given.now));
+  let posted = await post(tx, { ...entry, lines }, name === 'convert_and_hold' ? isInTurn : undefined);
   if (posted.outcome === 'short' && name.startsWith('reverse_conversion')) {
     // A customer's money is given back even if the treasury has spent what it got for it: the position carries the rest.
     posted = await post(tx, { ...entry, lines: lines.flatMap(fromPosition(order.depositAsset)) });
+  }
+  if (posted.outcome === 'short' && name === 'convert_and_payout_found') {
+    // It has left already, so the treasury is not asked whether it may.
+    posted = await post(tx, { ...entry, lines: lines.flatMap(fromPosition(order.payoutAsset)) });
   }
   if (posted.outcome !== 'short') return 'posted';
   const mayBeShort = name === 'convert_and_hold' || name === 'hold_payout';
@@ -215,7 +248,8 @@ export function bookedRefund({ id, key, source, netUnits, costUnits }: Refund): 
   return { key, netUnits, costUnits: source === 'order' ? costUnits : 0n };
 }
 
-const fromPosition =
+/** The same lines, with the order's position carrying what the treasury would have had to give. */
+export const fromPosition =
   (asset: string) =>
   (line: Line): Line[] =>
     line.step === 'post' && line.debit.code === chart.treasury(asset).code
@@ -249,8 +283,13 @@ export const emitHanded = (tx: Tx, order: Order, at: Date): Promise<void> => ann
 /** Announces the state an order is in. */
 export const emitState = (tx: Tx, order: Order, at: Date): Promise<void> => announce(tx, order, order.state, at);
 
+/** The tax is among them where some is withheld: elsewhere receivers know four. */
+const toldFees = ({ tax, ...fees }: Fees): Partial<Fees> => (tax === 0n ? fees : { ...fees, tax });
+
 /** The whole resource every time, so that a receiver needs no second call. */
 async function announce(tx: Tx, order: Order, what: OrderState | 'changed' | 'payout_handed', at: Date): Promise<void> {
+  // Who is stopped by law is not told of it, nor is anybody else: what was announced last still stands.
+  if (what === 'frozen') return;
   const known = await assets(tx);
   const amount = (units: bigint, asset: string) => formatUnits(units, known.get(asset)?.decimals ?? 0);
   emitAlone(tx, {
@@ -261,7 +300,8 @@ async function announce(tx: Tx, order: Order, what: OrderState | 'changed' | 'pa
       orderId: String(order.id),
       customerId: order.customerId,
       direction: order.direction,
-      state: order.state,
+      state: toldState(order.state),
+      ...(await told(tx, order)),
       depositAsset: order.depositAsset,
       depositUnits: String(order.depositUnits),
       depositAmount: amount(order.depositUnits, order.depositAsset),
@@ -270,7 +310,7 @@ async function announce(tx: Tx, order: Order, what: OrderState | 'changed' | 'pa
       payoutAmount: amount(order.payoutUnits, order.payoutAsset),
       receivedUnits: order.receivedUnits === null ? null : String(order.receivedUnits),
       fiatAsset: order.fiatAsset,
-      fees: order.fees,
+      fees: toldFees(order.fees),
       rate: formatRate(order.rate),
       rateLockedUntil: order.rateLockedUntil.toISOString(),
       expiresAt: order.expiresAt.toISOString(),
@@ -320,7 +360,7 @@ async function fallDue(tx: Tx, order: Order, transition: Transition, given: Adva
       ring(tx, { kind: 'screen_order', subject, dueAt: now });
       break;
     case 'await_liquidity':
-      await caseOf('treasury_short', `not enough ${order.payoutAsset} to pay out`);
+      shortageChanged(tx, order, now);
       setAlarm(tx, { kind: 'fund_order', subject, dueAt: later(now, FUNDS_EVERY_MS) });
       break;
     case 'send_payout':

@@ -10,23 +10,39 @@
  */
 import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
+import type { Handled } from '../base/work.ts';
 import { closeCases } from '../compliance/index.ts';
 import { findCustomer, requireTrading } from '../customers/index.ts';
 import { chart } from '../ledger/index.ts';
 import { findPartner, marketById } from '../partners/index.ts';
 import { advance } from './advance.ts';
 import { create } from './create.ts';
+import { wakeDeposit } from './dormant.ts';
 import { receivedFromSuspense } from './facts.ts';
+import { areHeld } from './held.store.ts';
 import type { OrdersContext } from './index.ts';
+import { lookAgain, notReady } from './ready.ts';
 import { wantRefund } from './refunds.ts';
 import { type DepositRow, type Order, store } from './store.ts';
 
-/** Looks at a deposit in suspense whose order wants a new order made of it. Ringing twice is harmless. */
-export async function placeAnew(context: OrdersContext, depositId: bigint): Promise<void> {
+/** How often a deposit that an operator holds is looked at again. */
+const HELD_AGAIN_MS = 30_000;
+
+/**
+ * Looks at a deposit in suspense whose order wants a new order made of it, once its rail can no longer take it back: a new
+ * order has its deposit from its making, so it could be paid out at once. Ringing twice is harmless.
+ */
+export async function placeAnew(context: OrdersContext, depositId: bigint): Promise<Handled> {
   try {
-    await context.db.asSystem(async (tx) => {
+    return await context.db.asSystem(async (tx) => {
       const found = await waiting(tx, depositId);
-      if (found !== undefined) await makeOrder(context, tx, found);
+      if (found === undefined) return undefined;
+      const now = context.clock.now();
+      if (await areHeld(tx, [found.row])) return { againInMs: HELD_AGAIN_MS };
+      const early = await notReady(context, tx, [found.row], now);
+      if (early !== undefined) return lookAgain(early, now);
+      await makeOrder(context, tx, found);
+      return undefined;
     });
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
@@ -36,6 +52,7 @@ export async function placeAnew(context: OrdersContext, depositId: bigint): Prom
       const now = context.clock.now();
       await wantRefund(context, tx, { depositId, units: found.row.units, why: error.code, order: found.first, now });
     });
+    return undefined;
   }
 }
 
@@ -57,6 +74,7 @@ async function makeOrder(
   { row, first }: { row: DepositRow; first: Order },
 ): Promise<void> {
   const now = context.clock.now();
+  await wakeDeposit(tx, row, { by: 'the machine', why: 'a new order is made of it', now });
   const partner = await findPartner(tx, { id: first.partnerId });
   const customer = await findCustomer(tx, first.customerId);
   assert(partner !== undefined, `partner ${first.partnerId} is there`);

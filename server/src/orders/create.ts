@@ -4,17 +4,26 @@
  */
 import { type Clock, later } from '../base/clock.ts';
 import { type Tx, together } from '../base/db.ts';
-import { assert, Refusal } from '../base/errors.ts';
+import { assert, Refusal, Unavailable } from '../base/errors.ts';
 import { numericId } from '../base/ids.ts';
 import { type Rate, ratesWithin } from '../base/money.ts';
 import { setAlarm } from '../base/work.ts';
 import { type Customer, fiatAccounts } from '../customers/index.ts';
-import { exposureCap, type Market, type Partner, type Policy, policyFor, requireOpen } from '../partners/index.ts';
+import {
+  lockExposure,
+  type Market,
+  type Partner,
+  type Policy,
+  policyFor,
+  requireNotHeld,
+  requireOpen,
+} from '../partners/index.ts';
 import {
   createQuote,
   depositAsset,
   liveUnits,
   payoutAsset,
+  priceHalted,
   type Quote,
   requireWithin,
   requireWithinLevel,
@@ -43,6 +52,7 @@ export interface CreateAsk {
   payoutAddress?: string;
   /** Where a deposit on a chain would go back to. */
   refundAddress?: string;
+  /** As it is stored; given to `openOrders` as the partner sent it. */
   merchantReference?: string;
   /** How the customer pays or is paid, where it is another of the fiat's methods than the market's own. */
   paymentMethod?: string;
@@ -53,8 +63,8 @@ export interface CreateAsk {
 }
 
 /**
- * @throws Refusal 'unknown_account' | 'verification_required' | 'amount_outside_limits' | 'amount_below_fees' |
- *   'price_moved'; Unavailable without a price
+ * @throws Refusal 'unknown_account' | 'destination_held' | 'verification_required' | 'amount_outside_limits' | 'amount_below_fees' |
+ *   'price_moved'; Unavailable without a price, where quoting is halted, or where the node of its chain has yet to be started
  */
 export async function create(
   context: { rails: ReadonlyMap<string, Rail>; clock: Clock },
@@ -62,6 +72,7 @@ export async function create(
   ask: CreateAsk,
 ): Promise<Order> {
   const { partner, customer, market } = ask;
+  requireAwake(context.rails, market);
   assert(
     ask.fiatAccountId !== undefined || ask.payoutAddress !== undefined,
     'an order pays to an account or an address',
@@ -73,6 +84,7 @@ export async function create(
     // An order that follows another one is money under way, which goes on.
     ask.follows === undefined && requireOpen(tx, { partnerId: partner.id, marketId: market.id, exactly: true }),
     ask.fiatAccountId !== undefined && requireOwn(tx, customer, { id: ask.fiatAccountId, fiat: market.fiat.code }),
+    ask.follows === undefined && requireFree(tx, ask),
   );
   const now = context.clock.now();
   await requireWithinLevel(tx, { market, level: customer.level, depositUnits: ask.depositUnits });
@@ -112,6 +124,7 @@ export async function create(
     payoutAddress: ask.payoutAddress ?? null,
     refundAddress: ask.refundAddress ?? null,
     refundAccountId: ask.payoutAddress === undefined ? null : (ask.fiatAccountId ?? null),
+    refundToBy: null,
     refundWanted: null,
     refundedUnits: 0n,
     merchantReference: ask.merchantReference ?? null,
@@ -121,6 +134,8 @@ export async function create(
     payoutAttempt: 0,
     refundAttempt: 0,
     wasHeld: false,
+    dormant: false,
+    dormantFrom: null,
     handedPayout: false,
     depositReference: null,
     payoutReference: null,
@@ -142,6 +157,24 @@ export async function create(
   return order;
 }
 
+/** An order's money can be seen and sent from its first moment on. @throws Unavailable that names the chain */
+function requireAwake(rails: ReadonlyMap<string, Rail>, { depositRail, payoutRail }: Market): void {
+  for (const code of [depositRail, payoutRail]) {
+    const rail = rails.get(code);
+    if (rail?.chain !== undefined && rail.isAsleep?.() === true)
+      throw new Unavailable(code, 'its node has not been started yet', { chain: rail.chain });
+  }
+}
+
+/** What is held since a leak is no order's destination. @throws Refusal 'destination_held' */
+async function requireFree(tx: Tx, { partner, fiatAccountId, payoutAddress, refundAddress, now }: CreateAsk) {
+  const of = { partnerId: partner.id, orderId: null, now };
+  await together(
+    requireNotHeld(tx, { ...of, fiatAccountId: fiatAccountId ?? null, address: payoutAddress ?? null }),
+    refundAddress !== undefined && requireNotHeld(tx, { ...of, fiatAccountId: null, address: refundAddress }),
+  );
+}
+
 async function requireOwn(tx: Tx, customer: Customer, named: { id: bigint; fiat: string }): Promise<void> {
   const accounts = await fiatAccounts(tx, customer.id);
   if (!accounts.some(({ id, fiat }) => id === named.id && fiat === named.fiat))
@@ -150,12 +183,12 @@ async function requireOwn(tx: Tx, customer: Customer, named: { id: bigint; fiat:
 
 /**
  * An unpaid order at a locked rate is as much of a promise as a live quote: where the partner has a cap, both together and
- * this one must not come to more. Asked here and not where quotes are made, so that a quote reads no order. An order made of
+ * this one must not come to more. Counted under the lock that quotes take, too. Asked here and not where quotes are made, so that a quote reads no order. An order made of
  * money that has come is no promise.
  */
 async function requireRoom(tx: Tx, ask: CreateAsk, quote: Quote, now: Date): Promise<void> {
   const { fiat } = ask.market;
-  const cap = ask.follows === undefined ? await exposureCap(tx, ask.partner.id, fiat.code) : null;
+  const cap = ask.follows === undefined ? await lockExposure(tx, ask.partner.id, fiat.code) : null;
   if (cap === null) return;
   const of = { partnerId: ask.partner.id, fiat: fiat.code, now };
   const live = (await liveUnits(tx, of)) + (await store.unpaidUnits(tx, of));
@@ -189,7 +222,8 @@ async function priceFor(tx: Tx, ask: CreateAsk, orderId: bigint): Promise<Quote>
     orderId,
     now,
   });
-  assert(taken !== undefined, 'a quote just made is there to be taken');
+  // It was made in this transaction, so nothing but a halt of its prices has come between.
+  if (taken === undefined) throw priceHalted(market);
   return taken;
 }
 

@@ -37,12 +37,15 @@ export type DepositDecision =
 /**
  * Where a confirmed deposit belongs.
  *
+ * Late is what came after the deadline by the outside's own time, or to an order that has ended. Until the rail has been read
+ * up to its deadline an order does not end, so what we see late because we were away is not late.
+ *
  * @param order         whose target it was paid to; undefined where the target is nobody's
  * @param earlierUnits  sum of the order's parts confirmed before
  */
 export function placeDeposit(
   order: ExpectedDeposit | undefined,
-  deposit: { rail: string; asset: string; units: bigint },
+  deposit: { rail: string; asset: string; units: bigint; late?: boolean },
   earlierUnits: bigint,
 ): DepositDecision {
   if (order === undefined) return { outcome: 'suspense', why: 'unknown_target' };
@@ -50,6 +53,7 @@ export function placeDeposit(
   if (deposit.asset !== order.depositAsset) return { outcome: 'suspense', why: 'wrong_asset' };
   if (order.state === 'expired' || order.state === 'cancelled') return { outcome: 'suspense', why: 'late' };
   if (order.state !== 'created' && order.state !== 'deposit_seen') return { outcome: 'suspense', why: 'second' };
+  if (deposit.late === true) return { outcome: 'suspense', why: 'late' };
   const sum = earlierUnits + deposit.units;
   if (sum < order.depositUnits) return { outcome: 'part', missingUnits: order.depositUnits - sum };
   return { outcome: 'complete', excessUnits: sum - order.depositUnits };
@@ -60,15 +64,18 @@ export type DeadlineDecision = 'wait' | 'expire' | 'take_what_came' | 'nothing';
 /**
  * What a passed deadline means.
  *
- * A deposit that was seen and is not confirmed yet came in time, so it is waited for. Parts that came and did not add up
- * are taken as an underpaid deposit, so that the order can decide about them (and give them back) instead of forgetting.
+ * A deposit that was seen and is not confirmed yet came in time, so it is waited for; and so is the rail, until it has been
+ * read up to the deadline. Parts that came and did not add up are taken as an underpaid deposit, so that the order can decide
+ * about them (and give them back) instead of forgetting.
+ *
+ * @param deposits those that came in time, and whether others may have that we have not read of
  */
 export function atDeadline(
   state: OrderState,
-  deposits: { unconfirmed: number; confirmedUnits: bigint },
+  deposits: { unconfirmed: number; confirmedUnits: bigint; allRead: boolean },
 ): DeadlineDecision {
   if (state !== 'created' && state !== 'deposit_seen') return 'nothing';
-  if (deposits.unconfirmed > 0) return 'wait';
+  if (deposits.unconfirmed > 0 || !deposits.allRead) return 'wait';
   if (deposits.confirmedUnits > 0n) return 'take_what_came';
   return state === 'created' ? 'expire' : 'wait';
 }
@@ -161,13 +168,14 @@ export function holdBeforePayout(
 
 /**
  * What stays with us of a deposit that goes back, in its smallest units: the fees that the order's policy names, as booked.
+ * Never the tax: it is withheld of a trade, and there was none.
  * Fees stand in the fiat; of crypto they are taken at the booked rate, rounded down, because we pay. Where they would eat up
  * all of it nothing is kept: a refund that gives nothing back is none.
  *
  * @param decimals of the market's crypto (base) and fiat (quote)
  */
 export function keptOnRefund(
-  order: { depositAsset: string; fiatAsset: string; fees: Fees; rate: Rate; policy: Policy },
+  order: { depositAsset: string; fiatAsset: string; fees: Omit<Fees, 'tax'>; rate: Rate; policy: Policy },
   grossUnits: bigint,
   decimals: { base: number; quote: number },
 ): bigint {
@@ -178,9 +186,25 @@ export function keptOnRefund(
   return units < grossUnits ? units : 0n;
 }
 
-/** Whatever else was found: what screening holds is a person's to give back, and no clock's. */
-export const isHeldByScreening = (history: readonly { event: string; facts: Record<string, unknown> }[]): boolean =>
-  history.findLast(({ event }) => event === 'held')?.facts.by === 'screening';
+/** Prefix of the reason under which a payout or refund ends that the gate holds. */
+export const HELD_AT_GATE = 'held: ';
+
+/**
+ * Whether only a person may decide about what an order holds: screening, the gate or an operator has held it, so no deadline
+ * gives it back by itself.
+ */
+export function isForAPerson(history: readonly { event: string; facts: Record<string, unknown> }[]): boolean {
+  const last = lastHold(history);
+  if (last === undefined) return false;
+  const { by, why, heldBy } = last.facts;
+  return by === 'screening' || heldBy === 'operator' || (typeof why === 'string' && why.startsWith(HELD_AT_GATE));
+}
+
+const HOLDING = ['held', 'payout_failed', 'refund_failed'];
+
+/** The step of an order's history that last gave it to a person, or to its policy. */
+export const lastHold = <H extends { event: string }>(history: readonly H[]): H | undefined =>
+  history.findLast(({ event }) => HOLDING.includes(event));
 
 /** How long a state may last and what then; undefined where nothing is waited for, or the unpaid order's own deadline is. */
 export const deadlineOf = (state: OrderState, policy: Policy): Deadline | undefined =>
@@ -188,6 +212,18 @@ export const deadlineOf = (state: OrderState, policy: Policy): Deadline | undefi
 
 /** Why an attempt is stopped: the one before it, which its rail had refused, has arrived. */
 export const PAID_BEFORE = 'an attempt before it was paid after all';
+
+/** An order's exception where another amount was paid for it than it says: by people's word, with the difference booked. */
+export const PAID_OTHER_AMOUNT = 'paid_other_amount';
+
+/** What its history says of that; nothing where it was paid what it says. */
+export function paidOtherwise(
+  paid: { paidUnits: bigint | null; units: bigint },
+  order: { payoutUnits: bigint },
+): { paidUnits?: string; orderedUnits?: string } {
+  const units = paid.paidUnits ?? paid.units;
+  return units === order.payoutUnits ? {} : { paidUnits: String(units), orderedUnits: String(order.payoutUnits) };
+}
 
 /** A payout that provably never arrived is written anew by ourselves so often; then a person decides. */
 export const MAX_OWN_RETRIES = 3;

@@ -39,4 +39,18 @@ export const dustThreshold = async (tx: Tx, asset: AssetCode): Promise<bigint | 
 
 /** For metrics: how many there are by the rail they came by. */
 export const dustCounts = (tx: Tx): Promise<{ rail: string; count: bigint }[]> =>
-  tx.rows(`select rail, count(*) as count from deposits where dust group by rail order by rail`);
+  tx.rows(
+    `select rail, count(*) as count from deposits where dust and state <> 'written_off' group by rail order by rail`,
+  );
+
+/** Dust in suspense, the oldest first. */
+export const oldestDust = (
+  tx: Tx,
+  { asset, before, most }: { asset: AssetCode; before: Date; most: number },
+): Promise<{ id: bigint; order_id: bigint | null }[]> =>
+  tx.rows(
+    `select id, order_id from deposits d where dust and state = 'suspense' and asset = $1 and seen_at < $2
+        and refund_units = 0 and not exists (select from held_deposits h where h.deposit_id = d.id)
+      order by id limit $3`,
+    [asset, before, most],
+  );

@@ -63,13 +63,22 @@ export interface EntryGiven {
   refunds?: readonly BookedRefund[] | undefined;
   /** Of the order's deposit: taken back by its rail, and not to be given back by us. */
   lost?: readonly LostPart[] | undefined;
+  /** For 'payout_found'; what the order says where left out. */
+  paid?: PaidBefore | undefined;
+}
+
+/** What has left for an order by an attempt that its rail had refused, and was booked as a loss then. */
+export interface PaidBefore {
+  units: bigint;
+  /** Where what the order holds beyond that goes, in the payout asset; it stays with us as a difference where left out. */
+  rest?: Account | undefined;
 }
 
 export function linesFor(
   name: EntryName,
   order: BookedOrder,
   custody: Custody,
-  { parts = [], refunds = [], lost = [] }: EntryGiven = {},
+  { parts = [], refunds = [], lost = [], paid }: EntryGiven = {},
 ): Line[] {
   const deposit = chart.order(order.id, order.partnerId, order.depositAsset);
   const payout = chart.order(order.id, order.partnerId, order.payoutAsset);
@@ -88,7 +97,9 @@ export function linesFor(
     case 'void_payout':
       return release(payoutId(order));
     case 'payout_found':
-      return move(payout, chart.loss(order.payoutAsset), order.payoutUnits);
+      return foundPayout(order, payout, paid);
+    case 'convert_and_payout_found':
+      return [...convert(order, deposit, payout), ...foundPayout(order, payout, paid)];
     case 'hold_refund':
       return [...giveUp(deposit, lost), ...holdRefunds(refunds, deposit, custody.refunds)];
     case 'settle_refund':
@@ -97,6 +108,8 @@ export function linesFor(
       return refunds.flatMap(voidRefund);
     case 'refund_found':
       return refunds.flatMap((refund) => foundRefund(refund, deposit));
+    case 'reverse_conversion':
+      return convert(order, deposit, payout).map(turned);
     case 'reverse_conversion_and_hold_refund':
       return [
         ...convert(order, deposit, payout).map(turned),
@@ -144,6 +157,17 @@ const holdRefunds = (refunds: readonly BookedRefund[], from: Account, to: Accoun
 const giveUp = (deposit: Account, lost: readonly LostPart[]): Line[] =>
   lost.flatMap(({ units, bookedTo }) => move(deposit, bookedTo, units));
 
+/** What the order holds makes the loss good. What is left of either is a difference, or still the customer's. */
+function foundPayout(order: BookedOrder, payout: Account, paid: PaidBefore = { units: order.payoutUnits }): Line[] {
+  const [loss, difference] = [chart.loss(payout.asset), chart.difference(payout.asset)];
+  const covered = paid.units < order.payoutUnits ? paid.units : order.payoutUnits;
+  return [
+    ...move(payout, loss, covered),
+    ...move(payout, paid.rest ?? difference, order.payoutUnits - covered),
+    ...move(difference, loss, paid.units - covered),
+  ];
+}
+
 const holdPayout = (order: BookedOrder, custody: Custody): Line[] =>
   hold(payoutId(order), chart.order(order.id, order.partnerId, order.payoutAsset), custody.payouts, order.payoutUnits);
 
@@ -171,6 +195,8 @@ function feeAccount(kind: FeeKind, order: BookedOrder): Account {
       return chart.feeRail(order.fiatAsset);
     case 'chain':
       return chart.feeChain(order.fiatAsset);
+    case 'tax':
+      return chart.tax(order.fiatAsset);
   }
 }
 

@@ -12,25 +12,41 @@ import type { Tx } from '../base/db.ts';
 import { assert, unreachable } from '../base/errors.ts';
 import { type Handled, ring, setAlarm } from '../base/work.ts';
 import { closeCases, openCase } from '../compliance/index.ts';
-import { blockCustomer, findCustomer, type PayerMatch } from '../customers/index.ts';
-import { type Account, balance, chart, isPosted, type Line, move, post } from '../ledger/index.ts';
+import { blockForDebt, findCustomer, findFiatAccount, type PayerMatch } from '../customers/index.ts';
+import { type Account, balance, chart, isPosted, type Line, move, post, undo } from '../ledger/index.ts';
 import { marketById, maxUnitsFor, setStop } from '../partners/index.ts';
 import {
   type Observed,
   type Payout,
   payoutByKey,
   payoutsOf,
+  payoutsOfRefund,
   refused,
   returned,
   settled,
   stop,
+  unitsPaid,
 } from '../rails/payouts.ts';
 import type { DepositFact, Rail, RailFact, Report } from '../rails/rail.ts';
 import { advance, change, emitHanded } from './advance.ts';
-import { type DepositTrouble, mayRetryByItself, onExtra, PAID_BEFORE, placeDeposit, takeOfTooMuch } from './decide.ts';
+import { LOST_PART, lostOrderEntry } from './correct.ts';
+import {
+  type DepositTrouble,
+  mayRetryByItself,
+  onExtra,
+  PAID_BEFORE,
+  PAID_OTHER_AMOUNT,
+  paidOtherwise,
+  placeDeposit,
+  takeOfTooMuch,
+} from './decide.ts';
+import { wakeDeposit } from './dormant.ts';
 import { isDust } from './dust.store.ts';
 import { payoutId, type ReceivedPart } from './entries.ts';
-import { refundsOf } from './refunds.store.ts';
+import { movementKnown } from './movements.ts';
+import { allFirst } from './queue.store.ts';
+import { clearsAtOf } from './ready.ts';
+import { refundsOf, refundsOfDeposit } from './refunds.store.ts';
 import {
   cancelRefunds,
   inSuspense,
@@ -40,9 +56,10 @@ import {
   refundReturned,
   refundSettled,
   stopGivingBack,
+  stopPayingAgain,
   wantRefund,
 } from './refunds.ts';
-import { isSameMoney, replaceLost, standingLoss } from './replace.ts';
+import { endDebtBlock, isSameMoney, replaceLost, standingLoss } from './replace.ts';
 import { type DepositRow, type Order, store } from './store.ts';
 
 interface Context {
@@ -106,6 +123,20 @@ export function orderFacts(context: Context, ownTransfers?: OwnTransfers): Repor
           facts: { asset: fact.asset },
           now: context.clock.now(),
         });
+      case 'send_found':
+        return await openCase(tx, {
+          kind: 'movement_unmatched',
+          subject: `movement:${fact.movement}`,
+          reason: fact.why,
+          facts: {
+            rail: fact.rail,
+            reference: fact.reference,
+            ...(fact.moved === undefined ? {} : { asset: fact.moved.asset, units: String(fact.moved.units) }),
+          },
+          now: context.clock.now(),
+        });
+      case 'send_matched':
+        return await movementKnown(tx, { ...fact, outcome: `matched with ${fact.key}`, now: context.clock.now() });
       case 'nonces_used':
       case 'rail_stopped':
         // Following goes on, so that the books can be compared with what was done.
@@ -136,9 +167,10 @@ async function depositSeen(context: Context, tx: Tx, fact: DepositFact): Promise
   const { order, row, isNew } = await depositRow(context, tx, fact, 'seen');
   if (!isNew && row.state !== 'reversed') return;
   if (!isNew) await store.changeDeposit(tx, row.id, { state: 'seen' });
-  if (order === undefined || fact.asset !== order.depositAsset) return;
+  if (order === undefined || fact.asset !== order.depositAsset || row.late) return;
   await advance(context, tx, order, 'deposit_seen', {
-    now: context.clock.now(),
+    // One moment for one fact: a timeline shows the order's step and its deposit together.
+    now: isNew ? row.seen_at : context.clock.now(),
     facts: { reference: fact.reference, ...fact.facts },
     depositReference: fact.reference,
   });
@@ -154,7 +186,7 @@ async function depositConfirmed(context: Context, tx: Tx, fact: DepositFact): Pr
   const earlier =
     order === undefined ? [] : (await store.depositsOf(tx, order.id)).filter((one) => one.state === 'confirmed');
   const earlierUnits = earlier.reduce((sum, one) => sum + one.units, 0n);
-  const decision = placeDeposit(order, fact, earlierUnits);
+  const decision = placeDeposit(order, row, earlierUnits);
 
   if (decision.outcome === 'suspense') return await toSuspense(context, tx, row, order, decision.why);
   assert(order !== undefined, 'only suspense has no order');
@@ -187,6 +219,12 @@ async function depositConfirmed(context: Context, tx: Tx, fact: DepositFact): Pr
       suspense: chart.suspense(row.rail, row.asset),
     },
   ];
+  // Before the step that announces them: what the partner is told is read from these rows.
+  const bookedTo = chart.order(order.id, order.partnerId, order.depositAsset).code;
+  for (const one of [...earlier, row]) {
+    const takenUnits = one === row ? one.units - excessUnits : one.units;
+    await store.changeDeposit(tx, one.id, { state: 'applied', bookedTo, confirmedAt: now, takenUnits });
+  }
   const advanced = await advance(context, tx, order, 'deposit_confirmed', {
     now,
     parts,
@@ -201,11 +239,6 @@ async function depositConfirmed(context: Context, tx: Tx, fact: DepositFact): Pr
         : {}),
   });
   assert(advanced.outcome === 'advanced', `order ${order.id} takes the deposit it waits for`);
-  const bookedTo = chart.order(order.id, order.partnerId, order.depositAsset).code;
-  for (const one of [...earlier, row]) {
-    const takenUnits = one === row ? one.units - excessUnits : one.units;
-    await store.changeDeposit(tx, one.id, { state: 'applied', bookedTo, confirmedAt: now, takenUnits });
-  }
   if (excessUnits === 0n) return;
   await openCase(tx, {
     kind: 'overpaid',
@@ -233,16 +266,16 @@ async function mostFor(tx: Tx, order: Order): Promise<bigint> {
 }
 
 /**
- * Whether a deposit has to be waited with, because the rail it came by can take it back: for as long as its market says,
- * from when we heard of it. Until then it is seen, shown as that, and taken back without a trace in the books.
+ * Whether an order has to wait with its deposit, because the rail it came by can take it back. Until then it is seen, shown as
+ * that, and taken back without a trace in the books. What no order waits for goes to suspense at once, and nothing made of it
+ * leaves before that time either (ready.ts).
  */
 async function isClearing(context: Context, tx: Tx, order: Order, row: DepositRow): Promise<boolean> {
   const now = context.clock.now();
-  // What no order waits for goes to suspense, and to no customer from there by itself.
-  if (row.asset !== order.depositAsset || (order.state !== 'created' && order.state !== 'deposit_seen')) return false;
-  if (context.rails.get(row.rail)?.kind !== 'bank') return false;
-  const clearsAt = row.clears_at ?? later(now, (await marketById(tx, order.marketId)).clearingMs);
-  if (clearsAt <= now) return false;
+  if (row.asset !== order.depositAsset || row.late || (order.state !== 'created' && order.state !== 'deposit_seen'))
+    return false;
+  const clearsAt = row.clears_at ?? (await clearsAtOf(context, tx, { ...row, seenAt: now }, order));
+  if (clearsAt === null || clearsAt <= now) return false;
   if (row.state === 'reversed') await store.changeDeposit(tx, row.id, { state: 'seen' });
   await store.waitWithDeposit(tx, row.id, clearsAt);
   setAlarm(tx, { kind: 'clear_deposit', subject: String(row.id), dueAt: clearsAt });
@@ -286,6 +319,9 @@ const REASONS: Record<DepositTrouble, string> = {
   lost: 'taken back after it was booked',
 };
 
+const LOST_TARGET =
+  'paid to an address of ours that no order in the books has: it was given out after the last commit restored';
+
 async function toSuspense(
   context: Context,
   tx: Tx,
@@ -300,10 +336,11 @@ async function toSuspense(
   await store.changeDeposit(tx, row.id, { state: 'suspense', bookedTo: suspense.code, why, confirmedAt: now, dust });
   if (dust) return;
   const lost = order && standingLoss(await store.depositsOf(tx, order.id));
-  if (order !== undefined && lost !== undefined && isChain(context, row) && isSameMoney(row, lost)) {
+  if (order !== undefined && lost !== undefined && isChain(context, row) && isSameMoney(order, row, lost)) {
     const booked = await store.lockDepositById(tx, row.id);
     assert(booked !== undefined, `deposit ${row.id} stays where it is`);
     await replaceLost(tx, { by: 'the rail', why: 'in a block again', now }, { order, row: booked, lost });
+    await endDebtBlock(tx, order, now);
     return;
   }
   const changed = order && (await change(tx, order, { exception: why, now }));
@@ -315,8 +352,14 @@ async function toSuspense(
     kind: `deposit_${why}`,
     subject: `deposit:${row.id}`,
     ...(order === undefined ? {} : { orderId: order.id, partnerId: order.partnerId }),
-    reason: REASONS[why],
-    facts: { units: String(row.units), asset: row.asset, reference: row.reference },
+    reason: row.facts.index === undefined ? REASONS[why] : LOST_TARGET,
+    facts: {
+      units: String(row.units),
+      asset: row.asset,
+      reference: row.reference,
+      ...(order === undefined && row.target !== '' ? { target: row.target } : {}),
+      ...(row.facts.index === undefined ? {} : { index: row.facts.index }),
+    },
     now,
   });
   if (then === 'refund')
@@ -344,8 +387,9 @@ async function depositReversed(
 
 /**
  * A deposit that stands in the books is gone. What of it lay in suspense was nobody's yet and leaves the books the way it
- * came. What an order took, or has been given back, is a loss as long as nothing was paid for it (the order is stopped, and
- * gives up its claim in the end); after that a bank's customer owes it, and makes no new order until an operator allows it.
+ * came. What an order took, or has been given back, is a loss as long as nothing left for it (the order is stopped, and gives
+ * up its claim in the end). Where a payout or refund made of it was submitted, its customer owes it, whatever state the
+ * order is in, and makes no new order until an operator allows it.
  */
 async function takenBack(
   context: Context,
@@ -355,8 +399,12 @@ async function takenBack(
   why: string,
 ): Promise<void> {
   const now = context.clock.now();
-  await cancelRefunds(context, tx, known.id, now);
-  if (before !== undefined) await stopPayout(context, tx, before, now);
+  await wakeDeposit(tx, known, { by: 'the rail', why: 'it was taken back', now });
+  const goneUnits = await cancelRefunds(context, tx, known.id, now);
+  if (before !== undefined) {
+    await stopPayout(context, tx, before, now);
+    await stopPayingAgain(context, tx, before.id, now);
+  }
   const order = before && (await store.lock(tx, before.id));
   const row = await store.lockDepositById(tx, known.id);
   const rail = context.rails.get(known.rail);
@@ -368,7 +416,7 @@ async function takenBack(
     facts: { deposit: String(row.id), reference: row.reference },
     ...(order === undefined ? {} : { orderId: order.id }),
   };
-  const free = row.state === 'confirmed' ? row.units : inSuspense(row);
+  const free = row.state === 'confirmed' ? row.units : inSuspense(row) - goneUnits;
   if (free > 0n) {
     const to = chart.suspense(row.rail, row.asset);
     await bookGone(context, tx, { ...gone, id: `dep_${row.id}:lost`, units: free, to });
@@ -381,24 +429,56 @@ async function takenBack(
     if (order !== undefined && row.state === 'confirmed') await forgetSeen(context, tx, order, why);
     return;
   }
-  const owes = order !== undefined && rail.kind === 'bank' && PAID.includes(order.state);
-  const to = owes ? chart.receivable(order.customerId, order.partnerId, row.asset) : chart.loss(row.asset);
+  const debtor = await whoWasPaid(tx, row, order);
+  const owes = debtor !== undefined;
+  const to = owes ? chart.receivable(debtor.customerId, debtor.partnerId, row.asset) : chart.loss(row.asset);
   await bookGone(context, tx, { ...gone, id: `dep_${row.id}:lost_taken`, units, to });
   await store.markLost(tx, row.id, { why, before: row.state, units, to: to.code });
   if (order !== undefined) await change(tx, order, { exception: 'deposit_lost', now });
-  if (owes) await blockCustomer(tx, order.customerId, now);
+  if (owes) await blockForDebt(tx, debtor.customerId, now);
   await openCase(tx, {
     kind: owes ? 'customer_owes' : 'deposit_lost',
     subject: `deposit:${row.id}`,
-    ...(order === undefined ? {} : { orderId: order.id, partnerId: order.partnerId }),
+    ...(order === undefined ? {} : { orderId: order.id }),
+    partnerId: debtor?.partnerId ?? order?.partnerId,
     reason: owes ? 'taken back after it was paid out: the customer owes it, and is blocked' : REASONS.lost,
     facts: { units: String(units), asset: row.asset, reference: row.reference },
     now,
   });
 }
 
-/** States from which on money has left for this order, or may have. */
-const PAID: readonly Order['state'][] = ['paying_out', 'settled', 'refunding', 'refunded'];
+/**
+ * Who was paid out of a deposit, or may have been: by its order's payout, where the order took it, or by a refund of it. Told
+ * from what was submitted and not rejected, because an order's state says nothing of money that it did not take. Without an
+ * order it is whose account a refund went to.
+ */
+async function whoWasPaid(
+  tx: Tx,
+  row: DepositRow,
+  order: Order | undefined,
+): Promise<{ customerId: string; partnerId: bigint } | undefined> {
+  const refunds: Payout[] = [];
+  for (const { id, netUnits } of await refundsOfDeposit(tx, row.id))
+    refunds.push(...(await payoutsOfRefund(tx, id)).filter((one) => !isBack(one, netUnits)));
+  if (order !== undefined) {
+    const taken =
+      row.taken_units > 0n ? (await payoutsOf(tx, order.id)).filter(({ refundId }) => refundId === null) : [];
+    return [...taken, ...refunds].some(mayHaveLeft) ? order : undefined;
+  }
+  const accountId = refunds.find(mayHaveLeft)?.fiatAccountId ?? null;
+  if (accountId === null) return undefined;
+  const { customerId } = await findFiatAccount(tx, accountId);
+  // It went back to where it came from: to nobody whom we know.
+  if (customerId === null) return undefined;
+  return { customerId, partnerId: (await findCustomer(tx, customerId)).partnerId };
+}
+
+/** It was submitted, and its rail has not said that it did not pay. What came back had left. */
+const mayHaveLeft = ({ state }: Payout): boolean => state !== 'written' && state !== 'refused';
+
+/** A refund that came back whole: its customer has nothing of it. */
+const isBack = ({ state, units }: Payout, cameBackUnits: bigint): boolean =>
+  state === 'returned' && units <= cameBackUnits;
 
 /** A payout that nobody has begun to hand over is not paid for what was taken back. */
 async function stopPayout(
@@ -410,13 +490,27 @@ async function stopPayout(
 ): Promise<void> {
   if (order.state !== 'paying_out') return;
   const key = payoutId(order);
-  if (!(await stop(tx, key, reason, now))) return;
+  if (!(await stop(tx, key, reason, now)) && !(await unlisted(context, tx, order, { key, reason, now }))) return;
   await advance(context, tx, order, 'payout_failed', { now, facts: { why: reason, payout: key }, reason });
+}
+
+/** The same of a payout that its rail only lists until a person submits it. */
+async function unlisted(
+  context: Context,
+  tx: Tx,
+  { payoutRail }: Order,
+  { key, reason, now }: { key: string; reason: string; now: Date },
+): Promise<boolean> {
+  const unlist = context.rails.get(payoutRail)?.unlist;
+  if (unlist === undefined || (await payoutByKey(tx, payoutRail, key))?.state !== 'handed') return false;
+  if (!(await unlist(tx, key, reason))) return false;
+  await refused(tx, { rail: payoutRail, key, why: reason, now });
+  return true;
 }
 
 /** The order is where it was before anything was seen, unless something is left of what was. */
 async function forgetSeen(context: Context, tx: Tx, order: Order, why: string): Promise<void> {
-  const others = (await store.depositsOf(tx, order.id)).filter((one) => one.asset === order.depositAsset);
+  const others = (await store.depositsOf(tx, order.id)).filter((one) => one.asset === order.depositAsset && !one.late);
   if (others.some((one) => one.state === 'seen' || one.state === 'confirmed')) return;
   await advance(context, tx, order, 'deposit_reversed', { now: context.clock.now(), facts: { why } });
 }
@@ -432,21 +526,34 @@ async function depositRow(context: Context, tx: Tx, fact: DepositFact, state: 's
   const found = fact.target === '' ? undefined : await store.lockByTarget(tx, told, fact.target);
   const there = await store.lockDeposit(tx, fact.rail, fact.externalId);
   if (there !== undefined) return { order: found, row: there, isNew: false };
+  const now = context.clock.now();
   const row = await store.insertDeposit(tx, {
     rail: fact.rail,
     external_id: fact.externalId,
     asset: fact.asset,
     units: fact.units,
     target: fact.target,
+    clears_at: await clearsAtOf(context, tx, { rail: fact.rail, asset: fact.asset, seenAt: now }, found),
     order_id: found?.id ?? null,
     partner_id: found?.partnerId ?? null,
     state,
     reference: fact.reference,
     payer: await payerOf(context, tx, found, fact),
     facts: { ...fact.facts },
-    seen_at: context.clock.now(),
+    seen_at: now,
+    ...timesOf(found, fact),
   });
   return { order: found, row, isNew: true };
+}
+
+/**
+ * When it came by the outside's time, and whether that was after its order's deadline. Of a day alone the deadline's own day
+ * counts to its end; what is kept as its time is the latest that it can have been. A block that a reorg
+ * put in the place of another changes nothing of it: what came in time stays in time.
+ */
+function timesOf(order: Order | undefined, { at, withinMs = 0 }: DepositFact): Pick<DepositRow, 'came_at' | 'late'> {
+  if (at === undefined) return { came_at: null, late: false };
+  return { came_at: later(at, withinMs), late: order !== undefined && at > order.expiresAt };
 }
 
 function custodyOf(context: Context, row: { rail: string; asset: string }) {
@@ -492,6 +599,7 @@ async function payoutHanded(context: Context, tx: Tx, fact: Of<'payout_handed'>)
 async function payoutSettled(context: Context, tx: Tx, fact: Of<'payout_settled'>): Promise<void> {
   const now = context.clock.now();
   const order = await lockOrderOf(tx, fact);
+  if (fact.undoes !== undefined) await undoDebit(context, tx, fact.rail, fact.undoes, fact.key);
   const observed = await settled(tx, { rail: fact.rail, key: fact.key, reference: fact.reference, now });
   if (observed === undefined) return;
   const booked = !observed.contradiction && (await bookSettled(context, tx, order, observed.payout, fact.reference));
@@ -502,7 +610,7 @@ async function payoutSettled(context: Context, tx: Tx, fact: Of<'payout_settled'
       ...fact,
       externalId: fact.key,
       asset: observed.payout.asset,
-      units: observed.payout.units,
+      units: unitsPaid(observed.payout),
     });
     await unsend(context, tx, order, observed.payout, now);
   }
@@ -523,11 +631,48 @@ async function bookSettled(
   reference: string,
 ): Promise<boolean> {
   const now = context.clock.now();
-  if (payout.refundId !== null) return await refundSettled(context, tx, payout, reference, now);
-  if (order === undefined) return false;
-  const facts = { reference, payout: payout.id };
-  const advanced = await advance(context, tx, order, 'payout_settled', { now, facts, payoutReference: reference });
+  const isBooked =
+    payout.refundId === null
+      ? order !== undefined && (await settleOrder(context, tx, order, payout, reference))
+      : await refundSettled(context, tx, payout, reference, now);
+  if (isBooked) await bookDifference(context, tx, payout);
+  return isBooked;
+}
+
+async function settleOrder(
+  context: Context,
+  tx: Tx,
+  order: Order,
+  payout: Payout,
+  reference: string,
+): Promise<boolean> {
+  const advanced = await advance(context, tx, order, 'payout_settled', {
+    now: context.clock.now(),
+    facts: { reference, payout: payout.id, ...paidOtherwise(payout, order) },
+    payoutReference: reference,
+    ...(unitsPaid(payout) === order.payoutUnits ? {} : { exception: PAID_OTHER_AMOUNT }),
+  });
   return advanced.outcome === 'advanced';
+}
+
+/** Where another amount has left than the books order: the rest stands by itself, under the name of what left. */
+async function bookDifference(context: Context, tx: Tx, payout: Payout): Promise<void> {
+  const { id, asset, units, orderId } = payout;
+  const more = unitsPaid(payout) - units;
+  if (more === 0n) return;
+  const rail = context.rails.get(payout.rail);
+  assert(rail !== undefined, `rail ${payout.rail} is not running`);
+  const difference = chart.difference(asset);
+  const entry = {
+    id: `${id}:difference`,
+    kind: 'payout_difference',
+    ...(orderId === null ? {} : { orderId }),
+    facts: { movement: id, orderedUnits: String(units), paidUnits: String(unitsPaid(payout)) },
+  };
+  if (more > 0n) return await bookGone(context, tx, { ...entry, rail, to: difference, units: more });
+  const custody = chart.custody(rail.code, rail.wallets.payouts, asset);
+  const posted = await post(tx, { ...entry, at: context.clock.now(), lines: move(custody, difference, -more) });
+  assert(posted.outcome !== 'short', `what ${id} did not leave with is not there`);
 }
 
 /**
@@ -544,7 +689,7 @@ async function unsend(context: Context, tx: Tx, order: Order | undefined, paid: 
 
 /**
  * An order that holds its money because its payouts were refused, of which one has left after all, is paid: what it holds
- * makes good what was booked as lost then.
+ * makes good what was booked as lost then. An attempt of other terms than the order has now is for people (acts.ts, settleBy).
  *
  * @returns whether it was so
  */
@@ -558,8 +703,10 @@ async function paidAfterAll(context: Context, tx: Tx, orderId: bigint, now: Date
   assert(paid.reference !== null, `payout ${paid.id} settled under a reference`);
   await advance(context, tx, order, 'payout_found', {
     now,
-    facts: { payout: paid.id, reference: paid.reference },
+    paid: { units: unitsPaid(paid) },
+    facts: { payout: paid.id, reference: paid.reference, ...paidOtherwise(paid, order) },
     payoutReference: paid.reference,
+    ...(unitsPaid(paid) === order.payoutUnits ? {} : { exception: PAID_OTHER_AMOUNT }),
   });
   await closeCases(tx, { kind: 'payout_held', subject: `order:${order.id}`, outcome: 'paid after all', now });
   return true;
@@ -739,9 +886,9 @@ async function bookFunding(context: Context, tx: Tx, fact: Of<'funding_confirmed
   await fundsArrived(tx, context.clock.now());
 }
 
-/** Orders that wait for funds look again: some have come to where they are paid from. */
+/** Orders whose turn it is look again: some funds have come. What one of them leaves is looked at by the next. */
 export async function fundsArrived(tx: Tx, now: Date): Promise<void> {
-  for (const { id } of await store.waitingForLiquidity(tx)) {
+  for (const { id } of await allFirst(tx)) {
     ring(tx, { kind: 'fund_order', subject: String(id), dueAt: now });
   }
 }
@@ -803,6 +950,55 @@ async function unexplainedDebit(context: Context, tx: Tx, fact: Of<'unexplained_
     facts: { units: String(fact.units), asset: fact.asset, reference: fact.reference },
     now: context.clock.now(),
   });
+}
+
+/** It was booked as unexplained before it was known to be a payout's: undone, line by line, under the payout's key. */
+async function undoDebit(context: Context, tx: Tx, rail: string, externalId: string, key: string): Promise<void> {
+  const id = `out_${rail}_${externalId}`;
+  const now = context.clock.now();
+  // Two people may have said since that it was a charge.
+  const fee = { id: `${id}:fee:undone`, kind: 'debit_explained', at: now, facts: { payout: key } };
+  assert((await undo(tx, `${id}:fee`, fee)).outcome !== 'short', `entry ${id}:fee can be undone`);
+  await undoLostOrder(tx, id, key, now);
+  const posted = await undo(tx, id, { id: `${id}:undone`, kind: 'debit_explained', at: now, facts: { movement: key } });
+  assert(posted.outcome !== 'short', `entry ${id} can be undone`);
+  await closeCases(tx, { kind: 'unexplained_debit', subject: `${rail}:${externalId}`, outcome: `it was ${key}`, now });
+}
+
+/** Two people had said that it paid a lost order: what they took for its deposits is in suspense again, each with a case. */
+async function undoLostOrder(tx: Tx, debit: string, key: string, now: Date): Promise<void> {
+  const lost = lostOrderEntry(debit);
+  if (!(await isPosted(tx, lost))) return;
+  // Where the deposit was given for another debit before, the entry took nothing of it.
+  await undoEntry(tx, lost, key, now);
+  for (const given of await store.depositsBookedBy(tx, lost, LOST_PART)) await undoGiven(tx, given, key, now);
+}
+
+async function undoGiven(tx: Tx, given: DepositRow, key: string, now: Date): Promise<void> {
+  assert(given.booked_to !== null, `deposit ${given.id} was booked`);
+  if (given.booked_to.includes(LOST_PART)) await undoEntry(tx, given.booked_to, key, now);
+  const suspense = chart.suspense(given.rail, given.asset);
+  if (given.state === 'lost') {
+    // Its rail took it back since, and that was booked as our loss. It lay in suspense, so nobody has lost it.
+    const lines = move(suspense, chart.loss(given.asset), given.taken_units);
+    const entry = { id: `dep_${given.id}:lost_again`, kind: 'debit_explained', at: now, facts: { payout: key }, lines };
+    assert((await post(tx, entry)).outcome === 'posted', `the loss of deposit ${given.id} cannot be undone`);
+    await store.changeDeposit(tx, given.id, { state: 'reversed', bookedTo: suspense.code, takenUnits: 0n });
+    return await closeCases(tx, { subject: `deposit:${given.id}`, outcome: `nothing was made of it: ${key}`, now });
+  }
+  await store.changeDeposit(tx, given.id, { state: 'suspense', bookedTo: suspense.code, takenUnits: 0n });
+  await openCase(tx, {
+    kind: 'deposit_unknown_target',
+    subject: `deposit:${given.id}`,
+    reason: `taken for what a lost order was given, whose payout turned out to be ${key}`,
+    facts: { units: String(given.units), asset: given.asset, reference: given.reference },
+    now,
+  });
+}
+
+async function undoEntry(tx: Tx, id: string, key: string, now: Date): Promise<void> {
+  const entry = { id: `${id}:undone`, kind: 'debit_explained', at: now, facts: { payout: key } };
+  assert((await undo(tx, id, entry)).outcome === 'posted', `entry ${id} cannot be undone`);
 }
 
 async function bookOutOfNowhere(

@@ -9,19 +9,45 @@
  * one write) → create.ts, facts.ts, work.ts (what leads to it) → trace.ts (where the money is).
  */
 import type { Clock } from '../base/clock.ts';
+import type { Vault } from '../base/crypto.ts';
 import { type Database, type Tx, together } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
+import { openTextOrNull, sealText } from '../base/texts.ts';
 import { bringForward } from '../base/work.ts';
 import type { Screener } from '../compliance/index.ts';
 import { assets, type Market } from '../partners/index.ts';
-import { payoutsOf } from '../rails/payouts.ts';
+import { waitingPayouts } from '../rails/payouts.ts';
 import type { Payee, Rail } from '../rails/rail.ts';
 import { nameDestination } from './acts.ts';
 import { type CreateAsk, create } from './create.ts';
+import { HELD_AT_GATE } from './decide.ts';
+import { type PayoutAddress, readAddressOn } from './destinations.ts';
+import type { GateRules } from './gate.ts';
 import { isFinal } from './machine.ts';
+import { type RefundState, screeningRefunds } from './refunds.store.ts';
 import type { RefundTo } from './refunds.ts';
-import { type Direction, type ListedOrder, type Order, store } from './store.ts';
+import {
+  confirmReturnAddress,
+  enterReturnAddress,
+  forgetReturnAddress,
+  type LinkAsked,
+  type ReturnShown,
+  returnShown,
+} from './returns.ts';
+import { type DepositRow, type Direction, type ListedOrder, type Order, store } from './store.ts';
+import {
+  isNewMoney,
+  isUnnamed,
+  isUnreleased,
+  readKnown,
+  type Told,
+  type ToldPage,
+  told,
+  toldOf,
+  toldState,
+} from './told.ts';
+import { isAllOver, partsOf } from './whereabouts.ts';
 
 export type { Payee } from '../rails/rail.ts';
 export {
@@ -29,26 +55,87 @@ export {
   assignDeposit,
   block,
   cancel,
+  holdBack,
   lockOrder,
   NAMEABLE,
   nameDestination,
+  paidBefore,
   passDeadline,
   refundAddressOn,
   refundDeposit,
   reject,
   release,
   releaseBlocked,
+  reprice,
   retry,
+  settleBy,
+  standsForLoss,
 } from './acts.ts';
+export { blockedNow } from './blocked.ts';
+export { type Bulk, beginBulk, bulkOf, lastBulk, MAX_UNPAID, unpaidOrders } from './bulk.ts';
 export { checkOrders } from './check.ts';
+export {
+  bookFound,
+  CASE_CORRECTIONS,
+  type CaseCorrectionAsk,
+  correctCase,
+  lookCorrectable,
+  requireCorrectable,
+} from './correct.ts';
+export { addressesSince, type NamedAddress, perhapsNamedSince, refundAddressesOf } from './destinations.store.ts';
+export type { PayoutAddress } from './destinations.ts';
 export { dustCounts, dustThreshold, seedDustThreshold, setDustThreshold } from './dust.store.ts';
+export { type DustAsk, lookDust, MAX_DUST, writeOffDust } from './dust.ts';
 export { fundsArrived, orderFacts } from './facts.ts';
+export {
+  askBeforeSigning,
+  askGate,
+  type Finding,
+  type GateRules,
+  isNewDestination,
+  type Leaving,
+  payoutOf,
+  refundOf,
+  standing,
+  suspenseRefundOf,
+  weightOf,
+} from './gate.ts';
+export { heldDeposit } from './held.store.ts';
+export { holdDeposit, releaseDeposit, requireNotHeldDeposit } from './held.ts';
+export { newestOrders, ordersBelow, placesOf } from './lists.store.ts';
+export {
+  type DepositLine,
+  listDeposits,
+  listOrders,
+  listPayouts,
+  listSuspense,
+  MAX_LISTED,
+  type OrderLine,
+} from './lists.ts';
 export { type FoundDeposit, type FoundOrder, findDeposit, lookUp } from './lookup.ts';
 export { isFinal, type OrderState, STATES } from './machine.ts';
+export { movementKnown } from './movements.ts';
+export { depositsAbout, payerOf, requireNotSender, requireSigned, returnText, senderAccount } from './payers.ts';
+export { type NotReady, notReady } from './ready.ts';
+export { hasPublicReason, PUBLIC_REASONS, type PublicReason, publicReason } from './reasons.ts';
 export { type Refund, type RefundState, refundsOf, refundsOfDeposit, waitingRefunds } from './refunds.store.ts';
 export { type RefundTo, retryRefund, wantRefund } from './refunds.ts';
+export { closeConfirmed, confirmedReturn, makeReturnLink, type ReturnShown, returnLinksOf } from './returns.ts';
+export { endLettingPass, letPass, shortageNow } from './short.ts';
 export { type Direction, type ListedOrder, type Order } from './store.ts';
+export { MOST_ASKED, type Told, type ToldMoney, type ToldRefund, type ToldReturn } from './told.ts';
 export { type MoneyTrace, trace } from './trace.ts';
+export {
+  checkDormant,
+  DORMANCY,
+  dormancyPolicy,
+  dormantReport,
+  lookDormancy,
+  MAX_DORMANT,
+  requireDormancy,
+  setDormancy,
+  wakeByHand,
+} from './unclaimed.ts';
 export { OVERDUE, orderHandlers } from './work.ts';
 
 /**
@@ -61,7 +148,11 @@ export async function bringOrdersForward(tx: Tx, ask: { partnerId: bigint; ms: n
   const orders = await store.bringForward(tx, ask);
   const deposits = await store.bringClearingForward(tx, ask);
   await bringForward(tx, { kinds: ['expire_order', 'fund_order'], subjects: orders, ms: ask.ms });
-  await bringForward(tx, { kinds: ['clear_deposit'], subjects: deposits, ms: ask.ms });
+  await bringForward(tx, { kinds: ['clear_deposit', 'place_anew'], subjects: deposits, ms: ask.ms });
+  const refunds = await screeningRefunds(tx, deposits);
+  await bringForward(tx, { kinds: ['screen_refund'], subjects: refunds, ms: ask.ms });
+  // What waits at the gate for money to clear looks again when that is over.
+  await bringForward(tx, { kinds: ['send_payout'], subjects: await waitingPayouts(tx, ask.partnerId), ms: ask.ms });
   return orders.length;
 }
 
@@ -87,6 +178,8 @@ export interface OrdersContext {
   log: Log;
   rails: ReadonlyMap<string, Rail>;
   screener: Screener;
+  /** What is asked of other modules before money leaves. */
+  gate: GateRules;
 }
 
 export interface Orders {
@@ -97,7 +190,7 @@ export interface Orders {
     tx: Tx,
     ask: { id: bigint; direction: Direction; customerId: string; reference: string; now: Date },
   ): Promise<Order>;
-  /** Whom the customer of this order pays, and with which reference: for deposits by bank. @throws Refusal 'order_over' */
+  /** Whom the customer of this order pays, and with which reference: for deposits by bank. @throws Refusal 'order_over', past the deadline too */
   payInstructions(order: Order): { payee: Payee; reference: string };
   /**
    * An address that this market may pay out to, in the spelling we keep, or why it may not: it is none, it is the contract
@@ -108,8 +201,16 @@ export interface Orders {
   readRefundAddress(tx: Tx, market: Market, text: string): Promise<PayoutAddress>;
   /** Where money of this order goes back to, or is paid again. Through the system's door only. @see acts.ts */
   nameDestination(tx: Tx, ask: { orderId: bigint; to: RefundTo; now: Date }): Promise<Order>;
-  /** What has come in for an order and what has been sent for it, as the partner at the door may see it. */
-  movements(tx: Tx, order: Order): Promise<{ deposits: Movement[]; refunds: Movement[] }>;
+  /** What the page of a return link shows; undefined where there is none of this customer. @see returns.ts */
+  returnShown(tx: Tx, asked: LinkAsked): Promise<ReturnShown | undefined>;
+  /** What its form sends: an address, another one, or the customer's word that it is right. Through the system's door only. */
+  enterReturnAddress(tx: Tx, asked: LinkAsked & { text: string }): ReturnType<typeof enterReturnAddress>;
+  forgetReturnAddress(tx: Tx, asked: LinkAsked): Promise<void>;
+  confirmReturnAddress(tx: Tx, asked: LinkAsked & { address: string; loggedInAt: Date; now: Date }): Promise<void>;
+  /** What the partner at the door is told of its order's money. @see told.ts */
+  told(tx: Tx, order: Order, page?: ToldPage): Promise<Told>;
+  /** The same with what its customer's page shows besides. */
+  money(tx: Tx, order: Order): Promise<OrderMoney>;
   /**
    * One order of the partner at the door.
    * @throws Refusal 'unknown_order' also where direction or customer are other ones
@@ -127,14 +228,18 @@ export interface Orders {
   listAll(tx: Tx, ask: ListAll): Promise<{ orders: ListedOrder[]; total: bigint }>;
 }
 
-export type PayoutAddress = { address: string } | { why: 'no_address' | 'token_contract' | 'ours' };
-
-/** Money that moved, or is to move: of a deposit or a refund, with the word for where it is (`deposits`, `payouts`). */
-export interface Movement {
-  readonly asset: string;
-  readonly units: bigint;
-  readonly state: string;
-  readonly at: Date;
+export interface OrderMoney {
+  told: Told;
+  /** What has come in, with the word for where it is (`deposits`). */
+  deposits: readonly { asset: string; units: bigint; state: string }[];
+  /** What an unpaid order still waits for, what is under way taken off; in the deposit's units. */
+  missingUnits: bigint;
+  /** Nothing more happens, and nothing of it is in our hands. */
+  isOver: boolean;
+  /** The payout came back and lies with us. */
+  cameBack: boolean;
+  /** Money that goes where somebody names: how much of what, and whether to an account or an address. */
+  destinations: readonly { purpose: 'refund' | 'payout'; asset: string; units: bigint; kind: 'bank' | 'chain' }[];
 }
 
 export interface ListAll {
@@ -147,21 +252,30 @@ export interface ListAll {
   pageSize: number;
 }
 
-export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock'>): Orders {
-  async function readAddressOn(tx: Tx, code: string, text: string): Promise<PayoutAddress> {
+/** With what the partner and its customer gave as they gave it. */
+export const opened = <O extends ListedOrder>(vault: Vault, order: O): O => ({
+  ...order,
+  merchantReference: openTextOrNull(vault, order.partnerId, order.merchantReference),
+  claimedReference: openTextOrNull(vault, order.partnerId, order.claimedReference),
+});
+
+export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock' | 'gate'> & { vault: Vault }): Orders {
+  const { vault } = context;
+  const kindOf = (code: string): Rail['kind'] => {
     const rail = context.rails.get(code);
-    const address = rail?.readAddress?.(text);
-    if (address === undefined) return { why: 'no_address' };
-    // What a token's own contract is sent, nobody gets out again.
-    const known = [...(await assets(tx)).values()];
-    if (known.some(({ chain, contract }) => chain === rail?.chain && contract === address))
-      return { why: 'token_contract' };
-    // Bought coins would come back to us as somebody's whom a person has to look for, or pay for another order.
-    return (await rail?.isOwnAddress?.(tx, address)) === true ? { why: 'ours' } : { address };
-  }
+    assert(rail !== undefined, `rail ${code} is not running`);
+    return rail.kind;
+  };
 
   return {
-    create: (tx, ask) => create(context, tx, ask),
+    async create(tx, { merchantReference, ...ask }) {
+      const sealed = merchantReference === undefined ? undefined : sealText(vault, ask.partner.id, merchantReference);
+      const order = await create(context, tx, {
+        ...ask,
+        ...(sealed === undefined ? {} : { merchantReference: sealed }),
+      });
+      return opened(vault, order);
+    },
 
     async get(tx, ask) {
       const order = await store.get(tx, ask.id);
@@ -170,35 +284,75 @@ export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock'>): Ord
         (ask.direction === undefined || order.direction === ask.direction) &&
         (ask.customerId === undefined || order.customerId === ask.customerId);
       if (!asked) throw new Refusal('unknown_order', {});
-      return order;
+      return opened(vault, order);
     },
 
     async claim(tx, { reference, now, ...ask }) {
       const order = await this.get(tx, ask);
       requireNotOver(order);
-      await store.claim(tx, order.id, reference, now);
+      await store.claim(tx, order.id, sealText(vault, order.partnerId, reference), now);
       return { ...order, claimedReference: reference };
     },
 
     payInstructions(order) {
       requireNotOver(order);
+      if (!isPayable(order, context.clock.now())) throw new Refusal('order_over', { state: order.state });
       const payee = context.rails.get(order.depositRail)?.payee?.(order.depositAsset);
       assert(payee !== undefined, `rail ${order.depositRail} says whom to pay`);
       return { payee, reference: order.depositTarget };
     },
 
-    readPayoutAddress: (tx, market, text) => readAddressOn(tx, market.payoutRail, text),
-    readRefundAddress: (tx, market, text) => readAddressOn(tx, market.depositRail, text),
-    nameDestination: (tx, ask) => nameDestination(context, tx, ask),
+    readPayoutAddress: (tx, market, text) => readAddressOn(context, tx, market.payoutRail, text),
+    readRefundAddress: (tx, market, text) => readAddressOn(context, tx, market.depositRail, text),
+    nameDestination: (tx, ask) => nameDestination(context, tx, { ...ask, by: 'partner' }),
 
-    async movements(tx, { id }) {
-      const deposits = await store.depositsOf(tx, id);
-      const payouts = await payoutsOf(tx, id);
+    returnShown,
+    enterReturnAddress: (tx, asked) => enterReturnAddress(context, tx, asked),
+    forgetReturnAddress,
+    confirmReturnAddress: (tx, asked) => confirmReturnAddress(context, tx, asked),
+    told: (tx, order, page) => told(tx, order, page),
+
+    async money(tx, order) {
+      const known = await readKnown(tx, order.id);
+      const assetsKnown = await assets(tx);
       return {
-        deposits: deposits.map(({ asset, units, state, seen_at }) => ({ asset, units, state, at: seen_at })),
-        refunds: payouts
-          .filter(({ purpose }) => purpose === 'refund')
-          .map(({ asset, units, state, writtenAt }) => ({ asset, units, state, at: writtenAt })),
+        told: toldOf(order, known, assetsKnown),
+        deposits: known.deposits
+          .filter(({ origin }) => isNewMoney(origin))
+          .map(({ id, asset, units, state }) => ({
+            ...{ asset, units },
+            // What lies in suspense is looked into, unless it is decided that it goes back.
+            state: state === 'suspense' && known.refunds.some((one) => one.depositId === id) ? 'applied' : state,
+          })),
+        missingUnits: missingUnits(order, known.deposits),
+        isOver: isAllOver(order, known) && !isUnreleased(order, known.deposits),
+        cameBack: known.deposits.some(
+          (row) =>
+            row.origin === 'returned' &&
+            row.why === 'payout_returned' &&
+            !isAllOver(order, { ...known, deposits: [row] }),
+        ),
+        destinations: [
+          ...(isUnnamed(order, known.deposits)
+            ? [
+                {
+                  ...{ purpose: 'refund' as const, asset: order.depositAsset, units: order.receivedUnits ?? 0n },
+                  kind: kindOf(order.depositRail),
+                },
+              ]
+            : []),
+          ...known.refunds
+            .filter(
+              ({ source, state, key, depositId }) =>
+                source === 'suspense' &&
+                !known.confirmed.has(depositId) &&
+                isAskable(state, known.payouts.find(({ id }) => id === key)?.why ?? null),
+            )
+            .map(({ purpose, rail, asset, netUnits }) => ({
+              ...{ purpose, asset, units: netUnits },
+              kind: kindOf(rail),
+            })),
+        ],
       };
     },
 
@@ -208,7 +362,7 @@ export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock'>): Ord
         store.count(tx, customerId, direction),
         store.page(tx, { customerId, direction, skipped, size: BigInt(pageSize) }),
       );
-      return { orders, total };
+      return { orders: orders.map((order) => opened(vault, order)), total };
     },
 
     async listAll(tx, { page, pageSize, since, oldestFirst, ...list }) {
@@ -223,13 +377,28 @@ export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock'>): Ord
       // The sequence is that of commits. What was made within moments of each other is put in the order of its making.
       const sign = oldestFirst ? 1 : -1;
       orders.sort((a, b) => sign * (a.createdAt.getTime() - b.createdAt.getTime() || Number(a.id - b.id)));
-      return { orders, total: last - first + 1n };
+      return { orders: orders.map((order) => opened(vault, order)), total: last - first + 1n };
     },
   };
 }
 
+/** What has not been confirmed yet counts: it is on its way. */
+function missingUnits(order: Order, deposits: readonly DepositRow[]): bigint {
+  const { units, underWay } = partsOf({ order, deposits });
+  return greatest(order.depositUnits - units - underWay, 0n);
+}
+
+/** Whether a customer may say where it goes: not of what the gate or screening holds, which a person looks into. */
+const isAskable = (state: RefundState, why: string | null): boolean =>
+  state === 'needs_destination' ||
+  ((state === 'failed' || state === 'returned') && why?.startsWith(HELD_AT_GATE) !== true);
+
+/** Whether a customer may be told to pay: before the deadline, although the order ends only once its rail was read up to it. */
+export const isPayable = ({ state, expiresAt }: ListedOrder, now: Date): boolean =>
+  !isFinal(toldState(state)) && now < expiresAt;
+
 function requireNotOver({ state }: Order): void {
-  if (isFinal(state)) throw new Refusal('order_over', { state });
+  if (isFinal(toldState(state))) throw new Refusal('order_over', { state });
 }
 
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);

@@ -1,8 +1,11 @@
 /**
  * Look-up: orders, deposits and payouts by id, address, hash or reference, for whoever has only that in hand.
  */
+import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
+import { sealText } from '../base/texts.ts';
+import { sealTypedSame } from '../base/typed.ts';
 import { findPayouts, type Payout } from '../rails/payouts.ts';
 import { depositOfId, depositsLike, type FoundDeposit, type FoundOrder, ordersLike } from './lookup.store.ts';
 
@@ -11,13 +14,14 @@ export type { FoundDeposit, FoundOrder } from './lookup.store.ts';
 /** What has this text as its id, address, hash or reference; newest first, at most fifty of each. */
 export async function lookUp(
   tx: Tx,
-  ask: { text: string; rails: readonly string[] },
+  ask: { text: string; rails: readonly string[]; vault: Vault; partnerIds: readonly bigint[] },
 ): Promise<{ orders: FoundOrder[]; deposits: FoundDeposit[]; payouts: Payout[] }> {
   const { text, rails } = ask;
+  const references = ask.partnerIds.map((id) => sealText(ask.vault, id, text));
   const number = /^[0-9]{1,18}$/.test(text) ? BigInt(text) : null;
   return {
-    orders: await ordersLike(tx, { text, number, rails }),
-    deposits: await depositsLike(tx, { text, number }),
+    orders: await ordersLike(tx, { text, references, number, rails }),
+    deposits: await depositsLike(tx, { text, number, typed: sealTypedSame(ask.vault, text) }),
     payouts: await findPayouts(tx, text),
   };
 }

@@ -58,8 +58,10 @@ export type EntryName =
   | 'settle_payout'
   | 'void_payout'
   | 'payout_found'
+  | 'convert_and_payout_found'
   | 'hold_payout'
   | 'hold_refund'
+  | 'reverse_conversion'
   | 'reverse_conversion_and_hold_refund'
   | 'settle_refund'
   | 'void_refund'
@@ -92,8 +94,12 @@ export const TRANSITIONS: readonly Transition[] = [
   },
   { from: ['deposit_seen'], on: 'deposit_reversed', to: 'created', then: 'expire' },
 
-  // The only row that changes amounts, rate and fees. What is held is what was received, so the books do not move.
+  // The only event that changes amounts, rate and fees. Unpaid, nothing is held; paid, what is held is what was received, so the
+  // books do not move; where it was converted, the conversion is undone first.
+  { from: ['created'], on: 'requoted', to: 'created' },
   { from: ['deposit_confirmed'], on: 'requoted', to: 'deposit_confirmed' },
+  { from: ['on_hold', 'awaiting_liquidity'], on: 'requoted', to: 'deposit_confirmed', then: 'screen' },
+  { from: ['payout_held'], on: 'requoted', to: 'deposit_confirmed', post: 'reverse_conversion', then: 'screen' },
   { from: ['deposit_confirmed'], on: 'cleared', to: 'paying_out', post: 'convert_and_hold', then: 'send_payout' },
   { from: ['deposit_confirmed'], on: 'short', to: 'awaiting_liquidity', then: 'await_liquidity' },
   { from: ['deposit_confirmed'], on: 'held', to: 'on_hold', then: 'open_case' },
@@ -110,6 +116,8 @@ export const TRANSITIONS: readonly Transition[] = [
 
   // The rail had refused it, and paid it after all: what the order holds makes good what was booked as lost then.
   { from: ['payout_held'], on: 'payout_found', to: 'settled', post: 'payout_found' },
+  // The same where its conversion was undone since: two people say that what left has paid it.
+  { from: ['on_hold', 'refund_held'], on: 'payout_found', to: 'settled', post: 'convert_and_payout_found' },
   { from: ['payout_held'], on: 'retried', to: 'paying_out', post: 'hold_payout', then: 'send_payout' },
   {
     from: ['payout_held'],

@@ -1,4 +1,4 @@
-/** SQL of refunds. What a deposit may give back at most is kept by the tables themselves (migrations/0016_refunds.sql). */
+/** SQL of refunds. What a deposit may give back at most is kept by the tables themselves (migrations/0006_orders.sql). */
 import type { Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
 import { type DepositRow, type Order, store } from './store.ts';
@@ -109,6 +109,15 @@ export const refundsOf = (tx: Tx, orderId: bigint): Promise<Refund[]> =>
 
 export const refundsOfDeposit = (tx: Tx, depositId: bigint): Promise<Refund[]> =>
   tx.rows<Refund>(`select ${COLUMNS} from refunds where deposit_id = $1 order by created_at, id`, [depositId]);
+
+/** Of these deposits: refunds that wait to be screened, as work names them. */
+export const screeningRefunds = async (tx: Tx, depositIds: readonly string[]): Promise<string[]> => {
+  const rows = await tx.rows<{ id: bigint }>(
+    `select id from refunds where deposit_id = any($1::bigint[]) and state = 'screening'`,
+    [depositIds],
+  );
+  return rows.map(({ id }) => String(id));
+};
 
 /** Changes one that is locked. What is left out stays. */
 export async function changeRefund(

@@ -23,15 +23,29 @@ import { assert, Refusal } from '../base/errors.ts';
 import { numericId } from '../base/ids.ts';
 import { type Handled, type Handlers, ring } from '../base/work.ts';
 import { type CaseKind, closeCases, openCase, record, type Verdict } from '../compliance/index.ts';
-import { chart, post } from '../ledger/index.ts';
+import { findCustomer } from '../customers/index.ts';
+import { type Account, chart, move, post } from '../ledger/index.ts';
 import { assets } from '../partners/index.ts';
-import { type Payout, payoutByKey, payoutsOf, payoutsOfRefund, stop } from '../rails/payouts.ts';
+import { type Payout, payoutByKey, payoutsOf, payoutsOfRefund, refused, stop } from '../rails/payouts.ts';
 import type { Rail } from '../rails/rail.ts';
 import { advance, bookedRefund, change, writeRefund } from './advance.ts';
-import { failureOf, keptOnRefund, mayRetryByItself, PAID_BEFORE } from './decide.ts';
+import { failureOf, HELD_AT_GATE, isForAPerson, keptOnRefund, mayRetryByItself, PAID_BEFORE } from './decide.ts';
+import { fitsRefund, type Outgoing, requireFits } from './destinations.ts';
+import { wakeDeposit } from './dormant.ts';
 import { foundRefund, holdRefund, type LostPart, settleRefund, voidRefund } from './entries.ts';
+import {
+  type ApprovedBy,
+  approveRefund,
+  keepVerdict,
+  refundOf,
+  screeningOf,
+  standing,
+  suspenseRefundOf,
+} from './gate.ts';
 import type { OrdersContext } from './index.ts';
+import { LOST_TIME_EVERY_MS, mayHavePaid } from './lost-time.ts';
 import { next } from './machine.ts';
+import { lookAgain, notReady } from './ready.ts';
 import {
   changeRefund,
   findRefund,
@@ -43,6 +57,7 @@ import {
   refundsOfDeposit,
 } from './refunds.store.ts';
 import { lossAccount } from './replace.ts';
+import { screenOutside } from './rescreen.ts';
 import { type DepositRow, type Order, type RefundWanted, store } from './store.ts';
 
 type Rails = { rails: ReadonlyMap<string, Rail> };
@@ -64,6 +79,7 @@ const FUNDS_EVERY_MS = 5_000;
  * @param want.order where the caller has locked the deposit's order already
  * @param want.by    whose word it is: `policy`, or a person's name
  * @returns undefined where so much does not lie in suspense of this deposit: nothing was written
+ * @throws Refusal 'unknown_account' | 'malformed_field' where it cannot arrive at `want.to`
  */
 export async function wantRefund(
   context: Rails,
@@ -87,8 +103,10 @@ export async function wantRefund(
   const open = (await refundsOfDeposit(tx, depositId)).find((one) => one.source === 'suspense' && isOpen(one));
   if (open !== undefined) return open;
   if (units <= 0n || units > inSuspense(deposit)) return undefined;
+  await wakeDeposit(tx, deposit, { by, why: 'it goes back', now });
 
-  const to = want.to ?? (order === undefined ? undefined : knownDestination(context.rails, order, deposit));
+  if (want.to !== undefined) await requireFits(context, tx, outgoing({ ...deposit, depositId }, order), want.to);
+  const to = want.to ?? (order === undefined ? undefined : await knownDestination(context, tx, order, deposit));
   const refund = await insertRefund(tx, {
     ...blank(deposit, units, 0n, now),
     purpose: deposit.origin === 'returned' ? 'payout' : 'refund',
@@ -99,8 +117,13 @@ export async function wantRefund(
     ...destinationColumns(to),
   });
   await comesNext(tx, refund, now);
+  await tell(tx, order, now);
   return refund;
 }
+
+/** Its partner hears of what has changed about a refund. Of money that belongs to no order there is nobody to tell. */
+const tell = async (tx: Tx, order: Order | undefined, now: Date): Promise<void> =>
+  order === undefined ? undefined : void (await change(tx, order, { now }));
 
 /** What of a deposit lies in suspense and no refund names. Parts of an order that may still be paid are its, not free. */
 export const inSuspense = (deposit: DepositRow): bigint =>
@@ -108,7 +131,7 @@ export const inSuspense = (deposit: DepositRow): bigint =>
     ? deposit.units - deposit.taken_units - deposit.refund_units
     : 0n;
 
-const isOpen = ({ state }: Refund): boolean => state !== 'settled' && state !== 'cancelled';
+export const isOpen = ({ state }: Refund): boolean => state !== 'settled' && state !== 'cancelled';
 
 function blank(deposit: DepositRow, grossUnits: bigint, costUnits: bigint, now: Date) {
   return {
@@ -136,19 +159,32 @@ const destinationColumns = (to: RefundTo | undefined) => ({
 
 /**
  * Where this customer said that a deposit of this order goes back to. What came on another chain goes back there to the same
- * address, where that chain reads it as the same; what came by another kind of rail has no destination yet.
+ * address, where that chain reads it as the same; what came in another currency than the account's, or by another kind of
+ * rail, has no destination yet.
  */
-function knownDestination(
-  rails: ReadonlyMap<string, Rail>,
+async function knownDestination(
+  context: Rails,
+  tx: Tx,
   order: Order,
-  deposit: { rail: string; origin: DepositRow['origin'] },
-): RefundTo | undefined {
+  deposit: Pick<DepositRow, 'rail' | 'asset' | 'origin'>,
+): Promise<RefundTo | undefined> {
   if (deposit.origin === 'returned') return undefined;
-  const to = destinationOf(rails, order);
-  if (deposit.rail === order.depositRail || to?.address === undefined)
-    return deposit.rail === order.depositRail ? to : undefined;
-  return rails.get(deposit.rail)?.readAddress?.(to.address) === to.address ? to : undefined;
+  const to = destinationOf(context.rails, order);
+  return to !== undefined && (await fitsRefund(context, tx, outgoing(deposit, order), to)) ? to : undefined;
 }
+
+export const outgoing = (
+  money: { rail: string; asset: string; depositId?: bigint },
+  order: Order | undefined,
+): Outgoing => ({
+  rail: money.rail,
+  asset: money.asset,
+  customerId: order?.customerId,
+  depositId: money.depositId,
+});
+
+/** All of an order's deposit, on its way back. */
+const wholeOf = (order: Order): Outgoing => outgoing({ rail: order.depositRail, asset: order.depositAsset }, order);
 
 function destinationOf(rails: ReadonlyMap<string, Rail>, order: Order): RefundTo | undefined {
   if (rails.get(order.depositRail)?.kind === 'chain')
@@ -157,7 +193,7 @@ function destinationOf(rails: ReadonlyMap<string, Rail>, order: Order): RefundTo
 }
 
 /** What a refund's state calls for: work, or a person. */
-async function comesNext(tx: Tx, refund: Refund, now: Date): Promise<void> {
+export async function comesNext(tx: Tx, refund: Refund, now: Date): Promise<void> {
   const subject = `refund:${refund.id}`;
   if (refund.state === 'screening') {
     await closeCases(tx, { kind: 'refund_destination', subject, outcome: 'a destination was named', now });
@@ -197,13 +233,21 @@ async function refundOrder(context: OrdersContext, id: bigint): Promise<Handled>
   const order = await context.db.asSystem((tx) => store.get(tx, id));
   assert(order !== undefined, `order ${id} exists`);
   if (next(order.state, 'rejected') === undefined) return undefined;
-  const to = destinationOf(context.rails, order);
+  // Held by a person, by screening or at the gate since: a person decides, whatever was wanted before.
+  if (isForAPerson(await context.db.asSystem((tx) => store.history(tx, id)))) return undefined;
+  // Nor while it may have been paid in the time that a restore has lost.
+  if ((await context.db.asSystem((tx) => mayHavePaid(context, tx, order))) !== undefined)
+    return { againInMs: LOST_TIME_EVERY_MS };
+  const named = destinationOf(context.rails, order);
+  const fits = named && (await context.db.asSystem((tx) => fitsRefund(context, tx, wholeOf(order), named)));
+  const to = fits === true ? named : undefined;
   const about = { subject: `order:${id}`, orderId: id, partnerId: order.partnerId };
   if (to === undefined) {
     const now = context.clock.now();
     await context.db.asSystem(async (tx) => {
       // Whoever names the destination rings again.
       await store.noteRefundWanted(tx, id, wantedOf(order), now);
+      if (order.refundWanted === null) await tell(tx, order, now);
       const reason = 'the customer has to name where it goes';
       await openCase(tx, { kind: 'refund_destination', ...about, reason, now });
     });
@@ -231,46 +275,68 @@ async function refundOrder(context: OrdersContext, id: bigint): Promise<Handled>
 /**
  * Gives back all that an order's account holds, each deposit by a refund of its own. The destination is screened first.
  *
- * @throws Refusal 'unknown_order' | 'order_over' | 'destination_held' | 'funds_short'
+ * @throws Refusal 'unknown_order' | 'unknown_account' | 'malformed_field' | 'order_over' | 'destination_held' | 'funds_short'
  */
 export async function giveBack(
   context: OrdersContext,
-  back: RefundWanted & { orderId: bigint; to: RefundTo; now: Date },
+  back: RefundWanted & {
+    orderId: bigint;
+    to: RefundTo;
+    /** Who lets a new destination pass, and hits where they say so: a person, in the transaction that refunds. */
+    approvedBy?: ApprovedBy & { pastHits?: boolean | undefined };
+    /** Brings the locked order to where it can be refunded: what a person may do and a policy may not. */
+    before?: (tx: Tx, order: Order) => Promise<Order>;
+    now: Date;
+  },
 ): Promise<Order> {
   const { orderId, to, now } = back;
-  const before = await context.db.asSystem((tx) => store.get(tx, orderId));
-  if (before === undefined) throw new Refusal('unknown_order', {});
-  const verdict = await screenFor(context, before, to);
-  const decision = { orderId, partnerId: before.partnerId, about: 'refund', ...verdict, now };
-  if (verdict.outcome === 'held') {
-    await context.db.asSystem((tx) => record(tx, decision));
-    throw new Refusal('destination_held', { orderId: String(orderId) });
-  }
-  return await context.db.asSystem(async (tx) => {
+  await context.db.asSystem(async (tx) => {
+    const found = await store.get(tx, orderId);
+    if (found === undefined) throw new Refusal('unknown_order', {});
+    const mayGoBack = back.before !== undefined || next(found.state, 'rejected') !== undefined;
+    if (mayGoBack) await requireFits(context, tx, wholeOf(found), to);
+  });
+  const verdict = await screenOrderRefund(context, orderId, to);
+  const refunded = await context.db.asSystem(async (tx) => {
     // Locked first: a decision refers to its order, and two that had written theirs would wait for each other here.
-    const order = await store.lock(tx, orderId);
-    assert(order !== undefined, `order ${orderId} stays where it is`);
-    await record(tx, decision);
+    const locked = await store.lock(tx, orderId);
+    assert(locked !== undefined, `order ${orderId} is gone`);
+    if (back.approvedBy !== undefined)
+      await approveRefund(context, tx, await refundOf(tx, locked, to), { ...back.approvedBy, now });
+    if (await isKept(context, tx, locked, { to, verdict, now })) return undefined;
+    const order = back.before === undefined ? locked : await back.before(tx, locked);
     // Closed before: a transition may open one of its own.
     await closeCases(tx, { subject: `order:${order.id}`, outcome: `rejected by ${back.by}`, now });
     return await rejectLocked(context, tx, order, back);
   });
+  if (refunded === undefined) throw new Refusal('destination_held', { orderId: String(orderId) });
+  return refunded;
 }
 
-const screenFor = (
-  context: OrdersContext,
-  order: Pick<Order, 'id' | 'partnerId' | 'customerId' | 'merchantReference'>,
-  to: RefundTo,
-): Promise<Verdict> =>
-  context.screener.screen({
-    id: order.id,
-    partnerId: order.partnerId,
-    customerId: order.customerId,
-    merchantReference: order.merchantReference,
-    purpose: 'refund',
-    fiatAccountId: to.fiatAccountId ?? null,
-    payoutAddress: to.address ?? null,
+/** Asks the screener about the destination of an order's refund. @throws Refusal 'unknown_order' */
+async function screenOrderRefund(context: OrdersContext, orderId: bigint, to: RefundTo): Promise<Verdict> {
+  const leaving = await context.db.asSystem(async (tx) => {
+    const order = await store.get(tx, orderId);
+    if (order === undefined) throw new Refusal('unknown_order', {});
+    return await refundOf(tx, order, to);
   });
+  return await screenOutside(context, screeningOf(leaving));
+}
+
+/** Stores what screening said of an order's refund. @returns whether it may not go there, as things stand */
+async function isKept(
+  context: OrdersContext,
+  tx: Tx,
+  order: Order,
+  { to, verdict, now }: { to: RefundTo; verdict: Verdict; now: Date },
+): Promise<boolean> {
+  const leaving = await refundOf(tx, order, to);
+  keepVerdict(tx, leaving, verdict, now);
+  const left = await standing(context, tx, leaving, now);
+  const outcome = left.length > 0 ? 'held' : 'cleared';
+  await record(tx, { orderId: order.id, partnerId: order.partnerId, about: 'refund', ...verdict, outcome, now });
+  return left.length > 0;
+}
 
 async function rejectLocked(
   context: Rails,
@@ -281,6 +347,9 @@ async function rejectLocked(
   const { by, why, failure, to, now } = back;
   const over = () => new Refusal('order_over', { state: order.state });
   if (next(order.state, 'rejected') === undefined) throw over();
+  // The customer has what the order was to pay: an attempt that its rail had rejected has arrived.
+  if (await isPaidOut(tx, order.id))
+    throw new Refusal('refund_under_way', { orderId: String(order.id), state: order.state });
   const deposits = await store.depositsOf(tx, order.id);
   const lost = lostOf(order, deposits);
   const facts = { by, why };
@@ -330,7 +399,7 @@ async function keptOf(tx: Tx, order: Order, grossUnits: bigint): Promise<bigint>
 }
 
 /** Of what an order took: taken back by its rail since, while the order still stands to it. */
-const lostOf = (order: Order, deposits: readonly DepositRow[]): LostPart[] =>
+export const lostOf = (order: Order, deposits: readonly DepositRow[]): LostPart[] =>
   deposits
     .filter((row) => row.state === 'lost' && row.taken_units > 0n)
     .map((row) => ({ units: row.taken_units, bookedTo: lossAccount(order, row) }));
@@ -344,44 +413,52 @@ export async function giveUpLost(tx: Tx, order: Order, deposits: readonly Deposi
 
 /** Asks whether a refund out of suspense may go where it is to go, and writes it. */
 async function screenRefund(context: OrdersContext, id: bigint): Promise<Handled> {
-  const { refund, order } = await context.db.asSystem(async (tx) => {
+  const { refund, order, early } = await context.db.asSystem(async (tx) => {
     const found = await findRefund(tx, id);
-    return { refund: found, order: found?.orderId == null ? undefined : await store.get(tx, found.orderId) };
+    const deposit = found === undefined ? undefined : await store.depositById(tx, found.depositId);
+    return {
+      refund: found,
+      order: found?.orderId == null ? undefined : await store.get(tx, found.orderId),
+      early: deposit && (await notReady(context, tx, [deposit], context.clock.now())),
+    };
   });
   if (refund?.state !== 'screening') return undefined;
-  const to = { address: refund.address ?? undefined, fiatAccountId: refund.fiatAccountId ?? undefined };
+  // Nothing goes back that its rail may still take back. Screened then, and not now: lists change meanwhile.
+  if (early !== undefined) return lookAgain(early, context.clock.now());
   const nobodys = await isNobodysThere(context.rails, refund, order);
-  const verdict = await (order === undefined
-    ? context.screener.screen({
-        id: refund.id,
-        partnerId: refund.partnerId,
-        customerId: null,
-        merchantReference: null,
-        purpose: 'refund',
-        fiatAccountId: refund.fiatAccountId,
-        payoutAddress: refund.address,
-      })
-    : screenFor(context, order, to));
+  const asked = await context.db.asSystem((tx) => suspenseRefundOf(tx, refund, order));
+  const verdict = await screenOutside(context, screeningOf(asked));
   return await context.db.asSystem(async (tx) => {
     const locked = await lockRefund(tx, id);
     assert(locked !== undefined, `refund ${id} stays where it is`);
     const there = locked.refund;
     const same = there.address === refund.address && there.fiatAccountId === refund.fiatAccountId;
     if (there.state !== 'screening') return undefined;
+    const to = { address: there.address ?? undefined, fiatAccountId: there.fiatAccountId ?? undefined };
+    if (!(await fitsRefund(context, tx, outgoing(there, locked.order), to))) {
+      const nowhere = { fiatAccountId: null, address: null };
+      const open = await changeRefund(tx, there, { state: 'needs_destination', to: nowhere, now: context.clock.now() });
+      await comesNext(tx, open, context.clock.now());
+      return undefined;
+    }
     // Another destination was named meanwhile: that one is asked about anew.
     if (!same) return { againInMs: 0 };
     const now = context.clock.now();
+    const leaving = await suspenseRefundOf(tx, there, locked.order);
+    keepVerdict(tx, leaving, verdict, now);
+    const [first] = await standing(context, tx, leaving, now);
     await record(tx, {
       orderId: there.orderId ?? undefined,
       partnerId: there.partnerId,
       about: 'refund',
       ...verdict,
+      outcome: first === undefined ? 'cleared' : 'held',
       now,
     });
-    if (verdict.outcome === 'held' || nobodys) {
+    if (first !== undefined || nobodys) {
       const held = await changeRefund(tx, there, { state: 'held', now });
-      const reason = verdict.outcome === 'held' ? (verdict.reason ?? 'screening') : CONTRACT_ELSEWHERE;
-      await refundCase(tx, held, 'refund_destination_held', reason, now);
+      await refundCase(tx, held, 'refund_destination_held', first?.rule ?? CONTRACT_ELSEWHERE, now);
+      await tell(tx, locked.order, now);
       return undefined;
     }
     return await sendFromSuspense(context, tx, locked, now);
@@ -447,6 +524,7 @@ export async function refundHanded(tx: Tx, payout: Payout, now: Date): Promise<v
   const locked = payout.refundId === null ? undefined : await lockRefund(tx, payout.refundId);
   if (locked?.refund.key !== payout.id || locked.refund.state !== 'written') return;
   await changeRefund(tx, locked.refund, { state: 'sent', now });
+  await tell(tx, locked.order, now);
 }
 
 /** @returns false where the books cannot take it as this refund's: it was not under way */
@@ -476,6 +554,7 @@ export async function refundSettled(
         lines: settleRefund(bookedRefund(settled)),
       });
       await store.noteRefunded(tx, order.id, settled.grossUnits, now);
+      await tell(tx, order, now);
       await endOrderRefund(context, tx, order.id, payout, now);
     } else {
       const advanced = await advance(context, tx, order, 'refund_settled', { now, refunds: [settled], facts });
@@ -512,6 +591,7 @@ async function endRefund(
     await closeCases(tx, { subject: `deposit:${deposit.id}`, outcome: 'given back', now });
   await closeCases(tx, { subject: `refund:${refund.id}`, outcome: 'settled', now });
   if (refund.purpose === 'payout' && order !== undefined) await change(tx, order, { payoutReference: reference, now });
+  else if (refund.source === 'suspense') await tell(tx, order, now);
 }
 
 export async function refundFailed(context: Rails, tx: Tx, payout: Payout, why: string, now: Date): Promise<void> {
@@ -523,7 +603,8 @@ export async function refundFailed(context: Rails, tx: Tx, payout: Payout, why: 
   const again = mayRetryByItself(why, refund.attempt) && (await arrived(tx, failed)) === undefined;
   if (refund.source === 'order') {
     assert(order !== undefined, `refund ${refund.id} leaves an order's account`);
-    if (again && !(await isPaidOut(tx, order.id)))
+    await closeCases(tx, { kind: 'hold_too_late', subject: `refund:${refund.id}`, outcome: `refused: ${why}`, now });
+    if (again && !(await isPaidOut(tx, order.id)) && (await heldParts(tx, order.id)) === undefined)
       return await tryAgainHeld(context, tx, { ...locked, refund: failed }, now);
     return await endOrderRefund(context, tx, order.id, payout, now, why);
   }
@@ -535,8 +616,10 @@ export async function refundFailed(context: Rails, tx: Tx, payout: Payout, why: 
     facts: { why, payout: payout.id },
     lines: voidRefund(bookedRefund(failed)),
   });
+  if (await goesToLoss(tx, { ...locked, refund: failed }, payout, now)) return;
   if (again) return void (await sendFromSuspense(context, tx, { ...locked, refund: failed }, now));
   await refundCase(tx, failed, 'refund_failed', why, now);
+  await tell(tx, order, now);
   await settleFound(context, tx, failed.id, now);
 }
 
@@ -565,9 +648,11 @@ const arrived = async (tx: Tx, { id, netUnits }: Refund): Promise<Payout | undef
 async function settleFound(context: Rails, tx: Tx, id: bigint, now: Date): Promise<void> {
   const locked = await lockRefund(tx, id);
   if (locked?.refund.state !== 'failed') return;
-  const { refund, order } = locked;
+  const { refund, order, deposit } = locked;
   const paid = await arrived(tx, refund);
   if (paid === undefined || (refund.source === 'order' && order?.state !== 'refund_held')) return;
+  if (refund.source === 'suspense')
+    await wakeDeposit(tx, deposit, { by: 'the rail', why: 'it has gone back after all', now });
   assert(paid.reference !== null, `payout ${paid.id} settled under a reference`);
   const facts = { reference: paid.reference, payout: paid.id };
   const settled = await changeRefund(tx, refund, { state: 'settled', now });
@@ -621,6 +706,15 @@ async function tryAgainHeld(context: Rails, tx: Tx, { refund, order }: LockedRef
   await writeRefund(tx, again, now);
 }
 
+/** Why a part of what an order gives back was held, by the gate or an operator; undefined where none was. */
+async function heldParts(tx: Tx, orderId: bigint): Promise<string | undefined> {
+  const refunds = (await refundsOf(tx, orderId)).filter(
+    ({ source, state }) => source === 'order' && state === 'failed',
+  );
+  const whys = (await payoutsOf(tx, orderId)).filter(({ id }) => refunds.some(({ key }) => key === id));
+  return whys.find(({ why }) => why?.startsWith(HELD_AT_GATE) === true)?.why ?? undefined;
+}
+
 /** When none of an order's refunds is under way any more and one has failed, a person has to look. */
 async function endOrderRefund(
   context: Rails,
@@ -628,13 +722,15 @@ async function endOrderRefund(
   orderId: bigint,
   payout: Payout,
   now: Date,
-  why = 'another part of it failed',
+  refusedWhy?: string,
 ): Promise<void> {
   const refunds = (await refundsOf(tx, orderId)).filter(({ source }) => source === 'order');
   if (refunds.some(({ state }) => state === 'written' || state === 'sent')) return;
   const failed = refunds.filter(({ state }) => state === 'failed');
   const order = await store.lock(tx, orderId);
   assert(order !== undefined, `order ${orderId} stays where it is`);
+  // Whatever ended last: where somebody held a part, a person decides about all of it.
+  const why = (await heldParts(tx, orderId)) ?? refusedWhy ?? 'another part of it failed';
   await advance(context, tx, order, 'refund_failed', {
     now,
     refunds: failed,
@@ -661,6 +757,7 @@ export async function refundReturned(
   const locked = payout.refundId === null ? undefined : await lockRefund(tx, payout.refundId);
   if (locked === undefined || locked.refund.key !== payout.id || locked.refund.state !== 'settled') return false;
   const { refund } = locked;
+  await wakeDeposit(tx, locked.deposit, { by: 'the rail', why: 'some of it came back', now });
   const netUnits = units < refund.netUnits ? units : refund.netUnits;
   const isMade = (await arrived(tx, refund)) !== undefined;
   const back = await changeRefund(tx, refund, {
@@ -670,20 +767,74 @@ export async function refundReturned(
     costUnits: refund.grossUnits - netUnits,
     now,
   });
+  if (await goesToLoss(tx, { ...locked, refund: back }, payout, now)) return true;
   await refundCase(tx, back, 'refund_returned', why, now);
+  await tell(tx, locked.order, now);
   if (isMade) await settleFound(context, tx, back.id, now);
   return true;
 }
 
 /**
+ * The deposit of a refund in suspense was taken back while the refund was under way, and the refund has not arrived, or came back:
+ * nobody is owed it any more. It is cancelled, and its money makes good what was booked as lost, or as the customer's debt. A customer
+ * who was blocked for that stays blocked until an operator says otherwise.
+ *
+ * @returns whether it was so
+ */
+async function goesToLoss(
+  tx: Tx,
+  { refund, order, deposit }: LockedRefund,
+  payout: Payout,
+  now: Date,
+): Promise<boolean> {
+  const isLost = deposit.state === 'lost' && deposit.lost_to !== null && deposit.lost_units > 0n;
+  if (!isLost || refund.source !== 'suspense' || (await arrived(tx, refund)) !== undefined) return false;
+  const units = refund.netUnits < deposit.lost_units ? refund.netUnits : deposit.lost_units;
+  const to = order === undefined ? await lossOf(tx, deposit) : lossAccount(order, deposit);
+  const posted = await post(tx, {
+    id: `${payout.id}:made_good`,
+    kind: 'deposit_replaced',
+    ...(refund.orderId === null ? {} : { orderId: refund.orderId }),
+    at: now,
+    facts: { refund: String(refund.id), deposit: String(deposit.id) },
+    lines: move(chart.suspense(refund.rail, refund.asset), to, units),
+  });
+  assert(posted.outcome === 'posted', `refund ${refund.id} is not in suspense`);
+  await changeRefund(tx, refund, { state: 'cancelled', now });
+  const outcome = `refund ${refund.id} has not left after all`;
+  await closeCases(tx, { subject: `refund:${refund.id}`, outcome, now });
+  await store.makeGood(tx, deposit.id, units);
+  if (units === deposit.lost_units) await closeCases(tx, { subject: `deposit:${deposit.id}`, outcome, now });
+  return true;
+}
+
+/** Where a loss stands of a deposit that belongs to no order: a customer may owe it whose account was paid. */
+async function lossOf(tx: Tx, { asset, lost_to }: DepositRow): Promise<Account> {
+  const [kind, customerId] = (lost_to ?? '').split(':');
+  if (kind !== 'receivable' || customerId === undefined) return chart.loss(asset);
+  return chart.receivable(customerId, (await findCustomer(tx, customerId)).partnerId, asset);
+}
+
+/**
  * Names where a refund goes, or another place than before, and sends it there once it was screened.
  *
- * @throws Refusal 'refund_under_way' where it has gone, or is on its way
+ * @throws Refusal 'refund_under_way' where it has gone, or is on its way; 'unknown_account' | 'malformed_field' where it cannot
+ *         arrive there
  */
-export async function sendRefundTo(tx: Tx, refund: Refund, to: RefundTo, now: Date): Promise<Refund> {
+export async function sendRefundTo(
+  context: Rails,
+  tx: Tx,
+  { refund, order }: { refund: Refund; order: Order | undefined },
+  to: RefundTo,
+  now: Date,
+): Promise<Refund> {
   const may: Refund['state'][] = ['needs_destination', 'screening', 'held', 'failed', 'returned'];
   if (refund.source !== 'suspense' || !may.includes(refund.state))
     throw new Refusal('refund_under_way', { refund: String(refund.id), state: refund.state });
+  await requireFits(context, tx, outgoing(refund, order), to);
+  const deposit = await store.lockDepositById(tx, refund.depositId);
+  assert(deposit !== undefined, `deposit ${refund.depositId} is gone`);
+  await wakeDeposit(tx, deposit, { by: 'a destination', why: 'somebody says where it goes', now });
   const changed = await changeRefund(tx, refund, { state: 'screening', to: destinationColumns(to), now });
   await closeCases(tx, { subject: `refund:${refund.id}`, outcome: 'a destination was named', now });
   await comesNext(tx, changed, now);
@@ -692,9 +843,14 @@ export async function sendRefundTo(tx: Tx, refund: Refund, to: RefundTo, now: Da
 
 /**
  * What its rail takes back of a deposit is not given back by us, as far as it has not gone: refunds that wait are cancelled,
- * and one that is written is stopped where nobody has begun to hand it over.
+ * and one that is written is stopped where nobody has begun to hand it over. One that came back is cancelled too: its money is
+ * here.
+ *
+ * @returns what cancelled refunds had named and is not in suspense any more: fees that were kept of one that came back, and what
+ *          its bank kept on the way
  */
-export async function cancelRefunds(context: Rails, tx: Tx, depositId: bigint, now: Date): Promise<void> {
+export async function cancelRefunds(context: Rails, tx: Tx, depositId: bigint, now: Date): Promise<bigint> {
+  let goneUnits = 0n;
   for (const { id } of await refundsOfDeposit(tx, depositId)) {
     await stopWritten(context, tx, id, TAKEN_BACK, now);
     const locked = await lockRefund(tx, id);
@@ -702,15 +858,48 @@ export async function cancelRefunds(context: Rails, tx: Tx, depositId: bigint, n
       continue;
     await changeRefund(tx, locked.refund, { state: 'cancelled', now });
     await closeCases(tx, { subject: `refund:${id}`, outcome: 'cancelled', now });
+    // Of money that never left nothing was kept: only an order's refund keeps fees, and is paid out of suspense once it came back.
+    goneUnits += locked.refund.costUnits;
   }
+  return goneUnits;
 }
 
-/** An attempt at a refund that is written, and that nobody has begun to hand over, has failed. */
-async function stopWritten(context: Rails, tx: Tx, id: bigint, why: string, now: Date): Promise<void> {
+/** An attempt at a refund that is written, and that nobody has begun to hand over, has failed. @returns whether it was so */
+export async function stopWritten(context: Rails, tx: Tx, id: bigint, why: string, now: Date): Promise<boolean> {
   const locked = await lockRefund(tx, id);
-  if (locked?.refund.state !== 'written' || locked.refund.key === null) return;
-  const payout = await payoutByKey(tx, locked.refund.rail, locked.refund.key);
-  if (payout !== undefined && (await stop(tx, payout.id, why, now))) await refundFailed(context, tx, payout, why, now);
+  if (locked === undefined || locked.refund.key === null) return false;
+  const { state, rail, key } = locked.refund;
+  if (state !== 'written' && state !== 'sent') return false;
+  const payout = await payoutByKey(tx, rail, key);
+  if (payout === undefined) return false;
+  const isListed = state === 'sent' && payout.state === 'handed';
+  if (isListed && (await context.rails.get(rail)?.unlist?.(tx, key, why)) === true)
+    await refused(tx, { rail, key, why, now });
+  else if (!(await stop(tx, key, why, now))) return false;
+  await refundFailed(context, tx, payout, why, now);
+  return true;
+}
+
+/**
+ * Ends what an order gives back, each part that is not submitted. A part that is submitted may arrive; the others are stopped all
+ * the same, and a case says which one was not.
+ *
+ * @returns how many parts were stopped, and the payouts that it was too late for
+ */
+export async function unsubmitRefunds(
+  context: Rails,
+  tx: Tx,
+  orderId: bigint,
+  { by, now }: { by: string; now: Date },
+): Promise<{ stopped: number; notStopped: string[] }> {
+  const parts = (await refundsOf(tx, orderId)).filter(
+    ({ source, state }) => source === 'order' && (state === 'written' || state === 'sent'),
+  );
+  const tooLate: Refund[] = [];
+  for (const part of parts)
+    if (!(await stopWritten(context, tx, part.id, `${HELD_AT_GATE}by ${by}`, now))) tooLate.push(part);
+  for (const part of tooLate) await refundCase(tx, part, 'hold_too_late', `submitted before ${by} held its order`, now);
+  return { stopped: parts.length - tooLate.length, notStopped: tooLate.flatMap(({ key }) => key ?? []) };
 }
 
 /** A payout that its rail had refused has left after all: what goes back in its stead stays here, as far as it can be stopped. */
@@ -719,23 +908,38 @@ export async function stopGivingBack(context: Rails, tx: Tx, orderId: bigint, no
     await stopWritten(context, tx, id, PAID_BEFORE, now);
 }
 
+/** A payout that came back is not paid again for a deposit that was taken back, as far as it can be stopped. */
+export async function stopPayingAgain(context: Rails, tx: Tx, orderId: bigint, now: Date): Promise<void> {
+  for (const { id } of (await refundsOf(tx, orderId)).filter(({ purpose }) => purpose === 'payout'))
+    await stopWritten(context, tx, id, TAKEN_BACK, now);
+}
+
 /** The customer has what the order was to pay, so nothing goes back for as long as that has not come back. */
 const isPaidOut = async (tx: Tx, orderId: bigint): Promise<boolean> =>
   (await payoutsOf(tx, orderId)).some(({ purpose, state }) => purpose === 'payout' && state === 'settled');
 
 const TAKEN_BACK = 'the deposit was taken back';
-const CANCELLABLE: readonly Refund['state'][] = ['needs_destination', 'screening', 'held', 'failed'];
+export const isCancellable = (state: Refund['state']): boolean => CANCELLABLE.includes(state);
+const CANCELLABLE: readonly Refund['state'][] = ['needs_destination', 'screening', 'held', 'failed', 'returned'];
 
 /**
  * An order whose refund the rail refused tries again, all that failed of it; to another destination where one is named.
  * What its rail has taken back meanwhile is given up, and where that is all of it the order is over.
  *
- * @throws Refusal 'unknown_order' | 'order_over' | 'destination_held' | 'funds_short', or 'refund_under_way' where the
+ * @throws Refusal 'unknown_order' | 'unknown_account' | 'malformed_field' | 'order_over' | 'destination_held' | 'funds_short', or 'refund_under_way' where the
  *         payout that it stands for has arrived after all
  */
 export async function retryRefund(
   context: OrdersContext,
-  ask: { orderId: bigint; by: string; why: string; to?: RefundTo | undefined; now: Date },
+  ask: {
+    orderId: bigint;
+    by: string;
+    people?: readonly string[];
+    pastHits?: boolean | undefined;
+    why: string;
+    to?: RefundTo | undefined;
+    now: Date;
+  },
 ): Promise<Order> {
   const { orderId, by, why, now } = ask;
   const before = await context.db.asSystem(async (tx) => ({
@@ -746,17 +950,18 @@ export async function retryRefund(
   const last = before.refunds.find(({ state, source }) => state === 'failed' && source === 'order');
   if (before.order.state !== 'refund_held' || last === undefined)
     throw new Refusal('order_over', { state: before.order.state });
+  const { order: held } = before;
   const to = ask.to ?? { address: last.address ?? undefined, fiatAccountId: last.fiatAccountId ?? undefined };
-  const verdict = await screenFor(context, before.order, to);
-  const decision = { orderId, partnerId: before.order.partnerId, about: 'refund', ...verdict, now };
-  if (verdict.outcome === 'held') {
-    await context.db.asSystem((tx) => record(tx, decision));
-    throw new Refusal('destination_held', { orderId: String(orderId) });
-  }
-  return await context.db.asSystem(async (tx) => {
+  await context.db.asSystem((tx) => requireFits(context, tx, wholeOf(held), to));
+  const verdict = await screenOrderRefund(context, orderId, to);
+  const retried = await context.db.asSystem(async (tx) => {
     const order = await store.lock(tx, orderId);
-    await record(tx, decision);
     if (order?.state !== 'refund_held') throw new Refusal('order_over', { state: order?.state });
+    if (ask.people !== undefined)
+      await approveRefund(context, tx, await refundOf(tx, order, to), {
+        ...{ people: ask.people, reason: why, pastHits: ask.pastHits, now },
+      });
+    if (await isKept(context, tx, order, { to, verdict, now })) return undefined;
     if (await isPaidOut(tx, orderId))
       throw new Refusal('refund_under_way', { orderId: String(orderId), state: order.state });
     const again: Refund[] = [];
@@ -781,6 +986,8 @@ export async function retryRefund(
     if (lost.length > 0) await giveUpLost(tx, order, deposits, now);
     return advanced.order;
   });
+  if (retried === undefined) throw new Refusal('destination_held', { orderId: String(orderId) });
+  return retried;
 }
 
 const isFailedPart = ({ state, source }: Refund): boolean => state === 'failed' && source === 'order';

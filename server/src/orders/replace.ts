@@ -6,9 +6,13 @@
  */
 import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
-import { closeCases, openCase } from '../compliance/index.ts';
-import { type Account, chart, move, post } from '../ledger/index.ts';
+import { closeCases, openCase, tellCase } from '../compliance/index.ts';
+import { debtEnded } from '../customers/index.ts';
+import { type Account, balance, chart, move, post } from '../ledger/index.ts';
+import { assets } from '../partners/index.ts';
 import { change } from './advance.ts';
+import { wakeDeposit } from './dormant.ts';
+import { isFinal } from './machine.ts';
 import { type DepositRow, type Order, store } from './store.ts';
 
 export const unfit = (reason: string) => new Refusal('deposit_unfit', { why: reason });
@@ -30,52 +34,89 @@ export function lossAccount(order: Pick<Order, 'customerId' | 'partnerId'>, lost
  * Whether a deposit is the very money that was taken back: the same transaction, in a block again. Nobody has to decide
  * about that, and to give it back or pay for it as a second deposit would be to pay for one deposit twice.
  */
-export const isSameMoney = (row: DepositRow, lost: DepositRow): boolean =>
+export const isSameMoney = (order: Order, row: DepositRow, lost: DepositRow): boolean =>
+  (lost.refund_units === 0n || isFinal(order.state)) &&
   row.rail === lost.rail &&
   row.asset === lost.asset &&
   row.reference === lost.reference &&
-  row.units >= lost.lost_units &&
-  lost.refund_units === 0n;
+  row.units >= lost.lost_units;
 
 /**
- * What chain or bank took back of an order is there again, from wherever it came: the loss ends, or the customer's debt. A
- * blocked customer stays blocked until an operator says otherwise, with another.
+ * What chain or bank took back of an order is there again, from wherever it came, whole or in part: the loss ends by so much, or
+ * the customer's debt. A blocked customer stays blocked until an operator says otherwise, with another.
+ *
+ * @param by.units how much of it is kept; as much as it takes where none is named. The rest stays in suspense
  */
 export async function replaceLost(
   tx: Tx,
-  { by, why, now }: { by: string; why: string; now: Date },
+  { by, why, now, units }: { by: string; why: string; now: Date; units?: bigint | undefined },
   { order, row, lost }: { order: Order; row: DepositRow; lost: DepositRow },
 ): Promise<Order> {
-  if (row.asset !== lost.asset || row.units < lost.lost_units)
-    throw unfit('it is less than was taken back, or of another asset');
-  if (lost.refund_units > 0n) throw unfit('some of what was taken back had been given back before');
+  if (row.asset !== lost.asset) throw unfit('it is of another asset than was taken back');
+  // Of an order that goes on, what was given back is not its any more.
+  if (lost.refund_units > 0n && !isFinal(order.state))
+    throw unfit('some of what was taken back had been given back before');
+  const freeUnits = row.units - row.taken_units - row.refund_units;
+  const kept = units ?? least(freeUnits, lost.lost_units);
+  if (kept <= 0n || kept > freeUnits) throw unfit('so much of it does not lie in suspense');
+  if (kept > lost.lost_units) throw unfit('it is more than is still lost or owed');
+  await wakeDeposit(tx, row, { by, why, now });
   const posted = await post(tx, {
-    id: `dep_${row.id}:replaces`,
+    id: row.taken_units === 0n ? `dep_${row.id}:replaces` : `dep_${row.id}:replaces:${row.taken_units}`,
     kind: 'deposit_replaced',
     orderId: order.id,
     at: now,
     facts: { by, why, replaces: String(lost.id) },
-    lines: move(chart.suspense(row.rail, row.asset), lossAccount(order, lost), lost.lost_units),
+    lines: move(chart.suspense(row.rail, row.asset), lossAccount(order, lost), kept),
   });
   assert(posted.outcome === 'posted', `deposit ${row.id} lies in suspense`);
   await store.giveDepositTo(tx, row.id, order.id);
   if (row.partner_id === null) await store.nameDepositPartner(tx, row.id, order.partnerId);
   const bookedTo = chart.order(order.id, order.partnerId, order.depositAsset).code;
-  await store.changeDeposit(tx, row.id, { state: 'applied', bookedTo, takenUnits: lost.lost_units, dust: false });
-  await store.markReplaced(tx, lost.id);
-  const outcome = `replaced by deposit ${row.id}, by ${by}`;
-  await closeCases(tx, { subject: `deposit:${lost.id}`, outcome, now });
+  const takenUnits = row.taken_units + kept;
+  await store.changeDeposit(tx, row.id, { state: 'applied', bookedTo, takenUnits, dust: false });
   await closeCases(tx, { subject: `deposit:${row.id}`, outcome: `given to order ${order.id} by ${by}`, now });
-  const excessUnits = row.units - lost.lost_units;
+  const left = lost.lost_units - kept;
+  if (left === 0n) {
+    await store.markReplaced(tx, lost.id);
+    await closeCases(tx, {
+      subject: `deposit:${lost.id}`,
+      outcome: `replaced by deposit ${row.id}, by ${by}`,
+      now,
+    });
+  } else {
+    await store.replacePart(tx, lost.id, kept);
+    await tellCase(tx, {
+      kind: lost.lost_to === chart.loss(lost.asset).code ? 'deposit_lost' : 'customer_owes',
+      subject: `deposit:${lost.id}`,
+      reason: `taken back, and made good in part, the last time by deposit ${row.id}: units says what is left`,
+      facts: { units: String(left), asset: lost.asset, reference: lost.reference },
+      now,
+    });
+  }
+  const excessUnits = freeUnits - kept;
   if (excessUnits > 0n)
     await openCase(tx, {
       kind: 'overpaid',
       subject: `deposit:${row.id}`,
       orderId: order.id,
       partnerId: order.partnerId,
-      reason: 'more came than had been taken back; the rest is in suspense',
+      reason:
+        left === 0n
+          ? 'more came than had been taken back; the rest is in suspense'
+          : 'a part was kept for what had been taken back; the rest is in suspense',
       facts: { units: String(excessUnits), asset: row.asset },
       now,
     });
+  if (left > 0n) return order;
   return await change(tx, order, { exception: 'deposit_replaced', depositReference: row.reference, now });
 }
+
+/** The very money that a customer owed is there again: a block for that ends, where nothing else is owed. */
+export async function endDebtBlock(tx: Tx, { customerId, partnerId }: Order, now: Date): Promise<void> {
+  for (const asset of (await assets(tx)).keys())
+    if ((await balance(tx, chart.receivable(customerId, partnerId, asset))).units > 0n) return;
+  await debtEnded(tx, customerId, now);
+}
+
+const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);

@@ -11,6 +11,7 @@ export type Direction = 'offramp' | 'onramp';
 /** An order as lists show it. Units are smallest units; the rate is whole fiat per one whole crypto. */
 export interface ListedOrder {
   id: bigint;
+  partnerId: bigint;
   customerId: string;
   direction: Direction;
   state: OrderState;
@@ -28,6 +29,7 @@ export interface ListedOrder {
   paymentMethod: string;
   fiatAccountId: bigint | null;
   payoutAddress: string | null;
+  /** This and the next as they are stored: `openOrders` gives them opened (index.ts). */
   merchantReference: string | null;
   /** The payer's own bank reference, as the customer says; evidence for a person, never matched by. */
   claimedReference: string | null;
@@ -36,6 +38,8 @@ export interface ListedOrder {
   payoutAttempt: number;
   /** A person had to look at it once: what is shown of that never goes back. */
   wasHeld: boolean;
+  /** What it holds is unclaimed, and stands on the dormant account. */
+  dormant: boolean;
   /** The rail has accepted a payout of this order. */
   handedPayout: boolean;
   depositReference: string | null;
@@ -47,7 +51,6 @@ export interface ListedOrder {
 
 /** An order with all that its row says, and with what it does when money comes otherwise than asked. */
 export interface Order extends ListedOrder {
-  partnerId: bigint;
   customerSeq: bigint;
   marketId: bigint;
   quoteId: bigint | null;
@@ -60,6 +63,8 @@ export interface Order extends ListedOrder {
   /** Where a deposit goes back to, as the customer has said: an address on its chain, or an account. */
   refundAddress: string | null;
   refundAccountId: bigint | null;
+  /** Who named it since the order was made; null where the partner did when it made the order. */
+  refundToBy: 'partner' | 'operator' | null;
   /** Why all of it is to go back, until it does. */
   refundWanted: RefundWanted | null;
   refundAttempt: number;
@@ -68,6 +73,8 @@ export interface Order extends ListedOrder {
   /** Until when its state may last before somebody hears of it; null where nothing is waited for. */
   waitsUntil: Date | null;
   overdue: boolean;
+  /** From when on what it holds is dormant, once that was announced. */
+  dormantFrom: Date | null;
   version: number;
   policy: Policy;
 }
@@ -93,6 +100,7 @@ export interface RefundWanted {
 
 interface ListedRow {
   id: bigint;
+  partner_id: bigint;
   customer_id: string;
   direction: Direction;
   state: OrderState;
@@ -106,6 +114,7 @@ interface ListedRow {
   fee_partner: bigint;
   fee_rail: bigint;
   fee_chain: bigint;
+  fee_tax: bigint;
   rate_num: bigint;
   rate_den: bigint;
   deposit_target: string;
@@ -118,6 +127,7 @@ interface ListedRow {
   failure: string | null;
   payout_attempt: number;
   was_held: boolean;
+  dormant: boolean;
   payout_handed_at: Date | null;
   deposit_reference: string | null;
   payout_reference: string | null;
@@ -127,7 +137,6 @@ interface ListedRow {
 }
 
 interface OneRow extends ListedRow {
-  partner_id: bigint;
   customer_seq: bigint;
   market_id: bigint;
   quote_id: bigint | null;
@@ -139,17 +148,20 @@ interface OneRow extends ListedRow {
   payout_rail: string;
   refund_address: string | null;
   refund_account_id: bigint | null;
+  refund_to_by: 'partner' | 'operator' | null;
   refund_wanted: RefundWanted | null;
   refund_attempt: number;
   follows: bigint | null;
   waits_until: Date | null;
   overdue: boolean;
+  dormant_from: Date | null;
   version: number;
   policy: unknown;
 }
 
 const toListed = (row: ListedRow): ListedOrder => ({
   id: row.id,
+  partnerId: row.partner_id,
   customerId: row.customer_id,
   direction: row.direction,
   state: row.state,
@@ -159,7 +171,13 @@ const toListed = (row: ListedRow): ListedOrder => ({
   payoutUnits: row.payout_units,
   receivedUnits: row.received_units,
   refundedUnits: row.refunded_units,
-  fees: { operator: row.fee_operator, partner: row.fee_partner, rail: row.fee_rail, chain: row.fee_chain },
+  fees: {
+    operator: row.fee_operator,
+    partner: row.fee_partner,
+    rail: row.fee_rail,
+    chain: row.fee_chain,
+    tax: row.fee_tax,
+  },
   rate: { num: row.rate_num, den: row.rate_den },
   depositTarget: row.deposit_target,
   paymentMethod: row.payment_method,
@@ -171,6 +189,7 @@ const toListed = (row: ListedRow): ListedOrder => ({
   failure: row.failure,
   payoutAttempt: row.payout_attempt,
   wasHeld: row.was_held,
+  dormant: row.dormant,
   handedPayout: row.payout_handed_at !== null,
   depositReference: row.deposit_reference,
   payoutReference: row.payout_reference,
@@ -181,7 +200,6 @@ const toListed = (row: ListedRow): ListedOrder => ({
 
 const toOrder = (row: OneRow): Order => ({
   ...toListed(row),
-  partnerId: row.partner_id,
   customerSeq: row.customer_seq,
   marketId: row.market_id,
   quoteId: row.quote_id,
@@ -193,24 +211,26 @@ const toOrder = (row: OneRow): Order => ({
   payoutRail: row.payout_rail,
   refundAddress: row.refund_address,
   refundAccountId: row.refund_account_id,
+  refundToBy: row.refund_to_by,
   refundWanted: row.refund_wanted,
   refundAttempt: row.refund_attempt,
   follows: row.follows,
   waitsUntil: row.waits_until,
+  dormantFrom: row.dormant_from,
   overdue: row.overdue,
   version: row.version,
   policy: readPolicy(row.policy),
 });
 
 /** A page has fifty rows and more: what no list shows is not read for it. */
-const COLUMNS = `id, customer_id, direction, state, deposit_asset, deposit_units, payout_asset, payout_units, received_units,
-  refunded_units, fee_operator, fee_partner, fee_rail, fee_chain, rate_num, rate_den, deposit_target, payment_method,
-  fiat_account_id, payout_address, merchant_reference, claimed_reference, exception, failure, payout_attempt, was_held,
+const COLUMNS = `id, partner_id, customer_id, direction, state, deposit_asset, deposit_units, payout_asset, payout_units, received_units,
+  refunded_units, fee_operator, fee_partner, fee_rail, fee_chain, fee_tax, rate_num, rate_den, deposit_target, payment_method,
+  fiat_account_id, payout_address, merchant_reference, claimed_reference, exception, failure, payout_attempt, was_held, dormant,
   payout_handed_at, deposit_reference, payout_reference, expires_at, created_at, updated_at`;
 /** Of one order. */
-const ALL = `${COLUMNS}, partner_id, customer_seq, market_id, quote_id, gross_units, fiat_asset, rate_locked_until, deposit_rail,
-  deposit_index, payout_rail, refund_address, refund_account_id, refund_wanted, refund_attempt, follows, waits_until, overdue,
-  version, policy`;
+const ALL = `${COLUMNS}, customer_seq, market_id, quote_id, gross_units, fiat_asset, rate_locked_until, deposit_rail,
+  deposit_index, payout_rail, refund_address, refund_account_id, refund_to_by, refund_wanted, refund_attempt, follows, waits_until, overdue,
+  dormant_from, version, policy`;
 
 /** Hot statements; their plans are asserted on a hundred thousand orders (test/plans.test.ts). */
 const orderSql = {
@@ -256,7 +276,7 @@ export interface DepositRow {
   target: string;
   order_id: bigint | null;
   partner_id: bigint | null;
-  state: 'seen' | 'confirmed' | 'reversed' | 'applied' | 'suspense' | 'refunded' | 'lost';
+  state: 'seen' | 'confirmed' | 'reversed' | 'applied' | 'suspense' | 'refunded' | 'lost' | 'written_off';
   reference: string;
   /** Whether who paid is the customer, as far as the rail and we know names. */
   payer: 'same' | 'other' | 'unknown';
@@ -265,8 +285,12 @@ export interface DepositRow {
   facts: Record<string, string | number>;
   seen_at: Date;
   confirmed_at: Date | null;
-  /** Until when it is waited with, where a bank may take it back. */
+  /** Until when a bank may take it back; nothing made of it leaves before. Null of what no bank brought. */
   clears_at: Date | null;
+  /** When it came, by the outside: the chain's block, the bank's booking; the latest that it can have been. */
+  came_at: Date | null;
+  /** It came after its order's deadline, by that time. */
+  late: boolean;
   /** Whether its rail brought it, or we have it for another reason: a payout that came back, money released by law. */
   origin: 'rail' | 'returned' | 'released' | 'credit';
   /** What its order's account was given of it, and what refunds name of it; the rest of what is booked lies in suspense. */
@@ -279,6 +303,9 @@ export interface DepositRow {
   state_before_loss: DepositRow['state'] | null;
   /** Too little of it for anybody to look at. */
   dust: boolean;
+  /** What of it stands as dormant and not in suspense, and from when on it does, once that was announced. */
+  dormant_units: bigint;
+  dormant_from: Date | null;
 }
 
 const OVER = (Object.keys(STATES) as OrderState[]).filter(isFinal);
@@ -307,9 +334,9 @@ export const store = {
          deposit_asset, deposit_units, payout_asset, payout_units, gross_units, fiat_asset,
          fee_operator, fee_partner, fee_rail, fee_chain, rate_num, rate_den, rate_locked_until,
          deposit_rail, deposit_target, deposit_index, payout_rail, payment_method, fiat_account_id, payout_address,
-         merchant_reference, expires_at, created_at, updated_at, follows, policy, refund_address, refund_account_id)
+         merchant_reference, expires_at, created_at, updated_at, follows, policy, refund_address, refund_account_id, fee_tax)
        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
-         $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $31, $32, $33, $34, $35)`,
+         $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $31, $32, $33, $34, $35, $36)`,
       [
         order.id,
         order.partnerId,
@@ -346,6 +373,7 @@ export const store = {
         JSON.stringify(order.policy),
         order.refundAddress,
         order.refundAccountId,
+        order.fees.tax,
       ],
     );
   },
@@ -450,7 +478,8 @@ export const store = {
       `update orders set state = $2, updated_at = $4, version = version + 1,
               exception = $5, failure = $6, payout_attempt = $7, refund_attempt = $8,
               deposit_reference = $9, payout_reference = $10, received_units = $11,
-              was_held = was_held or $2 = 'on_hold', waits_until = $13, overdue = $14, refunded_units = $15
+              was_held = was_held or $2 = 'on_hold', waits_until = $13, overdue = $14, refunded_units = $15,
+              short_since = case when $2 = 'awaiting_liquidity' then coalesce(short_since, $4) else short_since end
         where id = $1 and state = any($3) and version = $12
        returning ${ALL}`,
       [
@@ -479,7 +508,7 @@ export const store = {
   async requote(tx: Tx, id: bigint, terms: OrderTerms): Promise<Order> {
     const row = await tx.row<OneRow>(
       `update orders set deposit_units = $2, payout_units = $3, gross_units = $4, rate_num = $5, rate_den = $6,
-              fee_operator = $7, fee_partner = $8, fee_rail = $9, fee_chain = $10, quote_id = $11
+              fee_operator = $7, fee_partner = $8, fee_rail = $9, fee_chain = $10, quote_id = $11, fee_tax = $12
         where id = $1 returning ${ALL}`,
       [
         id,
@@ -493,6 +522,7 @@ export const store = {
         terms.fees.rail,
         terms.fees.chain,
         terms.quoteId,
+        terms.fees.tax,
       ],
     );
     assert(row !== undefined, `order ${id} is there`);
@@ -537,7 +567,8 @@ export const store = {
   async bringClearingForward(tx: Tx, { partnerId, ms }: { partnerId: bigint; ms: number }): Promise<string[]> {
     const rows = await tx.rows<{ id: bigint }>(
       `update deposits set clears_at = clears_at - $2::float8 * interval '1 millisecond'
-        where partner_id = $1 and clears_at is not null and state = 'seen' returning id`,
+        where partner_id = $1 and clears_at is not null and state in ('seen', 'confirmed', 'suspense', 'applied')
+        returning id`,
       [partnerId, ms],
     );
     return rows.map(({ id }) => String(id));
@@ -548,6 +579,11 @@ export const store = {
       orderId,
       until,
     ]);
+  },
+
+  /** It is looked at again then, and nothing is said of it before. */
+  async waitLonger(tx: Tx, orderId: bigint, until: Date): Promise<void> {
+    await tx.run('update orders set waits_until = $2 where id = $1', [orderId, until]);
   },
 
   /** Orders whose state has lasted too long, the longest first. */
@@ -594,15 +630,13 @@ export const store = {
   async noteRefundTo(
     tx: Tx,
     orderId: bigint,
-    to: { address?: string | undefined; fiatAccountId?: bigint | undefined },
+    to: { address?: string | undefined; fiatAccountId?: bigint | undefined; by: 'partner' | 'operator' },
     now: Date,
   ): Promise<void> {
-    await tx.run('update orders set refund_address = $2, refund_account_id = $3, updated_at = $4 where id = $1', [
-      orderId,
-      to.address ?? null,
-      to.fiatAccountId ?? null,
-      now,
-    ]);
+    await tx.run(
+      `update orders set refund_address = $2, refund_account_id = $3, refund_to_by = $5, updated_at = $4 where id = $1`,
+      [orderId, to.address ?? null, to.fiatAccountId ?? null, now, to.by],
+    );
   },
 
   async noteRefundWanted(tx: Tx, orderId: bigint, wanted: RefundWanted, now: Date): Promise<void> {
@@ -700,6 +734,16 @@ export const store = {
     );
   },
 
+  /** So much of what was taken back is here after all; where that is all of it, it is like one that never came. */
+  async makeGood(tx: Tx, id: bigint, units: bigint): Promise<void> {
+    await tx.run(
+      `update deposits set lost_units = lost_units - $2, state = case when lost_units = $2 then 'reversed' else state end,
+              lost_to = case when lost_units = $2 then null else lost_to end
+        where id = $1 and state = 'lost'`,
+      [id, units],
+    );
+  },
+
   /** Its order has given up the claim to what was taken back: from now on it is like one that never came. */
   async markGivenUp(tx: Tx, orderId: bigint): Promise<void> {
     await tx.run(
@@ -717,6 +761,14 @@ export const store = {
     );
   },
 
+  /** Other money stands in the place of a part of it. */
+  async replacePart(tx: Tx, id: bigint, units: bigint): Promise<void> {
+    await tx.run(
+      `update deposits set lost_units = lost_units - $2, taken_units = greatest(taken_units - $2, 0) where id = $1`,
+      [id, units],
+    );
+  },
+
   async nameDepositPartner(tx: Tx, id: bigint, partnerId: bigint): Promise<void> {
     await tx.run('update deposits set partner_id = $2 where id = $1', [id, partnerId]);
   },
@@ -724,6 +776,20 @@ export const store = {
   lockDepositById: (tx: Tx, id: bigint) => tx.row<DepositRow>('select * from deposits where id = $1 for update', [id]),
 
   /** Whether anything that stands in the order's account has been taken back since. */
+  /** Payouts and refunds of a customer that have not ended, and the customer's orders that wait for funds. */
+  async underWay(tx: Tx, customerId: string, limit: number) {
+    const payouts = await tx.rows<{ id: string; submitted: boolean }>(
+      `select p.id, p.state <> 'written' as submitted from payouts p join orders o on o.id = p.order_id
+        where o.customer_id = $1 and p.ended_at is null order by p.written_at, p.id limit $2`,
+      [customerId, limit],
+    );
+    const orders = await tx.rows<{ id: bigint }>(
+      `select id from orders where customer_id = $1 and state = 'awaiting_liquidity' order by id limit $2`,
+      [customerId, limit],
+    );
+    return { payouts, orders: orders.map(({ id }) => id) };
+  },
+
   async hasLostDeposit(tx: Tx, orderId: bigint): Promise<boolean> {
     const row = await tx.row(
       `select from deposits where order_id = $1 and state = 'lost' and state_before_loss = 'applied' limit 1`,
@@ -732,10 +798,10 @@ export const store = {
     return row !== undefined;
   },
 
-  /** When the last of what stands in the order's account was first seen. */
+  /** When the last of what stands in the order's account came: by the outside's time, never later than we saw it. */
   async completedAt(tx: Tx, orderId: bigint): Promise<Date | undefined> {
     const row = await tx.row<{ at: Date | null }>(
-      `select max(seen_at) as at from deposits where order_id = $1 and state = 'applied'`,
+      `select max(least(seen_at, coalesce(came_at, seen_at))) as at from deposits where order_id = $1 and state = 'applied'`,
       [orderId],
     );
     return row?.at ?? undefined;
@@ -766,11 +832,13 @@ export const store = {
       | 'facts'
       | 'seen_at'
       | 'payer'
-    > & { origin?: DepositRow['origin'] },
+    > &
+      Partial<Pick<DepositRow, 'origin' | 'clears_at' | 'came_at' | 'late'>>,
   ): Promise<DepositRow> {
     const made = await tx.row<DepositRow>(
-      `insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, reference, facts, seen_at, payer, origin)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) returning *`,
+      `insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, reference, facts, seen_at, payer,
+         origin, clears_at, came_at, late)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) returning *`,
       [
         row.rail,
         row.external_id,
@@ -785,6 +853,9 @@ export const store = {
         row.seen_at,
         row.payer,
         row.origin ?? 'rail',
+        row.clears_at ?? null,
+        row.came_at ?? null,
+        row.late ?? false,
       ],
     );
     assert(made !== undefined, 'a deposit comes back');
@@ -832,13 +903,30 @@ export const store = {
     await tx.run('update deposits set clears_at = $2 where id = $1', [id, clearsAt]);
   },
 
+  /** That a correcting entry gave to the operator, by the entry's id. Locked. */
+  /** Locked: of this entry, and of those for further parts. */
+  depositsBookedBy: (tx: Tx, entry: string, part: string) =>
+    tx.rows<DepositRow>(
+      `select * from deposits where state in ('applied', 'lost') and (booked_to = $1 or starts_with(booked_to, $1 || $2))
+        order by id for update`,
+      [entry, part],
+    ),
+
   depositById: (tx: Tx, id: bigint) => tx.row<DepositRow>('select * from deposits where id = $1', [id]),
 
   depositsOf: (tx: Tx, orderId: bigint) =>
     tx.rows<DepositRow>('select * from deposits where order_id = $1 order by id', [orderId]),
 
-  waitingForLiquidity: (tx: Tx) =>
-    tx.rows<{ id: bigint }>(`select id from orders where state = 'awaiting_liquidity' order by updated_at limit 100`),
+  /** Orders that wait for funds of this asset to leave by this rail: how many, and in its units what they give and pay out. */
+  async short(tx: Tx, { rail, asset }: { rail: string; asset: string }) {
+    const row = await tx.row<{ orders: bigint; given: bigint; payout: bigint }>(
+      `select count(*) as orders, coalesce(sum(payout_units), 0) as payout,
+              coalesce(sum(case when payout_asset = fiat_asset then gross_units else payout_units end), 0) as given
+         from orders where state = 'awaiting_liquidity' and payout_rail = $1 and payout_asset = $2`,
+      [rail, asset],
+    );
+    return { orders: Number(row?.orders ?? 0n), givenUnits: row?.given ?? 0n, payoutUnits: row?.payout ?? 0n };
+  },
 
   /** Those of these orders whose customer may still pay. */
   stillWaiting: async (tx: Tx, ids: readonly bigint[]): Promise<Set<bigint>> => {

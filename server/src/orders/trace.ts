@@ -1,14 +1,20 @@
 /**
- * Trace: where an order's money is. Who holds it, since when, on what evidence, and what happens next.
+ * Trace: where an order's money is. Who holds it, since when, on what evidence, and what happens next. The words for
+ * the first and the last are in whereabouts.ts.
  */
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
 import { type Balance, orderBalances, type StatementLine, statement } from '../ledger/index.ts';
-import { type Payout, payoutsOf } from '../rails/payouts.ts';
-import { deadlineOf, holdBeforePayout, isHeldByScreening } from './decide.ts';
-import { type OrderState, STATES } from './machine.ts';
-import { type Refund, refundsOf } from './refunds.store.ts';
+import { assets } from '../partners/index.ts';
+import type { Payout } from '../rails/payouts.ts';
+import type { Rail } from '../rails/rail.ts';
+import { deadlineOf, holdBeforePayout, isForAPerson } from './decide.ts';
+import { STATES } from './machine.ts';
+import type { Refund } from './refunds.store.ts';
+import { type ReturnLink, returnLinks } from './returns.store.ts';
 import { type DepositRow, type ListedOrder, type Order, store } from './store.ts';
+import { readKnown } from './told.ts';
+import { partsOf, whereabouts } from './whereabouts.ts';
 
 export interface MoneyTrace {
   order: Order;
@@ -26,29 +32,11 @@ export interface MoneyTrace {
   deposits: DepositRow[];
   payouts: Payout[];
   refunds: Refund[];
+  /** By which the customer was asked where a deposit goes back to. */
+  returnLinks: ReturnLink[];
   balances: Balance[];
   entries: StatementLine[];
 }
-
-const HOLDER: Record<OrderState, { heldBy: string; next: string }> = {
-  created: { heldBy: 'the customer', next: 'the customer pays before the deadline, or the order expires' },
-  deposit_seen: { heldBy: 'under way to us', next: 'the rail confirms the deposit' },
-  deposit_confirmed: { heldBy: 'us, for the customer (the deposit)', next: 'screening' },
-  awaiting_liquidity: { heldBy: 'us, for the customer (the deposit)', next: 'the operator funds the treasury' },
-  on_hold: { heldBy: 'us, for the customer (the deposit)', next: 'a person releases or rejects it: see its case' },
-  paying_out: { heldBy: 'us, for the customer (the payout, held for the rail)', next: 'the rail pays and shows it' },
-  payout_held: { heldBy: 'us, for the customer (the payout)', next: 'a person retries or rejects it: see its case' },
-  refunding: {
-    heldBy: 'us, for the customer (the deposit, held for the refund)',
-    next: 'the rail refunds and shows it',
-  },
-  refund_held: { heldBy: 'us, for the customer (the deposit)', next: 'a person retries the refund: see its case' },
-  settled: { heldBy: 'the customer (the payout)', next: 'nothing: it is over' },
-  refunded: { heldBy: 'the customer (the deposit, returned)', next: 'nothing: it is over' },
-  expired: { heldBy: 'the customer', next: 'nothing: it is over' },
-  cancelled: { heldBy: 'the customer', next: 'nothing: it is over' },
-  frozen: { heldBy: 'us, blocked by law', next: 'a recorded legal release' },
-};
 
 /** What is left to do about an order that nobody may have paid out as it stands. */
 const CANNOT_GO_ON: Record<NonNullable<ReturnType<typeof holdBeforePayout>>, (not: string) => string> = {
@@ -58,40 +46,68 @@ const CANNOT_GO_ON: Record<NonNullable<ReturnType<typeof holdBeforePayout>>, (no
   overpaid: (not) => `a person refuses it: more came than it asks for, so it cannot be ${not}`,
 };
 
-async function nextOf(tx: Tx, order: Order): Promise<string> {
+/** What keeps the order itself from going on, where that is more than its state says. */
+async function keptBy(tx: Tx, order: Order): Promise<string | undefined> {
   const { state } = order;
-  if (state === 'on_hold' || state === 'payout_held') {
-    const why = holdBeforePayout(order, await store.hasLostDeposit(tx, order.id));
-    if (why !== undefined) return CANNOT_GO_ON[why](state === 'on_hold' ? 'released' : 'paid');
-  }
-  return HOLDER[state].next;
+  if (state !== 'on_hold' && state !== 'payout_held') return undefined;
+  const why = holdBeforePayout(order, await store.hasLostDeposit(tx, order.id));
+  return why && CANNOT_GO_ON[why](state === 'on_hold' ? 'released' : 'paid');
 }
 
-function deadlineIn(order: Order, history: MoneyTrace['history']): Pick<MoneyTrace, 'by' | 'otherwise'> {
+/** Payouts that their rails have taken and only list until a person submits them, with what that person has to do. */
+async function listed(tx: Tx, rails: TraceRails, payouts: readonly Payout[]): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for (const { id, rail, state, endedAt } of payouts) {
+    if (state !== 'handed' || endedAt !== null) continue;
+    const why = await rails.get(rail)?.waitsForPerson?.(tx, id);
+    if (why !== undefined) found.set(id, why);
+  }
+  return found;
+}
+
+function deadlineIn(
+  order: Order,
+  { history, deposits }: { history: MoneyTrace['history']; deposits: readonly DepositRow[] },
+): Pick<MoneyTrace, 'by' | 'otherwise'> {
+  const parts = partsOf({ order, deposits });
+  if (parts.units > 0n && parts.underWay === 0n)
+    return { by: order.expiresAt, otherwise: 'what came is taken as too little, and its policy decides about that' };
   if (order.state === 'created') return { by: order.expiresAt, otherwise: 'it expires' };
   const deadline = deadlineOf(order.state, order.policy);
   if (deadline === undefined) return { by: null, otherwise: null };
   const again = order.overdue ? 'the case stays open, or is opened anew' : 'a case is opened';
-  const goesBack = deadline.then === 'refund' && !(order.state === 'on_hold' && isHeldByScreening(history));
+  const standsStill = order.state === 'on_hold' || order.state === 'payout_held' || order.state === 'refund_held';
+  const goesBack = deadline.then === 'refund' && !(standsStill && isForAPerson(history));
   return { by: order.waitsUntil, otherwise: goesBack ? `${again}, and the money goes back` : again };
 }
 
-/** @throws Refusal 'unknown_order' */
-export async function trace(tx: Tx, orderId: bigint): Promise<MoneyTrace> {
+type TraceRails = ReadonlyMap<string, Pick<Rail, 'waitsForPerson'>>;
+
+/**
+ * @param rails asked whether they wait for a person with what they have taken
+ * @throws Refusal 'unknown_order'
+ */
+export async function trace(tx: Tx, orderId: bigint, rails: TraceRails = new Map()): Promise<MoneyTrace> {
   const order = await store.get(tx, orderId);
   if (order === undefined) throw new Refusal('unknown_order', {});
+  const known = await readKnown(tx, orderId);
   const history = await store.history(tx, orderId);
+  const assetsKnown = await assets(tx);
+  const seen = {
+    ...{ order, ...known, ownNext: await keptBy(tx, order), waitsForPerson: await listed(tx, rails, known.payouts) },
+    decimals: (asset: string) => assetsKnown.get(asset)?.decimals ?? 0,
+  };
   return {
     order,
-    heldBy: HOLDER[order.state].heldBy,
-    next: await nextOf(tx, order),
-    ...deadlineIn(order, history),
+    ...whereabouts(seen),
+    ...deadlineIn(order, { history, deposits: known.deposits }),
     followedBy: await store.followersOf(tx, orderId),
     since: history.at(-1)?.at ?? order.createdAt,
     history,
-    deposits: await store.depositsOf(tx, orderId),
-    payouts: await payoutsOf(tx, orderId),
-    refunds: await refundsOf(tx, orderId),
+    deposits: [...known.deposits],
+    payouts: [...known.payouts],
+    refunds: [...known.refunds],
+    returnLinks: await returnLinks.ofOrder(tx, orderId),
     balances: await orderBalances(tx, orderId),
     entries: await statement(tx, orderId),
   };
@@ -106,7 +122,8 @@ export function invariantBroken(order: ListedOrder, balances: readonly Balance[]
     [order.depositAsset]: { units: 0n, heldUnits: 0n },
     [order.payoutAsset]: { units: 0n, heldUnits: 0n },
   };
-  const { holds } = STATES[order.state];
+  // What is dormant stands on an account of its own (unclaimed.ts checks that one).
+  const holds = order.dormant ? 'nothing' : STATES[order.state].holds;
   if (holds.startsWith('the deposit')) {
     want[order.depositAsset] = { units: received, heldUnits: holds.endsWith('held') ? received : 0n };
   }

@@ -6,33 +6,41 @@ import { later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import { type Handled, type Handlers, ring } from '../base/work.ts';
-import { closeCases, openCase, record } from '../compliance/index.ts';
+import { openCase, record } from '../compliance/index.ts';
 import { findCustomer } from '../customers/index.ts';
 import { chart } from '../ledger/index.ts';
 import { marketById } from '../partners/index.ts';
 import { rateNow, repriceAt, requireWithinLevel, requote } from '../quotes/index.ts';
 import { advance, change } from './advance.ts';
 import { placeAnew } from './anew.ts';
+import { bulkHandlers } from './bulk.ts';
 import {
   atDeadline,
   beforePayout,
   deadlineOf,
   type Finding,
   failureOf,
-  holdBeforePayout,
-  isHeldByScreening,
+  isForAPerson,
   onAmount,
   onPrice,
   rateIsOpen,
 } from './decide.ts';
 import { clearDeposit, receivedFromSuspense } from './facts.ts';
+import { keepVerdict, payoutOf, screeningOf, standing } from './gate.ts';
 import type { OrdersContext } from './index.ts';
+import { LOST_TIME_EVERY_MS, mayHavePaid } from './lost-time.ts';
 import { refundHandlers } from './refunds.ts';
+import { rescreenHandlers, screenOutside } from './rescreen.ts';
+import { shortageHandlers } from './short.ts';
 import { type Order, store } from './store.ts';
+import { dormancyHandlers } from './unclaimed.ts';
 
 /** How often an order waits anew for funds, or for a deposit that is seen but not confirmed at the deadline. */
 const FUNDS_EVERY_MS = 5_000;
 const CONFIRMATION_EVERY_MS = 10_000;
+const SOON_MS = 500;
+/** How long after its deadline an order waits for a rail to be read up to it, where the rail says nothing else. */
+const UNREAD_AT_MOST_MS = 86_400_000;
 /** How often it is looked for orders that have waited too long, and how many are taken at a time. */
 const OVERDUE_EVERY_MS = 1_000;
 const OVERDUE_AT_ONCE = 100;
@@ -50,10 +58,11 @@ export function orderHandlers(context: OrdersContext): Handlers {
 
   return {
     ...refundHandlers(context),
-    async place_anew(subject) {
-      await placeAnew(context, BigInt(subject));
-      return undefined;
-    },
+    ...rescreenHandlers(context),
+    ...bulkHandlers(context),
+    ...shortageHandlers(context),
+    ...dormancyHandlers(context),
+    place_anew: (subject) => placeAnew(context, BigInt(subject)),
 
     clear_deposit: (subject) => context.db.asSystem((tx) => clearDeposit(context, tx, BigInt(subject))),
 
@@ -63,11 +72,14 @@ export function orderHandlers(context: OrdersContext): Handlers {
       const order = await context.db.asSystem((tx) => store.get(tx, BigInt(subject)));
       if (order?.state !== 'deposit_confirmed') return undefined;
       // Screening may ask somebody outside, so it happens between two transactions; the second looks again.
-      const screened = await context.screener.screen(order);
+      const screened = await screenOutside(
+        context,
+        screeningOf(await context.db.asSystem((tx) => payoutOf(tx, order))),
+      );
       return await locked(subject, async (tx, now) => {
         if (now.state !== 'deposit_confirmed') return undefined;
-        await decideScreened(context, tx, now, screened);
-        return undefined;
+        keepVerdict(tx, await payoutOf(tx, now), screened, context.clock.now());
+        return await decideScreened(context, tx, now, screened);
       });
     },
 
@@ -89,19 +101,14 @@ export function orderHandlers(context: OrdersContext): Handlers {
       locked(subject, async (tx, order) => {
         if (order.state !== 'awaiting_liquidity') return undefined;
         const now = context.clock.now();
-        // While it waited its deposit may have been taken back.
-        const reason = holdBeforePayout(order, await store.hasLostDeposit(tx, order.id));
+        // While it waited its deposit may have been taken back, or its customer blocked.
+        const [found] = await standing(context, tx, await payoutOf(tx, order), now);
+        const reason = found?.rule;
+        const by = found?.action === null ? 'policy' : 'screening';
         const advanced = await (reason === undefined
           ? advance(context, tx, order, 'funded', { now })
-          : advance(context, tx, order, 'held', { now, reason, facts: { reason } }));
-        if (advanced.outcome === 'ignored') return { againInMs: FUNDS_EVERY_MS };
-        await closeCases(tx, {
-          kind: 'treasury_short',
-          subject: `order:${order.id}`,
-          outcome: reason ?? 'funded',
-          now,
-        });
-        return undefined;
+          : advance(context, tx, order, 'held', { now, reason, facts: { reason, by } }));
+        return advanced.outcome === 'ignored' ? { againInMs: FUNDS_EVERY_MS } : undefined;
       }),
   };
 }
@@ -109,17 +116,29 @@ export function orderHandlers(context: OrdersContext): Handlers {
 async function expire(context: OrdersContext, tx: Tx, order: Order): Promise<Handled> {
   const now = context.clock.now();
   if (now < order.expiresAt) return { againInMs: order.expiresAt.getTime() - now.getTime() };
-  const deposits = (await store.depositsOf(tx, order.id)).filter((row) => row.asset === order.depositAsset);
+  const deposits = (await store.depositsOf(tx, order.id)).filter(
+    (row) => row.asset === order.depositAsset && !row.late,
+  );
   const parts = deposits.filter((row) => row.state === 'confirmed');
+  const read = await readUpTo(context, tx, order, now);
   const decision = atDeadline(order.state, {
     unconfirmed: deposits.filter((row) => row.state === 'seen').length,
     confirmedUnits: parts.reduce((sum, row) => sum + row.units, 0n),
+    allRead: read !== 'not yet',
   });
+  if (read === 'given up' && (decision === 'expire' || decision === 'take_what_came'))
+    await openCase(tx, {
+      kind: 'rail_unread',
+      subject: order.depositRail,
+      reason: 'an order ended without its rail having been read up to its deadline',
+      facts: { order: String(order.id), asset: order.depositAsset, deadline: order.expiresAt.toISOString() },
+      now,
+    });
   switch (decision) {
     case 'nothing':
       return undefined;
     case 'wait':
-      return { againInMs: CONFIRMATION_EVERY_MS };
+      return { againInMs: lookAgainMs(now, order) };
     case 'expire':
       await advance(context, tx, order, 'deadline_passed', { now });
       return undefined;
@@ -140,16 +159,40 @@ async function expire(context: OrdersContext, tx: Tx, order: Order): Promise<Han
   }
 }
 
+/** States in which nothing goes on by itself. */
+const STANDS_STILL: readonly Order['state'][] = ['on_hold', 'payout_held', 'refund_held'];
+/** Soon after the deadline, which the next block or look at the statement mostly settles; then not so often. */
+const lookAgainMs = (now: Date, { expiresAt }: Order): number =>
+  Math.min(Math.max((now.getTime() - expiresAt.getTime()) / 2, SOON_MS), CONFIRMATION_EVERY_MS);
+
+/**
+ * Whether all that came up to an order's deadline is known: the rail has been read to it or past it, by the outside's time.
+ * After an outage that takes as long as the catching up; one that lasts too long is no reason to keep orders open for ever.
+ */
+async function readUpTo(
+  { rails }: OrdersContext,
+  tx: Tx,
+  { depositRail, depositAsset, expiresAt }: Order,
+  now: Date,
+): Promise<'read' | 'not yet' | 'given up'> {
+  const rail = rails.get(depositRail);
+  if (rail?.readTo === undefined) return 'read';
+  const readTo = await rail.readTo(tx, depositAsset);
+  if (readTo !== undefined && readTo >= expiresAt) return 'read';
+  return now >= later(expiresAt, rail.unreadAtMostMs ?? UNREAD_AT_MOST_MS) ? 'given up' : 'not yet';
+}
+
 type Screened = Awaited<ReturnType<OrdersContext['screener']['screen']>>;
 
 /** All that is to be known before a deposit is converted comes together here: amount, price, payer, screening. */
-async function decideScreened(context: OrdersContext, tx: Tx, before: Order, screened: Screened): Promise<void> {
+async function decideScreened(context: OrdersContext, tx: Tx, before: Order, screened: Screened): Promise<Handled> {
   const now = context.clock.now();
   const found: Finding[] = [];
   let order = before;
   if (await store.hasLostDeposit(tx, order.id)) found.push({ reason: 'deposit_lost', then: 'hold' });
   else {
     const terms = await settleTerms(context, tx, order);
+    if (terms.outcome === 'wait') return { againInMs: LOST_TIME_EVERY_MS };
     order = terms.order;
     if (terms.wrong !== undefined) found.push(terms.wrong);
   }
@@ -166,8 +209,9 @@ async function decideScreened(context: OrdersContext, tx: Tx, before: Order, scr
     inputs: screened.inputs,
     now,
   });
-  if (held === undefined) return void (await advance(context, tx, order, 'cleared', { now }));
-  await hold(context, tx, order, { ...held, by: screened.outcome === 'held' ? 'screening' : 'policy' });
+  if (held === undefined) await advance(context, tx, order, 'cleared', { now });
+  else await hold(context, tx, order, { ...held, by: screened.outcome === 'held' ? 'screening' : 'policy' });
+  return undefined;
 }
 
 /** Held for a person, or, where its policy says so, on its way back to whoever paid. */
@@ -187,19 +231,29 @@ async function hold(
  * Brings amount and rate of an order in line with what came and when, or says why they cannot be. What is changed is one
  * step of its own in the order's history.
  *
+ * @returns 'wait' where another rate is due and it is not known yet whether the order was paid in the time that a restore has lost
  * @throws Unavailable where the price of now is asked for and none is fresh: the order waits for one, up to its deadline
  */
-async function settleTerms(context: OrdersContext, tx: Tx, order: Order): Promise<{ order: Order; wrong?: Finding }> {
+async function settleTerms(
+  context: OrdersContext,
+  tx: Tx,
+  order: Order,
+): Promise<{ outcome: 'wait' } | { outcome: 'settled'; order: Order; wrong?: Finding }> {
+  const outcome = 'settled';
   const now = context.clock.now();
   const amount = onAmount(order, order.policy);
   const depositUnits = order.receivedUnits ?? order.depositUnits;
   const wrongAmount = depositUnits < order.depositUnits ? 'underpaid' : 'overpaid';
-  if (amount === 'hold' || amount === 'refund') return { order, wrong: { reason: wrongAmount, then: amount } };
+  if (amount === 'hold' || amount === 'refund') return { outcome, order, wrong: { reason: wrongAmount, then: amount } };
   const market = await marketById(tx, order.marketId);
   const open = rateIsOpen(order, await store.completedAt(tx, order.id), order.policy);
-  const price = open ? onPrice(order.rate, await rateNow(tx, market), order.policy.priceMoved) : 'honour';
-  if (price === 'refund') return { order, wrong: { reason: 'price_moved', then: 'refund' } };
-  if (amount === 'as_asked' && price === 'honour') return { order };
+  const lost = open ? await mayHavePaid(context, tx, order) : undefined;
+  if (lost === 'unread') return { outcome: 'wait' };
+  // What seems to have paid it is matched by people with its payout, which waits for that; the rate is none of theirs to change.
+  const price =
+    open && lost === undefined ? onPrice(order.rate, await rateNow(tx, market), order.policy.priceMoved) : 'honour';
+  if (price === 'refund') return { outcome, order, wrong: { reason: 'price_moved', then: 'refund' } };
+  if (amount === 'as_asked' && price === 'honour') return { outcome, order };
   const reason = price === 'requote' ? 'price_moved' : wrongAmount;
   const ask = { partner: { id: order.partnerId }, market, depositUnits };
   try {
@@ -215,11 +269,11 @@ async function settleTerms(context: OrdersContext, tx: Tx, order: Order): Promis
           };
     const advanced = await advance(context, tx, order, 'requoted', { now, terms, facts: { reason } });
     assert(advanced.outcome === 'advanced', `order ${order.id} is requoted before it is cleared`);
-    return { order: advanced.order };
+    return { outcome, order: advanced.order };
   } catch (error) {
     // Too little for the limits or for the fees: it cannot go on at the new amount, and nobody could make it.
     if (!(error instanceof Refusal)) throw error;
-    return { order, wrong: { reason, then: 'refund' } };
+    return { outcome, order, wrong: { reason, then: 'refund' } };
   }
 }
 
@@ -234,12 +288,13 @@ async function waitedTooLong(context: OrdersContext, tx: Tx, order: Order): Prom
   // Moved on by a server that knew of no deadlines.
   if (deadline === undefined) return await store.waitOn(tx, order.id, null);
   const { afterS } = deadline;
-  const mayGoBack = order.state !== 'on_hold' || !isHeldByScreening(await store.history(tx, order.id));
+  const mayGoBack = !STANDS_STILL.includes(order.state) || !isForAPerson(await store.history(tx, order.id));
   const then = mayGoBack ? deadline.then : 'case';
-  if (order.state === 'awaiting_liquidity' && then === 'refund') {
-    await closeCases(tx, { kind: 'treasury_short', subject: `order:${order.id}`, outcome: 'waited too long', now });
+  // It may have been paid in the time that a restore has lost: nothing goes back before that is known.
+  if (then === 'refund' && (await mayHavePaid(context, tx, order)) !== undefined)
+    return await store.waitLonger(tx, order.id, later(now, LOST_TIME_EVERY_MS));
+  if (order.state === 'awaiting_liquidity' && then === 'refund')
     return await hold(context, tx, order, { reason: 'waited_too_long', refund: true });
-  }
   await store.waitOn(tx, order.id, later(now, afterS * 1000));
   await openCase(tx, {
     kind: 'overdue',

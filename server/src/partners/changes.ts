@@ -16,6 +16,7 @@ export interface Reason {
 export const UNSAID: Reason = { by: 'the program', why: 'as configured' };
 
 export interface MarketChange {
+  id: bigint;
   what: 'market' | 'fee' | 'limit' | 'exposure' | 'policy';
   marketId: bigint | null;
   partnerId: bigint | null;
@@ -34,6 +35,10 @@ export const jsonOf = async (tx: Tx, statement: string, values: readonly unknown
   const row = await tx.row<{ json: string }>(statement, values);
   return row?.json ?? null;
 };
+
+/** Rows as JSON for PostgreSQL to read: whole numbers of any size as text. */
+export const rowsJson = (rows: readonly object[]): string =>
+  JSON.stringify(rows, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
 
 export async function recordChange(
   tx: Tx,
@@ -59,26 +64,48 @@ export async function recordChange(
   ]);
 }
 
-/** The latest changes, newest first: of one market, or of everything. */
-export async function marketChanges(tx: Tx, ask: { marketId?: bigint; limit: number }): Promise<MarketChange[]> {
-  const rows = await tx.rows<{
-    what: MarketChange['what'];
-    market_id: bigint | null;
-    partner_id: bigint | null;
-    item: string;
-    before: string | null;
-    after: string | null;
-    changed_by: string;
-    why: string;
-    at: Date;
-  }>(sql.changes, [ask.marketId ?? null, ask.limit]);
-  return rows.map(({ market_id, partner_id, changed_by, ...rest }) => ({
-    ...rest,
-    marketId: market_id,
-    partnerId: partner_id,
-    by: changed_by,
-  }));
+interface ChangeRow {
+  id: bigint;
+  what: MarketChange['what'];
+  market_id: bigint | null;
+  partner_id: bigint | null;
+  item: string;
+  before: string | null;
+  after: string | null;
+  changed_by: string;
+  why: string;
+  at: Date;
 }
+
+/** The latest changes, newest first: of one market or of everything, of one kind, made within a span of time. */
+export async function marketChanges(
+  tx: Tx,
+  ask: {
+    marketId?: bigint | undefined;
+    what?: MarketChange['what'] | undefined;
+    from?: Date | undefined;
+    until?: Date | undefined;
+    /** Those older than this one. */
+    below?: bigint | undefined;
+    limit: number;
+  },
+): Promise<MarketChange[]> {
+  const { marketId = null, what = null, from = null, until = null, below = null, limit } = ask;
+  const rows = await tx.rows<ChangeRow>(sql.changes, [marketId, limit, what, from, until, below]);
+  return rows.map(changeOf);
+}
+
+export async function findChange(tx: Tx, id: bigint): Promise<MarketChange | undefined> {
+  const row = await tx.row<ChangeRow>(sql.change, [id]);
+  return row && changeOf(row);
+}
+
+const changeOf = ({ market_id, partner_id, changed_by, ...rest }: ChangeRow): MarketChange => ({
+  ...rest,
+  marketId: market_id,
+  partnerId: partner_id,
+  by: changed_by,
+});
 
 /** One term as its row says, as JSON text; null where there is none. */
 export const feeRow = (tx: Tx, marketId: bigint, partnerId: bigint | null, kind: string) =>

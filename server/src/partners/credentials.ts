@@ -13,11 +13,13 @@
 import { type Clock, later } from '../base/clock.ts';
 import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
-import { assert } from '../base/errors.ts';
+import { assert, Refusal } from '../base/errors.ts';
 import { randomText } from '../base/ids.ts';
+import { closeActivity } from './activity.ts';
+import { openLookups } from './lookups.ts';
 import { type Partner, partnerOf } from './partners.ts';
 import { remember } from './remember.ts';
-import { type KeyRow, keyByName, noteUse, type ShownKeyRow, sql } from './store.ts';
+import { type KeyRow, keysByName, noteUse, type ShownKeyRow, sql } from './store.ts';
 
 export const SCOPES = ['read', 'trade', 'customers', 'admin'] as const;
 export type Scope = (typeof SCOPES)[number];
@@ -36,9 +38,13 @@ export interface Partners {
   /**
    * Who presents this key.
    *
-   * @returns undefined when the key is unknown, revoked or expired. A suspended partner is returned as such.
+   * A key that was revoked or held, and a partner that was suspended, may be seen as before for REMEMBER_MS by a server that
+   * has just seen it: for as long it answers what is read. It changes nothing for it (activity.ts).
+   *
+   * @param mayLookUp asked before the database is, for a key that was never found here; throws to refuse (lookups.ts)
+   * @returns undefined when the key is unknown, revoked, held or expired. A suspended partner is returned as such.
    */
-  credential(apiKey: string): Promise<Credential | undefined>;
+  credential(apiKey: string, mayLookUp?: () => void): Promise<Credential | undefined>;
   /** Keeps when a key was last used, to the minute. For after its signature was found right: not anybody who knows it. */
   noteUse(apiKey: string): Promise<void>;
 }
@@ -65,24 +71,27 @@ export function openPartners({ db, vault, clock }: { db: Database; vault: Vault;
   const known = remember<Known | undefined>({ forMs: REMEMBER_MS, most: MOST_NOTED });
   const noted = new Map<string, number>();
 
-  const look = (apiKey: string) =>
-    db.asSystem(async (tx): Promise<Known | undefined> => {
-      const row = await keyByName(tx, apiKey);
-      if (row === undefined) return undefined;
-      const open = (sealed: Buffer) => vault.open(sealed, secretContext(apiKey));
-      return {
-        row,
-        partner: partnerOf(row),
-        secret: open(row.secret),
-        nextSecret: row.next_secret === null ? undefined : open(row.next_secret),
-      };
-    });
+  const lookups = openLookups<KeyRow>(
+    async (keys) => new Map((await db.asSystem((tx) => keysByName(tx, keys))).map((row) => [row.key, row])),
+  );
+
+  async function look(apiKey: string, mayLookUp: (() => void) | undefined): Promise<Known | undefined> {
+    const row = await lookups.find(apiKey, mayLookUp);
+    if (row === undefined) return undefined;
+    const open = (sealed: Buffer) => vault.open(sealed, secretContext(apiKey));
+    return {
+      row,
+      partner: partnerOf(row),
+      secret: open(row.secret),
+      nextSecret: row.next_secret === null ? undefined : open(row.next_secret),
+    };
+  }
 
   return {
-    async credential(apiKey) {
+    async credential(apiKey, mayLookUp) {
       if (!/^[\x21-\x7e]{1,128}$/.test(apiKey)) return undefined;
-      const found = await known.get(apiKey, () => look(apiKey));
-      return found === undefined ? undefined : credentialAt(found, clock.now());
+      const found = await known.get(apiKey, () => look(apiKey, mayLookUp));
+      return found === undefined || found.row.held_at !== null ? undefined : credentialAt(found, clock.now());
     },
     async noteUse(apiKey) {
       const now = clock.now();
@@ -105,21 +114,30 @@ function credentialAt({ row, partner, secret, nextSecret }: Known, now: Date): C
 
 /**
  * The secrets with which something is signed for whoever holds this key: one, or two while rotating, the old one first.
- * Looking does not count as a use of the key.
+ * Looking does not count as a use of the key. A key that is held lets nobody in and goes on signing: its endpoints of before
+ * are to hear of events.
  *
  * @returns none where the key is unknown, revoked or expired
  */
 export async function signingSecrets(tx: Tx, vault: Vault, key: string, now: Date): Promise<readonly string[]> {
-  const row = await keyByName(tx, key);
+  const [row] = await keysByName(tx, [key]);
   if (row === undefined) return [];
   const open = (sealed: Buffer) => vault.open(sealed, secretContext(key));
   const nextSecret = row.next_secret === null ? undefined : open(row.next_secret);
   return credentialAt({ row, partner: partnerOf(row), secret: open(row.secret), nextSecret }, now)?.secrets ?? [];
 }
 
+/** How long a secret waits for the one who is to be shown it. */
+const COLLECTED_WITHIN_MS = 24 * 3_600_000;
+
+/** Whom a secret waits for, and until when. */
+const waiting = (name: string | undefined, now: Date) =>
+  name === undefined ? [null, null] : [name, later(now, COLLECTED_WITHIN_MS)];
+
 /**
- * Makes a key. The secret is in the reply and nowhere else.
+ * Makes a key. The secret is in the reply and, sealed, in its row.
  *
+ * @param k.secretFor     an operator who collects it, where the reply goes to another
  * @param k.key,k.secret  given only by seeds and tests; otherwise random
  * @param k.addresses     networks as CIDR text; none means any
  */
@@ -135,6 +153,7 @@ export async function createKey(
     secret?: string | undefined;
     addresses?: string[] | undefined;
     expiresAt?: Date | undefined;
+    secretFor?: string | undefined;
   },
 ): Promise<{ apiKey: string; apiSecret: string }> {
   const apiKey = k.key ?? randomText(32);
@@ -148,27 +167,50 @@ export async function createKey(
     k.addresses ?? [],
     k.expiresAt ?? null,
     k.now,
+    ...waiting(k.secretFor, k.now),
   ]);
   return { apiKey, apiSecret };
 }
 
 /**
  * Gives a key a new secret; the one it had stays valid for `overlapMs` (0 where it has leaked).
- * Rotated again within the overlap, the oldest of the three goes at once.
+ * Rotated again within the overlap, the oldest of the three goes at once. A secret that waits to be collected is not any more.
  */
 export async function rotateKey(
   tx: Tx,
   vault: Vault,
-  k: { key: string; now: Date; overlapMs?: number },
+  k: { key: string; now: Date; overlapMs?: number; secretFor?: string | undefined },
 ): Promise<{ apiSecret: string }> {
   const apiSecret = randomText(SECRET_CHARS);
   const until = later(k.now, k.overlapMs ?? ROTATION_MS);
-  const changed = await tx.run(sql.rotateKey, [k.key, vault.seal(apiSecret, secretContext(k.key)), until]);
+  const changed = await tx.run(sql.rotateKey, [
+    k.key,
+    vault.seal(apiSecret, secretContext(k.key)),
+    until,
+    ...waiting(k.secretFor, k.now),
+  ]);
   assert(changed === 1, 'a key that is rotated is there and not revoked');
   return { apiSecret };
 }
 
+/**
+ * The newest secret of a key, for the one it waits for, once.
+ *
+ * @throws Refusal 'unknown_key' | 'no_secret_waits' where it was shown, is for another, or a day has passed
+ */
+export async function collectSecret(tx: Tx, vault: Vault, c: { key: string; by: string; now: Date }): Promise<string> {
+  const found = await findKey(tx, c.key);
+  if (found === undefined || found.revokedAt !== null) throw new Refusal('unknown_key');
+  const row = await tx.row<{ secret: Buffer; next_secret: Buffer | null }>(sql.collectSecret, [c.key, c.by, c.now]);
+  if (row === undefined) throw new Refusal('no_secret_waits');
+  return vault.open(row.next_secret ?? row.secret, secretContext(c.key));
+}
+
+/** When `tx` has committed, nothing that the key asked for is still to come, and no server changes anything for it. */
 export async function revokeKey(tx: Tx, key: string, now: Date): Promise<void> {
+  const found = await findKey(tx, key);
+  if (found === undefined) return;
+  await closeActivity(tx, found.partnerId);
   await tx.run(sql.revokeKey, [key, now]);
 }
 
@@ -181,10 +223,15 @@ export interface ShownKey {
   addresses: readonly string[];
   expiresAt: Date | null;
   revokedAt: Date | null;
+  /** Since when it is held for a containment, and lets nobody in. */
+  heldAt: Date | null;
   /** Until when the secret before the newest is valid too; null where it was never rotated. */
   rotatingUntil: Date | null;
   lastUsedAt: Date | null;
   createdAt: Date;
+  /** The operator whom its newest secret waits for, and until when; null where none waits. */
+  secretFor: string | null;
+  secretUntil: Date | null;
 }
 
 /** A partner's keys, the oldest first. */
@@ -204,9 +251,12 @@ const shown = (row: ShownKeyRow): ShownKey => ({
   addresses: row.addresses,
   expiresAt: row.expires_at,
   revokedAt: row.revoked_at,
+  heldAt: row.held_at,
   rotatingUntil: row.next_until,
   lastUsedAt: row.last_used_at,
   createdAt: row.created_at,
+  secretFor: row.secret_for,
+  secretUntil: row.secret_until,
 });
 
 /** Both secrets of a key share it, so that the new one becomes the old one without being opened. */

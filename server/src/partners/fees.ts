@@ -2,10 +2,10 @@
  * Fees: what each of the four takes on a market. Only the terms; what they come to is arithmetic of the quote.
  */
 import type { Tx } from '../base/db.ts';
-import { jsonOf, type Reason, recordChange, UNSAID } from './changes.ts';
+import { jsonOf, type Reason, recordChange, rowsJson, UNSAID } from './changes.ts';
 import type { Market } from './markets.ts';
 import { remember } from './remember.ts';
-import { feeRows, sql } from './store.ts';
+import { type FeeRow, feeRows, sql } from './store.ts';
 
 /** Fixed part and minimum in the fiat's smallest units; `gasUnits` of gas are priced at what the chain charges now. */
 export interface FeeTerm {
@@ -35,6 +35,48 @@ export async function feesFor(tx: Tx, market: Market, partnerId: bigint): Promis
     }
     return terms;
   });
+}
+
+/** Every fee there is, by `feeKey`: for whoever sets many, and leaves alone those that are as they should be. */
+export async function everyFee(tx: Tx): Promise<ReadonlyMap<string, FeeTerm>> {
+  const rows = await tx.rows<FeeRow & { market_id: bigint; partner_id: bigint | null }>(sql.everyFee);
+  return new Map(
+    rows.map(({ market_id: marketId, partner_id: partnerId, kind, ...fee }) => [
+      feeKey({ marketId, partnerId, kind }),
+      {
+        fixedUnits: fee.fixed_units,
+        bps: BigInt(fee.bps),
+        minimumUnits: fee.minimum_units,
+        gasUnits: fee.gas_units,
+      },
+    ]),
+  );
+}
+
+export const feeKey = (f: { marketId: bigint; partnerId: bigint | null; kind: FeeKind }): string =>
+  `${f.marketId}:${f.partnerId ?? ''}:${f.kind}`;
+
+/** Markets on which some partner is charged for gas. */
+export const chargingGas = async (tx: Tx): Promise<ReadonlySet<bigint>> =>
+  new Set((await tx.rows<{ id: bigint }>(sql.chargingGas)).map(({ id }) => id));
+
+/** Partners that have a fee of this kind of their own on a market: the general one is not theirs. */
+export const partnersWithOwnFee = async (tx: Tx, marketId: bigint, kind: FeeKind): Promise<bigint[]> =>
+  (await tx.rows<{ partner_id: bigint }>(sql.ownFees, [marketId, kind])).map((row) => row.partner_id);
+
+/** Adds many at once; those that are there stay as they are. Each is kept with who and why. */
+export async function addFees(
+  tx: Tx,
+  added: readonly ({ marketId: bigint; partnerId: bigint | null; kind: FeeKind } & FeeTerm)[],
+  { by, why }: Reason = UNSAID,
+): Promise<void> {
+  if (added.length === 0) return;
+  const rows = added.map(({ marketId, partnerId, kind, fixedUnits, bps, minimumUnits, gasUnits }) => ({
+    ...{ market_id: marketId, partner_id: partnerId, kind, fixed_units: fixedUnits, bps },
+    ...{ minimum_units: minimumUnits, gas_units: gasUnits },
+  }));
+  await tx.run(sql.addFees, [rowsJson(rows), by, why]);
+  remembered.forget();
 }
 
 /** Sets one fee of a market, for one partner or (null) for all that have none of their own; kept with who and why. */

@@ -2,13 +2,25 @@
  * Partners: who may ask, and on what terms.
  *
  * A partner has keys (credentials.ts) and settings (partners.ts), trades on markets (markets.ts) within limits (limits.ts)
- * and pays fees (fees.ts). What its orders do when money comes otherwise than asked is its policy (policies.ts). What changes of these is kept (changes.ts).
+ * and pays fees (fees.ts). What its keys do is kept (activity.ts), and held where one has leaked (containment.ts). What its orders do when money comes otherwise than asked is its policy (policies.ts). What changes of these is kept (changes.ts).
  * Everything read on a request is remembered for two or three seconds at most, so a changed row acts without a restart.
  */
 
 export {
+  ACTIVITIES,
+  type Activity,
+  type ActivityKind,
+  activityOf,
+  cutOff,
+  MAX_ACTIVITY,
+  recordActivity,
+  recordedFrom,
+  type Through,
+} from './activity.ts';
+export {
   capRow,
   feeRow,
+  findChange,
   limitRow,
   type MarketChange,
   marketChanges,
@@ -16,7 +28,32 @@ export {
   type Reason,
 } from './changes.ts';
 export {
+  type Containment,
+  changedSince,
+  containments,
+  decideHeld,
+  type FoundItem,
+  freeOf,
+  HELD_KINDS,
+  HELD_STATES,
+  type HeldItem,
+  heldByIds,
+  heldCounts,
+  heldDestination,
+  heldItems,
+  holdItems,
+  isContained,
+  isLinkHeld,
+  MAX_HELD,
+  MOST_SINCE_MS,
+  namedSince,
+  newestHeld,
+  openContainment,
+  requireNotHeld,
+} from './containment.ts';
+export {
   type Credential,
+  collectSecret,
   createKey,
   findKey,
   keysOf,
@@ -28,10 +65,21 @@ export {
   type Scope,
   signingSecrets,
 } from './credentials.ts';
-export { feesFor, setFee } from './fees.ts';
-export { exposureCap, maxUnitsFor, setExposureCap, setLimit } from './limits.ts';
+export {
+  addFees,
+  chargingGas,
+  everyFee,
+  type FeeKind,
+  type FeeTerm,
+  feeKey,
+  feesFor,
+  partnersWithOwnFee,
+  setFee,
+} from './fees.ts';
+export { levelMaxUnits, lockExposure, maxUnitsFor, setExposureCap, setLimit } from './limits.ts';
 export {
   type Asset,
+  addMarkets,
   allMarkets,
   assets,
   findMarket,
@@ -43,7 +91,15 @@ export {
   upsertAsset,
   upsertMarket,
 } from './markets.ts';
-export { createPartner, findPartner, listPartners, type Partner, resumePartner, suspendPartner } from './partners.ts';
+export {
+  createPartner,
+  findPartner,
+  listPartners,
+  type Partner,
+  partnerIds,
+  resumePartner,
+  suspendPartner,
+} from './partners.ts';
 export {
   BUILT_IN_POLICY,
   type Deadline,
@@ -59,7 +115,9 @@ export { kybRequirementsOf, type OwnRequirements, setKybRequirements } from './r
 export {
   isHandingStopped,
   isRailStopped,
+  layersOf,
   liftStop,
+  MACHINE,
   requireOpen,
   type Stop,
   type StopKind,

@@ -20,9 +20,14 @@ const caps = remember<bigint | null>({ forMs: 2_000, most: 10_000 });
  * level that is not below the customer's, and never more than the market's own.
  */
 export async function maxUnitsFor(tx: Tx, market: Market, level: number): Promise<bigint> {
+  const most = await levelMaxUnits(tx, market, level);
+  return most === undefined || most > market.maxUnits ? market.maxUnits : most;
+}
+
+/** The most that the row for a level lets a customer give at once on a market; undefined where no row bounds this level. */
+export async function levelMaxUnits(tx: Tx, market: Market, level: number): Promise<bigint | undefined> {
   const rows = await limits.get('', () => limitRows(tx));
-  const row = rows.find((one) => one.market_id === market.id && one.level >= level);
-  return row === undefined || row.max_units > market.maxUnits ? market.maxUnits : row.max_units;
+  return rows.find((one) => one.market_id === market.id && one.level >= level)?.max_units;
 }
 
 /** Sets the limit of a market for customers up to a level, or (null) takes it away. */
@@ -40,9 +45,17 @@ export async function setLimit(
   limits.forget();
 }
 
-/** What the partner's live quotes in this fiat may come to, in its units; null where nothing bounds them. */
-export async function exposureCap(tx: Tx, partnerId: bigint, fiat: AssetCode): Promise<bigint | null> {
-  return await caps.get(`${partnerId}:${fiat}`, async () => (await capOf(tx, partnerId, fiat))?.max_units ?? null);
+/**
+ * What the partner's promises in this fiat may come to, in its units; null where nothing bounds them. Where a cap is set it
+ * is locked until `tx` ends: what the caller counts next is all there is, and the next caller counts what this one adds.
+ * A partner without a cap waits for nothing. Taken after a customer's number and a quote's row, never before them.
+ */
+export async function lockExposure(tx: Tx, partnerId: bigint, fiat: AssetCode): Promise<bigint | null> {
+  const read = async () => (await capOf(tx, partnerId, fiat))?.max_units ?? null;
+  const cap = await caps.get(`${partnerId}:${fiat}`, read);
+  // Goes out ahead of the count, which is a statement of its own and so sees what the last holder committed.
+  if (cap !== null) tx.send(sql.lockExposure, [`exposure ${partnerId} ${fiat}`]);
+  return cap;
 }
 
 /** Sets the cap of a partner in a fiat, or (null) takes it away. */

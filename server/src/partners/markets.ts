@@ -9,7 +9,7 @@
 import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
-import { jsonOf, type Reason, recordChange, UNSAID } from './changes.ts';
+import { jsonOf, type Reason, recordChange, rowsJson, UNSAID } from './changes.ts';
 import { remember } from './remember.ts';
 import { assetRows, type MarketRow, marketRows, sql } from './store.ts';
 
@@ -47,14 +47,24 @@ export interface Market {
   readonly priceMaxAgeMs: number;
   readonly priceQuorum: number;
   readonly outlierBps: bigint;
+  /** Declared: a quorum of one is meant, and this market quotes at the word of a single source. */
+  readonly singleSource: boolean;
+  /** A price further than this from the last accepted level, up or down, halts quoting. */
+  readonly jumpBps: bigint;
+  /** So long sources must agree before a halted market quotes again by itself. */
+  readonly resumeMs: number;
   /** From a bank's credit until an order takes it; for what comes in by a rail whose payments can be recalled. */
   readonly clearingMs: number;
+  /** Tax withheld of the fiat that is converted (selling) or paid in (buying), before fees. */
+  readonly taxBps: bigint;
 }
 
 interface Registry {
   assets: ReadonlyMap<AssetCode, Asset>;
   all: readonly Market[];
   enabled: readonly Market[];
+  /** Of those, by direction, coin and fiat. */
+  byPair: ReadonlyMap<string, readonly Market[]>;
 }
 
 const remembered = remember<Registry | undefined>({ forMs: 2_000, most: 1 });
@@ -100,17 +110,24 @@ export async function findMarket(
   const coin = folded(ask.coin);
   const fiat = folded(ask.fiat);
   const chain = folded(ask.chain ?? '');
-  const pair = (await markets(tx)).filter(
-    (market) =>
-      market.direction === ask.direction && folded(market.crypto.coin) === coin && folded(market.fiat.code) === fiat,
-  );
+  const { enabled, byPair } = await registry(tx);
+  const pair = byPair.get(`${ask.direction} ${coin} ${fiat}`) ?? [];
   const [first] = pair;
-  if (first === undefined) throw new Refusal('unsupported_pair', { coin: ask.coin, fiat: ask.fiat });
+  if (first === undefined) {
+    const sameWay = enabled.filter((market) => market.direction === ask.direction);
+    const supported = listed(sameWay.map((market) => `${market.crypto.coin}/${market.fiat.code}`.toUpperCase()));
+    throw new Refusal('unsupported_pair', { coin: ask.coin, fiat: ask.fiat, supported });
+  }
   const named = pair.find((market) => folded(market.crypto.chain ?? '') === chain);
   if (named !== undefined) return named;
   if (chain === '' || chain === coin) return pair.find((market) => market.isDefault) ?? first;
-  throw new Refusal('unsupported_chain', { chain: ask.chain, coin: ask.coin });
+  const supported = listed(pair.map((market) => market.crypto.chain ?? ''));
+  throw new Refusal('unsupported_chain', { chain: ask.chain, coin: ask.coin, supported });
 }
+
+/** A sentence names no more than so many. */
+const MOST_LISTED = 50;
+const listed = (names: readonly string[]): string[] => [...new Set(names)].toSorted().slice(0, MOST_LISTED);
 
 /**
  * Adds an asset, or leaves it as it is.
@@ -124,38 +141,63 @@ export async function upsertAsset(tx: Tx, asset: Asset): Promise<void> {
   remembered.forget();
 }
 
-/** Adds a market, or gives the one of this direction, crypto and fiat these terms; a change is kept with who and why. */
-export async function upsertMarket(
+/** Terms that have a usual value. */
+type Unsaid = 'clearingMs' | 'singleSource' | 'jumpBps' | 'resumeMs' | 'taxBps';
+/** A coin that moves by a tenth between two looks is news, or an error. */
+const JUMP_BPS = 1_000n;
+const RESUME_MS = 300_000;
+
+/** A market's terms as one says them. */
+export type MarketTerms = Omit<Market, 'id' | 'crypto' | 'fiat' | Unsaid> &
+  Partial<Pick<Market, Unsaid>> & { crypto: AssetCode; fiat: AssetCode };
+
+/** Columns of a market in the order in which they are written. */
+const columnsOf = (m: MarketTerms) => ({
+  direction: m.direction,
+  crypto_asset: m.crypto,
+  fiat_asset: m.fiat,
+  enabled: m.enabled,
+  is_default: m.isDefault,
+  deposit_rail: m.depositRail,
+  payout_rail: m.payoutRail,
+  payment_method: m.paymentMethod,
+  min_units: m.minUnits,
+  max_units: m.maxUnits,
+  payout_places: m.payoutPlaces,
+  quote_ttl_s: m.quoteTtlMs / 1000,
+  deposit_ttl_s: m.depositTtlMs / 1000,
+  price_sources: m.priceSources,
+  price_max_age_s: m.priceMaxAgeMs / 1000,
+  price_quorum: m.priceQuorum,
+  outlier_bps: m.outlierBps,
+  clearing_s: (m.clearingMs ?? 0) / 1000,
+  single_source: m.singleSource ?? false,
+  jump_bps: m.jumpBps ?? JUMP_BPS,
+  resume_s: (m.resumeMs ?? RESUME_MS) / 1000,
+  tax_bps: m.taxBps ?? 0n,
+});
+
+/** Adds many at once; those that are there stay as they are. Each is kept with who and why. @returns those that were added */
+export async function addMarkets(
   tx: Tx,
-  m: Omit<Market, 'id' | 'crypto' | 'fiat' | 'clearingMs'> & {
-    crypto: AssetCode;
-    fiat: AssetCode;
-    clearingMs?: number;
-  },
-  reason: Reason = UNSAID,
-): Promise<bigint> {
+  added: readonly MarketTerms[],
+  { by, why }: Reason = UNSAID,
+): Promise<(Pick<Market, 'id' | 'direction'> & { crypto: AssetCode; fiat: AssetCode })[]> {
+  if (added.length === 0) return [];
+  const rows = await tx.rows<Awaited<ReturnType<typeof addMarkets>>[number]>(sql.addMarkets, [
+    rowsJson(added.map(columnsOf)),
+    by,
+    why,
+  ]);
+  remembered.forget();
+  return rows;
+}
+
+/** Adds a market, or gives the one of this direction, crypto and fiat these terms; a change is kept with who and why. */
+export async function upsertMarket(tx: Tx, m: MarketTerms, reason: Reason = UNSAID): Promise<bigint> {
   const look = () => jsonOf(tx, sql.marketJson, [m.direction, m.crypto, m.fiat]);
   const before = await look();
-  const row = await tx.row<{ id: bigint }>(sql.upsertMarket, [
-    m.direction,
-    m.crypto,
-    m.fiat,
-    m.enabled,
-    m.isDefault,
-    m.depositRail,
-    m.payoutRail,
-    m.paymentMethod,
-    m.minUnits,
-    m.maxUnits,
-    m.payoutPlaces,
-    m.quoteTtlMs / 1000,
-    m.depositTtlMs / 1000,
-    m.priceSources,
-    m.priceMaxAgeMs / 1000,
-    m.priceQuorum,
-    m.outlierBps,
-    (m.clearingMs ?? 0) / 1000,
-  ]);
+  const row = await tx.row<{ id: bigint }>(sql.upsertMarket, Object.values(columnsOf(m)));
   assert(row !== undefined, 'an upserted market is returned');
   await recordChange(tx, { what: 'market', marketId: row.id, before, after: await look(), reason });
   remembered.forget();
@@ -191,7 +233,9 @@ async function registry(tx: Tx): Promise<Registry> {
 async function readRegistry(tx: Tx): Promise<Registry> {
   const byCode = new Map((await assetRows(tx)).map((row): [AssetCode, Asset] => [row.code, row]));
   const all = (await marketRows(tx)).map((row) => marketOf(row, byCode));
-  return { assets: byCode, all, enabled: all.filter((market) => market.enabled) };
+  const enabled = all.filter((market) => market.enabled);
+  const byPair = Map.groupBy(enabled, (one) => `${one.direction} ${folded(one.crypto.coin)} ${folded(one.fiat.code)}`);
+  return { assets: byCode, all, enabled, byPair };
 }
 
 function marketOf(row: MarketRow, byCode: ReadonlyMap<AssetCode, Asset>): Market {
@@ -218,6 +262,10 @@ function marketOf(row: MarketRow, byCode: ReadonlyMap<AssetCode, Asset>): Market
     priceQuorum: row.price_quorum,
     clearingMs: row.clearing_s * 1000,
     outlierBps: BigInt(row.outlier_bps),
+    singleSource: row.single_source,
+    jumpBps: BigInt(row.jump_bps),
+    resumeMs: row.resume_s * 1000,
+    taxBps: BigInt(row.tax_bps),
   };
 }
 

@@ -3,6 +3,7 @@
  */
 import type { Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
+import { closeActivity } from './activity.ts';
 import { type PartnerRow, partnerById, partnerByName, sql } from './store.ts';
 
 export interface Partner {
@@ -59,8 +60,16 @@ export async function findPartner(tx: Tx, by: { id: bigint } | { name: string })
 export const listPartners = async (tx: Tx, ask: { after: bigint; limit: number }): Promise<Partner[]> =>
   (await tx.rows<PartnerRow>(sql.partners, [ask.after, ask.limit])).map(partnerOf);
 
-/** Its requests are refused from now on; what is under way for its customers goes on. */
+/** Of all partners. */
+export const partnerIds = async (tx: Tx): Promise<bigint[]> =>
+  (await tx.rows<{ id: bigint }>(sql.partnerIds)).map(({ id }) => id);
+
+/**
+ * Its requests are refused from now on; what is under way for its customers goes on. When `tx` has committed, nothing that was
+ * asked for before is still to come, and no server changes anything for it.
+ */
 export async function suspendPartner(tx: Tx, id: bigint, now: Date): Promise<void> {
+  await closeActivity(tx, id);
   await tx.run(sql.suspend, [id, now]);
 }
 

@@ -13,6 +13,7 @@ import { Refusal } from '../base/errors.ts';
 import { remember } from './remember.ts';
 import {
   handingStop,
+  insertLayer,
   insertStop,
   lockHanding,
   removeStop,
@@ -22,18 +23,19 @@ import {
   stopRows,
 } from './stops.store.ts';
 
-export type { Stop, StopKind } from './stops.store.ts';
+export { layersOf, MACHINE, type Stop, type StopKind } from './stops.store.ts';
 
 /** One partner sees the markets' stops and its own, so what is remembered is remembered for each. */
 const remembered = remember<readonly Stop[]>({ forMs: 1_000, most: 10_000 });
 /** When asking again makes sense, as far as anybody can say. */
 const ASK_AGAIN_MS = 60_000;
 
-/** @returns false where it was stopped already */
+/** Whoever lays one that is there adds their name to it. @returns false where it was stopped already */
 export async function setStop(tx: Tx, stop: Stop): Promise<boolean> {
   await lockHanding(tx);
   const partnerId = stop.kind === 'partner' ? BigInt(stop.subject) : null;
   const isNew = (await insertStop(tx, { ...stop, partnerId })) === 1;
+  await insertLayer(tx, stop);
   remembered.forget();
   return isNew;
 }

@@ -27,6 +27,7 @@ export interface KeyRow extends PartnerRow {
   addresses: string[];
   expires_at: Date | null;
   revoked_at: Date | null;
+  held_at: Date | null;
   last_used_at: Date | null;
 }
 
@@ -39,8 +40,11 @@ export interface ShownKeyRow {
   addresses: string[];
   expires_at: Date | null;
   revoked_at: Date | null;
+  held_at: Date | null;
   last_used_at: Date | null;
   created_at: Date;
+  secret_for: string | null;
+  secret_until: Date | null;
 }
 
 export interface AssetRow {
@@ -73,6 +77,10 @@ export interface MarketRow {
   price_quorum: number;
   outlier_bps: number;
   clearing_s: number;
+  single_source: boolean;
+  jump_bps: number;
+  resume_s: number;
+  tax_bps: number;
 }
 
 export interface LimitRow {
@@ -92,21 +100,33 @@ export interface FeeRow {
 const PARTNER = `p.id, p.name, p.suspended_at, p.quote_shape, p.tolerance_bps, p.kyc_words, p.trade_level, p.cors_origins,
   p.requests_per_minute`;
 
+const CHANGE = 'id, what, market_id, partner_id, item, before::text, after::text, changed_by, why, at';
+
+const MARKET_TERMS = `direction, crypto_asset, fiat_asset, enabled, is_default, deposit_rail, payout_rail,
+  payment_method, min_units, max_units, payout_places, quote_ttl_s, deposit_ttl_s, price_sources, price_max_age_s,
+  price_quorum, outlier_bps, clearing_s, single_source, jump_bps, resume_s, tax_bps`;
+const FEE_TERMS = 'market_id, partner_id, kind, fixed_units, bps, minimum_units, gas_units';
+
 export const sql = {
-  keyByName: `select k.key, k.scopes, k.secret, k.next_secret, k.next_until, k.addresses::text[] as addresses, k.expires_at,
-      k.revoked_at, k.last_used_at, ${PARTNER}
-    from api_keys k join partners p on p.id = k.partner_id where k.key = $1`,
+  // Installations have dozens.
+  partnerIds: 'select id from partners order by id limit 10000',
+  keysByName: `select k.key, k.scopes, k.secret, k.next_secret, k.next_until, k.addresses::text[] as addresses, k.expires_at,
+      k.revoked_at, k.held_at, k.last_used_at, ${PARTNER}
+    from api_keys k join partners p on p.id = k.partner_id where k.key = any($1::text[])`,
   noteUse: 'update api_keys set last_used_at = $2 where key = $1 and (last_used_at is null or last_used_at <= $3)',
-  insertKey: `insert into api_keys (key, partner_id, label, scopes, secret, addresses, expires_at, created_at)
-    values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+  insertKey: `insert into api_keys (key, partner_id, label, scopes, secret, addresses, expires_at, created_at, secret_for, secret_until)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
   // Whatever was the newest secret becomes the old one; one older than that is valid no longer.
-  rotateKey: `update api_keys set secret = coalesce(next_secret, secret), next_secret = $2, next_until = $3
-    where key = $1 and revoked_at is null`,
+  rotateKey: `update api_keys set secret = coalesce(next_secret, secret), next_secret = $2, next_until = $3,
+      secret_for = $4, secret_until = $5 where key = $1 and revoked_at is null`,
+  // Only one of two who ask at once is given it.
+  collectSecret: `update api_keys set secret_for = null, secret_until = null
+    where key = $1 and secret_for = $2 and secret_until > $3 and revoked_at is null returning secret, next_secret`,
   // The secrets are not among them.
   keysOf: `select key, partner_id, label, scopes, next_until, addresses::text[] as addresses, expires_at, revoked_at,
-      last_used_at, created_at from api_keys where partner_id = $1 order by created_at, key limit 500`,
+      held_at, last_used_at, created_at, secret_for, secret_until from api_keys where partner_id = $1 order by created_at, key limit 500`,
   keyShown: `select key, partner_id, label, scopes, next_until, addresses::text[] as addresses, expires_at, revoked_at,
-      last_used_at, created_at from api_keys where key = $1`,
+      held_at, last_used_at, created_at, secret_for, secret_until from api_keys where key = $1`,
   partners: `select ${PARTNER} from partners p where p.id > $1 order by p.id limit $2`,
   revokeKey: 'update api_keys set revoked_at = coalesce(revoked_at, $2) where key = $1',
   insertPartner: `insert into partners as p (name, quote_shape, tolerance_bps, kyc_words, trade_level, cors_origins,
@@ -123,24 +143,42 @@ export const sql = {
         is not distinct from (excluded.kind, excluded.decimals, excluded.chain, excluded.contract, excluded.native)`,
   markets: `select id, direction, crypto_asset, fiat_asset, enabled, is_default, deposit_rail, payout_rail, payment_method,
       min_units, max_units, payout_places, quote_ttl_s, deposit_ttl_s, price_sources, price_max_age_s, price_quorum, outlier_bps,
-      clearing_s from markets order by id`,
+      clearing_s, single_source, jump_bps, resume_s, tax_bps from markets order by id`,
   lockMarkets: 'lock table markets in share row exclusive mode',
-  upsertMarket: `insert into markets (direction, crypto_asset, fiat_asset, enabled, is_default, deposit_rail, payout_rail,
-      payment_method, min_units, max_units, payout_places, quote_ttl_s, deposit_ttl_s, price_sources, price_max_age_s,
-      price_quorum, outlier_bps, clearing_s)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+  // With their changes, in one statement: an installation that is filled has hundreds.
+  addMarkets: `with added as (
+      insert into markets (${MARKET_TERMS})
+      select ${MARKET_TERMS} from json_populate_recordset(null::markets, $1::json)
+      on conflict (direction, crypto_asset, fiat_asset) do nothing returning *),
+    noted as (
+      insert into market_changes (what, market_id, item, after, changed_by, why)
+      select 'market', id, '', to_jsonb(added), $2, $3 from added order by id)
+    select id, direction, crypto_asset as crypto, fiat_asset as fiat from added order by id`,
+  addFees: `with added as (
+      insert into fee_schedules (${FEE_TERMS}) select ${FEE_TERMS} from json_populate_recordset(null::fee_schedules, $1::json)
+      on conflict (market_id, partner_id, kind) do nothing returning *)
+    insert into market_changes (what, market_id, partner_id, item, after, changed_by, why)
+    select 'fee', market_id, partner_id, kind, to_jsonb(added), $2, $3 from added order by id`,
+  upsertMarket: `insert into markets (${MARKET_TERMS})
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
     on conflict (direction, crypto_asset, fiat_asset) do update set enabled = excluded.enabled,
       is_default = excluded.is_default, deposit_rail = excluded.deposit_rail, payout_rail = excluded.payout_rail,
       payment_method = excluded.payment_method, min_units = excluded.min_units, max_units = excluded.max_units,
       payout_places = excluded.payout_places, quote_ttl_s = excluded.quote_ttl_s, deposit_ttl_s = excluded.deposit_ttl_s,
       price_sources = excluded.price_sources, price_max_age_s = excluded.price_max_age_s,
-      price_quorum = excluded.price_quorum, outlier_bps = excluded.outlier_bps, clearing_s = excluded.clearing_s
+      price_quorum = excluded.price_quorum, outlier_bps = excluded.outlier_bps, clearing_s = excluded.clearing_s,
+      single_source = excluded.single_source, jump_bps = excluded.jump_bps, resume_s = excluded.resume_s,
+      tax_bps = excluded.tax_bps
     returning id`,
   marketJson: `select to_jsonb(m)::text as json from markets m where direction = $1 and crypto_asset = $2 and fiat_asset = $3`,
   // The general row first, the partner's own after it, so that the later one stands.
   fees: `select kind, fixed_units, bps, minimum_units, gas_units from fee_schedules
     where market_id = $1 and (partner_id is null or partner_id = $2) order by partner_id nulls first`,
-  upsertFee: `insert into fee_schedules (market_id, partner_id, kind, fixed_units, bps, minimum_units, gas_units)
+  everyFee: 'select market_id, partner_id, kind, fixed_units, bps, minimum_units, gas_units from fee_schedules',
+  chargingGas: `select distinct market_id as id from fee_schedules where kind = 'chain' and gas_units > 0`,
+  ownFees:
+    'select partner_id from fee_schedules where market_id = $1 and kind = $2 and partner_id is not null order by partner_id',
+  upsertFee: `insert into fee_schedules (${FEE_TERMS})
     values ($1, $2, $3, $4, $5, $6, $7)
     on conflict (market_id, partner_id, kind) do update set fixed_units = excluded.fixed_units, bps = excluded.bps,
       minimum_units = excluded.minimum_units, gas_units = excluded.gas_units`,
@@ -162,13 +200,17 @@ export const sql = {
   cap: 'select max_units from exposure_caps where partner_id = $1 and fiat_asset = $2',
   upsertCap: `insert into exposure_caps (partner_id, fiat_asset, max_units) values ($1, $2, $3)
     on conflict (partner_id, fiat_asset) do update set max_units = excluded.max_units`,
+  lockExposure: 'select pg_advisory_xact_lock(hashtextextended($1, 0))',
   removeCap: 'delete from exposure_caps where partner_id = $1 and fiat_asset = $2',
   capJson: 'select to_jsonb(c)::text as json from exposure_caps c where partner_id = $1 and fiat_asset = $2',
   // What was set to what it was already is no change.
   insertChange: `insert into market_changes (what, market_id, partner_id, item, before, after, changed_by, why)
     select $1, $2, $3, $4, $5::jsonb, $6::jsonb, $7, $8 where $5::jsonb is distinct from $6::jsonb`,
-  changes: `select what, market_id, partner_id, item, before::text, after::text, changed_by, why, at from market_changes
-    where $1::bigint is null or market_id = $1 order by id desc limit $2`,
+  changes: `select ${CHANGE} from market_changes
+    where ($1::bigint is null or market_id = $1) and ($3::text is null or what = $3)
+      and ($4::timestamptz is null or at >= $4) and ($5::timestamptz is null or at < $5) and ($6::bigint is null or id < $6)
+    order by id desc limit $2`,
+  change: `select ${CHANGE} from market_changes where id = $1`,
   // As JSON and not jsonb: it is shown with its fields in the order in which they were given.
   kybRequirements: 'select requirements from kyb_requirements where partner_id = $1',
   upsertKybRequirements: `insert into kyb_requirements (partner_id, requirements, set_at) values ($1, $2, $3)
@@ -178,7 +220,7 @@ export const sql = {
   insertPolicy: 'insert into confirmation_policies (chain, asset, from_units, confirmations) values ($1, $2, $3, $4)',
 } as const;
 
-export const keyByName = (tx: Tx, key: string) => tx.row<KeyRow>(sql.keyByName, [key]);
+export const keysByName = (tx: Tx, keys: readonly string[]) => tx.rows<KeyRow>(sql.keysByName, [keys]);
 /** @param since not noted again where it was noted after this, by whichever process */
 export const noteUse = (tx: Tx, key: string, at: Date, since: Date) => tx.run(sql.noteUse, [key, at, since]);
 export const partnerById = (tx: Tx, id: bigint) => tx.row<PartnerRow>(sql.partnerById, [id]);

@@ -9,16 +9,14 @@
 import type { Database } from '../base/db.ts';
 import { SettingError } from '../base/env.ts';
 import { Unavailable } from '../base/errors.ts';
-import { askReview, reviewed } from '../compliance/index.ts';
 import type { Config } from '../config.ts';
 import type { Check } from '../ops/index.ts';
 import { allMarkets, setConfirmationPolicy, upsertAsset } from '../partners/index.ts';
-import { webhookSender } from '../protocols/checkout/index.ts';
 import { trustFundingSource } from '../rails/chain.ts';
 import { addressesOf } from '../rails/evm/index.ts';
+import type { AnyBank } from '../registry.ts';
 import { connectTo, type SignerClient, signerClient } from '../signer/index.ts';
 import { bookOpening, seedMinimum, seedThreshold } from '../treasury/index.ts';
-import { manualVerifier } from '../verifiers/manual/index.ts';
 import type { Connecting, Profile, World } from '../world.ts';
 import type { Levels, ProductionChain } from './chains.ts';
 import { placesOf } from './currencies.ts';
@@ -38,10 +36,14 @@ export function productionProfile(config: Config): Profile {
   };
 }
 
-async function connect({ chains, bank, signer, codeSender }: Settled, deps: Connecting): Promise<World> {
-  const { db, clock } = deps;
+async function connect({ chains, banks, signer }: Settled, deps: Connecting): Promise<World> {
+  const { db } = deps;
   await refuseSandboxDatabase(db);
-  await catalogue(db, chains, bank.accounts);
+  await catalogue(
+    db,
+    chains,
+    banks.flatMap(({ accounts }) => accounts),
+  );
   // One signer holds the keys of all chains; each chain is asked for with the wallets of its own.
   const clients = new Map(
     chains.map((chain) => {
@@ -50,12 +52,7 @@ async function connect({ chains, bank, signer, codeSender }: Settled, deps: Conn
     }),
   );
   return {
-    outside: { evmChains: chains.map((chain) => evmOptions(chain, clients.get(chain.code))), manualBank: bank },
-    verifier: manualVerifier({
-      ask: (asked) => db.asSystem((tx) => askReview(tx, { ...asked, now: clock.now() })),
-      found: (asked) => db.asSystem((tx) => reviewed(tx, asked.customerId)),
-    }),
-    sender: webhookSender(codeSender),
+    outside: { evmChains: chains.map((chain) => evmOptions(chain, clients.get(chain.code))), banks },
     screener: (usual) => usual,
     checks: [...clients].map(([code, client]) => signerCheck(code, client)),
     async begin({ chains: rails }) {
@@ -86,7 +83,7 @@ async function refuseSandboxDatabase(db: Database): Promise<void> {
 async function catalogue(
   db: Database,
   chains: readonly ProductionChain[],
-  accounts: Settled['bank']['accounts'],
+  accounts: AnyBank['accounts'],
 ): Promise<void> {
   await db.asSystem(async (tx) => {
     const level = async (rail: string, asset: string, levels: Levels | undefined) => {

@@ -6,9 +6,10 @@
  */
 import { existsSync } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { readTextFile, SettingError } from '../base/env.ts';
-import type { Config } from '../config.ts';
-import { type ManualBankSettings, readManualBank } from '../rails/manual/index.ts';
+import { allOf, type Config } from '../config.ts';
+import { type AnyBank, chosen, type Lists } from '../registry.ts';
 import { readSignerAddress, SIGNER_ADDRESS_RULE, type SignerAddress } from '../signer/index.ts';
 import { type ProductionChain, readChains } from './chains.ts';
 
@@ -18,14 +19,14 @@ export interface Settled {
   databaseUrl: string;
   operatorToken: string;
   chains: readonly ProductionChain[];
-  bank: ManualBankSettings;
+  banks: readonly AnyBank[];
   signer: { address: SignerAddress; secret: string };
-  codeSender: { url: string; secret: string };
 }
 
 /** Made by a sandbox in its data folder. */
 const SANDBOX_FILES = ['sandbox.json', 'master.key', 'operator.token', 'postgres', 'chains', 'signer.journal'];
 const SHORTEST_SECRET = 32;
+const SHORTEST_DELAY_S = 3_600;
 /** 32 hex digits of chance have fewer than this once in ten thousand million. */
 const FEWEST_CHARACTERS = 6;
 
@@ -71,38 +72,64 @@ export function settle(config: Config, env: NodeJS.ProcessEnv = process.env): Se
     wrong.push('PUBLIC_URL must be an https address');
   must('TRUSTED_PROXIES', config.trustedProxies, 'the proxy that speaks TLS in front, or none');
   const operatorToken = secret('OPERATOR_TOKEN', config.operatorToken, 'opens the operator view');
+  /** All that are shared with others, and the master key: none may be used twice. */
+  const secrets: [string, string | undefined][] = [
+    ['MASTER_KEY', masterKey],
+    ['OPERATOR_TOKEN', operatorToken],
+  ];
 
   const chains = fromFile('CHAINS_FILE', config.chainsFile, 'chains, nodes, wallets and tokens', (text) =>
     readChains('CHAINS_FILE', text, config.localChains),
   );
-  const bank = fromFile('MANUAL_BANK_FILE', config.manualBankFile, 'the accounts that money comes to', (text) =>
-    readManualBank(text, 'MANUAL_BANK_FILE'),
-  );
+  /** What is used of a list, with what it must be told. Those for which nothing is missing can be created. */
+  const used = <K extends keyof Lists>(kind: K): Lists[K][number][] =>
+    (read(() => chosen(config, kind)) ?? []).filter((one) => {
+      const values = config.valuesOf(one);
+      const before = wrong.length;
+      for (const [key, { name, demand, shared }] of Object.entries(one.settings)) {
+        const value = values[key] as string | undefined;
+        if (demand === undefined) continue;
+        if (shared === true) secrets.push([name, secret(name, value, demand)]);
+        else must(name, value, demand);
+      }
+      return wrong.length === before;
+    });
+  const banks = used('banks').flatMap((one) => read(() => one.create(config.valuesOf(one), undefined)) ?? []);
+  if (new Set(banks.map(({ code }) => code)).size < banks.length) wrong.push('BANKS must each have another code');
+  if (banks.filter(({ openDesk }) => openDesk !== undefined).length > 1)
+    wrong.push('BANKS must name one bank without an API at most: operators have one desk');
   const signerAt = must('SIGNER_ADDRESS', config.signerAddress, 'where the signer listens');
   const address = signerAt === undefined ? undefined : readSignerAddress(signerAt);
   if (signerAt !== undefined && address === undefined) wrong.push(`SIGNER_ADDRESS ${SIGNER_ADDRESS_RULE}`);
   const signerSecret = secret('SIGNER_SECRET', config.signerSecret, 'the one that the signer has');
-  const url = must('CODE_SENDER_URL', config.codeSenderUrl, 'where login codes are posted to, to be sent to phones');
-  const codeSecret = secret('CODE_SENDER_SECRET', config.codeSenderSecret, 'signs what is posted there');
+  secrets.push(['SIGNER_SECRET', signerSecret]);
+  used('codeSenders');
+  used('verifiers');
+  used('priceSources');
 
-  if (config.priceSources?.includes('fixed'))
-    wrong.push('PRICE_SOURCES must not name fixed in production: its prices are made up');
-  if (config.priceDriftBps !== 0) wrong.push('SANDBOX_PRICE_DRIFT_BPS is the sandbox’s');
-  if (config.bankDeduplicates !== '1') wrong.push('SANDBOX_BANK_DEDUPLICATES is the sandbox’s');
-  const secrets = [masterKey, operatorToken, signerSecret, codeSecret].filter((one) => one !== undefined);
-  if (new Set(secrets).size < secrets.length)
-    wrong.push('MASTER_KEY, OPERATOR_TOKEN, SIGNER_SECRET and CODE_SENDER_SECRET must each be another');
+  if (config.operators === 'one' && config.operatorDelayS < SHORTEST_DELAY_S)
+    wrong.push(`OPERATOR_DELAY_S must be at least ${SHORTEST_DELAY_S} in production: it stands in for a second person`);
+  for (const one of allOf(config.lists).filter(({ sandboxOnly }) => sandboxOnly !== undefined)) {
+    const values = config.valuesOf(one);
+    for (const [key, setting] of Object.entries(one.settings)) {
+      if (!isDeepStrictEqual(values[key], setting.read(undefined))) wrong.push(`${setting.name} is the sandbox’s`);
+    }
+  }
+  const given = secrets.flatMap(([, value]) => value ?? []);
+  if (new Set(given).size < given.length) {
+    const names = secrets.map(([name]) => name);
+    wrong.push(`${names.slice(0, -1).join(', ')} and ${names.at(-1)} must each be another`);
+  }
 
-  if (wrong.length > 0 || !masterKey || !databaseUrl || !operatorToken || !chains || !bank || !address)
+  if (wrong.length > 0 || !masterKey || !databaseUrl || !operatorToken || !chains || !address)
     throw new SettingError(wrong.join('\n'));
   return {
     masterKey: Buffer.from(masterKey, 'hex'),
     databaseUrl,
     operatorToken,
     chains,
-    bank,
+    banks,
     signer: { address, secret: signerSecret ?? '' },
-    codeSender: { url: url ?? '', secret: codeSecret ?? '' },
   };
 }
 

@@ -1,6 +1,6 @@
 /**
  * Rate limit: so many requests a minute per key, as a bucket that refills evenly. What the key is, a protocol says: an API
- * key whose signature was right, or a network address.
+ * key whose signature was right, or a network.
  *
  * Counted in this process's memory: with several API processes behind a balancer a key gets the limit of each.
  */
@@ -24,10 +24,11 @@ const NEVER_ASK_AGAIN_MS = 3_600_000;
 export function openLimiter(now: () => number = () => performance.now()) {
   const buckets = new Map<string, Bucket>();
   return {
-    take(key: string, perMinute: number): Allowance {
+    /** @param most at once, after a pause; as many as a minute brings where it is left out */
+    take(key: string, perMinute: number, most = perMinute): Allowance {
       const at = now();
-      const before = buckets.get(key) ?? { tokens: perMinute, at };
-      const tokens = Math.min(perMinute, before.tokens + ((at - before.at) * perMinute) / 60_000);
+      const before = buckets.get(key) ?? { tokens: most, at };
+      const tokens = Math.min(most, before.tokens + ((at - before.at) * perMinute) / 60_000);
       const allowed = tokens >= 1;
       const left = allowed ? tokens - 1 : tokens;
       buckets.delete(key);
@@ -38,16 +39,26 @@ export function openLimiter(now: () => number = () => performance.now()) {
       }
       // A key that may ask nothing at all is asked to come back in a while: a person may have changed that by then.
       const untilOneMs = allowed ? 0 : perMinute > 0 ? ((1 - tokens) * 60_000) / perMinute : NEVER_ASK_AGAIN_MS;
-      const untilFullS = perMinute > 0 ? Math.ceil(((perMinute - left) * 60) / perMinute) : NEVER_ASK_AGAIN_MS / 1000;
+      const untilFullS = perMinute > 0 ? Math.ceil(((most - left) * 60) / perMinute) : NEVER_ASK_AGAIN_MS / 1000;
       return {
         allowed,
         retryAfterMs: untilOneMs,
         headers: {
-          'ratelimit-limit': String(perMinute),
+          'ratelimit-limit': String(most),
           'ratelimit-remaining': String(Math.floor(left)),
           'ratelimit-reset': String(untilFullS),
         },
       };
     },
   };
+}
+
+/** The network that an address stands for: whoever has one IPv6 address usually has the 2^64 around it. */
+export function networkOf(address: string): string {
+  if (!address.includes(':') || address.startsWith('::ffff:')) return address;
+  const [ahead = '', behind] = address.split('::');
+  const front = ahead === '' ? [] : ahead.split(':');
+  const back = behind === undefined || behind === '' ? [] : behind.split(':');
+  const zeros = behind === undefined ? 0 : Math.max(0, 8 - front.length - back.length);
+  return [...front, ...Array<string>(zeros).fill('0'), ...back].slice(0, 4).join(':');
 }

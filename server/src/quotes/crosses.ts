@@ -53,12 +53,12 @@ export function compose(
   pairs: readonly Pair[],
   said: readonly FetchedPrice[],
   kept: readonly KeptPrice[],
+  now: Date = systemClock.now(),
 ): FetchedPrice[] {
-  const now = systemClock.now();
   const young = said.filter(({ pricedAt }) => now.getTime() - pricedAt.getTime() <= COIN_LEG_MAX_AGE_MS);
   const of = (base: string, quote: string): Leg | undefined =>
     young.find((price) => price.base === base && price.quote === quote);
-  const usdt = of('usdt', 'usd') ?? usdtAgreed(kept);
+  const usdt = of('usdt', 'usd') ?? usdtAgreed(kept, now);
 
   return pairs.flatMap(({ base, quote }): FetchedPrice[] => {
     if (said.some((price) => price.base === base && price.quote === quote)) return [];
@@ -69,8 +69,11 @@ export function compose(
 }
 
 /** Crosses that have moved further than currencies do, since the ones that still count. */
-export function jumped(said: readonly FetchedPrice[], kept: readonly KeptPrice[]): FetchedPrice[] {
-  const now = systemClock.now();
+export function jumped(
+  said: readonly FetchedPrice[],
+  kept: readonly KeptPrice[],
+  now: Date = systemClock.now(),
+): FetchedPrice[] {
   return said.filter(({ base, quote, rate }) => {
     const last = base === 'usd' ? newestCross(kept, quote, now) : undefined;
     return last !== undefined && !ratesWithin(rate, last.rate, CROSS_JUMP_BPS);
@@ -92,12 +95,12 @@ function product(a: Leg | undefined, b: Leg | undefined): Leg | undefined {
   return { rate, pricedAt: a.pricedAt < b.pricedAt ? a.pricedAt : b.pricedAt };
 }
 
-function usdtAgreed(kept: readonly KeptPrice[]): Leg | undefined {
+function usdtAgreed(kept: readonly KeptPrice[], now: Date): Leg | undefined {
   const prices = kept.filter(({ base, quote }) => base === 'usdt' && quote === 'usd');
   const sources = prices.map(({ source }) => source);
   const rules = { sources, maxAgeMs: COIN_LEG_MAX_AGE_MS, quorum: 2, outlierBps: USDT_OUTLIER_BPS };
   try {
-    const { rate, used } = agree(prices, rules, 'usdt/usd');
+    const { rate, used } = agree(prices, rules, 'usdt/usd', now);
     return { rate, pricedAt: new Date(Math.min(...used.map(({ pricedAt }) => pricedAt.getTime()))) };
   } catch (error) {
     if (error instanceof Unavailable) return undefined;

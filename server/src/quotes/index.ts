@@ -12,26 +12,28 @@ import { numericId } from '../base/ids.ts';
 import { divide, formatRate, formatUnits, quoteToBase, type Rate } from '../base/money.ts';
 import {
   assets,
-  exposureCap,
   feesFor,
+  lockExposure,
   type Market,
   maxUnitsFor,
   type Partner,
   requireOpen,
 } from '../partners/index.ts';
+import { isNear } from './breaker.ts';
 import {
   agree,
+  FEE_KINDS,
   type Fees,
   gasCost,
   type Priced,
-  type PriceRules,
   price,
+  rulesOf,
   type SourcedPrice,
   type Terms,
 } from './price.ts';
 import { store } from './store.ts';
 
-export { FEE_KINDS, type FeeKind, type Fees, total } from './price.ts';
+export { FEE_KINDS, type FeeKind, type Fees, PRICED_FEES, type PricedFee, total } from './price.ts';
 export {
   type FetchedPrice,
   intervalOf,
@@ -42,6 +44,7 @@ export {
   quoteHandlers,
   refreshNow,
 } from './refresh.ts';
+export { confirmLevel, haltedPrices, priceLevels, type ShownLevel } from './watch.ts';
 
 export interface Quote {
   id: bigint;
@@ -93,6 +96,23 @@ export async function requote(
   ask: { partner: { id: bigint }; market: Market; depositUnits: bigint; orderId: bigint; now: Date },
 ): Promise<Quote> {
   const offer = await offerNow(tx, ask);
+  store.insert(tx, offer.quote, { ...offer, orderId: ask.orderId });
+  return offer.quote;
+}
+
+/**
+ * The same where it would change something; what would not is not kept.
+ *
+ * @param isSame whether the order has these terms already
+ * @returns undefined where it has
+ */
+export async function requoteUnless(
+  tx: Tx,
+  ask: Parameters<typeof requote>[1],
+  isSame: (quote: Quote) => boolean,
+): Promise<Quote | undefined> {
+  const offer = await offerNow(tx, ask);
+  if (isSame(offer.quote)) return undefined;
   store.insert(tx, offer.quote, { ...offer, orderId: ask.orderId });
   return offer.quote;
 }
@@ -166,13 +186,13 @@ export async function requireWithinLevel(
 
 /**
  * A live quote is a promise at a price that may move. Where a cap is set, this one and the partner's other live ones of
- * the fiat must not come to more. Quotes made at the very same moment do not see each other, so the cap can be passed by as
- * many as are; nothing waits for it. Where a cap is set, a quote reads each live one of the partner once more.
+ * the fiat must not come to more. Where a cap is set, quotes and orders of the partner in that fiat are made one after the
+ * other, and a quote reads each live one of the partner once more.
  */
 async function requireRoom(tx: Tx, quote: Quote, fiatUnits: bigint): Promise<void> {
   const { partnerId, createdAt } = quote;
   const { fiat } = quote.market;
-  const cap = await exposureCap(tx, partnerId, fiat.code);
+  const cap = await lockExposure(tx, partnerId, fiat.code);
   if (cap === null) return;
   const live = await liveUnits(tx, { partnerId, fiat: fiat.code, now: createdAt });
   requireWithin(cap, { asked: fiatUnits, live, fiat });
@@ -195,18 +215,42 @@ export function requireWithin(
   });
 }
 
-/** The rate that holds on a market now. @throws Unavailable when no fresh price is there */
+/** The rate that holds on a market now. @throws Unavailable when no fresh price is there, or quoting is halted */
 export async function rateNow(tx: Tx, market: Market): Promise<Rate> {
-  const found = await store.prices(tx, { bases: [market.crypto.coin], quote: market.fiat.coin, chain: null });
-  return agree(found.prices, rulesOf(market), `${market.crypto.coin}/${market.fiat.coin}`).rate;
+  const { coin } = market.crypto;
+  const found = await store.prices(tx, { bases: [coin], quote: market.fiat.coin, chain: null, marketId: market.id });
+  return ratesOf(found, market, coin).rate;
 }
 
-const rulesOf = (market: Market): PriceRules => ({
-  sources: market.priceSources,
-  maxAgeMs: market.priceMaxAgeMs,
-  quorum: market.priceQuorum,
-  outlierBps: market.outlierBps,
-});
+/** Asking again makes sense then, at the soonest. */
+const ASK_HALTED_AGAIN_MS = 5_000;
+
+/** Quoting is halted, or was while an order was being made. */
+export const priceHalted = (market: Market, waitMs = 0): Unavailable =>
+  new Unavailable('price', `quoting is halted on market ${market.id}`, {
+    reason: 'price_halted',
+    retryAfterMs: Math.max(ASK_HALTED_AGAIN_MS, waitMs),
+  });
+
+/**
+ * The rate that sources agree on, where the market may quote at it.
+ *
+ * @throws Unavailable where there is none; where quoting is halted, or should be, with the reason 'price_halted'
+ */
+function ratesOf(found: Awaited<ReturnType<typeof store.prices>>, market: Market, coin: string) {
+  const { prices, levels, now } = found;
+  const judged = levels.find((one) => one.coin === coin);
+  const ofCoin = prices.filter((row) => row.base === coin);
+  if (judged !== undefined && judged.haltedAt !== null) {
+    const seenForMs = judged.seenSince === null ? 0 : now.getTime() - judged.seenSince.getTime();
+    throw priceHalted(market, market.resumeMs - seenForMs);
+  }
+  const agreed = agree(ofCoin, rulesOf(market), `${coin}/${market.fiat.coin}`, now);
+  // Kept by something that does not judge, an older server: the next judgement is due in seconds.
+  const level = judged?.level ?? null;
+  if (level !== null && !isNear(agreed.rate, level, market.jumpBps)) throw priceHalted(market);
+  return agreed;
+}
 
 /** A refusal for want of anything left over also says the limits. */
 function belowFeesWith<T>(limits: Record<string, unknown>, body: () => T): T {
@@ -221,45 +265,54 @@ function belowFeesWith<T>(limits: Record<string, unknown>, body: () => T): T {
 /**
  * What the chain transfers of one order cost now, in the market's crypto, smallest units, rounded up.
  *
+ * @param atRest native units for one unit of gas where none fresh is known: of a chain whose node has yet to be started
  * @throws Unavailable when no fresh price or gas price is there
  */
-export async function chainCost(tx: Tx, market: Market): Promise<bigint> {
-  const { terms } = await termsNow(tx, { id: 0n }, market);
+export async function chainCost(tx: Tx, market: Market, atRest?: bigint): Promise<bigint> {
+  const { terms } = await termsNow(tx, { id: 0n }, market, atRest);
   const fiatUnits = divide(terms.fees.chain.gasUnits * terms.gasCost.num, terms.gasCost.den, 'up');
   return quoteToBase(fiatUnits, terms.rate, { base: market.crypto.decimals, quote: market.fiat.decimals }, 'up');
 }
 
 /** The terms that hold at this moment, and the prices they rest on. */
-async function termsNow(tx: Tx, partner: { id: bigint }, market: Market): Promise<{ terms: Terms; used: unknown[] }> {
+async function termsNow(
+  tx: Tx,
+  partner: { id: bigint },
+  market: Market,
+  atRest?: bigint,
+): Promise<{ terms: Terms; used: unknown[] }> {
   const fees = await feesFor(tx, market, partner.id);
   const native = await nativeOf(tx, market);
   const found = await store.prices(tx, {
     bases: [market.crypto.coin, native?.coin ?? ''],
     quote: market.fiat.coin,
     chain: market.crypto.chain,
+    marketId: market.id,
   });
-  const of = (coin: string): SourcedPrice[] => found.prices.filter((row) => row.base === coin);
-  const rules = rulesOf(market);
-  const main = agree(of(market.crypto.coin), rules, `${market.crypto.coin}/${market.fiat.coin}`);
+  const main = ratesOf(found, market, market.crypto.coin);
   let cost = NO_GAS;
   let nativeUsed: SourcedPrice[] = [];
   if (native !== undefined && fees.chain.gasUnits > 0n) {
-    const nativePrice = agree(of(native.coin), rules, `${native.coin}/${market.fiat.coin}`);
-    if (found.gasUnits === null || found.gasAgeMs > MAX_GAS_AGE_MS) {
-      throw new Unavailable('gas price', `none fresh for ${market.crypto.chain}`);
+    const nativePrice = ratesOf(found, market, native.coin);
+    const isFresh = found.gasUnits !== null && found.gasAgeMs <= MAX_GAS_AGE_MS;
+    const gasUnits = isFresh ? found.gasUnits : atRest;
+    if (gasUnits == null) {
+      const { chain } = market.crypto;
+      throw new Unavailable('gas price', `none fresh for ${chain}`, chain === null ? {} : { chain });
     }
     nativeUsed = nativePrice.used;
-    cost = gasCost(found.gasUnits, nativePrice.rate, { native: native.decimals, fiat: market.fiat.decimals });
+    cost = gasCost(gasUnits, nativePrice.rate, { native: native.decimals, fiat: market.fiat.decimals });
   }
   const terms: Terms = { ...termsOf(market), rate: main.rate, fees, gasCost: cost };
   return { terms, used: [...described(market.crypto.coin, main.used), ...described(native?.coin ?? '', nativeUsed)] };
 }
 
-const termsOf = ({ direction, crypto, fiat, payoutPlaces }: Market) => ({
+const termsOf = ({ direction, crypto, fiat, payoutPlaces, taxBps }: Market) => ({
   direction,
   cryptoDecimals: crypto.decimals,
   fiatDecimals: fiat.decimals,
   payoutPlaces,
+  taxBps,
 });
 
 const NO_GAS = { num: 0n, den: 1n };
@@ -293,7 +346,7 @@ export interface TakeAsk {
 
 /**
  * A live quote of the partner for the same market, amount, rate and payout, taken for this order.
- * Taken means: nobody else gets it. `undefined` where there is none.
+ * Taken means: nobody else gets it. `undefined` where there is none, or a price that it rests on is halted.
  */
 export const takeQuote = (tx: Tx, ask: TakeAsk): Promise<Quote | undefined> => store.take(tx, ask);
 
@@ -302,3 +355,15 @@ export const liveQuote = (
   tx: Tx,
   ask: { id: bigint; market: Market; depositUnits: bigint; now: Date },
 ): Promise<Quote | undefined> => store.live(tx, ask);
+
+/** A quote that was shown, good or ended. `undefined` once it is forgotten. */
+export const shownQuote = (
+  tx: Tx,
+  ask: { id: bigint; market: Market; depositUnits: bigint },
+): Promise<Quote | undefined> => store.shown(tx, ask);
+
+/** Whether two quotes of one amount promise the same: payout, rate and each fee. */
+export const isSameOffer = (a: Quote, b: Quote): boolean =>
+  a.payoutUnits === b.payoutUnits &&
+  a.rate.num * b.rate.den === b.rate.num * a.rate.den &&
+  FEE_KINDS.every((kind) => a.fees[kind] === b.fees[kind]);

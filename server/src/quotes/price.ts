@@ -25,6 +25,7 @@ import {
   roundRate,
   truncateTo,
 } from '../base/money.ts';
+import type { Market } from '../partners/index.ts';
 
 export interface FeeTerm {
   fixedUnits: bigint;
@@ -34,9 +35,13 @@ export interface FeeTerm {
   gasUnits: bigint;
 }
 
-export const FEE_KINDS = ['operator', 'partner', 'rail', 'chain'] as const;
+/** Four are somebody's price and have a schedule each; the tax is withheld for the authority, and stands in the market's row. */
+export const FEE_KINDS = ['operator', 'partner', 'rail', 'chain', 'tax'] as const;
 export type FeeKind = (typeof FEE_KINDS)[number];
-export type FeeTerms = Readonly<Record<FeeKind, FeeTerm>>;
+/** Those that have a schedule. */
+export const PRICED_FEES = ['operator', 'partner', 'rail', 'chain'] as const satisfies readonly FeeKind[];
+export type PricedFee = (typeof PRICED_FEES)[number];
+export type FeeTerms = Readonly<Record<PricedFee, FeeTerm>>;
 /** Amounts in the fiat's smallest units. */
 export type Fees = Readonly<Record<FeeKind, bigint>>;
 
@@ -51,6 +56,8 @@ export interface Terms {
   fees: FeeTerms;
   /** What one unit of gas costs now, in the fiat's smallest units, exact. Zero numerator where the market has no gas fee. */
   gasCost: { num: bigint; den: bigint };
+  /** Withheld of the fiat that is converted or paid in, before fees. */
+  taxBps: bigint;
 }
 
 export interface Priced {
@@ -86,13 +93,14 @@ export function price(depositUnits: bigint, terms: Terms): Priced {
 export const total = (fees: Fees): bigint => FEE_KINDS.reduce((sum, kind) => sum + fees[kind], 0n);
 
 function feesOn(fiatUnits: bigint, terms: Terms): Fees {
-  const fee = (kind: FeeKind): bigint => {
+  const fee = (kind: keyof FeeTerms): bigint => {
     const term = terms.fees[kind];
     const gas = divide(term.gasUnits * terms.gasCost.num, terms.gasCost.den, 'up');
     const charged = term.fixedUnits + percentage(fiatUnits, term.bps, 'up') + gas;
     return charged > term.minimumUnits ? charged : term.minimumUnits;
   };
-  return { operator: fee('operator'), partner: fee('partner'), rail: fee('rail'), chain: fee('chain') };
+  const tax = percentage(fiatUnits, terms.taxBps, 'up');
+  return { operator: fee('operator'), partner: fee('partner'), rail: fee('rail'), chain: fee('chain'), tax };
 }
 
 /**
@@ -124,10 +132,18 @@ export interface PriceRules {
   outlierBps: bigint;
 }
 
+export const rulesOf = (market: Market): PriceRules => ({
+  sources: market.priceSources,
+  maxAgeMs: market.priceMaxAgeMs,
+  quorum: market.priceQuorum,
+  outlierBps: market.outlierBps,
+});
+
 /** A source may run a little ahead of us before its price counts as nonsense. */
 const MAX_AHEAD_MS = 5_000;
 
 /**
+ * @param now by the clock that the prices were dated by: the database's
  * @returns the median of the prices that count, at most 15 significant digits, and which they were
  * @throws Unavailable when fewer than the quorum count
  */
@@ -135,10 +151,10 @@ export function agree(
   prices: readonly SourcedPrice[],
   rules: PriceRules,
   what: string,
+  now: Date = systemClock.now(),
 ): { rate: Rate; used: SourcedPrice[] } {
-  const now = systemClock.now().getTime();
   const fresh = prices.filter((price) => {
-    const ageMs = now - price.pricedAt.getTime();
+    const ageMs = now.getTime() - price.pricedAt.getTime();
     return rules.sources.includes(price.source) && ageMs <= rules.maxAgeMs && ageMs >= -MAX_AHEAD_MS;
   });
   const middle = median(fresh);

@@ -4,8 +4,12 @@
  * A source that fails is paused, longer each time and as long as it asks for itself, and how it is doing is kept in a row:
  * shown at /readyz, and minded by whichever process asks next. Its work row goes on ringing. Were it left to fail, it
  * would be set aside as dead after some twenty minutes, and a source that came back would not be heard.
+ *
+ * Prices are dated, and pauses counted, by the database's clock: a server whose own is wrong dates nothing ahead.
  */
-import { type Clock, later, systemClock } from '../base/clock.ts';
+import { pauseAfter } from '../base/backoff.ts';
+import { type Clock, later } from '../base/clock.ts';
+import { countingFrom, databaseNow } from '../base/databaseclock.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { Unavailable } from '../base/errors.ts';
 import type { Rate } from '../base/money.ts';
@@ -13,10 +17,11 @@ import type { Handled, Handlers } from '../base/work.ts';
 import { assets, markets } from '../partners/index.ts';
 import { compose, jumped, type KeptPrice } from './crosses.ts';
 import { store } from './store.ts';
+import { judgePrices, WATCH_EVERY_MS } from './watch.ts';
 
 const EVERY_MS = 5_000;
 /** After the first failure a source is asked again in five seconds, then ten, and so on up to a minute. */
-const LONGEST_PAUSE_MS = 60_000;
+const PAUSES = { firstMs: EVERY_MS, longestMs: 60_000 };
 /** A quote nobody took is of interest for a day, for questions about it. */
 const KEEP_QUOTES_MS = 24 * 3_600_000;
 
@@ -31,6 +36,10 @@ export function quoteHandlers(deps: {
       const source = sources.get(code);
       return source === undefined ? undefined : await refresh(db, source);
     },
+    async watch_prices() {
+      await db.asSystem((tx) => judgePrices(tx));
+      return { againInMs: WATCH_EVERY_MS };
+    },
     async purge_quotes() {
       const purged = await db.asSystem((tx) => store.purge(tx, later(clock.now(), -KEEP_QUOTES_MS)));
       return { againInMs: purged === 1_000 ? 0 : 60_000 };
@@ -43,36 +52,36 @@ export const refreshNow = (db: Database, source: PriceSource): Promise<unknown> 
 
 async function refresh(db: Database, source: PriceSource): Promise<Handled> {
   const { code } = source;
-  const { pairs, kept, failures, pausedUntil } = await db.asSystem(async (tx) => ({
+  const { pairs, kept, failures, pausedMs, clock } = await db.asSystem(async (tx) => ({
     pairs: await tradedPairs(tx),
     kept: await store.sharedLegs(tx),
     ...(await store.pauseOf(tx, code)),
+    clock: countingFrom(await databaseNow(tx)),
   }));
-  const pausedMs = (pausedUntil?.getTime() ?? 0) - systemClock.now().getTime();
   if (pausedMs > 0) return { againInMs: pausedMs };
   try {
-    const { prices, odd } = believable(pairs, await source.fetch(pairs), kept);
-    await db.asSystem((tx) => store.savePrices(tx, code, prices, systemClock.now()));
+    const { prices, odd } = believable(pairs, await source.fetch(pairs, clock), kept, clock.now());
+    await db.asSystem(async (tx) => {
+      await judgePrices(tx, () => store.savePrices(tx, code, prices));
+      if (odd === undefined) await store.heard(tx, code);
+    });
     if (odd !== undefined)
       throw new Unavailable(code, `${odd.base}/${odd.quote} moved by more than a tenth, not taken`);
-    await db.asSystem((tx) => store.heard(tx, code, systemClock.now()));
     return { againInMs: intervalOf(source) };
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;
-    const backOffMs = Math.min(EVERY_MS * 2 ** Math.min(failures, 10), LONGEST_PAUSE_MS);
-    const pauseMs = Math.max(backOffMs, error.retryAfterMs);
-    const now = systemClock.now();
+    const pauseMs = Math.max(pauseAfter(failures, PAUSES), error.retryAfterMs);
     const why = error.message.replace(`${code}: `, '').slice(0, 200);
-    await db.asSystem((tx) => store.failed(tx, code, { why, now, pausedUntil: later(now, pauseMs) }));
+    await db.asSystem((tx) => store.failed(tx, code, { why, pauseMs }));
     return { againInMs: pauseMs };
   }
 }
 
 /** What a source said and what follows from it, without the crosses that nobody should believe. */
-function believable(pairs: readonly Pair[], said: readonly FetchedPrice[], kept: readonly KeptPrice[]) {
-  const odd = jumped(said, kept);
+function believable(pairs: readonly Pair[], said: readonly FetchedPrice[], kept: readonly KeptPrice[], now: Date) {
+  const odd = jumped(said, kept, now);
   const taken = said.filter((price) => !odd.includes(price));
-  return { prices: [...taken, ...compose(pairs, taken, kept)], odd: odd[0] };
+  return { prices: [...taken, ...compose(pairs, taken, kept, now)], odd: odd[0] };
 }
 
 /** Every market's coin, and every native coin its chain charges in, against its fiat. */
@@ -96,8 +105,8 @@ export const priceSourceHealth = (tx: Tx): Promise<SourceHealth[]> => store.sour
 
 export interface SourceHealth {
   source: string;
-  lastSuccessAt: Date | null;
-  lastFailureAt: Date | null;
+  lastSuccessAgeMs: number | null;
+  lastFailureAgeMs: number | null;
   /** In words of ours. */
   lastFailure: string | null;
   /** Since the last success. */
@@ -114,9 +123,10 @@ export interface PriceSource {
   readonly everyMs?: number;
   /**
    * What it cannot price it leaves out; what it may add are legs that prices are composed of (crosses.ts).
+   * @param clock dates what the source itself does not date
    * @throws Unavailable, and nothing else
    */
-  fetch(pairs: readonly Pair[]): Promise<FetchedPrice[]>;
+  fetch(pairs: readonly Pair[], clock?: Clock): Promise<FetchedPrice[]>;
 }
 
 export interface Pair {

@@ -1,5 +1,6 @@
 /** SQL of quotes, prices and gas prices. */
 import type { Tx } from '../base/db.ts';
+import type { Rate } from '../base/money.ts';
 import type { Market } from '../partners/index.ts';
 import type { KeptPrice } from './crosses.ts';
 import type { Quote, TakeAsk } from './index.ts';
@@ -7,28 +8,36 @@ import type { SourcedPrice } from './price.ts';
 import type { FetchedPrice, SourceHealth } from './refresh.ts';
 
 const QUOTE = `id, deposit_units, payout_units, gross_units, rate_num, rate_den, fee_operator, fee_partner, fee_rail,
-  fee_chain, created_at, expires_at`;
+  fee_chain, fee_tax, created_at, expires_at`;
 
 /** Hot statements, exported so that their plans can be asserted. */
 export const quoteSql = {
   // A source not heard for a minute has no say, however old a market lets prices be: it may have to, for a currency's daily rate.
   prices: `select base, source, num, den, priced_at, null::numeric as units, null::timestamptz as fetched_at
+                , null::timestamptz as halted_at, null::timestamptz as seen_since, clock_timestamp() as now
              from prices where base = any($1) and quote = $2 and fetched_at > now() - interval '1 minute'
            union all
-           select null, null, null, null, null, units, fetched_at from gas_prices where chain = $3`,
+           select null, null, null, null, null, units, fetched_at, null, null, clock_timestamp() from gas_prices where chain = $3
+           union all
+           select coin, null, level_num, level_den, null, null, null, halted_at, seen_since, clock_timestamp()
+             from price_levels where market_id = $4`,
   insert: `insert into quotes (id, partner_id, market_id, deposit_units, payout_units, gross_units, rate_num, rate_den,
-             fee_operator, fee_partner, fee_rail, fee_chain, prices, created_at, expires_at, fiat_asset, fiat_units, order_id)
-           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
+             fee_operator, fee_partner, fee_rail, fee_chain, prices, created_at, expires_at, fiat_asset, fiat_units, order_id, fee_tax)
+           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
   liveUnits: `select coalesce(sum(fiat_units), 0) as units from quotes
                where partner_id = $1 and fiat_asset = $2 and order_id is null and expires_at > $3`,
+  // Not while a price that the quote rests on is halted; that of gas matters only where gas is charged.
   take: `update quotes set order_id = $8
-          where id = (select id from quotes
+          where id = (select id from quotes q
                        where partner_id = $1 and market_id = $2 and deposit_text = $3::text and order_id is null
+                         and not exists (select from price_levels l where l.market_id = $2 and l.halted_at is not null
+                           and q.prices @> jsonb_build_array(jsonb_build_object('base', l.coin)))
                          and expires_at > $4 and payout_units = $5 and rate_num * $7::numeric = $6::numeric * rate_den
                        order by expires_at desc limit 1 for update skip locked)
          returning ${QUOTE}`,
   live: `select partner_id, ${QUOTE} from quotes
           where id = $1 and market_id = $2 and deposit_units = $3 and order_id is null and expires_at > $4`,
+  shown: `select partner_id, ${QUOTE} from quotes where id = $1 and market_id = $2 and deposit_units = $3`,
 };
 
 interface PriceRow {
@@ -39,6 +48,17 @@ interface PriceRow {
   priced_at: Date | null;
   units: bigint | null;
   fetched_at: Date | null;
+  halted_at: Date | null;
+  seen_since: Date | null;
+  now: Date;
+}
+
+/** What a quote needs to know of how its market's prices were judged. */
+export interface JudgedLevel {
+  coin: string;
+  level: Rate | null;
+  haltedAt: Date | null;
+  seenSince: Date | null;
 }
 
 interface QuoteRow {
@@ -52,6 +72,7 @@ interface QuoteRow {
   fee_partner: bigint;
   fee_rail: bigint;
   fee_chain: bigint;
+  fee_tax: bigint;
   created_at: Date;
   expires_at: Date;
 }
@@ -64,19 +85,35 @@ const quoteOf = (row: QuoteRow, partnerId: bigint, market: Market): Quote => ({
   payoutUnits: row.payout_units,
   grossUnits: row.gross_units,
   rate: { num: row.rate_num, den: row.rate_den },
-  fees: { operator: row.fee_operator, partner: row.fee_partner, rail: row.fee_rail, chain: row.fee_chain },
+  fees: {
+    operator: row.fee_operator,
+    partner: row.fee_partner,
+    rail: row.fee_rail,
+    chain: row.fee_chain,
+    tax: row.fee_tax,
+  },
   createdAt: row.created_at,
   expiresAt: row.expires_at,
 });
 
 export const store = {
-  async prices(tx: Tx, ask: { bases: string[]; quote: string; chain: string | null }) {
-    const rows = await tx.rows<PriceRow>(quoteSql.prices, [ask.bases, ask.quote, ask.chain]);
+  async prices(tx: Tx, ask: { bases: string[]; quote: string; chain: string | null; marketId: bigint }) {
+    const rows = await tx.rows<PriceRow>(quoteSql.prices, [ask.bases, ask.quote, ask.chain, ask.marketId]);
     const prices: (SourcedPrice & { base: string })[] = [];
+    const levels: JudgedLevel[] = [];
     let gasUnits: bigint | null = null;
     let gasAgeMs = Number.POSITIVE_INFINITY;
     for (const row of rows) {
-      if (row.base !== null && row.source !== null && row.num !== null && row.den !== null && row.priced_at !== null) {
+      if (row.base !== null && row.source === null) {
+        const level = row.num === null || row.den === null ? null : { num: row.num, den: row.den };
+        levels.push({ coin: row.base, level, haltedAt: row.halted_at, seenSince: row.seen_since });
+      } else if (
+        row.base !== null &&
+        row.source !== null &&
+        row.num !== null &&
+        row.den !== null &&
+        row.priced_at !== null
+      ) {
         prices.push({
           base: row.base,
           source: row.source,
@@ -85,10 +122,10 @@ export const store = {
         });
       } else if (row.units !== null && row.fetched_at !== null) {
         gasUnits = row.units;
-        gasAgeMs = Date.now() - row.fetched_at.getTime();
+        gasAgeMs = row.now.getTime() - row.fetched_at.getTime();
       }
     }
-    return { prices, gasUnits, gasAgeMs };
+    return { prices, levels, gasUnits, gasAgeMs, now: rows[0]?.now ?? new Date() };
   },
 
   /** @param made.orderId the order it is taken by at once, or null */
@@ -116,6 +153,7 @@ export const store = {
       quote.market.fiat.code,
       fiatUnits,
       orderId,
+      quote.fees.tax,
     ]);
   },
 
@@ -145,14 +183,21 @@ export const store = {
     return row === undefined ? undefined : quoteOf(row, row.partner_id, market);
   },
 
-  async savePrices(tx: Tx, source: string, prices: readonly FetchedPrice[], now: Date): Promise<void> {
+  async shown(tx: Tx, { id, market, depositUnits }: { id: bigint; market: Market; depositUnits: bigint }) {
+    const row = await tx.row<QuoteRow & { partner_id: bigint }>(quoteSql.shown, [id, market.id, depositUnits]);
+    return row === undefined ? undefined : quoteOf(row, row.partner_id, market);
+  },
+
+  /** An older price replaces no newer one, unless that is dated ahead of now: it was dated by a clock that was wrong. */
+  async savePrices(tx: Tx, source: string, prices: readonly FetchedPrice[]): Promise<void> {
     for (const price of prices) {
-      await tx.run(
-        `insert into prices (source, base, quote, num, den, priced_at, fetched_at) values ($1, $2, $3, $4, $5, $6, $7)
+      tx.send(
+        `insert into prices (source, base, quote, num, den, priced_at, fetched_at)
+         values ($1, $2, $3, $4, $5, least($6, clock_timestamp()), clock_timestamp())
          on conflict (base, quote, source) do update
            set num = excluded.num, den = excluded.den, priced_at = excluded.priced_at, fetched_at = excluded.fetched_at
-         where prices.priced_at <= excluded.priced_at`,
-        [source, price.base, price.quote, price.rate.num, price.rate.den, price.pricedAt, now],
+         where prices.priced_at <= excluded.priced_at or prices.priced_at > clock_timestamp()`,
+        [source, price.base, price.quote, price.rate.num, price.rate.den, price.pricedAt],
       );
     }
   },
@@ -173,33 +218,36 @@ export const store = {
         })),
       ),
 
-  async pauseOf(tx: Tx, source: string): Promise<{ failures: number; pausedUntil: Date | null }> {
-    const row = await tx.row<{ failures: number; paused_until: Date | null }>(
-      'select failures, paused_until from price_sources where source = $1',
+  async pauseOf(tx: Tx, source: string): Promise<{ failures: number; pausedMs: number }> {
+    const row = await tx.row<{ failures: number; paused_ms: number | null }>(
+      `select failures, (extract(epoch from paused_until - clock_timestamp()) * 1000)::float8 as paused_ms
+         from price_sources where source = $1`,
       [source],
     );
-    return { failures: row?.failures ?? 0, pausedUntil: row?.paused_until ?? null };
+    return { failures: row?.failures ?? 0, pausedMs: row?.paused_ms ?? 0 };
   },
 
-  heard: (tx: Tx, source: string, now: Date) =>
+  heard: (tx: Tx, source: string) =>
     tx.run(
-      `insert into price_sources (source, last_success_at) values ($1, $2)
+      `insert into price_sources (source, last_success_at) values ($1, clock_timestamp())
        on conflict (source) do update set last_success_at = excluded.last_success_at, failures = 0, paused_until = null`,
-      [source, now],
+      [source],
     ),
 
-  failed: (tx: Tx, source: string, { why, now, pausedUntil }: { why: string; now: Date; pausedUntil: Date }) =>
+  failed: (tx: Tx, source: string, { why, pauseMs }: { why: string; pauseMs: number }) =>
     tx.run(
-      `insert into price_sources (source, last_failure_at, last_failure, failures, paused_until) values ($1, $2, $3, 1, $4)
+      `insert into price_sources (source, last_failure_at, last_failure, failures, paused_until)
+       values ($1, clock_timestamp(), $2, 1, clock_timestamp() + $3::float8 * interval '1 millisecond')
        on conflict (source) do update
          set last_failure_at = excluded.last_failure_at, last_failure = excluded.last_failure,
              failures = price_sources.failures + 1, paused_until = excluded.paused_until`,
-      [source, now, why, pausedUntil],
+      [source, why, pauseMs],
     ),
 
   sourceHealth: (tx: Tx): Promise<SourceHealth[]> =>
     tx.rows<SourceHealth>(
-      `select source, last_success_at as "lastSuccessAt", last_failure_at as "lastFailureAt",
+      `select source, (extract(epoch from clock_timestamp() - last_success_at) * 1000)::float8 as "lastSuccessAgeMs",
+              (extract(epoch from clock_timestamp() - last_failure_at) * 1000)::float8 as "lastFailureAgeMs",
               last_failure as "lastFailure", failures
          from price_sources order by source`,
     ),
@@ -221,13 +269,13 @@ export const store = {
 
   /**
    * Age of the newest price of a coin per source, milliseconds. Currencies' daily rates are not coins, and a source not
-   * heard for a day is one that is no longer asked; what is asked has its own health.
+   * heard for a day is one that is no longer asked; what is asked has its own health. Below zero: dated ahead of now.
    */
   async priceAges(tx: Tx): Promise<{ source: string; ageMs: number }[]> {
-    const rows = await tx.rows<{ source: string; newest: Date }>(
-      `select source, max(priced_at) as newest from prices
+    const rows = await tx.rows<{ source: string; age_ms: number }>(
+      `select source, (extract(epoch from clock_timestamp() - max(priced_at)) * 1000)::float8 as age_ms from prices
         where base <> 'usd' and fetched_at > now() - interval '1 day' group by source order by source`,
     );
-    return rows.map((row) => ({ source: row.source, ageMs: Date.now() - row.newest.getTime() }));
+    return rows.map((row) => ({ source: row.source, ageMs: Math.round(row.age_ms) }));
   },
 };

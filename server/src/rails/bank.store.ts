@@ -18,6 +18,27 @@ export interface BankLine {
 export const readCursor = async (tx: Tx, rail: string): Promise<string> =>
   (await tx.row<{ cursor: string }>('select cursor from bank_cursors where rail = $1', [rail]))?.cursor ?? '';
 
+/** Up to which time of the bank its statement was read, of one asset. */
+export const readToOf = async (tx: Tx, rail: string, asset: AssetCode): Promise<Date | undefined> => {
+  const row = await tx.row<{ at: string | null }>('select read_to ->> $2 as at from bank_cursors where rail = $1', [
+    rail,
+    asset,
+  ]);
+  return row?.at == null ? undefined : new Date(row.at);
+};
+
+/** Every line up to these times was taken. Another process may have read further: no time is moved back. */
+export async function noteReadTo(tx: Tx, rail: string, to: Readonly<Record<AssetCode, Date>>): Promise<void> {
+  const times = Object.values(to).map((at) => at.toISOString());
+  await tx.run(
+    `update bank_cursors b set read_to = b.read_to || coalesce((
+         select jsonb_object_agg(n.asset, n.at) from unnest($2::text[], $3::text[]) as n (asset, at)
+          where coalesce(b.read_to ->> n.asset, '') < n.at), '{}')
+      where rail = $1`,
+    [rail, Object.keys(to), times],
+  );
+}
+
 /** Stores how far we are, unless another process has moved on meanwhile: then its word stands. */
 export async function moveCursor(tx: Tx, rail: string, from: string, to: string): Promise<void> {
   await tx.run(
@@ -76,6 +97,82 @@ export const hasLine = async (tx: Tx, rail: string, key: string, meaning: LineMe
     meaning,
   ])) !== undefined;
 
+export interface UnexplainedLine {
+  externalId: string;
+  asset: AssetCode;
+  units: bigint;
+  chargeUnits: bigint;
+  key: string | null;
+  bookedAt: Date;
+}
+
+const UNEXPLAINED = `external_id as "externalId", asset, units, charge_units as "chargeUnits", key, booked_at as "bookedAt"`;
+
+/** Debits that no payout explained, locked: one by its id, or those that carry a payout's key. */
+export const lockUnexplained = (
+  tx: Tx,
+  rail: string,
+  ask: { externalId: string } | { key: string },
+): Promise<UnexplainedLine[]> =>
+  tx.rows<UnexplainedLine>(
+    `select ${UNEXPLAINED} from bank_lines
+      where rail = $1 and direction = 'debit' and meaning = 'unexplained' and ${'key' in ask ? 'key' : 'external_id'} = $2
+      order by external_id limit 10 for update`,
+    [rail, 'key' in ask ? ask.key : ask.externalId],
+  );
+
+export interface DoubtfulLine {
+  externalId: string;
+  key: string | null;
+  units: bigint;
+}
+
+/**
+ * Unexplained debits read since the first restore that people have not decided about, of an amount or carrying a key that begins so.
+ * One that carries the key of another payout of these books is that one's.
+ */
+export const doubtfulDebits = (
+  tx: Tx,
+  rail: string,
+  ask: { asset: AssetCode; units: bigint; keys: string },
+): Promise<DoubtfulLine[]> =>
+  tx.rows<DoubtfulLine>(
+    `select external_id as "externalId", key, units from bank_lines l
+      where rail = $1 and asset = $2 and direction = 'debit' and meaning = 'unexplained' and foreign_at is null
+        and read_at >= (select min(restored_at) from restores)
+        and (starts_with(coalesce(key, ''), $4)
+             or (units = $3 and not exists (select from payouts p where p.id = l.key)))
+      order by starts_with(coalesce(key, ''), $4) desc, external_id limit 10`,
+    [rail, ask.asset, ask.units, ask.keys],
+  );
+
+/** It paid no payout of ours. @returns 0 where no such debit is unexplained and undecided */
+export const markForeign = (tx: Tx, rail: string, externalId: string): Promise<number> =>
+  tx.run(
+    `update bank_lines set foreign_at = clock_timestamp()
+      where rail = $1 and external_id = $2 and direction = 'debit' and meaning = 'unexplained' and foreign_at is null`,
+    [rail, externalId],
+  );
+
+/** How a debit stands that nothing explains, locked. */
+export const lockDebit = (
+  tx: Tx,
+  rail: string,
+  externalId: string,
+): Promise<{ asset: AssetCode; units: bigint; meaning: LineMeaning; foreignAt: Date | null } | undefined> =>
+  tx.row(
+    `select asset, units, meaning, foreign_at as "foreignAt" from bank_lines
+      where rail = $1 and external_id = $2 and direction = 'debit' for update`,
+    [rail, externalId],
+  );
+
+/** It was this payout. */
+export const explainLine = (tx: Tx, rail: string, externalId: string, key: string): Promise<number> =>
+  tx.run(
+    `update bank_lines set meaning = 'payout', key = $3 where rail = $1 and external_id = $2 and meaning = 'unexplained'`,
+    [rail, externalId, key],
+  );
+
 /** @returns whether it is new with this content */
 export async function insertOddLine(
   tx: Tx,
@@ -99,3 +196,12 @@ export const sumOfLines = async (tx: Tx, rail: string, asset: AssetCode): Promis
       [rail, asset],
     )
   )?.units ?? 0n;
+
+/** What a line says of the other party, sealed. */
+export const readDetails = async (tx: Tx, rail: string, externalId: string): Promise<Buffer | undefined> =>
+  (
+    await tx.row<{ details: Buffer | null }>('select details from bank_lines where rail = $1 and external_id = $2', [
+      rail,
+      externalId,
+    ])
+  )?.details ?? undefined;

@@ -21,22 +21,32 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
-import { assert, Unavailable } from '../base/errors.ts';
+import { assert, Refusal, Unavailable } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { AssetCode } from '../base/money.ts';
 import { ring } from '../base/work.ts';
+import { lastRestore, wasRestored } from './ahead.store.ts';
 import {
   type BankLine,
   cursorAgeMs,
+  doubtfulDebits,
+  explainLine,
   hasLine,
   insertLine,
   insertOddLine,
   type LineMeaning,
+  lockDebit,
+  lockUnexplained,
+  markForeign,
   moveCursor,
+  noteReadTo,
   readCursor,
+  readDetails,
   readLine,
+  readToOf,
+  type UnexplainedLine,
 } from './bank.store.ts';
-import { payoutByKey } from './payouts.ts';
+import { notePaidUnits, payoutByKey, requireOtherAmount } from './payouts.ts';
 import {
   type Movement,
   OBSERVE,
@@ -75,12 +85,22 @@ export interface BankAdapter {
   status(key: string): Promise<PayoutStatus>;
   /** @throws Unavailable */
   balance(asset: AssetCode): Promise<bigint>;
+  /**
+   * Of a bank whose statements people bring: whether they have stated that these show all that was paid before the last restore.
+   * Where absent, the statement is read to then.
+   */
+  isShown?(tx: Tx): Promise<boolean>;
 }
 
 export interface StatementPage {
   lines: readonly StatementLine[];
   cursor: string;
   more: boolean;
+  /**
+   * Up to which time these lines and those before them are all there is, per asset of ours. Absent where the statement is as new
+   * as the call, of all of them.
+   */
+  readTo?: Readonly<Record<AssetCode, Date>>;
 }
 
 export interface StatementLine {
@@ -95,7 +115,10 @@ export interface StatementLine {
   chargeUnits?: bigint;
   /** The bank's reference, for showing: a UTR, an end-to-end id. No names. */
   reference: string;
+  /** When the bank booked it. With `bookedOn` the beginning of that day, or of the value date where there is no other. */
   bookedAt: Date;
+  /** The bank names the day and no time, or not even the day it booked it on. */
+  bookedOn?: 'day' | 'unknown';
   /** Debit: the key of the payout it belongs to, as the bank carried it. */
   key?: string;
   /** Credit: the key of the payout that came back, and why, as a code of the bank's. */
@@ -108,6 +131,15 @@ export interface StatementLine {
   free: { text?: string; name?: string; account?: string };
 }
 
+/** A bank as an installation is connected to it; a rail once it is opened. */
+export interface Bank {
+  /** Of the rail. */
+  readonly code: string;
+  /** Our assets there, and what the bank calls the currency of each. */
+  readonly accounts: readonly { readonly asset: AssetCode; readonly currency: string }[];
+  open(context: BankContext): ReturnType<typeof bankRail>;
+}
+
 export interface BankContext {
   db: Database;
   clock: Clock;
@@ -116,6 +148,7 @@ export interface BankContext {
   vault: Vault;
   /** How often to read the statement unwoken. */
   pollMs?: number;
+  unreadAtMostMs?: number;
 }
 
 /** The bank's one account with us: everything arrives in it and leaves from it. */
@@ -125,16 +158,20 @@ const POLL_MS = 2_000;
 const LOOK_MS = 8_000;
 /** Beyond this a statement counts as stale, unless the bank is polled more slowly still. */
 const STALE_MS = 60_000;
+const DAY_MS = 86_400_000;
 const LONGEST_ID = 200;
 const LONGEST_REFERENCE = 140;
 /** Columns are numeric(78,0). No account holds this much. */
 const ABSURD_UNITS = 10n ** 60n;
 
+const referencesOf = ({ references }: BankAdapter) => references ?? { make: makeReference, find: findReference };
+
 /** A bank as a rail. `wake` is for a webhook: it makes the next look due now, and believes nothing the webhook said. */
 export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { wake(tx: Tx): void } {
   const { db } = context;
   const pollMs = context.pollMs ?? POLL_MS;
-  const references = adapter.references ?? { make: makeReference, find: findReference };
+  const references = referencesOf(adapter);
+  const take = readerOf(adapter, context);
 
   return {
     code: adapter.code,
@@ -143,8 +180,31 @@ export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { w
     wallets: { deposits: WALLET, payouts: WALLET },
     instructions: (index) => ({ target: references.make(index) }),
     payee: (asset) => adapter.payee(asset),
-    send: (sending) => adapter.send(sending),
+    send: (sending) => sendOnce(sending),
     status: (key) => adapter.status(key),
+    readTo: (tx, asset) => readToOf(tx, adapter.code, asset),
+
+    async mayHavePaid(tx, { id, payoutAsset: asset, payoutUnits: units, createdAt }) {
+      const restoredAt = await lastRestore(tx);
+      if (restoredAt === undefined) return undefined;
+      if ((await doubtfulDebits(tx, adapter.code, { asset, units, keys: `pay_${id}_` })).length > 0) return 'undecided';
+      if (createdAt > restoredAt) return undefined;
+      const isShown =
+        adapter.isShown === undefined
+          ? ((await readToOf(tx, adapter.code, asset)) ?? new Date(0)) >= restoredAt
+          : await adapter.isShown(tx);
+      return isShown ? undefined : 'unread';
+    },
+
+    async doubtful(tx, { key, asset, units }) {
+      if (!(await wasRestored(tx))) return undefined;
+      const lines = await doubtfulDebits(tx, adapter.code, { asset, units, keys: key });
+      const fitting = lines.filter((line) => line.key === key || line.units === units);
+      // One that carries the very key and amount settles the payout as it is sent.
+      if (fitting.filter((line) => line.key === key && line.units === units).length === 1) return undefined;
+      return fitting[0]?.externalId;
+    },
+    ...(context.unreadAtMostMs === undefined ? {} : { unreadAtMostMs: context.unreadAtMostMs }),
 
     async balance(wallet, asset) {
       assert(
@@ -179,13 +239,17 @@ export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { w
       const until = Date.now() + LOOK_MS;
       let cursor = await db.asSystem((tx) => readCursor(tx, adapter.code));
       while (Date.now() < until) {
+        const askedAt = context.clock.now();
         const page = await adapter.statement(cursor);
         const before = cursor;
         // Each line on its own, and the cursor when all are taken, so that a line is never past it untaken: one that was taken
         // before is known. Together they would lock one order after the accounts of another, and wait in a circle with whoever
         // works on that order.
         for (const line of page.lines) await db.asSystem((tx) => take(tx, line));
-        await db.asSystem((tx) => moveCursor(tx, adapter.code, before, page.cursor));
+        await db.asSystem(async (tx) => {
+          await moveCursor(tx, adapter.code, before, page.cursor);
+          if (!page.more) await noteReadTo(tx, adapter.code, page.readTo ?? asNewAs(askedAt));
+        });
         cursor = page.cursor;
         if (!page.more) return { againInMs: pollMs };
         if (cursor === before) {
@@ -206,8 +270,39 @@ export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { w
       };
     },
 
+    async payerOf(tx, externalId) {
+      const sealed = await readDetails(tx, adapter.code, externalId);
+      if (sealed === undefined) return undefined;
+      const { name, account, text } = JSON.parse(
+        context.vault.open(sealed, `bank_lines.details:${adapter.code}:${externalId}`),
+      ) as StatementLine['free'];
+      return { name, account, text };
+    },
+
     wake: (tx) => ring(tx, { kind: OBSERVE, subject: adapter.code, dueAt: context.clock.now() }),
   };
+
+  function asNewAs(at: Date): Record<AssetCode, Date> {
+    return Object.fromEntries(Object.values(adapter.currencies).map((asset) => [asset, at]));
+  }
+
+  /**
+   * After a restore the bank may have paid what these books have not sent: its statement may have shown it before the payout was
+   * written again, and where the bank does not deduplicate it is asked first.
+   */
+  async function sendOnce(sending: Sending): Promise<Sent> {
+    const { key } = sending;
+    const { paid, isOlder } = await db.asSystem(async (tx) => ({
+      paid: await explainByKey(tx, adapter.code, key, context.report),
+      isOlder: !adapter.deduplicates && (await wasRestored(tx)),
+    }));
+    if (paid) return { outcome: 'accepted' };
+    if (!isOlder) return await adapter.send(sending);
+    const there = await adapter.status(key);
+    if (there.outcome === 'known')
+      return { outcome: 'accepted', ...(there.reference === undefined ? {} : { reference: there.reference }) };
+    return there.outcome === 'absent' ? await adapter.send(sending) : there;
+  }
 
   /** A line whose amount cannot be read moves nothing here: the balance then says that something is missing. */
   function movementOf(line: StatementLine): Movement[] {
@@ -219,6 +314,15 @@ export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { w
     const named = key === undefined || showable(key) === '' ? {} : { key: showable(key) };
     return [{ name, wallet: WALLET, asset, units: -units - chargeUnits, ...named }];
   }
+}
+
+/**
+ * Takes one line of the statement: understands it, keeps it, and reports what it means. A line that was taken before is known.
+ * Everything it writes is in the caller's transaction.
+ */
+export function readerOf(adapter: BankAdapter, context: BankContext): (tx: Tx, line: StatementLine) => Promise<void> {
+  const references = referencesOf(adapter);
+  return take;
 
   async function take(tx: Tx, line: StatementLine): Promise<void> {
     const asset = adapter.currencies[line.currency];
@@ -280,9 +384,9 @@ export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { w
       const charge = line.chargeUnits ?? 0n;
       const settled: RailFact = { type: 'payout_settled', rail, key: payout.id, reference };
       if (charge === 0n) return { meaning: 'payout', key, facts: [settled] };
-      // Its return was shown first and told of the settling, so only the charge is news.
+      // Where its return was shown first, that told of the settling: only the charge is news.
       const facts: RailFact[] = (await hasLine(tx, rail, payout.id, 'return'))
-        ? [{ type: 'unexplained_debit', rail, externalId: `${externalId}:charge`, asset, units: charge, reference }]
+        ? [{ type: 'cost_changed', rail, key: payout.id, externalId, asset, before: 0n, units: charge }]
         : [{ ...settled, cost: { asset, units: charge } }];
       return { meaning: 'payout', key, facts };
     }
@@ -320,6 +424,9 @@ export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { w
           asset,
           units,
           reference,
+          ...(line.bookedOn === 'unknown'
+            ? {}
+            : { at: line.bookedAt, ...(line.bookedOn === 'day' ? { withinMs: DAY_MS } : {}) }),
           ...(line.free.name === undefined ? {} : { payerName: line.free.name }),
           facts,
         },
@@ -354,6 +461,81 @@ export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { w
     context.log.warn({ rail: adapter.code, line: externalId, why }, 'statement line refused');
     await context.report(tx, { type: 'line_refused', rail: adapter.code, externalId, why });
   }
+}
+
+/** The one debit that carries this payout's key and amount, where it was shown before the payout was there: it settles it. */
+async function explainByKey(tx: Tx, rail: string, key: string, report: Report): Promise<boolean> {
+  const payout = await payoutByKey(tx, rail, key);
+  if (payout === undefined || payout.endedAt !== null) return false;
+  const lines = (await lockUnexplained(tx, rail, { key })).filter(
+    (line) => line.asset === payout.asset && line.units === payout.units,
+  );
+  const [line] = lines;
+  if (line === undefined || lines.length > 1) return false;
+  await settleByLine(tx, rail, line, key, report);
+  return true;
+}
+
+/**
+ * A debit that was booked as unexplained is this payout: what was booked is undone, and the payout settled by it.
+ *
+ * @param ask.otherAmount the debit carries the payout's key, and another amount than the books order now
+ * @throws Refusal 'does_not_fit' where the line is not there, is explained, or is of another amount
+ */
+export async function settlePayoutByLine(
+  tx: Tx,
+  ask: { rail: string; key: string; line: string; otherAmount?: boolean | undefined },
+  report: Report,
+): Promise<void> {
+  const payout = await payoutByKey(tx, ask.rail, ask.key);
+  const [line] = await lockUnexplained(tx, ask.rail, { externalId: ask.line });
+  if (payout === undefined || line === undefined || line.asset !== payout.asset)
+    throw new Refusal('does_not_fit', { why: 'no unexplained debit of this name has its asset' });
+  if (payout.state === 'settled' || payout.state === 'returned')
+    throw new Refusal('does_not_fit', { why: `the payout is ${payout.state} by another movement` });
+  if (line.units !== payout.units) {
+    // Whom a debit went to, the bank says in words. Only where it carries the payout's own key nobody else can be meant.
+    if (line.key !== payout.id)
+      throw new Refusal('does_not_fit', {
+        why: 'the debit is of another amount and does not carry the key of the payout',
+      });
+    requireOtherAmount(payout, line.units, ask.otherAmount);
+    await notePaidUnits(tx, payout.id, line.units);
+  }
+  await settleByLine(tx, ask.rail, line, ask.key, report);
+}
+
+/** A debit as it stands, locked, where no payout explains it. @throws Refusal 'does_not_fit' */
+export async function lookDebit(tx: Tx, rail: string, externalId: string) {
+  const debit = await lockDebit(tx, rail, externalId);
+  if (debit === undefined) throw new Refusal('does_not_fit', { why: 'this rail has no debit of this name' });
+  return debit;
+}
+
+/**
+ * People have decided that an unexplained debit paid no payout of ours: it holds none back any more.
+ *
+ * @throws Refusal 'does_not_fit' where it is explained, or was decided before
+ */
+export async function declareForeign(tx: Tx, rail: string, externalId: string): Promise<void> {
+  const { meaning } = await lookDebit(tx, rail, externalId);
+  if ((await markForeign(tx, rail, externalId)) === 0)
+    throw new Refusal('does_not_fit', {
+      why: meaning === 'unexplained' ? 'it was declared foreign before' : 'a payout of ours explains the debit',
+    });
+}
+
+async function settleByLine(tx: Tx, rail: string, line: UnexplainedLine, key: string, report: Report): Promise<void> {
+  await explainLine(tx, rail, line.externalId, key);
+  const { asset, chargeUnits } = line;
+  await report(tx, {
+    type: 'payout_settled',
+    rail,
+    key,
+    reference: line.externalId,
+    undoes: line.externalId,
+    ...(chargeUnits === 0n ? {} : { cost: { asset, units: chargeUnits } }),
+  });
 }
 
 /** Why a line cannot be stored as money, or undefined. */

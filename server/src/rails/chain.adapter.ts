@@ -7,7 +7,7 @@
  * Contracts, addresses and hashes are canonical text (for EVM lower case): equal things are equal strings.
  */
 import type { Clock } from '../base/clock.ts';
-import type { Database } from '../base/db.ts';
+import type { Database, Tx } from '../base/db.ts';
 import { Unavailable } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Report } from './rail.ts';
@@ -18,7 +18,14 @@ export interface RailContext {
   clock: Clock;
   log: Log;
   report: Report;
+  /**
+   * Whether what is to be signed for a key may leave now: the gate for payouts, kill switches for own transfers. Locks the key's
+   * order, and holds until `tx` ends. Left out where nothing is asked.
+   */
+  mayLeave?(tx: Tx, what: { rail: string; key: string }): Promise<SendAnswer>;
 }
+
+export type SendAnswer = { outcome: 'pay' } | { outcome: 'wait' | 'hold'; why: string };
 
 export interface ChainAdapter {
   /** The rail's code and the chain's: `evm.matic20`, `matic20`. */
@@ -32,9 +39,13 @@ export interface ChainAdapter {
   readonly wallets: Readonly<Record<string, { readonly address: string }>>;
   /** Whether a signer for it is here: one of `wallets`, or `deposit:<index>` for the deposit address of a number. */
   canSend(wallet: string): boolean;
+  /** Whether its node has yet to be started: `Rail.isAsleep`. */
+  isAsleep?(): boolean;
 
   /** An address as people write it, in the one spelling we keep; undefined where nobody can have meant it. */
   readAddress(text: string): string | undefined;
+  /** Whether the key of an address signed this text. Pure. */
+  isSignedBy?(address: string, text: string, signature: string): Promise<boolean>;
   /** Address of a number. Pure. */
   address(index: bigint): string;
 
@@ -73,6 +84,34 @@ export interface ChainAdapter {
   sign(wallet: string, call: Call, nonce: bigint, fee: Fee): Promise<{ raw: Buffer; hash: string }>;
   broadcast(raw: Buffer): Promise<Broadcast>;
   receipts(hashes: readonly string[]): Promise<(Receipt | undefined)[]>;
+
+  /**
+   * What a wallet of ours sent under a nonce, in blocks `from` to `to`, `from` being below it. Undefined where it is in none of
+   * them; 'no state' where the node cannot say how many nonces were used at an earlier block.
+   */
+  sentUnder(wallet: string, nonce: bigint, from: bigint, to: bigint): Promise<SentTransaction | undefined | 'no state'>;
+  /** All that a wallet of ours sent in these blocks, read whole. */
+  sentIn(wallet: string, from: bigint, to: bigint): Promise<SentTransaction[]>;
+  /** What a wallet of ours sent under a hash; undefined where no block holds it, or another wallet sent it. */
+  sentAs(wallet: string, hash: string): Promise<SentTransaction | undefined>;
+}
+
+/** A transaction out of one of our wallets, as a block holds it. */
+export interface SentTransaction {
+  hash: string;
+  nonce: bigint;
+  block: bigint;
+  blockAt: Date;
+  /** '' where it made a contract. */
+  target: string;
+  data: Buffer;
+  value: bigint;
+  fee: Fee;
+  succeeded: boolean;
+  /** Native units. */
+  cost: bigint;
+  /** What a plain transfer moves; undefined for every other call. `contract` null is native coin. */
+  moved: { contract: string | null; to: string; units: bigint } | undefined;
 }
 
 /** How often and how patiently, in milliseconds of real time; each chain has its own. */

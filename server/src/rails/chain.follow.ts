@@ -15,15 +15,20 @@
  * only after its payer knew the address, and nobody is told an address before its row is committed: so no cache can be late.
  */
 
+import { onClock } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
 import { assert, Unavailable } from '../base/errors.ts';
+import { targetsAhead } from './ahead.ts';
 import type { Block, ChainAdapter, RailContext, Transfer } from './chain.adapter.ts';
+import { noteHash } from './chain.adopt.store.ts';
 import * as store from './chain.store.ts';
 
 /** The wallet that pays customers. */
 export const HOT = 'hot';
 /** Headers per request when looking for where two branches part. */
 const FORK_CHUNK = 32n;
+/** A block's time is in whole seconds. */
+const BLOCK_TIME_MS = 999;
 
 export interface Step {
   /** The node had nothing more to tell. */
@@ -36,6 +41,7 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
   const finality = BigInt(adapter.finality);
   /** Since when the node shows another branch that is lower than ours. */
   let lowerSince: number | undefined;
+  const ahead = targetsAhead((index) => adapter.address(index));
   let hasRow = false;
 
   async function stop(why: string): Promise<Step> {
@@ -92,8 +98,12 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
         await store.dropBlocksAbove(tx, rail, ancestor.number);
       }
       await store.addBlocks(tx, rail, fresh);
-      for (const { watched } of deposits) if (watched.rail !== rail) await store.adopt(tx, rail, watched);
-      for (const deposit of deposits) await take(tx, deposit, head);
+      for (const { watched } of deposits) {
+        if (watched.orderId === null) await keepLost(tx, watched);
+        if (watched.rail !== rail) await store.adopt(tx, rail, watched);
+      }
+      const times = new Map(fresh.map((block) => [block.number, block.at]));
+      for (const deposit of deposits) await take(tx, deposit, head, times.get(deposit.transfer.block));
       for (const { transfer, position, asset } of credits) {
         const { txHash, from, units, block } = transfer;
         const external_id = `${txHash}:${position}`;
@@ -229,6 +239,11 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
     // Ours only where the same number has the same address here: then we have its key.
     for (const [address, { index }] of watched) if (adapter.address(index) !== address) watched.delete(address);
     const hot = adapter.wallets[HOT]?.address;
+    // Deriving the addresses ahead takes a second of a processor, so it waits for the first recipient that is not known here.
+    const own = new Set(Object.values(adapter.wallets).map(({ address }) => address));
+    const unknown = recipients.filter((address) => !watched.has(address) && !own.has(address));
+    for (const [address, index] of await db.asSystem((tx) => ahead.among(tx, unknown)))
+      watched.set(address, { ...NOBODYS, rail, address, index, madeAt: clock.now() });
     const ours = moving.filter((transfer) => watched.has(transfer.to) || transfer.to === hot);
     const positions = await adapter.positions(ours);
     const found = ours.map((transfer, at) => ({
@@ -249,6 +264,11 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
   async function credit(tx: Tx, finalized: bigint): Promise<void> {
     for (const one of await store.finalCredits(tx, rail, finalized, clock.now())) {
       if (one.own) continue;
+      // Only our own key moves what lies at a deposit address: a sweep that these books do not know.
+      if (one.depositIndex !== null) {
+        await noteHash(tx, rail, `deposit:${one.depositIndex}`, one.tx_hash);
+        continue;
+      }
       const { asset, units, payer } = one;
       const fact = { rail, externalId: one.external_id, asset, units, reference: one.tx_hash };
       await report(
@@ -269,8 +289,9 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
     tx: Tx,
     { transfer, position, asset, watched }: Found & { watched: store.Watched },
     head: Block,
+    minedAt: Date | undefined,
   ): Promise<void> {
-    const { txHash, block, blockHash, to, units } = transfer;
+    const { txHash, block, blockHash, from, to, units } = transfer;
     for (let again = 1; ; again += 1) {
       const externalId = `${txHash}:${position}${again === 1 ? '' : `:${again}`}`;
       const before = await store.depositById(tx, rail, externalId);
@@ -278,7 +299,7 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
         await store.addDeposit(
           tx,
           rail,
-          { external_id: externalId, tx_hash: txHash, asset, units, address: to, block, blockHash },
+          { external_id: externalId, tx_hash: txHash, asset, units, address: to, block, blockHash, payer: from },
           clock.now(),
         );
       } else {
@@ -297,7 +318,8 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
         asset,
         units,
         reference: txHash,
-        facts: { block: Number(block), confirmations: Number(head.number - block + 1n) },
+        ...(minedAt === undefined ? {} : { at: onClock(clock, minedAt), withinMs: BLOCK_TIME_MS }),
+        facts: { block: Number(block), confirmations: Number(head.number - block + 1n), ...numberOf(watched) },
       });
       return;
     }
@@ -328,6 +350,13 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
     }
   }
 
+  /** Kept, so that its native coin is looked for and swept like any other's; its number is given to no order. */
+  async function keepLost(tx: Tx, { address, index }: store.Watched): Promise<void> {
+    log.warn({ rail, index: Number(index) }, 'money came to an address that no order in the books has');
+    await store.keepLost(tx, rail, { address, index }, clock.now());
+    await ahead.passOver(tx, index);
+  }
+
   const homeOf = (watched: store.Watched): { homeRail?: string } => {
     const home = watched.homeRail ?? watched.rail;
     return home === rail ? {} : { homeRail: home };
@@ -338,6 +367,11 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
 
   return { step, stop };
 }
+
+const NOBODYS = { orderId: null, partnerId: null, homeRail: null };
+/** Where no order has it, a person needs its number. */
+const numberOf = ({ orderId, index }: store.Watched): { index?: number } =>
+  orderId === null ? { index: Number(index) } : {};
 
 function only(blocks: readonly Block[]): Block {
   const [block] = blocks;

@@ -3,18 +3,24 @@
  *
  * A send is a row before it is anything else. Its nonce is taken and written with it in one transaction; then it is
  * signed; then the signed bytes are stored; then they are broadcast. A crash at any point leaves a row from which whoever
- * comes next goes on: same nonce, same recipient and amount, same bytes. A key has one nonce for ever, so on the chain it
- * can happen once.
+ * comes next goes on: same nonce, same recipient and amount, same bytes. A key that a signer was asked for has one nonce for
+ * ever, so on the chain it can happen once.
  *
  * Bytes that are not mined are broadcast again (nodes restart and forget), and after a while a version with a higher fee
  * is written, signed and stored beside them. Every version is watched, and whichever is mined counts.
  *
  * What is refused is refused before a nonce is taken: a gap in the nonces would hold up all that comes after.
+ *
+ * Whether a send may leave is asked again right before it is signed, however long ago its nonce was reserved, and signed bytes
+ * that come much later are thrown away. What may not leave gives its reservation up, as long as no signer was asked for it: the next
+ * send takes the nonce, and where later ones wait for it the treasury sends the smallest transfer under it (treasury/sweeps.ts).
+ * From the moment a signer is asked the reservation stays, for its bytes may exist; it is asked again each time, all the same.
  */
-import type { Tx } from '../base/db.ts';
 import { assert, Unavailable } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
 import { type Call, type ChainAdapter, NotSigned, type RailContext, type Receipt } from './chain.adapter.ts';
+import { hindrance } from './chain.adopt.store.ts';
+import { type adopter, firstNonce, NONCE_GAP } from './chain.adopt.ts';
 import type { SendVersion } from './chain.store.ts';
 import * as store from './chain.store.ts';
 import type { PayoutStatus, RailFact, Sending, Sent } from './rail.ts';
@@ -25,10 +31,10 @@ const WATCHED = 200;
 const MAX_VERSIONS = 10;
 /** A row that was reserved and not signed for this long was left by a process that is gone. */
 const ABANDONED_MS = 5_000;
+/** How long after the gate was asked signed bytes may be stored: a signer answers within ten seconds or not at all. */
+const SIGNING_MS = 30_000;
 /** How long a nonce may look used by a transaction that is not ours before the line is stopped for it. */
 const FOREIGN_NONCE_MS = 60_000;
-/** A node that says so many more nonces were used than we know of is not believed. */
-const NONCE_GAP = 1_000n;
 /** Keys of transfers that no payout stands behind: a simulated customer's. No facts are reported of them. */
 const SANDBOX_KEY = 'sandbox:';
 /** Keys of transfers between our own wallets. They are reported as such, and only where no reorg can take them back. */
@@ -38,8 +44,9 @@ const isOwn = (key: string): boolean => key.startsWith(SWEEP_KEY) || key.startsW
 
 export function sender(
   adapter: ChainAdapter,
-  { db, clock, log, report }: RailContext,
+  { db, clock, log, report, mayLeave }: RailContext,
   stop: (why: string) => Promise<unknown>,
+  adopting: Pick<ReturnType<typeof adopter>, 'noteGap' | 'suspect'>,
 ) {
   const { code: rail, chain, pace } = adapter;
   const foreignSince = new Map<string, number>();
@@ -53,7 +60,7 @@ export function sender(
     }
   }
 
-  async function reserve(wallet: string, { key, asset, units, destination }: Sending): Promise<Sent> {
+  async function reserve(wallet: string, { key, asset, units, destination, notAfter }: Sending): Promise<Sent> {
     if (destination.kind !== 'address') return { outcome: 'refused', why: 'a chain pays to addresses only' };
     const { listed, cursor } = await db.asSystem(async (tx) => {
       await store.ensureChain(tx, rail, chain, adapter.finality);
@@ -73,42 +80,48 @@ export function sender(
     if ('refused' in estimate) return { outcome: 'refused', why: estimate.refused };
     const used = await adapter.nonces(wallet);
     const reserved = await db.asSystem(async (tx) => {
-      const next = await store.lockNonce(tx, rail, wallet, used.pending);
+      const first = key.startsWith(SANDBOX_KEY) ? used.pending : await firstNonce(tx, used.pending);
+      const next = await store.lockNonce(tx, rail, wallet, first);
       // Under the lock: a process that had the same key in hand has either written its row or waits for ours.
       const there = await store.versionsOf(tx, rail, key);
       if (there.length > 0) return there;
-      if (used.mined > next) {
-        if (used.mined - next > NONCE_GAP)
-          throw new Unavailable(rail, 'the node says that far more nonces were used than we know of');
-        if (!key.startsWith(SANDBOX_KEY)) {
-          await stopForUsed(tx, wallet, next, used.mined);
-          return 'stopped';
+      // Whoever looks at the payout by now takes this handing for over, and may have ended it.
+      if (notAfter !== undefined && Date.now() > notAfter.getTime()) return 'the handing over took too long';
+      if (!key.startsWith(SANDBOX_KEY)) {
+        // The database is older than the chain, or another program has the key: what was sent is read and matched first, for
+        // it may be this very transfer.
+        if (used.mined > next) {
+          await adopting.noteGap(tx, wallet, next, used.mined);
+          return 'nonces were used that are not in the books: what was sent under them is read first';
         }
+        if (used.pending > next) return 'a transaction that is not in the books waits to be mined: it is read first';
+        const found = await hindrance(tx, rail, wallet, { recipient: destination.address, asset });
+        if (found !== undefined)
+          return found.state === 'unread'
+            ? 'a transaction that is not in the books is read first'
+            : `movement ${found.id} paid the same recipient and is not in the books: it is matched first`;
       }
-      const nonce = used.mined > next ? used.mined : next;
+      if (used.mined - next > NONCE_GAP)
+        throw new Unavailable(rail, 'the node says that far more nonces were used than we know of');
+      const free = await store.freeNonce(tx, rail, wallet);
+      if (free !== undefined && used.mined > free.nonce) {
+        await store.takeNonce(tx, free.id, 'somebody outside');
+        await adopting.noteGap(tx, wallet, free.nonce, free.nonce + 1n);
+        return 'a nonce that was given up was used: what was sent under it is read first';
+      }
+      if (free !== undefined) await store.takeNonce(tx, free.id, key);
+      const nonce = free?.nonce ?? (used.mined > next ? used.mined : next);
       await store.reserveSend(
         tx,
         rail,
         { wallet, nonce, key, version: 1, ...call, asset, units, fee: estimate.fee },
         new Date(),
       );
-      await store.setNextNonce(tx, rail, wallet, nonce + 1n);
+      if (nonce >= next) await store.setNextNonce(tx, rail, wallet, nonce + 1n);
       return await store.versionsOf(tx, rail, key);
     });
-    if (reserved === 'stopped') throw new Unavailable(rail, 'nonces were used by others');
+    if (typeof reserved === 'string') throw new Unavailable(rail, reserved);
     return await carryOn(sameCall(reserved, wallet, call));
-  }
-
-  /**
-   * Nonces are mined that we did not give out: the database is older than the chain (it was restored, and this very transfer
-   * may have been made since), or another program has the key. Either is for a person to look at before anything more leaves.
-   */
-  async function stopForUsed(tx: Tx, wallet: string, from: bigint, next: bigint): Promise<void> {
-    const which = next - from === 1n ? `nonce ${from}` : `nonces ${from} to ${next - 1n}`;
-    const why = `${which} of wallet ${wallet} used by transactions that are not in the books`;
-    // Said once: whoever lets the rail send again has looked at them.
-    await store.setNextNonce(tx, rail, wallet, next);
-    await report(tx, { type: 'nonces_used', rail, why });
   }
 
   /** Goes on from wherever the send stands. @throws Unavailable */
@@ -119,11 +132,17 @@ export function sender(
     const { id, key, raw, hash } = newest;
     if (raw === null || hash === null) {
       if (!adapter.canSend(newest.wallet)) throw new Unavailable(rail, 'no signer for this wallet here');
+      // An earlier version may be with the node already: nothing is stopped by not signing a later one.
+      const isAsked = newest.version === 1 && mayLeave !== undefined && !key.startsWith(SANDBOX_KEY);
+      const why = isAsked ? await askAgain(newest) : undefined;
+      if (why !== undefined) return { outcome: 'unknown', why };
       const signed = await sign(newest);
       const stored = await db.asSystem(async (tx) => {
-        await store.storeSigned(tx, id, signed);
+        await store.storeSigned(tx, id, signed, isAsked ? SIGNING_MS : undefined);
         return await store.versionsOf(tx, rail, key);
       });
+      if (stored.at(-1)?.raw == null)
+        return { outcome: 'unknown', why: 'signing took too long, and is asked about again' };
       // What is stored is what is broadcast, and by another process it may have been stored, and mined, already.
       return await carryOn(stored);
     }
@@ -139,6 +158,34 @@ export function sender(
   }
 
   /**
+   * Asks whether it may leave, in the transaction after which it is signed. Where it may not, its reservation is given up as long
+   * as no signer was asked for it.
+   *
+   * @returns why it is not signed now
+   */
+  async function askAgain(version: SendVersion): Promise<string | undefined> {
+    const { id, key } = version;
+    return await db.asSystem(async (tx) => {
+      const answer = (await mayLeave?.(tx, { rail, key })) ?? { outcome: 'pay' };
+      const there = await store.lockSend(tx, id);
+      if (there === undefined) return 'its reservation was given up';
+      // Another process has signed it, or is about to find out.
+      if (there.state !== 'reserved' || there.raw !== null) return undefined;
+      if (answer.outcome === 'pay') {
+        await store.markSigning(tx, id, true);
+        return undefined;
+      }
+      const isUnsigned = there.signing_at === null;
+      if (isUnsigned) await store.releaseSend(tx, rail, version, answer.why);
+      log.warn(
+        { rail, key, nonce: version.nonce, why: answer.why, isUnsigned },
+        'not signed, because it may not leave',
+      );
+      return answer.why;
+    });
+  }
+
+  /**
    * What a signer declines here it was willing to sign a moment before: its limit was used up meanwhile, or it knows the
    * nonce under another transfer. The row waits and is tried again, and a person is told of a payout.
    */
@@ -146,7 +193,8 @@ export function sender(
     try {
       return await adapter.sign(version.wallet, await withIndex(version), version.nonce, version.fee);
     } catch (error) {
-      const { key } = version;
+      const { id, key } = version;
+      if (error instanceof NotSigned && error.declined) await db.asSystem((tx) => store.markSigning(tx, id, false));
       if (error instanceof NotSigned && error.declined && !isOwn(key) && !key.startsWith(SANDBOX_KEY)) {
         const why = `nonce ${version.nonce} is taken for it, and ${error.message}`;
         await db.asSystem((tx) => report(tx, { type: 'payout_unknown', rail, key, why }));
@@ -164,6 +212,7 @@ export function sender(
   async function status(key: string): Promise<PayoutStatus> {
     const versions = await db.asSystem((tx) => store.versionsOf(tx, rail, key));
     if (versions.length === 0) return { outcome: 'absent' };
+    if (newestOf(versions).version === 1 && versions[0]?.raw == null) return await statusOfUnsigned(versions);
     const ended = endOf(versions);
     if (ended?.outcome === 'refused') return ended;
     const newest = newestOf(versions);
@@ -176,6 +225,24 @@ export function sender(
     }
     const reference = ended?.outcome === 'accepted' ? ended.reference : newest.hash;
     return { outcome: 'known', ...(reference ? { reference } : {}) };
+  }
+
+  /** Nothing of it can have left: it is signed now, or its reservation is given up, or it goes on waiting. */
+  async function statusOfUnsigned(versions: SendVersion[]): Promise<PayoutStatus> {
+    const { key } = newestOf(versions);
+    let why = 'its nonce is reserved, and it is not signed yet';
+    try {
+      const sent = await carryOn(versions);
+      if (sent.outcome === 'refused') return sent;
+      if (sent.outcome === 'unknown') why = sent.why;
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      why = error.message;
+    }
+    const after = await db.asSystem((tx) => store.versionsOf(tx, rail, key));
+    if (after.length === 0) return { outcome: 'absent' };
+    const { hash } = newestOf(after);
+    return hash === null ? { outcome: 'unknown', why } : { outcome: 'known', reference: hash };
   }
 
   /** Looks at every open send once: mined, gone again, stuck, forgotten. @throws Unavailable */
@@ -198,6 +265,8 @@ export function sender(
         await settle(mined, receipt, cursor?.finalized ?? -1n);
         continue;
       }
+      // Adopted once it was final: a node that does not show it is behind, and there is nothing to send again.
+      if (versions.some(({ found }) => found)) continue;
       const { wallet } = newestOf(versions);
       // Only the lowest open nonce of a wallet can be what holds the others up.
       try {
@@ -345,12 +414,14 @@ export function sender(
 
   /**
    * The node says that a block holds this nonce, and none of our versions is in a block. A late index explains it for a
-   * while. If it stays, the wallet's key is used elsewhere, and whether this payout was made is for a person to find out.
+   * while; so does a version that was signed after the backup this database came from, which is then adopted. If it stays, the
+   * wallet's key is used elsewhere, and whether this payout was made is for a person to find out.
    */
   async function suspectForeign(version: SendVersion): Promise<void> {
     const since = foreignSince.get(version.key) ?? Date.now();
     foreignSince.set(version.key, since);
     if (Date.now() - since < FOREIGN_NONCE_MS) return;
+    if (await adopting.suspect(version.wallet, version.nonce)) return;
     await stop(
       `nonce ${version.nonce} of wallet ${version.wallet} was used by a transaction that is not ours (key ${version.key})`,
     );
@@ -370,6 +441,8 @@ export function sender(
 
 /** A key used for something else is our bug, and the one that pays twice; never let it pass. */
 function sameCall(versions: SendVersion[], wallet: string, call: Call): SendVersion[] {
+  // What people matched it with may be another amount: it is what was paid, and nothing is sent after it.
+  if (versions.some(({ found }) => found)) return versions;
   for (const version of versions) {
     const same = version.target === call.target && version.value === call.value && version.data.equals(call.data);
     assert(same && version.wallet === wallet, `key ${version.key} was used for another transfer`);

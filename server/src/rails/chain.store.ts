@@ -1,6 +1,6 @@
 /**
  * SQL of the chain engine: chains, chain_blocks, chain_deposits, chain_credits, funding_sources, deposit_addresses,
- * native_balances, chain_sends, chain_nonces, gas_prices. Of tables that others own it reads two: assets and confirmation_policies.
+ * native_balances, chain_sends, chain_nonces, released_nonces, gas_prices. Of tables that others own it reads two: assets and confirmation_policies.
  */
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
@@ -176,8 +176,9 @@ export interface Watched {
   rail: string;
   address: string;
   index: bigint;
-  orderId: bigint;
-  partnerId: bigint;
+  /** Null where no order in the books has it: it was given out after the last commit restored. */
+  orderId: bigint | null;
+  partnerId: bigint | null;
   homeRail: string | null;
   madeAt: Date;
 }
@@ -228,6 +229,19 @@ export async function adopt(
   );
 }
 
+/** Money came to an address that no order in the books has: from now on it is ours to look at, and no order gets it. */
+export async function keepLost(
+  tx: Tx,
+  rail: string,
+  lost: { address: string; index: bigint },
+  at: Date,
+): Promise<void> {
+  await tx.run(
+    `insert into deposit_addresses (rail, address, index, made_at) values ($1, $2, $3, $4) on conflict do nothing`,
+    [rail, lost.address, lost.index, at],
+  );
+}
+
 /** The number of a deposit address of ours; undefined for any other address. */
 export async function indexOf(tx: Tx, rail: string, address: string): Promise<bigint | undefined> {
   const row = await tx.row<{ index: bigint }>(`select index from deposit_addresses where rail = $1 and address = $2`, [
@@ -271,12 +285,13 @@ export async function addDeposit(
   rail: string,
   deposit: Pick<ChainDeposit, 'external_id' | 'tx_hash' | 'asset' | 'units' | 'address' | 'block'> & {
     blockHash: string;
+    payer: string;
   },
   at: Date,
 ): Promise<void> {
   await tx.run(
-    `insert into chain_deposits (rail, external_id, tx_hash, asset, units, address, block, block_hash, seen_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    `insert into chain_deposits (rail, external_id, tx_hash, asset, units, address, block, block_hash, seen_at, payer)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
     [
       rail,
       deposit.external_id,
@@ -287,6 +302,7 @@ export async function addDeposit(
       deposit.block,
       deposit.blockHash,
       at,
+      deposit.payer,
     ],
   );
 }
@@ -319,14 +335,48 @@ const NEEDED = (chain: string, asset: string, units: string, finality: string) =
               where p.chain = ${chain} and p.asset = ${asset} and p.from_units <= ${units}
               order by p.from_units desc limit 1), ${finality})`;
 
-/** Marks those deep enough below `head` as confirmed, each once. */
+/**
+ * What a deposit is part of, so that an amount in many small transfers waits as long as in one: all that its address was sent
+ * of the asset, or all that its sender paid to us of it in the same block, whichever is more.
+ */
+const SUM = (deposit: string) =>
+  `greatest((select sum(s.units) from chain_deposits s
+              where s.rail = ${deposit}.rail and s.address = ${deposit}.address and s.asset = ${deposit}.asset
+                and s.reversed_at is null),
+            (select sum(s.units) from chain_deposits s
+              where s.rail = ${deposit}.rail and s.block = ${deposit}.block and s.payer = ${deposit}.payer
+                and s.asset = ${deposit}.asset and s.reversed_at is null))`;
+
+/** Marks those deep enough below `head`, for the sum they are part of, as confirmed, each once. */
 export const confirmReached = (tx: Tx, rail: string, chain: string, finality: number, head: bigint, at: Date) =>
   tx.rows<ChainDeposit & { home_rail: string | null }>(
     `update chain_deposits d set confirmed_at = $5
       where rail = $1 and confirmed_at is null and reversed_at is null and not adrift
-        and $4::bigint - block + 1 >= ${NEEDED('$2', 'd.asset', 'd.units', '$3::integer')}
+        and $4::bigint - block + 1 >= ${NEEDED('$2', 'd.asset', SUM('d'), '$3::integer')}
       returning ${DEPOSIT}, (select home_rail from deposit_addresses a where a.rail = d.rail and a.address = d.address)`,
     [rail, chain, finality, head, at],
+  );
+
+export interface Depth {
+  external_id: string;
+  /** Its block is one that we follow. */
+  stands: boolean;
+  /** 0 where nobody follows the chain. */
+  confirmations: bigint;
+  /** Of the sum that it is part of now: one confirmed before it grew may have too few. */
+  needed: number;
+  final: boolean;
+}
+
+/** How deep these deposits are, and how deep they have to be. Only those that this table knows. */
+export const depthOf = (tx: Tx, rail: string, externalIds: readonly string[]) =>
+  tx.rows<Depth>(
+    `select d.external_id, d.reversed_at is null and not d.adrift as stands,
+            coalesce(c.head_number - d.block + 1, 0) as confirmations,
+            ${NEEDED('c.chain', 'd.asset', SUM('d'), 'c.finality')} as needed, d.block <= c.finalized as final
+       from chain_deposits d join chains c on c.rail = d.rail
+      where d.rail = $1 and d.external_id = any($2::text[]) order by d.external_id`,
+    [rail, externalIds],
   );
 
 export async function confirmationsNeeded(
@@ -453,7 +503,7 @@ const MAX_BLOCK = 2n ** 62n;
 export interface DueDeposits {
   address: string;
   index: bigint;
-  orderId: bigint;
+  orderId: bigint | null;
   asset: AssetCode;
   units: bigint;
 }
@@ -496,7 +546,36 @@ export async function claimDeposits(
   return rows.reduce((sum, row) => sum + row.units, 0n);
 }
 
+/** The same, of what had come before a block alone, and only where it comes to exactly so much. @returns whether it did */
+export async function claimDepositsBefore(
+  tx: Tx,
+  rail: string,
+  at: { address: string; asset: AssetCode; block: bigint; units: bigint },
+  sweep: string,
+): Promise<boolean> {
+  const rows = await tx.rows<{ external_id: string; units: bigint }>(
+    `select external_id, units from chain_deposits
+      where rail = $1 and address = $2 and asset = $3 and block <= $4 and sweep is null and reversed_at is null
+        and confirmed_at is not null for update`,
+    [rail, at.address, at.asset, at.block],
+  );
+  if (rows.reduce((sum, row) => sum + row.units, 0n) !== at.units) return false;
+  await tx.run('update chain_deposits set sweep = $3 where rail = $1 and external_id = any($2::text[])', [
+    rail,
+    rows.map((row) => row.external_id),
+    sweep,
+  ]);
+  return true;
+}
+
 /** The sweep moved nothing: its deposits may be given to another, not before `due`. */
+/** A send that was final is looked for again, and broadcast again where no block has it. */
+export const broadcastAgain = (tx: Tx, rail: string, key: string): Promise<number> =>
+  tx.run(
+    `update chain_sends set state = 'mined', reported_at = null where rail = $1 and key = $2 and state = 'confirmed'`,
+    [rail, key],
+  );
+
 export async function releaseDeposits(tx: Tx, rail: string, sweep: string, due: Date): Promise<void> {
   await tx.run('update chain_deposits set sweep = null, sweep_due = $3 where rail = $1 and sweep = $2', [
     rail,
@@ -543,10 +622,11 @@ export async function noteCredit(tx: Tx, rail: string, credit: ChainCredit): Pro
  * stored before it was broadcast.
  */
 export const finalCredits = (tx: Tx, rail: string, finalized: bigint, at: Date) =>
-  tx.rows<ChainCredit & { own: boolean; trusted: boolean }>(
+  tx.rows<ChainCredit & { own: boolean; trusted: boolean; depositIndex: bigint | null }>(
     `update chain_credits c set reported_at = $3 where rail = $1 and block <= $2 and reported_at is null
      returning external_id, tx_hash, payer, asset, units, block,
        exists (select from chain_sends s where s.rail = c.rail and s.hash = c.tx_hash and s.key like 'sweep:%') as own,
+       (select index from deposit_addresses d where d.rail = c.rail and d.address = c.payer) as "depositIndex",
        exists (select from funding_sources f where f.rail = c.rail and f.address = c.payer) as trusted`,
     [rail, finalized, at],
   );
@@ -581,10 +661,14 @@ export interface SendVersion extends Call {
   why: string | null;
   reserved_at: Date;
   broadcast_at: Date | null;
+  /** Adopted from the chain, with the call that was made there; final, and no bytes of it are here. */
+  found: boolean;
+  /** When a signer was asked last; null before. */
+  signing_at: Date | null;
 }
 
 const SEND =
-  'id, wallet, nonce, key, version, target, data, value, asset, units, fee, hash, raw, state, block, why, reserved_at, broadcast_at';
+  'id, wallet, nonce, key, version, target, data, value, asset, units, fee, hash, raw, state, block, why, reserved_at, broadcast_at, found, signing_at';
 
 export const versionsOf = (tx: Tx, rail: string, key: string) =>
   tx.rows<SendVersion>(`select ${SEND} from chain_sends where rail = $1 and key = $2 order by version`, [rail, key]);
@@ -635,20 +719,80 @@ export async function reserveSend(
 ): Promise<boolean> {
   const { wallet, nonce, key, version, target, data, value, asset, units, fee } = send;
   const added = await tx.run(
-    `insert into chain_sends (rail, wallet, nonce, key, version, target, data, value, asset, units, fee, reserved_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) on conflict (rail, key, version) do nothing`,
+    `insert into chain_sends (rail, wallet, nonce, key, version, target, data, value, asset, units, fee, reserved_at, signing_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, null) on conflict (rail, key, version) do nothing`,
     [rail, wallet, nonce, key, version, target, data, value, asset, units, JSON.stringify(fee), at],
   );
   return added > 0;
 }
 
-/** Stores the signed bytes, unless another process has stored its own: what is stored first is what is broadcast. */
-export async function storeSigned(tx: Tx, id: bigint, signed: { raw: Buffer; hash: string }): Promise<void> {
-  await tx.run(`update chain_sends set state = 'signed', raw = $2, hash = $3 where id = $1 and state = 'reserved'`, [
-    id,
-    signed.raw,
-    signed.hash,
+/** A send that may still be given up, locked; undefined where it was given up. */
+export const lockSend = (tx: Tx, id: bigint): Promise<Pick<SendVersion, 'raw' | 'state' | 'signing_at'> | undefined> =>
+  tx.row('select raw, state, signing_at from chain_sends where id = $1 for update', [id]);
+
+/** A signer is asked next, or has said that it has not signed. */
+export const markSigning = (tx: Tx, id: bigint, isAsked: boolean): Promise<number> =>
+  tx.run('update chain_sends set signing_at = case when $2 then clock_timestamp() end where id = $1', [id, isAsked]);
+
+/** Gives up a reservation of which no signer was asked; its nonce is free. */
+export async function releaseSend(
+  tx: Tx,
+  rail: string,
+  { id, key, wallet, nonce }: Pick<SendVersion, 'id' | 'key' | 'wallet' | 'nonce'>,
+  why: string,
+): Promise<void> {
+  await tx.run('delete from chain_sends where id = $1', [id]);
+  await tx.run('insert into released_nonces (rail, wallet, nonce, key, why) values ($1, $2, $3, $4, $5)', [
+    rail,
+    wallet,
+    nonce,
+    key,
+    why,
   ]);
+}
+
+/** The lowest nonce of a wallet that was given up and not taken again. Its row in chain_nonces is locked. */
+export const freeNonce = (tx: Tx, rail: string, wallet: string): Promise<{ id: bigint; nonce: bigint } | undefined> =>
+  tx.row(
+    `select id, nonce from released_nonces where rail = $1 and wallet = $2 and taken_by is null order by nonce limit 1`,
+    [rail, wallet],
+  );
+
+export const takeNonce = (tx: Tx, id: bigint, by: string): Promise<number> =>
+  tx.run('update released_nonces set taken_by = $2 where id = $1', [id, by]);
+
+/** A nonce that was given up a while ago, and that later ones of its wallet wait for. */
+export const openGap = (tx: Tx, rail: string, wallet: string, forMs: number): Promise<{ nonce: bigint } | undefined> =>
+  tx.row(
+    `select r.nonce from released_nonces r
+      where r.rail = $1 and r.wallet = $2 and r.taken_by is null
+        and r.released_at <= clock_timestamp() - make_interval(secs => $3)
+        and exists (select from chain_sends s where s.rail = $1 and s.wallet = $2 and s.nonce > r.nonce and s.state = 'signed')
+      order by r.nonce limit 1`,
+    [rail, wallet, forMs / 1000],
+  );
+
+/** Some deposit address of ours, the first that was made. */
+export const firstAddress = (tx: Tx, rail: string): Promise<{ address: string; index: bigint } | undefined> =>
+  tx.row('select address, index from deposit_addresses where rail = $1 order by index limit 1', [rail]);
+
+/**
+ * Stores the signed bytes, unless another process has stored its own: what is stored first is what is broadcast.
+ *
+ * @param withinMs how long after the gate was asked they may be stored; what comes later is thrown away
+ */
+export async function storeSigned(
+  tx: Tx,
+  id: bigint,
+  signed: { raw: Buffer; hash: string },
+  withinMs?: number,
+): Promise<void> {
+  await tx.run(
+    `update chain_sends set state = 'signed', raw = $2, hash = $3
+      where id = $1 and state = 'reserved'
+        and ($4::float8 is null or signing_at >= clock_timestamp() - make_interval(secs => $4))`,
+    [id, signed.raw, signed.hash, withinMs === undefined ? null : withinMs / 1000],
+  );
 }
 
 export async function markBroadcast(tx: Tx, id: bigint, at: Date): Promise<void> {
@@ -759,4 +903,14 @@ export async function storeGasPrice(tx: Tx, chain: string, units: bigint, at: Da
      on conflict (chain) do update set units = excluded.units, fetched_at = excluded.fetched_at`,
     [chain, units, at],
   );
+}
+
+/** The address that a deposit or a credit came from; undefined of those that are older than this is kept. */
+export async function payerOf(tx: Tx, rail: string, externalId: string): Promise<string | undefined> {
+  const row = await tx.row<{ payer: string | null }>(
+    `select payer from chain_deposits where rail = $1 and external_id = $2
+     union all select payer from chain_credits where rail = $1 and external_id = $2 limit 1`,
+    [rail, externalId],
+  );
+  return row?.payer || undefined;
 }

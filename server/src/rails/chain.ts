@@ -6,10 +6,13 @@
  * balances, gas, health, and putting it together. Nothing is remembered here that a restart may not lose.
  */
 
+import { onClock } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { ChainAdapter, RailContext } from './chain.adapter.ts';
+import { mayHavePaid } from './chain.adopt.store.ts';
+import { adopter } from './chain.adopt.ts';
 import { coinWatcher } from './chain.coin.ts';
 import { follower, HOT } from './chain.follow.ts';
 import { chainOutside } from './chain.outside.ts';
@@ -17,16 +20,32 @@ import { sender } from './chain.sends.ts';
 import * as store from './chain.store.ts';
 import type { Rail, RailHealth, Sending, Sent } from './rail.ts';
 
-export { type ChainAdapter, type ChainPace, NotSigned, type RailContext } from './chain.adapter.ts';
+export { type ChainAdapter, type ChainPace, NotSigned, type RailContext, type SendAnswer } from './chain.adapter.ts';
+export {
+  adoptAs,
+  countTold,
+  endFound,
+  type FoundMovement,
+  findFound,
+  hasSend,
+  listFound,
+  lockFound,
+  waitingFound,
+} from './chain.adopt.store.ts';
 export {
   beginCoinWatch,
+  broadcastAgain,
   claimDeposits,
+  claimDepositsBefore,
   clearStop,
   type DueDeposits,
   depositsDue,
+  firstAddress,
   followedGenesis,
+  indexOf,
   isCoinWatched,
   isMined,
+  openGap,
   ownNativeAt,
   postponeDeposits,
   releaseDeposits,
@@ -55,6 +74,11 @@ export interface ChainRail extends Rail {
   nativeAsset(tx: Tx): Promise<AssetCode | undefined>;
   /** What the wallet that pays has of it at the newest block; undefined without such a wallet. @throws Unavailable */
   hotCoin(): Promise<{ address: string; units: bigint; block: bigint } | undefined>;
+  /**
+   * A transaction of the wallet that pays, by its hash, kept as a movement that can be matched.
+   * @throws Refusal 'does_not_fit', Unavailable
+   */
+  readByHash(hash: string): Promise<bigint>;
   /** Native units for one unit of gas, as the node says, capped. @throws Unavailable */
   gasPrice(): Promise<bigint>;
   /** Asks for the gas price and keeps it where quotes look. @throws Unavailable */
@@ -69,21 +93,34 @@ export const depositWallet = (index: bigint): string => `deposit:${index}`;
 
 const DEPOSITS = 'deposits';
 
+/** Final is deep enough, whatever a policy says: nothing of it can change as long as the rail is believed at all. */
+function notDeep(depths: readonly store.Depth[]): string | undefined {
+  const shallow = depths.find((one) => !one.stands || !(one.final || one.confirmations >= BigInt(one.needed)));
+  if (shallow === undefined) return undefined;
+  const { stands, confirmations, needed } = shallow;
+  return stands
+    ? `a deposit has ${confirmations} of the ${needed} confirmations that the sum it is part of needs`
+    : 'the block of a deposit is not in the chain';
+}
+
 export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRail {
   const { db, clock } = context;
   const { code: rail, chain, pace } = adapter;
   const follow = follower(adapter, context);
-  const sends = sender(adapter, context, follow.stop);
+  const adopting = adopter(adapter, context);
+  const sends = sender(adapter, context, follow.stop, adopting);
   const coin = coinWatcher(adapter, context);
-  let nativeAt = 0;
+  let nativeAt = Number.NEGATIVE_INFINITY;
 
   async function observe(): Promise<{ againInMs: number }> {
     const { caughtUp, stopped } = await follow.step();
     if (stopped) return { againInMs: pace.pollMs };
     await sends.watch();
     if (!caughtUp) return { againInMs: 0 };
-    if (Date.now() - nativeAt >= pace.nativeEveryMs) {
-      nativeAt = Date.now();
+    const isKnown = await adopting.look();
+    if (!isKnown) return { againInMs: pace.pollMs };
+    if (performance.now() - nativeAt >= pace.nativeEveryMs) {
+      nativeAt = performance.now();
       await coin.look();
     }
     return { againInMs: pace.pollMs };
@@ -135,7 +172,19 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
     readAddress: (text) => adapter.readAddress(text),
     isOwnAddress: async (tx, address) =>
       address === adapter.wallets[HOT]?.address || (await store.watchedAnywhere(tx, rail, [address])).size > 0,
+    payerOf: async (tx, externalId) => {
+      const address = await store.payerOf(tx, rail, externalId);
+      return address === undefined ? undefined : { address };
+    },
+    ...(adapter.isSignedBy === undefined ? {} : { isSignedBy: adapter.isSignedBy }),
     ...(adapter.hasCode === undefined ? {} : { hasCode: adapter.hasCode }),
+    async readTo(tx) {
+      const cursor = await store.cursorOf(tx, rail);
+      return cursor?.head_at == null ? undefined : onClock(clock, cursor.head_at);
+    },
+    mayHavePaid: (tx, { payoutAddress: recipient, payoutAsset: asset }) =>
+      mayHavePaid(tx, rail, HOT, { recipient, asset }),
+    notDeep: async (tx, externalIds) => notDeep(await store.depthOf(tx, rail, externalIds)),
     observe,
     send: (sending) => sends.send(HOT, sending),
     sendFrom: (wallet, sending) => sends.send(wallet, sending),
@@ -146,11 +195,13 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
     ...chainOutside(adapter, db, { deposits: DEPOSITS, payouts: HOT }),
     nativeAsset: async (tx) => (await store.assetsOf(tx, chain)).find((one) => one.native)?.code,
     hotCoin: () => coin.hotNow(),
+    readByHash: (hash) => adopting.readByHash(hash),
     gasPrice: () => adapter.gasPrice(),
     async refreshGas() {
       const units = await adapter.gasPrice();
       await db.asSystem((tx) => store.storeGasPrice(tx, chain, units, clock.now()));
     },
     health,
+    ...(adapter.isAsleep === undefined ? {} : { isAsleep: adapter.isAsleep }),
   };
 }

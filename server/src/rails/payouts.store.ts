@@ -4,6 +4,7 @@
  */
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
+import { parameters } from '../base/scan.ts';
 
 export type PayoutState = 'written' | 'handing' | 'handed' | 'unknown' | 'settled' | 'returned' | 'refused';
 
@@ -19,7 +20,10 @@ export interface Payout {
   refundId: bigint | null;
   rail: string;
   asset: AssetCode;
+  /** As it was ordered. */
   units: bigint;
+  /** What has left instead, where two people matched it with a movement of another amount; else null. */
+  paidUnits: bigint | null;
   fiatAccountId: bigint | null;
   address: string | null;
   state: PayoutState;
@@ -31,16 +35,18 @@ export interface Payout {
   alarmedAt: Date | null;
   reference: string | null;
   why: string | null;
+  /** What keeps it from being submitted, in words. */
+  waitsFor: string | null;
   writtenAt: Date;
   handedAt: Date | null;
   endedAt: Date | null;
 }
 
 const COLUMNS = `id, order_id as "orderId", partner_id as "partnerId", purpose, attempt, deposit_id as "depositId",
-  refund_id as "refundId", rail, asset, units,
+  refund_id as "refundId", rail, asset, units, paid_units as "paidUnits",
   fiat_account_id as "fiatAccountId", address, state, handings,
   floor(extract(epoch from handing_until - clock_timestamp()) * 1000)::float8 as "handingLeftMs",
-  unknown_since as "unknownSince", alarmed_at as "alarmedAt", reference, why, written_at as "writtenAt",
+  unknown_since as "unknownSince", alarmed_at as "alarmedAt", reference, why, waits_for as "waitsFor", written_at as "writtenAt",
   handed_at as "handedAt", ended_at as "endedAt"`;
 
 export interface Written {
@@ -96,10 +102,14 @@ export const payoutsOfOrder = (tx: Tx, orderId: bigint): Promise<Payout[]> =>
 export const attemptsAtRefund = (tx: Tx, refundId: bigint): Promise<Payout[]> =>
   tx.rows<Payout>(`select ${COLUMNS} from payouts where refund_id = $1 order by written_at, id`, [refundId]);
 
+/** Why it is not submitted for now; null once nothing keeps it. Writes only where it says something else than before. */
+export const noteWaiting = (tx: Tx, id: string, why: string | null): Promise<number> =>
+  tx.run('update payouts set waits_for = $2 where id = $1 and waits_for is distinct from $2', [id, why]);
+
 /** written or unknown → handing, under a new number and until a time of the database's clock. */
 export const beginHanding = (tx: Tx, payout: Payout, handingMs: number): Promise<Payout | undefined> =>
   tx.row<Payout>(
-    `update payouts set state = 'handing', handings = handings + 1,
+    `update payouts set state = 'handing', handings = handings + 1, waits_for = null,
             handing_until = clock_timestamp() + make_interval(secs => $4)
       where id = $1 and state = $2 and handings = $3 returning ${COLUMNS}`,
     [payout.id, payout.state, payout.handings, handingMs / 1000],
@@ -137,6 +147,10 @@ export const stopWritten = (tx: Tx, id: string, { why, now }: { why: string; now
     [id, why, now],
   );
 
+/** What has left for it is not what it orders. */
+export const notePaidUnits = (tx: Tx, id: string, units: bigint): Promise<number> =>
+  tx.run('update payouts set paid_units = $2 where id = $1', [id, units]);
+
 export const recordAlarm = (tx: Tx, id: string, now: Date): Promise<number> =>
   tx.run('update payouts set alarmed_at = $2 where id = $1', [id, now]);
 
@@ -172,6 +186,13 @@ export const unhanded = (tx: Tx): Promise<{ id: string }[]> =>
     `select id from payouts where ended_at is null and state in ('written', 'unknown') order by written_at limit 1000`,
   );
 
+/** Of a partner, those that nothing was submitted of yet. */
+export const waitingOf = (tx: Tx, partnerId: bigint): Promise<{ id: string }[]> =>
+  tx.rows(
+    `select id from payouts where ended_at is null and state = 'written' and partner_id = $1 order by written_at`,
+    [partnerId],
+  );
+
 /** No look-up needs more of one reference or address. */
 const MOST_FOUND = 50;
 
@@ -181,3 +202,53 @@ export const payoutsLike = (tx: Tx, text: string): Promise<Payout[]> =>
       order by written_at desc, id limit ${MOST_FOUND}`,
     [text],
   );
+
+export interface PayoutFilter {
+  partnerId?: bigint | undefined;
+  state?: PayoutState | undefined;
+  /** Written from this time on, and before that one. */
+  from?: Date | undefined;
+  until?: Date | undefined;
+  /** Attempts of these orders and refunds only. */
+  of?: { orderIds: readonly bigint[]; refundIds: readonly bigint[] } | undefined;
+}
+
+/** Payouts written before one, the newest first: of each row whether all of the filter lets it through (base/scan.ts). */
+export async function payoutsBelow(
+  tx: Tx,
+  ask: PayoutFilter,
+  below: string | undefined,
+  count: number,
+): Promise<{ row: Payout; fits: boolean }[]> {
+  const { values, put } = parameters();
+  const span = [
+    'true',
+    ...(ask.from === undefined ? [] : [`written_at >= ${put(ask.from)}`]),
+    ...(ask.until === undefined ? [] : [`written_at < ${put(ask.until)}`]),
+  ];
+  if (below !== undefined) {
+    const last = put(below);
+    span.push(`(written_at, id) < ((select written_at from payouts where id = ${last}), ${last}::text)`);
+  }
+  const isOpen = ask.state !== undefined && ['written', 'handing', 'handed', 'unknown'].includes(ask.state);
+  const walk = (driving: string): string =>
+    `(select * from payouts where ${driving} and ${span.join(' and ')} order by written_at desc, id desc limit ${count})`;
+  const driver =
+    ask.of !== undefined
+      ? [
+          walk(`purpose = 'payout' and order_id = any(${put(ask.of.orderIds)}::bigint[])`),
+          walk(`purpose = 'refund' and refund_id = any(${put(ask.of.refundIds)}::bigint[])`),
+        ].join(' union all ')
+      : walk(isOpen ? 'ended_at is null' : 'true');
+  const fits = [
+    'true',
+    ...(ask.partnerId === undefined ? [] : [`partner_id is not distinct from ${put(ask.partnerId)}`]),
+    ...(ask.state === undefined ? [] : [`state = ${put(ask.state)}`]),
+  ];
+  const rows = await tx.rows<Payout & { fits: boolean }>(
+    `select ${COLUMNS}, (${fits.join(' and ')}) as fits from (${driver}) as p
+      order by written_at desc, id desc limit ${count}`,
+    values,
+  );
+  return rows.map(({ fits: isIn, ...row }) => ({ row, fits: isIn }));
+}

@@ -19,7 +19,8 @@
  * - From unknown, the same key is handed over again only if the rail says that it is absent *and* deduplicates. Where it
  *   does not deduplicate, absence ends the attempt as `never_arrived`, but only when the handing has been over for a while:
  *   bytes may still be under way. A next attempt, with an id of its own, is for orders to make.
- * - Nothing is handed over while it is stopped: that is asked in the transaction in which a handing begins.
+ * - Nothing is submitted that the gate does not let pass: it is asked in the transaction in which a handing begins, each
+ *   time. What it holds ends unsubmitted, as refused.
  *
  * Settlement is observed (statement, confirmations), never answered: `settled`, `returned` and `refused` below are called by
  * whoever receives the rails' facts, in the same transaction.
@@ -28,8 +29,9 @@
  */
 import { type Clock, later } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';
-import { assert, BugError } from '../base/errors.ts';
+import { assert, BugError, Refusal } from '../base/errors.ts';
 import { describeError, type Log } from '../base/log.ts';
+import { cutTyped } from '../base/typed.ts';
 import { type Handled, type Handlers, ring } from '../base/work.ts';
 import {
   attemptsAtRefund,
@@ -37,6 +39,7 @@ import {
   countOpen,
   insertPayout,
   lockPayout,
+  noteWaiting,
   type OpenPayouts,
   type Payout,
   type PayoutState,
@@ -50,23 +53,42 @@ import {
   stopWritten,
   unhanded,
   type Written,
+  waitingOf,
 } from './payouts.store.ts';
 import type { Destination, PayoutStatus, Rail, Report, Sent } from './rail.ts';
 
-export type { OpenPayouts, Payout, PayoutState, Written } from './payouts.store.ts';
+export {
+  notePaidUnits,
+  type OpenPayouts,
+  type Payout,
+  type PayoutFilter,
+  type PayoutState,
+  payoutsBelow,
+  readPayout,
+  type Written,
+} from './payouts.store.ts';
 
 /** How long one handing over may take. Two thirds of it for the call, the rest for recording; all within a work lease (20 s). */
 const HANDING_MS = 15_000;
 const ASKING_MS = 4_000;
 /** After a handing is over, how long until "absent" proves anything: bytes in a proxy or socket may arrive late. */
 const GRACE_MS = 60_000;
-/** How often what is stopped looks again; switching on again rings at once. */
-const STOPPED_EVERY_MS = 5_000;
 /** How long nobody may know before a person is told. */
 const ALARM_AFTER_MS = 15 * 60_000;
 /** How long what a rail has accepted may not be shown as paid before a person is told: a weekend, and more. */
 const SHOWN_AFTER_MS = 3 * 86_400_000;
 const LONGEST_WHY = 200;
+
+/** What the gate answers of a payout that is about to be submitted (orders/gate.ts). */
+export type GateAnswer =
+  | { outcome: 'pay' }
+  /** It goes on by itself: what keeps it, in words, and when to look again. */
+  | { outcome: 'wait'; why: string; againInMs: number }
+  /** It must not leave: it ends unsubmitted, and a person decides about what it was paid for. */
+  | { outcome: 'hold'; why: string };
+
+/** Locks the payout's order, where it has one, and never the payout. */
+export type Gate = (tx: Tx, payout: Payout) => Promise<GateAnswer>;
 
 export interface PayoutContext {
   db: Database;
@@ -76,11 +98,8 @@ export interface PayoutContext {
   report: Report;
   /** Opens the sealed account of a customer, for the moment of the call. */
   openAccount: (tx: Tx, fiatAccountId: bigint) => Promise<Record<string, string>>;
-  /**
-   * Whether an operator has stopped handing over to this rail. Asked in the transaction that begins a handing, and has to
-   * stay true until that ends.
-   */
-  isStopped: (tx: Tx, rail: string) => Promise<boolean>;
+  /** Asked in every transaction that submits, first time or again; what it answers holds until that ends. */
+  gate: Gate;
   log: Log;
   /** For tests, which have less time. */
   handingMs?: number;
@@ -119,11 +138,14 @@ export function payoutHandlers(context: PayoutContext): Handlers {
 /** Reads what the row says today and does what that calls for. Ringing for it twice, or from two workers, is harmless. */
 async function lookAt(context: PayoutContext, id: string): Promise<Handled> {
   const begunAt = Date.now();
-  const next = await context.db.asSystem(async (tx): Promise<Next> => {
+  const next = await unlessOverrun(context, id, async (tx): Promise<Next> => {
+    const seen = await readPayout(tx, id);
+    if (seen === undefined) throw new BugError(`no payout ${id}`);
+    if (seen.state === 'written') return await begin(context, tx, seen);
     const payout = await lockPayout(tx, id);
     if (payout === undefined) throw new BugError(`no payout ${id}`);
     if (payout.endedAt !== null) return { handled: undefined };
-    if (payout.state === 'written') return await begin(context, tx, payout);
+    if (payout.state === 'written') return { handled: { againInMs: 0 } };
     if (payout.state !== 'handing') return { ask: payout };
     const leftMs = payout.handingLeftMs ?? 0;
     if (leftMs > 0) return { handled: { againInMs: leftMs + 100 } };
@@ -143,13 +165,28 @@ interface Handing {
   destination: Destination;
 }
 
-/** Waits as it is where handing over is stopped. */
+/**
+ * Asks the gate, and begins where it lets the payout pass. The gate locks the order, and everybody locks the order before the
+ * payout, so the payout is locked only then: where it has moved on meanwhile, nothing is done.
+ */
 async function begin(
   context: PayoutContext,
   tx: Tx,
   payout: Payout,
-): Promise<{ handing: Handing } | { handled: { againInMs: number } }> {
-  if (await context.isStopped(tx, payout.rail)) return { handled: { againInMs: STOPPED_EVERY_MS } };
+): Promise<{ handing: Handing } | { handled: Handled }> {
+  const answer = await context.gate(tx, payout);
+  const there = await lockPayout(tx, payout.id);
+  unlessOutrun(there?.state === payout.state && there.handings === payout.handings ? 1 : 0);
+  if (answer.outcome === 'wait') {
+    await noteWaiting(tx, payout.id, answer.why);
+    return { handled: { againInMs: answer.againInMs } };
+  }
+  if (answer.outcome === 'hold') {
+    context.log.warn({ payout: payout.id, rail: payout.rail, why: answer.why }, 'payout held before it was submitted');
+    const ends =
+      payout.state === 'written' ? refuse(context, tx, payout, answer.why) : endHeld(context, tx, payout, answer.why);
+    return { handled: await ends };
+  }
   const handing = await beginHanding(tx, payout, context.handingMs ?? HANDING_MS);
   if (handing === undefined) throw new Outrun();
   return { handing: { payout: handing, destination: await destinationOf(context, tx, payout) } };
@@ -200,6 +237,7 @@ async function ask(context: PayoutContext, payout: Payout): Promise<Handled> {
   const next = await recording(context, payout, async (tx): Promise<Handled | { handing: Handing }> => {
     switch (status.outcome) {
       case 'known':
+        if (await heldOnList(context, tx, payout)) return undefined;
         return await recordTaken(context, tx, payout, status.reference);
       case 'refused':
         return await refuse(context, tx, payout, status.why);
@@ -215,6 +253,37 @@ async function ask(context: PayoutContext, payout: Payout): Promise<Handled> {
     }
   });
   return next !== undefined && 'handing' in next ? await handOver(context, next.handing, begunAt) : next;
+}
+
+/**
+ * A payout that was handed over before must not be handed over again, and its rail says that it has none. It ends unsubmitted
+ * once nothing of the handing before can still be under way; what the rail once accepted does not end so at all.
+ */
+async function endHeld(context: PayoutContext, tx: Tx, payout: Payout, why: string): Promise<Handled> {
+  const overForMs = -(payout.handingLeftMs ?? 0);
+  const graceMs = context.graceMs ?? GRACE_MS;
+  if (payout.handedAt === null && overForMs > graceMs) return await refuse(context, tx, payout, why);
+  await noteWaiting(tx, payout.id, `${why}; what was handed over before may still be under way`);
+  const handled = await recordStillUnknown(context, tx, payout, why);
+  return payout.handedAt === null ? { againInMs: graceMs - overForMs + 100 } : handled;
+}
+
+/**
+ * A payout that its rail only lists until a person submits it leaves when that happens, so until then the gate can still hold
+ * it.
+ * @returns whether it has ended so
+ */
+async function heldOnList(context: PayoutContext, tx: Tx, payout: Payout): Promise<boolean> {
+  const rail = railOf(context, payout);
+  if (rail.unlist === undefined) return false;
+  const answer = await context.gate(tx, payout);
+  if (answer.outcome !== 'hold') return false;
+  const there = await lockPayout(tx, payout.id);
+  unlessOutrun(there?.state === payout.state && there.handings === payout.handings ? 1 : 0);
+  if (!(await rail.unlist(tx, payout.id, brief(answer.why)))) return false;
+  context.log.warn({ payout: payout.id, rail: payout.rail, why: answer.why }, 'payout held before it was in a file');
+  await refuse(context, tx, payout, answer.why);
+  return true;
 }
 
 /** A rail that does not deduplicate says it has no such payout. */
@@ -284,16 +353,26 @@ async function recording<T>(
   payout: Payout,
   body: (tx: Tx) => Promise<T>,
 ): Promise<T | { againInMs: number }> {
+  const recorded = await unlessOverrun(context, payout.id, async (tx) => {
+    const there = await readPayout(tx, payout.id);
+    unlessOutrun(there?.state === payout.state && there.handings === payout.handings ? 1 : 0);
+    return { value: await body(tx) };
+  });
+  return 'value' in recorded ? recorded.value : recorded.handled;
+}
+
+/** A transaction that is undone, and looked at again at once, where the payout has moved on meanwhile. */
+async function unlessOverrun<T>(
+  context: PayoutContext,
+  id: string,
+  body: (tx: Tx) => Promise<T>,
+): Promise<T | { handled: { againInMs: number } }> {
   try {
-    return await context.db.asSystem(async (tx) => {
-      const there = await readPayout(tx, payout.id);
-      unlessOutrun(there?.state === payout.state && there.handings === payout.handings ? 1 : 0);
-      return await body(tx);
-    });
+    return await context.db.asSystem(body);
   } catch (error) {
     if (!(error instanceof Outrun)) throw error;
-    context.log.warn({ payout: payout.id, handing: payout.handings }, 'an answer came too late to be recorded');
-    return { againInMs: 0 };
+    context.log.warn({ payout: id }, 'the payout moved on before this could be recorded');
+    return { handled: { againInMs: 0 } };
   }
 }
 
@@ -317,7 +396,7 @@ async function within<T>(ms: number, call: () => Promise<T>): Promise<T | { outc
   }
 }
 
-const brief = (why: string): string => why.slice(0, LONGEST_WHY);
+const brief = (why: string): string => cutTyped(why, LONGEST_WHY);
 const between = (low: number, value: number, high: number): number => Math.min(Math.max(value, low), high);
 
 /** Soon at first, then every half as long again as it has lasted, up to a minute; slowly once a person knows. */
@@ -423,14 +502,40 @@ async function observed(
 export const stop = async (tx: Tx, id: string, why: string, now: Date): Promise<boolean> =>
   (await stopWritten(tx, id, { why, now })) > 0;
 
+/** Of a partner, those that nothing was submitted of yet: they wait at the gate, or for their turn. */
+export const waitingPayouts = async (tx: Tx, partnerId: bigint): Promise<string[]> =>
+  (await waitingOf(tx, partnerId)).map(({ id }) => id);
+
 /** For /readyz and metrics: how many are on their way per rail and state, and since when the oldest. */
 export const openPayouts = (tx: Tx): Promise<OpenPayouts[]> => countOpen(tx);
+
+/** What has left for a payout that is settled. */
+export const unitsPaid = ({ paidUnits, units }: Pick<Payout, 'paidUnits' | 'units'>): bigint => paidUnits ?? units;
+
+/**
+ * Whether people may match a payout with a movement of another amount.
+ *
+ * @param isSaid they say so themselves: an amount that differs is never overlooked
+ * @throws Refusal 'does_not_fit'
+ */
+export function requireOtherAmount(payout: Payout, units: bigint, isSaid: boolean | undefined): void {
+  const wrong = (why: string) => new Refusal('does_not_fit', { why });
+  if (isSaid !== true)
+    throw wrong(
+      `the payout is ${payout.units} ${payout.asset} and ${units} left; say otherAmount where it was paid so`,
+    );
+  if (payout.endedAt !== null && payout.refundId !== null)
+    throw wrong('another amount, and its refund does not wait for it: retry that, and match the new attempt');
+}
 
 /** All attempts of an order, oldest first. */
 export const payoutsOf = (tx: Tx, orderId: bigint): Promise<Payout[]> => payoutsOfOrder(tx, orderId);
 
 /** All attempts at a refund, oldest first. */
 export const payoutsOfRefund = (tx: Tx, refundId: bigint): Promise<Payout[]> => attemptsAtRefund(tx, refundId);
+
+/** One payout by its id, not locked. */
+export const findPayout = (tx: Tx, id: string): Promise<Payout | undefined> => readPayout(tx, id);
 
 /** @returns undefined for a key that is not a payout of ours on this rail */
 export async function payoutByKey(tx: Tx, rail: string, key: string): Promise<Payout | undefined> {

@@ -44,6 +44,15 @@ export interface Rail {
   /** What became of a payout that was or may have been handed over. Never throws for an outside failure: says `unknown`. */
   status(key: string): Promise<PayoutStatus>;
 
+  /**
+   * Of a rail that lists what it accepts until a person submits it (a file for a bank): takes a payout off that list, so that
+   * it is never submitted. Rows only.
+   * @returns false where it is not on the list any more: it is in a file
+   */
+  unlist?(tx: Tx, key: string, why: string): Promise<boolean>;
+  /** Of such a rail: what a person has to do before a payout that it accepted leaves; undefined where it does not list it. Rows only. */
+  waitsForPerson?(tx: Tx, key: string): Promise<string | undefined>;
+
   /** A bank's: the account of ours that a customer pays into, as a person needs it. */
   payee?(asset: AssetCode): Payee | undefined;
 
@@ -52,8 +61,46 @@ export interface Rail {
   /** Whether an address, in the spelling we keep, is one of ours: the wallet that pays, or one that an order is paid at. */
   isOwnAddress?(tx: Tx, address: string): Promise<boolean>;
 
+  /**
+   * Who paid a deposit, as the outside showed it. Personal: for a person who asks, and for sending it back. Rows only; undefined
+   * where nothing is kept.
+   */
+  payerOf?(tx: Tx, externalId: string): Promise<Payer | undefined>;
+  /**
+   * A chain's: whether the key of an address signed this text (EIP-191). A contract has no key, so never for one. Pure; asks
+   * nobody.
+   */
+  isSignedBy?(address: string, text: string, signature: string): Promise<boolean>;
+
   /** A chain's: whether there is a contract at an address: its owner here may be nobody elsewhere. @throws Unavailable */
   hasCode?(address: string): Promise<boolean>;
+
+  /**
+   * A chain's: why these deposits of it are not deep enough to be spent, each for the sum it is part of; undefined where all
+   * are. Reads stored rows only.
+   * @param externalIds as deposit facts name them; those that only come once they are final are not looked at
+   */
+  notDeep?(tx: Tx, externalIds: readonly string[]): Promise<string | undefined>;
+
+  /**
+   * Up to which time of the outside, on our clock's scale, deposits of an asset have been read and reported; undefined before
+   * the first look. Reads stored rows only. A rail without it is taken for read at any time.
+   */
+  readTo?(tx: Tx, asset: AssetCode): Promise<Date | undefined>;
+  /** How long after a deadline it is waited for that to be reached, before an order ends unread; a day where it is absent. */
+  readonly unreadAtMostMs?: number;
+
+  /**
+   * After a restore from an older backup: whether this rail may have paid an order in the time that the books have lost.
+   * `unread` where it is not known yet what it paid then, `undecided` where something fits and people decide what it was;
+   * undefined where nothing stands against acting on the order. Rows only.
+   */
+  mayHavePaid?(tx: Tx, order: PaidPerhaps): Promise<'unread' | 'undecided' | undefined>;
+  /**
+   * A bank's, after such a restore: an unexplained debit that may have been this payout, under another key or with another
+   * amount; undefined where there is none of which people have not decided. Rows only.
+   */
+  doubtful?(tx: Tx, payout: { key: string; asset: AssetCode; units: bigint }): Promise<string | undefined>;
 
   /** What the outside says we have in a wallet, smallest units. @throws Unavailable */
   balance(wallet: string, asset: AssetCode): Promise<bigint>;
@@ -75,6 +122,29 @@ export interface Rail {
 
   /** For /readyz and metrics. */
   health(): Promise<RailHealth>;
+  /**
+   * A sandbox's chain: its node has never been started, so it has no blocks, orders or recurring jobs, and is neither well nor
+   * broken. Asks nobody. A rail without it is never asleep.
+   */
+  isAsleep?(): boolean;
+}
+
+/** What the outside shows of who paid. */
+export interface Payer {
+  name?: string | undefined;
+  account?: string | undefined;
+  text?: string | undefined;
+  /** On a chain. */
+  address?: string | undefined;
+}
+
+/** What an order pays, by which a payment of it is known that the books have lost. */
+export interface PaidPerhaps {
+  id: bigint;
+  payoutAsset: AssetCode;
+  payoutUnits: bigint;
+  payoutAddress: string | null;
+  createdAt: Date;
 }
 
 /** One movement in one wallet, as the outside shows it. */
@@ -126,6 +196,8 @@ export interface Payee {
   ifsc: string;
   iban: string;
   bic: string;
+  /** What else tells whose bank it is, in the words of its country. */
+  codes?: Readonly<Partial<Record<'sortCode' | 'routingNumber' | 'bankCode', string>>>;
 }
 
 export interface Sending {
@@ -174,7 +246,15 @@ export type RailFact =
   | { type: 'deposit_reversed'; rail: string; externalId: string; why: string }
   /** The rail has taken it: from now on it is under way. */
   | { type: 'payout_handed'; rail: string; key: string }
-  | { type: 'payout_settled'; rail: string; key: string; reference: string; cost?: { asset: AssetCode; units: bigint } }
+  | {
+      type: 'payout_settled';
+      rail: string;
+      key: string;
+      reference: string;
+      cost?: { asset: AssetCode; units: bigint };
+      /** The name under which it was reported as an unexplained debit before it was known what it is. */
+      undoes?: string;
+    }
   /** The rail took it not, or took it and proved not to have paid: reverted on chain, rejected by the bank. It may have cost. */
   | {
       type: 'payout_refused';
@@ -194,7 +274,7 @@ export type RailFact =
       asset: AssetCode;
       units: bigint;
     }
-  /** A reorg had it mined anew for another price: what it costs now, in all, and what was said before. */
+  /** A reorg had it mined again for another price, or a bank charged after all: what it costs now, in all, and what was said before. */
   | {
       type: 'cost_changed';
       rail: string;
@@ -254,6 +334,17 @@ export type RailFact =
   | { type: 'unexplained_debit'; rail: string; externalId: string; asset: AssetCode; units: bigint; reference: string }
   /** Something a person must look at before the rail goes on. */
   | { type: 'rail_stopped'; rail: string; why: string }
+  /** A transaction of one of our wallets that no send of ours explains, and that fits no payout alone. Told once. */
+  | {
+      type: 'send_found';
+      rail: string;
+      movement: bigint;
+      reference: string;
+      moved?: { asset: AssetCode; units: bigint };
+      why: string;
+    }
+  /** It is known what such a transaction was. `left`: how many of those told of on this rail are still open. */
+  | { type: 'send_matched'; rail: string; movement: bigint; key: string; left: bigint }
   /** A wallet of ours was used by others, or by us before the database was put back. Nothing more is sent until a person says so. */
   | { type: 'nonces_used'; rail: string; why: string };
 
@@ -272,6 +363,13 @@ export interface DepositFact {
   units: bigint;
   /** For showing: transaction hash, bank reference. */
   reference: string;
+  /**
+   * When it came at the earliest, on our clock's scale: the time of its block, the bank's booking; never a value date. Absent
+   * where the rail cannot say.
+   */
+  at?: Date;
+  /** How much later it may have come: a block says the second, some banks the day alone. */
+  withinMs?: number;
   /** Who paid, as the rail names them. Compared while the fact is taken; kept sealed by the rail and nowhere else. */
   payerName?: string;
   /** Ids and numbers only (block number, confirmations): these are kept unsealed. */

@@ -2,7 +2,7 @@
  * Reconcile: the books against the outside, item by item (run.ts), and against themselves (verify.ts).
  *
  * The way through the files: names.ts (what a line of the journal speaks of) → compare.ts (what fits, what is in transit,
- * what is a break) → run.ts (a rail asked, its journal taken, both compared) → show.ts (the table) → main.ts (the commands).
+ * what is a break) → run.ts (a rail asked, its journal taken, both compared) → correct.ts (a break ended by an entry) → show.ts (the table) → main.ts (the commands).
  */
 import type { Clock } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';
@@ -11,6 +11,7 @@ import type { Rail } from '../rails/rail.ts';
 import { type Compared, reconcileRail } from './run.ts';
 import * as store from './store.ts';
 
+export { type Corrections, openCorrections } from './correct.ts';
 export { reconcileRail } from './run.ts';
 export { verifyLedger } from './verify.ts';
 

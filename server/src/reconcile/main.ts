@@ -27,8 +27,9 @@ const HELP = `
   npm run reconcile
       Compares the books with chains and bank, item by item and from the beginning.
 
-  npm run verify-ledger [-- --seal <number>:<hash>]
-      Computes the books again from the journal. --seal: a newest seal that an earlier run printed and somebody kept.
+  npm run verify-ledger [-- --seal <number>:<hash>] [--audit-seal <number>:<hash>]
+      Computes the books again from the journal, and the audit against its seals. --seal, --audit-seal: newest seals of an
+      earlier run, kept elsewhere.
 `;
 
 /** Exit codes. */
@@ -40,8 +41,8 @@ async function main(): Promise<number> {
   const [command, ...args] = process.argv.slice(2);
   const config = readConfig(process.env);
   if (command === 'verify-ledger') {
-    const { seal } = parsed(args, { seal: { type: 'string' } });
-    return await onDatabase(config, async (adminUrl) => await verify(adminUrl, seal as string | undefined));
+    const kept = parsed(args, { seal: { type: 'string' }, 'audit-seal': { type: 'string' } });
+    return await onDatabase(config, async (adminUrl) => await verify(adminUrl, kept));
   }
   if (command !== 'reconcile') throw new SettingError(HELP);
   parsed(args, {});
@@ -83,14 +84,16 @@ function masterKey({ masterKey: given, dataDir }: Config): Buffer {
   }
 }
 
-async function verify(adminUrl: string, seal: string | undefined): Promise<number> {
-  const kept = seal === undefined ? undefined : readSeal(seal);
+async function verify(adminUrl: string, kept: Readonly<Record<string, unknown>>): Promise<number> {
+  const [journal, audit] = ['seal', 'audit-seal'].map((name) =>
+    kept[name] === undefined ? undefined : readSeal(name, String(kept[name])),
+  );
   const client = new pg.Client({ connectionString: adminUrl, options: '-c search_path=cloverleaf' });
   client.on('error', () => {});
   await client.connect();
   try {
     await client.query('begin isolation level repeatable read read only');
-    const verified = await verifyLedger(txOn(client), kept);
+    const verified = await verifyLedger(txOn(client), journal, audit);
     process.stdout.write(verifiedTable(verified));
     return verified.problems.length === 0 ? CLEAN : BROKEN;
   } finally {
@@ -131,9 +134,9 @@ function lockIfFree(dataDir: string): (() => void) | undefined {
   }
 }
 
-function readSeal(text: string): { number: bigint; hash: string } {
+function readSeal(name: string, text: string): { number: bigint; hash: string } {
   const found = /^([1-9][0-9]{0,17}):([0-9a-fA-F]{64})$/.exec(text);
-  if (found === null) throw new SettingError('--seal must be <number>:<64 hex digits>, as verify-ledger prints it');
+  if (found === null) throw new SettingError(`--${name} must be <number>:<64 hex digits>, as verify-ledger prints it`);
   return { number: BigInt(found[1] ?? 0), hash: (found[2] ?? '').toLowerCase() };
 }
 

@@ -121,7 +121,7 @@ async function compare(context: RunContext, rail: Rail, ask: NonNullable<Rail['h
   });
 }
 
-async function takeJournal(tx: Tx, rail: Rail, afterSeal: bigint): Promise<void> {
+export async function takeJournal(tx: Tx, rail: Rail, afterSeal: bigint): Promise<void> {
   for (let seal = afterSeal; ; ) {
     const page = await custodyLines(tx, rail.code, seal);
     const lines = page.lines.map((line) => ({ line, wallet: line.wallet ?? rail.wallets.payouts }));
@@ -260,8 +260,10 @@ async function keepItems(
   }
 }
 
-const subjectOf = (rail: string, { wallet, asset, key }: { wallet: string; asset: string; key: string }): string =>
-  `reconcile:${rail}:${wallet}:${asset}:${key}`;
+export const subjectOf = (
+  rail: string,
+  { wallet, asset, key }: { wallet: string; asset: string; key: string },
+): string => `reconcile:${rail}:${wallet}:${asset}:${key}`;
 
 async function keepBalances(
   tx: Tx,

@@ -233,6 +233,11 @@ export interface ItemRow {
 
 const ITEM = 'id, rail, wallet, asset, key, kind, outside_units, ledger_units, transit, why, names, found_at';
 
+export type KeptItem = ItemRow & { closed_at: Date | null };
+
+export const itemById = (tx: Tx, id: bigint) =>
+  tx.row<KeptItem>(`select ${ITEM}, closed_at from reconcile_items where id = $1`, [id]);
+
 export const openItems = (tx: Tx, rail: string | null) =>
   tx.rows<ItemRow>(
     `select ${ITEM} from reconcile_items where closed_at is null and ($1::text is null or rail = $1) order by rail, found_at, id`,

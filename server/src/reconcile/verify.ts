@@ -1,21 +1,29 @@
 /**
  * `verify-ledger`: the books against themselves, from the journal alone. Seals, contents, balances, holds, both sides of
- * each asset, and every order against its accounts and its history.
+ * each asset, every order against its accounts and its history, and the audit against its seals.
  *
  * One transaction that sees one moment, so it may run beside the server. It writes nothing.
  *
- * Not here: what is computed of the journal (ledger/verify.ts) and of orders (orders/check.ts).
+ * Not here: what is computed of the journal (ledger/verify.ts), of orders (orders/check.ts) and of the audit
+ * (operators/seals.ts).
  */
 import type { Tx } from '../base/db.ts';
 import { type JournalSummary, type Problem, verifyJournal } from '../ledger/index.ts';
-import { checkOrders } from '../orders/index.ts';
+import { type AuditSummary, verifyAudit } from '../operators/index.ts';
+import { checkDormant, checkOrders } from '../orders/index.ts';
 
 export interface Verified extends JournalSummary {
   orders: bigint;
-  problems: (Omit<Problem, 'rule'> & { rule: Problem['rule'] | 'order' })[];
+  audit: AuditSummary;
+  problems: (Omit<Problem, 'rule'> & { rule: Problem['rule'] | 'order' | 'dormant' | 'audit' })[];
   /** Problems beyond those that are kept. */
   more: number;
   tookMs: number;
+}
+
+interface Kept {
+  number: bigint;
+  hash: string;
 }
 
 /** Problems told by name; a journal broken all over would fill the memory. */
@@ -23,9 +31,10 @@ const MAX_PROBLEMS = 1_000;
 
 /**
  * @param tx   in a transaction that sees one moment (`repeatable read`)
- * @param kept number and hash of a seal, as kept elsewhere
+ * @param kept      number and hash of a seal of the journal, as kept elsewhere
+ * @param keptAudit the same of the audit
  */
-export async function verifyLedger(tx: Tx, kept?: { number: bigint; hash: string }): Promise<Verified> {
+export async function verifyLedger(tx: Tx, kept?: Kept, keptAudit?: Kept, now = new Date()): Promise<Verified> {
   const from = performance.now();
   const problems: Verified['problems'] = [];
   let more = 0;
@@ -35,7 +44,9 @@ export async function verifyLedger(tx: Tx, kept?: { number: bigint; hash: string
   };
   const summary = await verifyJournal(tx, tell, kept);
   const orders = await checkOrders(tx, (id, why) => tell({ rule: 'order', subject: `order ${id}`, why }));
-  return { ...summary, orders, problems, more, tookMs: performance.now() - from };
+  await checkDormant(tx, (subject, why) => tell({ rule: 'dormant', subject, why }));
+  const audit = await verifyAudit(tx, (problem) => tell({ rule: 'audit', ...problem }), now, keptAudit);
+  return { ...summary, orders, audit, problems, more, tookMs: performance.now() - from };
 }
 
 const RULES: readonly [Verified['problems'][number]['rule'], string][] = [
@@ -46,14 +57,17 @@ const RULES: readonly [Verified['problems'][number]['rule'], string][] = [
   ['hold', 'every hold is what its transfers say'],
   ['double_entry', 'both sides of every asset are equal'],
   ['order', 'every order holds what its state says, and its history leads there'],
+  ['dormant', 'dormant money is what its rows say, deposit by deposit and order by order'],
+  ['audit', 'every row of the audit is as it was sealed, none is gone and none slipped in'],
 ];
 
 /** As a person reads it. */
 export function verifiedTable(verified: Verified): string {
-  const { entries, transfers, seals, unsealed, orders, newest, problems, more, tookMs } = verified;
+  const { entries, transfers, seals, unsealed, orders, audit, newest, problems, more, tookMs } = verified;
   const seconds = tookMs / 1000;
   const lines = [
     `${entries} entries of ${transfers} transfers, ${seals} seals (${unsealed} entries not sealed yet), ${orders} orders`,
+    `${audit.rows} sealed rows of the audit, ${audit.seals} seals (${audit.unsealed} rows not sealed yet)`,
     `in ${seconds.toFixed(1)} s: ${Math.round(Number(transfers) / Math.max(seconds, 0.001))} transfers a second`,
     '',
     ...RULES.map(([rule, says]) => {
@@ -67,6 +81,9 @@ export function verifiedTable(verified: Verified): string {
     newest === null
       ? 'Nothing is sealed yet.'
       : `Newest seal: ${newest.number}:${newest.hash}\nKeep it elsewhere, and hand it to a later run: npm run verify-ledger -- --seal ${newest.number}:<hash>`,
+    ...(audit.newest === null
+      ? []
+      : [`Newest seal of the audit: ${audit.newest.number}:${audit.newest.hash}, for --audit-seal`]),
   ];
   return `${lines.join('\n')}\n`;
 }

@@ -6,6 +6,8 @@ export interface SandboxChain {
   code: string;
   chainId: number;
   native: string;
+  /** Its node runs from the start. That of every other chain starts when it is first needed (chains.ts). */
+  atStart: boolean;
   /** Most blocks a reorg of this chain can take back. */
   finality: number;
   tokens: readonly { code: string; name: string; symbol: string; decimals: number }[];
@@ -17,11 +19,21 @@ const TOKENS = [
   { code: 'dai', name: 'Test Dai', symbol: 'DAI', decimals: 18 },
 ] as const;
 
+/** As on the chains of these names: two coins, and 18 decimals on bep20. */
+const [USDT, USDC] = TOKENS;
+const TWO_TOKENS = [USDT, USDC];
+const BEP20_TOKENS = TWO_TOKENS.map((token) => ({ ...token, decimals: 18 }));
+
 /** One block a second. */
 export const CHAINS: readonly SandboxChain[] = [
-  { code: 'erc20', chainId: 31_337, native: 'eth', finality: 12, tokens: TOKENS },
-  { code: 'matic20', chainId: 31_338, native: 'matic', finality: 12, tokens: TOKENS },
+  { code: 'erc20', chainId: 31_337, native: 'eth', atStart: true, finality: 12, tokens: TOKENS },
+  { code: 'matic20', chainId: 31_338, native: 'matic', atStart: true, finality: 12, tokens: TOKENS },
+  { code: 'bep20', chainId: 31_339, native: 'bnb', atStart: false, finality: 12, tokens: BEP20_TOKENS },
+  { code: 'arbitrum', chainId: 31_340, native: 'eth', atStart: false, finality: 12, tokens: TWO_TOKENS },
+  { code: 'base', chainId: 31_341, native: 'eth', atStart: false, finality: 12, tokens: TWO_TOKENS },
+  { code: 'optimism', chainId: 31_342, native: 'eth', atStart: false, finality: 12, tokens: TWO_TOKENS },
 ];
+export const CHAIN_CODES: readonly string[] = CHAINS.map(({ code }) => code);
 
 /** Small deposits are believed sooner. Whole tokens and confirmations. */
 export const CONFIRMATIONS = [
@@ -29,17 +41,36 @@ export const CONFIRMATIONS = [
   { fromWhole: 10_000n, confirmations: 4 },
 ] as const;
 
-export const FIATS = [
-  { code: 'inr', decimals: 2, sellMethod: 'IMPS', buyMethod: 'UPI', minWhole: 100n, maxWhole: 10_000_000n },
-  {
-    code: 'eur',
-    decimals: 2,
-    sellMethod: 'SEPA_BANK_TRANSFER',
-    buyMethod: 'OPEN_BANKING',
-    minWhole: 5n,
-    maxWhole: 150_000n,
-  },
-] as const;
+export interface SandboxFiat {
+  code: string;
+  decimals: number;
+  sellMethod: string;
+  buyMethod: string;
+  /** Limits of a purchase, whole units. */
+  minWhole: bigint;
+  maxWhole: bigint;
+}
+
+const fiat = (code: string, methods: { sell: string; buy: string }, limits: [bigint, bigint]): SandboxFiat => ({
+  ...{ code, decimals: 2, sellMethod: methods.sell, buyMethod: methods.buy },
+  ...{ minWhole: limits[0], maxWhole: limits[1] },
+});
+const both = (method: string) => ({ sell: method, buy: method });
+
+/** All that reference data has a method of payment for; limits near 5 and 150,000 dollars, but for rupees. */
+export const FIATS: readonly SandboxFiat[] = [
+  fiat('inr', { sell: 'IMPS', buy: 'UPI' }, [100n, 10_000_000n]),
+  fiat('eur', { sell: 'SEPA_BANK_TRANSFER', buy: 'OPEN_BANKING' }, [5n, 150_000n]),
+  fiat('try', both('TRY_BANK_TRANSFER'), [150n, 5_000_000n]),
+  fiat('aed', both('AED-BANK-TRANSFER'), [20n, 550_000n]),
+  fiat('mxn', both('SPEI'), [100n, 2_500_000n]),
+  fiat('ngn', both('NG-BANK-TRANSFER'), [7_500n, 200_000_000n]),
+  fiat('brl', both('PIX'), [30n, 800_000n]),
+  fiat('php', both('INSTAPAY'), [300n, 8_000_000n]),
+  fiat('gbp', both('FASTER_PAYMENTS'), [5n, 120_000n]),
+  fiat('usd', { sell: 'ACH', buy: 'WIRE' }, [5n, 150_000n]),
+  fiat('kes', both('MPESA_PAYBILL'), [650n, 15_000_000n]),
+];
 
 /** Places of the crypto paid out when buying: nobody wants a ten-thousandth of a thousandth. */
 export const BUY_PLACES = 6;
@@ -48,6 +79,18 @@ export const BUY_PLACES = 6;
 export const DEFAULT_CHAIN = 'matic20';
 
 /** Limits on a deposit, in whole tokens. */
+/**
+ * One source that has no bad day of its own: the sandbox's table of prices, which a control moves. A price may double and
+ * halve; further than that, quoting halts as it would in production, and goes on ten seconds after the price came back.
+ */
+export const PRICES = {
+  priceQuorum: 1,
+  singleSource: true,
+  outlierBps: 300n,
+  jumpBps: 10_000n,
+  resumeMs: 10_000,
+} as const;
+
 export const LIMITS = { minWhole: 1n, maxWhole: 200_000n };
 
 /** Whole units that the operator puts in before the first customer comes. */
@@ -58,6 +101,8 @@ export const ENOUGH = { fiat: 50_000_000n, tokens: 100_000n, native: 100n } as c
 
 /** Below this, money that no order takes is dust. As people write it. */
 export const DUST = { inr: '1', eur: '0.05', token: '0.01', native: '0.0001' } as const;
+/** Of another fiat: the hundredth part of the least purchase. */
+export const DUST_PARTS = 100n;
 
 /** Whole tokens for the simulated customer and for visitors' own wallets: not the operator's, so in no book. */
 export const POCKET_MONEY = 10_000_000n;
@@ -69,3 +114,6 @@ export const PARTNERS = [
 
 /** Operator: a quarter percent. Rail: a fixed sum. Chain: gas of one token transfer, twice (sweep and its funding). */
 export const FEES = { operatorBps: 25, railFixed: { inr: 590n, eur: 20n }, gasUnits: 90_000n } as const;
+/** Of another fiat: a fiftieth of the least purchase, in the fiat's smallest units. */
+export const railFixedOf = ({ code, decimals, minWhole }: SandboxFiat): bigint =>
+  (FEES.railFixed as Readonly<Record<string, bigint>>)[code] ?? (minWhole * 10n ** BigInt(decimals)) / 50n;

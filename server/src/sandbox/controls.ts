@@ -11,7 +11,7 @@
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
-import { Refusal } from '../base/errors.ts';
+import { Refusal, Unavailable } from '../base/errors.ts';
 import { randomHex } from '../base/ids.ts';
 import { formatUnits, parseRate, parseUnits, pow10 } from '../base/money.ts';
 import { ring } from '../base/work.ts';
@@ -26,7 +26,7 @@ import { isMovable } from '../quotes/sources/fixed.ts';
 import type { ChainRail } from '../rails/chain.ts';
 import { OBSERVE } from '../rails/rail.ts';
 import type { FaultKind, SimulatedBank } from '../rails/simulated/index.ts';
-import { CHAINS, FIATS, OPENING } from './catalogue.ts';
+import { CHAIN_CODES, FIATS, OPENING } from './catalogue.ts';
 import type { Payer } from './payer.ts';
 import { assetCode, BANK, evmCode } from './seed.ts';
 
@@ -38,6 +38,8 @@ export interface ControlsContext extends OrdersContext {
   payer: Payer;
   finalize(chain: string): Promise<void>;
   reorg(chain: string, blocks: number): Promise<void>;
+  /** Has the node of a chain started that sleeps. @throws Unavailable */
+  wake(chain: string): Promise<void>;
   /** Whether what is sent to partners gets lost. */
   webhooks: { dropped: boolean };
 }
@@ -91,10 +93,13 @@ export function sandboxControls(context: ControlsContext): SandboxControls {
   ): Promise<{ rail: ChainRail; asset: Asset }> {
     const all = [...(await db.asSystem(assets)).values()].filter(({ kind, native }) => kind === 'crypto' && !native);
     const asked = await assetOf(order.depositAsset);
-    const there = all.find(({ coin, chain }) =>
-      how === 'ANOTHER_TOKEN'
-        ? chain === asked?.chain && coin !== asked?.coin
-        : chain !== asked?.chain && coin === asked?.coin,
+    const isAwake = ({ chain }: Asset): boolean => chains.get(evmCode(chain ?? ''))?.isAsleep?.() !== true;
+    const there = all.find(
+      (one) =>
+        isAwake(one) &&
+        (how === 'ANOTHER_TOKEN'
+          ? one.chain === asked?.chain && one.coin !== asked?.coin
+          : one.chain !== asked?.chain && one.coin === asked?.coin),
     );
     const rail = chains.get(evmCode(there?.chain ?? ''));
     if (there === undefined || rail === undefined) throw wrong('how', 'has nothing to pay with here');
@@ -116,7 +121,13 @@ export function sandboxControls(context: ControlsContext): SandboxControls {
 
   return {
     async pay({ order, how, units: given, key }) {
-      if (how === 'LATE') await expire(order);
+      if (how === 'LATE') {
+        const rail = chains.get(order.depositRail);
+        // Asked first: a deadline that has passed for a payment that cannot be made would stay passed.
+        if (rail !== undefined)
+          await saying(`The node of ${rail.chain} does not answer: nothing was paid.`, () => rail.gasPrice());
+        await expire(order);
+      }
       const asked = order.depositUnits;
       const units = given ?? (how === 'UNDER' ? asked / 2n : how === 'OVER' ? asked + asked / 2n : asked);
       const times = how === 'TWICE' ? [1, 2] : [1];
@@ -144,7 +155,7 @@ export function sandboxControls(context: ControlsContext): SandboxControls {
           units: scaled,
           address: order.depositTarget,
         };
-        payments.push(await payer.fromWallet(rail, payment));
+        payments.push(await saying(made(payments, times), () => payer.fromWallet(rail, payment)));
       }
       return { payments };
     },
@@ -196,9 +207,9 @@ export function sandboxControls(context: ControlsContext): SandboxControls {
     },
 
     async reorg({ chain, blocks }) {
-      if (!CHAINS.some(({ code }) => code === chain))
-        throw wrong('chain', `must be ${CHAINS.map(({ code }) => code).join(' or ')}`);
-      await context.reorg(chain, blocks);
+      if (!CHAIN_CODES.includes(chain)) throw wrong('chain', `must be ${CHAIN_CODES.join(' or ')}`);
+      await context.wake(chain);
+      await saying(`The node of ${chain} does not answer: ask again when it does.`, () => context.reorg(chain, blocks));
       return { chain, blocks };
     },
 
@@ -229,6 +240,7 @@ export function sandboxControls(context: ControlsContext): SandboxControls {
       const isFiat = FIATS.some((fiat) => fiat.code === code);
       if (asset === undefined || asset.native || (chain === undefined && !isFiat))
         throw wrong('currency', `must be ${FIATS.map((fiat) => fiat.code).join(', ')}, or a token with its chain`);
+      if (asset.chain !== null) await context.wake(asset.chain);
       if (state === 'DRY') await setAside(code);
       else {
         const whole = isFiat ? OPENING.fiat : OPENING.tokens;
@@ -271,7 +283,11 @@ export function sandboxControls(context: ControlsContext): SandboxControls {
     else {
       const destination = { kind: 'address', address: rail.walletAddresses.hot ?? '' } as const;
       const sent = await rail.sendFrom('faucet', { key: `sandbox:fill:${id}`, asset: code, units, destination });
-      if (sent.outcome !== 'accepted') throw wrong('amount', `was not given by the faucet: ${sent.why}`);
+      if (sent.outcome === 'refused') throw wrong('amount', `was not given by the faucet: ${sent.why}`);
+      if (sent.outcome === 'unknown')
+        throw new Unavailable(rail.code, sent.why, {
+          said: `The node of ${chain} did not take the transfer: the treasury was not filled.`,
+        });
       entry = `fund_${rail.code}_${sent.reference}:0`;
     }
     const isBooked = () => db.asSystem((tx) => isPosted(tx, entry));
@@ -280,6 +296,24 @@ export function sandboxControls(context: ControlsContext): SandboxControls {
       else await context.finalize(rail.chain);
       await new Promise((wake) => setTimeout(wake, 200));
     }
+    if (!(await isBooked()))
+      throw new Unavailable(rail?.code ?? BANK, 'new money is not booked yet', {
+        said: `The money for ${code} is on its way and not booked yet: the treasury is not filled.`,
+      });
+  }
+}
+
+/** Of several payments, how many were made before one was not. */
+const made = (payments: readonly string[], times: readonly number[]): string | undefined =>
+  payments.length === 0 ? undefined : `${payments.length} of ${times.length} payments was made, the next was not.`;
+
+/** Where something outside is down, tells the caller so. @param said undefined: what the error says itself */
+async function saying<T>(said: string | undefined, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Unavailable) || said === undefined) throw error;
+    throw new Unavailable(error.source, 'not done', { cause: error, retryAfterMs: error.retryAfterMs, said });
   }
 }
 

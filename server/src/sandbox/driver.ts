@@ -6,6 +6,7 @@
  * rejection. Once the facts are in, the order runs on by itself, through every state in between and perhaps past the one
  * that was asked for.
  */
+import type { Vault } from '../base/crypto.ts';
 import { Refusal } from '../base/errors.ts';
 import { fiatAccounts } from '../customers/index.ts';
 import {
@@ -40,6 +41,7 @@ export function sandboxDriver(
   context: OrdersContext & {
     chains: ReadonlyMap<string, ChainRail>;
     payer: Payer;
+    vault: Vault;
     verifier: Verifier;
   },
 ) {
@@ -151,8 +153,8 @@ export function sandboxDriver(
   async function payerOf(order: Order): Promise<{ address: string } | { fiatAccountId: bigint }> {
     const address = context.chains.get(order.depositRail)?.walletAddresses.customer;
     if (address !== undefined) return { address };
-    const [first] = await db.asPartner(order.partnerId, (tx) => fiatAccounts(tx, order.customerId));
-    const fiatAccountId = order.fiatAccountId ?? first?.id;
+    const accounts = await db.asPartner(order.partnerId, (tx) => fiatAccounts(tx, order.customerId));
+    const fiatAccountId = order.fiatAccountId ?? accounts.find(({ fiat }) => fiat === order.depositAsset)?.id;
     if (fiatAccountId === undefined) throw new Refusal('unknown_account', {});
     return { fiatAccountId };
   }

@@ -30,7 +30,9 @@ import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { Unavailable } from '../base/errors.ts';
-import { isAlive, isGoneWithin, portOrAnother, signal, startOf } from '../base/processes.ts';
+import { ask } from '../base/http.ts';
+import { isAlive, startOf } from '../base/processes.ts';
+import { bringBack, endProcess, startOnFreePort } from '../base/supervise.ts';
 
 /** A shallower reorg than anybody's finality here: anvil calls a block final after two epochs, which is 16 blocks. */
 const MAX_UNSAVED = 4;
@@ -149,17 +151,19 @@ export async function startNode(spec: NodeSpec, options: NodeOptions): Promise<S
   async function bringBackIfDead(): Promise<void> {
     if (isAlive(note.pid)) return;
     log(`the node (process ${note.pid}) has died; bringing it back from its saved state`);
-    for (let waitMs = 200; !ending; waitMs = Math.min(waitMs * 2, 5_000)) {
-      try {
+    await bringBack(
+      async () => {
         note = await launch(home, spec, options.mnemonic, note.port);
         busyUntil = Number((await headOf(rpcUrl)).number) + BUSY_BLOCKS;
         log(`the node is back, process ${note.pid}`);
-        return;
-      } catch (error) {
-        log(`the node did not start: ${messageOf(error)}`);
-        await sleep(waitMs, undefined, { ref: false });
-      }
-    }
+      },
+      {
+        pauses: { firstMs: 200, longestMs: 5_000 },
+        isWanted: () => !ending,
+        ref: false,
+        onFailure: (why) => log(`the node did not start: ${why}`),
+      },
+    );
   }
 
   async function loop(): Promise<void> {
@@ -189,6 +193,8 @@ export async function startNode(spec: NodeSpec, options: NodeOptions): Promise<S
       inTurn(async () => {
         await bringBackIfDead();
         await call(rpcUrl, 'anvil_reorg', [blocks, []]);
+        // The node's time goes back with its blocks and stays behind by that: deadlines would wait for it.
+        await call(rpcUrl, 'evm_setTime', [Math.floor(Date.now() / 1000)]);
         const newest = await headOf(rpcUrl);
         // What left the chain is sent again by whoever sent it, and wants its confirmations.
         busyUntil = Number(newest.number) + BUSY_BLOCKS;
@@ -246,24 +252,22 @@ async function isOurs(note: Note, spec: NodeSpec): Promise<boolean> {
 }
 
 async function endIfSame(note: Note): Promise<void> {
-  for (const how of ['SIGTERM', 'SIGKILL'] as const) {
-    if (!isSameProcess(note)) return;
-    signal(note.pid, how);
-    if (await isGoneWithin(note.pid, 5_000)) return;
-  }
-  throw new Unavailable('anvil', `process ${note.pid} does not end`);
+  await endProcess(note.pid, {
+    name: 'anvil',
+    signals: [
+      ['SIGTERM', 5_000],
+      ['SIGKILL', 5_000],
+    ],
+    isStill: () => isSameProcess(note),
+  });
 }
 
 /** On the port it had if that is free: a wallet that was told of it finds it again. */
 async function launchOnSomePort(home: string, spec: NodeSpec, mnemonic: string, wanted = 0): Promise<Note> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await launch(home, spec, mnemonic, await portOrAnother(wanted));
-    } catch (error) {
-      // Between our looking for a free port and its taking it, somebody else may have.
-      if (attempt === 5 || !messageOf(error).includes('in use')) throw error;
-    }
-  }
+  return await startOnFreePort((port) => launch(home, spec, mnemonic, port), {
+    wanted,
+    isTaken: (why) => why.includes('in use'),
+  });
 }
 
 async function launch(home: string, spec: NodeSpec, mnemonic: string, port: number): Promise<Note> {
@@ -386,6 +390,9 @@ async function genesisOf(url: string): Promise<string> {
   return (await call<{ hash: string }>(url, 'eth_getBlockByNumber', ['0x0', false])).hash;
 }
 
+/** A node's whole state comes as one answer; a longer text Node could not hold. */
+const LONGEST_ANSWER = 512 * 1024 * 1024;
+
 /** One JSON-RPC call. @throws Unavailable when there is no answer in time, or the answer is an error */
 export async function call<T>(
   url: string,
@@ -395,13 +402,15 @@ export async function call<T>(
 ): Promise<T> {
   let answer: { result?: T; error?: { message: string } };
   try {
-    const response = await fetch(url, {
+    const { body } = await ask({
+      url,
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-      signal: AbortSignal.timeout(timeoutMs),
+      deadline: AbortSignal.timeout(timeoutMs),
+      longestBytes: LONGEST_ANSWER,
     });
-    answer = (await response.json()) as typeof answer;
+    answer = JSON.parse(body.toString('utf8')) as typeof answer;
   } catch (cause) {
     throw new Unavailable('anvil', `${method} was not answered`, { cause });
   }

@@ -4,7 +4,7 @@
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Database } from '../base/db.ts';
-import { Refusal } from '../base/errors.ts';
+import { Refusal, Unavailable } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
 import { customerName } from '../customers/index.ts';
 import type { Order } from '../orders/index.ts';
@@ -15,7 +15,10 @@ export type Payer = ReturnType<typeof openPayer>;
 
 export function openPayer({ db, vault, bank }: { db: Database; vault: Vault; bank: SimulatedBank }) {
   return {
-    /** @returns the hash of the transfer; '' where the node has not taken it yet */
+    /**
+     * @returns the hash of the transfer
+     * @throws Unavailable where the node has not taken it; the sentence says whether anything is kept to be sent later
+     */
     async fromWallet(
       rail: ChainRail,
       { key, asset, units, address }: { key: string; asset: AssetCode; units: bigint; address: string },
@@ -23,8 +26,15 @@ export function openPayer({ db, vault, bank }: { db: Database; vault: Vault; ban
       const destination = { kind: 'address', address } as const;
       const sent = await rail.sendFrom('customer', { key: `sandbox:${key}`, asset, units, destination });
       if (sent.outcome === 'refused') throw new Refusal('order_over', { why: sent.why });
-      // Unknown: it is written down, and the rail goes on with it.
-      return sent.outcome === 'accepted' ? (sent.reference ?? '') : '';
+      if (sent.outcome === 'accepted') return sent.reference ?? '';
+      const { outcome } = await rail.status(`sandbox:${key}`);
+      const became =
+        outcome === 'absent'
+          ? 'nothing was paid'
+          : 'the transfer is kept and sent when the node takes it; the same request pays nothing more';
+      throw new Unavailable(rail.code, sent.why, {
+        said: `The node of ${rail.chain} did not take the payment: ${became}.`,
+      });
     },
 
     /** @param credit.name in whose name; the customer's where it is left out @returns the bank's name for its line */

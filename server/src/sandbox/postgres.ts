@@ -35,12 +35,15 @@ import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Unavailable } from '../base/errors.ts';
-import { commandOf, isAlive, isGoneWithin, portOrAnother, signal, startOf } from '../base/processes.ts';
+import { commandOf, isAlive, startOf } from '../base/processes.ts';
+import { bringBack, endProcess, startOnFreePort } from '../base/supervise.ts';
 
 const NOBODY = 65534;
 const SUPERUSER = 'postgres';
 /** How a cluster that a restore has replaced is called, with the time behind it. */
 export const ASIDE = 'postgres.before-';
+
+const RESTART = { firstMs: 100, longestMs: 5_000 };
 
 export interface PostgresOptions {
   /** Where the cluster (`postgres/`) and the superuser's password (`postgres.password`) live. */
@@ -82,7 +85,9 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   }
 
   let stopping = false;
-  let current = await startOnFreePort();
+  let current = await startOnFreePort((free) => start(bin, as, cluster, free, options, log), {
+    isTaken: (why) => why.includes('could not create any TCP/IP sockets'),
+  });
   const { port } = current;
   let restarting: Promise<void> | undefined;
   watch();
@@ -96,27 +101,17 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   }
 
   async function startAgain(): Promise<void> {
-    for (let waitMs = 100; !stopping; waitMs = Math.min(waitMs * 2, 5_000)) {
-      await sleep(waitMs);
-      if (stopping) return;
-      try {
-        current = await start(bin, as, cluster, port, options, log);
-        return watch();
-      } catch (error) {
-        log(`postgres did not start: ${error instanceof Error ? error.message : String(error)}`);
-      }
-    }
-  }
-
-  async function startOnFreePort(): Promise<Running> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await start(bin, as, cluster, await portOrAnother(), options, log);
-      } catch (error) {
-        // Between our looking for a free port and PostgreSQL's taking it, somebody else may have.
-        if (attempt === 5 || !(error as Error).message.includes('could not create any TCP/IP sockets')) throw error;
-      }
-    }
+    // What has just died holds its port and its memory for a moment.
+    await sleep(RESTART.firstMs);
+    const started = await bringBack(() => start(bin, as, cluster, port, options, log), {
+      pauses: RESTART,
+      isWanted: () => !stopping,
+      ref: true,
+      onFailure: (why) => log(`postgres did not start: ${why}`),
+    });
+    if (started === undefined) return;
+    current = started;
+    watch();
   }
 
   return {
@@ -297,16 +292,14 @@ function isInUse(segment: string | undefined): boolean {
  * A fast shutdown, and if that takes too long an immediate one, after which it recovers from its log at the next start.
  * Never SIGKILL: that would leave its children writing.
  */
-async function end(pid: number): Promise<void> {
-  for (const [how, waitMs] of [
-    ['SIGINT', 15_000],
-    ['SIGQUIT', 10_000],
-  ] as const) {
-    signal(pid, how);
-    if (await isGoneWithin(pid, waitMs)) return;
-  }
-  throw new Unavailable('postgres', `process ${pid} does not end`);
-}
+const end = (pid: number): Promise<void> =>
+  endProcess(pid, {
+    name: 'postgres',
+    signals: [
+      ['SIGINT', 15_000],
+      ['SIGQUIT', 10_000],
+    ],
+  });
 
 /** Made once; 0600. Written beside and moved, so it is never half a password. */
 function passwordIn(dataDir: string): string {

@@ -3,8 +3,9 @@
  * beside the data they guard; keys of chains come from a published phrase; the code that customers log in with is known.
  */
 import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { SettingError } from '../base/env.ts';
+import { assert } from '../base/errors.ts';
 import { randomHex } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import { formatUnits } from '../base/money.ts';
@@ -12,14 +13,25 @@ import { magicScreener } from '../compliance/index.ts';
 import type { Config } from '../config.ts';
 import type { Outcome } from '../events/index.ts';
 import { assets } from '../partners/index.ts';
-import { sandboxSender } from '../protocols/checkout/index.ts';
 import { simulatedVerifier } from '../verifiers/simulated/index.ts';
 import type { Connecting, Profile, World } from '../world.ts';
+import { waking } from './chains.ts';
 import { sandboxControls, screensOrders } from './controls.ts';
 import { sandboxDriver } from './driver.ts';
 import { openPayer } from './payer.ts';
 import { startPostgres } from './postgres.ts';
-import { type SandboxFile, type SeededPartner, seedFunds, seedPartners, seedSecondOperator } from './seed.ts';
+import {
+  evmCode,
+  type Funding,
+  fundChain,
+  type SandboxFile,
+  type SeededPartner,
+  seedFunds,
+  seedLevels,
+  seedPartners,
+  seedPeopleRules,
+} from './seed.ts';
+import { welcome } from './welcome.ts';
 import { startWorld } from './world.ts';
 
 export interface SandboxOptions {
@@ -62,46 +74,71 @@ async function connect(config: Config, deps: Connecting): Promise<World> {
   const file = join(config.dataDir, 'sandbox.json');
   let seeded: SeededPartner[] = [];
   const webhooks = { dropped: false };
+  const { sleepers } = world;
+  let isEnding = false;
+  let written: SandboxFile | undefined;
+  /** The file and what has been answered of it say the same: a chain that is woken is added to both. */
+  const tellChains = (): void => {
+    if (written !== undefined) writeSandboxFile(file, Object.assign(written, world.chains()));
+  };
   return {
     outside: world.outside,
-    verifier: simulatedVerifier,
-    sender: sandboxSender,
     screener: (usual) =>
-      magicScreener(screensOrders(usual), async ({ depositAsset = '', depositUnits = 0n }) => {
+      magicScreener(screensOrders(usual), vault, async ({ depositAsset = '', depositUnits = 0n }) => {
         const asset = (await db.asSystem(assets)).get(depositAsset);
         return asset === undefined ? '' : formatUnits(depositUnits, asset.decimals);
       }),
     checks: [],
-    async begin({ chains, partners }) {
+    async begin({ chains, partners, follow, woken }) {
       seeded = await seedPartners({ db, vault, clock, partners }, readSandboxFile(file)?.partners ?? []);
       await world.seedMarkets();
-      await seedSecondOperator(db);
-      await seedFunds({
+      await seedPeopleRules(db);
+      const { bank, tokens, finalize } = world;
+      const funding: Funding = { db, clock, bank, tokens, finalize, isEnding: () => isEnding };
+      const awake = [...chains.values()].filter(({ chain }) => !sleepers.isAsleep(chain));
+      await seedLevels(
         db,
-        clock,
-        bank: world.bank,
-        chains: [...chains.values()],
-        tokens: world.tokens,
-        finalize: world.finalize,
+        awake.map(({ chain }) => chain),
+      );
+      await seedFunds(funding, awake);
+      world.wakesWith(async (code) => {
+        const rail = chains.get(evmCode(code));
+        assert(rail !== undefined, `chain ${code} has no rail`);
+        tellChains();
+        await follow(rail.code);
+        await rail.refreshGas();
+        await fundChain(funding, rail);
+        await seedLevels(db, [code]);
+        await woken();
       });
     },
+    front: (usual) => waking(usual, sleepers),
+    gasAtRest: (chain) => (sleepers.isAsleep(chain) ? GAS_AT_REST : undefined),
     webhooks: (usual) => (to) => (webhooks.dropped ? Promise.resolve(LOST) : usual(to)),
     controls(context) {
       const payer = openPayer({ db, vault, bank: world.bank });
       const { bank, finalize, reorg } = world;
+      const wake = async (chain: string): Promise<void> => await sleepers.wake(chain);
       return {
-        ...sandboxDriver({ ...context, payer, verifier: simulatedVerifier }),
-        controls: sandboxControls({ ...context, vault, bank, payer, finalize, reorg, webhooks }),
+        ...sandboxDriver({ ...context, vault, payer, verifier: simulatedVerifier }),
+        controls: sandboxControls({ ...context, vault, bank, payer, finalize, reorg, wake, webhooks }),
       };
     },
     ready(baseUrl) {
-      const sandbox: SandboxFile = { baseUrl, partners: seeded, chains: world.chains };
-      writeSandboxFile(file, sandbox);
-      return sandbox;
+      written = { baseUrl, partners: seeded, ...world.chains() };
+      tellChains();
+      return written;
     },
-    stop: () => world.stop(),
+    async stop() {
+      isEnding = true;
+      await world.stop();
+    },
+    welcome: (at) => welcome(() => ({ ...at(), file: relative(process.cwd(), file) })),
   };
 }
+
+/** What a node that has just been started asks for a unit of gas: a base fee and a tip of 1 gwei each. */
+const GAS_AT_REST = 2_000_000_000n;
 
 /** As if the receiver were down. */
 const LOST: Outcome = { ok: false, status: null, error: 'connection_refused', answer: '', tookMs: 0 };

@@ -4,18 +4,28 @@
  * Funds are moved for real and book themselves: tokens from the faucet to the hot wallet, where the chain's follower finds
  * them, money into the bank account, by its statement line.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
 import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
+import { assert } from '../base/errors.ts';
 import { parseUnits, pow10 } from '../base/money.ts';
 import { isPosted } from '../ledger/index.ts';
-import { GATES, seedSecondOperatorRule } from '../operators/index.ts';
+import { seedRule } from '../operators/index.ts';
 import { seedDustThreshold } from '../orders/index.ts';
 import {
+  addFees,
+  addMarkets,
+  allMarkets,
   assets,
   createKey,
   createPartner,
+  everyFee,
+  type FeeKind,
+  type FeeTerm,
+  feeKey,
   findPartner,
+  type Market,
   type Partners,
   setConfirmationPolicy,
   setFee,
@@ -31,6 +41,7 @@ import {
   CONFIRMATIONS,
   DEFAULT_CHAIN,
   DUST,
+  DUST_PARTS,
   ENOUGH,
   FEES,
   FIATS,
@@ -38,6 +49,9 @@ import {
   OPENING,
   PARTNERS,
   POCKET_MONEY,
+  PRICES,
+  railFixedOf,
+  type SandboxFiat,
 } from './catalogue.ts';
 import { visitorAddress } from './wallets.ts';
 
@@ -51,7 +65,15 @@ export interface DeployedToken {
 export interface SandboxFile {
   baseUrl: string;
   partners: SeededPartner[];
-  chains: { code: string; rpcUrl: string; chainId: number; tokens: DeployedToken[] }[];
+  chains: ({ rpcUrl: string } & ToldChain)[];
+  /** Chains on offer whose node starts when it is first needed; then it moves to `chains`. */
+  asleep?: ToldChain[];
+}
+
+interface ToldChain {
+  code: string;
+  chainId: number;
+  tokens: readonly DeployedToken[];
 }
 
 export const BANK = 'bank.simulated';
@@ -75,7 +97,7 @@ export async function seedCatalogue(
         native: false,
       });
       await seedLevel(tx, BANK, 'main', fiat.code, ENOUGH.fiat, fiat.decimals);
-      await seedDustThreshold(tx, fiat.code, parseUnits(DUST[fiat.code], fiat.decimals));
+      await seedDustThreshold(tx, fiat.code, dustOf(fiat));
     }
     for (const chain of CHAINS) {
       const code = assetCode(chain.native, chain.code);
@@ -88,7 +110,6 @@ export async function seedCatalogue(
         decimals: 18,
         native: true,
       });
-      await seedLevel(tx, evmCode(chain.code), 'hot', code, ENOUGH.native, 18);
       await seedDustThreshold(tx, code, parseUnits(DUST.native, 18));
       for (const token of tokens.get(chain.code) ?? []) {
         const asset = assetCode(token.code, chain.code);
@@ -103,7 +124,6 @@ export async function seedCatalogue(
         });
         await seedDustThreshold(tx, asset, parseUnits(DUST.token, token.decimals));
         await seedMinimum(tx, asset, LIMITS.minWhole * pow10(token.decimals));
-        await seedLevel(tx, evmCode(chain.code), 'hot', asset, ENOUGH.tokens, token.decimals);
         await setConfirmationPolicy(tx, {
           chain: chain.code,
           asset,
@@ -115,6 +135,22 @@ export async function seedCatalogue(
       }
     }
   });
+}
+
+/** What is enough in the hot wallets of these chains; not said of a chain that sleeps, whose wallet has nothing yet. */
+export async function seedLevels(db: Database, chains: readonly string[]): Promise<void> {
+  await db.asSystem(async (tx) => {
+    for (const { code, native, tokens } of CHAINS.filter((chain) => chains.includes(chain.code))) {
+      await seedLevel(tx, evmCode(code), 'hot', assetCode(native, code), ENOUGH.native, 18);
+      for (const token of tokens)
+        await seedLevel(tx, evmCode(code), 'hot', assetCode(token.code, code), ENOUGH.tokens, token.decimals);
+    }
+  });
+}
+
+function dustOf({ code, decimals, minWhole }: SandboxFiat): bigint {
+  const said = (DUST as Readonly<Record<string, string>>)[code];
+  return said === undefined ? (minWhole * pow10(decimals)) / DUST_PARTS : parseUnits(said, decimals);
 }
 
 /** A tenth of what is called low is an alarm. */
@@ -130,21 +166,73 @@ async function seedLevel(
   await seedThreshold(tx, { rail, wallet, asset, lowUnits, alarmUnits: lowUnits / 10n });
 }
 
-/** Markets and fees; a partner's own fee needs the partner. */
+/**
+ * Markets and fees; a partner's own fee needs the partner. What is as it should be is not written again: there are some
+ * three hundred markets, and at most starts all of them are.
+ */
 export async function seedMarkets(db: Database, tokens: ReadonlyMap<string, readonly DeployedToken[]>): Promise<void> {
+  const wanted = [...tokens].flatMap(([chain, deployed]) =>
+    deployed.flatMap(({ code, decimals }) =>
+      FIATS.flatMap((fiat) => marketsOf({ asset: assetCode(code, chain), chain, decimals, fiat })),
+    ),
+  );
   await db.asSystem(async (tx) => {
-    for (const [chain, deployed] of tokens) {
-      for (const { code, decimals } of deployed) {
-        for (const fiat of FIATS) await seedMarket(tx, { asset: assetCode(code, chain), chain, decimals, fiat });
-      }
-    }
+    const there = new Map((await allMarkets(tx)).map((market) => [pairOf(namedOf(market)), market]));
+    const added = await addMarkets(
+      tx,
+      wanted.map(({ terms }) => terms).filter((terms) => !there.has(pairOf(terms))),
+    );
+    const marketIds = new Map([...[...there.values()].map(namedOf), ...added].map((one) => [pairOf(one), one.id]));
+    const fees = await everyFee(tx);
+    const partners = await Promise.all(
+      PARTNERS.map(async ({ name, partnerFeeBps }) => ({ partner: await findPartner(tx, { name }), partnerFeeBps })),
+    );
+    const feesWanted = wanted.flatMap(({ terms, of }) => {
+      const marketId = marketIds.get(pairOf(terms));
+      assert(marketId !== undefined, `market ${pairOf(terms)} was not added`);
+      const own = partners.flatMap(({ partner, partnerFeeBps }) =>
+        partner === undefined
+          ? []
+          : [{ partnerId: partner.id, kind: 'partner' as const, fee: { ...NO_FEE, bps: BigInt(partnerFeeBps) } }],
+      );
+      return [...feesOf(of), ...own].map(({ partnerId, kind, fee }) => ({ marketId, partnerId, kind, ...fee }));
+    });
+    await addFees(
+      tx,
+      feesWanted.filter((fee) => !fees.has(feeKey(fee))),
+    );
+    // Said together, so that their statements share round trips.
+    await Promise.all([
+      ...wanted.map(async ({ terms }) => {
+        const known = there.get(pairOf(terms));
+        const isSame = known === undefined || isDeepStrictEqual({ ...namedOf(known), ...terms }, namedOf(known));
+        if (!isSame) await upsertMarket(tx, terms);
+      }),
+      ...feesWanted.map(async (wantedFee) => {
+        const { marketId, partnerId, kind, ...fee } = wantedFee;
+        const known = fees.get(feeKey(wantedFee));
+        if (known !== undefined && !isDeepStrictEqual(known, fee))
+          await setFee(tx, { marketId, partnerId, kind, ...fee });
+      }),
+    ]);
   });
 }
 
-async function seedMarket(
-  tx: Tx,
-  { asset, chain, decimals, fiat }: { asset: string; chain: string; decimals: number; fiat: (typeof FIATS)[number] },
-): Promise<void> {
+const namedOf = (market: Market) => ({ ...market, crypto: market.crypto.code, fiat: market.fiat.code });
+const pairOf = ({ direction, crypto, fiat }: { direction: string; crypto: string; fiat: string }): string =>
+  `${direction} ${crypto} ${fiat}`;
+
+function marketsOf({
+  asset,
+  chain,
+  decimals,
+  fiat,
+}: {
+  asset: string;
+  chain: string;
+  decimals: number;
+  fiat: SandboxFiat;
+}) {
   const terms = {
     crypto: asset,
     fiat: fiat.code,
@@ -154,43 +242,40 @@ async function seedMarket(
     depositTtlMs: 3_600_000,
     priceSources: ['fixed'],
     priceMaxAgeMs: 30_000,
-    priceQuorum: 1,
-    outlierBps: 300n,
+    clearingMs: 0,
+    taxBps: 0n,
+    ...PRICES,
   };
-  const selling = await upsertMarket(tx, {
+  const selling = {
     ...terms,
-    direction: 'offramp',
+    direction: 'offramp' as const,
     depositRail: evmCode(chain),
     payoutRail: BANK,
     paymentMethod: fiat.sellMethod,
     minUnits: LIMITS.minWhole * pow10(decimals),
     maxUnits: LIMITS.maxWhole * pow10(decimals),
     payoutPlaces: fiat.decimals,
-  });
-  const buying = await upsertMarket(tx, {
+  };
+  const buying = {
     ...terms,
-    direction: 'onramp',
+    direction: 'onramp' as const,
     depositRail: BANK,
     payoutRail: evmCode(chain),
     paymentMethod: fiat.buyMethod,
     minUnits: fiat.minWhole * pow10(fiat.decimals),
     maxUnits: fiat.maxWhole * pow10(fiat.decimals),
     payoutPlaces: Math.min(decimals, BUY_PLACES),
-  });
-  for (const marketId of [selling, buying]) await seedFees(tx, marketId, fiat);
+  };
+  return [selling, buying].map((market) => ({ terms: { ...market, fiat: fiat.code }, of: fiat }));
 }
 
-async function seedFees(tx: Tx, marketId: bigint, fiat: (typeof FIATS)[number]): Promise<void> {
-  const general = { marketId, partnerId: null };
-  await setFee(tx, { ...general, kind: 'operator', bps: BigInt(FEES.operatorBps) });
-  await setFee(tx, { ...general, kind: 'rail', fixedUnits: FEES.railFixed[fiat.code] });
-  await setFee(tx, { ...general, kind: 'chain', gasUnits: FEES.gasUnits });
-  for (const { name, partnerFeeBps } of PARTNERS) {
-    const partner = await findPartner(tx, { name });
-    if (partner !== undefined)
-      await setFee(tx, { marketId, partnerId: partner.id, kind: 'partner', bps: BigInt(partnerFeeBps) });
-  }
-}
+const NO_FEE: FeeTerm = { fixedUnits: 0n, bps: 0n, minimumUnits: 0n, gasUnits: 0n };
+/** For all partners. */
+const feesOf = (fiat: SandboxFiat): { partnerId: bigint | null; kind: FeeKind; fee: FeeTerm }[] => [
+  { partnerId: null, kind: 'operator', fee: { ...NO_FEE, bps: BigInt(FEES.operatorBps) } },
+  { partnerId: null, kind: 'rail', fee: { ...NO_FEE, fixedUnits: railFixedOf(fiat) } },
+  { partnerId: null, kind: 'chain', fee: { ...NO_FEE, gasUnits: FEES.gasUnits } },
+];
 
 export interface SeededPartner {
   name: string;
@@ -230,16 +315,19 @@ export async function seedPartners(
   return seeded;
 }
 
-/** The operator's own money: into the bank, into the hot wallets, into the books. */
-export async function seedFunds(deps: {
+export interface Funding {
   db: Database;
   clock: Clock;
   bank: SimulatedBank;
-  chains: readonly ChainRail[];
   tokens: ReadonlyMap<string, readonly DeployedToken[]>;
   /** Brings a chain to where all that is in it now is final. */
   finalize(chain: string): Promise<void>;
-}): Promise<void> {
+  /** Whether nothing is worth waiting for any more. */
+  isEnding(): boolean;
+}
+
+/** The operator's own money: into the bank, into the hot wallets, into the books. */
+export async function seedFunds(deps: Funding, chains: readonly ChainRail[]): Promise<void> {
   for (const fiat of FIATS) {
     await deps.bank.fund({
       currency: fiat.code.toUpperCase(),
@@ -247,7 +335,7 @@ export async function seedFunds(deps: {
       id: `opening-${fiat.code}`,
     });
   }
-  await Promise.all(deps.chains.map((chain) => fundChain(deps, chain)));
+  await Promise.all(chains.map((chain) => fundChain(deps, chain)));
 }
 
 /** A few blocks and looks, on a machine that is busy with other things. */
@@ -257,34 +345,37 @@ const FUNDED_WITHIN_MS = 60_000;
  * Native coin is there from the first block and is booked as it is found. Tokens come out of the faucet, which is made
  * known as the operator's own purse: the chain's follower then books them as any funding, once they are final.
  */
-async function fundChain(
-  { db, clock, tokens, finalize }: Parameters<typeof seedFunds>[0],
-  rail: ChainRail,
-): Promise<void> {
+export async function fundChain({ db, clock, tokens, finalize, isEnding }: Funding, rail: ChainRail): Promise<void> {
   const { faucet = '', customer = '', hot = '' } = rail.walletAddresses;
   const isBooked = (entry: string) => db.asSystem((tx) => isPosted(tx, entry));
   await bookOpening({ db, clock }, rail);
   await db.asSystem((tx) => trustFundingSource(tx, rail.code, faucet, 'faucet'));
 
   const wanted: string[] = [];
+  const giveUpAt = Date.now() + FUNDED_WITHIN_MS;
   for (const token of tokens.get(rail.chain) ?? []) {
     const asset = assetCode(token.code, rail.chain);
     const give = async (to: string, address: string, whole: bigint): Promise<string> => {
       const key = `sandbox:opening:${to}:${asset}`;
-      const before = await rail.status(key);
-      if (before.outcome === 'known' && before.reference !== undefined) return before.reference;
       const units = whole * pow10(token.decimals);
-      const sent = await rail.sendFrom('faucet', { key, asset, units, destination: { kind: 'address', address } });
-      if (sent.outcome === 'accepted' && sent.reference !== undefined) return sent.reference;
-      throw new Error(`the faucet of ${rail.chain} gave nothing: ${'why' in sent ? sent.why : 'no hash'}`);
+      for (;;) {
+        const before = await rail.status(key);
+        if (before.outcome === 'known' && before.reference !== undefined) return before.reference;
+        const sent = await rail.sendFrom('faucet', { key, asset, units, destination: { kind: 'address', address } });
+        if (sent.outcome === 'accepted' && sent.reference !== undefined) return sent.reference;
+        // A node that is late has perhaps taken it: the same key asks for the same send.
+        if (sent.outcome !== 'unknown' || Date.now() > giveUpAt || isEnding())
+          throw new Error(`the faucet of ${rail.chain} gave nothing: ${'why' in sent ? sent.why : 'no hash'}`);
+        await new Promise((wake) => setTimeout(wake, 200));
+      }
     };
     await give('customer', customer, POCKET_MONEY);
     await give('visitor', visitorAddress(), POCKET_MONEY);
     wanted.push(`fund_${rail.code}_${await give('hot', hot, OPENING.tokens)}:0`);
   }
-  const giveUpAt = Date.now() + FUNDED_WITHIN_MS;
   for (const entry of wanted) {
     while (!(await isBooked(entry))) {
+      if (isEnding()) throw new Error(`the server ends before the opening funds of ${rail.chain} are in the books`);
       if (Date.now() > giveUpAt) throw new Error(`the opening funds of ${rail.chain} are not in the books: ${entry}`);
       await finalize(rail.chain);
       await new Promise((wake) => setTimeout(wake, 200));
@@ -292,12 +383,22 @@ async function fundChain(
   }
 }
 
-/** From how much, in whole units, the sandbox asks for a second operator. Its gates are opened by one. */
+/** Above how much, in whole units, an action takes two people where the sandbox is told that it has several operators. */
 const ALONE = { crypto: 10_000n, fiat: 1_000_000n };
 
-export const seedSecondOperator = (db: Database): Promise<void> =>
+export const seedPeopleRules = (db: Database): Promise<void> =>
   db.asSystem(async (tx) => {
-    for (const gate of GATES) await seedSecondOperatorRule(tx, gate, 1n);
+    // Terms, keys and switching on are one person's.
+    for (const [action, right] of [
+      ['*', 'terms'],
+      ['key.*', '*'],
+      ['*', 'resume'],
+      ['partner.resume', '*'],
+    ] as const)
+      await seedRule(tx, { action, right, asset: '*', aboveUnits: 0n, people: 1 });
     for (const { code, kind, decimals } of (await assets(tx)).values())
-      await seedSecondOperatorRule(tx, code, ALONE[kind] * pow10(decimals));
+      await seedRule(tx, {
+        ...{ action: '*', right: 'money', asset: code, people: 2 },
+        aboveUnits: ALONE[kind] * pow10(decimals),
+      });
   });

@@ -5,10 +5,20 @@
  * deploying account did before: a chain that starts anew has its tokens where they were. The same token has another
  * address on each chain, as in the world, so whoever mixes up chains finds nothing.
  */
-import { concat, encodeDeployData, getContractAddress, type Hex, keccak256, parseUnits, stringToHex } from 'viem';
+import {
+  concat,
+  encodeDeployData,
+  getAddress,
+  getContractAddress,
+  type Hex,
+  keccak256,
+  parseUnits,
+  stringToHex,
+} from 'viem';
 import { Unavailable } from '../base/errors.ts';
 import { call, type SandboxNode } from './nodes.ts';
 import artifact from './TestToken.artifact.json' with { type: 'json' };
+import { walletAddress } from './wallets.ts';
 
 /** The usual deterministic deployment proxy: salt and code in, contract out. In every anvil from its genesis. */
 const FACTORY = '0x4e59b44847b379578588920cA78FbF26c0B4956C';
@@ -28,6 +38,33 @@ export interface DeployedToken {
   decimals: number;
 }
 
+interface Deployment {
+  spec: TokenSpec;
+  address: Hex;
+  /** What the factory is sent. */
+  data: Hex;
+}
+
+/** @param holder of the whole supply */
+const deploymentsOf = (chain: string, specs: readonly TokenSpec[], holder: Hex): Deployment[] =>
+  specs.map((spec) => {
+    const args = [spec.name, spec.symbol, spec.decimals, parseUnits(SUPPLY, spec.decimals), holder] as const;
+    const code = encodeDeployData({ abi: artifact.abi, bytecode: artifact.bytecode as Hex, args });
+    const salt = keccak256(stringToHex(`${chain}/${spec.code}`));
+    const address = getContractAddress({ opcode: 'CREATE2', from: FACTORY, salt, bytecode: code });
+    return { spec, address, data: concat([salt, code]) };
+  });
+
+const deployed = ({ spec, address }: Deployment): DeployedToken => ({
+  code: spec.code,
+  address,
+  decimals: spec.decimals,
+});
+
+/** The tokens of a chain, whether or not its node has ever run: where they are, or will be. Pure. */
+export const tokensOf = (chain: { code: string; tokens: readonly TokenSpec[] }): DeployedToken[] =>
+  deploymentsOf(chain.code, chain.tokens, getAddress(walletAddress('faucet'))).map(deployed);
+
 /**
  * Deploys what is not there yet; deploying twice changes nothing.
  *
@@ -38,13 +75,7 @@ export interface DeployedToken {
 export async function deployTokens(node: SandboxNode, specs: readonly TokenSpec[]): Promise<DeployedToken[]> {
   const [deployer, faucet] = await call<Hex[]>(node.rpcUrl, 'eth_accounts');
   if (deployer === undefined || faucet === undefined) throw new Unavailable('anvil', 'it has no accounts of its own');
-  const wanted = specs.map((spec) => {
-    const args = [spec.name, spec.symbol, spec.decimals, parseUnits(SUPPLY, spec.decimals), faucet] as const;
-    const code = encodeDeployData({ abi: artifact.abi, bytecode: artifact.bytecode as Hex, args });
-    const salt = keccak256(stringToHex(`${node.code}/${spec.code}`));
-    const address = getContractAddress({ opcode: 'CREATE2', from: FACTORY, salt, bytecode: code });
-    return { spec, address, data: concat([salt, code]) };
-  });
+  const wanted = deploymentsOf(node.code, specs, faucet);
   const isThere = async (address: Hex) => (await call<Hex>(node.rpcUrl, 'eth_getCode', [address, 'latest'])) !== '0x';
 
   let sent = 0;
@@ -58,5 +89,5 @@ export async function deployTokens(node: SandboxNode, specs: readonly TokenSpec[
     if (!(await isThere(address)))
       throw new Unavailable('anvil', `token ${spec.code} was not deployed on ${node.code}`);
   }
-  return wanted.map(({ spec, address }) => ({ code: spec.code, address, decimals: spec.decimals }));
+  return wanted.map(deployed);
 }

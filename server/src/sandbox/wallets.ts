@@ -21,13 +21,17 @@ export function privateKey(wallet: SandboxWallet): string {
   return `0x${Buffer.from(key ?? []).toString('hex')}`;
 }
 
+export function walletAddress(wallet: SandboxWallet): string {
+  return addressOf(ACCOUNTS[wallet]);
+}
+
 /** Extended private key of the deposit addresses, for sweeping what arrived there. The signer's, and nobody else's. */
 export const depositXprv = (): string => root.derive(`m/44'/60'/1'`).privateExtendedKey;
 
 /** Account of the phrase for people and programs that want to pay by themselves; the server never signs with it. */
 export const VISITOR_ACCOUNT = 4;
 
-export function visitorAddress(): string {
-  const key = root.derive(`m/44'/60'/0'/0/${VISITOR_ACCOUNT}`);
-  return addressOfPublicKey(key.publicKey ?? new Uint8Array());
-}
+export const visitorAddress = (): string => addressOf(VISITOR_ACCOUNT);
+
+const addressOf = (account: number): string =>
+  addressOfPublicKey(root.derive(`m/44'/60'/0'/0/${account}`).publicKey ?? new Uint8Array());

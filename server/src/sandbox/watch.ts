@@ -2,27 +2,32 @@
  * Watch: the sandbox's outside as a second process sees it, one that asks and sends nothing.
  *
  * Beside a running server its nodes are used, and another counter of its bank is opened on the same books. Where no server
- * runs, the nodes are started from their saved state and ended again. A rail made of this has no signer.
+ * runs, the nodes are started from their saved state and ended again. A chain that was never woken is left out: it has no
+ * node, and the books have nothing of it. A rail made of this has no signer.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
+import type { Database } from '../base/db.ts';
 import { Unavailable } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Config } from '../config.ts';
-import { startSimulatedBank } from '../rails/simulated/index.ts';
+import { loopbackBank, startSimulatedBank } from '../rails/simulated/index.ts';
 import type { Outside } from '../registry.ts';
 import { publicOf } from '../signer/index.ts';
-import { CHAINS, FIATS } from './catalogue.ts';
+import { CHAINS, FIATS, type SandboxChain } from './catalogue.ts';
+import { hasNode } from './chains.ts';
 import { startNode } from './nodes.ts';
 import { evmCode, type SandboxFile } from './seed.ts';
 import { depositXprv, MNEMONIC, privateKey } from './wallets.ts';
+import { chainsFollowed } from './world.ts';
 
 /**
  * @param deps.isRunning whether a server has the data folder: its nodes are asked then
  * @throws Unavailable where its sandbox.json cannot be read
  */
 export async function watchOutside(deps: {
+  db: Database;
   config: Config;
   adminUrl: string;
   clock: Clock;
@@ -35,20 +40,28 @@ export async function watchOutside(deps: {
   const stop = async (): Promise<void> => void (await Promise.allSettled(started.map((one) => one.stop())));
   try {
     const running = isRunning ? readSandboxFile(config) : undefined;
+    const followed = await chainsFollowed(deps.db);
+    const isUsed = ({ code, atStart }: SandboxChain): boolean =>
+      running === undefined
+        ? atStart || hasNode(config.dataDir, code) || followed.has(code)
+        : running.chains.some((chain) => chain.code === code);
     const evmChains = await Promise.all(
-      CHAINS.map(async (chain) => {
+      CHAINS.filter(isUsed).map(async (chain) => {
         const rpcUrl = running?.chains.find(({ code }) => code === chain.code)?.rpcUrl ?? (await node(chain));
         const { code, chainId, finality } = chain;
         const common = { code: evmCode(code), chain: code, chainId: BigInt(chainId), finality, xpub };
         return { ...common, rpcUrl, addresses: wallets, maxGasPrice: 0n };
       }),
     );
-    const deduplicates = config.bankDeduplicates === '1';
-    const bank = await startSimulatedBank({ ...deps, deduplicates });
+    const banking = config.valuesOf(loopbackBank);
+    const bank = await startSimulatedBank({ ...deps, deduplicates: banking.deduplicates === '1' });
     started.push(bank);
     const currencies = Object.fromEntries(FIATS.map(({ code }) => [code.toUpperCase(), code]));
     return {
-      outside: { evmChains, simulatedBank: { url: bank.url, token: bank.token, deduplicates, currencies } },
+      outside: {
+        evmChains,
+        banks: [loopbackBank.create(banking, { url: bank.url, token: bank.token, currencies })],
+      },
       stop,
     };
   } catch (error) {

@@ -1,21 +1,23 @@
 /**
  * World: everything outside that the sandbox brings along. A node per chain with test tokens, and a bank.
  *
+ * Of the chains, those run from the start that always do or were used before; the others are woken (chains.ts).
+ *
  * Each is a real other party: nodes are processes of their own reached by JSON-RPC, the bank keeps its own books and is
  * reached by HTTP. Nothing of theirs is shared with the server but the sockets.
  */
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
-import type { Database } from '../base/db.ts';
+import { type Database, together } from '../base/db.ts';
 import { SettingError } from '../base/env.ts';
-import { Refusal } from '../base/errors.ts';
+import { Refusal, Unavailable } from '../base/errors.ts';
 import { randomHex } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import { pow10 } from '../base/money.ts';
 import type { Config } from '../config.ts';
 import { followedGenesis } from '../rails/chain.ts';
 import { addressesOf } from '../rails/evm/index.ts';
-import { type SimulatedBank, startSimulatedBank } from '../rails/simulated/index.ts';
+import { loopbackBank, type SimulatedBank, startSimulatedBank } from '../rails/simulated/index.ts';
 import type { Outside } from '../registry.ts';
 import {
   type ChainLimits,
@@ -26,17 +28,23 @@ import {
   signerClient,
   signerWithin,
 } from '../signer/index.ts';
-import { CHAINS, FIATS, POCKET_MONEY, type SandboxChain } from './catalogue.ts';
+import { CHAIN_CODES, CHAINS, FIATS, POCKET_MONEY, type SandboxChain } from './catalogue.ts';
+import { hasNode, openSleepers, type Sleepers } from './chains.ts';
 import { call, type SandboxNode, startNode } from './nodes.ts';
 import { type DeployedToken, evmCode, type SandboxFile, seedCatalogue, seedMarkets } from './seed.ts';
-import { deployTokens } from './tokens.ts';
+import { deployTokens, tokensOf } from './tokens.ts';
 import { depositXprv, MNEMONIC, privateKey } from './wallets.ts';
 
 export interface World {
   outside: Outside;
   bank: SimulatedBank;
+  /** Of every chain, asleep or not. */
   tokens: ReadonlyMap<string, readonly DeployedToken[]>;
-  chains: SandboxFile['chains'];
+  /** What programs are told of the chains that have a node, and of those that have none yet. */
+  chains(): Pick<SandboxFile, 'chains' | 'asleep'>;
+  sleepers: Sleepers;
+  /** What a wake goes on with once the node runs and has its tokens. Until it is said, no chain can be woken. */
+  wakesWith(rest: (chain: string) => Promise<void>): void;
   /** Markets and fees, once the partners they name are there. */
   seedMarkets(): Promise<void>;
   /** Mines until all that is in the chain's pool or newest block is final. */
@@ -60,63 +68,111 @@ export async function startWorld(deps: {
 }): Promise<World> {
   const { config, db, log } = deps;
   const started: { stop(): Promise<void> }[] = [];
-  try {
-    const starting = CHAINS.map(async (chain) => {
-      const node = await startNode(
+  const nodes = new Map<string, SandboxNode>();
+  /** Run again, it goes on where it failed. */
+  const startChain = async (chain: SandboxChain): Promise<void> => {
+    let node = nodes.get(chain.code);
+    if (node === undefined) {
+      node = await startNode(
         { code: chain.code, chainId: chain.chainId },
         { dataDir: config.dataDir, mnemonic: MNEMONIC, log: (line) => log.info({ node: chain.code, line }) },
       );
       started.push(node);
-      await refuseAnotherChain(db, node);
-      return { chain, node, tokens: await deployTokens(node, [...chain.tokens]) };
-    });
+      nodes.set(chain.code, node);
+    }
+    await refuseAnotherChain(db, node);
+    await deployTokens(node, chain.tokens);
+  };
+  try {
+    const followed = await chainsFollowed(db);
+    const isUsed = ({ code, atStart }: SandboxChain): boolean =>
+      atStart || hasNode(config.dataDir, code) || followed.has(code);
+    const starting = CHAINS.filter(isUsed).map(startChain);
     // Where one fails the others are waited for, or they would be left running.
     await Promise.allSettled(starting);
-    const nodes = await Promise.all(starting);
-    const bank = await startSimulatedBank({ ...deps, deduplicates: config.bankDeduplicates === '1' });
+    await Promise.all(starting);
+    let rest = async (chain: string): Promise<void> => {
+      throw new Unavailable(evmCode(chain), 'the server is still starting');
+    };
+    const sleepers = openSleepers({
+      codes: CHAINS.map(({ code }) => code).filter((code) => !nodes.has(code)),
+      log,
+      async awaken(code) {
+        for (const chain of CHAINS) if (chain.code === code) await startChain(chain);
+        await rest(code);
+      },
+    });
+    const banking = config.valuesOf(loopbackBank);
+    const bank = await startSimulatedBank({ ...deps, deduplicates: banking.deduplicates === '1' });
     started.push(bank);
-    const signer = startSigner(config.dataDir, nodes);
+    const tokens = new Map(CHAINS.map((chain) => [chain.code, tokensOf(chain)]));
+    const signer = startSigner(config.dataDir, tokens);
     started.push(signer);
-    const tokens = new Map(nodes.map((one) => [one.chain.code, one.tokens]));
+    const urlOf = (code: string): string => {
+      const node = nodes.get(code);
+      if (node !== undefined) return node.rpcUrl;
+      throw new Unavailable(evmCode(code), 'its node has not been started yet', { chain: code });
+    };
+    const told = ({ code, chainId }: SandboxChain) => ({ code, chainId, tokens: tokens.get(code) ?? [] });
     await seedCatalogue(db, tokens);
     return {
       outside: {
-        evmChains: nodes.map(({ chain, node }) => evmOptions(chain, node, signer)),
-        simulatedBank: {
-          url: bank.url,
-          token: bank.token,
-          deduplicates: config.bankDeduplicates === '1',
-          currencies: Object.fromEntries(FIATS.map((fiat) => [fiat.code.toUpperCase(), fiat.code])),
-        },
+        evmChains: CHAINS.map((chain) => ({
+          ...evmOptions(chain, signer),
+          rpcUrl: () => urlOf(chain.code),
+          isAsleep: () => sleepers.isAsleep(chain.code),
+        })),
+        banks: [
+          loopbackBank.create(banking, {
+            url: bank.url,
+            token: bank.token,
+            currencies: Object.fromEntries(FIATS.map((fiat) => [fiat.code.toUpperCase(), fiat.code])),
+          }),
+        ],
       },
       bank,
       tokens,
-      chains: nodes.map(({ chain, node, tokens: deployed }) => ({
-        code: chain.code,
-        rpcUrl: node.rpcUrl,
-        chainId: chain.chainId,
-        tokens: [...deployed],
-      })),
+      chains: () => ({
+        chains: CHAINS.flatMap((chain) => {
+          const node = nodes.get(chain.code);
+          return node === undefined ? [] : [{ ...told(chain), rpcUrl: node.rpcUrl }];
+        }),
+        asleep: CHAINS.filter(({ code }) => !nodes.has(code)).map(told),
+      }),
+      sleepers,
+      wakesWith(said) {
+        rest = said;
+      },
       seedMarkets: () => seedMarkets(db, tokens),
       async finalize(code) {
-        const found = nodes.find(({ chain }) => chain.code === code);
-        await found?.node.mine(found.chain.finality + 1);
+        const finality = CHAINS.find((chain) => chain.code === code)?.finality ?? 0;
+        await nodes.get(code)?.mine(finality + 1);
       },
       async reorg(code, blocks) {
-        const found = nodes.find(({ chain }) => chain.code === code);
-        if (found === undefined) return;
-        const head = BigInt(await call<string>(found.node.rpcUrl, 'eth_blockNumber'));
+        const node = nodes.get(code);
+        if (node === undefined) return;
+        const head = BigInt(await call<string>(node.rpcUrl, 'eth_blockNumber'));
         if (BigInt(blocks) >= head)
           throw new Refusal('malformed_field', { fields: { blocks: `must be less than the ${head} that there are` } });
-        await found.node.reorg(blocks);
+        await node.reorg(blocks);
       },
-      stop: () => stopAll(started),
+      async stop() {
+        await sleepers.stop();
+        await stopAll(started);
+      },
     };
   } catch (error) {
     await stopAll(started);
     throw error;
   }
 }
+
+/** Chains that the books know: their nodes must run, or orders on them would wait for ever. */
+export const chainsFollowed = async (db: Database): Promise<ReadonlySet<string>> =>
+  await db.asSystem(async (tx) => {
+    const genesis = await together(...CHAIN_CODES.map((code) => followedGenesis(tx, evmCode(code))));
+    return new Set(CHAIN_CODES.filter((_, at) => genesis[at] !== undefined));
+  });
 
 /** The rail would stop at it, for every server on this database: a folder and a database that do not belong together. */
 async function refuseAnotherChain(db: Database, node: SandboxNode): Promise<void> {
@@ -140,7 +196,7 @@ type Signing = { client: SignerClient; wallets: Readonly<Record<string, string>>
  */
 function startSigner(
   dataDir: string,
-  nodes: readonly { chain: SandboxChain; tokens: readonly DeployedToken[] }[],
+  tokens: ReadonlyMap<string, readonly DeployedToken[]>,
 ): Signing & { stop(): Promise<void> } {
   const names = ['hot', 'faucet', 'customer'] as const;
   const keys = {
@@ -150,7 +206,8 @@ function startSigner(
   const journal = openJournal(join(dataDir, 'signer.journal'), { durable: false });
   const secret = randomHex(32);
   const expected = publicOf(keys);
-  const connect = signerWithin(openSigner(keys, nodes.map(limitsOf), journal), secret);
+  const limits = CHAINS.map((chain) => limitsOf(chain, tokens.get(chain.code) ?? []));
+  const connect = signerWithin(openSigner(keys, limits, journal), secret);
   const client = signerClient({ connect, secret, expected });
   return {
     client,
@@ -162,7 +219,7 @@ function startSigner(
   };
 }
 
-function limitsOf({ chain, tokens }: { chain: SandboxChain; tokens: readonly DeployedToken[] }): ChainLimits {
+function limitsOf(chain: SandboxChain, tokens: readonly DeployedToken[]): ChainLimits {
   const limit = (perTransfer: bigint) => ({ perTransfer, perHour: perTransfer * TRANSFERS_PER_HOUR });
   return {
     chainId: BigInt(chain.chainId),
@@ -175,12 +232,11 @@ function limitsOf({ chain, tokens }: { chain: SandboxChain; tokens: readonly Dep
   };
 }
 
-function evmOptions(chain: SandboxChain, node: SandboxNode, { client, wallets, xpub }: Signing) {
+function evmOptions(chain: SandboxChain, { client, wallets, xpub }: Signing) {
   const chainId = BigInt(chain.chainId);
   return {
     code: evmCode(chain.code),
     chain: chain.code,
-    rpcUrl: node.rpcUrl,
     chainId,
     xpub,
     signers: Object.fromEntries(

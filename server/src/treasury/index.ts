@@ -2,13 +2,14 @@
  * Treasury: the operator's side of custody. Money that lies where customers paid it is brought to where we pay from, and
  * somebody is told before there is too little of it.
  *
- * sweeps.ts moves deposits and books it, levels.ts holds wallets against their thresholds, store.ts is the SQL of both.
+ * movements.ts matches what our wallets sent before a restore with what it was. sweeps.ts moves deposits and books it, levels.ts holds wallets against their thresholds, store.ts is the SQL of both.
  * Rails send and report; the ledger says whose the money is.
  *
  * Not here: payouts (rails/payouts.ts), what orders do when the treasury is short (orders/work.ts), whether the books are
  * what chain and bank say (reconciliation).
  */
 export { holdings, type Level, levelHandlers, levels, WATCH } from './levels.ts';
+export { openMovements } from './movements.ts';
 export { bookOpening } from './opening.ts';
 export { seedMinimum, seedThreshold, setMinimum, setThreshold } from './store.ts';
-export { SWEEP, sweepHandlers, takeOwnTransfer } from './sweeps.ts';
+export { SWEEP, sweepHandlers, sweepUndone, takeOwnTransfer } from './sweeps.ts';

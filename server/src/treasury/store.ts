@@ -77,6 +77,22 @@ export const openSweeps = (tx: Tx, rail: string) =>
     [rail],
   );
 
+/** Gas for no sweep that is under way. */
+export const openFill = (tx: Tx, rail: string) =>
+  tx.row<OwnTransfer>(
+    `select ${COLUMNS} from own_transfers where rail = $1 and kind = 'gas' and sweep is null and ended_at is null
+      order by written_at limit 1`,
+    [rail],
+  );
+
+export async function nextFillKey(tx: Tx, rail: string): Promise<string> {
+  const row = await tx.row<{ count: bigint }>(
+    `select count(*) as count from own_transfers where rail = $1 and kind = 'gas' and sweep is null`,
+    [rail],
+  );
+  return `gas:fill:${rail}:${(row?.count ?? 0n) + 1n}`;
+}
+
 /** Ended, and not yet in the ledger. In the order in which they ended, so that gas comes before what it was spent on. */
 export const unbooked = (tx: Tx, rail: string) =>
   tx.rows<OwnTransfer>(
@@ -86,7 +102,7 @@ export const unbooked = (tx: Tx, rail: string) =>
   );
 
 /** How many sweeps of an asset there have been at an address. */
-export async function countSweeps(tx: Tx, rail: string, address: string, asset: AssetCode): Promise<number> {
+async function countSweeps(tx: Tx, rail: string, address: string, asset: AssetCode): Promise<number> {
   const row = await tx.row<{ count: bigint }>(
     `select count(*) as count from own_transfers where rail = $1 and address = $2 and asset = $3 and kind = 'sweep'`,
     [rail, address, asset],
@@ -94,8 +110,33 @@ export async function countSweeps(tx: Tx, rail: string, address: string, asset: 
   return Number(row?.count ?? 0n);
 }
 
+export const nextSweepKey = async (tx: Tx, rail: string, address: string, asset: AssetCode): Promise<string> =>
+  `sweep:${rail}:${address}:${asset}:${(await countSweeps(tx, rail, address, asset)) + 1}`;
+
+/** @param before how many there were for the sweep already */
+export const gasKey = (sweep: string, before: number): string => `${sweep.replace(/^sweep:/, 'gas:')}.${before + 1}`;
+
 export const gasOf = (tx: Tx, sweep: string) =>
   tx.rows<OwnTransfer>(`select ${COLUMNS} from own_transfers where sweep = $1 order by written_at, key`, [sweep]);
+
+/** Not handed over as far as these books know: what moves this, from or to a deposit address. */
+export const unsent = (
+  tx: Tx,
+  rail: string,
+  of: { kind: 'sweep' | 'gas'; address: string; asset: AssetCode; units: bigint },
+): Promise<OwnTransfer[]> =>
+  tx.rows<OwnTransfer>(
+    `select ${COLUMNS} from own_transfers
+      where rail = $1 and kind = $2 and address = $3 and asset = $4 and units = $5 and state = 'written' and ended_at is null`,
+    [rail, of.kind, of.address, of.asset, of.units],
+  );
+
+/** The sweeps of an address, the newest first: gas found on the chain was for one of them. */
+export const sweepsAt = (tx: Tx, rail: string, address: string): Promise<OwnTransfer[]> =>
+  tx.rows<OwnTransfer>(
+    `select ${COLUMNS} from own_transfers where rail = $1 and address = $2 and kind = 'sweep' order by written_at desc, key desc limit 20`,
+    [rail, address],
+  );
 
 /** What came of trying to hand it over, if it is still open. */
 export async function note(
@@ -129,6 +170,15 @@ export async function end(
     [key, how.state, how.why, how.reference ?? null, how.cost?.asset ?? null, how.cost?.units ?? 0n, how.at],
   );
 }
+
+/** It is under way again: its transaction is not on the chain any more. */
+export const reopen = (tx: Tx, key: string) =>
+  tx.run(
+    `update own_transfers set state = 'sent', why = $2, reference = null, cost_asset = null, cost_units = 0, ended_at = null,
+            booked_at = null
+      where key = $1 and state = 'settled'`,
+    [key, 'a reorg took it back'],
+  );
 
 export async function markBooked(tx: Tx, key: string, at: Date): Promise<void> {
   await tx.run('update own_transfers set booked_at = $2 where key = $1', [key, at]);

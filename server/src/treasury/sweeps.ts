@@ -20,24 +20,28 @@
 import type { Clock } from '../base/clock.ts';
 import { later } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';
-import { assert, Unavailable } from '../base/errors.ts';
+import { assert, Refusal, Unavailable } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { type Handlers, setAlarm } from '../base/work.ts';
 import { closeCases, openCase } from '../compliance/index.ts';
-import { chart, type Line, move, post } from '../ledger/index.ts';
+import { chart, isPosted, type Line, move, post } from '../ledger/index.ts';
 import { fundsArrived, stillWaiting } from '../orders/index.ts';
 import { isRailStopped } from '../partners/index.ts';
 import {
+  broadcastAgain,
   type ChainRail,
   claimDeposits,
   depositsDue,
   depositWallet,
+  firstAddress,
   isMined,
+  openGap,
   ownNativeAt,
   postponeDeposits,
   releaseDeposits,
 } from '../rails/chain.ts';
 import type { RailFact, Sending } from '../rails/rail.ts';
+import { matchOwn } from './movements.ts';
 import type { OwnTransfer } from './store.ts';
 import * as store from './store.ts';
 
@@ -71,6 +75,8 @@ const STUCK_MS = 120_000;
 /** How long a sweep may be refused before a person is told, and before it is given up for now. */
 const REFUSED_TOLD_MS = 600_000;
 const REFUSED_DROPPED_MS = 3_600_000;
+/** How long a nonce that was given up waits for another send to take it. */
+const GAP_MS = 5_000;
 /** Before deposits of a failed or dropped sweep are tried again: each try may cost gas. */
 const FAILED_AGAIN_MS = 3_600_000;
 
@@ -81,8 +87,10 @@ export function sweepHandlers(context: SweepContext): Handlers {
       const rail = chains.get(code);
       if (rail === undefined) return undefined;
       await bookLate(context, rail);
+      await matchOwn(context, rail);
       // A process without the key watches, and leaves sweeping to one that has it.
       if (!rail.canSend(depositWallet(0n))) return { againInMs: everyMs };
+      await fillGap(context, rail);
       await choose(context, rail);
       const until = performance.now() + LOOK_MS;
       const bugs: unknown[] = [];
@@ -115,22 +123,22 @@ async function choose({ db, clock }: SweepContext, rail: ChainRail): Promise<voi
     const busy = new Set(open.map((sweep) => sweep.address));
     const due = await depositsDue(tx, rail.code, now, LOOK);
     const minimums = await store.minimums(tx);
-    const waiting = await stillWaiting(tx, [...new Set(due.map((one) => one.orderId))]);
+    const waiting = await stillWaiting(tx, [...new Set(due.flatMap((one) => one.orderId ?? []))]);
     for (const { address, index, asset, units, orderId } of due) {
       const minimum = minimums.get(asset);
-      const again = waiting.has(orderId)
-        ? WAITING_AGAIN_MS
-        : minimum === undefined || units < minimum
-          ? TOO_LITTLE_AGAIN_MS
-          : busy.has(address)
-            ? BUSY_AGAIN_MS
-            : undefined;
+      const again =
+        orderId !== null && waiting.has(orderId)
+          ? WAITING_AGAIN_MS
+          : minimum === undefined || units < minimum
+            ? TOO_LITTLE_AGAIN_MS
+            : busy.has(address)
+              ? BUSY_AGAIN_MS
+              : undefined;
       if (again !== undefined) {
         await postponeDeposits(tx, rail.code, { address, asset }, later(now, again));
         continue;
       }
-      const count = await store.countSweeps(tx, rail.code, address, asset);
-      const key = `sweep:${rail.code}:${address}:${asset}:${count + 1}`;
+      const key = await store.nextSweepKey(tx, rail.code, address, asset);
       const claimed = await claimDeposits(tx, rail.code, { address, asset }, key);
       if (claimed === 0n) continue;
       const sweep = {
@@ -261,7 +269,7 @@ async function writeGas(
     if (now?.ended_at !== null || before.some((one) => one.ended_at === null)) return undefined;
     const asset = await rail.nativeAsset(tx);
     if (asset === undefined) return undefined;
-    const key = `${sweep.key.replace(/^sweep:/, 'gas:')}.${before.length + 1}`;
+    const key = store.gasKey(sweep.key, before.length);
     const { rail: code, address, index } = sweep;
     const gas = {
       key,
@@ -277,6 +285,44 @@ async function writeGas(
     await store.write(tx, gas, clock.now());
     return await store.find(tx, key);
   });
+}
+
+/**
+ * A nonce of the paying wallet was given up while later ones were signed, and no other send has taken it: the smallest gas there
+ * is goes to a deposit address of ours under it, or the later ones would wait for ever. One at a time.
+ */
+async function fillGap(context: SweepContext, rail: ChainRail): Promise<void> {
+  const { db, clock, log } = context;
+  const wallet = rail.wallets.payouts;
+  const { gap, open } = await db.asSystem(async (tx) => ({
+    gap: await openGap(tx, rail.code, wallet, GAP_MS),
+    open: await store.openFill(tx, rail.code),
+  }));
+  if (open !== undefined) {
+    if (open.state === 'sent') return;
+    const { outcome } = await rail.status(open.key);
+    if (outcome === 'known') return await noted(context, open, 'sent', null);
+    if (outcome !== 'absent') return;
+    if (gap !== undefined) return void (await handOver(context, rail, wallet, open));
+    // Another send has taken the nonce since.
+    const how = { state: 'dropped', why: 'the nonce was taken', at: clock.now() } as const;
+    return await db.asSystem((tx) => store.end(tx, open.key, how));
+  }
+  if (gap === undefined || !rail.canSend(wallet)) return;
+  const made = await db.asSystem(async (tx) => {
+    const [asset, to] = [await rail.nativeAsset(tx), await firstAddress(tx, rail.code)];
+    if (asset === undefined || to === undefined) return undefined;
+    const key = await store.nextFillKey(tx, rail.code);
+    const { address, index } = to;
+    await store.write(
+      tx,
+      { key, kind: 'gas', rail: rail.code, address, index, asset, units: 1n, target: address, sweep: null },
+      clock.now(),
+    );
+    return await store.find(tx, key);
+  });
+  log.warn({ rail: rail.code, nonce: gap.nonce, key: made?.key }, 'later sends wait for a nonce that was given up');
+  if (made !== undefined) await handOver(context, rail, wallet, made);
 }
 
 type OwnFact = Extract<RailFact, { type: 'own_transfer_settled' | 'own_transfer_failed' }>;
@@ -319,6 +365,23 @@ export async function takeOwnTransfer(
   if (sweep !== undefined && sweep.ended_at !== null && sweep.booked_at === null) await book(context, tx, sweep);
 }
 
+/**
+ * A sweep that a reorg took back, deeper than anything was thought to go: the caller has reversed its entry. Its bytes are
+ * broadcast again until a block takes them, and what becomes of them then is booked like the first time.
+ *
+ * @throws Refusal 'does_not_fit'
+ */
+export async function sweepUndone(tx: Tx, key: string): Promise<void> {
+  const row = await store.lock(tx, key);
+  if (row?.kind !== 'sweep' || row.state !== 'settled' || row.booked_at === null)
+    throw new Refusal('does_not_fit', { why: 'it is no sweep that is in the books' });
+  const open = (await store.sweepsAt(tx, row.rail, row.address)).find(({ ended_at }) => ended_at === null);
+  if (open !== undefined)
+    throw new Refusal('does_not_fit', { why: `another sweep of the address is under way: ${open.key}` });
+  await store.reopen(tx, key);
+  await broadcastAgain(tx, row.rail, key);
+}
+
 /** Gas that was never handed over is not needed any more. */
 async function dropGas(tx: Tx, sweep: OwnTransfer, now: Date): Promise<void> {
   for (const gas of await store.gasOf(tx, sweep.key)) {
@@ -345,16 +408,24 @@ async function book(
   const lines = linesOf(rail, row);
   if (lines.length > 0) {
     const posted = await post(tx, {
-      id: row.key,
+      // What was reversed is booked again under another id.
+      id: await freeId(tx, row.key),
       kind: row.state === 'failed' ? `${row.kind}_failed` : row.kind,
       at: now,
-      facts: { address: row.address },
+      facts: { address: row.address, movement: row.key },
       lines,
     });
     if (posted.outcome === 'short') return setAlarm(tx, { kind: SWEEP, subject: row.rail, dueAt: later(now, 1_000) });
   }
   await store.markBooked(tx, row.key, now);
   if (row.kind === 'sweep' && row.state === 'settled') await fundsArrived(tx, now);
+}
+
+async function freeId(tx: Tx, key: string): Promise<string> {
+  for (let nth = 1; ; nth += 1) {
+    const id = nth === 1 ? key : `${key}:again:${nth}`;
+    if (!(await isPosted(tx, id))) return id;
+  }
 }
 
 function linesOf(rail: ChainRail, { kind, state, asset, units, cost_asset, cost_units }: OwnTransfer): Line[] {

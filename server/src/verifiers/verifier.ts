@@ -4,8 +4,24 @@
  * A verifier reports findings and keeps no state of its own; what a finding means for the customer is decided and stored
  * by customers.recordVerification. Names and documents pass through it and are neither logged nor kept here.
  *
- * How to add one: a folder beside `simulated/` that exports a `Verifier`, and one line in production/index.ts.
+ * How to add one: a folder beside `simulated/` that exports an adapter of it, and one line in registry.ts
+ * (docs/adding-a-verifier.md).
  */
+import type { Adapter } from '../base/adapter.ts';
+
+/** What registry.ts lists. */
+export type VerifierAdapter = Adapter<Verifier, VerifierContext>;
+
+/** What an installation hands to a verifier beside its settings. */
+export interface VerifierContext {
+  /** People who look at what a customer gave, and decide. */
+  reviews: {
+    /** Has a person look. Asking again for the same key changes nothing. */
+    ask(asked: VerificationAsk): Promise<void>;
+    /** What they found; undefined while nobody has. */
+    found(asked: VerificationAsk): Promise<Finding | undefined>;
+  };
+}
 
 export interface Verifier {
   /** Stands in rows, so it never changes. */

@@ -76,7 +76,7 @@ test('a deposit and the deadline: the order is paid out, or expired with its mon
     world.mines(1),
     everybodyLooks(4),
     (async () => {
-      world.deadlinePasses();
+      await world.deadlinePasses();
       for (const { id } of orders)
         await world.read((tx) => ring(tx, { kind: 'expire_order', subject: String(id), dueAt }));
     })(),
@@ -101,7 +101,7 @@ test('money for one of many that wait, rung for all at once and often, pays one'
   const orders = await sales();
   for (const order of orders) await world.pays(order, '10');
   await world.mines(3);
-  for (const order of orders) await world.opensCase(order, 'treasury_short');
+  for (const order of orders) await world.isShort(order);
   // Each got 10 whole tokens at the same price: what one needs is what any needs.
   const one = parseUnits('860', 2);
   await world.bank.fund({ currency: 'INR', units: one, id: 'for-one' });

@@ -118,6 +118,8 @@ const ROWS: Readonly<Record<string, Row>> = {
     body: (ids) => ({ customerId: ids.customer, transactionId: ids.purchase, referenceId: ids.reference }),
   },
   'PUT whiteLabel/offramp/refundDestination': ofSale({ address: WALLET }),
+  'POST whiteLabel/offramp/refunds': ofSale(),
+  'POST whiteLabel/onramp/refunds': ofPurchase(),
   'PUT whiteLabel/onramp/refundDestination': {
     takes: ['customer', 'purchase', 'account'],
     body: (ids) => ({ customerId: ids.customer, transactionId: ids.purchase, fiatAccountId: ids.account }),
@@ -156,6 +158,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   },
   'DELETE v1/webhooks/:id': ofEndpoint(),
   'POST v1/webhooks/:id/rotate': { ...ofEndpoint({ overlapSeconds: '0' }), makes: true },
+  'POST v1/webhooks/:id/resume': ofEndpoint(),
   'POST v1/webhooks/:id/test': ofEndpoint(),
   'POST v1/webhooks/:id/replay': {
     takes: ['endpoint', 'event', 'sale'],
@@ -183,6 +186,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET public/fetchPaymentMethodType': NOTHING,
   'GET public/currentTimestamp': NOTHING,
   'GET public/fetchAllCountryConfig': NOTHING,
+  'GET public/allConfig': NOTHING,
   'GET public/listAllCoins': NOTHING,
   'GET public/listAllNetworks': NOTHING,
   'GET public/allGasFee': NOTHING,

@@ -30,6 +30,7 @@ for (const [what, key] of [
   test(`a second server ${what} is refused, and the first works on`, async () => {
     await assert.rejects(opens(key), { name: 'SettingError' });
     for (const rail of first?.rails.values() ?? []) {
+      if (rail.isAsleep?.() === true) continue;
       await rail.observe();
       assert.equal((await rail.health()).healthy, true, rail.code);
     }

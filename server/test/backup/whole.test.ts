@@ -196,7 +196,8 @@ test('a server that lost its cluster has all of it back from backup and archive,
   await waitUntil(
     'the last piece is kept',
     async () => {
-      archiver = JSON.stringify(await rows('select * from pg_stat_archiver'));
+      const [told] = await rows('select to_json(a)::text as told from pg_stat_archiver a');
+      archiver = String(told?.told);
       return existsSync(join(archive, `${piece}.gz`));
     },
     { withinMs: 90_000, everyMs: 200, more: () => `${piece}: ${archiver}` },
@@ -225,7 +226,7 @@ test('a server that lost its cluster has all of it back from backup and archive,
   await reach([next], 'settled');
 });
 
-test('from a backup older than the world nothing is paid twice: the bank’s statement tells of its payment, the chain stops', async () => {
+test('from a backup older than the world nothing is paid twice: the bank’s statement tells of its payment, and so does the chain', async () => {
   for (const subject of RAILS) await operates('/stops', { kind: 'rail', subject });
   const [sale, purchase] = [await sells(), await buys()];
   await reach([sale, purchase], 'paying_out');
@@ -249,27 +250,20 @@ test('from a backup older than the world nothing is paid twice: the bank’s sta
   // The books stand where they stood, and the rails’ own stops with them; only that of the restore is left on.
   for (const subject of RAILS) await operates('/stops/lift', { kind: 'rail', subject });
   await reach([sale], 'settled');
-  assert.deepEqual(await payoutStates([purchase]), ['written']);
-  const paid = (await chainPayments()).at(-1) ?? 'nothing';
+  // Final on the chain, it tells of its payment, too; payouts are still stopped.
   await onChain('anvil_mine', ['0x10']);
-  const named = await until('reconcile names the payment', async () => {
-    const { said } = await reconcile();
-    return said.split('\n').find((line) => line.includes(paid));
-  });
-  assert.match(named, /^BREAK \d+ break_missing_in_ledger evm\.matic20 hot: /);
+  await reach([purchase], 'settled');
   const [{ now }] = await rows(`select nextval('deposit_indexes') as now`);
   assert.ok(BigInt(now) > BigInt(last) + 1_000_000n, 'no address that a lost order had is given again');
+  const [found] = await rows(`select facts from cases where kind = 'deposit_unknown_target' and closed_at is null`);
+  assert.ok(found?.facts.index > Number(last), 'the deposit of the lost order is found at its address');
 
   await operates('/stops/lift', { kind: 'payouts', subject: 'all' });
-  const stop = await until('the chain stops', async () =>
-    (await rows(`select by, reason from stops where kind = 'rail' and subject = $1`, [RAILS[0]])).at(0),
-  );
-  assert.match(stop.reason, /nonce \d+ of wallet hot used by transactions that are not in the books/);
-  // Not handed over: it was refused a nonce itself, or what went before it was.
-  await until('the payout waits', async () =>
-    ['written', 'unknown'].includes((await payoutStates([purchase]))[0] ?? ''),
-  );
-  assert.equal((await chainPayments()).length, 2, 'one of each purchase');
+  const next = await buys();
+  await reach([next], 'settled');
+  assert.equal((await chainPayments()).length, 3, 'one of each purchase');
+  await onChain('anvil_mine', ['0x10']);
+  await until('the books agree with chain and bank', async () => (await reconcile()).code === 0);
   const payments = await rows('select key, count(*)::int as times from simulated_bank.payments group by key');
   assert.deepEqual(
     payments.filter(({ times }) => times !== 1),

@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { openDatabase } from '../../src/base/db.ts';
-import { migrate } from '../../src/base/migrate.ts';
+import { knownMigrations, migrate } from '../../src/base/migrate.ts';
 import { joinServers } from '../../src/base/servers.ts';
 import { startPostgres } from '../../src/sandbox/postgres.ts';
 import { type FreshDatabase, freshDatabase } from '../support/database.ts';
@@ -14,7 +14,7 @@ import { freshFolder } from '../support/folder.ts';
 
 let database: FreshDatabase;
 before(async () => {
-  database = await freshDatabase();
+  database = await freshDatabase({ isEmpty: true });
 });
 after(() => database?.drop());
 
@@ -61,6 +61,31 @@ test('databases of one new cluster may be migrated at once: the roles they share
   }
 });
 
+test('files are numbered from 0001 without gaps', async () => {
+  const names = await knownMigrations();
+  assert.deepEqual(
+    names.map((name) => name.slice(0, 5)),
+    names.map((_, at) => `${String(at + 1).padStart(4, '0')}_`),
+  );
+});
+
+test('a database of a development version before the first release is refused with a sentence that says what to do', async () => {
+  const own = await freshDatabase({ isEmpty: true });
+  const admin = new pg.Client({ connectionString: own.adminUrl });
+  try {
+    await admin.connect();
+    await migrate(own.adminUrl, 'of the first key');
+    await admin.query("update cloverleaf_meta.migrations set name = '0001_ground.sql' where name like '0001%'");
+    await assert.rejects(migrate(own.adminUrl, 'of the first key'), {
+      name: 'SettingError',
+      message: /development version before 0\.1\.0.*empty database/,
+    });
+  } finally {
+    await admin.end();
+    await own.drop();
+  }
+});
+
 /** The migrations of a later version: ours and one more. */
 function laterVersion(name: string, sql: string): URL {
   const folder = freshFolder('migrations');
@@ -93,7 +118,7 @@ async function withServer(
 }
 
 test('a migration that only adds is made beside running servers, and the older code starts again after it', async () => {
-  const own = await freshDatabase();
+  const own = await freshDatabase({ isEmpty: true });
   try {
     await withServer(own.adminUrl, async () => {
       const later = laterVersion('9001_more.sql', 'alter table cloverleaf.work add column later text;');
@@ -106,7 +131,7 @@ test('a migration that only adds is made beside running servers, and the older c
 });
 
 test('a breaking migration waits until no server runs that does not know it; then older code refuses to start', async () => {
-  const own = await freshDatabase();
+  const own = await freshDatabase({ isEmpty: true });
   const later = laterVersion(
     '9002_less.sql',
     '-- Breaking: work is elsewhere\nalter table cloverleaf.work rename to chores;',
@@ -129,7 +154,7 @@ test('a breaking migration waits until no server runs that does not know it; the
 });
 
 test('a server that slept through a breaking migration stops at its next look', async () => {
-  const own = await freshDatabase();
+  const own = await freshDatabase({ isEmpty: true });
   const later = laterVersion(
     '9003_less.sql',
     '-- Breaking: nothing may be leased\nalter table cloverleaf.work drop column lease;',

@@ -1,9 +1,10 @@
 /** Due work that fails: what goes on trying, what is given up, and who sees it. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { systemClock } from '../../src/base/clock.ts';
 import { Unavailable } from '../../src/base/errors.ts';
-import { type Handlers, ring, startWorkers, type Workers } from '../../src/base/work.ts';
-import { failingWorkCheck } from '../../src/ops/index.ts';
+import { type Handlers, ring, setAlarm, startWorkers, type Workers } from '../../src/base/work.ts';
+import { failingWorkCheck, workCheck } from '../../src/ops/index.ts';
 import { runCheck } from '../../src/ops/routes.ts';
 import { freshGround, type Ground } from '../support/ground.ts';
 import { until } from '../support/until.ts';
@@ -108,4 +109,89 @@ test('what waits for its turn in a lane is taken up at once, and not when it is 
     await workers.stop();
   }
   assert.deepEqual(worked, subjects);
+});
+
+/** Polls every few milliseconds by a clock that is ahead by as much as `aheadMs` says. */
+async function polling(kind: string, aheadMs: () => number) {
+  const { db, log } = ground;
+  const clock = { now: () => new Date(Date.now() + aheadMs()) };
+  let polls = 0;
+  const handlers: Handlers = {
+    [kind]: async () => {
+      polls += 1;
+      return { againInMs: 20 };
+    },
+  };
+  const workers = await startWorkers({ db, clock, log, handlers, pollMs: 50 });
+  return { polls: () => polls, stop: () => workers.stop() };
+}
+
+test('a clock that steps ahead by an hour and comes back puts nothing to sleep that polls', async () => {
+  const { db, clock } = ground;
+  let aheadMs = 0;
+  const worker = await polling('look_stepping', () => aheadMs);
+  try {
+    await db.asSystem((tx) => ring(tx, { kind: 'look_stepping', subject: '1', dueAt: clock.now() }));
+    await until('it polls', () => worker.polls() > 3);
+    aheadMs = 3_600_000;
+    const before = worker.polls();
+    await until('it polls by the clock that is ahead', () => worker.polls() > before + 3);
+    aheadMs = 0;
+    const then = worker.polls();
+    await until('it polls by the clock that came back', () => worker.polls() > then + 3);
+  } finally {
+    await worker.stop();
+  }
+});
+
+test('work that one fast server put to sleep is done by the others', async () => {
+  const { db, clock } = ground;
+  const fast = await polling('look_two', () => 3_600_000);
+  await db.asSystem((tx) => ring(tx, { kind: 'look_two', subject: '1', dueAt: clock.now() }));
+  await until('the fast one polls', () => fast.polls() > 0);
+  await fast.stop();
+  const right = await polling('look_two', () => 0);
+  try {
+    await until('the right one polls', () => right.polls() > 3);
+  } finally {
+    await right.stop();
+  }
+});
+
+test('what was told to sleep until a time is not woken before it', async () => {
+  const { db, clock } = ground;
+  const worker = await polling('look_on', () => 0);
+  const at = new Date(clock.now().getTime() + 3_600_000);
+  try {
+    await db.asSystem((tx) => {
+      setAlarm(tx, { kind: 'look_later', subject: '1', dueAt: at });
+      ring(tx, { kind: 'look_on', subject: '1', dueAt: clock.now() });
+    });
+    await until('workers have looked round', () => worker.polls() > 60);
+    const row = await db.asSystem((tx) =>
+      tx.row<{ due_at: Date }>(`select due_at from work where kind = 'look_later'`),
+    );
+    assert.deepEqual(row?.due_at, at);
+  } finally {
+    await worker.stop();
+  }
+});
+
+test('a server whose recurring work sleeps from a time that is yet to come is not ready', async () => {
+  const { db } = ground;
+  const seen = async () => {
+    const { ok, essential, asleep } = await runCheck(workCheck(db, systemClock));
+    return { ok, essential, asleep };
+  };
+  await db.asSystem((tx) => tx.run('delete from work'));
+  await db.asSystem((tx) =>
+    tx.run(
+      `insert into work (kind, subject, due_at, slept_at) values ('observe_rail', 'evm.x', now() + interval '5 s', now())`,
+    ),
+  );
+  assert.deepEqual(await seen(), { ok: true, essential: true, asleep: 0 });
+  await db.asSystem((tx) =>
+    tx.run(`update work set due_at = now() + interval '16 s', slept_at = now() + interval '15 s'`),
+  );
+  assert.deepEqual(await seen(), { ok: false, essential: true, asleep: 1 });
 });

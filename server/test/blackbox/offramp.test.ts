@@ -31,7 +31,7 @@ for (const [number, style] of STYLES.slice(0, 3).entries()) {
       const clientCustomerId = number === 1 ? `client-${number}` : number + 1;
       const enrolled = await call(`${WL}/kyc/url`, {
         clientCustomerId,
-        phoneNumber: '+1-555-123-4567',
+        phoneNumber: `+1-555-123-456${number}`,
         type: 'INDIVIDUAL',
         customerId: '',
         kycRedirectUrl: '',
@@ -43,10 +43,10 @@ for (const [number, style] of STYLES.slice(0, 3).entries()) {
 
       const again = await call(`${WL}/kyc/url`, {
         clientCustomerId,
-        phoneNumber: '+1-555-123-4567',
+        phoneNumber: `+1-555-123-456${number}`,
         type: 'INDIVIDUAL',
       });
-      assert.equal(again.http, 409);
+      assert.equal(again.http, 400);
       assert.equal(again.json.customerId, customerId, 'a known customer is named at the top of the refusal');
       const fresh = await call(`${WL}/kyc/url`, { customerId });
       assert.equal((fresh.json.data as { customerId: string }).customerId, customerId);

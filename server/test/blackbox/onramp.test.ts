@@ -186,7 +186,9 @@ test('the maps agree with each other and with the public ones', async () => {
   const config = (await told(call(`${COMMON}/allConfigMapping`))) as unknown as Record<string, Record<string, number>>;
   assert.deepEqual([config.fiatSymbolMapping?.INR, config.fiatSymbolMapping?.EUR], [1, 12]);
   assert.deepEqual([config.coinSymbolMapping?.usdt, config.coinSymbolMapping?.usdc], [54, 116]);
-  assert.deepEqual(config.chainSymbolMapping, { erc20: 0, matic20: 3 });
+  const { base = 0, optimism = 0, ...published } = config.chainSymbolMapping ?? {};
+  assert.deepEqual(published, { erc20: 0, bep20: 1, matic20: 3, arbitrum: 13 });
+  assert.ok(base > 1_000_000 && optimism > 1_000_000, 'a chain without a published number has another than ours');
 
   const fees = (await told(call(`${COMMON}/allGasFee`))) as unknown as Record<string, Record<string, Data>>;
   const open = await fetch(`${sandbox().baseUrl}/onramp/api/v1/public/allGasFee`);
@@ -203,7 +205,7 @@ test('the maps agree with each other and with the public ones', async () => {
   const { min = 0, max = 0 } = limits.onramp?.['1'] ?? {};
   assert.ok(0 < min && min < max);
   const least = (await told(call(`${COMMON}/allCoinLimits`, { fiatType: 1 }))) as unknown as Record<string, unknown>;
-  assert.deepEqual(least['54'], { 0: min, 3: min });
+  assert.deepEqual(least['54'], { 0: min, 1: min, 3: min, 13: min, [base]: min, [optimism]: min });
   const prices = (await told(call(`${COMMON}/priceTicker`, { type: 1, fiatType: 1 }))) as unknown as {
     onramp: Record<string, number>;
   };
@@ -253,7 +255,7 @@ test('what must not get in does not, and is told why', async () => {
     await refused(create, { ...buy, depositAddress: `0x${'0'.repeat(40)}` }, 400, /depositAddress/);
     await refused(create, buy, 404, /Customer not found/);
     await refused(`${WL}/onramp/quote`, { ...buy, toCurrency: 'nocoin' }, 406, /not supported/);
-    await refused(`${WL}/onramp/quote`, { ...buy, fromAmount: '1' }, 413, /between 100 and 10000000 INR/);
+    await refused(`${WL}/onramp/quote`, { ...buy, fromAmount: '1' }, 413, /minimum 100, maximum 10000000 INR/);
     await refused(`${WL}/onramp/referenceId`, {}, 400, /^Missing parameter -> customerId, transactionId, ref/, 'PUT');
     await refused(`${COMMON}/orderStatus`, { orderId: 1, type: 1 }, 404, /^Invalid orderId$/);
     await refused(HISTORY, { pageSize: 501 }, 400, /pageSize/);

@@ -4,7 +4,7 @@
  * started as the README says.
  */
 import assert from 'node:assert/strict';
-import { createHmac } from 'node:crypto';
+import { createHmac, randomInt } from 'node:crypto';
 import { after, before } from 'node:test';
 import { makeDataDir, removeDataDir, type Sandbox, type ServerProcess, startProcess } from '../support/process.ts';
 
@@ -143,7 +143,11 @@ export async function told(reply: Promise<Reply>): Promise<Data> {
 
 /** A customer who has logged in and may trade. */
 export async function verified(call: Call, name: string): Promise<string> {
-  const enrolled = call(`${WL}/kyc/url`, { clientCustomerId: name, phoneNumber: '+910000000000', type: 'INDIVIDUAL' });
+  const enrolled = call(`${WL}/kyc/url`, {
+    clientCustomerId: name,
+    phoneNumber: `+9100${randomInt(10 ** 8, 10 ** 9)}`,
+    type: 'INDIVIDUAL',
+  });
   const { customerId = '' } = await told(enrolled);
   await told(call(`${WL}/test/changeKycStatus`, { customerId, status: 'ADVANCE_KYC_COMPLETED' }));
   return customerId;

@@ -8,6 +8,7 @@
 import { systemClock } from '../../src/base/clock.ts';
 import { openLog } from '../../src/base/log.ts';
 import type { Rail } from '../../src/rails/rail.ts';
+import { simulatedBankAt } from '../../src/rails/simulated/index.ts';
 import { rails as openRails } from '../../src/registry.ts';
 import { beyondCover, underWay, unmatched, unseen, untold } from '../simulation/checks.ts';
 import { brokenBooks } from '../support/books.ts';
@@ -140,7 +141,7 @@ async function countOutside(
       effects: (out?.times ?? 0) + (back?.times ?? 0),
     };
     if (moved.effects > 1) verdict.paidTwice.push(`order ${one.id}: value left for it ${moved.effects} times`);
-    const beyond = beyondCover(one, moved);
+    const beyond = beyondCover(one.id, [one], moved);
     if (beyond !== undefined) verdict.paidTwice.push(beyond);
     const isPaid = moved.paidOut === one.payoutUnits;
     if (isPaid !== (statuses.get(one.id) === PAID[one.direction]))
@@ -187,7 +188,9 @@ function watching({ db, vault, chain, bank, hot, xpub }: ChaosWorld): ReadonlyMa
           addresses: { hot },
         },
       ],
-      simulatedBank: { code: BANK, url: bank.url, token: bank.token, deduplicates: bank.mode === 'deduplicating' },
+      banks: [
+        simulatedBankAt({ code: BANK, url: bank.url, token: bank.token, deduplicates: bank.mode === 'deduplicating' }),
+      ],
     },
     {
       db,

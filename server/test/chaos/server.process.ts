@@ -4,6 +4,7 @@
  */
 import { readConfig } from '../../src/config.ts';
 import { productionProfile } from '../../src/production/index.ts';
+import { simulatedBankAt } from '../../src/rails/simulated/index.ts';
 import { start } from '../../src/server.ts';
 import type { Profile } from '../../src/world.ts';
 import { BANK } from './bank.ts';
@@ -20,7 +21,7 @@ const profile: Profile = {
       ...world,
       outside: {
         evmChains: world.outside.evmChains.map((chain) => ({ ...chain, pace })),
-        simulatedBank: { code: BANK, url, token, deduplicates: CHAOS_BANK_DEDUPLICATES === '1' },
+        banks: [simulatedBankAt({ code: BANK, url, token, deduplicates: CHAOS_BANK_DEDUPLICATES === '1' })],
       },
     };
   },

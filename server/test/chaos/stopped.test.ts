@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { processesOf } from '../support/leftbehind.ts';
 import { chaos } from './program.ts';
 
-test('a run that is stopped half-way leaves nothing', { timeout: 100_000 }, async () => {
+test('a run that is stopped half-way leaves nothing', { timeout: 300_000 }, async () => {
   const one = chaos(['--seconds', '60', '--bank', 'repeating']);
   while (!one.output().includes('servers on one PostgreSQL') && one.child.exitCode === null) await sleep(50);
   one.child.kill('SIGINT');

@@ -7,6 +7,7 @@ import { askReview, decideReview, listCases, openReview, reviewed } from '../../
 import { enroll, findCustomer, recordFinding, saveDetails } from '../../src/customers/index.ts';
 import { createPartner, type Partner } from '../../src/partners/index.ts';
 import { manualVerifier } from '../../src/verifiers/manual/index.ts';
+import { newPhone } from '../support/client.ts';
 import { freshGround, type Ground } from '../support/ground.ts';
 
 let ground: Ground;
@@ -42,7 +43,7 @@ async function looks(customerId: string, version: number): Promise<void> {
 
 const newCustomer = async (name: string) => {
   const kind = 'INDIVIDUAL';
-  const given = { partnerId: partner.id, clientCustomerId: name, phone: '+1 555', kind, now: now() } as const;
+  const given = { partnerId: partner.id, clientCustomerId: name, phone: newPhone(), kind, now: now() } as const;
   return (await inTx((tx) => enroll(tx, ground.vault, given))).id;
 };
 const stands = async (customerId: string) => {
@@ -53,7 +54,16 @@ type Decision = Partial<Parameters<typeof decideReview>[1]>;
 const decides = (customerId: string, version: number, d: Decision = {}) =>
   ground.db.asSystem((tx) =>
     decideReview(tx, {
-      ...{ customerId, version, outcome: 'verified', level: 1, reason: 'passport seen', by: 'Ada', now: now() },
+      ...{
+        customerId,
+        version,
+        outcome: 'verified',
+        level: 1,
+        reason: 'passport seen',
+        told: 'passport seen',
+        by: 'Ada',
+        now: now(),
+      },
       ...d,
     } as Parameters<typeof decideReview>[1]),
   );
@@ -95,12 +105,12 @@ test('waits for a person, who sees what was given, and verifies', async () => {
 test('lets details be given again, and looks at the new ones', async () => {
   const id = await newCustomer('again');
   const first = await gives(id, { firstName: 'Asha' });
-  await decides(id, first, { outcome: 'failed', reason: 'the picture cannot be read' });
+  await decides(id, first, { outcome: 'failed', reason: 'bad picture', told: 'the picture cannot be read' });
   assert.deepEqual(await stands(id), { verification: 'failed', level: 0, failedReason: 'the picture cannot be read' });
   const second = await gives(id, { firstName: 'Asha', firstSurname: 'Rao' });
   assert.equal((await openCases(id)).length, 1);
   await assert.rejects(decides(id, first), names('version'));
-  await decides(id, second, { outcome: 'refused', reason: 'on a list' });
+  await decides(id, second, { outcome: 'refused', told: 'on a list' });
   assert.equal((await stands(id)).verification, 'refused');
   await assert.rejects(decides(id, second), names('version'));
 });
@@ -111,7 +121,7 @@ test('is decided with a reason, and verified to a level', async () => {
   for (const [change, field] of [
     [{ reason: ' ' }, 'reason'],
     [{ level: 0 }, 'level'],
-    [{ level: 5 }, 'level'],
+    [{ level: 6 }, 'level'],
   ] as const)
     await assert.rejects(decides(id, version, change), names(field));
   assert.equal((await stands(id)).verification, 'in_review');

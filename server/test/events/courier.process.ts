@@ -17,7 +17,7 @@ await startCourier({
   clock,
   log: openLog('silent'),
   vault: openVault(Buffer.from(orders.masterKey, 'hex')),
-  formats: { standard, whitelabel: standard },
+  formats: { standard, whitelabel: standard, flat: standard },
   async send(to) {
     const outcome = await send(to);
     if (outcome.ok) process.kill(process.pid, 'SIGKILL');

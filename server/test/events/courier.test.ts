@@ -8,7 +8,16 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
-import { changeEndpoint, endpointById, replay, rotateSecret, testEndpoint } from '../../src/events/index.ts';
+import {
+  changeEndpoint,
+  endpointById,
+  freeEndpoints,
+  holdEndpoints,
+  replay,
+  rotateSecret,
+  testEndpoint,
+} from '../../src/events/index.ts';
+import { purgeLog } from '../../src/events/log.ts';
 import { revokeKey, rotateKey } from '../../src/partners/index.ts';
 import { hmac } from '../support/client.ts';
 import { openReceiver, type Received, type Receiver } from '../support/receiver.ts';
@@ -408,5 +417,63 @@ test('what waited for a disabled endpoint goes when it is enabled, and a new add
   await change({ enabled: false });
   await change({ url: there.url, enabled: true });
   await world.until('it has come, without a pause', () => there.taken.length === 1);
+  await courier.stop();
+});
+
+test('an endpoint that is held gets nothing for as long as that takes, loses nothing, and then gets all of it in order', async () => {
+  const [partner, hook, other] = [await world.partner(), await receiver(), await receiver()];
+  const { id: partnerId } = partner;
+  const [{ endpoint }, { endpoint: beside }] = [
+    await world.endpoint(partner, hook.url),
+    await world.endpoint(partner, other.url),
+  ];
+  const courier = await world.courier();
+  await happenings(partner, 3, 1);
+  await world.until('the first have come', async () => hook.taken.length === 3 && other.taken.length === 3);
+  // Somebody has switched it off before: nobody knows whether that was the partner.
+  await world.read((tx) => changeEndpoint(tx, endpoint.id, { enabled: false, now: world.clock.now() }));
+  await world.read((tx) => holdEndpoints(tx, { partnerId, ids: [endpoint.id], now: world.clock.now() }));
+  await happenings(partner, 3, 4);
+  await world.until('the other has heard all', async () => other.taken.length === 15);
+  assert.equal(await waiting(endpoint.id), 12);
+  world.clock.advance(40 * 86_400_000);
+  await world.read((tx) => purgeLog(tx, world.clock.now()));
+  await happenings(partner, 3, 1);
+  await world.until('the other goes on', async () => other.taken.length === 18);
+  assert.deepEqual([await waiting(endpoint.id), hook.seen.length, beside.heldAt], [15, 3, null]);
+  await world.read(async (tx) => {
+    await freeEndpoints(tx, { partnerId, ids: [endpoint.id], now: world.clock.now() });
+    await changeEndpoint(tx, endpoint.id, { enabled: true, now: world.clock.now() });
+  });
+  await world.until('all of it has come', async () => hook.taken.length === 18);
+  assert.deepEqual(bySubject(hook.taken), all(partner, 3, 6));
+  assert.deepEqual(
+    world.dead.filter((one) => one.partnerId === partnerId),
+    [],
+  );
+  await courier.stop();
+});
+
+test('a delivery that fails while its endpoint is being held is not given up', async () => {
+  const [partner, hook] = [await world.partner(), await receiver()];
+  const { id: partnerId } = partner;
+  const { endpoint } = await world.endpoint(partner, hook.url);
+  const answers: (() => void)[] = [];
+  hook.behaves((_received, response) => void answers.push(() => response.writeHead(500).end()));
+  const courier = await world.courier();
+  await world.happens(partner, `order:${partnerId}1`, 'order.changed');
+  await world.until('an attempt is under way', async () => answers.length === 1);
+  await world.read((tx) => holdEndpoints(tx, { partnerId, ids: [endpoint.id], now: world.clock.now() }));
+  world.clock.advance(10 * 86_400_000);
+  answers[0]?.();
+  await world.until('its failure is recorded', async () => (await errorsOf(endpoint.id)).length === 1);
+  assert.deepEqual(await waiting(endpoint.id), 1);
+  hook.behaves(hook.takes);
+  await world.read((tx) => freeEndpoints(tx, { partnerId, ids: [endpoint.id], now: world.clock.now() }));
+  await world.until('it has come', async () => hook.taken.length === 1);
+  assert.deepEqual(
+    world.dead.filter((one) => one.partnerId === partnerId),
+    [],
+  );
   await courier.stop();
 });

@@ -36,6 +36,8 @@ export async function deliveryWorld() {
       partner: async (id) => (await db.asSystem((tx) => findPartner(tx, { id }))) ?? { kycWords: {} },
       secrets: (apiKey) => db.asSystem((tx) => signingSecrets(tx, vault, apiKey, clock.now())),
     }),
+    // Its own tests are those of the wire: here there are no orders.
+    flat: standard,
   };
   let partners = 0;
 
@@ -76,7 +78,7 @@ export async function deliveryWorld() {
 
     publishes: () => publish({ db, clock, formats }),
     feed: (partner: TestPartner, after = 0n, limit = 100): Promise<FeedPage> =>
-      db.asPartner(partner.id, (tx) => readFeed(tx, { partnerId: partner.id, after, limit })),
+      db.asPartner(partner.id, (tx) => readFeed(tx, vault, { partnerId: partner.id, after, limit })),
     read: <T>(body: (tx: Tx) => Promise<T>): Promise<T> => db.asSystem(body),
 
     async courier(how: { outside?: Outside; deadlineMs?: number } = {}): Promise<Courier> {

@@ -155,6 +155,7 @@ const terms: fc.Arbitrary<Terms> = fc.record({
   rate: fc.record({ num: fc.bigInt({ min: 1n, max: 10n ** 12n }), den: fc.bigInt({ min: 1n, max: 10n ** 6n }) }),
   fees: fc.record({ operator: term, partner: term, rail: term, chain: term }),
   gasCost: fc.record({ num: fc.bigInt({ min: 0n, max: 10n ** 6n }), den: fc.bigInt({ min: 1n, max: 10n ** 9n }) }),
+  taxBps: fc.bigInt({ min: 0n, max: 5_000n }),
 });
 const paid = (deposit: bigint, of: Terms): bigint => {
   try {

@@ -6,10 +6,11 @@
  * unsigned amounts of 256 bits, blocks and log indexes that are whole numbers, hashes and addresses in their one spelling.
  */
 import assert from 'node:assert/strict';
-import { after, before, mock } from 'node:test';
+import { before } from 'node:test';
 import { HDKey } from '@scure/bip32';
 import fc from 'fast-check';
 import { Unavailable } from '../../src/base/errors.ts';
+import type { Http } from '../../src/base/http.ts';
 import type { Block, ChainAdapter, Transfer } from '../../src/rails/chain.adapter.ts';
 import { addressesOf, checksummed, readAddress } from '../../src/rails/evm/addresses.ts';
 import { evmAdapter } from '../../src/rails/evm/index.ts';
@@ -75,6 +76,13 @@ interface Request {
 /** What this input makes of an answer that would have been right. */
 let answers: (right: unknown, requests: Request[]) => string | Buffer = (right) => JSON.stringify(right);
 
+const node: Http = async ({ body = '' }) => {
+  const asked = JSON.parse(String(body)) as Request | Request[];
+  const requests = [asked].flat();
+  const right = requests.map(({ id, method }) => ({ jsonrpc: '2.0', id, result: RIGHT[method] }));
+  return { status: 200, headers: {}, body: Buffer.from(answers(Array.isArray(asked) ? right : right[0], requests)) };
+};
+
 const XPUB = HDKey.fromMasterSeed(Buffer.alloc(32, 7)).publicExtendedKey;
 let adapter: ChainAdapter;
 before(() => {
@@ -90,15 +98,9 @@ before(() => {
     finality: 10,
     maxGasPrice: 10n ** 12n,
     maxResponseBytes: 1_000_000,
-  });
-  mock.method(globalThis, 'fetch', async (_url: string, { body }: { body: string }) => {
-    const asked = JSON.parse(body) as Request | Request[];
-    const requests = [asked].flat();
-    const right = requests.map(({ id, method }) => ({ jsonrpc: '2.0', id, result: RIGHT[method] }));
-    return new Response(answers(Array.isArray(asked) ? right : right[0], requests) as string, { status: 200 });
+    http: node,
   });
 });
-after(() => mock.restoreAll());
 
 const units = (n: bigint): void => assert.ok(n >= 0n && n < WORD, `${n} is an amount of 256 bits`);
 const number = (n: bigint): void =>

@@ -9,22 +9,17 @@ import { BlockList, isIP } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Duplex } from 'node:stream';
-import { after, before, mock } from 'node:test';
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
 import { readBackup } from '../../src/backup/restore.ts';
 import { SettingError } from '../../src/base/env.ts';
 import { Refusal, Unavailable } from '../../src/base/errors.ts';
+import type { Http } from '../../src/base/http.ts';
 import { printConfig, readConfig } from '../../src/config.ts';
 import { addressesOf, hostOf, isPublic, outsideFor, readUrl } from '../../src/events/address.ts';
 import { readChains } from '../../src/production/chains.ts';
 import { addressAllowed } from '../../src/protocols/whitelabel/auth.ts';
 import type { PriceSource } from '../../src/quotes/index.ts';
-import { binance } from '../../src/quotes/sources/binance.ts';
-import { bitstamp } from '../../src/quotes/sources/bitstamp.ts';
-import { coinbase } from '../../src/quotes/sources/coinbase.ts';
-import { ecb } from '../../src/quotes/sources/ecb.ts';
-import { kraken } from '../../src/quotes/sources/kraken.ts';
 import { NotSigned } from '../../src/rails/chain.ts';
 import { readManualBank } from '../../src/rails/manual/settings.ts';
 import { readSignerAddress } from '../../src/signer/address.ts';
@@ -35,36 +30,33 @@ import { keysOf, openKeys, publicOf } from '../../src/signer/keys.ts';
 import { readLimits } from '../../src/signer/limits.ts';
 import { serveOn } from '../../src/signer/serve.ts';
 import { proofOf } from '../../src/signer/wire.ts';
-import { dayOf, EXCHANGES, ecbDocument, tickers } from '../support/pricehosts.ts';
+import { dayOf, EXCHANGES, ecbDocument, FIXTURE, sourceAt, tickers } from '../support/pricehosts.ts';
 import { SETTINGS as BANK_FILE } from '../support/statements.ts';
 import { assertUnpolluted, fuzz, mangled, mangledJson, NASTY, nasty, nastyJson } from './fuzz.ts';
 
 // Prices.
 
-const WHERE = { baseUrl: 'http://prices.invalid' };
-const SOURCES: Record<(typeof EXCHANGES)[number] | 'ecb', PriceSource> = {
-  binance: binance(WHERE),
-  coinbase: coinbase(WHERE),
-  kraken: kraken(WHERE),
-  bitstamp: bitstamp(WHERE),
-  ecb: ecb(WHERE),
+let answered: { body: string | Buffer; type: string; status: number; retryAfter?: string };
+const http: Http = async ({ wants }) => {
+  const { body, type, status, retryAfter } = answered;
+  const head = {
+    status,
+    headers: { 'content-type': type, ...(retryAfter !== undefined && { 'retry-after': retryAfter }) },
+  };
+  return { ...head, body: wants?.(head) === 'none' ? Buffer.alloc(0) : Buffer.from(body) };
 };
-const SYMBOLS = { binance: 'ETHUSDT', coinbase: 'ETH-USD', kraken: 'XETHZUSD', bitstamp: 'ethusd' };
+const WHERE = { baseUrl: 'http://prices.invalid', http };
+const HOSTS = [...EXCHANGES, 'ecb'] as const;
+const SOURCES = Object.fromEntries(HOSTS.map((code) => [code, sourceAt(code, WHERE)])) as Record<
+  (typeof HOSTS)[number],
+  PriceSource
+>;
 const PAIRS = [
   { base: 'eth', quote: 'usdt' },
   { base: 'eth', quote: 'usd' },
   { base: 'usd', quote: 'inr' },
   { base: 'usd', quote: 'eur' },
 ];
-let answered: { body: string | Buffer; type: string; status: number; retryAfter?: string };
-before(() => {
-  mock.method(globalThis, 'fetch', async () => {
-    const { body, type, status, retryAfter } = answered;
-    const headers = { 'content-type': type, ...(retryAfter === undefined ? {} : { 'retry-after': retryAfter }) };
-    return new Response(body as string, { status, headers });
-  });
-});
-after(() => mock.restoreAll());
 
 async function pricesAreSound(source: PriceSource): Promise<void> {
   try {
@@ -83,7 +75,7 @@ async function pricesAreSound(source: PriceSource): Promise<void> {
 }
 
 const ticker = fc.constantFrom(...EXCHANGES).chain((name) => {
-  const right = tickers(name, [SYMBOLS[name]], () => ({}));
+  const right = tickers(name, [FIXTURE[name].of.symbol], () => ({}));
   return fc.record({
     name: fc.constant(name),
     body: fc.oneof(

@@ -12,7 +12,7 @@ import { ACTS } from '../../src/protocols/operator/index.ts';
 import { READS } from '../../src/protocols/operator/reads.ts';
 import { ROUTES } from '../../src/protocols/whitelabel/index.ts';
 import { operatorNamed, type Person } from '../protocols/operator/people.ts';
-import { ask, sign } from '../support/client.ts';
+import { ask, newPhone, sign } from '../support/client.ts';
 import { openStory, type Story } from '../support/story.ts';
 import { assertUnpolluted, fuzz, nasty, nastyJson } from './fuzz.ts';
 
@@ -39,7 +39,7 @@ before(async () => {
     transactionId: String(sale.id),
     purchaseId: String(purchase.id),
     clientCustomerId: 'fuzz',
-    phoneNumber: '+91-9000000000',
+    phoneNumber: newPhone(),
     fromCurrency: 'usdc',
     toCurrency: 'INR',
     chain: 'matic20',

@@ -118,6 +118,8 @@ test('every command that an operating page names exists, with these arguments an
 function misuse(line: string): string | undefined {
   const words = (line.match(/'[^']*'|"[^"]*"|\S+/g) ?? []).map((word) => word.replace(/^['"]|['"]$/g, ''));
   if (words[0] === undefined || /^(--help|…|<command>)$/.test(words[0])) return undefined;
+  // It asks no server, so it is in no table.
+  if (words.slice(0, 2).join(' ') === 'new token') return undefined;
   const end = words.findIndex((word) => word.startsWith('--'));
   const before = end < 0 ? words : words.slice(0, end);
   const command = COMMANDS.filter((one) => `${before.join(' ')} `.startsWith(`${one.words} `))
@@ -177,7 +179,7 @@ describe('against a server', () => {
     const order = await world.sells('100', 'usdc');
     await world.pays(order, '100');
     await world.mines(2);
-    await world.opensCase(order, 'treasury_short');
+    await world.isShort(order);
     text = await (await fetch(world.server.metricsUrl)).text();
   });
   after(async () => await world?.close());

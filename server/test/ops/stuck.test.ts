@@ -6,38 +6,28 @@
  * columns stay columns.
  */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { Client } from 'pg';
-import { operatorNamed, type Person } from '../protocols/operator/people.ts';
-import { openStory, type Purchase, type Sale, type Story } from '../support/story.ts';
+import type { Purchase, Sale, Story } from '../support/story.ts';
+import { comparable, openStage, REWRITE, type Stage, type StandIns } from '../support/transcript.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const PAGE = `${ROOT}docs/operating/when-money-is-stuck.md`;
-const REWRITE = process.env.UPDATE_TRANSCRIPT === '1';
 const page = readFileSync(PAGE, 'utf8');
 
+let stage: Stage;
 let world: Story;
-let people: Record<string, Person>;
+let shows: StandIns;
 /** What the page calls things, in the trouble that is being played. */
 let names: Record<string, string> = {};
 
 before(async () => {
-  world = await openStory({ bankDeduplicates: false });
-  const { db, baseUrl } = world.server;
-  const operator = (name: string, role: 'finance' | 'admin') =>
-    operatorNamed({ db, baseUrl, clock: world.clock }, name, role);
-  people = { finn: await operator('finn', 'finance'), ada: await operator('ada', 'admin') };
-  // Numbers of three digits from the first on, whatever was numbered before.
-  const admin = new Client({ connectionString: world.adminUrl, options: '-c search_path=cloverleaf' });
-  await admin.connect();
-  for (const table of ['cases', 'deposits', 'proposals'])
-    await admin.query(`alter table ${table} alter column id restart with 101`);
-  await admin.end();
+  stage = await openStage({ finn: 'finance', ada: 'admin' }, { bankDeduplicates: false });
+  world = stage.world;
+  shows = stage.standIns();
 });
-after(async () => await world?.close());
+after(async () => await stage?.world.close());
 
 /** Each: what happens before each block of commands of its section. */
 const TROUBLES: Record<string, (() => Promise<void>)[]> = {};
@@ -167,7 +157,7 @@ play('A credit that nobody knows', [
     names.deposit = String(row?.id);
   },
   async () => {
-    world.deadlinePasses();
+    await world.deadlinePasses();
     await isIn('expired');
   },
   async () => {
@@ -203,64 +193,11 @@ play('A deposit that a reorg took back', [
   casesClosed,
 ]);
 
-// The terminal.
-
-function types(line: string): Promise<string> {
-  const said = line.replace(/<(\w+)>/g, (_, name: string) => names[name] ?? assert.fail(`what is ${name}?`));
-  const [, who = 'finn', words = ''] =
-    /^(?:OPERATOR_TOKEN_FILE=(\w+)\.token )?npm run operator -- (.*)$/.exec(said) ?? assert.fail(line);
-  const argv = (words.match(/'[^']*'|\S+/g) ?? []).map((word) => word.replace(/^'|'$/g, ''));
-  return new Promise((resolve) => {
-    const { OPERATOR_TOKEN_FILE: _, ...env } = process.env;
-    const child = spawn(process.execPath, ['server/src/cli/main.ts', ...argv], {
-      cwd: ROOT,
-      env: { ...env, OPERATOR_URL: world.server.baseUrl, OPERATOR_TOKEN: people[who]?.token ?? '' },
-    });
-    let printed = '';
-    child.stdout.on('data', (part) => (printed += part));
-    child.stderr.on('data', (part) => (printed += part));
-    child.once('close', (code) => resolve(code === 0 ? printed : `${printed}[ends with ${code}]\n`));
-  });
-}
-
-/** Numbers that count up over the whole page keep their place in it; a stand-in is as long as what it stands for. */
-const standIns = new Map<string, string>();
-function standIn(real: string, make: (n: number) => string): string {
-  const known = standIns.get(real);
-  if (known !== undefined) return known;
-  const made = make(standIns.size + 1);
-  assert.equal(made.length, real.length, `${made} for ${real}`);
-  standIns.set(real, made);
-  return made;
-}
-const counted = (begin: string, length: number) => (n: number) =>
-  begin + String(n).padStart(length - begin.length, '0');
-
-function normalised(text: string): string {
-  const own = /confirm (\d+)|proposal +(\d+)/.exec(text);
-  if (own !== null) names.proposal ??= own[1] ?? own[2] ?? '';
-  return text
-    .replace(
-      /\d{4}-\d\d-\d\d([T ])\d\d:\d\d:\d\d(\.\d{3}Z)?/g,
-      (_, t: string, ms?: string) => `2026-01-05${t}03:12:00${ms === undefined ? '' : '.000Z'}`,
-    )
-    .replace(/0x[0-9a-fA-F]{64}/g, (real) => standIn(real, counted('0xfeed', 66)))
-    .replace(/0x[0-9a-fA-F]{40}/g, (real) => standIn(real, counted('0xc0ffee', 42)))
-    .replace(/\b[0-9A-Za-z]{10}_[0-9]{1,3}\b/g, (real) =>
-      standIn(real, (n) => `Customer${String(n).padStart(2, '0')}${real.slice(10)}`),
-    )
-    .replace(/UTR[0-9A-F]{16}/g, (real) => standIn(real, counted('UTR', 19)))
-    .replace(/\b[0-9a-f]{16}\b/g, (real) => standIn(real, counted('c', 16)))
-    .replace(/\bCL[0-9A-Z]{10}\b/g, (real) => standIn(real, counted('CL', 12)))
-    .replace(/(?<![0-9])[0-9]{15}(?![0-9])/g, (real) => standIn(real, counted('7', 15)))
-    .trimEnd();
-}
-
-/** What happened within a millisecond may stand in either order: the rows of one moment are compared as a set. */
-function comparable(block: string): string[] {
-  const [rows, rest] = [[] as string[], [] as string[]];
-  for (const line of block.trim().split('\n')) (line.startsWith('2026-01-05 ') ? rows : rest).push(line);
-  return [...rest, ...rows.toSorted()];
+async function types(line: string): Promise<string> {
+  const { printed } = await stage.types(line, names);
+  const proposal = /confirm (\d+)|proposal +(\d+)/.exec(printed);
+  if (proposal !== null) names.proposal ??= proposal[1] ?? proposal[2] ?? '';
+  return shows(printed);
 }
 
 let rewritten = page;
@@ -272,8 +209,7 @@ for (const [, title = '', body = ''] of page.matchAll(/^## (.+)\n([^]*?)(?=^## |
     for (const [at, block] of blocks.entries()) {
       await scenes[at]?.();
       const lines = [];
-      for (const [, line = ''] of block.matchAll(/^\$ (.*)$/gm))
-        lines.push(`$ ${line}`, normalised(await types(line)), '');
+      for (const [, line = ''] of block.matchAll(/^\$ (.*)$/gm)) lines.push(`$ ${line}`, await types(line), '');
       shown.push(['```console', ...lines.slice(0, -1), '```'].join('\n'));
     }
     if (REWRITE) {

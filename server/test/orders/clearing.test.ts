@@ -5,6 +5,7 @@ import { openScreener } from '../../src/compliance/index.ts';
 import { enroll, recordLogin, recordVerification } from '../../src/customers/index.ts';
 import { balance, chart } from '../../src/ledger/index.ts';
 import {
+  notReady,
   type Order,
   type OrdersContext,
   openOrders,
@@ -14,11 +15,13 @@ import {
 } from '../../src/orders/index.ts';
 import { createPartner, marketById, type Partner, upsertAsset, upsertMarket } from '../../src/partners/index.ts';
 import type { DepositFact, Rail } from '../../src/rails/rail.ts';
+import { gateRules } from '../support/gate.ts';
 import { freshGround, type Ground } from '../support/ground.ts';
 import { fiat, marketTerms } from '../support/terms.ts';
 
 const HOUR_MS = 3_600_000;
 const CLEARING_MS = 2 * HOUR_MS;
+const UNREAD_MS = 24 * HOUR_MS;
 const WALLET = '0x00000000000000000000000000000000000000aa';
 
 let ground: Ground;
@@ -26,12 +29,14 @@ let context: OrdersContext;
 let partner: Partner;
 let markets: { clearing: bigint; atOnce: bigint };
 let credits = 0;
+/** How far the outside was read: to now, unless a test says otherwise. */
+let readTo: Date | undefined;
 
 before(async () => {
   ground = await freshGround();
   const { db, clock } = ground;
   const rails = new Map([rail('bank.test', 'bank'), rail('evm.test', 'chain')].map((one) => [one.code, one]));
-  context = { ...ground, rails, screener: openScreener(ground) };
+  context = { ...ground, rails, screener: openScreener(ground), gate: gateRules(ground.vault) };
   await db.asSystem(async (tx) => {
     partner = await createPartner(tx, { name: 'One', now: clock.now() });
     await upsertAsset(tx, fiat('inr'));
@@ -64,7 +69,16 @@ after(async () => await ground?.stop());
 
 function rail(code: string, kind: 'bank' | 'chain'): Rail {
   const wallets = { deposits: 'main', payouts: 'main' };
-  return { code, kind, wallets, instructions: (index: bigint) => ({ target: `${code}:${index}` }) } as Rail;
+  const instructions = (index: bigint) => ({ target: `${code}:${index}` });
+  const some: Partial<Rail> = {
+    code,
+    kind,
+    wallets,
+    instructions,
+    unreadAtMostMs: UNREAD_MS,
+    readTo: async () => readTo,
+  };
+  return some as Rail;
 }
 
 async function buys(market: bigint): Promise<Order> {
@@ -75,7 +89,7 @@ async function buys(market: bigint): Promise<Order> {
     const customer = await enroll(tx, vault, { ...name, now });
     await recordLogin(tx, customer.id, now);
     await recordVerification(tx, { customer, verifier: 'test', outcome: 'verified', level: 2, now });
-    return await openOrders(context).create(tx, {
+    return await openOrders({ ...context, vault: ground.vault }).create(tx, {
       partner,
       customer,
       market: await marketById(tx, market),
@@ -105,7 +119,8 @@ const inBank = async (asset: string) =>
   (await ground.db.asSystem((tx) => balance(tx, chart.custody('bank.test', 'main', asset)))).units;
 
 /** Does what has fallen due of one kind, as the workers would. */
-async function falls(kind: 'clear_deposit' | 'expire_order'): Promise<void> {
+async function falls(kind: 'clear_deposit' | 'expire_order', read: 'all' | 'nothing' | Date = 'all'): Promise<void> {
+  readTo = read === 'all' ? ground.clock.now() : read === 'nothing' ? undefined : read;
   const due = await ground.db.asSystem((tx) =>
     tx.rows<{ subject: string }>('select subject from work where kind = $1 and due_at <= $2 order by id', [
       kind,
@@ -169,13 +184,40 @@ describe('a market with a clearing time', () => {
     assert.deepEqual([whole.state, whole.exception], ['deposit_confirmed', 'paid_in_parts']);
   });
 
-  test('what comes too late goes to suspense at once: no order waits for it', async () => {
+  const notReadyNow = async (deposits: readonly Parameters<typeof notReady>[2][number][]) =>
+    await ground.db.asSystem((tx) => notReady(context, tx, deposits, ground.clock.now()));
+
+  test('what comes too late goes to suspense at once, for no order waits for it, and is not ready before it has cleared', async () => {
     const order = await buys(markets.clearing);
     ground.clock.advance(HOUR_MS);
     await falls('expire_order');
     await confirmed(credit(order));
     const { deposits } = await moneyOf(order);
     assert.deepEqual([await stateOf(order), deposits[0]?.state], ['expired', 'suspense']);
+    const early = await notReadyNow(deposits);
+    assert.deepEqual([early?.cause, early?.until], ['clearing', deposits[0]?.clears_at]);
+    ground.clock.advance(CLEARING_MS);
+    assert.equal(await notReadyNow(deposits), undefined);
+  });
+
+  test('money of no order clears by the slowest market that takes its rail and asset, seen by an older server too', async () => {
+    const order = await buys(markets.clearing);
+    await confirmed({ ...credit(order), target: '' });
+    const read = () =>
+      ground.db.asSystem((tx) =>
+        tx.rows<Parameters<typeof notReady>[2][number]>(
+          'select * from deposits where order_id is null order by id desc limit 1',
+        ),
+      );
+    const [stray] = await read();
+    assert(stray);
+    assert.equal(stray.clears_at?.getTime(), stray.seen_at.getTime() + CLEARING_MS);
+    await ground.db.asSystem((tx) => tx.run('update deposits set clears_at = null where id = $1', [stray.id]));
+    assert.deepEqual((await notReadyNow(await read()))?.until, stray.clears_at);
+    // A market of the same rail that takes another asset says nothing of this one.
+    const euros = { ...credit(order), target: '', asset: 'eur' };
+    await confirmed(euros);
+    assert.equal(await notReadyNow(await read()), undefined);
   });
 });
 
@@ -183,4 +225,79 @@ test('a market without one takes a credit as soon as the bank shows it', async (
   const order = await buys(markets.atOnce);
   await confirmed(credit(order));
   assert.equal(await stateOf(order), 'deposit_confirmed');
+});
+
+describe('at its deadline an order', () => {
+  const minutes = (from: Date, count: number): Date => new Date(from.getTime() + count * 60_000);
+  const openCases = async (kind: string) =>
+    (
+      await ground.db.asSystem((tx) =>
+        tx.rows('select from cases where kind = $1 and subject = $2 and closed_at is null', [kind, 'bank.test']),
+      )
+    ).length;
+
+  test('waits until its rail was read up to it, and takes what came in time however late it is seen', async () => {
+    const order = await buys(markets.atOnce);
+    ground.clock.advance(HOUR_MS + 60_000);
+    await falls('expire_order', 'nothing');
+    await falls('expire_order', minutes(order.expiresAt, -1));
+    assert.equal(await stateOf(order), 'created');
+    assert.throws(() => openOrders({ ...context, vault: ground.vault }).payInstructions(order), { code: 'order_over' });
+    await confirmed({ ...credit(order), at: minutes(order.expiresAt, -2) });
+    assert.equal(await stateOf(order), 'deposit_confirmed');
+    const { deposits } = await moneyOf(order);
+    assert.deepEqual(deposits[0]?.came_at, minutes(order.expiresAt, -2));
+  });
+
+  test('takes nothing that came after it, and ends once its rail was read', async () => {
+    const order = await buys(markets.atOnce);
+    ground.clock.advance(HOUR_MS + 60_000);
+    const late = { ...credit(order), at: minutes(order.expiresAt, 1) };
+    await hears({ type: 'deposit_seen', ...late });
+    assert.equal(await stateOf(order), 'created', 'what is late does not keep it waiting');
+    await confirmed(late);
+    const { deposits } = await moneyOf(order);
+    assert.deepEqual([await stateOf(order), deposits[0]?.state, deposits[0]?.why], ['created', 'suspense', 'late']);
+    await falls('expire_order', order.expiresAt);
+    assert.equal(await stateOf(order), 'expired');
+    assert.equal(await openCases('rail_unread'), 0);
+  });
+
+  test('does not end for parts that came in time, either, as long as more of them may have come', async () => {
+    const order = await buys(markets.atOnce);
+    await confirmed({ ...credit(order, 30_000n), at: minutes(order.expiresAt, -50) });
+    ground.clock.advance(HOUR_MS);
+    await falls('expire_order', minutes(order.expiresAt, -1));
+    assert.equal(await stateOf(order), 'created');
+    await confirmed({ ...credit(order, 50_000n), at: minutes(order.expiresAt, -1) });
+    assert.equal(await stateOf(order), 'deposit_confirmed');
+  });
+
+  test('ends with a case where its rail was not read for too long, and what comes then is late', async () => {
+    const order = await buys(markets.atOnce);
+    ground.clock.advance(HOUR_MS + UNREAD_MS - 60_000);
+    await falls('expire_order', 'nothing');
+    assert.equal(await stateOf(order), 'created');
+    ground.clock.advance(60_000);
+    await falls('expire_order', 'nothing');
+    assert.equal(await stateOf(order), 'expired');
+    assert.equal(await openCases('rail_unread'), 1);
+    await confirmed({ ...credit(order), at: minutes(order.expiresAt, -1) });
+    const { deposits } = await moneyOf(order);
+    assert.deepEqual([deposits[0]?.state, deposits[0]?.why], ['suspense', 'late']);
+  });
+
+  test('of a booking that says the day alone, counts to the end of its day; of one without, as what is not known', async () => {
+    const day = (at: Date): Date => new Date(`${at.toISOString().slice(0, 10)}T00:00:00Z`);
+    const [same, next, none] = [await buys(markets.atOnce), await buys(markets.atOnce), await buys(markets.atOnce)];
+    ground.clock.advance(2 * HOUR_MS);
+    await confirmed({ ...credit(same), at: day(same.expiresAt), withinMs: 86_400_000 });
+    assert.equal(await stateOf(same), 'deposit_confirmed');
+    const tomorrow = minutes(day(next.expiresAt), 24 * 60);
+    assert.deepEqual((await moneyOf(same)).deposits[0]?.came_at, tomorrow, 'the latest that it can have been');
+    await confirmed({ ...credit(next), at: tomorrow, withinMs: 86_400_000 });
+    assert.equal((await moneyOf(next)).deposits[0]?.why, 'late');
+    await confirmed(credit(none));
+    assert.equal(await stateOf(none), 'deposit_confirmed');
+  });
 });

@@ -8,7 +8,7 @@ import {
   deadlineOf,
   failureOf,
   holdBeforePayout,
-  isHeldByScreening,
+  isForAPerson,
   keptOnRefund,
   mayRetryByItself,
   onAmount,
@@ -32,6 +32,8 @@ test('a deposit goes where its order, chain, asset and time say, in this order',
   assert.deepEqual(placeDeposit(order, pays({ asset: 'dai' }), 0n), suspense('wrong_asset'));
   for (const state of ['expired', 'cancelled'] as const)
     assert.deepEqual(placeDeposit({ ...order, state }, pays(), 0n), suspense('late'), state);
+  for (const state of ['created', 'deposit_seen'] as const)
+    assert.deepEqual(placeDeposit({ ...order, state }, { ...pays(), late: true }, 0n), suspense('late'), state);
   for (const state of ['deposit_confirmed', 'paying_out', 'settled', 'on_hold', 'refunded'] as const)
     assert.deepEqual(placeDeposit({ ...order, state }, pays(), 0n), suspense('second'), state);
 });
@@ -46,8 +48,14 @@ test('parts add up to the unit, and what is beyond is the excess', () => {
 });
 
 test('at the deadline: unconfirmed money is waited for, confirmed parts are taken, and only an empty order expires', () => {
-  const at = (state: 'created' | 'deposit_seen' | 'on_hold', unconfirmed: number, confirmedUnits: bigint) =>
-    atDeadline(state, { unconfirmed, confirmedUnits });
+  const at = (
+    state: 'created' | 'deposit_seen' | 'on_hold',
+    unconfirmed: number,
+    confirmedUnits: bigint,
+    allRead = true,
+  ) => atDeadline(state, { unconfirmed, confirmedUnits, allRead });
+  assert.equal(at('created', 0, 0n, false), 'wait');
+  assert.equal(at('deposit_seen', 0, 1n, false), 'wait');
   assert.equal(at('created', 0, 0n), 'expire');
   assert.equal(at('created', 1, 0n), 'wait');
   assert.equal(at('deposit_seen', 1, 5n), 'wait');
@@ -169,10 +177,10 @@ test('of a refund the named fees are kept, in its own asset, and never all of it
 
 test('what screening held last is a person’s', () => {
   const held = (by: string) => ({ event: 'held', facts: { by } });
-  assert.equal(isHeldByScreening([]), false);
-  assert.equal(isHeldByScreening([held('policy')]), false);
-  assert.equal(isHeldByScreening([held('policy'), held('screening'), { event: 'short', facts: {} }]), true);
-  assert.equal(isHeldByScreening([held('screening'), held('policy')]), false);
+  assert.equal(isForAPerson([]), false);
+  assert.equal(isForAPerson([held('policy')]), false);
+  assert.equal(isForAPerson([held('policy'), held('screening'), { event: 'short', facts: {} }]), true);
+  assert.equal(isForAPerson([held('screening'), held('policy')]), false);
 });
 
 test('a state that waits has the deadline of the policy, and no other has one', () => {

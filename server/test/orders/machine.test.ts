@@ -109,8 +109,10 @@ test('money that came in no expected way goes to suspense, and says why', () => 
 });
 
 test('a deadline expires only what nothing came for', () => {
-  assert.equal(atDeadline('created', { unconfirmed: 0, confirmedUnits: 0n }), 'expire');
-  assert.equal(atDeadline('deposit_seen', { unconfirmed: 1, confirmedUnits: 0n }), 'wait');
-  assert.equal(atDeadline('deposit_seen', { unconfirmed: 0, confirmedUnits: 5n }), 'take_what_came');
-  assert.equal(atDeadline('paying_out', { unconfirmed: 0, confirmedUnits: 0n }), 'nothing');
+  assert.equal(atDeadline('created', { unconfirmed: 0, confirmedUnits: 0n, allRead: true }), 'expire');
+  assert.equal(atDeadline('deposit_seen', { unconfirmed: 1, confirmedUnits: 0n, allRead: true }), 'wait');
+  assert.equal(atDeadline('deposit_seen', { unconfirmed: 0, confirmedUnits: 5n, allRead: true }), 'take_what_came');
+  assert.equal(atDeadline('created', { unconfirmed: 0, confirmedUnits: 0n, allRead: false }), 'wait');
+  assert.equal(atDeadline('deposit_seen', { unconfirmed: 0, confirmedUnits: 5n, allRead: false }), 'wait');
+  assert.equal(atDeadline('paying_out', { unconfirmed: 0, confirmedUnits: 0n, allRead: true }), 'nothing');
 });

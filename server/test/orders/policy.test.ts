@@ -221,10 +221,11 @@ test('whatever came and however it is requoted, what the order holds is what was
   const feeTerms = fc.record({ operator: term, partner: term, rail: term, chain: term });
   const rate = fc.record({ num: fc.bigInt(1n, 10n ** 6n), den: fc.bigInt(1n, 10n ** 4n) });
   const direction = fc.constantFrom('offramp' as const, 'onramp' as const);
+  const tax = fc.bigInt(0n, 500n);
   const units = fc.bigInt(1n, 10n ** 14n);
   let converted = 0;
   fc.assert(
-    fc.property(units, units, rate, feeTerms, direction, (asked, receivedUnits, at, fees, way) => {
+    fc.property(units, units, rate, feeTerms, direction, tax, (asked, receivedUnits, at, fees, way, taxBps) => {
       const withGas = (one: { fixedUnits: bigint; bps: bigint; minimumUnits: bigint }) => ({ ...one, gasUnits: 0n });
       const terms = {
         direction: way,
@@ -239,6 +240,7 @@ test('whatever came and however it is requoted, what the order holds is what was
           chain: withGas(fees.chain),
         },
         gasCost: { num: 0n, den: 1n },
+        taxBps,
       };
       let priced: Priced;
       try {

@@ -18,6 +18,7 @@ import {
 /** from · event · to · entry · due work */
 const TABLE = `
 created            deposit_seen       deposit_seen       -                                  -
+created            requoted           created            -                                  -
 created            deadline_passed    expired            -                                  -
 created            cancelled          cancelled          -                                  -
 created            deposit_confirmed  deposit_confirmed  receive                            screen
@@ -29,14 +30,18 @@ deposit_confirmed  short              awaiting_liquidity -                      
 deposit_confirmed  held               on_hold            -                                  open_case
 awaiting_liquidity funded             paying_out         convert_and_hold                   send_payout
 awaiting_liquidity held               on_hold            -                                  open_case
+awaiting_liquidity requoted           deposit_confirmed  -                                  screen
 on_hold            released           paying_out         convert_and_hold                   send_payout
+on_hold            payout_found       settled            convert_and_payout_found           -
 on_hold            short              awaiting_liquidity -                                  await_liquidity
+on_hold            requoted           deposit_confirmed  -                                  screen
 on_hold            rejected           refunding          hold_refund                        send_refund
 on_hold            deposit_gone       cancelled          give_up_deposit                    -
 on_hold            blocked            frozen             move_to_blocked                    report
 paying_out         payout_settled     settled            settle_payout                      -
 paying_out         payout_failed      payout_held        void_payout                        open_case
 payout_held        payout_found       settled            payout_found                       -
+payout_held        requoted           deposit_confirmed  reverse_conversion                 screen
 payout_held        retried            paying_out         hold_payout                        send_payout
 payout_held        rejected           refunding          reverse_conversion_and_hold_refund send_refund
 payout_held        deposit_gone       cancelled          reverse_conversion_and_give_up     -
@@ -44,6 +49,7 @@ payout_held        blocked            frozen             move_to_blocked        
 refunding          refund_settled     refunded           settle_refund                      -
 refunding          refund_failed      refund_held        void_refund                        open_case
 refund_held        refund_found       refunded           refund_found                       -
+refund_held        payout_found       settled            convert_and_payout_found           -
 refund_held        retried            refunding          hold_refund                        send_refund
 refund_held        deposit_gone       cancelled          give_up_deposit                    -
 refund_held        blocked            frozen             move_to_blocked                    report

@@ -5,10 +5,14 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { HDKey } from '@scure/bip32';
 import { mnemonicToSeedSync } from '@scure/bip39';
-import { SettingError } from '../../src/base/env.ts';
+import { adapter } from '../../src/base/adapter.ts';
+import { demanded, SettingError, sharedSecret, webAddress } from '../../src/base/env.ts';
 import { randomHex } from '../../src/base/ids.ts';
-import { readConfig } from '../../src/config.ts';
+import { printConfig, readConfig } from '../../src/config.ts';
 import { settle } from '../../src/production/refusals.ts';
+import { simulatedBankAt } from '../../src/rails/simulated/index.ts';
+import { codeSender, LISTS } from '../../src/registry.ts';
+import { CHAINS } from '../../src/sandbox/catalogue.ts';
 import { ANVIL_FIRST, ANVIL_MNEMONIC } from '../support/anvil.ts';
 import { collect, run } from '../support/process.ts';
 import { bankFile, installation } from '../support/production.ts';
@@ -75,7 +79,11 @@ const wrong: [string, Change, RegExp][] = [
     { chain: { chainId: '31337' } },
     /chains\[0\]\.chainId 31337 is that of a local test node/,
   ],
-  ['the other one', { chain: { chainId: '31338' } }, /chains\[0\]\.chainId 31338 is that of a local test node/],
+  ...CHAINS.map(({ code, chainId }): [string, { chain: { chainId: string } }, RegExp] => [
+    `the sandbox's ${code}`,
+    { chain: { chainId: String(chainId) } },
+    new RegExp(`chains\\[0\\]\\.chainId ${chainId} is that of a local test node`),
+  ]),
   [
     'a wallet that everybody has',
     { chain: { hotWallet: ANVIL_FIRST } },
@@ -166,4 +174,88 @@ test('main says it in sentences and ends with 1; no secret is among them', async
   );
   for (const secret of [env.OPERATOR_TOKEN, env.SIGNER_SECRET, env.CODE_SENDER_SECRET])
     assert.ok(!output().includes(String(secret)));
+});
+
+describe('production starts with any bank of the list', () => {
+  /** A bank with an API, as its folder would declare it. */
+  const apiBank = adapter({
+    code: 'example',
+    about: 'A bank with an API',
+    settings: {
+      url: demanded(webAddress('EXAMPLE_BANK_URL', 'where its API is', undefined), 'where its API is'),
+      token: demanded(sharedSecret('EXAMPLE_BANK_TOKEN', 'opens its API'), 'opens its API'),
+    },
+    create: ({ url = '', token = '' }) =>
+      simulatedBankAt({ code: 'bank.example', url, token, deduplicates: true, currencies: { EUR: 'eur' } }),
+  });
+  const lists = { ...LISTS, banks: [...LISTS.banks, apiBank] };
+  const settled = (env: NodeJS.ProcessEnv) => settle(readConfig(env, lists), env);
+  const own = { BANKS: 'example', EXAMPLE_BANK_URL: 'https://bank.example', EXAMPLE_BANK_TOKEN: randomHex(32) };
+
+  test('without a file of accounts, where it is named', () => {
+    const { banks } = settled({ ...installation().env, MANUAL_BANK_FILE: '', ...own });
+    assert.deepEqual(
+      banks.map(({ code, accounts }) => [code, accounts]),
+      [['bank.example', [{ currency: 'EUR', asset: 'eur' }]]],
+    );
+  });
+
+  test('and with several, of which each is told what it demands', () => {
+    const { env } = installation();
+    const codes = settled({ ...env, ...own, BANKS: 'manual,example' }).banks.map(({ code }) => code);
+    assert.deepEqual(codes, ['bank.manual', 'bank.example']);
+    const reasons = (more: NodeJS.ProcessEnv): string => {
+      try {
+        settled({ ...env, ...more });
+        return '';
+      } catch (error) {
+        return (error as Error).message;
+      }
+    };
+    assert.equal(
+      reasons({ BANKS: 'example' }),
+      'EXAMPLE_BANK_URL must be set in production: where its API is\n' +
+        'EXAMPLE_BANK_TOKEN must be set in production: opens its API',
+    );
+    assert.equal(
+      reasons({ ...own, EXAMPLE_BANK_TOKEN: 'short' }),
+      'EXAMPLE_BANK_TOKEN must have at least 32 characters',
+    );
+    assert.match(
+      reasons({ ...own, EXAMPLE_BANK_TOKEN: env.SIGNER_SECRET }),
+      /EXAMPLE_BANK_TOKEN.* must each be another/,
+    );
+    assert.match(reasons({ BANKS: 'simulated' }), /^BANKS must not name simulated in production: its money is made up/);
+    assert.throws(
+      () => readConfig({ ...env, BANKS: 'exampel' }, lists),
+      /BANKS must be some of simulated, manual, example/,
+    );
+    assert.throws(() => readConfig({ BANKS: 'manual' }), /BANKS must not be set in the sandbox/);
+  });
+
+  test('its settings are printed with all others, and its secret is not', () => {
+    const { env } = installation();
+    const shown = printConfig(readConfig({ ...env, ...own }, lists));
+    assert.match(shown, /^EXAMPLE_BANK_URL +https:\/\/bank\.example +where its API is$/m);
+    assert.match(shown, /^EXAMPLE_BANK_TOKEN +\(set\) +opens its API$/m);
+    assert.ok(!shown.includes(own.EXAMPLE_BANK_TOKEN));
+  });
+});
+
+test('what verifies everybody, and codes that everybody knows, are refused by name', () => {
+  const { env } = installation();
+  assert.deepEqual(reasons({ ...env, VERIFIER: 'simulated' }), [
+    'VERIFIER must not name simulated in production: it verifies everybody',
+  ]);
+  assert.deepEqual(reasons({ ...env, CODE_SENDER: 'known' }), [
+    'CODE_SENDER must not name known in production: everybody knows its codes',
+  ]);
+});
+
+test('a sandbox that uses what production uses is told what is missing for it', () => {
+  assert.throws(
+    () => codeSender(readConfig({ CODE_SENDER: 'webhook' })),
+    /^SettingError: CODE_SENDER_URL must be set where webhook is used: where login codes are posted to/,
+  );
+  assert.equal(codeSender(readConfig({})).hint, '123456');
 });

@@ -44,6 +44,8 @@ const simulated = {
   },
   points: { known: 300, hit: 300, ends: 12_345, never: [] as { point: string; why: string }[] },
   paidTwice: 0,
+  paidAgainst: 0,
+  submissions: 23_456,
   lost: 0,
   unexplained: 0,
   failing: [] as unknown[],
@@ -51,9 +53,9 @@ const simulated = {
 const hunt = {
   command: 'npm run simulate -- --mutants',
   seconds: 100,
-  planted: 12,
-  found: 12,
-  mutants: Array.from({ length: 12 }, (_, n) => ({
+  planted: 40,
+  found: 40,
+  mutants: Array.from({ length: 40 }, (_, n) => ({
     mutant: `bug ${n}`,
     files: [],
     found: true,
@@ -110,6 +112,7 @@ test('where everything ran and held, the page says so, with the numbers of the r
   const page = evidence(STEPS, results(), WHOLE, ABOUT);
   assert.match(page, /Everything ran and everything held\./);
   assert.match(page, /21147 orders: paid twice 0, lost 0, unexplained 0\./);
+  assert.match(page, /Paid against a block, kill switch, clearing time or limit 0, of 23456 submissions/);
   for (const number of [
     '345',
     '101',
@@ -139,6 +142,16 @@ const SHORT: readonly [what: string, change: Record<string, Partial<Result> | un
     /\*\*simulate\*\*: paid twice 1[^]*paid twice 1, lost 0/,
   ],
   [
+    'money that left against a rule in the simulation',
+    { simulate: { report: { ...simulated, paidAgainst: 2 } } },
+    /\*\*simulate\*\*: paid against a block, kill switch, clearing time or limit 2[^]*time or limit 2, of/,
+  ],
+  [
+    'a simulation that looked at no submission',
+    { simulate: { report: { ...simulated, submissions: 0 } } },
+    /\*\*simulate\*\*: no submission was looked at/,
+  ],
+  [
     'a kind of fault that was rare',
     { simulate: { report: { ...simulated, faults: { ...simulated.faults, reorg: { rate: 1, times: 99 } } } } },
     /\*\*simulate\*\*: faults fewer than 100 times: reorg 99\n/,
@@ -166,7 +179,7 @@ const SHORT: readonly [what: string, change: Record<string, Partial<Result> | un
   [
     'a hunt that planted nothing',
     { mutants: { report: { ...hunt, planted: 0, found: 0, mutants: [] } } },
-    /\*\*mutants\*\*: 0 mutants, and 12 are the least/,
+    /\*\*mutants\*\*: 0 mutants, and 40 are the least/,
   ],
   [
     'a kind of strike that never struck',

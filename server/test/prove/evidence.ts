@@ -32,7 +32,7 @@ export interface About {
 
 /** Below this a kind of fault has not been played often enough to say anything about it. */
 const ENOUGH = 100;
-const FEWEST_MUTANTS = 12;
+const FEWEST_MUTANTS = 40;
 
 export interface Trouble {
   step: string;
@@ -72,8 +72,15 @@ function wrongIn(step: Step, { report, exitCode, said }: Result, sizes: Sizes): 
     for (const [name, count] of Object.entries(what)) if (count !== 0) found.push(`${name} ${count}`);
   };
   if (isSimulated(report)) {
-    const { paidTwice, lost, unexplained, failing, faults, seeds, orders, ended } = report;
-    counted({ 'paid twice': paidTwice, lost, unexplained, 'seeds that failed': failing.length });
+    const { paidTwice, paidAgainst, submissions, lost, unexplained, failing, faults, seeds, orders, ended } = report;
+    counted({
+      'paid twice': paidTwice,
+      'paid against a block, kill switch, clearing time or limit': paidAgainst,
+      lost,
+      unexplained,
+      'seeds that failed': failing.length,
+    });
+    if (submissions === 0) found.push('no submission was looked at');
     const [from = 1, to = 1] = sizes.seeds.split('..').map(Number);
     if (seeds <= to - from) found.push(`${seeds} seeds, and ${to - from + 1} were asked for`);
     found.push(...wrongInOrders(orders, ended));
@@ -134,7 +141,7 @@ export function evidence(steps: readonly Step[], results: readonly Result[], siz
     wrong.length === 0
       ? 'Everything ran and everything held.'
       : `## What did not hold, did not run, or is less than the whole\n\n${wrong.map(({ step, why }) => `- **${step}**: ${why}`).join('\n')}`,
-    `## In one line\n\n${oneLine(all('simulate')?.report, chaos)}`,
+    `## In one line\n\n${oneLine(all('simulate')?.report, chaos)}${againstLine(all('simulate')?.report)}`,
     `## Commands\n\n${table(
       ['Step', 'Command', 'At commit', 'Took', 'Outcome'],
       steps.map((step) => rowOf(step, all(step.name))),
@@ -176,6 +183,12 @@ function oneLine(simulated: unknown, chaos: readonly Chaos[]): string {
   const sum = (of: 'orders' | 'paidTwice' | 'lost' | 'unexplained') => runs.reduce((all, run) => all + run[of], 0);
   return `${sum('orders')} orders: paid twice ${sum('paidTwice')}, lost ${sum('lost')}, unexplained ${sum('unexplained')}.`;
 }
+
+/** Of what the simulation looked at alone: chaos counts what left, and asks nobody whether it might. */
+const againstLine = (simulated: unknown): string =>
+  isSimulated(simulated)
+    ? ` Paid against a block, kill switch, clearing time or limit ${simulated.paidAgainst}, of ${simulated.submissions} submissions that the simulation looked at.`
+    : '';
 
 function rowOf(step: Step, result: Result | undefined): string[] {
   if (result === undefined) return [step.name, step.about, '', '', 'did not run'];

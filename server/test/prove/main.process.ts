@@ -1,6 +1,10 @@
 /**
  * `npm run prove [-- --only a,b] [--seeds A..B] [--minutes M] [--kills N] [--times N] [--fresh] [--write] [--store FOLDER]
- * [--out FILE]`: runs all that the evidence rests on, a step after the other, and writes docs/evidence.md.
+ * [--out FILE]`: runs all that the evidence rests on, and writes docs/evidence.md.
+ *
+ * Two steps run at a time. Those in real time go one after the other: much of it they wait for blocks, leases and processes that
+ * start. Beside them go those whose time is virtual, one after the other too, at the lowest priority: they take what is idle, and
+ * disturb nobody's clock.
  *
  * What a step left is kept in `.evidence/` under the code that it ran on: the contents of server/src, migrations and the lock
  * file, as git knows them. A step that has been run there with the same command is not run again, unless `--fresh` says so; one
@@ -13,7 +17,9 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { createWriteStream, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { aboutHere, codeHere } from './about.ts';
@@ -53,34 +59,11 @@ const store = openStore(home, about.code);
 const interrupted = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupted.abort());
 
-for (const step of values.write ? [] : chosen) {
-  if (interrupted.signal.aborted) break;
-  const before = store.kept(nameOf(step));
-  if (before !== undefined && before.exitCode !== null && !values.fresh && !about.dirty) {
-    console.log(`${step.name}: ran on this code at ${before.startedAt}, exit code ${before.exitCode}`);
-    continue;
-  }
-  if (scripts[step.script] === undefined) {
-    console.log(`${step.name}: package.json has no script ${step.script}`);
-    continue;
-  }
-  const begun = codeHere(ROOT);
-  if (begun.code !== about.code || begun.dirty !== about.dirty) {
-    console.log(`${step.name}: the code is another now, or not committed`);
-    break;
-  }
-  console.log(`${step.name}: ${commandOf(step)}`);
-  // If this one has no end, the last one is none of what was asked for.
-  store.forget(nameOf(step));
-  const result = await runStep(step, begun.commit);
-  const ended = codeHere(ROOT);
-  if (ended.used !== begun.used || ended.dirty !== begun.dirty) {
-    console.log(`${step.name}: the code changed while it ran, so it shows nothing`);
-    break;
-  }
-  // What we were told to stop says nothing; what something else killed says that. Both are run again.
-  if (!interrupted.signal.aborted) store.keep(nameOf(step), result);
-  console.log(`${step.name}: exit code ${result.exitCode} after ${result.seconds} s`);
+/** What runs is not what was begun with any more. */
+let isChanged = false;
+if (!values.write) {
+  const [virtual, real] = [chosen.filter(({ isVirtual }) => isVirtual), chosen.filter(({ isVirtual }) => !isVirtual)];
+  await Promise.all([oneByOne(virtual), oneByOne(real)]);
 }
 
 const results = steps.flatMap((step) => store.kept(nameOf(step)) ?? []);
@@ -93,6 +76,39 @@ for (const { step, why } of wrong) console.log(`${step}: ${why}`);
 const good = values.only === undefined ? 'proved' : `held: ${chosen.map(({ name }) => name).join(', ')}`;
 console.log(wrong.length === 0 && !interrupted.signal.aborted ? good : 'not proved');
 process.exit(wrong.length === 0 && !interrupted.signal.aborted ? 0 : 1);
+
+async function oneByOne(own: readonly Step[]): Promise<void> {
+  for (const step of own) {
+    if (interrupted.signal.aborted || isChanged) return;
+    const said = await runUnlessKept(step);
+    if (said !== undefined) console.log(`${step.name}: ${said}`);
+  }
+}
+
+/** @returns what came of it, in words */
+async function runUnlessKept(step: Step): Promise<string | undefined> {
+  const before = store.kept(nameOf(step));
+  if (before !== undefined && before.exitCode !== null && !values.fresh && !about.dirty)
+    return `ran on this code at ${before.startedAt}, exit code ${before.exitCode}`;
+  if (scripts[step.script] === undefined) return `package.json has no script ${step.script}`;
+  const begun = codeHere(ROOT);
+  if (begun.code !== about.code || begun.dirty !== about.dirty) {
+    isChanged = true;
+    return 'the code is another now, or not committed';
+  }
+  console.log(`${step.name}: ${commandOf(step)}`);
+  // If this one has no end, the last one is none of what was asked for.
+  store.forget(nameOf(step));
+  const result = await runStep(step, begun.commit);
+  const after = codeHere(ROOT);
+  if (after.used !== begun.used || after.dirty !== begun.dirty) {
+    isChanged = true;
+    return 'the code changed while it ran, so it shows nothing';
+  }
+  // What we were told to stop says nothing; what something else killed says that. Both are run again.
+  if (!interrupted.signal.aborted) store.keep(nameOf(step), result);
+  return `exit code ${result.exitCode} after ${result.seconds} s`;
+}
 
 /** Under its command: the same step of another size is another result. */
 function nameOf(step: Step): string {
@@ -118,14 +134,15 @@ async function runStep(step: Step, commit: string): Promise<Result> {
     env: { ...process.env, ...step.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  if (step.isVirtual && child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
   let said = '';
-  const hear = (part: Buffer) => {
-    said = (said + String(part)).slice(-100_000);
-    log.write(part);
-    process.stdout.write(part);
+  const hear = (line: string) => {
+    said = `${said}${line}\n`.slice(-100_000);
+    log.write(`${line}\n`);
+    console.log(`${step.name}: ${line}`);
   };
-  child.stdout.on('data', hear);
-  child.stderr.on('data', hear);
+  createInterface(child.stdout).on('line', hear);
+  createInterface(child.stderr).on('line', hear);
   const stop = () => child.kill('SIGINT');
   interrupted.signal.addEventListener('abort', stop, { once: true });
   const exitCode = await new Promise<number | null>((done) => child.once('close', (code) => done(code)));

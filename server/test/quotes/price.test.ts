@@ -14,6 +14,7 @@ const terms = (change: Partial<Terms>): Terms => ({
   rate: parseRate('86'),
   fees: { operator: none, partner: none, rail: none, chain: none },
   gasCost: { num: 0n, den: 1n },
+  taxBps: 0n,
   ...change,
 });
 
@@ -35,8 +36,18 @@ test('selling 1115 USDT at 86 with a quarter, one percent and 8.26 fixed gives 9
       chain: { ...none, fixedUnits: 826n },
     },
   });
-  assert.deepEqual(priced.fees, { operator: 239_73n, partner: 958_90n, rail: 0n, chain: 826n });
+  assert.deepEqual(priced.fees, { operator: 239_73n, partner: 958_90n, rail: 0n, chain: 826n, tax: 0n });
   assert.equal(priced.payoutUnits, 94_683_11n);
+});
+
+test('tax is withheld of the fiat before fees, rounded up: of what is converted selling, of what is paid in buying', () => {
+  const fees = { operator: { ...none, fixedUnits: 100n }, partner: none, rail: none, chain: none };
+  // 10.01 at 86 is 860.86, and one percent of it 8.6086.
+  const sold = price(10_010_000n, terms({ fees, taxBps: 100n }));
+  assert.deepEqual([sold.fees.tax, sold.payoutUnits], [8_61n, 860_86n - 1_00n - 8_61n]);
+  const bought = price(1_000_01n, terms({ direction: 'onramp', fees, taxBps: 100n }));
+  // 1000.01 less 1.00 less 10.01 buys 11.5 at 86.
+  assert.deepEqual([bought.fees.tax, bought.payoutUnits], [10_01n, 11_500_000n]);
 });
 
 test('the arithmetic reproduces a schedule with fees taken in crypto, each of the remainder, half up', () => {
@@ -62,6 +73,7 @@ const anyTerms = fc.record({
   rate: fc.record({ num: fc.bigInt({ min: 1n, max: 10n ** 12n }), den: fc.bigInt({ min: 1n, max: 10n ** 6n }) }),
   fees: fc.record({ operator: fee, partner: fee, rail: fee, chain: fee }),
   gasCost: fc.record({ num: fc.bigInt({ min: 0n, max: 10n ** 6n }), den: fc.bigInt({ min: 1n, max: 10n ** 9n }) }),
+  taxBps: fc.bigInt({ min: 0n, max: 5_000n }),
 });
 
 test('no amount, rate or fee makes money from nothing, and what is paid is above zero', () => {
@@ -77,7 +89,10 @@ test('no amount, rate or fee makes money from nothing, and what is paid is above
         return;
       }
       assert.ok(priced.payoutUnits > 0n);
-      for (const kind of FEE_KINDS) assert.ok(priced.fees[kind] >= any.fees[kind].minimumUnits);
+      for (const kind of FEE_KINDS) {
+        if (kind === 'tax') assert.ok(priced.fees.tax >= 0n);
+        else assert.ok(priced.fees[kind] >= any.fees[kind].minimumUnits);
+      }
       const [crypto, fiat] = [pow10(any.cryptoDecimals), pow10(any.fiatDecimals)];
       if (any.direction === 'offramp') {
         // Payout and fees together are worth no more than what was sold.

@@ -1,7 +1,6 @@
 /** Prices from the world: what is believed of what strangers say, and what comes of it. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { SettingError } from '../../src/base/env.ts';
 import { Unavailable } from '../../src/base/errors.ts';
@@ -13,39 +12,37 @@ import { runCheck } from '../../src/ops/routes.ts';
 import { upsertMarket } from '../../src/partners/index.ts';
 import { compose, jumped, type KeptPrice } from '../../src/quotes/crosses.ts';
 import { type FetchedPrice, type Pair, quoteHandlers } from '../../src/quotes/index.ts';
-import { priceSources } from '../../src/registry.ts';
+import { ecbSource } from '../../src/quotes/sources/ecb.ts';
+import { krakenSource } from '../../src/quotes/sources/kraken.ts';
+import { LISTS, priceSources } from '../../src/registry.ts';
 import { type TestPartner, type World, wireWorld } from '../protocols/whitelabel/world.ts';
 import {
   dayOf,
   EXCHANGES,
   type ExchangeName,
   ecbDocument,
+  FIXTURE,
   type HostName,
   type PriceHosts,
   priceHosts,
   type Said,
   type Told,
   tickers,
+  writeTime,
 } from '../support/pricehosts.ts';
 
 let hosts: PriceHosts;
 before(async () => {
   hosts = await priceHosts();
-  for (const name of EXCHANGES) hosts.books[name][ETHER[name].symbol] = {};
+  for (const name of EXCHANGES) hosts.books[name][FIXTURE[name].of.symbol] = {};
 });
 after(() => hosts?.stop());
 afterEach(() => hosts.instead.clear());
 
-const HOSTS: readonly HostName[] = [...EXCHANGES, 'ecb'];
 const HOUR = 3_600_000;
 
-/** The one coin that each exchange's fixture is of. */
-const ETHER: Record<ExchangeName, { symbol: string; quote: string; middle: string }> = {
-  binance: { symbol: 'ETHUSDT', quote: 'usdt', middle: '1830.765' },
-  coinbase: { symbol: 'ETH-USD', quote: 'usd', middle: '1830.88' },
-  kraken: { symbol: 'XETHZUSD', quote: 'usd', middle: '1830.85' },
-  bitstamp: { symbol: 'ethusd', quote: 'usd', middle: '1830.86' },
-};
+/** What ether is priced in by each exchange's fixture. */
+const quoteOf = (name: ExchangeName): string => FIXTURE[name].of.pair.replace('eth/', '');
 /** Kraken fails a call for a pair it does not know, so it is given all that are asked for. */
 const KRAKEN_FOR_RUPEES = ['XETHZUSD', 'USDTZUSD'];
 const ETH_INR: Pair = { base: 'eth', quote: 'inr' };
@@ -56,9 +53,9 @@ const found = (prices: readonly FetchedPrice[], base: string, quote: string) =>
   prices.find((price) => price.base === base && price.quote === quote);
 
 /** Every answer of the host is this one. */
-async function answered(name: HostName, told: Told | ((symbols: string[]) => Told), deadlineMs?: number) {
+async function answered(name: HostName, told: Told | ((symbols: string[]) => Told)) {
   hosts.instead.set(name, typeof told === 'function' ? told : () => told);
-  return await hosts.source(name, deadlineMs).fetch([ETH_INR]);
+  return await hosts.source(name).fetch([ETH_INR]);
 }
 const saying = (name: ExchangeName, said: Said) => (symbols: string[]) => ({
   body: JSON.stringify(tickers(name, symbols, () => said)),
@@ -74,19 +71,14 @@ describe('what the documentation shows is read', () => {
   for (const name of EXCHANGES) {
     test(`${name}: the exact middle of bid and ask, at its own time where it says one`, async () => {
       const from = Date.now();
-      const price = found(await hosts.source(name).fetch([ETH_INR]), 'eth', ETHER[name].quote);
-      sameRate(price?.rate, parseRate(ETHER[name].middle));
+      const price = found(await hosts.source(name).fetch([ETH_INR]), 'eth', quoteOf(name));
+      sameRate(price?.rate, parseRate(FIXTURE[name].of.middle));
       // Bitstamp's seconds are whole ones.
       const ms = price?.pricedAt.getTime() ?? 0;
       assert.ok(ms >= Math.floor(from / 1_000) * 1_000 && ms <= Date.now(), `${ms}`);
-      if (name === 'kraken') return;
+      if (FIXTURE[name].time === undefined) return;
       const then = Date.now() - 7 * HOUR;
-      const written = {
-        binance: then,
-        coinbase: new Date(then).toISOString(),
-        bitstamp: String(Math.floor(then / 1e3)),
-      };
-      const [older] = await answered(name, saying(name, { time: written[name] }));
+      const [older] = await answered(name, saying(name, { time: writeTime(name, then) }));
       assert.ok(Math.abs((older?.pricedAt.getTime() ?? 0) - then) < 1_000, 'its own time');
     });
 
@@ -96,7 +88,7 @@ describe('what the documentation shows is read', () => {
       const quoted = (symbols: string[]) => ({
         body: JSON.stringify(tickers(name, symbols, () => ({ bid: 'HERE', ask: 'HERE' }))).replaceAll('"HERE"', digits),
       });
-      sameRate(found(await answered(name, quoted), 'eth', ETHER[name].quote)?.rate, parseRate(digits));
+      sameRate(found(await answered(name, quoted), 'eth', quoteOf(name))?.rate, parseRate(digits));
     });
   }
 
@@ -241,169 +233,10 @@ describe('what is not plainly a price is none', () => {
 });
 
 describe('what is not an answer', () => {
-  const typeOf = (name: HostName) => ({ 'content-type': name === 'ecb' ? 'text/xml' : 'application/json' });
-  const good = (name: HostName, symbols: string[]) =>
-    name === 'ecb' ? ecbDocument(hosts.bank.day) : JSON.stringify(tickers(name, symbols, () => ({})));
-
-  for (const name of HOSTS) {
-    test(`${name}: empty, half, HTML, of a wrong type, too long, cut, a redirect, an error`, async () => {
-      const headers = typeOf(name);
-      assert.ok(
-        (await answered(name, (symbols) => ({ headers, body: good(name, symbols) }))).length > 0,
-        'good as it is',
-      );
-      const told: Record<string, (symbols: string[]) => Told> = {
-        empty: () => ({ headers }),
-        half: (symbols) => ({ headers, body: good(name, symbols).slice(0, -20) }),
-        html: () => ({ headers: { 'content-type': 'text/html' }, body: '<!doctype html><title>Just a moment</title>' }),
-        'html that says it is not': () => ({ headers, body: '<!doctype html><title>Just a moment</title>' }),
-        'wrong type': (symbols) => ({ headers: { 'content-type': 'text/plain' }, body: good(name, symbols) }),
-        'not text': () => ({ headers, body: Buffer.from([0xff, 0xfe, 0x00, 0x80]) }),
-        'ten megabytes': (symbols) => ({ headers, body: good(name, symbols) + ' '.repeat(10 * 1024 * 1024) }),
-        'ten megabytes packed': (symbols) => ({
-          headers: { ...headers, 'content-encoding': 'gzip' },
-          body: gzipSync(good(name, symbols) + ' '.repeat(10 * 1024 * 1024)),
-        }),
-        'badly packed': () => ({ headers: { ...headers, 'content-encoding': 'gzip' }, body: 'no gzip at all' }),
-        'deeply nested': () => ({ headers, body: '['.repeat(60_000) }),
-        redirect: () => ({ status: 302, headers: { location: `${hosts.baseUrl}/elsewhere` } }),
-        '500': (symbols) => ({ status: 500, headers, body: good(name, symbols) }),
-        '204': () => ({ status: 204 }),
-        '403': () => ({ status: 403, headers, body: '{}' }),
-        '404': () => ({ status: 404, headers, body: '{}' }),
-        cut: (symbols) => ({
-          act: (response) => {
-            response.writeHead(200, { ...headers, 'content-length': '100000' });
-            response.write(good(name, symbols), () => response.destroy());
-          },
-        }),
-        'hung up': () => ({ act: (response) => void response.destroy() }),
-      };
-      for (const [what, tell] of Object.entries(told)) await isSilent(answered(name, tell), what);
-      assert.ok(!hosts.asked.includes('/elsewhere'), 'a redirect is not followed');
-    });
-
-    test(`${name}: late, and slow without end`, async () => {
-      const from = performance.now();
-      await isSilent(answered(name, { act: () => {} }, 100), 'late');
-      const dripping = answered(
-        name,
-        {
-          act: (response) => {
-            response.writeHead(200, typeOf(name));
-            const drip = setInterval(() => response.write(' '), 10);
-            response.on('close', () => clearInterval(drip));
-          },
-        },
-        100,
-      );
-      await isSilent(dripping, 'slow');
-      // Four calls at once, twice, under one deadline each time.
-      assert.ok(performance.now() - from < 1_500, 'one deadline for all of it');
-    });
-
-    test(`${name}: nobody there`, async () => {
-      const { [name as string]: source } = Object.fromEntries(
-        priceSources(readConfig({ PRICE_SOURCES: name, [`PRICE_${name.toUpperCase()}_URL`]: 'http://127.0.0.1:1' })),
-      );
-      await assert.rejects(Promise.resolve(source?.fetch([ETH_INR])), /ECONNREFUSED|no whole answer/);
-    });
-
-    test(`${name}: asked too often, it says for how long`, async () => {
-      const limited = (after: string | undefined, status = 429) =>
-        answered(name, { status, headers: after === undefined ? {} : { 'retry-after': after } });
-      const pause = async (asking: Promise<unknown>) =>
-        await asking.then(
-          () => assert.fail('answered'),
-          (error: unknown) => (error instanceof Unavailable ? error.retryAfterMs : assert.fail(String(error))),
-        );
-      assert.equal(await pause(limited('120')), 120_000);
-      assert.equal(await pause(limited('999999999', 418)), 3 * 24 * HOUR, 'at most three days');
-      const until = await pause(limited(new Date(Date.now() + 60_000).toUTCString()));
-      assert.ok(until > 50_000 && until <= 60_000, `${until}`);
-      for (const odd of [undefined, '-5', 'soon', '']) assert.ok((await pause(limited(odd))) <= 5_000, odd);
-    });
-  }
-
   test('asked too often counts whatever else was answered', async () => {
     hosts.instead.set('coinbase', ([symbol]) => (symbol === 'USDT-USD' ? { status: 429 } : undefined));
     await assert.rejects(hosts.source('coinbase').fetch([ETH_INR]), /asked too often/);
   });
-
-  test('what went wrong is told without a word of theirs', async () => {
-    const secret = 'swordfish';
-    for (const body of [secret, `{"${secret}"`, JSON.stringify({ symbol: secret })])
-      await assert.rejects(answered('binance', { body }), (error: Error) => !error.message.includes(secret));
-  });
-});
-
-describe('whatever bytes come', () => {
-  const LEGS = ['eth/inr', 'eth/usd', 'eth/usdt', 'usdt/usd', 'usd/inr'];
-  const whole: fc.Arbitrary<(name: HostName, symbols: string[]) => Buffer> = fc.oneof(
-    fc.uint8Array({ maxLength: 400 }).map((bytes) => () => Buffer.from(bytes)),
-    fc.json().map((text) => () => Buffer.from(text)),
-    // A good answer with one value put in everywhere.
-    fc
-      .oneof(
-        fc.string(),
-        fc.double().map(String),
-        fc.bigInt().map(String),
-        fc.nat(999_999).map((cents) => String(cents / 100)),
-      )
-      .map(
-        (value) => (name: HostName, symbols: string[]) =>
-          Buffer.from(
-            name === 'ecb'
-              ? ecbDocument(hosts.bank.day).replace('89.2495', () => value)
-              : JSON.stringify(tickers(name, symbols, () => ({ bid: value, ask: value }))),
-          ),
-      ),
-    // A good answer with some bytes of it changed or missing.
-    fc
-      .tuple(fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 4 }), fc.option(fc.nat(2_000)))
-      .map(([changes, length]) => (name: HostName, symbols: string[]) => {
-        const bytes = Buffer.from(
-          name === 'ecb' ? ecbDocument(hosts.bank.day) : JSON.stringify(tickers(name, symbols, () => ({}))),
-        );
-        for (const [where, byte] of changes) bytes[where % bytes.length] = byte;
-        return length === null ? bytes : bytes.subarray(0, length);
-      }),
-  );
-
-  for (const name of HOSTS) {
-    test(`${name}: a price above zero and finite, or Unavailable`, async () => {
-      const status = fc.constantFrom(200, 200, 200, 200, 200, 200, 200, 200, 200, 201, 301, 400, 429, 503);
-      let prices = 0;
-      await fc.assert(
-        fc.asyncProperty(
-          whole,
-          status,
-          fc.nat(7).map((n) => n === 0),
-          async (body, code, plain) => {
-            const type = plain ? 'application/octet-stream' : name === 'ecb' ? 'text/xml' : 'application/json';
-            let heard: FetchedPrice[] = [];
-            try {
-              heard = await answered(name, (symbols) => ({
-                status: code,
-                headers: { 'content-type': type },
-                body: body(name, symbols),
-              }));
-            } catch (error) {
-              assert.ok(error instanceof Unavailable, String(error));
-            }
-            prices += heard.length;
-            for (const { base, quote, rate, pricedAt } of heard) {
-              assert.ok(LEGS.includes(`${base}/${quote}`));
-              assert.ok(rate.num > 0n && rate.den > 0n && rate.num < 10n ** 78n && rate.den < 10n ** 78n);
-              assert.ok(Math.abs(Date.now() - pricedAt.getTime()) < 8 * 24 * HOUR);
-            }
-          },
-        ),
-        { numRuns: 200 },
-      );
-      assert.ok(prices > 0, 'and some of them are prices');
-    });
-  }
 });
 
 describe('crosses', () => {
@@ -487,7 +320,8 @@ describe('the whole way: sources, prices, agreement, quote', () => {
   let world: World;
   let acme: TestPartner;
   let refresh: NonNullable<Handlers[string]>;
-  const ALL = ['ecb', ...EXCHANGES];
+  const FOUR: readonly ExchangeName[] = ['binance', 'coinbase', 'kraken', 'bitstamp'];
+  const ALL: readonly HostName[] = ['ecb', ...FOUR];
 
   before(async () => {
     world = await wireWorld();
@@ -500,7 +334,7 @@ describe('the whole way: sources, prices, agreement, quote', () => {
       usdtusd: { bid: '0.9998', ask: '1.0000' },
     });
     hosts.books.binance.USDCUSDT = { bid: '1.0001', ask: '1.0003' };
-    const sources = new Map(HOSTS.map((name) => [name as string, hosts.source(name)]));
+    const sources = new Map(ALL.map((name) => [name as string, hosts.source(name)]));
     const { refresh_prices } = quoteHandlers({ db: world.db, clock: world.clock, sources });
     assert.ok(refresh_prices !== undefined);
     refresh = refresh_prices;
@@ -519,7 +353,7 @@ describe('the whole way: sources, prices, agreement, quote', () => {
         payoutPlaces: 2,
         quoteTtlMs: 60_000,
         depositTtlMs: HOUR,
-        priceSources: [...EXCHANGES],
+        priceSources: [...FOUR],
         priceMaxAgeMs: 6 * 24 * HOUR,
         priceQuorum: 3,
         outlierBps: 300n,
@@ -558,7 +392,7 @@ describe('the whole way: sources, prices, agreement, quote', () => {
     );
     for (const name of ALL) {
       await refresh(name);
-      assert.equal((await health(name as HostName)).ok, true, name);
+      assert.equal((await health(name)).ok, true, name);
     }
   });
 
@@ -631,7 +465,10 @@ describe('settings', () => {
   test('the sandbox has its fixed prices unless told otherwise, and production never has them', () => {
     assert.deepEqual(codes({}), ['fixed']);
     assert.deepEqual(codes({ PRICE_SOURCES: 'kraken, ecb' }), ['kraken', 'ecb']);
-    assert.deepEqual(codes({ PROFILE: 'production' }), ['binance', 'coinbase', 'kraken', 'bitstamp', 'ecb']);
+    assert.deepEqual(
+      codes({ PROFILE: 'production' }),
+      LISTS.priceSources.map(({ code }) => code).filter((code) => code !== 'fixed'),
+    );
     assert.throws(() => codes({ PROFILE: 'production', PRICE_SOURCES: 'kraken,fixed' }), SettingError);
   });
 
@@ -640,10 +477,11 @@ describe('settings', () => {
       assert.throws(() => codes({ PRICE_SOURCES }), SettingError, PRICE_SOURCES);
     for (const url of ['http://api.kraken.com', 'ftp://x', 'kraken', 'https://a:b@x.org', 'https://x.org/?a=b'])
       assert.throws(() => codes({ PRICE_KRAKEN_URL: url }), SettingError, url);
+    const { baseUrl } = readConfig({ PRICE_KRAKEN_URL: 'https://mirror.example/kraken/' }).valuesOf(krakenSource);
+    assert.equal(baseUrl, 'https://mirror.example/kraken');
     assert.equal(
-      readConfig({ PRICE_KRAKEN_URL: 'https://mirror.example/kraken/' }).krakenUrl,
-      'https://mirror.example/kraken',
+      readConfig({ PRICE_ECB_URL: 'http://127.0.0.1:8099' }).valuesOf(ecbSource).baseUrl,
+      'http://127.0.0.1:8099',
     );
-    assert.equal(readConfig({ PRICE_ECB_URL: 'http://127.0.0.1:8099' }).ecbUrl, 'http://127.0.0.1:8099');
   });
 });

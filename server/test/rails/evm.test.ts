@@ -6,7 +6,7 @@ import { mnemonicToSeedSync } from '@scure/bip39';
 import { keccak256 } from 'viem/utils';
 import { BugError, Unavailable } from '../../src/base/errors.ts';
 import { randomHex } from '../../src/base/ids.ts';
-import type { ChainPace } from '../../src/rails/chain.adapter.ts';
+import type { ChainPace, RailContext, SendAnswer } from '../../src/rails/chain.adapter.ts';
 import { type ChainRail, clearStop, NotSigned, watchAddress } from '../../src/rails/chain.ts';
 import { addressesOf, addressOfPublicKey, checksummed, readAddress } from '../../src/rails/evm/addresses.ts';
 import { type EvmOptions, evmRail, localSigner, type Signer } from '../../src/rails/evm/index.ts';
@@ -195,6 +195,8 @@ describe('an EVM rail on a real node', () => {
     rows = await openRows(ground.adminUrl);
     token = await deployToken(anvil);
     stranger = await deployToken(anvil);
+    // The wallets of strangers here are the first addresses of the same seed: none of them is one that comes next.
+    await rows.query(`select setval('deposit_indexes', 1000000)`);
     await rows.cryptoAsset('usdc.anvil', 'anvil', token);
     await rows.cryptoAsset('eth.anvil', 'anvil', null, 18);
     await rows.policy('anvil', 'usdc.anvil', 0n, 2);
@@ -210,7 +212,10 @@ describe('an EVM rail on a real node', () => {
   });
 
   /** A rail of its own on the shared node, with a funded hot wallet of its own. */
-  async function world(options: { pace?: Partial<ChainPace>; funded?: boolean } & Partial<EvmOptions> = {}) {
+  async function world({
+    mayLeave,
+    ...options
+  }: { pace?: Partial<ChainPace>; funded?: boolean } & Partial<EvmOptions> & Pick<RailContext, 'mayLeave'> = {}) {
     worlds += 1;
     const code = `evm.world${worlds}`;
     const facts: RailFact[] = [];
@@ -238,6 +243,7 @@ describe('an EVM rail on a real node', () => {
         { ...settings, ...changes },
         {
           ...ground,
+          ...(mayLeave === undefined ? {} : { mayLeave }),
           report: async (_, fact) => {
             // What the wallets are given to begin with.
             if (fact.type !== 'credit_unexpected') facts.push(fact);
@@ -993,32 +999,197 @@ describe('an EVM rail on a real node', () => {
       assert.equal(await rail.balance('hot', 'usdc.anvil'), 10n ** 12n);
     });
 
-    test('nonces that are not ours are told once and nothing is sent, for that very payout may be under one; then they are skipped', async () => {
+    /** A transfer out of the hot wallet that these books know nothing of. */
+    async function sendsUnknown(settings: EvmOptions, nonce: bigint, units: bigint, to = FRIEND): Promise<string> {
+      const transfer = { chainId: anvil.chainId, nonce, target: token, data: encodeTransfer(to, units), value: 0n };
+      const signed = await settings.signers?.hot?.sign({ ...transfer, gas: 100_000n, price: 50n * GWEI, tip: GWEI });
+      return await anvil.rpc('eth_sendRawTransaction', [`0x${signed?.raw.toString('hex')}`]);
+    }
+
+    test('a nonce that is not ours is read first; then nothing goes to its recipient, whoever lets the rail go on, and all else does', async () => {
       const { rail, rowsOf, settings, facts } = await world();
       await rail.send(sending(1n));
       await anvil.mine();
-      const { hot } = settings.signers ?? {};
-      const other = {
-        chainId: anvil.chainId,
-        nonce: 1n,
-        target: FRIEND,
-        data: Buffer.alloc(0),
-        value: 1n,
-        gas: 21_000n,
-        price: 50n * GWEI,
-        tip: GWEI,
-      };
-      const { raw } = (await hot?.sign(other)) ?? { raw: Buffer.alloc(0) };
-      await anvil.rpc('eth_sendRawTransaction', [`0x${raw.toString('hex')}`]);
+      await follow(rail);
+      const hash = await sendsUnknown(settings, 1n, 7n);
+      const waiting = sending(3n, fresh());
+      const inPool = await rail.send(waiting);
+      assert.equal(inPool.outcome, 'unknown', 'sent beside what waits in the mempool');
       await anvil.mine();
-      const payout = sending(2n);
+      const same = sending(7n);
+      assert.equal((await rail.send(same)).outcome, 'unknown');
+      assert.deepEqual(await rowsOf(same.key), [], 'a nonce was taken for it');
+      assert.deepEqual(
+        facts.filter(({ type }) => type === 'send_found'),
+        [],
+        'told before it is final',
+      );
+      await anvil.mine(FINALITY + 1);
+      await follow(rail);
+      const found = facts.filter((fact) => fact.type === 'send_found');
+      assert.deepEqual(
+        found.map(({ reference, moved }) => [reference, moved]),
+        [[hash, { asset: 'usdc.anvil', units: 7n }]],
+      );
+      const told = facts.filter((fact) => fact.type === 'nonces_used');
+      assert.match(told[0]?.why ?? '', /^nonce 1 of wallet hot used by transactions that are not in the books$/);
+      assert.equal((await rail.send(same)).outcome, 'unknown', 'paid again');
+      assert.equal((await rail.send(sending(8n))).outcome, 'unknown', 'another amount to the same recipient was sent');
+      assert.equal((await rail.send(waiting)).outcome, 'accepted');
+      assert.equal((await rowsOf(waiting.key))[0]?.nonce, 2n);
+      await follow(rail);
+      assert.equal(facts.filter(({ type }) => type === 'nonces_used').length, 1, 'told twice');
+    });
+
+    test('a nonce that a reorg has freed again is used, and nobody is told of it', async () => {
+      const { rail, rowsOf, settings, facts } = await world();
+      await rail.send(sending(1n));
+      await anvil.mine(3);
+      await follow(rail);
+      const stray = { chainId: anvil.chainId, nonce: 1n, target: FRIEND, data: Buffer.alloc(0), value: 1n };
+      const signed = await settings.signers?.hot?.sign({ ...stray, gas: 21_000n, price: 50n * GWEI, tip: GWEI });
+      await anvil.rpc('eth_sendRawTransaction', [`0x${signed?.raw.toString('hex')}`]);
+      await anvil.mine();
+      const payout = sending(2n, fresh());
       assert.equal((await rail.send(payout)).outcome, 'unknown');
-      assert.deepEqual(await rowsOf(payout.key), [], 'no nonce is taken for it');
-      const [told] = facts.filter((fact) => fact.type === 'nonces_used');
-      assert.match(told?.why ?? '', /nonce 1 of wallet hot used by transactions that are not in the books/);
-      // Whoever hears it stops the rail; asked again, somebody has looked.
-      assert.equal((await rail.send(payout)).outcome, 'accepted');
-      assert.equal((await rowsOf(payout.key))[0]?.nonce, 2n);
+      await anvil.rpc('anvil_reorg', [1, []]);
+      await anvil.rpc('anvil_dropAllTransactions');
+      // Free once a final block that is younger than the finding says so.
+      await until('the nonce is free', async () => {
+        await anvil.mine(20);
+        await follow(rail);
+        return (await rail.send(payout)).outcome === 'accepted';
+      });
+      assert.equal((await rowsOf(payout.key))[0]?.nonce, 1n);
+      assert.deepEqual(
+        facts.filter(({ type }) => type === 'nonces_used' || type === 'send_found'),
+        [],
+      );
+    });
+
+    test('a node without the state of old blocks is read block by block', async (t) => {
+      const node = await tampering(t);
+      const { rail, settings, facts } = await world({ rpcUrl: node.url });
+      await rail.send(sending(1n));
+      await anvil.mine();
+      await follow(rail);
+      const hash = await sendsUnknown(settings, 1n, 9n);
+      await anvil.mine(FINALITY + 2);
+      node.tamper('eth_getTransactionCount', (answer, params) =>
+        params[1] === 'latest' || params[1] === 'pending'
+          ? answer
+          : { jsonrpc: '2.0', id: answer.id, error: { code: -32000, message: 'missing trie node' } },
+      );
+      await follow(rail);
+      assert.deepEqual(
+        facts.flatMap((fact) => (fact.type === 'send_found' ? [fact.reference] : [])),
+        [hash],
+      );
+    });
+
+    describe('what was reserved and is not signed, and may not leave any more', () => {
+      /** What the gate says of it; and a payout whose nonce is reserved by a process that ended before it was signed. */
+      async function reserved(asked: { says: SendAnswer; keys: string[] }) {
+        const made = await world({
+          mayLeave: async (_, { key }) => {
+            asked.keys.push(key);
+            return asked.says;
+          },
+        });
+        const { hot } = made.settings.signers ?? {};
+        assert.ok(hot);
+        const payout = sending(5n, fresh());
+        const dying = { ...hot, refuses: hot.refuses, sign: () => Promise.reject(new Error('killed')) };
+        // It ended before it asked: a process that had asked may have been given a signature.
+        await assert.rejects(made.open({ signers: { hot: dying } }).send(payout), /killed/);
+        await rows.query('update chain_sends set signing_at = null where key = $1', [payout.key]);
+        const [{ nonce } = { nonce: undefined }] = await made.rowsOf(payout.key);
+        const isOld = () =>
+          rows.query(`update chain_sends set reserved_at = now() - interval '1 minute' where key = $1`, [payout.key]);
+        return { ...made, hot, payout, nonce, isOld };
+      }
+
+      for (const says of [
+        { outcome: 'wait', why: 'a kill switch is on' },
+        { outcome: 'hold', why: 'held: customer_blocked' },
+      ] as const)
+        for (const who of ['the watcher', 'whoever asks for it', 'whoever sends it again'])
+          test(`is not signed by ${who} (${says.outcome}), and its nonce is the next send’s`, async () => {
+            const asked = { says: { outcome: 'pay' } as SendAnswer, keys: [] as string[] };
+            const { rail, payout, nonce, isOld, rowsOf, said } = await reserved(asked);
+            asked.says = says;
+            await isOld();
+            if (who === 'the watcher') await follow(rail);
+            else if (who === 'whoever asks for it')
+              assert.deepEqual(await rail.status(payout.key), { outcome: 'absent' });
+            else assert.deepEqual(await rail.send(payout), { outcome: 'unknown', why: says.why });
+            assert.deepEqual(await rowsOf(payout.key), []);
+            assert.deepEqual(await rail.status(payout.key), { outcome: 'absent' });
+            asked.says = { outcome: 'pay' };
+            const other = sending(6n, fresh());
+            assert.equal((await rail.send(other)).outcome, 'accepted');
+            assert.equal((await rowsOf(other.key))[0]?.nonce, nonce);
+            // What waited goes again under a nonce of its own, once.
+            assert.equal((await rail.send(payout)).outcome, 'accepted');
+            assert.equal((await rowsOf(payout.key))[0]?.nonce, (nonce as bigint) + 1n);
+            await anvil.mine(2);
+            await follow(rail);
+            assert.deepEqual(said(), ['payout_settled', 'payout_settled']);
+            assert.equal(await received(payout.destination.address), 5n);
+            assert.equal(await received(other.destination.address), 6n);
+          });
+
+      test('stays where a signer may have signed it, and is not signed again until it may leave', async () => {
+        const asked = { says: { outcome: 'pay' } as SendAnswer, keys: [] as string[] };
+        const { rail, payout, nonce, isOld, rowsOf, said } = await reserved(asked);
+        await rows.query('update chain_sends set signing_at = now() where key = $1', [payout.key]);
+        asked.says = { outcome: 'wait', why: 'a kill switch is on' };
+        await isOld();
+        await follow(rail);
+        assert.deepEqual(await rail.status(payout.key), { outcome: 'unknown', why: 'a kill switch is on' });
+        assert.deepEqual(
+          (await rowsOf(payout.key)).map((row) => [row.state, row.nonce]),
+          [['reserved', nonce]],
+        );
+        assert.ok(asked.keys.filter((key) => key === payout.key).length >= 3, 'it is signed without being asked about');
+        asked.says = { outcome: 'pay' };
+        await follow(rail);
+        await anvil.mine(2);
+        await follow(rail);
+        assert.deepEqual(said(), ['payout_settled']);
+      });
+
+      test('is given up after a signer declined it, for then nothing is signed', async () => {
+        const asked = { says: { outcome: 'pay' } as SendAnswer, keys: [] as string[] };
+        const { rail, open, hot, isOld, rowsOf } = await reserved(asked);
+        const other = sending(6n, fresh());
+        const declines = () => Promise.reject(new NotSigned('more than may move in an hour', { declined: true }));
+        await open({ signers: { hot: { ...hot, sign: declines } } }).send(other);
+        asked.says = { outcome: 'hold', why: 'held: customer_blocked' };
+        await isOld();
+        assert.deepEqual(await rail.status(other.key), { outcome: 'absent' });
+        assert.deepEqual(await rowsOf(other.key), []);
+      });
+
+      test('is thrown away where its signature comes late: it was asked about too long ago', async () => {
+        const asked = { says: { outcome: 'pay' } as SendAnswer, keys: [] as string[] };
+        const { rail, open, hot, rowsOf } = await reserved(asked);
+        const payout = sending(7n, fresh());
+        const late = {
+          ...hot,
+          async sign(unsigned: Parameters<typeof hot.sign>[0]) {
+            const signed = await hot.sign(unsigned);
+            await rows.query(`update chain_sends set signing_at = now() - interval '1 minute' where key = $1`, [
+              payout.key,
+            ]);
+            return signed;
+          },
+        };
+        const sent = await open({ signers: { hot: late } }).send(payout);
+        assert.equal(sent.outcome, 'unknown');
+        assert.deepEqual((await rowsOf(payout.key))[0]?.raw, null);
+        assert.equal((await rail.send(payout)).outcome, 'accepted');
+      });
     });
   });
 
@@ -1158,7 +1329,7 @@ describe('an EVM rail on a real node', () => {
       | { drop: true }
       | { dropAnswer: true }
       | { until: Promise<void>; asked: () => void }
-      | { lie: (answer: Record<string, unknown>) => unknown };
+      | { lie: (answer: Record<string, unknown>, params: unknown[]) => unknown };
     let changes = new Map<string, Change>();
     let hanging = false;
     const server = createServer(async (request, response) => {
@@ -1166,7 +1337,9 @@ describe('an EVM rail on a real node', () => {
       for await (const part of request) parts.push(part as Buffer);
       if (hanging) return;
       const body = Buffer.concat(parts).toString();
-      const asked = JSON.parse(body) as { id: number; method: string } | { id: number; method: string }[];
+      type Asked = { id: number; method: string; params: unknown[] };
+      const asked = JSON.parse(body) as Asked | Asked[];
+      const paramsOf = new Map((Array.isArray(asked) ? asked : [asked]).map((one) => [one.id, one.params]));
       const methods = (Array.isArray(asked) ? asked : [asked]).map((one) => [one.id, changes.get(one.method)] as const);
       if (methods.some(([, change]) => change && 'drop' in change)) return request.socket.destroy();
       const answer = (await (
@@ -1183,7 +1356,7 @@ describe('an EVM rail on a real node', () => {
       const altered = (one: Record<string, unknown>): unknown => {
         const change = byId.get(one.id as number);
         if (change === undefined || !('lie' in change)) return one;
-        const told = change.lie(one);
+        const told = change.lie(one, paramsOf.get(one.id as number) ?? []);
         if (typeof told === 'string') text = told;
         return told;
       };
@@ -1201,7 +1374,7 @@ describe('an EVM rail on a real node', () => {
       url: `http://127.0.0.1:${port}`,
       drop: (method: string) => void (changes = new Map([[method, { drop: true }]])),
       dropAnswer: (method: string) => void (changes = new Map([[method, { dropAnswer: true }]])),
-      tamper: (method: string, lie: (answer: Record<string, unknown>) => unknown) =>
+      tamper: (method: string, lie: (answer: Record<string, unknown>, params: unknown[]) => unknown) =>
         void (changes = new Map([[method, { lie }]])),
       /** Has the answer, and keeps it to itself until it is let go. */
       hold(method: string) {

@@ -7,6 +7,7 @@ import { txOn } from '../../src/base/db.ts';
 import { sumOfLines } from '../../src/rails/bank.store.ts';
 import { testRail } from '../contracts/rail.ts';
 import { type ManualWorld, manualWorld, PAYEE } from '../support/manualworld.ts';
+import { patience } from '../support/patience.ts';
 import { camt, germanCsv } from '../support/statements.ts';
 
 const refusedFile = (why: RegExp) => (error: { code?: string; facts?: { why?: string } }) => {
@@ -34,6 +35,7 @@ testRail('a manual bank', async () => {
     }),
     // The outside is a person with files: what was sent has its effect once for each file it stands in.
     effects: async (key) => {
+      await w.writesOnce(key, 500n);
       await w.closes().catch(refusedBatch(/No payout waits/));
       const files = await Promise.all(
         (await w.asks((desk, tx) => desk.batches(tx))).map(({ id }) => w.asks((desk, tx) => desk.file(tx, id))),
@@ -56,6 +58,39 @@ testRail('a manual bank', async () => {
     },
     stop: () => w.stop(),
   };
+});
+
+describe('a payout after a restore', () => {
+  let w: ManualWorld;
+  before(async () => {
+    w = await manualWorld();
+  });
+  after(() => w.stop());
+
+  it('that a statement has shown before it is written again, after a restore, is settled by that line and listed in no file', async () => {
+    const before = await w.pays(400n);
+    await w.asks((desk, tx) => desk.takeOff(tx, before));
+    await w.looksAt(before);
+    const [, order, attempt] = before.split('_');
+    const id = `pay_${order}_${Number(attempt) + 1}`;
+    const shown = (units: bigint) => ({
+      units: -units,
+      text: `SEPA ${carried(id)}`,
+      ref: `R${units}`,
+      name: 'A Payee',
+    });
+    await w.takes(w.nextStatement([shown(401n), shown(500n)]));
+    assert.equal(w.of('unexplained_debit').length, 2);
+    assert.equal(await w.pays(500n), id);
+    assert.equal(await w.state(id), 'settled');
+    const settled = w.of('payout_settled').at(-1);
+    assert.equal(
+      settled?.undoes,
+      w.of('unexplained_debit')[1]?.externalId,
+      'what was booked of the line is not undone',
+    );
+    assert.deepEqual(await w.asks((desk, tx) => desk.waiting(tx, 'eur')), []);
+  });
 });
 
 describe('a payout through a manual bank', () => {
@@ -111,6 +146,74 @@ describe('a payout through a manual bank', () => {
       w.db.asSystem((tx) => tx.run(`update manual_batches set content = ''`)),
       { code: '42501' },
     );
+  });
+
+  it('that may not leave any more is in no file and ends unpaid, and what waits stays on the list', async () => {
+    const [held, waits, goes] = [await w.pays(400n), await w.pays(500n), await w.pays(600n)];
+    w.gateSays(held, { outcome: 'hold', why: 'held: customer_blocked' });
+    w.gateSays(waits, { outcome: 'wait', why: 'not cleared', againInMs: 1_000 });
+    const batch = await w.closes();
+    assert.deepEqual(
+      batch.leftOut.map(({ key, why }) => [key, why]),
+      [
+        [held, 'held: customer_blocked'],
+        [waits, 'not cleared'],
+      ],
+    );
+    const { bytes } = await w.asks((desk, tx) => desk.file(tx, batch.id));
+    assert.equal(bytes.toString().includes(carried(goes)), true);
+    for (const id of [held, waits]) assert.equal(bytes.toString().includes(carried(id)), false);
+    await w.looksAt(held);
+    assert.equal(await w.state(held), 'refused');
+    assert.equal(await w.state(waits), 'handed');
+    await assert.rejects(w.closes(), refusedBatch(/None of the 1 payouts that wait may leave now: .*not cleared/));
+    w.gateSays(waits, { outcome: 'pay' });
+    assert.equal((await w.closes()).payouts, 1);
+  });
+
+  it('that is held after its file was closed keeps the file from being handed out', async () => {
+    const [held, other] = [await w.pays(700n), await w.pays(800n)];
+    const { id } = await w.closes();
+    w.gateSays(held, { outcome: 'hold', why: 'held: destination_denied' });
+    await assert.rejects(
+      w.asks((desk, tx) => desk.file(tx, id)),
+      refusedBatch(/1 of its payouts may not leave any more: .*destination_denied.* Withdraw the file/),
+    );
+    await w.looksAt(held);
+    assert.equal(await w.state(held), 'handed', 'in a file it is not taken off the list: it may have been uploaded');
+    await w.withdraws(id, 'the file was never handed out');
+    for (const one of [held, other]) {
+      await w.looksAt(one);
+      assert.equal(await w.state(one), 'refused');
+    }
+  });
+
+  it('that has to wait after its file was closed keeps the file from being handed out until it may leave', async () => {
+    const [waits, held, goes] = [await w.pays(710n), await w.pays(720n), await w.pays(730n)];
+    const { id } = await w.closes();
+    const file = () => w.asks((desk, tx) => desk.file(tx, id));
+    w.gateSays(waits, { outcome: 'wait', why: 'not cleared', againInMs: 1_000 });
+    const notYet = new RegExp(`1 of its payouts may not leave yet: ${waits} \\(not cleared\\)\\. Ask again`);
+    await assert.rejects(file(), refusedBatch(notYet));
+    w.gateSays(held, { outcome: 'hold', why: 'held: customer_blocked' });
+    await assert.rejects(file(), refusedBatch(notYet));
+    await assert.rejects(file(), refusedBatch(new RegExp(`1 of its payouts may not leave any more: ${held}`)));
+    for (const key of [waits, held]) w.gateSays(key, { outcome: 'pay' });
+    assert.equal((await file()).bytes.toString().includes(carried(goes)), true);
+    await w.withdraws(id, 'the file was never uploaded');
+  });
+
+  it('is named for the next file without keeping those who lock its order from it', async () => {
+    const id = await w.pays(740n);
+    const other = await w.db.session();
+    await other.query('begin');
+    await txOn(other).run('select from manual_payouts where key = $1 for update', [id]);
+    const { keys } = await w.asks((desk, tx) => desk.next(tx, { asset: 'eur', until: w.clock.now() }));
+    await other.query('rollback');
+    await other.end();
+    assert.deepEqual(keys, [id]);
+    await w.asks((desk, tx) => desk.takeOff(tx, id));
+    await w.looksAt(id);
   });
 
   it('that comes back is returned, with why in our words and the bank’s code', async () => {
@@ -179,8 +282,8 @@ describe('a payout through a manual bank', () => {
       await desk.file(tx, id);
       withdrawing = w.withdraws(id, 'The upload was never begun, says the bank.').then(() => done.push('withdrawn'));
       const isWaiting = () => w.rows.query(`select from pg_locks where locktype = 'advisory' and not granted`);
-      for (const giveUpAt = Date.now() + 5_000; (await isWaiting()).length === 0 && done.length === 0; )
-        assert.ok(Date.now() < giveUpAt, 'whoever withdraws waits');
+      for (const isOver = patience(5_000); (await isWaiting()).length === 0 && done.length === 0; )
+        assert.ok(!isOver(), 'the withdrawal does not wait');
       done.push('handed out');
     });
     await withdrawing;
@@ -422,7 +525,7 @@ describe('a statement file', () => {
     // While nobody can tell by the sum what is missing, what was taken is still not taken again in other words.
     const again = lines.map((line, i) => ({ ...line, ref: `again ${i}` }));
     const first = camt({ id: 'again', from: '2026-11-01', to: '2026-11-02', opening: 0n, entries: again });
-    await assert.rejects(w.imports(first), refusedFile(/contradict/));
+    await assert.rejects(w.imports(first), refusedFile(/On 2026-11-01 .* csv statement .* nobody can tell/));
     // Not even where it comes to just what is missing.
     const part = [
       { units: -140_389n, ref: 'x', on: '2026-11-01' },
@@ -493,8 +596,8 @@ describe('a statement file', () => {
     await w.rows.query('begin');
     await w.rows.query('lock table manual_lines in access exclusive mode');
     const killed = assert.rejects(w.imports(next));
-    const giveUpAt = Date.now() + 10_000;
-    for (let ended = 0; ended === 0 && Date.now() < giveUpAt; ) {
+    const isOver = patience(10_000);
+    for (let ended = 0; ended === 0 && !isOver(); ) {
       // Who runs is otherwise remembered for the whole transaction.
       await w.rows.query('select pg_stat_clear_snapshot()');
       const found = await w.rows.query(
@@ -538,4 +641,181 @@ describe('a statement file', () => {
     );
     assert.ok((await w.asks((desk, tx) => desk.imports(tx))).length > 5);
   });
+});
+
+describe('when money came to a manual bank', () => {
+  let w: ManualWorld;
+  before(async () => {
+    w = await manualWorld();
+  });
+  after(async () => await w.stop());
+
+  const DAY_MS = 86_400_000;
+  const dayBefore = (day: string) => new Date(Date.parse(`${day}T00:00:00Z`) - DAY_MS).toISOString().slice(0, 10);
+  const readTo = () => w.db.asSystem(async (tx) => await w.rail.readTo?.(tx, 'eur'));
+
+  it('is the day it was booked on, and not known where the bank names its value date alone', async () => {
+    const yesterday = dayBefore(w.today());
+    assert.equal(await readTo(), undefined);
+    await w.takes(
+      camt({
+        id: 'A',
+        from: yesterday,
+        entries: [
+          { units: 700n, text: 'one', ref: 'R1' },
+          { units: 800n, text: 'two', ref: 'R2', valuedOn: dayBefore(yesterday) },
+        ],
+      }),
+    );
+    assert.deepEqual(
+      w.of('deposit_confirmed').map(({ units, at, withinMs }) => [units, at?.toISOString(), withinMs]),
+      [
+        [700n, `${yesterday}T00:00:00.000Z`, DAY_MS],
+        [800n, undefined, undefined],
+      ],
+    );
+  });
+
+  it('is all read up to the end of the last day that was over when its statement was taken in', async () => {
+    const today = w.today();
+    const midnight = new Date(`${today}T00:00:00Z`);
+    assert.deepEqual(await readTo(), midnight);
+    await w.takes(camt({ id: 'B', from: today, opening: 1_500n, entries: [] }));
+    assert.deepEqual(await readTo(), midnight, 'more may be booked today');
+    w.clock.advance(DAY_MS);
+    await w.rail.observe();
+    assert.deepEqual(await readTo(), midnight, 'what was taken in is as old as it was');
+    await w.takes(camt({ id: 'C', from: today, opening: 1_500n, entries: [{ units: 1n, ref: 'R3' }] }));
+    assert.deepEqual(await readTo(), new Date(midnight.getTime() + DAY_MS));
+  });
+
+  it('is not read to a day that had not come when its statement was taken in', async () => {
+    const midnight = Date.parse(`${w.today()}T00:00:00Z`);
+    const days = new Date(midnight + 3 * DAY_MS).toISOString().slice(0, 10);
+    await w.takes(camt({ id: 'D', from: w.today(), to: days, opening: 1_501n, entries: [] }));
+    assert.deepEqual(
+      await readTo(),
+      new Date(midnight),
+      'the statement of a day to come says all of the days until then',
+    );
+  });
+
+  it('is not known while a statement is missing', async () => {
+    const before = await readTo();
+    w.clock.advance(5 * DAY_MS);
+    await w.takes(camt({ id: 'E', from: dayBefore(w.today()), opening: 9_000n, entries: [{ units: 5n, ref: 'R9' }] }));
+    assert.equal(w.of('statement_gap').length, 1);
+    assert.deepEqual(await readTo(), before);
+  });
+});
+
+describe('the same days in two forms', () => {
+  const DAYS = ['2026-11-02', '2026-11-03'] as const;
+  const [first, second] = DAYS;
+  /** As camt.053 words it, and as the CSV does: without references, in other words. */
+  const wire = [
+    { units: 10_000n, on: first, ref: 'A1', text: 'invoice 17', name: 'A Payer', account: 'DE89370400440532013000' },
+    { units: -2_500n, on: first, ref: 'A2', text: 'rent', name: 'A Landlord', account: 'DE75512108001245126199' },
+    { units: 7_000n, on: second, ref: 'B1', text: 'invoice 18', name: 'B Payer', account: 'DE89370400440532013000' },
+  ];
+  const typed = wire.map(({ units, on, text, account }) => ({
+    units,
+    on,
+    text: `SEPA ${text.toUpperCase()} EREF+NONE`,
+    account,
+  }));
+  const week = { id: 'week', from: first, to: second, entries: wire };
+
+  const world = async (check: (w: ManualWorld) => Promise<void>) => {
+    const w = await manualWorld();
+    try {
+      await check(w);
+    } finally {
+      await w.stop();
+    }
+  };
+  const isWhole = async (w: ManualWorld, units: bigint) => {
+    await w.rail.observe();
+    assert.equal(await w.asks((desk, tx) => desk.missing(tx, 'eur')), 0n, 'a statement seems to be missing');
+    assert.equal(await w.rail.balance('main', 'eur'), units);
+    assert.deepEqual(w.of('statement_gap'), []);
+    const reported = w.of('deposit_confirmed').reduce((sum, fact) => sum + fact.units, 0n);
+    assert.equal(reported, 17_000n, 'a credit was reported twice, or not at all');
+  };
+
+  it('a CSV after a camt brings nothing that is there, and no gap', async () =>
+    await world(async (w) => {
+      await w.takes(camt(week));
+      assert.deepEqual([(await w.imports(germanCsv(typed))).import.newLines], [0]);
+      await isWhole(w, 14_500n);
+      // The day goes on, and the CSV is the first to show it.
+      const more = [...typed, { units: -500n, on: second, text: 'fee' }];
+      const taken = await w.imports(germanCsv(more));
+      assert.deepEqual([taken.import.newLines, taken.gaps], [1, []]);
+      await isWhole(w, 14_000n);
+    }));
+
+  it('a camt that overlaps a CSV brings what is new of it, and no gap', async () =>
+    await world(async (w) => {
+      await w.takes(germanCsv(typed.slice(0, 2)));
+      const taken = await w.imports(camt(week));
+      assert.deepEqual([taken.import.newLines, taken.gaps], [1, []]);
+      await isWhole(w, 14_500n);
+    }));
+
+  it('of two alike, of which one was taken in another form, the words decide; where they do not, the file is refused', async () =>
+    await world(async (w) => {
+      const noon = [{ ...typed[0], units: 10_000n }];
+      await w.takes(germanCsv(noon));
+      const alike = { units: 7_000n, on: first, ref: 'A9', text: 'invoice 19', account: 'DE02100500000054540402' };
+      const day = { id: 'day', from: first, entries: [wire[0], { ...alike, units: 10_000n }] } as const;
+      const taken = await w.imports(camt(day as Parameters<typeof camt>[0]));
+      assert.deepEqual([taken.import.newLines, taken.gaps], [1, []]);
+    }));
+
+  it('a file of the rest of the day brings a credit that is equal to one of the morning', async () =>
+    await world(async (w) => {
+      const account = 'DE02100500000054540402';
+      let opening = 0n;
+      for (const [on, numbered] of [
+        [first, {}],
+        [second, { sequence: 7 }],
+      ] as const) {
+        await w.takes(germanCsv([{ ...typed[0], units: 10_000n, on }], { opening }));
+        const alike = { units: 10_000n, on, ref: `A ${on}`, text: 'invoice 19', name: 'C Payer', account };
+        const rest = { id: `rest of ${on}`, from: on, opening: opening + 10_000n, ...numbered };
+        // Of the same words too, nobody knows: what is not told apart is refused, and never left out.
+        const same = { ...alike, text: 'SEPA', account: typed[0]?.account ?? '' };
+        await assert.rejects(w.imports(camt({ ...rest, entries: [same] })), refusedFile(/nobody can tell/));
+        await w.takes(camt({ ...rest, entries: [alike] }));
+        opening += 20_000n;
+        const came = w.of('deposit_confirmed').reduce((sum, fact) => sum + fact.units, 0n);
+        assert.equal(came, opening, 'a credit of the afternoon is lost');
+        assert.equal(await w.asks((desk, tx) => desk.missing(tx, 'eur')), 0n);
+      }
+    }));
+
+  it('nothing is taken where nobody can tell which of two is there, and the sentence names both', async () =>
+    await world(async (w) => {
+      await w.takes(germanCsv([{ units: 10_000n, on: first, text: 'cash' }]));
+      const entries = [
+        { units: 10_000n, on: first, ref: 'A1', text: 'at the desk' },
+        { units: 10_000n, on: first, ref: 'A2', text: 'at the desk' },
+      ];
+      await assert.rejects(
+        w.imports(camt({ id: 'day', from: first, entries })),
+        refusedFile(
+          /On 2026-11-02 the file shows 2 credits of 100 and the csv statement of 2026-11-02 to 2026-11-02 1/,
+        ),
+      );
+      assert.equal(await w.rail.balance('main', 'eur'), 10_000n);
+    }));
+
+  it('a file of the same form in other words is refused, and is no gap', async () =>
+    await world(async (w) => {
+      await w.takes(germanCsv(typed));
+      const other = typed.map((line) => ({ ...line, text: `anew ${line.units}` }));
+      await assert.rejects(w.imports(germanCsv(other)), refusedFile(/contradict/));
+      await isWhole(w, 14_500n);
+    }));
 });

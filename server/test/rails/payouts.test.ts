@@ -77,7 +77,7 @@ describe('a payout that goes well', () => {
       ...w,
       rails: new Map([[w.rail.code, w.rail]]),
       openAccount: async () => ({ account: '12345678' }),
-      isStopped: async () => false,
+      gate: async () => ({ outcome: 'pay' }),
     });
     const workers = await startWorkers({ db: w.db, clock: w.clock, log: w.log, handlers });
     const id = await w.writes(5_000n);
@@ -119,6 +119,72 @@ describe('handing over that is stopped', () => {
     assert.deepEqual(rung.map(({ subject }) => subject).sort(), [...waiting].sort());
     await Promise.all(ids.map((id) => w.looksAt(id)));
     for (const id of ids) assert.equal(await w.paid(id), 1);
+  });
+});
+
+describe('a kill switch that is thrown while an answer is lost', () => {
+  it('holds the same payout back when it would be submitted again, and it is paid once after it is lifted', async () => {
+    const w = await make();
+    const id = await w.writes(5_000n);
+    await w.bank.setFault({ kind: 'lose_answer_before_effect' });
+    await w.looksAt(id);
+    assert.equal(await w.state(id), 'unknown');
+    const stop = { kind: 'rail', subject: w.rail.code, by: 'a test', reason: 'a test', at: w.clock.now() } as const;
+    await w.db.asSystem((tx) => setStop(tx, stop));
+    for (let i = 0; i < 3; i += 1) assert.deepEqual(await w.looksAt(id), { againInMs: 5_000 });
+    const waiting = await w.payout(id);
+    assert.deepEqual([waiting.state, waiting.handings], ['unknown', 1], 'it was submitted again');
+    assert.equal(await w.paid(id), 0, 'the bank was sent it while the switch was on');
+    await w.db.asSystem((tx) => liftStop(tx, 'rail', w.rail.code));
+    await w.looksAt(id);
+    assert.equal(await w.state(id), 'handed');
+    assert.equal(await w.paid(id), 1);
+  });
+
+  it('is asked about in each submission, first time and again, and never between them', async () => {
+    const w = await make();
+    const id = await w.writes(5_000n);
+    const asked: string[] = [];
+    const { send_payout: look } = payoutHandlers({
+      ...w,
+      rails: new Map([[w.rail.code, w.rail]]),
+      openAccount: async () => ({ account: '123456780000', name: 'Asha Rao', ifsc: 'SIMB0000001' }),
+      gate: async (_, { state, handings }) => {
+        asked.push(`${state} ${handings}`);
+        return { outcome: 'pay' };
+      },
+    });
+    assert(look);
+    await w.bank.setFault({ kind: 'lose_answer_before_effect' });
+    for (let i = 0; i < 3; i += 1) await look(id);
+    assert.deepEqual(asked, ['written 0', 'unknown 1']);
+    assert.equal(await w.paid(id), 1);
+  });
+});
+
+describe('a payout that is held after it was handed over', () => {
+  it('ends unsubmitted only once nothing of the handing can be under way, though its rail says that it has none', async () => {
+    const w = await make();
+    const id = await w.writes(5_000n);
+    let isHeld = false;
+    const { send_payout: look } = payoutHandlers({
+      ...w,
+      rails: new Map([[w.rail.code, w.rail]]),
+      openAccount: async () => ({ account: '123456780000', name: 'Asha Rao', ifsc: 'SIMB0000001' }),
+      gate: async () => (isHeld ? { outcome: 'hold', why: 'held: customer_blocked' } : { outcome: 'pay' }),
+    });
+    assert(look);
+    await w.bank.setFault({ kind: 'lose_answer_before_effect' });
+    await look(id);
+    isHeld = true;
+    await look(id);
+    assert.equal(await w.state(id), 'unknown');
+    await w.rows.query(`update payouts set handing_until = clock_timestamp() - interval '61 seconds' where id = $1`, [
+      id,
+    ]);
+    await look(id);
+    assert.equal(await w.state(id), 'refused');
+    assert.equal(await w.paid(id), 0);
   });
 });
 

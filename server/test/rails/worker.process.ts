@@ -43,7 +43,7 @@ const { send_payout: handle } = payoutHandlers({
   ...context,
   rails: new Map([[rail.code, rail]]),
   openAccount: async () => ({ account: '123456780000', name: 'Asha Rao' }),
-  isStopped: async () => false,
+  gate: async () => ({ outcome: 'pay' }),
   handingMs: orders.handingMs,
 });
 await handle?.(orders.id);

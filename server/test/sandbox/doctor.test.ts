@@ -135,9 +135,9 @@ const MISTAKES: readonly [what: string, made: Made, says: RegExp][] = [
   ['JSON for a payload', signed(({ json }) => json), /^payload: it is JSON as it stands/],
   ['no base64', signed(() => '%%%'), /^payload: it is not base64$/],
   [
-    'base64url',
-    signed(() => Buffer.from(JSON.stringify({ body: BODY, timestamp: NOW, x: '>>>???' })).toString('base64url')),
-    /^payload: it is base64url/,
+    'one = too many',
+    signed(() => `${base64(JSON.stringify({ body: BODY, timestamp: NOW })).replace(/=+$/, '')}===`),
+    /^payload: it is base64 with too few or too many = at the end/,
   ],
   [
     'line breaks',

@@ -5,44 +5,87 @@
  */
 import type { Tx } from '../../src/base/db.ts';
 import { Refusal, Unavailable } from '../../src/base/errors.ts';
-import { findCustomer, unblockCustomer } from '../../src/customers/index.ts';
+import { openText } from '../../src/base/texts.ts';
+import { blockCustomer, findCustomer, recordVerification, unblockCustomer } from '../../src/customers/index.ts';
 import {
+  type Act,
+  block,
+  cancel,
+  holdBack,
   nameDestination,
   type Order,
+  type OrdersContext,
+  type RefundTo,
   refundDeposit,
   reject,
   release,
+  releaseBlocked,
+  reprice,
   retry,
   retryRefund,
 } from '../../src/orders/index.ts';
-import { findMarket, findPartner } from '../../src/partners/index.ts';
+import { findMarket, findPartner, liftStop, type StopKind, setStop } from '../../src/partners/index.ts';
 import { createQuote } from '../../src/quotes/index.ts';
 import { PARTNERS } from '../../src/sandbox/catalogue.ts';
 import type { Chance } from './chance.ts';
-import { FAUCET, HOT_ADDRESS, TOKENS } from './outside.chain.ts';
+import { vault } from './ground.ts';
+import { CONFIRMATIONS } from './guard.ts';
+import { FIAT, OTHER_CURRENCY, OTHER_FIAT } from './outside.bank.ts';
+import { FAUCET, HOT_ADDRESS, RAIL, TOKENS } from './outside.chain.ts';
 import type { OurProcess, World } from './process.ts';
+
+export interface Terms {
+  depositUnits: bigint;
+  payoutUnits: bigint;
+}
 
 /** What a customer knows of an order, and where else money of it may go. */
 export interface Noted {
   order: Order;
-  /** Account numbers and ids: the first is where the order pays or refunds to, the second the customer's other one. */
-  accounts: readonly { id: bigint; number: string }[];
+  /** The first is where the order pays or refunds to, the second the customer's other one; the third is in another currency. */
+  accounts: readonly { id: bigint; number: string; fiat: string }[];
   /** Its own address on the chain: of the payout or the refund. */
   address: string;
+  /** Another one, which only an operator names. */
+  elsewhere: string;
+  /** The provider holds it. */
+  held: boolean;
+  /** Lines at the bank by which it was paid. */
+  lines: string[];
+  /** Of each order that is to pay to these places, by its id: this one's, until another amount or price; and those that follow. */
+  terms: Map<string, Terms>;
+}
+
+/** What an operator does things by. */
+export interface Hands {
+  inTx(what: string, body: (tx: Tx, now: Date, process: OurProcess) => Promise<unknown>): void;
+  somewhere(what: string, body: (process: OurProcess) => Promise<unknown>): void;
+  /** Has done again what a restore has lost: so much of this asset left for it, to there. */
+  again(one: Noted, asset: string, to: RefundTo): void;
+  fund(): void;
 }
 
 export interface Actors {
+  readonly hands: Hands;
   readonly noted: Noted[];
   /** Orders that could not be made, for want of a price or a process. */
   readonly unmade: number;
   /** Nobody means to do anything more by himself. */
   readonly idle: boolean;
   operate(): void;
+  /** A rail was asked to send, and did not say whether it will. */
+  unanswered(): void;
 }
+
+const OPERATOR = 'operator:1';
+/** What a customer is told, who then comes again. */
+const TOLD: ReadonlySet<string> = new Set(['price_moved', 'amount_outside_limits', 'verification_required']);
 
 const FUNDS = { inr: 100_000_000_00n, usdc: 1_000_000_000_000n } as const;
 /** How long a quote is good (ground.ts). */
 const QUOTE_MS = 20_000;
+/** A sale of so much waits for more blocks, and one of less than twice that can come in two parts that do not. */
+const LARGE_UNITS = CONFIRMATIONS[1].fromUnits;
 const FEW = { inr: 9_000_00n, usdc: 100_000_000n } as const;
 
 export function openActors(
@@ -54,6 +97,8 @@ export function openActors(
     processes: () => OurProcess[];
     /** Told of every order. */
     made: (order: Order) => void;
+    /** After a restore people decide nothing else before they have let payouts go. */
+    isRestoring: () => boolean;
   },
 ): Actors {
   const { scheduler, faults, bank, chain } = world;
@@ -104,11 +149,15 @@ export function openActors(
         (made) => {
           noted.push(made);
           deps.made(made.order);
-          scheduler.within({ process: undefined, task: 'customer' }, () => pay(made));
+          scheduler.within({ process: undefined, task: 'customer' }, () => {
+            pay(made);
+            meddle(made);
+          });
         },
         (error: unknown) => {
           // A connection that is lost and a price that is missing are told to the customer, who comes again.
-          if (!(error instanceof Unavailable) && !isLost(error)) world.complain('create', error);
+          const told = error instanceof Unavailable || (error instanceof Refusal && TOLD.has(error.code));
+          if (!told && !isLost(error)) world.complain('create', error);
           scheduler.within({ process: undefined, task: 'customer' }, again);
         },
       );
@@ -152,50 +201,66 @@ export function openActors(
         ...(held ? { merchantReference: 'screen:hold' } : {}),
         now: clock.now(),
       });
-      return { order, accounts, address };
+      const terms = new Map([[String(order.id), order]]);
+      return { order, accounts, address, elsewhere: `0xelse${n}`, held, lines: [], terms };
     });
   }
 
   /** Two accounts of one customer that no other order has. */
   async function accountsOf(tx: Tx, n: number) {
-    const customers = await tx.rows<{ id: string }>('select id from customers order by client_customer_id');
+    const customers = inOrder(await tx.rows<CustomerName>(`select ${NAMED} from customers`));
     const customer = customers[n % customers.length]?.id ?? '';
     const at = Math.floor(n / customers.length) * 2;
-    const rows = await tx.rows<{ id: bigint }>(
-      'select id from fiat_accounts where customer_id = $1 order by hint limit 2 offset $2',
-      [customer, at],
+    const numbers = [at + 1, at + 2].map((a) => numberOf((n % customers.length) + 1, a));
+    const rows = await tx.rows<{ id: bigint; fiat: string }>(
+      `(select id, fiat from fiat_accounts where customer_id = $1 and fiat = $2 order by hint limit 2 offset $3)
+       union all (select id, fiat from fiat_accounts where customer_id = $1 and fiat = $4 order by hint limit 1 offset $5)`,
+      [customer, FIAT, at, OTHER_FIAT, at / 2],
     );
-    return rows.map(({ id }, k) => ({ id, customer, number: numberOf((n % customers.length) + 1, at + k + 1) }));
+    return rows.map(({ id, fiat }, k) => ({ id, fiat, customer, number: numbers[k] ?? `9${numbers[0]}` }));
   }
 
   /** One payment into an order, by whichever rail it asks for. */
-  function pays(one: Noted, units: bigint, contract: string = TOKENS.usdc): string {
-    const { order } = one;
-    if (order.direction === 'onramp') return bank.credit(units, order.depositTarget);
-    chain.transfer(`0xcustomer${order.id}`, order.depositTarget, contract, units);
-    return '';
+  function pays({ order, lines }: Noted, units: bigint, how: { otherAsset?: true; again?: true } = {}): void {
+    if (order.direction === 'offramp') {
+      const contract = how.otherAsset ? TOKENS.usdt : TOKENS.usdc;
+      return chain.transfer(`0xcustomer${order.id}`, order.depositTarget, contract, units);
+    }
+    const line = bank.credit(units, order.depositTarget, how.otherAsset ? { currency: OTHER_CURRENCY } : {});
+    lines.push(line);
+    if (faults.strikes(how.again ? 'recalls_second' : 'recalls')) later(chance.int(1, 60_000), () => bank.recall(line));
   }
 
   function pay(one: Noted): void {
-    const { depositUnits, direction } = one.order;
+    const { depositUnits } = one.order;
     if (faults.strikes('pays_nothing')) return;
     const soon = () => chance.int(500, 40_000);
     const much = (bps: number) => (depositUnits * BigInt(bps)) / 10_000n;
-    if (faults.strikes('pays_wrong_asset') && direction === 'offramp')
-      return later(soon(), () => void pays(one, depositUnits, TOKENS.usdt));
-    if (faults.strikes('pays_less')) return later(soon(), () => void pays(one, much(chance.int(2_000, 9_900))));
-    if (faults.strikes('pays_more')) return later(soon(), () => void pays(one, much(chance.int(10_100, 15_000))));
-    if (faults.strikes('pays_late')) return later(chance.int(78_000, 120_000), () => void pays(one, depositUnits));
+    if (faults.strikes('pays_wrong_asset')) return later(soon(), () => pays(one, depositUnits, { otherAsset: true }));
+    if (faults.strikes('pays_less')) return later(soon(), () => pays(one, much(chance.int(2_000, 9_900))));
+    if (faults.strikes('pays_more')) return later(soon(), () => pays(one, much(chance.int(10_100, 15_000))));
+    if (faults.strikes('pays_late')) return later(chance.int(78_000, 120_000), () => pays(one, depositUnits));
+    const { direction } = one.order;
+    const isSplittable = direction === 'offramp' && depositUnits >= LARGE_UNITS && depositUnits < LARGE_UNITS * 2n - 1n;
+    if (isSplittable && faults.strikes('splits_below_threshold')) {
+      const part = depositUnits - LARGE_UNITS + 1n + (LARGE_UNITS * 2n - depositUnits - 1n) / BigInt(chance.int(2, 9));
+      later(soon(), () => pays(one, part));
+      return later(soon(), () => pays(one, depositUnits - part));
+    }
     if (faults.strikes('pays_in_parts')) {
       const part = much(chance.int(1_000, 9_000));
-      later(soon(), () => void pays(one, part));
-      return later(soon(), () => void pays(one, depositUnits - part));
+      const { customerId } = one.order;
+      if (faults.strikes('level_lowered_in_parts'))
+        later(chance.int(10_000, 50_000), () =>
+          faults.ended ? undefined : inTx('lower level', (tx, now) => leveled(tx, customerId, 1, now)),
+        );
+      later(soon(), () => pays(one, part));
+      // The second one may be too little, too: then the order ends with parts that go back, or for which it is priced anew.
+      const rest = chance.happens(0.4) ? (depositUnits - part) / 2n : depositUnits - part;
+      return later(soon(), () => pays(one, rest));
     }
-    later(soon(), () => {
-      const line = pays(one, depositUnits);
-      if (direction === 'onramp' && faults.strikes('recalls')) later(chance.int(1, 60_000), () => bank.recall(line));
-    });
-    if (faults.strikes('pays_twice')) later(soon(), () => void pays(one, depositUnits));
+    later(soon(), () => pays(one, depositUnits));
+    if (faults.strikes('pays_twice')) later(soon(), () => pays(one, depositUnits, { again: true }));
   }
 
   // The operator.
@@ -218,28 +283,36 @@ export function openActors(
 
   interface Waiting {
     id: bigint;
+    /** The order that a customer made: this one, or that which it follows. */
+    made: bigint;
     state: string;
     direction: string;
     /** A refund waits for funds. */
     short: boolean;
     refund: string | null;
     refund_rail: string | null;
+    refund_asset: string | null;
     deposit: bigint | null;
     deposit_rail: string | null;
+    deposit_asset: string | null;
   }
 
   async function waiting(): Promise<Waiting[]> {
     return await world.backends.look<Waiting>(
-      `select o.id, o.state, o.direction,
+      `select o.id, coalesce(o.follows, o.id) as made, o.state, o.direction,
               exists (select from cases c where c.order_id = o.id and c.kind = 'refund_short' and c.closed_at is null) as short,
               (select min(r.state) from refunds r where r.order_id = o.id
                  and r.state in ('needs_destination', 'held', 'failed', 'returned')) as refund,
-              (select min(d.rail) from refunds r join deposits d on d.id = r.deposit_id where r.order_id = o.id
+              (select min(r.rail) from refunds r where r.order_id = o.id
                  and r.state in ('needs_destination', 'held', 'failed', 'returned')) as refund_rail,
+              (select r.asset from refunds r where r.order_id = o.id
+                 and r.state in ('needs_destination', 'held', 'failed', 'returned') order by r.rail, r.id limit 1) as refund_asset,
               (select min(d.id) from deposits d where d.order_id = o.id and d.state = 'suspense'
                  and d.units > d.taken_units + d.refund_units) as deposit,
-              (select min(d.rail) from deposits d where d.order_id = o.id and d.state = 'suspense'
-                 and d.units > d.taken_units + d.refund_units) as deposit_rail
+              (select d.rail from deposits d where d.order_id = o.id and d.state = 'suspense'
+                 and d.units > d.taken_units + d.refund_units order by d.id limit 1) as deposit_rail,
+              (select d.asset from deposits d where d.order_id = o.id and d.state = 'suspense'
+                 and d.units > d.taken_units + d.refund_units order by d.id limit 1) as deposit_asset
          from orders o order by o.id`,
     );
   }
@@ -249,12 +322,23 @@ export function openActors(
       .perform('the operator looks', waiting)
       .then(async (rows) => {
         const blocked = await scheduler.perform('the operator looks at customers', () =>
-          world.backends.look<{ id: string }>(
-            'select id from customers where blocked_at is not null order by client_customer_id',
-          ),
+          world.backends.look<CustomerName>(`select ${NAMED} from customers where blocked_at is not null`),
         );
         // They have paid what they owed, let us say.
-        for (const { id } of blocked) if (faults.ended || chance.happens(0.3)) unblock(id);
+        for (const { id } of inOrder(blocked)) if (faults.ended || chance.happens(0.3)) unblock(id);
+        const stops = await scheduler.perform('the operator looks at kill switches', () =>
+          world.backends.look<{ kind: StopKind; subject: string }>(
+            `select kind, subject from stops where by = $1 order by kind, subject`,
+            [OPERATOR],
+          ),
+        );
+        const lowered = await scheduler.perform('the operator looks at levels', () =>
+          world.backends.look<CustomerName>(`select ${NAMED} from customers where level < 2`),
+        );
+        for (const { id } of inOrder(lowered))
+          if (faults.ended || chance.happens(0.3)) inTx('raise level', (tx, now) => leveled(tx, id, 2, now));
+        for (const { kind, subject } of stops) if (faults.ended || chance.happens(0.5)) lift(kind, subject);
+        if (deps.isRestoring()) return;
         for (const row of rows) {
           if (!faults.ended && !chance.happens(0.4)) continue;
           act(row);
@@ -264,56 +348,131 @@ export function openActors(
       .catch((error: unknown) => world.complain('operator', error));
   }
 
-  function unblock(id: string): void {
+  /** By whichever process lives. */
+  function somewhere(what: string, body: (process: OurProcess) => Promise<unknown>): void {
     const alive = deps.processes().filter(({ dead }) => !dead);
     if (alive.length === 0) return;
     const process = chance.pick(alive);
-    const { db, clock } = process.context;
-    through(process, 'unblock', () => db.asSystem((tx) => unblockCustomer(tx, id, clock.now())));
+    through(process, what, () => body(process));
+  }
+  const inTx = (what: string, body: (tx: Tx, now: Date, process: OurProcess) => Promise<unknown>): void =>
+    somewhere(what, (process) => {
+      const { db, clock } = process.context;
+      return db.asSystem((tx) => body(tx, clock.now(), process));
+    });
+
+  const unblock = (id: string): void => inTx('unblock', (tx, now) => unblockCustomer(tx, id, now));
+  const lift = (kind: StopKind, subject: string): void => inTx('lift', (tx) => liftStop(tx, kind, subject));
+  const people = () => (faults.strikes('one_operator') ? [OPERATOR] : [OPERATOR, 'operator:2']);
+
+  function switchOff(): void {
+    const [kind, subject] = chance.pick([
+      ['payouts', 'all'] as const,
+      ['rail', RAIL] as const,
+      ['rail', 'bank.simulated'] as const,
+    ]);
+    inTx('switch off', (tx, now) => setStop(tx, { kind, subject, by: OPERATOR, reason: 'stepped in', at: now }));
   }
 
-  function act(row: Waiting): void {
+  /** An operator steps in while an order is under way, at any moment. */
+  function meddle(one: Noted): void {
+    const { id, customerId } = one.order;
+    const soon = (body: () => void) =>
+      later(chance.int(500, 60_000), () => (faults.ended || deps.isRestoring() ? undefined : body()));
+    const acts = (what: string, body: (tx: Tx, context: OrdersContext, act: Act) => Promise<unknown>) =>
+      soon(() =>
+        inTx(what, (tx, now, { context }) =>
+          body(tx, context, { orderId: id, by: OPERATOR, people: people(), why: 'stepped in', now }),
+        ),
+      );
+    if (faults.strikes('customer_blocked'))
+      acts('block customer', (tx, _, { now }) => blockCustomer(tx, customerId, now));
+    if (faults.strikes('level_lowered')) acts('lower level', (tx, _, { now }) => leveled(tx, customerId, 1, now));
+    if (faults.strikes('switched_off')) soon(switchOff);
+    if (faults.strikes('cancelled')) acts('cancel', (tx, context, act) => cancel(context, tx, act));
+    if (faults.strikes('held_by_operator')) acts('hold', (tx, context, act) => holdBack(context, tx, act));
+    if (faults.strikes('requoted')) acts('requote', (tx, context, act) => reprice(context, tx, act));
+    if (faults.strikes('blocked_by_law')) {
+      acts('block', (tx, context, act) => block(context, tx, act));
+      if (faults.strikes('recalled_when_blocked'))
+        later(chance.int(20_000, 90_000), () => {
+          for (const line of one.lines) bank.recall(line);
+        });
+    }
+    if (faults.strikes('refunded_by_operator'))
+      soon(() =>
+        somewhere('refund', ({ context }) => {
+          const act = { orderId: id, by: OPERATOR, people: people(), why: 'stepped in', now: context.clock.now() };
+          return reject(context, act, { failure: 'other', ...backOf(one, one.order.direction) });
+        }),
+      );
+  }
+
+  async function leveled(tx: Tx, customerId: string, level: number, now: Date): Promise<void> {
+    const customer = await findCustomer(tx, customerId);
+    await recordVerification(tx, { customer, verifier: 'simulated', outcome: 'verified', level, now });
+  }
+
+  /** Where a deposit goes back to, as an operator says. */
+  function backOf(one: Noted | undefined, direction: string): { address?: string; fiatAccountId?: bigint } {
+    if (direction === 'offramp') {
+      if (one === undefined) return { address: '0xnobody' };
+      return { address: faults.strikes('named_elsewhere') ? one.elsewhere : one.address };
+    }
+    const account = one?.accounts[chance.int(0, 1)];
+    return account === undefined ? {} : { fiatAccountId: account.id };
+  }
+
+  function act(row: Waiting, again?: Again): void {
     const alive = deps.processes().filter(({ dead }) => !dead);
     if (alive.length === 0) return;
     const process = chance.pick(alive);
-    const one = noted.find(({ order }) => order.id === row.id);
+    const one = noted.find(({ order }) => String(order.id) === String(row.made));
     const { context } = process;
     const { db, clock } = context;
-    const by = 'operator:1';
-    const why = 'looked at';
-    const base = () => ({ orderId: row.id, by, why, now: clock.now() });
-    const other = one?.accounts[chance.int(0, 1)]?.id;
-    const onChain = row.direction === 'offramp';
-    const back = onChain
-      ? { address: one?.address ?? '0xnobody' }
-      : other === undefined
-        ? {}
-        : { fiatAccountId: other };
+    const agreed = people();
+    const base = () => ({ orderId: row.id, by: OPERATOR, people: agreed, why: 'looked at', now: clock.now() });
+    const back = again === undefined ? backOf(one, row.direction) : named(again.to);
+    const isPaid = again === undefined ? undefined : again.asset === one?.order.payoutAsset;
     const rejects = () => through(process, 'reject', () => reject(context, base(), { failure: 'other', ...back }));
+    const requotes = () => inTx('requote', (tx, now, { context: other }) => reprice(other, tx, { ...base(), now }));
     switch (row.state) {
       case 'on_hold':
-        if (chance.happens(0.5))
+        if (isPaid ?? chance.happens(0.5)) {
+          if (again === undefined && faults.strikes('requoted_after')) later(chance.int(20, 2_000), requotes);
           return through(process, 'release', () => db.asSystem((tx) => release(context, tx, base())));
+        }
         return rejects();
       case 'payout_held':
-        if (chance.happens(0.5))
+        if (again === undefined && faults.strikes('requoted_after')) return requotes();
+        if (isPaid ?? chance.happens(0.5))
           return through(process, 'retry', () => db.asSystem((tx) => retry(context, tx, base())));
         return rejects();
       case 'refund_held':
         return through(process, 'retry refund', () => retryRefund(context, { ...base(), to: back }));
       case 'awaiting_liquidity':
         return fund();
+      case 'frozen':
+        if (faults.strikes('released_by_law'))
+          through(process, 'release by law', () =>
+            db.asSystem((tx) => releaseBlocked(context, tx, { ...base(), legalAct: 'an act' })),
+          );
     }
     if (row.short) fund();
     if (row.refund !== null) {
-      const to = destinationOn(row.refund_rail, one);
+      const to = again?.to ?? destinationOn(row.refund_rail, row.refund_asset, one);
+      // The partner speaks for the customer, and only of what is the customer's own.
+      const isOwn = to.address === undefined || to.address === one?.address;
+      const by = isOwn ? 'partner' : 'operator';
+      const approvedBy = { people: agreed, reason: 'looked at' };
+      const ask = { orderId: row.id, to, by, ...(isOwn && !faults.ended ? {} : { approvedBy }) } as const;
       return through(process, 'name destination', () =>
-        db.asSystem((tx) => nameDestination(context, tx, { orderId: row.id, to, now: clock.now() })),
+        db.asSystem((tx) => nameDestination(context, tx, { ...ask, now: clock.now() })),
       );
     }
     const { deposit } = row;
-    if (deposit !== null && chance.happens(0.5)) {
-      const to = destinationOn(row.deposit_rail, one);
+    if (deposit !== null && (again !== undefined || chance.happens(0.5))) {
+      const to = again?.to ?? destinationOn(row.deposit_rail, row.deposit_asset, one);
       through(process, 'refund deposit', () =>
         db.asSystem((tx) => refundDeposit(context, tx, { ...base(), depositId: BigInt(deposit), to })),
       );
@@ -321,11 +480,23 @@ export function openActors(
   }
 
   /** Where the customer takes money that goes out by this rail. */
-  const destinationOn = (rail: string | null, one: Noted | undefined) =>
-    rail?.startsWith('bank.') ? { fiatAccountId: one?.accounts[1]?.id } : { address: one?.address ?? '0xnobody' };
+  const destinationOn = (rail: string | null, asset: string | null, one: Noted | undefined): RefundTo =>
+    rail?.startsWith('bank.')
+      ? { fiatAccountId: one?.accounts.findLast(({ fiat }) => fiat === asset || faults.strikes('misnamed'))?.id }
+      : backOf(one, 'offramp');
+
+  function doAgain(one: Noted, asset: string, to: RefundTo): void {
+    void scheduler
+      .perform('the operator looks again', waiting)
+      .then((rows) => {
+        for (const row of rows) if (String(row.made) === String(one.order.id)) act(row, { asset, to });
+      })
+      .catch((error: unknown) => world.complain('operator', error));
+  }
 
   return {
     noted,
+    hands: { inTx, somewhere, again: doAgain, fund },
     get unmade() {
       return unmade;
     },
@@ -333,7 +504,21 @@ export function openActors(
       return planned === 0;
     },
     operate,
+    unanswered() {
+      if (faults.strikes('switched_off_when_unanswered')) later(chance.int(1, 900), switchOff);
+    },
   };
+}
+
+const named = ({ address, fiatAccountId }: RefundTo) => ({
+  ...(address === undefined ? {} : { address }),
+  ...(fiatAccountId === undefined ? {} : { fiatAccountId }),
+});
+
+/** What an operator did before a restore, and does again. */
+interface Again {
+  asset: string;
+  to: RefundTo;
 }
 
 /** As ground.ts numbers them. */
@@ -343,3 +528,16 @@ export const isLost = (error: unknown): boolean =>
   error instanceof Error &&
   (/Connection terminated|not queryable|canceling statement/.test(error.message) ||
     ['40001', '40P01', '57014'].includes((error as { code?: string }).code ?? ''));
+
+interface CustomerName {
+  id: string;
+  partner: string;
+  name: string;
+}
+const NAMED = 'id, partner_id::text as partner, client_customer_id as name';
+
+/** As they were enrolled: by the names that they were given. */
+function inOrder(customers: readonly CustomerName[]): CustomerName[] {
+  const nameOf = ({ partner, name }: CustomerName): string => openText(vault, BigInt(partner), name);
+  return customers.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
+}

@@ -10,16 +10,21 @@ import type { Order } from '../../src/orders/index.ts';
 import type { Rail } from '../../src/rails/rail.ts';
 import { openItems, reconcileRail } from '../../src/reconcile/index.ts';
 import { brokenBooks } from '../support/books.ts';
-import type { Noted } from './actors.ts';
-import { TOKENS } from './outside.chain.ts';
+import type { Noted, Terms } from './actors.ts';
+import { leastTaken, type Rails, railsOf, wrongEnds } from './ends.ts';
+import { OTHER_FIAT } from './outside.bank.ts';
+import { CHAIN, TOKENS } from './outside.chain.ts';
 import type { OurProcess, World } from './process.ts';
 
 /** What may be broken. What a planted bug breaks has to be of a kind that fits it (mutants.ts). */
 export const KINDS = {
   paid_twice: 'more left at a rail than an order, or a key, may have',
+  paid_against: 'money left against a block, a kill switch, a clearing time, a limit or the number of people',
   lost: 'money that nobody has, or that nobody has been told of',
+  ends: 'a party ends with another amount than it must',
   rounding: 'more promised than the rate gives',
   books: 'the books against themselves, or against chain and bank',
+  isolation: 'a connection speaks for a partner after its transaction',
   untold: 'a change of state without its event, or an event without its change',
   stuck: 'something never came to its end',
   deadlock: 'two transactions waited for each other',
@@ -33,34 +38,40 @@ export interface Violation {
 }
 
 /** Whether more has gone out for an order than its deposits cover. @returns a sentence, or undefined */
-export function overpaid(
-  { bank, chain }: Pick<World, 'bank' | 'chain'>,
-  { order, accounts, address }: Noted,
-): string | undefined {
-  const atBank = accounts.reduce((sum, { number }) => sum + bank.outTo(number), 0n);
-  const onChain = chain.paidTo(address, TOKENS.usdc);
-  const selling = order.direction === 'offramp';
-  const cameIn = selling ? chain.believedAt(order.depositTarget, TOKENS.usdc) : bank.paidIn(order.depositTarget);
-  const [paidOut, gaveBack] = selling ? [atBank, onChain] : [onChain, atBank];
-  return beyondCover(order, { cameIn, paidOut, gaveBack }) ?? beyondOther({ chain }, { order, address });
+export function overpaid({ bank, chain }: Pick<World, 'bank' | 'chain'>, one: Noted): string | undefined {
+  const { order, terms } = one;
+  const { everIn, left } = railsOf({ bank, chain }, one);
+  const moved = {
+    cameIn: everIn(order.depositAsset),
+    paidOut: left(order.payoutAsset),
+    gaveBack: left(order.depositAsset),
+  };
+  return beyondCover(order.id, [...terms.values()], moved) ?? beyondOther(order, { everIn, left });
 }
 
-/** Of the coin that nobody asked for no more goes back than came. */
-function beyondOther({ chain }: Pick<World, 'chain'>, { order, address }: Pick<Noted, 'order' | 'address'>) {
-  const cameIn = order.direction === 'offramp' ? chain.believedAt(order.depositTarget, TOKENS.usdt) : 0n;
-  const gaveBack = chain.paidTo(address, TOKENS.usdt);
-  return gaveBack > cameIn ? `order ${order.id}: ${gaveBack} given back of another coin, ${cameIn} came in` : undefined;
+/** Of what nobody asked for no more goes back than came. */
+function beyondOther({ id, direction }: Order, { everIn, left }: Pick<Rails, 'everIn' | 'left'>): string | undefined {
+  const asset = direction === 'offramp' ? `usdt.${CHAIN}` : OTHER_FIAT;
+  const [cameIn, gaveBack] = [everIn(asset), left(asset)];
+  return gaveBack > cameIn ? `order ${id}: ${gaveBack} given back of another asset, ${cameIn} came in` : undefined;
 }
 
-/** What an order promised against what moved for it, as chain and bank know it. @returns a sentence, or undefined */
+/**
+ * What was promised against what moved for it, as chain and bank know it.
+ *
+ * @param terms of the orders that pay to the same customer's places: one, and those made of its late money
+ * @returns a sentence, or undefined
+ */
 export function beyondCover(
-  order: { id: unknown; depositUnits: bigint; payoutUnits: bigint },
+  id: unknown,
+  terms: readonly Terms[],
   { cameIn, paidOut, gaveBack }: { cameIn: bigint; paidOut: bigint; gaveBack: bigint },
 ): string | undefined {
-  const covered = paidOut > 0n ? cameIn - order.depositUnits : cameIn;
-  if (paidOut > order.payoutUnits) return `order ${order.id}: ${paidOut} paid out, ${order.payoutUnits} promised`;
-  if (gaveBack > covered)
-    return `order ${order.id}: ${gaveBack} given back and ${paidOut} paid out, ${cameIn} came in for ${order.depositUnits}`;
+  const promised = terms.reduce((sum, { payoutUnits }) => sum + payoutUnits, 0n);
+  if (paidOut > promised) return `order ${id}: ${paidOut} paid out, ${promised} promised`;
+  const taken = paidOut === 0n ? 0n : leastTaken(terms, paidOut);
+  if (gaveBack > cameIn - taken)
+    return `order ${id}: ${gaveBack} given back and ${paidOut} paid out for ${taken}, ${cameIn} came in`;
   return undefined;
 }
 
@@ -92,7 +103,7 @@ export async function underWay(look: World['backends']['look']): Promise<string[
      union all
      select concat('work ', kind, ' ', subject, ' is due ', due_at, ' ', lane, ' ', leased_until, ' ', attempts, ' ', last_error) from work where dead_at is null
         and kind not in ('observe_rail', 'watch_levels', 'reconcile_rail', 'sweep', 'overdue_orders', 'seal', 'refresh_gas',
-                         'refresh_prices', 'purge_quotes', 'purge_replies')
+                         'refresh_prices', 'purge_quotes', 'purge_replies', 'note_dormant')
         and kind not like 'watch%' and kind not like 'sweep%'`,
   );
   return rows.map(({ what }) => what);
@@ -112,7 +123,12 @@ export function roundedUp({ id, direction, depositUnits, payoutUnits, fees, rate
 }
 
 /** Asked by a process that only looks on, once all is over. @returns what is broken */
-export async function broken(world: World, auditor: OurProcess, noted: readonly Noted[]): Promise<Violation[]> {
+export async function broken(
+  world: World,
+  auditor: OurProcess,
+  noted: readonly Noted[],
+  lost?: ReadonlySet<string>,
+): Promise<Violation[]> {
   const { db, clock, rails } = auditor.context;
   const found: Violation[] = [];
   const say = (kind: Kind, all: readonly (string | undefined)[]): void => {
@@ -129,6 +145,9 @@ export async function broken(world: World, auditor: OurProcess, noted: readonly 
     'lost',
     noted.map((one) => unpaid(world, one, states.get(one.order.id))),
   );
+  // One step: nobody else goes on while it is asked, or how fast PostgreSQL answers would decide who goes next.
+  const ends = () => wrongEnds(world.backends.look, world, noted, lost);
+  say('ends', await world.scheduler.perform('what each ends with', ends));
   say(
     'books',
     await read((tx) => brokenBooks(tx, async (rail, wallet, asset) => rails.get(rail)?.balance(wallet, asset))),
@@ -143,9 +162,16 @@ export async function broken(world: World, auditor: OurProcess, noted: readonly 
 const statesOf = (tx: Tx) => tx.rows<{ id: bigint; state: string }>('select id, state from orders order by id');
 
 /** An order that says that it has paid has, and one that says that it has given back has. */
-function unpaid({ bank, chain }: World, { order, accounts, address }: Noted, state?: string): string | undefined {
+function unpaid(
+  { bank, chain }: World,
+  { order, accounts, address, elsewhere }: Noted,
+  state?: string,
+): string | undefined {
   const atBank = accounts.reduce((sum, { number }) => sum + bank.everTo(number), 0n);
-  const onChain = chain.paidTo(address, TOKENS.usdc) + chain.paidTo(address, TOKENS.usdt);
+  const onChain = [address, elsewhere].reduce(
+    (sum, to) => sum + chain.paidTo(to, TOKENS.usdc) + chain.paidTo(to, TOKENS.usdt),
+    0n,
+  );
   const selling = order.direction === 'offramp';
   if (state === 'settled' && (selling ? atBank : onChain) === 0n)
     return `order ${order.id} is settled and nothing was paid`;

@@ -57,6 +57,8 @@ export interface Backends {
   readonly locks: Locks;
   /** Whoever looks on from outside. */
   look<R>(text: string, values?: unknown[]): Promise<R[]>;
+  /** Ends every connection, and connects to what `body` answers with. All processes have been killed before. */
+  apart(body: () => Promise<{ serverUrl: string; adminUrl: string }>): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -72,6 +74,8 @@ export interface SimulatedProcess extends Simulated {
 interface Session {
   backend: Backend | undefined;
   lost: boolean;
+  /** Payouts that its transaction submits. */
+  submits: string[];
 }
 
 export async function openBackends(deps: {
@@ -88,16 +92,20 @@ export async function openBackends(deps: {
   /** Counts a point, and says whether its process ends there. */
   endsAt: (process: SimulatedProcess, point: string, fault: Fault) => boolean;
   deadlocked: (statement: string) => void;
+  /** A transaction that submits these payouts is about to be committed. */
+  submitting: (ids: readonly string[]) => Promise<void>;
+  /** A connection still speaks for a partner, although the transaction that named it is over. */
+  outlived: (what: string) => void;
 }): Promise<Backends> {
-  const { serverUrl, faults } = deps;
+  const { faults } = deps;
+  let { serverUrl } = deps;
   const free: Backend[] = [];
   const all = new Set<Backend>();
-  const monitor = new pg.Client({ connectionString: deps.adminUrl, options: '-c search_path=cloverleaf' });
-  monitor.on('error', () => {});
-  await monitor.connect();
+  let monitor = await monitorOf(deps.adminUrl);
 
   async function backendOf(door: Door): Promise<Backend> {
-    const at = free.findIndex((one) => one.door === door);
+    // The one that was used last: it knows most statements already, and each that it does not is parsed and planned.
+    const at = free.findLastIndex((one) => one.door === door);
     const [there] = at < 0 ? [] : free.splice(at, 1);
     if (there !== undefined) return there;
     const client = new pg.Client({
@@ -161,6 +169,11 @@ export async function openBackends(deps: {
     const both = `${how}; begin`;
     onTheClock(backend, both);
     const results = (await backend.client.query(both)) as unknown as pg.QueryResult[];
+    if (backend.door === 'cloverleaf_partner') {
+      const { rows } = await backend.client.query(SPEAKS_FOR);
+      if (rows[0].partner !== '')
+        deps.outlived(`a ${how} left the partner's connection speaking for ${rows[0].partner}`);
+    }
     return done(results[0]?.command ?? '');
   }
 
@@ -207,7 +220,7 @@ export async function openBackends(deps: {
     const scheduler = deps.scheduler();
     return {
       async connect() {
-        const session: Session = { backend: undefined, lost: false };
+        const session: Session = { backend: undefined, lost: false, submits: [] };
         process.sessions.add(session);
         let rings = false;
 
@@ -228,6 +241,8 @@ export async function openBackends(deps: {
 
         async function commit(point: string): Promise<Answer> {
           await strike(`${point} (before)`, 'before_commit');
+          if (session.submits.length > 0) await deps.submitting(session.submits);
+          session.submits = [];
           const result = session.backend === undefined ? DONE.commit : await end(session.backend, 'commit');
           if (rings) deps.notified();
           rings = false;
@@ -244,6 +259,7 @@ export async function openBackends(deps: {
         async function rollback(): Promise<Answer> {
           const result = session.backend === undefined ? DONE.rollback : await end(session.backend, 'rollback');
           rings = false;
+          session.submits = [];
           await scheduler.released();
           return result;
         }
@@ -253,9 +269,11 @@ export async function openBackends(deps: {
           if (session.backend === undefined) {
             session.backend = await backendOf(door);
             session.backend.done = [scheduler.context().task];
+            session.submits = [];
             for (const one of setup) await raw(session.backend, one);
           }
           if (asked.text.includes('pg_notify')) rings = true;
+          if (SUBMITS.test(asked.text)) session.submits.push(String(asked.values?.[0]));
           return await raw(session.backend, asked);
         }
 
@@ -310,7 +328,7 @@ export async function openBackends(deps: {
         },
         /** For the presence lock, which ends with the process. */
         async session() {
-          const session: Session = { backend: undefined, lost: false };
+          const session: Session = { backend: undefined, lost: false, submits: [] };
           process.sessions.add(session);
           const client = {
             query: (text: string, values: unknown[]) =>
@@ -378,6 +396,15 @@ export async function openBackends(deps: {
 
     locks,
     look: async <R>(text: string, values: unknown[] = []) => (await monitor.query(text, values)).rows as R[],
+    async apart(body) {
+      await Promise.all([...all].map(({ client }) => client.end()));
+      all.clear();
+      free.length = 0;
+      await monitor.end();
+      const { serverUrl: url, adminUrl } = await body();
+      serverUrl = url;
+      monitor = await monitorOf(adminUrl);
+    },
     async close() {
       resumeAll();
       process.off('exit', resumeAll);
@@ -387,8 +414,18 @@ export async function openBackends(deps: {
   };
 }
 
+async function monitorOf(adminUrl: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: adminUrl, options: '-c search_path=cloverleaf' });
+  client.on('error', () => {});
+  await client.connect();
+  return client;
+}
+
 const done = (command: string): Answer => ({ command, count: 0, rows: [] });
 const DONE = { begin: done('BEGIN'), set: done('SELECT'), commit: done('COMMIT'), rollback: done('ROLLBACK') };
+const SPEAKS_FOR = `select coalesce(current_setting('cloverleaf.partner', true), '') as partner`;
+/** The one statement that marks a payout as being submitted; its first value is the payout's id. */
+const SUBMITS = /^\s*update payouts set state = 'handing'/;
 const NAMES_THE_CLOCK = /\b(?:clock_timestamp|now)\(\)/;
 const NAMES_THE_CLOCK_ALL = new RegExp(NAMES_THE_CLOCK, 'g');
 

@@ -2,6 +2,9 @@
  * Faults: all that may go wrong, and how likely it is each time it could. One table; a run counts what struck.
  *
  * Rates are per opportunity: a statement, a commit, a call, a payment. They are high, because a run is short.
+ *
+ * No two seeds are alike in them: what customers, operators, bank and chain do is rare in some and frequent in others, each by
+ * itself. What two rare things do together is then seen in a few seeds, and not in one of a thousand.
  */
 import type { Chance } from './chance.ts';
 
@@ -41,6 +44,10 @@ export const FAULTS = {
   bank_refuses: 0.08,
   bank_rejects_later: 0.1,
   bank_returns: 0.18,
+  /** The same of a refund: there are few of them while faults strike. */
+  bank_returns_refund: 0.4,
+  /** Banks on the way keep something of what comes back. */
+  bank_returns_less: 0.5,
   bank_charges: 0.1,
   bank_cannot_say: 0.2,
   line_twice: 0.15,
@@ -63,17 +70,46 @@ export const FAULTS = {
   // Customers.
   pays_nothing: 0.06,
   pays_less: 0.06,
-  pays_in_parts: 0.08,
+  pays_in_parts: 0.12,
+  /** Parts that each want fewer confirmations than what they come to, of a sale that is large enough. */
+  splits_below_threshold: 0.15,
   pays_more: 0.06,
   pays_twice: 0.06,
   pays_late: 0.06,
   pays_wrong_asset: 0.04,
-  recalls: 0.08,
+  recalls: 0.1,
+  /** Of what came a second time: what goes back of it may have gone by then. */
+  recalls_second: 0.4,
   held_by_screening: 0.1,
   /** The customer takes so long that the quote has expired. */
   quote_expired: 0.08,
   /** Two operators decide about the same at once. */
   two_operators: 0.2,
+  /** One alone decides what two have to agree on. */
+  one_operator: 0.2,
+  /** An account in another currency is named. */
+  misnamed: 0.6,
+  /** An operator names an address that the customer never named. */
+  named_elsewhere: 0.25,
+
+  // Operators, some time after an order was made: at the worst moment as likely as at any other.
+  customer_blocked: 0.08,
+  level_lowered: 0.06,
+  /** After an order was paid in parts, and before it is paid out. */
+  level_lowered_in_parts: 0.3,
+  switched_off: 0.08,
+  /** While it is not known whether something was submitted, so it may be submitted again. */
+  switched_off_when_unanswered: 0.3,
+  cancelled: 0.05,
+  held_by_operator: 0.06,
+  requoted: 0.08,
+  refunded_by_operator: 0.06,
+  blocked_by_law: 0.08,
+  /** What law has blocked is recalled, too. */
+  recalled_when_blocked: 0.5,
+  released_by_law: 0.8,
+  /** What was let pass gets another price before it has left. */
+  requoted_after: 0.3,
 
   // Prices.
   price_gap: 0.05,
@@ -91,12 +127,25 @@ export interface Faults {
   readonly ended: boolean;
 }
 
+/** How often, of the rate in the table, it is in one seed. Its mean is about one. */
+const WEIGHTS = [0.2, 0.2, 1, 1, 1, 3] as const;
+/** More often than this and nothing else happens. */
+const MOST = 0.6;
+/** What our own processes and connections suffer at every step is the same in all. */
+const STEADY = /^(?:crash|frozen|presence|clock|connection|serialization|call|answer|price|node)_?/;
+
 export function openFaults(chance: Chance, scale: number): Faults {
   const counts = new Map<Fault, number>();
+  const rates = Object.fromEntries(
+    Object.entries(FAULTS).map(([fault, rate]) => {
+      const weight = STEADY.test(fault) ? 1 : chance.pick(WEIGHTS);
+      return [fault, Math.min(rate * scale * weight, Math.max(rate, MOST))];
+    }),
+  ) as Record<Fault, number>;
   let ended = false;
   return {
     strikes(fault) {
-      if (ended || !chance.happens(FAULTS[fault] * scale)) return false;
+      if (ended || !chance.happens(rates[fault])) return false;
       counts.set(fault, (counts.get(fault) ?? 0) + 1);
       return true;
     },

@@ -8,12 +8,23 @@
  * are taken once, before the first run.
  */
 import { createHash, randomBytes } from 'node:crypto';
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
 import { openVault } from '../../src/base/crypto.ts';
 import { openDatabase, txOn } from '../../src/base/db.ts';
 import { migrate } from '../../src/base/migrate.ts';
+import { isAlive } from '../../src/base/processes.ts';
 import { addFiatAccount, enroll, recordVerification } from '../../src/customers/index.ts';
 import { createPartner } from '../../src/partners/index.ts';
 import { trustFundingSource } from '../../src/rails/chain.ts';
@@ -21,7 +32,8 @@ import { PARTNERS } from '../../src/sandbox/catalogue.ts';
 import { startPostgres } from '../../src/sandbox/postgres.ts';
 import { seedCatalogue, seedMarkets } from '../../src/sandbox/seed.ts';
 import { CLOCK_FILE, PREPARATION } from './database.ts';
-import { FIAT } from './outside.bank.ts';
+import { CLEARING_MS, CONFIRMATIONS } from './guard.ts';
+import { FIAT, OTHER_FIAT } from './outside.bank.ts';
 import { CHAIN, FAUCET, RAIL, TOKENS } from './outside.chain.ts';
 
 export const vault = openVault(createHash('sha256').update('a master key for simulations').digest());
@@ -40,23 +52,47 @@ const SETTINGS = {
   deadlock_timeout: '1h',
   max_connections: '60',
   shared_buffers: '48MB',
+  // Each run is a database of its own, so every statement is planned anew: once, and not for each of its first five values.
+  plan_cache_mode: 'force_generic_plan',
+  // It may lie in memory.
+  max_wal_size: '128MB',
 };
 
-/** @returns what makes a database for one run */
+/** In memory where there is enough: a database is made for each run, and on a disk that takes a tenth of the run's time. */
+function folders(): string {
+  if (process.env.TEST_DATA_DIR !== undefined) return process.env.TEST_DATA_DIR;
+  if (!existsSync(MEMORY) || freeBytes(MEMORY) < ENOUGH_BYTES)
+    return join(resolve(import.meta.dirname, '..', '..', '..'), '.test-data');
+  const own = join(MEMORY, 'cloverleaf-simulation');
+  mkdirSync(own, { recursive: true });
+  // What was ended hard has left its folder, which nobody else would remove.
+  for (const pid of readdirSync(own))
+    if (!isAlive(Number(pid))) rmSync(join(own, pid), { recursive: true, force: true });
+  return own;
+}
+
+const MEMORY = '/dev/shm';
+const ENOUGH_BYTES = 2 ** 32;
+const freeBytes = (path: string): number => {
+  const { bavail, bsize } = statfsSync(path);
+  return bavail * bsize;
+};
+
+/** Where a ground lies, for another process that plays on it while its own does not. */
+export interface Place {
+  adminUrl: string;
+  /** Of the template, as a server of ours logs in. */
+  serverUrl: string;
+  clockFile: string;
+}
+
+/** A ground of its own. @returns what makes a database for one run */
 export async function prepareGround() {
-  const folders = process.env.TEST_DATA_DIR ?? join(resolve(import.meta.dirname, '..', '..', '..'), '.test-data');
-  const folder = join(folders, String(process.pid), 'simulation');
+  const folder = join(folders(), String(process.pid), 'simulation');
   const postgres = await startPostgres({ dataDir: folder, fast: true, settings: SETTINGS });
-  const onServer = async (statement: string): Promise<void> => {
-    const client = new pg.Client(postgres.adminUrl);
-    await client.connect();
-    await client.query(statement);
-    await client.end();
-  };
-  const urlOf = (url: string, name: string): string => Object.assign(new URL(url), { pathname: `/${name}` }).href;
-  const clock = openClock(join(folder, 'postgres', CLOCK_FILE));
-  clock.set(MADE_AT.getTime());
-  await onServer(`create database ${TEMPLATE}`);
+  const clockFile = join(folder, 'postgres', CLOCK_FILE);
+  writeFileSync(clockFile, String(MADE_AT.getTime()));
+  await onServer(postgres.adminUrl, `create database ${TEMPLATE}`);
   const adminUrl = urlOf(postgres.adminUrl, TEMPLATE);
   const serverUrl = await migrate(adminUrl, PASSWORD);
   const admin = new pg.Client({ connectionString: adminUrl, options: '-c search_path=cloverleaf' });
@@ -92,6 +128,14 @@ export async function prepareGround() {
           // Ids follow from the time, and a sixth of a run of sixty within one moment would collide.
           const at = new Date(now.getTime() + n * 1_000 + a);
           await addFiatAccount(tx, vault, { customer, fiat: FIAT, details, now: at });
+          if (a % 2 === 0) continue;
+          const other = { account: `9${details.account}`, name: details.name };
+          await addFiatAccount(tx, vault, {
+            customer,
+            fiat: OTHER_FIAT,
+            details: other,
+            now: new Date(at.getTime() + 500),
+          });
         }
       }
     });
@@ -99,35 +143,97 @@ export async function prepareGround() {
     const tx = txOn(admin);
     // Life is short here: what takes an hour elsewhere takes a minute. Moving custody is its own story.
     await tx.run('update markets set deposit_ttl_s = 80, quote_ttl_s = 20');
+    await tx.run("update markets set clearing_s = $1 where direction = 'onramp'", [CLEARING_MS / 1000]);
+    // What nobody trades here costs prices all the same. Refunds in another currency ask markets that are closed, too.
+    await tx.run(`update markets set enabled = false where fiat_asset <> $1 or crypto_asset <> $2`, [
+      FIAT,
+      `usdc.${CHAIN}`,
+    ]);
+    await tx.run('delete from confirmation_policies');
+    await tx.run(
+      `insert into confirmation_policies (chain, asset, from_units, confirmations)
+       select $1, code || '.' || $1, from_units, blocks from unnest($2::text[]) as code,
+              unnest($3::numeric[], $4::int[]) as step (from_units, blocks)`,
+      [
+        CHAIN,
+        Object.keys(TOKENS),
+        CONFIRMATIONS.map(({ fromUnits }) => fromUnits),
+        CONFIRMATIONS.map(({ blocks }) => blocks),
+      ],
+    );
+    // A customer who is verified up to the first level gives less than most orders are of.
+    await tx.run(
+      `insert into market_limits (market_id, level, max_units)
+       select id, 1, case direction when 'onramp' then 600000 else 60000000 end from markets`,
+    );
+    // Something of everything: what goes back by itself, what makes a new order, what is kept of it.
+    await tx.run(
+      `insert into policies (market_id, question, answer)
+       select m.id, q.question, q.answer::jsonb from markets m join (values
+         ('onramp', 'late', '{"then": "new_order"}'), ('onramp', 'second', '{"then": "refund"}'),
+         ('onramp', 'overpaid', '{"acceptBps": 0, "beyond": "refund_excess"}'),
+         ('onramp', 'refundFees', '{"keep": ["operator", "rail"]}'),
+         ('offramp', 'late', '{"then": "refund"}'), ('offramp', 'second', '{"then": "new_order"}'),
+         ('offramp', 'refundFees', '{"keep": ["rail"]}')) as q (direction, question, answer) using (direction)`,
+    );
+    // Only who has logged in may have a new order made of late money.
+    await tx.run('update customers set logged_in_at = $1', [MADE_AT]);
     await tx.run('delete from sweep_minimums');
     await admin.query('vacuum analyze');
   } finally {
     await db.close();
     await admin.end();
   }
+  return groundAt({ adminUrl: postgres.adminUrl, serverUrl, clockFile }, async () => {
+    await postgres.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+}
+
+export type Ground = ReturnType<typeof groundAt>;
+
+/** The ground that another process has prepared there, and which that one drops. Who plays on it is for them to agree on. */
+export function groundAt(place: Place, end: () => Promise<void> = async () => {}) {
+  const { adminUrl, serverUrl } = place;
+  const clock = openClock(place.clockFile);
   return {
+    place,
     async database() {
       const name = `run_${randomBytes(4).toString('hex')}`;
-      await onServer(`create database ${name} template ${TEMPLATE}`);
+      await onServer(adminUrl, `create database ${name} template ${TEMPLATE} strategy file_copy`);
+      const older = `${name}_older`;
+      const urls = (of: string) => ({ adminUrl: urlOf(adminUrl, of), serverUrl: urlOf(serverUrl, of) });
+      const drop = (one: string) => onServer(adminUrl, `drop database if exists ${one} with (force)`);
       return {
-        adminUrl: urlOf(postgres.adminUrl, name),
-        serverUrl: urlOf(serverUrl, name),
+        ...urls(name),
         setClock: clock.set,
-        drop: () => onServer(`drop database ${name} with (force)`),
+        /** A backup of it as it is now. Nobody is connected to it. */
+        copy: () => onServer(adminUrl, `create database ${older} template ${name} strategy file_copy`),
+        older: urls(older),
+        async drop() {
+          await drop(name);
+          await drop(older);
+        },
       };
     },
     async drop() {
       clock.close();
-      await postgres.stop();
-      rmSync(folder, { recursive: true, force: true });
+      await end();
     },
   };
 }
 
-/** The file that PostgreSQL reads its time from. */
-function openClock(path: string) {
-  const file = openSync(path, 'w', 0o644);
-  return { set: (ms: number) => void writeSync(file, String(ms), 0), close: () => closeSync(file) };
+async function onServer(adminUrl: string, statement: string): Promise<void> {
+  const client = new pg.Client(adminUrl);
+  await client.connect();
+  await client.query(statement);
+  await client.end();
 }
 
-export type Ground = Awaited<ReturnType<typeof prepareGround>>;
+const urlOf = (url: string, name: string): string => Object.assign(new URL(url), { pathname: `/${name}` }).href;
+
+/** The file that PostgreSQL reads its time from. Never emptied, because it may be reading. */
+function openClock(path: string) {
+  const file = openSync(path, 'r+');
+  return { set: (ms: number) => void writeSync(file, String(ms), 0), close: () => closeSync(file) };
+}

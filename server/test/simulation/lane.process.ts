@@ -1,20 +1,23 @@
 /**
- * A lane: a process that plays one seed after the other, on a PostgreSQL of its own, for the process that started it
- * (lanes.ts). Time is one for a whole process (time.ts), so two runs at once need two of them.
+ * A lane: a process that plays one seed after the other, for the process that started it (lanes.ts): on a PostgreSQL of its own,
+ * or on that of another lane which does not play meanwhile. Time is one for a whole process (time.ts), so two runs at once need
+ * two of them.
  */
-import { prepareGround } from './ground.ts';
+import { groundAt, type Place, prepareGround } from './ground.ts';
 import type { Asked, Told } from './lanes.ts';
 import { parting, simulate } from './run.ts';
 
 /** Of a run that failed: how many of its last points are told. */
 const LAST_POINTS = 400;
 
-const ground = await prepareGround();
+const { SIMULATION_GROUND } = process.env;
+const ground =
+  SIMULATION_GROUND === undefined ? await prepareGround() : groundAt(JSON.parse(SIMULATION_GROUND) as Place);
 process.on('message', (asked: Asked) => void play(asked).then((told) => process.send?.(told)));
 process.on('disconnect', () => void ground.drop().then(() => process.exit()));
 // Whoever is at the terminal ends the one who started us, and that ends us.
 process.on('SIGINT', () => {});
-process.send?.('ready');
+process.send?.(ground.place);
 
 async function play({ twice, ...asked }: Asked): Promise<Told> {
   const outcome = await simulate(ground, asked);

@@ -4,6 +4,7 @@
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { join, resolve } from 'node:path';
+import type { Place } from './ground.ts';
 import type { Outcome, Play } from './run.ts';
 
 export interface Asked extends Play {
@@ -21,23 +22,30 @@ export interface Lanes {
    */
   play(plays: Iterable<Asked>, tell: (told: Told, asked: Asked) => boolean | undefined): Promise<void>;
   close(): Promise<void>;
+  /** Where each plays. */
+  readonly places: readonly Place[];
 }
 
 /** A run takes some seconds; on a machine that does much else, a minute. */
 const PATIENCE_MS = 10 * 60_000;
 const OWN_ROOT = resolve(import.meta.dirname, '..', '..', '..');
 
-/** @param root where the source is that is to be played: this one, or a copy with a bug planted in it */
-export async function openLanes(count: number, root = OWN_ROOT): Promise<Lanes> {
+/**
+ * @param root  where the source is that is to be played: this one, or a copy with a bug planted in it
+ * @param place of a lane that does not play meanwhile: its ground, which need not be prepared again
+ */
+export async function openLanes(count: number, root = OWN_ROOT, place?: Place): Promise<Lanes> {
   const children = Array.from({ length: count }, () =>
     fork(join(root, 'server', 'test', 'simulation', 'lane.process.ts'), {
       cwd: root,
       serialization: 'advanced',
+      env: { ...process.env, ...(place === undefined ? {} : { SIMULATION_GROUND: JSON.stringify(place) }) },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     }),
   );
-  await Promise.all(children.map((child) => heard(child, 60_000)));
+  const places = (await Promise.all(children.map((child) => heard(child, 60_000)))) as Place[];
   return {
+    places,
     async play(plays, tell) {
       const waiting = plays[Symbol.iterator]();
       let stopped = false;

@@ -1,6 +1,6 @@
 /**
  * `npm run simulate -- --seeds A..B [--orders N] [--lanes N] [--json FILE] [--end-at POINT] [--trace] [--twice]
- * [--mutants]`: plays each seed, says what was found, and what was covered.
+ * [--restore always|only] [--mutants [--only PART|PART] [--note]]`: plays each seed, says what was found, and what was covered.
  *
  * A seed that fails prints what is broken, the history of the orders it names, and the command to play it again. Seeds are
  * played in lanes, each a process with a PostgreSQL of its own. After five hundred seeds or more, a run is played for each
@@ -9,7 +9,8 @@
  * `--json FILE` writes what report.ts calls a Report:
  *   { command, seeds, runs, orders, unmade, steps, waits, seconds, ordersPerSecond, ended: { state: n },
  *     faults: { kind: { rate, times } }, points: { known, hit, ends, never: [{ point, why }] },
- *     paidTwice, lost, unexplained, failing: [{ seed, violations: [{ kind, what }], again }] }
+ *     paidTwice, paidAgainst, submissions, lost, restores: { played, ended: { act: n } }, unexplained,
+ *     failing: [{ seed, violations: [{ kind, what }], again }] }
  * and with `--mutants` what mutants.ts calls a Hunt:
  *   { command, seconds, planted, found, mutants: [{ mutant, files, found, seed?, kind?, violation? }] }
  * The exit code is 0 where something was ordered and nothing failed, a process was ended at the point of `--end-at`, and every
@@ -20,6 +21,7 @@ import { parseArgs } from 'node:util';
 import { type Asked, openLanes, type Told } from './lanes.ts';
 import { findMutants } from './mutants.ts';
 import { again, inWords, MANY, openTally } from './report.ts';
+import { restores } from './restore.ts';
 
 const { values } = parseArgs({
   options: {
@@ -35,8 +37,12 @@ const { values } = parseArgs({
     twice: { type: 'boolean', default: false },
     /** Plays planted bugs instead, each until it is found (mutants.ts). */
     mutants: { type: 'boolean', default: false },
-    /** Of them those whose name holds this. */
+    /** Of them those whose name holds this, or one of several with `|` between. */
     only: { type: 'string', default: '' },
+    /** 'always': the database of each seed is put back; 'only': of the seeds those whose database is. */
+    restore: { type: 'string', default: '' },
+    /** Notes the seeds that found them, to be tried first from then on. */
+    note: { type: 'boolean', default: false },
   },
 });
 
@@ -47,6 +53,7 @@ const orders = Number(values.orders);
 const lanes = Number(values.lanes);
 if (![from, to, orders, lanes].every((n) => Number.isSafeInteger(n) && n > 0))
   throw new Error('--seeds A..B, --orders N and --lanes N are whole numbers from 1');
+if (!['', 'always', 'only'].includes(values.restore)) throw new Error('--restore is always or only');
 if (to < from) throw new Error(`--seeds ${values.seeds} are none: A..B goes up`);
 const command = `npm run simulate -- ${process.argv.slice(2).join(' ')}`.trimEnd();
 const keep = (what: object): void => {
@@ -54,7 +61,7 @@ const keep = (what: object): void => {
 };
 
 if (values.mutants) {
-  const hunt = await findMutants({ command, seeds: [from, to], orders, lanes, only: values.only });
+  const hunt = await findMutants({ command, seeds: [from, to], orders, lanes, only: values.only, note: values.note });
   keep(hunt);
   if (hunt.planted === 0) throw new Error(`--only ${values.only}: no mutant has that in its name`);
   process.exit(hunt.found === hunt.planted ? 0 : 1);
@@ -62,8 +69,16 @@ if (values.mutants) {
 
 function* seeds(): Generator<Asked> {
   const endAt = values['end-at'];
-  for (let seed = from; seed <= to; seed += 1)
-    yield { seed, orders, twice: values.twice, ...(endAt === undefined ? {} : { endAt }) };
+  for (let seed = from; seed <= to; seed += 1) {
+    if (values.restore === 'only' && !restores(seed)) continue;
+    yield {
+      seed,
+      orders,
+      twice: values.twice,
+      ...(endAt === undefined ? {} : { endAt }),
+      ...(values.restore === 'always' ? { restore: true } : {}),
+    };
+  }
 }
 
 const began = performance.now();

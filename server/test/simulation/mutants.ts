@@ -8,13 +8,16 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { Kind } from './checks.ts';
+import type { Kind, Violation } from './checks.ts';
+import type { Place } from './ground.ts';
 import { type Lanes, openLanes } from './lanes.ts';
 
 interface Mutant {
   name: string;
   /** What it may be found by. */
   kinds: readonly Kind[];
+  /** Only a run whose database is put back to an older copy shows it: each of its seeds is played so. */
+  restore?: true;
   changes: readonly { file: string; from: string; to: string }[];
 }
 
@@ -29,6 +32,10 @@ export interface Hunt {
 
 const PAYOUTS = 'src/rails/payouts.ts';
 const SENDS = 'src/rails/chain.sends.ts';
+const GATE = 'src/orders/gate.ts';
+const ACTS = 'src/orders/acts.ts';
+const READY = 'src/orders/ready.ts';
+const REFUNDS = 'src/orders/refunds.ts';
 
 const MUTANTS: readonly Mutant[] = [
   {
@@ -86,8 +93,8 @@ const MUTANTS: readonly Mutant[] = [
     changes: [
       {
         file: PAYOUTS,
-        from: "if (payout.state === 'written') return await begin(context, tx, payout);",
-        to: "if (payout.state === 'written' || (payout.state === 'handing' && (payout.handingLeftMs ?? 0) <= 0)) return await begin(context, tx, payout);",
+        from: "if (seen.state === 'written') return await begin(context, tx, seen);",
+        to: "if (seen.state === 'written' || (seen.state === 'handing' && (seen.handingLeftMs ?? 0) <= 0)) return await begin(context, tx, seen);",
       },
     ],
   },
@@ -114,9 +121,9 @@ const MUTANTS: readonly Mutant[] = [
     kinds: ['paid_twice', 'books', 'bug'],
     changes: [
       {
-        file: 'migrations/0006_rails.sql',
-        from: '  read_at     timestamptz not null,\n  primary key (rail, external_id)\n);\ncreate index bank_lines_key',
-        to: '  read_at     timestamptz not null\n);\ncreate index bank_lines_key',
+        file: 'migrations/0007_rails.sql',
+        from: '  foreign_at   timestamptz,\n  primary key (rail, external_id)\n);\ncreate index bank_lines_key',
+        to: '  foreign_at   timestamptz\n);\ncreate index bank_lines_key',
       },
       {
         file: 'src/rails/bank.store.ts',
@@ -146,7 +153,7 @@ const MUTANTS: readonly Mutant[] = [
     name: 'no unique key of a send, and nobody looks under the lock whether it is there',
     kinds: ['paid_twice'],
     changes: [
-      { file: 'migrations/0006_rails.sql', from: '  unique (rail, key, version),\n', to: '' },
+      { file: 'migrations/0007_rails.sql', from: '  unique (rail, key, version),\n', to: '' },
       { file: 'src/rails/chain.store.ts', from: ' on conflict (rail, key, version) do nothing`', to: '`' },
       { file: SENDS, from: 'if (there.length > 0) return there;', to: '' },
     ],
@@ -256,87 +263,466 @@ const MUTANTS: readonly Mutant[] = [
       },
     ],
   },
+  // Money that must not leave, and what each party must end with.
+  {
+    name: 'costs are kept from every part of a refund',
+    kinds: ['ends', 'books'],
+    changes: [{ file: REFUNDS, from: '    keepUnits -= costUnits;\n', to: '' }],
+  },
+  {
+    // The gate asks again, of all of them: it is made to ask of the first one, too.
+    name: 'of several credits only the first has to clear',
+    kinds: ['paid_against'],
+    changes: [
+      {
+        file: 'src/orders/facts.ts',
+        from: "  if (row.asset !== order.depositAsset || row.late || (order.state !== 'created' && order.state !== 'deposit_seen'))\n    return false;",
+        to: "  if (row.asset !== order.depositAsset || row.late || (order.state !== 'created' && order.state !== 'deposit_seen'))\n    return false;\n  if ((await store.depositsOf(tx, order.id)).some(({ id }) => id < row.id)) return false;",
+      },
+      { file: READY, from: "origin === 'rail');", to: "origin === 'rail').slice(0, 1);" },
+    ],
+  },
+  {
+    name: 'a partly returned payout is paid again in full',
+    kinds: ['paid_twice', 'ends', 'books', 'stuck', 'bug'],
+    changes: [
+      {
+        file: 'src/orders/facts.ts',
+        from: "    asset,\n    units,\n    target: '',\n    order_id: payout.orderId,",
+        to: "    asset,\n    units: payout.units,\n    target: '',\n    order_id: payout.orderId,",
+      },
+      {
+        file: 'src/orders/facts.ts',
+        from: 'const again = units < payout.units ? units : payout.units;',
+        to: 'const again = payout.units;',
+      },
+    ],
+  },
+  {
+    name: 'a partly returned refund is given back again in full',
+    kinds: ['paid_twice', 'ends', 'books', 'stuck', 'bug'],
+    changes: [
+      {
+        file: REFUNDS,
+        from: 'const netUnits = units < refund.netUnits ? units : refund.netUnits;',
+        to: 'const netUnits = refund.netUnits;',
+      },
+    ],
+  },
+  {
+    name: 'a kill switch is not asked when something is submitted again',
+    kinds: ['paid_against'],
+    changes: [
+      {
+        file: GATE,
+        from: 'context.gate.isSwitchedOff(tx, payout.rail),',
+        to: 'payout.handings === 0 && context.gate.isSwitchedOff(tx, payout.rail),',
+      },
+    ],
+  },
+  {
+    name: "a partner's setting outlives its transaction",
+    kinds: ['isolation'],
+    changes: [
+      {
+        file: 'src/base/db.ts',
+        from: "set_config('cloverleaf.partner', $1, true)",
+        to: "set_config('cloverleaf.partner', $1, false)",
+      },
+    ],
+  },
+  {
+    name: 'the gate is skipped when a payout is sent again under its key',
+    kinds: ['paid_against'],
+    changes: [
+      {
+        file: PAYOUTS,
+        from: 'const begun = await begin(context, tx, payout);',
+        to: "const begun = await begin({ ...context, gate: async () => ({ outcome: 'pay' }) }, tx, payout);",
+      },
+    ],
+  },
+  {
+    name: 'the gate says pay where a kill switch is on',
+    kinds: ['paid_against'],
+    changes: [
+      { file: GATE, from: "if (switchedOff) return { outcome: 'wait'", to: "if (false) return { outcome: 'wait'" },
+    ],
+  },
+  {
+    name: 'the gate says pay where money has not cleared',
+    kinds: ['paid_against'],
+    changes: [
+      { file: GATE, from: 'if (facts.notReady !== undefined) {', to: 'if (facts.notReady === null) {' },
+      { file: REFUNDS, from: 'early: deposit && (await notReady', to: 'early: deposit === null && (await notReady' },
+      {
+        file: 'src/orders/anew.ts',
+        from: 'const early = await notReady(context, tx, [found.row], now);',
+        to: 'const early = await notReady(context, tx, [], now);',
+      },
+    ],
+  },
+  {
+    name: 'blocks of customers are not asked',
+    kinds: ['paid_against'],
+    changes: [
+      {
+        file: 'src/compliance/screening.ts',
+        from: '...(blockedAt === null ? []',
+        to: '...(blockedAt !== undefined ? []',
+      },
+    ],
+  },
+  {
+    name: 'an approval by one person counts as one by two',
+    kinds: ['paid_against'],
+    changes: [{ file: GATE, from: 'new Set(one.people).size >= needed', to: 'new Set(one.people).size >= 1' }],
+  },
+  {
+    name: 'an approval covers a larger amount',
+    kinds: ['paid_against'],
+    changes: [{ file: GATE, from: ' && one.units >= units &&', to: ' &&' }],
+  },
+  {
+    name: 'a refund is held for nothing',
+    kinds: ['paid_against'],
+    changes: [
+      {
+        file: GATE,
+        from: '  const found = await findings(context, tx, leaving, now);\n',
+        to: "  const found = leaving.purpose === 'refund' ? [] : await findings(context, tx, leaving, now);\n",
+      },
+    ],
+  },
+  {
+    name: 'clearing is not asked for refunds out of suspense',
+    kinds: ['paid_against'],
+    changes: [
+      {
+        file: READY,
+        from: "filter(({ origin }) => origin === 'rail');",
+        to: "filter(({ origin, state }) => origin === 'rail' && state !== 'suspense');",
+      },
+    ],
+  },
+  {
+    // As it was: a time was given to an order's own deposit only, and an order made of other money had none.
+    name: 'an order made of late money does not wait until that has cleared',
+    kinds: ['paid_against'],
+    changes: [
+      {
+        file: 'src/orders/facts.ts',
+        from: 'clears_at: await clearsAtOf(context, tx, { rail: fact.rail, asset: fact.asset, seenAt: now }, found),',
+        to: 'clears_at: null,',
+      },
+      { file: READY, from: "if (row.clears_at !== null || row.state !== 'suspense')", to: 'if (row !== undefined)' },
+    ],
+  },
+  {
+    name: 'each part is confirmed by its own amount and not by the sum',
+    kinds: ['paid_against'],
+    changes: [
+      {
+        file: 'src/rails/chain.store.ts',
+        from: '`greatest((select sum(s.units)',
+        to: '`least(${deposit}.units, (select sum(s.units)',
+      },
+    ],
+  },
+  {
+    name: 'what is recalled after a refund is a loss and not a debt',
+    kinds: ['ends'],
+    changes: [
+      {
+        file: 'src/orders/facts.ts',
+        from: 'return [...taken, ...refunds].some(mayHaveLeft) ? order : undefined;',
+        to: 'return taken.some(mayHaveLeft) ? order : undefined;',
+      },
+    ],
+  },
+  {
+    name: 'law lets a deposit go that its bank has recalled',
+    kinds: ['ends', 'paid_twice', 'books'],
+    changes: [
+      {
+        file: ACTS,
+        from: '  const lost = lostOf(order, deposits);\n  const released =',
+        to: '  const lost = lostOf(order, deposits.slice(0, 0));\n  const released =',
+      },
+    ],
+  },
+  {
+    name: 'a new price keeps the old conversion',
+    kinds: ['books', 'bug', 'ends', 'stuck'],
+    changes: [
+      {
+        file: 'src/orders/machine.ts',
+        from: "on: 'requoted', to: 'deposit_confirmed', post: 'reverse_conversion', then: 'screen' }",
+        to: "on: 'requoted', to: 'deposit_confirmed', then: 'screen' }",
+      },
+    ],
+  },
+  {
+    name: 'the limit is not asked of an order that was paid in parts',
+    kinds: ['paid_against'],
+    changes: [
+      {
+        file: GATE,
+        from: 'paid.depositUnits <= limit',
+        to: '(leaving.deposits.length > 1 || paid.depositUnits <= limit)',
+      },
+    ],
+  },
+  {
+    name: 'the limit of a level is not asked when money leaves',
+    kinds: ['paid_against'],
+    changes: [{ file: GATE, from: 'limit === undefined || paid', to: 'limit !== 0n || paid' }],
+  },
+  {
+    name: 'what an operator holds leaves all the same',
+    kinds: ['paid_twice', 'books', 'bug', 'ends', 'paid_against', 'run'],
+    changes: [{ file: ACTS, from: 'if (await stop(tx, key, why, now)) return;', to: 'return;' }],
+  },
+  {
+    name: 'money goes to an account in another currency',
+    kinds: ['paid_against'],
+    changes: [
+      {
+        file: 'src/orders/destinations.ts',
+        from: 'if (account.fiat !== money.asset || !isTheirs)',
+        to: 'if (!isTheirs)',
+      },
+    ],
+  },
+  {
+    name: 'where a refund goes is not screened',
+    kinds: ['paid_against'],
+    changes: [
+      {
+        file: REFUNDS,
+        from: '  const verdict = await screenOutside(context, screeningOf(asked));',
+        to: "  const verdict = { outcome: 'cleared' as const, hits: [], rules: '', inputs: { of: screeningOf(asked).purpose ?? '' } };",
+      },
+    ],
+  },
+  {
+    name: 'fees are rounded down',
+    kinds: ['ends'],
+    changes: [
+      {
+        file: 'src/quotes/price.ts',
+        from: "percentage(fiatUnits, term.bps, 'up')",
+        to: "percentage(fiatUnits, term.bps, 'down')",
+      },
+    ],
+  },
+  {
+    name: 'nonces used after the backup are passed over and not read',
+    kinds: ['paid_twice', 'lost', 'ends', 'books'],
+    restore: true,
+    changes: [
+      { file: 'src/rails/chain.adopt.ts', from: 'await found.noteNonces(tx, rail, wallet, next, used);', to: '' },
+    ],
+  },
+  {
+    // Either guard alone is enough: nothing leaves before people have read statements, and the bank is asked before anything is sent.
+    name: 'payouts go on after a restore, and a bank that does not deduplicate is not asked what it has paid',
+    kinds: ['paid_twice', 'ends'],
+    restore: true,
+    changes: [
+      {
+        file: 'src/backup/older.ts',
+        from: "await setStop(tx, { kind: 'payouts', subject: 'all', by: BY, reason, at: now });",
+        to: '',
+      },
+      {
+        file: 'src/rails/bank.ts',
+        from: 'if (!isOlder) return await adapter.send(sending);',
+        to: 'if (isOlder || !isOlder) return await adapter.send(sending);',
+      },
+    ],
+  },
+  {
+    name: 'addresses and references given out after the backup are not looked at',
+    kinds: ['lost', 'ends', 'books'],
+    restore: true,
+    changes: [
+      {
+        file: 'src/rails/ahead.ts',
+        from: 'if (targets.length === 0) return found;',
+        to: 'if (targets.length >= 0) return found;',
+      },
+    ],
+  },
+  {
+    name: 'numbers given out after the backup are given out again',
+    kinds: ['paid_twice', 'lost', 'ends', 'books', 'bug'],
+    restore: true,
+    changes: [{ file: 'src/backup/older.ts', from: 'await tx.rows(KNOWN_OUTSIDE);', to: '' }],
+  },
+  {
+    name: 'a debit that settles a payout stays booked as unexplained',
+    kinds: ['books', 'ends'],
+    restore: true,
+    changes: [
+      {
+        file: 'src/orders/facts.ts',
+        from: 'if (fact.undoes !== undefined) await undoDebit(context, tx, fact.rail, fact.undoes, fact.key);',
+        to: '',
+      },
+    ],
+  },
+  {
+    name: 'what was given for a lost order may go back as well',
+    kinds: ['paid_twice', 'ends', 'books', 'bug', 'stuck'],
+    restore: true,
+    changes: [
+      {
+        file: 'src/orders/correct.ts',
+        from: "{ state: 'applied', bookedTo: id, takenUnits: inSuspense(row) }",
+        to: "{ state: 'suspense', bookedTo: id }",
+      },
+    ],
+  },
 ];
+
+/** By name, a seed that found it when it was last noted (`--note`): tried first, and no more than a hint. */
+const SEEDS = join(import.meta.dirname, 'mutants.seeds.json');
+const notedSeeds = (): Record<string, number> => JSON.parse(readFileSync(SEEDS, 'utf8')) as Record<string, number>;
 
 const root = resolve(import.meta.dirname, '..', '..', '..');
 
+/**
+ * Hunts each. A lane is a PostgreSQL, on which a process with the bug and one without it play in turn; only a bug in the
+ * migrations needs another.
+ */
 export async function findMutants(options: {
   command: string;
   seeds: readonly [number, number];
   orders: number;
   lanes: number;
-  /** Part of a name: only those. */
+  /** Part of a name, or several with `|` between: only those. */
   only?: string;
+  /** Notes the seeds that found them. */
+  note: boolean;
 }): Promise<Hunt> {
   const began = performance.now();
-  const { command, orders, lanes, only = '' } = options;
-  const chosen = MUTANTS.filter(({ name }) => name.includes(only));
-  const unmutated = await openLanes(1);
-  const clean = new Map<number, boolean>();
-  const isClean = async (seed: number): Promise<boolean> => {
-    if (!clean.has(seed))
-      await unmutated.play([{ seed, orders }], ({ violations }) => void clean.set(seed, violations.length === 0));
-    return clean.get(seed) === true;
-  };
+  const { command, orders, only = '', note } = options;
+  const hints = notedSeeds();
+  const chosen = MUTANTS.filter(({ name }) => only.split('|').some((part) => name.includes(part)));
+  const waiting = [...chosen.entries()];
+  const clean = new Map<string, Promise<boolean>>();
   const mutants: Hunt['mutants'] = [];
-  for (const mutant of chosen) {
-    const copy = mkdtempSync(join(tmpdir(), 'cloverleaf-mutant-'));
+
+  async function lane(): Promise<void> {
+    const unmutated = await openLanes(1);
+    const isClean = (seed: number, restore?: true): Promise<boolean> => {
+      const name = `${seed} ${restore}`;
+      const known = clean.get(name) ?? playOne(unmutated, { seed, orders, restore }).then(({ length }) => length === 0);
+      clean.set(name, known);
+      return known;
+    };
     try {
-      plant(copy, mutant);
-      const open = await openLanes(lanes, copy);
-      const found = await find(open, mutant, { ...options, isClean }).finally(() => open.close());
-      const files = [...new Set(mutant.changes.map(({ file }) => file))];
-      mutants.push({ mutant: mutant.name, files, found: found !== undefined, ...found });
-      console.log(
-        `${(found === undefined ? 'NOT FOUND' : `seed ${found.seed}`).padEnd(9)} ${mutant.name} (${files.join(', ')})`,
-      );
-      if (found !== undefined) console.log(`          ${found.kind}: ${found.violation}`);
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        const [at, mutant] = next;
+        const hint = hints[mutant.name];
+        mutants[at] = await hunt(mutant, { ...options, hint, isClean, place: unmutated.places[0] });
+        // After each: an interrupted hunt keeps what it has found.
+        if (note) noteSeeds(mutants);
+      }
     } finally {
-      rmSync(copy, { recursive: true, force: true });
+      await unmutated.close();
     }
   }
-  await unmutated.close();
+  await Promise.all(Array.from({ length: Math.min(options.lanes, chosen.length) }, lane));
+
   const found = mutants.filter((one) => one.found).length;
   console.log(`${found} of ${mutants.length} mutants found`);
   const seconds = Math.round((performance.now() - began) / 100) / 10;
   return { command, seconds, planted: mutants.length, found, mutants };
 }
 
-/** The lowest seed of those that the lanes had begun when one was found. */
+/** In the order in which they are planted; those that were not hunted, or not found, keep what was noted of them. */
+function noteSeeds(hunted: Hunt['mutants']): void {
+  const before = notedSeeds();
+  const seeds = MUTANTS.flatMap(({ name }) => {
+    const seed = hunted.find((one) => one?.mutant === name)?.seed ?? before[name];
+    return seed === undefined ? [] : [[name, seed] as const];
+  });
+  writeFileSync(SEEDS, `${JSON.stringify(Object.fromEntries(seeds), undefined, 2)}\n`);
+}
+
+interface Hunting {
+  hint: number | undefined;
+  seeds: readonly [number, number];
+  orders: number;
+  isClean: (seed: number, restore?: true) => Promise<boolean>;
+  place: Place | undefined;
+}
+
+async function hunt(mutant: Mutant, hunting: Hunting): Promise<Hunt['mutants'][number]> {
+  const files = [...new Set(mutant.changes.map(({ file }) => file))];
+  const copy = mkdtempSync(join(tmpdir(), 'cloverleaf-mutant-'));
+  try {
+    plant(copy, mutant);
+    const isInSchema = files.some((file) => file.startsWith('migrations/'));
+    const open = await openLanes(1, copy, isInSchema ? undefined : hunting.place);
+    const found = await find(open, mutant, hunting).finally(() => open.close());
+    const by = found === undefined ? 'NOT FOUND' : `seed ${found.seed}`;
+    const stale =
+      hunting.hint === undefined || found?.seed === hunting.hint ? '' : `, and not seed ${hunting.hint} any more`;
+    console.log(`${by.padEnd(9)} ${mutant.name} (${files.join(', ')})${stale}`);
+    if (found !== undefined) console.log(`          ${found.kind}: ${found.violation}`);
+    return { mutant: mutant.name, files, found: found !== undefined, ...found };
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
+}
+
+/** The hinted seed, or else the lowest. */
 async function find(
   open: Lanes,
-  { kinds }: Mutant,
-  {
-    seeds,
-    orders,
-    isClean,
-  }: { seeds: readonly [number, number]; orders: number; isClean: (n: number) => Promise<boolean> },
+  { name, kinds, restore }: Mutant,
+  { seeds: [from, to], orders, hint, isClean }: Hunting,
 ) {
-  const [from, to] = seeds;
-  for (let seed = from; seed <= to; ) {
-    const caught: { seed: number; kind: Kind; violation: string }[] = [];
-    const plays = Array.from({ length: to - seed + 1 }, (_, n) => ({ seed: seed + n, orders }));
-    await open.play(plays, (told) => {
-      seed = Math.max(seed, told.seed + 1);
-      const fits = told.violations.find(({ kind }) => kinds.includes(kind));
-      if (fits === undefined) return undefined;
-      caught.push({ seed: told.seed, kind: fits.kind, violation: fits.what.slice(0, 300) });
-      return false;
-    });
-    const [first] = caught;
-    if (first === undefined) return undefined;
-    if (await isClean(first.seed)) return first;
+  const all = Array.from({ length: to - from + 1 }, (_, n) => from + n);
+  const hinted = hint !== undefined && hint >= from && hint <= to ? [hint] : [];
+  for (const seed of [...hinted, ...all.filter((one) => one !== hint)]) {
+    const violations = await playOne(open, { seed, orders, restore }, kinds);
+    // A planted bug that names what is not there throws where it should do harm: it shows nothing.
+    const broken = violations.find(({ what }) => what.includes('ReferenceError'));
+    if (broken !== undefined) throw new Error(`${name}: is planted wrongly: ${broken.what.slice(0, 300)}`);
+    const fits = violations.find(({ kind }) => kinds.includes(kind));
+    if (fits === undefined || !(await isClean(seed, restore))) continue;
+    return { seed, kind: fits.kind, violation: fits.what.slice(0, 300) };
   }
   return undefined;
 }
 
+async function playOne(
+  open: Lanes,
+  { seed, orders, restore }: { seed: number; orders: number; restore: true | undefined },
+  until: readonly Kind[] = [],
+): Promise<Violation[]> {
+  let found: Violation[] = [];
+  await open.play([{ seed, orders, until, ...(restore === true ? { restore } : {}) }], ({ violations }) => {
+    found = violations;
+    return undefined;
+  });
+  return found;
+}
+
 /** Those that no longer stand where they were planted, in sentences: the source has moved on. */
 export function misplaced(): string[] {
-  return MUTANTS.flatMap(({ name, changes }) =>
-    changes
-      .filter(({ file, from }) => readFileSync(join(root, 'server', file), 'utf8').split(from).length !== 2)
-      .map(({ file }) => `${name}: what it changes in ${file} does not stand there once`),
-  );
+  const unknown = Object.keys(notedSeeds()).filter((noted) => !MUTANTS.some(({ name }) => name === noted));
+  return [
+    ...unknown.map((name) => `${name}: a seed is noted of it, and it is not planted`),
+    ...MUTANTS.flatMap(({ name, changes }) =>
+      changes
+        .filter(({ file, from }) => readFileSync(join(root, 'server', file), 'utf8').split(from).length !== 2)
+        .map(({ file }) => `${name}: what it changes in ${file} does not stand there once`),
+    ),
+  ];
 }
 
 function plant(copy: string, { name, changes }: Mutant): void {

@@ -13,24 +13,39 @@ import type { Faults } from './faults.ts';
 
 export const CURRENCY = 'INR';
 export const FIAT = 'inr';
+/** Another account of ours, into which customers pay by mistake. */
+export const OTHER_CURRENCY = 'EUR';
+export const OTHER_FIAT = 'eur';
+const CURRENCIES: Readonly<Record<string, string>> = { [CURRENCY]: FIAT, [OTHER_CURRENCY]: OTHER_FIAT };
+/** What banks on the way keep of a payment that comes back. */
+const KEPT_ON_RETURN = 590n;
 
 interface Payment {
   key: string;
   account: string;
+  asset: string;
   units: bigint;
   state: 'taken' | 'settled' | 'rejected' | 'returned';
+  /** What of it has come back. */
+  backUnits: bigint;
+  /** A restore has lost it: where it came back nobody was paid, and what banks on the way kept is our loss. */
+  isLost?: boolean;
 }
 
 export interface BankWorld {
   adapter(): BankAdapter;
   /** Somebody pays into our account. @returns the line's id */
-  credit(units: bigint, text: string, how?: { funding?: boolean }): string;
+  credit(units: bigint, text: string, how?: { funding?: boolean; currency?: string }): string;
   recall(line: string): void;
   readonly payments: readonly Payment[];
   /** Credits less what was recalled, by what stood in their text. */
-  paidIn(text: string): bigint;
+  paidIn(text: string, asset?: string): bigint;
+  /** The same as it ever was: also what was recalled since. */
+  everIn(text: string, asset?: string): bigint;
+  /** When a page of the statement first held this line, in milliseconds. */
+  firstShown(line: string): number | undefined;
   /** Left our account for this one and has not come back. */
-  outTo(account: string): bigint;
+  outTo(account: string, asset?: string): bigint;
   /** Was ever paid to this account, whether or not it came back. */
   everTo(account: string): bigint;
   /** Nothing of it is under way. */
@@ -50,13 +65,16 @@ export function openBank(deps: {
   now: () => number;
   /** Told of every payment that takes effect. */
   paid: (payment: Payment) => void;
+  /** Told of every key by which money leaves. */
+  leaves: (key: string) => void;
 }): BankWorld {
   const { chance, faults, after, lies } = deps;
   const deduplicates = deps.deduplicates && !lies;
   const lines: StatementLine[] = [];
   const payments: Payment[] = [];
   const refusals = new Map<string, string>();
-  const credits: { id: string; units: bigint; text: string; recalled: boolean }[] = [];
+  const credits: { id: string; units: bigint; text: string; currency: string; recalled: boolean }[] = [];
+  const shown = new Map<string, number>();
   let read = 0;
   let lineNumber = 0;
   let underWay = 0;
@@ -97,7 +115,7 @@ export function openBank(deps: {
 
   /** What the bank does with an order that has arrived. */
   function take(sending: Sending): Sent {
-    const { key, units, destination } = sending;
+    const { key, units, asset, destination } = sending;
     const there = payments.find((one) => one.key === key);
     const refused = refusals.get(key);
     if (deduplicates && there !== undefined) return { outcome: 'accepted', reference: `utr-${key}` };
@@ -108,11 +126,12 @@ export function openBank(deps: {
       return { outcome: 'refused', why: 'account_closed' };
     }
     const account = destination.details['account'] ?? '';
-    const payment: Payment = { key, account, units, state: 'taken' };
+    const payment: Payment = { key, account, asset, units, state: 'taken', backUnits: 0n };
+    deps.leaves(key);
     payments.push(payment);
     deps.paid(payment);
     const rejects = faults.strikes('bank_rejects_later');
-    const returns = !rejects && faults.strikes('bank_returns');
+    const returns = !rejects && faults.strikes(key.startsWith('ref_') ? 'bank_returns_refund' : 'bank_returns');
     later(chance.int(500, 20_000), () => {
       if (rejects) {
         payment.state = 'rejected';
@@ -123,7 +142,7 @@ export function openBank(deps: {
       show({
         externalId: lineId(),
         direction: 'debit',
-        currency: CURRENCY,
+        currency: currencyOf(asset),
         units,
         chargeUnits,
         reference: `utr-${key}`,
@@ -133,12 +152,14 @@ export function openBank(deps: {
       if (!returns) return;
       later(chance.int(1, 40_000), () => {
         payment.state = 'returned';
+        const keeps = units > KEPT_ON_RETURN * 2n && faults.strikes('bank_returns_less');
+        payment.backUnits = keeps ? units - KEPT_ON_RETURN : units;
         const returnOf = { key, why: 'account_closed' };
         show({
           externalId: lineId(),
           direction: 'credit',
-          currency: CURRENCY,
-          units,
+          currency: currencyOf(asset),
+          units: payment.backUnits,
           reference: `ret-${key}`,
           returnOf,
           free: {},
@@ -159,6 +180,9 @@ export function openBank(deps: {
       : { outcome: 'known', reference: `utr-${key}` };
   }
 
+  const currencyOf = (asset: string): string => (asset === OTHER_FIAT ? OTHER_CURRENCY : CURRENCY);
+  const inOf = (text: string, asset: string) =>
+    credits.filter((one) => one.text === text && CURRENCIES[one.currency] === asset);
   const sum = (from: readonly { units: bigint }[]) => from.reduce((all, { units }) => all + units, 0n);
 
   return {
@@ -166,7 +190,7 @@ export function openBank(deps: {
     adapter: () => ({
       code: 'bank.simulated',
       deduplicates: deduplicates || lies,
-      currencies: { [CURRENCY]: FIAT },
+      currencies: CURRENCIES,
       payee: () => ({
         holder: 'Cloverleaf',
         bank: 'A bank',
@@ -180,10 +204,12 @@ export function openBank(deps: {
       statement: (cursor) =>
         deps.calls.make('bank.statement', () => {
           const from = cursor === '' ? 0 : Number(cursor);
-          const shown = faults.strikes('page_again') ? Math.max(0, from - 3) : from;
+          const first = faults.strikes('page_again') ? Math.max(0, from - 3) : from;
           const upTo = Math.min(lines.length, from + PAGE);
           read = Math.max(read, upTo);
-          return { lines: lines.slice(shown, upTo), cursor: String(upTo), more: upTo < lines.length };
+          const page = lines.slice(first, upTo);
+          for (const { externalId } of page) if (!shown.has(externalId)) shown.set(externalId, deps.now());
+          return { lines: page, cursor: String(upTo), more: upTo < lines.length };
         }),
       async send(sending) {
         try {
@@ -193,7 +219,8 @@ export function openBank(deps: {
               if (sending.notAfter !== undefined && deps.now() > sending.notAfter.getTime())
                 return { outcome: 'unknown' as const, why: 'too late to begin' };
               // Bytes that left in time and arrive after everybody has given up on them.
-              if (faults.strikes('call_late')) {
+              // A lie shows only where something is sent again before it has arrived, so a bank that lies is often late.
+              if (faults.strikes('call_late') || (lies && !faults.ended && chance.happens(0.5))) {
                 later(chance.int(1_000, 30_000), () => void take(sending));
                 throw new Unavailable('bank', 'no answer');
               }
@@ -214,10 +241,11 @@ export function openBank(deps: {
           return { outcome: 'unknown', why: error.message };
         }
       },
-      balance: () =>
+      balance: (asset) =>
         deps.calls.make('bank.balance', () =>
           lines
-            .filter((line, at) => lines.findIndex(({ externalId }) => externalId === line.externalId) === at)
+            .filter(({ currency }) => CURRENCIES[currency] === asset)
+            .filter((line, at, own) => own.findIndex(({ externalId }) => externalId === line.externalId) === at)
             .reduce(
               (all, { direction, units, chargeUnits = 0n }) =>
                 all + (direction === 'credit' ? (units ?? 0n) : -(units ?? 0n) - chargeUnits),
@@ -227,8 +255,9 @@ export function openBank(deps: {
     }),
     credit(units, text, how = {}) {
       const id = lineId();
-      if (!how.funding) credits.push({ id, units, text, recalled: false });
-      show({ externalId: id, direction: 'credit', currency: CURRENCY, units, reference: id, free: { text }, ...how });
+      const { currency = CURRENCY, ...rest } = how;
+      if (!how.funding) credits.push({ id, units, text, currency, recalled: false });
+      show({ externalId: id, direction: 'credit', currency, units, reference: id, free: { text }, ...rest });
       return id;
     },
     recall(line) {
@@ -236,20 +265,25 @@ export function openBank(deps: {
       if (credit === undefined || credit.recalled) return;
       credit.recalled = true;
       const recallOf = { externalId: line, why: 'recalled' };
-      const { units } = credit;
+      const { units, currency } = credit;
       show({
         externalId: lineId(),
         direction: 'debit',
-        currency: CURRENCY,
+        currency,
         units,
         reference: `rec-${line}`,
         recallOf,
         free: {},
       });
     },
-    paidIn: (text) => sum(credits.filter((one) => one.text === text)),
-    outTo: (account) =>
-      sum(payments.filter((one) => one.account === account && one.state !== 'rejected' && one.state !== 'returned')),
+    paidIn: (text, asset = FIAT) => sum(inOf(text, asset).filter(({ recalled }) => !recalled)),
+    everIn: (text, asset = FIAT) => sum(inOf(text, asset)),
+    firstShown: (line) => shown.get(line),
+    outTo: (account, asset = FIAT) =>
+      payments
+        .filter((one) => one.account === account && one.asset === asset && one.state !== 'rejected')
+        .filter(({ state, isLost }) => !(state === 'returned' && isLost === true))
+        .reduce((all, { units, backUnits }) => all + units - backUnits, 0n),
     everTo: (account) => sum(payments.filter((one) => one.account === account && one.state !== 'rejected')),
     get idle() {
       return underWay === 0;

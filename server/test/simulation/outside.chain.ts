@@ -4,7 +4,14 @@
  * the same transaction, a nonce is used once, and a transaction may revert.
  */
 import { createHash } from 'node:crypto';
-import { type Block, type Call, type ChainAdapter, PACE, type Transfer } from '../../src/rails/chain.adapter.ts';
+import {
+  type Block,
+  type Call,
+  type ChainAdapter,
+  PACE,
+  type SentTransaction,
+  type Transfer,
+} from '../../src/rails/chain.adapter.ts';
 import type { Calls } from './calls.ts';
 import type { Chance } from './chance.ts';
 import type { Faults } from './faults.ts';
@@ -46,8 +53,15 @@ export interface ChainWorld {
   /** A customer, or the operator's faucet, pays. */
   transfer(from: string, to: string, contract: string, units: bigint): void;
   mine(): void;
+  /**
+   * Our books have lost the bytes of what we sent: some node still has whatever is not mined of it, and none forgets it. What nobody
+   * has is known to the signer alone, which is not simulated.
+   */
+  keepSent(): void;
   /** What has reached an address in the branch of now. */
   paidTo(address: string, contract: string): bigint;
+  /** The most blocks that a transaction was ever deep, itself included; 0 of one that was in none. */
+  deepest(hash: string): number;
   /** What has ever been deep enough below some head to be believed, at an address. */
   believedAt(address: string, contract: string): bigint;
   /** What waits to be mined, in sentences. */
@@ -63,6 +77,8 @@ export function openChain(deps: {
   lies: boolean;
   /** Told of the addresses that a new head has paid. */
   paid: (to: string) => void;
+  /** Told of all that is sent out of our wallet. */
+  leaves: (what: { to: string; contract: string; units: bigint }) => void;
 }): ChainWorld {
   const { chance, faults, calls } = deps;
   let branch = 0;
@@ -70,8 +86,11 @@ export function openChain(deps: {
   const all = new Map<string, FullBlock>();
   let pool: ChainTx[] = [];
   const believed = new Map<string, ChainTx>();
+  const depths = new Map<string, number>();
   const fates = new Map<string, boolean>();
   let numbers = 0;
+  const broadcasts = new Map<string, ChainTx>();
+  let isKept = (_hash: string): boolean => false;
 
   const head = () => blocks.at(-1) as FullBlock;
   const idOf = (text: string): string => `0x${createHash('sha256').update(text).digest('hex')}`;
@@ -95,6 +114,8 @@ export function openChain(deps: {
     all.set(hash, block);
     // Two confirmations are asked for: the block itself and one above it.
     for (const tx of parent?.txs ?? []) believed.set(tx.hash, tx);
+    for (const [above, { txs: there }] of blocks.slice(-FINALITY).toReversed().entries())
+      for (const tx of there) depths.set(tx.hash, Math.max(depths.get(tx.hash) ?? 0, above + 1));
     for (const { to } of txs) deps.paid(to);
   }
 
@@ -131,7 +152,7 @@ export function openChain(deps: {
     for (const { failed: _, ...tx } of dropped) {
       const lost =
         tx.from === HOT_ADDRESS
-          ? faults.strikes('mempool_forgets')
+          ? !isKept(tx.hash) && faults.strikes('mempool_forgets')
           : tx.from !== FAUCET && faults.strikes('double_spent');
       if (!lost) pool.push(tx);
     }
@@ -177,6 +198,30 @@ export function openChain(deps: {
           ],
     );
 
+  /** Each of our own transactions, as a block holds it. */
+  const sent = (from: bigint, to: bigint): SentTransaction[] =>
+    blocks.slice(Number(from), Number(to) + 1).flatMap(({ number, at, txs }) =>
+      txs.flatMap((tx) =>
+        tx.from !== HOT_ADDRESS || tx.nonce === undefined
+          ? []
+          : [
+              {
+                hash: tx.hash,
+                nonce: tx.nonce,
+                block: number,
+                blockAt: at,
+                target: tx.contract,
+                data: Buffer.from(`${tx.to} ${tx.units}`),
+                value: 0n,
+                fee: { price: String(tx.price) },
+                succeeded: !tx.failed,
+                cost: costOf(tx),
+                moved: { contract: tx.contract, to: tx.to, units: tx.units },
+              },
+            ],
+      ),
+    );
+
   const bare = ({ number, hash, parentHash, at }: FullBlock): Block => ({ number, hash, parentHash, at });
   const decode = (call: Call): { to: string; units: bigint } => {
     const [to = '', units = '0'] = call.data.toString().split(' ');
@@ -196,8 +241,11 @@ export function openChain(deps: {
       price: BigInt(price),
       ...(faults.strikes('fee_too_low') ? { notBefore: deps.now() + chance.int(20_000, 120_000) } : {}),
     };
+    deps.leaves({ to, contract, units: tx.units });
     if (nonce < nextNonce()) return { taken: false, nonceUsed: true, why: 'nonce too low' };
-    if (!faults.strikes('mempool_forgets') && !pool.some(({ hash }) => hash === tx.hash)) pool.push(tx);
+    broadcasts.set(tx.hash, tx);
+    if ((isKept(tx.hash) || !faults.strikes('mempool_forgets')) && !pool.some(({ hash }) => hash === tx.hash))
+      pool.push(tx);
     return { taken: true };
   }
 
@@ -272,6 +320,11 @@ export function openChain(deps: {
           return { raw, hash: idOf(raw.toString()) };
         }),
       broadcast: (raw) => calls.make('node.broadcast', () => broadcast(raw), 'acts'),
+      sentUnder: (_wallet, nonce, from, to) =>
+        calls.make('node.sent', () => sent(from, to).find((one) => one.nonce === nonce)),
+      sentIn: (_wallet, from, to) => calls.make('node.sent', () => sent(from, to)),
+      sentAs: (_wallet, hash) =>
+        calls.make('node.sent', () => sent(0n, head().number).find((one) => one.hash === hash)),
       receipts: (hashes) =>
         calls.make('node.receipts', () =>
           hashes.map((hash) => {
@@ -287,11 +340,18 @@ export function openChain(deps: {
       pool.push({ hash: idOf(`${from} ${to} ${numbers}`), from, to, contract, units, price: 0n });
     },
     mine,
+    keepSent() {
+      const kept = new Map(broadcasts);
+      isKept = (hash) => kept.has(hash);
+      for (const tx of kept.values())
+        if ((tx.nonce ?? 0n) >= nextNonce() && !pool.some(({ hash }) => hash === tx.hash)) pool.push(tx);
+    },
     paidTo: (address, contract) =>
       blocks
         .flatMap(({ txs }) => txs)
         .filter((tx) => !tx.failed && tx.to === address && tx.contract === contract)
         .reduce((sum, { units }) => sum + units, 0n),
+    deepest: (hash) => depths.get(hash) ?? 0,
     believedAt: (address, contract) =>
       [...believed.values()]
         .filter((tx) => tx.to === address && tx.contract === contract)

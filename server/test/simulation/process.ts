@@ -6,10 +6,16 @@ import pino from 'pino';
 import type { Clock } from '../../src/base/clock.ts';
 import { Unavailable } from '../../src/base/errors.ts';
 import { type Handlers, startWorkers } from '../../src/base/work.ts';
-import { magicScreener, openScreener } from '../../src/compliance/index.ts';
+import { magicScreener, openScreener, type Screener } from '../../src/compliance/index.ts';
 import { comparePayer, openPayee } from '../../src/customers/index.ts';
-import { type Orders, type OrdersContext, openOrders, orderFacts, orderHandlers } from '../../src/orders/index.ts';
-import { isHandingStopped } from '../../src/partners/index.ts';
+import {
+  askGate,
+  type Orders,
+  type OrdersContext,
+  openOrders,
+  orderFacts,
+  orderHandlers,
+} from '../../src/orders/index.ts';
 import { type PriceSource, quoteHandlers } from '../../src/quotes/index.ts';
 import { fixedSource } from '../../src/quotes/sources/fixed.ts';
 import { bankRail } from '../../src/rails/bank.ts';
@@ -17,10 +23,12 @@ import { type ChainRail, chainRail } from '../../src/rails/chain.ts';
 import { payoutHandlers } from '../../src/rails/payouts.ts';
 import type { Rail, Report } from '../../src/rails/rail.ts';
 import { ringStanding, standingHandlers } from '../../src/standing.ts';
-import { bookOpening, takeOwnTransfer } from '../../src/treasury/index.ts';
+import { bookOpening, openMovements, takeOwnTransfer } from '../../src/treasury/index.ts';
+import { gateRules } from '../support/gate.ts';
 import type { Backends, SimulatedProcess } from './database.ts';
 import type { Faults } from './faults.ts';
 import { vault } from './ground.ts';
+import { type Guard, PEOPLE } from './guard.ts';
 import type { BankWorld } from './outside.bank.ts';
 import type { ChainWorld } from './outside.chain.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -29,6 +37,8 @@ export interface OurProcess extends SimulatedProcess {
   clockOffsetMs: number;
   context: OrdersContext;
   orders: Orders;
+  /** What people decide about what the chain knows and the books do not. */
+  movements: ReturnType<typeof openMovements>;
 }
 
 /** Standing work that a run need not have more often: it costs steps and finds the same. */
@@ -37,6 +47,7 @@ const AT_LEAST_MS: Readonly<Record<string, number>> = {
   seal: 60_000,
   refresh_gas: 20_000,
   refresh_prices: 10_000,
+  watch_prices: 30_000,
   observe_rail: 4_000,
 };
 
@@ -46,6 +57,13 @@ export interface World {
   faults: Faults;
   bank: BankWorld;
   chain: ChainWorld;
+  guard: Guard;
+  /** Destinations that the screener was asked about, with the order or refund: `<id> account:<id>`. */
+  screened: Set<string>;
+  /** Told of a send that was not answered. */
+  unanswered: () => void;
+  /** Prices at present, of the table's, in basis points above or below. */
+  priceBps: () => number;
   /** Told of what a handler threw, and of what was logged as an error. */
   complain: (what: string, error: unknown) => void;
 }
@@ -73,17 +91,25 @@ export function startProcess(world: World, name: string, works: boolean): OurPro
   const railContext = { db, clock, log, report, vault, pollMs: 5_000 };
   const onChain = chainRail(chain.adapter(), railContext);
   const atBank = bankRail(bank.adapter(), railContext);
-  rails = new Map<string, Rail>([onChain, atBank].map((rail) => [rail.code, rail]));
+  rails = new Map<string, Rail>([onChain, atBank].map((rail) => [rail.code, guarded(world, rail)]));
   chains = new Map([[onChain.code, onChain]]);
   const context: OrdersContext = {
     db,
     clock,
     log,
     rails,
-    screener: magicScreener(openScreener({ db, vault }), async () => ''),
+    screener: noted(
+      world,
+      magicScreener(openScreener({ db, vault }), vault, async () => ''),
+    ),
+    gate: gateRules(vault, PEOPLE),
   };
-  const sources = new Map<string, PriceSource>([['fixed', priceSource(world.faults)]]);
-  const whole: OurProcess = Object.assign(process, { context, orders: openOrders(context) });
+  const sources = new Map<string, PriceSource>([['fixed', priceSource(world)]]);
+  const whole: OurProcess = Object.assign(process, {
+    context,
+    orders: openOrders({ ...context, vault }),
+    movements: openMovements({ db, clock, rails, report }),
+  });
   if (!works) return whole;
 
   const handlers: Handlers = {
@@ -96,7 +122,7 @@ export function startProcess(world: World, name: string, works: boolean): OurPro
       rails,
       report,
       openAccount: (tx, id) => openPayee(tx, vault, id),
-      isStopped: isHandingStopped,
+      gate: (tx, payout) => askGate(context, tx, payout),
     }),
     ...standingHandlers({ db, clock, rails, chains }),
   };
@@ -135,13 +161,37 @@ export function startProcess(world: World, name: string, works: boolean): OurPro
   return whole;
 }
 
-function priceSource(faults: Faults): PriceSource {
+/** The rail, with the guard before it. */
+const guarded = (world: World, rail: Rail): Rail => ({
+  ...rail,
+  async send(sending) {
+    world.guard.sends(rail.code, sending);
+    const sent = await rail.send(sending);
+    if (sent.outcome === 'unknown') world.unanswered();
+    return sent;
+  },
+});
+
+const noted = ({ screened }: World, screener: Screener): Screener => ({
+  async screen(ask) {
+    const verdict = await screener.screen(ask);
+    const to = ask.payoutAddress === null ? `account:${ask.fiatAccountId}` : `address:${ask.payoutAddress}`;
+    screened.add(`${ask.id} ${to}`);
+    return verdict;
+  },
+});
+
+function priceSource({ faults, priceBps }: World): PriceSource {
   const fixed = fixedSource();
   return {
     code: 'fixed',
     async fetch(pairs) {
       if (faults.strikes('price_gap')) throw new Unavailable('fixed', 'no prices now');
-      return await fixed.fetch(pairs);
+      const bps = BigInt(10_000 + priceBps());
+      return (await fixed.fetch(pairs)).map((one) => ({
+        ...one,
+        rate: { num: one.rate.num * bps, den: one.rate.den * 10_000n },
+      }));
     },
   };
 }

@@ -10,7 +10,7 @@ import { openTally } from './report.ts';
 const told = (seed: number, points: string[], ends: string[] = []): Told => {
   const times = (names: string[]) => new Map(names.map((name) => [name, 1]));
   const none = { violations: [], deadlocks: [], schedule: [], history: [], digest: '', faults: new Map(), states: {} };
-  const counts = { orders: 5, unmade: 0, steps: 1, waits: 0, virtualMs: 1, realMs: 1 };
+  const counts = { orders: 5, unmade: 0, submissions: 3, steps: 1, waits: 0, virtualMs: 1, realMs: 1 };
   return { ...none, ...counts, seed, points: times(points), ends: times(ends) };
 };
 

@@ -23,7 +23,13 @@ export interface Report {
   faults: Record<string, { rate: number; times: number }>;
   points: { known: number; hit: number; ends: number; never: { point: string; why: string }[] };
   paidTwice: number;
+  /** Left against a block, kill switch, clearing time or limit. */
+  paidAgainst: number;
+  /** Payouts and refunds that were looked at when they were submitted. */
+  submissions: number;
   lost: number;
+  /** Runs whose database was put back to an older copy, and what people did then, and how often. */
+  restores: { played: number; ended: Record<string, number> };
   /** All other violations. */
   unexplained: number;
   failing: { seed: number; violations: Violation[]; again: string }[];
@@ -36,8 +42,8 @@ export interface Tally {
   report(command: string, seconds: number): Report;
 }
 
-export const again = ({ seed, orders, endAt }: Asked): string =>
-  `npm run simulate -- --seeds ${seed}..${seed} --orders ${orders}${endAt === undefined ? '' : ` --end-at '${endAt}'`} --trace`;
+export const again = ({ seed, orders, endAt, restore }: Asked): string =>
+  `npm run simulate -- --seeds ${seed}..${seed} --orders ${orders}${restore === true ? ' --restore always' : ''}${endAt === undefined ? '' : ` --end-at '${endAt}'`} --trace`;
 
 export function openTally(): Tally {
   const faults = new Map<Fault, number>();
@@ -49,7 +55,9 @@ export function openTally(): Tally {
   const seeds = new Set<number>();
   /** Points that a run was to end a process at. */
   const goneTo = new Set<string>();
-  let [runs, orders, unmade, steps, waits] = [0, 0, 0, 0, 0];
+  const restored = new Map<string, number>();
+  let restores = 0;
+  let [runs, orders, unmade, steps, waits, submissions] = [0, 0, 0, 0, 0, 0];
   const addTo = <K>(to: Map<K, number>, key: K, times: number) => void to.set(key, (to.get(key) ?? 0) + times);
 
   const count = (...kinds: Kind[]): number =>
@@ -63,11 +71,14 @@ export function openTally(): Tally {
       runs += 1;
       orders += told.orders;
       unmade += told.unmade;
+      submissions += told.submissions;
       steps += told.steps;
       waits += told.waits;
       for (const [fault, times] of told.faults) addTo(faults, fault, times);
       for (const [state, times] of Object.entries(told.states)) addTo(ended, state, times);
       for (const [point, times] of told.ends) addTo(ends, point, times);
+      if (told.restored !== undefined) restores += 1;
+      for (const [what, times] of told.restored ?? []) addTo(restored, what, times);
       if (asked.endAt === undefined) {
         for (const point of told.points.keys()) if (!points.has(point)) points.set(point, told.seed);
       } else goneTo.add(asked.endAt);
@@ -84,6 +95,7 @@ export function openTally(): Tally {
       }));
       const violations = failing.reduce((sum, one) => sum + one.violations.length, 0);
       const paidTwice = count('paid_twice');
+      const paidAgainst = count('paid_against');
       const lost = count('lost');
       return {
         command,
@@ -106,8 +118,11 @@ export function openTally(): Tally {
           never,
         },
         paidTwice,
+        paidAgainst,
+        submissions,
         lost,
-        unexplained: violations - paidTwice - lost,
+        restores: { played: restores, ended: sorted(restored) },
+        unexplained: violations - paidTwice - paidAgainst - lost,
         failing: failing.toSorted((a, b) => a.seed - b.seed),
       };
     },
@@ -141,6 +156,8 @@ export function inWords(report: Report): string[] {
       : [`fewer than ${ENOUGH}: ${rare.map(([name, n]) => `${name} ${n}`).join(', ')}`]),
     `points: ${points.known} known, ${points.hit} hit, processes ended ${points.ends} times`,
     ...(report.seeds < MANY ? [] : points.never.map(({ point, why }) => `  never: ${point} (${why})`)),
+    `restores from an older copy: ${report.restores.played}, ended by: ${list(report.restores.ended)}`,
     `paid twice ${report.paidTwice}, lost ${report.lost}, unexplained ${report.unexplained}`,
+    `paid against a block, kill switch, clearing time or limit ${report.paidAgainst} (of ${report.submissions} submissions looked at)`,
   ];
 }

@@ -11,9 +11,11 @@ import { broken, type Kind, overpaid, roundedUp, underWay, type Violation } from
 import { openBackends, type SimulatedProcess } from './database.ts';
 import { type Fault, openFaults } from './faults.ts';
 import type { Ground } from './ground.ts';
+import { type Guard, openGuard } from './guard.ts';
 import { openBank } from './outside.bank.ts';
 import { openChain } from './outside.chain.ts';
 import { type OurProcess, startProcess, type World } from './process.ts';
+import { openRestore, type Restore, restores } from './restore.ts';
 import { openScheduler, type Scheduler } from './scheduler.ts';
 import { realNow } from './time.ts';
 
@@ -24,11 +26,15 @@ export interface Outcome {
   orders: number;
   unmade: number;
   states: Record<string, number>;
+  /** Payouts and refunds that a rail was asked to send, each looked at. */
+  submissions: number;
   faults: ReadonlyMap<Fault, number>;
   /** Where a process was, and may have been ended. */
   points: ReadonlyMap<string, number>;
   /** Where one was ended. */
   ends: ReadonlyMap<string, number>;
+  /** What people did after the database was put back; undefined where it was not. */
+  restored?: ReadonlyMap<string, number>;
   steps: number;
   waits: number;
   /** Statements that PostgreSQL ended because two waited for each other. */
@@ -45,6 +51,8 @@ export interface Outcome {
 const BUSY_MS = 150_000;
 /** Until when customers come. */
 const ORDERS_MS = 90_000;
+/** How far a price moves from the table's: less than what a partner lets pass between a quote and its order. */
+const MOST_BPS = 30;
 const MINE_EVERY_MS = 4_000;
 const NOTIFIED_MS = 20;
 /** Only looks on, and is not ended. */
@@ -59,12 +67,19 @@ export type Lie = 'the bank deduplicates' | 'the chain mines what we send';
 export interface Play {
   seed: number;
   orders: number;
+  /** Its database is put back to an older copy, whatever its seed says of that. */
+  restore?: boolean;
   /** A process is ended where it comes to this point first; until then the run is the one without it. */
   endAt?: string;
   lie?: Lie;
+  /** The run is over as soon as it has shown something of one of these kinds. */
+  until?: readonly Kind[];
 }
 
-export async function simulate(ground: Ground, { seed, orders, endAt, lie }: Play): Promise<Outcome> {
+export async function simulate(
+  ground: Ground,
+  { seed, orders, restore, endAt, lie, until = [] }: Play,
+): Promise<Outcome> {
   const startedAt = realNow();
   const database = await ground.database();
   const chance = chanceOf(seed);
@@ -78,7 +93,9 @@ export async function simulate(ground: Ground, { seed, orders, endAt, lie }: Pla
   let scheduler: Scheduler;
   let made = 0;
 
+  let caught = false;
   const violated = (kind: Kind, what: string) => {
+    caught ||= until.includes(kind);
     if (violations.length < 50 && !violations.some((one) => one.what === what)) violations.push({ kind, what });
   };
   const complain = (what: string, error: unknown): void => {
@@ -108,6 +125,9 @@ export async function simulate(ground: Ground, { seed, orders, endAt, lie }: Pla
     await backends.kill(process);
     scheduler.after(chance.int(100, 5_000), launch);
   }
+  async function crashAll(): Promise<void> {
+    for (const process of processes) await crash(process);
+  }
   function freeze(process: SimulatedProcess): void {
     process.frozenUntil = scheduler.time.now() + chance.int(2_000, 120_000);
     backends.freeze(process);
@@ -130,6 +150,8 @@ export async function simulate(ground: Ground, { seed, orders, endAt, lie }: Pla
       deadlocks.push(between);
       violated('deadlock', `two waited for each other: ${between}`);
     },
+    submitting: (ids) => guard.submitting(ids),
+    outlived: (what) => violated('isolation', what),
   });
   const wake = (): void => {
     for (const { listeners } of processes) for (const heard of listeners) heard();
@@ -171,14 +193,62 @@ export async function simulate(ground: Ground, { seed, orders, endAt, lie }: Pla
     }
   };
   let actors: ReturnType<typeof openActors> | undefined;
+  let restored: Restore | undefined;
+  const notedOf = (id: string) => actors?.noted.find(({ order }) => String(order.id) === id);
+  const screened = new Set<string>();
+  const guard: Guard = openGuard({
+    look: backends.look,
+    violated: (what) => violated('paid_against', what),
+    submitted: ({ order_id, follows, refund_id, deposit_units, payout_units }) => {
+      if (order_id === null || refund_id !== null) return;
+      const terms = { depositUnits: BigInt(deposit_units ?? 0), payoutUnits: BigInt(payout_units ?? 0) };
+      notedOf(follows ?? order_id)?.terms.set(order_id, terms);
+    },
+    truth: {
+      customerOf: (id) => {
+        const one = notedOf(id);
+        return (
+          one && {
+            named: [one.address],
+            operators: [one.elsewhere],
+            accounts: one.accounts.map(({ id: account, fiat }) => ({ id: String(account), fiat })),
+            held: one.held,
+          }
+        );
+      },
+      firstShown: (line) => bank.firstShown(line),
+      deepest: (hash) => chain.deepest(hash),
+      wasScreened: (of, destination) => screened.has(`${of} ${destination}`),
+      now: () => scheduler.time.now(),
+      spreadMs: () => guard.spreadMs,
+    },
+  });
   const bank = openBank({
     ...outside,
     deduplicates: chance.happens(0.5),
     lies: lie === 'the bank deduplicates',
     paid: watch,
+    leaves: (key) => guard.leaves({ key }),
   });
-  const chain = openChain({ ...outside, lies: lie === 'the chain mines what we send', paid: watch });
-  const world: World = { scheduler, backends, faults, bank, chain, complain };
+  const chain = openChain({
+    ...outside,
+    lies: lie === 'the chain mines what we send',
+    paid: watch,
+    leaves: (what) => guard.leaves(what),
+  });
+  let priceBps = 0;
+  const world: World = {
+    scheduler,
+    backends,
+    faults,
+    bank,
+    chain,
+    guard,
+    screened,
+    complain,
+    unanswered: () => actors?.unanswered(),
+    priceBps: () => priceBps,
+  };
   const since = scheduler.time.now();
 
   try {
@@ -192,7 +262,14 @@ export async function simulate(ground: Ground, { seed, orders, endAt, lie }: Pla
       const why = roundedUp(order);
       if (why !== undefined) violated('rounding', why);
     };
-    actors = openActors(world, { chance, made, orders, forMs: ORDERS_MS, processes: () => processes });
+    actors = openActors(world, {
+      ...{ chance, made, orders, forMs: ORDERS_MS, processes: () => processes },
+      isRestoring: () => restored?.isUnderWay ?? false,
+    });
+    if (restore ?? restores(seed))
+      restored = openRestore(world, {
+        ...{ chance, database, crashAll, noted: () => actors?.noted ?? [], hands: () => actors?.hands },
+      });
     launch();
     launch();
 
@@ -203,9 +280,14 @@ export async function simulate(ground: Ground, { seed, orders, endAt, lie }: Pla
       const now = scheduler.time.now();
       if (!faults.ended && now - since > BUSY_MS) faults.end();
       for (const process of processes)
-        if (faults.strikes('clock_jump')) process.clockOffsetMs += chance.int(-5_000, 30_000);
+        if (faults.strikes('clock_jump')) {
+          process.clockOffsetMs += chance.int(-5_000, 30_000);
+          guard.clockIsOff(process.clockOffsetMs);
+        }
+      if (!faults.ended) priceBps = chance.int(-MOST_BPS, MOST_BPS);
       actors?.operate();
-      if (faults.ended && actors?.idle && bank.idle && chain.waiting.length === 0) {
+      restored?.operate();
+      if (faults.ended && actors?.idle && bank.idle && chain.waiting.length === 0 && restored?.isOver !== false) {
         const left = await scheduler.perform('is it over', () => underWay(backends.look));
         // What begins and ends between two looks is something that happened, too.
         const [books] = await scheduler.perform('what was booked', () =>
@@ -223,7 +305,11 @@ export async function simulate(ground: Ground, { seed, orders, endAt, lie }: Pla
       // What waits outside for ever, like a transaction above a nonce that nobody fills, is no end either.
       if (now - since > PATIENCE_MS) {
         const left = await scheduler.perform('why is it not over', () => underWay(backends.look));
-        violated('stuck', `it does not come to its end: ${[...new Set([...left, ...chain.waiting])].join('; ')}`);
+        const people = restored?.isOver === false ? ['the restore is not over'] : [];
+        violated(
+          'stuck',
+          `it does not come to its end: ${[...new Set([...left, ...chain.waiting, ...people])].join('; ')}`,
+        );
         ended = true;
         return;
       }
@@ -232,12 +318,11 @@ export async function simulate(ground: Ground, { seed, orders, endAt, lie }: Pla
     const look = (): void =>
       void looking().catch((error: unknown) => violated('run', `the run itself: ${String(error)}`));
     look();
-    await scheduler.run(() => ended);
+    await scheduler.run(() => ended || caught);
 
-    let audited = false;
-    const auditor = startProcess(world, AUDITOR, false);
-    scheduler.within({ process: auditor, task: 'audit' }, () => {
-      broken(world, auditor, actors?.noted ?? [])
+    let audited = caught;
+    const audit = (auditor: OurProcess): void => {
+      broken(world, auditor, actors?.noted ?? [], restored?.lost)
         .then((found) => {
           for (const { kind, what } of found) violated(kind, what);
         })
@@ -247,7 +332,11 @@ export async function simulate(ground: Ground, { seed, orders, endAt, lie }: Pla
         .finally(() => {
           audited = true;
         });
-    });
+    };
+    if (!caught) {
+      const auditor = startProcess(world, AUDITOR, false);
+      scheduler.within({ process: auditor, task: 'audit' }, () => audit(auditor));
+    }
     await scheduler.run(() => audited);
   } catch (error) {
     violated('run', `the run itself: ${error instanceof Error ? error.stack : String(error)}`);
@@ -260,10 +349,12 @@ export async function simulate(ground: Ground, { seed, orders, endAt, lie }: Pla
     violations,
     orders: actors?.noted.length ?? 0,
     unmade: actors?.unmade ?? 0,
+    submissions: guard.looked,
     states: Object.fromEntries(states.map(({ state, times }) => [state, times])),
     faults: faults.counts,
     points,
     ends,
+    ...(restored === undefined ? {} : { restored: restored.ended }),
     steps: scheduler.steps,
     waits: scheduler.waits,
     deadlocks,

@@ -15,8 +15,9 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
+import { patience } from '../support/patience.ts';
 import type { Chance } from './chance.ts';
-import { installTime, quiet, realNow, realSleep, type Time, type Timer } from './time.ts';
+import { installTime, quiet, realSleep, type Time, type Timer } from './time.ts';
 
 /** A process of ours, as far as time and death are concerned. */
 export interface Simulated {
@@ -159,12 +160,12 @@ export function openScheduler(options: {
 
   /** Until it has ended (true), or PostgreSQL says that it waits for somebody (false). */
   async function hasEnded(one: Blocked): Promise<boolean> {
-    for (const giveUpAt = realNow() + PATIENCE_MS; ; ) {
+    for (const isOver = patience(PATIENCE_MS); ; ) {
       if (one.ended === undefined) await Promise.race([one.running, realSleep(GLANCE_MS)]);
       if (one.ended !== undefined) return true;
       const pid = one.step.pid();
       if (pid !== undefined && (await locks.isWaiting(pid))) return one.ended !== undefined;
-      if (realNow() > giveUpAt) throw new Error(`no answer to ${one.step.point}`);
+      if (isOver()) throw new Error(`no answer to ${one.step.point}`);
     }
   }
 

@@ -197,7 +197,7 @@ describe('an amount', () => {
     const order = await buys();
     await world.credits(order, '4999.99');
     await world.until('it is booked', async () => (await exceptionOf(order)) === 'underpaid');
-    world.deadlinePasses();
+    await world.deadlinePasses();
     const { reason } = await world.opensCase(order, 'on_hold');
     assert.equal(reason, 'underpaid');
     assert.equal(await world.statusOf(order), 2);
@@ -218,7 +218,7 @@ describe('an amount', () => {
 
   test('that comes after the order has expired goes to suspense with a case', async () => {
     const order = await buys();
-    world.deadlinePasses();
+    await world.deadlinePasses();
     await world.reaches(order, -1);
     const books = await world.balances();
     await world.credits(order, '5000');
@@ -243,7 +243,7 @@ describe('a credit that is recalled', () => {
     assert.deepEqual(await world.changesSince(books), {});
     await recalls(line);
     await world.reaches(order, 0);
-    world.deadlinePasses();
+    await world.deadlinePasses();
     await world.reaches(order, -1);
     assert.deepEqual(await world.changesSince(books), {});
     assert.deepEqual(await world.transfersTo(order), []);
@@ -265,7 +265,7 @@ describe('a credit that is recalled', () => {
     await world.until('the part is booked', async () => Object.keys(await world.changesSince(books)).length > 0);
     await recalls(line);
     await world.until('it is out again', async () => Object.keys(await world.changesSince(books)).length === 0);
-    world.deadlinePasses();
+    await world.deadlinePasses();
     await world.reaches(order, -1);
   });
 
@@ -293,7 +293,7 @@ describe('a credit that is recalled', () => {
     const books = await world.balances();
     const order = await buys();
     const line = await world.credits(order, '5000');
-    await world.opensCase(order, 'treasury_short');
+    await world.isShort(order);
     await recalls(line);
     await world.opensCase(order, 'deposit_lost');
     await world.brings(USDC, units);
@@ -317,13 +317,13 @@ test('a purchase the treasury cannot fill waits at 2 with a case, and goes on wh
   await world.setsAside(USDC, 0n);
   const order = await buys();
   await world.credits(order, '5000');
-  const { reason } = await world.opensCase(order, 'treasury_short');
+  const { reason } = await world.isShort(order);
   assert.match(reason, /usdc/);
   assert.equal(await world.statusOf(order), 2);
   assert.equal(await world.stateOf(order), 'awaiting_liquidity');
   await world.brings(USDC, units);
   await isPaidOnce(order);
-  assert.deepEqual(await caseKinds(order), [['treasury_short', false]]);
+  await world.until('the case is closed', async () => (await world.shortages(USDC)).every(({ open }) => !open));
 });
 
 test('a wallet that is the contract of a token is refused at creation, whatever its case', async () => {

@@ -108,6 +108,51 @@ describe('pay', () => {
   });
 });
 
+describe('with the node of a chain down', () => {
+  const isDown = ({ status, body, text }: Awaited<ReturnType<typeof does>>, said: string) => {
+    assert.deepEqual([status, body.reason], [503, 'unavailable'], text);
+    assert.ok(body.error.includes(said), text);
+  };
+
+  test('a payment is an error that says so, and the same key pays once when the node is back', async () => {
+    const order = await world.sells('10', 'usdc');
+    const headers = { 'idempotency-key': `down ${order.id}` };
+    const pay = () => world.partner.post('/sandbox/v1/pay', of(order), { headers });
+    await world.nodeDown(async () => isDown(await pay(), 'nothing was paid'));
+    const again = await pay();
+    assert.equal(again.status, 200, again.text);
+    assert.deepEqual(again.body.data, (await pay()).body.data);
+    await world.mines(3);
+    await world.reaches(order, 6);
+    assert.equal((await depositsOf(order)).length, 1, 'the order has another number of deposits');
+  });
+
+  test('no deadline passes for a payment that cannot be made late', async () => {
+    const order = await world.sells('10', 'usdc');
+    await world.nodeDown(async () => isDown(await does('pay', of(order, { how: 'late' })), 'nothing was paid'));
+    assert.equal(await world.statusOf(order), 0);
+  });
+
+  test('a status is not driven to, a treasury not filled, a block not replaced', async () => {
+    const order = await world.sells('10', 'usdc');
+    await world.nodeDown(async () => {
+      const answers = await Promise.all([
+        does('status', of(order, { status: '2' })),
+        world.partner.post('test/changeOfframpStatus', {
+          customerId: order.customerId,
+          transactionId: String(order.id),
+          status: '2',
+        }),
+        does('treasury', { currency: 'usdc', chain: 'matic20', state: 'filled', amount: '5' }),
+        does('reorg', { chain: 'matic20', blocks: '1' }),
+      ]);
+      const said = ['nothing was paid', 'nothing was paid', 'was not filled', 'does not answer'];
+      for (const [at, answer] of answers.entries()) isDown(answer, said[at] ?? '');
+    });
+    assert.equal(await world.statusOf(order), 0);
+  });
+});
+
 describe('the bank', () => {
   test('credits with the right reference: settled; without, or mistyped: no order takes it', async () => {
     const [right, none, mistyped] = [
@@ -279,7 +324,7 @@ describe('the world', () => {
       const order = chain === undefined ? await world.sells('10', 'usdc') : await world.buys('1000', 'dai', { chain });
       await control('pay', of(order));
       await world.mines(2);
-      await world.opensCase(order, 'treasury_short');
+      await world.isShort(order);
       await control('treasury', { ...about, state: 'filled' });
       await world.mines(2);
       await world.reaches(order, chain === undefined ? 6 : 4);
@@ -393,9 +438,19 @@ describe('a wish', () => {
     ['reorg', { chain: 'matic20', blocks: '13' }, 'blocks', 'must be less than 13'],
     ['reorg', { chain: 'bitcoin', blocks: '1' }, 'chain', 'must be erc20 or matic20'],
     ['bank', { fault: 'explode' }, 'fault', 'must be NONE or'],
-    ['prices', { coin: 'usdc', fiat: 'xyz', price: '1' }, 'fiat', 'must be inr or eur'],
+    [
+      'prices',
+      { coin: 'usdc', fiat: 'xyz', price: '1' },
+      'fiat',
+      'must be inr or eur or try or aed or mxn or ngn or brl or php or gbp or usd or kes',
+    ],
     ['prices', { coin: 'gold', fiat: 'inr', price: '1' }, 'coin', 'must be one of'],
-    ['treasury', { currency: 'usdc', state: 'dry' }, 'currency', 'must be inr, eur, or a token with its chain'],
+    [
+      'treasury',
+      { currency: 'usdc', state: 'dry' },
+      'currency',
+      'must be inr, eur, try, aed, mxn, ngn, brl, php, gbp, usd, kes, or a token with its chain',
+    ],
     ['treasury', { currency: 'inr', state: 'full' }, 'state', 'must be DRY or FILLED'],
     ['webhooks', { deliveries: 'maybe' }, 'deliveries', 'must be DROP or DELIVER'],
     ['recall', {}, 'transactionId', 'is missing'],

@@ -31,7 +31,7 @@ async function secondWorker() {
     log,
     handlers: {
       ...orderHandlers(orders),
-      ...payoutHandlers({ db, clock, log, rails, report, openAccount, isStopped: async () => false }),
+      ...payoutHandlers({ db, clock, log, rails, report, openAccount, gate: async () => ({ outcome: 'pay' }) }),
       [OBSERVE]: async (code) => await rails.get(code)?.observe(),
     },
   });

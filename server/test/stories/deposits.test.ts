@@ -87,7 +87,7 @@ describe('too little', () => {
     await world.pays(order, '99.999999');
     await world.mines(2);
     await world.until('the part is booked', async () => (await exceptionOf(order)) === 'underpaid');
-    world.deadlinePasses();
+    await world.deadlinePasses();
     await world.reaches(order, 3);
     assert.equal((await world.opensCase(order, 'on_hold')).reason, 'underpaid');
     assert.equal((await world.traceOf(order)).payouts.length, 0);
@@ -129,7 +129,7 @@ describe('too little', () => {
     await world.pays(order, '1');
     await world.mines(2);
     await world.until('the part is booked', async () => (await exceptionOf(order)) === 'underpaid');
-    world.deadlinePasses();
+    await world.deadlinePasses();
     await world.reaches(order, 3);
     await assert.rejects(world.releases(order), { name: 'Refusal', code: 'order_over' });
     assert.equal(await world.statusOf(order), 3);
@@ -153,7 +153,7 @@ describe('too little', () => {
     await world.pays(order, '70');
     await world.mines(2);
     await world.until('the part is booked', async () => (await exceptionOf(order)) === 'underpaid');
-    world.deadlinePasses();
+    await world.deadlinePasses();
     await world.reaches(order, 3);
     await world.pays(order, '30');
     await world.mines(2);
@@ -190,7 +190,7 @@ test('too much settles the order with what was quoted, and the rest is in suspen
 describe('the deadline', () => {
   test('expires an order nothing came for', async () => {
     const order = await world.sells('10', 'usdc');
-    world.deadlinePasses();
+    await world.deadlinePasses();
     await world.reaches(order, -1);
     assert.deepEqual(await world.eventsOf(order), ['created', 'expired']);
   });
@@ -201,7 +201,7 @@ describe('the deadline', () => {
     await world.pays(order, '10');
     await world.mines(1);
     await world.reaches(order, 1);
-    world.deadlinePasses();
+    await world.deadlinePasses();
     await world.until('the deadline was looked at', async () => {
       const rows = await world.read((tx) =>
         tx.rows<{ due_at: Date }>(`select due_at from work where kind = 'expire_order' and subject = $1`, [
@@ -219,7 +219,7 @@ describe('the deadline', () => {
   test('leaves what comes later to suspense, with a case, and the order expired', async () => {
     const order = await world.sells('10', 'usdc');
     const books = await world.balances();
-    world.deadlinePasses();
+    await world.deadlinePasses();
     await world.reaches(order, -1);
     await world.pays(order, '10');
     await world.mines(2);
@@ -322,7 +322,7 @@ describe('something else than was asked', () => {
     await world.pays(order, '10', 'dai');
     await world.mines(2);
     await world.opensCase(order, 'deposit_wrong_asset');
-    world.deadlinePasses();
+    await world.deadlinePasses();
     const came = 10n * 10n ** 18n;
     await world.stands(order, books, {
       status: -1,

@@ -104,9 +104,13 @@ describe('an order held by screening', () => {
       world.releases(order),
       world.rejects(order, { failure: 'other', address }),
     ]);
-    assert.equal(acts.filter(({ status }) => status === 'fulfilled').length, 1);
+    // A refund may follow a release, until the payout is submitted; a release never follows a refund.
+    assert.equal(
+      acts.some(({ status }) => status === 'fulfilled'),
+      true,
+    );
     for (const act of acts) {
-      if (act.status === 'rejected') assert.equal(act.reason.code, 'order_over');
+      if (act.status === 'rejected') assert.match(act.reason.code, /^(order_over|payout_submitted)$/);
     }
     await world.mines(2);
     await world.until('it is over', async () => [6, -2].includes(await world.statusOf(order)));
@@ -144,10 +148,9 @@ describe('a refund', () => {
   test('that the chain will not take leaves the deposit with the order, and a case', async () => {
     const books = await world.balances();
     const order = await held();
-    const token = world.server.sandbox.chains
-      .find(({ code }) => code === 'matic20')
-      ?.tokens.find(({ code }) => code === 'usdc');
-    await world.rejects(order, { failure: 'other', address: token?.address ?? '' });
+    const address = world.newAddress();
+    world.takesNothing(address, 'matic20');
+    await world.rejects(order, { failure: 'other', address });
     await world.stands(order, books, { ...HELD, told: 'refund_held', cases: ['refund_held'] });
     assert.deepEqual(
       (await world.traceOf(order)).payouts.map(({ state }) => state),

@@ -1,8 +1,12 @@
 /** An operator without enough money: orders wait, say so, and go on by themselves when it comes. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { parseUnits } from '../../src/base/money.ts';
+import { ring } from '../../src/base/work.ts';
 import { chart } from '../../src/ledger/index.ts';
+import { fundsArrived } from '../../src/orders/index.ts';
+import { operatorNamed } from '../protocols/operator/people.ts';
 import { openStory, type Sale, type Story } from '../support/story.ts';
 
 let world: Story;
@@ -19,6 +23,9 @@ async function funds(amount: string): Promise<void> {
 }
 const treasury = async () => (await world.balance(chart.treasury('inr'))).units;
 
+const isOver = () =>
+  world.until('no shortage is open', async () => (await world.shortages('inr')).every(({ open }) => !open));
+
 async function paid(amount: string, reference?: string): Promise<Sale> {
   const order = await world.sells(amount, 'usdc', reference === undefined ? {} : { reference });
   await world.pays(order, amount);
@@ -26,9 +33,16 @@ async function paid(amount: string, reference?: string): Promise<Sale> {
   return order;
 }
 
+/** Paid for, and waiting for funds. */
+async function waits(amount: string): Promise<Sale> {
+  const order = await paid(amount);
+  await world.isShort(order);
+  return order;
+}
+
 test('an order that the treasury cannot fill waits at 2 with a case, and settles when the operator funds it', async () => {
   const order = await paid('100');
-  const waiting = await world.opensCase(order, 'treasury_short');
+  const waiting = await world.isShort(order);
   assert.match(waiting.reason, /inr/);
   assert.equal(await world.statusOf(order), 2);
   assert.equal(await world.stateOf(order), 'awaiting_liquidity');
@@ -36,10 +50,8 @@ test('an order that the treasury cannot fill waits at 2 with a case, and settles
 
   await funds('8600');
   await world.reaches(order, 6);
-  assert.deepEqual(
-    (await world.casesOf(order)).map(({ kind, open }) => [kind, open]),
-    [['treasury_short', false]],
-  );
+  assert.deepEqual(await world.casesOf(order), []);
+  await isOver();
   assert.equal(await treasury(), 0n);
   assert.deepEqual(await world.eventsOf(order), [
     'created',
@@ -53,7 +65,7 @@ test('an order that the treasury cannot fill waits at 2 with a case, and settles
 
 test('a funding one unit too small leaves the order waiting, and its missing unit lets it go on', async () => {
   const order = await paid('100');
-  await world.opensCase(order, 'treasury_short');
+  await world.isShort(order);
   await funds('8599.99');
   await world.until('the funding is booked', async () => (await treasury()) === 859_999n);
   assert.equal(await world.statusOf(order), 2);
@@ -61,32 +73,181 @@ test('a funding one unit too small leaves the order waiting, and its missing uni
   await world.reaches(order, 6);
 });
 
-test('of two that wait, money for one pays one, the other waits on', async () => {
-  const first = await paid('100');
-  await world.opensCase(first, 'treasury_short');
+test('of two that wait, money for one pays the older, the other waits on', async () => {
+  const first = await waits('100');
   const second = await paid('100');
-  await world.opensCase(second, 'treasury_short');
+  await world.isShort(second);
   await funds('8600');
-  const both = [first, second];
-  const statuses = () => Promise.all(both.map(world.statusOf));
-  await world.until('one is paid', async () => (await statuses()).includes(6));
-  assert.deepEqual((await statuses()).toSorted(), [2, 6]);
+  await world.reaches(first, 6);
+  assert.equal(await world.statusOf(second), 2);
   await funds('8600');
-  for (const order of both) await world.reaches(order, 6);
+  await world.reaches(second, 6);
 });
 
-test('an order released while the treasury is short waits with a case of its own', async () => {
+test('many that wait for the same funds are one case, with how much is missing and for how many, until none waits', async () => {
+  await isOver();
+  const before = (await world.shortages('inr')).length;
+  const orders = [await waits('100'), await waits('100'), await waits('50')];
+  const says = async (reason: string) => {
+    let last: unknown;
+    await world
+      .until(reason, async () => {
+        last = (await world.shortages('inr')).slice(before);
+        return isDeepStrictEqual(last, [{ kind: 'treasury_short', reason, open: true }]);
+      })
+      .catch(() => assert.deepEqual(last, [{ kind: 'treasury_short', reason, open: true }]));
+  };
+  await says(`21500 inr missing at bank.simulated: 3 orders wait, first order ${orders[0]?.id}, which lacks 8600`);
+  // Enough for the last of them, and for none before it.
+  await funds('4400');
+  await says(`17100 inr missing at bank.simulated: 3 orders wait, first order ${orders[0]?.id}, which lacks 4200`);
+  await allHaveLooked();
+  assert.deepEqual(await Promise.all(orders.map(world.stateOf)), Array(3).fill('awaiting_liquidity'));
+  await funds('4200');
+  await world.reaches(orders[0] as Sale, 6);
+  await says(`12900 inr missing at bank.simulated: 2 orders wait, first order ${orders[1]?.id}, which lacks 8600`);
+  await funds('12900');
+  for (const order of orders) await world.reaches(order, 6);
+  await isOver();
+  assert.equal((await world.shortages('inr')).length, before + 1);
+  assert.deepEqual(
+    await paidInTurn(orders),
+    orders.map(({ id }) => id),
+  );
+});
+
+/** All that wait have seen the funds that are there, and sleep. */
+async function allHaveLooked(): Promise<void> {
+  await world.read((tx) => fundsArrived(tx, world.clock.now()));
+  await world.until('orders that wait have looked again', async () => {
+    const rows = await world.read((tx) =>
+      tx.rows(`select from work where kind = 'fund_order' and (lease is not null or due_at <= $1)`, [
+        world.clock.now(),
+      ]),
+    );
+    return rows.length === 0;
+  });
+}
+
+/** Ids of these orders in the order in which their payouts were written. */
+async function paidInTurn(orders: readonly Sale[]): Promise<bigint[]> {
+  const rows = await world.read((tx) =>
+    tx.rows<{ order_id: bigint }>(
+      `select order_id from order_history where order_id = any($1::bigint[]) and state_to = 'paying_out' order by at, order_id`,
+      [orders.map(({ id }) => id)],
+    ),
+  );
+  return rows.map(({ order_id }) => order_id);
+}
+
+test('a newcomer that the funds would do for waits behind those that wait', async () => {
+  const first = await waits('100');
+  await funds('5000');
+  await world.until('the funding is booked', async () => (await treasury()) === 500_000n);
+  const small = await waits('50');
+  await allHaveLooked();
+  assert.equal(await world.stateOf(small), 'awaiting_liquidity');
+  assert.equal(await treasury(), 500_000n);
+  await funds('7900');
+  for (const order of [first, small]) await world.reaches(order, 6);
+  assert.deepEqual(await paidInTurn([first, small]), [first.id, small.id]);
+});
+
+test('money that comes in parts pays those that wait in their turn, whoever looks first', async () => {
+  const orders: Sale[] = [];
+  for (const amount of ['60', '20', '50', '20', '30']) {
+    orders.push(await waits(amount));
+  }
+  for (const part of ['1720', '1720', '4300', '4300', '3440']) {
+    await funds(part);
+    // Everybody looks at once.
+    await world.read(async (tx) => {
+      for (const { id } of orders.toReversed())
+        ring(tx, { kind: 'fund_order', subject: String(id), dueAt: world.clock.now() });
+    });
+  }
+  for (const order of orders) await world.reaches(order, 6);
+  assert.deepEqual(
+    await paidInTurn(orders),
+    orders.map(({ id }) => id),
+  );
+});
+
+test('an order that a person holds keeps nobody waiting, and has its place when it is released', async () => {
+  const [first, second] = [await waits('100'), await waits('50')];
+  const ada = await operatorNamed(
+    { db: world.server.db, baseUrl: world.server.baseUrl, clock: world.clock },
+    'ada',
+    'admin',
+  );
+  assert.equal((await ada.does(`/orders/${first.id}/hold`)).status, 200);
+  await funds('4300');
+  await world.reaches(second, 6);
+  const third = await waits('50');
+  await world.releases(first);
+  await world.until('it waits again', async () => (await world.stateOf(first)) === 'awaiting_liquidity');
+  await funds('4300');
+  await world.until('the funding is booked', async () => (await treasury()) === 430_000n);
+  await allHaveLooked();
+  assert.equal(await world.stateOf(third), 'awaiting_liquidity');
+  await funds('8600');
+  for (const order of [first, third]) await world.reaches(order, 6);
+  assert.deepEqual(await paidInTurn([first, third]), [first.id, third.id]);
+});
+
+test('an operator lets smaller orders pass, for a time, and the audit and the case say so', async () => {
+  const eva = await operatorNamed(
+    { db: world.server.db, baseUrl: world.server.baseUrl, clock: world.clock },
+    'eva',
+    'finance',
+  );
+  const first = await waits('100');
+  await funds('4300');
+  const small = await waits('50');
+  await allHaveLooked();
+  assert.equal(await world.stateOf(small), 'awaiting_liquidity');
+
+  const wrong = await eva.does('/shortages/pass', { rail: 'bank.nowhere', asset: 'inr', minutes: 5000 });
+  assert.deepEqual([wrong.status, wrong.body.fields], [400, { minutes: 'must be a whole number from 1 to 1440' }]);
+  assert.equal((await eva.does('/shortages/pass', { rail: 'bank.nowhere', asset: 'inr', minutes: 5 })).status, 400);
+  const passed = await eva.does('/shortages/pass', {
+    rail: 'bank.simulated',
+    asset: 'inr',
+    minutes: 30,
+    reason: 'rent day',
+  });
+  assert.equal(passed.status, 200, JSON.stringify(passed.body));
+  await world.reaches(small, 6);
+  assert.equal(await world.stateOf(first), 'awaiting_liquidity');
+  await world.until('the case says so', async () =>
+    (await world.shortages('inr')).some(({ open, reason }) => open && /smaller ones may pass until/.test(reason)),
+  );
+  const { audit } = (await eva.reads('/audit?subject=shortage:bank.simulated:inr')).body;
+  assert.deepEqual(
+    audit.map((row: Record<string, string>) => [row.act, row.outcome, row.operator, row.reason]),
+    [['shortage.pass', 'done', 'eva', 'rent day']],
+  );
+
+  // It ends by itself, and earlier where an operator says so.
+  assert.equal((await eva.does('/shortages/queue', { rail: 'bank.simulated', asset: 'inr' })).status, 200);
+  await funds('4300');
+  const another = await waits('50');
+  await allHaveLooked();
+  assert.equal(await world.stateOf(another), 'awaiting_liquidity');
+  await funds('8600');
+  for (const order of [first, another]) await world.reaches(order, 6);
+});
+
+test('an order released while the treasury is short waits with the same case as others', async () => {
   const order = await paid('100', 'screen:hold');
   await world.reaches(order, 3);
   await world.releases(order);
   assert.equal(await world.stateOf(order), 'awaiting_liquidity');
   assert.deepEqual(
     (await world.casesOf(order)).map(({ kind, open }) => [kind, open]),
-    [
-      ['on_hold', false],
-      ['treasury_short', true],
-    ],
+    [['on_hold', false]],
   );
+  await world.isShort(order);
   await funds('8600');
   await world.reaches(order, 6);
 });

@@ -1,30 +1,42 @@
 /** Operators at work on real money: a second person where much is at stake, switches that are obeyed, a timeline, a terminal. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { after, before, describe, test } from 'node:test';
-import { setSecondOperatorRule } from '../../src/operators/index.ts';
-import { operatorNamed, type Person } from '../protocols/operator/people.ts';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { openTyped } from '../../src/base/typed.ts';
+import type { Role } from '../../src/operators/index.ts';
+import { operatorNamed, type Person, takes } from '../protocols/operator/people.ts';
+import { findInDump } from '../support/dump.ts';
 import { openStory, type Purchase, type Sale, type Story } from '../support/story.ts';
 
 let world: Story;
 let ada: Person;
 let bea: Person;
+/** Another in every test: what a person did alone today adds up. */
 let finn: Person;
 let vic: Person;
+let finns = 0;
+
+const named = (name: string, role: Role) =>
+  operatorNamed({ db: world.server.db, baseUrl: world.server.baseUrl, clock: world.clock }, name, role);
 
 before(async () => {
-  world = await openStory();
-  const { db, baseUrl } = world.server;
-  const named = (name: string, role: 'admin' | 'finance' | 'viewer') =>
-    operatorNamed({ db, baseUrl, clock: world.clock }, name, role);
+  world = await openStory({ operators: 'two' });
   ada = await named('ada', 'admin');
   bea = await named('bea', 'admin');
-  finn = await named('finn', 'finance');
   vic = await named('vic', 'viewer');
   // Two from above fifty.
-  await world.read((tx) => setSecondOperatorRule(tx, 'usdc.matic20', 50_000_000n));
+  await world.read(async (tx) => {
+    for (const action of ['*', 'release.screening_hit', 'destination.new'])
+      await takes(tx, 2, {
+        action,
+        asset: 'usdc.matic20',
+        above: 50_000_000n,
+        ...(action === '*' ? { right: 'money' } : {}),
+      });
+  });
 });
 after(async () => await world?.close());
+beforeEach(async () => void (finn = await named(`finn${(finns += 1)}`, 'finance')));
 
 async function held(amount: string): Promise<Sale> {
   const order = await world.sells(amount, 'usdc', { reference: 'screen:hold' });
@@ -57,11 +69,12 @@ describe('an act above the limit', () => {
     assert.deepEqual(await auditOf(order), [
       ['order.release', 'done', confirmer],
       ['order.release', 'confirmed', confirmer],
-      ['order.release', 'proposed', 'finn'],
+      ['order.release', 'proposed', finn.name],
     ]);
     const release = (await world.traceOf(order)).history.find(({ event }) => event === 'released');
     assert.equal(release?.facts.by, confirmer);
-    assert.match(String(release?.facts.why), /papers are in order \(proposed by finn; a test\)/);
+    const why = openTyped(world.server.vault, String(release?.facts.why));
+    assert.match(why, new RegExp(`papers are in order \\(proposed by ${finn.name}; a test\\)`));
   });
 
   test('is overtaken where the order has changed since, and nothing is done', async () => {
@@ -101,8 +114,8 @@ describe('an act below it', () => {
     await world.until('the refund has arrived', async () => (await world.stateOf(order)) === 'refunded');
     assert.equal(await world.tokensOf(address, 'usdc'), '20');
     assert.deepEqual(await auditOf(order), [
-      ['order.refuse', 'done', 'finn'],
-      ['order.refuse', 'begun', 'finn'],
+      ['order.refuse', 'done', finn.name],
+      ['order.refuse', 'begun', finn.name],
     ]);
     assert.equal((await finn.does(`/orders/${order.id}/release`)).body.reason, 'order_over');
   });
@@ -122,7 +135,7 @@ describe('an act of which nobody knows how it ended', () => {
     const loud = world.complaints.findIndex((line) => /"msg":"operator request failed"/.test(line));
     assert.notEqual(loud, -1);
     world.complaints.splice(loud, 1);
-    assert.deepEqual(await auditOf(order), [['order.refuse', 'begun', 'finn']]);
+    assert.deepEqual(await auditOf(order), [['order.refuse', 'begun', finn.name]]);
     assert.equal((await finn.does(`/orders/${order.id}/refuse`, { failure: 'name', address })).status, 200);
     await world.until('the refund has arrived', async () => (await world.stateOf(order)) === 'refunded');
   });
@@ -138,7 +151,7 @@ describe('a payout that the bank refuses', () => {
     const [{ id = 0 } = {}] = (await vic.reads('/cases?kind=payout_held')).body.cases;
     const said = await finn.does(`/orders/${order.id}/retry`, { reason: 'the bank says it was theirs' });
     assert.equal(said.body.after.state, 'paying_out', JSON.stringify(said.body));
-    assert.match((await vic.reads(`/cases/${id}`)).body.outcome, /retried by finn/);
+    assert.match((await vic.reads(`/cases/${id}`)).body.outcome, new RegExp(`retried by ${finn.name}`));
     await world.until('it is refused again', async () => (await world.stateOf(order)) === 'payout_held');
     const { payouts } = await world.traceOf(order);
     assert.deepEqual(
@@ -172,7 +185,7 @@ describe('money in suspense', () => {
     const { refunds } = await world.traceOf(order);
     assert.deepEqual(
       refunds.map(({ wantedBy, netUnits }) => [wantedBy, netUnits]),
-      [['finn', 3_000_000n]],
+      [[finn.name, 3_000_000n]],
     );
   });
 });
@@ -254,7 +267,7 @@ describe('a destination', () => {
     const refund = await finn.does(`/deposits/${deposit?.id}/refund`, { fiatAccountId });
     assert.match(refund.body.fields.fiatAccountId, /there are addresses/);
 
-    await world.read((tx) => setSecondOperatorRule(tx, 'inr', 10_000_000n));
+    await world.read((tx) => takes(tx, 2, { right: 'money', asset: 'inr', above: 10_000_000n }));
     const purchase = await world.buys('5000', 'usdc', { customer, reference: 'screen:hold' });
     await world.credits(purchase, '5000');
     await world.until('it is held', async () => (await world.stateOf(purchase)) === 'on_hold');
@@ -313,7 +326,7 @@ describe('a chain that stopped by itself', () => {
     await world.until('it stops', async () => (await casesOpen()).length === 1);
     assert.match(String((await health())?.why), /deeper than 12 blocks/);
 
-    await world.read((tx) => setSecondOperatorRule(tx, 'resume', 0n));
+    await world.read((tx) => takes(tx, 2, { right: 'resume' }));
     const said = await finn.does(clear, { restart: true, reason: 'the explorer shows this chain' });
     assert.deepEqual([said.status, said.body.outcome], [202, 'proposed']);
     assert.equal((await health())?.ok, false);
@@ -333,13 +346,13 @@ describe('a chain that stopped by itself', () => {
       [
         ['rail.clear', 'done', 'ada'],
         ['rail.clear', 'confirmed', 'ada'],
-        ['rail.clear', 'proposed', 'finn'],
+        ['rail.clear', 'proposed', finn.name],
       ],
     );
     assert.match(audit[0].before.why, /deeper than 12 blocks/);
 
     // The books are right on the new chain, too: what is paid there is found and settled.
-    await world.read((tx) => setSecondOperatorRule(tx, 'resume', 1n));
+    await world.read((tx) => takes(tx, 1, { right: 'resume' }));
     const order = await world.sells('20', 'usdc', { chain: 'erc20' });
     await world.pays(order, '20');
     await world.mines(13, 'erc20');
@@ -383,6 +396,31 @@ describe('what an operator sees', () => {
     const times = told.lines.map(({ at }: { at: string }) => at);
     assert.deepEqual(times, [...times].sort());
   });
+});
+
+test('nothing that an operator typed is in a dump of the database', async () => {
+  const order = await held('20');
+  assert.equal((await ada.does(`/orders/${order.id}/block`, { reason: 'Zenobia is on a list' })).status, 200);
+  const legalAct = 'court-17/Zenobia';
+  const { proposal } = (await ada.does(`/orders/${order.id}/release-blocked`, { legalAct })).body;
+  const done = await bea.does(`/proposals/${proposal}/confirm`, { reason: 'Zenobia won' });
+  assert.equal(done.status, 200, JSON.stringify(done.body));
+  const { deposits } = (await vic.reads(`/lookup?text=${encodeURIComponent(legalAct)}`)).body;
+  assert.deepEqual(
+    deposits.map(({ orderId, reference }: Record<string, unknown>) => [orderId, reference]),
+    [[String(order.id), legalAct]],
+    'what was released is not found by its legal act',
+  );
+  const words = [
+    'Zenobia',
+    'papers are in order',
+    'no papers',
+    'the explorer shows this chain',
+    'bank says it was theirs',
+  ];
+  assert.deepEqual(await findInDump(world.adminUrl, words), []);
+  const clear = `select count(*)::int as n from audit where role <> 'machine' and reason not like 'enc:op1:%'`;
+  assert.equal((await world.read((tx) => tx.row<{ n: number }>(clear)))?.n, 0, 'acts have reasons in clear');
 });
 
 describe('a terminal', () => {

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import pg from 'pg';
 import { BugError } from '../../src/base/errors.ts';
 import { formatUnits } from '../../src/base/money.ts';
 import {
@@ -51,6 +52,23 @@ async function refunded(order: Sale, state = 'settled'): Promise<void> {
   });
 }
 
+/** The bank shows that so much of a payout has come back. */
+async function shows(key: string, units: bigint): Promise<void> {
+  const bank = new pg.Client(world.adminUrl);
+  await bank.connect();
+  try {
+    await bank.query(
+      `insert into simulated_bank.lines (seq, id, direction, currency, units, reference, return_of, why, booked_at)
+       select max(seq) + 1, 'back-' || $1, 'credit', 'INR', $2, 'UTR-back', $1, 'account_closed', now()
+         from simulated_bank.lines`,
+      [key, units],
+    );
+  } finally {
+    await bank.end();
+  }
+  await world.looksAtTheBank();
+}
+
 async function overpaid(): Promise<{ order: Sale; depositId: bigint }> {
   const order = await world.sells('10', 'usdc');
   await world.pays(order, '15');
@@ -66,7 +84,7 @@ test('an order paid in parts goes back as parts, each naming its own deposit', a
   await world.paysInOneBlock(order, '20', '30');
   await world.mines(2);
   await world.until('the parts are booked', async () => (await world.traceOf(order)).order.exception === 'underpaid');
-  world.deadlinePasses();
+  await world.deadlinePasses();
   await world.reaches(order, 3);
   const address = world.newAddress();
   await world.rejects(order, { failure: 'amount', address });
@@ -86,6 +104,38 @@ test('an order paid in parts goes back as parts, each naming its own deposit', a
   const changes = await world.changesSince(books);
   assert.equal(changes['suspense:evm.matic20:usdc.matic20'], undefined);
   assert.equal(changes['custody:evm.matic20:hot:usdc.matic20'], -50_000_000n);
+});
+
+test('of an order paid in parts the fees are kept once, whichever part comes first', async () => {
+  const order = await world.sells('100', 'usdc');
+  await world.read((tx) =>
+    tx.run(`update orders set policy = policy || '{"refundFees": {"keep": ["operator", "rail"]}}' where id = $1`, [
+      order.id,
+    ]),
+  );
+  const books = await world.balances();
+  await world.paysInOneBlock(order, '20', '30', '25');
+  await world.mines(2);
+  await world.until('the parts are booked', async () => (await world.traceOf(order)).order.exception === 'underpaid');
+  await world.deadlinePasses();
+  await world.reaches(order, 3);
+  const address = world.newAddress();
+  await world.rejects(order, { failure: 'amount', address });
+  await refunded(order);
+  await world.reaches(order, -4);
+  const { fees, rate } = (await world.traceOf(order)).order;
+  // The fees that were booked, at the booked rate, rounded down, because we pay.
+  const kept = ((fees.operator + fees.rail) * rate.den * 10_000n) / rate.num;
+  assert.ok(kept > 0n && kept < 20_000_000n);
+  const refunds = await refundsOf(order);
+  assert.equal(refunds.length, 3);
+  assert.equal(
+    refunds.reduce((sum, { costUnits }) => sum + costUnits, 0n),
+    kept,
+    'more was kept than the fees of one order',
+  );
+  assert.equal(await world.tokensOf(address, 'usdc'), formatUnits(75_000_000n - kept, 6));
+  assert.equal((await world.changesSince(books))['fee_operator:usdc.matic20'], kept);
 });
 
 describe('money in suspense', () => {
@@ -145,7 +195,9 @@ describe('money in suspense', () => {
     const [refusal] = tried.filter((one) => one.status === 'rejected');
     assert.equal(refusal?.reason.constraint, 'never_more_than_came_in');
     await world.read((tx) =>
-      nameDestination(world.server.orders, tx, { ...acts(order), to: { address: world.newAddress() } }),
+      nameDestination(world.server.orders, tx, {
+        ...{ orderId: order.id, to: { address: world.newAddress() }, by: 'partner', now: world.clock.now() },
+      }),
     );
     await refunded(order);
   });
@@ -156,7 +208,7 @@ describe('money in suspense', () => {
     await world.read((tx) =>
       tx.run(`update orders set policy = jsonb_set(policy, '{late,then}', '"refund"') where id = $1`, [order.id]),
     );
-    world.deadlinePasses();
+    await world.deadlinePasses();
     await world.reaches(order, -1);
     await world.pays(order, '10');
     await world.mines(2);
@@ -184,7 +236,7 @@ test('an order without a destination stays held until one is named, and its poli
   await world.pays(order, '50');
   await world.mines(2);
   await world.until('the part is booked', async () => (await world.traceOf(order)).order.exception === 'underpaid');
-  world.deadlinePasses();
+  await world.deadlinePasses();
   await world.opensCase(order, 'refund_destination');
   assert.equal(await world.stateOf(order), 'on_hold');
   const address = world.newAddress();
@@ -207,10 +259,9 @@ test('released and refunded at once does one of the two, and a second refund of 
   await world.pays(order, '10');
   await world.mines(2);
   await world.reaches(order, 3);
-  const token = world.server.sandbox.chains
-    .find(({ code }) => code === 'matic20')
-    ?.tokens.find(({ code }) => code === 'usdc');
-  await world.rejects(order, { failure: 'other', address: token?.address ?? '' });
+  const nowhere = world.newAddress();
+  world.takesNothing(nowhere, 'matic20');
+  await world.rejects(order, { failure: 'other', address: nowhere });
   await world.opensCase(order, 'refund_held');
   await assert.rejects(world.releases(order), { code: 'order_over' });
   const address = world.newAddress();
@@ -273,6 +324,35 @@ test('a payout that came back is paid again to another account of the customer, 
   assert.equal((await names(order, { fiatAccountId })).status, 200, 'it is as they say');
   assert.equal((await names(order, { fiatAccountId: customer.fiatAccountId })).status, 417);
   assert.equal((await world.traceOf(order)).payouts.length, 2);
+});
+
+test('of a payout that came back in part only that part is paid again', async () => {
+  const order = await world.sells('10', 'usdc');
+  await world.pays(order, '10');
+  await world.mines(2);
+  await world.reaches(order, 6);
+  const books = await world.balances();
+  const [paid] = (await world.traceOf(order)).payouts;
+  assert(paid);
+  const [kept, cameBack] = [590n, paid.units - 590n];
+  await shows(paid.id, cameBack);
+  await world.opensCase(order, 'payout_returned');
+  const { fiatAccountId } = await world.verifiedAccount(order.customerId);
+  assert.equal((await names(order, { fiatAccountId })).status, 200);
+  await world.until('it is paid again', async () => {
+    await world.looksAtTheBank();
+    const refunds = await refundsOf(order);
+    return refunds.length > 0 && refunds.every(({ state }) => state === 'settled');
+  });
+  assert.deepEqual(
+    (await world.traceOf(order)).payouts.map(({ units, state }) => [units, state]),
+    [
+      [paid.units, 'returned'],
+      [paid.units - kept, 'settled'],
+    ],
+  );
+  // What came back has left again: our account stands as it did, and nothing is left in suspense.
+  assert.deepEqual(await world.changesSince(books), {});
 });
 
 test('a refund that the bank returned is paid again as it was, and its fees are kept once', async () => {

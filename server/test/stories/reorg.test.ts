@@ -1,6 +1,7 @@
 /** Blocks that leave the chain, with a customer's deposit in them: before it counted, and after. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { setConfirmationPolicy } from '../../src/partners/index.ts';
 import { openStory, type Paid, type Sale, type Story } from '../support/story.ts';
 
 let world: Story;
@@ -62,7 +63,7 @@ describe('a deposit reorged out before it was confirmed', () => {
     await world.reaches(order, 1);
     await world.reorgsAway(paid);
     await world.reaches(order, 0);
-    world.deadlinePasses();
+    await world.deadlinePasses();
     await world.reaches(order, -1);
   });
 
@@ -83,6 +84,35 @@ describe('a deposit reorged out before it was confirmed', () => {
     await world.reaches(order, 6);
     assert.deepEqual(await depositStates(order), ['applied', 'applied']);
   });
+});
+
+test('a large amount in small parts waits for the blocks that it would wait for in one, and a reorg of fewer costs nothing', async () => {
+  const fromWhole = (units: bigint, confirmations: number) => ({ fromUnits: units * 1_000_000n, confirmations });
+  await world.read((tx) =>
+    setConfirmationPolicy(tx, { chain: 'matic20', asset: USDC, steps: [fromWhole(0n, 2), fromWhole(1_000n, MANY)] }),
+  );
+  await world.blocksWait(async () => {
+    const order = await world.sells('2000', 'usdc');
+    const books = await world.balances();
+    const [first] = await world.paysInOneBlock(order, '999', '999', '2');
+    assert(first);
+    await world.mines(2);
+    const head = BigInt(await world.rpc<string>('matic20', 'eth_blockNumber'));
+    await world.until('the blocks are followed', async () => {
+      const [chain] = await world.read((tx) =>
+        tx.rows<{ head_number: bigint }>(`select head_number from chains where rail = 'evm.matic20'`),
+      );
+      return chain?.head_number === head;
+    });
+    assert.deepEqual(await depositStates(order), ['seen', 'seen', 'seen'], 'too few blocks stand behind their sum');
+    await world.reorgsAway(first);
+    await world.reaches(order, 0);
+    assert.deepEqual(await world.changesSince(books), {});
+    await world.paysInOneBlock(order, '999', '999', '2');
+    await world.mines(MANY - 1);
+    await world.reaches(order, 6);
+  });
+  await usually();
 });
 
 describe('a confirmed deposit taken back by a reorg', () => {
@@ -141,14 +171,14 @@ describe('a confirmed deposit taken back by a reorg', () => {
     assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, 1);
   });
 
-  test('of a settled order that is mined again makes the loss good, and is not given back as a second one', async () => {
+  test('of a settled order that is mined again ends the debt, and is not given back as a second one', async () => {
     await world.goesBy('offramp', 'usdc', { second: { then: 'refund' } });
     const order = await world.sells('100', 'usdc', { refundAddress: world.newAddress() });
     const books = await world.balances();
     const paid = await pays(order);
     await world.reaches(order, 6);
     await world.reorgsAway(paid);
-    await world.opensCase(order, 'deposit_lost');
+    await world.opensCase(order, 'customer_owes');
     await world.paysAgain(paid);
     await world.mines(2);
     await isMadeGood(order);
@@ -165,7 +195,7 @@ describe('a confirmed deposit taken back by a reorg', () => {
     const paid = await pays(order);
     await world.reaches(order, 6);
     await world.reorgsAway(paid);
-    await world.opensCase(order, 'deposit_lost');
+    await world.opensCase(order, 'customer_owes');
     // Another amount: the same again would be the same transaction.
     await world.pays(order, '90');
     await world.mines(2);
@@ -179,35 +209,35 @@ describe('a confirmed deposit taken back by a reorg', () => {
     await world.setsAside('inr', 0n);
     const order = await world.sells('100', 'usdc');
     const paid = await pays(order);
-    await world.opensCase(order, 'treasury_short');
+    await world.isShort(order);
     await world.reorgsAway(paid);
     await world.opensCase(order, 'deposit_lost');
     await world.bank.fund({ currency: 'INR', units: 100_000_000_00n, id: 'after the reorg' });
     await world.reaches(order, 3);
     assert.equal((await world.opensCase(order, 'on_hold')).reason, 'deposit_lost');
     assert.deepEqual((await world.traceOf(order)).payouts, []);
-    assert.ok(!(await world.casesOf(order)).some((one) => one.kind === 'treasury_short' && one.open));
+    await world.until('no shortage is open', async () => (await world.shortages('inr')).every(({ open }) => !open));
   });
 
-  test('of a settled order is a loss and a case, and the order stays settled', async () => {
+  test('of a settled order is a debt of its customer and a case, and the order stays settled', async () => {
     const order = await world.sells('100', 'usdc');
     const books = await world.balances();
     const paid = await pays(order);
     await world.reaches(order, 6);
     await world.reorgsAway(paid);
-    await world.opensCase(order, 'deposit_lost');
+    await world.opensCase(order, 'customer_owes');
     assert.equal(await world.statusOf(order), 6);
     assert.equal(await exceptionOf(order), 'deposit_lost');
-    assert.equal(await lossOf(books), 100_000_000n);
+    assert.equal((await world.changesSince(books))[`loss:${USDC}`], undefined);
     assert.equal((await world.eventsOf(order)).at(-1), 'settled');
   });
 
-  test('of an order that is being paid out is a loss and a case, and the promise made is kept', async () => {
+  test('of an order that is being paid out is a debt and a case, and the promise made is kept', async () => {
     const order = await world.sells('100', 'usdc', { customer: await world.verifiedCustomer({ ending: '9005' }) });
     const paid = await pays(order);
     await world.reaches(order, 5);
     await world.reorgsAway(paid);
-    await world.opensCase(order, 'deposit_lost');
+    await world.opensCase(order, 'customer_owes');
     assert.equal(await world.statusOf(order), 5);
     world.clock.advance(60_000);
     await world.reaches(order, 6);
@@ -250,7 +280,7 @@ describe('a confirmed deposit taken back by a reorg', () => {
     await world.until('the part is booked', async () => (await exceptionOf(order)) === 'underpaid');
     await world.reorgsAway(paid);
     await world.reaches(order, 0);
-    world.deadlinePasses();
+    await world.deadlinePasses();
     await world.reaches(order, -1);
   });
 });

@@ -4,7 +4,9 @@ import { after, before, test } from 'node:test';
 import { formatUnits, parseUnits } from '../../src/base/money.ts';
 import { chart, move, post } from '../../src/ledger/index.ts';
 import type { ChainRail } from '../../src/rails/chain.ts';
+import { openItems, reconcileRail } from '../../src/reconcile/index.ts';
 import { setMinimum } from '../../src/treasury/index.ts';
+import { operatorNamed, type Person } from '../protocols/operator/people.ts';
 import { nativeOf, openStory, type Sale, type Story } from '../support/story.ts';
 
 const RAIL = 'evm.matic20';
@@ -14,8 +16,13 @@ const hot = (asset: string) => chart.custody(RAIL, 'hot', asset);
 const deposits = (asset: string) => chart.custody(RAIL, 'deposits', asset);
 
 let world: Story;
+let finn: Person;
+let ada: Person;
 before(async () => {
-  world = await openStory();
+  world = await openStory({ operators: 'two' });
+  const { db, baseUrl } = world.server;
+  finn = await operatorNamed({ db, baseUrl, clock: world.clock }, 'finn', 'finance');
+  ada = await operatorNamed({ db, baseUrl, clock: world.clock }, 'ada', 'admin');
 });
 after(async () => await world?.close());
 
@@ -63,7 +70,7 @@ test('a buy that the empty hot wallet cannot pay waits, and is paid with what a 
   const purchase = await buys('4000', address);
   const { order } = await world.traceOf(purchase);
   await world.bank.creditAccount({ currency: 'INR', units: parseUnits('4000', 2), text: order.depositTarget });
-  const waiting = await world.opensCase(purchase, 'treasury_short');
+  const waiting = await world.isShort(purchase);
   assert.match(waiting.reason, /usdc/);
   assert.equal(await world.stateOf(purchase), 'awaiting_liquidity');
   assert.equal(await held(deposits(USDC)), 100_000_000n);
@@ -78,10 +85,8 @@ test('a buy that the empty hot wallet cannot pay waits, and is paid with what a 
   assert.equal(await world.tokensOf(address, 'usdc'), formatUnits(order.payoutUnits, 6));
   assert.equal(await held(deposits(USDC)), 0n);
   assert.equal(await held(hot(USDC)), 100_000_000n - order.payoutUnits);
-  assert.deepEqual(
-    (await world.casesOf(purchase)).map(({ kind, open }) => [kind, open]),
-    [['treasury_short', false]],
-  );
+  assert.deepEqual(await world.casesOf(purchase), []);
+  await world.until('the case is closed', async () => (await world.shortages(USDC)).every(({ open }) => !open));
 
   const rail = world.server.rails.get(RAIL) as ChainRail;
   for (const asset of [USDC, MATIC]) {
@@ -90,3 +95,99 @@ test('a buy that the empty hot wallet cannot pay waits, and is paid with what a 
   }
   assert.ok((await held(deposits(MATIC))) > 0n, 'what is left of the gas is still ours, and in the books');
 });
+
+test('a sweep that a reorg deeper than final took back is reversed by two operators, and is mined and booked again', async () => {
+  const sale = await world.sells('40', 'usdc');
+  await world.pays(sale, '40');
+  await world.mines(2);
+  await world.reaches(sale, 6);
+  world.clock.advance(600_000);
+  const sweep = await world.until('it is swept', async () => {
+    await world.mines(3);
+    return await world.read((tx) =>
+      tx.row<{ key: string; reference: `0x${string}` }>(
+        `select key, reference from own_transfers where kind = 'sweep' and booked_at is not null and units = 40000000`,
+      ),
+    );
+  });
+  const rail = world.server.rails.get(RAIL) as ChainRail;
+  const before = [await held(hot(USDC)), await held(deposits(USDC))];
+  // Its node forgets the blocks, and what was in them.
+  await world.blocksWait(async () => {
+    await world.reorgsAway({ hash: sweep.reference, raw: '0x', chain: 'matic20' });
+    await world.mines(14);
+    await world.until('the chain has stopped by itself', async () => {
+      await world.mines(1);
+      const rows = await world.read((tx) =>
+        tx.rows(`select from cases where kind = 'rail_stopped' and closed_at is null`),
+      );
+      return rows.length > 0;
+    });
+    assert.equal(await rail.balance('hot', USDC), (before[0] ?? 0n) - 40_000_000n, 'the sweep is still on the chain');
+  });
+  // It says so aloud, as it should.
+  const loud = world.complaints.findIndex((line) => line.includes('a reorg deeper than'));
+  assert.notEqual(loud, -1);
+  world.complaints.splice(loud, 1);
+  await does(`/rails/${RAIL}/clear`, { restart: true });
+  const items = await world.until('the break is found', async () => {
+    await world.mines(1);
+    await compared(rail);
+    const all = (await finn.reads(`/breaks?rail=${RAIL}`)).body.breaks as Break[];
+    return all.some(({ key, transit }) => key === sweep.key && transit === null) && all;
+  });
+  const [one] = items.filter(({ key, asset, wallet }) => key === sweep.key && asset === USDC && wallet === 'hot');
+  assert(one, JSON.stringify(items));
+  const amount = one.differenceUnits.replace('-', '');
+  assert.equal(amount, '40');
+  await does(`/breaks/${one.id}/correct`, { as: 'sweep_undone', evidence: sweep.key, amount });
+  assert.deepEqual([await held(hot(USDC)), await held(deposits(USDC))], [(before[0] ?? 0n) - 40_000_000n, 40_000_000n]);
+  const open = (await finn.reads(`/breaks?rail=${RAIL}`)).body.breaks as Break[];
+  assert.deepEqual(
+    open.filter(({ key }) => key === sweep.key),
+    [],
+    'a side of the sweep is still open',
+  );
+  // The same bytes are broadcast again, and booked again once they are final.
+  await world.until('it is swept again', async () => {
+    await world.mines(3);
+    return (await held(deposits(USDC))) === before[1];
+  });
+  assert.equal(await held(hot(USDC)), before[0]);
+  // The coin of its gas was back at the address meanwhile, and may have been taken for somebody's: that is dust.
+  await world.until('books and chain agree', async () => {
+    await world.mines(1);
+    await compared(rail);
+    const [left] = (await finn.reads(`/breaks?rail=${RAIL}`)).body.breaks as Break[];
+    if (left === undefined) return true;
+    if (left.transit === null && left.key.startsWith('native:'))
+      await does(`/breaks/${left.id}/correct`, {
+        as: 'dust',
+        evidence: left.key,
+        amount: left.differenceUnits.replace('-', ''),
+      });
+    return false;
+  });
+  assert.deepEqual(await world.read((tx) => openItems(tx, RAIL)), []);
+});
+
+interface Break {
+  id: string;
+  key: string;
+  asset: string;
+  wallet: string;
+  differenceUnits: string;
+  transit: string | null;
+}
+
+async function compared(rail: ChainRail): Promise<void> {
+  const { db } = world.server;
+  await reconcileRail({ db, clock: world.clock, graceMs: 0 }, rail, 'begin');
+}
+
+/** Proposed by one, confirmed by another, where it takes two. */
+async function does(path: string, body: Record<string, unknown>): Promise<void> {
+  const said = await finn.does(path, body);
+  const done = said.status === 202 ? await ada.does(`/proposals/${said.body.proposal}/confirm`) : said;
+  assert.equal(done.status, 200, `${path}: ${JSON.stringify(done.body)}`);
+}

@@ -5,11 +5,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
-import { unblockCustomer } from '../../src/customers/index.ts';
+import { findCustomer } from '../../src/customers/index.ts';
 import { orderFacts, STATES } from '../../src/orders/index.ts';
 import { isWaiting, type OrderState } from '../../src/orders/machine.ts';
-import { BUILT_IN_POLICY } from '../../src/partners/index.ts';
-import { operatorNamed, type Person } from '../protocols/operator/people.ts';
+import { allMarkets, BUILT_IN_POLICY, setFee } from '../../src/partners/index.ts';
+import { FEES } from '../../src/sandbox/catalogue.ts';
+import { amountsDecide, operatorNamed, type Person } from '../protocols/operator/people.ts';
 import { openStory, type Purchase, type Sale, type Story } from '../support/story.ts';
 
 let world: Story;
@@ -17,10 +18,11 @@ let ada: Person;
 let finn: Person;
 
 before(async () => {
-  world = await openStory();
+  world = await openStory({ operators: 'two' });
   const { db, baseUrl } = world.server;
   ada = await operatorNamed({ db, baseUrl, clock: world.clock }, 'ada', 'admin');
   finn = await operatorNamed({ db, baseUrl, clock: world.clock }, 'finn', 'finance');
+  await db.asSystem(amountsDecide);
 });
 after(async () => await world?.close());
 
@@ -136,6 +138,163 @@ describe('a payout that was refused and is then shown as paid', () => {
   });
 });
 
+describe('an order priced anew after a refused payout that is then shown as paid', () => {
+  const LOSS = 'loss:inr';
+  const DIFFERENCE = 'difference:inr';
+  /** Whoever asks first is finn, and ada agrees. */
+  async function twoDo(path: string, body: Record<string, unknown> = {}): Promise<void> {
+    const asked = await finn.does(path, body);
+    assert.equal(asked.status, 202, `${path} was done by one person: ${JSON.stringify(asked.body)}`);
+    const agreed = await ada.does(`/proposals/${asked.body.proposal}/confirm`, {});
+    assert.equal(agreed.status, 200, JSON.stringify(agreed.body));
+  }
+  const feeIs = (bps: bigint) =>
+    world.read(async (tx) => {
+      for (const { id: marketId } of await allMarkets(tx))
+        await setFee(tx, { marketId, partnerId: null, kind: 'operator', bps });
+    });
+  after(() => feeIs(BigInt(FEES.operatorBps)));
+  const unitsOf = async (order: Sale) => (await world.traceOf(order)).order.payoutUnits;
+
+  /** Refused once, priced anew at another fee, and refused again: it holds its payout at other terms than the first. */
+  async function repriced(bps: bigint): Promise<{ order: Sale; first: bigint; then: bigint }> {
+    const customer = await world.verifiedCustomer({ ending: '9001' });
+    const order = await world.sells('20', 'usdc', { customer });
+    await world.pays(order, '20');
+    await world.mines(2);
+    await inState(order, 'payout_held');
+    const first = await unitsOf(order);
+    await feeIs(bps);
+    await world.until('another amount is due', async () => {
+      const asked = await finn.does(`/orders/${order.id}/requote`);
+      assert.equal(asked.status, 200, JSON.stringify(asked.body));
+      await world.until('the second attempt has ended', async () => {
+        const { order: row, payouts: all } = await world.traceOf(order);
+        return row.state === 'payout_held' && all.at(-1)?.endedAt !== null && all.length > 1;
+      });
+      return (await unitsOf(order)) !== first;
+    });
+    const then = await unitsOf(order);
+    return { order, first, then };
+  }
+  const firstOf = (order: Sale): string => `pay_${order.id}_1`;
+  async function isStuck(order: Sale): Promise<void> {
+    assert.equal(await world.stateOf(order), 'payout_held');
+    for (const path of ['retry', 'requote']) {
+      const said = await finn.does(`/orders/${order.id}/${path}`);
+      assert.equal(said.status, 409, `${path} was done for an order that has been paid`);
+    }
+  }
+  async function isOver(order: Sale, paid: bigint, ordered: bigint): Promise<void> {
+    await world.reaches(order, 6);
+    const { order: row, history } = await world.traceOf(order);
+    assert.equal(row.payoutReference, 'UTR-LATE');
+    assert.equal(row.exception, 'paid_other_amount');
+    const settled = history.find(({ event }) => event === 'payout_found');
+    assert.deepEqual(
+      [settled?.facts.paidUnits, settled?.facts.orderedUnits, settled?.facts.payout],
+      [String(paid), String(ordered), firstOf(order)],
+    );
+    assert.deepEqual(await openCases(order), []);
+  }
+
+  test('is settled by what left, by two people: more than it says now is a difference and no loss', async () => {
+    await feeIs(0n);
+    const { order, first, then } = await repriced(500n);
+    assert.ok(first > then);
+    const books = await world.balances();
+    await paysAfterAll(order);
+    await isStuck(order);
+    await twoDo(`/orders/${order.id}/settle-by`, { payout: firstOf(order) });
+    await isOver(order, first, then);
+    const changes = await world.changesSince(books);
+    assert.equal(changes[LOSS], undefined, 'what was paid is booked as lost');
+    assert.equal(changes[DIFFERENCE], then - first);
+  });
+
+  test('is settled by what left, which is less: the rest stays with us where people say so', async () => {
+    await feeIs(700n);
+    const { order, first, then } = await repriced(0n);
+    assert.ok(first < then);
+    const books = await world.balances();
+    await paysAfterAll(order);
+    await isStuck(order);
+    const unsaid = await finn.does(`/orders/${order.id}/settle-by`, { payout: firstOf(order) });
+    assert.equal(unsaid.status, 400);
+    assert.deepEqual(Object.keys(unsaid.body.fields as object), ['rest']);
+    await twoDo(`/orders/${order.id}/settle-by`, { payout: firstOf(order), rest: 'keep' });
+    await isOver(order, first, then);
+    const changes = await world.changesSince(books);
+    assert.equal(changes[LOSS], undefined, 'what was paid is booked as lost');
+    assert.equal(changes[DIFFERENCE], then - first);
+  });
+
+  test('is settled by what left, which is less: the rest is paid as well where people say so, once', async () => {
+    await feeIs(500n);
+    const { order, first, then } = await repriced(0n);
+    const books = await world.balances();
+    await paysAfterAll(order);
+    // Its account takes what is sent there from now on.
+    const { fiatAccountId } = await world.verifiedAccount(order.customerId);
+    await world.read((tx) => tx.run('update orders set fiat_account_id = $2 where id = $1', [order.id, fiatAccountId]));
+    await twoDo(`/orders/${order.id}/settle-by`, { payout: firstOf(order), rest: 'pay' });
+    await world.until('the rest is paid', async () => (await refunds(order))[0] === 'settled');
+    const { payouts: all } = await world.traceOf(order);
+    const paid = all.filter(({ state }) => state === 'settled').reduce((sum, { units }) => sum + units, 0n);
+    assert.equal(paid, then, 'the customer has not what the order says');
+    assert.deepEqual(await openCases(order), []);
+    const changes = await world.changesSince(books);
+    assert.deepEqual([changes[LOSS], changes[DIFFERENCE]], [undefined, undefined]);
+    assert.equal(await world.stateOf(order), 'settled');
+    const again = await finn.does(`/orders/${order.id}/settle-by`, { payout: firstOf(order), rest: 'pay' });
+    assert.equal(again.status, 409, 'it was settled twice');
+    assert.equal(first + (all.at(-1)?.units ?? 0n), then);
+  });
+
+  test('is settled so where it is held before its conversion, and where its refund has failed', async () => {
+    await feeIs(0n);
+    const customer = await world.verifiedCustomer({ ending: '9001' });
+    const books = await world.balances();
+    const order = await world.sells('20', 'usdc', { customer });
+    await world.pays(order, '20');
+    await world.mines(2);
+    await inState(order, 'payout_held');
+    const first = await unitsOf(order);
+    await whileStopped(async () => {
+      await does(`/orders/${order.id}/refuse`, { failure: 'other', address: world.newAddress() });
+      await inState(order, 'refunding');
+      await paysAfterAll(order);
+    });
+    await inState(order, 'refund_held');
+    await twoDo(`/orders/${order.id}/settle-by`, { payout: firstOf(order) });
+    await world.reaches(order, 6);
+    assert.equal(await unitsOf(order), first);
+    assert.deepEqual(await refunds(order), ['cancelled']);
+    assert.deepEqual(await openCases(order), []);
+    const changes = await world.changesSince(books);
+    assert.deepEqual([changes[LOSS], changes[DIFFERENCE]], [undefined, undefined]);
+  });
+
+  test('not by an attempt that nobody has shown as paid, nor by one of another order', async () => {
+    await feeIs(0n);
+    const { order } = await repriced(500n);
+    const other = await repriced(0n);
+    for (const [payout, says] of [
+      [firstOf(order), /does not show it as paid/],
+      [firstOf(other.order), /no such payout/],
+    ] as const) {
+      const said = await finn.does(`/orders/${order.id}/settle-by`, { payout, rest: 'keep' });
+      assert.ok(said.status === 409 || said.status === 404);
+      assert.match(String(said.body.error), says);
+    }
+    for (const one of [order, other.order]) {
+      await does(`/orders/${one.id}/refuse`, { failure: 'other', address: world.newAddress() });
+      await world.mines(2);
+      await inState(one, 'refunded');
+    }
+  });
+});
+
 describe('a refund that was refused and is then shown as paid', () => {
   async function isGivenBackOnce(order: Purchase, books: Awaited<ReturnType<typeof world.balances>>): Promise<void> {
     await world.until('the refund is made', async () => (await refunds(order))[0] === 'settled');
@@ -219,8 +378,11 @@ describe('between written and handed over', () => {
       await world.read((tx) =>
         tx.run(`update orders set policy = jsonb_set(policy, '{late,then}', '"refund"') where id = $1`, [order.id]),
       );
-      world.deadlinePasses();
-      await world.reaches(order, -1);
+      await world.deadlinePasses();
+      await world.until('a block past it is read', async () => {
+        await world.mines(1);
+        return (await world.statusOf(order)) === -1;
+      });
       const books = await world.balances();
       await whileStopped(async () => {
         const paid = await world.pays(order, '10');
@@ -277,14 +439,18 @@ test('a refund under way makes what the bank takes back a debt, which ends when 
   await world.opensCase(order, 'customer_owes');
   await world.bank.clearFaults();
   await inState(order, 'refund_held');
-  await world.read((tx) => unblockCustomer(tx, customer.id, world.clock.now()));
+  // Who unblocks it sees what it owes.
+  const { proposal } = (await finn.does(`/customers/${customer.id}/unblock`)).body;
+  const { seen } = (await ada.reads(`/proposals/${proposal}`)).body;
+  assert.deepEqual(seen, { blocked: true, debts: [{ asset: 'inr', units: '5000' }] });
+  assert.equal((await ada.does(`/proposals/${proposal}/confirm`)).status, 200);
   await does(`/orders/${order.id}/retry-refund`, { fiatAccountId: customer.fiatAccountId });
   await inState(order, 'cancelled');
   assert.deepEqual(await openCases(order), []);
   assert.deepEqual(await world.changesSince(books), {}, 'as if nothing had come');
 });
 
-test('a refund that has left when a reorg takes its deposit arrives, and the deposit is a loss with a case', async () => {
+test('a refund that has left when a reorg takes its deposit arrives, and the deposit is a debt with a case', async () => {
   await world.blocksWait(async () => {
     const { order, paid } = await held();
     const books = await world.balances();
@@ -292,15 +458,21 @@ test('a refund that has left when a reorg takes its deposit arrives, and the dep
     await does(`/orders/${order.id}/refuse`, { failure: 'other', address });
     await world.until('it is with the node', async () => (await payouts(order))[0] === 'refund handed');
     await world.reorgsAway(paid);
-    await world.opensCase(order, 'deposit_lost');
+    await world.opensCase(order, 'customer_owes');
     await world.until('it arrives', async () => {
       await world.mines(1);
       return (await world.stateOf(order)) === 'refunded';
     });
     assert.equal(await world.tokensOf(address, 'usdc'), '10');
     assert.deepEqual(await refunds(order), ['settled']);
-    assert.deepEqual(await openCases(order), ['deposit_lost']);
-    assert.equal((await world.changesSince(books))['loss:usdc.matic20'], 10_000_000n);
+    assert.deepEqual(await openCases(order), ['customer_owes']);
+    const changed = await world.changesSince(books);
+    assert.equal(changed['loss:usdc.matic20'], undefined);
+    const debts = Object.entries(changed).filter(([code]) => code.startsWith('receivable:'));
+    assert.deepEqual(
+      debts.map(([, units]) => units),
+      [10_000_000n],
+    );
     assert.equal(await world.statusOf(order), -2);
   });
 });
@@ -363,12 +535,93 @@ test('a refund that the bank sends back is still owed, and is paid to the next a
   assert.equal(await world.statusOf(order), -2);
 });
 
+describe('a refund that came back, whose deposit the bank then recalls', () => {
+  /** A purchase that was refunded to an account that is closed. */
+  async function cameBack(keep: readonly string[] = []) {
+    const customer = await world.verifiedCustomer({ ending: '9002' });
+    const order = await world.buys('5000', 'usdc', { customer, reference: 'screen:hold' });
+    await world.read((tx) =>
+      tx.run(`update orders set policy = jsonb_set(policy, '{refundFees,keep}', $2::jsonb) where id = $1`, [
+        order.id,
+        JSON.stringify(keep),
+      ]),
+    );
+    const books = await world.balances();
+    const line = await world.credits(order, '5000');
+    await inState(order, 'on_hold');
+    await does(`/orders/${order.id}/refuse`, { failure: 'other', fiatAccountId: customer.fiatAccountId });
+    await world.opensCase(order, 'refund_returned');
+    return { customer, order, books, line };
+  }
+  const blocked = async (id: string) => (await world.read((tx) => findCustomer(tx, id))).blocked;
+
+  test('makes no debt: its money is here, and leaves the books the way it came', async () => {
+    const { customer, order, books, line } = await cameBack();
+    await world.bank.recall(line);
+    await world.looksAtTheBank();
+    await world.until('it is cancelled', async () => (await refunds(order))[0] === 'cancelled');
+    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await world.changesSince(books), {}, 'as if nothing had come');
+    assert.equal(await blocked(customer.id), false, 'a customer who was paid nothing is blocked for a debt');
+    const { fiatAccountId } = await world.verifiedAccount(customer.id);
+    assert.equal((await finn.does(`/orders/${order.id}/destination`, { fiatAccountId })).status, 409);
+  });
+
+  test('of which fees were kept makes a loss of these fees alone', async () => {
+    const { customer, order, books, line } = await cameBack(['operator']);
+    const kept = (await world.changesSince(books))['fee_operator:inr'] ?? 0n;
+    assert.ok(kept > 0n, 'no fee was kept');
+    await world.bank.recall(line);
+    await world.looksAtTheBank();
+    await world.opensCase(order, 'deposit_lost');
+    const changes = await world.changesSince(books);
+    assert.deepEqual(
+      [changes['loss:inr'], changes['fee_operator:inr'], changes['suspense:bank.simulated:inr']],
+      [kept, kept, undefined],
+    );
+    assert.equal(await blocked(customer.id), false);
+  });
+});
+
+describe('a refund out of suspense that is under way when the bank recalls its deposit', () => {
+  /** A second deposit that goes back to a closed account; the bank says nothing of it for a while. */
+  async function underWay(ending: string) {
+    const customer = await world.verifiedCustomer({ ending });
+    const order = await world.buys('5000', 'usdc', { customer });
+    await world.credits(order, '5000');
+    await inState(order, 'settled');
+    const books = await world.balances();
+    const line = await world.credits(order, '5000');
+    await world.opensCase(order, 'deposit_second');
+    const second = (await world.traceOf(order)).deposits.find(({ state }) => state === 'suspense');
+    await world.bank.setFault({ kind: 'lose_answer_after_effect' });
+    await world.bank.setFault({ kind: 'status_unavailable', times: 1_000 });
+    await does(`/deposits/${second?.id}/refund`, { fiatAccountId: customer.fiatAccountId });
+    await world.until('it is under way', async () => (await payouts(order)).includes('refund unknown'));
+    return { customer, order, books, line };
+  }
+  const owes = async (id: string) => (await world.balances()).get(`receivable:${id}:inr`) ?? 0n;
+
+  test('makes a debt, which ends when the refund is refused: nothing has left, and nobody is owed anything', async () => {
+    const { customer, order, books, line } = await underWay('9001');
+    await world.bank.recall(line);
+    await world.looksAtTheBank();
+    await world.opensCase(order, 'customer_owes');
+    assert.equal(await owes(customer.id), 500_000n);
+    await world.bank.clearFaults();
+    await world.until('it is cancelled', async () => (await refunds(order))[0] === 'cancelled');
+    assert.equal(await owes(customer.id), 0n);
+    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await world.changesSince(books), {}, 'as if the second deposit had not come');
+  });
+});
+
 test('of two parts one refund fails: the other arrives, the order waits, and the failed one goes again when an operator says so', async () => {
   const order = await world.sells('100', 'usdc');
   await world.paysInOneBlock(order, '20', '30');
   await world.mines(2);
   await world.until('the parts are booked', async () => (await world.traceOf(order)).order.exception === 'underpaid');
-  world.deadlinePasses();
+  await world.deadlinePasses();
   await world.reaches(order, 3);
   const address = world.newAddress();
   await whileStopped(async () => {
@@ -401,6 +654,49 @@ test('of two parts one refund fails: the other arrives, the order waits, and the
   assert.equal(await world.statusOf(order), -4);
 });
 
+test('of two parts of which one is submitted, a hold stops the other and says which one it came too late for', async () => {
+  const order = await world.sells('100', 'usdc');
+  await world.paysInOneBlock(order, '20', '30');
+  await world.mines(2);
+  await world.until('the parts are booked', async () => (await world.traceOf(order)).order.exception === 'underpaid');
+  world.deadlinePasses();
+  await world.reaches(order, 3);
+  const address = world.newAddress();
+  let [submitted, other]: string[] = [];
+  await whileStopped(async () => {
+    await does(`/orders/${order.id}/refuse`, { failure: 'amount', address });
+    [submitted, other] = (await world.traceOf(order)).payouts.map(({ id }) => id);
+    // As where its worker was a moment earlier than the switch, and its rail has not answered yet.
+    await world.read((tx) =>
+      tx.run(
+        `update payouts set state = 'unknown', handings = 1, unknown_since = now(), handing_until = now() where id = $1`,
+        [submitted],
+      ),
+    );
+    const said = await finn.does(`/orders/${order.id}/hold`, { reason: 'looks like fraud' });
+    assert.equal(said.status, 200, JSON.stringify(said.body));
+    assert.deepEqual(said.body.notStopped, [submitted]);
+    const stateOf = async (key?: string) => (await world.traceOf(order)).payouts.find(({ id }) => id === key)?.state;
+    assert.deepEqual([await stateOf(other), await world.stateOf(order)], ['refused', 'refunding']);
+    assert.deepEqual(await openCases(order), ['hold_too_late']);
+    // What would end the order has to wait for it: nothing else is changed.
+    assert.equal((await finn.does(`/orders/${order.id}/block`)).body.reason, 'payout_submitted');
+  });
+  await world.until('the one that was submitted arrives', async () => {
+    await world.mines(1);
+    return (await world.stateOf(order)) === 'refund_held';
+  });
+  assert.deepEqual((await refunds(order)).sort(), ['failed', 'settled']);
+  assert.deepEqual(await openCases(order), ['refund_held']);
+  assert.equal((await payouts(order)).length, 2, 'the part that was held has gone again');
+  await does(`/orders/${order.id}/retry-refund`, { address });
+  await world.until('all is back', async () => {
+    await world.mines(1);
+    return (await world.stateOf(order)) === 'refunded';
+  });
+  assert.equal(await world.tokensOf(address, 'usdc'), '50');
+});
+
 test('what law had blocked is let go by two operators, and goes where a third word says', async () => {
   const { order } = await held();
   await does(`/orders/${order.id}/block`);
@@ -426,12 +722,17 @@ test('released and refused at once by many, over and over: each order is paid ou
   await world.mines(2);
   for (const order of orders) await world.reaches(order, 3);
   const address = world.newAddress();
+  const refused = new Set<bigint>();
   await Promise.all(
     orders.map(async ({ id }) => {
       const release = () => finn.does(`/orders/${id}/release`);
       const refuse = () => ada.does(`/orders/${id}/refuse`, { failure: 'other', address });
       const said = await Promise.all([release(), refuse(), release(), refuse()]);
-      assert.equal(said.filter(({ status }) => status === 200).length, 1, JSON.stringify(said.map(({ body }) => body)));
+      const done = said.filter(({ status }) => status === 200).map(({ body }) => body.act as string);
+      // What was released can be refused until its payout is submitted; what was refused is over.
+      const told = JSON.stringify(said.map(({ body }) => body));
+      assert.ok(done.length > 0 && new Set(done).size === done.length, told);
+      if (done.includes('order.refuse')) refused.add(id);
     }),
   );
   let back = 0;
@@ -442,8 +743,11 @@ test('released and refused at once by many, over and over: each order is paid ou
     });
     const isBack = (await world.stateOf(order)) === 'refunded';
     if (isBack) back += 1;
+    assert.equal(isBack, refused.has(order.id), 'the answer to the refusal said otherwise');
     assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, isBack ? 0 : 1);
-    assert.deepEqual(await payouts(order), [isBack ? 'refund settled' : 'payout settled']);
+    // Refused by us: taken back before it was submitted.
+    const sent = (await payouts(order)).filter((payout) => payout !== 'payout refused');
+    assert.deepEqual(sent, [isBack ? 'refund settled' : 'payout settled']);
   }
   assert.equal(await world.tokensOf(address, 'usdc'), String(back * 10));
 });
@@ -463,7 +767,9 @@ test('whatever waits is called overdue: one order in every state that something 
     });
   };
   const refundHeld = (await held()).order;
-  await world.rejects(refundHeld, { failure: 'other', address: world.tokenAddress('usdc', 'matic20') });
+  const nowhere = world.newAddress();
+  world.takesNothing(nowhere, 'matic20');
+  await world.rejects(refundHeld, { failure: 'other', address: nowhere });
   reached.set('refund_held', refundHeld);
   reached.set('on_hold', (await held()).order);
   reached.set('payout_held', await sale(undefined, '9001'));

@@ -1,5 +1,6 @@
 /**
- * A sale and a purchase as two receivers hear of them: one that knows the wire's words, and one that knows Standard Webhooks.
+ * A sale and a purchase as receivers hear of them: one that knows the wire's words and one that knows a flat order, both at the
+ * wire's own address, and one that knows Standard Webhooks.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -7,7 +8,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
-import { hmac } from '../support/client.ts';
+import { type Came, hmac } from '../support/client.ts';
 import { freshFolder } from '../support/folder.ts';
 import { collect, run } from '../support/process.ts';
 import { openReceiver, type Receiver } from '../support/receiver.ts';
@@ -32,32 +33,39 @@ after(async () => {
 });
 
 /** What both heard of an order, once it has come; every signature checked. */
-async function heard(id: bigint): Promise<{ words: unknown[]; types: unknown[] }> {
-  const ofWire = () => wire.taken.filter(({ body }) => body.referenceId === Number(id));
+async function heard(id: bigint): Promise<{ flat: Came; words: unknown[]; types: unknown[] }> {
+  const ofWire = () => wire.taken.filter(({ body }) => body.metadata !== undefined && body.referenceId === Number(id));
+  const ofFlat = () => wire.taken.filter(({ body }) => body.orderId === Number(id));
   const ofStandard = () => standard.taken.filter(({ body }) => body.data.orderId === String(id));
   await world.until('both have heard the end', async () => {
     const isOver = ['FIAT_TRANSFER_COMPLETED', 'ON_CHAIN_COMPLETED'].includes(ofWire().at(-1)?.body.status);
-    return isOver && ofStandard().at(-1)?.body.type === 'order.settled';
+    return isOver && ofFlat().length > 0 && ofStandard().at(-1)?.body.type === 'order.settled';
   });
-  for (const { headers, body } of ofWire()) {
+  for (const { headers, text } of [...ofWire(), ...ofFlat()]) {
     const { 'x-onramp-payload': payload = '', 'x-onramp-signature': signature } = headers;
     assert.equal(signature, hmac(payload, world.partner.apiSecret));
-    assert.deepEqual(JSON.parse(Buffer.from(payload, 'base64').toString()).body, body);
+    assert.equal(Buffer.from(payload, 'base64').toString(), text);
   }
+  const [flat, ...more] = ofFlat();
+  assert.deepEqual(more, [], 'the flat order was sent more than once');
   for (const { headers, text } of ofStandard()) verifier.verify(text, headers);
   assert.deepEqual(
     ofStandard().map(({ body }) => body.sequence),
     ofStandard().map((_, at) => at + 1),
   );
   const type = ({ body }: { body: { eventType: string; status: string } }) => `${body.eventType} ${body.status}`;
-  return { words: ofWire().map(type), types: ofStandard().map(({ body }) => body.type) };
+  return { flat: flat?.body, words: ofWire().map(type), types: ofStandard().map(({ body }) => body.type) };
 }
 
-test('a sale is told in both formats, step by step', async () => {
+test('a sale is told in every format, step by step', async () => {
   const order = await world.sells('100', 'usdc');
   await world.pays(order, '100');
   await world.reaches(order, 6);
-  const { words, types } = await heard(order.id);
+  const { flat, words, types } = await heard(order.id);
+  assert.deepEqual(
+    [flat.eventType, flat.status, flat.actualQuantity, flat.actualFiatAmount, flat.fiatType],
+    ['offramp', 6, 100, Number(order.toAmount), 1],
+  );
   assert.deepEqual(words, [
     'OFFRAMP ON_CHAIN_DEPOSIT_RECEIVED',
     'OFFRAMP TRADE_COMPLETED',
@@ -79,7 +87,7 @@ test('a sale is told in both formats, step by step', async () => {
     [last?.body.data.depositAmount, last?.body.data.payoutAmount, last?.body.data.state],
     ['100', order.toAmount, 'settled'],
   );
-  const ofCustomer = wire.taken.filter(({ body }) => body.metadata.customerId === order.customerId);
+  const ofCustomer = wire.taken.filter(({ body }) => body.metadata?.customerId === order.customerId);
   assert.deepEqual(
     ofCustomer.map(({ body }) => [body.eventType, body.status]),
     [
@@ -89,11 +97,13 @@ test('a sale is told in both formats, step by step', async () => {
   );
 });
 
-test('a purchase is told in both formats, step by step', async () => {
+test('a purchase is told in every format, step by step', async () => {
   const order = await world.buys('5000', 'usdc');
   await world.credits(order, '5000');
   await world.reaches(order, 4);
-  const { words, types } = await heard(order.id);
+  const { flat, words, types } = await heard(order.id);
+  assert.deepEqual([flat.eventType, flat.status, flat.fiatAmount], ['onramp', 4, 5000]);
+  assert.match(flat.transactionHash, /^0x[0-9a-f]{64}$/);
   assert.deepEqual(words, [
     'ONRAMP FIAT_DEPOSIT_RECEIVED',
     'ONRAMP TRADE COMPLETED',

@@ -43,7 +43,10 @@ export async function bankWorld(
       rails: new Map([[RAIL, through]]),
       report,
       openAccount,
-      isStopped: isHandingStopped,
+      gate: async (tx, { rail }) =>
+        (await isHandingStopped(tx, rail))
+          ? { outcome: 'wait', why: 'a kill switch is on', againInMs: 5_000 }
+          : { outcome: 'pay' },
       ...(options.handingMs === undefined ? {} : { handingMs: options.handingMs }),
       ...(options.graceMs === undefined ? {} : { graceMs: options.graceMs }),
     });

@@ -4,6 +4,7 @@
  * The options are the differences seen between such programs; each default is the commonest.
  */
 import { createHmac } from 'node:crypto';
+import { assertDeclared } from './declared.ts';
 
 export interface Signing {
   /** `plain` is apiKey, payload, signature; `prefixed` is X-ONRAMP-…. */
@@ -16,6 +17,8 @@ export interface Signing {
   signs?: 'object' | 'text' | 'nothing';
   /** Sends numbers where the text is one: amounts as JSON numbers, say. */
   sends?: 'strings' | 'numbers';
+  /** How the payload is written: programs strip the padding, or take the URL alphabet. */
+  base64?: 'padded' | 'bare' | 'url';
   timestamp?: number | string;
   /** Signs something else than is sent. */
   signedBody?: unknown;
@@ -40,6 +43,11 @@ export interface Keys {
   apiSecret: string;
 }
 
+let phones = 0;
+/** A number that nobody else in this run has: one phone is one customer of a partner. */
+export const newPhone = (): string =>
+  `+91-9${String(process.pid % 1000).padStart(3, '0')}${String((phones += 1)).padStart(6, '0')}`;
+
 export const hmac = (text: string, secret: string): string => createHmac('sha512', secret).update(text).digest('hex');
 
 /** Headers and body text of one request. */
@@ -52,7 +60,10 @@ export function sign(
   const signed = signing.signedBody ?? body;
   const inner = { object: signed, text: JSON.stringify(signed), nothing: undefined }[signing.signs ?? 'object'];
   const json = stringify({ body: inner, timestamp: signing.timestamp ?? Date.now() }, signing.spacing ?? 'compact');
-  const payload = Buffer.from(json).toString('base64');
+  const padded = Buffer.from(json).toString('base64');
+  const payload = { padded, bare: padded.replace(/=+$/, ''), url: Buffer.from(json).toString('base64url') }[
+    signing.base64 ?? 'padded'
+  ];
   const [key, load, signature] =
     signing.spelling === 'prefixed'
       ? ['X-ONRAMP-APIKEY', 'X-ONRAMP-PAYLOAD', 'X-ONRAMP-SIGNATURE']
@@ -125,10 +136,12 @@ export async function ask(baseUrl: string, path: string, init: RequestInit = {})
   const response = await fetch(`${baseUrl}${absolute(path)}`, { redirect: 'error', ...init });
   const text = await response.text();
   const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
+  const body = isJson && text !== '' ? JSON.parse(text) : undefined;
+  assertDeclared({ method: init.method ?? 'GET', path: absolute(path) }, response.status, body);
   return {
     status: response.status,
     text,
-    body: isJson && text !== '' ? JSON.parse(text) : undefined,
+    body,
     headers: response.headers,
   };
 }

@@ -15,11 +15,16 @@ export interface FreshDatabase {
   drop(): Promise<void>;
 }
 
-/** Made from TEST_DATABASE_TEMPLATE (a migrated database that nobody is connected to) if that is set, else empty. */
-export async function freshDatabase(): Promise<FreshDatabase> {
+/**
+ * Copied from TEST_DATABASE_TEMPLATE, a migrated database without connections, where `npm test` has made one: a copy takes
+ * a tenth of the time that the migrations take.
+ *
+ * @param isEmpty for tests of the migrations themselves
+ */
+export async function freshDatabase({ isEmpty = false }: { isEmpty?: boolean } = {}): Promise<FreshDatabase> {
   const serverUrl = await adminUrlOfServer();
   const name = `test_${process.pid}_${randomBytes(4).toString('hex')}`;
-  const template = process.env.TEST_DATABASE_TEMPLATE;
+  const template = isEmpty ? undefined : process.env.TEST_DATABASE_TEMPLATE;
   await onServer(
     serverUrl,
     `create database ${name}${template === undefined ? '' : ` template ${pg.escapeIdentifier(template)}`}`,

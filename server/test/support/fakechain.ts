@@ -84,6 +84,9 @@ export function fakeChain(options: { finality: number; pace?: Partial<ChainPace>
     sign: sendsNothing,
     broadcast: sendsNothing,
     receipts: sendsNothing,
+    sentUnder: sendsNothing,
+    sentIn: sendsNothing,
+    sentAs: sendsNothing,
   } satisfies ChainAdapter;
 
   return {

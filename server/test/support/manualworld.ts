@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import type { Tx } from '../../src/base/db.ts';
 import { type ManualDesk, manualBank, openManualDesk, readManualBank } from '../../src/rails/manual/index.ts';
-import { type Payout, payoutByKey, payoutHandlers } from '../../src/rails/payouts.ts';
+import { type Gate, type GateAnswer, type Payout, payoutByKey, payoutHandlers } from '../../src/rails/payouts.ts';
 import { freshGround } from './ground.ts';
 import { openPayoutSide } from './payoutside.ts';
 import { openRows } from './rows.ts';
@@ -26,13 +26,15 @@ export async function manualWorld() {
   const { report, openAccount, ...payouts } = await openPayoutSide(ground, rows, { rail: settings.code, asset: 'eur' });
   const context = { ...ground, report };
   const rail = manualBank(settings, context);
-  const desk = openManualDesk(settings, context);
+  const answers = new Map<string, GateAnswer>();
+  const gate: Gate = async (_tx, { id }) => answers.get(id) ?? { outcome: 'pay' };
+  const desk = openManualDesk(settings, { ...context, gate });
   const { send_payout: handle } = payoutHandlers({
     ...ground,
     rails: new Map([[rail.code, rail]]),
     report,
     openAccount,
-    isStopped: async () => false,
+    gate,
     graceMs: 0,
   });
   assert(handle);
@@ -49,6 +51,8 @@ export async function manualWorld() {
     asks: <T>(what: (desk: ManualDesk, tx: Tx) => Promise<T>): Promise<T> => ground.db.asSystem((tx) => what(desk, tx)),
     facts: payouts.facts,
     contradictions: payouts.contradictions,
+    /** What the gate says of a payout from now on; without a word it may leave. */
+    gateSays: (id: string, answer: GateAnswer): void => void answers.set(id, answer),
     of: payouts.of,
     today,
     /** Writes a payout as orders would, and has a worker hand it over. @returns its id */
@@ -56,6 +60,11 @@ export async function manualWorld() {
       const id = await payouts.writes(units, details);
       await handle(id);
       return id;
+    },
+    /** Writes the payout of a key that is sent past the engine, as the contract of a rail does. */
+    async writesOnce(key: string, units: bigint): Promise<void> {
+      if ((await ground.db.asSystem((tx) => payoutByKey(tx, settings.code, key))) === undefined)
+        await payouts.writes(units, PAYEE, key);
     },
     looksAt: handle,
     /** The next camt.053 of the bank, following the one before. */

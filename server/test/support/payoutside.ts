@@ -41,12 +41,12 @@ export async function openPayoutSide(
     of: <T extends RailFact['type']>(type: T) =>
       facts.filter((fact) => fact.type === type) as Extract<RailFact, { type: T }>[],
 
-    /** @returns the payout's id, which is its key */
-    async writes(units: bigint, account: Record<string, string>): Promise<string> {
+    /** @param key where it has to be a certain one. @returns the payout's id, which is its key */
+    async writes(units: bigint, account: Record<string, string>, key?: string): Promise<string> {
       attempt += 1;
       const fiatAccountId = await rows.fiatAccount();
       accounts.set(fiatAccountId, account);
-      const id = `pay_${orderId}_${attempt}`;
+      const id = key ?? `pay_${orderId}_${attempt}`;
       const of = { id, orderId, partnerId, attempt, rail, asset, units, fiatAccountId };
       await db.asSystem((tx) => write(tx, { ...of, purpose: 'payout', now: clock.now() }));
       return id;

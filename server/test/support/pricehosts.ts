@@ -1,32 +1,56 @@
 /**
  * The public hosts of prices, played on loopback from fixtures that were built from their documentation: one HTTP server
  * for all of them, since no two have a path in common. Each answers with times of now, and can be told to do otherwise.
+ *
+ * An exchange is here by its fixture alone, `fixtures/prices/<code>.json`, and by its line in registry.ts.
  */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { readSettings } from '../../src/base/env.ts';
+import type { Http } from '../../src/base/http.ts';
 import type { PriceSource } from '../../src/quotes/index.ts';
-import { binance } from '../../src/quotes/sources/binance.ts';
-import { bitstamp } from '../../src/quotes/sources/bitstamp.ts';
-import { coinbase } from '../../src/quotes/sources/coinbase.ts';
-import { ecb } from '../../src/quotes/sources/ecb.ts';
-import { kraken } from '../../src/quotes/sources/kraken.ts';
+import { LISTS } from '../../src/registry.ts';
 
 const FIXTURES = new URL('../fixtures/prices/', import.meta.url);
 
-export const EXCHANGES = ['binance', 'coinbase', 'kraken', 'bitstamp'] as const;
-export type ExchangeName = (typeof EXCHANGES)[number];
+/** Those that tests name; a fixture more is one more of EXCHANGES. */
+export type ExchangeName = 'binance' | 'coinbase' | 'kraken' | 'bitstamp';
 export type HostName = ExchangeName | 'ecb';
+export const EXCHANGES = LISTS.priceSources
+  .map(({ code }) => code)
+  .filter((code) => readdirSync(FIXTURES).includes(`${code}.json`)) as readonly ExchangeName[];
 
 interface Fixture {
+  /** What is asked for; `{symbol}` is one, or several with commas where they are answered together. */
+  path: string;
+  /** The one pair that the answer is of, and the middle of its bid and ask. */
+  of: { pair: string; symbol: string; middle: string };
+  /** Where in the answer what stands; a path with dots. */
+  fields: { bid: string; ask: string; symbol?: string; time?: string };
+  /** How it writes a time; left out where it says none. */
+  time?: 'iso' | 's' | 'ms';
   answer: Record<string, unknown>;
+  /** Where several are answered together: the whole, and where in it each stands under its symbol. */
+  together?: Record<string, unknown>;
+  under?: string;
   unknown: { status: number; body: unknown };
 }
 
-const fixture = (name: ExchangeName): Fixture => JSON.parse(readFileSync(new URL(`${name}.json`, FIXTURES), 'utf8'));
-const FIXTURE = Object.fromEntries(EXCHANGES.map((name) => [name, fixture(name)])) as Record<ExchangeName, Fixture>;
+const fixture = (name: string): Fixture => JSON.parse(readFileSync(new URL(`${name}.json`, FIXTURES), 'utf8'));
+export const FIXTURE = Object.fromEntries(EXCHANGES.map((name) => [name, fixture(name)])) as Record<
+  ExchangeName,
+  Fixture
+>;
 /** Without its first line, which says where it is from. */
 const ECB_DOCUMENT = readFileSync(new URL('eurofxref-daily.xml', FIXTURES), 'utf8').replace(/^<!--[^>]*-->\n/, '');
+
+/** As the exchange writes it. */
+export function writeTime(name: ExchangeName, ms: number): unknown {
+  const { time } = FIXTURE[name];
+  if (time === 'iso') return new Date(ms).toISOString();
+  return time === 's' ? String(Math.floor(ms / 1_000)) : ms;
+}
 
 /** Of the day, as the bank would publish it. */
 export const ecbDocument = (day: string): string => ECB_DOCUMENT.replace('2024-06-28', day);
@@ -43,33 +67,27 @@ export interface Said {
 
 /** The body that tells of these symbols. */
 export function tickers(name: ExchangeName, symbols: readonly string[], said: (symbol: string) => Said): unknown {
+  const { together, under } = FIXTURE[name];
   const of = (symbol: string): Record<string, unknown> => write(name, symbol, said(symbol));
-  if (name !== 'kraken') return of(symbols[0] ?? '');
-  return {
-    error: [],
-    result: Object.fromEntries(symbols.map((symbol) => [said(symbol).symbol ?? symbol, of(symbol)])),
-  };
+  if (together === undefined || under === undefined) return of(symbols[0] ?? '');
+  const each = symbols.map((symbol) => [said(symbol).symbol ?? symbol, of(symbol)]);
+  return { ...together, [under]: Object.fromEntries(each) };
 }
 
 function write(name: ExchangeName, symbol: string, said: Said): Record<string, unknown> {
-  const answer = structuredClone(FIXTURE[name].answer);
-  const now = Date.now();
-  const put = (key: string, value: unknown): void => void (answer[key] = value);
-  if (name === 'binance') {
-    put('symbol', 'symbol' in said ? said.symbol : symbol);
-    if ('bid' in said) put('bidPrice', said.bid);
-    if ('ask' in said) put('askPrice', said.ask);
-    put('closeTime', 'time' in said ? said.time : now);
-  } else if (name === 'kraken') {
-    if ('bid' in said) put('b', [said.bid, '1', '1.000']);
-    if ('ask' in said) put('a', [said.ask, '1', '1.000']);
-  } else {
-    if ('bid' in said) put('bid', said.bid);
-    if ('ask' in said) put('ask', said.ask);
-    const written = name === 'coinbase' ? new Date(now).toISOString() : String(Math.floor(now / 1_000));
-    put(name === 'coinbase' ? 'time' : 'timestamp', 'time' in said ? said.time : written);
-  }
-  return answer;
+  const { answer, fields } = FIXTURE[name];
+  const written = structuredClone(answer);
+  const put = (path: string | undefined, value: unknown): void => {
+    const steps = path?.split('.') ?? [];
+    const last = steps.pop();
+    const parent = steps.reduce((at, step) => at[step] as Record<string, unknown>, written);
+    if (last !== undefined) parent[last] = value;
+  };
+  put(fields.symbol, 'symbol' in said ? said.symbol : symbol);
+  if ('bid' in said) put(fields.bid, said.bid);
+  if ('ask' in said) put(fields.ask, said.ask);
+  put(fields.time, 'time' in said ? said.time : writeTime(name, Date.now()));
+  return written;
 }
 
 export interface Told {
@@ -80,16 +98,24 @@ export interface Told {
   act?: (response: ServerResponse) => void;
 }
 
-const SYMBOL: Record<ExchangeName, RegExp> = {
-  binance: /^\/api\/v3\/ticker\/24hr\?symbol=([A-Z]+)$/,
-  coinbase: /^\/products\/([A-Z-]+)\/ticker$/,
-  kraken: /^\/0\/public\/Ticker\?pair=([A-Z,]+)$/,
-  bitstamp: /^\/api\/v2\/ticker\/([a-z]+)\/$/,
-};
+/** The symbols that a path asks an exchange for. */
+function asksFor(name: ExchangeName, path: string): string[] | undefined {
+  const [before = '', after = ''] = FIXTURE[name].path.split('{symbol}');
+  if (!path.startsWith(before) || !path.endsWith(after)) return undefined;
+  const symbols = path.slice(before.length, path.length - after.length);
+  return /^[A-Za-z0-9,-]+$/.test(symbols) ? symbols.split(',') : undefined;
+}
+
+/** A price source of the list, at another address than its own. */
+export function sourceAt(code: string, where: { baseUrl: string; deadlineMs?: number; http?: Http }): PriceSource {
+  const found = LISTS.priceSources.find((one) => one.code === code);
+  if (found === undefined) throw new Error(`registry.ts lists no price source ${code}`);
+  return found.create({ ...readSettings(found.settings, {}), ...where });
+}
 
 export async function priceHosts() {
   /** What each host says of a symbol; what is not there it does not list. */
-  const books: Record<ExchangeName, Record<string, Said>> = { binance: {}, coinbase: {}, kraken: {}, bitstamp: {} };
+  const books = Object.fromEntries(EXCHANGES.map((name) => [name, {}])) as Record<ExchangeName, Record<string, Said>>;
   const instead = new Map<HostName, (symbols: string[]) => Told | undefined>();
   const asked: string[] = [];
   const bank = { day: dayOf(new Date(Date.now() - 24 * 3_600_000)) };
@@ -98,8 +124,8 @@ export async function priceHosts() {
     const path = request.url ?? '';
     asked.push(path);
     const found = EXCHANGES.flatMap((name) => {
-      const [, symbols] = SYMBOL[name].exec(path) ?? [];
-      return symbols === undefined ? [] : [{ name, symbols: symbols.split(',') }];
+      const symbols = asksFor(name, path);
+      return symbols === undefined ? [] : [{ name, symbols }];
     })[0] ?? { name: 'ecb' as const, symbols: [] };
     const told = instead.get(found.name)?.(found.symbols) ?? usual(found.name, found.symbols, path);
     if (told.act !== undefined) return told.act(response);
@@ -128,9 +154,7 @@ export async function priceHosts() {
     bank,
     instead,
     asked,
-    source(name: HostName, deadlineMs = 3_000): PriceSource {
-      return { binance, coinbase, kraken, bitstamp, ecb }[name]({ baseUrl, deadlineMs });
-    },
+    source: (name: string, deadlineMs = 3_000): PriceSource => sourceAt(name, { baseUrl, deadlineMs }),
     async stop() {
       server.closeAllConnections();
       await new Promise((down) => server.close(down));

@@ -7,6 +7,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { patience } from './patience.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const READY_MS = 60_000;
@@ -53,9 +54,9 @@ export async function startProcess(options: {
   const child = run([options.program ?? 'server/src/main.ts'], env, undefined, options.root);
   const output = collect(child);
   const ended = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
-  const giveUpAt = Date.now() + (options.readyMs ?? READY_MS);
+  const isOver = patience(options.readyMs ?? READY_MS);
   while (!output().includes('is ready')) {
-    if (child.exitCode !== null || Date.now() > giveUpAt) {
+    if (child.exitCode !== null || isOver()) {
       child.kill('SIGKILL');
       throw new Error(`the server did not get ready:\n${output()}`);
     }
@@ -81,7 +82,7 @@ export async function startProcess(options: {
 /** A script of ours as a process; the environment is cleaned of what the test runner put there. */
 export function run(args: string[], env: NodeJS.ProcessEnv, stdin?: string, root = ROOT): ChildProcess {
   const inherited = Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^(NODE_|TEST_|DATABASE_URL|PORT$)/.test(name)),
+    Object.entries(process.env).filter(([name]) => !/^(NODE_(?!COMPILE_CACHE)|TEST_|DATABASE_URL|PORT$)/.test(name)),
   );
   const child = spawn(process.execPath, args, {
     cwd: root,

@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Came } from './client.ts';
+import { assertDeclaredWebhook } from './declared.ts';
 
 export interface Received {
   headers: Record<string, string>;
@@ -18,7 +19,8 @@ export type Behaviour = (received: Received, response: ServerResponse, request: 
 
 export type Receiver = Awaited<ReturnType<typeof openReceiver>>;
 
-export async function openReceiver(options: { tls?: { key: string; cert: string } } = {}) {
+/** @param options.anything bodies that are no webhooks of ours come too, and are not compared with what is declared */
+export async function openReceiver(options: { tls?: { key: string; cert: string }; anything?: boolean } = {}) {
   /** Everything that came, and what of it was answered with 2xx, in the order of arrival. */
   const seen: Received[] = [];
   const taken: Received[] = [];
@@ -37,6 +39,8 @@ export async function openReceiver(options: { tls?: { key: string; cert: string 
     request.on('end', () => {
       const text = Buffer.concat(chunks).toString('utf8');
       const received = { headers: request.headers as Record<string, string>, text, body: JSON.parse(text) };
+      const isSigned = 'x-onramp-payload' in received.headers || 'webhook-id' in received.headers;
+      if (isSigned && options.anything !== true) assertDeclaredWebhook(received.body);
       seen.push(received);
       behaviour(received, response, request);
     });

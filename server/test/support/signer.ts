@@ -10,9 +10,10 @@ import { connectTo } from '../../src/signer/address.ts';
 import type { ChainLimits } from '../../src/signer/index.ts';
 import { keysOf, newPhrase, publicOf, sealKeys } from '../../src/signer/keys.ts';
 import { freshFolder } from './folder.ts';
+import { patience } from './patience.ts';
 import { collect, run } from './process.ts';
 
-const READY_MS = 20_000;
+const READY_MS = 60_000;
 
 export type SignerProcess = Awaited<ReturnType<typeof startSigner>>;
 
@@ -47,8 +48,8 @@ export async function startSigner(options: { limits: readonly ChainLimits[]; fol
     });
     const output = collect(child);
     ended = new Promise((done) => child.once('exit', () => done()));
-    for (const until = Date.now() + READY_MS; !output().includes('is ready'); await sleep(10)) {
-      if (child.exitCode !== null || Date.now() > until) throw new Error(`the signer did not get ready:\n${output()}`);
+    for (const isOver = patience(READY_MS); !output().includes('is ready'); await sleep(10)) {
+      if (child.exitCode !== null || isOver()) throw new Error(`the signer did not get ready:\n${output()}`);
     }
   }
 

@@ -15,6 +15,8 @@ export interface BankEntry {
   returned?: string;
   reversal?: boolean;
   status?: string;
+  /** The value date, where the bank names that and no booking date. */
+  valuedOn?: string;
   currency?: string;
   chargeUnits?: bigint;
   /** What a batch consists of; its details come to `units`. */
@@ -91,7 +93,7 @@ function entryOf(entry: BankEntry, version: string): string {
     `<Amt Ccy="${entry.currency}">${decimal(entry.units)}</Amt><CdtDbtInd>${sign(entry.units)}</CdtDbtInd>`,
     entry.reversal ? '<RvslInd>true</RvslInd>' : '',
     version === '001.02' ? tag('Sts', status) : tag('Sts', tag('Cd', status)),
-    `<BookgDt><Dt>${entry.on}</Dt></BookgDt><ValDt><Dt>${entry.on}</Dt></ValDt>`,
+    `${entry.valuedOn === undefined ? `<BookgDt><Dt>${entry.on}</Dt></BookgDt>` : ''}<ValDt><Dt>${entry.valuedOn ?? entry.on}</Dt></ValDt>`,
     tag('AcctSvcrRef', entry.ref) ?? '',
     '<BkTxCd><Domn><Cd>PMNT</Cd><Fmly><Cd>RCDT</Cd><SubFmlyCd>ESCT</SubFmlyCd></Fmly></Domn></BkTxCd>',
     `<NtryDtls>${parts.map((part) => detailsOf({ currency: entry.currency ?? 'EUR', ...part }, version, entry.parts !== undefined)).join('')}</NtryDtls>`,

@@ -10,7 +10,7 @@
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -20,6 +20,7 @@ import { mnemonicToAccount } from 'viem/accounts';
 import { movableClock } from '../../src/base/clock.ts';
 import type { Tx } from '../../src/base/db.ts';
 import { formatUnits, parseUnits } from '../../src/base/money.ts';
+import { openTexts } from '../../src/base/texts.ts';
 import { ring } from '../../src/base/work.ts';
 import { readConfig } from '../../src/config.ts';
 import {
@@ -46,11 +47,12 @@ import {
 import { OBSERVE } from '../../src/rails/rail.ts';
 import { startSimulatedBank } from '../../src/rails/simulated/index.ts';
 import { openItems, reconcileRail } from '../../src/reconcile/index.ts';
+import { CHAINS } from '../../src/sandbox/catalogue.ts';
 import { BANK } from '../../src/sandbox/seed.ts';
 import { MNEMONIC, VISITOR_ACCOUNT } from '../../src/sandbox/wallets.ts';
 import { type Running, start } from '../../src/server.ts';
 import { brokenBooks, type Outside, untilSound } from './books.ts';
-import { type Answer, openClient } from './client.ts';
+import { type Answer, newPhone, openClient } from './client.ts';
 import { freshDatabase } from './database.ts';
 import { until as waitUntil } from './until.ts';
 
@@ -133,9 +135,11 @@ const LOOK_EVERY_MS = 20;
 /** From the bank's taking a payment to its line on the statement: as a bank, only faster. */
 const SETTLE_MS = 100;
 const DEPOSIT_TTL_MS = 3_600_000;
-const NATIVE: Readonly<Record<string, string>> = { matic20: 'matic', erc20: 'eth' };
+const NATIVE: Readonly<Record<string, string>> = Object.fromEntries(CHAINS.map(({ code, native }) => [code, native]));
 
-export async function openStory(options: { bankDeduplicates?: boolean; bankSettleMs?: number } = {}) {
+export async function openStory(
+  options: { bankDeduplicates?: boolean; bankSettleMs?: number; operators?: 'one' | 'two' } = {},
+) {
   const database = await freshDatabase();
   const dataDir = mkdtempSync(join(tmpdir(), 'cloverleaf-story-'));
   // Only now are the nodes' last words read.
@@ -152,6 +156,7 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
         DATABASE_URL: database.adminUrl,
         PORT: '0',
         SANDBOX_BANK_DEDUPLICATES: deduplicates ? '1' : '0',
+        OPERATORS: options.operators ?? 'one',
       }),
       { clock, log },
     );
@@ -187,7 +192,7 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
   async function verifiedCustomer(account: { ending?: string; iban?: string } = {}): Promise<StoryCustomer> {
     const { customerId: id = '' } = await told('kyc/url', {
       clientCustomerId: randomBytes(8).toString('hex'),
-      phoneNumber: '+91-9000000000',
+      phoneNumber: newPhone(),
       type: 'INDIVIDUAL',
     });
     await told('test/changeKycStatus', { customerId: id, status: 'ADVANCE_KYC_COMPLETED' });
@@ -366,14 +371,18 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
     return payments.map((paid, at) => ({ ...paid, hash: hashes[at] ?? '0x' }));
   }
 
+  let lastPaid: Promise<unknown> = Promise.resolve();
   const tokensTo = (order: Sale, amount: string, coin: string) => {
     const token = tokenOf(coin, order.chain);
     const args = [order.depositAddress as Hex, parseUnits(amount, token.decimals)] as const;
     return { to: token.address, data: encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args }) };
   };
 
+  /** One after the other also when asked at once: each takes the wallet's next nonce, which the one before it moves. */
   async function pays(order: Sale, amount: string, coin = order.coin): Promise<Paid> {
-    const [paid] = await broadcasts(await signs(order.chain, [tokensTo(order, amount, coin)]));
+    const sent = lastPaid.then(async () => await broadcasts(await signs(order.chain, [tokensTo(order, amount, coin)])));
+    lastPaid = sent.catch(() => undefined);
+    const [paid] = await sent;
     assert(paid);
     return paid;
   }
@@ -394,6 +403,8 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
       if (block === undefined) return true;
       const head = BigInt(await rpc<Hex>(paid.chain, 'eth_blockNumber'));
       await rpc(paid.chain, 'anvil_reorg', [Number(head - block + 1n), []]);
+      // The node's time went back with its blocks.
+      await rpc(paid.chain, 'evm_setTime', [Math.floor(Date.now() / 1000)]);
       return false;
     });
   }
@@ -423,20 +434,36 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
       ),
     );
 
+  /** Cases about funds of an asset that lack, the oldest first. */
+  const shortages = (asset: string): Promise<StoryCase[]> =>
+    read((tx) =>
+      tx.rows<StoryCase>(
+        `select kind, reason, closed_at is null as open from cases
+          where kind = 'treasury_short' and split_part(subject, ':', 2) = $1 order by opened_at, id`,
+        [asset],
+      ),
+    );
+
   /** States announced to the partner; what else changed about the order is announced as 'changed', see `changesOf`. */
   const eventsOf = async (order: Order): Promise<string[]> =>
     (await eventRows(order.id))
       .map(({ type }) => type.replace(/^order\./, ''))
       .filter((type) => !BESIDE_STATES.includes(`order.${type}`));
   const eventRows = (orderId: bigint) =>
-    read((tx) =>
-      tx.rows<{ type: string; subject_seq: number; body: Record<string, unknown> }>(
-        'select type, subject_seq, body from events where subject = $1 order by subject_seq',
-        [`order:${orderId}`],
-      ),
-    );
+    read(async (tx) => {
+      const rows = await tx.rows<{
+        type: string;
+        subject_seq: number;
+        partner_id: bigint;
+        body: Record<string, unknown>;
+      }>('select type, subject_seq, partner_id, body from events where subject = $1 order by subject_seq', [
+        `order:${orderId}`,
+      ]);
+      return rows.map((row) => ({ ...row, body: openTexts(vault, row.partner_id, row.body) }));
+    });
 
-  const act = (order: Order, why: string) => ({ orderId: order.id, by: 'a person', why, now: clock.now() });
+  const people = ['a person', 'another person'];
+  const act = (order: Order, why: string) => ({ orderId: order.id, by: 'a person', people, why, now: clock.now() });
 
   for (const fiat of ['inr', 'eur']) {
     await until(`the bank has shown the opening ${fiat}`, async () => {
@@ -472,6 +499,7 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
     traceOf,
     stateOf,
     balances,
+    reconciles,
     changesSince,
     casesOf,
     eventsOf,
@@ -533,7 +561,29 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
       }
     },
 
+    /** The node answers nothing meanwhile. */
+    async nodeDown(body: () => Promise<void>, chain = 'matic20'): Promise<void> {
+      const { pid } = JSON.parse(readFileSync(join(dataDir, 'chains', chain, 'node.json'), 'utf8')) as { pid: number };
+      process.kill(pid, 'SIGSTOP');
+      try {
+        await body();
+      } finally {
+        process.kill(pid, 'SIGCONT');
+      }
+    },
+
     tokenAddress: (coin: string, chain: string): string => tokenOf(coin, chain).address,
+
+    /** The chain takes no tokens to this address, as where they were for the contract of their own. */
+    takesNothing(address: string, chain: string): void {
+      const rail = rails.get(`evm.${chain}`);
+      assert(rail !== undefined, `rail evm.${chain} is not running`);
+      const send = rail.send;
+      rail.send = async (sending) =>
+        sending.destination.kind === 'address' && sending.destination.address.toLowerCase() === address.toLowerCase()
+          ? { outcome: 'refused', why: 'tokens to their own contract' }
+          : await send(sending);
+    },
 
     /** Another account of a customer's, in rupees. */
     async verifiedAccount(customerId: string): Promise<{ fiatAccountId: string }> {
@@ -547,6 +597,8 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
     },
 
     /** An address nobody has ever paid to. */
+    /** What the wallet that customers pay from signs of a text (EIP-191). */
+    signsAsPayer: (text: string): Promise<Hex> => wallet.signMessage({ message: text }),
     newAddress: (): string => `0x${randomBytes(20).toString('hex')}`,
 
     /** Waits until an order stands so, and says all of how it does where it does not come to that. */
@@ -571,10 +623,23 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
       until(`there is an open case ${kind}`, async () =>
         (await casesOf(order)).find((one) => one.kind === kind && one.open),
       ),
+    /** Waits until the order waits for funds, and for the case about them, which it shares with others. */
+    isShort: async (order: Order): Promise<StoryCase> => {
+      await until('the order waits for funds', async () => (await stateOf(order)) === 'awaiting_liquidity');
+      const asset = (await traceOf(order)).order.payoutAsset;
+      return await until('there is a case about the funds', async () =>
+        (await shortages(asset)).find(({ open }) => open),
+      );
+    },
+    shortages,
 
-    /** The hour passes that a customer has to pay in. */
-    deadlinePasses(): void {
+    /** The hour passes that each customer has to pay in. A chain is read to a deadline only once a block is as late, and blocks count whole seconds. */
+    async deadlinePasses(chain = 'matic20'): Promise<void> {
       clock.advance(DEPOSIT_TTL_MS);
+      const head = await rpc<{ timestamp: Hex }>(chain, 'eth_getBlockByNumber', ['latest', false]);
+      const at = Math.max(Number(head.timestamp) + 1, Math.ceil(Date.now() / 1_000));
+      await rpc(chain, 'evm_setNextBlockTimestamp', [at]);
+      await mines(1, chain);
     },
 
     releases: (order: Order) => read((tx) => release(orders, tx, act(order, 'looked at and found good'))),
@@ -694,7 +759,8 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
    */
   async function reconciles(): Promise<void> {
     for (const { code } of sandbox.chains) await mines(13, code);
-    const looks = [...rails.values()].map(async (rail) => {
+    const awake = [...rails.values()].filter((rail) => rail.isAsleep?.() !== true);
+    const looks = awake.map(async (rail) => {
       const unlike = async () => {
         await reconcileRail({ db, clock, graceMs: 0 }, rail, 'begin');
         const items = await read((tx) => openItems(tx, rail.code));
@@ -731,7 +797,10 @@ export async function openStory(options: { bankDeduplicates?: boolean; bankSettl
       assert.deepEqual(
         events.map(({ type }) => type).filter((type) => !BESIDE_STATES.includes(type)),
         // What changes no state is announced as a change.
-        history.filter((step) => step.state_from !== step.state_to).map((step) => `order.${step.state_to}`),
+        history
+          // What the law stops is announced to nobody.
+          .filter((step) => step.state_from !== step.state_to && step.state_to !== 'frozen')
+          .map((step) => `order.${step.state_to}`),
         `events of ${id}`,
       );
       assert.deepEqual(
@@ -759,10 +828,12 @@ const SHARED: AccountKind[] = [
   'fee_partner',
   'fee_rail',
   'fee_chain',
+  'tax',
   'cost',
   'rounding',
   'suspense',
   'uncovered',
+  'difference',
   'blocked',
   'receivable',
   'loss',

@@ -20,5 +20,6 @@ export const marketTerms = {
   priceSources: ['fixed'],
   priceMaxAgeMs: 30_000,
   priceQuorum: 1,
+  singleSource: true,
   outlierBps: 300n,
 } as const;

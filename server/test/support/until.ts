@@ -1,4 +1,5 @@
-/** Waiting for what has to happen: looked for again and again, until it is there or a deadline has passed. */
+/** Waits for a condition: looks again and again until it holds, or until the test's patience is over. */
+import { patience } from './patience.ts';
 
 export interface Patience {
   withinMs?: number;
@@ -16,9 +17,9 @@ export async function until<T>(
   look: () => Promise<T | undefined | false> | T | undefined | false,
   { withinMs = 20_000, everyMs = 10, more = () => '' }: Patience = {},
 ): Promise<T> {
-  for (const giveUpAt = Date.now() + withinMs; ; await new Promise((wake) => setTimeout(wake, everyMs))) {
+  for (const isOver = patience(withinMs); ; await new Promise((wake) => setTimeout(wake, everyMs))) {
     const found = await look();
     if (found !== undefined && found !== false) return found;
-    if (Date.now() > giveUpAt) throw new Error(`waited ${withinMs} ms in vain until ${what}\n${more()}`);
+    if (isOver()) throw new Error(`waited ${withinMs} ms in vain until ${what}\n${more()}`);
   }
 }

@@ -10,7 +10,13 @@ import { randomHex } from '../../src/base/ids.ts';
 import { balancesOf, chart, move, post, trialBalance } from '../../src/ledger/index.ts';
 import { orderFacts } from '../../src/orders/index.ts';
 import { liftStop, setStop } from '../../src/partners/index.ts';
-import { type ChainRail, depositWallet, trustFundingSource, watchAddress } from '../../src/rails/chain.ts';
+import {
+  type ChainRail,
+  depositWallet,
+  type RailContext,
+  trustFundingSource,
+  watchAddress,
+} from '../../src/rails/chain.ts';
 import { type EvmOptions, evmRail, localSigner, sweepSigner } from '../../src/rails/evm/index.ts';
 import { encodeTransfer } from '../../src/rails/evm/transfers.ts';
 import type { Rail, RailFact } from '../../src/rails/rail.ts';
@@ -59,7 +65,7 @@ after(async () => {
 type World = Awaited<ReturnType<typeof openWorld>>;
 
 /** A rail of its own on the shared node, with a hot wallet of its own and the real books behind it. */
-async function openWorld(options: Partial<EvmOptions> = {}) {
+async function openWorld(options: Partial<EvmOptions> = {}, mayLeave?: RailContext['mayLeave']) {
   worlds += 1;
   const code = `evm.world${worlds}`;
   const limits = {
@@ -90,6 +96,7 @@ async function openWorld(options: Partial<EvmOptions> = {}) {
       { ...settings, ...changes },
       {
         ...ground,
+        ...(mayLeave === undefined ? {} : { mayLeave }),
         report: async (tx, fact) => {
           facts.push(fact);
           const context = { rails: chains as ReadonlyMap<string, Rail>, clock: ground.clock };
@@ -121,6 +128,7 @@ async function openWorld(options: Partial<EvmOptions> = {}) {
   const world = {
     ...one,
     code,
+    settings,
     hot: hot.address,
     facts,
     open,
@@ -204,6 +212,71 @@ async function reorgAndForget(depth: number): Promise<void> {
   await anvil.rpc('anvil_reorg', [depth, []]);
   await anvil.rpc('anvil_dropAllTransactions');
 }
+
+describe('a nonce that was given up', () => {
+  /** A send out of the paying wallet that is given up, and one behind it that is with the node. */
+  async function givenUp() {
+    const kept = new Set<string>();
+    const world = await openWorld({}, async (_, { key }) =>
+      kept.has(key) ? { outcome: 'wait', why: 'a kill switch is on' } : { outcome: 'pay' },
+    );
+    await world.address();
+    await setTokens(world.hot, 1_000n);
+    const sending = (n: number, units: bigint) => {
+      const key = `pay_${world.code.replace('evm.world', '')}_${n}`;
+      const address = `0x${randomHex(20)}`;
+      return { key, asset: USDC, units, destination: { kind: 'address', address } } as const;
+    };
+    const [first, second] = [sending(1, 5n), sending(2, 6n)];
+    const { hot } = world.settings.signers ?? {};
+    assert.ok(hot);
+    const dying = { ...hot, sign: () => Promise.reject(new Error('killed')) };
+    await assert.rejects(world.open({ signers: { hot: dying } }).rail.send(first), /killed/);
+    await rows.query('update chain_sends set signing_at = null where key = $1', [first.key]);
+    assert.equal((await world.rail.send(second)).outcome, 'accepted');
+    kept.add(first.key);
+    assert.deepEqual(await world.rail.status(first.key), { outcome: 'absent' });
+    const isOld = () => rows.query(`update released_nonces set released_at = now() - interval '1 minute'`);
+    return { world, first, second, kept, isOld, sending };
+  }
+  const paid = async (to: { destination: { address: string } }) =>
+    BigInt(
+      await anvil.rpc<string>('eth_call', [
+        { to: usdc, data: data('balanceOf(address)', to.destination.address) },
+        'latest',
+      ]),
+    );
+
+  test('is filled by the smallest gas where no send takes it, or those behind it would wait for ever', async () => {
+    const { world, first, second, isOld } = await givenUp();
+    await world.final();
+    assert.equal(await paid(second), 0n, 'the later one is mined without the earlier nonce');
+    await world.look();
+    assert.deepEqual(await world.transfers(), [], 'the next send was not given the time to take it');
+    await isOld();
+    await world.look();
+    assert.deepEqual(await world.states(), ['gas sent']);
+    await world.final();
+    await world.look();
+    assert.deepEqual([await paid(second), await paid(first)], [6n, 0n]);
+    assert.deepEqual(await world.states(), ['gas settled']);
+    assert.equal(await world.booked('deposits', ETH), 1n);
+    await world.look();
+    assert.equal((await world.transfers()).length, 1);
+  });
+
+  test('is not filled where another send takes it first', async () => {
+    const { world, second, kept, isOld, sending } = await givenUp();
+    await isOld();
+    const third = sending(3, 7n);
+    assert.equal((await world.rail.send(third)).outcome, 'accepted');
+    kept.clear();
+    await world.look();
+    await world.final();
+    assert.deepEqual([await paid(second), await paid(third)], [6n, 7n]);
+    assert.deepEqual(await world.transfers(), []);
+  });
+});
 
 describe('a sweep', () => {
   test('sends gas ahead, moves what lies there, and is booked with what both cost', async () => {

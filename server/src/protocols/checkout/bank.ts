@@ -1,17 +1,16 @@
 /**
- * The page for adding a bank account: a currency first, then what its banks go by.
+ * The page for adding a bank account: a currency first, unless the partner has named it, then what its banks go by.
  *
  * The same account again is the same account, so a form sent twice adds one.
  */
 import {
-  type AccountForm,
   accountDetails,
-  accountForms,
+  accountShapeOf,
   addFiatAccount,
   type FiatAccount,
   fiatAccounts,
 } from '../../customers/index.ts';
-import { type Asset, markets } from '../../partners/index.ts';
+import { type Asset, markets, recordActivity } from '../../partners/index.ts';
 import { type Field, type Problems, readForm } from './form.ts';
 import { html } from './html.ts';
 import type { Messages } from './messages.ts';
@@ -37,10 +36,11 @@ export async function bank(visit: Visit): Promise<Outcome> {
   return currencyPage(visit, offered, new URLSearchParams(named === null ? '' : { currency: named }));
 }
 
-/** What is paid out here, by any market. */
-async function currencies({ inTx }: Visit): Promise<Asset[]> {
-  const all = await inTx(markets);
-  return [...new Map(all.map(({ fiat }) => [fiat.code, fiat])).values()];
+/** What is paid out here, by any market; the one that the partner has named, where it has. */
+async function currencies({ inTx, link }: Visit): Promise<Asset[]> {
+  const all = [...new Map((await inTx(markets)).map(({ fiat }) => [fiat.code, fiat])).values()];
+  const named = all.filter(({ code }) => code === link.fiat);
+  return named.length > 0 ? named : all;
 }
 
 const shown = (fiat: string): string => fiat.toUpperCase();
@@ -68,20 +68,9 @@ ${button(m.bank.goOn)}
   return show(visit, { title, body, problems });
 }
 
-type AccountField = keyof Messages['bank']['fields'];
-
-/** What an account goes by, per currency; the last is for all others. */
-const ASKED: Readonly<Record<string, readonly AccountField[]>> = {
-  inr: ['account', 'ifsc'],
-  eur: ['iban'],
-  gbp: ['account', 'sortCode'],
-  usd: ['account', 'routingNumber'],
-};
-const ASKED_ELSEWHERE: readonly AccountField[] = ['account', 'bankCode'];
-
+/** What an account goes by, per currency. */
 export function accountFields(m: Messages, fiat: Asset): Field[] {
-  const own: Partial<Record<AccountField, AccountForm>> = accountForms;
-  return (ASKED[fiat.code] ?? ASKED_ELSEWHERE).map((name) => ({
+  return accountShapeOf(fiat.code).map(([name, form]) => ({
     name,
     label: m.bank.fields[name],
     required: true,
@@ -89,7 +78,7 @@ export function accountFields(m: Messages, fiat: Asset): Field[] {
     autocomplete: 'off',
     mostChars: 64,
     read(given) {
-      const read = (own[name] ?? accountForms.routing)(given);
+      const read = form(given);
       return 'value' in read ? read.value : undefined;
     },
   }));
@@ -115,6 +104,10 @@ ${!isOnly && html`<p><a href="${action}">${m.bank.other}</a></p>`}`;
 async function addAccount(visit: Visit, sent: URLSearchParams): Promise<Outcome> {
   const offered = await currencies(visit);
   const fiat = offered.find(({ code }) => code === sent.get('currency'));
+  const [only, ...others] = offered;
+  // There is nothing to choose: the form of the one currency again.
+  if (fiat === undefined && only !== undefined && others.length === 0)
+    return accountPage(visit, { fiat: only, isOnly: true }, {});
   if (fiat === undefined) return currencyPage(visit, offered, new URLSearchParams({ currency: '' }));
   const kept = await keepAccount(visit, fiat, sent);
   if ('problems' in kept)
@@ -124,14 +117,20 @@ async function addAccount(visit: Visit, sent: URLSearchParams): Promise<Outcome>
 
 /** Adds the account that a form tells of, or says what is wrong with it. */
 export async function keepAccount(
-  { deps, look, customer, now, inTx }: Pick<Visit, 'deps' | 'look' | 'customer' | 'now' | 'inTx'>,
+  { deps, look, customer, now, through, inTx }: Pick<Visit, 'deps' | 'look' | 'customer' | 'now' | 'through' | 'inTx'>,
   fiat: Asset,
   sent: URLSearchParams,
 ): Promise<{ account: FiatAccount } | { problems: Problems }> {
   const { values, problems } = readForm(accountFields(look.m, fiat), sent, look.m);
   if (problems.size > 0) return { problems };
   const details = accountDetails(values);
-  return { account: await inTx((tx) => addFiatAccount(tx, deps.vault, { customer, fiat: fiat.code, details, now })) };
+  const account = await inTx(async (tx) => {
+    const added = await addFiatAccount(tx, deps.vault, { customer, fiat: fiat.code, details, now });
+    const facts = { customer: customer.id, fiat: fiat.code, ending: added.hint };
+    recordActivity(tx, through, { act: 'account.added', subject: `account:${added.id}`, facts, now });
+    return added;
+  });
+  return { account };
 }
 
 async function addedAccount({ inTx, customer }: Visit, id: string | null): Promise<FiatAccount | undefined> {

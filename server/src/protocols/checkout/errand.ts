@@ -13,7 +13,7 @@ import { html } from './html.ts';
 import { kyc, standing } from './kyc.ts';
 import { login } from './login.ts';
 import { marketOf, offer, previewPage } from './offer.ts';
-import { orderPage } from './order.ts';
+import { orderPage, takeOrderForm } from './order.ts';
 import { button, paragraph } from './pages.ts';
 import { phonePage, takePhone } from './phone.ts';
 import { beginSession } from './session.ts';
@@ -24,7 +24,7 @@ export async function checkoutPage(visit: CheckoutVisit): Promise<Outcome> {
   const { link, customer, session, look, now } = visit;
   // Somebody else wants to log in, on a link that leaves open who.
   if (visit.form?.get('act') === 'other' && link.customerId === null)
-    return { goTo: `${visit.action}?go=1`, session: beginSession('', now) };
+    return { goTo: `${visit.action}?go=1&other=1`, session: beginSession('', now) };
   const row = await visit.inTx((tx) => checkouts.find(tx, link.id));
   const { m } = look;
   if (row?.order_id != null && row.customer_id !== null) {
@@ -40,9 +40,9 @@ export async function checkoutPage(visit: CheckoutVisit): Promise<Outcome> {
         body: html`${paragraph(m.checkout.used.text)}${other(visit)}`,
         status: 403,
       });
-    // A form of an earlier step, sent a second time.
-    if (visit.form !== undefined) return { goTo: visit.action };
-    return await orderPage(visit, order_id, customer.id);
+    return visit.form === undefined
+      ? await orderPage(visit, order_id, customer)
+      : await takeOrderForm(visit, order_id, customer);
   }
   if (now.getTime() >= link.orderUntil)
     return show(visit, { ...m.endedLink, body: paragraph(m.endedLink.text), status: 410 });
@@ -61,8 +61,9 @@ async function enter(visit: CheckoutVisit): Promise<Outcome> {
   const { customer, form } = visit;
   if (form?.get('act') === 'phone' && visit.link.customerId === null) return await takePhone(visit, form);
   if (customer === undefined) return phonePage(visit);
-  const aside = visit.link.customerId === null ? other(visit) : undefined;
-  return await login({ ...asVisit(visit, customer), action: `${visit.action}?go=1`, aside });
+  const isOpen = visit.link.customerId === null;
+  const aside = isOpen ? other(visit) : undefined;
+  return await login({ ...asVisit(visit, customer), action: `${visit.action}?go=1`, aside, isOpen });
 }
 
 const other = (visit: CheckoutVisit) =>

@@ -1,8 +1,9 @@
 /**
  * Checkout: the pages that customers see, rendered here and working without any script.
  *
- * `/kyc/:token` verifies a customer, `/bank/:token` adds a bank account, `/checkout/:token` buys or sells (errand.ts). The
- * token comes from a signed call of the partner's program and names partner, errand, the way back and mostly the customer; it
+ * `/kyc/:token` verifies a customer, `/bank/:token` adds a bank account, `/checkout/:token` buys or sells (errand.ts),
+ * `/return/:token` confirms where coins go back to (return.ts). The
+ * token comes from a signed call of the partner's program, of a return from an operator, and names partner, errand, the way back and mostly the customer; it
  * shows a login page and nothing else (customers/links.ts). Every
  * step is a form that posts to its own page; what succeeds answers with a redirect to the same page, which shows what is
  * next from what is stored. So reloading, going back and sending twice are harmless.
@@ -24,10 +25,11 @@ import {
   findCustomer,
   type Link,
   type LinkPurpose,
+  madeAs,
   openLink,
 } from '../../customers/index.ts';
-import { findPartner } from '../../partners/index.ts';
-import { openLimiter } from '../limit.ts';
+import { cutOff, findPartner, isLinkHeld } from '../../partners/index.ts';
+import { networkOf, openLimiter } from '../limit.ts';
 import type { Call, Protocol, Reply } from '../protocol.ts';
 import { bank } from './bank.ts';
 import { checkoutPage } from './errand.ts';
@@ -36,20 +38,29 @@ import { kyc } from './kyc.ts';
 import { login } from './login.ts';
 import { type Messages, messagesFor } from './messages.ts';
 import { type Look, linkButton, page, paragraph } from './pages.ts';
+import { returnPage } from './return.ts';
 import { beginSession, isOwnForm, readSession, sessionCookie } from './session.ts';
 import type { Arrival, CheckoutDeps, Outcome, Visit } from './visit.ts';
 
-export { type CodeSender, SANDBOX_CODE, SANDBOX_DEAD_PHONE, sandboxSender } from './sender.ts';
-export { webhookSender } from './sender.webhook.ts';
+export { html } from './html.ts';
+export { type CodeSender, knownCodes, SANDBOX_CODE, SANDBOX_DEAD_PHONE, sandboxSender } from './sender.ts';
+export { webhookCodes } from './sender.webhook.ts';
 export type { CheckoutDeps } from './visit.ts';
 
-const PURPOSES: readonly LinkPurpose[] = ['kyc', 'bank', 'checkout'];
-const PAGES: Readonly<Record<Exclude<LinkPurpose, 'checkout'>, (visit: Visit) => Promise<Outcome>>> = { kyc, bank };
+const PURPOSES: readonly LinkPurpose[] = ['kyc', 'bank', 'checkout', 'return'];
+const PAGES: Readonly<Record<Exclude<LinkPurpose, 'checkout'>, (visit: Visit) => Promise<Outcome>>> = {
+  kyc,
+  bank,
+  return: returnPage,
+};
 
 /** A long form is two kilobytes. */
 const MAX_BODY_BYTES = 16 * 1024;
 /** A visit is about ten; many people may share one address. */
 const REQUESTS_PER_MINUTE = 120;
+/** Phone numbers that a network may name: thirty at once, and then one a minute. */
+const MOST_NAMINGS = 30;
+const REQUESTS_PER_NAMING = 120;
 
 const asset = (name: string, type: string) => {
   const bytes = readFileSync(new URL(name, import.meta.url));
@@ -74,6 +85,7 @@ export const checkout: Protocol<CheckoutDeps> = (deps) => async (app) => {
     if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
       return send(reply, plain.page(statusCode, plain.m.badRequest));
     }
+    if (cutOff(error) !== undefined) return send(reply, plain.page(403, plain.m.suspended));
     const isOutside = error instanceof Unavailable;
     deps.log[isOutside ? 'warn' : 'error'](
       { requestId: request.id, path: request.routeOptions.url, ...describeError(error) },
@@ -117,12 +129,14 @@ export const checkout: Protocol<CheckoutDeps> = (deps) => async (app) => {
 /** What a request to a page gets. */
 function answerer(deps: CheckoutDeps) {
   const limiter = openLimiter();
+  const namings = openLimiter();
   const perMinute = deps.requestsPerMinute ?? REQUESTS_PER_MINUTE;
 
   return async (purpose: LinkPurpose, call: Call, query: URLSearchParams): Promise<Reply> => {
     const plain = plainPages(deps, call.headers);
     const { m } = plain;
-    const allowance = limiter.take(networkOf(call.address), perMinute);
+    const network = networkOf(call.address);
+    const allowance = limiter.take(network, perMinute);
     if (!allowance.allowed) return retryLater(plain.page(429, m.tooMany), allowance.retryAfterMs);
 
     const now = deps.clock.now();
@@ -136,15 +150,22 @@ function answerer(deps: CheckoutDeps) {
     const named = link.customerId ?? kept?.customerId ?? '';
     const found = await inTx(async (tx) => {
       const partner = await findPartner(tx, { id: BigInt(link.partnerId) });
-      return partner && { partner, customer: named === '' ? undefined : await customerOrNone(tx, named) };
+      if (partner === undefined) return undefined;
+      // What a leaked key may have made is held; a link to a return was made by an operator.
+      const isHeld = purpose !== 'return' && (await isLinkHeld(tx, { partnerId: partner.id, ...madeAs(link) }));
+      return { partner, isHeld, customer: named === '' ? undefined : await customerOrNone(tx, named) };
     });
     if (found === undefined || (link.customerId !== null && found.customer === undefined))
       return plain.page(404, m.unknownLink);
     const { partner, customer } = found;
-    if (partner.suspended) return plain.page(403, m.suspended);
+    if (partner.suspended || found.isHeld) return plain.page(403, m.suspended);
 
-    // A session of somebody who is not this partner's is none here.
-    const known = named !== '' && customer === undefined ? undefined : kept;
+    // A session of somebody who is not this partner's is none here. A login with a number that is another person's since
+    // has ended in every browser, for good.
+    const theirs = named !== '' && customer === undefined ? undefined : kept;
+    const isLogin =
+      customer === undefined || (customer.loggedInAt !== null && customer.loginEpoch === (theirs?.epoch ?? 0));
+    const known = theirs && { ...theirs, loggedIn: theirs.loggedIn && isLogin };
     const look: Look = { ...plain.look, partner: partner.name };
     const action = `${rootOf(deps)}/${purpose}/${token}`;
     const form = call.method === 'POST' ? new URLSearchParams(call.body.toString('utf8')) : undefined;
@@ -153,7 +174,13 @@ function answerer(deps: CheckoutDeps) {
       return htmlReply(403, page(look, { title, body: html`${paragraph(text)}${linkButton(action, reload)}` }));
     }
     const session = known ?? beginSession(link.customerId ?? '', now);
-    const arrival: Arrival = { deps, look, partner, session, action, query, form, now, inTx };
+    const from = { network, link: token };
+    const mayNamePhone = () =>
+      namings.take(network, perMinute / REQUESTS_PER_NAMING, (MOST_NAMINGS * perMinute) / REQUESTS_PER_MINUTE);
+    const through = { partnerId: partner.id, apiKey: link.madeBy ?? null, link: madeAs(link).id ?? 'earlier' };
+    const arrival: Arrival = {
+      ...{ deps, look, partner, session, action, query, form, now, inTx, from, mayNamePhone, through },
+    };
     const outcome = await pageFor(purpose, arrival, { link, customer });
 
     const next = outcome.session ?? (known === undefined ? session : undefined);
@@ -223,16 +250,6 @@ const securityHeaders = (secure: boolean): Record<string, string> => ({
   'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=()',
   ...(secure ? { 'strict-transport-security': 'max-age=31536000' } : {}),
 });
-
-/** Whoever has one IPv6 address usually has the 2^64 around it. */
-function networkOf(address: string): string {
-  if (!address.includes(':') || address.startsWith('::ffff:')) return address;
-  const [ahead = '', behind] = address.split('::');
-  const front = ahead === '' ? [] : ahead.split(':');
-  const back = behind === undefined || behind === '' ? [] : behind.split(':');
-  const zeros = behind === undefined ? 0 : Math.max(0, 8 - front.length - back.length);
-  return [...front, ...Array<string>(zeros).fill('0'), ...back].slice(0, 4).join(':');
-}
 
 const queryOf = (url: string): string => (url.includes('?') ? url.slice(url.indexOf('?')) : '');
 

@@ -1,11 +1,12 @@
 /**
  * Logging in: a code to the phone that the partner named, and the code entered here.
  *
- * The code's row is written before the code is sent, and nothing is sent inside a transaction. What a page says does not
- * depend on anything but the link and that row.
+ * The code's row is written before the code is sent, and nothing is sent inside a transaction. What a page says depends on the
+ * link, on this browser's own session and on nothing that others did with the same number.
  */
 import { Unavailable } from '../../base/errors.ts';
-import { checkCode, isCodeLive, issueCode, openContact, recordLogin } from '../../customers/index.ts';
+import { describeError } from '../../base/log.ts';
+import { checkCode, codeUnderWay, issueCode, openContact, recordLogin, sendingFailed } from '../../customers/index.ts';
 import { type Field, type Problems, readForm } from './form.ts';
 import { html } from './html.ts';
 import type { Messages } from './messages.ts';
@@ -23,12 +24,13 @@ export async function login(visit: Visit): Promise<Outcome> {
 }
 
 async function sendCode(visit: Visit): Promise<Outcome> {
-  const { deps, customer, now, look } = visit;
+  const { deps, customer, now, look, session, from, isOpen = false } = visit;
   const { sender } = deps;
   if (sender === undefined || (await phoneOf(visit)) === undefined) return await loginPage(visit, { status: 503 });
   const code = sender.nextCode?.() ?? randomCode();
+  const asking = { ...from, session: session.csrf, isOpen };
   const { issued, phone } = await visit.inTx(async (tx) => {
-    const issued = await issueCode(tx, deps.vault, { customer, code, now });
+    const issued = await issueCode(tx, deps.vault, { customer, code, asking, now });
     // Read behind the code's row: a change of phone that comes later ends this code.
     return { issued, phone: (await openContact(tx, deps.vault, customer.id)).phone };
   });
@@ -39,13 +41,25 @@ async function sendCode(visit: Visit): Promise<Outcome> {
     return { ...(await loginPage(visit, { said, status: 429 })), retryAfterMs };
   }
   if (phone === undefined) return await loginPage(visit, { status: 503 });
+  const sending = issued.isSent ? send(visit, { id: issued.id, phone, code }) : Promise.resolve(true);
+  // Where the number was typed in, the answer does not wait: how long it takes would tell whether a message goes out.
+  if (isOpen || (await sending)) return { goTo: visit.action };
+  return await loginPage(visit, { status: 503 });
+}
+
+/** @returns whether it could be handed over; where not, the row says so, and the page from it */
+async function send(
+  { deps, inTx, now }: Visit,
+  { id, phone, code }: { id: bigint; phone: string; code: string },
+): Promise<boolean> {
   try {
-    await sender.sendCode(phone, code);
+    await deps.sender?.sendCode(phone, code);
+    return true;
   } catch (error) {
-    if (!(error instanceof Unavailable)) throw error;
-    return await loginPage(visit, { said: look.m.login.notSent, status: 503 });
+    deps.log[error instanceof Unavailable ? 'warn' : 'error'](describeError(error), 'login code not sent');
+    await inTx((tx) => sendingFailed(tx, id, now)).catch(() => {});
+    return false;
   }
-  return { goTo: visit.action };
 }
 
 async function enterCode(visit: Visit): Promise<Outcome> {
@@ -53,12 +67,13 @@ async function enterCode(visit: Visit): Promise<Outcome> {
   const { values, problems } = readForm([codeField(look.m)], visit.form ?? new URLSearchParams(), look.m);
   if (problems.size > 0) return await loginPage(visit, { problems });
   const checked = await visit.inTx(async (tx) => {
-    const by = session.csrf;
-    const found = await checkCode(tx, deps.vault, { customerId: customer.id, code: values.code ?? '', by, now });
+    const tried = { customerId: customer.id, code: values.code ?? '', session: session.csrf, now };
+    const found = await checkCode(tx, deps.vault, tried);
     if (found === 'right') await recordLogin(tx, customer.id, now);
     return found;
   });
-  if (checked === 'right') return { goTo: visit.action, session: beginSession(customer.id, now, true) };
+  if (checked === 'right')
+    return { goTo: visit.action, session: beginSession(customer.id, now, { epoch: customer.loginEpoch }) };
   if (checked === 'wrong') return await loginPage(visit, { problems: new Map([['code', look.m.problems.wrongCode]]) });
   const isLocked = checked === 'locked';
   return await loginPage(visit, {
@@ -80,8 +95,11 @@ async function loginPage(
     const body = alert(deps.sender === undefined ? words.noSender : words.noPhone);
     return show(visit, { title, body, status: 503 });
   }
-  const isLive = await visit.inTx((tx) => isCodeLive(tx, visit.customer.id, visit.now));
-  const said = p.said === undefined ? undefined : alert(p.said);
+  const asked = { customerId: visit.customer.id, session: visit.session.csrf, now: visit.now };
+  const underWay = await visit.inTx((tx) => codeUnderWay(tx, deps.vault, asked));
+  const isLive = underWay === 'live';
+  const toSay = p.said ?? (underWay === 'failed' ? words.notSent : undefined);
+  const said = toSay === undefined ? undefined : alert(toSay);
   const hint = deps.sender.hint === undefined ? undefined : note(words.hint(deps.sender.hint));
   const problems = p.problems ?? new Map<string, string>();
   const status = p.status === undefined ? {} : { status: p.status };
@@ -92,7 +110,7 @@ async function loginPage(
   });
   const enter = formOf(visit, {
     act: 'login',
-    body: html`${paragraph(words.sent(endingOf(phone)))}${hint}${fields(look, [codeField(look.m)], new URLSearchParams(), problems)}`,
+    body: html`${paragraph(words[visit.isOpen === true ? 'sentIfPossible' : 'sent'](endingOf(phone)))}${hint}${fields(look, [codeField(look.m)], new URLSearchParams(), problems)}`,
     button: button(words.enter),
   });
   // A code that is malformed is told even where none is on its way: by then the field is gone, so the words stand alone.
@@ -121,4 +139,5 @@ const codeField = (m: Messages): Field => ({
 const phoneOf = async ({ inTx, deps, customer }: Visit): Promise<string | undefined> =>
   (await inTx((tx) => openContact(tx, deps.vault, customer.id))).phone;
 
-const endingOf = (phone: string): string => phone.replaceAll(/[^0-9]/g, '').slice(-2);
+/** What is shown of a number: it says which one to those who know it. */
+export const endingOf = (phone: string): string => phone.replaceAll(/[^0-9]/g, '').slice(-2);

@@ -2,7 +2,7 @@
  * Messages: every word that the pages show, one catalogue per language. A new language is one more catalogue of the same
  * type and a line in `CATALOGUES`; leaving a message out does not compile.
  */
-import type { Direction, OrderState } from '../../orders/index.ts';
+import type { Direction, OrderState, PublicReason, ToldRefund } from '../../orders/index.ts';
 
 export type Messages = typeof en;
 
@@ -30,6 +30,8 @@ const en = {
     send: 'Send code',
     sent: (ending: string) =>
       `A code is on its way to your phone number ending in ${ending}. It is good for five minutes.`,
+    sentIfPossible: (ending: string) =>
+      `If the phone number ending in ${ending} can be sent a code now, it is on its way. It is good for five minutes. If none comes, too many were asked for: try again in an hour, or ask the app that sent you here for a link of your own.`,
     hint: (code: string) => `This is a sandbox, where no message is sent: the code is ${code}.`,
     code: 'Six-digit code',
     enter: 'Log in',
@@ -130,11 +132,13 @@ const en = {
       partner: (partner: string) => `Fee of ${partner}`,
       rail: 'Fee of the bank',
       chain: 'Fee of the network',
+      tax: 'Tax withheld',
     },
     preview: 'This is the price at the moment. It is fixed once you have logged in.',
     goOn: 'Continue',
     goodUntil: (until: Date) => `This price holds until ${until.toISOString().slice(11, 19)} UTC.`,
     moved: 'The price has changed. Look at the new one, and confirm again if you agree.',
+    confirmAgain: 'This form was out of date. Look at the price below, and confirm again if you agree.',
     confirm: { onramp: 'Buy', offramp: 'Sell' },
     wallet: 'Your wallet address',
     walletHint: (chain: string) =>
@@ -194,6 +198,10 @@ const en = {
       onramp: (fiat: string) => `Pay in ${fiat}`,
       offramp: (coin: string) => `Send your ${coin}`,
     } as Readonly<Record<Direction, (what: string) => string>>,
+    timeOver: {
+      title: 'The time to pay is over',
+      text: 'Please do not pay any more. If you have paid in time, it will be seen here within a short while.',
+    },
     states: {
       deposit_seen: {
         title: 'Your payment is on its way',
@@ -216,8 +224,11 @@ const en = {
         title: 'What we sent you did not go through',
         text: 'A person looks into it and sends it again or gives your payment back. You need not do anything.',
       },
-      settled: { title: 'Done', text: 'It has been sent to you. Nothing more is needed.' },
-      refunding: { title: 'You get your payment back', text: 'The refund is on its way.' },
+      settled: { title: 'Done', text: 'It has been sent to you.' },
+      refunding: {
+        title: 'You get your payment back',
+        text: 'We are giving it back. How far that is, is shown below.',
+      },
       refund_held: {
         title: 'Your refund did not go through',
         text: 'A person looks into it and sends it again. You need not do anything.',
@@ -228,25 +239,58 @@ const en = {
         text: 'Do not pay for this order any more. What arrives late is looked into by a person.',
       },
       cancelled: { title: 'This order was cancelled', text: 'Do not pay for it any more.' },
-      frozen: {
-        title: 'We may not pay this out',
-        text: 'The law keeps us from paying out or giving back this money. Ask the app that sent you here.',
-      },
-    } as Readonly<Record<Exclude<OrderState, 'created'>, { title: string; text: string }>>,
-    exceptions: {
+    } as Readonly<Record<Exclude<OrderState, 'created' | 'frozen'>, { title: string; text: string }>>,
+    rest: {
+      onramp: (fiat: string) => `Pay the rest in ${fiat}`,
+      offramp: (coin: string) => `Send the rest of your ${coin}`,
+    } as Readonly<Record<Direction, (what: string) => string>>,
+    arrived: (came: string, whole: string) => `${came} of ${whole} have arrived. Pay the rest as follows.`,
+    besides: 'More of your money is with us. What becomes of it is shown below.',
+    cameBack: {
+      title: 'What we sent you came back',
+      text: 'We have it. A person looks into it. You need not do anything.',
+      again: 'We have it, and are sending it again. You need not do anything.',
+      named: 'We have it. Say below where it is to go, and we send it again.',
+    },
+    destination: {
+      title: 'Where your money goes',
+      payout: (amount: string) => `We have ${amount} for you, which came back to us. Where shall we send it?`,
+      refund: (amount: string) => `We have ${amount} of yours to give back. Where shall we send it?`,
+      address: 'Your address',
+      addressHint: (chain: string) =>
+        `An address of your own on the network ${chain}. What goes to another address is lost.`,
+      confirm: 'Send it there',
+      refused: 'It cannot be sent there. Name another, or ask the app that sent you here.',
+    },
+    /** What was unusual, in the words that the partner has. What a person looks into says so by the state alone. */
+    reasons: {
       underpaid: 'Less has arrived than was to be paid.',
-      overpaid: 'More has arrived than was to be paid. The rest is looked into by a person.',
+      overpaid: 'More has arrived than was to be paid.',
       paid_in_parts: 'It arrived in more than one part.',
-      late: 'It arrived after the time to pay was over, and is looked into by a person.',
-      second: 'A second payment has arrived, and is looked into by a person.',
-      wrong_asset: 'Something else has arrived than was to be paid, and is looked into by a person.',
-      wrong_chain: 'It has arrived on another chain than it was to be paid on, and is looked into by a person.',
-      deposit_replaced: 'What was taken back has arrived again.',
-      lost: 'The payment was taken back after it had arrived.',
-      deposit_lost: 'The payment was taken back after it had arrived.',
-      payout_returned: 'What we sent you came back.',
-    } as Said,
-    otherException: 'Something about the payment is not as expected. A person looks into it.',
+      late: 'It arrived after the time to pay was over.',
+      second_payment: 'A second payment has arrived.',
+      wrong_currency: 'Something else has arrived than was to be paid.',
+      wrong_network: 'It has arrived on another network than it was to be paid on.',
+      payment_reversed: 'The payment was taken back after it had arrived.',
+      payment_replaced: 'What was taken back has arrived again.',
+      payer_name: 'The payment came from an account in another name.',
+      price_moved: 'The price has changed too much since the order was made.',
+      timed_out: undefined,
+      payout_rejected: 'What we sent you was not accepted.',
+      payout_returned: undefined,
+      paid_other_amount: 'Another amount was sent than was ordered.',
+      refund_rejected: 'What we sent back was not accepted.',
+      refund_returned: 'What we sent back came back to us.',
+      wrong_account: 'The account is not right.',
+      account_closed: 'The account is closed.',
+      name_and_account_differ: 'The name does not belong to the account.',
+      wrong_amount: 'The amount is not right.',
+      returned_by_bank: 'The bank has sent it back.',
+      rejected_by_bank: 'The bank has not accepted it.',
+      rejected_by_network: 'The network has not accepted it.',
+      under_review: undefined,
+    } as Readonly<Record<PublicReason, string | undefined>>,
+    returned: 'Came back',
     depositStates: {
       seen: 'not confirmed yet',
       confirmed: 'arrived',
@@ -256,14 +300,52 @@ const en = {
       refunded: 'given back',
     } as Said,
     refundStates: {
-      written: 'on its way',
-      handing: 'on its way',
-      handed: 'on its way',
+      needs_destination: 'waits until you say where it goes',
+      created: 'being prepared',
+      under_review: 'being looked into',
+      submitted: 'on its way',
       settled: 'sent',
-      returned: 'came back, being looked into',
-      refused: 'could not be sent, being looked into',
-    } as Said,
+      rejected: 'could not be sent',
+      returned: 'came back',
+    } as Readonly<Record<ToldRefund['status'], string>>,
+    paidAgain: 'Next attempt',
     lookedInto: 'being looked into',
+  },
+
+  /** Coins that go back: the customer confirms where to. */
+  giveBack: {
+    title: 'Where your coins go back to',
+    intro: (partner: string) =>
+      `Coins of yours came to us that your order with ${partner} did not use. Give the address that we send them back to.`,
+    came: 'Arrived',
+    amount: 'We send back',
+    transaction: 'Arrived by the transaction',
+    address: 'Your address',
+    hint: (chain: string) =>
+      `An address of your own on the network ${chain}. If it is one of an exchange, make sure that it takes these coins on this network. What goes to a wrong address is lost.`,
+    goOn: 'Continue',
+    check: {
+      title: 'Is this your address?',
+      intro: (amount: string, chain: string) =>
+        `We send ${amount} on the network ${chain} to this address. Compare it with your wallet: it cannot be changed afterwards. Capital and small letters mean the same.`,
+      yes: 'Yes, this is my address',
+      other: 'Use another address',
+    },
+    waits: {
+      title: 'We have your address',
+      text: 'We look at it and then send your coins there. You need not do anything. This page says when they are on their way.',
+    },
+    submitted: {
+      title: 'Your coins are on their way',
+      text: 'The network has to confirm it, which takes a few minutes.',
+    },
+    settled: { title: 'Your coins were sent back', text: 'The network has confirmed it. Nothing more is needed.' },
+    over: {
+      title: 'No address is needed any more',
+      text: 'What becomes of these coins was decided in another way. Ask the app that you placed your order with.',
+    },
+    to: 'To the address',
+    sent: 'Sent by the transaction',
   },
 
   problems: {

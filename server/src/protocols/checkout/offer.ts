@@ -2,21 +2,25 @@
  * The offer: what an order would cost, shown, and confirmed.
  *
  * Before anybody has logged in it is the price of the moment. Afterwards it is a quote, kept with the link, so that looking
- * again is the same promise; confirming takes exactly that quote. Where it has ended and the price is another by then, the
- * new one is shown and has to be confirmed again: nothing is ever taken that was not on the screen.
+ * again is the same promise; confirming takes exactly that quote. Where it has ended, a new one is made: it is taken where it
+ * promises the very same, and where the price is another by then it is shown and has to be confirmed again. Nothing is ever
+ * taken that was not on the screen, and nobody is told that a price has changed that has not.
  *
  * The link's row is locked while an order is made, and names it: a link makes one order, however often it is asked to.
  */
+import type { Tx } from '../../base/db.ts';
 import { Refusal, Unavailable } from '../../base/errors.ts';
 import { type Customer, type FiatAccount, fiatAccounts } from '../../customers/index.ts';
-import { type Market, markets } from '../../partners/index.ts';
+import { type Market, markets, recordActivity } from '../../partners/index.ts';
 import {
   createQuote,
   depositAsset,
+  isSameOffer,
   liveQuote,
   previewQuote,
   type Quote,
   requireWithinLevel,
+  shownQuote,
 } from '../../quotes/index.ts';
 import { accountFields, keepAccount } from './bank.ts';
 import { type Field, type Problems, readForm } from './form.ts';
@@ -104,16 +108,24 @@ ${facts([[look.m.checkout.wallet, html`<span class="copy">${link.walletAddress ?
 /** Where what is got goes: an account of theirs, or an address. */
 function asked(m: Messages, market: Market, accounts: readonly FiatAccount[]): Field {
   const words = m.checkout;
-  if (market.direction === 'onramp') {
-    return {
-      name: 'wallet',
-      label: words.wallet,
-      hint: words.walletHint(market.crypto.chain ?? ''),
-      required: true,
-      autocomplete: 'off',
-      read: (given) => given.trim(),
-    };
-  }
+  return market.direction === 'onramp'
+    ? walletField(words.wallet, words.walletHint(market.crypto.chain ?? ''))
+    : accountField(m, accounts);
+}
+
+/** An address that somebody types or pastes. */
+export const walletField = (label: string, hint: string): Field => ({
+  name: 'wallet',
+  label,
+  hint,
+  required: true,
+  autocomplete: 'off',
+  read: (given) => given.trim(),
+});
+
+/** One of the customer's own accounts. */
+export function accountField(m: Messages, accounts: readonly FiatAccount[]): Field {
+  const words = m.checkout;
   const choices = new Map(accounts.map(({ id, hint }) => [String(id), words.accountEnding(hint)]));
   return {
     name: 'fiatAccount',
@@ -169,14 +181,17 @@ async function order(
   if ('problems' in destination)
     return await confirmPage(visit, customer, market, { given: sent, problems: destination.problems });
   const depositUnits = BigInt(link.depositUnits);
+  const said = 'fiatAccountId' in destination ? { account: String(destination.fiatAccountId) } : destination;
   const made = await visit.inTx(async (tx) => {
     const row = await checkouts.lock(tx, link, now);
-    if (row === undefined || row.order_id !== null) return true;
-    const quote =
-      row.quote_id === null || String(row.quote_id) !== sent.get('quote')
-        ? undefined
-        : await liveQuote(tx, { id: row.quote_id, market, depositUnits, now });
-    if (quote === undefined) return false;
+    if (row === undefined || row.order_id !== null) return 'made';
+    const shown = await quoteNamed(tx, { named: sent.get('quote'), market, depositUnits });
+    if (shown === undefined) return 'unknown';
+    const live =
+      row.quote_id === null ? undefined : await liveQuote(tx, { id: row.quote_id, market, depositUnits, now });
+    const quote = live ?? (await createQuote(tx, { partner, market, depositUnits, now }));
+    if (live === undefined) await checkouts.quoteShown(tx, link.id, quote.id);
+    if (!isSameOffer(shown, quote)) return 'moved';
     const { id } = await deps.orders.create(tx, {
       // Of what was shown, nothing may move: a partner's tolerance is for programs that computed with an older price.
       partner: { ...partner, toleranceBps: 0n },
@@ -191,11 +206,22 @@ async function order(
       now,
     });
     await checkouts.ordered(tx, link.id, { id, customerId: customer.id });
-    return true;
+    const facts = { direction: market.direction, customer: customer.id, ...said };
+    recordActivity(tx, visit.through, { act: 'order.created', subject: `order:${id}`, facts, now });
+    return 'made';
   });
-  if (made) return { goTo: visit.action };
-  return await confirmPage(visit, customer, market, { said: look.m.checkout.moved, status: 409, given: sent });
+  if (made === 'made') return { goTo: visit.action };
+  const { moved, confirmAgain } = look.m.checkout;
+  const again = made === 'moved' ? moved : confirmAgain;
+  return await confirmPage(visit, customer, market, { said: again, status: 409, given: sent });
 }
+
+/** What was on the screen when the form was sent, by the number in the form. */
+const quoteNamed = async (
+  tx: Tx,
+  { named, ...ask }: { named: string | null; market: Market; depositUnits: bigint },
+): Promise<Quote | undefined> =>
+  named !== null && /^[1-9][0-9]{0,17}$/.test(named) ? await shownQuote(tx, { id: BigInt(named), ...ask }) : undefined;
 
 async function destinationOf(
   visit: CheckoutVisit,

@@ -4,52 +4,109 @@
  * It is looked at again by itself while the order is under way, and shows what is stored and nothing else.
  */
 import { createHash } from 'node:crypto';
-import { isFinal, type Movement, type Order } from '../../orders/index.ts';
+import { type Customer, fiatAccounts } from '../../customers/index.ts';
+import { isFinal, isPayable, type Order, type OrderMoney } from '../../orders/index.ts';
 import { type Asset, assets, type Market, marketById } from '../../partners/index.ts';
+import { destinationForm, nameDestination } from './destination.ts';
+import type { Problems } from './form.ts';
 import { type Html, html } from './html.ts';
 import { alert, facts, linkButton, note, paragraph } from './pages.ts';
 import { qrCode } from './qr.ts';
 import { amountOf, coinOf, terms } from './terms.ts';
 import { addressBack, type CheckoutVisit, type Outcome, show, wayBack } from './visit.ts';
 
-interface Facts {
+export interface Facts extends OrderMoney {
   order: Order;
   market: Market;
   assets: ReadonlyMap<string, Asset>;
-  deposits: readonly Movement[];
-  refunds: readonly Movement[];
 }
 
-export async function orderPage(visit: CheckoutVisit, orderId: bigint, customerId: string): Promise<Outcome> {
-  const { deps, look, link, action } = visit;
-  const shown: Facts = await visit.inTx(async (tx) => {
+async function factsOf({ deps, inTx }: CheckoutVisit, orderId: bigint, customerId: string): Promise<Facts> {
+  return await inTx(async (tx) => {
     const order = await deps.orders.get(tx, { id: orderId, customerId });
     const market = await marketById(tx, order.marketId);
-    return { order, market, assets: await assets(tx), ...(await deps.orders.movements(tx, order)) };
+    return { order, market, assets: await assets(tx), ...(await deps.orders.money(tx, order)) };
   });
-  const { order, market } = shown;
+}
+
+/** A form that was sent from the page: it says where money goes, or is one of an earlier step, sent a second time. */
+export async function takeOrderForm(visit: CheckoutVisit, orderId: bigint, customer: Customer): Promise<Outcome> {
+  const shown = await factsOf(visit, orderId, customer.id);
+  const named = await nameDestination(visit, customer, shown);
+  return 'problems' in named ? await pageOf(visit, shown, customer, named) : named;
+}
+
+export const orderPage = async (visit: CheckoutVisit, orderId: bigint, customer: Customer): Promise<Outcome> =>
+  await pageOf(visit, await factsOf(visit, orderId, customer.id), customer);
+
+async function pageOf(
+  visit: CheckoutVisit,
+  shown: Facts,
+  customer: Customer,
+  wrong?: { given: URLSearchParams; problems: Problems },
+): Promise<Outcome> {
+  const { deps, look, link, action } = visit;
+  const { order, market, told } = shown;
   const words = look.m.checkout;
-  const { exception } = order;
-  const back = addressBack(link, { orderId: String(order.id), customerId });
-  const body = html`${order.state === 'created' ? toPay(visit, shown) : paragraph(words.states[order.state].text)}
-${exception !== null && alert(words.exceptions[exception] ?? words.otherException)}
+  const back = addressBack(link, { orderId: String(order.id), customerId: customer.id });
+  // Past its deadline an order is not over yet: what was paid in time may not have been read.
+  const payable = isPayable(order, deps.clock.now());
+  const said = saidOf(visit, shown, payable);
+  const reason = told.reason === null ? undefined : words.reasons[told.reason];
+  const accounts = shown.destinations.some(({ kind }) => kind === 'bank')
+    ? await visit.inTx((tx) => fiatAccounts(tx, customer.id))
+    : [];
+  const body = html`${said.text === undefined ? toPay(visit, shown) : paragraph(said.text)}
+${reason !== undefined && !isAskedForRest(said, told) && alert(reason)}
+${destinationForm(visit, shown, accounts, wrong)}
 ${movements(visit, shown)}
 ${facts([[words.order, String(order.id)], ...evidence(visit, shown)])}
 ${terms(look, { ...order, market })}
-${!isFinal(order.state) && linkButton(action, words.lookAgain)}
+${!shown.isOver && linkButton(action, words.lookAgain)}
 ${wayBack(visit, back)}`;
-  const title =
-    order.state === 'created'
-      ? words.created[order.direction](coinOf(depositOf(shown)))
-      : words.states[order.state].title;
-  return show(visit, { title, body, news: { text: newsOf(shown), isOver: isFinal(order.state) } });
+  return show(visit, {
+    title: said.title,
+    body,
+    problems: wrong?.problems,
+    // Who is filling in a form is not interrupted by news.
+    news: { text: newsOf(shown, payable), isOver: shown.isOver || shown.destinations.length > 0 },
+  });
+}
+
+/** The page says by its first sentence what is missing, and need not say it twice. */
+const isAskedForRest = (said: { text?: string }, told: OrderMoney['told']): boolean =>
+  said.text === undefined && told.reason === 'underpaid';
+
+/** The order in a title and a sentence; without a sentence where it is still to be paid. */
+function saidOf({ look }: CheckoutVisit, shown: Facts, payable: boolean): { title: string; text?: string } {
+  const { order, isOver, cameBack, destinations, missingUnits } = shown;
+  const words = look.m.checkout;
+  const coin = coinOf(depositOf(shown));
+  const isPart = missingUnits > 0n && missingUnits < order.depositUnits;
+  const isUnpaid = order.state === 'created' || (order.state === 'deposit_seen' && isPart);
+  if (isUnpaid && !payable) return words.timeOver;
+  if (isUnpaid)
+    return {
+      title:
+        missingUnits < order.depositUnits ? words.rest[order.direction](coin) : words.created[order.direction](coin),
+    };
+  if (cameBack) {
+    const { title, text, again, named } = words.cameBack;
+    const goesOn = shown.told.refunds.some(({ status }) => status === 'created' || status === 'submitted');
+    return { title, text: destinations.length > 0 ? named : goesOn ? again : text };
+  }
+  // What the law stops is shown as what anybody looks into; what it has let go, as what goes back.
+  if (order.state === 'frozen') return isOver ? words.states.refunded : words.states.on_hold;
+  if (order.state === 'created') return words.timeOver;
+  const state = words.states[order.state];
+  return isFinal(order.state) && !isOver ? { title: state.title, text: words.besides } : state;
 }
 
 /** Another text whenever there is something new to see. */
-function newsOf({ order, deposits, refunds }: Facts): string {
-  const seen = [...deposits, ...refunds].map(({ state, units }) => `${state} ${units}`);
+function newsOf({ order, told, deposits, isOver }: Facts, payable: boolean): string {
+  const seen = deposits.map(({ state, units }) => `${state} ${units}`);
   return createHash('sha256')
-    .update(JSON.stringify([order.state, order.exception, order.expiresAt, seen]))
+    .update(JSON.stringify([order.state, payable, order.exception, order.expiresAt, seen, told, isOver]))
     .digest('hex')
     .slice(0, 16);
 }
@@ -62,22 +119,20 @@ function assetOf(known: Facts['assets'], code: string): Asset {
   return found;
 }
 
+/** Who has paid a part is asked for the rest, at the same place and by the same deadline. */
 function toPay(visit: CheckoutVisit, shown: Facts): Html {
-  const { order } = shown;
+  const { order, missingUnits, told } = shown;
   const words = visit.look.m.checkout;
-  const amount = amountOf(stillToPay(shown), depositOf(shown));
+  const deposit = depositOf(shown);
+  // Where all of it is on its way and is not confirmed yet, the order asks for all of it as it did before.
+  const amount = amountOf(missingUnits > 0n ? missingUnits : order.depositUnits, deposit);
+  const isPart = missingUnits > 0n && missingUnits < order.depositUnits;
+  const came = `${told.receivedAmount} ${told.receivedCurrency}`;
   const instructions = order.direction === 'offramp' ? toSend(visit, shown, amount) : toTransfer(visit, shown, amount);
-  return html`${instructions}
+  return html`${isPart && told.reason === 'underpaid' && paragraph(words.arrived(came, amountOf(order.depositUnits, deposit)))}
+${instructions}
 <h2>${words.next}</h2>
 ${paragraph(words.nextOf[order.direction])}`;
-}
-
-/** Who has paid a part is asked for the rest. What has not been confirmed yet counts: it is on its way. */
-function stillToPay({ order, deposits }: Facts): bigint {
-  const paid = deposits
-    .filter(({ asset, state }) => asset === order.depositAsset && (state === 'seen' || state === 'confirmed'))
-    .reduce((sum, { units }) => sum + units, 0n);
-  return paid < order.depositUnits ? order.depositUnits - paid : order.depositUnits;
 }
 
 function toSend({ look }: CheckoutVisit, shown: Facts, amount: string): Html {
@@ -99,6 +154,9 @@ function toTransfer({ look, deps }: CheckoutVisit, { order }: Facts, amount: str
 ${facts([
   [words.reference, html`<span class="copy" id="reference">${reference}</span>`],
   ...known.filter(([name]) => payee[name] !== '').map(([name, label]) => [label, payee[name]] as const),
+  ...Object.entries(payee.codes ?? {}).map(
+    ([name, code]) => [look.m.bank.fields[name as keyof typeof payee.codes], code] as const,
+  ),
   [words.method, order.paymentMethod],
   [words.until, words.payBy(order.expiresAt)],
 ])}
@@ -117,15 +175,33 @@ function evidence({ look }: CheckoutVisit, { order }: Facts): [string, string | 
   ];
 }
 
-/** What has come in that may not be what was expected, and what has gone back. */
-function movements({ look }: CheckoutVisit, { deposits, refunds, assets: known }: Facts): Html | undefined {
-  if (deposits.length + refunds.length === 0) return undefined;
+/** What has come in, what came back, and what goes back or is sent again: each with where it is now, and nothing twice. */
+function movements({ look }: CheckoutVisit, { deposits, told, assets: known }: Facts): Html | undefined {
+  const { refunds, returnedPayouts } = told;
+  if (deposits.length + refunds.length + returnedPayouts.length === 0) return undefined;
   const words = look.m.checkout;
-  const line = (name: string, said: Readonly<Record<string, string>>, { asset, units, state }: Movement) =>
-    [name, `${amountOf(units, assetOf(known, asset))}: ${said[state] ?? words.lookedInto}`] as const;
+  const reasonIn = (reason: keyof typeof words.reasons) => {
+    const said = words.reasons[reason];
+    return said === undefined ? '' : `. ${said}`;
+  };
   return html`<h2>${words.movements}</h2>
 ${facts([
-  ...deposits.map((one) => line(words.received, words.depositStates, one)),
-  ...refunds.map((one) => line(words.refund, words.refundStates, one)),
+  ...deposits.map(
+    ({ asset, units, state }) =>
+      [
+        words.received,
+        `${amountOf(units, assetOf(known, asset))}: ${words.depositStates[state] ?? words.lookedInto}`,
+      ] as const,
+  ),
+  ...returnedPayouts.map(
+    ({ amount, currency, reason }) => [words.returned, `${amount} ${currency}${reasonIn(reason)}`] as const,
+  ),
+  ...refunds.map(
+    ({ kind, amount, currency, status, reference }) =>
+      [
+        kind === 'payout' ? words.paidAgain : words.refund,
+        html`${amount} ${currency}: ${words.refundStates[status]}${reference !== '' && html`<br><span class="copy">${reference}</span>`}`,
+      ] as const,
+  ),
 ])}`;
 }

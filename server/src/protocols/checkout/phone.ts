@@ -2,47 +2,72 @@
  * The phone page: who comes by a link that names nobody says which phone is theirs.
  *
  * The customer's row is there before the code is right, because codes belong to customers; until then it is nothing but a
- * sealed number. A link is good for a few numbers only, because each costs a message to somebody.
+ * sealed number. A link is good for a few numbers only, and a network for a few in a time, because each costs a message to
+ * somebody. Both count numbers that we know and numbers that we do not alike, so neither tells which is which.
+ *
+ * A number that the partner put into the link is not shown: whoever holds the link sees its last two digits and may have the
+ * code sent to it.
  */
-import { customerByPhone, knownByPhone } from '../../customers/index.ts';
+import { customerByPhone } from '../../customers/index.ts';
 import { type Field, type Problems, readForm } from './form.ts';
-import { html } from './html.ts';
+import { type Html, html } from './html.ts';
+import { endingOf } from './login.ts';
 import type { Messages } from './messages.ts';
-import { alert, button, fields, paragraph } from './pages.ts';
+import { alert, button, fields, linkButton, paragraph } from './pages.ts';
 import { beginSession } from './session.ts';
 import { checkouts } from './store.ts';
 import { type CheckoutVisit, formOf, type Outcome, show } from './visit.ts';
 
 const MOST_PHONES = 5;
+/** Of a form that means the number in the link. */
+const LINKED = 'linked';
 
 export function phonePage(
   visit: CheckoutVisit,
   p: { given?: URLSearchParams; problems?: Problems; said?: string; status?: number } = {},
 ): Outcome {
-  const { look, link, deps } = visit;
+  const { look, link, deps, query } = visit;
   const words = look.m.phone;
   if (deps.sender === undefined)
     return show(visit, { title: words.title, body: alert(look.m.login.noSender), status: 503 });
-  const given = p.given ?? new URLSearchParams({ phone: link.phone ?? '' });
   const problems = p.problems ?? new Map<string, string>();
-  const body = html`${p.said !== undefined && alert(p.said)}${paragraph(words.intro)}
-${formOf(visit, { act: 'phone', body: fields(look, [phoneField(look.m)], given, problems), button: button(words.send) })}`;
+  const said = p.said !== undefined && alert(p.said);
+  const isTyped = link.phone === null || query.has('other') || p.given?.has('phone') === true;
+  const body = isTyped
+    ? html`${said}${paragraph(words.intro)}
+${phoneForm(visit, fields(look, [phoneField(look.m)], p.given ?? new URLSearchParams(), problems))}`
+    : html`${said}${phoneForm(
+        visit,
+        html`${paragraph(look.m.login.intro(endingOf(link.phone ?? '')))}<input type="hidden" name="${LINKED}" value="1">`,
+      )}
+${linkButton(`${visit.action}?go=1&other=1`, words.other)}`;
   return show(visit, { title: words.title, body, problems, ...(p.status === undefined ? {} : { status: p.status }) });
 }
+
+const phoneForm = (visit: CheckoutVisit, body: Html): Html =>
+  formOf(visit, { act: 'phone', body, button: button(visit.look.m.phone.send) });
 
 /** Whose phone it is, from now on in this browser; the code is the next thing asked for. */
 export async function takePhone(visit: CheckoutVisit, sent: URLSearchParams): Promise<Outcome> {
   const { deps, look, link, partner, session, now } = visit;
-  const { values, problems } = readForm([phoneField(look.m)], sent, look.m);
+  const isLinked = sent.has(LINKED) && link.phone !== null;
+  const { values, problems } = readForm(isLinked ? [] : [phoneField(look.m)], sent, look.m);
   if (problems.size > 0 || deps.sender === undefined) return phonePage(visit, { given: sent, problems });
+  const phone = isLinked ? (link.phone ?? '') : (values.phone ?? '');
+  const allowance = visit.mayNamePhone();
+  if (!allowance.allowed) {
+    const page = phonePage(visit, { given: sent, said: look.m.tooMany.text, status: 429 });
+    return { ...page, retryAfterMs: allowance.retryAfterMs };
+  }
+  const named = deps.vault.index(phone.replaceAll(/[^0-9]/g, ''), `checkouts.phones_named:${link.id}`);
   const customer = await visit.inTx(async (tx) => {
     const row = await checkouts.lock(tx, link, now);
-    const known = await knownByPhone(tx, deps.vault, { partnerId: partner.id, phone: values.phone ?? '' });
-    // Who has proved this number before comes back, and that costs no more than any login.
-    if (known !== undefined && known.loggedInAt !== null) return known;
-    if (row === undefined || row.phones >= MOST_PHONES) return undefined;
-    await checkouts.phoneAsked(tx, link.id);
-    return await customerByPhone(tx, deps.vault, { partnerId: partner.id, phone: values.phone ?? '', now });
+    if (row === undefined) return undefined;
+    if (!row.phones_named.some((one) => one.equals(named))) {
+      if (row.phones >= MOST_PHONES) return undefined;
+      await checkouts.phoneNamed(tx, link.id, named);
+    }
+    return await customerByPhone(tx, deps.vault, { partnerId: partner.id, phone, now });
   });
   if (customer === undefined) return phonePage(visit, { given: sent, said: look.m.phone.enough, status: 429 });
   return {

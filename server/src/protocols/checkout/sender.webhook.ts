@@ -7,7 +7,10 @@
  * customer asks for another code. Phone and code stand in the body alone, never in an address, an error or a log.
  */
 import { createHmac, randomUUID } from 'node:crypto';
+import { adapter } from '../../base/adapter.ts';
+import { demanded, sharedSecret, text } from '../../base/env.ts';
 import { Unavailable } from '../../base/errors.ts';
+import { ask } from '../../base/http.ts';
 import type { CodeSender } from './sender.ts';
 
 const DEADLINE_MS = 5_000;
@@ -19,7 +22,8 @@ export function webhookSender(options: { url: string; secret: string; deadlineMs
       const body = JSON.stringify({ phone, code, sentAt: new Date().toISOString() });
       let status: number;
       try {
-        const response = await fetch(url, {
+        const answer = await ask({
+          url,
           method: 'POST',
           headers: {
             'content-type': 'application/json',
@@ -27,11 +31,11 @@ export function webhookSender(options: { url: string; secret: string; deadlineMs
             'idempotency-key': randomUUID(),
           },
           body,
-          redirect: 'error',
-          signal: AbortSignal.timeout(deadlineMs),
+          deadline: AbortSignal.timeout(deadlineMs),
+          longestBytes: 0,
+          wants: () => 'none',
         });
-        status = response.status;
-        await response.body?.cancel();
+        status = answer.status;
       } catch {
         // Without its cause: that may repeat what was sent.
         throw new Unavailable('code sender', 'it did not answer');
@@ -40,3 +44,19 @@ export function webhookSender(options: { url: string; secret: string; deadlineMs
     },
   };
 }
+
+export const webhookCodes = adapter({
+  code: 'webhook',
+  about: "Posts each code, signed, to an address of the operator's, which has it sent as a text message",
+  settings: {
+    url: demanded(
+      text('CODE_SENDER_URL', 'where login codes are posted to, to be sent on', undefined),
+      'where login codes are posted to, to be sent to phones',
+    ),
+    secret: demanded(
+      sharedSecret('CODE_SENDER_SECRET', 'signs what is posted there, at least 32 characters'),
+      'signs what is posted there',
+    ),
+  },
+  create: ({ url = '', secret = '' }) => webhookSender({ url, secret }),
+});

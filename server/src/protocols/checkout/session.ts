@@ -2,7 +2,7 @@
  * Sessions: a sealed cookie, and nothing kept here for it.
  *
  * It belongs to one customer (or, before anybody has said who it is, to nobody: '') and lasts half an hour from when it began or logged in. Every form repeats its `csrf` text,
- * which a page of another origin can neither read nor guess. Logging in begins a new session, so one that somebody planted
+ * which a page of another origin can neither read nor guess. It is a login for as long as its customer's phone is the one that it logged in with. Logging in begins a new session, so one that somebody planted
  * before is worth nothing after.
  */
 import { timingSafeEqual } from 'node:crypto';
@@ -13,6 +13,8 @@ export interface Session {
   readonly customerId: string;
   readonly csrf: string;
   readonly loggedIn: boolean;
+  /** Of the customer, when it logged in: counted up since, this is a login no more. None in sessions of an older server. */
+  readonly epoch?: number;
   /** Milliseconds since 1970. */
   readonly until: number;
 }
@@ -22,10 +24,12 @@ const CONTEXT = 'checkout.session';
 /** The prefix makes browsers refuse it from a subdomain or without TLS. */
 const nameOf = (secure: boolean): string => (secure ? '__Host-cloverleaf' : 'cloverleaf');
 
-export const beginSession = (customerId: string, now: Date, loggedIn = false): Session => ({
+/** @param login of a customer who has logged in */
+export const beginSession = (customerId: string, now: Date, login?: { epoch: number }): Session => ({
   customerId,
   csrf: randomHex(),
-  loggedIn,
+  loggedIn: login !== undefined,
+  ...login,
   until: now.getTime() + SESSION_FOR_MS,
 });
 

@@ -3,12 +3,14 @@ import type { Tx } from '../../base/db.ts';
 
 export interface CheckoutRow {
   phones: number;
+  /** Keyed hashes of the numbers that were named with it. */
+  phones_named: Buffer[];
   quote_id: bigint | null;
   order_id: bigint | null;
   customer_id: string | null;
 }
 
-const ROW = 'phones, quote_id, order_id, customer_id';
+const ROW = 'phones, phones_named, quote_id, order_id, customer_id';
 type Link = { id: string; partnerId: string };
 
 export const checkouts = {
@@ -24,7 +26,11 @@ export const checkouts = {
     return await tx.row<CheckoutRow>(`select ${ROW} from checkouts where id = $1 for update`, [id]);
   },
 
-  phoneAsked: (tx: Tx, id: string) => tx.run('update checkouts set phones = phones + 1 where id = $1', [id]),
+  phoneNamed: (tx: Tx, id: string, phone: Buffer) =>
+    tx.run('update checkouts set phones = phones + 1, phones_named = phones_named || $2::bytea where id = $1', [
+      id,
+      phone,
+    ]),
   quoteShown: (tx: Tx, id: string, quoteId: bigint) =>
     tx.run('update checkouts set quote_id = $2 where id = $1', [id, quoteId]),
   ordered: (tx: Tx, id: string, order: { id: bigint; customerId: string }) =>

@@ -9,7 +9,7 @@ export const coinOf = ({ coin }: Pick<Asset, 'coin'>): string => coin.toUpperCas
 export const amountOf = (units: bigint, asset: Asset): string =>
   `${formatUnits(units, asset.decimals)} ${coinOf(asset)}`;
 
-/** What is given, each fee, the rate, and what is got. */
+/** What is given, each fee (a tax where the market withholds one), the rate, and what is got. */
 export function terms(
   { m, partner }: Look,
   quote: Pick<Quote, 'market' | 'depositUnits' | 'payoutUnits' | 'fees' | 'rate'>,
@@ -23,7 +23,9 @@ export function terms(
   return facts([
     [words.give[direction], amountOf(quote.depositUnits, give)],
     [words.rate, words.rateOf(coinOf(crypto), formatRate(quote.rate), coinOf(fiat))],
-    ...FEE_KINDS.map((kind) => [feeName(kind), amountOf(fees[kind], fiat)] as const),
+    ...FEE_KINDS.filter((kind) => kind !== 'tax' || market.taxBps > 0n).map(
+      (kind) => [feeName(kind), amountOf(fees[kind], fiat)] as const,
+    ),
     [words.get, amountOf(quote.payoutUnits, get)],
     [words.network, crypto.chain ?? ''],
   ]);

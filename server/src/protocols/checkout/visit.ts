@@ -7,7 +7,8 @@ import type { Database, Tx } from '../../base/db.ts';
 import type { Log } from '../../base/log.ts';
 import type { CheckoutLink, Customer, Link, recordFinding } from '../../customers/index.ts';
 import type { Orders } from '../../orders/index.ts';
-import type { Partner } from '../../partners/index.ts';
+import type { Partner, Through } from '../../partners/index.ts';
+import type { Allowance } from '../limit.ts';
 import type { Problems } from './form.ts';
 import { type Html, html } from './html.ts';
 import { form, type Look, linkButton, type News, page, paragraph } from './pages.ts';
@@ -62,6 +63,12 @@ export interface Arrival {
   /** What was sent; undefined when the page is only looked at. */
   readonly form: URLSearchParams | undefined;
   readonly now: Date;
+  /** The network that asks, and the link as one text: what limits are counted by. */
+  readonly from: { readonly network: string; readonly link: string };
+  /** Another phone number may be named from this network. */
+  readonly mayNamePhone: () => Allowance;
+  /** By which link, and by whose key that was made. */
+  readonly through: Through;
   /** What a login page offers besides. */
   readonly aside?: Html | undefined;
   /** A transaction that sees this partner's rows only. */
@@ -71,6 +78,8 @@ export interface Arrival {
 export interface Visit extends Arrival {
   readonly link: Link;
   readonly customer: Customer;
+  /** The customer's number was typed in by whoever holds the link: nothing is told of it but what was typed. */
+  readonly isOpen?: boolean;
 }
 
 /** To buy or to sell. The customer is the one that the link names, or the one that has given a phone number meanwhile. */

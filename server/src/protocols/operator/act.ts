@@ -1,34 +1,45 @@
 /**
  * An act: something an operator does, as data, and the one way in which every act is carried out.
  *
- * Right, reason and fields first. Then, in one transaction: what it is about is looked at (and locked), whether it needs a
- * second operator is asked, it is done, and the audit gets its row with before and after. An act that has to ask somebody
- * outside is audited as begun, does its own transactions, and is audited again with its end.
+ * Right, reason and fields first. Then, in one transaction: the operator is locked as it is now, what the act is about is
+ * looked at (and locked), how many people it takes is asked, it is done, and the audit gets its row with before and after. An
+ * act that has to ask somebody outside is audited as begun, does its own transactions, and is audited again with its end.
  *
- * Where a second operator is needed it becomes a proposal. Confirming looks again: where what it is about has changed, the
- * proposal is overtaken and nothing is done.
+ * Where one person is not enough it becomes a proposal. Confirming looks again: where what it is about has changed, the
+ * proposal is overtaken and nothing is done. Where the act is refused, the proposal is over with the reason.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Vault } from '../../base/crypto.ts';
 import type { Database, Tx } from '../../base/db.ts';
-import { assert, Refusal } from '../../base/errors.ts';
+import { assert, BugError, Refusal } from '../../base/errors.ts';
+import { openTyped, openTypedIn, sealTyped } from '../../base/typed.ts';
+import { closeCases, openCase } from '../../compliance/index.ts';
 import {
+  agree,
   type Doing,
   decideProposal,
-  findOperator,
+  expireProposals,
+  failProposal,
+  installation,
   isAsSeen,
+  lockOperator,
   lockProposal,
   may,
-  type Needs,
-  needsSecond,
+  type Need,
+  noteAlone,
   type Operator,
+  type Proposed,
+  peopleWanted,
   propose,
   type Right,
   recordAct,
+  requireOther,
+  standing,
+  type Wanted,
 } from '../../operators/index.ts';
 import type { OrdersContext } from '../../orders/index.ts';
 import type { BankDesk } from './bank.ts';
-import { type Fields, readFields, reason, type Values } from './fields.ts';
+import { type Fields, readFields, reason, sealFields, type Values } from './fields.ts';
 
 export interface OperatorDeps {
   db: Database;
@@ -37,9 +48,13 @@ export interface OperatorDeps {
   orders: OrdersContext;
   /** Rings for what waited while handing over was stopped. */
   handOverAgain: (tx: Tx, now: Date) => Promise<void>;
+  /** Where customers' browsers reach us, without a slash at the end. */
+  publicUrl: () => string;
   chainStops: ChainStops;
+  movements: MovementDesk;
+  corrections: CorrectionDesk;
   /** The desk of a bank without an API, where there is one. */
-  bank?: BankDesk<unknown>;
+  bank?: BankDesk;
 }
 
 /** Chains that stop by themselves, and go on when a person has looked. */
@@ -52,6 +67,54 @@ export interface ChainStops {
   clear(tx: Tx, rail: string, options: { restart: boolean }): Promise<void>;
 }
 
+/** What does not fit between books and outside, and the entries that end it. */
+export interface CorrectionDesk {
+  /** Open ones, in transit or not, at most 200. */
+  list(tx: Tx, rail: string | undefined): Promise<readonly object[]>;
+  /** As it stands, locked. @throws Refusal 'unknown_break' */
+  look(tx: Tx, id: bigint): Promise<{ asset: string }>;
+  /** @throws Refusal 'unknown_break' | 'break_over' | 'does_not_fit' */
+  require(tx: Tx, ask: CorrectionAsk): Promise<void>;
+  /** @throws Refusal as `require` */
+  correct(tx: Tx, ask: CorrectionAsk & { by: string }): Promise<void>;
+}
+
+export const CORRECTIONS = ['fee', 'gone', 'found', 'dust', 'sweep_undone'] as const;
+
+export interface CorrectionAsk {
+  item: bigint;
+  as: (typeof CORRECTIONS)[number];
+  evidence: string;
+  units: bigint;
+}
+
+/** Transactions of our wallets that are not in the books, after a restore from an older backup. */
+export interface MovementDesk {
+  /** Those that wait first, then the newest, at most 200. */
+  list(tx: Tx): Promise<readonly object[]>;
+  /** As it stands, locked. @throws Refusal 'unknown_movement' */
+  look(tx: Tx, id: bigint): Promise<{ asset: string | null; units: bigint | null }>;
+  /** @throws Refusal 'unknown_payout' */
+  lookPayout(tx: Tx, key: string): Promise<{ rail: string }>;
+  /** What the books order under a key, on the movement's rail; undefined where there is none. */
+  ordered(tx: Tx, movement: bigint, key: string): Promise<object | undefined>;
+  match(tx: Tx, ask: { movement: bigint; key: string; otherAmount?: boolean | undefined }): Promise<void>;
+  foreign(tx: Tx, id: bigint): Promise<void>;
+  /** A debit of a bank's statement, locked. @throws Refusal 'does_not_fit' */
+  lookDebit(tx: Tx, debit: { rail: string; line: string }): Promise<object>;
+  /** It paid no payout of ours. @throws Refusal 'does_not_fit' */
+  debitForeign(tx: Tx, debit: { rail: string; line: string }): Promise<void>;
+  /** Asks the chain, where it is by a hash. */
+  settleBy(ask: {
+    payout: string;
+    rail: string;
+    by: { hash: string } | { line: string };
+    otherAmount?: boolean | undefined;
+  }): Promise<void>;
+}
+/** What an act asks people to agree on; of several, the one that takes most people decides. */
+export type Needs = Need | readonly Need[];
+
 export interface Act<F extends Fields = Fields> {
   /** Noun and verb: `order.release`. */
   name: string;
@@ -59,19 +122,39 @@ export interface Act<F extends Fields = Fields> {
   path: string;
   right: Right;
   fields: F;
+  /**
+   * Fills in what is asked from how things stand, when it is asked for and not again: a proposal keeps it, so what is confirmed is
+   * what was shown.
+   */
+  bind?(deps: OperatorDeps, tx: Tx, ask: Values<F>): Promise<Values<F>>;
   subject(ask: Values<F>): string;
   /** What it is about as it stands, null where it is yet to be made. Locked where that matters. Ids, states, amounts. */
   look(deps: OperatorDeps, tx: Tx, ask: Values<F>): Promise<unknown>;
-  /** What two have to agree on, if anything. */
+  /** What people have to agree on, if anything. */
   needs?(deps: OperatorDeps, tx: Tx, ask: Values<F>, doing: Doing): Promise<Needs | undefined>;
+  /** Its `needs` name amounts, so a rule may set a limit in an asset for it. */
+  weighs?: true;
+  /** Its `needs` are all `named` or `always`: a rule for every action (`*`) says nothing of it. */
+  onlyNamed?: true;
   /** @returns what only the caller is shown: a secret, or something personal */
   perform?(deps: OperatorDeps, tx: Tx, ask: Values<F>, doing: Doing): Promise<Readonly<Record<string, unknown>> | void>;
+  /** What is set going where it was refused, in a transaction after the one that was undone: what it was about waits for it. */
+  refused?(deps: OperatorDeps, tx: Tx, ask: Values<F>): Promise<void>;
   /** Instead of `perform`, where somebody outside is asked. */
   outside?(deps: OperatorDeps, ask: Values<F>, doing: Doing): Promise<void>;
+  /** Confirmed only by handing the same file in again: how. */
+  byFile?: string;
 }
 
+/** All acts there are, by name: what a rule may name. */
+export const ACTIONS = new Map<string, Act>();
+
 /** Keeps the types of its fields while it is written down. */
-export const act = <F extends Fields>(written: Act<F>): Act => written as unknown as Act;
+export function act<F extends Fields>(written: Act<F>): Act {
+  const made = written as unknown as Act;
+  ACTIONS.set(made.name, made);
+  return made;
+}
 
 export interface ActReply {
   status: number;
@@ -84,6 +167,7 @@ export interface Caller {
 }
 
 const withReason = (fields: Fields): Fields => ({ ...fields, reason });
+const subjectOfProposal = (id: bigint): string => `proposal:${id}`;
 
 /** @throws Refusal of the act, or 'role_missing' | 'missing_fields' | 'malformed_field' */
 export async function perform(
@@ -93,33 +177,102 @@ export async function perform(
   given: Readonly<Record<string, unknown>>,
 ): Promise<ActReply> {
   requireRight(caller.operator, act.right);
-  const { reason: why, ...ask } = readFields(withReason(act.fields), given);
-  const doing: Doing = { ...caller, reason: String(why), now: deps.clock.now() };
-  const subject = act.subject(ask);
-  const begun = await deps.db.asSystem(async (tx) => {
+  const fields = withReason(act.fields);
+  const { reason: why, ...asked } = sealFields(deps.vault, fields, readFields(fields, given));
+  const now = deps.clock.now();
+  const subject = act.subject(asked);
+  const begun = await unlessRefused(deps, { act, ask: asked }, async (tx) => {
+    const doing = await doingNow(tx, caller, { why: String(why), now });
+    requireRight(doing.operator, act.right);
+    const ask = (await act.bind?.(deps, tx, asked)) ?? asked;
     const before = await act.look(deps, tx, ask);
-    const needs = await act.needs?.(deps, tx, ask, doing);
-    if (needs !== undefined && (await needsSecond(tx, needs))) {
-      const proposed = await propose(tx, doing, { act: act.name, subject, ask, seen: before });
-      return { proposal: proposed };
+    const wanted = await wantedOf(deps, tx, { act, ask, doing }, doing.operator.id);
+    const people = await peopleWanted(tx, wanted);
+    const { operators, delay_s: delayS } = await installation(tx);
+    if (people > 1 && !(operators === 'one' && delayS === 0)) {
+      await closeExpired(tx, now);
+      const alone = operators === 'one' ? delayS : null;
+      return { proposal: await proposed(deps, tx, doing, { act, ask, before, people, delayS: alone }) };
     }
-    return await carryOut(deps, tx, { act, ask, doing, before });
+    await noteAlone(tx, wanted);
+    return { doing, ask, begun: await carryOut(deps, tx, { act, ask, doing, before }) };
   });
-  if ('proposal' in begun)
-    return {
-      status: 202,
-      body: {
-        act: act.name,
-        subject,
-        outcome: 'proposed',
-        proposal: begun.proposal.id,
-        expiresAt: begun.proposal.expiresAt,
-      },
-    };
-  return await end(deps, { act, ask, doing }, begun);
+  if ('proposal' in begun) {
+    const { id, ...proposal } = begun.proposal;
+    return { status: 202, body: { act: act.name, subject, outcome: 'proposed', proposal: id, ...proposal } };
+  }
+  return await end(deps, { act, ask: begun.ask, doing: begun.doing }, begun.begun);
 }
 
-/** @throws Refusal 'unknown_proposal' | 'proposal_over' | 'own_proposal' | 'role_missing', or of the act */
+async function unlessRefused<T>(
+  deps: OperatorDeps,
+  { act, ask }: Pick<Going, 'act' | 'ask'>,
+  body: (tx: Tx) => Promise<T>,
+): Promise<T> {
+  try {
+    return await deps.db.asSystem(body);
+  } catch (error) {
+    if (error instanceof Refusal) await deps.db.asSystem(async (tx) => await act.refused?.(deps, tx, ask));
+    throw error;
+  }
+}
+
+/** What was proposed waits; where nobody else is there to look at it, it is made to be noticed. */
+async function proposed(
+  { orders }: OperatorDeps,
+  tx: Tx,
+  doing: Doing,
+  p: { act: Act; ask: Readonly<Record<string, unknown>>; before: unknown; people: number; delayS: number | null },
+): Promise<Proposed> {
+  const { act, ask, before: seen, people, delayS } = p;
+  const subject = act.subject(ask);
+  const made = await propose(tx, doing, { act: act.name, subject, ask, seen, people, delayS });
+  if (made.readyAt === null) return made;
+  await openCase(tx, {
+    kind: 'action_delayed',
+    subject: subjectOfProposal(made.id),
+    reason: `${act.name} of ${subject}, proposed by ${doing.operator.name}, may be confirmed from ${made.readyAt.toISOString()}`,
+    facts: { proposal: String(made.id), act: act.name, about: subject },
+    now: doing.now,
+  });
+  orders.log.warn({ proposal: String(made.id), act: act.name, readyAt: made.readyAt }, 'an action waits out its delay');
+  return made;
+}
+
+/** Closes what nobody decided in time, and the cases about it. */
+export async function closeExpired(tx: Tx, now: Date): Promise<void> {
+  for (const id of await expireProposals(tx, now)) await closeDelayed(tx, id, 'expired', now);
+}
+
+const closeDelayed = (tx: Tx, id: bigint, outcome: string, now: Date): Promise<void> =>
+  closeCases(tx, { kind: 'action_delayed', subject: subjectOfProposal(id), outcome, now });
+
+/** The caller as it is now: its role and whether it is still one stay so until `tx` ends. */
+async function doingNow(tx: Tx, caller: Caller, { why, now }: { why: string; now: Date }): Promise<Doing> {
+  const operator = await lockOperator(tx, caller.operator.id);
+  return { operator, address: caller.address, people: [operator.name], reason: why, now };
+}
+
+/** @param by whose acts of the day count with it: who asked for it first */
+async function wantedOf(deps: OperatorDeps, tx: Tx, { act, ask, doing }: Going, by: bigint): Promise<Wanted> {
+  const given = (await act.needs?.(deps, tx, ask, doing)) ?? [];
+  const needs: readonly Need[] = Array.isArray(given) ? given : [given as Need];
+  const isWeighed = needs.some((need) => typeof need !== 'string' && 'asset' in need);
+  assert(!isWeighed || act.weighs === true, `${act.name} says that it weighs amounts`);
+  return {
+    action: act.name,
+    right: act.right,
+    needs,
+    operator: by,
+    subject: act.subject(ask),
+    now: doing.now,
+  };
+}
+
+/**
+ * @throws Refusal 'unknown_proposal' | 'proposal_over' | 'own_proposal' | 'agreed_already' | 'proposal_waits' | 'file_needed'
+ *   | 'role_missing', or of the act
+ */
 export async function confirm(
   deps: OperatorDeps,
   acts: ReadonlyMap<string, Act>,
@@ -127,38 +280,98 @@ export async function confirm(
   given: Readonly<Record<string, unknown>>,
   id: bigint,
 ): Promise<ActReply> {
-  const { reason: why } = readFields({ reason }, given);
-  const confirming: Doing = { ...caller, reason: why, now: deps.clock.now() };
-  const begun = await deps.db.asSystem(async (tx) => {
-    const row = await lockProposal(tx, id, confirming.now);
-    const act = acts.get(row.act);
-    assert(act !== undefined, `act ${row.act} of proposal ${id} is known`);
-    requireRight(caller.operator, act.right);
-    if (row.proposed_by === caller.operator.id) throw new Refusal('own_proposal');
-    const ask = readFields(act.fields, row.ask);
-    const before = await act.look(deps, tx, ask);
-    const proposer = await findOperator(tx, row.proposer);
-    const stillMay = proposer.disabledAt === null && may(proposer, act.right);
-    if (!stillMay || !isAsSeen(row, before)) {
-      await decideProposal(tx, confirming, row, 'overtaken', { before: row.seen, after: before });
-      return { overtaken: row };
+  const { reason: why } = sealFields(deps.vault, { reason }, readFields({ reason }, given));
+  const now = deps.clock.now();
+  let confirming: Doing | undefined;
+  let isActing = false;
+  let asked: Pick<Going, 'act' | 'ask'> | undefined;
+  try {
+    const begun = await deps.db.asSystem(async (tx) => {
+      isActing = false;
+      confirming = await doingNow(tx, caller, { why, now });
+      const row = await lockProposal(tx, id, now);
+      const act = acts.get(row.act);
+      assert(act !== undefined, `act ${row.act} of proposal ${id} is known`);
+      requireRight(confirming.operator, act.right);
+      await requireOther(tx, row, confirming.operator, now);
+      if (act.byFile !== undefined) throw new Refusal('file_needed', { how: act.byFile });
+      const others = await standing(tx, row, act.right);
+      isActing = true;
+      const ask = askedOf(deps, act, row.ask);
+      asked = { act, ask };
+      const before = await act.look(deps, tx, ask);
+      if (others === undefined || !isAsSeen(row, before)) {
+        await decideProposal(tx, confirming, row, 'overtaken', { before: row.seen, after: before });
+        await closeDelayed(tx, id, 'overtaken', now);
+        return { overtaken: true } as const;
+      }
+      const isOwn = row.proposed_by === confirming.operator.id;
+      const people = isOwn ? [row.proposer] : [...others, confirming.operator.name];
+      const wanted = await wantedOf(deps, tx, { act, ask, doing: confirming }, row.proposed_by);
+      const takes = Math.max(row.people, await peopleWanted(tx, wanted));
+      if (!isOwn && people.length < takes) {
+        await agree(tx, confirming, row);
+        return { agreed: people, takes, act: act.name, subject: row.subject };
+      }
+      await decideProposal(tx, confirming, row, 'confirmed');
+      await closeDelayed(tx, id, 'confirmed', now);
+      const doing: Doing = { ...confirming, people, reason: saidBy(deps, row, people.slice(1, -1), why) };
+      return { act, ask, doing, begun: await carryOut(deps, tx, { act, ask, doing, before, proposal: id }) };
+    });
+    isActing = false;
+    if ('overtaken' in begun)
+      return {
+        status: 409,
+        body: {
+          error: 'What this is about, or who proposed it, is not as it was then. Nothing was done.',
+          reason: 'proposal_overtaken',
+        },
+      };
+    if ('agreed' in begun) {
+      const { agreed, takes, ...about } = begun;
+      return { status: 202, body: { ...about, outcome: 'agreed', proposal: id, agreed, people: takes } };
     }
-    await decideProposal(tx, confirming, row, 'confirmed');
-    const doing: Doing = {
-      ...confirming,
-      reason: `${row.reason} (proposed by ${row.proposer}; ${why})`.slice(0, 500),
-    };
-    return { act, ask, doing, begun: await carryOut(deps, tx, { act, ask, doing, before, proposal: id }) };
-  });
-  if ('overtaken' in begun)
-    return {
-      status: 409,
-      body: {
-        error: 'What this is about, or who proposed it, is not as it was then. Nothing was done.',
-        reason: 'proposal_overtaken',
-      },
-    };
-  return await end(deps, { ...begun, proposal: id }, begun.begun);
+    return await end(deps, { ...begun, proposal: id }, begun.begun);
+  } catch (error) {
+    // Nothing was done, and nobody who confirms it again would see it end otherwise.
+    const why = error instanceof Refusal ? error.code : error instanceof BugError ? 'internal' : undefined;
+    const doing = confirming;
+    if (isActing && why !== undefined && doing !== undefined)
+      await deps.db.asSystem(async (tx) => {
+        await failed(tx, doing, { id, why, from: 'open' });
+        if (error instanceof Refusal) await asked?.act.refused?.(deps, tx, asked.ask);
+      });
+    throw error;
+  }
+}
+
+async function failed(tx: Tx, doing: Doing, f: { id: bigint; why: string; from: 'open' | 'confirmed' }): Promise<void> {
+  await failProposal(tx, doing, f);
+  await closeDelayed(tx, f.id, `failed: ${f.why}`, doing.now);
+}
+
+/** Reasons of all, in the words of each, as long as the audit takes them. */
+function saidBy(
+  { vault }: OperatorDeps,
+  row: { reason: string; proposer: string },
+  agreed: readonly string[],
+  why: string,
+): string {
+  const others = agreed.length === 0 ? '' : `, agreed by ${agreed.join(' and ')}`;
+  const said = `${openTyped(vault, row.reason)} (proposed by ${row.proposer}${others}; ${openTyped(vault, why)})`;
+  return sealTyped(vault, said.slice(0, 500));
+}
+
+/** What a proposal keeps, read by the rules of its act again. An encrypted text stays the very one that was seen. */
+function askedOf({ vault }: OperatorDeps, { fields }: Act, kept: Readonly<Record<string, unknown>>) {
+  const opened = openTypedIn(vault, kept) as Readonly<Record<string, unknown>>;
+  const asked = sealFields(vault, fields, readFields(fields, opened));
+  return Object.fromEntries(
+    Object.entries(asked).map(([name, value]) => [
+      name,
+      fields[name]?.typed !== undefined && kept[name] !== opened[name] ? kept[name] : value,
+    ]),
+  );
 }
 
 export async function decline(
@@ -168,14 +381,16 @@ export async function decline(
   given: Readonly<Record<string, unknown>>,
   id: bigint,
 ): Promise<ActReply> {
-  const { reason: why } = readFields({ reason }, given);
-  const doing: Doing = { ...caller, reason: why, now: deps.clock.now() };
+  const { reason: why } = sealFields(deps.vault, { reason }, readFields({ reason }, given));
+  const now = deps.clock.now();
   await deps.db.asSystem(async (tx) => {
-    const row = await lockProposal(tx, id, doing.now);
+    const doing = await doingNow(tx, caller, { why, now });
+    const row = await lockProposal(tx, id, now);
     // Taking back one's own is no confirming.
     const right = acts.get(row.act)?.right ?? 'operators';
-    if (row.proposed_by !== caller.operator.id) requireRight(caller.operator, right);
+    if (row.proposed_by !== doing.operator.id) requireRight(doing.operator, right);
     await decideProposal(tx, doing, row, 'declined');
+    await closeDelayed(tx, id, 'declined', now);
   });
   return { status: 200, body: { proposal: id, outcome: 'declined' } };
 }
@@ -222,7 +437,10 @@ async function end(deps: OperatorDeps, going: Going, begun: Begun): Promise<ActR
     // Of anything else nobody knows how it ended, so it stays begun: what it is about says where that stands.
     if (error instanceof Refusal) {
       const after = { why: error.code };
-      await deps.db.asSystem((tx) => recordAct(tx, doing, { ...about, outcome: 'refused', after }));
+      await deps.db.asSystem(async (tx) => {
+        await recordAct(tx, doing, { ...about, outcome: 'refused', after });
+        if (proposal !== undefined) await failed(tx, doing, { id: proposal, why: error.code, from: 'confirmed' });
+      });
     }
     throw error;
   }

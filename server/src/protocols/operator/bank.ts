@@ -1,37 +1,56 @@
 /**
- * The door to the desk of a bank without an API: payouts that wait, files out, statements in.
+ * The door to the desk of a bank without an API: what is read there, and statements, which come in as files.
  *
- * Mounted below /operator/v1. Who may come in, and the audit, belong to the door in front: it names the person, and is told of
- * every act in the act's own transaction. A file of payouts names people, so handing it out is an act as well, a POST.
+ * Mounted below /operator/v1. What changes something is an act like any other (acts/bank.ts); a statement is one whose request
+ * is the file itself. Where taking it in needs another person, that person hands in the same file: one that differs in a byte
+ * is another. So nothing of a file is kept before it is taken, and both have read it.
  *
  *   GET  /bank/accounts, /bank/payouts, /bank/files, /bank/files/<id>, /bank/imports, /bank/statements
- *   POST /bank/payouts/<key>/take-off     { reason }
- *   POST /bank/files                      { asset, reason }      closes what waits into a file
- *   POST /bank/files/<id>/hand-out        { reason }             answers with the file itself
- *   POST /bank/files/<id>/withdraw        { reason }             the statement that it was not uploaded
- *   POST /bank/statements?asset=eur                              the file as body, any content type but JSON
+ *   GET  /bank/files/preview?asset=eur            what a file closed now would take; nothing is closed
+ *   POST /bank/statements?asset=eur[&reason=…]    the file as body, any content type but JSON
+ *   POST /bank/statements/preview?asset=eur       the same, and nothing of it is taken: what would be matched with what
  *
  * Amounts are plain decimals of their asset, beside `asset`.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Database, Tx } from '../../base/db.ts';
+import type { Vault } from '../../base/crypto.ts';
+import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
 import { formatUnits } from '../../base/money.ts';
-import { assets, isHandingStopped } from '../../partners/index.ts';
+import { openTyped } from '../../base/typed.ts';
+import { openProposal } from '../../operators/index.ts';
+import { lookUp } from '../../orders/index.ts';
+import { assets } from '../../partners/index.ts';
+import { type Caller, closeExpired, confirm, type OperatorDeps, perform } from './act.ts';
+import { takeStatement, unlessStopped } from './acts/bank.ts';
 import { day, type Fields, givenBy, id, optional, readFields, reason, text, type Values } from './fields.ts';
 
 /** What is needed of rails/manual: protocols know no rail. */
-export interface BankDesk<File> {
+export interface BankDesk<File extends StatementFile = StatementFile> {
   readonly code: string;
   accounts(): unknown[];
   waiting(tx: Tx, asset?: string): Promise<object[]>;
   takeOff(tx: Tx, key: string): Promise<void>;
-  closeBatch(tx: Tx, given: { asset: string; by: string }): Promise<{ id: bigint }>;
-  batches(tx: Tx): Promise<object[]>;
-  batch(tx: Tx, id: bigint): Promise<object>;
-  file(tx: Tx, id: bigint): Promise<{ name: string; type: string; bytes: Buffer; sha256: string }>;
+  next(tx: Tx, given: { asset: string; until: Date }): Promise<{ keys: string[]; units: bigint }>;
+  stillWaiting(tx: Tx, given: { asset: string; keys: readonly string[] }): Promise<{ keys: string[]; units: bigint }>;
+  closeBatch(tx: Tx, given: { asset: string; by: string; keys?: readonly string[] }): Promise<BankFile>;
+  batches(tx: Tx): Promise<BankFile[]>;
+  batch(tx: Tx, id: bigint): Promise<BankFile>;
+  file(tx: Tx, id: bigint): Promise<HandedOut>;
+  requireMayLeave(tx: Tx, id: bigint): Promise<void>;
+  lookAgain(tx: Tx, of: { file: bigint } | { asset: string }): Promise<void>;
   withdrawBatch(tx: Tx, id: bigint, given: { by: string; statement: string }): Promise<object>;
+  unconfirmed(tx: Tx): Promise<{ restoredAt: Date; doubtful: { line: string; payout: string }[] } | undefined>;
+  confirmRestore(tx: Tx, given: { by: string; why: string }): Promise<void>;
   readStatement(given: { asset: string; bytes: AsyncIterable<Uint8Array> }): Promise<File>;
+  /** @throws Refusal 'file_refused' for days that have not come, where nobody says why */
+  requireDated(file: File, reason: string | undefined): void;
+  preview(file: File): Promise<{ lines: readonly { target?: string }[] }>;
+  previewFile(given: { asset: string }): Promise<object>;
+  newOf(
+    tx: Tx,
+    file: File,
+  ): Promise<{ creditUnits: bigint; debitUnits: bigint; lines: number; importId: bigint | null }>;
   takeStatement(
     tx: Tx,
     given: { file: File; by: string },
@@ -40,40 +59,41 @@ export interface BankDesk<File> {
   statements(tx: Tx, asset: string, span: { from: string; to: string }): Promise<object[]>;
 }
 
-export interface BankDoor<File> {
-  db: Database;
-  desk: BankDesk<File>;
-  /** The name of who asks. @throws Refusal where that person may not */
-  person(request: FastifyRequest, may: 'read' | 'act'): string;
-  /** The row of the audit, written with the act. */
-  record(tx: Tx, request: FastifyRequest, done: { act: string; subject: string; reason: string }): Promise<void>;
+/** What is needed of a file of payouts. */
+interface BankFile {
+  id: bigint;
+  asset: string;
+  payouts: number;
+  units: bigint;
+  sha256: string;
+  withdrawnAt: Date | null;
+}
+
+export interface StatementFile {
+  sha256: Buffer;
+}
+
+/** A file of payouts, as it is uploaded. */
+interface HandedOut {
+  name: string;
+  type: string;
+  bytes: Buffer;
+  sha256: string;
 }
 
 const MOST_BYTES = 64 * 1024 * 1024;
 const asset = text(60);
 
 export const bankRoutes =
-  <File>(door: BankDoor<File>) =>
+  (deps: OperatorDeps, desk: BankDesk, callerOf: (request: FastifyRequest, may: 'read' | 'money') => Caller) =>
   async (inside: FastifyInstance): Promise<void> => {
-    const { db, desk } = door;
+    const { db } = deps;
     // A statement is read as it comes in, whatever its sender calls it.
     inside.removeAllContentTypeParsers();
-    inside.addContentTypeParser(
-      'application/json',
-      { parseAs: 'string', bodyLimit: 64 * 1024 },
-      (_request, body, done) => {
-        try {
-          done(null, JSON.parse(String(body)));
-        } catch {
-          done(new Refusal('malformed_body'));
-        }
-      },
-    );
     inside.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
-    inside.setErrorHandler(async (error, _request, reply) => {
-      if (!(error instanceof Refusal) || (error.code !== 'file_refused' && error.code !== 'batch_refused')) throw error;
-      const status = error.code === 'file_refused' ? 400 : 409;
-      return reply.code(status).send({ error: error.facts.why, reason: error.code });
+    inside.addContentTypeParser('application/json', (_request, payload, done) => {
+      payload.resume();
+      done(null, undefined);
     });
 
     const read = <F extends Fields>(url: string, fields: F, answer: (tx: Tx, ask: Values<F>) => Promise<unknown>) =>
@@ -81,33 +101,11 @@ export const bankRoutes =
         method: 'GET',
         url,
         handler: async (request) => {
-          door.person(request, 'read');
+          callerOf(request, 'read');
           const ask = readFields(fields, givenBy(request.query, request.params));
-          return await db.asSystem(async (tx) => shown(await assets(tx), await answer(tx, ask)));
-        },
-      });
-    const act = <F extends Fields>(
-      url: string,
-      name: string,
-      fields: F,
-      perform: (tx: Tx, ask: Values<F>, doing: { by: string; reason: string }) => Promise<unknown>,
-    ) =>
-      inside.route({
-        method: 'POST',
-        url,
-        handler: async (request, reply) => {
-          const by = door.person(request, 'act');
-          const { reason: why, ...ask } = readFields(
-            { ...fields, reason },
-            givenBy(request.body ?? {}, request.params),
-          ) as Values<F> & { reason: string };
-          const done = await db.asSystem(async (tx) => {
-            const answer = await perform(tx, ask as Values<F>, { by, reason: why });
-            const subject = `${desk.code}:${subjectOf(request, answer)}`;
-            await door.record(tx, request, { act: name, subject, reason: why });
-            return isFile(answer) ? answer : shown(await assets(tx), answer);
-          });
-          return isFile(done) ? handOut(reply, done) : done;
+          return await db.asSystem(async (tx) =>
+            shown({ known: await assets(tx), vault: deps.vault }, await answer(tx, ask)),
+          );
         },
       });
 
@@ -116,65 +114,125 @@ export const bankRoutes =
       payouts: await desk.waiting(tx, ask.asset),
     }));
     read('/bank/files', {}, async (tx) => ({ files: await desk.batches(tx) }));
+    inside.route({
+      method: 'GET',
+      url: '/bank/files/preview',
+      handler: async (request) => {
+        callerOf(request, 'read');
+        const ask = readFields({ asset }, givenBy(request.query, {}));
+        await db.asSystem((tx) => unlessStopped(tx, desk.code));
+        const found = await desk.previewFile(ask);
+        return await db.asSystem(async (tx) =>
+          shown({ known: await assets(tx), vault: deps.vault }, { preview: true, ...found }),
+        );
+      },
+    });
     read('/bank/files/:id', { id }, (tx, ask) => desk.batch(tx, ask.id));
     read('/bank/imports', {}, async (tx) => ({ imports: await desk.imports(tx) }));
     read('/bank/statements', { asset, from: day, to: day }, async (tx, { asset: of, ...span }) => ({
       statements: await desk.statements(tx, of, span),
     }));
 
-    act('/bank/payouts/:key/take-off', 'bank.take_off', { key: text(60) }, async (tx, { key }) => {
-      await desk.takeOff(tx, key);
-      return { key };
+    const datedAhead = (file: StatementFile): string | null => {
+      try {
+        desk.requireDated(file, undefined);
+        return null;
+      } catch (error) {
+        if (error instanceof Refusal && error.code === 'file_refused') return String(error.facts.why);
+        throw error;
+      }
+    };
+    inside.route({
+      method: 'POST',
+      url: '/bank/statements/preview',
+      bodyLimit: MOST_BYTES,
+      handler: async (request) => {
+        callerOf(request, 'money');
+        const { asset: of } = readFields({ asset }, givenBy(request.query, {}));
+        const file = await desk.readStatement({ asset: of, bytes: fileOf(request) });
+        const { lines, ...found } = await desk.preview(file);
+        return await db.asSystem(async (tx) =>
+          shown(
+            { known: await assets(tx), vault: deps.vault },
+            {
+              preview: true,
+              ...found,
+              // Asked for when it is taken in.
+              needsReason: datedAhead(file),
+              lines: await withOrders(deps, tx, desk.code, lines),
+            },
+          ),
+        );
+      },
     });
-    act('/bank/files', 'bank.close_file', { asset }, async (tx, ask, { by }) => {
-      await unlessStopped(tx, desk.code);
-      return await desk.closeBatch(tx, { asset: ask.asset, by });
-    });
-    act('/bank/files/:id/hand-out', 'bank.hand_out_file', { id }, async (tx, ask) => {
-      await unlessStopped(tx, desk.code);
-      return await desk.file(tx, ask.id);
-    });
-    act('/bank/files/:id/withdraw', 'bank.withdraw_file', { id }, (tx, ask, { by, reason: statement }) =>
-      desk.withdrawBatch(tx, ask.id, { by, statement }),
-    );
+
     inside.route({
       method: 'POST',
       url: '/bank/statements',
       bodyLimit: MOST_BYTES,
-      handler: async (request) => {
-        const by = door.person(request, 'act');
-        const { asset: of } = readFields({ asset }, givenBy(request.query, {}));
-        const bytes = request.body as AsyncIterable<Uint8Array> | undefined;
-        if (bytes === undefined || typeof bytes !== 'object' || !(Symbol.asyncIterator in bytes))
-          throw new Refusal('file_refused', { why: 'The body must be the file itself.' });
-        const file = await desk.readStatement({ asset: of, bytes });
-        return await db.asSystem(async (tx) => {
-          const taken = await desk.takeStatement(tx, { file, by });
-          const subject = `${desk.code}:${taken.import.id}`;
-          await door.record(tx, request, { act: 'bank.take_statement', subject, reason: taken.outcome });
-          return shown(await assets(tx), taken);
+      handler: async (request, reply) => {
+        const caller = callerOf(request, 'money');
+        const { asset: of, reason: why } = readFields({ asset, reason: optional(reason) }, givenBy(request.query, {}));
+        const file = await desk.readStatement({ asset: of, bytes: fileOf(request) });
+        desk.requireDated(file, why);
+        const taking = takeStatement(desk, file);
+        const given = { asset: of, sha256: file.sha256.toString('hex') };
+        const said = { reason: why ?? 'a statement of the bank' };
+        const waits = await db.asSystem(async (tx) => {
+          await closeExpired(tx, deps.clock.now());
+          return await openProposal(tx, taking.name, taking.subject(given));
         });
+        const { status, body } =
+          waits === undefined
+            ? await perform(deps, taking, caller, { ...given, ...said })
+            : await confirm(deps, new Map([[taking.name, taking]]), caller, said, waits.id);
+        return reply
+          .code(status)
+          .send(await db.asSystem(async (tx) => shown({ known: await assets(tx), vault: deps.vault }, body)));
       },
     });
   };
 
-/** A file is how money leaves here, so what stops handing over stops files: none leaves after the switch has answered. */
-async function unlessStopped(tx: Tx, rail: string): Promise<void> {
-  if (await isHandingStopped(tx, rail))
-    throw new Refusal('batch_refused', { why: 'Handing over is stopped, so no file leaves.' });
+/** @throws Refusal 'file_refused' where the body is no file */
+function fileOf(request: FastifyRequest): AsyncIterable<Uint8Array> {
+  const bytes = request.body as AsyncIterable<Uint8Array> | undefined;
+  if (bytes === undefined || typeof bytes !== 'object' || !(Symbol.asyncIterator in bytes))
+    throw new Refusal('file_refused', { why: 'The body must be the file itself.' });
+  return bytes;
 }
 
-interface HandedOut {
-  name: string;
-  type: string;
-  bytes: Buffer;
-  sha256: string;
+/** The order that a reference of ours belongs to, beside the line that carries it. */
+async function withOrders(deps: OperatorDeps, tx: Tx, rail: string, lines: readonly { target?: string }[]) {
+  const found = [];
+  for (const { target, ...line } of lines) {
+    if (target === undefined || target === '') {
+      found.push(target === '' ? { ...line, goesTo: 'suspense: no reference of ours' } : line);
+      continue;
+    }
+    const { orders } = await lookUp(tx, { text: target, rails: [rail], vault: deps.vault, partnerIds: [] });
+    const [order] = orders;
+    found.push(
+      order === undefined
+        ? { ...line, goesTo: 'suspense: a reference of no order' }
+        : {
+            ...line,
+            goesTo: `order ${order.id}`,
+            order: order.id,
+            orderState: order.state,
+            orderAsks: order.depositUnits,
+          },
+    );
+  }
+  return found;
 }
 
-const isFile = (answer: unknown): answer is HandedOut =>
-  typeof answer === 'object' && answer !== null && Buffer.isBuffer((answer as { bytes?: unknown }).bytes);
+/** What an act answers with where its answer is a file. */
+export const fileIn = ({ file }: Readonly<Record<string, unknown>>): HandedOut | undefined =>
+  typeof file === 'object' && file !== null && Buffer.isBuffer((file as { bytes?: unknown }).bytes)
+    ? (file as HandedOut)
+    : undefined;
 
-const handOut = (reply: FastifyReply, { name, type, bytes, sha256 }: HandedOut): FastifyReply =>
+export const handOut = (reply: FastifyReply, { name, type, bytes, sha256 }: HandedOut): FastifyReply =>
   reply
     .header('content-type', type)
     .header('content-disposition', `attachment; filename="${name}"`)
@@ -182,15 +240,16 @@ const handOut = (reply: FastifyReply, { name, type, bytes, sha256 }: HandedOut):
     .header('x-content-sha256', sha256)
     .send(bytes);
 
-const subjectOf = ({ params }: FastifyRequest, answer: unknown): string => {
-  const { id, key } = params as { id?: string; key?: string };
-  return id ?? key ?? String((answer as { id?: bigint }).id ?? '');
-};
+interface Showing {
+  known: ReadonlyMap<string, { decimals: number }>;
+  vault: Vault;
+}
 
-/** Every amount beside or below an `asset` as a plain decimal of it; ids and other numbers as digits. */
-function shown(known: ReadonlyMap<string, { decimals: number }>, value: unknown, asset?: string): unknown {
+/** Every amount beside or below an `asset` as a plain decimal of it; ids and other numbers as digits; what operators typed, opened. */
+function shown(by: Showing, value: unknown, asset?: string): unknown {
+  if (typeof value === 'string') return openTyped(by.vault, value);
   if (value instanceof Date) return value.toISOString();
-  if (Array.isArray(value)) return value.map((one) => shown(known, one, asset));
+  if (Array.isArray(value)) return value.map((one) => shown(by, one, asset));
   if (typeof value !== 'object' || value === null) return value;
   const own = (value as { asset?: unknown }).asset;
   const of = typeof own === 'string' ? own : asset;
@@ -198,12 +257,12 @@ function shown(known: ReadonlyMap<string, { decimals: number }>, value: unknown,
     Object.entries(value).map(([name, part]) => [
       name,
       typeof part !== 'bigint'
-        ? shown(known, part, of)
+        ? shown(by, part, of)
         : AMOUNTS.has(name) && of !== undefined
-          ? formatUnits(part, known.get(of)?.decimals ?? 0)
+          ? formatUnits(part, by.known.get(of)?.decimals ?? 0)
           : String(part),
     ]),
   );
 }
 
-const AMOUNTS = new Set(['units', 'chargeUnits', 'opening', 'closing']);
+const AMOUNTS = new Set(['units', 'chargeUnits', 'creditUnits', 'debitUnits', 'opening', 'closing', 'orderAsks']);

@@ -31,6 +31,11 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
     status: 409,
     say: () => 'Screening would not let money go to this destination. Nothing was sent.',
   },
+  payout_submitted: {
+    status: 409,
+    say: (facts) =>
+      `Payout ${facts.payout} is ${facts.state}: it has been submitted and may arrive. It cannot be stopped from here any more.`,
+  },
   order_over: {
     status: 409,
     say: (facts) =>
@@ -38,16 +43,41 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
   },
   proposal_exists: { status: 409, say: () => 'The same act is proposed already and waits for another operator.' },
   proposal_over: { status: 409, say: (facts) => `The proposal is ${facts.state}.` },
+  proposal_waits: {
+    status: 409,
+    say: (facts) => `This is your own proposal: you may confirm it from ${facts.readyAt}, and decline it at any time.`,
+  },
+  agreed_already: { status: 409, say: () => 'You have agreed to this: another operator has to.' },
+  file_needed: { status: 409, say: (facts) => `This is confirmed by its file: ${facts.how}.` },
+  file_refused: { status: 400, say: (facts) => String(facts.why) },
+  batch_refused: { status: 409, say: (facts) => String(facts.why) },
   operator_exists: { status: 409, say: () => 'There is an operator of this name.' },
   partner_exists: { status: 409, say: () => 'There is a partner of this name.' },
   rail_not_stopped: {
     status: 409,
     say: (facts) => `${facts.rail} has not stopped by itself. What an operator switched off is switched on by start.`,
   },
+  market_not_halted: {
+    status: 409,
+    say: (facts) => `Market ${facts.market} is not halted for the price of ${facts.coin}: nothing is to be confirmed.`,
+  },
   funds_short: { status: 409, say: (facts) => `There is too little ${facts.asset ?? ''} in our wallet for this.` },
   refund_under_way: { status: 409, say: () => 'The money is on its way, or has arrived: it cannot be sent elsewhere.' },
   refund_exceeds: { status: 409, say: () => 'So much of this deposit does not lie in suspense.' },
-  deposit_unfit: { status: 409, say: (facts) => `The deposit cannot be given to this order: ${facts.why}.` },
+  deposit_unfit: { status: 409, say: (facts) => `This cannot be done with the deposit: ${facts.why}.` },
+  movement_over: {
+    status: 409,
+    say: (facts) =>
+      `The movement is ${facts.state}: ${facts.state === 'unread' ? 'it is not final or not read yet' : 'it was decided before'}.`,
+  },
+  does_not_fit: { status: 409, say: (facts) => `The two do not fit: ${facts.why}.` },
+  break_over: {
+    status: 409,
+    say: (facts) => `Break ${facts.item} is over: both sides are equal, or it was corrected before.`,
+  },
+  unknown_break: missing('break'),
+  unknown_payout: missing('payout, refund or own transfer on this rail'),
+  unknown_movement: missing('movement'),
   unknown_deposit: missing('deposit'),
   unknown_order: missing('order'),
   unknown_customer: missing('customer'),
@@ -58,7 +88,14 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
   unknown_proposal: missing('proposal'),
   unknown_partner: missing('partner'),
   unknown_market: missing('market'),
+  unknown_bulk: missing('act on unpaid orders'),
+  no_secret_waits: {
+    status: 409,
+    say: () =>
+      'No secret of this key waits for you: it was shown, another operator asked for it, or a day has passed. Rotate the key.',
+  },
   unknown_key: missing('key that is not revoked'),
+  unknown_held_item: missing('held item of this partner'),
 };
 
 export function failureOf({ code, facts }: Refusal): { status: number; body: Readonly<Record<string, unknown>> } {

@@ -6,7 +6,9 @@
  */
 import { isIP } from 'node:net';
 import { isDay } from '../../base/clock.ts';
+import type { Vault } from '../../base/crypto.ts';
 import { Refusal } from '../../base/errors.ts';
+import { sealTyped, sealTypedSame } from '../../base/typed.ts';
 
 export interface Field<T> {
   /** In words: what it must be. */
@@ -14,6 +16,8 @@ export interface Field<T> {
   /** The value, or undefined where it does not keep the rule. */
   read(given: unknown): T | undefined;
   readonly optional?: true;
+  /** Typed by a person, and encrypted from here on (base/typed.ts). `looked up`: equal texts stay equal. */
+  readonly typed?: 'kept' | 'looked up';
 }
 
 export type Fields = Readonly<Record<string, Field<unknown>>>;
@@ -115,7 +119,13 @@ export const orNone = <T>(field: Field<T>): Field<T | 'none'> => ({
   read: (given) => (given === null || given === 'none' ? 'none' : field.read(given)),
 });
 
-export const reason = text(500, /\S{2}/, 'a reason of 3 to 500 characters');
+/** A free text of a person, who may type a name into it. */
+export const typed = (max: number, form?: RegExp, rule?: string): Field<string> => ({
+  ...text(max, form, rule),
+  typed: 'kept',
+});
+
+export const reason = typed(500, /\S{2}/, 'a reason of 3 to 500 characters');
 
 /**
  * What a request says, by its body or query and by its path; a name that stands in both is refused.
@@ -154,6 +164,16 @@ export function readFields<F extends Fields>(fields: F, given: Readonly<Record<s
   if (Object.keys(wrong).length > 0) throw new Refusal('malformed_field', { fields: wrong });
   return values as Values<F>;
 }
+
+/** What was read, with what a person typed encrypted. */
+export const sealFields = <V extends Readonly<Record<string, unknown>>>(vault: Vault, fields: Fields, values: V): V =>
+  Object.fromEntries(
+    Object.entries(values).map(([name, value]) => {
+      const how = fields[name]?.typed;
+      if (how === undefined || typeof value !== 'string') return [name, value];
+      return [name, how === 'kept' ? sealTyped(vault, value) : sealTypedSame(vault, value)];
+    }),
+  ) as V;
 
 const textOf = (given: unknown): string =>
   typeof given === 'string' || typeof given === 'number' || typeof given === 'boolean' || typeof given === 'bigint'

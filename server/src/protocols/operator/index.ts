@@ -9,43 +9,74 @@
  * and, for bad input, `fields` (each with its rule).
  */
 import type { FastifyRequest } from 'fastify';
-import type { Database, Tx } from '../../base/db.ts';
+import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
 import { describeError } from '../../base/log.ts';
 import { formatUnits } from '../../base/money.ts';
-import { operatorOf, recordAct } from '../../operators/index.ts';
+import { openTyped } from '../../base/typed.ts';
+import { operatorOf } from '../../operators/index.ts';
 import { assets } from '../../partners/index.ts';
 import type { Protocol } from '../protocol.ts';
-import { type Act, type Caller, confirm, decline, type OperatorDeps, perform, requireRight } from './act.ts';
+import {
+  type Act,
+  type ActReply,
+  type Caller,
+  confirm,
+  decline,
+  type OperatorDeps,
+  perform,
+  requireRight,
+} from './act.ts';
+import { bankActs } from './acts/bank.ts';
+import { BULK_ACTS } from './acts/bulk.ts';
 import { CASE_ACTS } from './acts/cases.ts';
+import { CORRECTION_ACTS } from './acts/corrections.ts';
+import { DORMANCY_ACTS } from './acts/dormancy.ts';
+import { DUST_ACTS } from './acts/dust.ts';
 import { OPERATOR_ACTS } from './acts/operators.ts';
 import { ORDER_ACTS } from './acts/orders.ts';
 import { PARTNER_ACTS } from './acts/partners.ts';
+import { PAYER_ACTS } from './acts/payers.ts';
+import { RESTORE_ACTS } from './acts/restore.ts';
 import { REVIEW_ACTS } from './acts/reviews.ts';
+import { SCREENING_ACTS } from './acts/screening.ts';
+import { SHORTAGE_ACTS } from './acts/shortages.ts';
 import { STOP_ACTS } from './acts/stops.ts';
 import { TERM_ACTS } from './acts/terms.ts';
-import { bankRoutes } from './bank.ts';
+import { bankRoutes, fileIn, handOut } from './bank.ts';
+import { csvOf } from './csv.ts';
 import { failureOf } from './errors.ts';
 import { givenBy, id, readFields } from './fields.ts';
 import { READS } from './reads.ts';
 
 export type { OperatorDeps } from './act.ts';
 
-/** Everything an operator can do. */
+/** Everything an operator can do; where there is a bank without an API, acts/bank.ts besides. */
 export const ACTS: readonly Act[] = [
   ...ORDER_ACTS,
   ...CASE_ACTS,
+  ...PAYER_ACTS,
   ...REVIEW_ACTS,
+  ...SCREENING_ACTS,
+  ...SHORTAGE_ACTS,
+  ...DORMANCY_ACTS,
+  ...DUST_ACTS,
   ...STOP_ACTS,
+  ...RESTORE_ACTS,
+  ...CORRECTION_ACTS,
   ...PARTNER_ACTS,
   ...TERM_ACTS,
+  ...BULK_ACTS,
   ...OPERATOR_ACTS,
 ];
 
 const MAX_BODY_BYTES = 64 * 1024;
-const byName = new Map(ACTS.map((act) => [act.name, act]));
+/** Of CSV, which has no place for it: where the next page begins. */
+const NEXT_HEADER = 'x-next';
 
 export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
+  const acts = deps.bank === undefined ? ACTS : [...ACTS, ...bankActs(deps.bank)];
+  const byName = new Map(acts.map((act) => [act.name, act]));
   await app.register(
     async (inside) => {
       const callers = new WeakMap<FastifyRequest, Caller>();
@@ -73,32 +104,36 @@ export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
         return reply.code(status).send(body);
       });
 
-      for (const { path, fields, answer } of READS) {
+      for (const { path, fields, table, answer } of READS) {
         inside.route({
           method: 'GET',
           url: path,
-          handler: async (request) => {
+          handler: async (request, reply) => {
             const caller = callerOf(request);
             requireRight(caller.operator, 'read');
             const ask = readFields(fields, givenBy(request.query, request.params));
-            return await readable(deps.db, (tx) => answer(deps, tx, ask, caller));
+            const body = await readable(deps, (tx) => answer(deps, tx, ask, caller));
+            if (table === undefined || ask.format !== 'csv') return body;
+            const { next } = body as { next?: string | null };
+            if (typeof next === 'string') reply.header(NEXT_HEADER, next);
+            return reply.type('text/csv; charset=utf-8; header=present').send(csvOf(table, body));
           },
         });
       }
-      const post = (
-        url: string,
-        run: (caller: Caller, ask: Record<string, unknown>) => Promise<{ status: number; body: unknown }>,
-      ) =>
+      const post = (url: string, run: (caller: Caller, ask: Record<string, unknown>) => Promise<ActReply>) =>
         inside.route({
           method: 'POST',
           url,
           bodyLimit: MAX_BODY_BYTES,
           handler: async (request, reply) => {
             const { status, body } = await run(callerOf(request), givenBy(request.body ?? {}, request.params));
-            return reply.code(status).send(await readable(deps.db, async () => body));
+            const file = fileIn(body);
+            if (file !== undefined) return handOut(reply, file);
+            return reply.code(status).send(await readable(deps, async () => body));
           },
         });
-      for (const act of ACTS) post(act.path, (caller, ask) => perform(deps, act, caller, ask));
+      for (const act of acts)
+        if (act.byFile === undefined) post(act.path, (caller, ask) => perform(deps, act, caller, ask));
       for (const [path, decide] of [
         ['/proposals/:proposal/confirm', confirm],
         ['/proposals/:proposal/decline', decline],
@@ -108,17 +143,10 @@ export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
         );
       }
       if (deps.bank === undefined) return;
-      const door = bankRoutes({
-        db: deps.db,
-        desk: deps.bank,
-        person(request, right) {
-          const { operator: person } = callerOf(request);
-          requireRight(person, right === 'read' ? 'read' : 'money');
-          return person.name;
-        },
-        async record(tx, request, { reason, ...done }) {
-          await recordAct(tx, { ...callerOf(request), reason, now: deps.clock.now() }, { ...done, outcome: 'done' });
-        },
+      const door = bankRoutes(deps, deps.bank, (request, right) => {
+        const caller = callerOf(request);
+        requireRight(caller.operator, right);
+        return caller;
       });
       await inside.register(door);
     },
@@ -133,13 +161,17 @@ function translated(error: unknown): Refusal | undefined {
   return code.startsWith('FST_ERR_CTP') || error instanceof SyntaxError ? new Refusal('malformed_body') : undefined;
 }
 
-/** Amounts as plain decimals of their asset: every object with an `asset` has its units written out. */
-async function readable(db: Database, read: (tx: Tx) => Promise<unknown>): Promise<unknown> {
+/** Amounts as plain decimals of their asset: every object with an `asset` has its units written out. What operators typed, opened. */
+async function readable(
+  { db, vault }: Pick<OperatorDeps, 'db' | 'vault'>,
+  read: (tx: Tx) => Promise<unknown>,
+): Promise<unknown> {
   return await db.asSystem(async (tx) => {
     const known = await assets(tx);
     const write = (value: unknown, asset: string | undefined): unknown => {
       if (typeof value === 'bigint')
         return asset === undefined ? String(value) : formatUnits(value, known.get(asset)?.decimals ?? 0);
+      if (typeof value === 'string') return openTyped(vault, value);
       if (value instanceof Date) return value.toISOString();
       if (Array.isArray(value)) return value.map((one) => write(one, asset));
       if (typeof value !== 'object' || value === null) return value;

@@ -3,95 +3,213 @@
  *
  * Every list has a bound, and says how to ask for what comes after it.
  */
+import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
 import { formatUnits } from '../../base/money.ts';
 import { findCase, listCases, MAX_CASES } from '../../compliance/index.ts';
-import { customersLike, fiatAccounts, findCustomer } from '../../customers/index.ts';
-import { trialBalance } from '../../ledger/index.ts';
+import { type Customer, clientIdOf, customersLike, fiatAccounts, findCustomer } from '../../customers/index.ts';
+import { endpoints } from '../../events/index.ts';
 import {
+  FINDINGS,
   findOperator,
   findProposal,
-  GATES,
+  installation,
   MAX_AUDIT,
   MAX_PROPOSALS,
   operators,
+  PROPOSAL_STATES,
+  peopleRules,
   proposals,
   readAudit,
-  secondOperatorRules,
   tokensOf,
 } from '../../operators/index.ts';
-import { lookUp, trace } from '../../orders/index.ts';
 import {
+  bulkOf,
+  dormantReport,
+  findDeposit,
+  heldDeposit,
+  lookUp,
+  MAX_DORMANT,
+  MAX_UNPAID,
+  opened,
+  refundsOfDeposit,
+  returnLinksOf,
+  returnText,
+  trace,
+  unpaidOrders,
+} from '../../orders/index.ts';
+import {
+  ACTIVITIES,
+  activityOf,
   allMarkets,
-  assets,
+  containments,
   feesFor,
+  findKey,
   findPartner,
+  HELD_KINDS,
+  HELD_STATES,
+  heldItems,
   keysOf,
+  layersOf,
   listPartners,
+  MAX_ACTIVITY,
+  MAX_HELD,
   marketChanges,
+  partnerIds,
   policyFor,
+  recordedFrom,
   stops,
 } from '../../partners/index.ts';
-import type { Caller, OperatorDeps } from './act.ts';
+import { priceLevels } from '../../quotes/index.ts';
+import { closeExpired } from './act.ts';
+import { shownRule } from './acts/operators.ts';
+import { address } from './acts/orders.ts';
 import { marketOf, shownMarket } from './acts/terms.ts';
-import { type Fields, flag, id, oneOf, optional, text, type Values, whole } from './fields.ts';
-import { timeline } from './timeline.ts';
+import { flag, id, oneOf, optional, text, time } from './fields.ts';
+import { LISTS } from './lists.ts';
+import { amountsIn, limit, type Read, read, requireSpan } from './read.ts';
+import { REPORTS } from './reports.ts';
+import { inAmounts, moneyIn, timeline } from './timeline.ts';
 
-export interface Read<F extends Fields = Fields> {
-  path: string;
-  fields: F;
-  answer(deps: OperatorDeps, tx: Tx, ask: Values<F>, caller: Caller): Promise<unknown>;
-}
-
-const read = <F extends Fields>(written: Read<F>): Read => written as unknown as Read;
-const limit = (most: number) => optional(whole(1, most));
 const order = { order: id };
 const MAX_PARTNERS = 200;
 const MAX_CHANGES = 200;
+const CHANGED = ['market', 'fee', 'limit', 'exposure', 'policy'] as const;
+const DAY_MS = 86_400_000;
 
 /** Amounts that were kept as text of smallest units, beside their asset: as amounts again, to be shown like any other. */
 function asAmounts(kept: unknown): unknown {
-  if (typeof kept !== 'object' || kept === null || typeof (kept as { asset?: unknown }).asset !== 'string') return kept;
+  if (Array.isArray(kept)) return kept.map(asAmounts);
+  if (typeof kept !== 'object' || kept === null) return kept;
+  const hasAsset = typeof (kept as { asset?: unknown }).asset === 'string';
   return Object.fromEntries(
     Object.entries(kept).map(([name, value]) => [
       name,
-      /units$/i.test(name) && typeof value === 'string' && /^-?[0-9]+$/.test(value) ? BigInt(value) : value,
+      hasAsset && /units$/i.test(name) && typeof value === 'string' && /^-?[0-9]+$/.test(value)
+        ? BigInt(value)
+        : asAmounts(value),
     ]),
   );
 }
 
 export const READS: readonly Read[] = [
+  ...LISTS,
+  ...REPORTS,
   read({
     path: '/self',
     fields: {},
     async answer(_deps, tx, _ask, { operator }) {
       const { name, role } = operator;
-      return { name, role, tokens: await tokensOf(tx, operator.id) };
+      return { name, role, tokens: await tokensOf(tx, operator.id), installation: await declared(tx) };
     },
   }),
-  read({ path: '/orders/:order/trace', fields: order, answer: (_deps, tx, ask) => trace(tx, ask.order) }),
-  read({ path: '/orders/:order/timeline', fields: order, answer: (_deps, tx, ask) => timeline(tx, ask.order) }),
-  read({ path: '/trial-balance', fields: {}, answer: (_deps, tx) => trialBalance(tx) }),
+  read({
+    path: '/orders/:order/trace',
+    fields: order,
+    async answer({ vault, orders }, tx, ask) {
+      const found = await trace(tx, ask.order, orders.rails);
+      const money = await moneyIn(tx);
+      const history = found.history.map((step) => ({ ...step, facts: inAmounts(step.facts, found.order, money) }));
+      return { ...found, history, order: opened(vault, found.order) };
+    },
+  }),
+  read({
+    path: '/orders/:order/timeline',
+    fields: order,
+    answer: ({ orders }, tx, ask) => timeline(tx, ask.order, orders.rails),
+  }),
+  // What the acts on unpaid orders would touch now.
+  read({
+    path: '/markets/:market/unpaid',
+    fields: {
+      ...{ market: id, from: time, until: time, partner: optional(id) },
+      ...{ after: optional(id), limit: limit(MAX_UNPAID) },
+    },
+    table: {
+      list: 'orders',
+      columns: [
+        ...['id', 'partnerId', 'createdAt', 'expiresAt', 'depositAsset', 'depositUnits', 'payoutAsset', 'payoutUnits'],
+        ...['rate', 'isClaimed'],
+      ],
+    },
+    async answer(_deps, tx, ask) {
+      const { id: marketId } = await marketOf(tx, ask.market);
+      const { from, until, partner: partnerId = null, after = 0n, limit: most = MAX_UNPAID } = ask;
+      const amount = await amountsIn(tx);
+      const found = await unpaidOrders(tx, { marketId, partnerId, from, until, after, limit: most + 1 });
+      const orders = found.slice(0, most).map((one) => ({
+        ...one,
+        depositUnits: amount(one.depositUnits, one.depositAsset),
+        payoutUnits: amount(one.payoutUnits, one.payoutAsset),
+      }));
+      return { orders, next: found.length > most ? orders.at(-1)?.id : null };
+    },
+  }),
+  read({
+    path: '/bulk/:bulk',
+    fields: { bulk: id },
+    async answer(_deps, tx, ask) {
+      const found = await bulkOf(tx, ask.bulk);
+      if (found === undefined) throw new Refusal('unknown_bulk');
+      return found;
+    },
+  }),
+  // What lies unclaimed, announced and dormant, with its age.
+  read({
+    path: '/dormant',
+    fields: { after: optional(id), limit: limit(MAX_DORMANT) },
+    answer: ({ clock }, tx, { after = 0n, limit: most = 50 }) =>
+      dormantReport(tx, { after, limit: most, now: clock.now() }),
+  }),
   read({
     path: '/lookup',
     fields: { text: text(128, /^[\x21-\x7e]{2,}$/, 'an id, address, hash or reference of 2 to 128 characters') },
-    async answer({ orders }, tx, ask) {
-      const found = await lookUp(tx, { text: ask.text, rails: [...orders.rails.keys()] });
+    async answer({ orders, vault }, tx, ask) {
+      const by = { text: ask.text, vault, partnerIds: await partnerIds(tx) };
+      const found = await lookUp(tx, { ...by, rails: [...orders.rails.keys()] });
       // A clock of the worker's that says nothing to a person.
       const payouts = found.payouts.map((one) => ({ ...one, handingLeftMs: undefined }));
-      return { ...found, payouts, customers: await customersLike(tx, ask.text) };
+      const customers = (await customersLike(tx, vault, by)).map((one) => shownCustomer(vault, one));
+      return { ...found, payouts, customers };
     },
+  }),
+  read({
+    path: '/deposits/:deposit',
+    fields: { deposit: id },
+    async answer({ clock }, tx, ask) {
+      const found = await findDeposit(tx, ask.deposit);
+      const refunds = await refundsOfDeposit(tx, ask.deposit);
+      const ageDays = Math.floor((clock.now().getTime() - found.seenAt.getTime()) / DAY_MS);
+      const returnLinks = await returnLinksOf(tx, ask.deposit);
+      return { ...found, ageDays, refunds, returnLinks, heldBy: (await heldDeposit(tx, ask.deposit))?.by ?? null };
+    },
+  }),
+  // What the sender of coins signs, so that they go back to an address.
+  read({
+    path: '/deposits/:deposit/return-text',
+    fields: { deposit: id, address },
+    answer: async ({ orders }, tx, ask) => ({
+      text: await returnText(orders, tx, { depositId: ask.deposit, address: ask.address }),
+    }),
   }),
   read({
     path: '/customers/:customer',
     fields: { customer: text(40) },
-    async answer(_deps, tx, ask) {
+    async answer({ vault }, tx, ask) {
       const customer = await findCustomer(tx, ask.customer);
       // The last characters of an account tell two apart for whoever may not see it.
       const accounts = await fiatAccounts(tx, customer.id);
-      return { ...customer, accounts: accounts.map(({ id: account, fiat, hint }) => ({ id: account, fiat, hint })) };
+      return {
+        ...shownCustomer(vault, customer),
+        accounts: accounts.map(({ id: account, fiat, hint }) => ({ id: account, fiat, hint })),
+      };
     },
+  }),
+  read({
+    path: '/breaks',
+    fields: { rail: optional(text(60)) },
+    answer: async ({ corrections }, tx, { rail }) => ({ breaks: await corrections.list(tx, rail) }),
   }),
   read({
     path: '/cases',
@@ -102,11 +220,20 @@ export const READS: readonly Read[] = [
       after: optional(id),
       limit: limit(MAX_CASES),
     },
+    table: {
+      list: 'cases',
+      columns: [
+        ...['id', 'openedAt', 'closedAt', 'kind', 'subject', 'orderId', 'partnerId', 'who', 'assignee', 'reason'],
+        ...['outcome', 'facts'],
+      ],
+    },
     async answer(_deps, tx, ask) {
       const last = ask.after === undefined ? undefined : (await findCase(tx, ask.after))?.found;
       if (ask.after !== undefined && last === undefined) throw new Refusal('unknown_case');
-      const found = await listCases(tx, { ...ask, open: ask.open ?? true, after: last, limit: ask.limit ?? 50 });
-      return { cases: found.map((one) => ({ ...one, facts: asAmounts(one.facts) })) };
+      const { limit: most = 50 } = ask;
+      const found = await listCases(tx, { ...ask, open: ask.open ?? true, after: last, limit: most + 1 });
+      const cases = found.slice(0, most).map((one) => ({ ...one, facts: asAmounts(one.facts) }));
+      return { cases, next: found.length > most ? cases.at(-1)?.id : null };
     },
   }),
   read({
@@ -131,7 +258,49 @@ export const READS: readonly Read[] = [
     async answer(_deps, tx, ask) {
       const found = await findPartner(tx, { id: ask.partner });
       if (found === undefined) throw new Refusal('unknown_partner');
-      return { ...found, keys: await keysOf(tx, ask.partner) };
+      // Where it hears of events, and which key made that: an address nobody knows is seen here.
+      const heard = (await endpoints(tx, ask.partner)).map((one) => ({
+        ...{ id: one.id, url: one.url, format: one.format, enabled: one.enabled, madeByKey: one.madeByKey },
+        ...{ signedByKey: one.apiKey, heldAt: one.heldAt, createdAt: one.createdAt, updatedAt: one.updatedAt },
+      }));
+      return { ...found, keys: await keysOf(tx, ask.partner), endpoints: heard };
+    },
+  }),
+  read({
+    path: '/partners/:partner/activity',
+    fields: {
+      partner: id,
+      key: optional(text(128, /^[\x21-\x7e]+$/, 'an API key')),
+      act: optional(oneOf(ACTIVITIES)),
+      since: optional(time),
+      below: optional(id),
+      limit: limit(MAX_ACTIVITY),
+    },
+    table: { list: 'activity', columns: ['id', 'at', 'act', 'subject', 'apiKey', 'link', 'facts'] },
+    async answer(_deps, tx, { partner, key, limit: most = 50, ...rest }) {
+      if ((await findPartner(tx, { id: partner })) === undefined) throw new Refusal('unknown_partner');
+      if (key !== undefined && (await findKey(tx, key))?.partnerId !== partner) throw new Refusal('unknown_key');
+      const found = await activityOf(tx, { partnerId: partner, apiKey: key, ...rest, limit: most + 1 });
+      const activity = found.slice(0, most);
+      const next = found.length > most ? activity.at(-1)?.id : null;
+      return { activity, next, recordedFrom: await recordedFrom(tx) };
+    },
+  }),
+  read({
+    path: '/partners/:partner/held',
+    fields: {
+      partner: id,
+      kind: optional(oneOf(HELD_KINDS)),
+      state: optional(oneOf(HELD_STATES)),
+      after: optional(id),
+      limit: limit(MAX_HELD),
+    },
+    async answer(_deps, tx, { partner, state = 'held', after = 0n, limit: most = 50, kind }) {
+      if ((await findPartner(tx, { id: partner })) === undefined) throw new Refusal('unknown_partner');
+      const found = await heldItems(tx, { partnerId: partner, kind, state, after, limit: most + 1 });
+      const held = found.slice(0, most);
+      const next = found.length > most ? held.at(-1)?.id : null;
+      return { held, next, containments: await containments(tx, partner) };
     },
   }),
   read({
@@ -150,20 +319,44 @@ export const READS: readonly Read[] = [
         ...{ kind, fixed: formatUnits(fee.fixedUnits, decimals), bps: fee.bps },
         ...{ minimum: formatUnits(fee.minimumUnits, decimals), gasUnits: String(fee.gasUnits) },
       }));
-      return { ...shownMarket(market), fees: shown, policy: await policyFor(tx, market, ask.partner ?? 0n) };
+      const prices = await priceLevels(tx, { marketId: market.id });
+      return { ...shownMarket(market), prices, fees: shown, policy: await policyFor(tx, market, ask.partner ?? 0n) };
     },
   }),
   read({
     path: '/changes',
-    fields: { market: optional(id), limit: limit(MAX_CHANGES) },
-    answer: async (_deps, tx, ask) => ({
-      changes: await marketChanges(tx, {
-        ...(ask.market === undefined ? {} : { marketId: ask.market }),
-        limit: ask.limit ?? 50,
-      }),
+    fields: {
+      ...{ market: optional(id), what: optional(oneOf(CHANGED)), from: optional(time), until: optional(time) },
+      ...{ below: optional(id), limit: limit(MAX_CHANGES) },
+    },
+    table: {
+      list: 'changes',
+      columns: ['id', 'at', 'what', 'marketId', 'partnerId', 'item', 'by', 'why', 'before', 'after'],
+    },
+    async answer(_deps, tx, { market: marketId, limit: most = 50, ...rest }) {
+      requireSpan(rest);
+      const found = await marketChanges(tx, { marketId, ...rest, limit: most + 1 });
+      const changes = found.slice(0, most);
+      return { changes, next: found.length > most ? changes.at(-1)?.id : null };
+    },
+  }),
+  read({
+    path: '/movements',
+    fields: {},
+    answer: async ({ movements }, tx) => ({ movements: await movements.list(tx) }),
+  }),
+  read({
+    path: '/stops',
+    fields: {},
+    answer: async (_deps, tx) => ({
+      stops: await Promise.all(
+        (await stops(tx)).map(async (stop) => ({
+          ...stop,
+          laidBy: (await layersOf(tx, stop.kind, stop.subject)).map(({ by }) => by),
+        })),
+      ),
     }),
   }),
-  read({ path: '/stops', fields: {}, answer: async (_deps, tx) => ({ stops: await stops(tx) }) }),
   read({ path: '/operators', fields: {}, answer: async (_deps, tx) => ({ operators: await operators(tx) }) }),
   read({
     path: '/operators/:operator',
@@ -176,12 +369,13 @@ export const READS: readonly Read[] = [
   read({
     path: '/proposals',
     fields: {
-      state: optional(oneOf(['open', 'confirmed', 'declined', 'overtaken', 'expired'])),
+      state: optional(oneOf(PROPOSAL_STATES)),
       limit: limit(MAX_PROPOSALS),
     },
-    answer: async ({ clock }, tx, ask) => ({
-      proposals: await proposals(tx, { state: ask.state, now: clock.now(), limit: ask.limit ?? 50 }),
-    }),
+    async answer({ clock }, tx, ask) {
+      await closeExpired(tx, clock.now());
+      return { proposals: await proposals(tx, { state: ask.state, limit: ask.limit ?? 50 }) };
+    },
   }),
   read({
     path: '/proposals/:proposal',
@@ -193,23 +387,11 @@ export const READS: readonly Read[] = [
     },
   }),
   read({
-    path: '/second-operator',
+    path: '/rules',
     fields: {},
     async answer(_deps, tx) {
-      const known = await assets(tx);
-      const rules = await secondOperatorRules(tx);
-      return {
-        rules: rules.map(({ what, above_units }) => ({
-          what,
-          above: formatUnits(above_units, known.get(what)?.decimals ?? 0),
-          means: (GATES as readonly string[]).includes(what)
-            ? above_units === 0n
-              ? 'two operators'
-              : 'one operator'
-            : 'two operators above this',
-        })),
-        otherwise: 'two operators',
-      };
+      const rules = (await peopleRules(tx)).map(({ people, ...rule }) => ({ ...shownRule(rule), people }));
+      return { installation: await declared(tx), rules, otherwise: 2, findings: FINDINGS };
     },
   }),
   read({
@@ -217,9 +399,35 @@ export const READS: readonly Read[] = [
     fields: {
       operator: optional(text(40)),
       subject: optional(text(160)),
+      ...{ act: optional(text(60)), from: optional(time), until: optional(time) },
       below: optional(id),
       limit: limit(MAX_AUDIT),
     },
-    answer: async (_deps, tx, ask) => ({ audit: await readAudit(tx, { ...ask, limit: ask.limit ?? 50 }) }),
+    table: {
+      list: 'audit',
+      columns: [
+        ...['id', 'at', 'operator', 'role', 'address', 'act', 'subject', 'outcome', 'proposal', 'reason'],
+        ...['before', 'after'],
+      ],
+    },
+    async answer(_deps, tx, { limit: most = 50, ...ask }) {
+      requireSpan(ask);
+      // One more than is shown, where that is not above the most that is read at once.
+      const found = await readAudit(tx, { ...ask, limit: most + 1 });
+      const audit = found.slice(0, most);
+      return { audit, next: found.length > most ? audit.at(-1)?.id : null };
+    },
   }),
 ];
+
+/** With the partner's name for it as it was given; which of its browser sessions count is no operator's business. */
+function shownCustomer(vault: Vault, customer: Customer) {
+  const { storedClientId: _, loginEpoch: __, ...shown } = customer;
+  return { ...shown, clientCustomerId: clientIdOf(vault, customer) };
+}
+
+/** Whether there is one operator, and how long what would take two waits then. */
+async function declared(tx: Tx) {
+  const { operators: many, delay_s: delayS } = await installation(tx);
+  return many === 'one' ? { operators: many, delayS } : { operators: many };
+}

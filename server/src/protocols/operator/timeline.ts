@@ -38,16 +38,16 @@ export interface Timeline {
 const SAID = ['why', 'by', 'reason', 'units', 'clearsAt', 'payout'];
 
 /** @throws Refusal 'unknown_order' */
-export async function timeline(tx: Tx, orderId: bigint): Promise<Timeline> {
-  const traced = await trace(tx, orderId);
+export async function timeline(tx: Tx, orderId: bigint, rails: Parameters<typeof trace>[2]): Promise<Timeline> {
+  const traced = await trace(tx, orderId, rails);
   const { order } = traced;
-  const known = await assets(tx);
-  const money = (units: bigint, asset: AssetCode) => `${formatUnits(units, known.get(asset)?.decimals ?? 0)} ${asset}`;
+  const money = await moneyIn(tx);
   const lines: Line[] = [made(order, money)];
 
   for (const { at, state_from, event, state_to, facts } of traced.history) {
     if (event === 'created') continue;
-    const said = SAID.flatMap((name) => (facts[name] === undefined ? [] : [`${name} ${facts[name]}`])).join(', ');
+    const shown = inAmounts(facts, order, money);
+    const said = SAID.flatMap((name) => (shown[name] === undefined ? [] : [`${name} ${shown[name]}`])).join(', ');
     lines.push({ at, kind: 'order', what: `${event}: ${state_from} → ${state_to}${said === '' ? '' : ` (${said})`}` });
   }
   for (const one of traced.deposits) {
@@ -79,6 +79,15 @@ export async function timeline(tx: Tx, orderId: bigint): Promise<Timeline> {
     const what = `refund ${one.id} of deposit ${one.depositId}, wanted by ${one.wantedBy}: ${one.why}, now ${one.state}`;
     lines.push({ at: one.createdAt, kind: 'refund', what, amount: money(one.netUnits, one.asset) });
   }
+  for (const { depositId, madeBy, madeAt, confirmedAt, confirmedAddress } of traced.returnLinks) {
+    const by = `by ${madeBy}`;
+    lines.push({ at: madeAt, kind: 'deposit', what: `link made ${by}: where deposit ${depositId} goes back to` });
+    if (confirmedAt !== null && confirmedAddress !== null)
+      lines.push({
+        ...{ at: confirmedAt, kind: 'deposit', reference: confirmedAddress },
+        what: `the customer confirmed where deposit ${depositId} goes back to`,
+      });
+  }
   for (const { at, kind, step, debit, credit, asset, units } of traced.entries)
     lines.push({ at, kind: 'entry', what: `${kind}, ${step}: ${debit} → ${credit}`, amount: money(units, asset) });
   for (const { at, about, outcome, rules } of await decisionsOf(tx, orderId))
@@ -105,7 +114,33 @@ export async function timeline(tx: Tx, orderId: bigint): Promise<Timeline> {
   };
 }
 
-function made(order: Order, money: (units: bigint, asset: AssetCode) => string): Line {
+export type Money = (units: bigint, asset: AssetCode) => string;
+
+/** Writes amounts: `10 usdc.matic20`. */
+export async function moneyIn(tx: Tx): Promise<Money> {
+  const known = await assets(tx);
+  return (units, asset) => `${formatUnits(units, known.get(asset)?.decimals ?? 0)} ${asset}`;
+}
+
+/** What amounts that steps keep in smallest units are of. */
+const AMOUNTS: Readonly<Record<string, 'depositAsset' | 'payoutAsset' | 'fiatAsset'>> = {
+  ...{ units: 'depositAsset', depositUnits: 'depositAsset', payoutUnits: 'payoutAsset', grossUnits: 'fiatAsset' },
+  ...{ paidUnits: 'payoutAsset', orderedUnits: 'payoutAsset' },
+  ...{ feeOperator: 'fiatAsset', feePartner: 'fiatAsset', feeRail: 'fiatAsset', feeChain: 'fiatAsset' },
+  ...{ feeTax: 'fiatAsset' },
+};
+
+/** Facts of a step, with amounts in the one scale that a page has. */
+export const inAmounts = (facts: Record<string, unknown>, order: Order, money: Money): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(facts).map(([name, value]) => {
+      const of = AMOUNTS[name.replace(/Before$/, '')];
+      const isUnits = of !== undefined && /^[0-9]+$/.test(String(value));
+      return [name, isUnits ? money(BigInt(String(value)), order[of]) : value];
+    }),
+  );
+
+function made(order: Order, money: Money): Line {
   const give = money(order.depositUnits, order.depositAsset);
   const get = money(order.payoutUnits, order.payoutAsset);
   const quote = order.quoteId === null ? '' : `, quote ${order.quoteId}`;

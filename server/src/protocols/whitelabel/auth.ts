@@ -1,7 +1,8 @@
 /**
  * Authentication: who asks, and that nobody else wrote the request.
  *
- * Three headers, each in either of two spellings: the key, a payload (base64 of the JSON `{body, timestamp}`) and the
+ * Three headers, each in either of two spellings: the key, a payload (base64 of the JSON `{body, timestamp}`, in the plain or
+ * the URL alphabet, padded or not) and the
  * HMAC-SHA512 of that base64 text under the key's secret, in lower-case hex. The signature is checked over the header text
  * exactly as it came, in constant time, before a byte of it is interpreted; only then is it decoded, its clock looked at,
  * and what was signed compared with what was sent (`body.ts`), by meaning and never by bytes.
@@ -97,7 +98,8 @@ export function signatureMatches(payload: string, signature: string, secret: str
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+/** Either alphabet, with its padding or without: programs do all four, and the signature is over the text as it was sent. */
+const BASE64 = /^(?:[\w+/-]{4})*(?:[\w+/-]{2}(?:==)?|[\w+/-]{3}=?)?$/;
 
 export const isBase64 = (text: string): boolean => BASE64.test(text);
 

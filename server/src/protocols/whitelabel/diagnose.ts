@@ -99,15 +99,12 @@ function payloadOf(payload: string): Read {
   if (!isBase64(payload)) {
     if (payload.trimStart().startsWith('{'))
       return { why: 'it is JSON as it stands: it must be base64 of that text', json: payload };
-    const mended = payload.replaceAll(/\s/g, '').replaceAll('-', '+').replaceAll('_', '/').replace(/=+$/, '');
-    const padded = mended.padEnd(Math.ceil(mended.length / 4) * 4, '=');
-    if (!isBase64(padded)) return { why: 'it is not base64' };
-    const says = /[-_]/.test(payload)
-      ? 'it is base64url (- and _): it must be plain base64 (+ and /)'
-      : /\s/.test(payload)
-        ? 'it is base64 with line breaks or spaces in it: it must be one line'
-        : 'it is base64 without its = at the end';
-    return { ...payloadOf(padded), why: says };
+    const mended = payload.replaceAll(/\s/g, '').replace(/=+$/, '');
+    if (!isBase64(mended)) return { why: 'it is not base64' };
+    const says = /\s/.test(payload)
+      ? 'it is base64 with line breaks or spaces in it: it must be one line'
+      : 'it is base64 with too few or too many = at the end: it must have all of them or none';
+    return { ...payloadOf(mended), why: says };
   }
   const json = Buffer.from(payload, 'base64').toString('utf8');
   try {

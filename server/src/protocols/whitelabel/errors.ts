@@ -24,8 +24,14 @@ const invalid: Word['say'] = (facts) =>
         .map(([name, why]) => `${name} ${why}`)
         .join('; ')}.`;
 
+/** In the words that programs look for. */
 const limits = (facts: Facts): string =>
-  facts.min === undefined ? '' : ` It must lie between ${facts.min} and ${facts.max} ${facts.asset}.`;
+  facts.min === undefined ? '' : `: minimum ${facts.min}, maximum ${facts.max} ${facts.asset}`;
+
+const supportedBeside = (facts: Facts): string => {
+  const all = listOf(facts.supported);
+  return all.length === 0 ? '' : ` Supported: ${all.join(', ')}.`;
+};
 
 /** Said to operators only; here for completeness of the table. */
 const elsewhere: Word = { code: 500, say: () => 'Something went wrong on our side.' };
@@ -36,14 +42,28 @@ const NOT_OF_THIS_WIRE = {
   unknown_proposal: elsewhere,
   unknown_partner: elsewhere,
   unknown_market: elsewhere,
+  unknown_bulk: elsewhere,
   unknown_key: elsewhere,
+  no_secret_waits: elsewhere,
+  unknown_held_item: elsewhere,
   role_missing: elsewhere,
   own_proposal: elsewhere,
+  proposal_waits: elsewhere,
+  agreed_already: elsewhere,
+  file_needed: elsewhere,
+
   proposal_exists: elsewhere,
   proposal_over: elsewhere,
   operator_exists: elsewhere,
   rail_not_stopped: elsewhere,
+  market_not_halted: elsewhere,
   partner_exists: elsewhere,
+  unknown_payout: elsewhere,
+  unknown_movement: elsewhere,
+  movement_over: elsewhere,
+  unknown_break: elsewhere,
+  break_over: elsewhere,
+  does_not_fit: elsewhere,
 } as const satisfies Partial<Record<RefusalCode, Word>>;
 
 const WORDS: Record<RefusalCode, Word> = {
@@ -57,7 +77,11 @@ const WORDS: Record<RefusalCode, Word> = {
     code: 415,
     say: () => 'The content type must be application/json, application/x-www-form-urlencoded or multipart/form-data.',
   },
-  unknown_path: { code: 404, say: () => 'There is nothing at this path.' },
+  unknown_path: {
+    code: 404,
+    say: ({ nearest }) =>
+      `There is nothing at this path.${typeof nearest === 'string' ? ` The nearest is ${nearest}.` : ''}`,
+  },
   method_not_allowed: { code: 405, say: (facts) => `This path takes ${listOf(facts.allow).join(', ')}.` },
 
   unauthenticated: { code: 401, say: (facts) => `Unauthorized: ${facts.why ?? 'the request is not signed'}.` },
@@ -76,20 +100,35 @@ const WORDS: Record<RefusalCode, Word> = {
   unknown_account: { code: 404, say: () => 'Fiat account not found.' },
   unknown_submission: { code: 404, say: () => 'Submission not found.' },
   unknown_endpoint: { code: 404, say: () => 'Webhook endpoint not found.' },
-  unknown_event: { code: 404, say: () => 'Event not found.' },
+  unknown_event: { code: 404, say: (facts) => String(facts.sentence ?? 'Event not found.') },
+  webhook_not_taken: { code: 424, say: (facts) => `Your server did not take the webhook: ${facts.why}.` },
   too_many_endpoints: { code: 409, say: (facts) => `At most ${facts.most} webhook endpoints: remove one first.` },
-  customer_exists: { code: 409, say: () => 'This clientCustomerId is known: send its customerId with the request.' },
+  customer_exists: {
+    code: 400,
+    say: (facts) =>
+      `This clientCustomerId or phone number is already linked to customerId ${facts.customerId}: send it with the request.`,
+  },
 
   login_required: { code: 403, say: () => 'Please login before raising this request' },
   verification_required: { code: 403, say: () => 'The customer is not verified far enough for this request.' },
   customer_blocked: { code: 403, say: () => 'This customer may not trade.' },
 
   market_stopped: { code: 503, say: () => 'New quotes and orders are stopped on this market at present.' },
-  unsupported_pair: { code: 406, say: (facts) => `The pair ${facts.coin ?? ''}/${facts.fiat ?? ''} is not supported.` },
-  unsupported_chain: { code: 406, say: (facts) => `The chain ${facts.chain ?? ''} is not supported for this coin.` },
+  unsupported_pair: {
+    code: 406,
+    say: (facts) =>
+      (facts.coin === undefined || facts.coin === ''
+        ? `The currency ${facts.fiat ?? ''} is not supported.`
+        : `The pair ${facts.coin}/${facts.fiat ?? ''} is not supported.`) + supportedBeside(facts),
+  },
+  unsupported_chain: {
+    code: 406,
+    say: (facts) =>
+      `The chain ${facts.chain ?? ''} is not supported for ${facts.coin ?? 'this coin'}.${supportedBeside(facts)}`,
+  },
   unsupported_method: { code: 406, say: () => 'The payment method is not supported for this currency.' },
-  amount_outside_limits: { code: 413, say: (facts) => `The amount is outside the limits.${limits(facts)}` },
-  amount_below_fees: { code: 413, say: (facts) => `Nothing of the amount would be left after fees.${limits(facts)}` },
+  amount_outside_limits: { code: 413, say: (facts) => `The amount is outside the limits${limits(facts)}.` },
+  amount_below_fees: { code: 413, say: (facts) => `Nothing of the amount would be left after fees${limits(facts)}.` },
   destination_held: { code: 403, say: () => 'The destination of this money may not be paid to at present.' },
   funds_short: { code: 503, say: () => 'There is too little in our wallet at the moment: ask again later.' },
   unknown_refund: { code: 404, say: () => 'Nothing of this transaction is to be sent back or paid again.' },
@@ -105,14 +144,22 @@ const WORDS: Record<RefusalCode, Word> = {
   price_moved: { code: 428, say: () => 'The price has moved since the quote: ask for a new one.' },
   order_over: { code: 417, say: () => 'The transaction is over.' },
   // The operator's alone: no request of a partner ends in these.
+  payout_submitted: { code: 409, say: () => 'The payout has been submitted.' },
   file_refused: { code: 400, say: () => 'The file was not taken.' },
   batch_refused: { code: 409, say: () => 'The file of payouts does not allow this.' },
   sandbox_only: { code: 404, say: () => 'There is nothing at this path.' },
   ...NOT_OF_THIS_WIRE,
 };
 
+/** The HTTP status that goes with a reason. */
+export function statusOf(reason: RefusalCode | OtherReason): number {
+  const other = { internal: 500, unavailable: 503, price_halted: 503, headers_too_large: 431, request_timeout: 408 };
+  if (reason === 'malformed_request') return 400;
+  return Object.hasOwn(other, reason) ? other[reason as keyof typeof other] : WORDS[reason as RefusalCode].code;
+}
+
 /** Codes of our own for which no Refusal exists. */
-type OtherReason = 'internal' | 'unavailable' | 'headers_too_large' | 'request_timeout' | 'malformed_request';
+type OtherReason = 'internal' | Unavailable['reason'] | 'headers_too_large' | 'request_timeout' | 'malformed_request';
 
 /** The failure envelope. */
 export function failure(
@@ -139,7 +186,10 @@ export function failure(
 /** The reply to a refusal, to something unavailable, or (saying nothing) to a bug. */
 export function failureOf(error: unknown): Reply {
   if (error instanceof Refusal) return refused(error);
-  if (error instanceof Unavailable) return unavailable(Math.max(1, Math.ceil(error.retryAfterMs / 1000)));
+  if (error instanceof Unavailable) {
+    const said = error.reason === 'price_halted' ? HALTED : error.said;
+    return unavailable(Math.max(1, Math.ceil(error.retryAfterMs / 1000)), error.reason, said);
+  }
   if (isOutage(error)) return unavailable(5);
   return failure(500, 'internal', 'Something went wrong on our side.');
 }
@@ -162,17 +212,24 @@ function refused({ code: reason, facts }: Refusal): Reply {
     headers,
     // Programs look for it beside `error`, not inside `data`.
     ...(reason === 'customer_exists' ? { top: { customerId: facts.customerId } } : {}),
+    ...(reason === 'login_required' && facts.kycUrl !== undefined ? { top: { kycUrl: facts.kycUrl } } : {}),
   });
 }
 
-function unavailable(seconds: number): Reply {
-  return failure(503, 'unavailable', 'This cannot be answered at the moment: try again shortly.', {
+const HALTED = 'Quotes and orders are halted on this market until its price is certain: ask again later.';
+
+function unavailable(
+  seconds: number,
+  reason: Unavailable['reason'] = 'unavailable',
+  said = 'This cannot be answered at the moment: try again shortly.',
+): Reply {
+  return failure(503, reason, said, {
     headers: { 'retry-after': String(seconds) },
   });
 }
 
 /** PostgreSQL or the network beneath it is away, full or too slow: not the caller's fault, and worth asking again. */
-const OUTAGES = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|08...|53...|57...|55P03|40001|40P01)$/;
+const OUTAGES = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|08...|25006|53...|57...|55P03|40001|40P01)$/;
 
 function isOutage(error: unknown): boolean {
   const { code, message } = error as { code?: unknown; message?: unknown };

@@ -6,17 +6,24 @@
  * only when nothing is missing is the form of each looked at, again all at once. An object, array or boolean where a text
  * belongs is another kind of mistake (`wrong_type`) with a status of its own.
  *
+ * Each reader says what it takes as a JSON Schema too, from which the interface is described (openapi.ts).
+ *
  * Not here: whether the thing a field names exists.
  */
 import { Refusal } from '../../base/errors.ts';
 import { MAX_AMOUNT_CHARS, parseUnits } from '../../base/money.ts';
 import { type Body, type BodyValue, isAbsent, JsonNumber, plainDecimal } from './body.ts';
 
+/** JSON Schema of what a program may send. It describes; the reader decides. */
+export type FieldSchema = Readonly<Record<string, unknown>>;
+
 /** Reads a value that is there, or throws `Malformed`. */
-export type Reader<T> = ((value: BodyValue) => T) & { readonly words?: readonly string[] };
+export type Reader<T> = ((value: BodyValue) => T) & { readonly schema: FieldSchema };
 export interface Field<T> {
   readonly optional: boolean;
   readonly read: Reader<T>;
+  /** Its meaning here, where that is not what the name means everywhere (names.ts). */
+  readonly says?: string;
 }
 export type Fields = Readonly<Record<string, Field<unknown>>>;
 export type Values<F extends Fields> = { readonly [K in keyof F]: F[K] extends Field<infer T> ? T : never };
@@ -32,8 +39,17 @@ export class Malformed extends Error {
   }
 }
 
-export const required = <T>(read: Reader<T>): Field<T> => ({ optional: false, read });
-export const optional = <T>(read: Reader<T>): Field<T | undefined> => ({ optional: true, read });
+export const reader = <T>(schema: FieldSchema, read: (value: BodyValue) => T): Reader<T> =>
+  Object.assign((value: BodyValue) => read(value), { schema });
+
+const field = <T>(optional: boolean, read: Reader<T>, says?: string): Field<T> => ({
+  optional,
+  read,
+  ...(says === undefined ? {} : { says }),
+});
+export const required = <T>(read: Reader<T>, says?: string): Field<T> => field(false, read, says);
+export const optional = <T>(read: Reader<T>, says?: string): Field<T | undefined> =>
+  field<T | undefined>(true, read, says);
 
 /** @throws Refusal 'missing_fields' | 'malformed_field' | 'wrong_type', naming every field concerned */
 export function readFields<F extends Fields>(fields: F, body: Body): Values<F> {
@@ -80,10 +96,8 @@ function asText(value: BodyValue, max: number): string {
   return read;
 }
 
-export const text =
-  (options: { max?: number } = {}): Reader<string> =>
-  (value) =>
-    asText(value, options.max ?? MAX_TEXT_CHARS);
+export const text = ({ max = MAX_TEXT_CHARS }: { max?: number } = {}): Reader<string> =>
+  reader({ type: 'string', maxLength: max }, (value) => asText(value, max));
 
 /** An identifier of ours or of the partner's. One that is well formed and unknown is "not found", whatever it looks like. */
 export const id: Reader<string> = text({ max: MAX_TEXT_CHARS });
@@ -97,20 +111,23 @@ export const code: Reader<string> = text({ max: 32 });
  * A string is digits with at most one point. Only a JSON number may have an exponent, because some languages write ten
  * million so; it is expanded digit by digit.
  */
-export const amount: Reader<string> = (value) => {
-  let read = asText(value, 200);
-  if (value instanceof JsonNumber) {
-    const plain = plainDecimal(value);
-    if (plain === undefined) throw new Malformed(`must have at most ${MAX_AMOUNT_CHARS} characters`);
-    read = plain;
-  }
-  if (read.length > MAX_AMOUNT_CHARS) throw new Malformed(`must have at most ${MAX_AMOUNT_CHARS} characters`);
-  if (!/^(?:[0-9]+\.?[0-9]*|\.[0-9]+)$/.test(read)) {
-    throw new Malformed('must be a plain decimal number: digits with at most one point');
-  }
-  if (!/[1-9]/.test(read)) throw new Malformed('must be greater than 0');
-  return read;
-};
+export const amount: Reader<string> = reader(
+  { type: 'string', pattern: '^([0-9]+\\.?[0-9]*|\\.[0-9]+)$', maxLength: MAX_AMOUNT_CHARS },
+  (value) => {
+    let read = asText(value, 200);
+    if (value instanceof JsonNumber) {
+      const plain = plainDecimal(value);
+      if (plain === undefined) throw new Malformed(`must have at most ${MAX_AMOUNT_CHARS} characters`);
+      read = plain;
+    }
+    if (read.length > MAX_AMOUNT_CHARS) throw new Malformed(`must have at most ${MAX_AMOUNT_CHARS} characters`);
+    if (!/^(?:[0-9]+\.?[0-9]*|\.[0-9]+)$/.test(read)) {
+      throw new Malformed('must be a plain decimal number: digits with at most one point');
+    }
+    if (!/[1-9]/.test(read)) throw new Malformed('must be greater than 0');
+    return read;
+  },
+);
 
 /**
  * Smallest units of an amount that has been read.
@@ -127,81 +144,99 @@ export function unitsOf(name: string, read: string, decimals: number): bigint {
 }
 
 /** A whole number between two bounds, written with at most nine ASCII digits and nothing else. */
-export const wholeNumber =
-  ({ min, max }: { min: number; max?: number }): Reader<number> =>
-  (value) => {
-    const read = asText(value, 200);
-    if (!/^[0-9]{1,9}$/.test(read)) throw new Malformed('must be a whole number of at most 9 digits');
-    const number = Number(read);
-    if (number < min) throw new Malformed(`must be greater than ${min - 1}`);
-    if (max !== undefined && number > max) throw new Malformed(`must be less than ${max + 1}`);
-    return number;
-  };
+export const wholeNumber = ({ min, max }: { min: number; max?: number }): Reader<number> =>
+  reader(
+    { type: 'integer', minimum: min, examples: [min], ...(max === undefined ? {} : { maximum: max }) },
+    (value) => {
+      const read = asText(value, 200);
+      if (!/^[0-9]{1,9}$/.test(read)) throw new Malformed('must be a whole number of at most 9 digits');
+      const number = Number(read);
+      if (number < min) throw new Malformed(`must be greater than ${min - 1}`);
+      if (max !== undefined && number > max) throw new Malformed(`must be less than ${max + 1}`);
+      return number;
+    },
+  );
 
 /** A day, or a time of day, in ISO 8601; without a zone it is UTC. */
-export const moment: Reader<Date> = (value) => {
-  const read = asText(value, 40);
-  const form =
-    /^([12][0-9]{3}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?)(Z|[+-][0-9]{2}:[0-9]{2})?)?$/;
-  const [, day = '', time = '00:00', zone = 'Z'] = form.exec(read) ?? [];
-  const at = new Date(`${day}T${time}${zone}`);
-  const midnight = new Date(`${day}T00:00Z`);
-  // A day that no month has is another day to the language.
-  const isDay = !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day);
-  if (!isDay || Number.isNaN(at.getTime())) throw new Malformed('must be a time such as 2024-05-08T12:38:11.000Z');
-  return at;
-};
+export const moment: Reader<Date> = reader(
+  { type: 'string', maxLength: 40, examples: ['2024-05-08T12:38:11.000Z'] },
+  (value) => {
+    const read = asText(value, 40);
+    const form =
+      /^([12][0-9]{3}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?)(Z|[+-][0-9]{2}:[0-9]{2})?)?$/;
+    const [, day = '', time = '00:00', zone = 'Z'] = form.exec(read) ?? [];
+    const at = new Date(`${day}T${time}${zone}`);
+    const midnight = new Date(`${day}T00:00Z`);
+    // A day that no month has is another day to the language.
+    const isDay = !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day);
+    if (!isDay || Number.isNaN(at.getTime())) throw new Malformed('must be a time such as 2024-05-08T12:38:11.000Z');
+    return at;
+  },
+);
 
 /** No numbering plan: partners test with numbers that exist nowhere. */
-export const phone: Reader<string> = (value) => {
-  const read = asText(value, 40);
-  const digits = read.replaceAll(/[^0-9]/g, '').length;
-  if (!/^\+?[0-9][0-9 -]*$/.test(read) || digits < 8 || digits > 15) {
-    throw new Malformed('must be a phone number of 8 to 15 digits', {
-      sentence: 'Please provide a valid phone number string',
-    });
-  }
-  return read;
-};
+export const phone: Reader<string> = reader(
+  { type: 'string', pattern: '^\\+?[0-9][0-9 -]*$', maxLength: 40 },
+  (value) => {
+    const read = asText(value, 40);
+    const digits = read.replaceAll(/[^0-9]/g, '').length;
+    if (!/^\+?[0-9][0-9 -]*$/.test(read) || digits < 8 || digits > 15) {
+      throw new Malformed('must be a phone number of 8 to 15 digits', {
+        sentence: 'Please provide a valid phone number string',
+      });
+    }
+    return read;
+  },
+);
 
-export const email: Reader<string> = (value) => {
+export const email: Reader<string> = reader({ type: 'string', format: 'email', maxLength: 254 }, (value) => {
   const read = asText(value, 254);
   if (!/^[^\s@]+@[^\s@]+$/.test(read)) throw new Malformed('must be an e-mail address');
   return read;
-};
+});
 
 const MAX_ADDRESS_CHARS = 1_000;
 
-export const webAddress: Reader<string> = (value) => {
-  const read = asText(value, MAX_ADDRESS_CHARS);
-  const url = URL.canParse(read) ? new URL(read) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
-    throw new Malformed('must be an http or https address');
-  }
-  // Escaping makes nine characters of one, and what is kept must fit into the link we give.
-  if (url.href.length > MAX_ADDRESS_CHARS) throw new Malformed(`must have at most ${MAX_ADDRESS_CHARS} characters`);
-  return url.href;
-};
+export const webAddress: Reader<string> = reader(
+  { type: 'string', format: 'uri', maxLength: MAX_ADDRESS_CHARS },
+  (value) => {
+    const read = asText(value, MAX_ADDRESS_CHARS);
+    const url = URL.canParse(read) ? new URL(read) : undefined;
+    if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
+      throw new Malformed('must be an http or https address');
+    }
+    // Escaping makes nine characters of one, and what is kept must fit into the link we give.
+    if (url.href.length > MAX_ADDRESS_CHARS) throw new Malformed(`must have at most ${MAX_ADDRESS_CHARS} characters`);
+    return url.href;
+  },
+);
 
-export const oneOf = <T extends string>(...words: readonly T[]): Reader<T> => {
-  const read: Reader<T> = (value) => {
+/** One of a few words, in either case. */
+export const oneOf = <T extends string>(...words: readonly T[]): Reader<T> =>
+  reader({ type: 'string', enum: words }, (value) => {
     const given = asText(value, MAX_TEXT_CHARS);
     const found = words.find((word) => word === given.toUpperCase());
     if (found === undefined) throw new Malformed(`must be ${words.join(' or ')}`);
     return found;
-  };
-  return Object.assign(read, { words });
-};
+  });
+
+/** One of a few lower-case words, written so. */
+export const oneWordOf = <T extends string>(...words: readonly T[]): Reader<T> =>
+  reader({ type: 'string', enum: words }, (value) => {
+    const given = asText(value, MAX_TEXT_CHARS);
+    const found = words.find((word) => word === given);
+    if (found === undefined) throw new Malformed(`must be ${words.join(' or ')}`);
+    return found;
+  });
 
 /** Programs send a boolean, or its text, or 0 and 1. */
-export const flag: Reader<boolean> = (value) => {
+export const flag: Reader<boolean> = reader({ type: 'boolean' }, (value) => {
   const read = typeof value === 'boolean' ? String(value) : asText(value, 16).toLowerCase();
   if (read === 'true' || read === '1') return true;
   if (read === 'false' || read === '0') return false;
   throw new Malformed('must be true or false');
-};
+});
 
 /** The value as it came, for giving it back in the type it was sent in, once it is known to be a text. */
-export const sameType =
-  (read: Reader<string>): Reader<{ text: string; sent: string | JsonNumber }> =>
-  (value) => ({ text: read(value), sent: value as string | JsonNumber });
+export const sameType = (read: Reader<string>): Reader<{ text: string; sent: string | JsonNumber }> =>
+  reader(read.schema, (value) => ({ text: read(value), sent: value as string | JsonNumber }));

@@ -10,8 +10,10 @@
  * meaning.
  */
 import { createHash } from 'node:crypto';
+import type { Vault } from '../../base/crypto.ts';
 import { type Database, type Tx, together } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
+import { openText, sealText } from '../../base/texts.ts';
 import type { Reply } from '../protocol.ts';
 import { type Body, canonical } from './body.ts';
 import { malformedField } from './fields.ts';
@@ -38,7 +40,7 @@ const hash = (text: string): Buffer => createHash('sha256').update(text).digest(
  * @throws Refusal 'idempotency_in_flight' | 'idempotency_conflict'
  */
 export async function once(
-  db: Database,
+  { db, vault }: { db: Database; vault: Vault },
   request: { partnerId: bigint; path: string; key: Buffer; body: Body; now: Date },
   work: (tx: Tx) => Promise<Reply>,
 ): Promise<Reply> {
@@ -56,10 +58,11 @@ export async function once(
       if (kept !== undefined) {
         if (now.getTime() - kept.kept_at.getTime() >= KEPT_FOR_MS) return 'lapsed' as const;
         if (!kept.body.equals(body)) throw new Refusal('idempotency_conflict');
-        return JSON.parse(kept.reply) as Reply;
+        return JSON.parse(openText(vault, partnerId, kept.reply)) as Reply;
       }
       const made = await work(tx);
-      keptReplies.keep(tx, { partnerId, path, key, body, reply: JSON.stringify(made), now });
+      const reply = sealText(vault, partnerId, JSON.stringify(made));
+      keptReplies.keep(tx, { partnerId, path, key, body, reply, now });
       return made;
     });
     if (reply !== 'lapsed') return reply;

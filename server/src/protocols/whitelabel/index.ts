@@ -1,7 +1,7 @@
 /**
  * The white-label wire: the interface that partners' programs are written against.
  *
- * One table says what is answered where (`ROUTES`); one function says in which order a request is looked at (`answer`):
+ * One table says what is answered where (table.ts); one function says in which order a request is looked at (`answer`):
  * signature, form of the body, what was signed against what was sent, allowance, rights, fields, and then the endpoint.
  * Path, method, content type and size were checked before, by the front below. A refusal at any step changes nothing.
  *
@@ -9,118 +9,27 @@
  * HTTP server needs for this wire (server.ts).
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
 import { describeError } from '../../base/log.ts';
-import { openLimiter } from '../limit.ts';
+import { cutOff } from '../../partners/index.ts';
+import { networkOf, openLimiter } from '../limit.ts';
 import type { Call, Protocol, Reply } from '../protocol.ts';
 import { authenticate, authorize, CLOCK_WINDOW, isSigned, signingHeader } from './auth.ts';
 import { type Body, bodyKind, readBody, sameMeaning } from './body.ts';
 import { allowedOrigin, originAllowed, preflightHeaders } from './cors.ts';
-import {
-  accountsFields,
-  addAccount,
-  addAccountFieldsOf,
-  addAccountUrl,
-  addAccountUrlFields,
-  listAccounts,
-} from './endpoints/accounts.ts';
-import { generateLink, generateLinkFields } from './endpoints/checkout.ts';
-import {
-  allChainMapping,
-  allConfigMapping,
-  coinLimits,
-  coinLimitsFields,
-  gasFeeMap,
-  limits,
-  limitsFields,
-  noFields,
-  orderStatus,
-  orderStatusFields,
-  priceTicker,
-  quoteNumbers,
-  quotesFields,
-  tickerFields,
-} from './endpoints/common.ts';
-import { CONTROLS } from './endpoints/controls.ts';
-import { kycStatus, kycStatusFields, kycUrl, kycUrlFields } from './endpoints/customers.ts';
-import { quoteFields, transactionFields } from './endpoints/either.ts';
-import { allFields, historyFields, listAllOfframp, listAllOnramp, merchantHistory } from './endpoints/lists.ts';
-import {
-  dummyFields,
-  resendFields,
-  resendWebhook,
-  sendDummyWebhook,
-  setUrlFields,
-  setWebhookUrl,
-} from './endpoints/merchant.ts';
-import {
-  createFields,
-  createOfframp,
-  getOfframp,
-  listOfframp,
-  offrampListFields,
-  quoteOfframp,
-} from './endpoints/offramp.ts';
-import {
-  bankDetails,
-  bankDetailsFields,
-  claimFields,
-  claimReference,
-  createOnramp,
-  createOnrampFields,
-  getOnramp,
-  listOnramp,
-  onrampListFields,
-  quoteOnramp,
-} from './endpoints/onramp.ts';
-import {
-  currentTimestamp,
-  gasFees,
-  kybRequirements,
-  listCoins,
-  listCountries,
-  listFiats,
-  listNetworks,
-  listPaymentMethods,
-} from './endpoints/public.ts';
-import { destinationFields, nameDestinationIn } from './endpoints/refunds.ts';
-import { kycRequirements, kycRequirementsFields } from './endpoints/requirements.ts';
-import {
-  changeKybFields,
-  changeKybStatus,
-  changeKycFields,
-  changeKycStatus,
-  changeOfframpStatus,
-  changeOnrampStatus,
-  changeOrderFields,
-} from './endpoints/sandbox.ts';
-import {
-  addFields,
-  changeFields,
-  createEndpoint,
-  deleteEndpoint,
-  deliveriesFields,
-  eventsFields,
-  getEndpoint,
-  listAttempts,
-  listDeliveries,
-  listEndpoints,
-  listEvents,
-  nothing,
-  putEndpoint,
-  replayEvents,
-  replayFields,
-  rotateEndpoint,
-  rotateFields,
-  tryEndpoint,
-} from './endpoints/webhooks.ts';
+import { withLoginLink } from './endpoints/customers.ts';
+import { gasFees } from './endpoints/public.ts';
 import { failureOf } from './errors.ts';
 import { readMultipart } from './multipart.ts';
-import { open, type Route, signed, type WhitelabelDeps } from './route.ts';
+import { nearestPath } from './nearest.ts';
+import type { Route, WhitelabelDeps } from './route.ts';
+import { ROUTES } from './table.ts';
 
 export { CLOCK_WINDOW } from './auth.ts';
 export { diagnose, type Finding, type KnownKey } from './diagnose.ts';
 export { CONTROLS, type Control } from './endpoints/controls.ts';
+export { flatFormat } from './flat.ts';
 export { forgetReplies } from './idempotency.ts';
 export {
   type BankFault,
@@ -130,97 +39,9 @@ export {
   type WhitelabelDeps,
 } from './route.ts';
 export { createServer } from './server.ts';
+export { ROUTES } from './table.ts';
 export { verificationWords } from './verification.ts';
 export { whitelabelFormat } from './webhooks.ts';
-
-/** Both prefixes serve every path, because programs use both. */
-const wl = (path: string, ...aliases: string[]): string[] => [
-  `/onramp/api/v2/whiteLabel/${path}`,
-  `/onramp-bank/api/v2/whiteLabel/${path}`,
-  ...aliases,
-];
-
-const common = (path: string): string[] => [`/onramp/api/v2/common/transaction/${path}`];
-
-/** Every endpoint there can be; which of them a server has is asked of `served`. */
-export const ROUTES: readonly Route[] = [
-  signed(wl('kyc/url'), 'customers', kycUrlFields, kycUrl),
-  signed(wl('kyc/status', '/onramp-bank/api/v1/kyc/status'), 'read', kycStatusFields, kycStatus),
-  signed(
-    wl('kyc/requirements', '/onramp-bank/api/v1/kyc/requirements'),
-    'read',
-    kycRequirementsFields,
-    kycRequirements,
-  ),
-  open(wl('kyb/requirements'), kybRequirements, 'optional'),
-  signed(wl('bank/addFiatAccount'), 'customers', addAccountFieldsOf, addAccount),
-  signed(wl('bank/addFiatAccountUrl'), 'customers', addAccountUrlFields, addAccountUrl),
-  signed(wl('bank/fiatAccounts'), 'customers', accountsFields, listAccounts),
-  signed(wl('offramp/quote'), 'trade', quoteFields, quoteOfframp),
-  signed(wl('offramp/createTransaction'), 'trade', createFields, createOfframp),
-  signed(wl('offramp/transaction'), 'read', transactionFields, getOfframp),
-  signed(
-    wl('offramp/allUserTransaction', '/onramp-bank/api/v1/offramp/allUserTransaction'),
-    'read',
-    offrampListFields,
-    listOfframp,
-  ),
-  signed(wl('offramp/allTransaction'), 'read', allFields, listAllOfframp),
-  signed(wl('onramp/quote'), 'trade', quoteFields, quoteOnramp),
-  signed(wl('onramp/createTransaction'), 'trade', createOnrampFields, createOnramp),
-  signed(wl('onramp/referenceId'), 'trade', claimFields, claimReference, { method: 'PUT' }),
-  signed(wl('offramp/refundDestination'), 'trade', destinationFields, nameDestinationIn('offramp'), { method: 'PUT' }),
-  signed(wl('onramp/refundDestination'), 'trade', destinationFields, nameDestinationIn('onramp'), { method: 'PUT' }),
-  signed(wl('bank/bankDetails'), 'read', bankDetailsFields, bankDetails),
-  signed(wl('onramp/transaction'), 'read', transactionFields, getOnramp),
-  signed(
-    wl('onramp/allUserTransaction', '/onramp-bank/api/v1/onramp/allUserTransaction'),
-    'read',
-    onrampListFields,
-    listOnramp,
-  ),
-  signed(wl('onramp/allTransaction'), 'read', allFields, listAllOnramp),
-  signed(wl('test/changeKycStatus'), 'customers', changeKycFields, changeKycStatus, { sandbox: true }),
-  signed(wl('test/changeKybStatus'), 'customers', changeKybFields, changeKybStatus, { sandbox: true }),
-  signed(wl('test/changeOfframpStatus'), 'trade', changeOrderFields, changeOfframpStatus, { sandbox: true }),
-  signed(wl('test/changeOnrampStatus'), 'trade', changeOrderFields, changeOnrampStatus, { sandbox: true }),
-
-  signed(common('allConfigMapping'), 'read', noFields, allConfigMapping),
-  signed(common('allChainMapping'), 'read', noFields, allChainMapping),
-  signed(common('allGasFee'), 'read', noFields, gasFeeMap),
-  signed(common('limits'), 'read', limitsFields, limits),
-  signed(common('allCoinLimits'), 'read', coinLimitsFields, coinLimits),
-  signed(common('priceTicker'), 'read', tickerFields, priceTicker),
-  signed(common('orderStatus'), 'read', orderStatusFields, orderStatus),
-  signed(common('quotes'), 'trade', quotesFields, quoteNumbers),
-  signed(common('generateLink'), 'trade', generateLinkFields, generateLink),
-  signed(['/onramp/api/v1/transaction/merchantHistory'], 'read', historyFields, merchantHistory),
-  signed(['/onramp/api/v1/merchant/setWebhookUrl'], 'admin', setUrlFields, setWebhookUrl),
-  signed(['/onramp/api/v1/merchant/resendWebhook'], 'admin', resendFields, resendWebhook),
-  signed(['/onramp/api/v1/merchant/sendDummyWebhook'], 'admin', dummyFields, sendDummyWebhook),
-
-  signed(['/v1/events'], 'read', eventsFields, listEvents, { method: 'GET' }),
-  signed(['/v1/webhooks'], 'read', nothing, listEndpoints, { method: 'GET' }),
-  signed(['/v1/webhooks'], 'admin', addFields, createEndpoint),
-  signed(['/v1/webhooks/:id'], 'read', nothing, getEndpoint, { method: 'GET' }),
-  signed(['/v1/webhooks/:id'], 'admin', changeFields, putEndpoint, { method: 'PUT' }),
-  signed(['/v1/webhooks/:id'], 'admin', nothing, deleteEndpoint, { method: 'DELETE' }),
-  signed(['/v1/webhooks/:id/rotate'], 'admin', rotateFields, rotateEndpoint),
-  signed(['/v1/webhooks/:id/test'], 'admin', nothing, tryEndpoint),
-  signed(['/v1/webhooks/:id/replay'], 'admin', replayFields, replayEvents),
-  signed(['/v1/webhooks/:id/deliveries'], 'read', deliveriesFields, listDeliveries, { method: 'GET' }),
-  signed(['/v1/webhooks/:id/deliveries/:event'], 'read', nothing, listAttempts, { method: 'GET' }),
-
-  ...CONTROLS.map(({ route }) => route),
-
-  open(wl('public/listSupportedFiat'), listFiats),
-  open(['/onramp/api/v2/common/public/fetchPaymentMethodType'], listPaymentMethods),
-  open(['/onramp/api/v2/common/public/currentTimestamp'], currentTimestamp),
-  open(['/onramp/api/v2/common/public/fetchAllCountryConfig'], listCountries),
-  open(['/onramp/api/v3/buy/public/listAllCoins'], listCoins),
-  open(['/onramp/api/v3/buy/public/listAllNetworks'], listNetworks),
-  open(['/onramp/api/v1/public/allGasFee'], gasFees),
-];
 
 /** Everything below these is this wire's, also what is not there. */
 const PREFIXES = ['/onramp', '/onramp-bank', '/v1', '/sandbox'];
@@ -231,8 +52,28 @@ const served = (route: Route, deps: WhitelabelDeps): boolean =>
   (!route.control || deps.sandbox?.controls !== undefined) &&
   (route.answer !== gasFees || deps.withdrawalFee !== undefined);
 
+/** Keys that a network may present in a minute and that were never found here. A partner has a handful. */
+const UNKNOWN_KEYS_PER_MINUTE = 60;
+
+interface Strangers {
+  /** @throws Refusal 'too_many_requests' */
+  mayLookUp(address: string): void;
+}
+
+/** Nothing is signed yet, so what is counted is the network that asks. In the sandbox there is no limit. */
+function strangersOf(deps: WhitelabelDeps): Strangers {
+  const limiter = openLimiter();
+  return {
+    mayLookUp(address) {
+      if (deps.sandbox !== undefined) return;
+      const { allowed, retryAfterMs } = limiter.take(networkOf(address), UNKNOWN_KEYS_PER_MINUTE);
+      if (!allowed) throw new Refusal('too_many_requests', { retryAfterMs });
+    },
+  };
+}
+
 /** What a request gets, from its signature on. Throws what it refuses. */
-function answerer(deps: WhitelabelDeps) {
+function answerer(deps: WhitelabelDeps, strangers: Strangers) {
   const limiter = openLimiter();
   return async (route: Route, call: Call): Promise<Reply> => {
     const path = route.paths[0] ?? '';
@@ -241,7 +82,7 @@ function answerer(deps: WhitelabelDeps) {
       return await route.answer(ask);
 
     const caller = await authenticate(call.headers, {
-      credential: (key) => deps.partners.credential(key),
+      credential: (key) => deps.partners.credential(key, () => strangers.mayLookUp(call.address)),
       nowMs: Date.now(),
       window: deps.clockWindow ?? CLOCK_WINDOW,
     });
@@ -254,6 +95,13 @@ function answerer(deps: WhitelabelDeps) {
     const allowance =
       deps.sandbox === undefined ? limiter.take(caller.credential.key, caller.partner.requestsPerMinute) : undefined;
     const limits = allowance?.headers ?? {};
+    const signedAsk = {
+      ...ask,
+      body,
+      caller,
+      inTx: <T>(work: (tx: Tx) => Promise<T>) => deps.db.asPartner(caller.partner.id, work),
+      look: <T>(work: (tx: Tx) => Promise<T>) => deps.db.readAsPartner(caller.partner.id, work),
+    };
     try {
       // PostgreSQL keeps no such text, so nothing of ours has it for a name.
       if (Object.values(call.params).some((value) => /\p{Cc}/u.test(value) || !value.isWellFormed()))
@@ -261,17 +109,12 @@ function answerer(deps: WhitelabelDeps) {
       if (allowance?.allowed === false)
         throw new Refusal('too_many_requests', { retryAfterMs: allowance.retryAfterMs });
       authorize(caller.credential, { address: call.address, scope: route.scope });
-      const reply = await route.answer({
-        ...ask,
-        body,
-        caller,
-        inTx: (work) => deps.db.asPartner(caller.partner.id, work),
-        look: (work) => deps.db.readAsPartner(caller.partner.id, work),
-      });
+      const reply = await route.answer(signedAsk);
       return { ...reply, headers: { ...limits, ...reply.headers } };
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      const reply = failureOf(error);
+      const refused = error instanceof Refusal ? error : cutOff(error);
+      if (refused === undefined) throw error;
+      const reply = failureOf(await withLoginLink(signedAsk, refused));
       return { ...reply, headers: { ...limits, ...reply.headers } };
     }
   };
@@ -285,7 +128,8 @@ async function bodyOf({ body, headers }: Call): Promise<Body> {
 }
 
 export const whitelabel: Protocol<WhitelabelDeps> = (deps) => async (app) => {
-  const answer = answerer(deps);
+  const strangers = strangersOf(deps);
+  const answer = answerer(deps, strangers);
   const routes = ROUTES.filter((route) => served(route, deps));
   const maxBytes = deps.maxBodyBytes ?? MAX_BODY_BYTES;
 
@@ -324,7 +168,7 @@ export const whitelabel: Protocol<WhitelabelDeps> = (deps) => async (app) => {
       });
     }
   }
-  nothingElse(app, routes);
+  nothingElse(app, routes, deps.sandbox !== undefined);
 
   /** The replies name an origin where the key's partner allows it; a key that is none allows nothing. */
   async function nameOrigin(origin: string, request: FastifyRequest, reply: FastifyReply): Promise<void> {
@@ -333,7 +177,8 @@ export const whitelabel: Protocol<WhitelabelDeps> = (deps) => async (app) => {
     let allowed = deps.sandbox !== undefined || openToAll === true;
     if (!allowed) {
       const key = signingHeader(request.headers as Call['headers'], 'key');
-      const credential = key === undefined ? undefined : await deps.partners.credential(key);
+      const credential =
+        key === undefined ? undefined : await deps.partners.credential(key, () => strangers.mayLookUp(request.ip));
       allowed = credential !== undefined && originAllowed(origin, credential.partner.corsOrigins);
     }
     if (allowed) reply.headers(allowedOrigin(origin));
@@ -389,7 +234,7 @@ function checkMediaType(request: FastifyRequest, _reply: FastifyReply, done: (re
 }
 
 /** Whatever is not in the table: another method of a path that is, a preflight, or nothing at all. Before any body is read. */
-function nothingElse(app: FastifyInstance, routes: readonly Route[]): void {
+function nothingElse(app: FastifyInstance, routes: readonly Route[], isSandbox: boolean): void {
   const methods = new Map<string, string[]>();
   for (const route of routes) {
     for (const path of route.paths) {
@@ -409,8 +254,9 @@ function nothingElse(app: FastifyInstance, routes: readonly Route[]): void {
     const url = request.url.split('?', 1)[0] ?? '';
     const allow = methods.get(url) ?? [...methods].find(([path]) => isPath(path, url))?.[1];
     // A path with the right method is here only because its value is longer than any we give.
+    const nearest = isSandbox ? nearestPath(url, [...methods.keys()]) : undefined;
     throw allow === undefined || allow.includes(request.method)
-      ? new Refusal('unknown_path')
+      ? new Refusal('unknown_path', nearest === undefined ? {} : { nearest })
       : new Refusal('method_not_allowed', { allow });
   };
   for (const prefix of PREFIXES) {

@@ -25,6 +25,28 @@ const METHODS: Readonly<Record<string, 1 | 2>> = {
   SEPA_BANK_TRANSFER: 2,
   WIRE: 1,
   ACH: 2,
+  TRY_BANK_TRANSFER: 2,
+  'AED-BANK-TRANSFER': 2,
+  SPEI: 2,
+  'NG-BANK-TRANSFER': 2,
+  INSTAPAY: 2,
+  FASTER_PAYMENTS: 2,
+  MPESA_PAYBILL: 2,
+};
+
+/** Fiats that are live: those that have a method of payment. The sandbox trades each of them, both ways. */
+export const LIVE: Readonly<Record<string, readonly string[]>> = {
+  inr: ['UPI', 'IMPS'],
+  try: ['TRY_BANK_TRANSFER'],
+  aed: ['AED-BANK-TRANSFER'],
+  mxn: ['SPEI'],
+  ngn: ['NG-BANK-TRANSFER'],
+  brl: ['PIX'],
+  php: ['INSTAPAY'],
+  eur: ['OPEN_BANKING', 'SEPA_BANK_TRANSFER'],
+  gbp: ['FASTER_PAYMENTS'],
+  usd: ['WIRE', 'ACH'],
+  kes: ['MPESA_PAYBILL'],
 };
 
 function numbered(list: string): ReadonlyMap<string, number> {
@@ -54,8 +76,26 @@ export function fiatOf(text: string, all: readonly Market[]): Asset {
   const found = all.find(
     ({ fiat }) => fiat.coin.toLowerCase() === text.toLowerCase() || String(fiatNumber(fiat)) === text,
   );
-  if (found === undefined) throw new Refusal('unsupported_pair', { coin: '', fiat: text });
+  if (found === undefined) {
+    const supported = [...new Set(all.map(({ fiat }) => fiat.coin.toUpperCase()))].toSorted();
+    throw new Refusal('unsupported_pair', { fiat: text, supported });
+  }
   return found.fiat;
+}
+
+/** Countries that pay in euros; of the others, the first two letters of a currency are its country's. */
+const EURO_COUNTRIES = new Set('AT BE CY DE EE ES FI FR GR HR IE IT LT LU LV MT NL PT SI SK'.split(' '));
+/** Of the six countries that share it, any. */
+const CFA_COUNTRIES = new Set('CM CF TD CG GQ GA'.split(' '));
+
+/** @returns the code of the currency of a country, two letters of ISO 3166; undefined where none is known */
+export function fiatOfCountry(country: string): string | undefined {
+  const code = country.toUpperCase();
+  if (EURO_COUNTRIES.has(code)) return 'EUR';
+  if (CFA_COUNTRIES.has(code)) return 'XAF';
+  return [...FIATS.keys()]
+    .map((fiat) => fiat.toUpperCase())
+    .find((fiat) => /^[A-Z]{2}$/.test(code) && fiat.startsWith(code));
 }
 
 /** 1 instant, 2 a bank transfer. */
@@ -87,37 +127,116 @@ export function paymentMethods(all: readonly Market[]): Record<string, Record<st
 export const methodsOf = (fiat: Pick<Asset, 'coin'>, all: readonly Market[]): string[] =>
   Object.keys(paymentMethods(all)[fiatNumber(fiat)] ?? {});
 
-/** `{buy: {"1": {isActive: 1, paymentMethods: {…}}}, sell: {…}}` */
+/** `{buy: {"1": {isActive: 1, paymentMethods: {…}}}, sell: {…}}`. Buying lists every method; a fiat that is only sold for is not active. */
 export function countryConfig(all: readonly Market[]) {
-  const side = (direction: Direction) =>
+  const bought = new Set(of(all, 'onramp').map(({ fiat }) => String(fiatNumber(fiat))));
+  const side = (methods: Record<string, Record<string, number>>, isActive: (fiat: string) => boolean) =>
     Object.fromEntries(
-      Object.entries(paymentMethods(of(all, direction))).map(([fiat, methods]) => [
+      Object.entries(methods).map(([fiat, ofFiat]) => [
         fiat,
-        { isActive: 1, paymentMethods: methods },
+        { isActive: isActive(fiat) ? 1 : 0, paymentMethods: ofFiat },
       ]),
     );
-  return { buy: side('onramp'), sell: side('offramp') };
+  return {
+    buy: side(paymentMethods(all), (fiat) => bought.has(fiat)),
+    sell: side(paymentMethods(of(all, 'offramp')), () => true),
+  };
 }
 
-/** `{"54": {coinId: 54, coinCode: "usdt", networks: {"3": "matic20"}}}` */
-export function coins(all: readonly Market[]) {
-  const list: Record<string, { coinId: number; coinCode: string; networks: Record<string, string> }> = {};
+const COIN_NAMES: Readonly<Record<string, string>> = {
+  btc: 'Bitcoin',
+  eth: 'Ethereum',
+  usdt: 'Tether',
+  bnb: 'BNB',
+  matic: 'Polygon',
+  usdc: 'USD Coin',
+  dai: 'Dai',
+};
+
+/** A picture that needs no other host: the code in a circle. */
+function coinIcon(code: string): string {
+  const letters = code
+    .replaceAll(/[^0-9A-Za-z]/g, '')
+    .slice(0, 4)
+    .toUpperCase();
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64"><circle cx="32" cy="32" r="32" fill="#335"/><text x="32" y="38" font-family="sans-serif" font-size="16" fill="#fff" text-anchor="middle">${letters}</text></svg>`;
+  return `data:image/svg+xml;base64,${Buffer.from(svg).toString('base64')}`;
+}
+
+/** More are shown of no balance. */
+const MOST_PLACES = 8;
+
+interface Coin {
+  coinId: number;
+  coinIcon: string;
+  coinName: string;
+  balanceFloatPlaces: number;
+}
+
+/** `{usdt: {coinId: 54, coinIcon, coinName: "Tether", balanceFloatPlaces: 6}}` */
+export function coins(all: readonly Market[]): Record<string, Coin> {
+  const list: Record<string, Coin> = {};
   for (const { crypto } of all) {
-    const coinId = coinNumber(crypto);
-    const coin = (list[coinId] ??= { coinId, coinCode: crypto.coin.toLowerCase(), networks: {} });
-    if (crypto.chain !== null) coin.networks[chainNumber(crypto.chain)] = crypto.chain;
+    const code = crypto.coin.toLowerCase();
+    list[code] ??= {
+      coinId: coinNumber(crypto),
+      coinIcon: coinIcon(code),
+      coinName: COIN_NAMES[code] ?? code.toUpperCase(),
+      balanceFloatPlaces: Math.min(crypto.decimals, MOST_PLACES),
+    };
   }
   return list;
 }
 
-/** `{"3": {chainId: 3, network: "matic20", coins: {"54": "usdt"}}}` */
-export function networks(all: readonly Market[]) {
-  const list: Record<string, { chainId: number; network: string; coins: Record<string, string> }> = {};
+/** What is published of a chain. */
+interface Chain {
+  chainName: string;
+  addressRegex: string;
+  memoRegex: string;
+  /** -1 where the chain has none. */
+  networkId: number;
+  nativeToken: number;
+  startingWith: string[];
+  hashLink: string;
+}
+
+const evm = (chainName: string, networkId: number, nativeToken: number, explorer: string): Chain => ({
+  chainName,
+  addressRegex: '^(0x)[0-9A-Fa-f]{40}$',
+  memoRegex: '',
+  networkId,
+  nativeToken,
+  startingWith: ['0x'],
+  hashLink: explorer === '' ? '' : `https://${explorer}/tx/`,
+});
+
+const KNOWN_CHAINS: Readonly<Record<string, Chain>> = {
+  erc20: evm('Ethereum Network', 1, 6, 'etherscan.io'),
+  bep20: evm('Binance Smart Chain', 56, 72, 'bscscan.com'),
+  matic20: evm('Polygon Mainnet', 137, 83, 'polygonscan.com'),
+  arbitrum: evm('Arbitrum', 42161, 6, 'arbiscan.io'),
+  base: evm('Base', 8453, 6, 'basescan.org'),
+  optimism: evm('Optimism', 10, 6, 'optimistic.etherscan.io'),
+};
+
+/** Numbers by which the chains that are connected call themselves, by our code of the chain. */
+export type NetworkIds = ReadonlyMap<string, number>;
+
+/** A chain that calls itself by another number than the one known by this name, a local one say, is in no explorer. */
+function chainOf(code: string, networkIds: NetworkIds): Chain {
+  const known = KNOWN_CHAINS[code];
+  const networkId = networkIds.get(code) ?? known?.networkId ?? -1;
+  if (known?.networkId === networkId) return known;
+  return { ...(known ?? evm(code, networkId, -1, '')), networkId, hashLink: '' };
+}
+
+/** `{"3": {chainSymbol: "matic20", addressRegex, memoRegex, chainName, networkId, nativeToken, startingWith, hashLink, node}}` */
+export function networks(all: readonly Market[], networkIds: NetworkIds) {
+  const list: Record<string, { chainSymbol: string; node: number } & Chain> = {};
   for (const { crypto } of all) {
     if (crypto.chain === null) continue;
-    const chainId = chainNumber(crypto.chain);
-    const network = (list[chainId] ??= { chainId, network: crypto.chain, coins: {} });
-    network.coins[coinNumber(crypto)] = crypto.coin.toLowerCase();
+    const chain = chainOf(crypto.chain, networkIds);
+    list[chainNumber(crypto.chain)] ??= { chainSymbol: crypto.chain, ...chain, node: chain.nativeToken };
   }
   return list;
 }
@@ -134,15 +253,17 @@ export function configMap(all: readonly Market[]) {
   };
 }
 
-/** `{allCoinConfig: {"usdt": {coinId: 54, networks: [3]}}, networkConfig: {"3": {chainSymbol: "matic20"}}}` */
-export function chainMap(all: readonly Market[]) {
-  const coinList = Object.values(coins(all)).map(({ coinId, coinCode, networks: on }) => [
-    coinCode,
-    { coinId, coinCode, networks: Object.keys(on).map(Number) },
-  ]);
-  const chainList = Object.values(networks(all)).map(({ chainId, network }) => [
-    chainId,
-    { chainId, chainSymbol: network },
-  ]);
-  return { allCoinConfig: Object.fromEntries(coinList), networkConfig: Object.fromEntries(chainList) };
+/** `{allCoinConfig: {usdt: {coinId: 54, …, networks: [3]}}, networkConfig: {"3": {chainSymbol: "matic20", …}}}` */
+export function allConfig(all: readonly Market[], networkIds: NetworkIds) {
+  const chainsOf = (code: string): number[] => {
+    const on = all.filter(({ crypto }) => crypto.coin.toLowerCase() === code && crypto.chain !== null);
+    return [...new Set(on.map(({ crypto }) => chainNumber(crypto.chain ?? '')))].toSorted((a, b) => a - b);
+  };
+  const allCoinConfig = Object.fromEntries(
+    Object.entries(coins(all)).map(([code, coin]) => [
+      code,
+      { ...coin, coinCode: code, tradeFloatPlaces: coin.balanceFloatPlaces, networks: chainsOf(code) },
+    ]),
+  );
+  return { allCoinConfig, networkConfig: networks(all, networkIds) };
 }

@@ -1,18 +1,20 @@
 /**
  * Routes: what an endpoint is, as data. The table of all of them is in index.ts.
  */
+import type { TSchema } from 'typebox';
 import type { Clock } from '../../base/clock.ts';
 import type { Vault } from '../../base/crypto.ts';
 import type { Database, Tx } from '../../base/db.ts';
-import { BugError } from '../../base/errors.ts';
+import { BugError, type RefusalCode } from '../../base/errors.ts';
 import type { Log } from '../../base/log.ts';
 import type { Outside, Sender } from '../../events/index.ts';
 import type { Order, Orders } from '../../orders/index.ts';
-import type { Market, openPartners, Scope } from '../../partners/index.ts';
+import type { Market, openPartners, Scope, Through } from '../../partners/index.ts';
 import type { Call, Reply } from '../protocol.ts';
 import type { Caller, ClockWindow } from './auth.ts';
 import type { Body } from './body.ts';
 import { type Fields, readFields, type Values } from './fields.ts';
+import type { NetworkIds } from './reference.ts';
 
 /** How an order is paid: as asked, or in one of the ways that customers find. */
 export const PAY_HOW = ['EXACT', 'UNDER', 'OVER', 'LATE', 'TWICE', 'ANOTHER_TOKEN', 'ANOTHER_CHAIN'] as const;
@@ -106,6 +108,8 @@ export interface WhitelabelDeps {
    * @throws Unavailable
    */
   readonly withdrawalFee?: ((market: Market) => Promise<bigint>) | undefined;
+  /** Of the chains that are connected; without it, as they are publicly known. */
+  readonly networkIds?: NetworkIds | undefined;
   /** Which addresses webhooks may go to, and how one is tried at once. */
   readonly outside: Pick<Outside, 'plain' | 'allows'>;
   readonly send: Sender;
@@ -133,7 +137,19 @@ export interface SignedAsk<F extends Fields> extends Ask<F> {
 /** Where a signature is not asked for, there may be one all the same. */
 export type MaybeSigned = Ask<Fields> & Partial<Pick<SignedAsk<Fields>, 'caller' | 'inTx' | 'look'>>;
 
-export interface Route {
+/** What a caller is told of an endpoint, beside its paths and fields (openapi.ts). */
+export interface Declared {
+  /** One sentence in the present tense: what it does. */
+  readonly says: string;
+  /** `data` of a success. */
+  readonly gives: TSchema;
+  /** Why it declines, beyond what any request may be declined for (COMMON_REFUSALS). */
+  readonly refuses?: readonly RefusalCode[];
+  /** Headers of a success, by name, with their meaning. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Route extends Declared {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** The first is the endpoint's own; the others are aliases. */
   readonly paths: readonly string[];
@@ -144,6 +160,10 @@ export interface Route {
   readonly sandbox: boolean;
   /** Of the sandbox's controls, which a world may not have. */
   readonly control?: boolean;
+  /** What it takes, which may depend on what was sent. */
+  readonly fields: (body: Body) => Fields;
+  /** All that it may take, one row for each form that a request can have. */
+  readonly forms: readonly Fields[];
   readonly answer: (ask: MaybeSigned) => Promise<Reply>;
 }
 
@@ -153,35 +173,78 @@ export const ok = (data: unknown, headers?: Readonly<Record<string, string>>): R
   ...(headers === undefined ? {} : { headers }),
 });
 
-type FieldsOf<F extends Fields> = F | ((body: Body) => F);
+/** Both prefixes serve every path of the white-label interface, because programs use both. */
+export const wl = (path: string, ...aliases: string[]): string[] => [
+  `/onramp/api/v2/whiteLabel/${path}`,
+  `/onramp-bank/api/v2/whiteLabel/${path}`,
+  ...aliases,
+];
+
+interface SignedEndpoint<F extends Fields> extends Declared {
+  readonly paths: readonly string[];
+  readonly scope: Scope;
+  readonly method?: Route['method'];
+  readonly sandbox?: boolean;
+  readonly control?: boolean;
+  readonly answer: (ask: SignedAsk<F>) => Promise<Reply>;
+}
+/** Fields that depend on what was sent are declared by each form that a request can have. */
+type Takes<F extends Fields> =
+  | { readonly takes: F }
+  | { readonly takes: (body: Body) => F; readonly forms: readonly Fields[] };
 
 /** A signed request, with the fields it takes: of a GET they stand in its query, which is not signed. */
-export function signed<F extends Fields>(
-  paths: readonly string[],
-  scope: Scope,
-  fields: FieldsOf<F>,
-  handle: (ask: SignedAsk<F>) => Promise<Reply>,
-  options: { sandbox?: boolean; method?: Route['method'] } = {},
-): Route {
+export function signed<F extends Fields>(endpoint: SignedEndpoint<F> & Takes<F>): Route {
+  const { takes, answer, method = 'POST', sandbox = false, ...declared } = endpoint;
+  const fieldsFor = (body: Body): F => (typeof takes === 'function' ? takes(body) : takes);
   return {
-    method: options.method ?? 'POST',
-    paths,
+    ...declared,
+    method,
+    sandbox,
     auth: 'signed',
-    scope,
-    sandbox: options.sandbox ?? false,
-    answer: (ask) => {
-      const values = readFields(typeof fields === 'function' ? fields(ask.body) : fields, ask.body);
-      return handle({ ...(ask as SignedAsk<Fields>), values });
+    fields: fieldsFor,
+    forms: 'forms' in endpoint ? endpoint.forms : [endpoint.takes as Fields],
+    async answer(ask) {
+      const fields = fieldsFor(ask.body);
+      const values = readFields(fields, ask.body);
+      const reply = await answer({ ...(ask as SignedAsk<Fields>), values });
+      return ask.deps.sandbox === undefined ? reply : withIgnored(reply, fields, ask.body);
     },
   };
 }
 
+const MOST_IGNORED = 10;
+
+/** A field that nobody declared is ignored, as programs expect; in the sandbox a header names it, since it may be misspelt. */
+function withIgnored(reply: Reply, fields: Fields, body: Body): Reply {
+  const ignored = [...body.keys()].filter((name) => !(name in fields) && /^[\w.-]{1,64}$/.test(name));
+  if (ignored.length === 0) return reply;
+  return { ...reply, headers: { ...reply.headers, 'x-ignored-fields': ignored.slice(0, MOST_IGNORED).join(', ') } };
+}
+
+interface OpenEndpoint extends Declared {
+  readonly paths: readonly string[];
+  /** 'optional': unsigned is fine, signed wrongly is not. */
+  readonly auth?: 'public' | 'optional';
+  readonly answer: (ask: MaybeSigned) => Promise<Reply>;
+}
+
 /** A GET that needs no signature. */
-export const open = (
-  paths: readonly string[],
-  handle: (ask: MaybeSigned) => Promise<Reply>,
-  auth: 'public' | 'optional' = 'public',
-): Route => ({ method: 'GET', paths, auth, scope: 'read', sandbox: false, answer: handle });
+export const open = ({ auth = 'public', ...endpoint }: OpenEndpoint): Route => ({
+  ...endpoint,
+  method: 'GET',
+  auth,
+  scope: 'read',
+  sandbox: false,
+  fields: () => ({}),
+  forms: [{}],
+});
+
+/** Whose doing a signed request is. */
+export const throughOf = ({ partner, credential }: Caller): Through => ({
+  partnerId: partner.id,
+  apiKey: credential.key,
+});
 
 /** For readers of what is remembered: a transaction is opened only where something has to be read. */
 export const whenNeeded = (db: Database): Tx => ({

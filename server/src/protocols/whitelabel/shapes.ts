@@ -5,7 +5,7 @@
  */
 import { formatRate, formatUnits } from '../../base/money.ts';
 import type { FiatAccount } from '../../customers/index.ts';
-import type { ListedOrder, Order, Payee } from '../../orders/index.ts';
+import type { ListedOrder, Order, Payee, Told } from '../../orders/index.ts';
 import type { Asset } from '../../partners/index.ts';
 import type { Quote } from '../../quotes/index.ts';
 import { chainNumber, coinNumber, fiatNumber, methodKind } from './reference.ts';
@@ -43,6 +43,7 @@ export function quoteShape(
       clientFee: fee(fees.partner),
       gatewayFee: fee(fees.rail),
       gasFee: fee(fees.chain),
+      ...(withholds(quote) ? { tdsFee: fee(fees.tax) } : {}),
     },
   ];
   const toAmount = formatUnits(quote.payoutUnits, to.decimals);
@@ -55,6 +56,9 @@ export function quoteShape(
     fees: feeList,
   };
 }
+
+/** A sixth key only where tax is withheld: the interface's own fees have five. */
+const withholds = ({ market, fees }: Quote): boolean => market.taxBps > 0n || fees.tax > 0n;
 
 /** A quote as numbers: what both sides get, the rate and the fees, which stand in the fiat. */
 export function quoteNumbersShape(quote: Quote) {
@@ -70,6 +74,7 @@ export function quoteNumbersShape(quote: Quote) {
     clientFee: number(fees.partner, market.fiat),
     gatewayFee: number(fees.rail, market.fiat),
     gasFee: number(fees.chain, market.fiat),
+    ...(withholds(quote) ? { tdsFee: number(fees.tax, market.fiat) } : {}),
   };
 }
 
@@ -102,12 +107,27 @@ export function offrampShape(order: ListedOrder, assets: Assets) {
   };
 }
 
-/** One sale: the item of the list, and where to pay until when. */
-export const offrampDetailShape = (order: ListedOrder, assets: Assets) => ({
+/** One sale: the item of the list, where to pay until when, and what has come of the money. */
+export const offrampDetailShape = (order: ListedOrder, assets: Assets, told: Told) => ({
   ...offrampShape(order, assets),
   depositAddress: order.depositTarget,
   expiresAt: isoTime(order.expiresAt),
+  ...toldShape(told),
 });
+
+/** What has come of an order's money. Texts are never null here: '' where there is nothing to say. */
+export const toldShape = ({ reason, refunds, returnedPayouts, ...rest }: Told) => ({
+  ...rest,
+  reason: reason ?? '',
+  refunds: refunds.map(withoutAsset),
+  returnedPayouts: returnedPayouts.map(withoutAsset),
+});
+
+/** Our codes are not this interface's: it says coin and chain. */
+function withoutAsset<T extends { asset: string }>(money: T): Omit<T, 'asset'> {
+  const { asset: _, ...shown } = money;
+  return shown;
+}
 
 /** Buying: the fiat in upper case, the crypto in lower. The hash is the payout's. */
 export const onrampShape = (order: ListedOrder, assets: Assets) => ({
@@ -144,11 +164,12 @@ export function payInstructionsShape(order: Order, { payee, reference }: { payee
     bank: {
       name: payee.holder,
       accountNumber: payee.accountNumber === '' ? payee.iban : payee.accountNumber,
-      ifsc: payee.ifsc,
+      ...(payee.ifsc === '' ? {} : { ifsc: payee.ifsc }),
       type: payee.accountType,
       branch: payee.branch,
       bank: payee.bank,
       ...(payee.iban === '' ? {} : { iban: payee.iban, bic: payee.bic }),
+      ...payee.codes,
     },
     bankNotes: [
       { type: 1, msg: `Write ${reference} into the remarks of the transfer, and nothing else.` },
@@ -210,6 +231,7 @@ export function historyShape(order: ListedOrder, assets: Assets) {
     updatedAt: isoTime(order.updatedAt),
     status: statusNumber(order),
     ...fees,
+    tdsFee: number(order.fees.tax, fiat),
   };
   if (isSale) {
     return {
@@ -233,5 +255,54 @@ export function historyShape(order: ListedOrder, assets: Assets) {
     kycNeeded: 0,
     referenceId: order.claimedReference,
     transactionHash: (order.payoutReference ?? '').toLowerCase(),
+  };
+}
+
+/** A completed order as the format `flat` tells it; a sale has its own pair of amounts beside those of every order. */
+export function flatShape(order: ListedOrder, assets: Assets, webhookTrials: number): Record<string, unknown> {
+  const isSale = order.direction === 'offramp';
+  const [deposit, payout] = [assetOf(assets, order.depositAsset), assetOf(assets, order.payoutAsset)];
+  const [crypto, fiat] = isSale ? [deposit, payout] : [payout, deposit];
+  const number = (units: bigint, { decimals }: Asset) => rawNumber(formatUnits(units, decimals));
+  const rate = rawNumber(formatRate(order.rate));
+  const [cryptoUnits, fiatUnits] = isSale
+    ? [order.depositUnits, order.payoutUnits]
+    : [order.payoutUnits, order.depositUnits];
+  const actualCryptoUnits = isSale ? (order.receivedUnits ?? order.depositUnits) : order.payoutUnits;
+  return {
+    orderId: rawNumber(String(order.id)),
+    eventType: order.direction,
+    walletAddress: isSale ? order.depositTarget : (order.payoutAddress ?? ''),
+    coinId: coinNumber(crypto),
+    coinCode: crypto.coin.toLowerCase(),
+    chainId: chainNumber(crypto.chain ?? ''),
+    network: crypto.chain ?? '',
+    fiatType: fiatNumber(fiat),
+    fiatAmount: number(fiatUnits, fiat),
+    paymentType: methodKind(order.paymentMethod),
+    expectedPrice: rate,
+    expectedCryptoAmount: number(cryptoUnits, crypto),
+    actualPrice: rate,
+    actualCryptoAmount: number(actualCryptoUnits, crypto),
+    ...(isSale
+      ? {
+          actualFiatAmount: number(order.payoutUnits, fiat),
+          actualQuantity: number(actualCryptoUnits, crypto),
+          statusDescription: 'SUCCESS',
+        }
+      : {}),
+    kycNeeded: 0,
+    createdAt: isoTime(order.createdAt),
+    updatedAt: isoTime(order.updatedAt),
+    status: statusNumber(order),
+    referenceId: (isSale ? order.payoutReference : order.claimedReference) ?? '',
+    onRampFee: number(order.fees.operator, fiat),
+    clientFee: number(order.fees.partner, fiat),
+    gatewayFee: number(order.fees.rail, fiat),
+    gasFee: number(order.fees.chain, fiat),
+    ...(order.fees.tax > 0n ? { tdsFee: number(order.fees.tax, fiat) } : {}),
+    transactionHash: ((isSale ? order.depositReference : order.payoutReference) ?? '').toLowerCase(),
+    merchantRecognitionId: order.merchantReference ?? '',
+    webhookTrials,
   };
 }

@@ -23,9 +23,10 @@ const NUMBERS: Record<Direction, Record<OrderState, Shows>> = {
   onramp: {
     created: (order) => (order.claimedReference === null ? 0 : 1),
     deposit_seen: 1,
-    deposit_confirmed: 2,
-    awaiting_liquidity: 2,
-    on_hold: 2,
+    // Priced anew by an operator after a payout was created: what was shown then stays.
+    deposit_confirmed: (order) => (paidOutOnce(order) ? 3 : 2),
+    awaiting_liquidity: (order) => (paidOutOnce(order) ? 3 : 2),
+    on_hold: (order) => (paidOutOnce(order) ? 3 : 2),
     paying_out: 3,
     payout_held: 3,
     settled: 4,
@@ -39,10 +40,11 @@ const NUMBERS: Record<Direction, Record<OrderState, Shows>> = {
   offramp: {
     created: 0,
     deposit_seen: 1,
-    deposit_confirmed: 2,
-    awaiting_liquidity: (order) => (order.wasHeld ? 3 : 2),
-    on_hold: 3,
-    paying_out: (order) => (order.handedPayout ? 5 : 4),
+    deposit_confirmed: (order) => (paidOutOnce(order) ? 5 : order.wasHeld ? 3 : 2),
+    awaiting_liquidity: (order) => (paidOutOnce(order) ? 5 : order.wasHeld ? 3 : 2),
+    on_hold: (order) => (paidOutOnce(order) ? 5 : 3),
+    // An attempt after the first follows one that was shown as begun.
+    paying_out: (order) => (order.handedPayout || order.payoutAttempt > 1 ? 5 : 4),
     payout_held: 5,
     settled: 6,
     refunding: (order) => (paidOutOnce(order) ? 5 : 3),
@@ -59,8 +61,8 @@ export function statusNumber(order: Shown): number {
   return typeof number === 'function' ? number(order) : number;
 }
 
-/** The numbers a sandbox order may be driven to, with the word said back. */
-const DRIVEN: Record<Direction, ReadonlyMap<number, string>> = {
+/** The numbers of the first track with their words: what is sent, and what a sandbox order may be driven to. */
+export const STATUS_WORDS: Record<Direction, ReadonlyMap<number, string>> = {
   offramp: new Map([
     [-4, 'AMOUNT_MISMATCH'],
     [-2, 'TRANSACTION_ABANDONED'],
@@ -112,6 +114,6 @@ export function drivenStatus(direction: Direction, text: string): { number: numb
   if (!/^-?[0-9]{1,2}$/.test(text)) return undefined;
   const sent = Number(text);
   const number = TWINS[direction].get(sent) ?? sent;
-  const word = DRIVEN[direction].get(number);
+  const word = STATUS_WORDS[direction].get(number);
   return word === undefined ? undefined : { number, word };
 }

@@ -13,6 +13,7 @@ const OF_LEVEL = [
   'INTERMEDIATE_KYC_COMPLETED',
   'ADVANCE_KYC_COMPLETED',
   'EDD_COMPLETED',
+  'COMPLETED',
 ] as const;
 
 const OF_OUTCOME: Record<Customer['verification'], string | undefined> = {
@@ -28,7 +29,7 @@ type Facts = Pick<Customer, 'verification' | 'level' | 'previousLevel' | 'logged
 /** @returns where the customer stands, the step it is at, and the last step it has passed */
 export function verificationWords(customer: Facts, partner: Pick<Partner, 'kycWords'>) {
   const reached = (level: number): string =>
-    level === 0 && customer.loggedInAt === null ? 'LOGIN_REQUIRED' : (OF_LEVEL[level] ?? 'EDD_COMPLETED');
+    level === 0 && customer.loggedInAt === null ? 'LOGIN_REQUIRED' : (OF_LEVEL[level] ?? 'COMPLETED');
   const word = OF_OUTCOME[customer.verification] ?? reached(customer.level);
   const passed = OF_OUTCOME[customer.verification] === undefined ? customer.previousLevel : customer.level;
   const theirs = (ours: string): string => partner.kycWords[ours] ?? ours;
@@ -43,25 +44,26 @@ export interface Change {
   login?: boolean;
 }
 
-const CHANGES: Readonly<Record<string, Change>> = {
+/** What stands behind each word. */
+export const VERIFICATION: Readonly<Record<string, Change>> = {
   LOGIN_REQUIRED: { outcome: 'none', level: 0, login: false },
   OTP_COMPLETED: { outcome: 'none', level: 0, login: true },
   BASIC_KYC_COMPLETED: { outcome: 'verified', level: 1, login: true },
   INTERMEDIATE_KYC_COMPLETED: { outcome: 'verified', level: 2, login: true },
   ADVANCE_KYC_COMPLETED: { outcome: 'verified', level: 3, login: true },
-  COMPLETED: { outcome: 'verified', level: 3, login: true },
   EDD_COMPLETED: { outcome: 'verified', level: 4, login: true },
+  COMPLETED: { outcome: 'verified', level: 5, login: true },
   IN_REVIEW: { outcome: 'in_review', level: undefined },
   TEMPORARY_FAILED: { outcome: 'failed', level: undefined },
   PERMANENT_FAILED: { outcome: 'refused', level: undefined },
 };
 
-export const VERIFICATION_WORDS = Object.keys(CHANGES);
+export const VERIFICATION_WORDS = Object.keys(VERIFICATION);
 
 /** What a word asks for in the sandbox: one of ours, or the partner's own for it. */
 export function changeFor(word: string, partner: Pick<Partner, 'kycWords'>): Change | undefined {
   const ours = Object.entries(partner.kycWords).find(([, theirs]) => theirs === word)?.[0] ?? word;
-  return Object.hasOwn(CHANGES, ours) ? CHANGES[ours] : undefined;
+  return Object.hasOwn(VERIFICATION, ours) ? VERIFICATION[ours] : undefined;
 }
 
 /** What a word about a business asks for in the sandbox, with the reason that is kept of a failure. */

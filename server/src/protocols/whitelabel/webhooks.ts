@@ -6,15 +6,21 @@
  * (`concerns`). "Trade completed" is spelt with a space for a purchase and with an underscore for a sale, because receivers
  * compare it so.
  *
- * A message has its body in the header too, `{timestamp, body}` in base64, and the signature is over that text, as in
- * requests. It is signed with the secret of the key the endpoint was set with. While that key is rotated two secrets are
- * valid, a receiver knows one of them, and there is room for one signature: attempts take turns, the old one first, so
- * whichever the receiver knows, the second attempt reaches it.
+ * A message has its body in the header too, in base64, and the signature is over that text. Receivers compare it with the body
+ * they got, or read the event from it; an endpoint may ask for `{timestamp, body}` there instead. When it was sent stands in the
+ * metadata, which the signature covers, and in a header of its own.
+ *
+ * It is signed with the secret of the key the endpoint was set with. While that key is rotated two secrets are valid, a receiver
+ * knows one of them, and there is room for one signature: attempts take turns, the old one first, so whichever the receiver
+ * knows, the second attempt reaches it.
+ *
+ * The format `flat` (flat.ts) has the same headers over the whole order.
  */
-import { type Format, type Happened, type Message, TEST_EVENT } from '../../events/index.ts';
-import type { Direction, OrderState } from '../../orders/index.ts';
+import { type Format, type Happened, type Message, type PayloadForm, TEST_EVENT } from '../../events/index.ts';
+import type { Direction, OrderState, Told } from '../../orders/index.ts';
 import type { Partner } from '../../partners/index.ts';
 import { sign } from './auth.ts';
+import { toldShape } from './shapes.ts';
 import { verificationWords } from './verification.ts';
 
 type Says = string | undefined | ((handedPayout: boolean) => string);
@@ -36,7 +42,7 @@ const WORDS: Record<Direction, Record<OrderState, Says>> = {
     refunded: 'FAILED',
     expired: 'FAILED',
     cancelled: 'FAILED',
-    // Stopped by law: nobody is told, and the status shows no end either.
+    // Stopped by law: nobody is told, and the status shows no end either. No event of today says it.
     frozen: undefined,
   },
   onramp: {
@@ -69,7 +75,7 @@ const RANKS: Record<Direction, readonly string[]> = {
   onramp: ['FIAT_DEPOSIT_RECEIVED', 'TRADE COMPLETED', 'ON_CHAIN_INITIATED', 'ON_CHAIN_COMPLETED', 'FAILED'],
 };
 
-interface OrderBody {
+interface OrderBody extends Partial<Told> {
   orderId: string;
   direction: Direction;
   state: OrderState;
@@ -112,11 +118,14 @@ function failureReason({ state, failure, exception }: OrderBody): string {
 }
 
 /** No receiver has a transaction of this number. */
-const TEST = { referenceId: 0, eventType: 'TEST', status: 'TEST' };
+const SAMPLE = { referenceId: 0, eventType: 'ONRAMP', status: 'ON_CHAIN_COMPLETED' };
 
 /** A message to see whether an address would do; of no event. */
-export const dummyMessage = (secret: string, now: Date): Message =>
-  signedMessage({ ...TEST, metadata: { eventId: 0, eventCreatedAt: now.toISOString() } }, secret, now);
+export const sampleMessage = (secret: string, sentAt: Date): Message =>
+  signedMessage(
+    { ...SAMPLE, metadata: { eventId: 0, eventCreatedAt: sentAt.toISOString(), sample: true } },
+    { secret, sentAt, payloadForm: 'body' },
+  );
 
 /** @returns undefined where this format has no word for the event */
 export function whitelabelBody(
@@ -128,7 +137,7 @@ export function whitelabelBody(
     eventCreatedAt: event.at.toISOString(),
     sequence: event.sequence,
   };
-  if (event.type === TEST_EVENT) return { ...TEST, metadata };
+  if (event.type === TEST_EVENT) return { ...SAMPLE, metadata: { ...metadata, sample: true } };
   if (isCustomer(event)) {
     const { customerId, clientCustomerId, kind } = event.body;
     return {
@@ -146,8 +155,25 @@ export function whitelabelBody(
     referenceId: Number(order.orderId),
     eventType: order.direction === 'onramp' ? 'ONRAMP' : 'OFFRAMP',
     status,
-    metadata: status === 'FAILED' ? { ...metadata, failure_reasons: failureReason(order) } : metadata,
+    metadata: {
+      ...metadata,
+      ...(status === 'FAILED' ? { failure_reasons: failureReason(order) } : {}),
+      ...toldIn(order),
+    },
   };
+}
+
+/** What the event tells of the order's money; events of before that was told say nothing of it. */
+function toldIn({ receivedAmount, receivedCurrency, reason, needsDestination, ...more }: OrderBody) {
+  const { refunds, returnedPayouts, unclaimedFrom, olderRefunds, olderReturnedPayouts } = more;
+  if (receivedAmount === undefined || receivedCurrency === undefined) return {};
+  return toldShape({
+    ...{ receivedAmount, receivedCurrency, reason: reason ?? null },
+    ...{ needsDestination: needsDestination === true, refunds: refunds ?? [], returnedPayouts: returnedPayouts ?? [] },
+    ...(olderRefunds === undefined ? {} : { olderRefunds }),
+    ...(olderReturnedPayouts === undefined ? {} : { olderReturnedPayouts }),
+    ...(unclaimedFrom === undefined ? {} : { unclaimedFrom }),
+  });
 }
 
 export interface WhitelabelFormatDeps {
@@ -170,20 +196,41 @@ export function whitelabelFormat(deps: WhitelabelFormatDeps): Format {
       return rankOf(event) > Math.max(0, ...earlier.filter(isOrder).map(rankOf));
     },
 
-    async message(event, { apiKey, attempt, sentAt }) {
+    async message(event, { apiKey, attempt, sentAt, payloadForm }) {
       const body = whitelabelBody(event, isCustomer(event) ? await deps.partner(event.partnerId) : OUR_WORDS);
       if (body === undefined) return 'no_word';
-      const secrets = await deps.secrets(apiKey);
-      const secret = secrets[attempt % secrets.length];
-      return secret === undefined ? 'no_key' : signedMessage(body, secret, sentAt);
+      const secret = await secretFor(deps, apiKey, attempt);
+      return secret === undefined ? 'no_key' : signedMessage(body, { secret, sentAt, payloadForm });
     },
   };
 }
 
-function signedMessage(body: Record<string, unknown>, secret: string, sentAt: Date): Message {
-  const payload = Buffer.from(JSON.stringify({ timestamp: sentAt.getTime(), body })).toString('base64');
+/** The one to sign an attempt with: they take turns where two are valid. */
+export async function secretFor(
+  { secrets }: Pick<WhitelabelFormatDeps, 'secrets'>,
+  apiKey: string,
+  attempt: number,
+): Promise<string | undefined> {
+  const valid = await secrets(apiKey);
+  return valid[attempt % valid.length];
+}
+
+/** The body with the time in its metadata, where it has any, and the headers that sign it. */
+export function signedMessage(
+  content: Record<string, unknown>,
+  { secret, sentAt, payloadForm }: { secret: string; sentAt: Date; payloadForm: PayloadForm },
+): Message {
+  const timestamp = sentAt.getTime();
+  const { metadata } = content;
+  const body = JSON.stringify(metadata === undefined ? content : { ...content, metadata: { ...metadata, timestamp } });
+  const carried = payloadForm === 'body' ? body : `{"timestamp":${timestamp},"body":${body}}`;
+  const payload = Buffer.from(carried).toString('base64');
   return {
-    body: JSON.stringify(body),
-    headers: { 'x-onramp-payload': payload, 'x-onramp-signature': sign(payload, secret) },
+    body,
+    headers: {
+      'x-onramp-payload': payload,
+      'x-onramp-signature': sign(payload, secret),
+      'x-onramp-timestamp': String(timestamp),
+    },
   };
 }

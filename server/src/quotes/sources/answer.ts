@@ -1,6 +1,5 @@
 /**
- * Answer: one GET to a price source, over HTTP or HTTPS. One try, one deadline for head and body together, a bound on the
- * bytes (after unpacking), no redirects, and the content type that was expected.
+ * Answer: one GET to a price source, as base/http.ts makes it, with the content type that was expected.
  *
  * What goes wrong is told in words of ours and a library's error code, never in words of the answer: they are shown at
  * /readyz, which anybody may read.
@@ -8,16 +7,19 @@
  * Not here: what the text says (read.ts and each source).
  */
 import { Unavailable } from '../../base/errors.ts';
+import { ask, type Http, type HttpHead, MAY_BE_PACKED, NoAnswer } from '../../base/http.ts';
 
 /** It said that we ask too often: nothing else is asked of it before its time. */
 export class AskedTooOften extends Unavailable {}
 
-export interface Ask {
+export interface Wish {
   url: string;
   /** What the content type must contain, and what is asked for. */
   type: 'json' | 'xml';
   longestBytes: number;
   signal: AbortSignal;
+  /** How requests are made. */
+  http?: Http | undefined;
 }
 
 /**
@@ -25,37 +27,34 @@ export interface Ask {
  * @returns the whole text, or `undefined` where the source says it has no such thing (400, 404)
  * @throws AskedTooOften at 429 and 418 with its Retry-After; Unavailable for everything else, and nothing but these
  */
-export async function getText(source: string, ask: Ask): Promise<string | undefined> {
+export async function getText(source: string, wish: Wish): Promise<string | undefined> {
+  const { url, type, longestBytes, signal, http = ask } = wish;
+  const isTyped = ({ headers }: HttpHead) => (headers['content-type'] ?? '').toLowerCase().includes(type);
   try {
-    const headers = {
-      accept: ask.type === 'json' ? 'application/json' : 'application/xml, text/xml',
-      'user-agent': AGENT,
-    };
-    const response = await fetch(ask.url, { headers, redirect: 'manual', signal: ask.signal });
-    if (response.status !== 200) {
-      // Not read: a socket with an unread body would never be free again.
-      await response.body?.cancel();
-      return refused(source, response);
-    }
-    if (!(response.headers.get('content-type') ?? '').toLowerCase().includes(ask.type)) {
-      await response.body?.cancel();
-      throw new Unavailable(source, `the answer is not ${ask.type.toUpperCase()}`);
-    }
-    return await bounded(source, response, ask.longestBytes);
+    const answer = await http({
+      url,
+      headers: { accept: type === 'json' ? 'application/json' : 'application/xml, text/xml', ...MAY_BE_PACKED },
+      deadline: signal,
+      longestBytes,
+      wants: (head) => (head.status === 200 && isTyped(head) ? 'whole' : 'none'),
+    });
+    if (answer.status !== 200) return refused(source, answer);
+    if (!isTyped(answer)) throw new Unavailable(source, `the answer is not ${type.toUpperCase()}`);
+    return new TextDecoder('utf-8', { fatal: true }).decode(answer.body);
   } catch (error) {
     if (error instanceof Unavailable) throw error;
-    throw new Unavailable(source, ask.signal.aborted ? 'no whole answer in time' : `no whole answer${codeOf(error)}`, {
-      cause: error,
-    });
+    throw new Unavailable(source, whyNot(error, longestBytes), { cause: error });
   }
 }
 
-/** Some refuse callers that do not say what they are. */
-const AGENT = 'cloverleaf';
+function whyNot(error: unknown, longestBytes: number): string {
+  if (!(error instanceof NoAnswer)) return 'the answer is not text';
+  return error.why === 'long' ? `the answer is longer than ${longestBytes} bytes` : error.message;
+}
 
-function refused(source: string, { status, headers }: Response): undefined {
+function refused(source: string, { status, headers }: HttpHead): undefined {
   if (status === 429 || status === 418) {
-    const retryAfterMs = readRetryAfter(headers.get('retry-after'));
+    const retryAfterMs = readRetryAfter(headers['retry-after']);
     throw new AskedTooOften(source, 'asked too often', retryAfterMs === undefined ? {} : { retryAfterMs });
   }
   if (status === 400 || status === 404) return undefined;
@@ -66,27 +65,8 @@ function refused(source: string, { status, headers }: Response): undefined {
 const LONGEST_PAUSE_MS = 3 * 24 * 3_600_000;
 
 /** Seconds or an HTTP date, as RFC 9110 section 10.2.3 has it. */
-function readRetryAfter(text: string | null): number | undefined {
-  if (text === null) return undefined;
+function readRetryAfter(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
   const ms = /^[0-9]{1,9}$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - Date.now();
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), LONGEST_PAUSE_MS);
-}
-
-async function bounded(source: string, response: Response, longestBytes: number): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.length;
-    // Leaving the loop cancels the body.
-    if (size > longestBytes) throw new Unavailable(source, `the answer is longer than ${longestBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
-}
-
-/** fetch says "fetch failed" and hides why in its cause. */
-function codeOf(error: unknown): string {
-  const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } };
-  const found = cause?.code ?? code;
-  return typeof found === 'string' ? ` (${found})` : '';
 }

@@ -8,10 +8,12 @@
  * Source: https://github.com/binance/binance-spot-api-docs/blob/master/rest-api.md#24hr-ticker-price-change-statistics
  * Not yet run against the live service.
  */
+import { adapter } from '../../base/adapter.ts';
+import { webAddress } from '../../base/env.ts';
 import { exchange, type Where } from './exchange.ts';
 import { at, readTime } from './read.ts';
 
-export const binance = (where: Where) =>
+const binance = (where: Where) =>
   exchange({
     code: 'binance',
     ...where,
@@ -33,3 +35,10 @@ export const binance = (where: Where) =>
       time: readTime(at(body, 'closeTime'), 'ms'),
     }),
   });
+
+export const binanceSource = adapter({
+  code: 'binance',
+  about: 'Binance, its public REST API',
+  settings: { baseUrl: webAddress('PRICE_BINANCE_URL', 'Binance, its public REST API', 'https://api.binance.com') },
+  create: binance,
+});

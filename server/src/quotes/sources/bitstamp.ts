@@ -7,10 +7,12 @@
  * and its fields at https://schemas.apis.io/schemas/bitstamp/ticker/
  * Not yet run against the live service.
  */
+import { adapter } from '../../base/adapter.ts';
+import { webAddress } from '../../base/env.ts';
 import { exchange, type Where } from './exchange.ts';
 import { at, readTime } from './read.ts';
 
-export const bitstamp = (where: Where) =>
+const bitstamp = (where: Where) =>
   exchange({
     code: 'bitstamp',
     ...where,
@@ -29,3 +31,10 @@ export const bitstamp = (where: Where) =>
     calls: (symbols) => symbols.map((symbol) => ({ path: `/api/v2/ticker/${symbol}/`, symbols: [symbol] })),
     read: (body) => ({ bid: at(body, 'bid'), ask: at(body, 'ask'), time: readTime(at(body, 'timestamp'), 's') }),
   });
+
+export const bitstampSource = adapter({
+  code: 'bitstamp',
+  about: 'Bitstamp',
+  settings: { baseUrl: webAddress('PRICE_BITSTAMP_URL', 'Bitstamp', 'https://www.bitstamp.net') },
+  create: bitstamp,
+});

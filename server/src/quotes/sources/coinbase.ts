@@ -9,10 +9,12 @@
  * and https://docs.cdp.coinbase.com/exchange/rest-api/rate-limits
  * Not yet run against the live service.
  */
+import { adapter } from '../../base/adapter.ts';
+import { webAddress } from '../../base/env.ts';
 import { exchange, type Where } from './exchange.ts';
 import { at, readTime } from './read.ts';
 
-export const coinbase = (where: Where) =>
+const coinbase = (where: Where) =>
   exchange({
     code: 'coinbase',
     ...where,
@@ -33,3 +35,10 @@ export const coinbase = (where: Where) =>
     calls: (symbols) => symbols.map((symbol) => ({ path: `/products/${symbol}/ticker`, symbols: [symbol] })),
     read: (body) => ({ bid: at(body, 'bid'), ask: at(body, 'ask'), time: readTime(at(body, 'time'), 'iso') }),
   });
+
+export const coinbaseSource = adapter({
+  code: 'coinbase',
+  about: 'Coinbase Exchange',
+  settings: { baseUrl: webAddress('PRICE_COINBASE_URL', 'Coinbase Exchange', 'https://api.exchange.coinbase.com') },
+  create: coinbase,
+});

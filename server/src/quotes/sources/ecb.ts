@@ -12,7 +12,9 @@
  * Source: https://www.ecb.europa.eu/stats/policy_and_exchange_rates/euro_reference_exchange_rates/html/index.en.html
  * Not yet run against the live service.
  */
+import { adapter } from '../../base/adapter.ts';
 import { systemClock } from '../../base/clock.ts';
+import { webAddress } from '../../base/env.ts';
 import { Unavailable } from '../../base/errors.ts';
 import { fraction, type Rate } from '../../base/money.ts';
 import { CROSS_MAX_AGE_MS } from '../crosses.ts';
@@ -29,18 +31,18 @@ const LONGEST_ANSWER = 32 * 1024;
 /** It changes once a day. */
 const EVERY_MS = 30 * 60_000;
 
-export function ecb({ baseUrl, deadlineMs = DEADLINE_MS }: Where): PriceSource {
+function ecb({ baseUrl, deadlineMs = DEADLINE_MS, http }: Where): PriceSource {
   return {
     code: CODE,
     everyMs: EVERY_MS,
-    async fetch(pairs) {
+    async fetch(pairs, clock = systemClock) {
       const signal = AbortSignal.timeout(deadlineMs);
-      const text = await getText(CODE, { url: `${baseUrl}${PATH}`, type: 'xml', longestBytes: LONGEST_ANSWER, signal });
+      const url = `${baseUrl}${PATH}`;
+      const text = await getText(CODE, { url, type: 'xml', longestBytes: LONGEST_ANSWER, signal, http });
       const day = text === undefined ? undefined : readDay(text);
       const dollar = day?.perEuro.get('usd');
       if (day === undefined || dollar === undefined) throw new Unavailable(CODE, 'the answer is not its daily rates');
-      if (!isTimely(day.setAt, systemClock.now(), CROSS_MAX_AGE_MS))
-        throw new Unavailable(CODE, 'of a day that is not near');
+      if (!isTimely(day.setAt, clock.now(), CROSS_MAX_AGE_MS)) throw new Unavailable(CODE, 'of a day that is not near');
       const { perEuro, setAt } = day;
       return [...new Set(pairs.map(({ quote }) => quote))].flatMap((quote): FetchedPrice[] => {
         const other = quote === 'eur' ? ONE : perEuro.get(quote);
@@ -81,3 +83,12 @@ function readDay(text: string): { setAt: Date; perEuro: Map<string, Rate> } | un
 }
 
 const withSingleQuotes = (text: string): string => text.replace(/(time|currency|rate)="([^"'<>]*)"/g, "$1='$2'");
+
+export const ecbSource = adapter({
+  code: 'ecb',
+  about: 'European Central Bank, daily reference rates',
+  settings: {
+    baseUrl: webAddress('PRICE_ECB_URL', 'European Central Bank, daily reference rates', 'https://www.ecb.europa.eu'),
+  },
+  create: ecb,
+});

@@ -11,8 +11,9 @@
  *
  * Not here: pausing after a failure (refresh.ts), which prices agree (price.ts).
  */
-import { systemClock } from '../../base/clock.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
 import { Unavailable } from '../../base/errors.ts';
+import type { Http } from '../../base/http.ts';
 import { fraction, type Rate } from '../../base/money.ts';
 import { legs } from '../crosses.ts';
 import type { FetchedPrice, Pair, PriceSource } from '../refresh.ts';
@@ -22,6 +23,8 @@ import { isTimely, type Json, readJson, readPrice } from './read.ts';
 export interface Where {
   baseUrl: string;
   deadlineMs?: number;
+  /** How requests are made. */
+  http?: Http | undefined;
 }
 
 export interface Exchange extends Where {
@@ -60,7 +63,7 @@ export function exchange(options: Exchange): PriceSource {
   const { code, listed } = options;
   return {
     code,
-    async fetch(pairs) {
+    async fetch(pairs, clock = systemClock) {
       const wanted = legs(pairs).flatMap((pair) => {
         const symbol = listed[`${pair.base}/${pair.quote}`];
         return symbol === undefined ? [] : [{ ...pair, symbol }];
@@ -68,7 +71,7 @@ export function exchange(options: Exchange): PriceSource {
       if (wanted.length === 0) return [];
       const signal = AbortSignal.timeout(options.deadlineMs ?? DEADLINE_MS);
       const calls = options.calls([...new Set(wanted.map(({ symbol }) => symbol))]);
-      const heard = await eachOf(calls, (call) => hear(options, call, wanted, signal));
+      const heard = await eachOf(calls, (call) => hear(options, call, { wanted, clock, signal }));
       const failures = heard.filter((one) => one instanceof Unavailable);
       const prices = heard.flatMap((one) => (one instanceof Unavailable ? [] : one));
       const tooOften = failures.find((one) => one instanceof AskedTooOften);
@@ -80,18 +83,17 @@ export function exchange(options: Exchange): PriceSource {
 }
 
 async function hear(
-  { code, baseUrl, read }: Exchange,
+  { code, baseUrl, http, read }: Exchange,
   { path, symbols }: Call,
-  wanted: readonly (Pair & { symbol: string })[],
-  signal: AbortSignal,
+  { wanted, clock, signal }: { wanted: readonly (Pair & { symbol: string })[]; clock: Clock; signal: AbortSignal },
 ): Promise<FetchedPrice[] | Unavailable> {
   try {
     const url = `${baseUrl}${path}`;
-    const text = await getText(code, { url, type: 'json', longestBytes: LONGEST_ANSWER, signal });
+    const text = await getText(code, { url, type: 'json', longestBytes: LONGEST_ANSWER, signal, http });
     if (text === undefined) return [];
     const body = readJson(text);
     if (body === undefined) return new Unavailable(code, 'the answer is not JSON');
-    const now = systemClock.now();
+    const now = clock.now();
     return wanted.flatMap(({ base, quote, symbol }): FetchedPrice[] => {
       if (!symbols.includes(symbol)) return [];
       const { bid, ask, time } = read(body, symbol, now);

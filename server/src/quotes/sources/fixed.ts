@@ -2,7 +2,9 @@
  * Fixed prices: the sandbox's market. A table of crosses, which may drift by a seed so that prices move and yet every run
  * with the same seed moves them alike. Production refuses to start with it.
  */
+import { adapter } from '../../base/adapter.ts';
 import { systemClock } from '../../base/clock.ts';
+import { integer } from '../../base/env.ts';
 import { parseRate, type Rate } from '../../base/money.ts';
 import type { FetchedPrice, PriceSource } from '../refresh.ts';
 
@@ -14,6 +16,11 @@ const PER_DOLLAR: Readonly<Record<string, string>> = {
   gbp: '0.79',
   brl: '5.6',
   aed: '3.67',
+  try: '34',
+  mxn: '18.5',
+  ngn: '1550',
+  php: '57',
+  kes: '129',
 };
 const DOLLARS: Readonly<Record<string, string>> = {
   usdc: '1',
@@ -42,8 +49,8 @@ export function fixedSource(options: FixedOptions = {}): MovablePrices {
   const moved = new Map<string, Rate>();
   return {
     code: options.code ?? 'fixed',
-    async fetch(pairs) {
-      const now = systemClock.now();
+    async fetch(pairs, clock = systemClock) {
+      const now = clock.now();
       return pairs.flatMap(({ base, quote }): FetchedPrice[] => {
         const rate = moved.get(`${base}/${quote}`) ?? cross(base, quote);
         if (rate === undefined) return [];
@@ -76,3 +83,16 @@ function drifted(rate: Rate, drift: FixedOptions['drift'], now: Date): Rate {
   const bps = BigInt((state >>> 0) % (2 * drift.bps + 1)) - BigInt(drift.bps);
   return { num: rate.num * (10_000n + bps), den: rate.den * 10_000n };
 }
+
+export const fixedPrices = adapter({
+  code: 'fixed',
+  about: 'A table of prices, the same for everybody, which may drift and be moved by hand',
+  sandboxOnly: 'its prices are made up',
+  settings: {
+    driftBps: integer('SANDBOX_PRICE_DRIFT_BPS', 'how far sandbox prices drift from the table, in basis points', 0, {
+      min: 0,
+      max: 1_000,
+    }),
+  },
+  create: ({ driftBps }) => fixedSource(driftBps === 0 ? {} : { drift: { seed: 1, bps: driftBps, stepMs: 10_000 } }),
+});

@@ -9,10 +9,12 @@
  * and https://support.kraken.com/hc/en-us/articles/360000920306-API-symbols-and-tickers
  * Not yet run against the live service.
  */
+import { adapter } from '../../base/adapter.ts';
+import { webAddress } from '../../base/env.ts';
 import { exchange, type Where } from './exchange.ts';
 import { at, type Json } from './read.ts';
 
-export const kraken = (where: Where) =>
+const kraken = (where: Where) =>
   exchange({
     code: 'kraken',
     ...where,
@@ -48,3 +50,10 @@ function isWell(body: Json): boolean {
   const errors = at(body, 'error');
   return Array.isArray(errors) && errors.length === 0;
 }
+
+export const krakenSource = adapter({
+  code: 'kraken',
+  about: 'Kraken, its public REST API',
+  settings: { baseUrl: webAddress('PRICE_KRAKEN_URL', 'Kraken, its public REST API', 'https://api.kraken.com') },
+  create: kraken,
+});

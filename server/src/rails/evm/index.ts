@@ -7,8 +7,9 @@
  * Watching needs the extended public key and the addresses of our wallets alone. A rail without signers watches and cannot
  * send; one without `sweepSigner` cannot move what lies at deposit addresses.
  */
-import { keccak256 } from 'viem/utils';
+import { keccak256, verifyMessage } from 'viem/utils';
 import { assert, Unavailable } from '../../base/errors.ts';
+import type { Http } from '../../base/http.ts';
 import {
   type Block,
   type Broadcast,
@@ -31,12 +32,14 @@ import {
   hexOf,
   list,
   Malformed,
+  type NodeUrl,
   object,
   orUnavailable,
   quantity,
   RpcError,
   rpcClient,
 } from './rpc.ts';
+import { sentBy } from './sent.ts';
 import type { Signer } from './signer.ts';
 import { decodeTransfer, encodeBalanceOf, encodeTransfer, placeOf, TRANSFER_TOPIC } from './transfers.ts';
 
@@ -58,7 +61,9 @@ export interface EvmOptions {
   /** `evm.matic20` and `matic20`. */
   code: string;
   chain: string;
-  rpcUrl: string;
+  rpcUrl: NodeUrl;
+  /** Whether that node has yet to be started. */
+  isAsleep?: () => boolean;
   /** Other nodes of the chain, asked where that one does not answer. */
   spareRpcUrls?: readonly string[];
   chainId: bigint;
@@ -77,6 +82,8 @@ export interface EvmOptions {
   pace?: Partial<ChainPace>;
   deadlineMs?: number;
   maxResponseBytes?: number;
+  /** How requests are made. */
+  http?: Http;
 }
 
 export const evmRail = (options: EvmOptions, context: RailContext): ChainRail =>
@@ -126,8 +133,9 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
   const rpc = rpcClient({
     urls: [options.rpcUrl, ...(options.spareRpcUrls ?? [])],
     source: code,
-    ...(options.deadlineMs === undefined ? {} : { deadlineMs: options.deadlineMs }),
-    ...(options.maxResponseBytes === undefined ? {} : { maxResponseBytes: options.maxResponseBytes }),
+    deadlineMs: options.deadlineMs,
+    maxResponseBytes: options.maxResponseBytes,
+    http: options.http,
   });
   const address = addressesOf(options.xpub);
 
@@ -335,6 +343,15 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
       readReceipt,
     );
 
+  const walletAddress = (wallet: string): string => {
+    const index = DEPOSIT_WALLET.exec(wallet)?.[1];
+    const known =
+      index === undefined ? (signers[wallet]?.address ?? options.addresses?.[wallet]) : address(BigInt(index));
+    assert(known, `a wallet of ${code} is named`);
+    return known.toLowerCase();
+  };
+  const sent = sentBy({ code, rpc, ask, receipts, addressOf: walletAddress, feeOf });
+
   const capped = (price: bigint): bigint => lower(price, maxGasPrice);
 
   /** Base fee of the next block and the usual tip; `base` undefined on a chain without EIP-1559. */
@@ -456,6 +473,7 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
       ...signers,
     },
     canSend: (wallet) => (DEPOSIT_WALLET.test(wallet) ? options.sweepSigner !== undefined : wallet in signers),
+    ...(options.isAsleep === undefined ? {} : { isAsleep: options.isAsleep }),
     address,
     head,
     blocks,
@@ -480,6 +498,8 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
     gasFor: estimated,
     raise,
     readAddress,
+    isSignedBy: async (address, text, signature) =>
+      await verifyMessage({ address: asHex(address), message: text, signature: asHex(signature) }).catch(() => false),
 
     async nonces(wallet) {
       const { address: of } = signerOf(wallet);
@@ -498,6 +518,7 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
       signerOf(wallet).sign({ chainId, nonce, target, data, value, depositIndex, ...amounts(fee) }),
     broadcast,
     receipts,
+    ...sent,
   };
 }
 
@@ -528,3 +549,5 @@ function readReceipt(answer: unknown): Receipt | undefined {
     cost,
   };
 }
+
+const asHex = (text: string): `0x${string}` => `0x${text.replace(/^0x/, '')}`;

@@ -8,6 +8,7 @@
  * The URL may carry a key, so it is in no message.
  */
 import { Unavailable } from '../../base/errors.ts';
+import { ask, type Http, MAY_BE_PACKED, NoAnswer } from '../../base/http.ts';
 
 export interface Call {
   method: string;
@@ -31,22 +32,28 @@ export class RpcError extends Error {
   }
 }
 
+/** Where a node is: known from the start, or only once it was started. */
+export type NodeUrl = string | (() => string);
+
 /** Calls per request: what the public providers still take. */
 const BATCH = 100;
 
 /**
- * @param urls             nodes of one chain: the first that answers is asked, until it does not; then the next
+ * @param urls             nodes of one chain: the first that answers is asked, until it does not; then the next. A function
+ *                         says where its node is now, or throws Unavailable while there is none
  * @param source           who is unavailable when none is: the rail's code
  * @param deadlineMs       for one request, its answer included
  * @param maxResponseBytes an answer longer than this is not read to its end
+ * @param http             how requests are made
  */
 export function rpcClient(options: {
-  urls: readonly string[];
+  urls: readonly NodeUrl[];
   source: string;
-  deadlineMs?: number;
-  maxResponseBytes?: number;
+  deadlineMs?: number | undefined;
+  maxResponseBytes?: number | undefined;
+  http?: Http | undefined;
 }): Rpc {
-  const { urls, source } = options;
+  const { urls, source, http = ask } = options;
   const deadlineMs = options.deadlineMs ?? 4_000;
   // A block of 1,500 token transfers is about 1 MB of logs; a hundred such blocks are asked for in one request.
   const maxResponseBytes = options.maxResponseBytes ?? 64_000_000;
@@ -57,7 +64,8 @@ export function rpcClient(options: {
     for (let tried = 1; ; tried += 1) {
       const at = asked;
       try {
-        return await postTo(urls[at] ?? '', body);
+        const url = urls[at] ?? '';
+        return await postTo(typeof url === 'function' ? url() : url, body);
       } catch (error) {
         // Another request may have gone on to the next one meanwhile.
         if (asked === at) asked = (at + 1) % urls.length;
@@ -68,19 +76,21 @@ export function rpcClient(options: {
 
   async function postTo(url: string, body: unknown): Promise<unknown> {
     try {
-      const response = await fetch(url, {
+      const answer = await http({
+        url,
         method: 'POST',
-        headers: { 'content-type': 'application/json' },
+        headers: { 'content-type': 'application/json', ...MAY_BE_PACKED },
         body: JSON.stringify(body),
-        redirect: 'error',
-        signal: AbortSignal.timeout(deadlineMs),
+        deadline: AbortSignal.timeout(deadlineMs),
+        longestBytes: maxResponseBytes,
       });
-      const text = await readBounded(response, maxResponseBytes);
+      const text = answer.body.toString('utf8');
       // Some nodes say what is wrong in the body of a 4xx or 5xx; others send a page of HTML.
-      if (!response.ok && !text.startsWith('{') && !text.startsWith('[')) throw new Error(`HTTP ${response.status}`);
+      if (!isOk(answer.status) && (isRedirect(answer.status) || !/^[{[]/.test(text)))
+        throw new Error(`HTTP ${answer.status}`);
       return JSON.parse(text);
     } catch (error) {
-      throw new Unavailable(source, `the node did not answer: ${reason(error)}`, { cause: error });
+      throw new Unavailable(source, `the node did not answer: ${reason(error, maxResponseBytes)}`, { cause: error });
     }
   }
 
@@ -128,23 +138,14 @@ function rpcError(error: Record<string, unknown>): RpcError {
   );
 }
 
-function reason(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown';
-  if (error.name === 'TimeoutError' || error.name === 'AbortError') return 'too late';
-  const { code } = (error.cause ?? error) as { code?: string };
-  return code ?? (error instanceof SyntaxError ? 'not JSON' : error.message.slice(0, 80));
-}
+const isOk = (status: number): boolean => status >= 200 && status < 300;
+const isRedirect = (status: number): boolean => status >= 300 && status < 400;
 
-async function readBounded(response: Response, maxBytes: number): Promise<string> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of response.body ?? []) {
-    bytes += part.length;
-    // Leaving the loop cancels the stream, so the rest is never received.
-    if (bytes > maxBytes) throw new Error(`more than ${maxBytes} bytes`);
-    parts.push(part);
-  }
-  return Buffer.concat(parts).toString('utf8');
+function reason(error: unknown, longestBytes: number): string {
+  if (error instanceof SyntaxError) return 'not JSON';
+  if (!(error instanceof NoAnswer)) return error instanceof Error ? error.message.slice(0, 80) : 'unknown';
+  if (error.why === 'late') return 'too late';
+  return error.why === 'long' ? `more than ${longestBytes} bytes` : (error.code ?? error.message);
 }
 
 /** Readers of values from a node; each throws Malformed, which `orUnavailable` makes Unavailable. */
@@ -192,6 +193,13 @@ export function hexOf(value: unknown, bytes: number, what: string): string {
   if (typeof value !== 'string' || value.length !== 2 + bytes * 2 || !/^0x[0-9a-fA-F]*$/.test(value))
     throw new Malformed(what);
   return value.toLowerCase();
+}
+
+/** Bytes of any length, as hex with its `0x`. */
+export function bytesOf(value: unknown, what: string): Buffer {
+  if (value instanceof RpcError) throw value;
+  if (typeof value !== 'string' || !/^0x([0-9a-fA-F]{2})*$/.test(value)) throw new Malformed(what);
+  return Buffer.from(value.slice(2), 'hex');
 }
 
 export function object(value: unknown, what: string): Record<string, unknown> {

@@ -271,7 +271,8 @@ function linesOf(entry: Entry, context: Context): ReadLine[] {
   if (units === 0n) return [];
   const bookedOn = [entry.booked, entry.valued].map((day) => day?.slice(0, 10)).find(isADay);
   if (bookedOn === undefined) throw refuseFile(`${context.where} has no day.`);
-  const base = { bookedOn, reversal: entry.reversal === 'true' || entry.reversal === '1' };
+  const dayIs: ReadLine['dayIs'] = isADay(entry.booked?.slice(0, 10)) ? 'booked' : 'valued';
+  const base = { bookedOn, dayIs, reversal: entry.reversal === 'true' || entry.reversal === '1' };
 
   const parts = entry.details.length > 1 ? partsOf(entry, side, units, context) : undefined;
   if (parts !== undefined) {

@@ -2,8 +2,8 @@
  * Taking a statement in: all of a file or nothing of it, each line once.
  *
  * The file is read to its end and judged on its own first (csv.statement.ts, camt.ts). Then, in one transaction and with no
- * other import of the rail beside it: a file seen before changes nothing; lines known from other files are left out; what
- * contradicts lines or balances taken before refuses the file; the rest is stored, and the bank engine is woken to read it.
+ * other import of the rail beside it: a file seen before changes nothing; lines known from other files are left out, also where
+ * a file of the other form worded them differently (words.ts); what contradicts lines or balances taken before refuses the file; the rest is stored, and the bank engine is woken to read it.
  *
  * What lines mean to orders is decided there (rails/bank.ts). Here is only what this bank's words say: whose payout a debit
  * was, what comes back and why, what undoes what.
@@ -11,6 +11,7 @@
 import { createHash } from 'node:crypto';
 import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
+import { formatUnits } from '../../base/money.ts';
 import { ring } from '../../base/work.ts';
 import type { BankContext, StatementLine } from '../bank.ts';
 import { OBSERVE } from '../rail.ts';
@@ -21,10 +22,11 @@ import { type Chunks, refuseFile } from './decode.ts';
 import { batchIn } from './files.ts';
 import { lineIds } from './identity.ts';
 import { keyIn } from './payee.ts';
-import { type ReadLine, type ReadStatement, total } from './read.ts';
+import { MOST_LINES, type ReadLine, type ReadStatement, total } from './read.ts';
 import { returnReason } from './reasons.ts';
 import { type ManualAccount, plainAccount } from './settings.ts';
 import * as store from './store.ts';
+import { inOtherWords, type Worded } from './words.ts';
 
 export interface Imported {
   /** `known`: this very file was taken before, and nothing has changed. */
@@ -35,7 +37,10 @@ export interface Imported {
 }
 
 /** What is sealed of a line; the rest of it stands in columns. */
-export type LineContent = Pick<StatementLine, 'reference' | 'key' | 'returnOf' | 'recallOf' | 'funding' | 'free'>;
+export type LineContent = Pick<
+  StatementLine,
+  'reference' | 'key' | 'returnOf' | 'recallOf' | 'funding' | 'free' | 'bookedOn'
+>;
 
 const LINES_AT_ONCE = 2_000;
 const SNIFFED = 64;
@@ -77,6 +82,39 @@ export async function takeStatement(context: BankContext, tx: Tx, file: ReadFile
   return await take(context, tx, { ...file, statements: await withFilesTakenApart(tx, file) }, by);
 }
 
+export interface NewLines {
+  /** Of lines, and of an opening balance that is booked as the operator's own. */
+  creditUnits: bigint;
+  debitUnits: bigint;
+  lines: number;
+  /** Of the import that took this very file; null where none did. */
+  importId: bigint | null;
+}
+
+/** What taking it in would add, without a change. No other import of the rail goes on beside it until `tx` ends. */
+export async function newLinesOf(context: BankContext, tx: Tx, file: ReadFile): Promise<NewLines> {
+  const { rail, account, sha256 } = file;
+  await store.lockRail(tx, rail);
+  const taken = await store.importOf(tx, rail, account.asset, sha256);
+  if (taken !== undefined) return { creditUnits: 0n, debitUnits: 0n, lines: 0, importId: taken.id };
+  const all = (await withFilesTakenApart(tx, file)).flatMap(({ lines }) => lines);
+  const ids = lineIds(account.asset, all);
+  const known = await linesThere(context, tx, file, ids, all);
+  const fresh = all.filter((_, i) => !known.has(ids[i] ?? ''));
+  const sum = (direction: 'credit' | 'debit') =>
+    fresh.reduce((units, line) => (line.direction === direction ? units + line.units : units), 0n);
+  const opening = await openingOf(tx, file);
+  return { creditUnits: sum('credit') + opening, debitUnits: sum('debit'), lines: fresh.length, importId: null };
+}
+
+/** What taking it in would book as the opening balance of the account: that of its very first statement. */
+async function openingOf(tx: Tx, { rail, account, statements }: ReadFile): Promise<bigint> {
+  const [first] = statements;
+  if (first === undefined || (await takenSoFar(tx, rail, account.asset)) !== undefined) return 0n;
+  const opening = endsOf(first)?.opening ?? 0n;
+  return opening > 0n ? opening : 0n;
+}
+
 /**
  * A bank that books a whole payout file as one debit, and names the file, has paid what stands in the file: then each of its
  * payouts is a line of its own. Only where the amount is that of the file, to the unit.
@@ -111,7 +149,7 @@ async function take(context: BankContext, tx: Tx, file: ReadFile, by: string): P
   const { asset } = account;
   const all = statements.flatMap((statement) => statement.lines);
   const ids = lineIds(asset, all);
-  const known = await knownLines(tx, rail, ids, all);
+  const known = await linesThere(context, tx, file, ids, all);
   const now = context.clock.now();
   const imported = await store.insertImport(tx, rail, {
     asset,
@@ -146,13 +184,18 @@ async function take(context: BankContext, tx: Tx, file: ReadFile, by: string): P
       const said = { ...ends, id: place.id, lines: lines.map(({ id }) => id), days };
       const isTorn = taken !== undefined && missing(taken) !== 0n;
       const shownBefore = isTorn && (!place.isNew || (await store.isShownBefore(tx, rail, asset, said)));
-      const fits = fit(taken, ends, { known: lines.length - fresh.length, freshSum, freshFrom: days[0], shownBefore });
+      const about = { known: lines.length - fresh.length, freshSum, freshFrom: days[0] };
+      let fits = fit(taken, ends, { ...about, shownBefore });
+      // What looks like a gap may be the same days in other words.
+      if (fits.fit === 'gap' && fits.missing !== null && fresh.length > 0 && !isTorn)
+        fits = fit(taken, ends, { ...about, shownBefore: await store.isShownBefore(tx, rail, asset, said) });
       if (fits.fit === 'too_early')
         throw refuseFile('The file has lines from before the first statement taken: they are in its opening balance.');
       if (taken === undefined) await storeOpening(context, tx, file, place.id, ends);
       if (fits.fit === 'contradicts')
         throw refuseFile(
-          'Balances and lines contradict what was taken before: a line that is there is shown in other words, or one is missing.',
+          `Balances and lines of the statement of ${statement.from} to ${statement.to} contradict what was taken before, up to ` +
+            `${taken?.newest.to}: a line that is there is shown in other words, or one is missing.`,
         );
       if (fits.fit === 'gap') {
         const why = `A statement is missing before the one of ${statement.from} to ${statement.to}.`;
@@ -169,6 +212,85 @@ async function take(context: BankContext, tx: Tx, file: ReadFile, by: string): P
     'statement taken in',
   );
   return { outcome: 'taken', import: imported, gaps };
+}
+
+/** Which of these lines are there: by their id, or in the words of the other form. @throws Refusal 'file_refused' */
+async function linesThere(
+  context: BankContext,
+  tx: Tx,
+  file: ReadFile,
+  ids: string[],
+  lines: readonly ReadLine[],
+): Promise<Set<string>> {
+  const { rail, format, statements } = file;
+  const { asset } = file.account;
+  const known = await knownLines(tx, rail, ids, lines);
+  const fresh = lines.flatMap((line, i): Worded[] => {
+    const { bookedOn: day, direction, account } = line;
+    const id = ids[i] ?? '';
+    if (known.has(id)) return [];
+    return [
+      { id, day, direction, account, units: line.units + line.chargeUnits, text: `${line.text} ${line.endToEnd}` },
+    ];
+  });
+  if (fresh.length === 0) return known;
+  const days = [...new Set(fresh.map(({ day }) => day))];
+  const others = await store.linesOfOtherForm(tx, rail, asset, { format, days, without: ids, most: MOST_LINES });
+  if (others.length === 0) return known;
+  const taken = others.map(({ content, externalId: id, bookedOn: day, direction, units, chargeUnits, ...of }) => {
+    const { free } = JSON.parse(context.vault.open(content, contentPlace(rail, id))) as LineContent;
+    const words = { account: free.account ?? '', text: free.text ?? '' };
+    return { id, day, direction, units: units + chargeUnits, ...words, ...of };
+  });
+  const before = await takenSoFar(tx, rail, asset);
+  const isProved =
+    before !== undefined &&
+    before !== 'unbalanced' &&
+    missing(before) === 0n &&
+    statements.every((one) => endsOf(one) !== undefined);
+  const isBorneOut = async (more: ReadonlySet<string>) =>
+    !isProved || (await isExplained(tx, file, before.first.opening, { ids, known: new Set([...known, ...more]) }));
+  const byCount = isProved ? inOtherWords(fresh, taken, true) : undefined;
+  if (byCount !== undefined && 'known' in byCount && (await isBorneOut(byCount.known)))
+    return new Set([...known, ...byCount.known]);
+  const found = inOtherWords(fresh, taken, false);
+  if ('known' in found) {
+    if (await isBorneOut(found.known)) return new Set([...known, ...found.known]);
+    const [like] = others;
+    throw refuseFile(
+      `The file shows lines of ${like?.bookedOn} like those of the ${like?.format} statement of ${like?.from} to ${like?.to}, in ` +
+        `other words, and its balances do not bear out which are the same: nobody can tell. Take in ${like?.format} for that day, as before.`,
+    );
+  }
+  const [{ day, direction, units } = { day: '', direction: '', units: 0n }] = found.unclear.fresh;
+  const [other] = found.unclear.taken;
+  const decimals = (await store.decimalsOf(tx, asset)) ?? 0;
+  throw refuseFile(
+    `On ${day} the file shows ${found.unclear.fresh.length} ${direction}s of ${formatUnits(units, decimals)} and the ` +
+      `${other?.format} statement of ${other?.from} to ${other?.to} ${found.unclear.taken.length}, in other words: nobody ` +
+      `can tell which are the same. Take in ${other?.format} for that day, as before.`,
+  );
+}
+
+/**
+ * Whether each closing balance is what was taken up to its last day, and what is new up to there. A statement of the rest of a day
+ * shows other lines than those of the morning, although it shows no more of a kind.
+ */
+async function isExplained(
+  tx: Tx,
+  { rail, account, statements }: ReadFile,
+  opening: bigint,
+  { ids, known }: { ids: readonly string[]; known: ReadonlySet<string> },
+): Promise<boolean> {
+  let at = 0;
+  let fresh = 0n;
+  for (const { to, closing, lines } of statements) {
+    const start = at;
+    fresh += total(lines.filter((_, i) => !known.has(ids[start + i] ?? '')));
+    at += lines.length;
+    if (opening + (await store.sumTaken(tx, rail, account.asset, to)) + fresh !== closing) return false;
+  }
+  return true;
 }
 
 /** Which of these lines are there. @throws where one is, with other amounts */
@@ -325,6 +447,7 @@ function meaningOf(line: ReadLine, account: ManualAccount, id: string): LineCont
       ? { returnOf: { key, why: returnReason(line.returned ?? '') } }
       : {}),
     ...(isFunding ? { funding: true } : {}),
+    ...(line.dayIs === 'valued' ? { bookedOn: 'unknown' } : {}),
     free: {
       // A reference of ours may stand in either.
       text: `${line.text} ${line.endToEnd}`.trim(),

@@ -9,28 +9,101 @@
  * `deduplicates` is false, as for every bank that takes files: nothing is sent twice. A payout that is on the list already
  * is not accepted a second time, and none is in two files (the database refuses it).
  */
+import { adapter } from '../../base/adapter.ts';
+import { later } from '../../base/clock.ts';
+import type { Vault } from '../../base/crypto.ts';
+import type { Tx } from '../../base/db.ts';
+import { demanded, readTextFile, text } from '../../base/env.ts';
 import { Unavailable } from '../../base/errors.ts';
+import { openLog } from '../../base/log.ts';
 import type { AssetCode } from '../../base/money.ts';
-import { type BankAdapter, type BankContext, bankRail } from '../bank.ts';
+import { type Bank, type BankAdapter, type BankContext, bankRail, type StatementLine } from '../bank.ts';
 import type { Payee, PayoutStatus, RailHealth, Sending, Sent } from '../rail.ts';
-import { detailsPlace, missingOf } from './desk.ts';
+import { type DeskContext, detailsPlace, type ManualDesk, missingOf, openDesk, unlist } from './desk.ts';
 import { contentPlace, type LineContent } from './import.ts';
 import { endToEndOf, payeeOf } from './payee.ts';
-import type { ManualAccount, ManualBankSettings } from './settings.ts';
+import { previewStatement, rolledBack } from './preview.ts';
+import { type ManualAccount, type ManualBankSettings, readManualBank } from './settings.ts';
 import * as store from './store.ts';
 
-export { type Imported, type ManualDesk, openManualDesk } from './desk.ts';
+export type { DeskContext, Imported, ManualDesk } from './desk.ts';
 export { type ManualBankSettings, readManualBank } from './settings.ts';
 
 /** An import wakes the reader; this is for one that was not heard. */
 const POLL_MS = 30_000;
 const PAGE_LINES = 200;
 const DAY_MS = 86_400_000;
+/** A weekend, a holiday and a day to take the statement in. */
+const UNREAD_AT_MOST_MS = 5 * DAY_MS;
 
 export function manualBank(settings: ManualBankSettings, context: BankContext): ReturnType<typeof bankRail> {
-  const rail = bankRail(adapterOf(settings, context), { ...context, pollMs: POLL_MS });
-  return { ...rail, health: () => health(settings, context) };
+  const rail = bankRail(adapterOf(settings, context), {
+    ...context,
+    pollMs: POLL_MS,
+    unreadAtMostMs: UNREAD_AT_MOST_MS,
+  });
+  return {
+    ...rail,
+    health: () => health(settings, context),
+    unlist: (tx, key, why) => unlist(tx, settings.code, key, { why, now: context.clock.now() }),
+    waitsForPerson: (tx, key) => waitsForPerson(tx, settings.code, key),
+  };
 }
+
+async function waitsForPerson(tx: Tx, code: string, key: string): Promise<string | undefined> {
+  const listed = await store.readListed(tx, code, key);
+  if (listed === undefined || listed.refusedAt !== null) return undefined;
+  if (listed.batchId === null) return `it waits on the list of ${code}, and a person closes a file with it`;
+  return `it is in file ${listed.batchId} of ${code}, which a person uploads; then the bank's statement shows it`;
+}
+
+export const fileBank = adapter({
+  code: 'manual',
+  about: 'A bank without an API: a person uploads files of payouts and takes statements in',
+  settings: {
+    file: demanded(
+      text('MANUAL_BANK_FILE', 'JSON file of the accounts at a bank without an API', undefined),
+      'the accounts that money comes to',
+    ),
+  },
+  create({ file = '' }): Bank & { openDesk(context: DeskContext): ManualDesk } {
+    const settings = readManualBank(readTextFile('MANUAL_BANK_FILE', file), 'MANUAL_BANK_FILE');
+    return {
+      code: settings.code,
+      accounts: settings.accounts,
+      open: (context) => manualBank(settings, context),
+      openDesk: (context) => openManualDesk(settings, context),
+    };
+  },
+});
+
+/** The desk, with its previews: these read lines as the rail does. */
+export function openManualDesk(settings: ManualBankSettings, context: DeskContext): ManualDesk {
+  const adapter = adapterOf(settings, context);
+  const quiet = openDesk(settings, { ...context, log: openLog('silent') });
+  return {
+    ...openDesk(settings, context),
+    preview: (file) =>
+      previewStatement(context, adapter, { file, lineOf: (row) => lineOf(settings, context.vault, row) }),
+    previewFile: ({ asset }) =>
+      rolledBack(context.db, async (tx) => {
+        const { payouts, units, format, leftOut } = await quiet.closeBatch(tx, { asset, by: 'preview' });
+        return { asset, payouts, units, format, leftOut };
+      }),
+  };
+}
+
+/** A line as it was taken in, as the engine reads it. */
+const lineOf = ({ code, accounts }: ManualBankSettings, vault: Vault, row: store.LineRow): StatementLine => ({
+  bookedOn: 'day',
+  ...(JSON.parse(vault.open(row.content, contentPlace(code, row.externalId))) as LineContent),
+  externalId: row.externalId,
+  direction: row.direction,
+  currency: accounts.find(({ asset }) => asset === row.asset)?.currency ?? '',
+  units: row.units,
+  chargeUnits: row.chargeUnits,
+  bookedAt: new Date(`${row.bookedOn}T00:00:00Z`),
+});
 
 function adapterOf(settings: ManualBankSettings, { db, vault, clock }: BankContext): BankAdapter {
   const { code, accounts } = settings;
@@ -59,18 +132,15 @@ function adapterOf(settings: ManualBankSettings, { db, vault, clock }: BankConte
     statement: (cursor) =>
       asked('the statement', async () => {
         const after = /^\d{1,18}$/.test(cursor) ? BigInt(cursor) : 0n;
-        const rows = await db.asSystem((tx) => store.linesAfter(tx, code, after, PAGE_LINES + 1));
+        const { rows, readTo } = await db.asSystem(async (tx) => ({
+          // Asked before the lines are: what is taken in between is read by the next look.
+          readTo: await coverage(tx, settings),
+          rows: await store.linesAfter(tx, code, after, PAGE_LINES + 1),
+        }));
         const page = rows.slice(0, PAGE_LINES);
         return {
-          lines: page.map((row) => ({
-            ...(JSON.parse(vault.open(row.content, contentPlace(code, row.externalId))) as LineContent),
-            externalId: row.externalId,
-            direction: row.direction,
-            currency: accountOf(row.asset)?.currency ?? '',
-            units: row.units,
-            chargeUnits: row.chargeUnits,
-            bookedAt: new Date(`${row.bookedOn}T00:00:00Z`),
-          })),
+          readTo,
+          lines: page.map((row) => lineOf(settings, vault, row)),
           cursor: String(page.at(-1)?.seq ?? after),
           more: rows.length > PAGE_LINES,
         };
@@ -106,6 +176,8 @@ function adapterOf(settings: ManualBankSettings, { db, vault, clock }: BankConte
       }
     },
 
+    isShown: async (tx) => (await store.unconfirmedRestore(tx, code)) === undefined,
+
     balance: (asset) =>
       asked('the balance', async () => {
         const newest = await db.asSystem((tx) => store.newestStatement(tx, code, asset));
@@ -114,6 +186,28 @@ function adapterOf(settings: ManualBankSettings, { db, vault, clock }: BankConte
         return newest.closing;
       }),
   };
+}
+
+/**
+ * Up to which time statements say all that was booked, per asset. Lines carry a day and no time, so only whole days count: the
+ * last day of a statement that was taken in before that day was over may yet get lines. Nothing is said while one is missing.
+ */
+async function coverage(tx: Tx, { code, accounts }: ManualBankSettings): Promise<Record<AssetCode, Date>> {
+  const covered: [AssetCode, Date][] = [];
+  for (const { asset } of accounts) {
+    const newest = await store.newestTaken(tx, code, asset);
+    if (newest === undefined || ((await missingOf(tx, code, asset)) ?? 0n) !== 0n) continue;
+    const lastDay = lastDayOf(newest);
+    const isOver = newest.importedAt.getTime() >= lastDay.getTime() + DAY_MS;
+    covered.push([asset, isOver ? later(lastDay, DAY_MS) : lastDay]);
+  }
+  return Object.fromEntries(covered);
+}
+
+/** The last day that a statement speaks for: of days that had not come when it was taken in it knows nothing. */
+function lastDayOf({ to, importedAt }: { to: string; importedAt: Date }): Date {
+  const importDay = importedAt.toISOString().slice(0, 10);
+  return new Date(`${to < importDay ? to : importDay}T00:00:00Z`);
 }
 
 /** By the account whose newest statement is the oldest; and by statements that are missing in between. */
@@ -125,10 +219,9 @@ async function health(
   const states = await db.asSystem(async (tx) => {
     const all = [];
     for (const { asset } of accounts) {
-      const newest = await store.newestStatement(tx, code, asset);
+      const newest = await store.newestTaken(tx, code, asset);
       // A statement speaks for its last day until that day is over.
-      const ageMs =
-        newest === undefined ? null : Math.max(0, now - new Date(`${newest.to}T00:00:00Z`).getTime() - DAY_MS);
+      const ageMs = newest === undefined ? null : Math.max(0, now - lastDayOf(newest).getTime() - DAY_MS);
       all.push({ asset, ageMs, missing: await missingOf(tx, code, asset) });
     }
     return all;

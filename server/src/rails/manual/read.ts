@@ -20,6 +20,8 @@ export interface ReadStatement {
 
 export interface ReadLine {
   bookedOn: string;
+  /** 'valued' where the bank names the value date and no other: then nobody knows when it was booked. */
+  dayIs?: 'booked' | 'valued';
   direction: 'credit' | 'debit';
   units: bigint;
   /** Taken by the bank on top of a debit's units. */

@@ -78,21 +78,32 @@ export const waiting = (tx: Tx, rail: string, asset: AssetCode | undefined, most
     [rail, asset ?? null, most],
   );
 
-/** The oldest that wait, locked, each with what its payout has come to meanwhile. */
-export const lockWaiting = (
-  tx: Tx,
-  rail: string,
-  asset: AssetCode,
-  most: number,
-): Promise<(Listed & { details: Buffer; ended: boolean })[]> =>
-  tx.rows(
-    `select ${LISTED}, details,
+const ON_LIST = `select ${LISTED}, details,
             exists (select from payouts p where p.id = manual_payouts.key and p.ended_at is not null) as ended
        from manual_payouts
-      where rail = $1 and asset = $2 and batch_id is null and refused_at is null
-      order by listed_at, key limit $3 for update`,
-    [rail, asset, most],
-  );
+      where rail = $1 and asset = $2 and batch_id is null and refused_at is null`;
+const WAITING_OF = `${ON_LIST} and key = any($3::text[]) order by listed_at, key`;
+const WAITING = `${ON_LIST}
+        and ($4::timestamptz is null or listed_at <= $4)
+      order by listed_at, key limit $3`;
+
+type Waiting = Listed & { details: Buffer; ended: boolean };
+interface Until {
+  until: Date | undefined;
+  most: number;
+}
+
+/** The oldest that wait, each with whether its payout has ended by another way. */
+export const waitingUntil = (tx: Tx, rail: string, asset: AssetCode, { until, most }: Until): Promise<Waiting[]> =>
+  tx.rows(WAITING, [rail, asset, most, until ?? null]);
+
+/** Those of these that wait. */
+export const waitingOf = (tx: Tx, rail: string, asset: AssetCode, keys: readonly string[]): Promise<Waiting[]> =>
+  tx.rows(WAITING_OF, [rail, asset, keys]);
+
+/** The same, locked: after the orders they are of. */
+export const lockWaitingOf = (tx: Tx, rail: string, asset: AssetCode, keys: readonly string[]): Promise<Waiting[]> =>
+  tx.rows(`${WAITING_OF} for update`, [rail, asset, keys]);
 
 export const markRefused = (tx: Tx, rail: string, keys: readonly string[], why: string, now: Date): Promise<number> =>
   tx.run(
@@ -206,6 +217,45 @@ export const markWithdrawn = (tx: Tx, id: bigint, act: { by: string; why: string
     [id, act.now, act.by, act.why],
   );
 
+// After a restore.
+
+/** When the database was last put back, where nobody has stated since that the statements show every file uploaded before. */
+export const unconfirmedRestore = async (tx: Tx, rail: string): Promise<Date | undefined> =>
+  (
+    await tx.row<{ at: Date }>(
+      `select restored_at as at from restores r
+        where not exists (select from confirmed_restores c where c.rail = $1 and c.restored_at >= r.restored_at)
+        order by restored_at desc limit 1`,
+      [rail],
+    )
+  )?.at;
+
+export const confirmRestore = (
+  tx: Tx,
+  rail: string,
+  done: { restoredAt: Date; by: string; why: string; now: Date },
+): Promise<number> =>
+  tx.run(
+    `insert into confirmed_restores (rail, restored_at, confirmed_by, why, confirmed_at) values ($1, $2, $3, $4, $5)
+     on conflict do nothing`,
+    [rail, done.restoredAt, done.by, done.why, done.now],
+  );
+
+/**
+ * Debits shown since that no payout explains and nobody has decided about, and the payouts that they may have been: of the same
+ * amount or key, and in no file. Also those that wait because payouts are stopped, and so are on no list yet.
+ */
+export const doubtful = (tx: Tx, rail: string, since: Date): Promise<{ line: string; payout: string }[]> =>
+  tx.rows(
+    `select l.external_id as line, p.id as payout from bank_lines l
+       join payouts p on p.rail = l.rail and p.asset = l.asset and (p.units = l.units or p.id = l.key) and p.ended_at is null
+      where l.rail = $1 and l.direction = 'debit' and l.meaning = 'unexplained' and l.foreign_at is null and l.read_at >= $2
+        and not exists (select from manual_payouts m
+                         where m.rail = p.rail and m.key = p.id and (m.batch_id is not null or m.refused_at is not null))
+      order by l.external_id, p.id limit 200`,
+    [rail, since],
+  );
+
 // Statements.
 
 export interface ImportRow {
@@ -264,6 +314,19 @@ export const newestStatement = (tx: Tx, rail: string, asset: AssetCode): Promise
     rail,
     asset,
   ]);
+
+/** The last day of the newest statement, and when the last that ends so was taken in. */
+export const newestTaken = (
+  tx: Tx,
+  rail: string,
+  asset: AssetCode,
+): Promise<{ to: string; importedAt: Date } | undefined> =>
+  tx.row(
+    `select s.to_on::text as "to", max(i.imported_at) as "importedAt"
+       from manual_statements s join manual_imports i on i.id = s.import_id
+      where s.rail = $1 and s.asset = $2 group by s.to_on order by s.to_on desc limit 1`,
+    [rail, asset],
+  );
 
 /** All that end with the newest, the last taken first. */
 export const newestStatements = (tx: Tx, rail: string, asset: AssetCode): Promise<StatementRow[]> =>
@@ -377,6 +440,11 @@ export interface LineRow extends LineFacts {
 const LINE = `seq, external_id as "externalId", asset, direction, units, charge_units as "chargeUnits",
   booked_on::text as "bookedOn", statement_id as "statementId"`;
 
+/** The place of the newest line that was taken in; 0 where there is none. */
+export const lastLine = async (tx: Tx, rail: string): Promise<bigint> =>
+  (await tx.row<{ seq: bigint }>('select coalesce(max(seq), 0) as seq from manual_lines where rail = $1', [rail]))
+    ?.seq ?? 0n;
+
 export const linesAfter = (tx: Tx, rail: string, after: bigint, most: number): Promise<LineRow[]> =>
   tx.rows<LineRow>(`select ${LINE}, content from manual_lines where rail = $1 and seq > $2 order by seq limit $3`, [
     rail,
@@ -409,6 +477,30 @@ export const linesByIds = (
     [rail, ids],
   );
 
+export interface OtherLine
+  extends Pick<LineRow, 'externalId' | 'direction' | 'units' | 'chargeUnits' | 'bookedOn' | 'content'> {
+  format: 'csv' | 'camt.053';
+  from: string;
+  to: string;
+}
+
+/** Lines of these days that came in a file of the other form, without those of these ids. */
+export const linesOfOtherForm = (
+  tx: Tx,
+  rail: string,
+  asset: AssetCode,
+  ask: { format: 'csv' | 'camt.053'; days: readonly string[]; without: readonly string[]; most: number },
+): Promise<OtherLine[]> =>
+  tx.rows<OtherLine>(
+    `select l.external_id as "externalId", l.direction, l.units, l.charge_units as "chargeUnits", l.booked_on::text as "bookedOn",
+            l.content, i.format, s.from_on::text as "from", s.to_on::text as "to"
+       from manual_lines l join manual_statements s on s.id = l.statement_id join manual_imports i on i.id = s.import_id
+      where l.rail = $1 and l.asset = $2 and l.booked_on = any($3::date[]) and i.format <> $4
+        and not l.external_id = any($5::text[]) and l.external_id <> $6
+      order by l.seq limit $7`,
+    [rail, asset, ask.days, ask.format, ask.without, openingId(asset), ask.most],
+  );
+
 /** Whether lines were taken in that the bank engine has not read yet. */
 export const hasUnread = async (tx: Tx, rail: string): Promise<boolean> =>
   (await tx.row(
@@ -420,13 +512,13 @@ export const hasUnread = async (tx: Tx, rail: string): Promise<boolean> =>
 /** The line that stands for what was there before the first statement. */
 export const openingId = (asset: AssetCode): string => `opening:${asset}`;
 
-/** What all lines of statements come to, without what was there before the first. */
-export const sumTaken = async (tx: Tx, rail: string, asset: AssetCode): Promise<bigint> =>
+/** What all lines of statements come to, without what was there before the first; up to a day, that included, where it is said. */
+export const sumTaken = async (tx: Tx, rail: string, asset: AssetCode, upTo?: string): Promise<bigint> =>
   (
     await tx.row<{ units: bigint }>(
       `select coalesce(sum(case direction when 'credit' then units else -units - charge_units end), 0)::numeric as units
-         from manual_lines where rail = $1 and asset = $2 and external_id <> $3`,
-      [rail, asset, openingId(asset)],
+         from manual_lines where rail = $1 and asset = $2 and external_id <> $3 and ($4::date is null or booked_on <= $4::date)`,
+      [rail, asset, openingId(asset), upTo ?? null],
     )
   )?.units ?? 0n;
 

@@ -4,9 +4,11 @@
  * It is also the example for the next adapter: every call has a deadline and one try; what is not surely yes or surely no is
  * `unknown`; amounts are read by hand, because a bank's JSON is not to be trusted with money.
  */
+import { adapter } from '../../base/adapter.ts';
+import { oneOf } from '../../base/env.ts';
 import { Unavailable } from '../../base/errors.ts';
 import type { AssetCode } from '../../base/money.ts';
-import { type BankAdapter, type BankContext, bankRail, type StatementLine } from '../bank.ts';
+import { type Bank, type BankAdapter, type BankContext, bankRail, type StatementLine } from '../bank.ts';
 import { type Answer, callOnce } from '../call.ts';
 import type { Payee } from '../rail.ts';
 import { FUNDING } from './bank.ts';
@@ -18,11 +20,30 @@ export type { Fault, FaultKind, Payment, Settings } from './types.ts';
 
 /** The operator's accounts at this bank: of valid form, and nobody's. */
 const HOLDER = { holder: 'Cloverleaf Sandbox', bank: 'Simulated Bank', branch: 'Loopback', accountType: 'Current' };
+const byIban = (iban: string, bic: string): Payee => ({ ...HOLDER, accountNumber: '', ifsc: '', iban, bic });
+const byNumber = (accountNumber: string, codes?: Payee['codes']): Payee => ({
+  ...{ ...HOLDER, accountNumber, ifsc: '', iban: '', bic: '' },
+  ...(codes === undefined ? {} : { codes }),
+});
 const PAYEES: Readonly<Record<AssetCode, Payee>> = {
   inr: { ...HOLDER, accountNumber: '000100020003', ifsc: 'SIMU0000001', iban: '', bic: '' },
-  eur: { ...HOLDER, accountNumber: '', ifsc: '', iban: 'DE02120300000000202051', bic: 'SIMUDEFFXXX' },
+  eur: byIban('DE02120300000000202051', 'SIMUDEFFXXX'),
+  try: byIban('TR330006100519786457841326', 'SIMUTRISXXX'),
+  aed: byIban('AE070331234567890123456', 'SIMUAEADXXX'),
+  // A CLABE, its last digit the check.
+  mxn: byNumber('032180000118359719'),
+  ngn: byNumber('0001000200', { bankCode: '999' }),
+  // A PIX key: the number of a company.
+  brl: byNumber('11222333000181'),
+  php: byNumber('000100020003', { bankCode: 'SIMUPHM1' }),
+  gbp: byNumber('00010002', { sortCode: '000100' }),
+  usd: byNumber('000100020003', { routingNumber: '021000021' }),
+  // A paybill, and the account behind it.
+  kes: byNumber('000100', { bankCode: '999999' }),
 };
 
+const CODE = 'bank.simulated';
+const CURRENCIES: Readonly<Record<string, AssetCode>> = { INR: 'inr', EUR: 'eur' };
 const PAGE_LINES = 50;
 const DEADLINE_MS = 5_000;
 
@@ -40,9 +61,31 @@ export interface SimulatedBankSettings {
 export const simulatedBank = (settings: SimulatedBankSettings, context: BankContext) =>
   bankRail(adapterOf(settings), context);
 
+export const loopbackBank = adapter({
+  code: 'simulated',
+  about: 'A bank on this machine that the sandbox brings along',
+  sandboxOnly: 'its money is made up',
+  settings: {
+    deduplicates: oneOf(
+      'SANDBOX_BANK_DEDUPLICATES',
+      'whether the simulated bank takes a payment key once; with 0 it pays twice when told twice',
+      ['0', '1'],
+      '1',
+    ),
+  },
+  create: ({ deduplicates }, place: Omit<SimulatedBankSettings, 'deduplicates'>) =>
+    simulatedBankAt({ ...place, deduplicates: deduplicates === '1' }),
+});
+
+/** As an installation is connected to it. */
+export const simulatedBankAt = (settings: SimulatedBankSettings): Bank => ({
+  code: settings.code ?? CODE,
+  accounts: Object.entries(settings.currencies ?? CURRENCIES).map(([currency, asset]) => ({ currency, asset })),
+  open: (context) => simulatedBank(settings, context),
+});
+
 function adapterOf(settings: SimulatedBankSettings): BankAdapter {
-  const code = settings.code ?? 'bank.simulated';
-  const currencies = settings.currencies ?? { INR: 'inr', EUR: 'eur' };
+  const { code = CODE, currencies = CURRENCIES } = settings;
   const currencyOf = (asset: AssetCode) => Object.entries(currencies).find(([, ours]) => ours === asset)?.[0];
   const deadlineMs = settings.deadlineMs ?? DEADLINE_MS;
   const call = (method: 'GET' | 'POST', path: string, body?: unknown): Promise<Answer> =>

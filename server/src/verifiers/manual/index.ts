@@ -4,14 +4,10 @@
  * It asks for a person once per version of the details, and answers with what that person found. Who that is, what they see
  * and where it is kept is handed in (compliance/reviews.ts): a verifier keeps nothing.
  */
-import type { Finding, VerificationAsk, Verifier } from '../verifier.ts';
+import { adapter } from '../../base/adapter.ts';
+import type { Verifier, VerifierContext } from '../verifier.ts';
 
-export function manualVerifier(deps: {
-  /** Has a person look. Asking again for the same key changes nothing. */
-  ask(asked: VerificationAsk): Promise<void>;
-  /** What they found; undefined while nobody has. */
-  found(asked: VerificationAsk): Promise<Finding | undefined>;
-}): Verifier {
+export function manualVerifier(deps: VerifierContext['reviews']): Verifier {
   return {
     code: 'manual',
     highestLevel: 4,
@@ -22,3 +18,10 @@ export function manualVerifier(deps: {
     finding: async (asked) => (await deps.found(asked)) ?? { outcome: 'in_review', level: 0 },
   };
 }
+
+export const manualReviews = adapter({
+  code: 'manual',
+  about: 'A person of the operator looks at what a customer gave, and decides',
+  settings: {},
+  create: (_values, { reviews }: VerifierContext) => manualVerifier(reviews),
+});

@@ -59,6 +59,22 @@ test('a customer logs in, chooses a currency, adds an account and goes back with
   assert.deepEqual(await findInDump(world.adminUrl, ['501002837465', 'HDFC0001234']), []);
 });
 
+test('a currency that the partner has named is not asked again, and no other is taken', async () => {
+  const { customerId } = await world.invited(acme);
+  const named = await acme.post('bank/addFiatAccountUrl', { customerId, fiatType: 'EUR' });
+  assert.equal(named.status, 200, named.text);
+  const browser = openBrowser();
+  const form = await browser.login(named.body.data.bankUrl);
+  assert.match(form.text, /id="iban"/, 'the page asks for the currency that the call has named');
+  assert.doesNotMatch(form.text, /<select|Another currency/);
+  const other = await browser.go('account', { currency: 'inr', account: '501002837465', ifsc: 'HDFC0001234' });
+  assert.match(other.text, /id="iban"/);
+  const added = await browser.go('account', { currency: 'eur', iban: 'DE89 3704 0044 0532 0130 00' });
+  assert.equal(added.title, 'Account added');
+  assert.equal((await accountsOf(customerId)).length, 1);
+  assert.equal((await acme.post('bank/addFiatAccountUrl', { customerId, fiatType: 'XYZ' })).status, 406);
+});
+
 test('an IBAN is checked by its check digits and is the same account that a program would add', async () => {
   const { customerId, bankUrl } = await invitedToBank();
   const browser = openBrowser();

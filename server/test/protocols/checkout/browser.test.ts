@@ -9,6 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import axe, { type AxeResults } from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
+import { sealLink } from '../../../src/customers/index.ts';
 import { noChromium, startChromium } from '../../support/chromium.ts';
 import type { TestPartner } from '../whitelabel/world.ts';
 import { DETAILS, type PagesWorld, pagesWorld } from './world.ts';
@@ -99,6 +100,7 @@ async function logIn(page: Page): Promise<void> {
   await press(page, 'Log in');
   await isGood(page, 'Log in');
   assert.equal(await page.getByLabel('Six-digit code').getAttribute('aria-invalid'), 'true');
+  await world.refreshPrices();
   // By keyboard alone.
   await page.getByLabel('Six-digit code').focus();
   await page.keyboard.type('123456');
@@ -163,9 +165,14 @@ test('from invitation to bank account at 1280 px, dark', { skip: noChromium }, (
 );
 
 const GENERATE = '/onramp/api/v2/common/transaction/generateLink';
-const linked = async (fields: Record<string, unknown>): Promise<string> =>
-  (await acme.post(GENERATE, { coinCode: 'usdc', network: 'matic20', fiatType: 1, redirectUrl: walletUrl, ...fields }))
-    .body.data.link;
+/** Prices age by the machine's time, and a browser may be slow: they are fetched anew where one is needed. */
+async function linked(fields: Record<string, unknown>): Promise<string> {
+  await world.refreshPrices();
+  const asked = { coinCode: 'usdc', network: 'matic20', fiatType: 1, redirectUrl: walletUrl, ...fields };
+  const { body, text } = await acme.post(GENERATE, asked);
+  assert.ok(body.data, text);
+  return body.data.link;
+}
 
 /** By phone, because the link names nobody. */
 async function logInByPhone(page: Page, phone: string): Promise<void> {
@@ -204,15 +211,18 @@ async function sale(screen: Screen): Promise<void> {
   await isGood(page, 'Add a bank account');
   await page.getByLabel('Account number').fill('501002837465');
   await page.getByLabel('IFSC code').fill('HDFC0001234');
+  await world.refreshPrices();
   await press(page, 'Add account');
   await page.getByLabel('Bank account you are paid to').waitFor();
   await isGood(page, 'Sell USDC');
   world.clock.advance(61_000);
   await world.refreshPrices();
+  await world.query('update prices set num = num * 101, den = den * 100');
   await press(page, 'Sell');
   await page.getByText('The price has changed').waitFor();
   await isGood(page, 'Sell USDC');
   await press(page, 'Sell');
+  await world.refreshPrices();
   await page.getByRole('heading', { name: 'Send your USDC' }).waitFor();
   await isGood(page, 'Send your USDC');
   const address = await page.locator('#address').innerText();
@@ -261,6 +271,108 @@ test('a customer buys by a link at 1280 px, dark: wallet, whom to pay, and the n
   purchase({ width: 1280, colorScheme: 'dark' }),
 );
 
+/** Part of what is asked for arrives, then all of it, then the payout comes back: as rows, behind the page. */
+async function partArrives(id: string): Promise<void> {
+  await world.query(
+    `insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, reference, seen_at)
+     select deposit_rail, 'part-' || id, deposit_asset, deposit_units * 2 / 5, deposit_target, id, partner_id, 'confirmed', '', now()
+       from orders where id = $1`,
+    [id],
+  );
+  await world.query(`update orders set state = 'deposit_seen', exception = 'underpaid' where id = $1`, [id]);
+}
+
+async function payoutComesBack(id: string): Promise<void> {
+  const key = `pay_${id}_1`;
+  await world.query(
+    `insert into payouts (id, order_id, partner_id, purpose, attempt, rail, asset, units, fiat_account_id, written_at, state, reference,
+       handings, ended_at, why)
+     select $2, id, partner_id, 'payout', 1, payout_rail, payout_asset, payout_units, fiat_account_id, now(), 'returned', 'UTR-1',
+            1, now(), 'account_closed (AC04)' from orders where id = $1`,
+    [id, key],
+  );
+  const [{ id: deposit }] = await world.query(
+    `insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, reference, seen_at, origin, why,
+       booked_to, confirmed_at, facts)
+     select payout_rail, 'returned:' || id, payout_asset, payout_units, '', id, partner_id, 'suspense', 'UTR-2', now(), 'returned',
+            'payout_returned', 'suspense', now(), jsonb_build_object('payout', $2::text) from orders where id = $1 returning id`,
+    [id, key],
+  );
+  await world.query(
+    `insert into refunds (id, deposit_id, order_id, partner_id, purpose, rail, asset, gross_units, net_units, source, why, wanted_by,
+       state, attempt, created_at, updated_at)
+     select $2, $2, id, partner_id, 'payout', payout_rail, payout_asset, payout_units, payout_units, 'suspense', 'payout_returned',
+            'policy', 'needs_destination', 0, now(), now() from orders where id = $1`,
+    [id, deposit],
+  );
+  await world.query(`delete from deposits where external_id = 'part-' || $1::text`, [id]);
+  await world.query(
+    `update orders set state = 'settled', exception = 'payout_returned', payout_attempt = 1, received_units = deposit_units
+      where id = $1`,
+    [id],
+  );
+}
+
+async function partAndReturn(screen: Screen): Promise<void> {
+  const { page, amiss, close } = await openWindow(screen);
+  const customerId = await world.customer(acme, acme.partner, `returned-${screen.width}`);
+  await acme.post('bank/addFiatAccount', { customerId, fiatAccount: '111222333444', ifsc: 'HDFC0001234' });
+  await page.goto(await linked({ type: 2, quantity: 100, customerId }));
+  await page.getByRole('link', { name: 'Continue' }).click();
+  await logIn(page);
+  await press(page, 'Sell');
+  await page.getByRole('heading', { name: 'Send your USDC' }).waitFor();
+  const address = await page.locator('#address').innerText();
+  const until = await page.getByText(/^before /).innerText();
+  const [{ id }] = await world.query('select id from orders where deposit_target = $1', [address]);
+
+  await partArrives(String(id));
+  await page.getByRole('heading', { name: 'Send the rest of your USDC' }).waitFor();
+  await isGood(page, 'Send the rest of your USDC');
+  assert.equal(await page.locator('#address').innerText(), address);
+  assert.equal(await page.getByRole('img', { name: `QR code of the address ${address}` }).count(), 1);
+  assert.equal(await page.getByText(/^before /).innerText(), until);
+  await page.getByText('40 USDC of 100 USDC have arrived').waitFor();
+  await page.getByText('Send exactly 60 USDC').waitFor();
+
+  await payoutComesBack(String(id));
+  await page.getByRole('heading', { name: 'What we sent you came back' }).waitFor();
+  await isGood(page, 'What we sent you came back');
+  await press(page, 'Send it there');
+  await isGood(page, 'What we sent you came back');
+  assert.equal(await page.getByLabel('Bank account you are paid to').getAttribute('aria-invalid'), 'true');
+  await page.getByRole('link', { name: 'Add another account' }).click();
+  await page.getByLabel('Account number').fill('501002837465');
+  await page.getByLabel('IFSC code').fill('HDFC0001234');
+  await press(page, 'Add account');
+  await isGood(page, 'What we sent you came back');
+  await press(page, 'Send it there');
+  await page.getByText('being prepared').waitFor();
+  await isGood(page, 'What we sent you came back');
+  assert.equal(await page.getByRole('button', { name: 'Send it there' }).count(), 0);
+  const [refund] = await world.query(
+    `select r.state, a.hint from refunds r join fiat_accounts a on a.id = r.fiat_account_id where r.order_id = $1`,
+    [id],
+  );
+  assert.deepEqual([refund.state, refund.hint], ['screening', '7465']);
+  await world.query(
+    `update refunds set state = 'settled', attempt = 1, key = $2, settled_at = now() where order_id = $1`,
+    [id, `pay_${id}_2`],
+  );
+  await page.getByRole('heading', { name: 'Done' }).waitFor();
+  await isGood(page, 'Done');
+  assert.deepEqual(amiss, []);
+  await close();
+}
+
+test(
+  'a part keeps address, code, remainder and deadline at 320 px, and a payout that came back goes to another account',
+  { skip: noChromium },
+  () => partAndReturn({ width: 320, colorScheme: 'light' }),
+);
+
+test('the same at 1280 px, dark', { skip: noChromium }, () => partAndReturn({ width: 1280, colorScheme: 'dark' }));
+
 test('with closeAfterLogin the browser is back at the partner by itself', { skip: noChromium }, async () => {
   const { page, amiss, close } = await openWindow({ width: 320, colorScheme: 'light' });
   const { kycUrl, customerId } = await world.invited(acme, { kycRedirectUrl: walletUrl, closeAfterLogin: true });
@@ -277,3 +389,74 @@ test('pages for strangers are as good', { skip: noChromium }, async () => {
   await isGood(page, 'This link does not work');
   await close();
 });
+
+/** An order that is settled was paid again: as rows, behind the page. @returns the address of the page for it */
+async function paidAgain(customerId: string): Promise<string> {
+  const account = await acme.post('bank/addFiatAccount', {
+    customerId,
+    fiatAccount: '111222333444',
+    ifsc: 'HDFC0001234',
+  });
+  await world.refreshPrices();
+  const pair = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20', fromAmount: '100' };
+  const { toAmount, rate } = (await acme.post('offramp/quote', pair)).body.data;
+  const { fiatAccountId } = account.body.data;
+  const sold = await acme.post('offramp/createTransaction', { ...pair, toAmount, rate, customerId, fiatAccountId });
+  const orderId: string = sold.body.data.transactionId;
+  await world.query(`update orders set state = 'settled', received_units = deposit_units where id = $1`, [orderId]);
+  const [{ id: deposit, partner_id: partner }] = await world.query(
+    `insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, reference, seen_at, why, booked_to,
+       confirmed_at)
+     select deposit_rail, 'again-' || id, deposit_asset, deposit_units, deposit_target, id, partner_id, 'suspense',
+            '0x' || repeat('c0ffee11', 8), now(), 'second_payment', 'suspense', now() from orders where id = $1
+     returning id, partner_id`,
+    [orderId],
+  );
+  const id = orderId.padStart(32, '0');
+  const until = new Date(world.clock.now().getTime() + 3_600_000);
+  await world.query(
+    `insert into return_links (id, deposit_id, partner_id, customer_id, made_by, made_at, expires_at)
+     values ($1, $2, $3, $4, 'ada', now(), $5)`,
+    [id, deposit, partner, customerId, until],
+  );
+  const link = { id, partnerId: String(partner), customerId, until: until.getTime() };
+  const token = sealLink(world.vault, 'return', { ...link, redirectUrl: null, closeAfterLogin: false });
+  return `${world.baseUrl}/return/${token}`;
+}
+
+async function givesBack(screen: Screen): Promise<void> {
+  const { page, amiss, close } = await openWindow(screen);
+  const customerId = await world.customer(acme, acme.partner, `again-${screen.width}`);
+  const url = await paidAgain(customerId);
+  await page.goto(url);
+  await logIn(page);
+  await page.getByRole('heading', { name: 'Where your coins go back to' }).waitFor();
+  await isGood(page, 'Where your coins go back to');
+  await page.getByLabel('Your address').fill('0x52908400098527886E0F7030069857D2E4169Ee7');
+  await press(page, 'Continue');
+  await page.getByRole('alert').waitFor();
+  await isGood(page, 'Where your coins go back to');
+  await page.getByLabel('Your address').fill('0x52908400098527886E0F7030069857D2E4169EE7');
+  await press(page, 'Continue');
+  await page.getByRole('heading', { name: 'Is this your address?' }).waitFor();
+  await isGood(page, 'Is this your address?');
+  await press(page, 'Use another address');
+  await page.getByRole('heading', { name: 'Where your coins go back to' }).waitFor();
+  await page.getByLabel('Your address').fill('0x52908400098527886E0F7030069857D2E4169EE7');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Is this your address?' }).waitFor();
+  await press(page, 'Yes, this is my address');
+  await page.getByRole('heading', { name: 'We have your address' }).waitFor();
+  await isGood(page, 'We have your address');
+  assert.equal(page.url(), url, 'nothing but the link stands in the address');
+  assert.deepEqual(amiss, []);
+  await close();
+}
+
+test(
+  'coins that go back at 320 px: what came, the address, that address whole, and that we have it',
+  { skip: noChromium },
+  () => givesBack({ width: 320, colorScheme: 'light' }),
+);
+
+test('the same return at 1280 px, dark', { skip: noChromium }, () => givesBack({ width: 1280, colorScheme: 'dark' }));

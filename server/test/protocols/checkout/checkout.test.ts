@@ -1,6 +1,7 @@
 /** Buying and selling by a link, over HTTP: from generateLink to the page of the order, and everything that may go wrong. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { openText, sealText } from '../../../src/base/texts.ts';
 import { setExposureCap, setLimit } from '../../../src/partners/index.ts';
 import { openClient } from '../../support/client.ts';
 import { findInDump } from '../../support/dump.ts';
@@ -160,8 +161,8 @@ describe('a link', () => {
     await refused({ ...BUY, fiatType: '99' }, 406, /not supported/);
     await refused({ ...BUY, paymentMethod: 'CASH' }, 406, /payment method/);
     await refused({ ...SELL, paymentMethod: '1' }, 406, /payment method/);
-    await refused({ ...BUY, fiatAmount: '1' }, 413, /between 100 and 100000 INR/);
-    await refused({ ...SELL, quantity: '1000000' }, 413, /between 1 and 10000 USDC/);
+    await refused({ ...BUY, fiatAmount: '1' }, 413, /minimum 100, maximum 100000 INR/);
+    await refused({ ...SELL, quantity: '1000000' }, 413, /minimum 1, maximum 10000 USDC/);
     const reader = openClient(world.baseUrl, await world.keyOf(acme.partner, { scopes: ['read'] }));
     assert.equal((await reader.post(GENERATE, BUY)).status, 403);
     assert.equal(await world.contents(), earlier, 'nobody was enrolled and nothing was quoted');
@@ -182,7 +183,9 @@ describe('a link', () => {
   test('with a clientCustomerId is for that customer, who is made where there is none; two calls are one customer', async () => {
     const fields = { ...BUY, clientCustomerId: 'by-link', phoneNumber: '+91 91111 11111' };
     const links = [await linked(fields), await linked(fields)];
-    const made = await world.query(`select id from customers where client_customer_id = 'by-link'`);
+    const made = await world.query('select id from customers where client_customer_id = $1', [
+      sealText(world.vault, acme.partner.id, 'by-link'),
+    ]);
     assert.equal(made.length, 1);
     const { shown } = await entered(links[1] ?? '');
     assert.equal(shown.title, 'Your details');
@@ -260,7 +263,8 @@ describe('buying', () => {
     const [customer] = (await customersOf(acme)).slice(-1);
     const [made] = await ordersOf(customer.id);
     assert.equal(made.payout_address, WALLET.toLowerCase());
-    assert.deepEqual([made.merchant_reference, made.payment_method, made.quote_id], ['shop-7', 'UPI', BigInt(quote)]);
+    assert.deepEqual([made.payment_method, made.quote_id], ['UPI', BigInt(quote)]);
+    assert.equal(openText(world.vault, acme.partner.id, made.merchant_reference), 'shop-7');
     assert.equal(rowOf(order, 'Reference'), made.deposit_target);
     assert.equal(rowOf(order, 'Account number'), '000100020003');
     assert.match(order.text, /Transfer exactly 5000 INR/);
@@ -341,9 +345,20 @@ describe('what moves meanwhile', () => {
     return { customerId, link, ...(await entered(link)) };
   }
 
-  test('a price that has ended is shown anew and confirmed again, and only then is there an order', async () => {
+  test('a quote that has ended is taken all the same where the price is what was shown, and nobody is told that it changed', async () => {
+    const { browser, shown, customerId } = await ready('unmoved');
+    tick();
+    await world.refreshPrices();
+    const order = await browser.go('order', { quote: quoteIn(shown) });
+    assert.deepEqual([order.status, order.title], [200, 'Pay in INR'], order.text);
+    assert.equal(rowOf(order, 'You receive'), rowOf(shown, 'You receive'));
+    assert.equal((await ordersOf(customerId)).length, 1);
+  });
+
+  test('a price that has changed is shown anew and confirmed again, and only then is there an order', async () => {
     const { browser, shown, customerId } = await ready('moved');
     tick();
+    await world.query('update prices set num = num * 101, den = den * 100');
     const anew = await browser.go('order', { quote: quoteIn(shown) });
     assert.equal(anew.status, 409);
     assert.match(anew.text, /The price has changed/);
@@ -352,12 +367,16 @@ describe('what moves meanwhile', () => {
     assert.equal((await browser.go('order', { quote: quoteIn(shown) })).status, 409, 'the old one is over');
     assert.equal((await browser.go('order', { quote: quoteIn(anew) })).title, 'Pay in INR');
     assert.equal((await ordersOf(customerId)).length, 1);
+    await world.refreshPrices();
   });
 
   test('another quote than the one shown is not taken', async () => {
     const { browser, customerId } = await ready('forged');
-    for (const quote of ['', '1', 'x', '99999999999999999999'])
-      assert.equal((await browser.go('order', { quote })).status, 409, quote);
+    for (const quote of ['', '1', 'x', '99999999999999999999']) {
+      const again = await browser.go('order', { quote });
+      assert.deepEqual([again.status, /out of date/.test(again.text)], [409, true], quote);
+      assert.doesNotMatch(again.text, /price has changed/);
+    }
     assert.deepEqual(await ordersOf(customerId), []);
   });
 
@@ -409,6 +428,167 @@ describe('what moves meanwhile', () => {
     assert.equal((await browser.go('check')).title, 'Your details');
     world.verifier.finding = { outcome: 'refused', level: 0 };
     assert.equal((await browser.go('details', DETAILS)).title, 'We cannot verify you');
+  });
+});
+
+describe('a link that names nobody', () => {
+  /** Two numbers that end alike: of a customer who came before, and of nobody. */
+  async function twoNumbers(prepare: (known: string) => Promise<void>) {
+    const ending = String(1_000 + (phones += 1)).slice(-4);
+    const [known, unknown] = [`+91 81000 7${ending}`, `+91 82000 7${ending}`];
+    await prepare(known);
+    return [known, unknown];
+  }
+  const cameBefore = async (phone: string) => void (await entered(await linked(BUY), phone));
+
+  /** All that an answer says, without what is new each time. */
+  function saying({ status, text, headers, location }: Shown, link: string): unknown {
+    const token = link.split('/').at(-1) ?? '';
+    const plain = (said: string) =>
+      said.replaceAll(token, 'TOKEN').replaceAll(/name="csrf" value="[0-9a-f]+"/g, 'CSRF');
+    const kept = [...headers].filter(([name]) => !['date', 'x-request-id'].includes(name));
+    return {
+      status,
+      text: plain(text),
+      location: location === undefined ? undefined : plain(location),
+      headers: kept.map(([name, value]) => [name, name === 'set-cookie' ? value.replace(/=[^;]+/, '=') : plain(value)]),
+    };
+  }
+
+  /** What a holder of a link can do with a number, step by step, and what it is told at each. */
+  async function tells(phone: string): Promise<unknown[]> {
+    const link = await linked(BUY);
+    const browser = openBrowser();
+    await browser.open(`${link}?go=1`);
+    const said: Shown[] = [await browser.send('phone', { phone }), await browser.open(`${link}?go=1`)];
+    said.push(await browser.send('code'), await browser.open(`${link}?go=1`), await browser.send('code'));
+    for (let n = 0; n < 7; n += 1) said.push(await browser.send('login', { code: '000000' }));
+    said.push(await browser.send('other'), await browser.send('phone', { phone }));
+    for (let n = 0; n < 6; n += 1) {
+      await browser.send('other');
+      said.push(await browser.send('phone', { phone: newPhone() }));
+    }
+    await browser.send('other');
+    said.push(await browser.send('phone', { phone }));
+    return said.map((one) => saying(one, link));
+  }
+
+  for (const [what, prepare] of [
+    ['that logged in before', cameBefore],
+    [
+      'that has just asked for a code',
+      async (phone) => {
+        await cameBefore(phone);
+        world.clock.advance(61_000);
+        const browser = openBrowser();
+        await browser.open(`${await linked(BUY)}?go=1`);
+        await browser.go('phone', { phone });
+        await browser.go('code');
+      },
+    ],
+    [
+      'that was guessed at until nothing more is sent',
+      async (phone) => {
+        for (let n = 0; n < 10; n += 1) {
+          const browser = openBrowser();
+          await browser.open(`${await linked(BUY)}?go=1`);
+          await browser.go('phone', { phone });
+          await browser.go('code');
+          for (let guess = 0; guess < 5; guess += 1) await browser.go('login', { code: '000000' });
+        }
+      },
+    ],
+  ] as [string, (phone: string) => Promise<void>][]) {
+    test(`answers the same about a number ${what} and one that nobody has`, async () => {
+      const [known = '', unknown = ''] = await twoNumbers(prepare);
+      const [ofKnown, ofUnknown] = [await tells(known), await tells(unknown)];
+      assert.deepEqual(ofKnown, ofUnknown);
+      assert.ok(ofKnown.length > 15, 'the steps were not taken');
+    });
+  }
+
+  test('locks out whoever guesses, and the owner of the number gets in', async () => {
+    const phone = newPhone();
+    await cameBefore(phone);
+    world.clock.advance(3_600_001);
+    await world.refreshPrices();
+    const guesser = openBrowser();
+    await guesser.open(`${await linked(BUY)}?go=1`);
+    await guesser.go('phone', { phone });
+    let last = 0;
+    for (let guess = 0; guess < 15; guess += 1) {
+      if (guess % 5 === 0) {
+        tick();
+        await guesser.send('code');
+      }
+      last = (await guesser.send('login', { code: '000000' })).status;
+    }
+    assert.equal(last, 429, 'fifteen wrong codes do not lock the session');
+    const { shown } = await entered(await linked(BUY), phone);
+    assert.equal(shown.title, 'Your details', 'the owner does not get in by another link');
+  });
+
+  test('does not stop a link of the customer’s own, however much was asked for', async () => {
+    const phone = newPhone();
+    const named = await acme.post('kyc/url', {
+      clientCustomerId: `own ${phone}`,
+      phoneNumber: phone,
+      type: 'INDIVIDUAL',
+    });
+    for (let n = 0; n < 12; n += 1) {
+      const browser = openBrowser();
+      await browser.open(`${await linked(BUY)}?go=1`);
+      await browser.go('phone', { phone });
+      await browser.go('code');
+    }
+    assert.equal((await openBrowser().login(named.body.data.kycUrl)).title, 'Your details');
+  });
+
+  test('does not say by the time it takes whether a message goes out, and no more than ten do', async () => {
+    const sent: string[] = [];
+    let release = () => {};
+    const gate = new Promise<void>((opened) => {
+      release = opened;
+    });
+    const slow = await pagesWorld({
+      sender: {
+        async sendCode(phone) {
+          sent.push(phone);
+          await gate;
+        },
+      },
+    });
+    try {
+      const partner = await slow.partner('Slow');
+      const phone = newPhone();
+      for (let n = 0; n < 7; n += 1) {
+        const { body } = await partner.post(GENERATE, BUY);
+        const browser = openBrowser();
+        await browser.open(`${body.data.link}?go=1`);
+        await browser.go('phone', { phone });
+        // Nothing has been sent to its end: an answer that waited for it would never come.
+        assert.equal((await browser.send('code')).status, 303);
+      }
+      assert.equal(sent.length, 5, 'one network has another number of messages sent');
+    } finally {
+      release();
+      await slow.stop();
+    }
+  });
+
+  test('a network names thirty numbers, and is then asked to wait', async () => {
+    const few = await pagesWorld({ requestsPerMinute: 12 });
+    try {
+      const partner = await few.partner('Few');
+      const { body } = await partner.post(GENERATE, BUY);
+      const browser = openBrowser();
+      await browser.open(`${body.data.link}?go=1`);
+      const said = [];
+      for (let n = 0; n < 4; n += 1) said.push((await browser.send('phone', { phone: newPhone() })).status);
+      assert.deepEqual(said, [303, 303, 303, 429]);
+    } finally {
+      await few.stop();
+    }
   });
 });
 
@@ -494,6 +674,33 @@ describe('whose it is', () => {
     assert.equal((await customersOf(acme)).length, before);
   });
 
+  test('the same number again is not another, also where five were named', async () => {
+    const link = await linked(BUY);
+    const browser = openBrowser();
+    await browser.open(`${link}?go=1`);
+    const own = newPhone();
+    for (const phone of [own, newPhone(), newPhone(), newPhone(), newPhone(), own.replaceAll(' ', '')]) {
+      assert.equal((await browser.go('phone', { phone })).title, 'Log in', phone);
+      await browser.go('other');
+    }
+  });
+
+  test('a number that the partner put into the link is not shown, and the code goes to it', async () => {
+    const phone = newPhone();
+    const link = await linked({ ...BUY, phoneNumber: phone });
+    const browser = openBrowser();
+    const pages = [await browser.open(link), await browser.open(`${link}?go=1`)];
+    for (const { text } of pages)
+      assert.ok(!text.replaceAll(/[^0-9]/g, '').includes(phone.replaceAll(/[^0-9]/g, '').slice(2)));
+    assert.ok(pages[1]?.text.includes(`ending in ${phone.slice(-2)}`), 'nothing says which number is meant');
+    assert.equal((await browser.go('phone', { linked: '1' })).title, 'Log in');
+    await browser.go('code');
+    assert.equal((await browser.go('login', { code: '123456' })).title, 'Your details');
+    const another = openBrowser();
+    await another.open(`${link}?go=1&other=1`);
+    assert.equal((await another.go('phone', { phone: newPhone() })).title, 'Log in');
+  });
+
   test('a form from another page, or without a cookie, changes nothing', async () => {
     const link = await linked({ ...BUY, customerId: acme.customerId, walletAddress: WALLET });
     const { browser, shown } = await entered(link);
@@ -531,15 +738,37 @@ describe('the page of an order', () => {
     await world.query(`update orders set exception = 'underpaid' where id = $1`, [id]);
     const half = await browser.open(link);
     assert.notEqual(news(half), news(created));
-    assert.match(half.text, /Less has arrived/);
-    assert.match(half.text, /Transfer exactly 2500 INR/, 'what is left of it is asked for, not the whole again');
+    assert.equal(half.title, 'Pay the rest in INR');
+    assert.match(half.text, /2500 INR of 5000 INR have arrived/);
+    assert.match(half.text, /Transfer exactly 2500 INR/, 'the whole is asked for again');
     assert.equal(rowOf(half, 'Received'), '2500 INR: arrived');
+    await world.query(`update orders set state = 'deposit_seen' where id = $1`, [id]);
+    const seen = await browser.open(link);
+    assert.equal(seen.title, 'Pay the rest in INR', 'with a part seen the page stopped saying where the rest goes');
+    assert.equal(rowOf(seen, 'Reference'), rowOf(half, 'Reference'));
+    assert.equal(rowOf(seen, 'Until'), rowOf(half, 'Until'));
 
     await world.query(
-      `insert into payouts (id, order_id, partner_id, purpose, attempt, rail, asset, units, fiat_account_id, deposit_id, written_at)
-       values ('ref_test', $1, $2, 'refund', 1, 'bank.simulated', 'inr', 250000, $3, $4, now())`,
+      `update deposits set units = 500000, state = 'applied', taken_units = 500000, booked_to = 'an order' where id = $1`,
+      [deposit.id],
+    );
+    await world.query(`update orders set exception = null where id = $1`, [id]);
+    await world.query(
+      `insert into refunds (id, deposit_id, order_id, partner_id, purpose, rail, asset, gross_units, net_units, source, why,
+         wanted_by, state, attempt, key, fiat_account_id, created_at, updated_at)
+       values (77, $4, $1, $2, 'refund', 'bank.simulated', 'inr', 250000, 250000, 'order', 'underpaid', 'policy', 'sent', 2,
+         'ref_77_2', $3, now(), now())`,
       [id, acme.partner.id, BigInt(acme.fiatAccountId), deposit.id],
     );
+    for (const [key, attempt, state] of [
+      ['ref_77_1', 1, 'refused'],
+      ['ref_77_2', 2, 'written'],
+    ])
+      await world.query(
+        `insert into payouts (id, order_id, partner_id, purpose, attempt, rail, asset, units, fiat_account_id, deposit_id, refund_id, written_at, state, ended_at, handings)
+         values ($5, $1, $2, 'refund', $6, 'bank.simulated', 'inr', 250000, $3, $4, 77, now(), $7::text, case when $7::text = 'refused' then now() end, 1)`,
+        [id, acme.partner.id, BigInt(acme.fiatAccountId), deposit.id, key, attempt, state],
+      );
     const states: [string, string, boolean][] = [
       ['deposit_seen', 'Your payment is on its way', true],
       ['deposit_confirmed', 'Your payment is here', true],
@@ -553,7 +782,8 @@ describe('the page of an order', () => {
       ['settled', 'Done', false],
       ['expired', 'The time to pay is over', false],
       ['cancelled', 'This order was cancelled', false],
-      ['frozen', 'We may not pay this out', false],
+      // What the law stops looks like what anybody looks into.
+      ['frozen', 'We are looking into your payment', true],
     ];
     for (const [state, title, waits] of states) {
       await world.query('update orders set state = $2 where id = $1', [id, state]);
@@ -562,14 +792,24 @@ describe('the page of an order', () => {
       assert.notEqual(news(page), undefined, 'also the last page says what it is, so that the one before it sees it');
       assert.equal(/<noscript>/.test(page.text), waits);
       assert.equal(rowOf(page, 'Refund'), '2500 INR: on its way');
+      assert.doesNotMatch(
+        page.text,
+        /could not be sent/,
+        'an attempt that failed is told beside the one that is on its way',
+      );
       assert.doesNotMatch(page.text, /id="reference"/, 'nobody is told to pay any more');
+      assert.doesNotMatch(page.text, /law|blocked|frozen/);
       assert.equal(wayBack(page)?.searchParams.get('orderId'), String(id));
     }
     await world.query(`update orders set exception = 'something_new' where id = $1`, [id]);
-    assert.match((await browser.open(link)).text, /not as expected/);
+    assert.doesNotMatch((await browser.open(link)).text, /something_new/);
     await later(25 * 3_600_000);
     const next = await entered(link);
-    assert.equal(next.shown.title, 'We may not pay this out', 'the order is to be seen after the link has ended');
+    assert.equal(
+      next.shown.title,
+      'We are looking into your payment',
+      'the order is to be seen after the link has ended',
+    );
     await later(30 * 24 * 3_600_000);
     assert.equal((await browser.open(link)).status, 410);
   });

@@ -49,7 +49,7 @@ export async function pagesWorld(
     count += 1;
     const { body, text, status } = await partner.post('kyc/url', {
       clientCustomerId: `pages-${count}`,
-      phoneNumber: '+91 98765 43210',
+      phoneNumber: `+91 ${10_000 + count} 43210`,
       type: 'INDIVIDUAL',
       kycRedirectUrl: BACK,
       ...over,

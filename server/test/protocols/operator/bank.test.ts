@@ -3,28 +3,45 @@
  * who did it, and what is refused says so in a sentence.
  */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { seedSecondOperatorRule } from '../../../src/operators/index.ts';
 import type { OrdersContext } from '../../../src/orders/index.ts';
 import { operator } from '../../../src/protocols/operator/index.ts';
 import { createServer } from '../../../src/protocols/whitelabel/index.ts';
+import { openMovements } from '../../../src/treasury/index.ts';
+import { noCorrections } from '../../support/corrections.ts';
 import { type ManualWorld, manualWorld } from '../../support/manualworld.ts';
-import { germanCsv } from '../../support/statements.ts';
-import { operatorNamed, type Person } from './people.ts';
+import { camt, germanCsv } from '../../support/statements.ts';
+import { oneOpensGates, operatorNamed, type Person, takes } from './people.ts';
 
 let w: ManualWorld;
 let app: ReturnType<typeof createServer>;
 let ada: Person;
+let bob: Person;
 let vic: Person;
 
 before(async () => {
   w = await manualWorld();
   app = createServer({ log: w.log });
   const orders = { ...w, rails: new Map([[w.rail.code, w.rail]]) } as unknown as OrdersContext;
+  const movements = openMovements({ ...w, rails: orders.rails, report: async () => {} });
   const chainStops = { codes: [], why: async () => null, clear: async () => {} };
-  await app.register(operator({ ...w, orders, bank: w.desk, handOverAgain: async () => {}, chainStops }));
-  await w.db.asSystem((tx) => seedSecondOperatorRule(tx, 'resume', 1n));
+  const corrections = noCorrections(w.clock);
+  await app.register(
+    operator({
+      ...w,
+      orders,
+      bank: w.desk,
+      handOverAgain: async () => {},
+      publicUrl: () => '',
+      chainStops,
+      movements,
+      corrections,
+    }),
+  );
+  await w.db.asSystem(oneOpensGates);
   ada = await operatorNamed({ ...w, baseUrl: '' }, 'ada', 'finance');
+  bob = await operatorNamed({ ...w, baseUrl: '' }, 'bob', 'finance');
   vic = await operatorNamed({ ...w, baseUrl: '' }, 'vic', 'viewer');
 });
 after(async () => {
@@ -44,6 +61,12 @@ const post = (path: string, payload: object | string | Buffer, person = ada, typ
     headers: { authorization: `Bearer ${person.token}`, ...(type === undefined ? {} : { 'content-type': type }) },
     payload,
   });
+/** Ada proposes it and Bob agrees. */
+async function both(path: string, payload: object) {
+  const said = await post(path, payload);
+  assert.equal(said.statusCode, 202, said.body);
+  return await post(`proposals/${said.json().proposal}/confirm`, { reason: 'looked at' }, bob);
+}
 const acts = async (): Promise<string[]> => {
   const reply = await app.inject({ url: '/operator/v1/audit', headers: { authorization: `Bearer ${vic.token}` } });
   const audit = reply.json().audit as { operator: string; act: string; subject: string; reason: string }[];
@@ -54,26 +77,28 @@ test('a payout waits, leaves in a file that is handed out, and is settled by the
   const id = await w.pays(12_345n);
   const waiting = await get('payouts?asset=eur');
   assert.deepEqual(waiting.body.payouts[0].units, '123.45');
-  const closed = await post('bank/files', { asset: 'eur', reason: 'the day is over' });
+  const closed = await both('bank/files', { asset: 'eur', reason: 'the day is over' });
   assert.equal(closed.statusCode, 200, closed.body);
   const { id: file, sha256 } = closed.json();
-  const handed = await post(`bank/files/${file}/hand-out`, { reason: 'to be uploaded' });
+  const handed = await both(`bank/files/${file}/hand-out`, { reason: 'to be uploaded' });
   assert.equal(handed.headers['content-disposition'], `attachment; filename="CLOVERLEAF-${file}.xml"`);
   assert.equal(handed.headers['x-content-sha256'], sha256);
   assert.match(handed.body, /<InstdAmt Ccy="EUR">123.45</);
   const statement = w.nextStatement([{ units: -12_345n, endToEnd: id.replaceAll('_', '-'), ref: 'D1' }]);
   const taken = await post('bank/statements?asset=eur', statement, ada, 'application/xml');
-  assert.deepEqual(
-    [taken.statusCode, taken.json().outcome, taken.json().import.newLines],
-    [200, 'taken', 1],
-    taken.body,
-  );
+  assert.deepEqual([taken.statusCode, taken.json().taken, taken.json().import.newLines], [200, 'taken', 1], taken.body);
   await w.rail.observe();
   assert.equal((await get(`files/${file}`)).body.list[0].state, 'settled');
+  const sha = createHash('sha256').update(statement).digest('hex');
   assert.deepEqual(await acts(), [
-    `ada bank.close_file bank.manual:${file} the day is over`,
+    'ada bank.close_file bank.manual:eur the day is over',
+    'bob bank.close_file bank.manual:eur looked at',
+    'bob bank.close_file bank.manual:eur the day is over (proposed by ada; looked at)',
     `ada bank.hand_out_file bank.manual:${file} to be uploaded`,
-    `ada bank.take_statement bank.manual:${taken.json().import.id} taken`,
+    `bob bank.hand_out_file bank.manual:${file} looked at`,
+    `bob bank.hand_out_file bank.manual:${file} to be uploaded (proposed by ada; looked at)`,
+    // It credits nothing, so one is enough.
+    `ada bank.take_statement bank.manual:${sha} a statement of the bank`,
   ]);
   const { from, closing } = (await get(`statements?asset=eur&from=${w.today()}&to=${w.today()}`)).body.statements[0];
   assert.deepEqual([from, closing], [w.today(), '-123.45']);
@@ -123,9 +148,9 @@ test('a payout is taken off the list, and a file that was not uploaded is withdr
   const id = await w.pays(500n);
   assert.equal((await post(`bank/payouts/${id}/take-off`, { reason: 'the customer asked' })).statusCode, 200);
   const other = await w.pays(600n);
-  const { id: file } = (await post('bank/files', { asset: 'eur', reason: 'evening' })).json();
-  const withdrawn = await post(`bank/files/${file}/withdraw`, { reason: 'The bank showed an error and took nothing.' });
-  assert.equal(withdrawn.json().withdrawnWhy, 'The bank showed an error and took nothing.', withdrawn.body);
+  const { id: file } = (await both('bank/files', { asset: 'eur', reason: 'evening' })).json();
+  const withdrawn = await both(`bank/files/${file}/withdraw`, { reason: 'The bank showed an error and took nothing.' });
+  assert.match(withdrawn.json().withdrawnWhy, /^The bank showed an error and took nothing\. \(proposed by ada/);
   for (const key of [id, other]) {
     await w.looksAt(key);
     assert.equal(await w.state(key), 'refused');
@@ -135,7 +160,7 @@ test('a payout is taken off the list, and a file that was not uploaded is withdr
 
 test('no file is closed or handed out while handing over is stopped', async () => {
   await w.pays(700n);
-  const { id: file } = (await post('bank/files', { asset: 'eur', reason: 'evening' })).json();
+  const { id: file } = (await both('bank/files', { asset: 'eur', reason: 'evening' })).json();
   await w.pays(701n);
   const stop = { kind: 'rail', subject: w.rail.code, reason: 'it burns' };
   assert.equal((await post('stops', stop)).statusCode, 200);
@@ -144,5 +169,171 @@ test('no file is closed or handed out while handing over is stopped', async () =
     assert.deepEqual([refused.statusCode, refused.json().error], [409, 'Handing over is stopped, so no file leaves.']);
   }
   assert.equal((await post('stops/lift', stop)).statusCode, 200);
-  assert.equal((await post(`bank/files/${file}/hand-out`, { reason: 'now' })).statusCode, 200);
+  assert.equal((await both(`bank/files/${file}/hand-out`, { reason: 'now' })).statusCode, 200);
+});
+
+test('a file with a payout that may not leave yet is not handed out, with its name and why, and looks again at once', async () => {
+  const key = await w.pays(750n);
+  const { id: file } = (await both('bank/files', { asset: 'eur', reason: 'evening' })).json();
+  const rings = async () => (await w.rows.query(`select rings from work where subject = $1`, [key]))[0]?.rings;
+  const before = Number(await rings());
+  w.gateSays(key, { outcome: 'wait', why: 'its screening is too old and is asked again', againInMs: 30_000 });
+  const refused = await post(`bank/files/${file}/hand-out`, { reason: 'now' });
+  assert.deepEqual([refused.statusCode, refused.json().reason], [409, 'batch_refused'], refused.body);
+  assert.match(refused.json().error, new RegExp(`${key} \\(its screening is too old`));
+  assert.equal(Number(await rings()), before + 1, 'nothing asks the screener again');
+  w.gateSays(key, { outcome: 'pay' });
+  const proposed = await post(`bank/files/${file}/hand-out`, { reason: 'now' });
+  assert.equal(proposed.statusCode, 202, proposed.body);
+  w.gateSays(key, { outcome: 'wait', why: 'not cleared', againInMs: 30_000 });
+  const confirm = `proposals/${proposed.json().proposal}/confirm`;
+  const late = await post(confirm, { reason: 'looked at' }, bob);
+  assert.deepEqual([late.statusCode, late.json().reason], [409, 'batch_refused'], late.body);
+  assert.equal(Number(await rings()), before + 2);
+  w.gateSays(key, { outcome: 'pay' });
+});
+
+test('a payout that is listed after a file was proposed is left for the next one', async () => {
+  const first = await w.pays(800n);
+  const proposed = await post('bank/files', { asset: 'eur', reason: 'noon' });
+  w.clock.advance(1_000);
+  const second = await w.pays(801n);
+  const closed = await post(`proposals/${proposed.json().proposal}/confirm`, { reason: 'looked at' }, bob);
+  assert.equal(closed.statusCode, 200, closed.body);
+  const list = (await get(`files/${closed.json().id}`)).body.list.map(({ key }: { key: string }) => key);
+  assert.ok(list.includes(first) && !list.includes(second), JSON.stringify(list));
+  const next = await post('bank/files', { asset: 'eur', reason: 'evening' });
+  await post(`bank/payouts/${second}/take-off`, { reason: 'the customer asked' });
+  const late = await post(`proposals/${next.json().proposal}/confirm`, { reason: 'looked at' }, bob);
+  assert.equal(late.json().reason, 'proposal_overtaken', 'it is not the list that was proposed');
+});
+
+test('a file holds exactly the payouts that were shown when it was proposed, or is not closed', async () => {
+  const [goes, waits, held] = [await w.pays(810n), await w.pays(811n), await w.pays(812n)];
+  w.gateSays(waits, { outcome: 'wait', why: 'not cleared', againInMs: 60_000 });
+  const propose = async () => {
+    const said = await post('bank/files', { asset: 'eur', reason: 'noon' });
+    const { seen } = (await get(`../proposals/${said.json().proposal}`)).body;
+    return { confirm: `proposals/${said.json().proposal}/confirm`, seen };
+  };
+  const first = await propose();
+  assert.deepEqual(
+    [first.seen.payouts.includes(goes), first.seen.payouts.includes(waits), first.seen.payouts.includes(held)],
+    [true, false, true],
+    'what the gate keeps is no part of the file that is shown',
+  );
+  w.gateSays(held, { outcome: 'hold', why: 'held: customer_blocked' });
+  const files = (await get('files')).body.files.length;
+  const late = await post(first.confirm, { reason: 'looked at' }, bob);
+  assert.deepEqual([late.statusCode, late.json().reason], [409, 'batch_refused'], late.body);
+  assert.match(late.json().error, new RegExp(`Payout ${held} .*held: customer_blocked.*Nothing was closed`));
+  assert.equal((await get('files')).body.files.length, files, 'another file than the one that was shown');
+  await w.looksAt(held);
+  const leaves = await propose();
+  const stays = await post(leaves.confirm, { reason: 'looked at' }, bob);
+  assert.deepEqual(stays.json().leftOut, [{ key: waits, why: 'not cleared' }], stays.body);
+  await w.pays(813n);
+  const second = await propose();
+  w.gateSays(waits, { outcome: 'pay' });
+  const closed = await post(second.confirm, { reason: 'looked at' }, bob);
+  assert.equal(closed.statusCode, 200, closed.body);
+  const list = (await get(`files/${closed.json().id}`)).body.list.map(({ key }: { key: string }) => key);
+  assert.deepEqual(list.toSorted(), second.seen.payouts.toSorted());
+  assert.deepEqual(closed.json().leftOut, []);
+  assert.ok(!list.includes(waits), 'what became free meanwhile is of the next file');
+  const third = await propose();
+  assert.ok(third.seen.payouts.includes(waits));
+  const done = await post(third.confirm, { reason: 'looked at' }, bob);
+  assert.equal(done.statusCode, 200, done.body);
+  const named = await post('bank/files', { asset: 'eur', payouts: goes, reason: 'again' });
+  assert.deepEqual([named.statusCode, named.json().reason], [409, 'batch_refused'], 'what is in a file already');
+});
+
+test('a statement that credits above the limit is taken in when another hands in the same file, to the byte', async () => {
+  await w.db.asSystem((tx) => takes(tx, 2, { right: 'money', asset: 'eur', above: 10_000n }));
+  const before = await w.db.asSystem((tx) => w.desk.imports(tx));
+  const small = w.nextStatement([{ units: 9_000n, text: 'a', ref: 'C1' }]);
+  assert.equal((await post('bank/statements?asset=eur', small, ada, 'application/xml')).statusCode, 200);
+  const large = w.nextStatement([{ units: 2_000n, text: 'b', ref: 'C2' }]);
+  const said = await post('bank/statements?asset=eur', large, ada, 'application/xml');
+  assert.equal(said.statusCode, 202, 'what one took in today adds up');
+  const confirm = `proposals/${said.json().proposal}/confirm`;
+  const bare = await post(confirm, { reason: 'surely' }, bob);
+  assert.deepEqual([bare.statusCode, bare.json().reason], [409, 'file_needed']);
+  const own = await post('bank/statements?asset=eur', large, ada, 'application/xml');
+  assert.deepEqual([own.statusCode, own.json().reason], [403, 'own_proposal']);
+  const other = await post('bank/statements?asset=eur', `${large} `, bob, 'application/xml');
+  // To one who took in nothing today it is below the limit, and another file all the same.
+  assert.equal(other.statusCode, 200, other.body);
+  const same = await post('bank/statements?asset=eur', large, bob, 'application/xml');
+  assert.equal(same.json().reason, 'proposal_overtaken', 'its lines are in the books by now');
+  const third = w.nextStatement([{ units: 20_000n, text: 'c', ref: 'C3' }]);
+  const waits = await post('bank/statements?asset=eur', third, ada, 'application/xml');
+  const shown = (await get(`../proposals/${waits.json().proposal}`)).body;
+  assert.deepEqual([shown.seen.creditUnits, shown.seen.lines], ['200', 1], JSON.stringify(shown));
+  const taken = await post('bank/statements?asset=eur&reason=compared', third, bob, 'application/xml');
+  assert.deepEqual([taken.statusCode, taken.json().taken], [200, 'taken'], taken.body);
+  const imports = await w.db.asSystem((tx) => w.desk.imports(tx));
+  assert.equal(imports.length - before.length, 3);
+});
+
+test('a limit for payout files holds: each file counts, and the same file once', async () => {
+  for (const action of ['bank.close_file', 'bank.hand_out_file', 'bank.withdraw_file'])
+    await w.db.asSystem((tx) => takes(tx, 2, { action, asset: 'eur', above: 1_000n }));
+  if ((await w.asks((desk, tx) => desk.waiting(tx, 'eur'))).length > 0) await w.closes();
+  await w.rail.observe();
+  const cleo = await operatorNamed({ ...w, baseUrl: '' }, 'cleo', 'finance');
+  const closes = async (units: bigint) => {
+    w.clock.advance(1_000);
+    await w.pays(units);
+    return await post('bank/files', { asset: 'eur', reason: 'evening' }, cleo);
+  };
+  const first = await closes(900n);
+  assert.equal(first.statusCode, 200, first.body);
+  const second = await closes(200n);
+  assert.deepEqual([second.statusCode, second.json().people], [202, 2], '1,100 in files of 900 and 200');
+  const agreed = await post(`proposals/${second.json().proposal}/confirm`, { reason: 'looked at' }, bob);
+  assert.equal(agreed.statusCode, 200, agreed.body);
+  const does = async (what: string, id: string) =>
+    (await post(`bank/files/${id}/${what}`, { reason: 'the bank took none of it' }, cleo)).statusCode;
+  const [one, two] = [first.json().id, agreed.json().id];
+  assert.deepEqual(
+    [await does('hand-out', one), await does('hand-out', one), await does('hand-out', two)],
+    [200, 200, 202],
+  );
+  assert.deepEqual([await does('withdraw', one), await does('withdraw', two)], [200, 202]);
+});
+
+test('the opening balance of the first statement of an account counts like a credit', async () => {
+  await w.db.asSystem((tx) => takes(tx, 2, { right: 'money', asset: 'inr', above: 10_000n }));
+  const first = camt({ currency: 'INR', number: '000100020003', from: w.today(), opening: 5_000_000n, entries: [] });
+  const said = await post('bank/statements?asset=inr', first, ada, 'application/xml');
+  assert.equal(said.statusCode, 202, said.body);
+  const { seen } = (await get(`../proposals/${said.json().proposal}`)).body;
+  assert.deepEqual([seen.creditUnits, seen.lines], ['50000', 0]);
+  const taken = await post('bank/statements?asset=inr&reason=compared', first, bob, 'application/xml');
+  assert.deepEqual([taken.statusCode, taken.json().taken], [200, 'taken'], taken.body);
+});
+
+test('a statement of days that have not come needs a reason', async () => {
+  const day = new Date(w.clock.now().getTime() + 3 * 86_400_000).toISOString().slice(0, 10);
+  const file = camt({
+    id: 'future',
+    currency: 'INR',
+    number: '000100020003',
+    from: day,
+    opening: 5_000_000n,
+    entries: [],
+  });
+  const send = (reason: string) => post(`bank/statements?asset=inr${reason}`, file, ada, 'application/xml');
+  const refused = await send('');
+  assert.deepEqual([refused.statusCode, refused.json().reason], [400, 'file_refused'], refused.body);
+  assert.match(refused.json().error, new RegExp(`goes to ${day}, which has not come: say why with a reason`));
+  assert.equal((await send('&reason=the%20bank%20dates%20it%20so')).statusCode, 200);
+
+  const [from, to] = [day, day.replace(/^..../, '2099')];
+  const far = camt({ id: 'far', currency: 'INR', number: '000100020003', from, to, opening: 5_000_000n, entries: [] });
+  const misdated = await post('bank/statements?asset=inr&reason=typed%20so', far, ada, 'application/xml');
+  assert.deepEqual([misdated.statusCode, misdated.json().reason], [400, 'file_refused'], 'a wrong year is taken in');
+  assert.match(misdated.json().error, new RegExp(`goes to ${to}: no reason allows more than 14 days`));
 });

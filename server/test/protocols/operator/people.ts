@@ -1,6 +1,6 @@
 /** Operators as programs over HTTP: each a name, a role and a token. */
-import type { Database } from '../../../src/base/db.ts';
-import { createOperator, issueToken, type Role } from '../../../src/operators/index.ts';
+import type { Database, Tx } from '../../../src/base/db.ts';
+import { createOperator, issueToken, type Role, setRule } from '../../../src/operators/index.ts';
 import type { Came } from '../../support/client.ts';
 
 export interface Said {
@@ -10,7 +10,7 @@ export interface Said {
 
 export type Person = ReturnType<typeof withToken>;
 
-export const withToken = (baseUrl: string, token: string) => {
+export const withToken = (baseUrl: string, token: string, name = '') => {
   const ask = async (method: string, path: string, body?: unknown): Promise<Said> => {
     const reply = await fetch(`${baseUrl}/operator/v1${path}`, {
       method,
@@ -23,6 +23,7 @@ export const withToken = (baseUrl: string, token: string) => {
     return { status: reply.status, body: await reply.json() };
   };
   return {
+    name,
     token,
     reads: (path: string) => ask('GET', path),
     /** With a reason, unless one is given. */
@@ -41,5 +42,28 @@ export async function operatorNamed(
     const made = await createOperator(tx, { name, role, now });
     return await issueToken(tx, { operatorId: made.id, label: 'test', now, expiresAt: null });
   });
-  return withToken(world.baseUrl, token);
+  return withToken(world.baseUrl, token, name);
+}
+
+/** So many people, from above so many units of an asset where one is named. */
+export const takes = (
+  tx: Tx,
+  people: number,
+  what: { action?: string; right?: string; asset?: string; above?: bigint },
+): Promise<void> => {
+  const { action = '*', right = '*', asset = '*', above: aboveUnits = 0n } = what;
+  return setRule(tx, { action, right, asset, aboveUnits, people });
+};
+
+/** Terms, keys and switching on are one person's. */
+export async function oneOpensGates(tx: Tx): Promise<void> {
+  await takes(tx, 1, { right: 'terms' });
+  await takes(tx, 1, { action: 'key.*' });
+  await takes(tx, 1, { right: 'resume' });
+  await takes(tx, 1, { action: 'partner.resume' });
+}
+
+/** New destinations and what screening held are as good as any other: the amount decides. */
+export async function amountsDecide(tx: Tx): Promise<void> {
+  for (const action of ['destination.new', 'release.screening_hit']) await takes(tx, 1, { action });
 }

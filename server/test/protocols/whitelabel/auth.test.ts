@@ -107,13 +107,28 @@ describe('authentication', () => {
     }
   });
 
-  test('a payload that is not padded base64 of such JSON is refused though its signature is right', async () => {
+  test('base64 in the plain and in the URL alphabet, padded or not, is good; the signature is over the text as sent', async () => {
+    for (const filler of ['', '>', '>>', '>>>']) {
+      const text = JSON.stringify({ body: { a: `${filler}???` }, timestamp: NOW });
+      const padded = Buffer.from(text).toString('base64');
+      const url = padded.replaceAll('+', '-').replaceAll('/', '_');
+      for (const payload of [padded, padded.replace(/=+$/, ''), url, url.replace(/=+$/, '')]) {
+        const headers = { apiKey: keys.apiKey, payload, signature: hmac(payload, keys.apiSecret) };
+        assert.equal((await authenticateWith(headers)).signedBody.get('a'), `${filler}???`, payload);
+        if (payload === padded) continue;
+        await refusedWith(authenticateWith({ ...headers, signature: hmac(padded, keys.apiSecret) }));
+      }
+    }
+  });
+
+  test('a payload that is not base64 of such JSON is refused though its signature is right', async () => {
     const text = JSON.stringify({ body: {}, timestamp: NOW });
     const good = Buffer.from(text).toString('base64');
     const payloads = [
       'not base64',
-      good.replace(/=+$/, '').slice(0, -1),
-      good.replaceAll('A', '-'),
+      `${good.replace(/=+$/, '')}===`,
+      `${good.replace(/=+$/, '')}${good.endsWith('==') ? '=' : '=='}`,
+      good.replaceAll('A', '.'),
       `${good}\n`,
       Buffer.from('{"body":{},"timestamp"').toString('base64'),
       Buffer.from('[]').toString('base64'),

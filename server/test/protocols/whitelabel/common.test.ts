@@ -51,8 +51,10 @@ describe('maps', () => {
     assert.deepEqual(fiatSymbolMapping, { INR: 1, EUR: 12 });
     assert.deepEqual([coinSymbolMapping.usdc, chainSymbolMapping], [116, { matic20: 3, erc20: 0 }]);
     const chains = await asked('allChainMapping');
-    assert.deepEqual(chains.allCoinConfig.usdc, { coinId: 116, coinCode: 'usdc', networks: [0, 3] });
-    assert.deepEqual(chains.networkConfig['3'], { chainId: 3, chainSymbol: 'matic20' });
+    const { coinId, coinCode, networks } = chains.allCoinConfig.usdc;
+    assert.deepEqual([coinId, coinCode, networks], [116, 'usdc', [0, 3]]);
+    const { chainSymbol, networkId, node } = chains.networkConfig['3'];
+    assert.deepEqual([chainSymbol, networkId, node], ['matic20', 137, 83]);
   });
 
   test('fees of the chains: text here, numbers under v1', async () => {
@@ -139,6 +141,8 @@ describe('requirements', () => {
       assert.deepEqual([status, body.status, body.code], [200, 1, 200]);
       assert.ok(body.kycRequirementData.details.firstName.label);
       assert.deepEqual(body.data, { kycRequirementData: body.kycRequirementData });
+      const byCountry = await acme.post(path, { customerId: acme.customerId, countryCode: 'in' });
+      assert.deepEqual(byCountry.body, body);
     }
   });
 });
@@ -213,6 +217,7 @@ describe('lists of all', () => {
         clientFee: 0,
         gatewayFee: 0,
         gasFee: 0,
+        tdsFee: 0,
         walletAddress: WALLET,
         fiatAmount: 1000,
         expectedCryptoAmount: 11.62,
@@ -225,8 +230,8 @@ describe('lists of all', () => {
     );
     const [sale] = (await page(HISTORY, { type: 2, order: 'desc', page: 1, pageSize: 1 })).items;
     assert.deepEqual(
-      [sale?.orderId, sale?.expectedQuantity, sale?.expectedFiatAmount, sale?.onrampFee],
-      [Number(sales.at(-1)), 18, 1548, 0],
+      [sale?.orderId, sale?.expectedQuantity, sale?.expectedFiatAmount, sale?.onrampFee, sale?.tdsFee],
+      [Number(sales.at(-1)), 18, 1548, 0, 0],
     );
     assert.match(String(sale?.walletAddress), /^0x[0-9a-f]{40}$/);
   });

@@ -8,6 +8,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { ROUTES } from '../../../src/protocols/whitelabel/index.ts';
 import { ask } from '../../support/client.ts';
 import { type World, wireWorld } from './world.ts';
 
@@ -95,6 +96,11 @@ const ROWS: readonly Row[] = [
     'stories/refunds.test.ts',
     'onramp/refundDestination',
   ]),
+  wl('POST', 'offramp/refunds', 'what came in for a sale, goes back, and came back', [
+    'stories/told.test.ts',
+    "'offramp'",
+  ]),
+  wl('POST', 'onramp/refunds', 'the same of a purchase', ['stories/told.test.ts', 'onramp/refunds']),
   wl('POST', 'bank/bankDetails', 'payment instructions again', [BUYING, 'bank/bankDetails']),
   wl('POST', 'bank/addFiatAccount', 'an account to be paid to', [SELLING, 'bank/addFiatAccount']),
   wl('POST', 'bank/addFiatAccountUrl', 'a page to add one on', [
@@ -112,6 +118,7 @@ const ROWS: readonly Row[] = [
   plain('GET', `${COMMON}public/fetchAllCountryConfig`, 'what is on by fiat', [OPEN, 'fetchAllCountryConfig']),
   plain('GET', '/onramp/api/v3/buy/public/listAllCoins', 'coins', [OPEN, 'listAllCoins']),
   plain('GET', '/onramp/api/v3/buy/public/listAllNetworks', 'chains', [OPEN, 'listAllNetworks']),
+  plain('GET', '/onramp/api/v2/sell/public/allConfig', 'coins and chains together', [OPEN, 'v2/sell/public/allConfig']),
   plain('GET', '/onramp/api/v1/public/allGasFee', 'fees of chains, numbers', [OPEN, 'v1/public/allGasFee']),
   plain('POST', `${COMMON}transaction/allConfigMapping`, 'codes to numbers', [COMMON_TEST, 'allConfigMapping']),
   plain('POST', `${COMMON}transaction/allChainMapping`, 'coins and chains', [COMMON_TEST, 'allChainMapping']),
@@ -155,13 +162,7 @@ test('every row is served under all its paths and by its own method only, and wh
 });
 
 test('nothing is served that is not in a row', () => {
-  const source = readFileSync(join(import.meta.dirname, '../../../src/protocols/whitelabel/index.ts'), 'utf8');
-  const table = source.slice(source.indexOf('const ROUTES'), source.indexOf('\n];', source.indexOf('const ROUTES')));
-  const paths = [
-    ...[...table.matchAll(/wl\(\s*'([^']+)'/g)].map(([, path]) => `${WL}${path}`),
-    ...[...table.matchAll(/common\('([^']+)'/g)].map(([, path]) => `${COMMON}transaction/${path}`),
-    ...[...table.matchAll(/'(\/onramp[^']+)'/g)].map(([, path]) => path ?? ''),
-  ];
+  const paths = ROUTES.flatMap((route) => route.paths).filter((path) => path.startsWith('/onramp'));
   const listed = new Set(
     ROWS.filter(({ story }) => story !== 'later').flatMap((row) => [row.path, ...(row.aliases ?? [])]),
   );

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { ask, type Client, type Fields, openClient, sign } from '../../support/client.ts';
+import type { Order, Payee } from '../../../src/orders/index.ts';
+import { payInstructionsShape } from '../../../src/protocols/whitelabel/shapes.ts';
+import { ask, type Client, type Fields, newPhone, openClient, sign } from '../../support/client.ts';
 import { type TestPartner, type World, wireWorld } from './world.ts';
 
 let world: World;
@@ -16,9 +18,11 @@ before(async () => {
 });
 after(async () => await world.stop());
 
+const PAIR_OF_SALE = { fromCurrency: 'usdc', toCurrency: 'INR', fromAmount: '100' };
+
 const enroll = (fields: Fields, partner: TestPartner = acme) =>
   partner.post('kyc/url', {
-    phoneNumber: '+1-555-123-4567',
+    phoneNumber: newPhone(),
     type: 'INDIVIDUAL',
     email: '',
     kycRedirectUrl: '',
@@ -41,10 +45,11 @@ describe('a customer', () => {
     assert.ok(body.data.kycUrl.startsWith(`${world.baseUrl}/kyc/`));
   });
 
-  test('known already is a 409 with its id at the top, and asking again with that id gives a fresh link for the same one', async () => {
+  test('known already is a 400 with its id at the top, and asking again with that id gives a fresh link for the same one', async () => {
     const first = (await enroll({ clientCustomerId: 'c-2' })).body.data;
     const again = await enroll({ clientCustomerId: 'c-2' });
-    assert.equal(again.status, 409);
+    assert.equal(again.status, 400);
+    assert.match(again.body.error, new RegExp(`already linked to customerId ${first.customerId}`));
     assert.equal(again.body.reason, 'customer_exists');
     assert.equal(again.body.customerId, first.customerId);
     const repeated = await enroll({ clientCustomerId: 'c-2', customerId: again.body.customerId });
@@ -54,6 +59,48 @@ describe('a customer', () => {
     const bare = await acme.post('kyc/url', { customerId: first.customerId, type: 'INDIVIDUAL' });
     assert.equal(bare.body.data.customerId, first.customerId);
     assert.equal(bare.body.data.clientCustomerId, 'c-2');
+  });
+
+  test('has a phone of its own: another name with it gets the same answer, and the call repeated with the id a fresh link', async () => {
+    const phoneNumber = '+44 7700 900 123';
+    const first = (await enroll({ clientCustomerId: 'phone-3', phoneNumber })).body.data;
+    const asked = { clientCustomerId: 'phone-4', phoneNumber: '+447700900123' };
+    const second = await enroll(asked);
+    assert.deepEqual(
+      [second.status, second.body.reason, second.body.customerId],
+      [400, 'customer_exists', first.customerId],
+    );
+    assert.match(second.body.error, /already linked to customerId/);
+    const repeated = await enroll({ ...asked, customerId: second.body.customerId });
+    assert.deepEqual(
+      [repeated.status, repeated.body.data.customerId, repeated.body.data.clientCustomerId],
+      [200, first.customerId, 'phone-4'],
+    );
+    const guessed = await enroll({ clientCustomerId: 'phone-4', customerId: first.customerId });
+    assert.equal(guessed.status, 404, 'another name without the phone is taken for the customer');
+
+    const moved = (await enroll({ clientCustomerId: 'phone-5' })).body.data;
+    const mixed = await enroll({ clientCustomerId: 'phone-5', phoneNumber, customerId: first.customerId });
+    assert.equal(mixed.status, 404, 'the name of one customer gets a link of another');
+    const taken = await acme.post('kyc/url', { customerId: moved.customerId, phoneNumber });
+    assert.deepEqual([taken.status, taken.body.customerId], [400, first.customerId]);
+    const elsewhere = await enroll({ clientCustomerId: 'phone-3', phoneNumber }, other);
+    assert.equal(elsewhere.status, 200, "another partner's customer with the phone is in the way");
+    const atOnce = await Promise.all(
+      [1, 2, 3, 4].map((n) => enroll({ clientCustomerId: `phone-6-${n}`, phoneNumber: '+44 7700 900 777' })),
+    );
+    assert.deepEqual(atOnce.map(({ status }) => status).toSorted(), [200, 400, 400, 400]);
+  });
+
+  test('is known however the payload is written in base64: either alphabet, padded or not', async () => {
+    const { customerId } = (await enroll({ clientCustomerId: 'c-64' })).body.data;
+    for (const base64 of ['padded', 'bare', 'url'] as const) {
+      // So long that each of the three lengths of padding comes.
+      for (const filler of ['', '>', '>>']) {
+        const answer = await acme.post('kyc/status', { customerId, filler: `${filler}???` }, { base64 });
+        assert.equal(answer.status, 200, `${base64}: ${answer.text}`);
+      }
+    }
   });
 
   test('named by a number is named by its text, and the number comes back as one', async () => {
@@ -76,13 +123,24 @@ describe('a customer', () => {
 
   test('asked for twice at once is made once', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => enroll({ clientCustomerId: 'c-5' })));
-    assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 409, 409, 409, 409, 409, 409, 409]);
+    assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, ...Array(7).fill(400)]);
     assert.equal(new Set(answers.map(({ body }) => body.customerId ?? body.data.customerId)).size, 1);
   });
 });
 
 const stand = async (customerId: string, partner: Client = acme) =>
   (await partner.post('kyc/status', { customerId })).body.data;
+
+test('payment instructions leave out what a country has not: no ifsc beside an IBAN, no iban beside an IFSC', () => {
+  const order = { paymentMethod: 'SEPA_BANK_TRANSFER', expiresAt: new Date(0) } as Order;
+  const common = { holder: 'Operator', bank: 'Bank', branch: 'Main', accountType: 'Current' };
+  const shapeOf = (payee: object) =>
+    payInstructionsShape(order, { payee: { ...common, ...payee } as Payee, reference: 'CL1' }).bank;
+  const euro = shapeOf({ accountNumber: '', ifsc: '', iban: 'DE89370400440532013000', bic: 'COBADEFF' });
+  assert.deepEqual(Object.keys(euro), ['name', 'accountNumber', 'type', 'branch', 'bank', 'iban', 'bic']);
+  const rupee = shapeOf({ accountNumber: '000100020003', ifsc: 'TEST0000001', iban: '', bic: '' });
+  assert.deepEqual(Object.keys(rupee), ['name', 'accountNumber', 'ifsc', 'type', 'branch', 'bank']);
+});
 
 describe('verification', () => {
   test('goes through its words, each reached by the sandbox, with the steps before and at', async () => {
@@ -102,7 +160,8 @@ describe('verification', () => {
       ['BASIC_KYC_COMPLETED', 'BASIC_KYC_COMPLETED'],
       ['INTERMEDIATE_KYC_COMPLETED', 'INTERMEDIATE_KYC_COMPLETED'],
       ['IN_REVIEW', 'IN_REVIEW'],
-      ['COMPLETED', 'ADVANCE_KYC_COMPLETED'],
+      ['ADVANCE_KYC_COMPLETED', 'ADVANCE_KYC_COMPLETED'],
+      ['COMPLETED', 'COMPLETED'],
       ['EDD_COMPLETED', 'EDD_COMPLETED'],
       ['TEMPORARY_FAILED', 'TEMPORARY_FAILED'],
       ['LOGIN_REQUIRED', 'LOGIN_REQUIRED'],
@@ -273,6 +332,15 @@ describe('an offramp order', () => {
       'select count(*) from quotes where order_id is not null and deposit_units = 33300000',
     );
     assert.equal(Number(row.count), 1);
+  });
+
+  test('takes the chains that a quote takes: its name in any case, and the coin’s own code for the one quoted', async () => {
+    for (const chain of ['MATIC20', 'usdc', 'USDC']) {
+      const quoted = await acme.post('offramp/quote', { ...PAIR_OF_SALE, chain });
+      const { customerId, fiatAccountId } = acme;
+      const made = await acme.post('offramp/createTransaction', { ...PAIR_OF_SALE, chain, customerId, fiatAccountId });
+      assert.deepEqual([quoted.status, made.status, made.body.data?.chain], [200, 200, 'matic20'], made.text);
+    }
   });
 
   test('without rate and amount is priced afresh; without an account goes to the only one', async () => {

@@ -27,20 +27,41 @@ describe('public reference data', () => {
     assert.deepEqual(methods, { 1: { UPI: 1, IMPS: 2 }, 12: { SEPA_BANK_TRANSFER: 2 } });
     assert.deepEqual(Object.keys(methods['1']), ['UPI', 'IMPS'], 'the instant one comes first');
     assert.deepEqual(await data('/onramp/api/v2/common/public/fetchAllCountryConfig'), {
-      buy: { 1: { isActive: 1, paymentMethods: { UPI: 1 } } },
+      buy: {
+        1: { isActive: 1, paymentMethods: { UPI: 1, IMPS: 2 } },
+        12: { isActive: 0, paymentMethods: { SEPA_BANK_TRANSFER: 2 } },
+      },
       sell: {
         1: { isActive: 1, paymentMethods: { IMPS: 2 } },
         12: { isActive: 1, paymentMethods: { SEPA_BANK_TRANSFER: 2 } },
       },
     });
     const coins = await data('/onramp/api/v3/buy/public/listAllCoins');
-    assert.deepEqual(coins['116'], { coinId: 116, coinCode: 'usdc', networks: { 0: 'erc20', 3: 'matic20' } });
-    assert.equal(
-      Object.values<{ coinCode: string; coinId: number }>(coins).find(({ coinCode }) => coinCode === 'dai')?.coinId,
-      Number(Object.keys(coins)[1]),
-    );
+    assert.deepEqual(Object.keys(coins).toSorted(), ['dai', 'usdc'], 'coins are not listed by their codes');
+    const { coinIcon, ...usdc } = coins.usdc;
+    assert.deepEqual(usdc, { coinId: 116, coinName: 'USD Coin', balanceFloatPlaces: 6 });
+    assert.match(coinIcon, /^data:image\/svg\+xml;base64,/);
+    assert.equal(coins.dai.balanceFloatPlaces, 8);
     const networks = await data('/onramp/api/v3/buy/public/listAllNetworks');
-    assert.deepEqual(networks['0'], { chainId: 0, network: 'erc20', coins: { 116: 'usdc' } });
+    assert.deepEqual(networks['0'], {
+      chainSymbol: 'erc20',
+      chainName: 'Ethereum Network',
+      addressRegex: '^(0x)[0-9A-Fa-f]{40}$',
+      memoRegex: '',
+      networkId: 1,
+      nativeToken: 6,
+      startingWith: ['0x'],
+      hashLink: 'https://etherscan.io/tx/',
+      node: 6,
+    });
+    const { allCoinConfig, networkConfig } = await data('/onramp/api/v2/sell/public/allConfig');
+    assert.deepEqual(networkConfig, networks);
+    assert.deepEqual(allCoinConfig.usdc, {
+      ...coins.usdc,
+      coinCode: 'usdc',
+      tradeFloatPlaces: 6,
+      networks: [0, 3],
+    });
   });
 
   test('gas fees are numbers in the coin, by coin and chain', async () => {

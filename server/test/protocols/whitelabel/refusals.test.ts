@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { type Answer, ask, type Fields, hmac, type Signing, sign } from '../../support/client.ts';
+import { type Answer, ask, type Fields, hmac, openClient, type Signing, sign } from '../../support/client.ts';
 import { contractOf, type TestPartner, type World, wireWorld } from './world.ts';
 
 let world: World;
@@ -73,10 +73,10 @@ function isRefusal(answer: Answer, code: number, reason: string, note = ''): voi
   }
 }
 
-async function changesNothing<T>(body: () => Promise<T>): Promise<T> {
-  const earlier = await world.contents();
+async function changesNothing<T>(body: () => Promise<T>, besides: readonly string[] = []): Promise<T> {
+  const earlier = await world.contents(besides);
   const result = await body();
-  assert.equal(await world.contents(), earlier, 'something has changed');
+  assert.equal(await world.contents(besides), earlier, 'something has changed');
   return result;
 }
 
@@ -528,8 +528,18 @@ describe('things that are not there', () => {
         await refuses(`${COMMON}/priceTicker`, { type: '1', fiatType }, 406, 'unsupported_pair');
         await refuses(HISTORY, { fiatType }, 406, 'unsupported_pair');
       }
-      // A guessed chain is fine for a price and not for an address.
-      await refuses('offramp/createTransaction', { ...sale, chain: 'usdc' }, 406, 'unsupported_chain');
+      for (const countryCode of ['XX', 'usd', '1'])
+        await refuses('kyc/requirements', { customerId: acme.customerId, countryCode }, 406, 'unsupported_pair');
+      const says = async (path: string, body: Fields) => (await acme.post(path, body)).body.error;
+      assert.equal(
+        await says('offramp/quote', { ...quote, fromCurrency: 'NoCoin' }),
+        'The pair NoCoin/inr is not supported. Supported: DAI/EUR, DAI/INR, USDC/EUR, USDC/INR.',
+      );
+      assert.equal(
+        await says('offramp/quote', { ...quote, chain: 'TRC20' }),
+        'The chain TRC20 is not supported for usdc. Supported: erc20, matic20.',
+      );
+      assert.equal(await says(HISTORY, { fiatType: '99' }), 'The currency 99 is not supported. Supported: EUR, INR.');
     });
   });
 
@@ -645,6 +655,8 @@ describe('things that are not there', () => {
 
 describe('what may not be done', () => {
   test('a customer who has not logged in may neither trade nor add an account', async () => {
+    const trader = openClient(world.baseUrl, await world.keyOf(acme.partner, { scopes: ['trade'] }));
+    // Of all there is, a link to log in by, which is recorded.
     await changesNothing(async () => {
       for (const answer of [
         await acme.post('offramp/createTransaction', { ...sale, customerId: stranger }),
@@ -652,8 +664,16 @@ describe('what may not be done', () => {
       ]) {
         isRefusal(answer, 403, 'login_required');
         assert.equal(answer.body.error, 'Please login before raising this request');
+        assert.ok(answer.body.kycUrl.startsWith(`${world.baseUrl}/kyc/`));
       }
-    });
+      const bare = await trader.post('offramp/createTransaction', { ...sale, customerId: stranger });
+      assert.deepEqual([bare.status, bare.body.kycUrl], [403, undefined], 'a key that may make no links is given one');
+    }, ['partner_acts']);
+    const made = await world.query(
+      `select count(*)::int as links from partner_acts where act = 'link.made' and facts->>'customer' = $1`,
+      [stranger],
+    );
+    assert.equal(made[0]?.links, 3, 'a link is given that is not recorded');
   });
 
   test('an amount outside the limits says the limits as amounts', async () => {
@@ -665,7 +685,7 @@ describe('what may not be done', () => {
         ] as const) {
           const answer = await acme.post(path, { ...body, fromAmount });
           isRefusal(answer, 413, 'amount_outside_limits');
-          assert.match(answer.body.error, /between 1 and 10000 USDC/);
+          assert.match(answer.body.error, /minimum 1, maximum 10000 USDC/);
         }
       }
     });
@@ -675,7 +695,7 @@ describe('what may not be done', () => {
     const { body } = await acme.post('onramp/createTransaction', buy);
     const over = { transactionId: body.data.transactionId, customerId: acme.customerId };
     assert.equal((await acme.post('bank/bankDetails', over)).status, 200);
-    for (const state of ['settled', 'refunded', 'expired', 'cancelled', 'frozen']) {
+    for (const state of ['settled', 'refunded', 'expired', 'cancelled']) {
       await world.query('update orders set state = $1 where id = $2', [state, over.transactionId]);
       await changesNothing(async () => {
         await refuses('bank/bankDetails', over, 417, 'order_over');

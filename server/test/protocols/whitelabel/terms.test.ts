@@ -57,13 +57,13 @@ describe('limits by level', () => {
     assert.equal((await sells('100'))[0], 200);
     const [status, reason, error] = await sells('100.000001');
     assert.deepEqual([status, reason], [413, 'amount_outside_limits']);
-    assert.match(error, /between 1 and 100 USDC/);
+    assert.match(error, /minimum 1, maximum 100 USDC/);
     await reaches(2);
     assert.equal((await sells('500'))[0], 200);
-    assert.match((await sells('501'))[2], /between 1 and 500 USDC/);
+    assert.match((await sells('501'))[2], /minimum 1, maximum 500 USDC/);
     await reaches(3);
     assert.equal((await sells('10000'))[0], 200, 'beyond the last row the market’s own limit stands');
-    assert.match((await sells('10001'))[2], /between 1 and 10000 USDC/);
+    assert.match((await sells('10001'))[2], /minimum 1, maximum 10000 USDC/);
   });
 
   test('a level that may give less than the market takes is not verified far enough', async () => {
@@ -79,7 +79,7 @@ describe('limits by level', () => {
   test('a limit above the market’s own changes nothing, and one taken away is gone', async () => {
     await reaches(1);
     await world.db.asSystem((tx) => setLimit(tx, { marketId: market.id, level: 1, maxUnits: 10n ** 30n }));
-    assert.match((await sells('10002'))[2], /between 1 and 10000 USDC/);
+    assert.match((await sells('10002'))[2], /minimum 1, maximum 10000 USDC/);
     await world.db.asSystem(async (tx) => {
       await setLimit(tx, { marketId: market.id, level: 1, maxUnits: null });
       await setLimit(tx, { marketId: market.id, level: 2, maxUnits: null });
@@ -130,6 +130,73 @@ describe('a cap on what is promised at once', () => {
   });
 });
 
+describe('a cap and a crowd', () => {
+  const cap = (maxUnits: bigint | null) =>
+    world.db.asSystem((tx) => setExposureCap(tx, { partnerId: acme.partner.id, fiat: 'inr', maxUnits }));
+  const AT_ONCE = 50;
+
+  test('fifty quotes asked for at the same moment are promised no more than the cap', async () => {
+    await world.query(`update quotes set expires_at = now() - interval '1 hour' where order_id is null`);
+    await world.query(`update orders set state = 'expired' where state = 'created'`);
+    await cap(10_000_00n);
+    const answers = await Promise.all(
+      Array.from({ length: AT_ONCE }, () => acme.post('offramp/quote', { ...pair, fromAmount: '10' })),
+    );
+    // 860 INR each: eleven fit into 10,000 INR.
+    assert.deepEqual(
+      [200, 413].map((status) => answers.filter((one) => one.status === status).length),
+      [11, AT_ONCE - 11],
+    );
+    const [{ sum } = { sum: null }] = await world.query(
+      `select sum(fiat_units)::text as sum from quotes where partner_id = $1 and order_id is null and expires_at > $2`,
+      [acme.partner.id, world.clock.now()],
+    );
+    assert.equal(sum, '946000');
+  });
+
+  test('fifty orders created at the same moment, both directions together, are promised no more than the cap', async () => {
+    await world.query(`update quotes set expires_at = now() - interval '1 hour' where order_id is null`);
+    const customers = await Promise.all(
+      Array.from({ length: 5 }, (_, at) => world.customer(acme, acme.partner, `crowd-${at}`)),
+    );
+    const accounts = await Promise.all(
+      customers.map(async (customerId, at) => {
+        const details = { customerId, fiatAccount: `00011122${at}444`, ifsc: 'HDFC0001234' };
+        return (await acme.post('bank/addFiatAccount', details)).body.data.fiatAccountId as string;
+      }),
+    );
+    const answers = await Promise.all(
+      Array.from({ length: AT_ONCE }, (_, at) => {
+        const who = { customerId: customers[at % 5], fiatAccountId: accounts[at % 5] };
+        return at % 2 === 0
+          ? acme.post('offramp/createTransaction', { ...pair, fromAmount: '10', ...who })
+          : acme.post('onramp/createTransaction', {
+              ...{
+                fromCurrency: 'inr',
+                toCurrency: 'usdc',
+                chain: 'matic20',
+                fromAmount: '860',
+                paymentMethodType: 'UPI',
+              },
+              ...{ customerId: customers[at % 5], depositAddress: `0x${'ab'.repeat(20)}` },
+            });
+      }),
+    );
+    assert.deepEqual(
+      [200, 413].map((status) => answers.filter((one) => one.status === status).length),
+      [11, AT_ONCE - 11],
+      JSON.stringify(answers.find(({ status }) => status !== 200 && status !== 413)?.body),
+    );
+    const [{ sum } = { sum: null }] = await world.query(
+      `select sum(case when direction = 'onramp' then deposit_units else gross_units end)::text as sum
+         from orders where partner_id = $1 and state = 'created'`,
+      [acme.partner.id],
+    );
+    assert.equal(sum, '946000');
+    await cap(null);
+  });
+});
+
 describe('history', () => {
   test('every change is kept with who and why, what was not a change is not, and nobody can alter it', async () => {
     const { db } = world;
@@ -165,6 +232,8 @@ describe('history', () => {
     assert.deepEqual(
       caps.map(({ item, by, partnerId, after }) => [item, by, partnerId, after === null]),
       [
+        ['inr', 'the program', acme.partner.id, true],
+        ['inr', 'the program', acme.partner.id, false],
         ['inr', 'the program', acme.partner.id, true],
         ['inr', 'treasurer', acme.partner.id, false],
       ],

@@ -7,10 +7,10 @@ import type { Happened } from '../../../src/events/index.ts';
 import { openSender, outsideFor, publish, standard, startCourier } from '../../../src/events/index.ts';
 import { type Direction, type OrderState, STATES } from '../../../src/orders/index.ts';
 import { TRANSITIONS } from '../../../src/orders/machine.ts';
-import { signingSecrets } from '../../../src/partners/index.ts';
-import { whitelabelFormat } from '../../../src/protocols/whitelabel/index.ts';
+import { assets, signingSecrets } from '../../../src/partners/index.ts';
+import { flatFormat, whitelabelFormat } from '../../../src/protocols/whitelabel/index.ts';
 import { whitelabelBody } from '../../../src/protocols/whitelabel/webhooks.ts';
-import { type Answer, type Client, hmac, openClient } from '../../support/client.ts';
+import { type Answer, type Came, type Client, hmac, openClient } from '../../support/client.ts';
 import { openReceiver, type Receiver } from '../../support/receiver.ts';
 import { until } from '../../support/until.ts';
 import { type TestPartner, type World, wireWorld } from './world.ts';
@@ -31,11 +31,17 @@ before(async () => {
   const adminOf = async ({ partner }: TestPartner) =>
     openClient(world.baseUrl, await world.keyOf(partner, { scopes: ['admin'] }));
   [admin, otherAdmin] = [await adminOf(mine), await adminOf(other)];
+  const secrets = (key: string) => world.db.asSystem((tx) => signingSecrets(tx, world.vault, key, world.clock.now()));
   formats = {
     standard,
-    whitelabel: whitelabelFormat({
-      partner: async () => mine.partner,
-      secrets: (key) => world.db.asSystem((tx) => signingSecrets(tx, world.vault, key, world.clock.now())),
+    whitelabel: whitelabelFormat({ partner: async () => mine.partner, secrets }),
+    flat: flatFormat({
+      order: ({ partnerId, id }) =>
+        world.db.asPartner(partnerId, async (tx) => ({
+          order: await world.orders.get(tx, { id }),
+          assets: await assets(tx),
+        })),
+      secrets,
     }),
   };
   // What happened before there is an endpoint is for none.
@@ -54,9 +60,8 @@ async function ok(answer: Promise<Answer>) {
   return body.data;
 }
 
-/** Delivers until the receiver has so many more. */
-async function delivers(count: number): Promise<void> {
-  const courier = await startCourier({
+const courierOf = () =>
+  startCourier({
     db: world.db,
     clock: world.clock,
     log: world.log,
@@ -65,9 +70,21 @@ async function delivers(count: number): Promise<void> {
     send: openSender(outsideFor('sandbox')),
     onDead: async () => {},
   });
+
+/** Delivers for as long as something runs. */
+async function delivering<T>(body: () => Promise<T>): Promise<T> {
+  const courier = await courierOf();
+  try {
+    return await body();
+  } finally {
+    await courier.stop();
+  }
+}
+
+/** Delivers until the receiver has so many more. */
+async function delivers(count: number): Promise<void> {
   const wanted = receiver.taken.length + count;
-  await until(`${wanted} came`, () => receiver.taken.length >= wanted);
-  await courier.stop();
+  await delivering(() => until(`${wanted} came`, () => receiver.taken.length >= wanted));
 }
 
 describe('the calls older programs know', () => {
@@ -77,18 +94,26 @@ describe('the calls older programs know', () => {
     );
     assert.equal(data, `Webhook url set to ${receiver.url}`);
     await ok(admin.post(`${MERCHANT}setWebhookUrl`, { webhookUrl: receiver.url }));
-    const all = await ok(admin.get('/v1/webhooks'));
+    const set = async () =>
+      (await ok(admin.get('/v1/webhooks'))).map(
+        ({ url, format, events, enabled, apiKey, setByWire, payloadForm }: Record<string, unknown>) =>
+          [url, format, events, enabled, apiKey, setByWire, payloadForm].join(' '),
+      );
+    const form = (format: string, url = receiver.url) => `${url} ${format}  true ${admin.apiKey} true body`;
     assert.deepEqual(
-      all.map(({ url, format, events, enabled, apiKey }: Record<string, unknown>) => [
-        url,
-        format,
-        events,
-        enabled,
-        apiKey,
-      ]),
-      [[receiver.url, 'whitelabel', [], true, admin.apiKey]],
-      'one, however often it is set, signed with the key that set it',
+      (await set()).toSorted(),
+      [form('flat'), form('whitelabel')],
+      'the address is set twice, or not in both formats',
     );
+    await ok(admin.post(`${MERCHANT}setWebhookUrl`, { webhookUrl: `${receiver.url}2`, format: 'flat' }));
+    assert.deepEqual(await set(), [form('flat', `${receiver.url}2`)], 'the format that was not named is still sent');
+    await ok(admin.post(`${MERCHANT}setWebhookUrl`, { webhookUrl: receiver.url }));
+    assert.deepEqual((await set()).toSorted(), [form('flat'), form('whitelabel')], 'one of the formats is not sent');
+    const [endpoint] = await ok(admin.get('/v1/webhooks'));
+    const moved = await admin.put(`/v1/webhooks/${endpoint.id}`, { format: 'standard' });
+    assert.deepEqual([moved.status, Object.keys(moved.body.fields)], [400, ['format']]);
+    const odd = await admin.post(`${MERCHANT}setWebhookUrl`, { webhookUrl: receiver.url, format: 'standard' });
+    assert.deepEqual(odd.body.fields, { format: 'must be whitelabel or flat' });
     assert.deepEqual(await ok(otherAdmin.get('/v1/webhooks')), []);
   });
 
@@ -103,56 +128,224 @@ describe('the calls older programs know', () => {
     }
   });
 
-  test('sendDummyWebhook sends one to try, signed as they all are', async () => {
-    assert.equal(await ok(admin.post(`${MERCHANT}sendDummyWebhook`)), `Dummy webhook sent to ${receiver.url}`);
+  const RECEIVED = 'Response received from your server';
+
+  /** Every message is signed over its header, which carries the very body. */
+  function assertSigned({ headers, text, body }: Receiver['taken'][number]): void {
+    const { 'x-onramp-payload': payload = '', 'x-onramp-signature': signature } = headers;
+    assert.equal(signature, hmac(payload, admin.apiSecret));
+    assert.equal(Buffer.from(payload, 'base64').toString(), text, 'the header does not carry the very body');
+    const timestamp = Number(headers['x-onramp-timestamp']);
+    assert.ok(Math.abs(Date.now() - timestamp) < 60_000, 'the header says another time');
+    if (body.metadata !== undefined) assert.equal(body.metadata.timestamp, timestamp);
+  }
+
+  test('sendDummyWebhook sends a sample order in both formats, and only an answer is a success', async (t) => {
+    const dummy = (body: Record<string, string> = {}) => admin.post(`${MERCHANT}sendDummyWebhook`, body);
+    const from = receiver.taken.length;
+    assert.equal(await delivering(() => ok(dummy())), RECEIVED);
+    await delivering(() => until('both came', () => receiver.taken.length >= from + 2));
     const elsewhere = await openReceiver();
-    const named = await ok(admin.post(`${MERCHANT}sendDummyWebhook`, { webhookUrl: elsewhere.url }));
-    assert.equal(named, `Dummy webhook sent to ${elsewhere.url}`);
+    t.after(() => elsewhere.down());
+    assert.equal(await ok(dummy({ webhookUrl: elsewhere.url })), RECEIVED);
+    for (const taken of [receiver.taken.slice(from), elsewhere.taken]) {
+      for (const one of taken) assertSigned(one);
+      const flat = taken.find(({ body }) => body.orderId !== undefined)?.body;
+      assert.deepEqual([flat.orderId, flat.eventType, flat.status, flat.webhookTrials], [0, 'onramp', 4, 1]);
+      const word = taken.find(({ body }) => body.metadata !== undefined)?.body;
+      assert.deepEqual([word.referenceId, word.status, word.metadata.sample], [0, 'ON_CHAIN_COMPLETED', true]);
+    }
+    await ok(dummy({ webhookUrl: elsewhere.url, format: 'flat' }));
+    assert.deepEqual([elsewhere.taken.length, elsewhere.taken.at(-1)?.body.orderId], [3, 0]);
+    elsewhere.behaves((_, response) => response.writeHead(500).end());
+    const refused = await dummy({ webhookUrl: elsewhere.url, format: 'flat' });
+    assert.deepEqual([refused.status, refused.body.reason], [424, 'webhook_not_taken']);
+    assert.equal(refused.body.error, 'Your server did not take the webhook: flat: status 500.');
     await elsewhere.down();
-    const nobody = await ok(admin.post(`${MERCHANT}sendDummyWebhook`, { webhookUrl: elsewhere.url }));
-    assert.equal(nobody, `Dummy webhook to ${elsewhere.url} failed: connection_refused`);
+    const nobody = await dummy({ webhookUrl: elsewhere.url });
+    assert.deepEqual([nobody.status, nobody.body.reason], [424, 'webhook_not_taken']);
+    assert.match(nobody.body.error, /whitelabel: connection_refused; flat: connection_refused/);
     const unset = await otherAdmin.post(`${MERCHANT}sendDummyWebhook`);
     assert.deepEqual([unset.status, unset.body.reason], [404, 'unknown_endpoint']);
-    await delivers(1);
-    for (const { headers, body } of [receiver.taken.at(-1), elsewhere.taken.at(-1)].map(
-      (one) => one ?? assert.fail(),
-    )) {
-      assert.equal(hmac(headers['x-onramp-payload'] ?? '', admin.apiSecret), headers['x-onramp-signature']);
-      const payload = JSON.parse(Buffer.from(headers['x-onramp-payload'] ?? '', 'base64').toString());
-      assert.deepEqual(payload.body, body);
-      assert.ok(Math.abs(Date.now() - payload.timestamp) < 60_000);
-      assert.equal(body.status, 'TEST');
-    }
   });
 
-  test('resendWebhook sends all of an order once more', async () => {
+  test('what waits for one of the formats is not dropped where the other is named alone, and comes when it is wanted again', async (t) => {
+    const there = await openReceiver();
+    t.after(() => there.down());
+    const third = await world.partner('Third');
+    const client = openClient(world.baseUrl, await world.keyOf(third.partner, { scopes: ['admin'] }));
+    const set = (format?: string) =>
+      ok(
+        client.post(`${MERCHANT}setWebhookUrl`, { webhookUrl: there.url, ...(format === undefined ? {} : { format }) }),
+      );
+    while ((await publishes()) > 0);
+    await set();
+    await world.customer(third, third.partner, 'somebody new');
+    while ((await publishes()) > 0);
+    const shown = async () =>
+      (await ok(client.get('/v1/webhooks'))).map(({ format, enabled }: Came) => `${format} ${enabled}`).toSorted();
+    const waiting = async () =>
+      (
+        await world.query(
+          `select count(*)::int as n from webhook_deliveries where partner_id = $1 and state = 'waiting'`,
+          [third.partner.id],
+        )
+      )[0].n;
+    const before = await waiting();
+    assert.ok(before > 0, 'nothing waits');
+    await set('flat');
+    assert.deepEqual(await shown(), ['flat true', 'whitelabel false'], 'an endpoint is gone with what waited for it');
+    assert.equal(await waiting(), before, 'what was promised is dropped');
+    await set();
+    await delivering(() => until('what waited came', () => there.taken.length >= before));
+    await set('flat');
+    assert.deepEqual(await shown(), ['flat true'], 'an endpoint for which nothing waits stays');
+  });
+
+  test('sendDummyWebhook of a format that is not set is tried at the address named, or there is no endpoint for it', async (t) => {
+    const only = await openReceiver();
+    t.after(() => only.down());
+    await ok(otherAdmin.post(`${MERCHANT}setWebhookUrl`, { webhookUrl: only.url, format: 'whitelabel' }));
+    const dummy = (body: Record<string, string>) => otherAdmin.post(`${MERCHANT}sendDummyWebhook`, body);
+    const unset = await delivering(() => dummy({ format: 'flat' }));
+    assert.deepEqual([unset.status, unset.body.reason], [404, 'unknown_endpoint'], unset.text);
+    assert.equal(await delivering(() => ok(dummy({ webhookUrl: only.url, format: 'flat' }))), RECEIVED);
+    assert.deepEqual(
+      only.taken.map(({ body }) => body.orderId),
+      [0],
+      'the format that was asked for was not sent',
+    );
+    const [{ id = '' } = {}] = await ok(otherAdmin.get('/v1/webhooks'));
+    await ok(otherAdmin.remove(`/v1/webhooks/${id}`));
+  });
+
+  test('a receiver that knows one form and refuses the other gets that one, and is a success', async () => {
+    receiver.behaves((received, response, request) => {
+      if (received.body.orderId === undefined) response.writeHead(500).end('what is that?');
+      else receiver.takes(received, response, request);
+    });
+    assert.equal(await delivering(() => ok(admin.post(`${MERCHANT}sendDummyWebhook`))), RECEIVED);
+    const endpoints = async () =>
+      Object.fromEntries(
+        (await ok(admin.get('/v1/webhooks'))).map(({ format, failures }: Record<string, unknown>) => [
+          format,
+          failures,
+        ]),
+      );
+    await delivering(() => until('the other was refused', async () => (await endpoints()).whitelabel > 0));
+    assert.equal((await endpoints()).flat, 0, 'a refusal of one form counts against the other');
+    receiver.behaves(receiver.takes);
+    world.clock.advance(60_000);
+    await delivers(1);
+  });
+
+  test('resendWebhook sends all of an order once more, and says whether it was taken', async () => {
     const { customerId, fiatAccountId } = mine;
     const sale = {
       fromCurrency: 'usdc',
       toCurrency: 'INR',
       chain: 'matic20',
       fromAmount: '100',
+      merchantRecognitionId: 'shop-7',
       customerId,
       fiatAccountId,
     };
     const { transactionId } = await ok(mine.post('offramp/createTransaction', sale));
-    await world.query(`insert into events (partner_id, type, subject, subject_seq, body, at)
-      select partner_id, 'order.deposit_confirmed', subject, 2, body || '{"state": "deposit_confirmed"}', at from events
-       where subject = 'order:${transactionId}'`);
+    const resend = (client: Client) => client.post(`${MERCHANT}resendWebhook`, { orderId: transactionId });
+    const early = await delivering(() => resend(admin));
+    assert.deepEqual([early.status, early.body.reason], [404, 'unknown_event']);
+    const happens = (state: string, sequence: number) =>
+      world.query(`insert into events (partner_id, type, subject, subject_seq, body, at)
+      select partner_id, 'order.${state}', subject, ${sequence}, body || '{"state": "${state}"}', at from events
+       where subject = 'order:${transactionId}' and subject_seq = 1`);
+    await happens('deposit_confirmed', 2);
     await delivers(1);
-    const first = receiver.taken.at(-1);
-    assert.deepEqual(first?.body, {
+    const first = receiver.taken.at(-1)?.body;
+    const { timestamp: _, ...metadata } = first.metadata;
+    assert.deepEqual(first, {
       referenceId: Number(transactionId),
       eventType: 'OFFRAMP',
       status: 'ON_CHAIN_DEPOSIT_RECEIVED',
-      metadata: { ...first?.body.metadata, sequence: 2 },
+      metadata: first.metadata,
     });
-    const said = await ok(admin.post(`${MERCHANT}resendWebhook`, { orderId: transactionId }));
-    assert.equal(said, `Webhook of order ${transactionId} will be sent again`);
-    await delivers(1);
-    assert.deepEqual(receiver.taken.at(-1)?.body, first?.body);
-    const foreign = await otherAdmin.post(`${MERCHANT}resendWebhook`, { orderId: transactionId });
+    assert.equal(metadata.sequence, 2);
+    assert.equal((await delivering(() => resend(admin))).body.data, RECEIVED);
+    assert.equal(receiver.taken.at(-1)?.body.status, 'ON_CHAIN_DEPOSIT_RECEIVED');
+
+    await world.query(
+      `update orders set state = 'settled', received_units = deposit_units, deposit_reference = '0xAB', payout_reference = 'UTR9'
+        where id = $1`,
+      [transactionId],
+    );
+    await happens('settled', 3);
+    const from = receiver.taken.length;
+    await delivers(2);
+    const flat =
+      receiver.taken.slice(from).find(({ body }) => body.orderId !== undefined) ?? assert.fail('no flat order');
+    assertSigned(flat);
+    const listed = await ok(mine.post('offramp/transaction', { transactionId, customerId }));
+    assert.deepEqual(flat.body, {
+      orderId: Number(transactionId),
+      eventType: 'offramp',
+      walletAddress: listed.depositAddress,
+      coinId: 116,
+      coinCode: 'usdc',
+      chainId: 3,
+      network: 'matic20',
+      fiatType: 1,
+      fiatAmount: Number(listed.toAmount),
+      paymentType: 2,
+      expectedPrice: flat.body.actualPrice,
+      expectedCryptoAmount: 100,
+      actualPrice: flat.body.actualPrice,
+      actualCryptoAmount: 100,
+      actualFiatAmount: Number(listed.toAmount),
+      actualQuantity: 100,
+      statusDescription: 'SUCCESS',
+      kycNeeded: 0,
+      createdAt: listed.createdAt,
+      updatedAt: listed.updatedAt,
+      status: 6,
+      referenceId: 'UTR9',
+      onRampFee: flat.body.onRampFee,
+      clientFee: flat.body.clientFee,
+      gatewayFee: flat.body.gatewayFee,
+      gasFee: flat.body.gasFee,
+      transactionHash: '0xab',
+      merchantRecognitionId: 'shop-7',
+      webhookTrials: 1,
+    });
+    assert.ok(flat.body.actualPrice > 0);
+
+    receiver.behaves((_received, response) => response.writeHead(500).end());
+    const failed = await delivering(() => resend(admin));
+    assert.deepEqual([failed.status, failed.body.reason], [424, 'webhook_not_taken']);
+    assert.match(failed.body.error, /whitelabel: status 500; flat: status 500/);
+    receiver.behaves(receiver.takes);
+    world.clock.advance(60_000);
+    await delivers(3);
+    const foreign = await resend(otherAdmin);
     assert.deepEqual([foreign.status, foreign.body.reason], [404, 'unknown_order']);
+  });
+
+  test('an endpoint may ask for the header that wraps time and body', async () => {
+    const [{ id }] = (await ok(admin.get('/v1/webhooks'))).filter(
+      ({ format }: { format: string }) => format === 'whitelabel',
+    );
+    const changed = await ok(admin.put(`/v1/webhooks/${id}`, { payloadForm: 'wrapped' }));
+    assert.equal(changed.payloadForm, 'wrapped');
+    await ok(admin.post(`/v1/webhooks/${id}/test`));
+    await delivers(1);
+    const { headers, body } = receiver.taken.at(-1) ?? assert.fail('nothing came');
+    const { 'x-onramp-payload': payload = '', 'x-onramp-signature': signature } = headers;
+    assert.equal(signature, hmac(payload, admin.apiSecret));
+    assert.deepEqual(JSON.parse(Buffer.from(payload, 'base64').toString()), {
+      timestamp: Number(headers['x-onramp-timestamp']),
+      body,
+    });
+    await ok(admin.put(`/v1/webhooks/${id}`, { payloadForm: 'body' }));
+    const odd = await admin.put(`/v1/webhooks/${id}`, { payloadForm: 'xml' });
+    assert.deepEqual(odd.body.fields, { payloadForm: 'must be body or wrapped' });
   });
 });
 
@@ -233,7 +426,9 @@ describe('endpoints and events under /v1', () => {
 
   test('what is sent to be set is read strictly', async () => {
     const wrong = async (body: Record<string, unknown>) => (await admin.post('/v1/webhooks', body)).body.fields;
-    assert.deepEqual(await wrong({ url: receiver.url, format: 'xml' }), { format: 'must be whitelabel or standard' });
+    assert.deepEqual(await wrong({ url: receiver.url, format: 'xml' }), {
+      format: 'must be whitelabel or flat or standard',
+    });
     assert.deepEqual(await wrong({ url: receiver.url, events: ['everything'] }), {
       events: 'must be types of events such as order.settled or order.*',
     });
@@ -354,6 +549,24 @@ describe('words', () => {
     assert.deepEqual(said([order('offramp', 'expired'), order('offramp', 'expired', { exception: 'late' })]), [
       'FAILED',
     ]);
+  });
+
+  test('what an event tells of the money is in the metadata, without our own codes; an older event says nothing of it', () => {
+    const money = { amount: '7', asset: 'usdc.matic20', currency: 'USDC', chain: 'matic20' };
+    const told = {
+      ...{ receivedAmount: '17', receivedCurrency: 'USDC', reason: 'second_payment', needsDestination: false },
+      refunds: [{ refundId: '1', kind: 'refund', status: 'settled', ...money, address: '0x1', reference: '0x2' }],
+      returnedPayouts: [],
+    };
+    const metadata = (over: object) => whitelabelBody(order('offramp', 'settled', over), { kycWords: {} })?.metadata;
+    const { asset: _, ...onTheWire } = money;
+    assert.deepEqual(metadata(told), {
+      ...(metadata({}) as object),
+      ...told,
+      refunds: [{ refundId: '1', kind: 'refund', status: 'settled', ...onTheWire, address: '0x1', reference: '0x2' }],
+    });
+    assert.deepEqual(Object.keys(metadata({}) as object), ['eventId', 'eventCreatedAt', 'sequence']);
+    assert.equal((metadata({ ...told, reason: null }) as { reason: string }).reason, '');
   });
 
   test('along every way through the machine no word comes twice, and none comes before one that was said', () => {

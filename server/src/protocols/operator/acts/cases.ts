@@ -4,7 +4,7 @@ import { Refusal } from '../../../base/errors.ts';
 import { assignCase, closeCase, findCase, noteCase } from '../../../compliance/index.ts';
 import { findOperator } from '../../../operators/index.ts';
 import { type Act, act, type OperatorDeps } from '../act.ts';
-import { id, orNone, text } from '../fields.ts';
+import { id, orNone, typed } from '../fields.ts';
 import { operatorName } from './operators.ts';
 
 const subject = (ask: { case: bigint }): string => `case:${ask.case}`;
@@ -45,7 +45,7 @@ export const CASE_ACTS: readonly Act[] = [
     name: 'case.close',
     path: '/cases/:case/close',
     right: 'cases',
-    fields: { case: id, outcome: text(200) },
+    fields: { case: id, outcome: typed(200) },
     subject,
     look,
     async perform(_deps, tx, ask, { operator, now }) {

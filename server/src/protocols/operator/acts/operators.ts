@@ -1,35 +1,53 @@
 /**
- * Acts on operators and on what needs two of them.
+ * Acts on operators and on how many of them an action takes.
  *
- * Who may confirm decides what two are worth, so making such an operator, or a token for somebody else, needs two as soon as
+ * Who may confirm decides what two are worth, so making such an operator, or a token for another person, needs two as soon as
  * there ever were two. The first ones are made by one. Taking away never needs two.
+ *
+ * A token for another person is made by that person, who tells only its SHA-256. So neither who proposes it nor who confirms
+ * it could sign in with it; who confirms compares the hash with that person first.
  */
 import { later } from '../../../base/clock.ts';
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
-import { formatUnits, parseUnits } from '../../../base/money.ts';
+import { parseUnits } from '../../../base/money.ts';
 import {
+  admitToken,
   createOperator,
   disable,
   enable,
+  FINDINGS,
+  type Finding,
   findOperator,
-  GATES,
   hasTwoConfirmers,
+  installation,
   issueToken,
+  lockRules,
+  MAX_PEOPLE,
+  MAX_RULES,
+  mayConfirm,
+  peopleForChange,
+  peopleRules,
+  RIGHTS,
   ROLES,
+  type Rule,
   revokeToken,
-  secondOperatorRules,
   setRole,
-  setSecondOperatorRule,
+  setRule,
   tokensOf,
 } from '../../../operators/index.ts';
 import { assets } from '../../../partners/index.ts';
-import { type Act, act, type OperatorDeps } from '../act.ts';
-import { amount, id, oneOf, text, whole } from '../fields.ts';
+import { ACTIONS, type Act, act, type OperatorDeps } from '../act.ts';
+import { amount, id, oneOf, optional, orNone, text, typed, whole } from '../fields.ts';
 
 const DAY_MS = 24 * 3_600_000;
-/** A token made for somebody else has been in other hands: it is for making one's own. */
+/** It is for making one's own. */
 const DAYS_FOR_OTHERS = 7;
+const tokenSha256 = text(
+  64,
+  /^[0-9a-f]{64}$/,
+  'the SHA-256 of a token as 64 small hexadecimal digits; its person makes both with: npm run operator -- new token',
+);
 
 export const operatorName = text(
   40,
@@ -49,15 +67,16 @@ async function look(_deps: OperatorDeps, tx: Tx, ask: { operator: string }): Pro
   };
 }
 
-const twoOnceThereAre = async (tx: Tx) => ((await hasTwoConfirmers(tx)) ? ('always' as const) : undefined);
-const mayConfirm = (one: string): boolean => one === 'finance' || one === 'admin';
+/** Where one operator is declared, the delay holds from the first on: another name must be no way around it. */
+const twoOnceThereAre = async (tx: Tx) =>
+  (await installation(tx)).operators === 'one' || (await hasTwoConfirmers(tx)) ? ('always' as const) : undefined;
 
 export const OPERATOR_ACTS: readonly Act[] = [
   act({
     name: 'operator.create',
     path: '/operators',
     right: 'operators',
-    fields: { operator: operatorName, role },
+    fields: { operator: operatorName, role, tokenSha256 },
     subject,
     async look(deps, tx, ask) {
       try {
@@ -67,11 +86,12 @@ export const OPERATOR_ACTS: readonly Act[] = [
         throw error;
       }
     },
+    onlyNamed: true,
     needs: async (_deps, tx, ask) => (mayConfirm(ask.role) ? await twoOnceThereAre(tx) : undefined),
     async perform(_deps, tx, ask, { now }) {
       const made = await createOperator(tx, { name: ask.operator, role: ask.role, now });
       const expiresAt = later(now, DAYS_FOR_OTHERS * DAY_MS);
-      return { token: await issueToken(tx, { operatorId: made.id, label: 'first', now, expiresAt }) };
+      await admitToken(tx, { operatorId: made.id, sha256: ask.tokenSha256, label: 'first', now, expiresAt });
     },
   }),
   act({
@@ -82,6 +102,7 @@ export const OPERATOR_ACTS: readonly Act[] = [
     subject,
     look,
     // Down, too: whoever could lower all others would be the only one who may confirm, and make the next alone.
+    onlyNamed: true,
     needs: async (_deps, tx, ask) =>
       mayConfirm(ask.role) || mayConfirm((await findOperator(tx, ask.operator)).role)
         ? await twoOnceThereAre(tx)
@@ -108,6 +129,7 @@ export const OPERATOR_ACTS: readonly Act[] = [
     fields: { operator: operatorName },
     subject,
     look,
+    onlyNamed: true,
     needs: async (_deps, tx) => await twoOnceThereAre(tx),
     async perform(_deps, tx, ask) {
       await enable(tx, (await findOperator(tx, ask.operator)).id);
@@ -117,14 +139,15 @@ export const OPERATOR_ACTS: readonly Act[] = [
     name: 'operator.token',
     path: '/operators/:operator/token',
     right: 'operators',
-    fields: { operator: operatorName, label: text(60), days: whole(1, DAYS_FOR_OTHERS) },
+    fields: { operator: operatorName, label: typed(60), days: whole(1, DAYS_FOR_OTHERS), tokenSha256 },
     subject,
     look,
+    onlyNamed: true,
     needs: async (_deps, tx) => await twoOnceThereAre(tx),
     async perform(_deps, tx, ask, { now }) {
       const { id: operatorId } = await findOperator(tx, ask.operator);
       const expiresAt = later(now, ask.days * DAY_MS);
-      return { token: await issueToken(tx, { operatorId, label: ask.label, now, expiresAt }) };
+      await admitToken(tx, { operatorId, sha256: ask.tokenSha256, label: ask.label, now, expiresAt });
     },
   }),
   act({
@@ -143,7 +166,7 @@ export const OPERATOR_ACTS: readonly Act[] = [
     name: 'self.token',
     path: '/self/token',
     right: 'read',
-    fields: { label: text(60), days: whole(1, 365) },
+    fields: { label: typed(60), days: whole(1, 365) },
     subject: () => 'self',
     look: async () => null,
     async perform(_deps, tx, ask, { operator, now }) {
@@ -163,28 +186,94 @@ export const OPERATOR_ACTS: readonly Act[] = [
     },
   }),
   act({
-    name: 'second-operator.set',
-    path: '/second-operator',
+    name: 'rule.set',
+    path: '/rules',
     right: 'operators',
-    fields: { what: text(60, /^[a-z0-9._-]+$/, `an asset's code, or ${GATES.join(', ')}`), above: amount },
-    subject: ({ what }) => `second-operator:${what}`,
-    async look(_deps, tx, ask) {
-      const rule = (await secondOperatorRules(tx)).find((one) => one.what === ask.what);
-      const decimals = await decimalsOf(tx, ask.what);
-      return { what: ask.what, above: rule === undefined ? null : formatUnits(rule.above_units, decimals) };
+    fields: {
+      action: text(60, /^(\*|[a-z][a-z-]*\.(\*|[a-z][a-z_-]*))$/, 'an action, a family such as order.*, or *'),
+      people: orNone(whole(1, MAX_PEOPLE)),
+      right: optional(oneOf(['*', ...(Object.keys(RIGHTS) as (keyof typeof RIGHTS)[])])),
+      asset: optional(text(60, /^(\*|[a-z0-9.]+)$/, "an asset's code, or *")),
+      above: optional(amount),
     },
-    needs: async () => 'always' as const,
+    subject: (ask) => `rule:${[ask.action, ask.right ?? '*', ask.asset ?? '*', ask.above ?? '0'].join(':')}`,
+    async look(_deps, tx, ask) {
+      await lockRules(tx);
+      const key = await ruleOf(tx, ask);
+      const rule = (await peopleRules(tx)).find(
+        (one) =>
+          one.action === key.action &&
+          one.right === key.right &&
+          one.asset === key.asset &&
+          one.aboveUnits === key.aboveUnits,
+      );
+      return { ...shownRule(key), people: rule?.people ?? null };
+    },
+    onlyNamed: true,
+    // The stricter of what was and what will be: three are not made two by two.
+    async needs(_deps, tx, ask) {
+      const rules = await peopleRules(tx);
+      return ['always' as const, { atLeast: peopleForChange(rules, await ruleOf(tx, ask)) }];
+    },
     async perform(_deps, tx, ask) {
-      await setSecondOperatorRule(tx, ask.what, parseUnits(ask.above, await decimalsOf(tx, ask.what)));
+      const rule = await ruleOf(tx, ask);
+      if (rule.people !== null && (await peopleRules(tx)).length >= MAX_RULES)
+        throw new Refusal('malformed_field', { fields: { action: `has no place: there are ${MAX_RULES} rules` } });
+      await setRule(tx, rule);
     },
   }),
 ];
 
-/** A gate has no places: 0 needs two, 1 does not. @throws Refusal 'malformed_field' */
-async function decimalsOf(tx: Tx, what: string): Promise<number> {
-  if ((GATES as readonly string[]).includes(what)) return 0;
-  const asset = (await assets(tx)).get(what);
-  if (asset === undefined)
-    throw new Refusal('malformed_field', { fields: { what: `must be an asset's code, or ${GATES.join(', ')}` } });
-  return asset.decimals;
+interface AskedRule {
+  action: string;
+  people: number | 'none';
+  right?: string | undefined;
+  asset?: string | undefined;
+  above?: string | undefined;
 }
+
+/** @throws Refusal 'malformed_field' */
+async function ruleOf(tx: Tx, ask: AskedRule): Promise<Omit<Rule, 'people'> & { people: number | null }> {
+  const { action, right = '*', asset = '*', above = '0' } = ask;
+  const wrong = (fields: Record<string, string>) => new Refusal('malformed_field', { fields });
+  // A misspelt name would rule nothing and look as if it did.
+  const named = [...ACTIONS.values(), ...FINDINGS.map(findingAct)].filter(
+    ({ name }) => action === '*' || name === action || (action.endsWith('.*') && name.startsWith(action.slice(0, -1))),
+  );
+  if (named.length === 0)
+    throw wrong({
+      action: 'must be an action or finding that there is, such as order.release, a family of them, or *',
+    });
+  const known = asset === '*' ? undefined : (await assets(tx)).get(asset);
+  if (asset !== '*' && known === undefined) throw wrong({ asset: "must be an asset's code, or *" });
+  const aboveUnits = known === undefined ? 0n : parseUnits(above, known.decimals);
+  if (known === undefined && !/^0+(\.0+)?$/.test(above)) throw wrong({ above: 'must be left out where asset is *' });
+  // So would one for an action that asks nobody. One that is there already may be taken away.
+  if (ask.people !== 'none') {
+    const asking = named.filter(
+      ({ needs, onlyNamed }) => needs !== undefined && !(action === '*' && onlyNamed === true),
+    );
+    if (asking.length === 0)
+      throw wrong({ action: `asks for nobody's agreement, so a rule for ${action} would change nothing` });
+    const ofRight = asking.filter((one) => right === '*' || one.right === right);
+    if (ofRight.length === 0)
+      throw wrong({
+        right: `must be left out or ${[...new Set(asking.map((one) => one.right))].join(', ')}: nothing else asks under ${action}`,
+      });
+    if (asset !== '*' && !ofRight.some(({ weighs }) => weighs === true))
+      throw wrong({ asset: `must be left out: ${action} has no amount that could be held against a limit` });
+  }
+  return { action, right, asset, aboveUnits, people: ask.people === 'none' ? null : ask.people };
+}
+
+/** A finding as a rule sees it. */
+const findingAct = (name: Finding): Pick<Act, 'name' | 'right' | 'needs' | 'weighs' | 'onlyNamed'> => ({
+  ...{ name, right: 'money', weighs: true, onlyNamed: true },
+  needs: async () => undefined,
+});
+
+/** As an operator reads it: `aboveUnits` is of `asset`. */
+export const shownRule = ({ action, right, asset, aboveUnits }: Omit<Rule, 'people'>) => ({
+  ...{ action, right },
+  ...(asset === '*' ? { asset, above: '0' } : { asset, aboveUnits }),
+});

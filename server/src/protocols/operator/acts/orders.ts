@@ -12,29 +12,51 @@ import {
   openFiatAccount,
   unblockCustomer,
 } from '../../../customers/index.ts';
-import { type Doing, type Needs, needsSecond } from '../../../operators/index.ts';
+import { balance, chart } from '../../../ledger/index.ts';
+import type { Doing, Need } from '../../../operators/index.ts';
 import {
   assignDeposit,
   block,
+  blockedNow,
+  cancel,
   findDeposit,
+  heldDeposit,
+  holdBack,
+  holdDeposit,
+  isNewDestination,
+  type Leaving,
   lockOrder,
   NAMEABLE,
   nameDestination,
   type Act as OrderAct,
+  type OrderState,
+  paidBefore,
+  payoutOf,
   type RefundTo,
   refundAddressOn,
   refundDeposit,
+  refundOf,
   refundsOf,
   refundsOfDeposit,
   reject,
   release,
   releaseBlocked,
+  releaseDeposit,
+  reprice,
+  requireNotHeldDeposit,
+  requireNotSender,
   retry,
   retryRefund,
+  settleBy,
+  standing,
+  standsForLoss,
+  suspenseRefundOf,
+  trace,
+  weightOf,
 } from '../../../orders/index.ts';
 import { assets } from '../../../partners/index.ts';
 import { type Act, act, type OperatorDeps } from '../act.ts';
-import { amount, id, oneOf, optional, text } from '../fields.ts';
+import { amount, flag, id, oneOf, optional, text } from '../fields.ts';
 
 /** What an order is at, without what moves by itself while nothing happens. */
 async function look(_deps: OperatorDeps, tx: Tx, ask: { order: bigint }): Promise<unknown> {
@@ -54,29 +76,103 @@ async function look(_deps: OperatorDeps, tx: Tx, ask: { order: bigint }): Promis
 async function lookBack(deps: OperatorDeps, tx: Tx, ask: { order: bigint } & To): Promise<unknown> {
   const { depositRail, depositAsset } = await lockOrder(tx, ask.order);
   await requireFit(deps, tx, { rail: depositRail, asset: depositAsset, orderId: ask.order }, ask);
-  return await look(deps, tx, ask);
+  const leaving = await goesBack(deps, tx, ask);
+  const approved = leaving === undefined ? [] : await approves(deps, tx, leaving);
+  return { ...(Object(await look(deps, tx, ask)) as object), approves: approved };
 }
 
 /** As much as came in: that is what can leave. */
-async function needs(_deps: OperatorDeps, tx: Tx, ask: { order: bigint }): Promise<Needs> {
-  const order = await lockOrder(tx, ask.order);
+async function amountOf(tx: Tx, id: bigint): Promise<{ asset: string; units: bigint }> {
+  const order = await lockOrder(tx, id);
   return { asset: order.depositAsset, units: order.receivedUnits ?? order.depositUnits };
+}
+
+/** The same, with what keeps its payout from leaving: whoever lets it go on approves just that. */
+async function lookPaid(deps: OperatorDeps, tx: Tx, ask: { order: bigint }): Promise<unknown> {
+  const leaving = await payoutOf(tx, await lockOrder(tx, ask.order));
+  return { ...(Object(await look(deps, tx, ask)) as object), approves: await approves(deps, tx, leaving) };
+}
+
+/** What goes on to the customer, past whatever stands against it. */
+const needsPaid =
+  (from?: OrderState) =>
+  async (deps: OperatorDeps, tx: Tx, ask: { order: bigint }): Promise<Need[]> => {
+    const order = await lockOrder(tx, ask.order);
+    // Said at once, and not proposed to somebody first.
+    if (from !== undefined && order.state !== from) throw new Refusal('order_over', { state: order.state });
+    return [await amountOf(tx, ask.order), ...(await needsOf(deps, tx, await payoutOf(tx, order)))];
+  };
+
+/** What stands against money that would leave: what is hit, the list's entry, where it goes and how much. */
+export async function approves({ orders, clock }: OperatorDeps, tx: Tx, leaving: Leaving): Promise<unknown> {
+  const { asset, units, address, fiatAccountId } = leaving;
+  return (await standing(orders, tx, leaving, clock.now())).map(({ rule, entry }) => ({
+    ...{ rule, entry, asset, units, address, fiatAccountId },
+  }));
+}
+
+/** A finding for each thing that stands, and for an address that no customer and no partner named. */
+async function needsOf(
+  { orders, clock }: OperatorDeps,
+  tx: Tx,
+  leaving: Leaving,
+  { pastHits = true }: { pastHits?: boolean | undefined } = {},
+): Promise<Need[]> {
+  const weight = weightOf(leaving);
+  const stands = pastHits ? await standing(orders, tx, leaving, clock.now()) : [];
+  const found = stands.flatMap(({ action }) => (action === null ? [] : [action]));
+  return [...found, ...(isNewDestination(leaving) ? (['destination.new'] as const) : [])].map((finding) => ({
+    ...{ finding, ...weight },
+  }));
+}
+
+/** What would go back of an order, where the destination is said. */
+async function goesBack(
+  { orders }: OperatorDeps,
+  tx: Tx,
+  ask: { order: bigint } & Partial<To>,
+): Promise<Leaving | undefined> {
+  const order = await lockOrder(tx, ask.order);
+  const { address: to, fiatAccountId } = ask;
+  const read = await destinationOf(orders, tx, order.depositRail, { address: to, fiatAccountId });
+  return read && (await refundOf(tx, order, read));
+}
+
+async function needsBack(
+  deps: OperatorDeps,
+  tx: Tx,
+  ask: { order: bigint; pastHits: boolean | undefined } & To,
+): Promise<Need[]> {
+  const leaving = await goesBack(deps, tx, ask);
+  const pastHits = ask.pastHits === true;
+  return [
+    await amountOf(tx, ask.order),
+    ...(leaving === undefined ? [] : await needsOf(deps, tx, leaving, { pastHits })),
+  ];
 }
 
 const subject = ({ order }: { order: bigint }): string => `order:${order}`;
 const said = (ask: { order: bigint }, doing: Doing): OrderAct => ({
   orderId: ask.order,
   by: doing.operator.name,
+  people: doing.people,
   why: doing.reason,
   now: doing.now,
 });
 
-const address = text(128, /^[\x21-\x7e]+$/, 'an address of at most 128 characters without spaces');
+export const address = text(128, /^[\x21-\x7e]+$/, 'an address of at most 128 characters without spaces');
 const customer = text(40, /^[0-9A-Za-z]{10}_[0-9]{1,19}$/, "a customer's id");
 
-const customerLook = async (_deps: OperatorDeps, tx: Tx, ask: { customer: string }) => ({
-  blocked: (await findCustomer(tx, ask.customer)).blocked,
-});
+/** With what it owes: a debt does not keep a customer blocked, but those who unblock it see it. */
+async function customerLook(_deps: OperatorDeps, tx: Tx, ask: { customer: string }) {
+  const { blocked, partnerId } = await findCustomer(tx, ask.customer);
+  const debts: { asset: string; units: bigint }[] = [];
+  for (const asset of (await assets(tx)).keys()) {
+    const { units } = await balance(tx, chart.receivable(ask.customer, partnerId, asset));
+    if (units > 0n) debts.push({ asset, units });
+  }
+  return { blocked, debts };
+}
 const customerSubject = (ask: { customer: string }) => `customer:${ask.customer}`;
 
 export const ORDER_ACTS: readonly Act[] = [
@@ -86,10 +182,48 @@ export const ORDER_ACTS: readonly Act[] = [
     right: 'money',
     fields: { order: id },
     subject,
-    look,
-    needs,
+    look: lookPaid,
+    weighs: true,
+    needs: needsPaid('on_hold'),
     async perform({ orders }, tx, ask, doing) {
       await release(orders, tx, said(ask, doing));
+    },
+  }),
+  act({
+    name: 'order.hold',
+    path: '/orders/:order/hold',
+    right: 'block',
+    fields: { order: id },
+    subject,
+    look,
+    // Nothing leaves by it, so the night desk may.
+    async perform({ orders }, tx, ask, doing) {
+      const { notStopped } = await holdBack(orders, tx, said(ask, doing));
+      return notStopped.length === 0 ? {} : { notStopped };
+    },
+  }),
+  act({
+    name: 'order.cancel',
+    path: '/orders/:order/cancel',
+    right: 'money',
+    fields: { order: id },
+    subject,
+    look,
+    async perform({ orders }, tx, ask, doing) {
+      await cancel(orders, tx, said(ask, doing));
+    },
+  }),
+  act({
+    name: 'order.requote',
+    path: '/orders/:order/requote',
+    right: 'money',
+    fields: { order: id },
+    subject,
+    look,
+    weighs: true,
+    needs: needsPaid(),
+    async perform({ orders }, tx, ask, doing) {
+      await reprice(orders, tx, said(ask, doing));
     },
   }),
   act({
@@ -101,20 +235,32 @@ export const ORDER_ACTS: readonly Act[] = [
       failure: oneOf(['amount', 'name', 'other']),
       address: optional(address),
       fiatAccountId: optional(id),
+      pastHits: optional(flag),
     },
     subject,
     async look(deps, tx, ask) {
-      requireDestination(ask);
-      return await lookBack(deps, tx, ask);
+      // What stands against a destination is let pass where the act names it: a destination that the customer or partner has named
+      // could be another by the time the money goes.
+      requireNamed(ask);
+      const to = await refusedTo(tx, ask);
+      requireDestination(to);
+      // Seen with it: whoever agrees, agrees to this destination.
+      return { ...Object(await lookBack(deps, tx, { ...ask, ...to })), goesTo: to };
     },
-    needs,
-    async outside({ orders }, ask, doing) {
-      const { failure, address: to, fiatAccountId } = ask;
-      await reject(orders, said(ask, doing), {
-        failure,
-        ...(to === undefined ? {} : { address: to }),
-        ...(fiatAccountId === undefined ? {} : { fiatAccountId }),
-      });
+    weighs: true,
+    needs: async (deps, tx, ask) => await needsBack(deps, tx, { ...ask, ...(await refusedTo(tx, ask)) }),
+    async outside({ db, orders }, ask, doing) {
+      const { failure } = ask;
+      const { address: to, fiatAccountId } = await db.asSystem((tx) => refusedTo(tx, ask));
+      await reject(
+        orders,
+        { ...said(ask, doing), pastHits: ask.pastHits },
+        {
+          failure,
+          ...(to === undefined ? {} : { address: to }),
+          ...(fiatAccountId === undefined ? {} : { fiatAccountId }),
+        },
+      );
     },
   }),
   act({
@@ -123,8 +269,9 @@ export const ORDER_ACTS: readonly Act[] = [
     right: 'money',
     fields: { order: id },
     subject,
-    look,
-    needs,
+    look: lookPaid,
+    weighs: true,
+    needs: needsPaid('payout_held'),
     async perform({ orders }, tx, ask, doing) {
       await retry(orders, tx, said(ask, doing));
     },
@@ -133,23 +280,27 @@ export const ORDER_ACTS: readonly Act[] = [
     name: 'order.retry-refund',
     path: '/orders/:order/retry-refund',
     right: 'money',
-    fields: { order: id, address: optional(address), fiatAccountId: optional(id) },
+    fields: { order: id, address: optional(address), fiatAccountId: optional(id), pastHits: optional(flag) },
     subject,
-    look: lookBack,
-    needs,
+    async look(deps, tx, ask) {
+      requireNamed(ask);
+      return await lookBack(deps, tx, ask);
+    },
+    weighs: true,
+    needs: needsBack,
     async outside({ db, orders }, ask, doing) {
       const to = await db.asSystem(async (tx) => {
         const { depositRail } = await lockOrder(tx, ask.order);
         return await destinationOf(orders, tx, depositRail, ask);
       });
-      await retryRefund(orders, { ...said(ask, doing), to });
+      await retryRefund(orders, { ...said(ask, doing), pastHits: ask.pastHits, to });
     },
   }),
   act({
     name: 'order.destination',
     path: '/orders/:order/destination',
     right: 'money',
-    fields: { order: id, address: optional(address), fiatAccountId: optional(id) },
+    fields: { order: id, address: optional(address), fiatAccountId: optional(id), pastHits: optional(flag) },
     subject,
     async look(deps, tx, ask) {
       requireDestination(ask);
@@ -164,24 +315,31 @@ export const ORDER_ACTS: readonly Act[] = [
       return { ...(Object(await look(deps, tx, ask)) as object), waiting };
     },
     // What waits for this word may be more than the order: a second deposit, or what came in excess.
+    weighs: true,
     async needs(deps, tx, ask) {
-      for (const { asset, grossUnits: units } of await waitingFor(tx, ask.order))
-        if (await needsSecond(tx, { asset, units })) return { asset, units };
-      return await needs(deps, tx, ask);
+      const needs = await needsBack(deps, tx, ask);
+      const sums = new Map<string, bigint>();
+      for (const { asset, grossUnits } of await waitingFor(tx, ask.order))
+        sums.set(asset, (sums.get(asset) ?? 0n) + grossUnits);
+      // All that this word lets go counts together: the order's own money too, where it is of the same asset.
+      const { asset: own, units } = await amountOf(tx, ask.order);
+      return [...needs, ...[...sums].map(([asset, sum]) => ({ asset, units: asset === own ? sum + units : sum }))];
     },
-    async perform({ orders }, tx, ask, { now }) {
+    async perform({ orders }, tx, ask, { now, people, reason }) {
       const to = { address: ask.address, fiatAccountId: ask.fiatAccountId };
-      await nameDestination(orders, tx, { orderId: ask.order, to, now });
+      const approvedBy = { people, reason, pastHits: ask.pastHits };
+      await nameDestination(orders, tx, { orderId: ask.order, to, by: 'operator', approvedBy, now });
     },
   }),
   act({
     name: 'order.release-blocked',
     path: '/orders/:order/release-blocked',
     right: 'money',
-    fields: { order: id, legalAct: text(200) },
+    fields: { order: id, legalAct: { ...text(200), typed: 'looked up' as const } },
     subject,
     look,
-    needs: async () => 'always' as const,
+    weighs: true,
+    needs: async (_deps, tx, ask) => ({ ...(await amountOf(tx, ask.order)), ask: 'always' as const }),
     async perform({ orders }, tx, ask, doing) {
       await releaseBlocked(orders, tx, { ...said(ask, doing), legalAct: ask.legalAct });
     },
@@ -190,45 +348,93 @@ export const ORDER_ACTS: readonly Act[] = [
     name: 'deposit.refund',
     path: '/deposits/:deposit/refund',
     right: 'money',
-    fields: { deposit: id, amount: optional(amount), address: optional(address), fiatAccountId: optional(id) },
+    fields: {
+      deposit: id,
+      amount: optional(amount),
+      address: optional(address),
+      fiatAccountId: optional(id),
+      pastHits: optional(flag),
+      despiteDebt: optional(flag),
+    },
     subject: (ask) => `deposit:${ask.deposit}`,
     async look(deps, tx, ask) {
+      requireNamed(ask);
       const deposit = await findDeposit(tx, ask.deposit);
       await requireFit(deps, tx, deposit, ask);
+      await requireNamedByOthers(deps, tx, deposit, ask);
+      // Said at once, and not proposed to somebody first.
+      await requireNotHeldDeposit(tx, ask.deposit);
       const { state, asset, units } = deposit;
       const refunds = (await refundsOfDeposit(tx, ask.deposit)).map((one) => ({ id: one.id, state: one.state }));
-      return { state, asset, units, refunds };
+      const leaving = await ofDeposit(deps, tx, ask);
+      return { state, asset, units, refunds, approves: leaving === undefined ? [] : await approves(deps, tx, leaving) };
     },
-    async needs(_deps, tx, ask) {
+    weighs: true,
+    async needs(deps, tx, ask) {
       const { orderId, asset, units } = await findDeposit(tx, ask.deposit);
-      // Whose it is nobody knows but the operator who says so.
-      if (orderId === null) return 'always' as const;
+      const leaving = await ofDeposit(deps, tx, ask);
+      const back = async (amount: { asset: string; units: bigint }): Promise<Need[]> => [
+        // Without an order only the operator says whose it is, and with a debt it is given up: two, whatever a rule says.
+        orderId === null || (await standsForLoss(tx, orderId)) ? { ...amount, ask: 'always' } : amount,
+        ...(leaving === undefined ? [] : await needsOf(deps, tx, leaving, { pastHits: ask.pastHits === true })),
+      ];
       // All that went back of it counts, so pieces are no way below the limit; one that waits goes as a whole.
       const refunds = (await refundsOfDeposit(tx, ask.deposit)).filter((one) => one.state !== 'cancelled');
       const named = refunds.reduce((sum, one) => sum + one.grossUnits, 0n);
-      if (refunds.some((one) => one.state !== 'settled')) return { asset, units: named };
-      return { asset, units: named + ((await unitsOf(tx, asset, ask.amount)) ?? units) };
+      if (refunds.some((one) => one.state !== 'settled')) return await back({ asset, units: named });
+      return await back({ asset, units: named + ((await unitsOf(tx, asset, ask.amount)) ?? units) });
     },
-    async perform({ orders }, tx, ask, { operator, reason, now }) {
+    async perform({ orders }, tx, ask, { operator, people, reason, now }) {
       const deposit = await findDeposit(tx, ask.deposit);
       const to = await destinationOf(orders, tx, deposit.rail, ask);
       const units = await unitsOf(tx, deposit.asset, ask.amount);
       await refundDeposit(orders, tx, {
-        ...{ depositId: ask.deposit, by: operator.name, why: reason, now },
+        ...{ depositId: ask.deposit, by: operator.name, people, pastHits: ask.pastHits, why: reason, now },
+        despiteDebt: ask.despiteDebt,
         ...(units === undefined ? {} : { units }),
         ...(to === undefined ? {} : { to }),
       });
     },
   }),
   act({
+    name: 'deposit.hold',
+    path: '/deposits/:deposit/hold',
+    right: 'block',
+    fields: { deposit: id },
+    subject: (ask) => `deposit:${ask.deposit}`,
+    look: lookHeld,
+    // Nothing leaves by it, so the night desk may.
+    async perform({ orders }, tx, ask, { operator, reason, now }) {
+      await holdDeposit(orders, tx, { depositId: ask.deposit, by: operator.name, why: reason, now });
+    },
+  }),
+  act({
+    name: 'deposit.release',
+    path: '/deposits/:deposit/release',
+    right: 'money',
+    weighs: true,
+    fields: { deposit: id },
+    subject: (ask) => `deposit:${ask.deposit}`,
+    look: lookHeld,
+    async needs(_deps, tx, ask) {
+      const { orderId, asset, units } = await findDeposit(tx, ask.deposit);
+      // Whose it is nobody knows but the operator who says so.
+      return orderId === null ? ('always' as const) : { asset, units };
+    },
+    async perform(_deps, tx, ask, { operator, now }) {
+      await releaseDeposit(tx, { depositId: ask.deposit, by: operator.name, now });
+    },
+  }),
+  act({
     name: 'deposit.assign',
     path: '/deposits/:deposit/assign',
     right: 'money',
-    fields: { deposit: id, order: id },
+    fields: { deposit: id, order: id, amount: optional(amount) },
     subject: (ask) => `deposit:${ask.deposit}`,
     async look(_deps, tx, ask) {
       const { state, asset, units, orderId } = await findDeposit(tx, ask.deposit);
       const order = await lockOrder(tx, ask.order);
+      await requireNotHeldDeposit(tx, ask.deposit);
       return {
         state,
         asset,
@@ -237,14 +443,42 @@ export const ORDER_ACTS: readonly Act[] = [
         order: { id: order.id, state: order.state, version: order.version },
       };
     },
+    weighs: true,
     async needs(_deps, tx, ask) {
       const { orderId, asset, units } = await findDeposit(tx, ask.deposit);
-      // Whose it is nobody knows but the operator who says so.
-      return orderId === ask.order ? { asset, units } : ('always' as const);
+      // Of another order's deposit, or of none's, only the operator says whose it is: two, whatever a rule says.
+      return orderId === ask.order ? { asset, units } : { asset, units, ask: 'always' as const };
     },
     async perform({ orders }, tx, ask, { operator, reason, now }) {
       const { deposit: depositId, order: orderId } = ask;
-      await assignDeposit(orders, tx, { depositId, orderId, by: operator.name, why: reason, now });
+      const { asset } = await findDeposit(tx, depositId);
+      const units = await unitsOf(tx, asset, ask.amount);
+      await assignDeposit(orders, tx, { depositId, orderId, units, by: operator.name, why: reason, now });
+    },
+  }),
+  act({
+    name: 'order.settle-by',
+    path: '/orders/:order/settle-by',
+    right: 'money',
+    fields: {
+      order: id,
+      payout: text(60, /^pay_[0-9]+_[0-9]+$/, 'the id of an attempt, such as pay_17_1'),
+      rest: optional(oneOf(['keep', 'pay'])),
+    },
+    subject,
+    async look(deps, tx, ask) {
+      const seen = Object(await look(deps, tx, ask)) as object;
+      const attempt = (await trace(tx, ask.order)).payouts.find(({ id: of }) => of === ask.payout);
+      return { ...seen, attempt: attempt && { state: attempt.state, units: attempt.paidUnits ?? attempt.units } };
+    },
+    // It decides what a customer is owed, and what is ours.
+    needs: async (_deps, tx, ask) => {
+      await paidBefore(tx, await lockOrder(tx, ask.order), ask);
+      return 'always' as const;
+    },
+    async perform({ orders }, tx, ask, doing) {
+      const { payout, rest } = ask;
+      await settleBy(orders, tx, { ...said(ask, doing), payout, rest });
     },
   }),
   act({
@@ -262,12 +496,14 @@ export const ORDER_ACTS: readonly Act[] = [
   act({
     name: 'customer.block',
     path: '/customers/:customer/block',
-    right: 'money',
+    right: 'block',
     fields: { customer },
     subject: customerSubject,
     look: customerLook,
+    // What is not submitted is held from here on. What is submitted may still arrive, and the reply says so.
     async perform(_deps, tx, ask, doing) {
       await blockCustomer(tx, ask.customer, doing.now);
+      return { underWay: await blockedNow(tx, ask.customer, doing.now) };
     },
   }),
   act({
@@ -312,6 +548,28 @@ export const ORDER_ACTS: readonly Act[] = [
   }),
 ];
 
+/** A deposit with its refunds, and who holds it. */
+async function lookHeld(_deps: OperatorDeps, tx: Tx, ask: { deposit: bigint }) {
+  const { state, asset, units } = await findDeposit(tx, ask.deposit);
+  const refunds = (await refundsOfDeposit(tx, ask.deposit)).map((one) => ({ id: one.id, state: one.state }));
+  return { state, asset, units, refunds, heldBy: (await heldDeposit(tx, ask.deposit))?.by ?? null };
+}
+
+/** What would go back of money in suspense, where the destination is said. */
+async function ofDeposit(
+  { orders }: OperatorDeps,
+  tx: Tx,
+  ask: { deposit: bigint; amount: string | undefined } & To,
+): Promise<Leaving | undefined> {
+  const { id: depositId, rail, asset, units, orderId } = await findDeposit(tx, ask.deposit);
+  const to = await destinationOf(orders, tx, rail, ask);
+  if (to === undefined) return undefined;
+  const order = orderId === null ? undefined : await lockOrder(tx, orderId);
+  const { address = null, fiatAccountId = null } = to;
+  const netUnits = (await unitsOf(tx, asset, ask.amount)) ?? units;
+  return await suspenseRefundOf(tx, { id: 0n, depositId, rail, asset, netUnits, address, fiatAccountId }, order);
+}
+
 interface Back {
   rail: string;
   asset: string;
@@ -334,6 +592,20 @@ async function requireFit({ orders }: OperatorDeps, tx: Tx, back: Back, ask: To)
   if ((await fiatOfAccount(tx, fiatAccountId)) !== back.asset) throw wrong(`must be an account in ${back.asset}`);
 }
 
+/** The address that coins came from is no destination because an operator names it. @throws Refusal 'malformed_field' */
+async function requireNamedByOthers({ orders }: OperatorDeps, tx: Tx, back: Back & { id: bigint }, ask: To) {
+  if (ask.address === undefined) return;
+  const to = await refundAddressOn(orders, tx, back.rail, ask.address);
+  const order = back.orderId === null ? undefined : await lockOrder(tx, back.orderId);
+  const named = order?.refundToBy === 'operator' ? null : (order?.refundAddress ?? null);
+  await requireNotSender(orders, tx, { depositId: back.id, address: to, named });
+}
+
+/** A hit is let pass for a destination that the act names, and for no other. */
+function requireNamed({ pastHits, ...to }: To & { pastHits: boolean | undefined }): void {
+  if (pastHits === true) requireDestination(to);
+}
+
 function requireOne({ address: to, fiatAccountId }: To): void {
   if (to !== undefined && fiatAccountId !== undefined)
     throw new Refusal('malformed_field', { fields: { fiatAccountId: 'must not stand beside address' } });
@@ -350,6 +622,14 @@ async function requireOwnAccount(tx: Tx, ask: { order: bigint; fiatAccountId: bi
 interface To {
   address: string | undefined;
   fiatAccountId: bigint | undefined;
+}
+
+/** Where it is said to go, or else where its customer or partner has said: nobody is asked twice. */
+async function refusedTo(tx: Tx, ask: To & { order: bigint }): Promise<To> {
+  const { address: to, fiatAccountId } = ask;
+  if (to !== undefined || fiatAccountId !== undefined) return { address: to, fiatAccountId };
+  const { refundAddress, refundAccountId } = await lockOrder(tx, ask.order);
+  return { address: refundAddress ?? undefined, fiatAccountId: refundAccountId ?? undefined };
 }
 
 function requireDestination({ address: to, fiatAccountId }: To): void {

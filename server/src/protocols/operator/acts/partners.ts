@@ -1,12 +1,24 @@
-/** Acts on partners and their keys. A secret is shown once, to whoever has it made, and stands nowhere else. */
+/**
+ * Acts on partners and their keys. A secret is shown once, to one operator: who asked for it. Where another confirms, it waits a day, sealed, for
+ * who asked to collect it (`key.collect`), and the one who confirms is not shown it.
+ */
 import { later } from '../../../base/clock.ts';
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
+import type { Doing } from '../../../operators/index.ts';
 import {
+  activityOf,
+  collectSecret,
   createKey,
   createPartner,
   findKey,
   findPartner,
+  heldByIds,
+  heldCounts,
+  MAX_HELD,
+  MOST_SINCE_MS,
+  newestHeld,
+  recordedFrom,
   resumePartner,
   revokeKey,
   rotateKey,
@@ -14,7 +26,8 @@ import {
   suspendPartner,
 } from '../../../partners/index.ts';
 import { type Act, act, type OperatorDeps } from '../act.ts';
-import { id, listOf, network, oneOf, optional, text, time, whole } from '../fields.ts';
+import { contain, decide, stillHeld } from '../containment.ts';
+import { type Field, id, listOf, network, oneOf, optional, text, time, typed, whole } from '../fields.ts';
 
 const HOUR_MS = 3_600_000;
 const DEFAULT_OVERLAP_H = 24;
@@ -30,14 +43,48 @@ async function look(_deps: OperatorDeps, tx: Tx, ask: { partner: bigint }): Prom
   return { name: found.name, suspended: found.suspended };
 }
 
+/** With what is held: who resumes or releases agrees to just that, not to as much of something else. */
+async function lookAtHeld(deps: OperatorDeps, tx: Tx, ask: { partner: bigint }): Promise<Record<string, unknown>> {
+  const found = (await look(deps, tx, ask)) as Record<string, unknown>;
+  return { ...found, held: await heldCounts(tx, ask.partner), newestHeld: await newestHeld(tx, ask.partner) };
+}
+
 async function lookAtKey(_deps: OperatorDeps, tx: Tx, ask: { key: string }): Promise<unknown> {
   const found = await findKey(tx, ask.key);
   if (found === undefined) throw new Refusal('unknown_key');
-  const { lastUsedAt: _, ...lasting } = found;
+  const { lastUsedAt: _, secretFor: __, secretUntil: ___, ...lasting } = found;
   return lasting;
 }
 
-const keys = async () => ({ gate: 'keys' as const });
+/** Who asked, where another confirms; undefined where both are one. */
+const collectorOf = ({ people, operator }: Doing): string | undefined =>
+  people[0] === operator.name ? undefined : people[0];
+
+const rule = async () => 'rule' as const;
+
+/** Items by their numbers, or all of them. */
+const heldList: Field<bigint[] | 'all'> = {
+  rule: `all, or a list of at most ${MAX_HELD} numbers of held items`,
+  read: (given) => (given === 'all' ? given : listOf(id, MAX_HELD).read(given)),
+};
+
+async function lookAtItems(
+  deps: OperatorDeps,
+  tx: Tx,
+  ask: { partner: bigint; items: bigint[] | 'all' },
+): Promise<unknown> {
+  const found = await lookAtHeld(deps, tx, ask);
+  return ask.items === 'all' ? found : { ...found, items: await heldByIds(tx, ask.partner, ask.items) };
+}
+
+async function decided(tx: Tx, ask: Parameters<typeof decide>[1]): Promise<Record<string, unknown>> {
+  const items = await decide(tx, ask);
+  return { decided: items.length, ...(await stillHeld(tx, ask.partnerId)) };
+}
+
+const malformed = (field: string, rule: string) => new Refusal('malformed_field', { fields: { [field]: rule } });
+/** In the reply that suspends; the rest is asked for (reads.ts). */
+const SHOWN_ACTIVITY = 50;
 
 export const PARTNER_ACTS: readonly Act[] = [
   act({
@@ -67,12 +114,29 @@ export const PARTNER_ACTS: readonly Act[] = [
   act({
     name: 'partner.suspend',
     path: '/partners/:partner/suspend',
-    right: 'partners',
-    fields: { partner: id },
+    right: 'block',
+    fields: { partner: id, since: optional(time), key: optional(keyName) },
     subject,
-    look,
-    async perform(_deps, tx, ask, { now }) {
-      await suspendPartner(tx, ask.partner, now);
+    look: lookAtHeld,
+    async perform(_deps, tx, ask, { operator, reason, now }) {
+      const { partner, since, key } = ask;
+      if (since === undefined) {
+        if (key !== undefined) throw malformed('since', 'is needed with a key');
+        return await suspendPartner(tx, partner, now);
+      }
+      if (since > now) throw malformed('since', 'must not lie ahead');
+      if (now.getTime() - since.getTime() > MOST_SINCE_MS) throw malformed('since', 'must lie within the last 90 days');
+      if (key !== undefined && (await findKey(tx, key))?.partnerId !== partner) throw new Refusal('unknown_key');
+      await suspendPartner(tx, partner, now);
+      const opened = await contain(tx, { partnerId: partner, since, apiKey: key, by: operator.name, reason, now });
+      const done = await activityOf(tx, { partnerId: partner, apiKey: key, since, limit: SHOWN_ACTIVITY + 1 });
+      return {
+        containment: opened,
+        ...(await stillHeld(tx, partner)),
+        activity: done.slice(0, SHOWN_ACTIVITY),
+        hasMoreActivity: done.length > SHOWN_ACTIVITY,
+        recordedFrom: await recordedFrom(tx),
+      };
     },
   }),
   act({
@@ -81,10 +145,36 @@ export const PARTNER_ACTS: readonly Act[] = [
     right: 'partners',
     fields: { partner: id },
     subject,
-    look,
-    needs: async () => ({ gate: 'resume' as const }),
+    look: lookAtHeld,
+    needs: rule,
     async perform(_deps, tx, ask) {
       await resumePartner(tx, ask.partner);
+      return await stillHeld(tx, ask.partner);
+    },
+  }),
+  act({
+    name: 'held.release',
+    path: '/partners/:partner/held/release',
+    right: 'partners',
+    fields: { partner: id, items: heldList },
+    subject,
+    look: lookAtItems,
+    needs: rule,
+    async perform(_deps, tx, { partner, items }, { operator, now }) {
+      const state = 'released' as const;
+      return await decided(tx, { partnerId: partner, items, state, by: operator.name, now });
+    },
+  }),
+  act({
+    name: 'held.reject',
+    path: '/partners/:partner/held/reject',
+    right: 'partners',
+    fields: { partner: id, items: heldList },
+    subject,
+    look: lookAtItems,
+    async perform(_deps, tx, { partner, items }, { operator, now }) {
+      const state = 'rejected' as const;
+      return await decided(tx, { partnerId: partner, items, state, by: operator.name, now });
     },
   }),
   act({
@@ -93,19 +183,23 @@ export const PARTNER_ACTS: readonly Act[] = [
     right: 'partners',
     fields: {
       partner: id,
-      label: text(60),
+      label: typed(60),
       scopes: listOf(oneOf(SCOPES), SCOPES.length),
       addresses: optional(listOf(network, 50)),
       expiresAt: optional(time),
     },
     subject,
     look,
-    needs: keys,
-    async perform({ vault }, tx, ask, { now }) {
+    needs: rule,
+    async perform({ vault }, tx, ask, doing) {
+      const { now } = doing;
       const { partner, scopes, ...rest } = ask;
       if (rest.expiresAt !== undefined && rest.expiresAt <= now)
         throw new Refusal('malformed_field', { fields: { expiresAt: 'must lie ahead' } });
-      return await createKey(tx, vault, { ...rest, partnerId: partner, scopes: [...new Set(scopes)], now });
+      const secretFor = collectorOf(doing);
+      const made = { ...rest, partnerId: partner, scopes: [...new Set(scopes)], now, secretFor };
+      const { apiKey, apiSecret } = await createKey(tx, vault, made);
+      return { apiKey, ...(secretFor === undefined ? { apiSecret } : { secretFor }) };
     },
   }),
   act({
@@ -115,18 +209,32 @@ export const PARTNER_ACTS: readonly Act[] = [
     fields: { key: keyName, overlapHours: optional(whole(0, 24 * 30)) },
     subject: keySubject,
     look: lookAtKey,
-    needs: keys,
-    async perform({ vault }, tx, ask, { now }) {
+    needs: rule,
+    async perform({ vault }, tx, ask, doing) {
+      const { now } = doing;
       if ((await findKey(tx, ask.key))?.revokedAt !== null) throw new Refusal('unknown_key');
       const overlapMs = (ask.overlapHours ?? DEFAULT_OVERLAP_H) * HOUR_MS;
-      const { apiSecret } = await rotateKey(tx, vault, { key: ask.key, now, overlapMs });
-      return { apiKey: ask.key, apiSecret, oldSecretValidUntil: later(now, overlapMs) };
+      const secretFor = collectorOf(doing);
+      const { apiSecret } = await rotateKey(tx, vault, { key: ask.key, now, overlapMs, secretFor });
+      const shown = secretFor === undefined ? { apiSecret } : { secretFor };
+      return { apiKey: ask.key, ...shown, oldSecretValidUntil: later(now, overlapMs) };
+    },
+  }),
+  act({
+    name: 'key.collect',
+    path: '/keys/:key/secret',
+    right: 'partners',
+    fields: { key: keyName },
+    subject: keySubject,
+    look: lookAtKey,
+    async perform({ vault }, tx, { key }, { operator, now }) {
+      return { apiKey: key, apiSecret: await collectSecret(tx, vault, { key, by: operator.name, now }) };
     },
   }),
   act({
     name: 'key.revoke',
     path: '/keys/:key/revoke',
-    right: 'partners',
+    right: 'block',
     fields: { key: keyName },
     subject: keySubject,
     look: lookAtKey,

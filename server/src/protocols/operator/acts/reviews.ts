@@ -3,10 +3,12 @@
  * The reason of a refusal is shown to the partner, so it names nobody.
  */
 import type { Tx } from '../../../base/db.ts';
+import { sealText } from '../../../base/texts.ts';
+import { openTyped } from '../../../base/typed.ts';
 import { decideReview, openReview } from '../../../compliance/index.ts';
-import { findCustomer, givenDetails } from '../../../customers/index.ts';
+import { detachPhone, findCustomer, givenDetails, HIGHEST_LEVEL, openContact } from '../../../customers/index.ts';
 import { type Act, act, type OperatorDeps } from '../act.ts';
-import { oneOf, optional, text, whole } from '../fields.ts';
+import { oneOf, optional, text, typed, whole } from '../fields.ts';
 
 const customer = text(40, /^[0-9A-Za-z]{10}_[0-9]{1,19}$/, 'the id of a customer');
 const subject = (ask: { customer: string }): string => `customer:${ask.customer}`;
@@ -32,19 +34,40 @@ export const REVIEW_ACTS: readonly Act[] = [
   act({
     name: 'review.decide',
     path: '/customers/:customer/review/decide',
-    right: 'cases',
+    right: 'reviews',
     fields: {
       customer,
       /** Of the details that were looked at. */
       version: whole(1, 1_000_000),
       outcome: oneOf(['verified', 'failed', 'refused']),
-      level: optional(whole(1, 4)),
+      level: optional(whole(1, HIGHEST_LEVEL)),
     },
     subject,
     look,
-    async perform(_deps, tx, ask, { operator, reason, now }) {
-      const { version, outcome, level = 0 } = ask;
-      await decideReview(tx, { customerId: ask.customer, version, outcome, level, reason, by: operator.name, now });
+    async perform({ vault }, tx, ask, { operator, reason, now }) {
+      const { customer: customerId, version, outcome, level = 0 } = ask;
+      const { partnerId } = await findCustomer(tx, customerId);
+      const told = sealText(vault, partnerId, openTyped(vault, reason));
+      await decideReview(tx, { customerId, version, outcome, level, reason, told, by: operator.name, now });
+    },
+  }),
+  // A number is given to somebody else by its network after a while: the new owner must not log in as the old one.
+  act({
+    name: 'customer.detach_phone',
+    path: '/customers/:customer/detach-phone',
+    right: 'reviews',
+    fields: {
+      customer,
+      /** What was verified afresh, and where that is kept. */
+      evidence: typed(500, /\S{2}/, 'what was verified, in 3 to 500 characters'),
+    },
+    subject,
+    async look({ vault }, tx, ask) {
+      const { phone } = await openContact(tx, vault, ask.customer);
+      return { hasPhone: phone !== undefined, evidence: ask.evidence };
+    },
+    async perform(_deps, tx, ask, { now }) {
+      return { detached: await detachPhone(tx, await findCustomer(tx, ask.customer), now) };
     },
   }),
 ];

@@ -1,11 +1,12 @@
 /**
- * Acts that switch off and on: a market, a partner, a rail, all payouts. Off is one person's; on may need two, also of a chain
- * that stopped by itself.
+ * Acts that switch off and on: a market, a partner, a rail, all payouts. Off is one person's, and each who lays the same kill
+ * switch adds their name. On takes as many people as the rules say and as laid it; also of a chain that stopped by itself.
  */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { closeCases } from '../../../compliance/index.ts';
-import { findPartner, liftStop, type StopKind, setStop, stops } from '../../../partners/index.ts';
+import { confirmers } from '../../../operators/index.ts';
+import { findPartner, layersOf, liftStop, MACHINE, type StopKind, setStop, stops } from '../../../partners/index.ts';
 import { type Act, act, type OperatorDeps } from '../act.ts';
 import { flag, oneOf, optional, text } from '../fields.ts';
 import { marketOf } from './terms.ts';
@@ -23,7 +24,9 @@ const subject = ({ kind, subject: of }: Ask): string => `${kind}:${of}`;
 
 async function look(_deps: OperatorDeps, tx: Tx, ask: Ask): Promise<unknown> {
   const row = (await stops(tx)).find((one) => one.kind === ask.kind && one.subject === ask.subject);
-  return { stopped: row !== undefined, ...(row === undefined ? {} : { by: row.by, at: row.at }) };
+  if (row === undefined) return { stopped: false };
+  const laidBy = await layersOf(tx, ask.kind, ask.subject);
+  return { stopped: true, by: row.by, at: row.at, laidBy: laidBy.map(({ by }) => by) };
 }
 
 export const STOP_ACTS: readonly Act[] = [
@@ -48,7 +51,11 @@ export const STOP_ACTS: readonly Act[] = [
     fields,
     subject,
     look,
-    needs: async () => ({ gate: 'resume' as const }),
+    // As many as laid it, whoever they are: no more than there are who could. The machine is nobody.
+    async needs(_deps, tx, { kind, subject: of }) {
+      const laid = (await layersOf(tx, kind, of)).filter(({ by }) => by !== MACHINE).length;
+      return ['rule', { atLeast: Math.min(laid, await confirmers(tx)) }];
+    },
     async perform({ handOverAgain }, tx, ask, { now }) {
       const wasThere = await liftStop(tx, ask.kind, ask.subject);
       if (wasThere && (ask.kind === 'rail' || ask.kind === 'payouts')) await handOverAgain(tx, now);
@@ -69,13 +76,12 @@ export const STOP_ACTS: readonly Act[] = [
     // Asked before anything is done or proposed; of a proposal whose stop is gone or another, `look` tells.
     async needs({ chainStops }, tx, { rail }) {
       if ((await chainStops.why(tx, rail)) === null) throw new Refusal('rail_not_stopped', { rail });
-      return { gate: 'resume' as const };
+      return 'rule' as const;
     },
     async perform({ chainStops }, tx, { rail, restart = false }, { operator, now }) {
       await chainStops.clear(tx, rail, { restart });
       // Nonces used by others are the same case, and a stop of their own that stays.
-      if ((await stops(tx)).some((one) => one.kind === 'rail' && one.subject === rail && one.by === 'the machine'))
-        return;
+      if ((await stops(tx)).some((one) => one.kind === 'rail' && one.subject === rail && one.by === MACHINE)) return;
       const outcome = `cleared by ${operator.name}${restart ? ', begun again below what was final' : ''}`;
       await closeCases(tx, { kind: 'rail_stopped', subject: rail, outcome, now });
     },

@@ -1,7 +1,8 @@
 /** Acts on the terms of trade: markets, fees, limits, caps, policies. Each keeps its history in the module's own rows, too. */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
-import { formatUnits, parseUnits } from '../../../base/money.ts';
+import { formatUnits, parseRate, parseUnits } from '../../../base/money.ts';
+import { HIGHEST_LEVEL } from '../../../customers/index.ts';
 import type { Doing } from '../../../operators/index.ts';
 import { dustThreshold, setDustThreshold } from '../../../orders/index.ts';
 import {
@@ -23,11 +24,12 @@ import {
   setPolicy,
   upsertMarket,
 } from '../../../partners/index.ts';
+import { confirmLevel, priceLevels } from '../../../quotes/index.ts';
 import { type Act, act } from '../act.ts';
 import { amount, flag, id, listOf, object, oneOf, optional, orNone, text, whole } from '../fields.ts';
 
 const DAY_S = 86_400;
-const terms = async () => ({ gate: 'terms' as const });
+const terms = async () => 'rule' as const;
 const subject = ({ market }: { market: bigint }): string => `market:${market}`;
 const reasonOf = ({ operator, reason }: Doing) => ({ by: operator.name, why: reason });
 
@@ -76,10 +78,30 @@ export function shownMarket(market: Market): Readonly<Record<string, unknown>> {
     priceMaxAgeS: market.priceMaxAgeMs / 1000,
     priceQuorum: market.priceQuorum,
     outlierBps: market.outlierBps,
+    singleSource: market.singleSource,
+    jumpBps: market.jumpBps,
+    resumeAfterS: market.resumeMs / 1000,
+    taxBps: market.taxBps,
   };
 }
 
-async function requirePartner(tx: Tx, partner: bigint | undefined): Promise<bigint | null> {
+/**
+ * A quorum of one is said to be meant, and one that no number of sources reaches is none.
+ *
+ * @throws Refusal 'malformed_field'
+ */
+function requireDeclared(quorum: number, singleSource: boolean, sources: readonly string[]): void {
+  const wrong = (field: string, why: string) => new Refusal('malformed_field', { fields: { [field]: why } });
+  if (quorum > sources.length) throw wrong('priceQuorum', `must not be above the ${sources.length} sources of prices`);
+  if (quorum === 1 && !singleSource)
+    throw wrong(
+      'singleSource',
+      'must be true where priceQuorum is 1: the market then quotes at the word of one source',
+    );
+  if (quorum > 1 && singleSource) throw wrong('singleSource', 'must be false where priceQuorum is above 1');
+}
+
+export async function requirePartner(tx: Tx, partner: bigint | undefined): Promise<bigint | null> {
   if (partner === undefined) return null;
   if ((await findPartner(tx, { id: partner })) === undefined) throw new Refusal('unknown_partner');
   return partner;
@@ -104,6 +126,11 @@ const times = {
   priceMaxAgeS: optional(whole(1, 7 * DAY_S)),
   priceQuorum: optional(whole(1, 20)),
   outlierBps: optional(whole(1, 10_000)),
+  singleSource: optional(flag),
+  jumpBps: optional(whole(1, 1_000_000)),
+  resumeAfterS: optional(whole(1, DAY_S)),
+  // Withheld of the fiat converted or paid in; none where left out. No country takes more than half.
+  taxBps: optional(whole(0, 5_000)),
 };
 
 export const TERM_ACTS: readonly Act[] = [
@@ -145,6 +172,8 @@ export const TERM_ACTS: readonly Act[] = [
       if (maxUnits < minUnits) wrong.max = 'must not be below min';
       if (Object.keys(wrong).length > 0) throw new Refusal('malformed_field', { fields: wrong });
       const { direction, crypto, fiat, depositRail, payoutRail, paymentMethod, payoutPlaces, priceSources } = ask;
+      const { singleSource = false, priceQuorum = singleSource || priceSources.length === 1 ? 1 : 2 } = ask;
+      requireDeclared(priceQuorum, singleSource, priceSources);
       await upsertMarket(
         tx,
         {
@@ -154,8 +183,12 @@ export const TERM_ACTS: readonly Act[] = [
           depositTtlMs: (ask.depositTtlS ?? 3_600) * 1000,
           clearingMs: (ask.clearingS ?? 0) * 1000,
           priceMaxAgeMs: (ask.priceMaxAgeS ?? 30) * 1000,
-          priceQuorum: ask.priceQuorum ?? 1,
+          priceQuorum,
           outlierBps: BigInt(ask.outlierBps ?? 300),
+          singleSource,
+          ...(ask.jumpBps === undefined ? {} : { jumpBps: BigInt(ask.jumpBps) }),
+          ...(ask.resumeAfterS === undefined ? {} : { resumeMs: ask.resumeAfterS * 1000 }),
+          taxBps: BigInt(ask.taxBps ?? 0),
         },
         reasonOf(doing),
       );
@@ -185,6 +218,10 @@ export const TERM_ACTS: readonly Act[] = [
       const maxUnits = units(ask.max, market.maxUnits);
       if (minUnits <= 0n) throw new Refusal('malformed_field', { fields: { min: 'must be above zero' } });
       if (maxUnits < minUnits) throw new Refusal('malformed_field', { fields: { max: 'must not be below min' } });
+      const { priceQuorum = market.priceQuorum, singleSource = market.singleSource && priceQuorum === 1 } = ask;
+      // One that was never declared is asked to be where its prices are set or it is opened, and not for its limits.
+      if (ask.priceQuorum !== undefined || ask.singleSource !== undefined || ask.enabled === true)
+        requireDeclared(priceQuorum, singleSource, market.priceSources);
       await upsertMarket(
         tx,
         {
@@ -199,11 +236,43 @@ export const TERM_ACTS: readonly Act[] = [
           depositTtlMs: ms(ask.depositTtlS, market.depositTtlMs),
           clearingMs: ms(ask.clearingS, market.clearingMs),
           priceMaxAgeMs: ms(ask.priceMaxAgeS, market.priceMaxAgeMs),
-          priceQuorum: ask.priceQuorum ?? market.priceQuorum,
+          priceQuorum,
           outlierBps: ask.outlierBps === undefined ? market.outlierBps : BigInt(ask.outlierBps),
+          singleSource,
+          jumpBps: ask.jumpBps === undefined ? market.jumpBps : BigInt(ask.jumpBps),
+          resumeMs: ms(ask.resumeAfterS, market.resumeMs),
+          taxBps: ask.taxBps === undefined ? market.taxBps : BigInt(ask.taxBps),
         },
         reasonOf(doing),
       );
+    },
+  }),
+  // A person vouches for the level of a halted market. What the sources say moves; what is vouched for stands in the act.
+  act({
+    name: 'price.confirm',
+    path: '/markets/:market/price',
+    right: 'terms',
+    fields: { market: id, level: amount, coin: optional(text(20, /^[a-z0-9]+$/, 'the code of a coin, such as usdc')) },
+    subject,
+    async look(_deps, tx, ask) {
+      const market = await marketOf(tx, ask.market);
+      const levels = await priceLevels(tx, { marketId: market.id });
+      return {
+        halted: levels
+          .filter((one) => one.haltedAt !== null)
+          .map(({ coin, why, haltedAt }) => ({ coin, why, haltedAt })),
+      };
+    },
+    needs: terms,
+    async perform(_deps, tx, ask, doing) {
+      const market = await marketOf(tx, ask.market);
+      const coin = ask.coin ?? market.crypto.coin;
+      await confirmLevel(tx, {
+        marketId: market.id,
+        coin,
+        level: parseRate(ask.level),
+        by: doing.people.join(' and '),
+      });
     },
   }),
   // A fee is set whole: what is left out is nothing.
@@ -244,7 +313,7 @@ export const TERM_ACTS: readonly Act[] = [
     name: 'limit.set',
     path: '/markets/:market/limits',
     right: 'terms',
-    fields: { market: id, level: whole(0, 4), max: orNone(amount) },
+    fields: { market: id, level: whole(0, HIGHEST_LEVEL), max: orNone(amount) },
     subject,
     async look(_deps, tx, ask) {
       await marketOf(tx, ask.market);

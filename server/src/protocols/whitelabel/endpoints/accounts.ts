@@ -6,22 +6,24 @@
  */
 
 import { Refusal } from '../../../base/errors.ts';
-import { numericId } from '../../../base/ids.ts';
+import { numericId, randomText } from '../../../base/ids.ts';
 import type { AssetCode } from '../../../base/money.ts';
 import {
   type AccountForm,
   accountDetails,
   accountForms,
+  accountShapeOf,
   addFiatAccount,
   type Customer,
   type FiatAccount,
   fiatAccounts,
   findCustomer,
+  hasAccountShape,
   LINK_FOR_MS,
   openFiatAccount,
   sealLink,
 } from '../../../customers/index.ts';
-import { assets, type Market, markets } from '../../../partners/index.ts';
+import { assets, type Market, markets, recordActivity } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
 import { type Body, isAbsent, parseJson } from '../body.ts';
 import {
@@ -32,21 +34,21 @@ import {
   missingFields,
   optional,
   type Reader,
+  reader,
   required,
   text,
   webAddress,
 } from '../fields.ts';
 import { fiatOf } from '../reference.ts';
-import { ok, type SignedAsk } from '../route.ts';
+import { ok, type SignedAsk, throughOf } from '../route.ts';
 import { accountShape } from '../shapes.ts';
 
-const formed =
-  (form: AccountForm): Reader<string> =>
-  (value) => {
+const formed = (form: AccountForm): Reader<string> =>
+  reader(text({ max: 64 }).schema, (value) => {
     const read = form(text({ max: 64 })(value));
     if ('why' in read) throw new Malformed(read.why);
     return read.value;
-  };
+  });
 
 const accountNumber = formed(accountForms.account);
 const routing = formed(accountForms.routing);
@@ -54,7 +56,7 @@ const ifsc = formed(accountForms.ifsc);
 const iban = formed(accountForms.iban);
 
 /** Some form programs put number and bank code into one field, as JSON text; some JSON programs, as an object. */
-const numberOrBoth: Reader<{ account: string; ifsc?: string }> = (value) => {
+const numberOrBoth: Reader<{ account: string; ifsc?: string }> = reader(accountNumber.schema, (value) => {
   const nested = typeof value === 'string' && value.startsWith('{') ? parseJson(value) : value;
   if (!(nested instanceof Map)) return { account: accountNumber(value) };
   // An object where a text is due is refused like everywhere else.
@@ -64,7 +66,7 @@ const numberOrBoth: Reader<{ account: string; ifsc?: string }> = (value) => {
   if (isAbsent(number)) throw new Malformed('must have an accountNumber');
   const bank = inside.get('ifsc');
   return { account: accountNumber(number), ...(isAbsent(bank) ? {} : { ifsc: ifsc(bank) }) };
-};
+});
 
 export const addAccountFields = {
   customerId: required(id),
@@ -99,36 +101,80 @@ export const addAccountFieldsOf = (body: Body) => {
   return addAccountFields;
 };
 
-export async function addAccount({ deps, values, inTx }: SignedAsk<typeof addAccountFields>): Promise<Reply> {
+export async function addAccount({ deps, caller, values, inTx }: SignedAsk<typeof addAccountFields>): Promise<Reply> {
   const { customerId, fiatAccount, fiatType, ...rest } = values;
   const bankCode = rest.ifsc ?? fiatAccount?.ifsc;
-  const details = accountDetails({ ...rest, ifsc: bankCode, account: fiatAccount?.account });
   const account = await inTx(async (tx) => {
     const customer = await findCustomer(tx, customerId);
     requireLogin(customer);
     const named = fiatType ?? (bankCode !== undefined ? 'INR' : rest.iban !== undefined ? 'EUR' : undefined);
     if (named === undefined) throw missingFields(['ifsc']);
     const fiat: AssetCode = fiatOf(named, await markets(tx)).code;
-    if (fiat === 'inr' && bankCode === undefined) throw malformedField('ifsc', 'is needed for an account in INR');
-    return await addFiatAccount(tx, deps.vault, { customer, fiat, details, now: deps.clock.now() });
+    const details = accountDetails(shaped(fiat, { ...rest, ifsc: bankCode, account: fiatAccount?.account }));
+    const now = deps.clock.now();
+    const added = await addFiatAccount(tx, deps.vault, { customer, fiat, details, now });
+    const facts = { customer: customer.id, fiat, ending: added.hint };
+    recordActivity(tx, throughOf(caller), { act: 'account.added', subject: `account:${added.id}`, facts, now });
+    return added;
   });
   return ok({ fiatAccountId: String(account.id) });
 }
 
-export const addAccountUrlFields = { customerId: required(id), redirectUrl: optional(webAddress) };
+/**
+ * The account with each field in the form of its country. A number given for an IBAN is read as one.
+ *
+ * @throws Refusal 'malformed_field' for what its country's accounts have, and this has not
+ */
+function shaped(
+  fiat: AssetCode,
+  given: Record<string, string | undefined> & { account?: string | undefined; iban?: string | undefined },
+): Record<string, string | undefined> {
+  if (!hasAccountShape(fiat)) return given;
+  const all = { ...given };
+  for (const [name, form] of accountShapeOf(fiat)) {
+    const value = given[name] ?? (name === 'iban' ? given.account : name === 'account' ? given.iban : undefined);
+    // As it is called in the request.
+    const isNumber = name === 'account' || (name === 'iban' && given.iban === undefined && value !== undefined);
+    const field = isNumber ? 'fiatAccount' : name;
+    if (value === undefined) throw malformedField(field, `is needed for an account in ${fiat.toUpperCase()}`);
+    const read = form(value);
+    if ('why' in read) throw malformedField(field, read.why);
+    all[name] = read.value;
+    if (name === 'iban' && given.iban === undefined) all.account = read.value;
+  }
+  return all;
+}
+
+export const addAccountUrlFields = {
+  customerId: required(id),
+  redirectUrl: optional(webAddress),
+  /** The currency of the account, as in addFiatAccount: named here, the page does not ask for it. */
+  fiatType: optional(code),
+};
 
 /** A link to our own page, where the customer logs in and adds an account itself. */
-export async function addAccountUrl({ deps, values, inTx }: SignedAsk<typeof addAccountUrlFields>): Promise<Reply> {
+export async function addAccountUrl(ask: SignedAsk<typeof addAccountUrlFields>): Promise<Reply> {
+  const { deps, caller, values, inTx } = ask;
   const now = deps.clock.now();
-  const customer = await inTx((tx) => findCustomer(tx, values.customerId));
+  const linkId = randomText(20);
+  const { customer, fiat } = await inTx(async (tx) => {
+    const found = await findCustomer(tx, values.customerId);
+    const named = values.fiatType === undefined ? undefined : fiatOf(values.fiatType, await markets(tx)).code;
+    const facts = { purpose: 'bank', customer: found.id };
+    recordActivity(tx, throughOf(caller), { act: 'link.made', subject: `link:${linkId}`, facts, now });
+    return { customer: found, fiat: named };
+  });
   const referenceId = String(numericId(now));
   const token = sealLink(deps.vault, 'bank', {
+    id: linkId,
+    madeBy: caller.credential.key,
     partnerId: String(customer.partnerId),
     customerId: customer.id,
     until: now.getTime() + LINK_FOR_MS,
     redirectUrl: values.redirectUrl ?? null,
     closeAfterLogin: false,
     referenceId,
+    ...(fiat === undefined ? {} : { fiat }),
   });
   return ok({ bankUrl: `${deps.publicUrl()}/bank/${token}`, referenceId });
 }

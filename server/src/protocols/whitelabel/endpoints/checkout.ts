@@ -18,6 +18,7 @@ import { divide, pow10, quoteToBase } from '../../../base/money.ts';
 import {
   CHECKOUT_FOR_MS,
   type Customer,
+  clientIdOf,
   customerNamed,
   enroll,
   findCustomer,
@@ -26,7 +27,7 @@ import {
   sealLink,
   updateContact,
 } from '../../../customers/index.ts';
-import { type Market, markets } from '../../../partners/index.ts';
+import { type Market, markets, recordActivity } from '../../../partners/index.ts';
 import { depositAsset, previewQuote, rateNow } from '../../../quotes/index.ts';
 import type { Reply } from '../../protocol.ts';
 import { type Body, isAbsent, JsonNumber } from '../body.ts';
@@ -46,7 +47,7 @@ import {
 } from '../fields.ts';
 import { idempotencyKey, once } from '../idempotency.ts';
 import { methodKind, methodsOf } from '../reference.ts';
-import { ok, type SignedAsk, whenNeeded } from '../route.ts';
+import { ok, type SignedAsk, throughOf, whenNeeded } from '../route.ts';
 import { isoTime } from '../shapes.ts';
 import { marketNamed } from './common.ts';
 import { sayLimits } from './either.ts';
@@ -72,8 +73,8 @@ export const generateLinkFields = (body: Body) => {
     fiatAmount: needed(!isSale)(amount),
     quantity: needed(isSale && isAbsent(body.get('fiatAmount')))(amount),
     fiatType: required(code),
-    type: needed(isAbsent(body.get('flowType')))(oneOf('1', '2')),
-    flowType: optional(oneOf('1', '2')),
+    type: needed(isAbsent(body.get('flowType')))(oneOf('1', '2'), '1: buying. 2: selling'),
+    flowType: optional(oneOf('1', '2'), 'The same as type, under its older name'),
     walletAddress: optional(text()),
     paymentMethod: optional(code),
     customerId: optional(id),
@@ -96,7 +97,7 @@ export async function generateLink(ask: LinkAsk): Promise<Reply> {
   const now = deps.clock.now();
   const { id: partnerId } = caller.partner;
   const key = idempotencyKey(call.headers['idempotency-key'], caller.payload);
-  return await once(deps.db, { partnerId, path, key, body, now }, async (tx) => {
+  return await once(deps, { partnerId, path, key, body, now }, async (tx) => {
     const customer = await customerOf(tx, ask, now);
     if (market instanceof Refusal) throw market;
     const paymentMethod = await methodOf(tx, market, values.paymentMethod);
@@ -106,8 +107,12 @@ export async function generateLink(ask: LinkAsk): Promise<Reply> {
       previewQuote(tx, { partner: caller.partner, market, depositUnits, now }),
     );
     const id = randomText(20);
+    const through = throughOf(caller);
+    const facts = { purpose: 'checkout', customer: customer?.id ?? null, walletAddress };
+    recordActivity(tx, through, { act: 'link.made', subject: `link:${id}`, facts, now });
     const token = sealLink(deps.vault, 'checkout', {
       id,
+      madeBy: caller.credential.key,
       partnerId: String(partnerId),
       customerId: customer?.id ?? null,
       phone: customer === undefined ? (values.phoneNumber ?? null) : null,
@@ -152,24 +157,29 @@ async function customerOf(tx: Tx, { deps, caller, values }: LinkAsk, now: Date):
   if (customerId === undefined && clientCustomerId === undefined) return undefined;
   const known =
     customerId === undefined
-      ? await customerNamed(tx, partnerId, clientCustomerId ?? '')
+      ? await customerNamed(tx, deps.vault, partnerId, clientCustomerId ?? '')
       : await findCustomer(tx, customerId);
   if (known === undefined) {
     if (phoneNumber === undefined) throw missingFields(['phoneNumber']);
-    return await enroll(tx, deps.vault, {
+    const enrolled = await enroll(tx, deps.vault, {
       partnerId,
       clientCustomerId: clientCustomerId ?? '',
       phone: phoneNumber,
       kind: 'INDIVIDUAL',
       now,
     });
+    recordActivity(tx, throughOf(caller), { act: 'customer.enrolled', subject: `customer:${enrolled.id}`, now });
+    return enrolled;
   }
-  if (clientCustomerId !== undefined && known.clientCustomerId !== clientCustomerId)
+  if (clientCustomerId !== undefined && clientIdOf(deps.vault, known) !== clientCustomerId)
     throw new Refusal('unknown_customer');
   // The same number again would end a code that is on its way to it.
   const { phone: kept } = await openContact(tx, deps.vault, known.id);
-  if (phoneNumber !== undefined && phoneNumber !== kept)
+  if (phoneNumber !== undefined && phoneNumber !== kept) {
     await updateContact(tx, deps.vault, known.id, { phone: phoneNumber, now });
+    const about = { subject: `customer:${known.id}`, facts: { phone: true, email: false } };
+    recordActivity(tx, throughOf(caller), { act: 'customer.contact_changed', ...about, now });
+  }
   return known;
 }
 

@@ -10,7 +10,7 @@ import { createQuote, depositAsset, rateNow } from '../../../quotes/index.ts';
 import type { Reply } from '../../protocol.ts';
 import { type Body, isAbsent, JsonNumber } from '../body.ts';
 import { amount, code, type Field, id, oneOf, optional, required, unitsOf } from '../fields.ts';
-import { chainMap, chainNumber, coinNumber, configMap, fiatNumber, fiatOf } from '../reference.ts';
+import { allConfig, chainNumber, coinNumber, configMap, fiatNumber, fiatOf, type NetworkIds } from '../reference.ts';
 import { ok, type SignedAsk, whenNeeded } from '../route.ts';
 import { isoTime, quoteNumbersShape, rawNumber } from '../shapes.ts';
 import { statusNumber } from '../status.ts';
@@ -20,12 +20,12 @@ export const noFields = {};
 type NoFields = typeof noFields;
 
 const fromMarkets =
-  (view: (all: readonly Market[]) => unknown) =>
+  (view: (all: readonly Market[], networkIds: NetworkIds) => unknown) =>
   async ({ deps }: SignedAsk<NoFields>): Promise<Reply> =>
-    ok(view(await markets(whenNeeded(deps.db))));
+    ok(view(await markets(whenNeeded(deps.db)), deps.networkIds ?? new Map()));
 
 export const allConfigMapping = fromMarkets(configMap);
-export const allChainMapping = fromMarkets(chainMap);
+export const allChainMapping = fromMarkets(allConfig);
 
 /** `{"54": {"3": {withdrawalFee: "0.21", minimumWithdrawal: "0.21", nodeInSync: 1, depositEnable: 1}}}`, as text. */
 export async function gasFeeMap({ deps }: SignedAsk<NoFields>): Promise<Reply> {
@@ -56,7 +56,10 @@ const SIDES = {
   3: ['onramp', 'offramp'],
 } as const;
 
-export const limitsFields = { type: required(oneOf('1', '2', '3')) };
+const SIDE = '1: buying. 2: selling. 3: both';
+const DIRECTION = '1: buying. 2: selling';
+
+export const limitsFields = { type: required(oneOf('1', '2', '3'), SIDE) };
 
 /**
  * `{onramp: {"1": {min: 100, max: 10000000}}, offramp: {…}}`: the least and the most of a fiat on any of its markets. What is
@@ -125,7 +128,7 @@ export async function coinLimits({ deps, values }: SignedAsk<typeof coinLimitsFi
   return ok(list);
 }
 
-export const tickerFields = { type: required(oneOf('1', '2', '3')), fiatType: required(code) };
+export const tickerFields = { type: required(oneOf('1', '2', '3'), SIDE), fiatType: required(code) };
 
 /**
  * `{onramp: {"54": 86.41}, offramp: {…}}`: whole fiat per one coin.
@@ -153,7 +156,7 @@ export async function priceTicker({ deps, values }: SignedAsk<typeof tickerField
   return ok(data);
 }
 
-export const orderStatusFields = { orderId: required(id), type: required(oneOf('1', '2')) };
+export const orderStatusFields = { orderId: required(id), type: required(oneOf('1', '2'), DIRECTION) };
 
 export async function orderStatus({ deps, values, inTx }: SignedAsk<typeof orderStatusFields>): Promise<Reply> {
   const direction = values.type === '1' ? 'onramp' : 'offramp';
@@ -183,7 +186,7 @@ export const quotesFields = (body: Body) => {
     chainId: optional(code),
     ...given,
     fiatType: required(code),
-    type: required(oneOf('1', '2')),
+    type: required(oneOf('1', '2'), DIRECTION),
   };
 };
 

@@ -5,7 +5,8 @@
  * Signed like everything else here. What is about an order or a clock is the caller's own; what is about the world (`shared`)
  * happens to every partner of the sandbox. Here: reading what is asked. What happens then is the world's (sandbox/controls.ts).
  */
-import { Refusal } from '../../../base/errors.ts';
+import { type TSchema, Type } from 'typebox';
+import { Refusal, type RefusalCode } from '../../../base/errors.ts';
 import type { Order } from '../../../orders/index.ts';
 import { assets } from '../../../partners/index.ts';
 import {
@@ -20,6 +21,7 @@ import {
   oneOf,
   optional,
   type Reader,
+  reader,
   required,
   text,
   unitsOf,
@@ -47,13 +49,16 @@ const LONGEST_MS = 30 * DAY_MS;
 const LENGTHS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS };
 
 /** `90s`, `15m`, `2h`, `3d`. */
-const length: Reader<number> = (value) => {
-  const [, count = '', unit = ''] = /^([1-9][0-9]{0,6})([smhd])$/.exec(text({ max: 16 })(value)) ?? [];
-  const ms = Number(count) * (LENGTHS[unit] ?? Number.NaN);
-  if (!(ms > 0 && ms <= LONGEST_MS))
-    throw new Malformed('must be a length of time such as 90s, 15m, 2h or 3d, at most 30d');
-  return ms;
-};
+const length: Reader<number> = reader(
+  { type: 'string', pattern: '^[1-9][0-9]{0,6}[smhd]$', examples: ['3d'] },
+  (value) => {
+    const [, count = '', unit = ''] = /^([1-9][0-9]{0,6})([smhd])$/.exec(text({ max: 16 })(value)) ?? [];
+    const ms = Number(count) * (LENGTHS[unit] ?? Number.NaN);
+    if (!(ms > 0 && ms <= LONGEST_MS))
+      throw new Malformed('must be a length of time such as 90s, 15m, 2h or 3d, at most 30d');
+    return ms;
+  },
+);
 
 type Said<F extends Fields> = { readonly [K in keyof F]: string };
 
@@ -65,25 +70,41 @@ function control<F extends Fields>(
     example: string;
     fields: F;
     fieldsSay: Said<F>;
+    gives: TSchema;
+    refuses?: readonly RefusalCode[];
   },
   act: (controls: SandboxControls, ask: SignedAsk<F>) => Promise<unknown>,
 ): Control {
   const shared = c.shared ?? false;
-  const route = signed(
-    [`/sandbox/v1/${c.name}`],
-    shared || c.name === 'clock' ? 'admin' : 'trade',
-    c.fields,
-    async (ask) => ok(await act(controlsOf(ask), ask)),
-    { sandbox: true },
-  );
+  const { gives, refuses = [] } = c;
+  const fields = Object.fromEntries(
+    Object.entries<Field<unknown>>(c.fields).map(([name, field]) => [
+      name,
+      { ...field, says: c.fieldsSay[name] ?? '' },
+    ]),
+  ) as F;
+  const route = signed({
+    paths: [`/sandbox/v1/${c.name}`],
+    scope: shared || c.name === 'clock' ? 'admin' : 'trade',
+    says: `Sandbox: ${c.says}.`,
+    takes: fields,
+    gives,
+    refuses: [...refuses, 'sandbox_only'],
+    sandbox: true,
+    control: true,
+    answer: async (ask: SignedAsk<F>) => ok(await act(controlsOf(ask), ask)),
+  });
   const takes = Object.fromEntries(
     Object.entries<Field<unknown>>(c.fields).map(([name, field]) => [
       name,
-      { says: c.fieldsSay[name] ?? '', optional: field.optional, words: field.read.words ?? [] },
+      { says: c.fieldsSay[name] ?? '', optional: field.optional, words: wordsOf(field) },
     ]),
   );
-  return { name: c.name, says: c.says, shared, example: c.example, takes, route: { ...route, control: true } };
+  return { name: c.name, says: c.says, shared, example: c.example, takes, route };
 }
+
+const wordsOf = ({ read }: Field<unknown>): readonly string[] =>
+  Array.isArray(read.schema.enum) ? read.schema.enum.map(String) : [];
 
 function controlsOf<F extends Fields>({ deps }: SignedAsk<F>): SandboxControls {
   if (deps.sandbox?.controls === undefined) throw new Refusal('sandbox_only');
@@ -106,6 +127,9 @@ async function unitsFor(ask: SignedAsk<Fields>, order: Order, read: string | und
   return asset === undefined ? undefined : unitsOf('amount', read, asset.decimals);
 }
 
+const object = <P extends Record<string, TSchema>>(properties: P) =>
+  Type.Object(properties, { additionalProperties: false });
+
 const AN_ORDER = 'number of one of your orders';
 const KEYED = 'The same Idempotency-Key pays once';
 
@@ -121,6 +145,8 @@ export const CONTROLS: readonly Control[] = [
         how: '`exact` (if nothing is said), `under` (half), `over` (half more), `late` (after the deadline, which passes now), `twice`, `another_token` (on the same chain), `another_chain` (the same coin)',
         amount: 'instead of the amount asked for',
       },
+      gives: object({ payments: Type.Array(Type.String(), { description: 'What the rail calls each payment' }) }),
+      refuses: ['unknown_order', 'order_over'],
     },
     async (controls, ask) => {
       const order = await orderOf(ask, ask.values);
@@ -145,6 +171,8 @@ export const CONTROLS: readonly Control[] = [
         reference: '`right` (if nothing is said), `none`, `wrong` (one letter mistyped)',
         name: "payer's name: `right` (the customer's, if nothing is said), `wrong`, `none`",
       },
+      gives: object({ line: Type.String({ description: 'Line at the bank' }) }),
+      refuses: ['unknown_order', 'order_over'],
     },
     async (controls, ask) => {
       const order = await orderOf(ask, ask.values);
@@ -160,6 +188,8 @@ export const CONTROLS: readonly Control[] = [
       example: 'recall 123456789',
       fields: { transactionId: optional(id), line: optional(id) },
       fieldsSay: { transactionId: `${AN_ORDER}: its last credit`, line: 'or the line that `credit` answered' },
+      gives: object({ line: Type.String({ description: 'Line at the bank' }) }),
+      refuses: ['unknown_order', 'order_over'],
     },
     async (controls, ask) => {
       const { transactionId, line } = ask.values;
@@ -176,6 +206,8 @@ export const CONTROLS: readonly Control[] = [
       example: 'bounce 123456789',
       fields: ofOrder,
       fieldsSay: { transactionId: `${AN_ORDER}, with a payout or refund at the bank` },
+      gives: object({ payment: Type.String({ description: 'Payment that comes back' }) }),
+      refuses: ['unknown_order', 'order_over'],
     },
     async (controls, ask) => await controls.bounce({ order: await orderOf(ask, ask.values) }),
   ),
@@ -184,8 +216,10 @@ export const CONTROLS: readonly Control[] = [
       name: 'status',
       says: 'drives an order to a status by causing the facts that lead there; it runs on by itself',
       example: 'status 123456789 -4',
-      fields: { ...ofOrder, status: required(text({ max: 8 })) },
+      fields: { ...ofOrder, status: required(reader({ type: 'string', examples: ['-4'] }, text({ max: 8 }))) },
       fieldsSay: { transactionId: AN_ORDER, status: 'the number, as in webhooks' },
+      gives: object({ status: Type.Integer(), word: Type.String() }),
+      refuses: ['unknown_order', 'order_over'],
     },
     async (_controls, ask) => {
       const { direction, id: orderId } = await orderOf(ask, ask.values);
@@ -203,6 +237,8 @@ export const CONTROLS: readonly Control[] = [
       example: 'screening 123456789 fail',
       fields: { ...ofOrder, outcome: required(oneOf('FAIL', 'PASS')) },
       fieldsSay: { transactionId: AN_ORDER, outcome: '`fail`, `pass`' },
+      gives: object({ list: Type.String({ description: 'List that holds the destination' }) }),
+      refuses: ['unknown_order', 'order_over'],
     },
     async (controls, ask) =>
       await controls.screening({ order: await orderOf(ask, ask.values), fails: ask.values.outcome === 'FAIL' }),
@@ -214,6 +250,7 @@ export const CONTROLS: readonly Control[] = [
       example: 'clock 3d',
       fields: { advance: required(length) },
       fieldsSay: { advance: '`90s`, `15m`, `2h`, `3d`; at most 30 days' },
+      gives: object({ orders: Type.Integer(), quotes: Type.Integer(), deliveries: Type.Integer() }),
     },
     async (controls, ask) => await controls.advanceClock({ partnerId: ask.caller.partner.id, ms: ask.values.advance }),
   ),
@@ -224,7 +261,11 @@ export const CONTROLS: readonly Control[] = [
       shared: true,
       example: 'reorg matic20 3',
       fields: { chain: required(code), blocks: required(wholeNumber({ min: 1, max: 12 })) },
-      fieldsSay: { chain: '`matic20`, `erc20`', blocks: '1 to 12; more would be deeper than final and stop the chain' },
+      fieldsSay: {
+        chain: '`matic20`, `erc20`, `bep20`, `arbitrum`, `base`, `optimism`',
+        blocks: '1 to 12; more would be deeper than final and stop the chain',
+      },
+      gives: object({ chain: Type.String(), blocks: Type.Integer() }),
     },
     async (controls, ask) => await controls.reorg(ask.values),
   ),
@@ -245,6 +286,7 @@ export const CONTROLS: readonly Control[] = [
         times: 'how often; 1 if nothing is said',
         delayMs: 'of `delay_answer`: 8000 if nothing is said, which is longer than we wait',
       },
+      gives: object({ fault: Type.String(), times: Type.Integer() }),
     },
     async (controls, ask) => {
       const { fault, times = 1, delayMs = 8_000 } = ask.values;
@@ -259,6 +301,7 @@ export const CONTROLS: readonly Control[] = [
       example: 'prices usdc inr 91.5',
       fields: { coin: required(code), fiat: required(code), price: optional(amount) },
       fieldsSay: { coin: '`usdc`', fiat: '`inr`', price: "fiat for one coin; without it, the table's again" },
+      gives: object({ pair: Type.String(), price: Type.Union([Type.String(), Type.Null()]) }),
     },
     async (controls, ask) => {
       const { coin, fiat, price } = ask.values;
@@ -278,11 +321,12 @@ export const CONTROLS: readonly Control[] = [
         amount: optional(amount),
       },
       fieldsSay: {
-        currency: '`inr`, `eur`, or a coin with its `chain`',
+        currency: 'a fiat such as `inr`, or a coin with its `chain`',
         state: '`dry`, `filled`',
         chain: 'of a coin',
         amount: 'how much is brought; as much as at the beginning if nothing is said',
       },
+      gives: object({ asset: Type.String(), available: Type.String({ description: 'What may be paid out' }) }),
     },
     async (controls, ask) => await controls.treasury(ask.values),
   ),
@@ -294,6 +338,7 @@ export const CONTROLS: readonly Control[] = [
       example: 'webhooks drop',
       fields: { deliveries: required(oneOf('DROP', 'DELIVER')) },
       fieldsSay: { deliveries: '`drop`, `deliver`' },
+      gives: object({ webhooks: Type.String() }),
     },
     async (controls, ask) => await controls.dropWebhooks({ drop: ask.values.deliveries === 'DROP' }),
   ),

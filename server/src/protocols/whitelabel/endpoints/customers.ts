@@ -1,13 +1,39 @@
 /**
  * Customers: a link to be verified by, and how far verification has come. The page behind the link is another protocol's.
  */
+import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
-import { enroll, findCustomer, LINK_FOR_MS, sealLink, updateContact } from '../../../customers/index.ts';
+import { randomText } from '../../../base/ids.ts';
+import { openTextOrNull } from '../../../base/texts.ts';
+import {
+  type Customer,
+  clientIdOf,
+  customerNamed,
+  enroll,
+  findCustomer,
+  hasPhone,
+  LINK_FOR_MS,
+  sealLink,
+  updateContact,
+} from '../../../customers/index.ts';
+import { recordActivity } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
 import { sign } from '../auth.ts';
 import { type Body, isAbsent, JsonNumber } from '../body.ts';
-import { email, flag, id, malformedField, oneOf, optional, phone, required, sameType, webAddress } from '../fields.ts';
-import { ok, type SignedAsk } from '../route.ts';
+import {
+  email,
+  type Fields,
+  flag,
+  id,
+  malformedField,
+  oneOf,
+  optional,
+  phone,
+  required,
+  sameType,
+  webAddress,
+} from '../fields.ts';
+import { ok, type SignedAsk, throughOf } from '../route.ts';
 import { rawNumber, spacedTime } from '../shapes.ts';
 import { verificationWords } from '../verification.ts';
 
@@ -19,7 +45,7 @@ export const kycUrlFields = (body: Body) => {
   return {
     clientCustomerId: first(sameType(id)) as ReturnType<typeof optional<{ text: string; sent: string | JsonNumber }>>,
     phoneNumber: first(phone) as ReturnType<typeof optional<string>>,
-    type: first(kind) as ReturnType<typeof optional<'INDIVIDUAL' | 'BUSINESS'>>,
+    type: first(kind, 'A person or a business') as ReturnType<typeof optional<'INDIVIDUAL' | 'BUSINESS'>>,
     email: optional(email),
     customerId: optional(id),
     kycRedirectUrl: optional(webAddress),
@@ -36,34 +62,49 @@ export async function kycUrl({
   const now = deps.clock.now();
   const { clientCustomerId, phoneNumber, email: mail, customerId } = values;
   const contact = { phone: phoneNumber, email: mail, now };
+  const through = throughOf(caller);
+  const linkId = randomText(20);
+  const recordLink = (customer: string, tx: Tx) => {
+    const about = { subject: `link:${linkId}`, facts: { purpose: 'kyc', customer } };
+    recordActivity(tx, through, { act: 'link.made', ...about, now });
+  };
   const customer = await inTx(async (tx) => {
     if (customerId === undefined) {
-      return await enroll(tx, deps.vault, {
+      const enrolled = await enroll(tx, deps.vault, {
         partnerId: caller.partner.id,
         clientCustomerId: clientCustomerId?.text ?? '',
         kind: values.type ?? 'INDIVIDUAL',
         ...contact,
       });
+      recordActivity(tx, through, { act: 'customer.enrolled', subject: `customer:${enrolled.id}`, now });
+      recordLink(enrolled.id, tx);
+      return enrolled;
     }
     const known = await findCustomer(tx, customerId);
-    // Two names for two customers: neither is meant.
-    if (clientCustomerId !== undefined && known.clientCustomerId !== clientCustomerId.text)
-      throw new Refusal('unknown_customer');
+    // Another name is taken for one more of the same customer where the phone is the customer's, as the refusal above asks, and
+    // nobody else has that name. Else two names are of two customers, and neither is meant.
+    if (clientCustomerId !== undefined && clientIdOf(deps.vault, known) !== clientCustomerId.text) {
+      const isTheirs = phoneNumber !== undefined && (await hasPhone(tx, deps.vault, known, phoneNumber));
+      const other = await customerNamed(tx, deps.vault, caller.partner.id, clientCustomerId.text);
+      if (!isTheirs || other !== undefined) throw new Refusal('unknown_customer');
+    }
     // What it was verified as is not changed by a word in passing.
     if (values.type !== undefined && values.type !== known.kind)
       throw malformedField('type', `must be ${known.kind}, which this customer is: another kind is another customer`);
-    if (phoneNumber !== undefined || mail !== undefined) await updateContact(tx, deps.vault, known.id, contact);
+    if (phoneNumber !== undefined || mail !== undefined) {
+      await updateContact(tx, deps.vault, known.id, contact);
+      const facts = { phone: phoneNumber !== undefined, email: mail !== undefined };
+      recordActivity(tx, through, { act: 'customer.contact_changed', subject: `customer:${known.id}`, facts, now });
+    }
+    recordLink(known.id, tx);
     return known;
   });
-  const token = sealLink(deps.vault, 'kyc', {
-    partnerId: String(customer.partnerId),
-    customerId: customer.id,
-    until: now.getTime() + LINK_FOR_MS,
+  const url = kycLink({ deps, caller }, linkId, customer, {
+    now,
     redirectUrl: values.kycRedirectUrl ?? null,
     closeAfterLogin: values.closeAfterLogin ?? false,
   });
-  const url = `${deps.publicUrl()}/kyc/${token}`;
-  const sent = clientCustomerId?.sent ?? customer.clientCustomerId ?? '';
+  const sent = clientCustomerId?.sent ?? clientIdOf(deps.vault, customer) ?? '';
   return ok({
     kycUrl: url,
     customerId: customer.id,
@@ -72,10 +113,53 @@ export async function kycUrl({
   });
 }
 
+/** The address of the page behind a link that the caller has recorded. */
+function kycLink(
+  { deps, caller }: Pick<SignedAsk<Fields>, 'deps' | 'caller'>,
+  id: string,
+  customer: Customer,
+  { now, redirectUrl, closeAfterLogin }: { now: Date; redirectUrl: string | null; closeAfterLogin: boolean },
+): string {
+  const token = sealLink(deps.vault, 'kyc', {
+    id,
+    madeBy: caller.credential.key,
+    partnerId: String(customer.partnerId),
+    customerId: customer.id,
+    until: now.getTime() + LINK_FOR_MS,
+    redirectUrl,
+    closeAfterLogin,
+  });
+  return `${deps.publicUrl()}/kyc/${token}`;
+}
+
+/**
+ * The refusal of a customer who has not logged in, with a link to do so for a key that may make one. The link is recorded like
+ * any other, so what a leaked key was told can be found and held.
+ */
+export async function withLoginLink(
+  { deps, caller, body, inTx }: Pick<SignedAsk<Fields>, 'deps' | 'caller' | 'body' | 'inTx'>,
+  refusal: Refusal,
+): Promise<Refusal> {
+  const customerId = body.get('customerId');
+  const { scopes } = caller.credential;
+  const mayLink = scopes.includes('customers') || scopes.includes('admin');
+  if (refusal.code !== 'login_required' || typeof customerId !== 'string' || !mayLink) return refusal;
+  const now = deps.clock.now();
+  const id = randomText(20);
+  const customer = await inTx(async (tx) => {
+    const facts = { purpose: 'kyc', customer: customerId };
+    recordActivity(tx, throughOf(caller), { act: 'link.made', subject: `link:${id}`, facts, now });
+    return await findCustomer(tx, customerId);
+  });
+  const kycUrl = kycLink({ deps, caller }, id, customer, { now, redirectUrl: null, closeAfterLogin: true });
+  return new Refusal('login_required', { ...refusal.facts, kycUrl });
+}
+
 export const kycStatusFields = { customerId: required(id) };
 
-export async function kycStatus({ caller, values, inTx }: SignedAsk<typeof kycStatusFields>): Promise<Reply> {
+export async function kycStatus({ deps, caller, values, inTx }: SignedAsk<typeof kycStatusFields>): Promise<Reply> {
   const customer = await inTx((tx) => findCustomer(tx, values.customerId));
+  const failedReason = openTextOrNull(deps.vault, caller.partner.id, customer.failedReason);
   const words = verificationWords(customer, caller.partner);
   return ok({
     status: words.status,
@@ -83,6 +167,6 @@ export async function kycStatus({ caller, values, inTx }: SignedAsk<typeof kycSt
     countryISO: customer.country,
     currentKycVerificationStep: words.current,
     previousSuccessfulKycStep: words.previous,
-    ...(customer.failedReason === null ? {} : { failedReason: customer.failedReason }),
+    ...(failedReason === null ? {} : { failedReason }),
   });
 }

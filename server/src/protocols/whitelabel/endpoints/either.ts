@@ -6,12 +6,12 @@ import { Refusal } from '../../../base/errors.ts';
 import { formatUnits } from '../../../base/money.ts';
 import { findCustomer } from '../../../customers/index.ts';
 import type { Direction, ListedOrder, Order } from '../../../orders/index.ts';
-import { type Asset, assets, findMarket, type Market, markets } from '../../../partners/index.ts';
+import { type Asset, assets, findMarket, type Market, markets, recordActivity } from '../../../partners/index.ts';
 import { createQuote, depositAsset } from '../../../quotes/index.ts';
 import type { Reply } from '../../protocol.ts';
 import { amount, code, type Fields, id, optional, required, unitsOf, wholeNumber } from '../fields.ts';
 import { methodsOf } from '../reference.ts';
-import { ok, type SignedAsk, whenNeeded } from '../route.ts';
+import { ok, type SignedAsk, throughOf, whenNeeded } from '../route.ts';
 import { type Assets, isoTime, quoteShape } from '../shapes.ts';
 
 export const quoteFields = {
@@ -69,22 +69,26 @@ export async function sayLimits<T>(asset: Asset, body: () => Promise<T>): Promis
 }
 
 /**
- * The market, or the refusal there will be when nothing before it refuses. An order names its chain: a guessed one would
- * hand out an address that the money never reaches, or send coins where their owner cannot get at them.
+ * The market, or the refusal there will be when nothing before it refuses. An order names its chain as a quote does: the
+ * coin's own code, which some programs send, means the chain that was quoted for it. Of a sale the reply says which chain that is.
  */
 export async function marketOf(
   { deps }: Pick<SignedAsk<Fields>, 'deps'>,
   ask: { direction: Direction; coin: string; fiat: string; chain: string },
 ): Promise<Market | Refusal> {
-  const { chain, coin } = ask;
   try {
-    const market = await findMarket(whenNeeded(deps.db), ask);
-    if (market.crypto.chain?.toLowerCase() === chain.toLowerCase()) return market;
-    return new Refusal('unsupported_chain', { chain, coin });
+    return await findMarket(whenNeeded(deps.db), ask);
   } catch (error) {
     if (error instanceof Refusal) return error;
     throw error;
   }
+}
+
+/** That a key made an order, and where that pays to. */
+export function recordOrder(tx: Tx, caller: SignedAsk<Fields>['caller'], order: Order, now: Date): void {
+  const { direction, customerId, fiatAccountId, payoutAddress, refundAddress } = order;
+  const facts = { direction, customer: customerId, account: fiatAccountId?.toString(), payoutAddress, refundAddress };
+  recordActivity(tx, throughOf(caller), { act: 'order.created', subject: `order:${order.id}`, facts, now });
 }
 
 export const transactionFields = { transactionId: required(id), customerId: required(id) };
@@ -109,9 +113,9 @@ export async function orderIn(
 
 /** Replies one order of a customer's. */
 export const getIn =
-  (direction: Direction, shape: (order: Order, assets: Assets) => unknown) =>
+  (direction: Direction, shape: (order: Order, assets: Assets, tx: Tx) => unknown) =>
   (ask: SignedAsk<typeof transactionFields>): Promise<Reply> =>
-    ask.look(async (tx) => ok(shape(await orderIn(direction, tx, ask), await assets(tx))));
+    ask.look(async (tx) => ok(await shape(await orderIn(direction, tx, ask), await assets(tx), tx)));
 
 export const listFields = (mostAtOnce: number) => ({
   customerId: required(id),

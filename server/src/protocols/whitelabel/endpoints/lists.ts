@@ -46,7 +46,7 @@ export const historyFields = {
   pageSize: optional(wholeNumber({ min: 1, max: MOST })),
   since: optional(moment),
   order: optional(oneOf('ASC', 'DESC')),
-  type: optional(oneOf('1', '2')),
+  type: optional(oneOf('1', '2'), '1: buying. 2: selling'),
   fiatType: optional(code),
 };
 

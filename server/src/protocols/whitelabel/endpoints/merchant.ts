@@ -1,70 +1,229 @@
 /**
- * Webhooks as older programs set them: one address, one more time, one to try. The address is one of the partner's endpoints
- * (endpoints/webhooks.ts shows it among the others), signed for with the key that set it.
+ * Webhooks as older programs set them: one address, one more time, one to try.
+ *
+ * The address is two of the partner's endpoints (endpoints/webhooks.ts shows them among the others), one in the format
+ * `whitelabel` and one in `flat`, unless the call names one of the two. They share nothing but the address: a receiver that
+ * knows one form refuses the other, and that must not hold up, pause or switch off what it does know.
+ *
+ * "Response received from your server" is said when a server has answered with 2xx, and is waited for. Nothing else is a
+ * success.
  */
+import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
-import { readUrl, replay, setWireUrl, testEndpoint, wireEndpoint } from '../../../events/index.ts';
+import {
+  type Endpoint,
+  endpointSubject,
+  type Message,
+  newestEventOf,
+  type Progress,
+  progressOf,
+  readUrl,
+  replay,
+  setWireUrl,
+  testEndpoint,
+  WIRE_FORMATS,
+  wireEndpoints,
+} from '../../../events/index.ts';
+import { recordActivity } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
-import { id, optional, required, text } from '../fields.ts';
-import { ok, type SignedAsk } from '../route.ts';
-import { dummyMessage } from '../webhooks.ts';
+import { type Fields, id, oneWordOf, optional, required, text } from '../fields.ts';
+import { sampleFlatMessage } from '../flat.ts';
+import { ok, type SignedAsk, throughOf } from '../route.ts';
+import { sampleMessage } from '../webhooks.ts';
 import { orderNumberOf } from './either.ts';
 
-export const setUrlFields = { webhookUrl: required(text({ max: 1_000 })) };
+const wireFormat = oneWordOf(...WIRE_FORMATS);
+export const setUrlFields = { webhookUrl: required(text({ max: 1_000 })), format: optional(wireFormat) };
 
 export async function setWebhookUrl({ deps, caller, values, inTx }: SignedAsk<typeof setUrlFields>): Promise<Reply> {
   const url = readUrl(deps.outside, 'webhookUrl', values.webhookUrl);
   const { id: partnerId } = caller.partner;
-  await inTx((tx) =>
-    setWireUrl(tx, deps.vault, { partnerId, url, apiKey: caller.credential.key, now: deps.clock.now() }),
-  );
+  const formats = values.format === undefined ? WIRE_FORMATS : [values.format];
+  const now = deps.clock.now();
+  await inTx(async (tx) => {
+    const changes = await setWireUrl(tx, deps.vault, { partnerId, url, formats, apiKey: caller.credential.key, now });
+    for (const { before, after } of changes) {
+      const act =
+        before === undefined ? 'endpoint.made' : after === undefined ? 'endpoint.removed' : 'endpoint.changed';
+      const told = after ?? before;
+      if (told === undefined) continue;
+      const facts = {
+        url: told.url,
+        ...(before === undefined || before.url === told.url ? {} : { before: before.url }),
+      };
+      recordActivity(tx, throughOf(caller), { act, subject: `endpoint:${told.id}`, facts, now });
+    }
+  });
   return ok(`Webhook url set to ${values.webhookUrl}`);
+}
+
+const RECEIVED = 'Response received from your server';
+
+/** Calls of one partner that wait for its server, at the same time. */
+const WAITING_AT_ONCE = 4;
+const waiting = new Map<bigint, number>();
+
+/** @throws Refusal 'too_many_requests' */
+async function oneOfFew<T>(partnerId: bigint, body: () => Promise<T>): Promise<T> {
+  const under = waiting.get(partnerId) ?? 0;
+  if (under >= WAITING_AT_ONCE) throw new Refusal('too_many_requests', { retryAfterMs: 5_000 });
+  waiting.set(partnerId, under + 1);
+  try {
+    return await body();
+  } finally {
+    const left = (waiting.get(partnerId) ?? 1) - 1;
+    if (left === 0) waiting.delete(partnerId);
+    else waiting.set(partnerId, left);
+  }
 }
 
 export const resendFields = { orderId: required(id) };
 
 /** All that was ever said of an order, once more, in its order. */
-export async function resendWebhook({ deps, caller, values, inTx }: SignedAsk<typeof resendFields>): Promise<Reply> {
+export async function resendWebhook(ask: SignedAsk<typeof resendFields>): Promise<Reply> {
+  const { deps, caller, values, inTx } = ask;
   const { id: partnerId } = caller.partner;
-  await inTx(async (tx) => {
-    const order = await deps.orders.get(tx, { id: orderNumberOf(values.orderId) });
-    const endpoint = await wireEndpoint(tx, partnerId);
-    if (endpoint === undefined) throw new Refusal('unknown_endpoint');
-    const subject = `order:${order.id}`;
-    await replay(tx, { endpointId: endpoint.id, partnerId, subject, now: deps.clock.now() });
+  return await oneOfFew(partnerId, async () => {
+    const sent = await inTx(async (tx) => {
+      const order = await deps.orders.get(tx, { id: orderNumberOf(values.orderId) });
+      const subject = `order:${order.id}`;
+      const now = deps.clock.now();
+      return await eachOf(tx, await wireEndpoints(tx, partnerId), async (endpoint) => {
+        const { eventIds } = await replay(tx, { endpointId: endpoint.id, partnerId, subject, now });
+        const about = { subject: `endpoint:${endpoint.id}`, facts: { url: endpoint.url, order: String(order.id) } };
+        recordActivity(tx, throughOf(caller), { act: 'endpoint.replayed', ...about, now });
+        return eventIds;
+      });
+    });
+    return await answerOf(ask, sent);
   });
-  return ok(`Webhook of order ${values.orderId} will be sent again`);
 }
 
-export const dummyFields = { webhookUrl: optional(text({ max: 1_000 })) };
-
-/** Attempts of one partner to other addresses than the one set, at the same time. */
-const TRIES_AT_ONCE = 4;
-const trying = new Map<bigint, number>();
+export const dummyFields = { webhookUrl: optional(text({ max: 1_000 })), format: optional(wireFormat) };
 
 /**
- * To the address that is set, by the way of every webhook; or to the one named, once and at once, to see whether it would do.
+ * A sample order: to the address that is set, by the way of every webhook; or to the one named, once and at once, to see
+ * whether it would do.
  */
 export async function sendDummyWebhook(ask: SignedAsk<typeof dummyFields>): Promise<Reply> {
   const { deps, caller, values, inTx } = ask;
   const { id: partnerId } = caller.partner;
+  const through = throughOf(caller);
   const named = values.webhookUrl === undefined ? undefined : readUrl(deps.outside, 'webhookUrl', values.webhookUrl);
-  const set = await inTx((tx) => wireEndpoint(tx, partnerId));
-  if (named === undefined || named === set?.url) {
-    if (set === undefined) throw new Refusal('unknown_endpoint');
-    await inTx((tx) => testEndpoint(tx, set, deps.clock.now()));
-    return ok(`Dummy webhook sent to ${set.url}`);
+  const { format } = values;
+  /** Those of the address that is set and of the format that is asked for. */
+  const meant = async (tx: Tx) =>
+    (await wireEndpoints(tx, partnerId)).filter(
+      (endpoint) =>
+        (named === undefined || endpoint.url === named) && (format === undefined || endpoint.format === format),
+    );
+  return await oneOfFew(partnerId, async () => {
+    if (named === undefined || (await inTx(meant)).length > 0) {
+      const sent = await inTx(async (tx) => {
+        const now = deps.clock.now();
+        return await eachOf(tx, await meant(tx), async (endpoint) => {
+          await testEndpoint(tx, endpoint, now);
+          const about = { subject: `endpoint:${endpoint.id}`, facts: { url: endpoint.url } };
+          recordActivity(tx, through, { act: 'endpoint.tested', ...about, now });
+          const eventId = await newestEventOf(tx, endpointSubject(endpoint.id));
+          return eventId === undefined ? [] : [eventId];
+        });
+      });
+      return await answerOf(ask, sent);
+    }
+    // Before it is sent: what goes to an address that nobody keeps is known from here alone.
+    await inTx(async (tx) => {
+      const about = { subject: 'endpoint:none', facts: { url: named } };
+      recordActivity(tx, through, { act: 'endpoint.tested', ...about, now: deps.clock.now() });
+    });
+    const samples = { whitelabel: sampleMessage, flat: sampleFlatMessage };
+    const outcomes = await Promise.all(
+      (format === undefined ? WIRE_FORMATS : [format]).map(async (one): Promise<Verdict> => {
+        const message: Message = samples[one](caller.secret, new Date());
+        const { ok: isTaken, status, error } = await deps.send({ url: named, ...message });
+        return { format: one, isTaken, why: whyOf({ status, error }) };
+      }),
+    );
+    return verdictOf(outcomes);
+  });
+}
+
+interface Sent {
+  endpoint: Endpoint;
+  eventIds: readonly bigint[];
+  /** Attempts before: what failed then says nothing of now. */
+  before: ReadonlyMap<bigint, number>;
+}
+
+/** Rings what is to go to each of these endpoints of the wire's address. @throws Refusal 'unknown_endpoint' where there is none */
+async function eachOf(
+  tx: Tx,
+  endpoints: readonly Endpoint[],
+  send: (endpoint: Endpoint) => Promise<readonly bigint[]>,
+): Promise<Sent[]> {
+  if (endpoints.length === 0) throw new Refusal('unknown_endpoint');
+  const sent: Sent[] = [];
+  for (const endpoint of endpoints) {
+    const eventIds = await send(endpoint);
+    const progress = await progressOf(tx, { endpointId: endpoint.id, eventIds });
+    sent.push({ endpoint, eventIds, before: new Map(progress.map(({ eventId, attempts }) => [eventId, attempts])) });
   }
-  const under = trying.get(partnerId) ?? 0;
-  if (under >= TRIES_AT_ONCE) throw new Refusal('too_many_requests', { retryAfterMs: 5_000 });
-  trying.set(partnerId, under + 1);
-  try {
-    const { ok: answered, status, error } = await deps.send({ url: named, ...dummyMessage(caller.secret, new Date()) });
-    const failed = status === null ? error : `status ${status}`;
-    return ok(answered ? `Dummy webhook sent to ${named}` : `Dummy webhook to ${named} failed: ${failed}`);
-  } finally {
-    const left = (trying.get(partnerId) ?? 1) - 1;
-    if (left === 0) trying.delete(partnerId);
-    else trying.set(partnerId, left);
+  return sent;
+}
+
+interface Verdict {
+  format: string;
+  isTaken: boolean;
+  why: string;
+}
+
+/** An attempt takes five seconds at most. */
+const PATIENCE_MS = 6_000;
+const LOOK_EVERY_MS = 50;
+
+/** Waits until each endpoint has taken what went to it, or an attempt has failed. */
+async function answerOf({ inTx }: Pick<SignedAsk<Fields>, 'inTx'>, sent: readonly Sent[]): Promise<Reply> {
+  const giveUpAt = performance.now() + PATIENCE_MS;
+  for (;;) {
+    const isLast = performance.now() > giveUpAt;
+    const verdicts: (Verdict | 'nothing' | undefined)[] = [];
+    for (const one of sent) {
+      const progress = await inTx((tx) => progressOf(tx, { endpointId: one.endpoint.id, eventIds: one.eventIds }));
+      verdicts.push(verdictAbout(one, progress, isLast));
+    }
+    if (verdicts.every((verdict) => verdict !== undefined)) return verdictOf(verdicts);
+    await new Promise((wake) => setTimeout(wake, LOOK_EVERY_MS));
   }
+}
+
+/** @returns 'nothing' where the format has no word for any of it; undefined while it is under way */
+function verdictAbout(
+  { endpoint, before }: Sent,
+  progress: readonly Progress[],
+  isLast: boolean,
+): Verdict | 'nothing' | undefined {
+  const { format } = endpoint;
+  const failed = progress.find(
+    ({ eventId, state, attempts }) =>
+      state === 'dead' || (state === 'waiting' && attempts > (before.get(eventId) ?? 0)),
+  );
+  if (failed !== undefined) return { format, isTaken: false, why: whyOf(failed) };
+  if (progress.every(({ state }) => state === 'delivered' || state === 'dropped'))
+    return progress.some(({ state }) => state === 'delivered') ? { format, isTaken: true, why: '' } : 'nothing';
+  if (!isLast) return undefined;
+  const why = endpoint.enabled && endpoint.heldAt === null ? 'nothing was tried within 6 s' : 'the endpoint is off';
+  return { format, isTaken: false, why };
+}
+
+const whyOf = ({ status, error }: Pick<Progress, 'status' | 'error'>): string =>
+  status === null ? (error ?? 'failed') : `status ${status}`;
+
+/** A receiver that knows one form refuses the other: one that was taken is an answer. */
+function verdictOf(all: readonly (Verdict | 'nothing' | undefined)[]): Reply {
+  const verdicts = all.filter((one) => one !== undefined && one !== 'nothing');
+  if (verdicts.length === 0)
+    throw new Refusal('unknown_event', { sentence: 'Nothing has been sent of this transaction yet.' });
+  if (verdicts.some(({ isTaken }) => isTaken)) return ok(RECEIVED);
+  const why = verdicts.map((verdict) => `${verdict.format}: ${verdict.why}`).join('; ');
+  throw new Refusal('webhook_not_taken', { why });
 }

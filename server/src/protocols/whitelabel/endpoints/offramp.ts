@@ -12,7 +12,17 @@ import { idempotencyKey, once } from '../idempotency.ts';
 import { ok, type SignedAsk, whenNeeded } from '../route.ts';
 import { createdOfframpShape, offrampDetailShape, offrampShape } from '../shapes.ts';
 import { accountNamed, requireFiat } from './accounts.ts';
-import { getIn, listFields, listIn, marketOf, type quoteFields, quoteIn, sayLimits } from './either.ts';
+import {
+  getIn,
+  listFields,
+  listIn,
+  marketOf,
+  type quoteFields,
+  quoteIn,
+  recordOrder,
+  sayLimits,
+  type transactionFields,
+} from './either.ts';
 import { addressTrouble } from './onramp.ts';
 
 export const quoteOfframp = (ask: SignedAsk<typeof quoteFields>): Promise<Reply> => quoteIn('offramp', ask);
@@ -55,7 +65,7 @@ export async function createOfframp(ask: SignedAsk<typeof createFields>): Promis
         };
   const key = idempotencyKey(call.headers['idempotency-key'], caller.payload);
   const now = deps.clock.now();
-  return await once(deps.db, { partnerId: partner.id, path, key, body, now }, async (tx) => {
+  return await once(deps, { partnerId: partner.id, path, key, body, now }, async (tx) => {
     const [customer, accounts] = await together(
       findCustomer(tx, values.customerId),
       fiatAccounts(tx, values.customerId),
@@ -78,6 +88,7 @@ export async function createOfframp(ask: SignedAsk<typeof createFields>): Promis
         now,
       }),
     );
+    recordOrder(tx, caller, order, now);
     return ok(createdOfframpShape(order, await assets(tx)));
   });
 }
@@ -100,7 +111,11 @@ function accountOf(accounts: readonly FiatAccount[], named: string | undefined):
   return only;
 }
 
-export const getOfframp = getIn('offramp', offrampDetailShape);
+/** Beside the interface's own fields: what came in, why it is unusual, what goes back and what came back to us. */
+export const getOfframp = (ask: SignedAsk<typeof transactionFields>): Promise<Reply> =>
+  getIn('offramp', async (order, known, tx) => offrampDetailShape(order, known, await ask.deps.orders.told(tx, order)))(
+    ask,
+  );
 
 export const offrampListFields = listFields(499);
 export const listOfframp = listIn('offramp', offrampShape);

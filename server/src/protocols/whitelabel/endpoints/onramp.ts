@@ -6,11 +6,11 @@ import { Refusal } from '../../../base/errors.ts';
 import { parseRate } from '../../../base/money.ts';
 import { fiatAccounts, findCustomer, requireTrading } from '../../../customers/index.ts';
 import type { PayoutAddress } from '../../../orders/index.ts';
-import { assets, type Market } from '../../../partners/index.ts';
+import { assets, type Market, recordActivity } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
 import { amount, code, id, malformedField, optional, required, text, unitsOf } from '../fields.ts';
 import { idempotencyKey, once } from '../idempotency.ts';
-import { ok, type SignedAsk, whenNeeded } from '../route.ts';
+import { ok, type SignedAsk, throughOf, whenNeeded } from '../route.ts';
 import { createdOnrampShape, onrampShape, payInstructionsShape } from '../shapes.ts';
 import { accountNamed, requireFiat } from './accounts.ts';
 import {
@@ -23,6 +23,7 @@ import {
   orderNumberOf,
   type quoteFields,
   quoteIn,
+  recordOrder,
   sayLimits,
 } from './either.ts';
 
@@ -56,7 +57,7 @@ export async function createOnramp(ask: SignedAsk<typeof createOnrampFields>): P
   const read = market instanceof Refusal ? undefined : await readFor(ask, market);
   const key = idempotencyKey(call.headers['idempotency-key'], caller.payload);
   const now = deps.clock.now();
-  return await once(deps.db, { partnerId: partner.id, path, key, body, now }, async (tx) => {
+  return await once(deps, { partnerId: partner.id, path, key, body, now }, async (tx) => {
     const [customer, accounts] = await together(
       findCustomer(tx, values.customerId),
       fiatAccounts(tx, values.customerId),
@@ -81,6 +82,7 @@ export async function createOnramp(ask: SignedAsk<typeof createOnrampFields>): P
         now,
       }),
     );
+    recordOrder(tx, caller, order, now);
     return ok(createdOnrampShape(order, deps.orders.payInstructions(order), await assets(tx)));
   });
 }
@@ -116,7 +118,8 @@ export const claimFields = {
 };
 
 /** The customer says which bank transfer is theirs. It helps a person who looks; money is matched by what the bank says. */
-export async function claimReference({ deps, values, inTx }: SignedAsk<typeof claimFields>): Promise<Reply> {
+export async function claimReference({ deps, caller, values, inTx }: SignedAsk<typeof claimFields>): Promise<Reply> {
+  const now = deps.clock.now();
   return await inTx(async (tx) => {
     const customer = await findCustomer(tx, values.customerId);
     const order = await deps.orders.claim(tx, {
@@ -124,8 +127,9 @@ export async function claimReference({ deps, values, inTx }: SignedAsk<typeof cl
       direction: 'onramp',
       customerId: customer.id,
       reference: values.referenceId,
-      now: deps.clock.now(),
+      now,
     });
+    recordActivity(tx, throughOf(caller), { act: 'order.reference_claimed', subject: `order:${order.id}`, now });
     return ok({ transactionId: String(order.id), referenceId: values.referenceId });
   });
 }

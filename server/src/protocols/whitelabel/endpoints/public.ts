@@ -5,10 +5,12 @@ import type { Reply } from '../../protocol.ts';
 import type { Fields } from '../fields.ts';
 import { KYB_REQUIREMENTS } from '../kyb.ts';
 import {
+  allConfig,
   chainNumber,
   coinNumber,
   coins,
   countryConfig,
+  type NetworkIds,
   networks,
   paymentMethods,
   supportedFiats,
@@ -17,15 +19,16 @@ import { type Ask, type MaybeSigned, ok, whenNeeded } from '../route.ts';
 import { rawNumber } from '../shapes.ts';
 
 const fromMarkets =
-  (view: (all: readonly Market[]) => unknown) =>
+  (view: (all: readonly Market[], networkIds: NetworkIds) => unknown) =>
   async ({ deps }: Ask<Fields>): Promise<Reply> =>
-    ok(view(await markets(whenNeeded(deps.db))));
+    ok(view(await markets(whenNeeded(deps.db)), deps.networkIds ?? new Map()));
 
 export const listFiats = fromMarkets(supportedFiats);
 export const listPaymentMethods = fromMarkets(paymentMethods);
 export const listCountries = fromMarkets(countryConfig);
 export const listCoins = fromMarkets(coins);
 export const listNetworks = fromMarkets(networks);
+export const sellConfig = fromMarkets(allConfig);
 
 /** The longest of the constant replies, written once. */
 const KYB_DEFAULT: Reply = {

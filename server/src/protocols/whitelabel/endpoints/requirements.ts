@@ -2,18 +2,27 @@
 import { findCustomer } from '../../../customers/index.ts';
 import { markets } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
-import { code, id, required } from '../fields.ts';
+import { type Body, isAbsent } from '../body.ts';
+import { code, type Field, id, optional, required } from '../fields.ts';
 import { KYC_REQUIREMENTS } from '../kyb.ts';
-import { fiatOf } from '../reference.ts';
+import { fiatOf, fiatOfCountry } from '../reference.ts';
 import type { SignedAsk } from '../route.ts';
 
-export const kycRequirementsFields = { customerId: required(id), fiatType: required(code) };
+/** A country stands for its currency where no currency is named. */
+export const kycRequirementsFields = (body: Body) => {
+  const needed = isAbsent(body.get('countryCode')) ? required : optional;
+  return { customerId: required(id), fiatType: needed(code) as Field<string | undefined>, countryCode: optional(code) };
+};
 
 /** The one reply whose content stands beside `data`, where programs look for it; it is in `data` as well. */
-export async function kycRequirements({ values, inTx }: SignedAsk<typeof kycRequirementsFields>): Promise<Reply> {
+export async function kycRequirements({
+  values,
+  inTx,
+}: SignedAsk<ReturnType<typeof kycRequirementsFields>>): Promise<Reply> {
+  const { customerId, fiatType, countryCode = '' } = values;
   await inTx(async (tx) => {
-    await findCustomer(tx, values.customerId);
-    fiatOf(values.fiatType, await markets(tx));
+    await findCustomer(tx, customerId);
+    fiatOf(fiatType ?? fiatOfCountry(countryCode) ?? `of ${countryCode}`, await markets(tx));
   });
   const kycRequirementData = KYC_REQUIREMENTS;
   return { status: 200, body: { status: 1, code: 200, kycRequirementData, data: { kycRequirementData } } };

@@ -5,13 +5,16 @@ import { Refusal } from '../../../base/errors.ts';
 import { type Customer, findCustomer, forgetLogin, recordLogin, recordVerification } from '../../../customers/index.ts';
 import type { Direction } from '../../../orders/index.ts';
 import type { Reply } from '../../protocol.ts';
-import { type Fields, id, malformedField, optional, required, text } from '../fields.ts';
+import { type Fields, id, malformedField, optional, reader, required, text } from '../fields.ts';
 import { ok, type SignedAsk } from '../route.ts';
 import { drivenStatus } from '../status.ts';
 import { BUSINESS_WORDS, businessChangeFor, type Change, changeFor, VERIFICATION_WORDS } from '../verification.ts';
 import { orderIn } from './either.ts';
 
-export const changeKycFields = { customerId: required(id), status: required(text({ max: 64 })) };
+export const changeKycFields = {
+  customerId: required(id),
+  status: required(reader({ type: 'string', enum: VERIFICATION_WORDS }, text({ max: 64 })), 'A word of verification'),
+};
 
 export async function changeKycStatus(ask: SignedAsk<typeof changeKycFields>): Promise<Reply> {
   const { customerId, status } = ask.values;
@@ -25,7 +28,7 @@ export async function changeKycStatus(ask: SignedAsk<typeof changeKycFields>): P
 export const changeKybFields = {
   customerId: required(id),
   submissionId: optional(id),
-  status: required(text({ max: 64 })),
+  status: required(reader({ type: 'string', enum: BUSINESS_WORDS }, text({ max: 64 })), 'A word of verification'),
 };
 
 /** Of a business. What it submits is not kept yet, so a submission that is named is one we do not know. */
@@ -71,10 +74,11 @@ async function verify(
   });
 }
 
+const STATUS = { type: 'string', pattern: '^-?[0-9]{1,2}$', examples: ['6'] };
 export const changeOrderFields = {
   customerId: required(id),
   transactionId: required(id),
-  status: required(text({ max: 8 })),
+  status: required(reader(STATUS, text({ max: 8 })), 'Status number, as in webhooks'),
 };
 
 export const changeOfframpStatus = (ask: SignedAsk<typeof changeOrderFields>): Promise<Reply> =>

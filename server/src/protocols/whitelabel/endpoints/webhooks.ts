@@ -4,6 +4,7 @@
 
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
+import { closeCases } from '../../../compliance/index.ts';
 import {
   addEndpoint,
   attemptsOf,
@@ -13,6 +14,7 @@ import {
   type Endpoint,
   endpointById,
   endpoints,
+  freeEndpoints,
   readFeed,
   readUrl,
   removeEndpoint,
@@ -20,46 +22,54 @@ import {
   rotateSecret,
   testEndpoint,
 } from '../../../events/index.ts';
+import { decideHeld, freeOf, isContained, recordActivity } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
-import { type Body, type BodyValue, isAbsent } from '../body.ts';
+import { type Body, isAbsent } from '../body.ts';
 import {
   flag,
   id,
   Malformed,
   malformedField,
   moment,
+  oneWordOf,
   optional,
   type Reader,
+  reader,
   required,
   text,
   wholeNumber,
 } from '../fields.ts';
-import { ok, type SignedAsk } from '../route.ts';
+import { ok, type SignedAsk, throughOf } from '../route.ts';
 import { orderNumberOf } from './either.ts';
 
 const MOST_EVENTS = 500;
 const FEW = 100;
 /** A position: dense from 1, so ten digits and more are none. */
-const cursor = (value: BodyValue): bigint => {
+const cursor = reader({ type: 'string', pattern: '^[0-9]{1,15}$' }, (value): bigint => {
   const read = text({ max: 20 })(value);
   if (!/^[0-9]{1,15}$/.test(read)) throw new Malformed('must be a cursor that was given');
   return BigInt(read);
-};
+});
 const limit = wholeNumber({ min: 1, max: MOST_EVENTS });
 
 export const eventsFields = { after: optional(cursor), limit: optional(limit) };
 
 /** A partner's events in an order that never changes: what comes later comes later. */
-export async function listEvents({ caller, values, inTx }: SignedAsk<typeof eventsFields>): Promise<Reply> {
+export async function listEvents({ deps, caller, values, inTx }: SignedAsk<typeof eventsFields>): Promise<Reply> {
   const { id: partnerId } = caller.partner;
   const ask = { partnerId, after: values.after ?? 0n, limit: values.limit ?? FEW };
-  const { events, next, hasMore } = await inTx((tx) => readFeed(tx, ask));
+  const { events, next, hasMore } = await inTx((tx) => readFeed(tx, deps.vault, ask));
   return ok({ events, next: String(next), hasMore });
 }
 
 const MAX_FILTER = 32;
+const FILTER = {
+  type: 'array',
+  items: { type: 'string', pattern: '^[a-z_]+\\.(\\*|[a-z_]+)$', maxLength: 64 },
+  maxItems: MAX_FILTER,
+};
 /** Types of events, as a list or with commas between them. None: all. */
-const filter: Reader<readonly string[]> = (value) => {
+const filter: Reader<readonly string[]> = reader(FILTER, (value) => {
   const given = Array.isArray(value) ? value : text({ max: 1_000 })(value).split(',');
   const types = given.map((one) => text({ max: 64 })(one).trim()).filter((one) => one !== '');
   if (types.length > MAX_FILTER) throw new Malformed(`must name at most ${MAX_FILTER} types of events`);
@@ -67,12 +77,9 @@ const filter: Reader<readonly string[]> = (value) => {
     throw new Malformed('must be types of events such as order.settled or order.*');
   }
   return [...new Set(types)];
-};
-const format: Reader<'whitelabel' | 'standard'> = (value) => {
-  const read = text({ max: 32 })(value);
-  if (read !== 'whitelabel' && read !== 'standard') throw new Malformed('must be whitelabel or standard');
-  return read;
-};
+});
+const format = oneWordOf('whitelabel', 'flat', 'standard');
+const payloadForm = oneWordOf('body', 'wrapped');
 const address = text({ max: 1_000 });
 
 const shape = (endpoint: Endpoint) => ({
@@ -80,12 +87,16 @@ const shape = (endpoint: Endpoint) => ({
   url: endpoint.url,
   format: endpoint.format,
   events: endpoint.filter,
+  payloadForm: endpoint.payloadForm,
+  setByWire: endpoint.isWire,
   enabled: endpoint.enabled,
   apiKey: endpoint.apiKey,
+  madeByKey: endpoint.madeByKey,
   failures: endpoint.failures,
   pausedUntil: endpoint.pausedUntil?.toISOString() ?? null,
   failingSince: endpoint.failingSince?.toISOString() ?? null,
   switchedOffAt: endpoint.switchedOffAt?.toISOString() ?? null,
+  heldAt: endpoint.heldAt?.toISOString() ?? null,
   oldSecretUntil: endpoint.oldSecretUntil?.toISOString() ?? null,
   createdAt: endpoint.createdAt.toISOString(),
   updatedAt: endpoint.updatedAt.toISOString(),
@@ -100,23 +111,35 @@ export async function listEndpoints({ caller, inTx }: SignedAsk<typeof nothing>)
   return ok((await inTx((tx) => endpoints(tx, caller.partner.id))).map(shape));
 }
 
-export const addFields = { url: required(address), format: optional(format), events: optional(filter) };
+export const addFields = {
+  url: required(address),
+  format: optional(format),
+  events: optional(filter),
+  payloadForm: optional(payloadForm),
+};
 
 /** The secret is in this reply and in no other. */
 export async function createEndpoint({ deps, caller, values, inTx }: SignedAsk<typeof addFields>): Promise<Reply> {
   const url = readUrl(deps.outside, 'url', values.url);
-  const { endpoint, secret } = await inTx((tx) =>
-    addEndpoint(tx, deps.vault, {
+  const now = deps.clock.now();
+  const { endpoint, secret } = await inTx(async (tx) => {
+    const added = await addEndpoint(tx, deps.vault, {
       partnerId: caller.partner.id,
       url,
       format: values.format ?? 'standard',
       filter: values.events ?? [],
+      payloadForm: values.payloadForm,
       apiKey: caller.credential.key,
-      now: deps.clock.now(),
-    }),
-  );
+      now,
+    });
+    recordActivity(tx, throughOf(caller), { act: 'endpoint.made', ...about(added.endpoint), now });
+    return added;
+  });
   return ok({ ...shape(endpoint), secret });
 }
+
+/** What is recorded of a request about an endpoint. */
+const about = ({ id: endpointId, url }: Endpoint) => ({ subject: `endpoint:${endpointId}`, facts: { url } });
 
 export async function getEndpoint(ask: SignedAsk<typeof nothing>): Promise<Reply> {
   return ok(shape(await ask.inTx((tx) => own(tx, ask))));
@@ -127,6 +150,7 @@ export const changeFields = (body: Body) => ({
   url: optional(address),
   format: optional(format),
   events: optional(filter),
+  payloadForm: optional(payloadForm),
   enabled: optional(flag),
   ...(isAbsent(body.get('apiKey')) ? {} : { apiKey: optional(id) }),
 });
@@ -138,34 +162,102 @@ export async function putEndpoint(ask: SignedAsk<ReturnType<typeof changeFields>
   if (values.apiKey !== undefined && values.apiKey !== caller.credential.key) {
     throw malformedField('apiKey', 'must be the key that signs this request');
   }
-  const { format: to, events, enabled, apiKey } = values;
+  const { format: to, events, payloadForm: form, enabled, apiKey } = values;
   const now = deps.clock.now();
   const changed = await inTx(async (tx) => {
-    const { id: endpointId } = await own(tx, ask);
-    return await changeEndpoint(tx, endpointId, { url, format: to, filter: events, enabled, apiKey, now });
+    const before = await own(tx, ask);
+    // One of each format is what setWebhookUrl sets, and it finds them again by that.
+    if (before.isWire && to !== undefined && to !== before.format)
+      throw malformedField(
+        'format',
+        'must stay: which formats go to the address of setWebhookUrl is said with that call',
+      );
+    const change = { url, format: to, filter: events, payloadForm: form, enabled, apiKey, now };
+    const after = await changeEndpoint(tx, before.id, change);
+    const facts = { url: after.url, ...(before.url === after.url ? {} : { before: before.url }), enabled, events };
+    recordActivity(tx, throughOf(caller), { act: 'endpoint.changed', subject: `endpoint:${after.id}`, facts, now });
+    return after;
   });
   return ok(shape(changed));
 }
 
+/** One that is held may be removed, too: what waited for it is dropped. */
 export async function deleteEndpoint(ask: SignedAsk<typeof nothing>): Promise<Reply> {
-  await ask.inTx(async (tx) => removeEndpoint(tx, (await own(tx, ask)).id, ask.deps.clock.now()));
+  const { deps, caller, inTx } = ask;
+  const now = deps.clock.now();
+  const endpoint = await inTx((tx) => own(tx, ask));
+  const remove = async (tx: Tx) => {
+    await removeEndpoint(tx, endpoint.id, now);
+    recordActivity(tx, throughOf(caller), { act: 'endpoint.removed', ...about(endpoint), now });
+  };
+  if (endpoint.heldAt === null) await inTx(remove);
+  else
+    await deps.db.asSystem(async (tx) => {
+      await decideAbout(tx, ask, endpoint, 'rejected');
+      await remove(tx);
+    });
   return ok({ removed: true });
+}
+
+/** What is held is no partner's to change, so this goes through the system's door, once it is known whose endpoint it is. */
+async function decideAbout(
+  tx: Tx,
+  { caller, deps }: SignedAsk<typeof nothing>,
+  endpoint: Endpoint,
+  state: 'released' | 'rejected',
+): Promise<void> {
+  const { id: partnerId } = caller.partner;
+  const by = `key ${caller.credential.key}`;
+  const now = deps.clock.now();
+  await decideHeld(tx, { partnerId, items: { kind: 'endpoint', subject: endpoint.id }, state, by, now });
+  if (!(await isContained(tx, partnerId)))
+    await closeCases(tx, {
+      kind: 'partner_contained',
+      subject: `partner:${partnerId}`,
+      outcome: `ended by ${by}`,
+      now,
+    });
+}
+
+/**
+ * An endpoint that was held hears of everything it missed. The key that asks is none of those that are held, or it would not
+ * have been let in; whether the address is the partner's own, the partner has looked at.
+ */
+export async function resumeEndpoint(ask: SignedAsk<typeof nothing>): Promise<Reply> {
+  const { deps, caller, inTx } = ask;
+  const now = deps.clock.now();
+  const endpoint = await inTx((tx) => own(tx, ask));
+  await deps.db.asSystem(async (tx) => {
+    await decideAbout(tx, ask, endpoint, 'released');
+    const ids = await freeOf(tx, caller.partner.id, 'endpoint', [endpoint.id]);
+    await freeEndpoints(tx, { partnerId: caller.partner.id, ids, now });
+    recordActivity(tx, throughOf(caller), { act: 'endpoint.resumed', ...about(endpoint), now });
+  });
+  return ok(shape(await inTx((tx) => own(tx, ask))));
 }
 
 const MAX_OVERLAP_MS = 7 * 24 * 3_600_000;
 export const rotateFields = { overlapSeconds: optional(wholeNumber({ min: 0, max: MAX_OVERLAP_MS / 1000 })) };
 
 export async function rotateEndpoint(ask: SignedAsk<typeof rotateFields>): Promise<Reply> {
-  const { deps, values, inTx } = ask;
+  const { deps, caller, values, inTx } = ask;
   const overlap = values.overlapSeconds === undefined ? {} : { overlapMs: values.overlapSeconds * 1000 };
-  const { endpoint, secret } = await inTx(async (tx) =>
-    rotateSecret(tx, deps.vault, { id: (await own(tx, ask)).id, now: deps.clock.now(), ...overlap }),
-  );
+  const now = deps.clock.now();
+  const { endpoint, secret } = await inTx(async (tx) => {
+    const rotated = await rotateSecret(tx, deps.vault, { id: (await own(tx, ask)).id, now, ...overlap });
+    recordActivity(tx, throughOf(caller), { act: 'endpoint.rotated', ...about(rotated.endpoint), now });
+    return rotated;
+  });
   return ok({ ...shape(endpoint), secret });
 }
 
 export async function tryEndpoint(ask: SignedAsk<typeof nothing>): Promise<Reply> {
-  await ask.inTx(async (tx) => testEndpoint(tx, await own(tx, ask), ask.deps.clock.now()));
+  const now = ask.deps.clock.now();
+  await ask.inTx(async (tx) => {
+    const endpoint = await own(tx, ask);
+    await testEndpoint(tx, endpoint, now);
+    recordActivity(tx, throughOf(ask.caller), { act: 'endpoint.tested', ...about(endpoint), now });
+  });
   return ok({ sent: true });
 }
 
@@ -225,10 +317,14 @@ export async function replayEvents(ask: SignedAsk<typeof replayFields>): Promise
   const { id: partnerId } = caller.partner;
   const position = eventId === undefined ? undefined : positionOf(partnerId, eventId);
   const replayed = await inTx(async (tx) => {
-    const { id: endpointId } = await own(tx, ask);
+    const endpoint = await own(tx, ask);
+    const { id: endpointId } = endpoint;
     const order = orderId === undefined ? undefined : await deps.orders.get(tx, { id: orderNumberOf(orderId) });
     const subject = order === undefined ? undefined : `order:${order.id}`;
-    return await replay(tx, { endpointId, partnerId, position, subject, from, to, now: deps.clock.now() });
+    const now = deps.clock.now();
+    const done = await replay(tx, { endpointId, partnerId, position, subject, from, to, now });
+    recordActivity(tx, throughOf(caller), { act: 'endpoint.replayed', ...about(endpoint), now });
+    return done;
   });
   if (position !== undefined && replayed.count === 0) throw new Refusal('unknown_event');
   return ok({ replayed: replayed.count, hasMore: replayed.hasMore });

@@ -1,0 +1,41 @@
+-- Replies kept for idempotency keys, and checkout links.
+
+set search_path = cloverleaf;
+
+-- The reply to a signed request, kept so that the same request gets the same reply and has happened once.
+create table kept_replies (
+  partner_id bigint      not null references partners (id),
+  path       text        not null,
+  key        bytea       not null,
+  body       bytea       not null,
+  reply      jsonb       not null,
+  kept_at    timestamptz not null,
+  primary key (partner_id, path, key)
+);
+create index kept_replies_age on kept_replies (kept_at);
+call protect('kept_replies');
+
+-- One row per link that somebody has begun to use. What the link is for stands sealed in the link itself.
+create table checkouts (
+  id           text        primary key,
+  partner_id   bigint      not null references partners (id),
+  -- Phone numbers that a code was asked for with this link: each costs a message, so there is an end to it.
+  phones       smallint    not null default 0,
+  -- The price shown last, so that looking again is not another promise.
+  quote_id     bigint,
+  -- The one order of this link, and whose it is.
+  order_id     bigint      unique references orders (id),
+  customer_id  text        references customers (id),
+  begun_at     timestamptz not null,
+  -- The numbers that were named with a link, as keyed hashes: the same one again is not another.
+  phones_named bytea[]     not null default '{}',
+  check ((order_id is null) = (customer_id is null))
+);
+call protect('checkouts');
+
+grant select on kept_replies, checkouts to cloverleaf_partner;
+grant insert (partner_id, path, key, body, reply, kept_at) on kept_replies to cloverleaf_partner;
+grant insert (id, partner_id, begun_at) on checkouts to cloverleaf_partner;
+grant update (phones, quote_id, order_id, customer_id, phones_named) on checkouts to cloverleaf_partner;
+grant select, insert, delete on kept_replies to cloverleaf_system;
+grant select, insert, update on checkouts to cloverleaf_system;

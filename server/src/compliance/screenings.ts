@@ -1,0 +1,129 @@
+/**
+ * Stored screening results and approvals: what the gate reads in the transaction that submits money.
+ *
+ * A screener may ask a provider, which takes time and may fail, so its result is stored beforehand, the newest one for each
+ * destination of each order or refund. The gate reads it there, and asks our own blocks and lists anew (screening.ts).
+ *
+ * An approval binds one hit, one destination, an amount, and what is paid: an order's payout, what goes back of an order, or a
+ * deposit in suspense. Another hit, another entry of a list, another destination, another deposit or a larger amount is new and
+ * is asked again. An approval is used up by what was submitted with it; who reads it subtracts that. Both are only ever added.
+ *
+ * Not here: who may approve, and how many it takes (operators); what is asked at the gate (orders/gate.ts).
+ */
+import type { Tx } from '../base/db.ts';
+import { cutTyped } from '../base/typed.ts';
+import type { Hit, Verdict } from './screening.ts';
+import { sql } from './store.ts';
+
+/** A stored result is used for so long; after that the screener is asked again before money leaves. */
+export const SCREENING_MAX_AGE_MS = 24 * 3_600_000;
+
+/** Replaces the stored result for a subject. */
+export function keepScreening(
+  tx: Tx,
+  s: { subject: string; partnerId: bigint | null; orderId: bigint | null; verdict: Verdict; now: Date },
+): void {
+  const { subject, partnerId, orderId, verdict, now } = s;
+  tx.send(sql.keepScreening, [
+    subject,
+    partnerId,
+    orderId,
+    verdict.outcome,
+    JSON.stringify(verdict.hits),
+    verdict.rules,
+    now,
+  ]);
+}
+
+/** The newest stored result, and what of it no list of ours can answer anew: the provider's hits. */
+export async function keptScreening(tx: Tx, subject: string): Promise<{ hits: Hit[]; at: Date } | undefined> {
+  const row = await tx.row<{ hits: Hit[]; at: Date }>(sql.keptScreening, [subject]);
+  return row && { hits: row.hits.filter(({ own }) => !own), at: row.at };
+}
+
+/**
+ * How old a stored result may be now, in milliseconds: the usual age, or longer while two people have extended it because
+ * the provider is down.
+ */
+export async function screeningMaxAgeMs(tx: Tx, now: Date, usualMs: number): Promise<number> {
+  const row = await tx.row<{ max_age_s: bigint }>(sql.extension, [now]);
+  return row === undefined ? usualMs : Math.max(usualMs, Number(row.max_age_s) * 1000);
+}
+
+/** Results may be as old as `maxAgeS` until a time. Hits are never passed over by it. */
+export async function extendScreening(
+  tx: Tx,
+  e: { maxAgeS: bigint; until: Date; people: readonly string[]; reason: string; now: Date },
+): Promise<void> {
+  await tx.run(sql.extend, [e.maxAgeS, e.until, e.people, e.reason, e.now]);
+}
+
+/** Where money goes, and how much: what an approval is bound to. `destination` is `account:<id>` or `address:<address>`. */
+export interface Bound {
+  partnerId: bigint | null;
+  orderId: bigint | null;
+  /** Of what goes out of suspense: its deposit. Null of what an order's account pays. */
+  depositId: bigint | null;
+  destination: string;
+  asset: string;
+  units: bigint;
+}
+
+export interface Approval {
+  id: bigint;
+  rule: string;
+  entry: string;
+  /** As many as were approved, whatever was used of them. */
+  units: bigint;
+  people: readonly string[];
+}
+
+/** A submission that an approval let pass. */
+export interface ApprovalUse {
+  approvalId: bigint;
+  payoutId: string;
+  units: bigint;
+}
+
+/** Keeps that these people let this hit pass, for this destination and up to this amount. */
+export async function approve(
+  tx: Tx,
+  a: Bound & { rule: string; entry: string; people: readonly string[]; reason: string; now: Date },
+): Promise<void> {
+  await tx.run(sql.approve, [
+    a.partnerId,
+    a.orderId,
+    a.depositId,
+    a.rule,
+    a.entry,
+    a.destination,
+    a.asset,
+    a.units,
+    [...new Set(a.people)],
+    cutTyped(a.reason, LONGEST_REASON),
+    a.now,
+  ]);
+}
+
+const LONGEST_REASON = 500;
+
+/** What was approved for this destination and asset, of this order or this deposit, and what was submitted with it. */
+export async function approvalsFor(
+  tx: Tx,
+  bound: Pick<Bound, 'orderId' | 'depositId' | 'destination' | 'asset'>,
+): Promise<{ approvals: Approval[]; uses: ApprovalUse[] }> {
+  const values = [bound.destination, bound.asset, bound.orderId, bound.depositId];
+  const approvals = await tx.rows<Approval>(sql.approvals, values);
+  if (approvals.length === 0) return { approvals, uses: [] };
+  return { approvals, uses: await tx.rows<ApprovalUse>(sql.approvalUses, [approvals.map(({ id }) => id)]) };
+}
+
+/** These approvals let this payout be submitted. Said again of the same payout, it is the same use. */
+export async function useApprovals(
+  tx: Tx,
+  ids: readonly bigint[],
+  payout: { id: string; units: bigint },
+  now: Date,
+): Promise<void> {
+  if (ids.length > 0) await tx.run(sql.useApprovals, [[...new Set(ids)], payout.id, payout.units, now]);
+}

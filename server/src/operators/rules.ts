@@ -1,0 +1,246 @@
+/**
+ * Rules: how many people an action takes.
+ *
+ * A rule is a row: action, right, asset and above how much, and the number of people. The most specific rule that matches
+ * decides: one that names the action before one of its family (`order.*`) before `*`, then one that names the right, then one
+ * that names the asset. Of the limits of the rules that are equally specific, every one that is passed counts; below all of
+ * them one person is enough. What no rule matches takes two.
+ *
+ * Amounts add up per person over 24 hours: what a person did alone under the same rules, and this act, are held against the
+ * limit together. One subject counts once, with its largest amount, because its money leaves once. What two agreed on does
+ * not count, nor what waited out the delay. Callers hold the lock of the person (people.ts), so two acts at once see each other.
+ *
+ * An installation declared to have one operator has nobody to ask. There one is enough after a delay (proposals.ts); a delay
+ * of zero, the sandbox's, means at once.
+ *
+ * Not here: which acts ask for what (protocols/operator).
+ */
+import type { Tx } from '../base/db.ts';
+import { recordByMachine } from './audit.ts';
+import { type Installation, type Rule, store } from './store.ts';
+
+/** What an act may turn out to be about, whatever the act. Only a rule that names it, or its family, makes it less than two. */
+export const FINDINGS = [
+  /** Letting money go past a hit of screening. */
+  'release.screening_hit',
+  /** Letting money go to a destination that is held since a key of its partner leaked. */
+  'release.destination_held',
+  /** Letting money of a blocked customer go. */
+  'release.customer_blocked',
+  /** Sending money to an address or account that no partner and no customer named. */
+  'destination.new',
+  /** Entries that correct the books, whichever act makes them: two at least. */
+  'entry.correct',
+] as const;
+export type Finding = (typeof FINDINGS)[number];
+
+/**
+ * What an act asks people to agree on:
+ * - `rule`: whatever the rules say of the act;
+ * - `named`: two, unless a rule names the act or its family;
+ * - `always`: two at least, whatever a rule says;
+ * - an amount: whatever the rules say of the act with so much of the asset; with `ask`, as `named` and `always` do. `counts`
+ *   is what it counts under in a person's day, where that is not the act's subject;
+ * - a finding: the same of the finding, and a rule has to name it;
+ * - so many at least.
+ */
+export type Need =
+  | 'rule'
+  | 'named'
+  | 'always'
+  | { asset: string; units: bigint; ask?: 'named' | 'always'; counts?: string }
+  | { finding: Finding; asset?: string; units?: bigint }
+  | { atLeast: number };
+
+export const DEFAULT_PEOPLE = 2;
+export const MAX_PEOPLE = 3;
+export const MAX_RULES = 1_000;
+
+interface Question {
+  action: string;
+  right: string;
+  asset?: string | undefined;
+  units?: bigint | undefined;
+  /** Rules for every action (`*`) say nothing of it. */
+  isNamed?: boolean;
+}
+
+const familyOf = (action: string): string => `${action.split('.')[0]}.*`;
+const asksFor = (rule: Rule, { action, right, asset }: Question): boolean =>
+  [action, familyOf(action), '*'].includes(rule.action) &&
+  [right, '*'].includes(rule.right) &&
+  [asset ?? '*', '*'].includes(rule.asset);
+const weight = ({ action, right, asset }: Rule): number =>
+  (action === '*' ? 0 : action.endsWith('.*') ? 4 : 8) + (right === '*' ? 0 : 2) + (asset === '*' ? 0 : 1);
+const sameRules = (a: Rule, b: Rule): boolean => a.action === b.action && a.right === b.right && a.asset === b.asset;
+
+/** The rules that decide: all equally specific, one for each limit. None where no rule matches. */
+export function decidingRules(rules: readonly Rule[], question: Question): Rule[] {
+  const matching = rules.filter(
+    (rule) => asksFor(rule, question) && !(question.isNamed === true && rule.action === '*'),
+  );
+  const [first] = matching.toSorted((a, b) => weight(b) - weight(a));
+  return first === undefined ? [] : matching.filter((rule) => sameRules(rule, first));
+}
+
+/** @param sum what is held against the limits; the amount alone where nothing else counts */
+export function peopleBy(deciding: readonly Rule[], sum: bigint | undefined): number {
+  if (deciding.length === 0) return DEFAULT_PEOPLE;
+  // What has no amount is above every limit but is held against none.
+  const passed = deciding.filter(({ asset, aboveUnits }) => asset === '*' || (sum ?? 0n) > aboveUnits);
+  return passed.reduce((most, { people }) => Math.max(most, people), 1);
+}
+
+/** How many would be asked for, were there enough of them. */
+async function asked(
+  tx: Tx,
+  rules: readonly Rule[],
+  question: Question & { operator?: bigint | undefined; subject?: string | undefined; now: Date },
+): Promise<number> {
+  const { asset, units, operator, subject, now } = question;
+  const deciding = decidingRules(rules, question);
+  const [first] = deciding;
+  if (first === undefined || first.asset === '*' || asset === undefined || operator === undefined)
+    return peopleBy(deciding, units);
+  const alone = await store.alone(tx, operator, asset, now);
+  const together = new Map<string, bigint>();
+  for (const row of alone) {
+    const isNamed = FINDINGS.some((finding) => finding === row.action);
+    const [other] = decidingRules(rules, { action: row.action, right: row.right, asset, isNamed });
+    if (other !== undefined && sameRules(first, other) && row.units > (together.get(row.subject) ?? 0n))
+      together.set(row.subject, row.units);
+  }
+  const before = (subject === undefined ? undefined : together.get(subject)) ?? 0n;
+  if (subject !== undefined) together.delete(subject);
+  const here = units ?? 0n;
+  return peopleBy(
+    deciding,
+    [...together.values()].reduce((sum, one) => sum + one, 0n) + (here > before ? here : before),
+  );
+}
+
+/** As the installation is declared. */
+export async function installation(tx: Tx): Promise<Installation> {
+  return (await store.installation(tx)) ?? { operators: 'two', delay_s: 0 };
+}
+
+/** Declares it, and leaves a line in the audit where that changes anything. */
+export async function declareInstallation(
+  tx: Tx,
+  declared: { operators: 'one' | 'two'; delayS: number; now: Date },
+): Promise<void> {
+  const before = await installation(tx);
+  const after = { operators: declared.operators, delay_s: declared.delayS };
+  if (before.operators === after.operators && before.delay_s === after.delay_s) return;
+  await store.setInstallation(tx, after);
+  await recordByMachine(tx, {
+    act: 'installation.declare',
+    subject: 'installation',
+    reason: 'the settings of the server that started',
+    now: declared.now,
+    before,
+    after,
+  });
+}
+
+/** What the people of an act, or of money that is about to leave, have to be. */
+export interface Wanted {
+  action: string;
+  right: string;
+  needs: readonly Need[];
+  operator: bigint;
+  subject: string;
+  now: Date;
+}
+
+/** How many people an act takes where there is more than one operator. */
+export async function peopleWanted(tx: Tx, wanted: Wanted): Promise<number> {
+  const { needs, ...about } = wanted;
+  if (needs.length === 0) return 1;
+  const rules = await store.rules(tx);
+  let most = 1;
+  for (const need of needs) {
+    if (need === 'always') most = Math.max(most, DEFAULT_PEOPLE, await asked(tx, rules, { ...about, isNamed: true }));
+    else if (need === 'named') most = Math.max(most, await asked(tx, rules, { ...about, isNamed: true }));
+    else if (need === 'rule') most = Math.max(most, await asked(tx, rules, about));
+    else if ('atLeast' in need) most = Math.max(most, Math.min(need.atLeast, MAX_PEOPLE));
+    else if ('finding' in need)
+      most = Math.max(most, await asked(tx, rules, { ...about, ...need, action: need.finding, isNamed: true }));
+    else {
+      const { asset, units, ask, counts: subject = about.subject } = need;
+      const people = await asked(tx, rules, { ...about, asset, units, subject, isNamed: ask !== undefined });
+      most = Math.max(most, ask === 'always' ? DEFAULT_PEOPLE : 1, people);
+    }
+  }
+  return most;
+}
+
+/** Keeps what one person did alone, to be added to what comes. */
+export async function noteAlone(tx: Tx, { needs, action, right, ...rest }: Wanted): Promise<void> {
+  for (const need of needs) {
+    if (typeof need === 'string' || !('units' in need) || need.asset === undefined || need.units === undefined)
+      continue;
+    const of = 'finding' in need ? need.finding : action;
+    const subject = 'counts' in need && need.counts !== undefined ? need.counts : rest.subject;
+    await store.insertAlone(tx, { ...rest, subject, action: of, right, asset: need.asset, units: need.units });
+  }
+}
+
+/**
+ * How many people have to stand behind something when money is about to leave. One in an installation of one operator.
+ *
+ * @param need.action   an act's name or a finding
+ * @param need.units    of `asset`, in its smallest units
+ * @param need.operator whose sum of the day counts with it, where one person asks
+ */
+export async function peopleNeeded(
+  tx: Tx,
+  need: {
+    action: string;
+    right?: string | undefined;
+    asset?: string | undefined;
+    units?: bigint | undefined;
+    operator?: bigint | undefined;
+    now: Date;
+  },
+): Promise<number> {
+  if ((await installation(tx)).operators === 'one') return 1;
+  const isNamed = FINDINGS.some((finding) => finding === need.action);
+  return await asked(tx, await store.rules(tx), { ...need, right: need.right ?? 'money', isNamed });
+}
+
+export const peopleRules = (tx: Tx): Promise<Rule[]> => store.rules(tx);
+
+/** Nobody else changes a rule until `tx` ends. */
+export const lockRules = (tx: Tx): Promise<unknown> => store.lockRules(tx);
+
+/** Leaves one that is there as it is. */
+export const seedRule = async (tx: Tx, rule: Rule): Promise<void> => void (await store.seedRule(tx, rule));
+
+/** @param people null takes the rule away */
+export async function setRule(tx: Tx, rule: Omit<Rule, 'people'> & { people: number | null }): Promise<void> {
+  const { people, ...key } = rule;
+  if (people === null) await store.dropRule(tx, key);
+  else await store.setRule(tx, { ...key, people });
+}
+
+/**
+ * The stricter of what was and what will be: as many as the new rule says, and as any rule says that matches something this
+ * one matches, for it may stand in that one's place.
+ */
+export function peopleForChange(
+  rules: readonly Rule[],
+  changed: Omit<Rule, 'people'> & { people: number | null },
+): number {
+  const meet = (a: string, b: string): boolean =>
+    a === b ||
+    a === '*' ||
+    b === '*' ||
+    (a.endsWith('.*') && familyOf(b) === a) ||
+    (b.endsWith('.*') && familyOf(a) === b);
+  return rules
+    .filter(
+      (one) => meet(one.action, changed.action) && meet(one.right, changed.right) && meet(one.asset, changed.asset),
+    )
+    .reduce((most, { people }) => Math.max(most, people), Math.max(DEFAULT_PEOPLE, changed.people ?? 0));
+}

@@ -1,0 +1,182 @@
+/**
+ * Seals of the audit: its committed rows, chained by hash in batches like the journal's entries (ledger/seals.ts), so that a
+ * row that is edited, taken away or slipped in afterwards is found by its number.
+ *
+ * A row's hash is over all of its fields. A seal's is over the seal before, its time and the hashes of its rows. Sealing runs after the
+ * fact and nobody waits for it; a batch takes only rows whose transaction is older than every one that still runs.
+ *
+ * A row gets its number before it commits, so an honest one may be sealed a little after rows with higher numbers: within the
+ * 15 s of a transaction. One that is sealed, or still unsealed, long after those is told as slipped in. Rows added behind the
+ * end look like any other, and a chain does not show that its end was cut off: a newest hash that is kept elsewhere does.
+ */
+import { createHash } from 'node:crypto';
+import type { Tx } from '../base/db.ts';
+
+const BATCH = 1_000;
+const FIRST = Buffer.alloc(32);
+/** How far below the newest sealed row an unsealed one is still looked for. */
+const LOOK_BACK = 10_000n;
+/** A transaction ends within 15 s; servers' clocks are a little apart. */
+const LATE_MS = 600_000;
+const PAGE_ROWS = 5_000;
+
+interface SealedRow {
+  id: bigint;
+  fields: (string | null)[];
+}
+
+/** Every field as PostgreSQL writes it; the time in microseconds. The migration seals what was there before in the same form. */
+const FIELDS = `array[a.id::text, (extract(epoch from a.at) * 1000000)::bigint::text, a.operator, a.role, a.address, a.act,
+  a.subject, a.reason, a.outcome, a.proposal::text, a.before::text, a.after::text]`;
+
+const sql = {
+  lock: `select pg_try_advisory_xact_lock(hashtext('seal audit')) as locked`,
+  newest: 'select number, last_id, hash from audit_seals order by number desc limit 1',
+  next: `select a.id, ${FIELDS} as fields from audit a
+    where a.id > $1 and a.written_in < pg_snapshot_xmin(pg_current_snapshot())
+      and not exists (select from sealed_audit s where s.audit_id = a.id)
+    order by a.id limit ${BATCH}`,
+  insertSeal: `insert into audit_seals (number, last_id, rows, previous, hash, sealed_at) values ($1, $2, $3, $4, $5, $6)`,
+  insertRows: `insert into sealed_audit (audit_id, seal, position, content)
+    select id, $1, position, content from unnest($2::bigint[], $3::bytea[]) with ordinality as sealed (id, content, position)`,
+
+  seals: `select number, last_id, rows, previous, hash, sealed_at from audit_seals where number > $1 order by number limit 100`,
+  sealedRows: `select s.audit_id, s.content, case when a.id is null then null else ${FIELDS} end as fields
+    from sealed_audit s left join audit a on a.id = s.audit_id where s.seal = $1 order by s.position`,
+  unsealed: `select a.id from audit a where a.id > $1 and not exists (select from sealed_audit s where s.audit_id = a.id)
+    order by a.id limit ${PAGE_ROWS}`,
+} as const;
+
+/** Seals one batch. @returns how many rows were sealed */
+export async function sealAudit(tx: Tx, now: Date): Promise<number> {
+  // One sealer at a time; the others come back later.
+  if ((await tx.row<{ locked: boolean }>(sql.lock))?.locked !== true) return 0;
+  const last = await tx.row<{ number: bigint; last_id: bigint; hash: Buffer }>(sql.newest);
+  const rows = await tx.rows<SealedRow>(sql.next, [(last?.last_id ?? 0n) - LOOK_BACK]);
+  if (rows.length === 0) return 0;
+  const number = (last?.number ?? 0n) + 1n;
+  const previous = last?.hash ?? FIRST;
+  const contents = rows.map(({ fields }) => contentOf(fields));
+  const lastId = rows.reduce((highest, { id }) => (id > highest ? id : highest), last?.last_id ?? 0n);
+  await tx.run(sql.insertSeal, [number, lastId, rows.length, previous, hashOver(previous, now, contents), now]);
+  await tx.run(sql.insertRows, [number, rows.map(({ id }) => id), contents]);
+  return rows.length;
+}
+
+/** Each field as its length in bytes, a colon and its text; `-` where there is none. */
+const contentOf = (fields: readonly (string | null)[]): Buffer =>
+  createHash('sha256')
+    .update(fields.map((field) => (field === null ? '-' : `${Buffer.byteLength(field)}:${field}`)).join(''))
+    .digest();
+
+const hashOver = (previous: Buffer, sealedAt: Date, contents: readonly Buffer[]): Buffer =>
+  createHash('sha256')
+    .update(Buffer.concat([previous, Buffer.from(String(sealedAt.getTime())), ...contents]))
+    .digest();
+
+export interface AuditProblem {
+  /** `audit row 17` or `audit seal 3`. */
+  subject: string;
+  why: string;
+}
+
+export interface AuditSummary {
+  rows: bigint;
+  seals: bigint;
+  unsealed: bigint;
+  /** The newest seal: worth being kept where nobody can change it together with the database. */
+  newest: { number: bigint; hash: string } | null;
+}
+
+interface SealRow {
+  number: bigint;
+  last_id: bigint;
+  rows: number;
+  previous: Buffer;
+  hash: Buffer;
+  sealed_at: Date;
+}
+
+/**
+ * The audit against its seals, from the first row on.
+ *
+ * @param kept a seal's number and hash as somebody wrote them down: they must still be there
+ */
+export async function verifyAudit(
+  tx: Tx,
+  tell: (problem: AuditProblem) => void,
+  now: Date,
+  kept?: { number: bigint; hash: string },
+): Promise<AuditSummary> {
+  const summary: AuditSummary = { rows: 0n, seals: 0n, unsealed: 0n, newest: null };
+  /** Up to which row seals had come, and when; the oldest first. */
+  const reached: { id: bigint; at: number }[] = [];
+  /** Since when rows above this one were sealed; undefined where none was. */
+  const passedAt = (id: bigint): number | undefined => {
+    let [low, high] = [0, reached.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((reached[middle]?.id ?? 0n) > id) high = middle;
+      else low = middle + 1;
+    }
+    return reached[low]?.at;
+  };
+  let previous: Buffer = FIRST;
+  let last = 0n;
+  let keptIsThere = kept === undefined;
+  for (;;) {
+    const page = await tx.rows<SealRow>(sql.seals, [last]);
+    const end = page.at(-1);
+    if (end === undefined) break;
+    for (const seal of page) {
+      const subject = `audit seal ${seal.number}`;
+      if (seal.number !== last + 1n) tell({ subject, why: `seals ${last + 1n} to ${seal.number - 1n} are missing` });
+      else if (!seal.previous.equals(previous)) tell({ subject, why: 'it is not made over the seal before it' });
+      const rows = await tx.rows<{
+        audit_id: bigint;
+        content: Buffer;
+        fields: (string | null)[] | null;
+      }>(sql.sealedRows, [seal.number]);
+      for (const { audit_id: id, content, fields } of rows) {
+        const row = `audit row ${id}`;
+        summary.rows += 1n;
+        if (fields === null) tell({ subject: row, why: 'it was sealed and is not there any more' });
+        else if (!contentOf(fields).equals(content)) tell({ subject: row, why: 'it is not what was sealed' });
+        if (seal.sealed_at.getTime() - (passedAt(id) ?? seal.sealed_at.getTime()) > LATE_MS)
+          tell({ subject: row, why: `it was slipped in among older rows before seal ${seal.number}` });
+      }
+      const contents = rows.map(({ content }) => content);
+      if (rows.length !== seal.rows) tell({ subject, why: `it covers ${seal.rows} rows and ${rows.length} are there` });
+      else if (!hashOver(seal.previous, seal.sealed_at, contents).equals(seal.hash))
+        tell({ subject, why: 'its hash is not that of what it covers' });
+      keptIsThere ||= kept?.number === seal.number && kept.hash === seal.hash.toString('hex');
+      if (seal.last_id > (reached.at(-1)?.id ?? 0n)) reached.push({ id: seal.last_id, at: seal.sealed_at.getTime() });
+      previous = seal.hash;
+      last = seal.number;
+      summary.seals += 1n;
+    }
+    summary.newest = { number: end.number, hash: end.hash.toString('hex') };
+  }
+  if (!keptIsThere && kept !== undefined)
+    tell({ subject: `audit seal ${kept.number}`, why: 'it is not there with the hash that was kept' });
+  await verifyUnsealed(tx, tell, summary, (id) => now.getTime() - (passedAt(id) ?? now.getTime()) > LATE_MS);
+  return summary;
+}
+
+/** Rows that no seal covers: the newest, and none that rows above it were sealed long before. */
+async function verifyUnsealed(
+  tx: Tx,
+  tell: (problem: AuditProblem) => void,
+  summary: AuditSummary,
+  isLate: (id: bigint) => boolean,
+): Promise<void> {
+  for (let after = 0n; ; ) {
+    const rows = await tx.rows<{ id: bigint }>(sql.unsealed, [after]);
+    for (const { id } of rows) {
+      summary.unsealed += 1n;
+      if (isLate(id)) tell({ subject: `audit row ${id}`, why: 'it stands among sealed rows and no seal covers it' });
+      after = id;
+    }
+    if (rows.length < PAGE_ROWS) return;
+  }
+}

@@ -1,0 +1,120 @@
+/** Rows of what is done to many unpaid orders at once, and which orders those are. */
+import type { Tx } from '../base/db.ts';
+import { assert } from '../base/errors.ts';
+import type { Rate } from '../base/money.ts';
+
+export type BulkKind = 'cancel' | 'requote';
+
+/** Orders of a market that were made in a span of time, of one partner or of all. */
+export interface Span {
+  marketId: bigint;
+  partnerId: bigint | null;
+  from: Date;
+  /** Not included. */
+  until: Date;
+}
+
+export interface Bulk extends Span {
+  id: bigint;
+  kind: BulkKind;
+  by: string;
+  people: string[];
+  why: string;
+  begunAt: Date;
+  endedAt: Date | null;
+  /** The order looked at last. */
+  cursor: bigint;
+  changed: number;
+  leftAlone: number;
+  refused: number;
+}
+
+export interface UnpaidOrder {
+  id: bigint;
+  partnerId: bigint;
+  createdAt: Date;
+  expiresAt: Date;
+  depositAsset: string;
+  depositUnits: bigint;
+  payoutAsset: string;
+  payoutUnits: bigint;
+  rate: Rate;
+  /** The customer says that the money is on its way. */
+  isClaimed: boolean;
+}
+
+const BULK = `id, kind, market_id as "marketId", partner_id as "partnerId", from_at as "from", until_at as "until", by, people, why,
+  begun_at as "begunAt", ended_at as "endedAt", cursor, changed, left_alone as "leftAlone", refused`;
+
+/** The parameters are $1 market, $2 partner or null, $3 from, $4 until, $5 the id after which. */
+const UNPAID = `from orders o where market_id = $1 and state = 'created' and ($2::bigint is null or partner_id = $2)
+  and created_at >= $3 and created_at < $4 and id > $5
+  and not exists (select from deposits d where d.order_id = o.id and d.state <> 'reversed')`;
+
+export const bulkSql = {
+  insert: `insert into bulk_orders (kind, market_id, partner_id, from_at, until_at, by, people, why, begun_at)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9) returning id`,
+  get: `select ${BULK} from bulk_orders where id = $1`,
+  lock: `select ${BULK} from bulk_orders where id = $1 for update`,
+  last: 'select max(id) as id from bulk_orders where market_id = $1',
+  note: `update bulk_orders set cursor = $2, changed = changed + $3, left_alone = left_alone + $4, refused = refused + $5
+    where id = $1`,
+  end: 'update bulk_orders set ended_at = $2 where id = $1',
+  next: `select id ${UNPAID} order by id limit 1`,
+  unpaid: `select id, partner_id, created_at, expires_at, deposit_asset, deposit_units, payout_asset, payout_units, rate_num,
+      rate_den, claimed_reference is not null as is_claimed ${UNPAID} order by id limit $6`,
+  isPaid: `select from deposits where order_id = $1 and state <> 'reversed' limit 1`,
+} as const;
+
+const of = ({ marketId, partnerId, from, until }: Span): unknown[] => [marketId, partnerId, from, until];
+
+export const bulkStore = {
+  async insert(tx: Tx, bulk: Span & Pick<Bulk, 'kind' | 'by' | 'people' | 'why' | 'begunAt'>): Promise<bigint> {
+    const { kind, by, people, why, begunAt } = bulk;
+    const row = await tx.row<{ id: bigint }>(bulkSql.insert, [kind, ...of(bulk), by, people, why, begunAt]);
+    assert(row !== undefined, 'a bulk that was inserted came back without its id');
+    return row.id;
+  },
+  get: (tx: Tx, id: bigint) => tx.row<Bulk>(bulkSql.get, [id]),
+  lock: (tx: Tx, id: bigint) => tx.row<Bulk>(bulkSql.lock, [id]),
+  last: async (tx: Tx, marketId: bigint) =>
+    (await tx.row<{ id: bigint | null }>(bulkSql.last, [marketId]))?.id ?? undefined,
+  note: (tx: Tx, id: bigint, { cursor, outcome }: { cursor: bigint; outcome: 'changed' | 'leftAlone' | 'refused' }) =>
+    tx.run(bulkSql.note, [
+      id,
+      cursor,
+      ...(['changed', 'leftAlone', 'refused'] as const).map((one) => (one === outcome ? 1 : 0)),
+    ]),
+  end: (tx: Tx, id: bigint, at: Date) => tx.run(bulkSql.end, [id, at]),
+  next: async (tx: Tx, bulk: Bulk) =>
+    (await tx.row<{ id: bigint }>(bulkSql.next, [...of(bulk), bulk.cursor]))?.id ?? undefined,
+  isPaid: async (tx: Tx, orderId: bigint) => (await tx.row(bulkSql.isPaid, [orderId])) !== undefined,
+
+  async unpaid(tx: Tx, ask: Span & { after: bigint; limit: number }): Promise<UnpaidOrder[]> {
+    const rows = await tx.rows<{
+      id: bigint;
+      partner_id: bigint;
+      created_at: Date;
+      expires_at: Date;
+      deposit_asset: string;
+      deposit_units: bigint;
+      payout_asset: string;
+      payout_units: bigint;
+      rate_num: bigint;
+      rate_den: bigint;
+      is_claimed: boolean;
+    }>(bulkSql.unpaid, [...of(ask), ask.after, ask.limit]);
+    return rows.map((row) => ({
+      id: row.id,
+      partnerId: row.partner_id,
+      createdAt: row.created_at,
+      expiresAt: row.expires_at,
+      depositAsset: row.deposit_asset,
+      depositUnits: row.deposit_units,
+      payoutAsset: row.payout_asset,
+      payoutUnits: row.payout_units,
+      rate: { num: row.rate_num, den: row.rate_den },
+      isClaimed: row.is_claimed,
+    }));
+  },
+};

@@ -1,0 +1,119 @@
+/**
+ * Bulk: an operator cancels or requotes all unpaid orders of a market that were made in a span of time, because their price was
+ * wrong.
+ *
+ * What is to be done is a row, with who and why. A worker goes through the orders by id, one transaction and one lock each, and
+ * notes in the same transaction how far it is. So it is done once to each order, however often it is interrupted, and no order
+ * waits for another. An order that has been paid, however little, when its turn comes is left alone: what was paid is bought
+ * or sold at what was promised, or dealt with by a person.
+ *
+ * A requoted order keeps what the customer gives, where to and until when, so that instructions stay right; what the customer
+ * gets for it is priced anew, and announced as `order.changed`. Requoting waits while there is no price.
+ *
+ * Source: docs/decisions/0034-prices-nobody-should-believe.md
+ */
+import type { Tx } from '../base/db.ts';
+import { assert, Refusal } from '../base/errors.ts';
+import { formatRate } from '../base/money.ts';
+import { type Handlers, ring } from '../base/work.ts';
+import { marketById } from '../partners/index.ts';
+import { rateNow, requoteUnless } from '../quotes/index.ts';
+import { cancel } from './acts.ts';
+import { advance } from './advance.ts';
+import { type Bulk, type BulkKind, bulkStore, type Span, type UnpaidOrder } from './bulk.store.ts';
+import type { OrdersContext } from './index.ts';
+import { type Order, store } from './store.ts';
+
+export type { Bulk, Span } from './bulk.store.ts';
+
+/** Well done before a worker's lease ends. */
+const AT_ONCE = 50;
+export const MAX_UNPAID = 200;
+
+/** @returns the number by which `bulkOf` tells how far it is */
+export async function beginBulk(
+  tx: Tx,
+  ask: Span & { kind: BulkKind; by: string; people: readonly string[]; why: string; now: Date },
+): Promise<bigint> {
+  const { now, people, ...rest } = ask;
+  const id = await bulkStore.insert(tx, { ...rest, people: [...people], begunAt: now });
+  ring(tx, { kind: 'bulk_orders', subject: String(id), dueAt: now });
+  return id;
+}
+
+export const bulkOf = (tx: Tx, id: bigint): Promise<Bulk | undefined> => bulkStore.get(tx, id);
+export const lastBulk = (tx: Tx, marketId: bigint): Promise<bigint | undefined> => bulkStore.last(tx, marketId);
+
+/** What a bulk of this span would touch now, by id; at most `MAX_UNPAID` after one. */
+export async function unpaidOrders(
+  tx: Tx,
+  ask: Span & { after: bigint; limit: number },
+): Promise<(Omit<UnpaidOrder, 'rate'> & { rate: string })[]> {
+  return (await bulkStore.unpaid(tx, ask)).map((row) => ({ ...row, rate: formatRate(row.rate) }));
+}
+
+export function bulkHandlers(context: OrdersContext): Handlers {
+  return {
+    async bulk_orders(subject) {
+      for (let done = 0; done < AT_ONCE; done += 1) {
+        const isOver = await context.db.asSystem((tx) => nextOf(context, tx, BigInt(subject)));
+        if (isOver) return undefined;
+      }
+      return { againInMs: 0 };
+    },
+  };
+}
+
+/** @returns whether nothing is left to do */
+async function nextOf(context: OrdersContext, tx: Tx, id: bigint): Promise<boolean> {
+  const bulk = await bulkStore.lock(tx, id);
+  assert(bulk !== undefined, `there is no bulk ${id}`);
+  if (bulk.endedAt !== null) return true;
+  const orderId = await bulkStore.next(tx, bulk);
+  if (orderId === undefined) {
+    await bulkStore.end(tx, id, context.clock.now());
+    return true;
+  }
+  const order = await store.lock(tx, orderId);
+  assert(order !== undefined, `order ${orderId} is gone`);
+  // Looked at again under its lock: whoever saw money come held it before us.
+  const isUnpaid = order.state === 'created' && !(await bulkStore.isPaid(tx, orderId));
+  const outcome = isUnpaid ? await perform(context, tx, bulk, order) : 'leftAlone';
+  await bulkStore.note(tx, id, { cursor: orderId, outcome });
+  return false;
+}
+
+async function perform(
+  context: OrdersContext,
+  tx: Tx,
+  bulk: Bulk,
+  order: Order,
+): Promise<'changed' | 'leftAlone' | 'refused'> {
+  const now = context.clock.now();
+  const { by, people, why } = bulk;
+  if (bulk.kind === 'cancel') {
+    await cancel(context, tx, { orderId: order.id, by, people, why, now });
+    return 'changed';
+  }
+  const market = await marketById(tx, order.marketId);
+  const rate = await rateNow(tx, market);
+  const isSameRate = rate.num * order.rate.den === order.rate.num * rate.den;
+  try {
+    const ask = { partner: { id: order.partnerId }, market, depositUnits: order.depositUnits, orderId: order.id, now };
+    // Fees may have been wrong where the rate was not.
+    const made = await requoteUnless(tx, ask, (quote) => isSameRate && quote.payoutUnits === order.payoutUnits);
+    if (made === undefined) return 'leftAlone';
+    const { id: quoteId, ...quote } = made;
+    const advanced = await advance(context, tx, order, 'requoted', {
+      now,
+      terms: { ...quote, quoteId },
+      facts: { reason: 'wrong_price', by, why },
+    });
+    assert(advanced.outcome === 'advanced', `order ${order.id} was not requoted while it was unpaid`);
+    return 'changed';
+  } catch (error) {
+    // Too little for the limits or fees of now. Nothing was written: both are asked before.
+    if (error instanceof Refusal) return 'refused';
+    throw error;
+  }
+}

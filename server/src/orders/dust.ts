@@ -1,0 +1,115 @@
+/**
+ * Writing off dust: what lies in suspense, is too little to be looked at, and that nobody claims, stands as rounding from then on, and its
+ * deposit is over. Two people do it: to one deposit that has a case, or to many of an asset at once, oldest first.
+ *
+ * What is claimed later is paid as any goodwill: from the operator's own money. Never written off: what an operator holds, what
+ * belongs to an order stopped by law or to a customer who is blocked, or what a refund names.
+ *
+ * Not here: what dust is (dust.store.ts), breaks that are dust (reconcile/correct.ts).
+ */
+import type { Tx } from '../base/db.ts';
+import { assert, Refusal } from '../base/errors.ts';
+import { closeCases } from '../compliance/index.ts';
+import { findCustomer } from '../customers/index.ts';
+import { chart, move, post } from '../ledger/index.ts';
+import { wakeDeposit } from './dormant.ts';
+import { dustThreshold, oldestDust } from './dust.store.ts';
+import { areHeld } from './held.store.ts';
+import { type DepositRow, store } from './store.ts';
+
+/** One transaction does them all, and each is an entry: well below what a statement may take. */
+export const MAX_DUST = 200;
+
+export interface DustAsk {
+  asset: string;
+  /** Seen before. */
+  before: Date;
+  /** At most so many, the oldest first. */
+  most: number;
+}
+
+export interface DustPile {
+  asset: string;
+  count: number;
+  units: bigint;
+  /** Numbers of the deposits: others than these are not written off. */
+  deposits: string[];
+}
+
+const unfit = (why: string) => new Refusal('does_not_fit', { why });
+
+/** What would be written off now, every order and then every deposit of it locked. */
+export async function lookDust(tx: Tx, ask: DustAsk): Promise<DustPile> {
+  const rows = await lockDust(tx, ask);
+  return {
+    asset: ask.asset,
+    count: rows.length,
+    units: rows.reduce((sum, row) => sum + row.units, 0n),
+    deposits: rows.map(({ id }) => String(id)),
+  };
+}
+
+async function lockDust(tx: Tx, { asset, before, most }: DustAsk): Promise<DepositRow[]> {
+  const known = await oldestDust(tx, { asset, before, most });
+  const orders = [...new Set(known.flatMap(({ order_id: id }) => (id === null ? [] : [id])))].sort(byNumber);
+  for (const id of orders) await store.lock(tx, id);
+  const rows: DepositRow[] = [];
+  for (const { id } of known.sort((a, b) => byNumber(a.id, b.id))) {
+    const row = await store.lockDepositById(tx, id);
+    if (row?.dust === true && (await keptFrom(tx, row)) === undefined) rows.push(row);
+  }
+  return rows;
+}
+
+const byNumber = (a: bigint, b: bigint): number => (a < b ? -1 : 1);
+
+/** Why a deposit is not written off; undefined where it may be. */
+async function keptFrom(tx: Tx, row: DepositRow): Promise<string | undefined> {
+  if (row.state !== 'suspense' || row.taken_units > 0n) return 'it does not lie in suspense as a whole';
+  if (row.refund_units > 0n) return 'a refund names some of it';
+  if (await areHeld(tx, [row])) return 'an operator holds it: release it first';
+  const order = row.order_id === null ? undefined : await store.get(tx, row.order_id);
+  if (order === undefined) return undefined;
+  if (order.state === 'frozen') return 'its order is stopped by law';
+  return (await findCustomer(tx, order.customerId)).blocked ? 'its customer is blocked' : undefined;
+}
+
+/** @throws Refusal 'does_not_fit' where there is none */
+export async function writeOffDust(tx: Tx, ask: DustAsk & { by: string; now: Date }): Promise<DustPile> {
+  const pile = await lookDust(tx, ask);
+  if (pile.count === 0) throw unfit(`no dust of ${ask.asset} that may be written off came before that`);
+  for (const row of await lockDust(tx, ask)) await writeOff(tx, row, ask);
+  return pile;
+}
+
+/**
+ * A deposit that has a case may be written off as dust: as it is now, below the threshold of its asset.
+ *
+ * @param row locked, its order before it
+ * @throws Refusal 'does_not_fit'
+ */
+export async function requireDust(tx: Tx, row: DepositRow): Promise<void> {
+  const below = await dustThreshold(tx, row.asset);
+  if (below === undefined || row.units >= below)
+    throw unfit(`so much of ${row.asset} is no dust (dust set says below which amount it is)`);
+  const why = await keptFrom(tx, row);
+  if (why !== undefined) throw unfit(why);
+}
+
+/** @param row locked, and may be written off */
+export async function writeOff(tx: Tx, row: DepositRow, { by, now }: { by: string; now: Date }): Promise<void> {
+  await wakeDeposit(tx, row, { by, why: 'it is written off', now });
+  const { id, rail, asset, units, order_id: orderId, reference } = row;
+  const rounding = chart.rounding(asset);
+  const posted = await post(tx, {
+    id: `dust_${id}`,
+    kind: 'dust_written_off',
+    ...(orderId === null ? {} : { orderId }),
+    at: now,
+    facts: { deposit: String(id), reference, by },
+    lines: move(chart.suspense(rail, asset), rounding, units),
+  });
+  assert(posted.outcome === 'posted', `deposit ${id} does not lie in suspense`);
+  await store.changeDeposit(tx, id, { state: 'written_off', bookedTo: rounding.code, dust: true });
+  await closeCases(tx, { subject: `deposit:${id}`, outcome: `written off as dust by ${by}`, now });
+}

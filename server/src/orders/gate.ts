@@ -1,0 +1,518 @@
+/**
+ * The gate: whether money may leave. Every payout and refund passes it in the transaction that submits it, and a payout
+ * that waits on a bank's list passes it again in the transaction that closes it into a file. There is no second way out.
+ *
+ * It answers `pay`; `wait`, where the cause ends by itself or by an operator's act and the payout then goes on by itself
+ * (a kill switch, clearing, confirmations, screening that is too old); or `hold`, where a person has to decide: the payout is
+ * taken back before it is submitted and its order or refund gets a case.
+ *
+ * It calls nobody outside and reads rows only: the provider's stored result (compliance/screenings.ts), and our own blocks and
+ * deny lists as they stand in this transaction. The order is locked first, and the customer's row is share-locked, so a block,
+ * a cancellation and a submission are decided one after the other, by one row.
+ *
+ * An approval lets one hit pass for one destination and amount, given by as many people as the rules ask at this moment. It is
+ * used up by what is submitted with it: a payout may be submitted again, and another attempt after one that was rejected, but
+ * nothing else. What cannot be approved (a deposit that is gone, a destination that does not fit) is held whoever asks.
+ *
+ * Not here: checks made earlier for the customer's comfort (work.ts), the submission itself (rails/payouts.ts), how many
+ * people an operator's action needs (operators).
+ */
+import type { Clock } from '../base/clock.ts';
+import { type Tx, together } from '../base/db.ts';
+import { assert, Refusal } from '../base/errors.ts';
+import { ring } from '../base/work.ts';
+import {
+  type Approval,
+  approvalsFor,
+  approve,
+  type Bound,
+  keepScreening,
+  keptScreening,
+  openCase,
+  type Screening,
+  screeningMaxAgeMs,
+  useApprovals,
+  type Verdict,
+} from '../compliance/index.ts';
+import { findCustomer } from '../customers/index.ts';
+import { isRailStopped, levelMaxUnits, marketById } from '../partners/index.ts';
+import type { SendAnswer } from '../rails/chain.ts';
+import { findPayout, type GateAnswer, type Payout, payoutsOf } from '../rails/payouts.ts';
+import type { Rail } from '../rails/rail.ts';
+import { HELD_AT_GATE, holdBeforePayout } from './decide.ts';
+import { fitsRefund } from './destinations.ts';
+import { areHeld } from './held.store.ts';
+import { notReady } from './ready.ts';
+import { findRefund, type Refund } from './refunds.store.ts';
+import { type DepositRow, type Order, store } from './store.ts';
+
+/** What the gate asks of other modules, in the transaction it is given. None of it calls out. */
+export interface GateRules {
+  /** Our own blocks and deny lists, read now. */
+  screenOwn(tx: Tx, ask: Screening): Promise<Verdict>;
+  /** Whether a kill switch holds this rail; stays true or false until `tx` ends. */
+  isSwitchedOff(tx: Tx, rail: string): Promise<boolean>;
+  /** How many people have to agree to let such a hit pass, at this moment. */
+  peopleNeeded(tx: Tx, need: { action: ApprovedAction; asset: string; units: bigint; now: Date }): Promise<number>;
+  /** A destination that was added since a time its partner is not trusted from; undefined where it may be paid. */
+  heldDestination?(
+    tx: Tx,
+    d: { partnerId: bigint; fiatAccountId: bigint | null; address: string | null; orderId: bigint | null; now: Date },
+  ): Promise<{ since: Date; why: string; isRejected: boolean } | undefined>;
+  /** Usual age, in milliseconds, up to which a stored screening result counts. */
+  screeningMaxAgeMs: number;
+}
+
+export interface GateContext {
+  clock: Clock;
+  rails: ReadonlyMap<string, Rail>;
+  gate: GateRules;
+}
+
+/** What people approve: each has a rule of its own for how many it takes. */
+export type ApprovedAction =
+  | 'release.customer_blocked'
+  | 'release.screening_hit'
+  | 'release.destination_held'
+  | 'destination.new';
+
+/** Something that keeps money from leaving until a person has decided. */
+export interface Finding {
+  rule: string;
+  /** What exactly: an entry of a list, the time of a block, a limit. */
+  entry: string;
+  /** What has to be approved to let it pass; null where nobody can. */
+  action: ApprovedAction | null;
+}
+
+/** Money that is about to leave, or would leave if an order were released. */
+export interface Leaving {
+  /** 'refund' also of a returned payout that is paid again: what limits count was counted with the first one. */
+  purpose: 'payout' | 'refund';
+  order: Order | undefined;
+  refundId: bigint | null;
+  /** The deposit in suspense that it is of; null where it leaves an order's account. */
+  suspenseId: bigint | null;
+  /** What it is paid for with: the deposits of its order, or the one that it is a refund of. */
+  deposits: readonly DepositRow[];
+  rail: string;
+  asset: string;
+  /** In the asset's smallest units. */
+  units: bigint;
+  address: string | null;
+  fiatAccountId: bigint | null;
+}
+
+export interface GateFacts {
+  /** What no approval covers. */
+  findings: readonly Finding[];
+  switchedOff: boolean;
+  notReady: { cause: 'clearing' | 'confirmations'; until: Date | null; why: string } | undefined;
+  /** After a restore: a debit of which nobody has decided whether it was this payout. */
+  doubtful?: string | undefined;
+  /** Undefined where the destination was never screened. */
+  screenedAt: Date | undefined;
+  maxAgeMs: number;
+  now: Date;
+}
+
+export type Judgement =
+  | { outcome: 'pay' }
+  | {
+      outcome: 'wait';
+      cause: 'switched_off' | 'restore' | 'clearing' | 'confirmations' | 'screening';
+      why: string;
+      until?: Date;
+    }
+  | { outcome: 'hold'; reason: string };
+
+/** The decision, pure. A hold comes first: money that may not leave is not kept waiting as if it would. */
+export function judge(facts: GateFacts): Judgement {
+  const { findings, switchedOff, screenedAt, maxAgeMs, now } = facts;
+  const [first] = findings;
+  if (first !== undefined) return { outcome: 'hold', reason: first.rule };
+  if (switchedOff) return { outcome: 'wait', cause: 'switched_off', why: 'a kill switch is on' };
+  if (facts.doubtful !== undefined)
+    return {
+      outcome: 'wait',
+      cause: 'restore',
+      why: `debit ${facts.doubtful}, which no payout explains, may have paid it: people decide about that first`,
+    };
+  if (facts.notReady !== undefined) {
+    const { cause, why, until } = facts.notReady;
+    return { outcome: 'wait', cause, why, ...(until === null ? {} : { until }) };
+  }
+  if (screenedAt === undefined || now.getTime() - screenedAt.getTime() > maxAgeMs)
+    return { outcome: 'wait', cause: 'screening', why: 'its screening is too old and is asked again' };
+  return { outcome: 'pay' };
+}
+
+/** How often a payout looks again at what no known time ends. */
+const SWITCH_EVERY_MS = 5_000;
+const DEPTH_EVERY_MS = 2_000;
+const SCREENING_EVERY_MS = 30_000;
+/** Asks the gate about one payout, in the transaction that would submit it. Locks its order first. */
+export async function askGate(context: GateContext, tx: Tx, payout: Payout): Promise<GateAnswer> {
+  const now = context.clock.now();
+  const leaving = await leavingOf(tx, payout);
+  const [kept, { left, used }, switchedOff, unready, maxAgeMs] = await together(
+    keptScreening(tx, screeningSubject(leaving)),
+    weigh(context, tx, leaving, { now, payoutId: payout.id }),
+    context.gate.isSwitchedOff(tx, payout.rail),
+    notReady(context, tx, leaving.deposits, now),
+    screeningMaxAgeMs(tx, now, context.gate.screeningMaxAgeMs),
+  );
+  const screenedAt = kept?.at;
+  const { id: key, rail, asset, units } = payout;
+  const doubtful = await context.rails.get(rail)?.doubtful?.(tx, { key, asset, units });
+  if (doubtful !== undefined) await tellOfDebit(tx, payout, doubtful, now);
+  const judgement = judge({ findings: left, switchedOff, doubtful, notReady: unready, screenedAt, maxAgeMs, now });
+  switch (judgement.outcome) {
+    case 'pay':
+      await useApprovals(tx, used, payout, now);
+      return judgement;
+    case 'hold':
+      return { outcome: 'hold', why: `${HELD_AT_GATE}${judgement.reason}` };
+    case 'wait': {
+      const { cause, why, until } = judgement;
+      if (cause === 'screening') ring(tx, { kind: 'rescreen_payout', subject: payout.id, dueAt: now });
+      const leftMs = until === undefined ? PAUSE_MS[cause] : Math.max(until.getTime() - now.getTime(), 100);
+      return { outcome: 'wait', why, againInMs: leftMs };
+    }
+  }
+}
+
+/** One case, the debit's own, however many payouts wait; open again where somebody closed it and decided nothing. */
+const tellOfDebit = (tx: Tx, { id, rail, asset, units }: Payout, line: string, now: Date) =>
+  openCase(tx, {
+    kind: 'unexplained_debit',
+    subject: `${rail}:${line}`,
+    reason: 'it may have paid, before the restore, a payout that waits for that to be decided',
+    facts: { payout: id, units: String(units), asset },
+    now,
+  });
+
+/**
+ * The same of what was submitted and is about to be signed, perhaps long after. Of a transfer between our own wallets, which no
+ * payout stands behind, whether its rail is switched off.
+ */
+export async function askBeforeSigning(
+  context: GateContext,
+  tx: Tx,
+  { rail, key }: { rail: string; key: string },
+): Promise<SendAnswer> {
+  const payout = await findPayout(tx, key);
+  if (payout?.endedAt != null) return { outcome: 'hold', why: `its payout is ${payout.state}` };
+  if (payout !== undefined) return await askGate(context, tx, payout);
+  return (await isRailStopped(tx, rail)) ? { outcome: 'wait', why: 'a kill switch is on' } : { outcome: 'pay' };
+}
+
+const PAUSE_MS = {
+  switched_off: SWITCH_EVERY_MS,
+  restore: SWITCH_EVERY_MS,
+  clearing: SWITCH_EVERY_MS,
+  confirmations: DEPTH_EVERY_MS,
+  screening: SCREENING_EVERY_MS,
+} as const;
+
+/** What leaves by a payout row. Its order is locked, as everybody locks the order before the payout. */
+export async function leavingOf(tx: Tx, payout: Payout): Promise<Leaving> {
+  const order = payout.orderId === null ? undefined : await store.lock(tx, payout.orderId);
+  const refund = payout.refundId === null ? undefined : await findRefund(tx, payout.refundId);
+  const { rail, asset, units, address, fiatAccountId } = payout;
+  const suspenseId = refund?.source === 'suspense' ? refund.depositId : null;
+  const where = { order, refundId: payout.refundId, suspenseId, rail, asset, units, address, fiatAccountId };
+  if (refund !== undefined) return { ...where, purpose: 'refund', deposits: await depositOf(tx, refund) };
+  assert(order !== undefined, `payout ${payout.id} has no order and is no refund`);
+  return { ...where, purpose: 'payout', deposits: await backing(tx, order) };
+}
+
+/** What would leave if this order were paid now. */
+export async function payoutOf(tx: Tx, order: Order): Promise<Leaving> {
+  return {
+    purpose: 'payout',
+    order,
+    refundId: null,
+    suspenseId: null,
+    deposits: await backing(tx, order),
+    rail: order.payoutRail,
+    asset: order.payoutAsset,
+    units: order.payoutUnits,
+    address: order.payoutAddress,
+    fiatAccountId: order.payoutAddress === null ? order.fiatAccountId : null,
+  };
+}
+
+/** What would leave if all of an order's deposit went back there. */
+export async function refundOf(
+  tx: Tx,
+  order: Order,
+  to: { address?: string | undefined; fiatAccountId?: bigint | undefined },
+): Promise<Leaving> {
+  return {
+    purpose: 'refund',
+    order,
+    refundId: null,
+    suspenseId: null,
+    // What its rail took back is given up with the refund, and does not go back.
+    deposits: (await backing(tx, order)).filter(({ state }) => state !== 'lost'),
+    rail: order.depositRail,
+    asset: order.depositAsset,
+    units: order.receivedUnits ?? order.depositUnits,
+    address: to.address ?? null,
+    fiatAccountId: to.fiatAccountId ?? null,
+  };
+}
+
+/** What leaves by a refund out of suspense. */
+export async function suspenseRefundOf(
+  tx: Tx,
+  refund: Pick<Refund, 'id' | 'depositId' | 'rail' | 'asset' | 'netUnits' | 'address' | 'fiatAccountId'>,
+  order: Order | undefined,
+): Promise<Leaving> {
+  const { id: refundId, depositId: suspenseId, rail, asset, netUnits: units, address, fiatAccountId } = refund;
+  const deposits = await depositOf(tx, refund);
+  return { purpose: 'refund', order, refundId, suspenseId, deposits, rail, asset, units, address, fiatAccountId };
+}
+
+const backing = async (tx: Tx, order: Order): Promise<DepositRow[]> =>
+  (await store.depositsOf(tx, order.id)).filter(({ taken_units, refund_units }) => taken_units + refund_units > 0n);
+
+async function depositOf(tx: Tx, { depositId }: Pick<Refund, 'depositId'>): Promise<DepositRow[]> {
+  const deposit = await store.depositById(tx, depositId);
+  return deposit === undefined ? [] : [deposit];
+}
+
+const destinationKey = ({ address, fiatAccountId }: Pick<Leaving, 'address' | 'fiatAccountId'>): string =>
+  address === null ? `account:${fiatAccountId}` : `address:${address}`;
+
+/** Under which the newest screening result of this destination is stored. */
+export function screeningSubject(leaving: Leaving): string {
+  const of = leaving.order === undefined ? `refund:${leaving.refundId}` : `order:${leaving.order.id}`;
+  return `${leaving.purpose}:${of}:${destinationKey(leaving)}`;
+}
+
+/** The question to a screener about money that leaves. */
+export const screeningOf = ({ purpose, order, refundId, deposits, address, fiatAccountId }: Leaving): Screening => ({
+  id: order?.id ?? refundId ?? 0n,
+  partnerId: order?.partnerId ?? deposits[0]?.partner_id ?? null,
+  customerId: order?.customerId ?? null,
+  merchantReference: order?.merchantReference ?? null,
+  purpose,
+  fiatAccountId,
+  payoutAddress: address,
+  ...(order === undefined ? {} : { depositAsset: order.depositAsset, depositUnits: order.depositUnits }),
+});
+
+/** Stores what a screener answered, for the gate to read. */
+export function keepVerdict(tx: Tx, leaving: Leaving, verdict: Verdict, now: Date): void {
+  keepScreening(tx, {
+    subject: screeningSubject(leaving),
+    partnerId: leaving.order?.partnerId ?? leaving.deposits[0]?.partner_id ?? null,
+    orderId: leaving.order?.id ?? null,
+    verdict,
+    now,
+  });
+}
+
+/** All that keeps it from leaving until a person has decided, covered by an approval or not. */
+export async function findings(context: GateContext, tx: Tx, leaving: Leaving, now: Date): Promise<Finding[]> {
+  const { order, purpose, address, fiatAccountId } = leaving;
+  const paid = purpose === 'payout' ? order : undefined;
+  const [lost, before, unfit, own, kept, limit, distrusted, held] = await together(
+    isLost(tx, leaving),
+    paid === undefined ? [] : payoutsOf(tx, paid.id),
+    isUnfit(context, tx, leaving),
+    context.gate.screenOwn(tx, screeningOf(leaving)),
+    keptScreening(tx, screeningSubject(leaving)),
+    paid === undefined ? undefined : limitOf(tx, paid),
+    order &&
+      context.gate.heldDestination?.(tx, {
+        partnerId: order.partnerId,
+        fiatAccountId,
+        address,
+        orderId: order.id,
+        now,
+      }),
+    purpose === 'refund' && areHeld(tx, leaving.deposits),
+  );
+  const never = (rule: string | undefined): Finding[] =>
+    rule === undefined ? [] : [{ rule, entry: '', action: null }];
+  const person = (rule: string, entry: string, action: ApprovedAction): Finding => ({ rule, entry, action });
+  return [
+    ...never(lost ? 'deposit_lost' : paid && holdBeforePayout(paid, false)),
+    // An attempt that its rail had rejected has paid it after all.
+    ...never(
+      before.some(({ refundId, state }) => refundId === null && state === 'settled') ? 'paid_before' : undefined,
+    ),
+    ...never(unfit ? 'destination_unfit' : undefined),
+    // Whoever wants it to leave releases the deposit first.
+    ...never(held ? 'deposit_held' : undefined),
+    ...[...own.hits, ...(kept?.hits ?? [])].map(({ rule, entry }) =>
+      person(rule, entry, rule === 'customer_blocked' ? 'release.customer_blocked' : 'release.screening_hit'),
+    ),
+    ...(paid === undefined || limit === undefined || paid.depositUnits <= limit
+      ? []
+      : [person('over_level_limit', String(limit), 'release.screening_hit')]),
+    ...(isNewDestination(leaving) ? [person('destination_new', '', 'destination.new')] : []),
+    ...(distrusted === undefined ? [] : [heldFinding(distrusted)]),
+  ];
+}
+
+/** What was added since a leak: people may let it pass while it waits for its answer, and not once the answer was no. */
+const heldFinding = ({ since, isRejected }: { since: Date; isRejected: boolean }): Finding => ({
+  rule: isRejected ? 'destination_rejected' : 'destination_held',
+  entry: since.toISOString(),
+  action: isRejected ? null : 'release.destination_held',
+});
+
+/** Of what was found: what no approval covers for this destination and amount, with as many people as are asked now. */
+export const standing = async (context: GateContext, tx: Tx, leaving: Leaving, now: Date): Promise<Finding[]> =>
+  (await weigh(context, tx, leaving, { now })).left;
+
+/** The same, with the approvals that cover the rest. @param as.payoutId what it is submitted as: its own uses are none */
+async function weigh(
+  context: GateContext,
+  tx: Tx,
+  leaving: Leaving,
+  { now, payoutId }: { now: Date; payoutId?: string },
+): Promise<{ left: Finding[]; used: bigint[] }> {
+  const found = await findings(context, tx, leaving, now);
+  if (found.length === 0) return { left: [], used: [] };
+  const { units } = leaving;
+  const weight = weightOf(leaving);
+  const approvals = await unused(tx, leaving, payoutId);
+  const [left, used]: [Finding[], bigint[]] = [[], []];
+  for (const finding of found) {
+    const { action } = finding;
+    const needed = action === null ? 0 : await context.gate.peopleNeeded(tx, { action, ...weight, now });
+    if (action === null || !isCovered(finding, { units, needed }, approvals)) left.push(finding);
+    else {
+      const by = coveredBy(finding, { units, needed }, approvals);
+      if (by !== undefined) used.push(by.id);
+    }
+  }
+  return { left, used };
+}
+
+/** What was approved, less what was submitted with it. A payout that its rail rejected used nothing up: nothing left by it. */
+async function unused(tx: Tx, leaving: Leaving, payoutId: string | undefined): Promise<Approval[]> {
+  const { approvals, uses } = await approvalsFor(tx, boundOf(leaving));
+  const spent = new Map<bigint, bigint>();
+  for (const { approvalId, payoutId: by, units } of uses)
+    if (by !== payoutId && (await findPayout(tx, by))?.state !== 'refused')
+      spent.set(approvalId, (spent.get(approvalId) ?? 0n) + units);
+  return approvals.map((one) => ({ ...one, units: one.units - (spent.get(one.id) ?? 0n) }));
+}
+
+/**
+ * By which amount rules say how many people it takes: of an order's payout by what came in for it, as for every act on an order;
+ * of a refund by what goes back.
+ */
+export function weightOf({ purpose, order, asset, units }: Leaving): { asset: string; units: bigint } {
+  if (purpose === 'refund' || order === undefined) return { asset, units };
+  return { asset: order.depositAsset, units: order.receivedUnits ?? order.depositUnits };
+}
+
+/** Whether a finding may pass: nobody has to agree, or enough people did, to this very hit and at least this amount. */
+export const isCovered = (
+  finding: Finding,
+  { units, needed }: { units: bigint; needed: number },
+  approvals: readonly Approval[],
+): boolean =>
+  // One person names a destination by doing it; a hit always wants somebody's word.
+  (needed <= 1 && finding.rule === 'destination_new') || coveredBy(finding, { units, needed }, approvals) !== undefined;
+
+const coveredBy = (
+  { rule, entry }: Finding,
+  { units, needed }: { units: bigint; needed: number },
+  approvals: readonly Approval[],
+): Approval | undefined =>
+  approvals.find(
+    (one) => one.rule === rule && one.entry === entry && one.units >= units && new Set(one.people).size >= needed,
+  );
+
+const boundOf = (leaving: Leaving): Bound => ({
+  partnerId: leaving.order?.partnerId ?? leaving.deposits[0]?.partner_id ?? null,
+  orderId: leaving.order?.id ?? null,
+  depositId: leaving.suspenseId,
+  destination: destinationKey(leaving),
+  asset: leaving.asset,
+  units: leaving.units,
+});
+
+/**
+ * These people let what stands pass, for this destination and amount. What comes later is new and asked again.
+ *
+ * @throws Refusal 'order_over' where something stands that nobody can approve
+ */
+export async function approveStanding(
+  context: GateContext,
+  tx: Tx,
+  leaving: Leaving,
+  by: ApprovedBy & { now: Date },
+): Promise<void> {
+  for (const { rule, entry, action } of await standing(context, tx, leaving, by.now)) {
+    if (action === null) throw new Refusal('order_over', { state: leaving.order?.state, why: rule });
+    await approve(tx, { ...boundOf(leaving), rule, entry, ...by });
+  }
+}
+
+/**
+ * The same of money that goes back: whoever names a destination lets it pass as a new one. A hit of screening, a block or
+ * something else that stands against it passes only where they say so; else it is left standing, for the caller to refuse.
+ */
+export async function approveRefund(
+  context: GateContext,
+  tx: Tx,
+  leaving: Leaving,
+  { pastHits = false, ...by }: ApprovedBy & { pastHits?: boolean | undefined; now: Date },
+): Promise<void> {
+  for (const { rule, entry, action } of await standing(context, tx, leaving, by.now))
+    if (action !== null && (pastHits || action === 'destination.new'))
+      await approve(tx, { ...boundOf(leaving), rule, entry, ...by });
+}
+
+export interface ApprovedBy {
+  /** Names of all who agreed. */
+  people: readonly string[];
+  reason: string;
+}
+
+/**
+ * Whether what it is paid out of is gone. Of a refund that is its own deposit; of money that an order paid and that came back, or
+ * that was let go by law, it is any deposit of that order.
+ */
+async function isLost(tx: Tx, { purpose, order, deposits }: Leaving): Promise<boolean> {
+  if (deposits.some(({ state }) => state === 'lost') && purpose === 'refund') return true;
+  const isOrders =
+    purpose === 'payout' || deposits.some(({ origin }) => origin === 'returned' || origin === 'released');
+  return isOrders && order !== undefined && (await store.hasLostDeposit(tx, order.id));
+}
+
+/** Whether this destination cannot be paid this asset by this rail. */
+async function isUnfit(context: GateContext, tx: Tx, leaving: Leaving): Promise<boolean> {
+  const { rail, asset, order, suspenseId } = leaving;
+  if (!context.rails.has(rail)) return true;
+  const to = { address: leaving.address ?? undefined, fiatAccountId: leaving.fiatAccountId ?? undefined };
+  return !(await fitsRefund(
+    context,
+    tx,
+    { rail, asset, customerId: order?.customerId, depositId: suspenseId ?? undefined },
+    to,
+  ));
+}
+
+/** The most that the customer's level may give at once now; undefined where no level bounds it. */
+async function limitOf(tx: Tx, order: Order): Promise<bigint | undefined> {
+  const { level } = await findCustomer(tx, order.customerId);
+  return await levelMaxUnits(tx, await marketById(tx, order.marketId), level);
+}
+
+/** A refund to an address that only an operator has named. Accounts are always a customer's own. */
+export function isNewDestination({ purpose, order, address }: Leaving): boolean {
+  if (purpose === 'payout') return false;
+  if (order === undefined) return true;
+  if (address === null || address === order.payoutAddress) return false;
+  return address !== order.refundAddress || order.refundToBy === 'operator';
+}

@@ -1,0 +1,271 @@
+/**
+ * SQL of operators' lists of orders, deposits and suspense. Each statement walks one index and says of every row whether the
+ * other filters let it through (base/scan.ts); which index, is chosen here and measured in test/plans.test.ts.
+ */
+import type { Tx } from '../base/db.ts';
+import type { Rate } from '../base/money.ts';
+import { parameters } from '../base/scan.ts';
+import type { Fees } from '../quotes/index.ts';
+import type { OrderState } from './machine.ts';
+import type { RefundState } from './refunds.store.ts';
+import type { DepositRow, Direction } from './store.ts';
+
+export interface ListFilter {
+  partnerId?: bigint | undefined;
+  customerId?: string | undefined;
+  marketId?: bigint | undefined;
+  /** From this time on, and before that one: when an order was made, a deposit seen. */
+  from?: Date | undefined;
+  until?: Date | undefined;
+}
+export type OrderFilter = ListFilter & { state?: OrderState | undefined };
+export type DepositFilter = ListFilter & { state?: DepositRow['state'] | undefined };
+
+/** An order as operators list it: nothing of it says where its money goes. */
+export interface OrderLine {
+  id: bigint;
+  partnerId: bigint;
+  customerId: string;
+  marketId: bigint;
+  direction: Direction;
+  state: OrderState;
+  exception: string | null;
+  failure: string | null;
+  depositRail: string;
+  depositAsset: string;
+  depositUnits: bigint;
+  receivedUnits: bigint | null;
+  refundedUnits: bigint;
+  payoutRail: string;
+  payoutAsset: string;
+  payoutUnits: bigint;
+  grossUnits: bigint;
+  fiatAsset: string;
+  fees: Fees;
+  rate: Rate;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+type OrderRow = Omit<OrderLine, 'fees' | 'rate'> & {
+  fee_operator: bigint;
+  fee_partner: bigint;
+  fee_rail: bigint;
+  fee_chain: bigint;
+  fee_tax: bigint;
+  rate_num: bigint;
+  rate_den: bigint;
+  fits: boolean;
+};
+
+const ORDER = `o.id, o.partner_id as "partnerId", o.customer_id as "customerId", o.market_id as "marketId", o.direction, o.state,
+  o.exception, o.failure, o.deposit_rail as "depositRail", o.deposit_asset as "depositAsset", o.deposit_units as "depositUnits",
+  o.received_units as "receivedUnits", o.refunded_units as "refundedUnits", o.payout_rail as "payoutRail",
+  o.payout_asset as "payoutAsset", o.payout_units as "payoutUnits", o.gross_units as "grossUnits", o.fiat_asset as "fiatAsset",
+  o.fee_operator, o.fee_partner, o.fee_rail, o.fee_chain, o.fee_tax, o.rate_num, o.rate_den, o.created_at as "createdAt",
+  o.updated_at as "updatedAt"`;
+
+const toLine = ({ fits, ...row }: OrderRow): { row: OrderLine; fits: boolean } => {
+  const { fee_operator, fee_partner, fee_rail, fee_chain, fee_tax, rate_num, rate_den, ...rest } = row;
+  const fees = { operator: fee_operator, partner: fee_partner, rail: fee_rail, chain: fee_chain, tax: fee_tax };
+  return { row: { ...rest, fees, rate: { num: rate_num, den: rate_den } }, fits };
+};
+
+const all = (conditions: readonly string[]): string => (conditions.length === 0 ? 'true' : conditions.join(' and '));
+
+/** Most orders end in these: no index has them by state. */
+const COMMON_STATES: readonly OrderState[] = ['settled', 'expired'];
+
+/** Orders made before one, the newest first; all that the driving filter lets through, at most `count`. */
+export async function ordersBelow(
+  tx: Tx,
+  ask: OrderFilter,
+  below: bigint | undefined,
+  count: number,
+): Promise<{ row: OrderLine; fits: boolean }[]> {
+  const { values, put } = parameters();
+  const span = [
+    ...(ask.from === undefined ? [] : [`created_at >= ${put(ask.from)}`]),
+    ...(ask.until === undefined ? [] : [`created_at < ${put(ask.until)}`]),
+  ];
+  if (below !== undefined) {
+    const last = put(below);
+    span.push(`(created_at, id) < ((select created_at from orders where id = ${last}), ${last}::bigint)`);
+  }
+  const walk = (...driving: string[]): string =>
+    `select * from orders where ${all([...driving, ...span])} order by created_at desc, id desc limit ${count}`;
+  const partner = ask.partnerId === undefined ? undefined : put(ask.partnerId);
+  const driver =
+    ask.customerId !== undefined
+      ? walk(`customer_id = ${put(ask.customerId)}`)
+      : ask.state !== undefined && !COMMON_STATES.includes(ask.state)
+        ? walk(`state = ${put(ask.state)}`, `state not in ('settled', 'expired')`)
+        : partner !== undefined
+          ? walk(`partner_id = ${partner}`)
+          : walk('id > 0');
+  const fits = [
+    ...(partner === undefined ? [] : [`o.partner_id = ${partner}`]),
+    ...(ask.marketId === undefined ? [] : [`o.market_id = ${put(ask.marketId)}`]),
+    ...(ask.state === undefined ? [] : [`o.state = ${put(ask.state)}`]),
+  ];
+  const rows = await tx.rows<OrderRow>(
+    `select ${ORDER}, ${all(fits)} as fits from (${driver}) as o order by o.created_at desc, o.id desc limit ${count}`,
+    values,
+  );
+  return rows.map(toLine);
+}
+
+/** Ids of a customer's newest orders. */
+export const newestOrders = async (tx: Tx, customerId: string, most: number): Promise<bigint[]> =>
+  (
+    await tx.rows<{ id: bigint }>(
+      'select id from orders where customer_id = $1 order by created_at desc, id desc limit $2',
+      [customerId, most],
+    )
+  ).map(({ id }) => id);
+
+/** Whose these orders are, and of which market. */
+export const placesOf = (tx: Tx, ids: readonly bigint[]) =>
+  tx.rows<{ id: bigint; partnerId: bigint; customerId: string; marketId: bigint }>(
+    `select id, partner_id as "partnerId", customer_id as "customerId", market_id as "marketId" from orders
+      where id = any($1::bigint[])`,
+    [ids],
+  );
+
+export const refundIdsOf = async (tx: Tx, orderIds: readonly bigint[]): Promise<bigint[]> =>
+  (
+    await tx.rows<{ id: bigint }>('select id from refunds where order_id = any($1::bigint[]) order by id', [orderIds])
+  ).map(({ id }) => id);
+
+export interface DepositLine {
+  id: bigint;
+  partnerId: bigint | null;
+  customerId: string | null;
+  marketId: bigint | null;
+  orderId: bigint | null;
+  orderState: OrderState | null;
+  rail: string;
+  asset: string;
+  units: bigint;
+  takenUnits: bigint;
+  refundUnits: bigint;
+  state: DepositRow['state'];
+  origin: DepositRow['origin'];
+  why: string | null;
+  late: boolean;
+  dust: boolean;
+  reference: string;
+  seenAt: Date;
+  confirmedAt: Date | null;
+}
+
+const DEPOSIT = `d.id, d.partner_id as "partnerId", o.customer_id as "customerId", o.market_id as "marketId",
+  d.order_id as "orderId", o.state as "orderState", d.rail, d.asset, d.units, d.taken_units as "takenUnits",
+  d.refund_units as "refundUnits", d.state, d.origin, d.why, d.late, d.dust, d.reference, d.seen_at as "seenAt",
+  d.confirmed_at as "confirmedAt"`;
+
+function depositFits(ask: DepositFilter, put: (value: unknown) => string): string {
+  return `coalesce(${all([
+    ...(ask.partnerId === undefined ? [] : [`d.partner_id = ${put(ask.partnerId)}`]),
+    ...(ask.customerId === undefined ? [] : [`o.customer_id = ${put(ask.customerId)}`]),
+    ...(ask.marketId === undefined ? [] : [`o.market_id = ${put(ask.marketId)}`]),
+    ...(ask.state === undefined ? [] : [`d.state = ${put(ask.state)}`]),
+  ])}, false)`;
+}
+
+/**
+ * Deposits seen before one, the newest first.
+ *
+ * @param orderIds all orders of the customer, where one is asked for and they are few; otherwise the partner's deposits are walked
+ */
+export async function depositsBelow(
+  tx: Tx,
+  ask: DepositFilter & { orderIds?: readonly bigint[] | undefined },
+  below: bigint | undefined,
+  count: number,
+): Promise<{ row: DepositLine; fits: boolean }[]> {
+  const { values, put } = parameters();
+  const span = seenWithin(ask, put);
+  if (below !== undefined) {
+    const last = put(below);
+    span.push(`(d.seen_at, d.id) < ((select seen_at from deposits where id = ${last}), ${last}::bigint)`);
+  }
+  const driving =
+    ask.orderIds !== undefined
+      ? [`d.order_id = any(${put(ask.orderIds)}::bigint[])`]
+      : ask.state === 'suspense'
+        ? [`d.state = 'suspense'`]
+        : ask.partnerId !== undefined
+          ? [`d.partner_id = ${put(ask.partnerId)}`]
+          : ['d.id > 0'];
+  const fits = depositFits(ask, put);
+  const rows = await tx.rows<DepositLine & { fits: boolean }>(
+    `select ${DEPOSIT}, ${fits} as fits
+       from (select d.* from deposits d where ${all([...driving, ...span])} order by d.seen_at desc, d.id desc limit ${count}) as d
+       left join orders o on o.id = d.order_id
+      order by d.seen_at desc, d.id desc`,
+    values,
+  );
+  return rows.map(({ fits: isIn, ...row }) => ({ row, fits: isIn }));
+}
+
+const seenWithin = (ask: ListFilter, put: (value: unknown) => string): string[] => [
+  ...(ask.from === undefined ? [] : [`d.seen_at >= ${put(ask.from)}`]),
+  ...(ask.until === undefined ? [] : [`d.seen_at < ${put(ask.until)}`]),
+];
+
+export interface SuspenseLine extends DepositLine {
+  /** What of it no refund names. */
+  freeUnits: bigint;
+  /** What of it a refund names that has not arrived. */
+  underWayUnits: bigint;
+  refund: bigint | null;
+  refundState: RefundState | null;
+  isHeld: boolean;
+  /** Its customer has confirmed where it goes back to. */
+  isConfirmed: boolean;
+}
+
+/** As the index says it (migrations/0006_orders.sql). */
+const LIES_FREE = `d.state in ('suspense', 'applied', 'refunded', 'confirmed') and d.taken_units + d.refund_units < d.units`;
+const OPEN_REFUND = `source = 'suspense' and state not in ('settled', 'cancelled')`;
+
+/** What lies in suspense, the oldest first: of each deposit what is free of it, and what is under way out of there. */
+export async function suspenseAfter(
+  tx: Tx,
+  ask: DepositFilter,
+  after: bigint | undefined,
+  count: number,
+): Promise<{ row: SuspenseLine; fits: boolean }[]> {
+  const { values, put } = parameters();
+  const span = seenWithin(ask, put);
+  if (after !== undefined) {
+    const last = put(after);
+    span.push(`(d.seen_at, d.id) > ((select seen_at from deposits where id = ${last}), ${last}::bigint)`);
+  }
+  const fits = depositFits(ask, put);
+  const rows = await tx.rows<SuspenseLine & { fits: boolean }>(
+    `with free as (
+       select d.* from deposits d where ${all([LIES_FREE, ...span])} order by d.seen_at, d.id limit ${count}),
+     under_way as (
+       select deposit_id, sum(net_units) as units, max(id) as refund, max(state) as state from refunds
+        where ${OPEN_REFUND} group by deposit_id),
+     lying as (
+       select * from free
+       union all
+       (select d.* from under_way u join deposits d on d.id = u.deposit_id
+         where ${all([`not (${LIES_FREE})`, ...span])}
+         order by d.seen_at, d.id limit ${count}))
+     select ${DEPOSIT}, ${fits} as fits,
+            case when d.state in ('suspense', 'applied', 'refunded', 'confirmed') then d.units - d.taken_units - d.refund_units
+                 else 0 end as "freeUnits",
+            coalesce(u.units, 0)::numeric(78,0) as "underWayUnits", u.refund, u.state as "refundState",
+            h.deposit_id is not null as "isHeld", l.id is not null as "isConfirmed"
+       from lying d left join orders o on o.id = d.order_id left join under_way u on u.deposit_id = d.id
+       left join held_deposits h on h.deposit_id = d.id
+       left join return_links l on l.deposit_id = d.id and l.replaced_at is null and l.confirmed_at is not null
+      order by d.seen_at, d.id limit ${count}`,
+    values,
+  );
+  return rows.map(({ fits: isIn, ...row }) => ({ row, fits: isIn }));
+}

@@ -1,0 +1,197 @@
+/**
+ * Lists of operators: orders, deposits, what lies in suspense, payouts; by partner, customer, market, state and time, in any
+ * combination, page by page (base/scan.ts). Nothing personal: no address, account, name or reference of a partner's.
+ *
+ * Not here: what one order or deposit went through (trace.ts), lists that partners see (store.ts).
+ */
+import type { Tx } from '../base/db.ts';
+import { Refusal } from '../base/errors.ts';
+import { type Page, scan } from '../base/scan.ts';
+import { type Payout, type PayoutFilter, payoutsBelow, readPayout } from '../rails/payouts.ts';
+import {
+  type DepositFilter,
+  type DepositLine,
+  depositsBelow,
+  newestOrders,
+  type OrderFilter,
+  type OrderLine,
+  ordersBelow,
+  placesOf,
+  refundIdsOf,
+  type SuspenseLine,
+  suspenseAfter,
+} from './lists.store.ts';
+import { findDeposit } from './lookup.ts';
+
+export type { DepositLine, OrderLine, SuspenseLine } from './lists.store.ts';
+
+/** Most that one page of these lists shows. */
+export const MAX_LISTED = 200;
+
+/** Of a customer with more orders, deposits and payouts are looked for among all of the partner's. */
+const FEW_ORDERS = 400;
+
+interface Paging {
+  limit: number;
+}
+
+const isGiven = (...values: unknown[]): boolean => values.some((value) => value !== undefined);
+
+/**
+ * The newest first.
+ *
+ * @param ask.below the `next` of the page before
+ * @throws Refusal 'unknown_order' where no order has this id: a list that begins nowhere would look empty
+ */
+export async function listOrders(
+  tx: Tx,
+  ask: OrderFilter & Paging & { below?: bigint | undefined },
+): Promise<Page<OrderLine, bigint>> {
+  if (ask.below !== undefined && (await placesOf(tx, [ask.below])).length === 0) throw new Refusal('unknown_order');
+  await walkOnly(tx);
+  return await scan(
+    {
+      after: ask.below,
+      limit: ask.limit,
+      isFiltered: isGiven(ask.partnerId, ask.marketId, ask.state),
+    },
+    (below, count) => ordersBelow(tx, ask, below, count),
+  );
+}
+
+/** All orders of a customer where they are few; undefined where no customer is asked for, or has many. */
+async function fewOrders(tx: Tx, customerId: string | undefined): Promise<bigint[] | undefined> {
+  if (customerId === undefined) return undefined;
+  const ids = await newestOrders(tx, customerId, FEW_ORDERS + 1);
+  return ids.length > FEW_ORDERS ? undefined : ids;
+}
+
+/**
+ * The newest first.
+ *
+ * @param ask.partnerId the customer's, where a customer is asked for
+ * @throws Refusal 'unknown_deposit' for a cursor that is none
+ */
+export async function listDeposits(
+  tx: Tx,
+  ask: DepositFilter & Paging & { below?: bigint | undefined },
+): Promise<Page<DepositLine, bigint>> {
+  if (ask.below !== undefined) await findDeposit(tx, ask.below);
+  const orderIds = await fewOrders(tx, ask.customerId);
+  await walkOnly(tx);
+  return await scan(
+    {
+      after: ask.below,
+      limit: ask.limit,
+      isFiltered: isGiven(ask.partnerId, ask.customerId, ask.marketId, ask.state),
+    },
+    (below, count) => depositsBelow(tx, { ...ask, orderIds }, below, count),
+  );
+}
+
+/** Whom money in suspense waits for. */
+export type Awaited = 'customer' | 'operator' | 'rail' | 'nobody';
+
+/** The oldest first, each with whom it waits for and for what. @throws Refusal 'unknown_deposit' for a cursor that is none */
+export async function listSuspense(
+  tx: Tx,
+  ask: DepositFilter & Paging & { after?: bigint | undefined },
+): Promise<Page<SuspenseLine & { waitsFor: Awaited; until: string }, bigint>> {
+  if (ask.after !== undefined) await findDeposit(tx, ask.after);
+  await walkOnly(tx);
+  const { rows, next } = await scan(
+    {
+      after: ask.after,
+      limit: ask.limit,
+      isFiltered: isGiven(ask.partnerId, ask.customerId, ask.marketId, ask.state),
+    },
+    (after, count) => suspenseAfter(tx, ask, after, count),
+  );
+  return { rows: rows.map((row) => ({ ...row, ...awaited(row) })), next };
+}
+
+/** Pure: who has to do what before this money goes on. */
+export function awaited(
+  line: Pick<SuspenseLine, 'isHeld' | 'isConfirmed' | 'refundState' | 'dust' | 'state' | 'orderState' | 'why'>,
+): {
+  waitsFor: Awaited;
+  until: string;
+} {
+  if (line.isHeld) return { waitsFor: 'operator', until: 'an operator releases what another held' };
+  const isOnItsWay = line.refundState === 'screening' || line.refundState === 'written' || line.refundState === 'sent';
+  if (line.isConfirmed && !isOnItsWay)
+    return { waitsFor: 'operator', until: 'two operators return it to the address that its customer has confirmed' };
+  switch (line.refundState) {
+    case 'needs_destination':
+      return { waitsFor: 'customer', until: 'customer or partner names where it goes back to' };
+    case 'screening':
+    case 'written':
+    case 'sent':
+      return { waitsFor: 'rail', until: 'its refund arrives' };
+    case 'held':
+    case 'failed':
+    case 'returned':
+      return { waitsFor: 'operator', until: 'an operator sends its refund again, or elsewhere' };
+  }
+  if (line.dust) return { waitsFor: 'nobody', until: 'an operator asks for it: it is dust' };
+  const isPart = line.state === 'confirmed' && (line.orderState === 'created' || line.orderState === 'deposit_seen');
+  if (isPart) return { waitsFor: 'customer', until: 'the customer pays the rest, or the order expires' };
+  return { waitsFor: 'operator', until: 'an operator assigns or refunds it' };
+}
+
+export type PayoutLine = Pick<
+  Payout,
+  | ('id' | 'orderId' | 'refundId' | 'partnerId' | 'purpose' | 'attempt' | 'rail' | 'asset' | 'units' | 'paidUnits')
+  | ('state' | 'why' | 'waitsFor' | 'reference' | 'writtenAt' | 'handedAt' | 'endedAt')
+> & { customerId: string | null; marketId: bigint | null };
+
+/** Payouts and refunds that were written, the newest first. @throws Refusal 'unknown_payout' for a cursor that is none */
+export async function listPayouts(
+  tx: Tx,
+  ask: Omit<PayoutFilter, 'of'> &
+    Paging & { customerId?: string | undefined; marketId?: bigint | undefined; below?: string | undefined },
+): Promise<Page<PayoutLine, string>> {
+  if (ask.below !== undefined && (await readPayout(tx, ask.below)) === undefined) throw new Refusal('unknown_payout');
+  const orderIds = await fewOrders(tx, ask.customerId);
+  await walkOnly(tx);
+  const of = orderIds && { orderIds, refundIds: await refundIdsOf(tx, orderIds) };
+  return await scan(
+    {
+      after: ask.below,
+      limit: ask.limit,
+      isFiltered: isGiven(ask.partnerId, ask.customerId, ask.marketId, ask.state),
+    },
+    async (below, count) => {
+      const read = await payoutsBelow(tx, { ...ask, of }, below, count);
+      const places = new Map(
+        (await placesOf(tx, [...new Set(read.flatMap(({ row }) => (row.orderId === null ? [] : [row.orderId])))])).map(
+          (place) => [place.id, place],
+        ),
+      );
+      return read.map(({ row, fits }) => {
+        const place = row.orderId === null ? undefined : places.get(row.orderId);
+        const { customerId = null, marketId = null } = place ?? {};
+        const isOf =
+          (ask.customerId === undefined || ask.customerId === customerId) &&
+          (ask.marketId === undefined || ask.marketId === marketId);
+        return { row: { ...shownPayout(row), customerId, marketId }, fits: fits && isOf };
+      });
+    },
+  );
+}
+
+/** Without the destination, and without a worker's clock. */
+function shownPayout(payout: Payout): Omit<PayoutLine, 'customerId' | 'marketId'> {
+  const { id, orderId, refundId, partnerId, purpose, attempt, rail, asset, units, paidUnits } = payout;
+  const { state, why, waitsFor, reference, writtenAt, handedAt, endedAt } = payout;
+  return {
+    ...{ id, orderId, refundId, partnerId, purpose, attempt, rail, asset, units, paidUnits },
+    ...{ state, why, waitsFor, reference, writtenAt, handedAt, endedAt },
+  };
+}
+
+/**
+ * For the rest of the transaction no index is read as a whole to be combined with another: where a span of time is asked for, too,
+ * the planner takes that for cheaper than a walk that ends with the page.
+ */
+const walkOnly = (tx: Tx) => tx.row(`select set_config('enable_bitmapscan', 'off', true)`);

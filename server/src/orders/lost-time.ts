@@ -1,0 +1,20 @@
+/**
+ * Lost time: what chain and bank did after the backup that these books were put back to.
+ *
+ * Until that is read and decided an order may have been paid already. What a machine would do about it by itself then waits, and
+ * goes on by itself: giving a deposit back, asking for the price of now. Payouts wait at their rails (rails/chain.sends.ts) and at
+ * the gate (gate.ts); what people decide is theirs.
+ */
+import type { Tx } from '../base/db.ts';
+import type { Rail } from '../rails/rail.ts';
+import type { Order } from './store.ts';
+
+/** How often it is looked again. */
+export const LOST_TIME_EVERY_MS = 5_000;
+
+/** Whether the rail that pays an order may have paid it in that time. @see Rail.mayHavePaid */
+export const mayHavePaid = async (
+  { rails }: { rails: ReadonlyMap<string, Rail> },
+  tx: Tx,
+  order: Order,
+): Promise<'unread' | 'undecided' | undefined> => await rails.get(order.payoutRail)?.mayHavePaid?.(tx, order);

@@ -1,0 +1,30 @@
+/** What becomes known of a transaction that our wallet sent and that was in no row of ours. */
+import type { Tx } from '../base/db.ts';
+import { closeCases } from '../compliance/index.ts';
+import { layersOf, liftStop, stops } from '../partners/index.ts';
+import { whyStopped } from '../rails/chain.ts';
+
+/** How a stop for unknown transactions is worded by the rail (chain.adopt.ts). */
+const FOR_MOVEMENTS = /^nonces? .* used by transactions that are not in the books$/;
+
+/**
+ * Closes its case. When none is left on the rail, what the machine has stopped for them goes on by itself; a person's stop, and
+ * that of a restore, stay.
+ */
+export async function movementKnown(
+  tx: Tx,
+  about: { rail: string; movement: bigint; left: bigint; outcome: string; now: Date },
+): Promise<void> {
+  const { rail, movement, left, outcome, now } = about;
+  await closeCases(tx, { kind: 'movement_unmatched', subject: `movement:${movement}`, outcome, now });
+  if (left > 0n) return;
+  const stop = (await stops(tx)).find((one) => one.kind === 'rail' && one.subject === rail);
+  if (stop !== undefined && (stop.by !== 'the machine' || !FOR_MOVEMENTS.test(stop.reason))) return;
+  // A person who laid the same one wants it on, whoever was first.
+  const people = (await layersOf(tx, 'rail', rail)).filter(({ by }) => by !== 'the machine');
+  if (people.length > 0) return;
+  if (stop !== undefined) await liftStop(tx, 'rail', rail);
+  // The same case is open where the chain stopped by itself, and stays for that.
+  if ((await whyStopped(tx, rail)) === null)
+    await closeCases(tx, { kind: 'rail_stopped', subject: rail, outcome: 'all of them are known', now });
+}

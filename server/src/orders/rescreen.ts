@@ -1,0 +1,76 @@
+/**
+ * Asking the screener: outside of any transaction, before money is to leave and again when the stored result is too old.
+ *
+ * A screener that does not answer means that money waits. There is one case for that, not one per order, and it closes at the
+ * next answer.
+ */
+import { Unavailable } from '../base/errors.ts';
+import { type Handled, type Handlers, ring } from '../base/work.ts';
+import { closeCases, openCase, record, type Screening, type Verdict } from '../compliance/index.ts';
+import { findPayout } from '../rails/payouts.ts';
+import { keepVerdict, leavingOf, screeningOf } from './gate.ts';
+import type { OrdersContext } from './index.ts';
+
+const SUBJECT = 'screening';
+
+/** Screeners whose last answer this process has not seen to be one: their case may be open. */
+const mayBeDown = new WeakMap<object, boolean>();
+
+/** @throws Unavailable where the screener does not answer; then a case is open */
+export async function screenOutside(context: OrdersContext, ask: Screening): Promise<Verdict> {
+  const { screener, db, clock } = context;
+  try {
+    const verdict = await screener.screen(ask);
+    if (mayBeDown.get(screener) ?? true) {
+      await db.asSystem((tx) =>
+        closeCases(tx, {
+          kind: 'screening_unavailable',
+          subject: SUBJECT,
+          outcome: 'it answers again',
+          now: clock.now(),
+        }),
+      );
+      mayBeDown.set(screener, false);
+    }
+    return verdict;
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error;
+    mayBeDown.set(screener, true);
+    await db.asSystem((tx) =>
+      openCase(tx, {
+        kind: 'screening_unavailable',
+        subject: SUBJECT,
+        reason: 'the screener does not answer: money that has to be screened waits',
+        now: clock.now(),
+      }),
+    );
+    throw error;
+  }
+}
+
+export function rescreenHandlers(context: OrdersContext): Handlers {
+  return { rescreen_payout: (id) => rescreen(context, id) };
+}
+
+/** Screens what a payout would pay anew, stores the result, and has the payout look again. */
+async function rescreen(context: OrdersContext, id: string): Promise<Handled> {
+  const { db, clock } = context;
+  const ask = await db.asSystem(async (tx) => {
+    const payout = await findPayout(tx, id);
+    if (payout === undefined || payout.endedAt !== null) return undefined;
+    return screeningOf(await leavingOf(tx, payout));
+  });
+  if (ask === undefined) return undefined;
+  const verdict = await screenOutside(context, ask);
+  await db.asSystem(async (tx) => {
+    const payout = await findPayout(tx, id);
+    if (payout === undefined || payout.endedAt !== null) return;
+    const now = clock.now();
+    const leaving = await leavingOf(tx, payout);
+    keepVerdict(tx, leaving, verdict, now);
+    const { partnerId, orderId } = payout;
+    await record(tx, { partnerId, orderId: orderId ?? undefined, about: leaving.purpose, ...verdict, now });
+    ring(tx, { kind: 'send_payout', subject: id, dueAt: now });
+  });
+  return undefined;
+}

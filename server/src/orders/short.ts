@@ -1,0 +1,105 @@
+/**
+ * Shortage: orders that are paid for and wait because what pays them has too little.
+ *
+ * One case per cause, which is a rail and an asset, however many orders wait: it says how much is missing and for how many, and
+ * closes when none waits any more. A job of its own keeps it, in a transaction that locks no order. Orders only ring for the
+ * job when they begin to wait and when they stop, so they do not wait for each other at the case.
+ *
+ * Who has waited longest is paid first, and whoever comes later waits behind (advance.ts): otherwise small orders would take
+ * what a large one waits for, again and again. An order that is held is not in the queue, and has its old place when it comes
+ * back. For a time an operator may let those pass for which the funds do.
+ *
+ * Not here: trying again to pay them (work.ts), warning before anything waits (treasury/levels.ts).
+ */
+import type { Tx } from '../base/db.ts';
+import { formatUnits } from '../base/money.ts';
+import { type Handled, type Handlers, ring } from '../base/work.ts';
+import { closeCases, tellCase } from '../compliance/index.ts';
+import { balance, chart } from '../ledger/index.ts';
+import { assets } from '../partners/index.ts';
+import type { OrdersContext } from './index.ts';
+import { endPass, firstInTurn, inTurn, passNow, setPass } from './queue.store.ts';
+import { type Order, store } from './store.ts';
+
+const CHECK = 'check_shortage';
+/** While orders wait: funds that come, and what others take of them, change how much is missing. */
+const EVERY_MS = 5_000;
+
+/** Has the case looked at: an order begins to wait for funds, or waits no more. */
+export const shortageChanged = (tx: Tx, { payoutRail, payoutAsset }: Order, now: Date): void =>
+  ring(tx, { kind: CHECK, subject: `${payoutRail}:${payoutAsset}`, dueAt: now });
+
+type What = { rail: string; asset: string };
+
+/** Whether smaller orders may pass now, and whose turn it is. */
+export async function shortageNow(tx: Tx, what: What, now: Date) {
+  const [pass, first] = [await passNow(tx, what, now), await firstInTurn(tx, what)];
+  return { first: first?.id ?? null, passUntil: pass?.until ?? null, passBy: pass?.by ?? null };
+}
+
+/** Until a time, orders for which the funds do go although older ones wait that they do not do for. */
+export async function letPass(tx: Tx, what: What, pass: { until: Date; by: string; reason: string; now: Date }) {
+  const { now, ...said } = pass;
+  await setPass(tx, what, { ...said, at: now });
+  await lookAgain(tx, what, now);
+}
+
+/** Each in its turn again. */
+export async function endLettingPass(tx: Tx, what: What, now: Date): Promise<void> {
+  await endPass(tx, what);
+  await lookAgain(tx, what, now);
+}
+
+async function lookAgain(tx: Tx, { rail, asset }: What, now: Date): Promise<void> {
+  for (const { id } of await inTurn(tx, { rail, asset }))
+    ring(tx, { kind: 'fund_order', subject: String(id), dueAt: now });
+  ring(tx, { kind: CHECK, subject: `${rail}:${asset}`, dueAt: now });
+}
+
+export function shortageHandlers({ db, clock, rails }: Pick<OrdersContext, 'db' | 'clock' | 'rails'>): Handlers {
+  return {
+    [CHECK]: (subject) =>
+      db.asSystem(async (tx): Promise<Handled> => {
+        const [rail = '', asset = ''] = subject.split(':');
+        const now = clock.now();
+        const about = { kind: 'treasury_short', subject } as const;
+        const waiting = await store.short(tx, { rail, asset });
+        const first = await firstInTurn(tx, { rail, asset });
+        if (waiting.orders === 0 || first === undefined) {
+          await closeCases(tx, { ...about, outcome: 'no order waits for it any more', now });
+          return undefined;
+        }
+        const { units: ownFree } = await balance(tx, chart.treasury(asset));
+        const wallet = rails.get(rail)?.wallets.payouts;
+        const paying = wallet === undefined ? undefined : await balance(tx, chart.custody(rail, wallet, asset));
+        // What is given comes out of our own funds, and leaves by the account that pays; either may be the one that lacks it.
+        const lacks = ({ givenUnits, payoutUnits }: { givenUnits: bigint; payoutUnits: bigint }): bigint => {
+          const ownMissing = givenUnits - ownFree;
+          const payingMissing = paying === undefined ? 0n : payoutUnits - (paying.units - paying.heldUnits);
+          return [ownMissing, payingMissing, 0n].reduce((most, units) => (units > most ? units : most));
+        };
+        const missing = lacks(waiting);
+        const pass = await passNow(tx, { rail, asset }, now);
+        const decimals = (await assets(tx)).get(asset)?.decimals ?? 0;
+        const shown = (units: bigint): string => formatUnits(units, decimals);
+        const many = `${waiting.orders} order${waiting.orders === 1 ? '' : 's'}`;
+        await tellCase(tx, {
+          ...about,
+          reason:
+            `${shown(missing)} ${asset} missing at ${rail}: ${many} wait${waiting.orders === 1 ? 's' : ''}` +
+            `, first order ${first.id}, which lacks ${shown(lacks(first))}` +
+            (pass === undefined ? '' : `; smaller ones may pass until ${pass.until.toISOString()}, says ${pass.by}`),
+          facts: {
+            ...{ rail, asset, orders: waiting.orders, missing: shown(missing) },
+            ...{ needed: shown(waiting.givenUnits), own: shown(ownFree) },
+            ...{ first: String(first.id), firstSince: first.since.toISOString(), firstLacks: shown(lacks(first)) },
+            ...(pass === undefined
+              ? {}
+              : { passUntil: pass.until.toISOString(), passBy: pass.by, passWhy: pass.reason }),
+          },
+          now,
+        });
+        return { againInMs: EVERY_MS };
+      }),
+  };
+}

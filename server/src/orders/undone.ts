@@ -1,0 +1,95 @@
+/**
+ * An exchange undone: its payout has come back, and its deposit was taken back, so neither side has anything of it.
+ *
+ * What came back is no more the customer's than the debt is owed: two people undo the conversion, with its fees. What the banks on
+ * the way kept of what came back is a loss of ours. The order stays settled and says so; paying again ends with it.
+ *
+ * Not here: a deposit that is there anew (replace.ts), and a debt that nobody will pay (correct.ts).
+ */
+import type { Tx } from '../base/db.ts';
+import { assert, Refusal } from '../base/errors.ts';
+import { closeCases } from '../compliance/index.ts';
+import { chart, type Entry, type Line, move, post } from '../ledger/index.ts';
+import { payoutsOf } from '../rails/payouts.ts';
+import type { Rail } from '../rails/rail.ts';
+import { change, custodyOf, fromPosition } from './advance.ts';
+import { wakeDeposit } from './dormant.ts';
+import { linesFor } from './entries.ts';
+import { areHeld } from './held.store.ts';
+import { refundsOfDeposit } from './refunds.store.ts';
+import { cancelRefunds, inSuspense, isCancellable } from './refunds.ts';
+import { lossAccount } from './replace.ts';
+import { type DepositRow, type Order, store } from './store.ts';
+
+const unfit = (why: string) => new Refusal('does_not_fit', { why });
+
+/** Both sides, locked. */
+interface Undoing {
+  order: Order;
+  lost: DepositRow;
+  back: DepositRow;
+}
+
+/**
+ * @param lost the deposit that was taken back, locked with its order
+ * @param backId what came back of the order's payout
+ * @throws Refusal 'unknown_deposit' | 'does_not_fit' where something of the exchange stands
+ */
+export async function requireUndone(tx: Tx, lost: DepositRow, backId: bigint): Promise<Undoing> {
+  const order = lost.order_id === null ? undefined : await store.lock(tx, lost.order_id);
+  const back = await store.lockDepositById(tx, backId);
+  if (back === undefined) throw new Refusal('unknown_deposit', {});
+  if (order === undefined || back.order_id !== order.id || back.origin !== 'returned')
+    throw unfit('the deposit that is named is not what came back of the payout of this order');
+  if (lost.state !== 'lost' || order.state !== 'settled') throw unfit('the order does not stand as paid');
+  if (lost.lost_units !== (order.receivedUnits ?? order.depositUnits))
+    throw unfit('a part of what the order took is there: assign or refund what came, and end the rest as a debt');
+  if (back.state !== 'suspense' || back.taken_units > 0n) throw unfit('what came back does not lie in suspense');
+  if (await areHeld(tx, [back])) throw unfit('an operator holds the deposit: release it first');
+  if ((await payoutsOf(tx, order.id)).some(({ refundId, state }) => refundId === null && state === 'settled'))
+    throw unfit('another payout of the order has left and not come back');
+  for (const { state } of await refundsOfDeposit(tx, back.id))
+    if (state !== 'cancelled' && !isCancellable(state))
+      throw unfit(`what came back is being paid again, or was: ${state}`);
+  return { order, lost, back };
+}
+
+/** @param entry of the correction */
+export async function undoExchange(
+  context: { rails: ReadonlyMap<string, Rail> },
+  tx: Tx,
+  { order, lost, back }: Undoing,
+  entry: Omit<Entry, 'lines'> & { by: string },
+): Promise<void> {
+  const { by, ...posting } = entry;
+  const now = entry.at;
+  await wakeDeposit(tx, back, { by, why: 'its exchange is undone', now });
+  await cancelRefunds(context, tx, back.id, now);
+  const free = await store.lockDepositById(tx, back.id);
+  assert(free !== undefined, `deposit ${back.id} is gone`);
+  const units = inSuspense(free);
+  const payout = chart.order(order.id, order.partnerId, order.payoutAsset);
+  const taken = units < order.payoutUnits ? units : order.payoutUnits;
+  const lines: Line[] = [
+    ...move(chart.suspense(back.rail, back.asset), payout, taken),
+    // Banks on the way kept it.
+    ...(taken === order.payoutUnits ? [] : move(chart.loss(back.asset), payout, order.payoutUnits - taken)),
+    ...linesFor(
+      'reverse_conversion_and_give_up',
+      { ...order, receivedUnits: order.receivedUnits ?? order.depositUnits },
+      custodyOf(context.rails, order),
+      { lost: [{ units: lost.lost_units, bookedTo: lossAccount(order, lost) }] },
+    ),
+  ];
+  const booking = { ...posting, orderId: order.id };
+  let posted = await post(tx, { ...booking, lines });
+  // What it was filled with has left the treasury since: the position carries it, as where it was converted.
+  if (posted.outcome === 'short')
+    posted = await post(tx, { ...booking, lines: lines.flatMap(fromPosition(order.depositAsset)) });
+  if (posted.outcome !== 'posted') throw unfit('the books have not got what the exchange took: look at its fees');
+  await store.changeDeposit(tx, back.id, { state: 'applied', bookedTo: payout.code, takenUnits: taken });
+  await store.markReplaced(tx, lost.id);
+  for (const { id } of [lost, back])
+    await closeCases(tx, { subject: `deposit:${id}`, outcome: `the exchange is undone, says ${by}`, now });
+  await change(tx, order, { exception: 'deposit_lost', now });
+}

@@ -1,0 +1,23 @@
+/** Rows of what keys do (migrations/0003_partners.sql): only ever added to. */
+
+export interface ActivityRow {
+  id: bigint;
+  at: Date;
+  act: string;
+  subject: string;
+  api_key: string | null;
+  link: string | null;
+  facts: Record<string, unknown>;
+}
+
+export const sql = {
+  insert: `insert into partner_acts (partner_id, api_key, link, act, subject, facts, at)
+    values ($1, $2, $3, $4, $5, $6::jsonb, $7)`,
+  page: `select id, at, act, subject, api_key, link, facts from partner_acts
+    where partner_id = $1 and ($2::text is null or api_key = $2) and ($3::text is null or act = $3)
+      and at >= coalesce($4::timestamptz, '-infinity')
+      and (at, id) < (coalesce((select at from partner_acts where id = $5), 'infinity'), coalesce($5::bigint, 0))
+    order by at desc, id desc limit $6`,
+  began: 'select at from partner_acts_began',
+  close: 'select pg_advisory_xact_lock(1702194543, hashint8($1))',
+} as const;

@@ -1,0 +1,101 @@
+/** Rows of containments and of what they hold (migrations/0003_partners.sql). */
+
+export type HeldKind = 'key' | 'endpoint' | 'link' | 'account' | 'destination';
+export type HeldState = 'held' | 'released' | 'rejected';
+
+export interface HeldRow {
+  id: bigint;
+  containment_id: bigint;
+  kind: HeldKind;
+  subject: string;
+  address: string | null;
+  why: string;
+  made_at: Date;
+  made_by_key: string | null;
+  state: HeldState;
+  held_at: Date;
+  held_by: string;
+  decided_at: Date | null;
+  decided_by: string | null;
+}
+
+export interface ContainmentRow {
+  id: bigint;
+  since: Date;
+  api_key: string | null;
+  opened_by: string;
+  reason: string;
+  opened_at: Date;
+  ended_at: Date | null;
+  ended_by: string | null;
+}
+
+const ITEM = `id, containment_id, kind, subject, address, why, made_at, made_by_key, state, held_at, held_by, decided_at,
+  decided_by`;
+const CONTAINMENT = 'id, since, api_key, opened_by, reason, opened_at, ended_at, ended_by';
+const HOLD = `insert into held_items (containment_id, partner_id, kind, subject, address, why, made_at, made_by_key, held_at, held_by)`;
+
+export const sql = {
+  open: `insert into containments (partner_id, since, api_key, opened_by, reason, opened_at)
+    values ($1, $2, $3, $4, $5, $6) returning ${CONTAINMENT}`,
+  isOpen: 'select 1 from containments where partner_id = $1 and ended_at is null limit 1',
+  containments: `select ${CONTAINMENT} from containments where partner_id = $1 order by id desc limit 20`,
+  // Which key made it, by its row of activity. What has none, or came by a link of before keys were recorded, may be anybody's.
+  hold: `with makers as (
+      select act, subject, array_agg(distinct api_key) as keys, bool_or(api_key is null) as is_unknown
+        from partner_acts where partner_id = $2 and at >= $3 group by act, subject)
+    ${HOLD}
+    select $1::bigint, $2::bigint, found.kind, found.subject, found.address, found.why, found.made_at,
+        case when $4::text = any(m.keys) then $4 else m.keys[1] end, $5::timestamptz, $6::text
+      from unnest($7::text[], $8::text[], $9::text[], $10::text[], $11::timestamptz[], $12::text[], $13::text[])
+        as found (kind, subject, address, why, made_at, act, about)
+      left join makers m on m.act = found.act and m.subject = found.about
+     where $4::text is null or m.keys is null or m.is_unknown or $4 = any(m.keys)
+    on conflict do nothing returning kind, subject`,
+  holdLinks: `${HOLD}
+    select $1::bigint, $2::bigint, 'link', substr(subject, 6), null, 'made since then', min(at), min(api_key), $5::timestamptz, $6::text
+      from partner_acts where partner_id = $2 and at >= $3 and act = 'link.made' and ($4::text is null or api_key = $4)
+     group by subject on conflict do nothing`,
+  keysSince: `select key, created_at from api_keys where partner_id = $1 and created_at >= $2 and revoked_at is null`,
+  holdKeys: `update api_keys set held_at = coalesce(held_at, $3) where partner_id = $1 and key = any($2)`,
+  freeKeys: `update api_keys set held_at = null where partner_id = $1 and key = any($2)`,
+  revokeKeys: `update api_keys set revoked_at = coalesce(revoked_at, $3) where partner_id = $1 and key = any($2)`,
+  changed: `select distinct act, subject, min(at) over (partition by act, subject) as at from partner_acts
+    where partner_id = $1 and at >= $2 and act = any($3) and ($4::text is null or api_key = $4)`,
+  named: `select subject, facts ->> 'address' as address, at from partner_acts
+    where partner_id = $1 and at >= $2 and act = 'refund_destination.named' and facts ? 'address'
+      and ($3::text is null or api_key = $3) order by id`,
+  counts: `select kind, count(*) as count from held_items where partner_id = $1 and state = 'held' group by kind order by kind`,
+  newest: `select max(id) as id from held_items where partner_id = $1 and state = 'held'`,
+  page: `select ${ITEM} from held_items
+    where partner_id = $1 and ($2::text is null or kind = $2) and ($3::text is null or state = $3) and id > $4
+    order by id limit $5`,
+  byIds: `select ${ITEM} from held_items where partner_id = $1 and id = any($2) order by id`,
+  decide: `update held_items set state = $3, decided_at = $4, decided_by = $5
+    where partner_id = $1 and state = 'held' and id = any($2) returning ${ITEM}`,
+  // A key goes on only where it is named.
+  decideAll: `update held_items set state = case when kind = 'key' then 'rejected' else $2 end, decided_at = $3, decided_by = $4
+    where partner_id = $1 and state = 'held' returning ${ITEM}`,
+  decideSubject: `update held_items set state = $4, decided_at = $5, decided_by = $6
+    where partner_id = $1 and state = 'held' and kind = $2 and subject = $3 returning ${ITEM}`,
+  stillHeld: `select distinct subject from held_items
+    where partner_id = $1 and kind = $2 and subject = any($3) and state <> 'released'`,
+  end: `update containments c set ended_at = $2, ended_by = $3
+    where c.partner_id = $1 and c.ended_at is null
+      and not exists (select from held_items h where h.containment_id = c.id and h.state = 'held')`,
+
+  // Rejected by one of several containments is rejected.
+  heldAccount: `select c.since, h.why, h.state from held_items h join containments c on c.id = h.containment_id
+    where h.partner_id = $1 and h.kind = 'account' and h.subject = $2 and h.state <> 'released'
+    order by (h.state = 'rejected') desc, h.id limit 1`,
+  // An order of before goes on to the address that it named before: what it named since has a row of its own.
+  // At most four rows, however many orders name the address.
+  heldAddress: `select h.state, h.subject is not distinct from $3 as own, min(c.since) as since, min(h.why) as why
+      from held_items h join containments c on c.id = h.containment_id
+    where h.partner_id = $1 and h.kind = 'destination' and lower(h.address) = lower($2) and h.state <> 'released'
+    group by 1, 2 order by (h.state = 'rejected') desc, own desc`,
+  heldLink: `select 1 from held_items where partner_id = $1 and kind = 'link' and subject = $2 and state <> 'released' limit 1`,
+  // Such a link is no item: it goes on when all is released, and else stays shut until it ends by itself.
+  distrusts: `select 1 from containments where partner_id = $1 and not links_released and since <= $2 and opened_at >= $2 limit 1`,
+  releaseLinks: `update containments set links_released = true where partner_id = $1 and ended_at is null`,
+} as const;

@@ -1,0 +1,296 @@
+/**
+ * Containment: what is held after a leak, from a time on.
+ *
+ * A partner is suspended with a time since which its doings are distrusted, of one key or of all. What was made since then is
+ * written down item by item in the transaction that suspends (protocols/operator/containment.ts finds it), so a later look
+ * needs no rule and no clock: an item is held until somebody releases it, and refused for good where somebody rejects it.
+ * Nothing is added while the partner is suspended, because nothing can be made then (activity.ts).
+ *
+ * - A key signs nothing in. An endpoint's deliveries wait. A link opens no page.
+ * - A destination (a bank account, an address named for an order) is paid nothing. One that is older is paid as ever, also for
+ *   an order made since.
+ *
+ * Releasing all ends the containment; a key is then revoked, because a key goes on only where it is named.
+ *
+ * Not here: endpoints, accounts and orders themselves (events, customers, orders), and the moment of paying (orders).
+ */
+import type { Tx } from '../base/db.ts';
+import { Refusal } from '../base/errors.ts';
+import { firstIdAt } from '../base/ids.ts';
+import type { ActivityKind } from './activity.ts';
+import { type ContainmentRow, type HeldKind, type HeldRow, type HeldState, sql } from './containment.store.ts';
+
+export type { HeldKind, HeldState } from './containment.store.ts';
+export const HELD_KINDS = ['key', 'endpoint', 'link', 'account', 'destination'] as const satisfies readonly HeldKind[];
+export const HELD_STATES = ['held', 'released', 'rejected'] as const satisfies readonly HeldState[];
+
+/** How far back a leak may be told of. */
+export const MOST_SINCE_MS = 90 * 24 * 3_600_000;
+/** Of held items, at once. */
+export const MAX_HELD = 200;
+/** Written by one statement, well within the time that one may take. */
+const HELD_AT_ONCE = 5_000;
+
+export interface Containment {
+  readonly id: bigint;
+  readonly since: Date;
+  /** The key that is distrusted; null: all that the partner did. */
+  readonly apiKey: string | null;
+  readonly by: string;
+  readonly reason: string;
+  readonly at: Date;
+  readonly endedAt: Date | null;
+  readonly endedBy: string | null;
+}
+
+export interface HeldItem {
+  readonly id: bigint;
+  readonly kind: HeldKind;
+  /** The key, the endpoint's, link's or account's id; of a destination the order's. */
+  readonly subject: string;
+  readonly address: string | null;
+  readonly why: string;
+  readonly madeAt: Date;
+  readonly madeByKey: string | null;
+  readonly state: HeldState;
+  readonly heldAt: Date;
+  readonly heldBy: string;
+  readonly decidedAt: Date | null;
+  readonly decidedBy: string | null;
+}
+
+/** Something to be held, with the activity that made it: `about` is that one's subject. */
+export interface FoundItem {
+  kind: 'endpoint' | 'account' | 'destination';
+  subject: string;
+  address?: string;
+  why: string;
+  madeAt: Date;
+  act: ActivityKind;
+  about: string;
+}
+
+/**
+ * Opens a containment and holds the keys and links made since, and the key that is named. The caller has closed the partner's
+ * activity and hands in, by `holdItems`, what other modules keep.
+ */
+export async function openContainment(
+  tx: Tx,
+  c: { partnerId: bigint; since: Date; apiKey?: string | undefined; by: string; reason: string; now: Date },
+): Promise<Containment> {
+  const { partnerId, since, apiKey = null, by, reason, now } = c;
+  const row = await tx.row<ContainmentRow>(sql.open, [partnerId, since, apiKey, by, reason, now]);
+  if (row === undefined) throw new Refusal('unknown_partner');
+  const keys = await tx.rows<{ key: string; created_at: Date }>(sql.keysSince, [partnerId, since]);
+  const made = keys.map(({ key, created_at }) => ({ key, why: 'made since then', madeAt: created_at }));
+  if (apiKey !== null && !keys.some(({ key }) => key === apiKey))
+    made.push({ key: apiKey, why: 'named as leaked', madeAt: since });
+  // Keys are made by operators, so no activity says whose they are: all of them are held.
+  const none = made.map(() => null);
+  await tx.run(sql.hold, [
+    ...[row.id, partnerId, since, null, now, by],
+    ...[made.map(() => 'key'), made.map(({ key }) => key), none],
+    ...[made.map(({ why }) => why), made.map(({ madeAt }) => madeAt), none, none],
+  ]);
+  await tx.run(sql.holdKeys, [partnerId, made.map(({ key }) => key), now]);
+  await tx.run(sql.holdLinks, [row.id, partnerId, since, apiKey, now, by]);
+  return containmentOf(row);
+}
+
+/**
+ * Writes down what is held. Of one key's containment: what that key made, and what nobody knows who made.
+ *
+ * @returns what of it is held now
+ */
+export async function holdItems(
+  tx: Tx,
+  containment: Containment & { partnerId: bigint },
+  found: readonly FoundItem[],
+): Promise<{ kind: HeldKind; subject: string }[]> {
+  const { id, partnerId, since, apiKey, at, by } = containment;
+  const held: { kind: HeldKind; subject: string }[] = [];
+  for (let from = 0; from < found.length; from += HELD_AT_ONCE) {
+    const some = found.slice(from, from + HELD_AT_ONCE);
+    const rows = await tx.rows<{ kind: HeldKind; subject: string }>(sql.hold, [
+      ...[id, partnerId, since, apiKey, at, by],
+      ...[some.map(({ kind }) => kind), some.map(({ subject }) => subject)],
+      ...[some.map(({ address = null }) => address), some.map(({ why }) => why), some.map(({ madeAt }) => madeAt)],
+      ...[some.map(({ act }) => act), some.map(({ about }) => about)],
+    ]);
+    held.push(...rows);
+  }
+  return held;
+}
+
+/** What was changed since by these kinds of activity, each subject once: `endpoint:whe_1` and the like. */
+export const changedSince = (
+  tx: Tx,
+  ask: { partnerId: bigint; since: Date; apiKey: string | null; acts: readonly ActivityKind[] },
+): Promise<{ act: ActivityKind; subject: string; at: Date }[]> =>
+  tx.rows(sql.changed, [ask.partnerId, ask.since, ask.acts, ask.apiKey]);
+
+/** The addresses that were named since for refunds, as they were sent. */
+export const namedSince = (
+  tx: Tx,
+  ask: { partnerId: bigint; since: Date; apiKey: string | null },
+): Promise<{ subject: string; address: string; at: Date }[]> =>
+  tx.rows(sql.named, [ask.partnerId, ask.since, ask.apiKey]);
+
+/** Whether anything of a partner's still waits to be released or rejected. */
+export const isContained = async (tx: Tx, partnerId: bigint): Promise<boolean> =>
+  (await tx.row(sql.isOpen, [partnerId])) !== undefined;
+
+/** A partner's containments, the newest first. */
+export const containments = async (tx: Tx, partnerId: bigint): Promise<Containment[]> =>
+  (await tx.rows<ContainmentRow>(sql.containments, [partnerId])).map(containmentOf);
+
+/** How much of each kind is held. */
+export async function heldCounts(tx: Tx, partnerId: bigint): Promise<Record<string, number>> {
+  const rows = await tx.rows<{ kind: HeldKind; count: bigint }>(sql.counts, [partnerId]);
+  return Object.fromEntries(rows.map(({ kind, count }) => [kind, Number(count)]));
+}
+
+/**
+ * The newest of what is held. Nothing is held again once it was decided, so where this and the counts are the same, so is all
+ * that is held.
+ */
+export async function newestHeld(tx: Tx, partnerId: bigint): Promise<bigint | null> {
+  return (await tx.row<{ id: bigint | null }>(sql.newest, [partnerId]))?.id ?? null;
+}
+
+/** What is held or was, a page at a time, the oldest first. */
+export async function heldItems(
+  tx: Tx,
+  ask: { partnerId: bigint; kind?: HeldKind | undefined; state?: HeldState | undefined; after?: bigint; limit: number },
+): Promise<HeldItem[]> {
+  const { partnerId, kind = null, state = null, after = 0n, limit } = ask;
+  return (await tx.rows<HeldRow>(sql.page, [partnerId, kind, state, after, limit])).map(itemOf);
+}
+
+/** @throws Refusal 'unknown_held_item' where one is not the partner's */
+export async function heldByIds(tx: Tx, partnerId: bigint, ids: readonly bigint[]): Promise<HeldItem[]> {
+  const rows = await tx.rows<HeldRow>(sql.byIds, [partnerId, ids]);
+  const missing = ids.find((id) => !rows.some((row) => row.id === id));
+  if (missing !== undefined) throw new Refusal('unknown_held_item', { item: String(missing) });
+  return rows.map(itemOf);
+}
+
+/**
+ * Releases or rejects items that are held: those named, all, or all of one subject. Keys that go on, or are revoked, are done
+ * here; the caller does what other modules keep, with `free` telling what nothing holds any more.
+ */
+export async function decideHeld(
+  tx: Tx,
+  ask: {
+    partnerId: bigint;
+    items: readonly bigint[] | 'all' | { kind: HeldKind; subject: string };
+    state: 'released' | 'rejected';
+    by: string;
+    now: Date;
+  },
+): Promise<HeldItem[]> {
+  const { partnerId, items, state, by, now } = ask;
+  let rows: HeldRow[];
+  if (items === 'all') {
+    rows = await tx.rows<HeldRow>(sql.decideAll, [partnerId, state, now, by]);
+    if (state === 'released') await tx.run(sql.releaseLinks, [partnerId]);
+  } else if ('kind' in items)
+    rows = await tx.rows<HeldRow>(sql.decideSubject, [partnerId, items.kind, items.subject, state, now, by]);
+  else rows = await tx.rows<HeldRow>(sql.decide, [partnerId, items, state, now, by]);
+  const keys = (wanted: HeldState) =>
+    rows.filter((row) => row.kind === 'key' && row.state === wanted).map(({ subject }) => subject);
+  await tx.run(sql.revokeKeys, [partnerId, keys('rejected'), now]);
+  await tx.run(sql.freeKeys, [partnerId, await freeOf(tx, partnerId, 'key', keys('released'))]);
+  await tx.run(sql.end, [partnerId, now, by]);
+  return rows.map(itemOf);
+}
+
+/** Of these, those that no containment holds (any more). */
+export async function freeOf(
+  tx: Tx,
+  partnerId: bigint,
+  kind: HeldKind,
+  subjects: readonly string[],
+): Promise<string[]> {
+  if (subjects.length === 0) return [];
+  const held = await tx.rows<{ subject: string }>(sql.stillHeld, [partnerId, kind, subjects]);
+  return subjects.filter((one) => !held.some(({ subject }) => subject === one));
+}
+
+/**
+ * Whether money may not go to this destination, because it was added since a time from which its partner is distrusted: an
+ * account added since, an address named since for an order or a refund. Older ones pass, and so does the address that an order
+ * of before had named by then. Stored rows only; two look-ups by index, which find nothing where nothing is held.
+ *
+ * @param d.orderId what is paid; null where it is no order's, or the order is yet to be made: then an address that is held for
+ *                  any order of the partner's is held
+ * @returns since when its partner is distrusted, why it is held, and whether it was rejected: then it is refused for good
+ */
+export async function heldDestination(
+  tx: Tx,
+  d: { partnerId: bigint; fiatAccountId: bigint | null; address: string | null; orderId: bigint | null; now: Date },
+): Promise<HeldDestination | undefined> {
+  const { partnerId, fiatAccountId, address, orderId } = d;
+  if (fiatAccountId !== null) {
+    const row = await tx.row<Distrusted>(sql.heldAccount, [partnerId, String(fiatAccountId)]);
+    if (row !== undefined) return heldAs('account', row);
+  }
+  if (address === null) return undefined;
+  const values = [partnerId, address, orderId === null ? null : String(orderId)];
+  const rows = await tx.rows<Distrusted & { own: boolean }>(sql.heldAddress, values);
+  const row = rows.find(({ own, since }) => own || orderId === null || orderId >= firstIdAt(since));
+  return row && heldAs('address', row);
+}
+
+type Distrusted = { since: Date; why: string; state: HeldState };
+export interface HeldDestination {
+  since: Date;
+  why: string;
+  isRejected: boolean;
+}
+const heldAs = (what: string, { since, why, state }: Distrusted): HeldDestination => ({
+  ...{ since, why: `${what} ${why}`, isRejected: state === 'rejected' },
+});
+
+/** @throws Refusal 'destination_held' */
+export async function requireNotHeld(tx: Tx, d: Parameters<typeof heldDestination>[1]): Promise<void> {
+  if ((await heldDestination(tx, d)) !== undefined) throw new Refusal('destination_held');
+}
+
+/** Whether a link to a hosted page is held. @param link.id undefined: of a link that was made before links were recorded */
+export async function isLinkHeld(
+  tx: Tx,
+  link: { partnerId: bigint; id: string | undefined; madeAt: Date },
+): Promise<boolean> {
+  const row =
+    link.id === undefined
+      ? await tx.row(sql.distrusts, [link.partnerId, link.madeAt])
+      : await tx.row(sql.heldLink, [link.partnerId, link.id]);
+  return row !== undefined;
+}
+
+const containmentOf = (row: ContainmentRow): Containment => ({
+  id: row.id,
+  since: row.since,
+  apiKey: row.api_key,
+  by: row.opened_by,
+  reason: row.reason,
+  at: row.opened_at,
+  endedAt: row.ended_at,
+  endedBy: row.ended_by,
+});
+
+const itemOf = (row: HeldRow): HeldItem => ({
+  id: row.id,
+  kind: row.kind,
+  subject: row.subject,
+  address: row.address,
+  why: row.why,
+  madeAt: row.made_at,
+  madeByKey: row.made_by_key,
+  state: row.state,
+  heldAt: row.held_at,
+  heldBy: row.held_by,
+  decidedAt: row.decided_at,
+  decidedBy: row.decided_by,
+});

@@ -1,0 +1,90 @@
+/**
+ * Key look-ups: what strangers can make us ask the database by presenting keys that nobody has.
+ *
+ * A key has to be looked up before anybody knows whose it is, so anybody can cause look-ups, and they run on the connections
+ * that workers use. So one statement is under way at a time and asks for all that wait; a stranger takes one connection, never
+ * more. Keys that were found here before go first and are always taken. Of the others a bounded number waits, each once; what
+ * is not found is remembered for a while, in a memory of its own that cannot push out what is real.
+ *
+ * Not here: how many look-ups one network address may cause (whoever reads requests says so, by `mayLookUp`).
+ */
+import { Unavailable } from '../base/errors.ts';
+
+export interface Lookups<V> {
+  /**
+   * @param mayLookUp asked before the database is, for a key that was never found here; throws to refuse
+   * @throws Unavailable where too many others wait
+   */
+  find(key: string, mayLookUp?: () => void): Promise<V | undefined>;
+}
+
+/** Asked for by one statement. */
+const BATCH = 200;
+/** Keys never found here that may wait at once. */
+const MOST_WAITING = 1_000;
+const UNKNOWN_FOR_MS = 3_000;
+/** Unknown keys, and keys found before, that are remembered. */
+const MOST_REMEMBERED = 10_000;
+
+interface Waiting<V> {
+  promise: Promise<V | undefined>;
+  tell(found: V | undefined): void;
+  fail(error: unknown): void;
+}
+
+/** @param read looks up to 200 keys up, by one statement; those that are not there are left out */
+export function openLookups<V>(read: (keys: readonly string[]) => Promise<ReadonlyMap<string, V>>): Lookups<V> {
+  const foundBefore = new Set<string>();
+  const unknownUntil = new Map<string, number>();
+  const first = new Map<string, Waiting<V>>();
+  const others = new Map<string, Waiting<V>>();
+  let isReading = false;
+
+  async function readAll(): Promise<void> {
+    while (first.size + others.size > 0) {
+      const batch = [...first, ...others].slice(0, BATCH);
+      for (const [key] of batch) for (const queue of [first, others]) queue.delete(key);
+      try {
+        const found = await read(batch.map(([key]) => key));
+        for (const [key, { tell }] of batch) {
+          note(key, found.has(key));
+          tell(found.get(key));
+        }
+      } catch (error) {
+        for (const [, { fail }] of batch) fail(error);
+      }
+    }
+    isReading = false;
+  }
+
+  function note(key: string, isFound: boolean): void {
+    foundBefore.delete(key);
+    unknownUntil.delete(key);
+    if (isFound) foundBefore.add(key);
+    else unknownUntil.set(key, performance.now() + UNKNOWN_FOR_MS);
+    for (const memory of [foundBefore, unknownUntil])
+      if (memory.size > MOST_REMEMBERED) memory.delete(memory.keys().next().value ?? key);
+  }
+
+  return {
+    find(key, mayLookUp) {
+      const waiting = first.get(key) ?? others.get(key);
+      if (waiting !== undefined) return waiting.promise;
+      const isKnown = foundBefore.has(key);
+      if (!isKnown) {
+        if ((unknownUntil.get(key) ?? 0) > performance.now()) return Promise.resolve(undefined);
+        mayLookUp?.();
+        if (others.size >= MOST_WAITING)
+          throw new Unavailable('keys', 'too many unknown keys are being looked up', { retryAfterMs: 1_000 });
+      }
+      const { promise, resolve: tell, reject: fail } = Promise.withResolvers<V | undefined>();
+      (isKnown ? first : others).set(key, { promise, tell, fail });
+      if (!isReading) {
+        isReading = true;
+        // After all that arrived together: it goes out together.
+        setImmediate(() => void readAll());
+      }
+      return promise;
+    },
+  };
+}

@@ -1,0 +1,113 @@
+/**
+ * Where money goes that waits for its customer's word: a payout that came back, or a deposit that goes back. On the page of its
+ * order: an account of the customer's or a new one, or an address.
+ *
+ * What is named here is recorded and screened as if the partner had named it.
+ */
+import { Refusal } from '../../base/errors.ts';
+import { type Customer, type FiatAccount, fiatAccounts } from '../../customers/index.ts';
+import { recordActivity, requireNotHeld } from '../../partners/index.ts';
+import { accountFields, keepAccount } from './bank.ts';
+import { type Field, type Problems, readForm } from './form.ts';
+import { type Html, html } from './html.ts';
+import { accountField, walletField } from './offer.ts';
+import type { Facts } from './order.ts';
+import { button, fields, paragraph } from './pages.ts';
+import { amountOf } from './terms.ts';
+import { type CheckoutVisit, formOf, type Outcome } from './visit.ts';
+
+type Wrong = { given: URLSearchParams; problems: Problems };
+type Waiting = Facts['destinations'][number];
+
+const assetOf = ({ assets }: Facts, { asset }: Waiting) => {
+  const found = assets.get(asset);
+  if (found === undefined) throw new Error(`asset ${asset} is not known`);
+  return found;
+};
+
+/** The first of what waits; the next is asked for once that has an answer. */
+export function destinationForm(
+  visit: CheckoutVisit,
+  shown: Facts,
+  all: readonly FiatAccount[],
+  { given = new URLSearchParams(), problems = new Map() }: Partial<Wrong> = {},
+): Html | undefined {
+  const [waiting] = shown.destinations;
+  if (waiting === undefined) return undefined;
+  const { look, query, action } = visit;
+  const { m } = look;
+  const words = m.checkout.destination;
+  const asset = assetOf(shown, waiting);
+  const accounts = all.filter(({ fiat }) => fiat === waiting.asset);
+  const isNew =
+    waiting.kind === 'bank' && (accounts.length === 0 || query.has('add') || given.get('act') === 'account');
+  const chosen = given.has('act') ? given : new URLSearchParams({ fiatAccount: query.get('account') ?? '' });
+  const asked = isNew ? accountFields(m, asset) : [field(visit, shown, waiting, accounts)];
+  return html`<h2>${words.title}</h2>
+${paragraph(words[waiting.purpose](amountOf(waiting.units, asset)))}
+${formOf(visit, {
+  act: isNew ? 'account' : 'destination',
+  body: fields(look, asked, chosen, problems),
+  button: button(isNew ? m.bank.add : words.confirm),
+})}
+${waiting.kind === 'bank' && html`<p><a href="${action}${isNew ? '' : '?add=1'}">${isNew ? m.checkout.back : m.checkout.addAccount}</a></p>`}`;
+}
+
+function field({ look }: CheckoutVisit, shown: Facts, waiting: Waiting, accounts: readonly FiatAccount[]): Field {
+  if (waiting.kind === 'bank') return accountField(look.m, accounts);
+  const { address, addressHint } = look.m.checkout.destination;
+  return walletField(address, addressHint(assetOf(shown, waiting).chain ?? ''));
+}
+
+/** Takes the form: adds the account, or names where it goes. Sent a second time it changes nothing. */
+export async function nameDestination(
+  visit: CheckoutVisit,
+  customer: Customer,
+  shown: Facts,
+): Promise<Outcome | Wrong> {
+  const { form, action, look } = visit;
+  const [waiting] = shown.destinations;
+  const act = form?.get('act');
+  if (form === undefined || waiting === undefined) return { goTo: action };
+  if (act === 'account' && waiting.kind === 'bank') {
+    const kept = await keepAccount({ ...visit, customer }, assetOf(shown, waiting), form);
+    return 'problems' in kept
+      ? { given: form, problems: kept.problems }
+      : { goTo: `${action}?account=${kept.account.id}` };
+  }
+  if (act !== 'destination') return { goTo: action };
+  const own = (await visit.inTx((tx) => fiatAccounts(tx, customer.id))).filter(({ fiat }) => fiat === waiting.asset);
+  const asked = field(visit, shown, waiting, own);
+  const { values, problems } = readForm([asked], form, look.m);
+  if (problems.size > 0) return { given: form, problems };
+  const to =
+    waiting.kind === 'bank' ? { fiatAccountId: BigInt(values.fiatAccount ?? '') } : { address: values.wallet ?? '' };
+  const why = await named(visit, shown, to);
+  return why === undefined ? { goTo: action } : { given: form, problems: new Map([[asked.name, why]]) };
+}
+
+/** @returns why it cannot go there; undefined once it is named, also where somebody had named it meanwhile */
+async function named(
+  { deps, look, through, now }: CheckoutVisit,
+  { order }: Facts,
+  to: { fiatAccountId: bigint } | { address: string },
+): Promise<string | undefined> {
+  const { m } = look;
+  const destination = { fiatAccountId: null, address: null, ...to };
+  try {
+    await deps.db.asSystem(async (tx) => {
+      await requireNotHeld(tx, { ...through, ...destination, orderId: null, now });
+      await deps.orders.nameDestination(tx, { orderId: order.id, to, now });
+      const facts = 'address' in to ? to : { account: String(to.fiatAccountId) };
+      const act = 'refund_destination.named';
+      recordActivity(tx, through, { act, subject: `order:${order.id}`, facts, now });
+    });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    if (error.code === 'refund_under_way') return undefined;
+    if (error.code === 'malformed_field') return m.problems.malformed.wallet;
+    if (error.code === 'unknown_account' || error.code === 'destination_held') return m.checkout.destination.refused;
+    throw error;
+  }
+}

@@ -1,0 +1,163 @@
+/**
+ * The page for coins that go back: what came, where its customer wants it, that address once more and whole, and then how far
+ * it is.
+ *
+ * What was typed is kept with the link's row, so that no address stands in the page's own. Confirmed is what was shown: a form of
+ * an older page, with another address, changes nothing. Whether anything stands against the address is not known here, and not said.
+ */
+import { createHash } from 'node:crypto';
+import { assert } from '../../base/errors.ts';
+import type { ReturnShown } from '../../orders/index.ts';
+import { type Asset, assets } from '../../partners/index.ts';
+import { type Problems, readForm } from './form.ts';
+import { type Html, html } from './html.ts';
+import { walletField } from './offer.ts';
+import { button, facts, fields, linkButton, paragraph } from './pages.ts';
+import { amountOf } from './terms.ts';
+import { formOf, type Outcome, show, type Visit } from './visit.ts';
+
+interface Shown extends ReturnShown {
+  of: Asset;
+}
+
+/** A visit of the customer who has logged in. */
+export async function returnPage(visit: Visit): Promise<Outcome> {
+  const { m } = visit.look;
+  const asked = askedBy(visit);
+  const found = await visit.inTx(async (tx) => {
+    const shown = await visit.deps.orders.returnShown(tx, asked);
+    return shown && { ...shown, of: (await assets(tx)).get(shown.asset) };
+  });
+  // A newer link was made in its place.
+  if (found === undefined)
+    return show(visit, { title: m.endedLink.title, body: paragraph(m.endedLink.text), status: 410 });
+  const { of } = found;
+  assert(of !== undefined, `asset ${found.asset} is not known`);
+  const shown: Shown = { ...found, of };
+  const act = visit.form?.get('act');
+  if (act === 'address' && shown.stage === 'ask') return await takeAddress(visit, shown);
+  if (act === 'other' && shown.stage === 'confirm') {
+    await visit.deps.db.asSystem((tx) => visit.deps.orders.forgetReturnAddress(tx, asked));
+    return { goTo: visit.action };
+  }
+  if (act === 'confirm') {
+    await confirm(visit);
+    return { goTo: visit.action };
+  }
+  // Sent a second time, or a login form of somebody who is in.
+  if (visit.form !== undefined) return { goTo: visit.action };
+  switch (shown.stage) {
+    case 'ask':
+      return askPage(visit, shown, {});
+    case 'confirm':
+      return confirmPage(visit, shown);
+    default:
+      return standingPage(visit, shown, shown.stage);
+  }
+}
+
+function askedBy({ link, customer }: Visit) {
+  assert(link.id !== undefined, 'a link to a return has an id');
+  return { id: link.id, customerId: customer.id };
+}
+
+const fieldOf = ({ look }: Visit, { of }: Shown) =>
+  walletField(look.m.giveBack.address, look.m.giveBack.hint(of.chain ?? ''));
+
+async function takeAddress(visit: Visit, shown: Shown): Promise<Outcome> {
+  const { deps, look } = visit;
+  const given = visit.form ?? new URLSearchParams();
+  const field = fieldOf(visit, shown);
+  const { values, problems } = readForm([field], given, look.m);
+  if (problems.size > 0) return askPage(visit, shown, { given, problems });
+  const text = values[field.name] ?? '';
+  const why = await deps.db.asSystem((tx) => deps.orders.enterReturnAddress(tx, { ...askedBy(visit), text }));
+  if (why === undefined) return { goTo: visit.action };
+  const { malformed, tokenContract, ourAddress } = look.m.problems;
+  const said = { no_address: malformed.wallet, token_contract: tokenContract, ours: ourAddress }[why];
+  return askPage(visit, shown, { given, problems: new Map([[field.name, said]]) });
+}
+
+async function confirm(visit: Visit): Promise<void> {
+  const { deps, customer, form, now } = visit;
+  const { loggedInAt } = customer;
+  assert(loggedInAt !== null, 'who is in has logged in');
+  const address = form?.get('address') ?? '';
+  await deps.db.asSystem((tx) => deps.orders.confirmReturnAddress(tx, { ...askedBy(visit), address, loggedInAt, now }));
+}
+
+function askPage(
+  visit: Visit,
+  shown: Shown,
+  { given = new URLSearchParams(), problems = new Map() }: { given?: URLSearchParams; problems?: Problems },
+): Outcome {
+  const { look, partner } = visit;
+  const words = look.m.giveBack;
+  return show(visit, {
+    title: words.title,
+    body: html`${paragraph(words.intro(partner.name))}
+${what(visit, shown)}
+${formOf(visit, {
+  act: 'address',
+  body: fields(look, [fieldOf(visit, shown)], given, problems),
+  button: button(words.goOn),
+})}`,
+    problems,
+  });
+}
+
+function confirmPage(visit: Visit, shown: Shown): Outcome {
+  const words = visit.look.m.giveBack.check;
+  const address = shown.address ?? '';
+  return show(visit, {
+    title: words.title,
+    body: html`${paragraph(words.intro(amountOf(shown.units, shown.of), shown.of.chain ?? ''))}
+<p class="check" id="address">${address.match(/.{1,4}/g)?.map((part) => html`<span>${part}</span>`)}</p>
+${formOf(visit, {
+  act: 'confirm',
+  body: html`<input type="hidden" name="address" value="${address}">`,
+  button: button(words.yes),
+})}
+${formOf(visit, { act: 'other', body: html``, button: button(words.other, 'second') })}`,
+  });
+}
+
+function standingPage(visit: Visit, shown: Shown, stage: 'waits' | 'submitted' | 'settled' | 'over'): Outcome {
+  const { look, action } = visit;
+  const { giveBack: words, checkout, mayClose } = look.m;
+  const { title, text } = words[stage];
+  const isOver = stage === 'settled' || stage === 'over';
+  return show(visit, {
+    title,
+    body: html`${paragraph(text)}
+${what(visit, shown)}
+${isOver ? paragraph(mayClose) : linkButton(action, checkout.lookAgain)}`,
+    news: { text: newsOf(shown), isOver },
+  });
+}
+
+/** What came and what goes back, in the words of who sent it. */
+function what(
+  { look }: Visit,
+  { orderId, of, cameUnits, units, cameAt, reference, stage, address, paidBy }: Shown,
+): Html {
+  const { giveBack: words, checkout } = look.m;
+  const copy = (text: string): Html => html`<span class="copy">${text}</span>`;
+  const whole = cameUnits === units && stage !== 'over' ? '' : `${amountOf(cameUnits, of)}, `;
+  const goes = [words.amount, amountOf(units, of)] as const;
+  return facts([
+    ...(address === null || stage === 'over' ? [] : [[words.to, copy(address)] as const]),
+    ...(paidBy === null ? [] : [[words.sent, copy(paidBy)] as const]),
+    ...(stage === 'over' ? [] : [goes]),
+    [checkout.network, of.chain ?? ''],
+    [words.came, `${whole}${cameAt.toISOString().slice(0, 16).replace('T', ', ')} UTC`],
+    [checkout.order, String(orderId)],
+    [words.transaction, copy(reference)],
+  ]);
+}
+
+const newsOf = ({ stage, units, paidBy }: Shown): string =>
+  createHash('sha256')
+    .update(JSON.stringify([stage, String(units), paidBy]))
+    .digest('hex')
+    .slice(0, 16);

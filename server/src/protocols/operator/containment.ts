@@ -1,0 +1,157 @@
+/**
+ * What was made since a time, found in every module that keeps some of it, and held; and let go again.
+ *
+ * All of it happens in the transaction of the operator's act, after the partner's activity was closed: what is found here is
+ * all that there is, because nothing is made meanwhile or afterwards.
+ */
+import type { Tx } from '../../base/db.ts';
+import { closeCases, openCase } from '../../compliance/index.ts';
+import { accountsSince } from '../../customers/index.ts';
+import { endpointsSince, freeEndpoints, holdEndpoints, removeEndpoint } from '../../events/index.ts';
+import { addressesSince, type NamedAddress, perhapsNamedSince, refundAddressesOf } from '../../orders/index.ts';
+import {
+  type ActivityKind,
+  type Containment,
+  changedSince,
+  decideHeld,
+  type FoundItem,
+  freeOf,
+  type HeldItem,
+  heldItems,
+  holdItems,
+  isContained,
+  MAX_HELD,
+  namedSince,
+  openContainment,
+  recordedFrom,
+} from '../../partners/index.ts';
+
+const ENDPOINT_CHANGES: readonly ActivityKind[] = ['endpoint.changed', 'endpoint.rotated'];
+
+interface Since {
+  partnerId: bigint;
+  since: Date;
+  apiKey: string | null;
+  /** From when on activity is recorded: what is older is found by its time. */
+  from: Date;
+}
+
+/** Opens a containment and holds all that was made since. The partner is suspended already. */
+export async function contain(
+  tx: Tx,
+  c: { partnerId: bigint; since: Date; apiKey?: string | undefined; by: string; reason: string; now: Date },
+): Promise<Containment> {
+  const { partnerId, now } = c;
+  const containment = await openContainment(tx, c);
+  const ask: Since = { partnerId, since: c.since, apiKey: containment.apiKey, from: await recordedFrom(tx) };
+  const found = [
+    ...(await foundEndpoints(tx, ask)),
+    ...(await foundAccounts(tx, ask)),
+    ...(await foundAddresses(tx, ask)),
+  ];
+  const held = await holdItems(tx, { ...containment, partnerId }, found);
+  const ids = held.filter(({ kind }) => kind === 'endpoint').map(({ subject }) => subject);
+  await holdEndpoints(tx, { partnerId, ids, now });
+  const reason = c.apiKey === undefined ? 'suspended since a leak' : `suspended since key ${c.apiKey} leaked`;
+  const facts = { since: c.since.toISOString(), containment: String(containment.id) };
+  await openCase(tx, { kind: 'partner_contained', subject: `partner:${partnerId}`, partnerId, reason, facts, now });
+  return containment;
+}
+
+async function foundEndpoints(tx: Tx, ask: Since): Promise<FoundItem[]> {
+  const there = await endpointsSince(tx, ask);
+  const subjectOf = (id: string) => `endpoint:${id}`;
+  const item = (id: string, act: ActivityKind, why: string, madeAt: Date): FoundItem => ({
+    ...{ kind: 'endpoint', subject: id, why, madeAt, act, about: subjectOf(id) },
+  });
+  const changes = await changedSince(tx, { ...ask, acts: ENDPOINT_CHANGES });
+  return there.flatMap(({ id, createdAt, changedAt }) => {
+    // One that was made since may be another key's, and changed by the one that leaked.
+    const made = createdAt >= ask.since ? [item(id, 'endpoint.made', 'made since then', createdAt)] : [];
+    const change = changes.find(({ subject }) => subject === subjectOf(id));
+    if (change !== undefined)
+      return [
+        ...made,
+        item(
+          id,
+          change.act,
+          change.act === 'endpoint.rotated' ? 'its secret was rotated since then' : 'changed since then',
+          change.at,
+        ),
+      ];
+    if (made.length > 0) return made;
+    // A change of before changes were recorded: whose it was nobody can say.
+    return ask.since < ask.from && changedAt >= ask.since
+      ? [item(id, 'endpoint.changed', 'changed since then, by a key that was not recorded', changedAt)]
+      : [];
+  });
+}
+
+async function foundAccounts(tx: Tx, ask: Since): Promise<FoundItem[]> {
+  return (await accountsSince(tx, ask)).map(({ id, created_at }) => ({
+    kind: 'account',
+    subject: String(id),
+    why: 'added since then',
+    madeAt: created_at,
+    act: 'account.added',
+    about: `account:${id}`,
+  }));
+}
+
+async function foundAddresses(tx: Tx, ask: Since): Promise<FoundItem[]> {
+  const item =
+    (why: string, act: ActivityKind) =>
+    (one: NamedAddress): FoundItem => ({
+      kind: 'destination',
+      subject: String(one.orderId),
+      address: one.address,
+      why,
+      madeAt: one.at,
+      act,
+      about: `order:${one.orderId}`,
+    });
+  const named = await namedSince(tx, ask);
+  const orders = [...new Set(named.map(({ subject }) => BigInt(subject.replace('order:', ''))))];
+  const now = await refundAddressesOf(tx, { ...ask, orders });
+  // Of an order, what was said; where none of that is there in these letters, all that is there.
+  const said = new Set(named.map(({ subject, address }) => `${subject} ${address.toLowerCase()}`));
+  const isSaid = ({ orderId, address }: NamedAddress) => said.has(`order:${orderId} ${address.toLowerCase()}`);
+  const found = new Set(now.filter(isSaid).map(({ orderId }) => orderId));
+  const renamed = now.filter((one) => isSaid(one) || !found.has(one.orderId));
+  const unrecorded =
+    ask.since < ask.from ? await refundAddressesOf(tx, { ...ask, orders: await perhapsNamedSince(tx, ask) }) : [];
+  return [
+    ...(await addressesSince(tx, ask)).map(item('named since then, by a new order', 'order.created')),
+    ...renamed.map(item('named since then, for a refund', 'refund_destination.named')),
+    ...unrecorded.map(item('perhaps named since then, for a refund', 'refund_destination.named')),
+  ];
+}
+
+/** Releases or rejects, and does what follows: an endpoint hears what it missed, or is removed. */
+export async function decide(
+  tx: Tx,
+  ask: { partnerId: bigint; items: readonly bigint[] | 'all'; state: 'released' | 'rejected'; by: string; now: Date },
+): Promise<HeldItem[]> {
+  const { partnerId, now } = ask;
+  const decided = await decideHeld(tx, ask);
+  const endpoints = (state: HeldItem['state']) =>
+    decided.filter((one) => one.kind === 'endpoint' && one.state === state).map(({ subject }) => subject);
+  const ids = await freeOf(tx, partnerId, 'endpoint', endpoints('released'));
+  await freeEndpoints(tx, { partnerId, ids, now });
+  const there = new Set((await endpointsSince(tx, { partnerId, since: new Date(0) })).map(({ id }) => id));
+  for (const id of new Set(endpoints('rejected'))) if (there.has(id)) await removeEndpoint(tx, id, now);
+  if (!(await isContained(tx, partnerId)))
+    await closeCases(tx, {
+      kind: 'partner_contained',
+      subject: `partner:${partnerId}`,
+      outcome: `ended by ${ask.by}`,
+      now,
+    });
+  return decided;
+}
+
+/** The first of what is still held, and whether there is more. */
+export async function stillHeld(tx: Tx, partnerId: bigint): Promise<{ stillHeld: HeldItem[]; hasMore: boolean }> {
+  const held = await heldItems(tx, { partnerId, state: 'held', limit: MAX_HELD + 1 });
+  return { stillHeld: held.slice(0, MAX_HELD), hasMore: held.length > MAX_HELD };
+}

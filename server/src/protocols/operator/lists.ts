@@ -1,0 +1,168 @@
+/**
+ * Lists: orders, deposits, what lies in suspense, payouts and webhook endpoints, over all partners. Each can be narrowed by
+ * partner, customer, market, state and time in any combination, has pages, and is to be had as CSV. Nothing personal, and no
+ * address, account or secret: only where an endpoint is.
+ */
+import { formatRate } from '../../base/money.ts';
+import { listEndpoints, MAX_ENDPOINTS } from '../../events/index.ts';
+import { listDeposits, listOrders, listPayouts, listSuspense, MAX_LISTED, STATES } from '../../orders/index.ts';
+import { flag, id, oneOf, optional, text } from './fields.ts';
+import { amountsIn, FILTERS, limit, narrowed, type Read, read } from './read.ts';
+
+const DAY_MS = 86_400_000;
+const DEPOSIT_STATES = ['seen', 'confirmed', 'reversed', 'applied', 'suspense', 'refunded', 'lost'] as const;
+const PAYOUT_STATES = ['written', 'handing', 'handed', 'unknown', 'settled', 'returned', 'refused'] as const;
+const ORDER_STATES = Object.keys(STATES) as (keyof typeof STATES)[];
+
+const below = optional(id);
+const paging = { below, limit: limit(MAX_LISTED) };
+
+export const LISTS: readonly Read[] = [
+  read({
+    path: '/orders',
+    fields: { ...FILTERS, state: optional(oneOf(ORDER_STATES)), ...paging },
+    table: {
+      list: 'orders',
+      columns: [
+        ...['id', 'createdAt', 'partnerId', 'customerId', 'marketId', 'direction', 'state', 'exception', 'failure'],
+        ...['depositRail', 'depositAsset', 'depositUnits', 'receivedUnits', 'refundedUnits'],
+        ...['payoutRail', 'payoutAsset', 'payoutUnits', 'rate'],
+        ...['feeAsset', 'feeOperator', 'feePartner', 'feeRail', 'feeChain', 'updatedAt'],
+      ],
+    },
+    async answer(_deps, tx, { state, below: last, limit: most = 50, ...filters }) {
+      const amount = await amountsIn(tx);
+      const page = await listOrders(tx, { ...(await narrowed(tx, filters)), state, below: last, limit: most });
+      const orders = page.rows.map((one) => ({
+        ...{ id: one.id, createdAt: one.createdAt, partnerId: one.partnerId, customerId: one.customerId },
+        ...{ marketId: one.marketId, direction: one.direction, state: one.state },
+        ...{ exception: one.exception, failure: one.failure },
+        ...{ depositRail: one.depositRail, depositAsset: one.depositAsset },
+        depositUnits: amount(one.depositUnits, one.depositAsset),
+        receivedUnits: amount(one.receivedUnits, one.depositAsset),
+        refundedUnits: amount(one.refundedUnits, one.depositAsset),
+        ...{ payoutRail: one.payoutRail, payoutAsset: one.payoutAsset },
+        payoutUnits: amount(one.payoutUnits, one.payoutAsset),
+        rate: formatRate(one.rate),
+        feeAsset: one.fiatAsset,
+        feeOperator: amount(one.fees.operator, one.fiatAsset),
+        feePartner: amount(one.fees.partner, one.fiatAsset),
+        feeRail: amount(one.fees.rail, one.fiatAsset),
+        feeChain: amount(one.fees.chain, one.fiatAsset),
+        updatedAt: one.updatedAt,
+      }));
+      return { orders, next: page.next };
+    },
+  }),
+  read({
+    path: '/deposits',
+    fields: { ...FILTERS, state: optional(oneOf(DEPOSIT_STATES)), ...paging },
+    table: {
+      list: 'deposits',
+      columns: [
+        ...[
+          'id',
+          'seenAt',
+          'confirmedAt',
+          'partnerId',
+          'customerId',
+          'marketId',
+          'orderId',
+          'orderState',
+          'rail',
+          'asset',
+          'units',
+        ],
+        ...['takenUnits', 'refundUnits', 'state', 'origin', 'why', 'late', 'dust', 'reference'],
+      ],
+    },
+    async answer(_deps, tx, { state, below: last, limit: most = 50, ...filters }) {
+      const page = await listDeposits(tx, { ...(await narrowed(tx, filters)), state, below: last, limit: most });
+      return { deposits: page.rows, next: page.next };
+    },
+  }),
+  // The oldest first: whoever looks here looks for what has waited longest.
+  read({
+    path: '/suspense',
+    fields: {
+      ...FILTERS,
+      state: optional(oneOf(['confirmed', 'applied', 'suspense', 'refunded', 'lost'])),
+      after: optional(id),
+      limit: limit(MAX_LISTED),
+    },
+    table: {
+      list: 'suspense',
+      columns: [
+        ...['deposit', 'seenAt', 'days', 'waitsFor', 'until', 'partnerId', 'customerId', 'marketId', 'orderId', 'rail'],
+        ...['asset', 'units', 'freeUnits', 'underWayUnits', 'state', 'origin', 'why', 'dust', 'refund', 'refundState'],
+      ],
+    },
+    async answer({ clock }, tx, { state, after, limit: most = 50, ...filters }) {
+      const page = await listSuspense(tx, { ...(await narrowed(tx, filters)), state, after, limit: most });
+      const now = clock.now().getTime();
+      const suspense = page.rows.map((one) => ({
+        ...{ deposit: one.id, seenAt: one.seenAt, days: Math.floor((now - one.seenAt.getTime()) / DAY_MS) },
+        ...{ waitsFor: one.waitsFor, until: one.until, partnerId: one.partnerId, customerId: one.customerId },
+        ...{ marketId: one.marketId, orderId: one.orderId, rail: one.rail, asset: one.asset },
+        ...{ units: one.freeUnits + one.underWayUnits, freeUnits: one.freeUnits, underWayUnits: one.underWayUnits },
+        ...{ state: one.state, origin: one.origin, why: one.why, dust: one.dust },
+        ...{ refund: one.refund, refundState: one.refundState },
+      }));
+      return { suspense, next: page.next };
+    },
+  }),
+  read({
+    path: '/payouts',
+    fields: {
+      ...FILTERS,
+      state: optional(oneOf(PAYOUT_STATES)),
+      below: optional(text(80, /^[a-z]+_[0-9_]+$/, 'the id of a payout')),
+      limit: limit(MAX_LISTED),
+    },
+    table: {
+      list: 'payouts',
+      columns: [
+        ...['id', 'writtenAt', 'handedAt', 'endedAt', 'purpose', 'partnerId', 'customerId', 'marketId', 'orderId'],
+        ...['refundId', 'attempt', 'rail', 'asset', 'units', 'paidUnits', 'state', 'waitsFor', 'why', 'reference'],
+      ],
+    },
+    async answer(_deps, tx, { state, below: last, limit: most = 50, ...filters }) {
+      const page = await listPayouts(tx, { ...(await narrowed(tx, filters)), state, below: last, limit: most });
+      return { payouts: page.rows, next: page.next };
+    },
+  }),
+  read({
+    path: '/endpoints',
+    fields: {
+      ...{ partner: FILTERS.partner, enabled: optional(flag), from: FILTERS.from, until: FILTERS.until },
+      after: optional(text(80, /^[\x21-\x7e]+$/, 'the id of an endpoint')),
+      limit: limit(MAX_ENDPOINTS),
+    },
+    table: {
+      list: 'endpoints',
+      columns: [
+        ...['id', 'partnerId', 'url', 'format', 'enabled', 'madeByKey', 'createdAt', 'lastAttemptAt', 'lastStatus'],
+        ...['failures', 'failingSince', 'switchedOffAt', 'heldAt'],
+      ],
+    },
+    async answer(_deps, tx, { enabled, after, limit: most = 50, ...filters }) {
+      const { partnerId, from, until } = await narrowed(tx, filters);
+      const page = await listEndpoints(tx, { partnerId, enabled, from, until, after, limit: most });
+      const endpoints = page.endpoints.map((one) => ({
+        ...{ id: one.id, partnerId: one.partnerId, url: place(one.url), format: one.format, enabled: one.enabled },
+        ...{ madeByKey: one.madeByKey, createdAt: one.createdAt },
+        ...{ lastAttemptAt: one.lastAttempt?.at ?? null, lastStatus: one.lastAttempt?.status ?? null },
+        ...{ failures: one.failures, failingSince: one.failingSince, switchedOffAt: one.switchedOffAt },
+        heldAt: one.heldAt,
+      }));
+      return { endpoints, next: page.next };
+    },
+  }),
+];
+
+/** Host and path: what stands behind them may be a secret of the partner's. */
+function place(url: string): string {
+  if (!URL.canParse(url)) return '';
+  const { host, pathname } = new URL(url);
+  return `${host}${pathname}`;
+}

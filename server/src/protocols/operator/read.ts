@@ -1,0 +1,88 @@
+/** A read: a path, what may be asked, and the answer; and where the answer is a table, which of it is written as CSV. */
+import type { Tx } from '../../base/db.ts';
+import { Refusal } from '../../base/errors.ts';
+import { formatUnits } from '../../base/money.ts';
+import { findCustomer } from '../../customers/index.ts';
+import { assets, findPartner } from '../../partners/index.ts';
+import type { Caller, OperatorDeps } from './act.ts';
+import { marketOf } from './acts/terms.ts';
+import { type Fields, id, oneOf, optional, text, time, type Values, whole } from './fields.ts';
+
+/** Rows of an answer, and their cells in order. */
+export interface Table {
+  list: string;
+  columns: readonly string[];
+}
+
+export interface Read<F extends Fields = Fields> {
+  path: string;
+  fields: F;
+  /** Of what may be asked for as CSV, too: with `format=csv` the answer is exactly the rows that JSON has. */
+  table?: Table;
+  answer(deps: OperatorDeps, tx: Tx, ask: Values<F>, caller: Caller): Promise<unknown>;
+}
+
+/** How a table is answered. */
+const FORMAT = { format: optional(oneOf(['json', 'csv'])) };
+
+export const read = <F extends Fields>(written: Read<F>): Read =>
+  ({
+    ...written,
+    fields: written.table === undefined ? written.fields : { ...written.fields, ...FORMAT },
+  }) as unknown as Read;
+
+export const limit = (most: number) => optional(whole(1, most));
+
+/** What lists can be narrowed by, each alone or with others. */
+export const FILTERS = {
+  partner: optional(id),
+  customer: optional(text(40)),
+  market: optional(id),
+  from: optional(time),
+  until: optional(time),
+};
+
+/** @throws Refusal 'malformed_field' where a span of time ends before it begins */
+export function requireSpan(ask: { from?: Date | undefined; until?: Date | undefined }): void {
+  if (ask.from !== undefined && ask.until !== undefined && ask.until <= ask.from)
+    throw new Refusal('malformed_field', { fields: { until: 'must be after from' } });
+}
+
+/**
+ * What a list is narrowed by, looked up, so that a name that nobody has is told and does not look like an empty list.
+ *
+ * @throws Refusal 'unknown_partner' | 'unknown_customer' | 'unknown_market' | 'malformed_field'
+ */
+export async function narrowed(
+  tx: Tx,
+  ask: {
+    partner?: bigint | undefined;
+    customer?: string | undefined;
+    market?: bigint | undefined;
+    from?: Date | undefined;
+    until?: Date | undefined;
+  },
+) {
+  requireSpan(ask);
+  if (ask.partner !== undefined && (await findPartner(tx, { id: ask.partner })) === undefined)
+    throw new Refusal('unknown_partner');
+  const customer = ask.customer === undefined ? undefined : await findCustomer(tx, ask.customer);
+  if (customer !== undefined && ask.partner !== undefined && customer.partnerId !== ask.partner)
+    throw new Refusal('unknown_customer');
+  const market = ask.market === undefined ? undefined : await marketOf(tx, ask.market);
+  return {
+    partnerId: customer?.partnerId ?? ask.partner,
+    customerId: customer?.id,
+    marketId: market?.id,
+    from: ask.from,
+    until: ask.until,
+  };
+}
+
+/** Writes amounts as plain decimals of their asset; nothing where there is none. */
+export type Amounts = (units: bigint | null, asset: string) => string | null;
+
+export async function amountsIn(tx: Tx): Promise<Amounts> {
+  const known = await assets(tx);
+  return (units, asset) => (units === null ? null : formatUnits(units, known.get(asset)?.decimals ?? 0));
+}

@@ -1,0 +1,255 @@
+/** Reports over HTTP: a trial balance of any instant, a customer's statement, revenue, orders affected by a wrong fee or price. */
+import type { Tx } from '../../base/db.ts';
+import { Refusal } from '../../base/errors.ts';
+import { formatRate, formatUnits, parseRate, parseUnits } from '../../base/money.ts';
+import { type AccountAt, balancesAt, trialBalance } from '../../ledger/index.ts';
+import { feeRow, findChange, type Market, partnersWithOwnFee } from '../../partners/index.ts';
+import { PRICED_FEES, type PricedFee } from '../../quotes/index.ts';
+import { affectedOrders, customerStatement, type OtherTerms, revenue } from '../../reports/index.ts';
+import { marketOf } from './acts/terms.ts';
+import { amount, day, id, oneOf, optional, text, time, type Values, whole } from './fields.ts';
+import { amountsIn, FILTERS, limit, narrowed, type Read, read } from './read.ts';
+
+const MAX_ROWS = 500;
+
+const TERMS = {
+  change: optional(id),
+  fee: optional(oneOf(PRICED_FEES)),
+  bps: optional(whole(0, 10_000)),
+  fixed: optional(amount),
+  minimum: optional(amount),
+  rate: optional(text(40, /^[0-9]*\.?[0-9]+$/, 'a price such as 83.25')),
+};
+
+export const REPORTS: readonly Read[] = [
+  read({
+    path: '/trial-balance',
+    fields: { at: optional(time), by: optional(oneOf(['asset', 'account'])) },
+    table: {
+      list: 'accounts',
+      columns: ['account', 'kind', 'asset', 'debits', 'credits', 'heldDebits', 'heldCredits', 'balance'],
+    },
+    async answer(_deps, tx, { at, by, ...ask }) {
+      const isByAccount = at !== undefined || by === 'account' || (ask as { format?: string }).format === 'csv';
+      if (!isByAccount) return await trialBalance(tx);
+      const amounts = await amountsIn(tx);
+      const found = await balancesAt(tx, at);
+      const accounts = found.map((one) => ({ ...one, balance: amounts(one.balance, one.asset) }));
+      return { at: at ?? null, assets: bothSides(found), accounts };
+    },
+  }),
+  read({
+    path: '/reports/statement',
+    fields: {
+      ...{ customer: text(40), from: time, until: time },
+      after: optional(text(40, /^(opening|closing|[0-9]+\.[0-9]+)$/, 'the line of a statement')),
+      limit: limit(MAX_ROWS),
+    },
+    table: {
+      list: 'lines',
+      columns: ['line', 'at', 'order', 'what', 'asset', 'units', 'owedUnits', 'heldAfterUnits', 'entry'],
+    },
+    async answer(_deps, tx, { customer, from, until, after, limit: most = MAX_ROWS }) {
+      const { customerId = '', partnerId } = await narrowed(tx, { customer, from, until });
+      const all = await customerStatement(tx, { customerId, from, until });
+      const begin = after === undefined ? 0 : all.findLastIndex(({ line }) => line === after) + 1;
+      if (after !== undefined && begin === 0)
+        throw new Refusal('malformed_field', { fields: { after: 'must be a line of this statement' } });
+      // What opens or closes it has a row for each asset and one name: it is not torn.
+      let end = begin + most;
+      while (end < all.length && all[end]?.line === all[end - 1]?.line) end += 1;
+      const lines = all.slice(begin, end);
+      return {
+        ...{ customer: customerId, partnerId, from, until },
+        totals: totalsOf(all),
+        lines,
+        next: end < all.length ? lines.at(-1)?.line : null,
+      };
+    },
+  }),
+  read({
+    path: '/reports/revenue',
+    fields: {
+      ...{ from: time, until: time, partner: FILTERS.partner, market: FILTERS.market },
+      after: optional(day),
+      limit: limit(MAX_ROWS),
+    },
+    table: {
+      list: 'revenue',
+      columns: ['day', 'partnerId', 'marketId', 'asset', 'operatorFee', 'partnerFee', 'railFee', 'gasFee', 'costs'],
+    },
+    async answer(_deps, tx, { after, limit: most = 100, from, until, ...filters }) {
+      const { partnerId, marketId } = await narrowed(tx, { ...filters, from, until });
+      const amounts = await amountsIn(tx);
+      const page = await revenue(tx, { from, until, partnerId, marketId, after, limit: most });
+      const rows = page.rows.map(({ units, ...row }) => ({
+        ...row,
+        operatorFee: amounts(units.fee_operator, row.asset),
+        partnerFee: amounts(units.fee_partner, row.asset),
+        railFee: amounts(units.fee_rail, row.asset),
+        gasFee: amounts(units.fee_chain, row.asset),
+        costs: amounts(units.cost, row.asset),
+      }));
+      return { from, until, revenue: rows, next: page.next };
+    },
+  }),
+  read({
+    path: '/reports/affected',
+    fields: {
+      ...{ market: id, from: time, until: time, partner: FILTERS.partner, ...TERMS },
+      ...{ after: optional(id), limit: limit(MAX_ROWS) },
+    },
+    table: {
+      list: 'orders',
+      columns: [
+        ...[
+          'order',
+          'createdAt',
+          'partnerId',
+          'customerId',
+          'state',
+          'isCharged',
+          'was',
+          'other',
+          'difference',
+          'asset',
+        ],
+      ],
+    },
+    async answer(_deps, tx, { market: marketId, from, until, partner, after, limit: most = 100, ...wanted }) {
+      const market = await marketOf(tx, marketId);
+      const { partnerId } = await narrowed(tx, { partner, from, until });
+      const { terms, partnerId: only } = await termsOf(tx, market, wanted);
+      if (only !== undefined && partnerId !== undefined && only !== partnerId)
+        throw new Refusal('malformed_field', {
+          fields: { partner: `must be ${only}: the change was of its fee alone` },
+        });
+      const found = await affectedOrders(tx, { market, from, until, partnerId: only ?? partnerId, terms });
+      const amounts = await amountsIn(tx);
+      const shown = <T extends { asset: string; was: bigint; other: bigint; difference: bigint }>(one: T) => ({
+        ...one,
+        was: amounts(one.was, one.asset),
+        other: amounts(one.other, one.asset),
+        difference: amounts(one.difference, one.asset),
+      });
+      const begin = after === undefined ? 0 : found.orders.findIndex((one) => one.id === after) + 1;
+      if (after !== undefined && begin === 0) throw new Refusal('unknown_order');
+      const page = found.orders.slice(begin, begin + most);
+      const orders = page.map(({ id: order, ...one }) => ({ order, ...shown(one) }));
+      return {
+        compared: saidOf(terms, market),
+        charged: shown(found.charged),
+        promised: shown(found.promised),
+        orders,
+        next: begin + most < found.orders.length ? page.at(-1)?.id : null,
+      };
+    },
+  }),
+];
+
+/** Per asset what both sides come to: equal, or the books are broken. */
+function bothSides(accounts: readonly AccountAt[]) {
+  const sums = new Map<
+    string,
+    { asset: string; debits: bigint; credits: bigint; heldDebits: bigint; heldCredits: bigint }
+  >();
+  for (const { asset, debits, credits, heldDebits, heldCredits } of accounts) {
+    const sum = sums.get(asset) ?? { asset, debits: 0n, credits: 0n, heldDebits: 0n, heldCredits: 0n };
+    sum.debits += debits;
+    sum.credits += credits;
+    sum.heldDebits += heldDebits;
+    sum.heldCredits += heldCredits;
+    sums.set(asset, sum);
+  }
+  return [...sums.values()].sort((a, b) => (a.asset < b.asset ? -1 : 1));
+}
+
+/** Per asset: what was held at both ends, and what each kind of line came to in between. */
+function totalsOf(lines: Awaited<ReturnType<typeof customerStatement>>) {
+  const sums = new Map<string, { asset: string; what: string; lines: number; units: bigint; owedUnits: bigint }>();
+  for (const { asset, what, units, owedUnits } of lines) {
+    const key = `${asset} ${what}`;
+    const sum = sums.get(key) ?? { asset, what, lines: 0, units: 0n, owedUnits: 0n };
+    sum.lines += 1;
+    sum.units += units;
+    sum.owedUnits += owedUnits;
+    sums.set(key, sum);
+  }
+  return [...sums.values()].sort((a, b) => (a.asset < b.asset ? -1 : a.asset > b.asset ? 1 : 0));
+}
+
+/**
+ * What to compare with, of three ways to say it.
+ *
+ * @throws Refusal 'malformed_field'
+ */
+async function termsOf(
+  tx: Tx,
+  market: Market,
+  { change, fee, bps, fixed, minimum, rate }: Values<typeof TERMS>,
+): Promise<{ terms: OtherTerms; partnerId?: bigint }> {
+  const given = [change, fee, rate].filter((value) => value !== undefined);
+  const wrong = (fields: Record<string, string>) => new Refusal('malformed_field', { fields });
+  if (given.length !== 1) throw wrong({ change: 'or fee or rate must be given, and one of them only' });
+  if (fee === undefined)
+    for (const [name, value] of Object.entries({ bps, fixed, minimum }))
+      if (value !== undefined) throw wrong({ [name]: 'belongs to fee' });
+  if (rate !== undefined) {
+    if (/^[0.]+$/.test(rate)) throw wrong({ rate: 'must be above zero' });
+    return { terms: { rate: parseRate(rate) } };
+  }
+  const { decimals } = market.fiat;
+  if (fee !== undefined) {
+    if (bps === undefined && fixed === undefined && minimum === undefined)
+      throw wrong({ fee: 'must come with bps, fixed or minimum; what is left out is nothing' });
+    const units = {
+      fixedUnits: parseUnits(fixed ?? '0', decimals),
+      minimumUnits: parseUnits(minimum ?? '0', decimals),
+    };
+    return { terms: { fee, ...units, bps: BigInt(bps ?? 0), notFor: [] } };
+  }
+  return await asBefore(tx, market, change ?? 0n);
+}
+
+interface FeeJson {
+  fixed_units?: number | string;
+  bps?: number;
+  minimum_units?: number | string;
+  gas_units?: number;
+}
+
+/** The fee as it was before a change of it (`changes`), for the partners whose fee it was. */
+async function asBefore(tx: Tx, market: Market, id: bigint): Promise<{ terms: OtherTerms; partnerId?: bigint }> {
+  const found = await findChange(tx, id);
+  const wrong = (rule: string) => new Refusal('malformed_field', { fields: { change: rule } });
+  if (found?.what !== 'fee' || found.marketId !== market.id)
+    throw wrong('must be the id of a change of a fee of this market');
+  const fee = found.item as PricedFee;
+  // A partner without a row of its own had the general one.
+  const row = found.before ?? (found.partnerId === null ? null : await feeRow(tx, market.id, null, fee));
+  const before = row === null ? {} : digitsKept(row);
+  if (BigInt(before.gas_units ?? 0) > 0n)
+    throw wrong('must be one of a fee without gas: what gas cost at the time of each order is not kept');
+  const terms = {
+    fee,
+    fixedUnits: BigInt(before.fixed_units ?? 0),
+    bps: BigInt(before.bps ?? 0),
+    minimumUnits: BigInt(before.minimum_units ?? 0),
+    notFor: found.partnerId === null ? await partnersWithOwnFee(tx, market.id, fee) : [],
+  };
+  return found.partnerId === null ? { terms } : { terms, partnerId: found.partnerId };
+}
+
+/** Units may have more digits than a number of JSON: they are read as text. */
+const digitsKept = (row: string): FeeJson =>
+  JSON.parse(row.replace(/"(fixed_units|minimum_units)"\s*:\s*([0-9]+)/g, '"$1":"$2"')) as FeeJson;
+
+function saidOf(terms: OtherTerms, market: Market) {
+  if ('rate' in terms) return { rate: formatRate(terms.rate) };
+  const fiat = (units: bigint) => formatUnits(units, market.fiat.decimals);
+  const { fee, fixedUnits, bps, minimumUnits, notFor } = terms;
+  return {
+    ...{ fee, fixed: fiat(fixedUnits), bps: String(bps), minimum: fiat(minimumUnits) },
+    ...(notFor.length === 0 ? {} : { partnersWithTheirOwn: notFor }),
+  };
+}

@@ -1,0 +1,39 @@
+/** The path that somebody who mistyped one most likely meant. */
+
+const MOST_CHARS = 160;
+/** More characters than these in a path that differ are another path. */
+const MOST_EDITS = 6;
+
+/** Characters to insert, remove or replace between two texts (Levenshtein's distance), in lower case. */
+export function edits(one: string, other: string): number {
+  const [a, b] = [one.toLowerCase(), other.toLowerCase()];
+  let before = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= a.length; i += 1) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const replaced = (before[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      row.push(Math.min(replaced, (before[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1));
+    }
+    before = row;
+  }
+  return before[b.length] ?? 0;
+}
+
+/** @returns undefined where none is near */
+export function nearestPath(url: string, paths: readonly string[]): string | undefined {
+  if (url.length > MOST_CHARS) return undefined;
+  const ends = paths.filter((path) => lastOf(path) !== '' && lastOf(path) === lastOf(url));
+  const near = (ends.length > 0 ? ends : paths).map((path) => ({ path, edits: edits(url, path) }));
+  const [nearest] = near.toSorted((a, b) => a.edits - b.edits);
+  if (nearest === undefined || (ends.length === 0 && nearest.edits > MOST_EDITS)) return undefined;
+  return nearest.path;
+}
+
+/** `offramp/quote` of a longer path: what people copy right. */
+const lastOf = (path: string): string =>
+  path
+    .toLowerCase()
+    .split('/')
+    .filter((part) => part !== '')
+    .slice(-2)
+    .join('/');

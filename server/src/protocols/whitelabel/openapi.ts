@@ -1,0 +1,440 @@
+/**
+ * The description of this wire: OpenAPI 3.1, and the same as pages for people, both made from the table of endpoints and from
+ * nothing else. docs/openapi.json and docs/api.md are what these functions return; a test compares them.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { adviceOf, COMMON_REASONS, FIELD_REASONS, type Reason, SIGNED_REASONS } from './advice.ts';
+import { statusOf } from './errors.ts';
+import type { Field, Fields } from './fields.ts';
+import { NAMES, type Name } from './names.ts';
+import { WEBHOOK_BODIES } from './replies.ts';
+import type { Route } from './route.ts';
+import { STATUS_WORDS } from './status.ts';
+import { GROUPS } from './table.ts';
+import { VERIFICATION } from './verification.ts';
+
+export type { Reason } from './advice.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** A field with all that is known of it, over all forms that a request can have. */
+interface Told {
+  name: string;
+  field: Field<unknown>;
+  says: string;
+  example: Name['example'] | number | undefined;
+  /** In every form, or in some of them. */
+  required: boolean;
+  sometimes: boolean;
+}
+
+interface Form {
+  type?: string;
+  enum?: readonly string[];
+  examples?: readonly (string | number)[];
+}
+
+/** @throws Error where a field has no meaning: it has to be said in names.ts, or with the field */
+export function fieldsOf({ forms, paths }: Pick<Route, 'forms' | 'paths'>): Told[] {
+  const names = new Set(forms.flatMap((form) => Object.keys(form)));
+  return [...names].map((name) => {
+    const field = forms.find((form) => name in form)?.[name] as Field<unknown>;
+    const known = Object.hasOwn(NAMES, name) ? NAMES[name] : undefined;
+    const says = field.says ?? known?.says;
+    if (says === undefined) throw new Error(`${paths[0]}: the field ${name} has no meaning`);
+    const { type, enum: words, examples } = field.read.schema as Form;
+    const fits = words === undefined || words.includes(String(known?.example));
+    const example = examples?.[0] ?? (known !== undefined && fits ? known.example : words?.[0]);
+    const shown = type === 'integer' ? Number(example) : example;
+    const needs = (form: Fields) => form[name]?.optional === false;
+    return { name, field, says, example: shown, required: forms.every(needs), sometimes: forms.some(needs) };
+  });
+}
+
+/** Reasons for which an endpoint may decline, in the order of their HTTP status. */
+export function reasonsOf(route: Route): Reason[] {
+  const takes = route.forms.some((form) => Object.keys(form).length > 0);
+  const all = [
+    ...Object.keys(COMMON_REASONS),
+    ...(route.auth === 'public' ? [] : Object.keys(SIGNED_REASONS)),
+    ...(takes ? Object.keys(FIELD_REASONS) : []),
+    ...(route.refuses ?? []),
+    // Where prices are read, a market may be halted.
+    ...((route.refuses ?? []).includes('exposure_exceeded') ? ['price_halted'] : []),
+  ] as Reason[];
+  return [...new Set(all)].toSorted((a, b) => statusOf(a) - statusOf(b));
+}
+
+const operationId = ({ method, paths }: Route): string => {
+  const words = (paths[0] ?? '').replace(/^\/onramp\/api\/v[0-9]\/(whiteLabel\/)?/, '').split(/[^A-Za-z0-9]+/);
+  return [method.toLowerCase(), ...words.filter((word) => word !== '')]
+    .map((word, at) => (at === 0 ? word : word.charAt(0).toUpperCase() + word.slice(1)))
+    .join('');
+};
+
+const fieldSchema = ({ field, says, example }: Told): Json => ({
+  ...field.read.schema,
+  description: says,
+  ...(example === undefined ? {} : { examples: [example] }),
+});
+
+function requestBody(route: Route, schemas: Map<string, unknown>): Json {
+  const told = fieldsOf(route);
+  if (route.method === 'GET' || told.length === 0) return {};
+  const required = told.filter((one) => one.required).map(({ name }) => name);
+  const id = operationId(route);
+  const title = `${id.charAt(0).toUpperCase()}${id.slice(1)}Request`;
+  schemas.set(title, {
+    type: 'object',
+    properties: Object.fromEntries(told.map((one) => [one.name, fieldSchema(one)])),
+    ...(required.length === 0 ? {} : { required }),
+  });
+  const schema = { $ref: `#/components/schemas/${title}` };
+  const content = Object.fromEntries(
+    ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'].map((type) => [type, { schema }]),
+  );
+  return { requestBody: { required: required.length > 0, content } };
+}
+
+function parameters(route: Route): Json {
+  const inPath = [...(route.paths[0] ?? '').matchAll(/:([a-z]+)/g)].map(([, name = '']) => ({
+    ...{ name, in: 'path', required: true, schema: { type: 'string' } },
+    description: name === 'event' ? 'Id of an event' : 'Id of the webhook endpoint',
+  }));
+  const inQuery =
+    route.method !== 'GET'
+      ? []
+      : fieldsOf(route).map((one) => ({
+          ...{ name: one.name, in: 'query', required: one.required },
+          description: one.says,
+          schema: one.field.read.schema,
+        }));
+  const once = (route.refuses ?? []).includes('idempotency_conflict');
+  const key = { $ref: '#/components/parameters/IdempotencyKey' };
+  const all = [...inPath, ...inQuery, ...(once ? [key] : [])];
+  return all.length === 0 ? {} : { parameters: all };
+}
+
+function responses(route: Route, named: Named, failures: Failures): Json {
+  const byStatus = new Map<number, Reason[]>();
+  for (const reason of reasonsOf(route)) {
+    const status = statusOf(reason);
+    byStatus.set(status, [...(byStatus.get(status) ?? []), reason]);
+  }
+  const headers = Object.entries(route.headers ?? {}).map(([name, says]) => [
+    name,
+    { description: says, schema: { type: 'string' } },
+  ]);
+  const success = {
+    type: 'object',
+    properties: { status: { const: 1 }, code: { const: 200 }, data: named(route.gives) },
+    required: ['status', 'code', 'data'],
+  };
+  return {
+    responses: {
+      200: {
+        description: 'Done',
+        ...(headers.length === 0 ? {} : { headers: Object.fromEntries(headers) }),
+        content: { 'application/json': { schema: success } },
+      },
+      ...Object.fromEntries([...byStatus].map(([status, reasons]) => [status, failures(status, reasons)])),
+    },
+  };
+}
+
+type Named = (schema: unknown) => unknown;
+type Failures = (status: number, reasons: readonly Reason[]) => Json;
+
+/** Most endpoints decline for the same reasons with the same status: each such answer stands among the components once. */
+function failuresOf(answers: Map<string, unknown>): Failures {
+  return (status, reasons) => {
+    const answer = {
+      description: reasons.map((reason) => `\`${reason}\`: ${adviceOf(reason)?.means}`).join(' '),
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/Failure' } } },
+      'x-reasons': reasons,
+    };
+    const alike = [...answers].find(([, known]) => isDeepStrictEqual(known, answer))?.[0];
+    const beside = [...answers.keys()].filter((name) => name.startsWith(`Failure${status}`)).length;
+    const name = alike ?? `Failure${status}${beside === 0 ? '' : `_${beside + 1}`}`;
+    answers.set(name, answer);
+    return { $ref: `#/components/responses/${name}` };
+  };
+}
+
+/** Puts every schema that has a title among the components, and answers a reference to it. */
+function componentsOf(schemas: Map<string, unknown>): Named {
+  const named: Named = (schema) => {
+    if (Array.isArray(schema)) return schema.map(named);
+    if (typeof schema !== 'object' || schema === null) return schema;
+    const { title, ...rest } = schema as { title?: string };
+    const inner = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, named(value)]));
+    if (typeof title !== 'string') return inner;
+    schemas.set(title, inner);
+    return { $ref: `#/components/schemas/${title}` };
+  };
+  return named;
+}
+
+const FAILURE = {
+  type: 'object',
+  properties: {
+    status: { const: 0 },
+    code: { type: 'integer', description: 'The HTTP status' },
+    error: { type: 'string', description: 'A sentence' },
+    message: { type: 'string', description: 'The same sentence' },
+    reason: { type: 'string', description: 'The word to branch on' },
+    fields: {
+      type: 'object',
+      additionalProperties: { type: 'string' },
+      description: 'Which field is wrong, and the rule it breaks',
+    },
+    customerId: { type: 'string', description: 'With customer_exists: whose the phone or the clientCustomerId is' },
+    kycUrl: { type: 'string', description: 'With login_required: a link for the customer to log in' },
+  },
+  required: ['status', 'code', 'error', 'message', 'reason'],
+};
+
+const SIGNING =
+  'Signed: `payload` is the base64 of `{"body": …, "timestamp": …}` with the exact body and the time in milliseconds, `signature` the hex HMAC-SHA512 of the text of `payload` under the secret of the key. The headers may be spelled X-ONRAMP-APIKEY, X-ONRAMP-PAYLOAD and X-ONRAMP-SIGNATURE.';
+const header = (name: string, description: string) => ({ type: 'apiKey', in: 'header', name, description });
+
+/** OpenAPI 3.1 of every endpoint that a server can have. @param version of this software */
+export function openapi(version: string): Json {
+  const schemas = new Map<string, unknown>([['Failure', FAILURE]]);
+  const named = componentsOf(schemas);
+  const answers = new Map<string, unknown>();
+  const failures = failuresOf(answers);
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const { name, routes } of GROUPS)
+    for (const route of routes) {
+      const [path = '', ...aliases] = route.paths;
+      const says = [
+        ...(route.auth === 'signed' ? [`Needs the scope \`${route.scope}\`.`] : []),
+        ...(aliases.length === 0 ? [] : [`The same at ${aliases.map((one) => `\`${one}\``).join(', ')}.`]),
+      ];
+      const at = (paths[path.replaceAll(/:([a-z]+)/g, '{$1}')] ??= {});
+      at[route.method.toLowerCase()] = {
+        operationId: operationId(route),
+        tags: [name],
+        summary: route.says,
+        ...(says.length === 0 ? {} : { description: says.join(' ') }),
+        security: { signed: [SIGNED], optional: [SIGNED, {}], public: [{}] }[route.auth],
+        ...parameters(route),
+        ...requestBody(route, schemas),
+        ...responses(route, named, failures),
+      };
+    }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Cloverleaf: white-label interface',
+      version,
+      summary: 'Selling and buying crypto for fiat.',
+      description: SIGNING,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: 'http://127.0.0.1:8080', description: 'A sandbox on this machine' }],
+    webhooks: webhooks(named),
+    tags: GROUPS.map(({ name, says }) => ({ name, description: says })),
+    paths,
+    components: {
+      securitySchemes: {
+        key: header('apiKey', 'The API key'),
+        payload: header('payload', 'What is signed'),
+        signature: header('signature', 'The signature'),
+      },
+      parameters: {
+        IdempotencyKey: {
+          name: 'Idempotency-Key',
+          in: 'header',
+          description:
+            'The same key with the same body is done once and answered alike; without it, the signed payload stands for it.',
+          schema: { type: 'string', maxLength: 128 },
+        },
+      },
+      responses: Object.fromEntries([...answers].toSorted(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }))),
+      schemas: Object.fromEntries([...schemas].toSorted(([a], [b]) => a.localeCompare(b))),
+    },
+  };
+}
+
+/** What is posted to an endpoint in each format. */
+const webhooks = (named: Named): Json =>
+  Object.fromEntries(
+    Object.entries(WEBHOOK_BODIES).map(([format, schema]) => [
+      format,
+      {
+        post: {
+          operationId: `webhook${format.charAt(0).toUpperCase()}${format.slice(1)}`,
+          summary: `An event in the format ${format}.`,
+          description: 'Sent again until it is answered with 2xx; verify the signature first.',
+          security: [{}],
+          parameters: WEBHOOK_HEADERS[format as keyof typeof WEBHOOK_BODIES].map(([name, description]) => ({
+            ...{ name, in: 'header', required: true, description },
+            schema: { type: 'string' },
+          })),
+          requestBody: { required: true, content: { 'application/json': { schema: named(schema) } } },
+          responses: { '2XX': { description: 'Taken' }, '4XX': { description: 'Sent again later' } },
+        },
+      },
+    ]),
+  );
+
+const WIRE_HEADERS = [
+  ['x-onramp-payload', 'base64 of the exact body'],
+  ['x-onramp-signature', 'HMAC-SHA512 of the text of that header under the secret of the key, in hex'],
+  ['x-onramp-timestamp', 'when it was sent, in milliseconds since 1970'],
+] as const;
+const WEBHOOK_HEADERS = {
+  whitelabel: WIRE_HEADERS,
+  flat: WIRE_HEADERS,
+  standard: [
+    ['webhook-id', 'id of the event'],
+    ['webhook-timestamp', 'when it was sent, in seconds since 1970'],
+    ['webhook-signature', 'Standard Webhooks, of id, time and body under the secret of the endpoint'],
+  ],
+} as const;
+
+const SIGNED = { key: [], payload: [], signature: [] };
+
+const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
+
+/** Of a schema, in a few words. */
+function kindOf({ schema }: { schema: Json }): string {
+  const { type, enum: words, pattern, maxLength } = schema;
+  if (Array.isArray(words)) return words.map((word) => `\`${word}\``).join(', ');
+  const most = typeof maxLength === 'number' ? `, at most ${maxLength} characters` : '';
+  if (typeof pattern === 'string' && pattern.startsWith('^([0-9]+')) return 'decimal';
+  return `${type === 'string' ? 'text' : String(type)}${most}`;
+}
+
+/** The reference as a page: every endpoint with its fields, its example and its reasons, then every reason. */
+export function referencePage(): string {
+  const lines = [
+    '# Reference of the white-label interface',
+    '',
+    'Made from the declarations of the endpoints; the same as OpenAPI 3.1: [openapi.json](openapi.json).',
+    '',
+    SIGNING,
+    '',
+    'A success is `{"status": 1, "code": 200, "data": …}`. A failure is `{"status": 0, "code": …, "error": …, "message": …, "reason": …}`: branch on `reason`. Every request may be declined for the [reasons common to all](#reasons); each endpoint names its own.',
+    '',
+    'A field that is not listed is ignored; the sandbox names it in the header `x-ignored-fields`.',
+    '',
+  ];
+  for (const { name, says, routes } of GROUPS) {
+    lines.push(`## ${name}`, '', says, '');
+    for (const route of routes) lines.push(...endpointSection(route));
+  }
+  lines.push(...statusTables());
+  lines.push('## Reasons', '', '| Code | Reason | Meaning | What to do |', '|---|---|---|---|');
+  const all = new Set(GROUPS.flatMap(({ routes }) => routes.flatMap(reasonsOf)));
+  for (const reason of [...all].toSorted((a, b) => statusOf(a) - statusOf(b) || a.localeCompare(b))) {
+    const advice = adviceOf(reason);
+    lines.push(`| ${statusOf(reason)} | \`${reason}\` | ${cell(advice?.means ?? '')} | ${cell(advice?.todo ?? '')} |`);
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+/** What each number of a status, and each word of verification, means. */
+function statusTables(): string[] {
+  const statuses = (direction: 'offramp' | 'onramp', title: string) => [
+    `### ${title}`,
+    '',
+    '| Status | Word |',
+    '|---:|---|',
+    ...[...STATUS_WORDS[direction]].map(([number, word]) => `| ${number} | \`${word}\` |`),
+    '',
+  ];
+  const levels = Object.entries(VERIFICATION).map(([word, { outcome, level, login }]) => {
+    const stands = level === undefined ? 'as it was' : String(level);
+    const means = outcome === 'none' && login === true ? 'logged in, not verified yet' : OUTCOMES[outcome];
+    return `| \`${word}\` | ${stands} | ${means} |`;
+  });
+  return [
+    '## Statuses',
+    '',
+    'A status never goes back, but for a deposit that was seen and vanished before it was confirmed.',
+    '',
+    ...statuses('offramp', 'Of a sale'),
+    ...statuses('onramp', 'Of a purchase'),
+    '## Words of verification',
+    '',
+    'A partner may have other words for these: a setting of the partner.',
+    '',
+    '| Word | Level | Meaning |',
+    '|---|---|---|',
+    ...levels,
+    '',
+  ];
+}
+
+const OUTCOMES = {
+  none: 'has not logged in yet',
+  verified: 'verified to this level',
+  in_review: 'a person looks at it',
+  failed: 'refused: the customer may try again',
+  refused: 'refused for good',
+} as const;
+
+function endpointSection(route: Route): string[] {
+  const [path = '', ...aliases] = route.paths;
+  const told = fieldsOf(route);
+  const common = new Set([COMMON_REASONS, FIELD_REASONS, SIGNED_REASONS].flatMap((reasons) => Object.keys(reasons)));
+  const own = reasonsOf(route).filter((reason) => !common.has(reason));
+  const example = Object.fromEntries(
+    told.filter(({ required, example: one }) => required && one !== undefined).map((one) => [one.name, one.example]),
+  );
+  return [
+    `### \`${route.method} ${path}\``,
+    '',
+    `${route.says}${route.auth === 'signed' ? ` Scope: \`${route.scope}\`.` : ''}`,
+    ...(aliases.length === 0 ? [] : ['', `Also at ${aliases.map((one) => `\`${one}\``).join(', ')}.`]),
+    ...(told.length === 0
+      ? []
+      : [
+          '',
+          '| Field | Required | Form | Meaning |',
+          '|---|---|---|---|',
+          ...told.map(
+            (one) =>
+              `| \`${one.name}\` | ${one.required ? 'yes' : one.sometimes ? 'in some requests' : ''} | ${cell(kindOf(one.field.read))} | ${cell(one.says)} |`,
+          ),
+        ]),
+    ...(Object.keys(example).length === 0 || route.method === 'GET'
+      ? []
+      : ['', '```json', JSON.stringify(example), '```']),
+    '',
+    ...answerLines(route.gives as unknown as Json),
+    ...Object.entries(route.headers ?? {}).map(([name, says]) => `- header \`${name}\`: ${says}`),
+    '',
+    ...(own.length === 0
+      ? []
+      : [`Declines for ${own.map((reason) => `\`${reason}\` (${statusOf(reason)})`).join(', ')}.`, '']),
+  ];
+}
+
+/** `data`, two levels deep. */
+function answerLines(schema: Json): string[] {
+  const lines = ['`data`:', ''];
+  const walk = (one: Json, indent: string, depth: number): void => {
+    const { properties, items, anyOf } = one as { properties?: Record<string, Json>; items?: Json; anyOf?: Json[] };
+    if (items !== undefined) return walk(items, indent, depth);
+    if (anyOf !== undefined && anyOf.some((form) => 'properties' in form)) {
+      for (const [at, form] of anyOf.entries()) {
+        lines.push(`${indent}- form ${at + 1}:`);
+        walk(form, `${indent}  `, depth);
+      }
+      return;
+    }
+    for (const [name, property] of Object.entries(properties ?? {})) {
+      const says = typeof property.description === 'string' ? `: ${property.description}` : '';
+      lines.push(`${indent}- \`${name}\`${says}`);
+      if (depth < 2) walk(property, `${indent}  `, depth + 1);
+    }
+    if (properties === undefined && depth === 0)
+      lines.push(`${indent}- ${typeof one.description === 'string' ? one.description : String(one.const ?? one.type)}`);
+  };
+  walk(schema, '', 0);
+  return lines;
+}

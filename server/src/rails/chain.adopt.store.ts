@@ -1,0 +1,275 @@
+/** SQL of found_movements; of tables of the rails it reads payouts, deposit_addresses, and writes chain_sends and chain_nonces. */
+import type { Tx } from '../base/db.ts';
+import type { AssetCode } from '../base/money.ts';
+import type { Fee, SentTransaction } from './chain.adapter.ts';
+
+export type FoundState = 'unread' | 'open' | 'adopted' | 'foreign';
+
+/** A transaction of one of our wallets that no send of ours explains. What a block says of it is null while it is unread. */
+export interface FoundMovement {
+  id: bigint;
+  rail: string;
+  wallet: string;
+  nonce: bigint | null;
+  hash: string | null;
+  state: FoundState;
+  searched_to: bigint | null;
+  block: bigint | null;
+  block_at: Date | null;
+  succeeded: boolean | null;
+  cost_units: bigint | null;
+  target: string | null;
+  data: Buffer | null;
+  value: bigint | null;
+  fee: Fee | null;
+  recipient: string | null;
+  asset: AssetCode | null;
+  units: bigint | null;
+  key: string | null;
+  found_at: Date;
+  told_at: Date | null;
+  ended_at: Date | null;
+}
+
+const FOUND = `id, rail, wallet, nonce, hash, state, searched_to, block, block_at, succeeded, cost_units, target, data, value, fee,
+  recipient, asset, units, key, found_at, told_at, ended_at`;
+
+/** Nonces `from` up to but without `to` are used, and by no send of ours. */
+export const noteNonces = (tx: Tx, rail: string, wallet: string, from: bigint, to: bigint): Promise<number> =>
+  tx.run(
+    `insert into found_movements (rail, wallet, nonce) select $1, $2, n from generate_series($3::bigint, $4::bigint - 1) n
+     on conflict do nothing`,
+    [rail, wallet, from, to],
+  );
+
+export const noteHash = (tx: Tx, rail: string, wallet: string, hash: string): Promise<number> =>
+  tx.run('insert into found_movements (rail, wallet, hash) values ($1, $2, $3) on conflict do nothing', [
+    rail,
+    wallet,
+    hash,
+  ]);
+
+/**
+ * Nonces that were said to be used, and are not: a reorg, or another node. Forgotten where nothing of ours came after them.
+ *
+ * @returns the lowest, which is the next to be taken
+ */
+export async function forgetUnused(tx: Tx, rail: string, wallet: string, used: bigint): Promise<bigint | undefined> {
+  const rows = await tx.rows<{ nonce: bigint }>(
+    `delete from found_movements f where rail = $1 and wallet = $2 and state = 'unread' and hash is null and nonce >= $3
+        and not exists (select from chain_sends s where s.rail = $1 and s.wallet = $2 and s.nonce >= $3)
+      returning nonce`,
+    [rail, wallet, used],
+  );
+  return rows.map(({ nonce }) => nonce).toSorted((a, b) => (a < b ? -1 : 1))[0];
+}
+
+/** Not yet matched or declared foreign, the oldest first. */
+export const waitingFound = (tx: Tx, rail: string, limit: number): Promise<FoundMovement[]> =>
+  tx.rows<FoundMovement>(
+    `select ${FOUND} from found_movements where rail = $1 and state in ('unread', 'open') order by wallet, nonce, id limit $2`,
+    [rail, limit],
+  );
+
+/** The same, locked: nobody else decides about one of them before `tx` ends. */
+export const lockWaiting = (tx: Tx, rail: string, limit: number): Promise<FoundMovement[]> =>
+  tx.rows<FoundMovement>(
+    `select ${FOUND} from found_movements where rail = $1 and state in ('unread', 'open') order by id limit $2 for update`,
+    [rail, limit],
+  );
+
+export const findFound = (tx: Tx, id: bigint): Promise<FoundMovement | undefined> =>
+  tx.row<FoundMovement>(`select ${FOUND} from found_movements where id = $1`, [id]);
+
+export const lockFound = (tx: Tx, id: bigint): Promise<FoundMovement | undefined> =>
+  tx.row<FoundMovement>(`select ${FOUND} from found_movements where id = $1 for update`, [id]);
+
+export const foundByHash = (tx: Tx, rail: string, hash: string): Promise<FoundMovement | undefined> =>
+  tx.row<FoundMovement>(`select ${FOUND} from found_movements where rail = $1 and hash = $2`, [rail, hash]);
+
+/** For a person: what waits first, then the newest. */
+export const listFound = (tx: Tx, limit: number): Promise<FoundMovement[]> =>
+  tx.rows<FoundMovement>(
+    `select ${FOUND} from found_movements order by state in ('unread', 'open') desc, id desc limit $1`,
+    [limit],
+  );
+
+/** Below every block that may hold a nonce: what the wallet sent before it, else the first block of ours. */
+export async function searchFrom(tx: Tx, rail: string, wallet: string, nonce: bigint): Promise<bigint> {
+  const row = await tx.row<{ block: bigint | null }>(
+    `select max(block) as block from chain_sends where rail = $1 and wallet = $2 and nonce < $3 and block is not null`,
+    [rail, wallet, nonce],
+  );
+  return row?.block ?? 0n;
+}
+
+export const noteSearched = (tx: Tx, id: bigint, upTo: bigint): Promise<number> =>
+  tx.run('update found_movements set searched_to = $2 where id = $1', [id, upTo]);
+
+/** What a block says of it. One that is known by its nonce and by its hash becomes one row. */
+export async function fillFound(
+  tx: Tx,
+  row: Pick<FoundMovement, 'id' | 'rail' | 'wallet'>,
+  sent: SentTransaction,
+  asset: AssetCode | undefined,
+): Promise<void> {
+  await tx.run(
+    `delete from found_movements where rail = $1 and id <> $2 and state = 'unread'
+        and ((wallet = $3 and nonce = $4) or hash = $5)`,
+    [row.rail, row.id, row.wallet, sent.nonce, sent.hash],
+  );
+  await tx.run(
+    `update found_movements set state = 'open', nonce = $2, hash = $3, block = $4, block_at = $5, succeeded = $6, cost_units = $7,
+            target = $8, data = $9, value = $10, fee = $11, recipient = $12, asset = $13, units = $14
+      where id = $1 and state = 'unread'`,
+    [
+      row.id,
+      sent.nonce,
+      sent.hash,
+      sent.block,
+      sent.blockAt,
+      sent.succeeded,
+      sent.cost,
+      sent.target,
+      sent.data,
+      sent.value,
+      JSON.stringify(sent.fee),
+      sent.moved?.to ?? null,
+      asset ?? null,
+      asset === undefined ? null : (sent.moved?.units ?? null),
+    ],
+  );
+}
+
+export interface OwnSend {
+  key: string;
+  version: number;
+  hash: string | null;
+  target: string;
+  data: Buffer;
+  value: bigint;
+  asset: AssetCode;
+  units: bigint;
+}
+
+/** Sends of ours under the very same nonce. */
+export const sendsUnder = (tx: Tx, rail: string, wallet: string, nonce: bigint): Promise<OwnSend[]> =>
+  tx.rows<OwnSend>(
+    `select key, version, hash, target, data, value, asset, units from chain_sends
+      where rail = $1 and wallet = $2 and nonce = $3 order by version`,
+    [rail, wallet, nonce],
+  );
+
+export interface Candidate {
+  key: string;
+  recipient: string;
+  asset: AssetCode;
+  units: bigint;
+  orderId: bigint | null;
+  refundId: bigint | null;
+  writtenAt: Date;
+}
+
+/** Payouts and refunds of a chain that have not ended and have no send: what an unknown transaction may have paid. */
+export const unsentPayouts = (tx: Tx, rail: string): Promise<Candidate[]> =>
+  tx.rows<Candidate>(
+    `select id as key, address as recipient, asset, units, order_id as "orderId", refund_id as "refundId", written_at as "writtenAt"
+       from payouts p
+      where rail = $1 and ended_at is null and address is not null
+        and not exists (select from chain_sends s where s.rail = $1 and s.key = p.id)
+      order by written_at limit 5000`,
+    [rail],
+  );
+
+export const hasSend = async (tx: Tx, rail: string, key: string): Promise<boolean> =>
+  (await tx.row('select from chain_sends where rail = $1 and key = $2 limit 1', [rail, key])) !== undefined;
+
+/** It is this send of ours: written as if we had sent it, final, and settled by its receipt like any other. */
+export async function adoptAs(
+  tx: Tx,
+  found: FoundMovement,
+  as: { key: string; version: number; asset: AssetCode; units: bigint },
+): Promise<void> {
+  await tx.run(
+    `insert into chain_sends (rail, wallet, nonce, key, version, target, data, value, asset, units, fee, hash, state, block,
+                              reserved_at, broadcast_at, found)
+     select rail, wallet, nonce, $2, $3, target, data, value, $4, $5, fee, hash, 'mined', block, block_at, block_at, true
+       from found_movements where id = $1`,
+    [found.id, as.key, as.version, as.asset, as.units],
+  );
+  await tx.run(
+    `insert into chain_nonces (rail, wallet, next) select rail, wallet, nonce + 1 from found_movements where id = $1
+     on conflict (rail, wallet) do update set next = greatest(chain_nonces.next, excluded.next)`,
+    [found.id],
+  );
+  await endFound(tx, found.id, { state: 'adopted', key: as.key });
+}
+
+export const endFound = (
+  tx: Tx,
+  id: bigint,
+  end: { state: 'adopted'; key: string } | { state: 'foreign' },
+): Promise<number> =>
+  tx.run(
+    `update found_movements set state = $2, key = $3, ended_at = clock_timestamp() where id = $1 and state = 'open'`,
+    [id, end.state, 'key' in end ? end.key : null],
+  );
+
+export const markTold = (tx: Tx, id: bigint): Promise<number> =>
+  tx.run('update found_movements set told_at = clock_timestamp() where id = $1 and told_at is null', [id]);
+
+/** Of which a person was told and that are still open. */
+export const countTold = async (tx: Tx, rail: string): Promise<bigint> =>
+  (
+    await tx.row<{ count: bigint }>(
+      `select count(*) as count from found_movements where rail = $1 and state in ('unread', 'open') and told_at is not null`,
+      [rail],
+    )
+  )?.count ?? 0n;
+
+/** The wallet's used nonces have been compared with the books, and nothing unknown of it waits to be mined. */
+export const noteLooked = (tx: Tx, rail: string, wallet: string): Promise<number> =>
+  tx.run(
+    `update chain_nonces n set looked_at = clock_timestamp() where rail = $1 and wallet = $2
+        and exists (select from restores r where n.looked_at is null or n.looked_at <= r.restored_at)`,
+    [rail, wallet],
+  );
+
+/** Whether a wallet may have paid somebody in the time that the books have lost. */
+export async function mayHavePaid(
+  tx: Tx,
+  rail: string,
+  wallet: string,
+  to: { recipient: string | null; asset: AssetCode },
+): Promise<'unread' | 'undecided' | undefined> {
+  const row = await tx.row<{ unread: boolean; open: boolean }>(
+    `select exists (select from restores r where not exists (
+                      select from chain_nonces n where n.rail = $1 and n.wallet = $2 and n.looked_at > r.restored_at))
+            or exists (select from found_movements where rail = $1 and wallet = $2 and state = 'unread') as unread,
+            exists (select from found_movements
+                     where rail = $1 and wallet = $2 and state = 'open' and recipient = $3 and asset = $4) as open`,
+    [rail, wallet, to.recipient, to.asset],
+  );
+  return row?.unread === true ? 'unread' : row?.open === true ? 'undecided' : undefined;
+}
+
+/** One that keeps a transfer out of this wallet from being sent: unread, or to the same recipient in the same asset. */
+export const hindrance = (
+  tx: Tx,
+  rail: string,
+  wallet: string,
+  to: { recipient: string; asset: AssetCode },
+): Promise<{ id: bigint; state: FoundState } | undefined> =>
+  tx.row(
+    `select id, state from found_movements
+      where rail = $1 and wallet = $2 and (state = 'unread' or (state = 'open' and recipient = $3 and asset = $4))
+      order by id limit 1`,
+    [rail, wallet, to.recipient, to.asset],
+  );
+
+export const isUnread = async (tx: Tx, rail: string, wallet: string, nonce: bigint): Promise<boolean> =>
+  (await tx.row(`select from found_movements where rail = $1 and wallet = $2 and nonce = $3 and state = 'unread'`, [
+    rail,
+    wallet,
+    nonce,
+  ])) !== undefined;

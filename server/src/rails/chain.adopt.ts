@@ -1,0 +1,283 @@
+/**
+ * Adopting: transactions of our own wallets that stand on the chain and in no row of ours.
+ *
+ * After a restore from an older backup the chain is ahead: what was sent since stands in the books as not sent, or not at all.
+ * Sent again it would be paid twice. So each such transaction is read from the chain, once it is final, and kept as a row:
+ *
+ *   unread ──read──▶ open ──fits one payout, which fits it alone──▶ adopted (a send like any other; its receipt settles it)
+ *                      │
+ *                      ├──two people match it──▶ adopted
+ *                      └──two people say it is not ours──▶ foreign (booked as an unexplained debit)
+ *
+ * While one is unread nothing leaves its wallet; while one is open nothing leaves for the same recipient in the same asset, and
+ * the rail is stopped until a person lifts that or all are matched. They are found by the wallet's used nonces, and those of
+ * deposit addresses by what arrives at the wallet that pays (chain.follow.ts).
+ *
+ * Not here: transfers between our own wallets, which the treasury matches; what a person decides (treasury/movements.ts).
+ */
+import type { Tx } from '../base/db.ts';
+import { assert, Refusal, Unavailable } from '../base/errors.ts';
+import { timeOfId } from '../base/ids.ts';
+import { wasRestored } from './ahead.store.ts';
+import type { ChainAdapter, RailContext, SentTransaction } from './chain.adapter.ts';
+import * as found from './chain.adopt.store.ts';
+import { HOT } from './chain.follow.ts';
+import * as store from './chain.store.ts';
+
+/** A node that says so many more nonces were used than we know of is not believed. */
+export const NONCE_GAP = 1_000n;
+/** Rows looked at in one go; more wait for the next. */
+const AT_ONCE = 2_000;
+/** Transactions read at one look, each of them some twenty calls. */
+const READ_AT_ONCE = 20;
+/** Blocks read whole at one look, where the node does not say which block used a nonce. */
+const SEARCHED = 400n;
+/** A block's time may be behind that of the process that wrote the payout. */
+const SKEW_MS = 15_000;
+/** Between our own wallets a match may come with the next rows of the treasury; then a person is told. */
+const OWN_TOLD_AFTER_MS = 10 * 60_000;
+
+export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext) {
+  const { code: rail, chain, pace } = adapter;
+  let nextAt = 0;
+
+  /**
+   * Looks for transactions that are not in the books, reads those that are final, and adopts what fits.
+   *
+   * @returns whether all is known that moved native coin: only then a balance says what came in
+   * @throws Unavailable
+   */
+  async function look(): Promise<boolean> {
+    if (Date.now() >= nextAt) {
+      nextAt = Date.now() + pace.nativeEveryMs;
+      await findNonces();
+    }
+    const waiting = await db.asSystem((tx) => found.waitingFound(tx, rail, AT_ONCE));
+    if (waiting.length === 0) return true;
+    const unread = waiting.filter(({ state }) => state === 'unread');
+    for (const row of unread.slice(0, READ_AT_ONCE)) await read(row);
+    return await db.asSystem(async (tx) => {
+      const rows = await match(tx);
+      return rows.every((row) => row.state === 'open' && (row.data?.length ?? 0) > 0);
+    });
+  }
+
+  /** Of the wallet that pays. @throws Unavailable */
+  async function findNonces(): Promise<void> {
+    if (!adapter.canSend(HOT)) return;
+    const { mined, pending } = await adapter.nonces(HOT);
+    const unused = await surelyUnused(mined);
+    await db.asSystem(async (tx) => {
+      // From the first look on: a restore to before the first payout ever must find that one, too.
+      const next = await store.lockNonce(tx, rail, HOT, await firstNonce(tx, pending));
+      if (mined > next) await noteGap(tx, HOT, next, mined);
+      else if (mined < next && unused !== undefined) {
+        const lowest = await found.forgetUnused(tx, rail, HOT, unused);
+        if (lowest !== undefined) await store.setNextNonce(tx, rail, HOT, lowest);
+      }
+      if (pending <= (mined > next ? mined : next)) await found.noteLooked(tx, rail, HOT);
+    });
+  }
+
+  /**
+   * The lowest of the unread nonces that this node says are not used, where a final block younger than their finding says so,
+   * too: a node that is behind knows nothing of what another one has seen.
+   */
+  async function surelyUnused(mined: bigint): Promise<bigint | undefined> {
+    const { cursor, row } = await db.asSystem(async (tx) => ({
+      cursor: await store.cursorOf(tx, rail),
+      row: (await found.waitingFound(tx, rail, AT_ONCE)).find(
+        ({ wallet, state, nonce, hash }) =>
+          wallet === HOT && state === 'unread' && hash === null && nonce !== null && nonce >= mined,
+      ),
+    }));
+    const finalized = cursor?.finalized ?? -1n;
+    if (row === undefined || row.nonce === null || finalized < 0n) return undefined;
+    const { nonce, found_at } = row;
+    const [block] = await adapter.blocks(finalized, finalized);
+    if (block === undefined || block.at.getTime() < found_at.getTime() + SKEW_MS) return undefined;
+    const from = await db.asSystem((tx) => found.searchFrom(tx, rail, HOT, nonce));
+    return (await adapter.sentUnder(HOT, nonce, from, finalized)) === undefined ? nonce : undefined;
+  }
+
+  /** Nonces `next` up to but without `used` are on the chain and not in the books. The wallet's row is locked. */
+  async function noteGap(tx: Tx, wallet: string, next: bigint, used: bigint): Promise<void> {
+    if (used - next > NONCE_GAP)
+      throw new Unavailable(rail, 'the node says that far more nonces were used than we know of');
+    log.warn({ rail, wallet, from: Number(next), used: Number(used) }, 'nonces used that are not in the books');
+    await found.noteNonces(tx, rail, wallet, next, used);
+    await store.setNextNonce(tx, rail, wallet, used);
+  }
+
+  async function read(row: found.FoundMovement): Promise<void> {
+    const { cursor, from } = await db.asSystem(async (tx) => ({
+      cursor: await store.cursorOf(tx, rail),
+      from: row.nonce === null ? 0n : await found.searchFrom(tx, rail, row.wallet, row.nonce),
+    }));
+    const finalized = cursor?.finalized ?? -1n;
+    if (finalized < 0n) return;
+    const sent =
+      row.hash !== null
+        ? await adapter.sentAs(row.wallet, row.hash)
+        : await underNonce(row, row.nonce ?? 0n, from, finalized);
+    if (sent === undefined || sent.block > finalized) return;
+    await db.asSystem((tx) => fill(tx, row, sent));
+  }
+
+  async function fill(tx: Tx, row: found.FoundMovement, sent: SentTransaction): Promise<void> {
+    const { moved } = sent;
+    const asset = (await store.assetsOf(tx, chain)).find(
+      (one) => moved !== undefined && (moved.contract === null ? one.native : one.contract === moved.contract),
+    );
+    await found.fillFound(tx, row, sent, moved !== undefined && moved.units > 0n ? asset?.code : undefined);
+  }
+
+  async function underNonce(
+    row: found.FoundMovement,
+    nonce: bigint,
+    from: bigint,
+    finalized: bigint,
+  ): Promise<SentTransaction | undefined> {
+    const sent = await adapter.sentUnder(row.wallet, nonce, from, finalized);
+    if (sent !== 'no state') return sent;
+    const begin = row.searched_to === null ? from : row.searched_to + 1n;
+    const end = begin + SEARCHED - 1n < finalized ? begin + SEARCHED - 1n : finalized;
+    if (begin > end) return undefined;
+    const there = (await adapter.sentIn(row.wallet, begin, end)).find((one) => one.nonce === nonce);
+    if (there === undefined) await db.asSystem((tx) => found.noteSearched(tx, row.id, end));
+    return there;
+  }
+
+  /** Adopts what fits alone on both sides, tells of what does not. @returns what still waits */
+  async function match(tx: Tx): Promise<found.FoundMovement[]> {
+    // Two people may be deciding about one of them, or another process of ours matching it, at this moment.
+    const waiting = await found.lockWaiting(tx, rail, AT_ONCE);
+    // What is not read yet may be what makes another fit twice.
+    const unread = new Set(waiting.filter(({ state }) => state === 'unread').map(({ wallet }) => wallet));
+    const open = waiting.filter(({ state, wallet }) => state === 'open' && !unread.has(wallet));
+    if (open.length === 0) return waiting;
+    const candidates = open.some(fitsPayouts) ? await found.unsentPayouts(tx, rail) : [];
+    const perMovement = Map.groupBy(open.filter(fitsPayouts), place);
+    const perPayout = Map.groupBy(candidates, place);
+    for (const row of open) {
+      const under = row.nonce === null ? [] : await found.sendsUnder(tx, rail, row.wallet, row.nonce);
+      const own = under.at(-1);
+      if (own !== undefined) {
+        if (under.some(({ hash }) => hash === row.hash)) await settleAs(tx, row, { ...own, known: true });
+        else if (isSameCall(own, row)) await settleAs(tx, row, { ...own, version: own.version + 1 });
+        continue;
+      }
+      // What moved nothing paid no payout, whatever it looks like.
+      if (!fitsPayouts(row)) continue;
+      const [candidate, ...others] = perPayout.get(place(row)) ?? [];
+      const isAlone = perMovement.get(place(row))?.length === 1 && others.length === 0;
+      if (candidate === undefined || !isAlone || !isOlder(candidate, row)) continue;
+      await settleAs(tx, row, { ...candidate, version: 1 });
+    }
+    const left = await found.waitingFound(tx, rail, AT_ONCE);
+    await tell(
+      tx,
+      left.filter(({ state, wallet }) => state === 'open' && !unread.has(wallet)),
+    );
+    return left;
+  }
+
+  async function settleAs(
+    tx: Tx,
+    row: found.FoundMovement,
+    as: { key: string; version: number; asset: string; units: bigint; known?: boolean },
+  ): Promise<void> {
+    if (as.known === true) await found.endFound(tx, row.id, { state: 'adopted', key: as.key });
+    else await found.adoptAs(tx, row, as);
+    log.warn({ rail, key: as.key, hash: row.hash }, 'adopted: it was sent before');
+    await report(tx, {
+      type: 'send_matched',
+      rail,
+      movement: row.id,
+      key: as.key,
+      left: await found.countTold(tx, rail),
+    });
+  }
+
+  /** Each once. Whoever hears of those that are not between our own wallets stops what leaves by this rail. */
+  async function tell(tx: Tx, open: readonly found.FoundMovement[]): Promise<void> {
+    const strange: found.FoundMovement[] = [];
+    for (const row of open) {
+      if (row.told_at !== null) continue;
+      const isOwn =
+        row.wallet !== HOT || (row.recipient !== null && (await store.indexOf(tx, rail, row.recipient)) !== undefined);
+      if (isOwn && Date.now() - row.found_at.getTime() < OWN_TOLD_AFTER_MS) continue;
+      if (!isOwn) strange.push(row);
+      await found.markTold(tx, row.id);
+      await report(tx, {
+        type: 'send_found',
+        rail,
+        movement: row.id,
+        reference: row.hash ?? '',
+        ...(row.asset === null || row.units === null ? {} : { moved: { asset: row.asset, units: row.units } }),
+        why: whyOpen(row),
+      });
+    }
+    if (strange.length === 0) return;
+    const nonces = strange.map(({ nonce }) => String(nonce)).join(', ');
+    const which = strange.length === 1 ? `nonce ${nonces}` : `nonces ${nonces}`;
+    const why = `${which} of wallet ${HOT} used by transactions that are not in the books`;
+    await report(tx, { type: 'nonces_used', rail, why });
+  }
+
+  /** A row of ours reserved this nonce, and a block holds it under a hash that we did not store. */
+  const suspect = (wallet: string, nonce: bigint) =>
+    db.asSystem(async (tx) => {
+      await found.noteNonces(tx, rail, wallet, nonce, nonce + 1n);
+      return await found.isUnread(tx, rail, wallet, nonce);
+    });
+
+  /**
+   * A transaction of the wallet that pays, by its hash, kept as a movement that can be matched.
+   *
+   * @throws Refusal 'does_not_fit' where no final block holds it, or it is known; Unavailable
+   */
+  async function readByHash(hash: string): Promise<bigint> {
+    const sent = await adapter.sentAs(HOT, hash);
+    const cursor = await db.asSystem((tx) => store.cursorOf(tx, rail));
+    if (sent === undefined || sent.block > (cursor?.finalized ?? -1n))
+      throw new Refusal('does_not_fit', { why: 'no final block holds a transaction of our wallet under this hash' });
+    return await db.asSystem(async (tx) => {
+      if ((await store.keysOf(tx, rail, [hash], HOT)).size > 0)
+        throw new Refusal('does_not_fit', { why: 'the transaction is in the books already' });
+      await found.noteHash(tx, rail, HOT, hash);
+      const row = await found.foundByHash(tx, rail, hash);
+      assert(row !== undefined, 'what was noted is there');
+      if (row.state === 'unread') await fill(tx, row, sent);
+      return row.id;
+    });
+  }
+
+  return { look, noteGap, suspect, readByHash };
+}
+
+/** Where a wallet that has never sent through these books begins: what it sent before may be ours, if they were put back. */
+export const firstNonce = async (tx: Tx, pending: bigint): Promise<bigint> => ((await wasRestored(tx)) ? 0n : pending);
+
+const place = ({ recipient, asset, units }: { recipient: string | null; asset: string | null; units: bigint | null }) =>
+  `${recipient} ${asset} ${units}`;
+
+/** Only what succeeded, moved an asset of ours and left the wallet that pays may have paid somebody. */
+const fitsPayouts = (row: found.FoundMovement): boolean =>
+  row.wallet === HOT && row.succeeded === true && row.asset !== null && row.units !== null;
+
+const isSameCall = (a: found.OwnSend, b: found.FoundMovement): boolean =>
+  a.target === b.target && a.value === b.value && b.data !== null && a.data.equals(b.data);
+
+/** What was ordered after the block cannot have been paid in it. */
+function isOlder({ orderId, refundId, writtenAt }: found.Candidate, { block_at }: found.FoundMovement): boolean {
+  const since = orderId !== null ? timeOfId(orderId) : refundId !== null ? timeOfId(refundId) : writtenAt;
+  return block_at !== null && since.getTime() <= block_at.getTime() + SKEW_MS;
+}
+
+function whyOpen(row: found.FoundMovement): string {
+  if (row.succeeded === false)
+    return 'sent by our wallet, reverted, and in no row of ours: it cost gas and moved nothing';
+  if (row.asset === null) return 'sent by our wallet, in no row of ours, and no plain transfer';
+  return 'sent by our wallet and in no row of ours: no payout fits it alone';
+}

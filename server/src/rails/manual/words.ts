@@ -1,0 +1,72 @@
+/**
+ * Words: which lines of a file stand for lines that were taken from a file of the other form. Pure.
+ *
+ * A bank words the same line differently in camt.053 and in CSV, and only one of them may carry its reference. So lines of one
+ * day, direction and amount are held against each other. Where the file shows no more of a kind than were taken, they may be the
+ * same lines; else the account or the text must tell each from the others. Either way the balances have to bear it out where there
+ * are any (import.ts). Where nothing does, the file is refused, because a guess would book money twice or not at all.
+ */
+export interface Worded {
+  id: string;
+  day: string;
+  direction: 'credit' | 'debit';
+  /** With what was charged on top. */
+  units: bigint;
+  account: string;
+  text: string;
+}
+
+export type InOtherWords<T extends Worded> =
+  | { known: Set<string> }
+  /** Nobody can tell which of these are the same. */
+  | { unclear: { fresh: Worded[]; taken: T[] } };
+
+/**
+ * @param fresh   lines of the file that are not known by their id
+ * @param taken   lines of the same days that came in the other form and that the file does not show by their id
+ * @param isProved whether lines are taken for the same by their number: the caller looks whether the balances bear that out
+ * @returns ids of `fresh` that are there already
+ */
+export function inOtherWords<T extends Worded>(
+  fresh: readonly Worded[],
+  taken: readonly T[],
+  isProved: boolean,
+): InOtherWords<T> {
+  const known = new Set<string>();
+  const theirs = Map.groupBy(taken, kindOf);
+  for (const [kind, ours] of Map.groupBy(fresh, kindOf)) {
+    const others = theirs.get(kind) ?? [];
+    if (others.length === 0) continue;
+    if (isProved && ours.length <= others.length) {
+      for (const { id } of ours) known.add(id);
+      continue;
+    }
+    const pairs = ours.filter((one) => {
+      const [other, ...more] = others.filter((candidate) => isAlike(one, candidate));
+      return other !== undefined && more.length === 0 && ours.filter((same) => isAlike(same, other)).length === 1;
+    });
+    // Of another account than all that were taken, a line is new whatever its text says.
+    const open = ours.filter((one) => others.some((other) => !isOfAnother(one, other)));
+    if (pairs.length < Math.min(open.length, others.length)) return { unclear: { fresh: ours, taken: others } };
+    for (const { id } of pairs) known.add(id);
+  }
+  return { known };
+}
+
+const kindOf = ({ day, direction, units }: Worded): string => `${day} ${direction} ${units}`;
+const plain = (text: string): string => text.replaceAll(/[^A-Za-z0-9]/g, '').toUpperCase();
+/** Shorter than this a text is in many others. */
+const SHORTEST = 6;
+
+function isOfAnother(a: Worded, b: Worded): boolean {
+  const [account, other] = [plain(a.account), plain(b.account)];
+  return account !== '' && other !== '' && account !== other;
+}
+
+function isAlike(a: Worded, b: Worded): boolean {
+  const [account, other] = [plain(a.account), plain(b.account)];
+  if (isOfAnother(a, b)) return false;
+  const [text, longer] = [plain(a.text), plain(b.text)].toSorted((x, y) => x.length - y.length);
+  if (text !== undefined && text.length >= SHORTEST) return longer?.includes(text) === true;
+  return account !== '' && account === other;
+}

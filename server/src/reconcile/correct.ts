@@ -1,0 +1,202 @@
+/**
+ * Correcting: a break is ended by an entry, of a kind from a closed list.
+ *
+ * A kind says which accounts are touched; an operator names the break, the kind, the amount and the evidence, and each of
+ * them has to be what the comparison shows. The entry is posted under the break's own key, the key is compared again in the same
+ * transaction, and unless both sides are equal then, nothing was done.
+ *
+ * Not here: who may and how many it takes (protocols/operator); movements that wait to be matched after a restore
+ * (treasury/movements.ts), which have to be decided first; entries that end a case and no break (orders/correct.ts).
+ */
+import type { Clock } from '../base/clock.ts';
+import type { Tx } from '../base/db.ts';
+import { assert, Refusal } from '../base/errors.ts';
+import { closeCases } from '../compliance/index.ts';
+import { type Account, chart, move, post, undo } from '../ledger/index.ts';
+import { bookFound, dustThreshold } from '../orders/index.ts';
+import { waitingFound } from '../rails/chain.ts';
+import { payoutByKey } from '../rails/payouts.ts';
+import type { Rail } from '../rails/rail.ts';
+import { nameOf } from './names.ts';
+import { subjectOf, takeJournal } from './run.ts';
+import * as store from './store.ts';
+
+export const CORRECTIONS = ['fee', 'gone', 'found', 'dust', 'sweep_undone'] as const;
+/**
+ * - `fee`: the bank charged it, or the chain did for gas: a cost of the rail;
+ * - `gone`: it is not there, and nobody will bring it back: a loss;
+ * - `found`: it is there, and the books do not say whose: in suspense, with a case;
+ * - `dust`: less than what is called dust of the asset: a loss, or a rounding in our favour;
+ * - `sweep_undone`: a reorg took a sweep back: its entry is reversed, and what it took is swept again.
+ */
+export type Correction = (typeof CORRECTIONS)[number];
+
+export interface CorrectionAsk {
+  item: bigint;
+  as: Correction;
+  /** A name of the movement or the entry, as the break shows it. */
+  evidence: string;
+  units: bigint;
+}
+
+/** At most so many are shown. */
+const MOST_SHOWN = 200;
+const MOST_MOVEMENTS = 200;
+
+export function openCorrections(context: {
+  clock: Clock;
+  rails: ReadonlyMap<string, Rail>;
+  /** What a sweep took lies where it was paid again. @throws Refusal 'does_not_fit' */
+  sweepUndone: (tx: Tx, key: string) => Promise<void>;
+}) {
+  const { clock, rails, sweepUndone } = context;
+
+  /** The break as it stands; its rail is locked, so nobody compares or corrects it meanwhile. */
+  async function locked(tx: Tx, id: bigint): Promise<{ item: store.KeptItem; rail: store.RailRow }> {
+    const code = (await store.itemById(tx, id))?.rail;
+    const rail = code === undefined ? undefined : await store.lockRail(tx, code);
+    const item = await store.itemById(tx, id);
+    if (rail === undefined || item === undefined) throw new Refusal('unknown_break');
+    return { item, rail };
+  }
+
+  /** @throws Refusal 'unknown_break' | 'break_over' | 'does_not_fit' */
+  async function fitting(tx: Tx, ask: CorrectionAsk): Promise<{ item: store.KeptItem; seal: bigint; rail: Rail }> {
+    const { item, rail: row } = await locked(tx, ask.item);
+    const rail = rails.get(item.rail);
+    if (item.closed_at !== null) throw new Refusal('break_over', { item: String(item.id) });
+    if (rail === undefined) throw wrong(`rail ${item.rail} is not running`);
+    if (item.transit !== null) throw wrong(`the item is in transit: ${item.transit}`);
+    if (item.kind === 'break_balance')
+      throw wrong('no entry ends a break of kind break_balance: both of its sides are what the outside says');
+    const evidence = [...item.names, item.key];
+    if (!evidence.includes(ask.evidence)) throw wrong(`the evidence is none of its names, ${item.names.join(', ')}`);
+    const difference = item.outside_units - item.ledger_units;
+    if (ask.units !== (difference < 0n ? -difference : difference))
+      throw wrong(`the amount is not what the two sides differ by, see differenceUnits of break ${item.id}`);
+    await requireSettled(tx, item, rail);
+    await requireKind(tx, { ...ask, item, rail, difference });
+    return { item, seal: row.seal, rail };
+  }
+
+  return {
+    async list(tx: Tx, rail: string | undefined) {
+      return (await store.openItems(tx, rail ?? null)).slice(0, MOST_SHOWN).map(shown);
+    },
+
+    /** As it stands, with its rail locked. @throws Refusal 'unknown_break' */
+    async look(tx: Tx, id: bigint) {
+      const { item } = await locked(tx, id);
+      return { ...shown(item), open: item.closed_at === null };
+    },
+
+    /** Whether it may be made as asked. @throws Refusal 'unknown_break' | 'break_over' | 'does_not_fit' */
+    async require(tx: Tx, ask: CorrectionAsk): Promise<void> {
+      await fitting(tx, ask);
+    },
+
+    /** @throws Refusal 'unknown_break' | 'break_over' | 'does_not_fit' | 'funds_short' */
+    async correct(tx: Tx, ask: CorrectionAsk & { by: string }): Promise<void> {
+      const { item, seal, rail } = await fitting(tx, ask);
+      const now = clock.now();
+      const { key, wallet, asset } = item;
+      const id = `correct_${item.id}`;
+      const facts = { movement: key, correction: ask.as, item: String(item.id), evidence: ask.evidence, by: ask.by };
+      const entry = { id, kind: 'correction', at: now, facts };
+      assert(nameOf(rail.code, { entry: id, ...entry, hold: null, asset }, wallet).name === key, `${key} is a name`);
+      const custody = chart.custody(rail.code, wallet, asset);
+      const difference = item.outside_units - item.ledger_units;
+      if (ask.as === 'sweep_undone') {
+        const undone = await undo(tx, key, entry);
+        if (undone.outcome !== 'posted') throw wrong('the entry of this sweep cannot be reversed');
+        await sweepUndone(tx, key);
+      } else if (ask.as === 'found') {
+        const externalId = `correct:${item.id}`;
+        await bookFound(tx, { rail: rail.code, custody, units: difference, externalId, reference: key, entry, now });
+      } else {
+        const other = accountOf(ask.as, rail.code, asset, difference);
+        const lines = difference < 0n ? move(other, custody, -difference) : move(custody, other, difference);
+        const posted = await post(tx, { ...entry, lines });
+        if (posted.outcome === 'short') throw wrong(`the books have less than that free in ${posted.account}`);
+        assert(posted.outcome === 'posted', `break ${item.id} is corrected once`);
+      }
+      await requireEqual(tx, rail, seal, item);
+      await endItems(tx, item, `corrected as ${ask.as} by ${ask.by}`, now);
+    },
+  };
+}
+
+export type Corrections = ReturnType<typeof openCorrections>;
+
+const wrong = (why: string) => new Refusal('does_not_fit', { why });
+
+const shown = ({ outside_units: outsideUnits, ledger_units: ledgerUnits, found_at, ...item }: store.ItemRow) => ({
+  ...{ id: item.id, rail: item.rail, wallet: item.wallet, asset: item.asset, key: item.key, kind: item.kind },
+  ...{ outsideUnits, ledgerUnits, differenceUnits: outsideUnits - ledgerUnits },
+  ...{ transit: item.transit, why: item.why, names: item.names, foundAt: found_at },
+});
+
+/** What is not decided yet is no break to correct: its own act, or its own end, books it. */
+async function requireSettled(tx: Tx, item: store.ItemRow, rail: Rail): Promise<void> {
+  const payout = await payoutByKey(tx, rail.code, item.key);
+  if (payout !== undefined && payout.endedAt === null)
+    throw wrong(
+      `payout ${payout.id} is ${payout.state}: it ends by itself, or is settled by its evidence (payout settle-by)`,
+    );
+  if (rail.kind !== 'chain') return;
+  const names = [...item.names, item.key];
+  for (const { id, hash } of await waitingFound(tx, rail.code, MOST_MOVEMENTS))
+    if (hash !== null && names.some((name) => name.startsWith(hash)))
+      throw wrong(`movement ${id} waits to be matched (movement match) or declared not ours (movement foreign)`);
+}
+
+async function requireKind(
+  tx: Tx,
+  ask: { as: Correction; item: store.ItemRow; rail: Rail; difference: bigint },
+): Promise<void> {
+  const { as, item, rail, difference } = ask;
+  if ((as === 'gone' || as === 'fee') && difference > 0n) throw wrong('the outside has more than the books, not less');
+  if (as === 'found' && difference < 0n) throw wrong('the outside has less than the books: nothing was found');
+  if (as === 'fee' && rail.kind === 'chain' && item.asset !== (await nativeOf(tx, rail)))
+    throw wrong(`a chain charges its own coin, and the asset is ${item.asset}`);
+  if (as === 'dust') {
+    const below = await dustThreshold(tx, item.asset);
+    if (below === undefined || (difference < 0n ? -difference : difference) >= below)
+      throw wrong(`so much of ${item.asset} is no dust (dust set says below which amount it is)`);
+  }
+  if (as === 'sweep_undone' && !(rail.kind === 'chain' && item.key.startsWith('sweep:') && item.outside_units === 0n))
+    throw wrong('it is no sweep that the chain does not show');
+}
+
+async function nativeOf(tx: Tx, rail: Rail): Promise<string | undefined> {
+  return await (rail as { nativeAsset?: (tx: Tx) => Promise<string | undefined> }).nativeAsset?.(tx);
+}
+
+function accountOf(as: 'fee' | 'gone' | 'dust', rail: string, asset: string, difference: bigint): Account {
+  if (as === 'fee') return chart.cost(rail, asset);
+  return as === 'dust' && difference > 0n ? chart.rounding(asset) : chart.loss(asset);
+}
+
+/** What was just posted counts, and so does what others have posted since the last comparison. */
+async function requireEqual(tx: Tx, rail: Rail, seal: bigint, item: store.ItemRow): Promise<void> {
+  await takeJournal(tx, rail, seal);
+  for (const side of await store.openSides(tx, rail.code))
+    if (side.key === item.key && side.asset === item.asset && side.outside !== side.booked)
+      if (side.wallet === item.wallet || item.key.startsWith('sweep:'))
+        throw wrong(
+          'the two sides would not be equal by it: the books or the outside have moved on since they were compared',
+        );
+}
+
+async function endItems(tx: Tx, corrected: store.ItemRow, outcome: string, now: Date): Promise<void> {
+  const sides = await store.openSides(tx, corrected.rail);
+  const unlike = new Set(sides.filter(({ outside, booked }) => outside !== booked).map(placeOf));
+  for (const item of await store.openItems(tx, corrected.rail)) {
+    if (item.key !== corrected.key || unlike.has(placeOf(item))) continue;
+    await store.closeItem(tx, item.id);
+    await closeCases(tx, { kind: item.kind, subject: subjectOf(item.rail, item), outcome, now });
+  }
+}
+
+const placeOf = ({ key, wallet, asset }: { key: string; wallet: string; asset: string }): string =>
+  `${wallet} ${asset} ${key}`;

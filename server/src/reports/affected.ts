@@ -1,0 +1,152 @@
+/**
+ * Orders affected by a wrong fee or price: those of a market that were made within a span of time, with what they were
+ * charged, what other terms would have charged, and the difference in money, per order and in all. Exact: the other amount is
+ * worked out as a quote works it out, in whole units, each fee rounded up and each payout down (decision 4).
+ *
+ * What was charged is what the journal says, and not what the order was promised. Orders that have not been converted yet are
+ * shown with what they are promised, and summed apart: they can still be priced anew. Orders that ended without a charge are
+ * left out. The difference is what the customer would have more with the other terms; below zero, less.
+ */
+import type { Tx } from '../base/db.ts';
+import { Refusal } from '../base/errors.ts';
+import { type AssetCode, baseToQuote, percentage, quoteToBase, type Rate, truncateTo } from '../base/money.ts';
+import { chargedOf } from '../ledger/index.ts';
+import { isFinal, type OrderLine, type OrderState, ordersBelow } from '../orders/index.ts';
+import type { Market } from '../partners/index.ts';
+import { type PricedFee, total } from '../quotes/index.ts';
+
+/** What to compare with: one fee set otherwise, or a price with the fees as they were. */
+export type OtherTerms =
+  | { fee: PricedFee; fixedUnits: bigint; bps: bigint; minimumUnits: bigint; notFor: readonly bigint[] }
+  | { rate: Rate };
+
+export interface Affected {
+  id: bigint;
+  createdAt: Date;
+  partnerId: bigint;
+  customerId: string;
+  state: OrderState;
+  /** It has been converted on these terms; otherwise it is promised them. */
+  isCharged: boolean;
+  asset: AssetCode;
+  /** The fee, or with a price the payout. */
+  was: bigint;
+  other: bigint;
+  difference: bigint;
+}
+
+export interface Sum {
+  asset: AssetCode;
+  orders: number;
+  was: bigint;
+  other: bigint;
+  difference: bigint;
+}
+
+export interface AffectedOrders {
+  /** The oldest first. */
+  orders: Affected[];
+  /** Of those that were charged, and of those that are only promised so far. */
+  charged: Sum;
+  promised: Sum;
+}
+
+/** Made within one span; with more a narrower one has to be named, so that a sum is always the sum of all. */
+export const MOST_AFFECTED = 20_000;
+const STEP_ROWS = 500;
+
+/** Converted, and not undone since. What the law froze may be either: the journal says. */
+const CONVERTED: readonly OrderState[] = ['paying_out', 'payout_held', 'settled'];
+
+/** @throws Refusal 'malformed_field' where there are too many */
+export async function affectedOrders(
+  tx: Tx,
+  ask: { market: Market; from: Date; until: Date; partnerId?: bigint | undefined; terms: OtherTerms },
+): Promise<AffectedOrders> {
+  const { market, from, until, partnerId, terms } = ask;
+  const filter = { marketId: market.id, from, until, partnerId };
+  const orders: Affected[] = [];
+  let below: bigint | undefined;
+  let read = 0;
+  for (;;) {
+    const step = await ordersBelow(tx, filter, below, STEP_ROWS);
+    read += step.length;
+    if (read > MOST_AFFECTED)
+      throw new Refusal('malformed_field', {
+        fields: { until: `must be nearer to from: more than ${MOST_AFFECTED} orders were made in between` },
+      });
+    const lines = step.filter(({ fits }) => fits).map(({ row }) => row);
+    orders.push(...(await compared(tx, lines, market, terms)));
+    below = step.at(-1)?.row.id;
+    if (step.length < STEP_ROWS) break;
+  }
+  orders.reverse();
+  const asset = 'rate' in terms ? payoutOf(market) : market.fiat.code;
+  const sum = (isCharged: boolean) =>
+    summed(
+      asset,
+      orders.filter((one) => one.isCharged === isCharged),
+    );
+  return { orders, charged: sum(true), promised: sum(false) };
+}
+
+async function compared(tx: Tx, lines: readonly OrderLine[], market: Market, terms: OtherTerms): Promise<Affected[]> {
+  const charges = new Map<bigint, Map<string, bigint>>();
+  for (const { orderId, kind, units } of await chargedOf(
+    tx,
+    lines.map(({ id }) => id),
+  ))
+    charges.set(orderId, (charges.get(orderId) ?? new Map()).set(kind, units));
+  const isCharged = ({ id, state }: OrderLine): boolean =>
+    CONVERTED.includes(state) || [...(charges.get(id)?.values() ?? [])].some((units) => units !== 0n);
+  return lines
+    .filter((order) => isCharged(order) || !isFinal(order.state))
+    .filter((order) => 'rate' in terms || !terms.notFor.includes(order.partnerId))
+    .map((order): Affected => {
+      const about = {
+        ...{ id: order.id, createdAt: order.createdAt, partnerId: order.partnerId, customerId: order.customerId },
+        ...{ state: order.state, isCharged: isCharged(order) },
+      };
+      if ('rate' in terms) {
+        const other = otherPayout(order, market, terms.rate);
+        const was = order.payoutUnits;
+        return { ...about, asset: order.payoutAsset, was, other, difference: other - was };
+      }
+      const was = about.isCharged ? (charges.get(order.id)?.get(`fee_${terms.fee}`) ?? 0n) : order.fees[terms.fee];
+      const other = otherFee(order, terms);
+      return { ...about, asset: order.fiatAsset, was, other, difference: was - other };
+    });
+}
+
+type Priced = Pick<OrderLine, 'payoutAsset' | 'fiatAsset' | 'grossUnits' | 'depositUnits' | 'fees'>;
+
+/** Pure. A fee is taken of the fiat: of what a sale is converted to, of what a purchase is paid with. */
+export function otherFee(order: Priced, terms: { fixedUnits: bigint; bps: bigint; minimumUnits: bigint }): bigint {
+  const fiatUnits = order.payoutAsset === order.fiatAsset ? order.grossUnits : order.depositUnits;
+  const charged = terms.fixedUnits + percentage(fiatUnits, terms.bps, 'up');
+  return charged > terms.minimumUnits ? charged : terms.minimumUnits;
+}
+
+/** Pure. What would have been paid out at another price, with the fees as they were. */
+export function otherPayout(
+  order: Priced,
+  market: Pick<Market, 'crypto' | 'fiat' | 'payoutPlaces'>,
+  rate: Rate,
+): bigint {
+  const decimals = { base: market.crypto.decimals, quote: market.fiat.decimals };
+  const fees = total(order.fees);
+  if (order.payoutAsset === order.fiatAsset) {
+    const left = baseToQuote(order.depositUnits, rate, decimals, 'down') - fees;
+    return left > 0n ? truncateTo(left, decimals.quote, market.payoutPlaces) : 0n;
+  }
+  const left = order.depositUnits - fees;
+  return left > 0n ? truncateTo(quoteToBase(left, rate, decimals, 'down'), decimals.base, market.payoutPlaces) : 0n;
+}
+
+const payoutOf = ({ direction, crypto, fiat }: Market): AssetCode =>
+  direction === 'offramp' ? fiat.code : crypto.code;
+
+function summed(asset: AssetCode, orders: readonly Affected[]): Sum {
+  const of = (name: 'was' | 'other' | 'difference') => orders.reduce((sum, one) => sum + one[name], 0n);
+  return { asset, orders: orders.length, was: of('was'), other: of('other'), difference: of('difference') };
+}

@@ -1,0 +1,91 @@
+/**
+ * Revenue: what the accounts of fees and costs got, by UTC day, partner, market and asset. Summed from the journal, so that a
+ * day's rows are what the trial balances at its two ends differ by.
+ *
+ * A fee counts on the day it was booked, and is taken off on the day it was given back. What chains and banks charged us is
+ * booked for no order, so it has no partner and no market: rows of their own.
+ */
+import type { Tx } from '../base/db.ts';
+import type { AssetCode } from '../base/money.ts';
+import { EARNING_KINDS, type EarningKind, earnedWithin } from '../ledger/index.ts';
+import { placesOf } from '../orders/index.ts';
+
+export interface RevenueRow {
+  /** YYYY-MM-DD. */
+  day: string;
+  partnerId: bigint | null;
+  marketId: bigint | null;
+  asset: AssetCode;
+  units: Readonly<Record<EarningKind, bigint>>;
+}
+
+/** Days that one page looks at, most of them without a row perhaps. */
+const MOST_DAYS = 31;
+const DAY_MS = 86_400_000;
+
+const dayOf = (at: Date): string => at.toISOString().slice(0, 10);
+const endOf = (day: string): Date => new Date(Date.parse(`${day}T00:00:00Z`) + DAY_MS);
+
+/**
+ * Whole days, until there are as many rows as asked for. Several rows may share a day, and a page ends with a day.
+ *
+ * @param ask.after the day with which the page before has ended
+ */
+export async function revenue(
+  tx: Tx,
+  ask: {
+    from: Date;
+    until: Date;
+    partnerId?: bigint | undefined;
+    marketId?: bigint | undefined;
+    after?: string | undefined;
+    limit: number;
+  },
+): Promise<{ rows: RevenueRow[]; next: string | null }> {
+  const rows: RevenueRow[] = [];
+  let from = ask.after === undefined ? ask.from : endOf(ask.after);
+  if (from < ask.from) from = ask.from;
+  for (let days = 0; from < ask.until; days += 1) {
+    const day = dayOf(from);
+    if (days === MOST_DAYS || rows.length >= ask.limit) return { rows, next: dayOf(new Date(from.getTime() - 1)) };
+    const end = endOf(day);
+    const until = end < ask.until ? end : ask.until;
+    rows.push(...(await ofDay(tx, day, { from, until }, ask)));
+    from = until;
+  }
+  return { rows, next: null };
+}
+
+async function ofDay(
+  tx: Tx,
+  day: string,
+  span: { from: Date; until: Date },
+  ask: { partnerId?: bigint | undefined; marketId?: bigint | undefined },
+): Promise<RevenueRow[]> {
+  const earned = await earnedWithin(tx, span);
+  const ids = [...new Set(earned.flatMap(({ orderId }) => (orderId === null ? [] : [orderId])))];
+  const places = new Map((await placesOf(tx, ids)).map((place) => [place.id, place]));
+  const sums = new Map<string, RevenueRow & { units: Record<EarningKind, bigint> }>();
+  for (const { orderId, kind, asset, units } of earned) {
+    const { partnerId = null, marketId = null } = (orderId === null ? undefined : places.get(orderId)) ?? {};
+    if (ask.partnerId !== undefined && ask.partnerId !== partnerId) continue;
+    if (ask.marketId !== undefined && ask.marketId !== marketId) continue;
+    const key = `${partnerId}:${marketId}:${asset}`;
+    const row = sums.get(key) ?? { day, partnerId, marketId, asset, units: nothing() };
+    row.units[kind] += units;
+    sums.set(key, row);
+  }
+  const rank = (id: bigint | null): bigint => id ?? -1n;
+  return [...sums.values()]
+    .filter(({ units }) => EARNING_KINDS.some((kind) => units[kind] !== 0n))
+    .sort(
+      (a, b) =>
+        Number(rank(a.partnerId) - rank(b.partnerId)) ||
+        Number(rank(a.marketId) - rank(b.marketId)) ||
+        (a.asset < b.asset ? -1 : 1),
+    );
+}
+
+const nothing = (): Record<EarningKind, bigint> => ({
+  ...{ fee_operator: 0n, fee_partner: 0n, fee_rail: 0n, fee_chain: 0n, cost: 0n },
+});

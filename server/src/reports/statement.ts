@@ -1,0 +1,146 @@
+/**
+ * Statement of a customer: what came, what left, fees and refunds of all their orders within a span of time, with what we held
+ * for them and what they owed at both ends. Every line is a line of the journal, so opening and lines come to the closing.
+ *
+ * Held for a customer is what their orders' accounts have, what the law has blocked of it, and what lies in suspense of their
+ * orders. Money that lay in suspense for nobody known and was given to an order later counts from then on. A conversion takes
+ * one asset and gives another.
+ */
+import type { Tx } from '../base/db.ts';
+import { Refusal } from '../base/errors.ts';
+import type { AssetCode } from '../base/money.ts';
+import { type PostedFor, postedFor } from '../ledger/index.ts';
+import { newestOrders } from '../orders/index.ts';
+
+/** Of a customer with more orders no statement is made: all of their lines are read for one. */
+export const MOST_ORDERS = 5_000;
+
+export type What =
+  | 'opening'
+  | 'deposit'
+  | 'payout'
+  | 'refund'
+  | 'payout_returned'
+  | 'conversion'
+  | 'fee_operator'
+  | 'fee_partner'
+  | 'fee_rail'
+  | 'fee_chain'
+  | 'tax'
+  | 'rounding'
+  | 'owed'
+  | 'taken_back'
+  | 'other'
+  | 'closing';
+
+export interface StatementRow {
+  /** Entry and line of the journal by number: where a page goes on. Of opening and closing the word. */
+  line: string;
+  at: Date;
+  order: bigint | null;
+  what: What;
+  asset: AssetCode;
+  /** What it changed of what we hold for the customer; of opening and closing all of that. */
+  units: bigint;
+  /** What it changed of what the customer owes us; of opening and closing all of that. */
+  owedUnits: bigint;
+  /** What we hold after it, of this asset. */
+  heldAfterUnits: bigint;
+  entry: string | null;
+}
+
+/** @throws Refusal 'malformed_field' for a customer with too many orders */
+export async function customerStatement(
+  tx: Tx,
+  ask: { customerId: string; from: Date; until: Date },
+): Promise<StatementRow[]> {
+  const orderIds = await newestOrders(tx, ask.customerId, MOST_ORDERS + 1);
+  if (orderIds.length > MOST_ORDERS)
+    throw new Refusal('malformed_field', { fields: { customer: `must be one with at most ${MOST_ORDERS} orders` } });
+  return statementOf(await postedFor(tx, { ...ask, orderIds }), ask);
+}
+
+/** Pure. @param lines in the order of posting, before `until` */
+export function statementOf(
+  lines: readonly PostedFor[],
+  ask: { customerId: string; from: Date; until: Date },
+): StatementRow[] {
+  const held = new Map<AssetCode, bigint>();
+  const owed = new Map<AssetCode, bigint>();
+  const suspense = new Map<string, bigint>();
+  const add = <K>(to: Map<K, bigint>, name: K, units: bigint): bigint => {
+    const sum = (to.get(name) ?? 0n) + units;
+    to.set(name, sum);
+    return sum;
+  };
+  const ends = (what: 'opening' | 'closing', at: Date): StatementRow[] =>
+    [...new Set([...held.keys(), ...owed.keys()])].sort().map((asset) => {
+      const units = held.get(asset) ?? 0n;
+      const of = { line: what, at, order: null, what, asset, entry: null };
+      return { ...of, units, owedUnits: owed.get(asset) ?? 0n, heldAfterUnits: units };
+    });
+  let opening: StatementRow[] | undefined;
+  const rows: StatementRow[] = [];
+  for (const one of lines) {
+    if (one.at >= ask.from) opening ??= ends('opening', ask.from);
+    const change = changeOf(one, ask.customerId, suspense.get(one.debit) ?? 0n);
+    if (SHARED.includes(one.debitKind)) add(suspense, one.debit, -change.fromSuspense);
+    if (SHARED.includes(one.creditKind)) add(suspense, one.credit, one.units);
+    if (change.units === 0n && change.owedUnits === 0n) continue;
+    const heldAfterUnits = add(held, one.asset, change.units);
+    add(owed, one.asset, change.owedUnits);
+    if (one.at < ask.from) continue;
+    rows.push({
+      ...{ line: `${one.seq}.${one.line}`, at: one.at, order: one.orderId, what: change.what, asset: one.asset },
+      ...{ units: change.units, owedUnits: change.owedUnits, heldAfterUnits, entry: one.entry },
+    });
+  }
+  return [...(opening ?? ends('opening', ask.from)), ...rows, ...ends('closing', ask.until)];
+}
+
+const HELD = ['order', 'blocked', 'suspense', 'dormant'];
+/** Accounts of many customers: what of them is this one's is counted as it comes and goes. */
+const SHARED = ['suspense', 'dormant'];
+
+/** @param inSuspense what of the debited account was put there for this customer */
+function changeOf(one: PostedFor, customerId: string, inSuspense: bigint) {
+  const { debit, debitKind, credit, creditKind, units, kind } = one;
+  const isOwn = (code: string, of: string) => of === 'receivable' && code.split(':')[1] === customerId;
+  const owedUnits = (isOwn(debit, debitKind) ? units : 0n) - (isOwn(credit, creditKind) ? units : 0n);
+  const fromSuspense = !SHARED.includes(debitKind) ? 0n : units < inSuspense ? units : inSuspense;
+  const left = SHARED.includes(debitKind) ? fromSuspense : HELD.includes(debitKind) ? units : 0n;
+  const change = (HELD.includes(creditKind) ? units : 0n) - left;
+  const other = change < 0n ? creditKind : debitKind;
+  return {
+    units: change,
+    owedUnits,
+    fromSuspense,
+    what: owedUnits === 0n ? whatOf(other, kind, change) : ('owed' as const),
+  };
+}
+
+function whatOf(other: string, entryKind: string, change: bigint): What {
+  switch (other) {
+    case 'custody':
+      if (change > 0n) return entryKind === 'payout_returned' ? 'payout_returned' : 'deposit';
+      return /refund/.test(entryKind) ? 'refund' : /payout/.test(entryKind) ? 'payout' : 'taken_back';
+    // Out of suspense, where it lay for nobody known.
+    case 'suspense':
+      return 'deposit';
+    case 'treasury':
+    case 'fx':
+      return 'conversion';
+    case 'fee_operator':
+    case 'fee_partner':
+    case 'fee_rail':
+    case 'fee_chain':
+    case 'tax':
+    case 'rounding':
+      return other;
+    case 'loss':
+    case 'difference':
+      return 'taken_back';
+    default:
+      return 'other';
+  }
+}

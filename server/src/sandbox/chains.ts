@@ -1,0 +1,138 @@
+/**
+ * The sandbox's chains: two whose nodes run from the start, and others whose node is started when it is first needed.
+ *
+ * A chain that sleeps is on offer like any other: its rows, its tokens' addresses, its deposit addresses and its signer's
+ * limits need no node. It has no process, no recurring jobs and no orders. What needs its node throws Unavailable that names
+ * the chain; `waking` catches that outside the transaction, has the node started, and runs the transaction again.
+ *
+ * Waking has steps that may each be run again: start the node, deploy its tokens, ring its jobs, fund its wallets. They are those
+ * that every start runs for a chain that is awake, so a wake that is killed in the middle is finished by the next start: from
+ * the node's note on (`nodes.ts`) the chain counts as used, and its node is started with the server.
+ *
+ * Two who need a chain at once wake it once. Both wait, up to a deadline; the wake goes on behind it.
+ */
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Database } from '../base/db.ts';
+import { Unavailable } from '../base/errors.ts';
+import { describeError, type Log } from '../base/log.ts';
+
+/** Longest that a caller waits. A node takes a second or two, its opening funds as long again; a busy machine takes longer. */
+const WAIT_MS = 20_000;
+/** A wake that is under way, or has failed, is worth asking for again after this. */
+const AGAIN_MS = 2_000;
+
+/** Whether a node of this chain was ever started on this data folder: its note or its saved state is there. */
+export function hasNode(dataDir: string, code: string): boolean {
+  const home = join(resolve(dataDir), 'chains', code);
+  return ['node.json', 'state.json.gz'].some((name) => existsSync(join(home, name)));
+}
+
+export interface Sleepers {
+  /** Chains on offer whose wake has not ended well. */
+  isAsleep(chain: string): boolean;
+  /** @throws Unavailable where it takes too long, or fails: it says so to the caller, and may be asked for again */
+  wake(chain: string): Promise<void>;
+  /** Waits for wakes under way, and begins no other. */
+  stop(): Promise<void>;
+}
+
+/**
+ * @param codes   chains that sleep
+ * @param awaken  all of a wake; what it has done already it does not do twice
+ */
+export function openSleepers(options: {
+  codes: Iterable<string>;
+  log: Log;
+  awaken(chain: string): Promise<void>;
+  waitMs?: number;
+}): Sleepers {
+  const { log, awaken, waitMs = WAIT_MS } = options;
+  const asleep = new Set(options.codes);
+  const underWay = new Map<string, Promise<void>>();
+  let isEnding = false;
+
+  function begin(chain: string): Promise<void> {
+    const from = performance.now();
+    const going = awaken(chain)
+      .then(() => {
+        asleep.delete(chain);
+        log.info({ chain, tookMs: Math.round(performance.now() - from) }, 'a chain was woken');
+      })
+      .catch((error: unknown) => {
+        log.error({ chain, ...describeError(error) }, 'a chain could not be woken');
+        throw notStarted(chain, whyOf(error), error);
+      })
+      .finally(() => underWay.delete(chain));
+    underWay.set(chain, going);
+    going.catch(() => {});
+    return going;
+  }
+
+  return {
+    isAsleep: (chain) => asleep.has(chain),
+    async wake(chain) {
+      if (!asleep.has(chain)) return;
+      if (isEnding) throw notStarted(chain, 'the server is ending');
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<never>((_, fail) => {
+        timer = setTimeout(() => fail(notStarted(chain, 'it is still starting')), waitMs);
+      });
+      try {
+        await Promise.race([underWay.get(chain) ?? begin(chain), late]);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    async stop() {
+      isEnding = true;
+      await Promise.allSettled(underWay.values());
+    },
+  };
+}
+
+/**
+ * The database as protocols use it: a transaction that turns out to need a chain that sleeps is rolled back, the chain is woken
+ * while none is open, and the transaction is run again.
+ */
+export function waking(db: Database, { isAsleep, wake }: Pick<Sleepers, 'isAsleep' | 'wake'>): Database {
+  async function again<T>(run: () => Promise<T>): Promise<T> {
+    try {
+      return await run();
+    } catch (error) {
+      if (!(error instanceof Unavailable) || error.chain === undefined || !isAsleep(error.chain)) throw error;
+      await wake(error.chain);
+      return await run();
+    }
+  }
+  return {
+    ...db,
+    asPartner: (id, body) => again(() => db.asPartner(id, body)),
+    readAsPartner: (id, body) => again(() => db.readAsPartner(id, body)),
+    asSystem: (body) => again(() => db.asSystem(body)),
+  };
+}
+
+const notStarted = (chain: string, why: string, cause?: unknown): Unavailable =>
+  new Unavailable(chain, `its node was not started: ${why}`, {
+    retryAfterMs: AGAIN_MS,
+    said: `The node of ${chain} is not running yet (${why}), and nothing was done: ask again.`,
+    ...(cause === undefined ? {} : { cause }),
+  });
+
+/** In words that name no path of this machine. */
+const WHY: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full',
+  EROFS: 'the data folder is read-only',
+  EACCES: 'the data folder cannot be written',
+  EEXIST: 'the data folder has a file where the chain has its folder',
+  ENOTDIR: 'the data folder has a file where the chain has its folder',
+  MODULE_NOT_FOUND: 'there is no anvil for this machine',
+};
+
+function whyOf(error: unknown): string {
+  const { code = '', message = '' } = error as { code?: string; message?: string };
+  const known = WHY[code] ?? Object.entries(WHY).find(([word]) => message.includes(word))?.[1];
+  if (known !== undefined) return known;
+  return /spawn .*ENOENT/.test(message) ? 'there is no anvil for this machine' : 'the log says why';
+}

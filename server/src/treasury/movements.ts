@@ -1,0 +1,280 @@
+/**
+ * Movements that stand on a chain and in no row of ours (rails/chain.adopt.ts), as far as the rails cannot say alone what they
+ * were: sweeps and gas, which only the treasury knows, and what two people decide.
+ *
+ * A sweep out of a deposit address to the wallet that pays is ours whoever wrote it, for only our key can make it. Where the
+ * deposits that lay there before its block come to exactly what it moved, it took those. Gas went to a deposit address; it belongs
+ * to a sweep of that address. Both may have been written after the last commit restored, and then their rows are written again.
+ *
+ * What is matched is a send like any other from then on: its receipt settles it, with what it cost.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { Database, Tx } from '../base/db.ts';
+import { assert, Refusal } from '../base/errors.ts';
+import { movementKnown } from '../orders/index.ts';
+import { declareForeign, lookDebit, settlePayoutByLine } from '../rails/bank.ts';
+import {
+  adoptAs,
+  type ChainRail,
+  claimDepositsBefore,
+  countTold,
+  depositWallet,
+  endFound,
+  type FoundMovement,
+  findFound,
+  hasSend,
+  indexOf,
+  listFound,
+  lockFound,
+  waitingFound,
+} from '../rails/chain.ts';
+import { notePaidUnits, payoutByKey, requireOtherAmount } from '../rails/payouts.ts';
+import type { Rail, Report } from '../rails/rail.ts';
+import * as store from './store.ts';
+
+const MOST_SHOWN = 200;
+const OWN_KEY = /^(sweep|gas):/;
+
+interface Context {
+  db: Database;
+  clock: Clock;
+}
+
+/** Matches movements between our own wallets, as far as they fit. */
+export async function matchOwn({ db, clock }: Context, rail: ChainRail): Promise<void> {
+  const waiting = await db.asSystem((tx) => waitingFound(tx, rail.code, MOST_SHOWN));
+  for (const { id, state } of waiting) {
+    if (state !== 'open') continue;
+    await db.asSystem(async (tx) => {
+      await store.lockChoice(tx, rail.code);
+      const row = await lockFound(tx, id);
+      if (row?.state !== 'open' || row.succeeded !== true) return;
+      const key = (await sweepOf(tx, rail, row, clock.now())) ?? (await gasOf(tx, rail, row, clock.now()));
+      if (key !== undefined) await adopt(tx, row, key, clock.now());
+    });
+  }
+}
+
+/** The sweep that a movement was; written where these books do not have it. */
+async function sweepOf(tx: Tx, rail: ChainRail, row: FoundMovement, now: Date): Promise<string | undefined> {
+  const from = sweptFrom(rail, row);
+  if (from === undefined) return undefined;
+  const { asset, units } = from;
+  const address = rail.instructions(from.index).target;
+  const [written, ...others] = await notSent(tx, rail, { kind: 'sweep', address, asset, units });
+  if (written !== undefined) return others.length === 0 ? written.key : undefined;
+  const key = await store.nextSweepKey(tx, rail.code, address, asset);
+  if (!(await claimDepositsBefore(tx, rail.code, { address, asset, units, block: row.block ?? 0n }, key)))
+    return undefined;
+  await writeSweep(tx, rail, row, { key, address, ...from }, now);
+  return key;
+}
+
+function sweptFrom(rail: ChainRail, row: FoundMovement): { index: bigint; asset: string; units: bigint } | undefined {
+  const index = /^deposit:([0-9]+)$/.exec(row.wallet)?.[1];
+  if (index === undefined || row.asset === null || row.units === null || row.data?.length === 0) return undefined;
+  if (row.recipient !== rail.walletAddresses[rail.wallets.payouts]) return undefined;
+  return { index: BigInt(index), asset: row.asset, units: row.units };
+}
+
+async function writeSweep(
+  tx: Tx,
+  rail: ChainRail,
+  row: FoundMovement,
+  sweep: { key: string; address: string; index: bigint; asset: string; units: bigint },
+  now: Date,
+): Promise<void> {
+  assert(row.recipient !== null, `movement ${row.id} has a recipient`);
+  await store.write(tx, { ...sweep, kind: 'sweep', rail: rail.code, target: row.recipient, sweep: null }, now);
+}
+
+/** The gas that a movement was; of the sweep that it was for, once there is one. */
+async function gasOf(tx: Tx, rail: ChainRail, row: FoundMovement, now: Date): Promise<string | undefined> {
+  const { recipient: address, asset, units } = row;
+  if (row.wallet !== rail.wallets.payouts || row.data?.length !== 0) return undefined;
+  if (address === null || asset === null || units === null) return undefined;
+  const index = await indexOf(tx, rail.code, address);
+  if (index === undefined) return undefined;
+  const [written, ...others] = await notSent(tx, rail, { kind: 'gas', address, asset, units });
+  if (written !== undefined) return others.length === 0 ? written.key : undefined;
+  for (const sweep of await store.sweepsAt(tx, rail.code, address)) {
+    const before = await store.gasOf(tx, sweep.key);
+    const unsent = await withoutSend(
+      tx,
+      rail,
+      before.filter(({ ended_at }) => ended_at === null),
+    );
+    if (before.some((one) => one.state !== 'dropped' && !unsent.includes(one))) continue;
+    // What was written in its stead waits for this to be known, and is not needed any more.
+    for (const { key } of unsent)
+      await store.end(tx, key, { state: 'dropped', why: 'gas had been sent before the restore', at: now });
+    const key = store.gasKey(sweep.key, before.length);
+    await store.write(
+      tx,
+      { key, kind: 'gas', rail: rail.code, address, index, asset, units, target: address, sweep: sweep.key },
+      now,
+    );
+    return key;
+  }
+  return undefined;
+}
+
+const notSent = async (tx: Tx, rail: ChainRail, of: Parameters<typeof store.unsent>[2]): Promise<store.OwnTransfer[]> =>
+  await withoutSend(tx, rail, await store.unsent(tx, rail.code, of));
+
+async function withoutSend(tx: Tx, rail: ChainRail, rows: readonly store.OwnTransfer[]): Promise<store.OwnTransfer[]> {
+  const found: store.OwnTransfer[] = [];
+  for (const one of rows) if (!(await hasSend(tx, rail.code, one.key))) found.push(one);
+  return found;
+}
+
+async function adopt(tx: Tx, row: FoundMovement, key: string, now: Date): Promise<void> {
+  assert(row.asset !== null && row.units !== null, `movement ${row.id} moved something`);
+  await adoptAs(tx, row, { key, version: 1, asset: row.asset, units: row.units });
+  if (OWN_KEY.test(key)) await store.note(tx, key, { state: 'sent', why: null, at: now });
+  const left = await countTold(tx, row.rail);
+  await movementKnown(tx, { rail: row.rail, movement: row.id, left, outcome: `matched with ${key}`, now });
+}
+
+/** What two people decide, and what they look at for it. */
+export function openMovements(context: Context & { rails: ReadonlyMap<string, Rail>; report: Report }) {
+  const { db, clock, rails, report } = context;
+  const chainOf = (code: string): ChainRail => {
+    const rail = rails.get(code);
+    assert(rail?.kind === 'chain', `rail ${code} is running`);
+    return rail as ChainRail;
+  };
+
+  async function lockOpen(tx: Tx, id: bigint): Promise<FoundMovement> {
+    const row = await lockFound(tx, id);
+    if (row === undefined) throw new Refusal('unknown_movement');
+    if (row.state !== 'open') throw new Refusal('movement_over', { state: row.state });
+    return row;
+  }
+
+  /**
+   * @param ask.otherAmount of a payout: it left with another amount than the books order now, as after a requote that they have
+   *   lost or made since. What left is what is booked, and the difference stands by itself.
+   * @throws Refusal 'unknown_movement' | 'movement_over' | 'unknown_payout' | 'does_not_fit'
+   */
+  async function match(
+    tx: Tx,
+    ask: { movement: bigint; key: string; otherAmount?: boolean | undefined },
+  ): Promise<void> {
+    const row = await lockOpen(tx, ask.movement);
+    const wrong = (why: string) => new Refusal('does_not_fit', { why });
+    if (row.succeeded !== true) throw wrong('the transaction was reverted, so it paid nobody');
+    const to = OWN_KEY.test(ask.key) ? await store.find(tx, ask.key) : await payoutByKey(tx, row.rail, ask.key);
+    if (to === undefined || to.rail !== row.rail) throw new Refusal('unknown_payout');
+    if (await hasSend(tx, row.rail, ask.key)) throw wrong('it was sent by a transaction that is in the books');
+    if (to.state === 'settled' || to.state === 'returned') throw wrong(`it is ${to.state} already`);
+    const isOwn = 'target' in to;
+    const recipient = isOwn ? to.target : to.address;
+    const wallet = isOwn && to.kind === 'sweep' ? depositWallet(to.index) : chainOf(row.rail).wallets.payouts;
+    if (row.asset === null || row.units === null || row.asset !== to.asset) throw wrong('another asset');
+    if (row.recipient !== recipient) throw wrong('another recipient');
+    if (row.wallet !== wallet) throw wrong('out of another wallet');
+    if (row.units !== to.units) {
+      if (isOwn) throw wrong('another amount');
+      requireOtherAmount(to, row.units, ask.otherAmount);
+      await notePaidUnits(tx, to.id, row.units);
+    }
+    await adopt(tx, row, ask.key, clock.now());
+  }
+
+  /** @throws Refusal 'unknown_movement' | 'movement_over' */
+  async function foreign(tx: Tx, id: bigint): Promise<void> {
+    const row = await lockOpen(tx, id);
+    const rail = chainOf(row.rail);
+    const now = clock.now();
+    const swept = row.succeeded === true ? sweptFrom(rail, row) : undefined;
+    if (swept !== undefined) {
+      // Between our own wallets it stays, whatever it was for: booked as a sweep of no deposit by name.
+      const address = rail.instructions(swept.index).target;
+      const key = await store.nextSweepKey(tx, rail.code, address, swept.asset);
+      await writeSweep(tx, rail, row, { key, address, ...swept }, now);
+      return await adopt(tx, row, key, now);
+    }
+    await endFound(tx, row.id, { state: 'foreign' });
+    const { hash, rail: code, asset, units, cost_units, value } = row;
+    const native = await rail.nativeAsset(tx);
+    const reference = hash ?? '';
+    if (row.succeeded === true && asset !== null && units !== null && asset !== native)
+      await report(tx, { type: 'unexplained_debit', rail: code, externalId: `${hash}:0`, asset, units, reference });
+    const coin = (cost_units ?? 0n) + (row.succeeded === true ? (value ?? 0n) : 0n);
+    // Coin leaves no log: it is what the balance lacks, and is booked against that.
+    if (native !== undefined && coin > 0n && row.wallet === rail.wallets.payouts)
+      await report(tx, {
+        type: 'unexplained_debit',
+        rail: code,
+        externalId: `${hash}:coin`,
+        asset: native,
+        units: coin,
+        reference,
+      });
+    const left = await countTold(tx, code);
+    await movementKnown(tx, { rail: code, movement: row.id, left, outcome: 'not ours', now });
+  }
+
+  return {
+    list: (tx: Tx) => listFound(tx, MOST_SHOWN),
+
+    /** As it stands, locked. @throws Refusal 'unknown_movement' */
+    async look(tx: Tx, id: bigint) {
+      await lockFound(tx, id);
+      const row = await findFound(tx, id);
+      if (row === undefined) throw new Refusal('unknown_movement');
+      const { rail, wallet, nonce, hash, state, block, succeeded, recipient, asset, units, key } = row;
+      return { rail, wallet, nonce, hash, state, block, succeeded, recipient, asset, units, key };
+    },
+
+    /** What the books order under a key: asset, units and recipient; no state, which moves by itself. */
+    async ordered(tx: Tx, id: bigint, key: string) {
+      const rail = (await findFound(tx, id))?.rail;
+      if (rail === undefined) return undefined;
+      const own = OWN_KEY.test(key) ? await store.find(tx, key) : undefined;
+      if (own !== undefined) return { asset: own.asset, units: own.units, recipient: own.target };
+      const payout = await payoutByKey(tx, rail, key);
+      return payout && { asset: payout.asset, units: payout.units, recipient: payout.address };
+    },
+
+    /** A payout as it stands. @throws Refusal 'unknown_payout' */
+    async lookPayout(tx: Tx, key: string) {
+      for (const rail of rails.keys()) {
+        const payout = await payoutByKey(tx, rail, key);
+        if (payout !== undefined) {
+          const { state, asset, units, address, handings } = payout;
+          return { rail, state, asset, units, address, handings, sent: await hasSend(tx, rail, key) };
+        }
+      }
+      throw new Refusal('unknown_payout');
+    },
+
+    match,
+    foreign,
+
+    lookDebit: (tx: Tx, { rail, line }: { rail: string; line: string }) => lookDebit(tx, rail, line),
+    /** An unexplained debit paid no payout of ours: none waits for it any more. @throws Refusal 'does_not_fit' */
+    debitForeign: (tx: Tx, { rail, line }: { rail: string; line: string }) => declareForeign(tx, rail, line),
+
+    /**
+     * Settles a payout by the transaction or the statement line that paid it.
+     *
+     * @throws Refusal 'unknown_payout' | 'does_not_fit' | 'movement_over'; Unavailable where the chain cannot be asked
+     */
+    async settleBy(ask: {
+      payout: string;
+      rail: string;
+      by: { hash: string } | { line: string };
+      otherAmount?: boolean | undefined;
+    }): Promise<void> {
+      const { payout: key, rail, by, otherAmount } = ask;
+      if ('line' in by)
+        return await db.asSystem((tx) => settlePayoutByLine(tx, { rail, key, line: by.line, otherAmount }, report));
+      const movement = await chainOf(rail).readByHash(by.hash);
+      await db.asSystem((tx) => match(tx, { movement, key, otherAmount }));
+    },
+  };
+}
+
+export type Movements = ReturnType<typeof openMovements>;

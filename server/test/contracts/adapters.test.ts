@@ -1,0 +1,143 @@
+/**
+ * Everything that registry.ts lists, held against the contract of its kind. A line more there is one more here; without its
+ * fixture it fails, by the name of the file that is missing.
+ */
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { allOf, allSettings } from '../../src/config.ts';
+import { LISTS } from '../../src/registry.ts';
+import {
+  EXCHANGES,
+  type ExchangeName,
+  ecbDocument,
+  FIXTURE,
+  type PriceHosts,
+  priceHosts,
+  sourceAt,
+  tickers,
+} from '../support/pricehosts.ts';
+import { type PriceSourceWorld, testPriceSource } from './pricesource.ts';
+import { type SenderWorld, testSender } from './sender.ts';
+import { testVerifier, type VerifierFixture } from './verifier.ts';
+
+const inTests = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));
+const codesOf = (list: readonly { code: string }[]): string[] => list.map(({ code }) => code);
+
+describe('lists', () => {
+  test('no two adapters of a kind share a code, and no two settings a name', () => {
+    for (const list of Object.values(LISTS)) {
+      const codes = codesOf(list as { code: string }[]);
+      assert.equal(new Set(codes).size, codes.length, codes.join());
+    }
+    const names = allSettings().map(({ setting }) => setting.name);
+    assert.deepEqual(
+      names.filter((name, at) => names.indexOf(name) !== at),
+      [],
+    );
+    for (const name of names) assert.match(name, /^[A-Z][A-Z0-9_]{2,40}$/);
+  });
+
+  test('each is described in a line, and one that production refuses says why in words that end its sentence', () => {
+    for (const { code, about, sandboxOnly = 'it is not' } of allOf(LISTS)) {
+      assert.match(about, /^[A-Z][^\n]{6,120}[^.]$/, code);
+      assert.match(sandboxOnly, /^[a-z][^\n]{1,80}[^.]$/, code);
+    }
+  });
+
+  test('each kind has one for the sandbox and one for production', () => {
+    for (const [kind, list] of Object.entries(LISTS)) {
+      const refused = (list as { sandboxOnly?: string }[]).map(({ sandboxOnly }) => sandboxOnly !== undefined);
+      assert.ok(refused.includes(true) && refused.includes(false), kind);
+    }
+  });
+
+  test('what a setting falls back to is shown as it is read', () => {
+    for (const { setting } of allSettings()) {
+      if (setting.fallback === undefined || setting.name === 'DATA_DIR') continue;
+      assert.equal(String(setting.read(undefined)), setting.fallback, setting.name);
+    }
+  });
+
+  test('each bank is held against the contract of rails', () => {
+    const folder = inTests('rails');
+    const texts = readdirSync(folder).map((name) => readFileSync(`${folder}/${name}`, 'utf8'));
+    for (const code of codesOf(LISTS.banks)) {
+      const calls = new RegExp(`testRail\\([^)]*\\b${code}\\b`);
+      assert.ok(
+        texts.some((text) => calls.test(text)),
+        `no file of server/test/rails calls testRail for the bank ${code}`,
+      );
+    }
+  });
+});
+
+describe('price sources', () => {
+  let hosts: PriceHosts;
+  before(async () => {
+    hosts = await priceHosts();
+    for (const name of EXCHANGES) hosts.books[name][FIXTURE[name].of.symbol] = {};
+  });
+  after(() => hosts?.stop());
+  afterEach(() => hosts.instead.clear());
+
+  for (const { code, sandboxOnly } of LISTS.priceSources) {
+    // Its prices are a table: there is no host to play.
+    if (sandboxOnly !== undefined) continue;
+    if (code !== 'ecb') {
+      test(`${code} has a fixture`, () => {
+        assert.ok(
+          existsSync(inTests(`fixtures/prices/${code}.json`)),
+          `server/test/fixtures/prices/${code}.json is missing`,
+        );
+      });
+      if (!(EXCHANGES as readonly string[]).includes(code)) continue;
+    }
+    testPriceSource(code, () => ({ ...worldOf(code), ...common(code) }));
+  }
+
+  const common = (code: string) => ({
+    source: (deadlineMs?: number) => hosts.source(code, deadlineMs),
+    nowhere: () => sourceAt(code, { baseUrl: 'http://127.0.0.1:1' }),
+    tells: (how: Parameters<PriceSourceWorld['tells']>[0]) => void hosts.instead.set(code as ExchangeName, how),
+    asked: hosts.asked,
+  });
+
+  function worldOf(code: string): Pick<PriceSourceWorld, 'wanted' | 'legs' | 'contentType' | 'good'> {
+    if (code === 'ecb')
+      return {
+        wanted: [{ base: 'eth', quote: 'inr' }],
+        legs: ['usd/inr'],
+        contentType: 'text/xml',
+        good: (_symbols, value) => ecbDocument(hosts.bank.day).replace('89.2495', () => value ?? '89.2495'),
+      };
+    const name = code as ExchangeName;
+    const [base = '', quote = ''] = FIXTURE[name].of.pair.split('/');
+    return {
+      wanted: [{ base, quote }],
+      legs: [`${base}/${quote}`, `${base}/usd`, `${base}/usdt`, 'usdt/usd', `usd/${quote}`],
+      contentType: 'application/json',
+      good: (symbols, value) =>
+        JSON.stringify(tickers(name, symbols, () => (value === undefined ? {} : { bid: value, ask: value }))),
+    };
+  }
+});
+
+/** What the file of an adapter's fixture exports by default; undefined where there is no such file. */
+const fixtureOf = async <F>(kind: string, code: string): Promise<F | undefined> => {
+  const path = inTests(`fixtures/${kind}/${code}.ts`);
+  return existsSync(path) ? ((await import(path)) as { default: F }).default : undefined;
+};
+
+for (const { code } of LISTS.verifiers) {
+  const fixture = await fixtureOf<VerifierFixture>('verifiers', code);
+  if (fixture === undefined) test(code, () => assert.fail(`server/test/fixtures/verifiers/${code}.ts is missing`));
+  else testVerifier(code, fixture);
+}
+
+for (const { code } of LISTS.codeSenders) {
+  const make = await fixtureOf<() => Promise<SenderWorld>>('senders', code);
+  if (make === undefined) test(code, () => assert.fail(`server/test/fixtures/senders/${code}.ts is missing`));
+  else testSender(code, make);
+}

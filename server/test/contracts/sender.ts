@@ -1,0 +1,57 @@
+/** What every sender of login codes must keep: a code is handed over once or not at all, and nobody else reads it. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Unavailable } from '../../src/base/errors.ts';
+import type { CodeSender } from '../../src/protocols/checkout/index.ts';
+
+export interface SenderWorld {
+  sender: CodeSender;
+  /** What has reached phones; left out by one that sends nothing, because everybody knows its codes. */
+  sent?(): readonly { phone: string; code: string }[];
+  /** A number that cannot be reached from now on, in the way of this sender: it is away, or declines. */
+  fails: readonly (() => Promise<{ phone: string }>)[];
+  stop(): Promise<void>;
+}
+
+const PHONE = '+919876543210';
+const CODE = '405060';
+
+export function testSender(code: string, make: () => Promise<SenderWorld>): void {
+  const inWorld = (claim: string, body: (world: SenderWorld) => Promise<void>) =>
+    it(claim, async () => {
+      const world = await make();
+      try {
+        await body(world);
+      } finally {
+        await world.stop();
+      }
+    });
+
+  describe(`sender contract: ${code}`, () => {
+    inWorld('a code reaches its phone once', async ({ sender, sent }) => {
+      await sender.sendCode(PHONE, CODE);
+      if (sent === undefined)
+        assert.ok(sender.hint !== undefined, 'it sends nothing and does not say what the code is');
+      else assert.deepEqual(sent(), [{ phone: PHONE, code: CODE }]);
+    });
+
+    inWorld('codes of its own are six digits, and only known where nothing is sent', async ({ sender, sent }) => {
+      if (sender.nextCode !== undefined) assert.match(sender.nextCode(), /^[0-9]{6}$/);
+      if (sent !== undefined) assert.deepEqual([sender.nextCode, sender.hint], [undefined, undefined]);
+    });
+
+    inWorld('what cannot be handed over is Unavailable, and tells neither phone nor code', async (world) => {
+      for (const fail of world.fails) {
+        const before = world.sent?.().length;
+        const { phone } = await fail();
+        await assert.rejects(world.sender.sendCode(phone, CODE), (error: Error & { cause?: unknown }) => {
+          assert.ok(error instanceof Unavailable, String(error));
+          for (const text of [error.message, String(error.cause ?? ''), JSON.stringify(error)])
+            assert.ok(!text.includes(CODE) && !text.includes(phone), text);
+          return true;
+        });
+        assert.equal(world.sent?.().length, before, 'it was sent all the same');
+      }
+    });
+  });
+}

@@ -1,0 +1,126 @@
+/**
+ * What every verifier must keep: one verification per key, nothing found is in review, a level only where somebody is verified,
+ * and silence is no finding.
+ */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Unavailable } from '../../src/base/errors.ts';
+import type { Finding, VerificationAsk, Verifier } from '../../src/verifiers/verifier.ts';
+
+/** What a fixture's file exports: which claims there are, and how to make a world around the verifier. */
+export interface VerifierFixture {
+  /** Finds everything by itself, at once: nobody can tell it what to find. */
+  findsByItself?: true;
+  /** Asks somebody over a network, who may be silent or say nonsense. */
+  asksOutside?: true;
+  make(): Promise<VerifierWorld>;
+}
+
+export interface VerifierWorld {
+  verifier: Verifier;
+  /** How many verifications there are at the provider, or wherever findings come from. */
+  begun(): Promise<number>;
+  /** The provider finds this. */
+  finds?(asked: VerificationAsk, finding: Finding): Promise<void>;
+  /** From now on the provider does not answer. */
+  goesDark?(): Promise<void>;
+  /** From now on it answers with what is no answer. */
+  babbles?(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const asked = (key: string, more: Partial<VerificationAsk> = {}): VerificationAsk => ({
+  key,
+  customerId: '4711',
+  kind: 'INDIVIDUAL',
+  level: 2,
+  ...more,
+});
+
+export function testVerifier(code: string, { make, findsByItself, asksOutside }: VerifierFixture): void {
+  const inWorld = (claim: string, body: (world: VerifierWorld) => Promise<void>) =>
+    it(claim, async () => {
+      const world = await make();
+      try {
+        await body(world);
+      } finally {
+        await world.stop();
+      }
+    });
+  const isPlausible = ({ outcome, level, reason = '' }: Finding, { highestLevel }: Verifier) => {
+    assert.ok(['in_review', 'verified', 'failed', 'refused'].includes(outcome), outcome);
+    assert.ok(
+      outcome === 'verified' ? level >= 1 && level <= highestLevel : level === 0,
+      `level ${level} of ${outcome}`,
+    );
+    assert.ok(reason.length <= 200, 'a reason is a word or a sentence');
+  };
+
+  describe(`verifier contract: ${code}`, () => {
+    inWorld('its code is that of its line in registry.ts, and its levels are those there are', async ({ verifier }) => {
+      assert.equal(verifier.code, code);
+      assert.match(code, /^[a-z0-9-]{1,20}$/);
+      assert.ok(Number.isInteger(verifier.highestLevel) && verifier.highestLevel >= 1 && verifier.highestLevel <= 4);
+    });
+
+    inWorld('the same key is the same verification, however often it is begun', async ({ verifier, begun }) => {
+      const first = await verifier.begin(asked('one'));
+      assert.deepEqual(await verifier.begin(asked('one')), first);
+      const before = await begun();
+      await verifier.begin(asked('one'));
+      assert.equal(await begun(), before, 'it was begun once more');
+      if (first.pageUrl !== undefined) assert.equal(new URL(first.pageUrl).protocol, 'https:');
+    });
+
+    inWorld('no level is above what it can verify to', async ({ verifier, finds }) => {
+      const one = asked('four', { level: 4 });
+      await verifier.begin(one);
+      await finds?.(one, { outcome: 'verified', level: verifier.highestLevel });
+      const finding = await verifier.finding(one);
+      assert.equal(finding.outcome, 'verified');
+      isPlausible(finding, verifier);
+    });
+
+    if (findsByItself === true) return;
+    inWorld('what is found is told as it was found, and again when asked again', async ({ verifier, finds }) => {
+      assert.ok(finds !== undefined, 'the fixture does not say how it finds');
+      for (const kind of ['INDIVIDUAL', 'BUSINESS'] as const) {
+        const one = asked(`two-${kind}`, { kind });
+        await verifier.begin(one);
+        assert.deepEqual(await verifier.finding(one), { outcome: 'in_review', level: 0 }, 'nothing is found yet');
+        await finds(one, { outcome: 'verified', level: 1 });
+        for (const again of [1, 2])
+          assert.deepEqual(await verifier.finding(one), { outcome: 'verified', level: 1 }, `asked ${again} times`);
+      }
+    });
+
+    inWorld('one that was not accepted has no level', async ({ verifier, finds }) => {
+      assert.ok(finds !== undefined, 'the fixture does not say how it finds');
+      for (const outcome of ['failed', 'refused'] as const) {
+        const one = asked(`three-${outcome}`);
+        await verifier.begin(one);
+        await finds(one, { outcome, level: 0, reason: 'unreadable' });
+        const finding = await verifier.finding(one);
+        assert.equal(finding.outcome, outcome);
+        isPlausible(finding, verifier);
+      }
+    });
+
+    if (asksOutside !== true) return;
+    for (const trouble of ['goesDark', 'babbles'] as const) {
+      inWorld(`${trouble === 'goesDark' ? 'silence' : 'nonsense'} is Unavailable, and names nobody`, async (world) => {
+        const happen = world[trouble];
+        assert.ok(happen !== undefined, `the fixture has no ${trouble}`);
+        const one = asked('five', { customerId: 'customer-of-ours' });
+        await world.verifier.begin(one);
+        await happen();
+        for (const asking of [world.verifier.finding(one), world.verifier.begin(asked('six'))])
+          await assert.rejects(asking, (error) => {
+            assert.ok(error instanceof Unavailable, String(error));
+            assert.ok(!error.message.includes('customer-of-ours'), error.message);
+            return true;
+          });
+      });
+    }
+  });
+}

@@ -1,0 +1,409 @@
+/** What operators list over all partners: which rows, by which filters, page by page, as JSON, as CSV and at a terminal. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
+import { trialBalance } from '../../src/ledger/index.ts';
+import { cell } from '../../src/protocols/operator/csv.ts';
+import { operatorNamed, type Person } from '../protocols/operator/people.ts';
+import type { Came } from '../support/client.ts';
+import { openStory, type Purchase, type Sale, type Story, type StoryCustomer } from '../support/story.ts';
+import { type Ended, readCsv, terminal } from '../support/terminal.ts';
+
+let world: Story;
+let vic: Person;
+let types: (...words: string[]) => Promise<Ended>;
+let seller: StoryCustomer;
+let sales: Sale[];
+let part: Sale;
+let bought: Purchase;
+let partner = '';
+let market = '';
+
+const rows = async (path: string, list: string): Promise<Came[]> => {
+  const { status, body } = await vic.reads(path);
+  assert.equal(status, 200, JSON.stringify(body));
+  return body[list];
+};
+/** Every row of a list, page by page. */
+async function pages(path: string, list: string, cursor: string, limit: number): Promise<Came[]> {
+  const all: Came[] = [];
+  for (let next: string | null = null, page = 0; page < 100; page += 1) {
+    const more: string = next === null ? '' : `&${cursor}=${next}`;
+    const { body } = await vic.reads(`${path}${path.includes('?') ? '&' : '?'}limit=${limit}${more}`);
+    assert.ok(body[list].length <= limit, 'a page is longer than asked for');
+    all.push(...body[list]);
+    next = body.next;
+    if (next === null) return all;
+  }
+  return assert.fail('the list has no end');
+}
+
+before(async () => {
+  world = await openStory({ operators: 'two' });
+  vic = await operatorNamed(
+    { db: world.server.db, baseUrl: world.server.baseUrl, clock: world.clock },
+    'vic',
+    'viewer',
+  );
+  types = terminal(world.server.baseUrl, vic.token);
+  seller = await world.verifiedCustomer();
+  sales = [];
+  for (const amount of ['20', '30', '40']) {
+    const sale = await world.sells(amount, 'usdc', { customer: seller });
+    await world.pays(sale, amount);
+    await world.mines(2);
+    await world.until('it is settled', async () => (await world.stateOf(sale)) === 'settled');
+    sales.push(sale);
+  }
+  // A part of it came: in suspense until the rest does.
+  part = await world.sells('25', 'usdc');
+  await world.pays(part, '10');
+  await world.mines(2);
+  await world.until('a part is in suspense', async () => (await rows('/suspense', 'suspense')).length === 1);
+  // More than asked for: the rest is in suspense; and money that names no order.
+  bought = await world.buys('5000', 'usdc');
+  await world.credits(bought, '5100');
+  await world.until('the rest is in suspense', async () => (await rows('/suspense', 'suspense')).length === 2);
+  await world.credits(bought, '77', { text: 'for =SUM(A1), "thanks"' });
+  await world.until('it is settled', async () => (await world.stateOf(bought)) === 'settled');
+  await world.until('three amounts lie in suspense', async () => (await rows('/suspense', 'suspense')).length === 3);
+  partner = String((await world.traceOf(part)).order.partnerId);
+  market = String((await world.traceOf(part)).order.marketId);
+});
+after(async () => await world?.close());
+
+describe('orders', () => {
+  test('are listed the newest first, with amounts in their own assets and nothing personal', async () => {
+    const [first = {}, ...others] = await rows('/orders', 'orders');
+    assert.equal(others.length, 4);
+    assert.deepEqual(
+      [
+        first.id,
+        first.customerId,
+        first.direction,
+        first.state,
+        first.depositAsset,
+        first.depositUnits,
+        first.payoutAsset,
+      ],
+      [String(bought.id), bought.customerId, 'onramp', 'settled', 'inr', '5000', 'usdc.matic20'],
+    );
+    assert.equal(first.payoutUnits, bought.toAmount);
+    const said = JSON.stringify([first, ...others]);
+    for (const secret of [part.depositAddress, bought.address, bought.reference])
+      assert.ok(!said.includes(secret), `the list shows ${secret}`);
+  });
+
+  test('are narrowed by partner, customer, market, state and time, in any combination', async () => {
+    const all = await rows('/orders', 'orders');
+    const [oldest = {}] = all.toReversed();
+    const market = oldest.marketId;
+    const middle = all[2]?.createdAt;
+    const filters: [string, string, (one: Came) => boolean][] = [
+      ['partner', partner, (one) => one.partnerId === partner],
+      ['customer', seller.id, (one) => one.customerId === seller.id],
+      ['market', market, (one) => one.marketId === market],
+      ['state', 'settled', (one) => one.state === 'settled'],
+      ['from', oldest.createdAt, (one) => one.createdAt >= oldest.createdAt],
+      ['until', middle, (one) => one.createdAt < middle],
+    ];
+    for (let chosen = 0; chosen < 2 ** filters.length; chosen += 1) {
+      const some = filters.filter((_, at) => (chosen >> at) & 1);
+      const query = some.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&');
+      const expected = all.filter((one) => some.every(([, , fits]) => fits(one))).map(({ id }) => id);
+      assert.deepEqual(
+        (await rows(`/orders?${query}`, 'orders')).map(({ id }) => id),
+        expected,
+        query,
+      );
+    }
+    assert.deepEqual(
+      (await rows('/orders?state=created', 'orders')).map(({ id }) => id),
+      [],
+    );
+    assert.deepEqual(
+      (await rows('/orders?state=deposit_seen', 'orders')).map(({ id }) => id),
+      all.filter(({ state }) => state === 'deposit_seen').map(({ id }) => id),
+    );
+  });
+
+  test('come by pages without a gap or a row twice, whatever the size of a page', async () => {
+    const all = (await rows('/orders', 'orders')).map(({ id }) => id);
+    for (const limit of [1, 2, 4, 5])
+      for (const filter of ['', `?partner=${partner}`, '?state=settled', `?customer=${seller.id}`]) {
+        const whole = filter === '' ? all : (await rows(`/orders${filter}`, 'orders')).map(({ id }) => id);
+        assert.deepEqual(
+          (await pages(`/orders${filter}`, 'orders', 'below', limit)).map(({ id }) => id),
+          whole,
+        );
+      }
+  });
+});
+
+describe('deposits, suspense, payouts', () => {
+  test('deposits are listed with the order they came for, by customer too', async () => {
+    const all = await rows('/deposits', 'deposits');
+    const ofSeller = await rows(`/deposits?customer=${seller.id}&state=applied`, 'deposits');
+    assert.deepEqual(
+      ofSeller.map(({ orderId, units, asset }) => [orderId, units, asset]),
+      sales.toReversed().map((sale) => [String(sale.id), sale.fromAmount, 'usdc.matic20']),
+    );
+    assert.deepEqual(
+      (await pages('/deposits', 'deposits', 'below', 2)).map(({ id }) => id),
+      all.map(({ id }) => id),
+    );
+    assert.equal((await rows(`/deposits?partner=${partner}&state=suspense`, 'deposits')).length, 0);
+  });
+
+  test('what lies in suspense says for how long and whom it waits for, and comes to what the books have there', async () => {
+    world.clock.advance(3 * 86_400_000 - 60_000);
+    const all = await rows('/suspense', 'suspense');
+    assert.deepEqual(
+      all.map(({ orderId, units, asset, waitsFor, days }) => [orderId, units, asset, waitsFor, days]),
+      [
+        [String(part.id), '10', 'usdc.matic20', 'customer', 2],
+        [String(bought.id), '100', 'inr', 'operator', 2],
+        [null, '77', 'inr', 'operator', 2],
+      ],
+    );
+    assert.deepEqual(
+      (await pages('/suspense', 'suspense', 'after', 1)).map(({ deposit }) => deposit),
+      all.map(({ deposit }) => deposit),
+    );
+    const booked = Object.fromEntries(
+      [...(await world.balances())].filter(([code, units]) => code.startsWith('suspense:') && units !== 0n),
+    );
+    assert.deepEqual(booked, {
+      'suspense:bank.simulated:inr': 17_700n,
+      'suspense:evm.matic20:usdc.matic20': 10_000_000n,
+    });
+    const ofOrder = await rows(`/suspense?customer=${part.customerId}`, 'suspense');
+    assert.deepEqual(
+      ofOrder.map(({ orderId }) => orderId),
+      [String(part.id)],
+    );
+  });
+
+  test('what an operator holds waits for one who releases it', async () => {
+    const excess = (await rows('/suspense', 'suspense')).find(({ units }) => units === '100');
+    const finn = await operatorNamed(
+      { db: world.server.db, baseUrl: world.server.baseUrl, clock: world.clock },
+      'finn',
+      'admin',
+    );
+    const kept = await finn.does(`/deposits/${excess?.deposit}/hold`);
+    assert.equal(kept.status, 200, JSON.stringify(kept.body));
+    const held = (await rows('/suspense', 'suspense')).find(({ deposit }) => deposit === excess?.deposit);
+    assert.deepEqual([held?.waitsFor, held?.units], ['operator', '100']);
+    assert.match(String(held?.until), /releases/);
+  });
+
+  test('payouts are listed with what they are for, and no destination', async () => {
+    const all = await rows('/payouts', 'payouts');
+    assert.deepEqual(
+      all.map(({ orderId, purpose, state }) => [orderId, purpose, state]),
+      [bought, ...sales.toReversed()].map((order) => [String(order.id), 'payout', 'settled']),
+    );
+    assert.ok(!JSON.stringify(all).includes(bought.address), 'a list shows where money goes');
+    assert.equal((await rows(`/payouts?customer=${seller.id}&state=settled`, 'payouts')).length, 3);
+    assert.deepEqual(
+      (await pages('/payouts', 'payouts', 'below', 1)).map(({ id }) => id),
+      all.map(({ id }) => id),
+    );
+  });
+});
+
+describe('endpoints', () => {
+  test('of all partners are listed by host and path, with the key that made them and the last attempt', async () => {
+    const made = await world.partner.post('/v1/webhooks', { url: 'http://localhost:65000/hook?secret=s3cr3t' });
+    const other = await world.otherPartner.post('/v1/webhooks', { url: 'http://localhost:65000/other' });
+    assert.deepEqual([made.status, other.status], [200, 200], `${made.text} ${other.text}`);
+    const all = await rows('/endpoints', 'endpoints');
+    const ours = all.filter(({ url }) => url === 'localhost:65000/hook' || url === 'localhost:65000/other');
+    assert.equal(ours.length, 2);
+    assert.ok(!JSON.stringify(all).includes('s3cr3t'), 'a query of an endpoint is shown');
+    assert.ok(ours.every(({ enabled, madeByKey }) => enabled === true && String(madeByKey).length > 0));
+    assert.deepEqual(
+      (await pages('/endpoints', 'endpoints', 'after', 1)).map(({ id }) => id),
+      all.map(({ id }) => id),
+    );
+    const mine = await rows(`/endpoints?partner=${partner}&enabled=true`, 'endpoints');
+    assert.ok(mine.every(({ partnerId }) => partnerId === partner));
+  });
+});
+
+describe('what is asked wrongly', () => {
+  test('is told by field and rule', async () => {
+    for (const [path, field, rule] of [
+      ['/orders?state=happy', 'state', /one of created/],
+      ['/orders?from=yesterday', 'from', /a time such as/],
+      ['/orders?from=2027-01-02T00:00:00Z&until=2027-01-01T00:00:00Z', 'until', /after from/],
+      ['/orders?limit=201', 'limit', /from 1 to 200/],
+      ['/orders?colour=red', 'colour', /is not one of/],
+      ['/orders?format=xml', 'format', /one of json, csv/],
+      ['/deposits?partner=x', 'partner', /a number/],
+      ['/suspense?state=seen', 'state', /one of confirmed/],
+      ['/payouts?below=1', 'below', /id of a payout/],
+      ['/endpoints?enabled=perhaps', 'enabled', /true or false/],
+      ['/audit?until=2026-02-30T00:00:00Z', 'until', /a time such as/],
+      ['/changes?what=weather', 'what', /one of market/],
+    ] as const) {
+      const { status, body } = await vic.reads(path);
+      assert.equal(status, 400, path);
+      assert.match(body.fields[field], rule, path);
+    }
+    for (const [path, reason] of [
+      ['/orders?partner=999', 'unknown_partner'],
+      ['/orders?market=999', 'unknown_market'],
+      ['/orders?customer=nobody', 'unknown_customer'],
+      ['/orders?below=999', 'unknown_order'],
+      ['/deposits?below=99999', 'unknown_deposit'],
+      ['/suspense?after=99999', 'unknown_deposit'],
+      ['/payouts?below=pay_1_1', 'unknown_payout'],
+    ] as const)
+      assert.equal((await vic.reads(path)).body.reason, reason, path);
+  });
+});
+
+describe('as CSV', () => {
+  before(async () => void (await world.sells('12.5', 'usdc', { customer: seller })));
+  const asCsv = async (path: string) => {
+    const reply = await fetch(`${world.server.baseUrl}/operator/v1${path}`, {
+      headers: { authorization: `Bearer ${vic.token}` },
+    });
+    return { type: reply.headers.get('content-type'), next: reply.headers.get('x-next'), text: await reply.text() };
+  };
+  /** A list as CSV and as JSON, of one moment: the server works on meanwhile, so JSON is the same before and after. */
+  const bothWays = async (path: string) => {
+    for (let tries = 1; tries <= 20; tries += 1) {
+      const earlier = await vic.reads(path);
+      const csv = await asCsv(`${path}&format=csv`);
+      const { body } = await vic.reads(path);
+      if (isDeepStrictEqual(earlier.body, body)) return { body, ...csv };
+    }
+    return assert.fail(`${path} changes all the time`);
+  };
+
+  test('has exactly the rows that JSON has, and says where the next page begins', async () => {
+    for (const [path, list] of [
+      ['/orders', 'orders'],
+      ['/deposits', 'deposits'],
+      ['/suspense', 'suspense'],
+      ['/payouts', 'payouts'],
+      ['/endpoints', 'endpoints'],
+      ['/changes', 'changes'],
+      ['/cases', 'cases'],
+      [`/partners/${partner}/activity`, 'activity'],
+      [`/markets/${market}/unpaid?from=2020-01-01T00:00:00Z&until=2090-01-01T00:00:00Z`, 'orders'],
+    ] as const) {
+      const so = path.includes('?') ? '&' : '?';
+      const { body, type, next, text } = await bothWays(`${path}${so}limit=2`);
+      assert.match(String(type), /^text\/csv/);
+      assert.equal(next, body.next, path);
+      assert.ok(body[list].length > 0, `${path} has no rows`);
+      const read = readCsv(text);
+      assert.equal(read.length, body[list].length, path);
+      for (const [at, row] of read.entries())
+        for (const [name, shown] of Object.entries(row)) {
+          const value = body[list][at][name];
+          const expected = value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
+          assert.equal(shown.replace(/^'/, ''), expected.replace(/^'/, ''), `${path} ${name}`);
+        }
+    }
+  });
+
+  test('shows amounts of unpaid orders in their assets, and cases and activity page by page', async () => {
+    const span = ['2020-01-01T00:00:00Z', '2090-01-01T00:00:00Z'];
+    const shown = await types('orders', 'unpaid', market, ...span);
+    assert.match(shown.out, /12\.5 +usdc\.matic20 +[0-9.]+ +inr/);
+    const csv = await types('orders', 'unpaid', market, ...span, '--csv');
+    assert.deepEqual(
+      readCsv(csv.out).map(({ depositUnits, payoutAsset }) => [depositUnits, payoutAsset]),
+      [['12.5', 'inr']],
+    );
+    for (const words of [['cases'], ['activity', partner]]) {
+      const all = await types(...words, '--limit', '1', '--all', '--csv');
+      assert.equal(all.code, 0, all.err);
+      const { length } = JSON.parse((await types(...words, '--json')).out)[words[0] ?? ''];
+      assert.ok(length > 1, `${words} has one page`);
+      assert.equal(readCsv(all.out).length, length, String(words));
+    }
+  });
+
+  test('a reason that is longer than its column is cut with a sign at the terminal, and whole as CSV', async () => {
+    const [first] = await rows('/cases', 'cases');
+    const reason = `${'long '.repeat(40)}end`;
+    await world.read((tx) => tx.run('update cases set reason = $2 where id = $1', [first.id, reason]));
+    assert.match((await types('cases')).out, /(long ){20}.*…$/m);
+    assert.ok((await types('cases', '--csv')).out.includes(reason));
+  });
+
+  test('gives no spreadsheet a formula, and leaves numbers as they are', () => {
+    for (const [text, safe] of [
+      ['=1+1', "'=1+1"],
+      ['+91 99', "'+91 99"],
+      ['@SUM(A1)', "'@SUM(A1)"],
+      ['-2+3', "'-2+3"],
+      ['\tx', "'\tx"],
+      ['\r=1', '"\'\r=1"'],
+      ['=HYPERLINK("http://x","y")', '"\'=HYPERLINK(""http://x"",""y"")"'],
+      ['-12.50', '-12.50'],
+      ['-7', '-7'],
+      ['12', '12'],
+      ['plain', 'plain'],
+      ['a,b', '"a,b"'],
+      ['two\nlines', '"two\nlines"'],
+      ['', ''],
+    ] as const)
+      assert.equal(cell(text), safe);
+  });
+
+  test('a reason that looks like a formula reaches the file as text', async () => {
+    const ada = await operatorNamed(
+      { db: world.server.db, baseUrl: world.server.baseUrl, clock: world.clock },
+      'ada',
+      'admin',
+    );
+    await ada.does('/stops', { kind: 'market', subject: '1', reason: '=cmd|calc' });
+    const [row] = readCsv((await asCsv('/audit?limit=1&format=csv')).text);
+    assert.equal(row?.reason, "'=cmd|calc");
+  });
+});
+
+describe('at a terminal', () => {
+  test('lists are tables, CSV or JSON, and --all follows the pages', async () => {
+    const [table, csv, all, help, wrong, misused] = await Promise.all([
+      types('orders', 'list', '--state', 'settled', '--limit', '2'),
+      types('orders', 'list', '--limit', '2', '--csv'),
+      types('orders', 'list', '--limit', '2', '--csv', '--all'),
+      types('suspense', 'list', '--help'),
+      types('deposit', 'list', '--state', 'happy'),
+      types('markets', '--csv'),
+    ]);
+    assert.equal(table.code, 0, table.err);
+    assert.match(table.out, new RegExp(`${bought.id} +\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d`));
+    assert.match(table.out, /^next +\d+/m);
+    assert.equal(readCsv(csv.out).length, 2);
+    assert.match(csv.err, /There is more: it goes on with --below \d+/);
+    assert.deepEqual(
+      readCsv(all.out).map(({ id }) => id),
+      (await rows('/orders', 'orders')).map(({ id }) => id),
+    );
+    assert.match(help.out, /suspense list .*\[--from <value>\].*\[--all\] \[--csv\]/);
+    assert.deepEqual([wrong.code, misused.code], [1, 2]);
+    assert.match(wrong.err, /state must be one of/);
+    for (const words of [
+      ['deposit', 'list'],
+      ['suspense', 'list'],
+      ['payout', 'list'],
+      ['endpoint', 'list'],
+    ]) {
+      const shown = await types(...words, '--all');
+      assert.equal(shown.code, 0, shown.err);
+    }
+  });
+
+  test('and the trial balance still adds up', async () => {
+    for (const { debits, credits } of await world.read((tx) => trialBalance(tx))) assert.equal(debits, credits);
+  });
+});

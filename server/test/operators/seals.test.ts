@@ -1,0 +1,143 @@
+/** The audit as it was sealed: a row that is edited, taken away or slipped in is told by its number. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Client } from 'pg';
+import type { Database } from '../../src/base/db.ts';
+import { recordByMachine, sealAudit, verifyAudit } from '../../src/operators/index.ts';
+import { verifiedTable, verifyLedger } from '../../src/reconcile/verify.ts';
+import { freshGround, type Ground } from '../support/ground.ts';
+import { until } from '../support/until.ts';
+
+let ground: Ground;
+let owner: Client;
+
+before(async () => {
+  ground = await freshGround();
+  owner = new Client({ connectionString: ground.adminUrl, options: '-c search_path=cloverleaf' });
+  await owner.connect();
+  for (let n = 1; n <= 12; n += 1) {
+    await writes(n);
+    if (n % 3 === 0) await seals();
+  }
+});
+after(async () => {
+  await owner?.end();
+  await ground?.stop();
+});
+
+const writes = (n: number) =>
+  ground.db.asSystem((tx) =>
+    recordByMachine(tx, {
+      ...{ act: 'a.test', subject: `subject:${n}`, reason: `a reason of “${n}” – ½`, now: ground.clock.now() },
+      after: { units: 10n ** 30n, at: ground.clock.now(), nothing: null },
+    }),
+  );
+/** Transactions of other databases on the same PostgreSQL hold a row back, so it may take more than one try. */
+const seals = () =>
+  until('it is sealed', async () => {
+    await ground.db.asSystem((tx) => sealAudit(tx, ground.clock.now()));
+    const sql =
+      'select count(*)::int as n from audit a where not exists (select from sealed_audit s where s.audit_id = a.id)';
+    return (await ground.db.asSystem((tx) => tx.row<{ n: number }>(sql)))?.n === 0;
+  });
+
+async function problems(db: Database = ground.db, kept?: { number: bigint; hash: string }): Promise<string[]> {
+  const told: string[] = [];
+  await db.asSystem((tx) =>
+    verifyAudit(tx, ({ subject, why }) => told.push(`${subject}: ${why}`), ground.clock.now(), kept),
+  );
+  return told;
+}
+
+const untold = ({ subject, why }: { subject: string; why: string }): never => assert.fail(`${subject}: ${why}`);
+
+/** As the owner of the database with the triggers off; undone when it has been looked at. */
+async function tampered(statements: readonly string[]): Promise<string[]> {
+  await owner.query('begin');
+  await owner.query(`set local session_replication_role = 'replica'`);
+  for (const one of statements) await owner.query(one);
+  const told: string[] = [];
+  const tx = {
+    rows: async (text: string, values: unknown[] = []) => (await owner.query(text, values)).rows,
+  } as unknown as Parameters<typeof verifyAudit>[0];
+  await verifyAudit(tx, ({ subject, why }) => told.push(`${subject}: ${why}`), ground.clock.now());
+  await owner.query('rollback');
+  return told;
+}
+
+test('an audit that nobody touched is as it was sealed, and its newest hash can be kept', async () => {
+  const {
+    rows,
+    seals: count,
+    unsealed,
+    newest,
+  } = await ground.db.asSystem((tx) => verifyAudit(tx, untold, ground.clock.now()));
+  assert.deepEqual([rows, count, unsealed, newest?.number], [12n, 4n, 0n, 4n]);
+  assert.ok(newest);
+  assert.deepEqual(await problems(ground.db, newest), []);
+  assert.deepEqual(await problems(ground.db, { number: 4n, hash: '0'.repeat(64) }), [
+    'audit seal 4: it is not there with the hash that was kept',
+  ]);
+});
+
+for (const [what, statement] of [
+  ['reason', `update audit set reason = 'another one' where id = 5`],
+  ['operator', `update audit set operator = 'finn' where id = 5`],
+  ['time', `update audit set at = at + interval '1 microsecond' where id = 5`],
+  ['outcome', `update audit set outcome = 'declined' where id = 5`],
+  ['amount', `update audit set after = jsonb_set(after, '{units}', '"1"') where id = 5`],
+] as const)
+  test(`an edited ${what} is found, in its row and no other`, async () => {
+    assert.deepEqual(await tampered([statement]), ['audit row 5: it is not what was sealed']);
+  });
+
+test('a row that is taken away is found, also where its seal is mended', async () => {
+  assert.deepEqual(await tampered(['delete from audit where id = 5']), [
+    'audit row 5: it was sealed and is not there any more',
+  ]);
+  assert.deepEqual(await tampered(['delete from audit where id = 5', 'delete from sealed_audit where audit_id = 5']), [
+    'audit seal 2: it covers 3 rows and 2 are there',
+  ]);
+  const gone = await tampered([
+    'delete from audit where id in (4, 5, 6)',
+    'delete from sealed_audit where seal = 2',
+    'delete from audit_seals where number = 2',
+  ]);
+  assert.deepEqual(gone, ['audit seal 3: seals 2 to 2 are missing']);
+});
+
+test('a hash that is made to fit an edited row breaks the seal, and the seals above', async () => {
+  const edited = `update audit set reason = 'another one' where id = 5`;
+  const content = `update sealed_audit set content = (select content from sealed_audit where audit_id = 6) where audit_id = 5`;
+  const told = await tampered([edited, content]);
+  assert.ok(told.includes('audit seal 2: its hash is not that of what it covers'), told.join('\n'));
+  assert.deepEqual(
+    await tampered([`update audit_seals set sealed_at = sealed_at + interval '1 day' where number = 2`]),
+    ['audit seal 2: its hash is not that of what it covers'],
+  );
+});
+
+test('a row that is slipped in among older ones is found, sealed or not', async () => {
+  // Numbers that no row got: of acts that were rolled back.
+  await owner.query(`select nextval(pg_get_serial_sequence('audit', 'id')) from generate_series(1, 3)`);
+  await writes(16);
+  await seals();
+  const slipped = (id: number): string =>
+    `insert into audit (id, at, operator, role, address, act, subject, reason, outcome)
+     overriding system value values (${id}, now(), 'finn', 'finance', 'local', 'order.release', 'order:1', 'as agreed', 'done')`;
+  ground.clock.advance(3_600_000);
+  assert.deepEqual(await tampered([slipped(14)]), ['audit row 14: it stands among sealed rows and no seal covers it']);
+  // The server seals it in good faith.
+  await owner.query(slipped(14));
+  await seals();
+  assert.deepEqual(await problems(), ['audit row 14: it was slipped in among older rows before seal 6']);
+});
+
+test('verify-ledger says which row', async () => {
+  const verified = await ground.db.asSystem((tx) => verifyLedger(tx, undefined, undefined, ground.clock.now()));
+  assert.deepEqual(
+    verified.problems.filter(({ rule }) => rule === 'audit').map(({ subject }) => subject),
+    ['audit row 14'],
+  );
+  assert.match(verifiedTable(verified), /BROKEN {2}audit .*\n(.*\n)*audit +audit row 14: it was slipped in/);
+});

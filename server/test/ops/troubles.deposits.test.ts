@@ -1,0 +1,186 @@
+/** Troubles with money that came: too little of it, on another chain, unknown; played, and shown in docs/operating/troubles. */
+import assert from 'node:assert/strict';
+import { openBrowser } from '../protocols/checkout/world.ts';
+import { pagesOf } from '../support/transcript.ts';
+
+const WEEK_MS = 7 * 24 * 3_600_000;
+
+const plays = pagesOf();
+
+plays('part-paid-and-gone', 'Forty per cent is paid, and the customer is gone for a week', async (scene) => {
+  const { world, names, says, types, asks } = scene;
+  const sale = await world.sells('100', 'usdc');
+  scene.named(sale);
+  says('A customer sells 100 usdc, sends 40, and is not heard of again. The sandbox plays the customer:');
+  await types('npm run sandbox -- pay <order> --amount 40');
+  await world.mines(3);
+  await world.until(
+    'the part is in the trace',
+    async () => (await world.traceOf(sale)).deposits[0]?.state === 'confirmed',
+  );
+  says('The partner reads that a part came. Address and deadline stay as they are, so the rest may still come.');
+  await asks('offramp/transaction', { transactionId: '<order>', customerId: '<customer>' });
+  await types('npm run operator -- order <order> --brief');
+  await world.deadlinePasses();
+  await scene.isIn(sale, 'on_hold');
+  world.clock.advance(WEEK_MS);
+  await scene.caseOpens('on_hold');
+  says(`The deadline passes. The order takes the part as its deposit and waits for a person: the answer \`hold\` of the policy
+\`underpaid\`. A week later finn comes to its case.`);
+  await types('npm run operator -- cases --kind on_hold');
+  await types('npm run operator -- case <case>');
+  says('Paying it out is not possible: the order promises rupees for 100 usdc.');
+  await types(`npm run operator -- order release <order> --reason 'the customer is gone'`, 1);
+  says('Nor can the part go back while nobody has said where to.');
+  await types(`npm run operator -- order refuse <order> amount --reason '40 of 100 came, a week ago'`, 1);
+  says('So finn takes the case, asks the partner, and leaves a note. The order keeps the money meanwhile.');
+  await types(`npm run operator -- case assign <case> finn --reason 'asks the partner'`);
+  await types(`npm run operator -- case note <case> --reason 'partner asked for an address, ticket 4711'`);
+  says(
+    'The customer comes back and tells the partner an address. The partner names it, and finn refuses the order: the part goes there.',
+  );
+  names.address = world.newAddress();
+  await scene.puts('offramp/refundDestination', {
+    transactionId: '<order>',
+    customerId: '<customer>',
+    address: '<address>',
+  });
+  await types(
+    `npm run operator -- order refuse <order> amount --reason '40 of 100 came, the customer named an address'`,
+  );
+  await world.refundArrives(sale, -4);
+  says('The coins go there, screened like any payment, and the partner reads where and by which transaction.');
+  await types('npm run operator -- order <order> --brief');
+  await asks('offramp/refunds', { transactionId: '<order>', customerId: '<customer>' });
+});
+
+plays(
+  'second-payment-another-chain',
+  'A second payment on another chain is to go back to another address',
+  async (scene) => {
+    const { world, names, says, types, asks } = scene;
+    const sale = await world.sells('100', 'usdc');
+    scene.named(sale);
+    says(
+      'A customer sells 100 usdc on matic20, pays and is paid. Then the wallet sends 100 usdc on erc20, to the same address.',
+    );
+    await types('npm run sandbox -- pay <order>');
+    await world.mines(3);
+    await world.reaches(sale, 6);
+    await types('npm run sandbox -- pay <order> --how another_chain');
+    await world.mines(13, 'erc20');
+    await scene.caseOpens('deposit_wrong_chain');
+    says('The partner reads of it, and finn finds the case.');
+    await asks('offramp/transaction', { transactionId: '<order>', customerId: '<customer>' });
+    await types('npm run operator -- cases');
+    await types('npm run operator -- case <case>');
+    await types('npm run operator -- order <order> --brief');
+    names.deposit = String((await world.traceOf(sale)).deposits.at(-1)?.id);
+    await types('npm run operator -- deposit <deposit>');
+    says(`The customer wants the coins on another address of theirs, and tells the partner, who writes to finn. The address that the
+coins came from may be an exchange's, so finn asks who paid, which stays in the audit; and it is no destination that finn may name.`);
+    const payer = await types(`npm run operator -- deposit payer <deposit> --reason 'ticket 4712'`);
+    names.sender = /0x[0-9a-fA-F]{40}/.exec(payer)?.[0] ?? '';
+    await types(`npm run operator -- deposit refund <deposit> --address <sender> --reason 'where it came from'`, 1);
+    says(`The partner cannot prove whose address it passes on. So finn makes a link, which the partner sends to the customer, who logs in
+by a code.`);
+    const made = await types(
+      `npm run operator -- deposit return-link <deposit> --reason 'ticket 4712: asks the customer'`,
+    );
+    const browser = openBrowser();
+    const asked = await browser.login(/https?:\S+\/return\/\S+/.exec(made)?.[0] ?? '');
+    scene.sees(asked.text);
+    says('The customer types the address, and sees it once more and whole.');
+    const address = world.newAddress();
+    const check = await browser.go('address', { wallet: address });
+    scene.sees(check.text);
+    const waits = await browser.go('confirm', { address });
+    assert.equal(waits.title, 'We have your address', waits.text);
+    scene.sees(waits.text);
+    says('A case tells finn. Finn names no address: it goes where the customer confirmed, and ada sees on what word.');
+    await scene.caseOpens('return_confirmed', 'confirmed');
+    await types('npm run operator -- case <confirmed>');
+    await types(
+      `npm run operator -- deposit return <deposit> --reason 'ticket 4712: the customer has confirmed it'`,
+      3,
+    );
+    await types('OPERATOR_TOKEN_FILE=ada.token npm run operator -- proposal <proposal>');
+    await types(
+      `OPERATOR_TOKEN_FILE=ada.token npm run operator -- confirm <proposal> --reason 'confirmed on the page'`,
+    );
+    await world.until('the refund is paid', async () => {
+      await world.mines(1, 'erc20');
+      return (await world.traceOf(sale)).refunds.some(({ state }) => state === 'settled');
+    });
+    says('It leaves on the chain on which it came.');
+    const told = await asks('offramp/refunds', { transactionId: '<order>', customerId: '<customer>' });
+    assert.equal(told.refunds[0].reason, 'wrong_network', 'the partner does not read why it went back');
+    says('The page says so, too.');
+    scene.sees((await browser.open(/https?:\S+\/return\/\S+/.exec(made)?.[0] ?? '')).text);
+    await types('npm run operator -- order <order> --brief');
+  },
+);
+
+plays('unknown-money', 'Unknown money, and "I paid, nothing happened"', async (scene) => {
+  const { world, names, says, types } = scene;
+  says('A credit of 1200 rupees comes with the text "thanks", from a name that nobody knows.');
+  await world.bank.creditAccount({
+    currency: 'INR',
+    units: 1_200_00n,
+    text: 'thanks',
+    payerName: 'Ravi Iyer',
+    payerAccount: '000987654321',
+  });
+  await world.looksAtTheBank();
+  await scene.caseOpens('deposit_unknown_target', 'unknown');
+  const depositOf = async (name: string) =>
+    (names[name] = String(
+      (
+        await world.read((tx) =>
+          tx.row<{ id: bigint }>(
+            `select id from deposits where state = 'suspense' and order_id is null order by id desc limit 1`,
+          ),
+        )
+      )?.id,
+    ));
+  await depositOf('nobodys');
+  await types('npm run operator -- case <unknown>');
+  says('The same hour a customer writes: "I paid, nothing happened." The partner sends the number of the order.');
+  const purchase = await world.buys('5000', 'usdc');
+  scene.named(purchase);
+  await types('npm run sandbox -- credit <order> --reference wrong');
+  await scene.caseOpens('deposit_unknown_target');
+  await depositOf('deposit');
+  await types('npm run operator -- order <order> --brief');
+  says(`The order waits and nothing came for it. So the money lies elsewhere, or never left. Finn looks through the open cases, and at
+who paid.`);
+  await types('npm run operator -- cases --kind deposit_unknown_target');
+  await types(`npm run operator -- case payer <case> --reason 'order <order>: I paid, nothing happened'`);
+  says(`The text is the reference of the order but for one letter, and the amount is right. Finn gives the money to the order. That it is
+this order's only finn says, so another operator has to agree.`);
+  await scene.bothDo(
+    `npm run operator -- deposit assign <deposit> <order> --reason 'one letter of the reference is wrong'`,
+    'compared the reference and the amount',
+  );
+  await world.payoutIsHanded(purchase);
+  await world.mines(3);
+  await world.reaches(purchase, 4);
+  await types('npm run operator -- order <order> --brief');
+  says('The other credit is still unknown. Finn asks who paid, and no partner knows the name.');
+  await types(`npm run operator -- deposit payer <nobodys> --reason 'to find the payer'`);
+  says('It goes back to the account that it came from, when two agree.');
+  await scene.bothDo(
+    `npm run operator -- deposit return <nobodys> --reason 'no partner knows the payer'`,
+    'seen the answers of the partners',
+  );
+  await world.until('it is paid back', async () => {
+    await world.looksAtTheBank();
+    return await world.read(
+      async (tx) =>
+        (await tx.row(`select from refunds where deposit_id = $1 and state = 'settled'`, [names.nobodys])) !==
+        undefined,
+    );
+  });
+  await types('npm run operator -- deposit <nobodys>');
+  await types('npm run operator -- audit --limit 3');
+});

@@ -1,0 +1,139 @@
+/** Troubles with terms and prices, and those who look at the books afterwards; played, and shown. */
+import assert from 'node:assert/strict';
+import { pagesOf } from '../support/transcript.ts';
+
+const DAY_MS = 24 * 3_600_000;
+
+const plays = pagesOf({ finn: 'finance', ada: 'admin', bea: 'admin' });
+
+plays('wild-price', 'A wild price: the market halts, and unpaid orders are put right', async (scene) => {
+  const { world, names, says, types, asks } = scene;
+  const market = /^(\d+) +offramp +usdc\.matic20 +inr/m.exec(await scene.looks('npm run operator -- markets'));
+  names.market = market?.[1] ?? assert.fail('no market sells usdc for rupees');
+  const pair = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20', fromAmount: '100' };
+  const costs = (rate: number) =>
+    world.until(
+      `a usdc costs ${rate}`,
+      async () => Number((await world.partner.post('offramp/quote', pair)).body.data?.rate) === rate,
+    );
+  const before = world.clock.now();
+  names.from = before.toISOString();
+  says(
+    'A price source begins to say nonsense: first half too much, which no breaker can know, then a hundred times the price.',
+  );
+  await types('npm run sandbox -- prices usdc inr 129');
+  await costs(129);
+  const unpaid = [await world.sells('100', 'usdc'), await world.sells('20', 'usdc')];
+  const [first] = unpaid;
+  assert(first);
+  scene.named(first);
+  await types('npm run sandbox -- prices usdc inr 12900');
+  await world.until('it is halted', async () => (await world.partner.post('offramp/quote', pair)).status === 503);
+  await scene.caseOpens('price_halted', 'case', `market:${names.market}`);
+  says('The market halts by itself. Partners get no quote and no order; money under way goes on.');
+  await asks('offramp/quote', pair, 503);
+  await types('npm run operator -- cases --kind price_halted');
+  await types('npm run operator -- case <case>');
+  says(
+    'Finn compares with the world: 86. The source is mended. Coming back is a jump as well, so the breaker waits until the price has stood for a while; finn does not have to.',
+  );
+  await types('npm run sandbox -- prices usdc inr');
+  await costs(86);
+  names.until = world.clock.now().toISOString();
+  says('What was ordered at 129 and not paid yet? Two orders, which would pay out half too much.');
+  await types('npm run operator -- orders unpaid <market> <from> <until>');
+  says(
+    'The customers keep their orders and addresses: all of them are requoted at the price of now. The partner is told by an event.',
+  );
+  const begun = await scene.does(
+    `OPERATOR_TOKEN_FILE=ada.token npm run operator -- orders requote-unpaid <market> <from> <until> --reason 'the source said 129 instead of 86'`,
+    'compared with the world',
+  );
+  names.bulk = /^bulk +(\S+)/m.exec(begun)?.[1] ?? assert.fail(begun);
+  await world.until('it has looked at all', async () =>
+    /endedAt/.test(await scene.looks('npm run operator -- orders bulk <bulk>')),
+  );
+  await types('npm run operator -- orders bulk <bulk>');
+  await asks('offramp/transaction', { transactionId: '<order>', customerId: '<customer>' });
+  says('The customer pays, and is paid at the right price.');
+  await types('npm run sandbox -- pay <order>');
+  await world.mines(3);
+  await world.reaches(first, 6);
+  await types('npm run operator -- order <order> --brief');
+});
+
+plays('wrong-fee', 'A wrong fee for an hour: which orders, and how much', async (scene) => {
+  const { world, names, says, types } = scene;
+  names.market =
+    /^(\d+) +offramp +usdc\.matic20 +inr/m.exec(await scene.looks('npm run operator -- markets'))?.[1] ?? '';
+  says('The fee of the market is to be 0.80 %. Ada types 800 basis points instead of 80.');
+  await scene.does(
+    `OPERATOR_TOKEN_FILE=ada.token npm run operator -- fee set <market> operator --bps 800 --reason 'the fee of December'`,
+    'as agreed',
+  );
+  names.from = world.clock.now().toISOString();
+  const [paid, unpaid] = [await world.sells('100', 'usdc'), await world.sells('20', 'usdc')];
+  scene.named(paid, 'paid');
+  scene.named(unpaid, 'unpaid');
+  await types('npm run sandbox -- pay <paid>');
+  await world.mines(3);
+  await world.reaches(paid, 6);
+  world.clock.advance(20 * 60_000);
+  names.until = world.clock.now().toISOString();
+  says('A partner asks why its customers get so little. Ada sets it right, and looks for the change that was wrong.');
+  await scene.does(
+    `OPERATOR_TOKEN_FILE=ada.token npm run operator -- fee set <market> operator --bps 80 --reason '800 was typed instead of 80'`,
+    'read it this time',
+  );
+  await types('npm run operator -- changes --market <market> --what fee --limit 2');
+  says('Which orders were made meanwhile, and what would each have paid at the fee that was meant?');
+  await types('npm run operator -- report affected <market> <from> <until> --fee operator --bps 80');
+  says('Those that are not paid yet are requoted: the same amount to pay, at the terms of now.');
+  await scene.does(
+    `OPERATOR_TOKEN_FILE=ada.token npm run operator -- orders requote-unpaid <market> <from> <until> --reason 'the fee was ten times too high'`,
+    'seen the list',
+  );
+  await world.until('it is requoted', async () =>
+    (await world.traceOf(unpaid)).history.some(({ event }) => event === 'requoted'),
+  );
+  await scene.asks('offramp/transaction', { transactionId: '<unpaid>', customerId: '<customer>' });
+  says(`The paid one is over: nothing changes an order that has settled. The difference is in the list, to the paisa. As CSV it goes to the
+partner; how the customer gets it is agreed with the partner, outside of this system.`);
+  await types('npm run operator -- report affected <market> <from> <until> --fee operator --bps 80 --csv');
+});
+
+plays('auditor', "An auditor's five questions", async (scene) => {
+  const { world, names, says, types } = scene;
+  names.market =
+    /^(\d+) +offramp +usdc\.matic20 +inr/m.exec(await scene.looks('npm run operator -- markets'))?.[1] ?? '';
+  names.from = world.clock.now().toISOString();
+  const customer = await world.verifiedCustomer();
+  const sale = await world.sells('100', 'usdc', { customer });
+  await world.pays(sale, '100');
+  await world.mines(3);
+  await world.reaches(sale, 6);
+  names.customer = customer.id;
+  names.evening = world.clock.now().toISOString();
+  world.clock.advance(DAY_MS);
+  const purchase = await world.buys('5000', 'usdc', { customer });
+  await world.credits(purchase, '5000');
+  await world.payoutIsHanded(purchase);
+  await world.mines(3);
+  await world.reaches(purchase, 4);
+  names.until = world.clock.now().toISOString();
+  says('One. What did every account have on the evening of the first day? The trade of the second day is not in it.');
+  await types('npm run operator -- report trial-balance --at <evening>');
+  says('Two. The statement of a customer: what it gave and got, and what we held for it at both ends.');
+  await types('npm run operator -- report statement <customer> <from> <until>');
+  says('Three. The revenue per partner and day, by market.');
+  await types('npm run operator -- report revenue <from> <until>');
+  says(
+    'Four. Is the journal untouched? Every entry, seal, balance and hold is computed again from the journal, the audit as well.',
+  );
+  await types('npm run verify-ledger');
+  says(
+    'Five. Who changed the fee, when, and why? The terms before and after stand beside it, and the act in the audit.',
+  );
+  await types('npm run operator -- changes --what fee --limit 2');
+  await types('npm run operator -- audit --act fee.set --limit 4');
+});

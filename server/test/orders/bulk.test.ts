@@ -1,0 +1,171 @@
+/** What is done to all unpaid orders of a span: once to each, however it is interrupted, and to none that was paid. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { parseRate } from '../../src/base/money.ts';
+import { beginBulk, bulkOf, type OrdersContext, orderHandlers, unpaidOrders } from '../../src/orders/index.ts';
+import { findMarket, type Market, upsertMarket } from '../../src/partners/index.ts';
+import { type TestPartner, type World, wireWorld } from '../protocols/whitelabel/world.ts';
+import { gateRules } from '../support/gate.ts';
+
+let world: World;
+let acme: TestPartner;
+let other: TestPartner;
+let market: Market;
+let context: OrdersContext;
+
+before(async () => {
+  world = await wireWorld();
+  acme = await world.partner('acme');
+  other = await world.partner('other');
+  market = await world.db.asSystem((tx) =>
+    findMarket(tx, { direction: 'offramp', coin: 'usdc', fiat: 'inr', chain: 'matic20' }),
+  );
+  const { db, clock, log, vault } = world;
+  const screener = undefined as unknown as OrdersContext['screener'];
+  context = { db, clock, log, rails: new Map(), screener, gate: gateRules(vault) };
+});
+after(async () => await world?.stop());
+
+const PAIR = { fromCurrency: 'usdc', toCurrency: 'inr', chain: 'matic20' };
+async function sells(partner: TestPartner, fromAmount = '10'): Promise<bigint> {
+  const { customerId, fiatAccountId } = partner;
+  const asked = { ...PAIR, fromAmount, customerId, fiatAccountId };
+  const { status, body, text } = await partner.post('offramp/createTransaction', asked);
+  assert.equal(status, 200, text);
+  return BigInt(body.data.transactionId);
+}
+/** Everything made from here on, and not what is made after it was asked. */
+async function spanFrom(from: Date) {
+  world.clock.advance(1);
+  return { marketId: market.id, partnerId: null, from, until: world.clock.now() };
+}
+const now = (): Date => {
+  world.clock.advance(1);
+  return world.clock.now();
+};
+type Kind = 'cancel' | 'requote';
+const begin = async (kind: Kind, from: Date, over: { partnerId?: bigint } = {}): Promise<string> => {
+  const ask = { ...(await spanFrom(from)), ...over, kind, by: 'ada', people: ['ada', 'bea'], why: 'a wrong price' };
+  return String(await world.db.asSystem((tx) => beginBulk(tx, { ...ask, now: world.clock.now() })));
+};
+const work = async (id: string) => await orderHandlers(context).bulk_orders?.(id);
+const told = async (id: string) => {
+  const bulk = await world.db.asSystem((tx) => bulkOf(tx, BigInt(id)));
+  assert.ok(bulk);
+  const { changed, leftAlone, refused } = bulk;
+  return { changed, leftAlone, refused, isOver: bulk.endedAt !== null };
+};
+const states = async (ids: readonly bigint[]): Promise<string[]> => {
+  const rows = await world.query('select state from orders where id = any($1) order by id', [ids.map(String)]);
+  return rows.map(({ state }) => state);
+};
+const steps = async (event: string, ids: readonly bigint[]): Promise<number> => {
+  const rows = await world.query('select from order_history where event = $1 and order_id = any($2)', [
+    event,
+    ids.map(String),
+  ]);
+  return rows.length;
+};
+
+test('more than a worker does at a time is done in turns, by two at once, and each order once', async () => {
+  const from = now();
+  const ids: bigint[] = [];
+  for (let n = 0; n < 60; n += 1) ids.push(await sells(acme));
+  const id = await begin('cancel', from);
+  assert.deepEqual(await work(id), { againInMs: 0 });
+  assert.deepEqual(await told(id), { changed: 50, leftAlone: 0, refused: 0, isOver: false });
+  assert.deepEqual(await Promise.all([work(id), work(id)]), [undefined, undefined]);
+  assert.equal(await work(id), undefined, 'rung for again');
+  assert.deepEqual(await told(id), { changed: 60, leftAlone: 0, refused: 0, isOver: true });
+  assert.deepEqual(new Set(await states(ids)), new Set(['cancelled']));
+  assert.equal(await steps('cancelled', ids), 60);
+  const [{ facts } = { facts: undefined }] = await world.query(
+    `select facts from order_history where event = 'cancelled' and order_id = $1`,
+    [String(ids[0])],
+  );
+  assert.deepEqual([facts.by, facts.why], ['ada', 'a wrong price']);
+});
+
+test('an order of which anything was seen is neither listed nor touched; one that came back is', async () => {
+  const from = now();
+  const [paid, back, free] = [await sells(acme), await sells(acme), await sells(acme)];
+  for (const [order, state] of [
+    [paid, 'confirmed'],
+    [back, 'reversed'],
+  ] as const)
+    await world.query(
+      `insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, reference, seen_at)
+       values ('evm.matic20', $1, 'usdc.matic20', 1, '', $2, $3, $4, '', now())`,
+      [`seen ${order}`, String(order), String(acme.partner.id), state],
+    );
+  const span = await spanFrom(from);
+  const listed = await world.db.asSystem((tx) => unpaidOrders(tx, { ...span, after: 0n, limit: 10 }));
+  assert.deepEqual(
+    listed.map((one) => one.id),
+    [back, free],
+  );
+  const id = await begin('cancel', from);
+  await work(id);
+  assert.deepEqual(await states([paid, back, free]), ['created', 'cancelled', 'cancelled']);
+});
+
+test('of one partner only, where one is named, and of the span only', async () => {
+  const early = await sells(acme);
+  const from = now();
+  const [mine, theirs] = [await sells(acme), await sells(other)];
+  const id = await begin('cancel', from, { partnerId: other.partner.id });
+  const late = await sells(other);
+  await work(id);
+  assert.deepEqual(await states([early, mine, theirs, late]), ['created', 'created', 'cancelled', 'created']);
+});
+
+test('requoted at the price of now; left alone where that is theirs already; refused where the limits forbid it', async () => {
+  const from = now();
+  world.source.move('usdc', 'inr', parseRate('129'));
+  await world.refreshPrices();
+  const [dear, small] = [await sells(acme, '100'), await sells(acme, '10')];
+  world.source.move('usdc', 'inr', undefined);
+  await world.refreshPrices();
+  const right = await sells(acme, '100');
+  const { id: _, crypto, fiat, ...terms } = market;
+  const codes = { crypto: crypto.code, fiat: fiat.code };
+  await world.db.asSystem((tx) => upsertMarket(tx, { ...terms, ...codes, minUnits: 50_000_000n }));
+  const id = await begin('requote', from);
+  await work(id);
+  await world.db.asSystem((tx) => upsertMarket(tx, { ...terms, ...codes }));
+  assert.deepEqual(await told(id), { changed: 1, leftAlone: 1, refused: 1, isOver: true });
+  const quotes = await world.query('select id from quotes where order_id = $1', [String(right)]);
+  assert.equal(quotes.length, 1, 'an order that was left alone has a quote that it does not use');
+  const rows = await world.query(
+    'select rate_num::text as rate, deposit_units::text as units, state from orders where id = any($1) order by id',
+    [[dear, small, right].map(String)],
+  );
+  assert.deepEqual(rows, [
+    { rate: '86', units: '100000000', state: 'created' },
+    { rate: '129', units: '10000000', state: 'created' },
+    { rate: '86', units: '100000000', state: 'created' },
+  ]);
+  const [{ taken } = { taken: '' }] = await world.query(
+    'select q.order_id::text as taken from orders o join quotes q on q.id = o.quote_id where o.id = $1',
+    [String(dear)],
+  );
+  assert.equal(taken, String(dear), 'its quote is its own');
+});
+
+test('requoting waits while the price is halted, and goes on where it was', async () => {
+  const from = now();
+  world.source.move('usdc', 'inr', parseRate('129'));
+  await world.refreshPrices();
+  const ids = [await sells(acme, '100'), await sells(acme, '100')];
+  world.source.move('usdc', 'inr', parseRate('8600'));
+  await world.refreshPrices();
+  const id = await begin('requote', from);
+  await assert.rejects(work(id), { reason: 'price_halted' });
+  assert.deepEqual(await told(id), { changed: 0, leftAlone: 0, refused: 0, isOver: false });
+  world.source.move('usdc', 'inr', undefined);
+  await world.query('delete from price_levels');
+  await world.refreshPrices();
+  await work(id);
+  assert.deepEqual(await told(id), { changed: 2, leftAlone: 0, refused: 0, isOver: true });
+  assert.equal(await steps('requoted', ids), 2);
+});

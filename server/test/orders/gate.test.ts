@@ -1,0 +1,87 @@
+/** The gate's decision as a table, what an approval covers, and that there is no second way out. */
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { type Finding, type GateFacts, isCovered, judge } from '../../src/orders/gate.ts';
+
+const SRC = fileURLToPath(new URL('../../src/', import.meta.url));
+const NOW = new Date('2026-11-01T12:00:00Z');
+const BLOCKED: Finding = { rule: 'customer_blocked', entry: 't1', action: 'release.customer_blocked' };
+const GONE: Finding = { rule: 'deposit_lost', entry: '', action: null };
+const WELL: GateFacts = {
+  findings: [],
+  switchedOff: false,
+  notReady: undefined,
+  screenedAt: NOW,
+  maxAgeMs: 1_000,
+  now: NOW,
+};
+const clearing = { cause: 'clearing', until: new Date(NOW.getTime() + 5_000), why: 'not cleared' } as const;
+const depth = { cause: 'confirmations', until: null, why: 'not deep enough' } as const;
+const ago = (ms: number) => new Date(NOW.getTime() - ms);
+
+const TABLE: readonly [string, Partial<GateFacts>, string][] = [
+  ['nothing stands against it', {}, 'pay'],
+  ['a hit', { findings: [BLOCKED] }, 'hold customer_blocked'],
+  ['something that no person can approve', { findings: [GONE] }, 'hold deposit_lost'],
+  ['a hit while a kill switch is on', { findings: [BLOCKED], switchedOff: true }, 'hold customer_blocked'],
+  ['a hit before it has cleared', { findings: [BLOCKED], notReady: clearing }, 'hold customer_blocked'],
+  ['a kill switch', { switchedOff: true }, 'wait switched_off'],
+  ['not cleared by the bank', { notReady: clearing }, 'wait clearing'],
+  ['not deep enough', { notReady: depth }, 'wait confirmations'],
+  ['never screened', { screenedAt: undefined }, 'wait screening'],
+  ['a result as old as it may be', { screenedAt: ago(1_000) }, 'pay'],
+  ['a result one millisecond older', { screenedAt: ago(1_001) }, 'wait screening'],
+];
+
+test('the gate decides as the table says', () => {
+  for (const [what, facts, wanted] of TABLE) {
+    const answer = judge({ ...WELL, ...facts });
+    const said =
+      answer.outcome === 'pay' ? 'pay' : answer.outcome === 'wait' ? `wait ${answer.cause}` : `hold ${answer.reason}`;
+    assert.equal(said, wanted, what);
+  }
+});
+
+test('an approval covers one hit, one entry, up to its amount, with as many people as are asked now', () => {
+  const approval = { id: 1n, rule: 'customer_blocked', entry: 't1', units: 100n, people: ['ada', 'bea'] };
+  const covers = (finding: Finding, units: bigint, needed: number, people = approval.people) =>
+    isCovered(finding, { units, needed }, [{ ...approval, people }]);
+  assert.equal(covers(BLOCKED, 100n, 2), true);
+  assert.equal(covers(BLOCKED, 101n, 2), false, 'a larger amount');
+  assert.equal(covers({ ...BLOCKED, entry: 't2' }, 100n, 2), false, 'blocked again since');
+  assert.equal(covers({ ...BLOCKED, rule: 'destination_denied' }, 100n, 2), false, 'another rule');
+  assert.equal(covers(BLOCKED, 100n, 3), false, 'the rule asks for more people than agreed');
+  assert.equal(covers(BLOCKED, 100n, 2, ['ada', 'ada']), false, 'one person twice');
+  assert.equal(isCovered(BLOCKED, { units: 1n, needed: 1 }, []), false, 'a hit always wants a word');
+  const named: Finding = { rule: 'destination_new', entry: '', action: 'destination.new' };
+  assert.equal(isCovered(named, { units: 1n, needed: 1 }, []), true, 'one person may name a destination by the rules');
+  assert.equal(isCovered(named, { units: 1n, needed: 2 }, []), false);
+});
+
+test('money is submitted from one place, after the gate', () => {
+  const found = (pattern: RegExp): string[] =>
+    globSync('**/*.ts', { cwd: SRC })
+      .filter((file) => pattern.test(readFileSync(join(SRC, file), 'utf8')))
+      .toSorted();
+  // Whoever calls a rail's `send` marks the payout as being submitted first, and that is one function.
+  assert.deepEqual(found(/\bbeginHanding\(tx/), ['rails/payouts.ts']);
+  assert.deepEqual(found(/railOf\(context, payout\)\.send\(/), ['rails/payouts.ts']);
+  assert.deepEqual(found(/\brail\.send\(|\.get\([^)]*\)\??\.send\(/), [], 'a rail is sent to past the payout engine');
+  assert.deepEqual(found(/\binsertBatch\(tx/), ['rails/manual/desk.ts'], 'a payout file is written past the desk');
+  const engine = readFileSync(join(SRC, 'rails/payouts.ts'), 'utf8');
+  assert.equal(engine.match(/beginHanding\(tx/g)?.length, 1);
+  assert.match(
+    engine,
+    /context\.gate\(tx, payout\);[\s\S]{0,1200}beginHanding\(tx/,
+    'a handing begins without the gate',
+  );
+  const desk = readFileSync(join(SRC, 'rails/manual/desk.ts'), 'utf8');
+  assert.match(
+    desk,
+    /async closeBatch[\s\S]{0,900}await kept\([\s\S]*insertBatch\(tx/,
+    'a file is closed without the gate',
+  );
+});

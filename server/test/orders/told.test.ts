@@ -1,0 +1,55 @@
+/** What a partner is told of an order's money is bounded, whoever pays in how many parts; the rest is asked for. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Refund } from '../../src/orders/refunds.store.ts';
+import type { Order } from '../../src/orders/store.ts';
+import { type Known, MOST_TOLD, toldOf } from '../../src/orders/told.ts';
+import type { Payout } from '../../src/rails/payouts.ts';
+
+const AT = new Date('2026-01-05T00:00:00Z');
+const order = {
+  ...{ state: 'on_hold', depositAsset: 'usdc', exception: 'underpaid', refundWanted: null, dormantFrom: null },
+} as unknown as Order;
+const refund = (id: number, state = 'settled') =>
+  ({
+    ...{ id: BigInt(id), depositId: 1n, state, key: '', purpose: 'refund', netUnits: 1n, asset: 'usdc', why: 'second' },
+    ...{ address: null, fiatAccountId: null, createdAt: AT, updatedAt: AT },
+  }) as unknown as Refund;
+const back = (id: number) =>
+  ({
+    ...{ id: `pay_${id}`, purpose: 'payout', state: 'returned', units: 1n, asset: 'inr', why: '', endedAt: AT },
+    ...{ writtenAt: AT, reference: `r${id}` },
+  }) as unknown as Payout;
+const upTo = (most: number) => Array.from({ length: most }, (_, at) => at + 1);
+const known = (refunds: number, payouts = 0): Known => ({
+  ...{ deposits: [], history: [], confirmed: new Set<bigint>() },
+  ...{ refunds: upTo(refunds).map((id) => refund(id)), payouts: upTo(payouts).map(back) },
+});
+const ids = ({ refunds }: ReturnType<typeof toldOf>) => refunds.map(({ refundId }) => Number(refundId));
+
+test('an event tells the newest twenty refunds, and how many are older', () => {
+  const told = toldOf(order, known(45, 30), new Map());
+  assert.deepEqual(ids(told), upTo(45).slice(-MOST_TOLD));
+  assert.deepEqual([told.olderRefunds, told.olderReturnedPayouts], [25, 10]);
+  assert.equal(told.returnedPayouts.at(-1)?.reference, 'r30');
+  const few = toldOf(order, known(MOST_TOLD, MOST_TOLD), new Map());
+  assert.deepEqual([ids(few).length, 'olderRefunds' in few, 'olderReturnedPayouts' in few], [MOST_TOLD, false, false]);
+});
+
+test('the older ones are asked for page by page, each once and none left out', () => {
+  const found: number[] = [];
+  for (let before: bigint | undefined; ; ) {
+    const told = toldOf(order, known(45), new Map(), { before, most: 10 });
+    found.unshift(...ids(told));
+    if (told.olderRefunds === undefined) break;
+    before = BigInt(told.refunds[0]?.refundId ?? 0);
+  }
+  assert.deepEqual(found, upTo(45));
+  assert.deepEqual(ids(toldOf(order, known(45), new Map(), { before: 999n, most: 10 })), []);
+});
+
+test('a destination that an older refund waits for is told', () => {
+  const { refunds, ...rest } = known(45);
+  const waits = [refund(0, 'needs_destination'), ...refunds];
+  assert.equal(toldOf(order, { ...rest, refunds: waits }, new Map()).needsDestination, true);
+});

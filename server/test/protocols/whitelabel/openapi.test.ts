@@ -1,0 +1,78 @@
+/**
+ * The description of the interface is as fresh as the table it is made from, and says something of everything.
+ *
+ * UPDATE_DOCS=1 writes docs/openapi.json and docs/api.md anew.
+ */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { adviceOf } from '../../../src/protocols/whitelabel/advice.ts';
+import { fieldsOf, openapi, reasonsOf, referencePage } from '../../../src/protocols/whitelabel/openapi.ts';
+import { ROUTES } from '../../../src/protocols/whitelabel/table.ts';
+
+const root = join(import.meta.dirname, '../../../..');
+const { version } = JSON.parse(readFileSync(join(root, 'server/package.json'), 'utf8')) as { version: string };
+
+const FILES = {
+  'docs/openapi.json': `${JSON.stringify(openapi(version), null, 2)}\n`,
+  'docs/api.md': referencePage(),
+};
+
+for (const [path, text] of Object.entries(FILES))
+  test(`${path} is what the table of endpoints says`, () => {
+    if (process.env.UPDATE_DOCS === '1') writeFileSync(join(root, path), text);
+    assert.equal(readFileSync(join(root, path), 'utf8'), text, `${path} is stale: UPDATE_DOCS=1 writes it anew`);
+  });
+
+test('docs/openapi.json lints without an error or a warning', async () => {
+  const redocly = join(dirname(createRequire(import.meta.url).resolve('@redocly/cli/package.json')), 'bin/cli.js');
+  const linting = promisify(execFile)(process.execPath, [redocly, 'lint', join(root, 'docs/openapi.json')], {
+    cwd: root,
+    env: { ...process.env, REDOCLY_TELEMETRY: 'off', NO_COLOR: '1', CI: 'true' },
+    timeout: 120_000,
+  });
+  const { stdout, stderr } = await linting.catch((error: { stdout: string; stderr: string }) => error);
+  assert.match(stderr, /Your API description is valid/, `${stdout}${stderr}`);
+  assert.doesNotMatch(stderr, /You have \d+ warning/, `${stdout}${stderr}`);
+});
+
+test('every field has a meaning, and an example of those that every request needs', () => {
+  for (const route of ROUTES)
+    for (const { name, required, example } of fieldsOf(route))
+      assert.ok(!required || example !== undefined, `${route.paths[0]}: ${name} has no example`);
+});
+
+test('an example has the form that its field takes', () => {
+  for (const route of ROUTES)
+    for (const { name, example, field } of fieldsOf(route)) {
+      if (example === undefined) continue;
+      assert.doesNotThrow(
+        () =>
+          field.read(Array.isArray(example) ? [...example] : typeof example === 'boolean' ? example : String(example)),
+        `${route.paths[0]}: the example of ${name} is refused`,
+      );
+    }
+});
+
+test('every reason has advice', () => {
+  for (const route of ROUTES)
+    for (const reason of reasonsOf(route)) assert.ok(adviceOf(reason), `${route.paths[0]}: ${reason} has no advice`);
+});
+
+test('every reference leads to a component, and no operation has the name of another', () => {
+  const text = JSON.stringify(openapi(version));
+  const { components, paths } = JSON.parse(text) as {
+    components: Record<string, object>;
+    paths: Record<string, Record<string, { operationId: string }>>;
+  };
+  for (const [, ref = ''] of text.matchAll(/"\$ref":"#\/components\/([^"]+)"/g)) {
+    const [kind, name = ''] = ref.split('/');
+    assert.ok(Object.hasOwn(components[kind ?? ''] ?? {}, name), `${ref} leads nowhere`);
+  }
+  const ids = Object.values(paths).flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId));
+  assert.equal(new Set(ids).size, ids.length, 'two operations have one name');
+});

@@ -1,0 +1,184 @@
+/**
+ * After a restore a node that is behind says less than another one said before. What was found by that one is not forgotten, and
+ * what was adopted is not sent again.
+ */
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import { type ChainRail, chainRail } from '../../src/rails/chain.ts';
+import type { RailFact } from '../../src/rails/rail.ts';
+import { type FakeChain, fakeChain, TOKEN } from '../support/fakechain.ts';
+import { freshGround, type Ground } from '../support/ground.ts';
+import { openRows, type Rows } from '../support/rows.ts';
+import { until } from '../support/until.ts';
+
+const RAIL = 'fake.chain';
+const FINALITY = 2;
+
+let ground: Ground;
+let rows: Rows;
+let chain: FakeChain;
+let rail: ChainRail;
+let facts: RailFact[];
+let says: { mined: bigint; pending: bigint };
+let sent: 'no state' | undefined;
+/** How much later than now the blocks are that are mined from here on. */
+let aheadMs: number;
+
+before(async () => {
+  ground = await freshGround();
+  rows = await openRows(ground.adminUrl);
+  await rows.cryptoAsset('usdc.fake', 'fake', TOKEN);
+  await rows.policy('fake', 'usdc.fake', 0n, 1);
+  await rows.query('insert into restores (backup_taken_at, restored_at) values (now(), now())');
+});
+after(async () => {
+  await rows.close();
+  await ground.stop();
+});
+beforeEach(async () => {
+  for (const table of ['found_movements', 'chain_sends', 'chain_nonces', 'chain_blocks', 'chains'])
+    await rows.query(`delete from ${table}`);
+  chain = fakeChain({ finality: FINALITY });
+  says = { mined: 0n, pending: 0n };
+  sent = undefined;
+  aheadMs = 0;
+  const asked = { ...chain.adapter };
+  Object.assign(chain.adapter, {
+    wallets: { hot: { address: '0xhot' } },
+    canSend: () => true,
+    nonces: async () => says,
+    sentUnder: async () => sent,
+    sentIn: async () => [],
+    blocks: async (from: bigint, to: bigint) =>
+      (await asked.blocks(from, to)).map((block) => ({ ...block, at: new Date(block.at.getTime() + aheadMs) })),
+  });
+  facts = [];
+  rail = chainRail(chain.adapter, { ...ground, report: async (_, fact) => void facts.push(fact) });
+  chain.mineEmpty(FINALITY + 1);
+  await look();
+});
+
+async function look(): Promise<void> {
+  while ((await rail.observe()).againInMs === 0);
+}
+const unread = async (): Promise<string[]> =>
+  (await rows.query(`select nonce::text as nonce from found_movements where state = 'unread' order by nonce`)).map(
+    (row) => String(row.nonce),
+  );
+const next = async (): Promise<string> =>
+  String((await rows.query('select next::text as next from chain_nonces'))[0]?.next);
+
+test('nonces that a node said are used are not forgotten because another one is behind', async () => {
+  says = { mined: 3n, pending: 3n };
+  await look();
+  assert.deepEqual([await unread(), await next()], [['0', '1', '2'], '3']);
+  says = { mined: 1n, pending: 1n };
+  chain.mineEmpty(5);
+  await look();
+  assert.deepEqual(
+    [await unread(), await next()],
+    [['0', '1', '2'], '3'],
+    'what a node that is behind does not show was forgotten',
+  );
+  // Nor where it cannot say what was used at the final block.
+  aheadMs = 60_000;
+  sent = 'no state';
+  await look();
+  assert.deepEqual([await unread(), await next()], [['0', '1', '2'], '3']);
+});
+
+test('they are once a final block younger than that says that they are not: a reorg took them', async () => {
+  says = { mined: 3n, pending: 3n };
+  await look();
+  says = { mined: 1n, pending: 1n };
+  aheadMs = 60_000;
+  chain.mineEmpty(5);
+  await look();
+  assert.deepEqual([await unread(), await next()], [['0'], '1']);
+});
+
+test('the rail may have paid anybody until the wallet was looked at since the restore, with nothing waiting to be mined', async () => {
+  await rows.query('update chain_nonces set looked_at = null');
+  const order = { id: 1n, payoutAsset: 'usdc.fake', payoutUnits: 1n, payoutAddress: '0xann', createdAt: new Date(0) };
+  const mayHavePaid = () => ground.db.asSystem(async (tx) => await rail.mayHavePaid?.(tx, order));
+  says = { mined: 0n, pending: 1n };
+  await look();
+  assert.equal(await mayHavePaid(), 'unread', 'what waits to be mined is not known');
+  says = { mined: 1n, pending: 1n };
+  await look();
+  assert.equal(await mayHavePaid(), 'unread', 'what was mined is not read');
+  await rows.query('delete from found_movements');
+  assert.equal(await mayHavePaid(), undefined);
+});
+
+test('a movement that people decide about while the rail matches it is not adopted for another payout as well', async () => {
+  const { orderId, partnerId } = await rows.order('usdc.fake', RAIL, 'target-1');
+  const key = `pay_${orderId}_1`;
+  await rows.query(
+    `insert into payouts (id, order_id, partner_id, purpose, attempt, rail, asset, units, address, state, written_at)
+     values ($1, $2, $3, 'payout', 1, $4, 'usdc.fake', 5, '0xann', 'written', now() - interval '1 day')`,
+    [key, orderId, partnerId, RAIL],
+  );
+  const [movement] = await rows.query(
+    `insert into found_movements (rail, wallet, nonce, hash, state, block, block_at, succeeded, cost_units, target, data, value, fee,
+                                  recipient, asset, units)
+     values ($1, 'hot', 0, '0xpaid', 'open', 1, now(), true, 1, '0xtoken', '\\x01', 0, '{}', '0xann', 'usdc.fake', 5) returning id`,
+    [RAIL],
+  );
+  says = { mined: 1n, pending: 1n };
+  await rows.query(
+    `insert into chain_nonces (rail, wallet, next) values ($1, 'hot', 1)
+                    on conflict (rail, wallet) do update set next = 1`,
+    [RAIL],
+  );
+  // Two people say that it is not ours, and have not committed when the rail looks.
+  const people = await openRows(ground.adminUrl);
+  await people.query('begin');
+  await people.query('select from found_movements where id = $1 for update', [movement?.id]);
+  await people.query(`update found_movements set state = 'foreign', ended_at = now() where id = $1`, [movement?.id]);
+  let isOver = false;
+  const looked = look().finally(() => {
+    isOver = true;
+  });
+  const [own] = await people.query('select pg_backend_pid() as pid');
+  await until('the rail waits for them, or has not asked', async () => {
+    const [row] = await rows.query(
+      'select exists (select from pg_stat_activity where $1 = any(pg_blocking_pids(pid))) as waits',
+      [own?.pid],
+    );
+    return isOver || row?.waits === true;
+  });
+  await people.query('commit');
+  await looked;
+  await people.close();
+  const sends = await rows.query('select key from chain_sends');
+  await rows.query('delete from payouts');
+  assert.deepEqual(sends, [], 'a movement that is not ours was taken for a payout, which nobody will be paid');
+  assert.deepEqual(
+    facts.map(({ type }) => type),
+    [],
+  );
+});
+
+test('what was adopted is final: a node that does not show its receipt makes nothing be sent again', async () => {
+  await rows.query(
+    `insert into chain_sends (rail, wallet, nonce, key, version, target, data, value, asset, units, fee, hash, state, block,
+                              reserved_at, broadcast_at, found)
+     values ($1, 'hot', 0, 'pay_1_1', 1, '0xtoken', '\\x01', 0, 'usdc.fake', 5, '{}', '0xfound', 'mined', 1,
+             now() - interval '1 day', now() - interval '1 day', true)`,
+    [RAIL],
+  );
+  says = { mined: 1n, pending: 1n };
+  // Nothing can be signed or broadcast on this chain: whoever tries to fails here.
+  chain.adapter.receipts = (async () => [undefined]) as never;
+  await look();
+  const [row] = await rows.query('select state, block::int as block from chain_sends');
+  assert.deepEqual(row, { state: 'mined', block: 1 });
+  const receipt = { block: 1n, blockHash: chain.at(1n).hash, cost: 0n, succeeded: true };
+  chain.adapter.receipts = (async () => [receipt]) as never;
+  await look();
+  assert.deepEqual(
+    facts.map(({ type }) => type),
+    ['payout_settled'],
+  );
+});

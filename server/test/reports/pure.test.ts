@@ -1,0 +1,115 @@
+/** What reports work out by themselves: whose money in suspense is, and what other terms come to, in both directions. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { PostedFor } from '../../src/ledger/index.ts';
+import { otherFee, otherPayout } from '../../src/reports/affected.ts';
+import { statementOf } from '../../src/reports/statement.ts';
+
+const at = new Date('2027-03-01T12:00:00Z');
+let seq = 0n;
+type Kinds = [PostedFor['debitKind'], PostedFor['creditKind']];
+const posted = (
+  kind: string,
+  [debitKind, creditKind]: Kinds,
+  units: bigint,
+  more: Partial<PostedFor> = {},
+): PostedFor => ({
+  ...{ entry: `e${(seq += 1n)}`, kind, seq, line: 1, at, orderId: 7n, asset: 'inr', units },
+  ...{ debit: `${debitKind}:x:inr`, debitKind, credit: `${creditKind}:x:inr`, creditKind },
+  ...more,
+});
+const span = { customerId: 'C', from: new Date('2027-01-01T00:00:00Z'), until: new Date('2028-01-01T00:00:00Z') };
+const of = (...lines: PostedFor[]) =>
+  statementOf(lines, span).map(({ what, units, owedUnits, heldAfterUnits }) => [
+    what,
+    units,
+    owedUnits,
+    heldAfterUnits,
+  ]);
+
+describe('a statement', () => {
+  test("counts an order's own money in suspense once, from its coming to its going back", () => {
+    assert.deepEqual(
+      of(posted('deposit_book', ['custody', 'suspense'], 50n), posted('settle_refund', ['suspense', 'custody'], 50n)),
+      [
+        ['deposit', 50n, 0n, 50n],
+        ['refund', -50n, 0n, 0n],
+        ['closing', 0n, 0n, 0n],
+      ],
+    );
+  });
+
+  test("counts a part that waited in suspense as the order's from the beginning", () => {
+    assert.deepEqual(
+      of(posted('deposit_book', ['custody', 'suspense'], 50n), posted('receive', ['suspense', 'order'], 50n)),
+      [
+        ['deposit', 50n, 0n, 50n],
+        ['closing', 50n, 0n, 50n],
+      ],
+    );
+  });
+
+  test('counts money that lay in suspense for nobody known as coming when it is given to the order', () => {
+    assert.deepEqual(
+      of(posted('deposit_book', ['custody', 'suspense'], 20n), posted('receive', ['suspense', 'order'], 50n)),
+      [
+        ['deposit', 20n, 0n, 20n],
+        ['deposit', 30n, 0n, 50n],
+        ['closing', 50n, 0n, 50n],
+      ],
+    );
+  });
+
+  test('says what a customer owes, and that it is paid', () => {
+    const owed = { debit: 'receivable:C:inr' };
+    assert.deepEqual(
+      of(
+        posted('deposit_recalled', ['receivable', 'custody'], 80n, owed),
+        posted('deposit_replaced', ['suspense', 'receivable'], 80n, { credit: 'receivable:C:inr' }),
+      ),
+      [
+        ['owed', 0n, 80n, 0n],
+        ['owed', 0n, -80n, 0n],
+        ['closing', 0n, 0n, 0n],
+      ],
+    );
+  });
+
+  test('does not take the debt of another customer for this one', () => {
+    assert.deepEqual(of(posted('deposit_recalled', ['receivable', 'custody'], 80n, { debit: 'receivable:D:inr' })), []);
+  });
+
+  test('opens with what was held before its span', () => {
+    const early = { at: new Date('2026-12-31T23:59:59.999Z') };
+    assert.deepEqual(of(posted('receive', ['custody', 'order'], 5n, early)), [
+      ['opening', 5n, 0n, 5n],
+      ['closing', 5n, 0n, 5n],
+    ]);
+  });
+});
+
+const market = {
+  crypto: { code: 'usdc.x', kind: 'crypto', coin: 'usdc', chain: 'x', contract: null, decimals: 6, native: false },
+  fiat: { code: 'inr', kind: 'fiat', coin: 'inr', chain: null, contract: null, decimals: 2, native: false },
+  payoutPlaces: 2,
+} as unknown as Parameters<typeof otherPayout>[1];
+const fees = { operator: 101n, partner: 0n, rail: 0n, chain: 0n, tax: 0n };
+const sale = { payoutAsset: 'inr', fiatAsset: 'inr', grossUnits: 830_000n, depositUnits: 100_000_000n, fees };
+const purchase = { payoutAsset: 'usdc.x', fiatAsset: 'inr', grossUnits: 60_000_000n, depositUnits: 500_000n, fees };
+
+describe('other terms', () => {
+  test('take a fee of the fiat: of what a sale is converted to, of what a purchase is paid with, rounded up', () => {
+    const terms = { fixedUnits: 10n, bps: 33n, minimumUnits: 0n };
+    assert.equal(otherFee(sale, terms), 10n + 2_739n);
+    assert.equal(otherFee(purchase, terms), 10n + 1_650n);
+    assert.equal(otherFee({ ...purchase, depositUnits: 500_001n }, terms), 10n + 1_651n);
+    assert.equal(otherFee(sale, { ...terms, minimumUnits: 5_000n }), 5_000n);
+  });
+
+  test('pay out at another price what is left after the fees, rounded down, and never less than nothing', () => {
+    assert.equal(otherPayout(sale, market, { num: 81n, den: 1n }), 810_000n - 101n);
+    assert.equal(otherPayout(purchase, market, { num: 81n, den: 1n }), 61_710_000n);
+    assert.equal(otherPayout(sale, market, { num: 1n, den: 1_000_000n }), 0n);
+    assert.equal(otherPayout({ ...purchase, depositUnits: 100n }, market, { num: 81n, den: 1n }), 0n);
+  });
+});

@@ -1,0 +1,407 @@
+/**
+ * Who may write what in the database, and why: every right of the two roles, read from PostgreSQL's catalogue and compared
+ * with the lists below. A right that is not listed fails, and so does a line that no longer holds.
+ *
+ * Requests of partners and hosted pages run as cloverleaf_partner, with the columns that their statements need. Workers, rails
+ * and operators run as cloverleaf_system.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { Client } from 'pg';
+import type { Tx } from '../src/base/db.ts';
+import { setAlarm } from '../src/base/work.ts';
+import { freshGround, type Ground } from './support/ground.ts';
+
+/** Table → what a partner's request may write, and why. */
+const PARTNER: Readonly<Record<string, readonly [rights: string, why: string]>> = {
+  checkouts: [
+    'insert (id, partner_id, begun_at); update (phones, quote_id, order_id, customer_id, phones_named)',
+    'a checkout link is begun, shows a price, and ends in one order',
+  ],
+  customer_details: [
+    'insert (customer_id, partner_id, details, given_at); update (details, version, outcome, given_at)',
+    'a customer fills in the verification form, and the verifier answers',
+  ],
+  customers: [
+    `insert (id, partner_id, client_customer_id, kind, phone, phone_index, email, created_at, updated_at);
+     update (phone, phone_index, email, level, verification, previous_level, failed_reason, logged_in_at, updated_at, login_epoch)`,
+    'customers are enrolled, change their contact, log in, and are verified on the hosted page; blocking is not a request',
+  ],
+  deposit_addresses: [
+    'insert (rail, address, index, order_id, partner_id, made_at)',
+    'an order that is created has its address watched',
+  ],
+  event_feed: ['insert (event_id, partner_id)', 'a trigger adds the row with each event'],
+  events: [
+    'insert (partner_id, type, subject, subject_seq, body, at)',
+    'what a request does is told: order created, customer logged in or verified, a test event',
+  ],
+  fiat_accounts: [
+    'insert (id, partner_id, customer_id, fiat, details, details_index, hint, created_at)',
+    'accounts are added; none is changed',
+  ],
+  kept_replies: [
+    'insert (partner_id, path, key, body, reply, kept_at)',
+    'the reply to an idempotent request is kept with what it did',
+  ],
+  login_sends: [
+    'delete; insert (partner_id, customer_id, session, link, network, is_open, is_sent, code, sent_at); update (code, tries, used_at, failed_at)',
+    'codes are sent, tried, used and forgotten on the hosted pages',
+  ],
+  order_counts: [
+    'insert (partner_id, customer_id, direction, count); update (count)',
+    'an order that is created takes its number among its customer’s',
+  ],
+  order_history: [
+    'insert (order_id, version, partner_id, state_from, event, state_to, facts, at)',
+    'the first row of an order’s history',
+  ],
+  order_lists: [
+    'insert (partner_id, direction, fiat_asset, count); update (count)',
+    'a trigger gives an order its places in the lists',
+  ],
+  orders: [
+    `insert (id, partner_id, customer_id, direction, customer_seq, market_id, quote_id, state, deposit_asset, deposit_units,
+       payout_asset, payout_units, gross_units, fiat_asset, fee_operator, fee_partner, fee_rail, fee_chain, rate_num, rate_den,
+       rate_locked_until, deposit_rail, deposit_target, deposit_index, payout_rail, payment_method, fiat_account_id,
+       payout_address, merchant_reference, expires_at, created_at, updated_at, policy, follows, refund_address,
+       refund_account_id, fee_tax);
+     update (claimed_reference, updated_at)`,
+    'orders are created, in state created by policy, and the customer’s bank reference is noted; everything else is the system’s',
+  ],
+  partner_acts: [
+    'insert (partner_id, api_key, link, act, subject, facts, at)',
+    'each request that changes something is recorded with its key',
+  ],
+  quotes: [
+    `insert (id, partner_id, market_id, deposit_units, payout_units, gross_units, rate_num, rate_den, fee_operator, fee_partner,
+       fee_rail, fee_chain, prices, created_at, expires_at, order_id, fiat_asset, fiat_units, fee_tax);
+     update (order_id)`,
+    'quotes are made, and taken by an order',
+  ],
+  verifications: [
+    'insert (partner_id, customer_id, verifier, outcome, level, at)',
+    'what the verifier found on the hosted page is recorded',
+  ],
+  webhook_deliveries: [
+    'insert (endpoint_id, event_id, partner_id, subject, subject_seq, since); update (state, since, ended_at)',
+    'events are replayed; what waits for a removed endpoint is dropped',
+  ],
+  webhook_endpoints: [
+    `insert (id, partner_id, url, format, filter, secret, api_key, is_wire, created_at, updated_at, made_by_key, payload_form);
+     update (url, format, filter, secret, old_secret, old_until, api_key, enabled, failures, paused_until, updated_at, removed_at,
+       failing_since, switched_off_at, payload_form)`,
+    'a partner adds, changes, rotates and removes its endpoints',
+  ],
+  webhook_lanes: [
+    'insert (endpoint_id, subject, partner_id, due_at); update (due_at, tries)',
+    'a changed endpoint and a replay are tried at once',
+  ],
+  work: [
+    'insert (kind, subject, lane, due_at); update (due_at, rings, attempts, dead_at)',
+    'the deadline of an order that is created; by policy that alone',
+  ],
+};
+
+const TERMS = 'terms of trade, changed by operators and seeds';
+const RAIL = 'what a rail has read and sent';
+const OUTSIDE = 'reconciliation notes what chain and bank show';
+const MANUAL = 'files of a manual bank';
+const REQUESTS = 'written by requests; workers and operators go on with it';
+const ONCE = 'append-only';
+
+const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> = {
+  accounts: ['insert, update', 'balances of the ledger'],
+  alone_amounts: ['insert', ONCE],
+  api_keys: ['insert, update', 'operators make, rotate and revoke keys; use is noted'],
+  approval_uses: ['insert', ONCE],
+  approvals: ['insert', ONCE],
+  assets: ['insert, update', TERMS],
+  audit: ['insert', ONCE],
+  audit_seals: ['insert', ONCE],
+  bank_cursors: ['insert, update', RAIL],
+  bank_lines: ['insert, update', RAIL],
+  bank_odd_lines: ['insert, update', RAIL],
+  booked_movements: ['insert, update', OUTSIDE],
+  bulk_orders: ['insert, update', 'unpaid orders are cancelled or requoted one after the other'],
+  case_acts: ['insert', ONCE],
+  cases: ['insert, update', 'cases are opened, assigned and closed'],
+  chain_blocks: ['insert, update, delete', 'blocks above finality; older ones are pruned'],
+  chain_credits: ['insert, update, delete', `${RAIL}; a reorg takes what was not reported`],
+  chain_deposits: ['insert, update', RAIL],
+  chain_nonces: ['insert, update', RAIL],
+  chain_sends: ['insert, update, delete', 'what rails send; a reservation that no signer was asked for is given up'],
+  chains: ['insert, update', RAIL],
+  checkouts: ['insert, update', REQUESTS],
+  confirmation_policies: ['insert, update, delete', TERMS],
+  confirmed_restores: ['insert', ONCE],
+  containments: ['insert, update', 'operators hold what a leaked key made, and end that'],
+  customer_details: ['insert, update', REQUESTS],
+  customers: ['insert, update', `${REQUESTS}; blocked by law or for a debt`],
+  decisions: ['insert', ONCE],
+  denied_destinations: ['insert, delete', 'deny lists are replaced whole'],
+  deny_lists: ['insert, update', 'deny lists are replaced whole'],
+  deposit_addresses: ['insert', `${REQUESTS}; an order made of late money has an address too`],
+  deposits: ['insert, update', 'money that came in'],
+  dust_thresholds: ['insert, update, delete', TERMS],
+  entries: ['insert', ONCE],
+  event_feed: ['insert, update', 'a position is given after the commit'],
+  events: ['insert', ONCE],
+  exposure_caps: ['insert, update, delete', TERMS],
+  fee_schedules: ['insert, update, delete', TERMS],
+  fiat_accounts: ['insert', ONCE],
+  funding_sources: ['insert, update, delete', TERMS],
+  found_movements: ['insert, update, delete', 'what our wallets sent and the books do not know, until it is matched'],
+  gas_prices: ['insert, update', 'what a chain charges now'],
+  dormancies: ['insert, update', 'unclaimed money is announced, becomes dormant and is woken'],
+  dormancy_policy: ['insert, update, delete', TERMS],
+  held_deposits: ['insert, delete', 'an operator holds a deposit and releases it'],
+  held_items: ['insert, update', 'what a containment holds is released or rejected'],
+  holds: ['insert, update', 'a hold is settled or voided'],
+  installation: ['insert, update', 'a server declares how many operators there are'],
+  kept_replies: ['insert, delete', 'old replies are forgotten'],
+  kyb_requirements: ['insert, update, delete', TERMS],
+  login_sends: ['insert, update, delete', 'a change of phone ends the codes on their way'],
+  manual_batches: ['insert; update (withdrawn_at, withdrawn_by, withdrawn_why)', MANUAL],
+  manual_imports: ['insert', MANUAL],
+  manual_lines: ['insert', MANUAL],
+  manual_payouts: ['insert; update (batch_id, refused_at, refused_why)', MANUAL],
+  manual_statements: ['insert', MANUAL],
+  market_changes: ['insert', ONCE],
+  market_limits: ['insert, update, delete', TERMS],
+  markets: ['insert, update', TERMS],
+  native_balances: ['insert, update', RAIL],
+  operator_tokens: ['insert, update', 'tokens are made, used and revoked'],
+  operators: ['insert, update', 'operators are added, change role and are disabled'],
+  order_counts: ['insert, update', REQUESTS],
+  order_history: ['insert', ONCE],
+  order_lists: ['insert, update', REQUESTS],
+  orders: ['insert, update', 'the machine of orders'],
+  outside_movements: ['insert, update', OUTSIDE],
+  own_transfers: ['insert, update', 'sweeps and their gas'],
+  partner_acts: ['insert', ONCE],
+  partners: ['insert, update', 'operators make, suspend and resume partners'],
+  payouts: ['insert, update', 'money that goes out'],
+  people_rules: ['insert, update, delete', 'how many people an action takes'],
+  policies: ['insert, update, delete', TERMS],
+  price_levels: ['insert, update', 'the price breaker keeps what it has accepted, and whether it halts'],
+  price_sources: ['insert, update', 'how each source of prices is doing'],
+  prices: ['insert, update', 'the newest price of each source'],
+  proposal_approvals: ['insert', ONCE],
+  proposals: ['insert, update', 'proposed, then decided'],
+  quotes: ['insert, update, delete', 'expired quotes are purged'],
+  reconcile_balances: ['insert, update', OUTSIDE],
+  reconcile_items: ['insert, update', OUTSIDE],
+  reconcile_rails: ['insert, update', OUTSIDE],
+  reconcile_sums: ['insert, update', OUTSIDE],
+  refunds: ['insert, update', 'what goes back'],
+  return_links: ['insert, update', 'an operator asks a customer where coins go back to, and the customer confirms'],
+  released_nonces: ['insert, update', 'nonces of reservations that were given up, until a send takes them'],
+  screening_extensions: ['insert', ONCE],
+  screenings: ['insert, update', 'the newest screening result of each destination'],
+  sealed_audit: ['insert', ONCE],
+  sealed_entries: ['insert', ONCE],
+  seals: ['insert', ONCE],
+  servers: ['insert, update, delete', 'each server says that it is there'],
+  shortage_passes: ['insert, update, delete', 'an operator lets smaller orders pass, for a time'],
+  stop_layers: ['insert', 'who laid a kill switch; its rows go with it'],
+  stops: ['insert, delete', 'switched off and on again'],
+  sweep_minimums: ['insert, update, delete', TERMS],
+  transfers: ['insert', ONCE],
+  treasury_outside: ['insert, update', 'what chain and bank say is in a wallet'],
+  treasury_thresholds: ['insert, update, delete', TERMS],
+  verifications: ['insert', ONCE],
+  webhook_attempts: ['insert, update, delete', 'attempts are purged after a month'],
+  webhook_deliveries: ['insert, update, delete', 'deliveries are purged after a month'],
+  webhook_endpoints: ['insert, update', 'failures are counted, dead endpoints switched off'],
+  webhook_lanes: ['insert, update, delete', 'a lane is there while anything waits in it'],
+  work: ['insert, update, delete', 'due work is claimed and done'],
+  write_probe: ['insert, truncate', 'readiness proves that a write commits'],
+};
+
+const SEQUENCES: Readonly<Record<string, readonly string[]>> = {
+  cloverleaf_partner: ['deposit_indexes usage'],
+  cloverleaf_system: [
+    'deposit_indexes select',
+    'deposit_indexes update',
+    'deposit_indexes usage',
+    'manual_batch_ids usage',
+    'work_holders usage',
+  ],
+};
+
+let ground: Ground;
+let admin: Client;
+
+before(async () => {
+  ground = await freshGround();
+  admin = new Client({ connectionString: ground.adminUrl, options: '-c search_path=cloverleaf' });
+  await admin.connect();
+});
+after(async () => {
+  await admin?.end();
+  await ground?.stop();
+});
+
+const plain = (rights: string): string => rights.replaceAll(/\s+/g, ' ');
+
+/** What the catalogue says that a role may write, in the words of the lists; granted to it or to everybody. */
+async function rightsOf(role: string): Promise<Record<string, string>> {
+  const { rows } = await admin.query<{ name: string; whole: string[]; columns: { right: string; names: string }[] }>(
+    `select case n.nspname when 'cloverleaf' then '' else n.nspname || '.' end || c.relname as name,
+        array(select p from unnest(array['insert', 'update', 'delete', 'truncate', 'references', 'trigger']) p
+               where has_table_privilege($1, c.oid, p)) as whole,
+        (select coalesce(json_agg(json_build_object('right', p, 'names', names)), '[]')
+           from (select p, string_agg(a.attname, ', ' order by a.attnum) as names
+                   from unnest(array['insert', 'update', 'references']) p, pg_attribute a
+                  where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+                    and not has_table_privilege($1, c.oid, p) and has_column_privilege($1, c.oid, a.attnum, p)
+                  group by p order by p) as by_column) as columns
+      from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname like 'cloverleaf%' and c.relkind in ('r', 'p', 'v', 'm', 'f') order by 1`,
+    [role],
+  );
+  return Object.fromEntries(
+    rows
+      .map(({ name, whole, columns }) => [
+        name,
+        [
+          ...(whole.length > 0 ? [whole.join(', ')] : []),
+          ...columns.map(({ right, names }) => `${right} (${names})`),
+        ].join('; '),
+      ])
+      .filter(([, rights]) => rights !== ''),
+  );
+}
+
+for (const [role, listed] of Object.entries({ cloverleaf_partner: PARTNER, cloverleaf_system: SYSTEM })) {
+  test(`${role} may write what is listed here, and nothing else`, async () => {
+    const expected = Object.fromEntries(Object.entries(listed).map(([table, [rights]]) => [table, plain(rights)]));
+    assert.deepEqual(await rightsOf(role), expected);
+    for (const [table, [, why]] of Object.entries(listed)) assert.ok(why.length > 5, `${table} has no reason`);
+  });
+
+  test(`${role}: sequences, schemas, databases and functions`, async () => {
+    const { rows: sequences } = await admin.query<{ right: string }>(
+      `select c.relname || ' ' || p as right from pg_class c, unnest(array['usage', 'select', 'update']) p
+        where c.relkind = 'S' and c.relnamespace::regnamespace::text like 'cloverleaf%' and has_sequence_privilege($1, c.oid, p)
+        order by 1`,
+      [role],
+    );
+    assert.deepEqual(
+      sequences.map(({ right }) => right),
+      SEQUENCES[role],
+    );
+    const { rows: schemas } = await admin.query(
+      `select nspname from pg_namespace where has_schema_privilege($1, oid, 'create') and nspname not like 'pg_temp%'`,
+      [role],
+    );
+    assert.deepEqual(schemas, [], 'it may create objects in these schemas');
+    const { rows: memberships } = await admin.query(
+      `select r.rolname from pg_auth_members m join pg_roles r on r.oid = m.roleid where m.member = $1::regrole`,
+      [role],
+    );
+    assert.deepEqual(memberships, [], 'it is a member of these roles');
+  });
+}
+
+test('the comparison sees a right that is granted to a column, a table, or everybody', async () => {
+  const before = await rightsOf('cloverleaf_partner');
+  for (const [grant, table, seen] of [
+    ['update (state) on orders to cloverleaf_partner', 'orders', 'update (state,'],
+    ['delete on orders to cloverleaf_partner', 'orders', 'delete;'],
+    ['update on payouts to public', 'payouts', 'update'],
+    ['insert on cloverleaf_meta.migrations to cloverleaf_partner', 'cloverleaf_meta.migrations', 'insert'],
+  ] as const) {
+    await admin.query('begin');
+    await admin.query(`grant ${grant}`);
+    const rights = (await rightsOf('cloverleaf_partner'))[table] ?? '';
+    await admin.query('rollback');
+    assert.notEqual(rights, before[table], `${grant}: the rights of ${table} look the same`);
+    assert.ok(rights.includes(seen), `${grant}: ${rights}`);
+  }
+});
+
+describe("a partner's request", () => {
+  const denied = (body: Parameters<Ground['db']['asPartner']>[1], partnerId: bigint, what: string) =>
+    assert.rejects(ground.db.asPartner(partnerId, body), { code: '42501' }, what);
+
+  test('changes nothing of its order but the reference that the customer says', async () => {
+    const { rows } = await admin.query<{ attname: string }>(
+      `select attname from pg_attribute where attrelid = 'orders'::regclass and attnum > 0 and not attisdropped
+          and attname not in ('claimed_reference', 'updated_at')`,
+    );
+    assert.ok(rows.length > 40, 'the columns are not listed');
+    for (const { attname } of rows)
+      await denied(
+        (tx) => tx.run(`update orders set ${attname} = ${attname}`),
+        1n,
+        `an order's ${attname} may be changed`,
+      );
+  });
+
+  test('creates orders in no other state than created, and sets the alarm of its own orders and no other', async () => {
+    const { partnerId, order } = await newPartner();
+    const other = await newPartner();
+    await denied((tx) => order(tx, 'paying_out'), partnerId, 'an order was created in paying_out');
+    const id = await ground.db.asPartner(partnerId, (tx) => order(tx, 'created'));
+    const foreign = await ground.db.asPartner(other.partnerId, (tx) => other.order(tx, 'created'));
+    const dueAt = ground.clock.now();
+    const alarm = (kind: string, subject: string) => ({ kind, subject, dueAt });
+    for (const _ of ['set', 'set again'])
+      await ground.db.asPartner(partnerId, (tx) => setAlarm(tx, alarm('expire_order', String(id))));
+    await ground.db.asPartner(other.partnerId, (tx) => setAlarm(tx, alarm('expire_order', String(foreign))));
+    await ground.db.asSystem((tx) => setAlarm(tx, alarm('send_payout', 'p')));
+    for (const [kind, subject] of [
+      ['expire_order', String(foreign)],
+      ['expire_order', '1'],
+      ['expire_order', 'all'],
+      ['send_payout', 'p'],
+      ['send_payout', String(id)],
+      ['screen_order', String(id)],
+    ] as const)
+      await denied((tx) => setAlarm(tx, alarm(kind, subject)), partnerId, `${kind} ${subject} was enqueued`);
+    const seen = await ground.db.asPartner(partnerId, (tx) => tx.rows('select kind, subject from work'));
+    assert.deepEqual(seen, [{ kind: 'expire_order', subject: String(id) }]);
+    const touched = await ground.db.asPartner(partnerId, (tx) => tx.run('update work set due_at = due_at'));
+    assert.equal(touched, 1, 'alarms of others were moved');
+    await denied((tx) => tx.run('update work set lease = null'), partnerId, 'a lease was taken away');
+    await denied((tx) => tx.run('delete from work'), partnerId, 'work was deleted');
+  });
+});
+
+let made = 0;
+
+/** A partner with a customer, and how a request of its creates an order. */
+async function newPartner() {
+  made += 1;
+  await admin.query(`insert into assets (code, kind, coin, chain, contract, decimals) values
+    ('usdc.test', 'crypto', 'usdc', 'test', '0x1', 6), ('inr', 'fiat', 'inr', null, null, 2) on conflict do nothing`);
+  await admin.query(`insert into markets (direction, crypto_asset, fiat_asset, deposit_rail, payout_rail, payment_method,
+      min_units, max_units, payout_places, price_sources)
+    values ('offramp', 'usdc.test', 'inr', 'evm.test', 'bank.test', 'bank', 1, 10, 2, '{}') on conflict do nothing`);
+  const { rows } = await admin.query<{ id: string }>(
+    'insert into partners (name, created_at) values ($1, now()) returning id',
+    [`Partner ${made}`],
+  );
+  const partnerId = BigInt(rows[0]?.id ?? 0);
+  await admin.query(
+    `insert into customers (id, partner_id, kind, created_at, updated_at) values ('c' || $1::text, $1::bigint, 'INDIVIDUAL', now(), now())`,
+    [partnerId],
+  );
+  let orders = 0;
+  const order = async (tx: Tx, state: string): Promise<bigint> => {
+    orders += 1;
+    const id = partnerId * 1_000n + BigInt(orders);
+    await tx.run(
+      `insert into orders (id, partner_id, customer_id, direction, customer_seq, market_id, state, deposit_asset, deposit_units,
+         payout_asset, payout_units, gross_units, fiat_asset, fee_operator, fee_partner, fee_rail, fee_chain, rate_num, rate_den,
+         rate_locked_until, deposit_rail, deposit_target, payout_rail, payment_method, expires_at, created_at, updated_at)
+       select $1::bigint, $2::bigint, 'c' || $2::bigint::text, 'offramp', $3::bigint, id, $4::text, crypto_asset, 1, 'inr', 1, 1,
+         'inr', 0, 0, 0, 0, 1, 1, now(), 'evm.test', $1::bigint::text, 'bank.test', 'bank', now(), now(), now() from markets`,
+      [id, partnerId, orders, state],
+    );
+    return id;
+  };
+  return { partnerId, order };
+}

@@ -1,0 +1,124 @@
+/**
+ * What each party must end with, put before histories that are right to the unit and then wrong by one.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Ended, type Free, type Group, type Held, keptOf, type Owed, wrongSums, wrongTerms } from './ends.ts';
+
+const RATE = { num: 86n, den: 1n };
+/** A purchase for 10,000 rupees: a quarter percent to us, one percent to the partner, a fixed sum for the rail, gas. */
+const BOUGHT: Ended = {
+  id: '1',
+  made: '1',
+  direction: 'onramp',
+  state: 'settled',
+  blocked_converted: false,
+  deposit_asset: 'inr',
+  payout_asset: 'usdc.matic20',
+  deposit_units: '1000000',
+  received_units: '1000000',
+  payout_units: String(((1_000_000n - 2_500n - 10_000n - 590n - 7n) * RATE.den * 10_000n) / RATE.num),
+  gross_units: String(((1_000_000n - 2_500n - 10_000n - 590n - 7n) * RATE.den * 10_000n) / RATE.num),
+  rate_num: String(RATE.num),
+  rate_den: String(RATE.den),
+  fee_operator: '2500',
+  fee_partner: '10000',
+  fee_rail: '590',
+  fee_chain: '7',
+  keep: ['operator', 'rail'],
+};
+const PAID = BigInt(BOUGHT.payout_units);
+const REFUNDED: Ended = { ...BOUGHT, state: 'refunded' };
+
+const group = (
+  order: Ended,
+  moved: { cameIn?: bigint; everIn?: bigint; back?: bigint; out?: bigint },
+  free: Free[] = [],
+): Group => {
+  const { cameIn = 1_000_000n, everIn = cameIn, back = 0n, out = 0n } = moved;
+  const of = (inr: bigint, usdc: bigint) => (asset: string) =>
+    asset === 'inr' ? inr : asset === 'usdc.matic20' ? usdc : 0n;
+  return {
+    made: order.made,
+    customer: 'c1',
+    orders: [order],
+    free,
+    rails: { cameIn: of(cameIn, 0n), everIn: of(everIn, 0n), left: of(back, out) },
+  };
+};
+const held = (units: Record<string, bigint>): Held[] =>
+  Object.entries(units).map(([name, of]) => {
+    const [kind = '', asset = ''] = name.split(' ');
+    return { kind, asset, units: String(of) };
+  });
+const FEES = {
+  'fee_operator inr': 2_500n,
+  'fee_partner inr': 10_000n,
+  'fee_rail inr': 590n,
+  'fee_chain inr': 7n,
+};
+const owed = (units: bigint): Owed[] => [{ customer: 'c1', asset: 'inr', units: String(units) }];
+
+test('fees and payout follow from amount, rate and schedule, each rounded once, to the unit', () => {
+  assert.deepEqual(wrongTerms(BOUGHT), []);
+  for (const name of ['fee_operator', 'fee_partner', 'fee_rail', 'gross_units', 'payout_units'] as const) {
+    const off = wrongTerms({ ...BOUGHT, [name]: String(BigInt(BOUGHT[name]) + 1n) });
+    assert.ok(
+      off.some((what) => what.includes(`${name} is`)),
+      name,
+    );
+  }
+  const selling = { direction: 'offramp', deposit_units: '10000001', gross_units: '86000', fee_operator: '215' };
+  const sold: Ended = { ...BOUGHT, ...selling, fee_partner: '860', payout_units: String(86_000 - 215 - 860 - 590 - 7) };
+  assert.deepEqual(wrongTerms(sold), []);
+  assert.equal(wrongTerms({ ...sold, fee_operator: '214' }).length, 1);
+});
+
+test('an order that is settled has taken its deposit and paid its payout, and no unit more or less', () => {
+  assert.deepEqual(wrongSums([group(BOUGHT, { out: PAID })], held(FEES), []), []);
+  assert.match(wrongSums([group(BOUGHT, { out: PAID - 1n })], held(FEES), []).join(), /1 over/);
+  assert.match(wrongSums([group(BOUGHT, { out: PAID + 1n })], held(FEES), []).join(), /-1 over/);
+  assert.match(wrongSums([group(BOUGHT, { out: PAID, back: 1n })], held(FEES), []).join(), /-1 over/);
+});
+
+test('what an order keeps of a refund is kept once', () => {
+  const kept = keptOf(REFUNDED);
+  assert.equal(kept, 3_090n);
+  const books = held({ 'fee_operator inr': kept });
+  assert.deepEqual(wrongSums([group(REFUNDED, { back: 1_000_000n - kept })], books, []), []);
+  const twice = wrongSums(
+    [group(REFUNDED, { back: 1_000_000n - 2n * kept })],
+    held({ 'fee_operator inr': 2n * kept }),
+    [],
+  );
+  assert.match(twice.join(), /3090 over/);
+  assert.match(twice.join(), /fee_operator holds 6180 inr, and must hold 3090/);
+  assert.equal(keptOf({ ...REFUNDED, received_units: '3090' }), 0n, 'nothing is kept where it would eat up all of it');
+});
+
+test('what lies in suspense is neither lost nor over', () => {
+  const free: Free[] = [{ made: '1', asset: 'inr', units: '77' }];
+  assert.deepEqual(wrongSums([group(BOUGHT, { cameIn: 1_000_077n, out: PAID }, free)], held(FEES), []), []);
+  assert.match(wrongSums([group(BOUGHT, { cameIn: 1_000_077n, out: PAID })], held(FEES), []).join(), /77 over/);
+});
+
+test('what a bank takes back after it was paid out is its customer’s debt, and no loss', () => {
+  const gone = [group(BOUGHT, { cameIn: 0n, everIn: 1_000_000n, out: PAID })];
+  assert.deepEqual(wrongSums(gone, held({ ...FEES, 'receivable inr': 1_000_000n }), owed(1_000_000n)), []);
+  assert.match(
+    wrongSums(gone, held({ ...FEES, 'loss inr': 1_000_000n }), []).join(),
+    /customer c1 owes 0 inr, and must owe 1000000/,
+  );
+  assert.match(wrongSums(gone, held(FEES), []).join(), /-1000000 inr is over of all orders/);
+});
+
+test('what law has blocked is held, and nothing else is', () => {
+  const frozen: Ended = { ...BOUGHT, state: 'frozen' };
+  assert.deepEqual(wrongSums([group(frozen, {})], held({ 'blocked inr': 1_000_000n }), []), []);
+  const converted: Ended = { ...frozen, blocked_converted: true };
+  const recalled = group(converted, { cameIn: 0n, everIn: 1_000_000n });
+  const books = { ...FEES, 'blocked usdc.matic20': PAID, 'loss inr': 1_000_000n };
+  assert.deepEqual(wrongSums([recalled], held(books), []), [], 'nobody was paid, so nobody owes it');
+  assert.deepEqual(wrongSums([group(converted, {})], held({ ...FEES, 'blocked usdc.matic20': PAID }), []), []);
+  assert.match(wrongSums([group(frozen, {})], held({ 'blocked inr': 990_000n }), []).join(), /1000000 inr is over/);
+});

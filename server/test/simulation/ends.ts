@@ -1,0 +1,330 @@
+/**
+ * Ends: what each party must end with, worked out apart from our code, and compared to the unit.
+ *
+ * What came and what left is what chain and bank know. Of our rows only what was promised and how it ended is taken: the terms
+ * of each order, its state, what still lies in suspense. From that follows, for each customer's order (with those that were
+ * made of its late money) and each asset, what has to be left over: nothing. What is missing was taken back by a rail after it
+ * had been given away, and stands as a loss or a debt; what is over is blocked by law.
+ *
+ * - An order that is paid out takes its deposit whole. Fees and payout follow from rate and schedule, each rounded once.
+ * - An order that is refunded gives all of it back but the fees that its policy keeps, once however many parts it came in.
+ * - What no order took goes back whole.
+ *
+ * Not here: whether too much left at any moment (checks.ts), whether it might leave then (guard.ts).
+ */
+import { FEES, PARTNERS } from '../../src/sandbox/catalogue.ts';
+import type { Noted, Terms } from './actors.ts';
+import { FIAT, OTHER_FIAT } from './outside.bank.ts';
+import { CHAIN, TOKENS } from './outside.chain.ts';
+import type { World } from './process.ts';
+
+/** An order as it ended. Amounts as text. */
+export interface Ended {
+  id: string;
+  made: string;
+  direction: string;
+  state: string;
+  /** It was blocked by law after it had been converted. */
+  blocked_converted: boolean;
+  deposit_asset: string;
+  payout_asset: string;
+  deposit_units: string;
+  received_units: string | null;
+  payout_units: string;
+  gross_units: string;
+  rate_num: string;
+  rate_den: string;
+  fee_operator: string;
+  fee_partner: string;
+  fee_rail: string;
+  fee_chain: string;
+  keep: readonly ('operator' | 'partner' | 'rail' | 'chain')[];
+}
+
+/** Free in suspense at the end, of an order's deposits. */
+export interface Free {
+  made: string;
+  asset: string;
+  units: string;
+}
+
+/** What an account of ours holds at the end, those of one kind and asset together. */
+export interface Held {
+  kind: string;
+  asset: string;
+  units: string;
+}
+
+const ORDERS = `
+  select o.id::text, coalesce(o.follows, o.id)::text as made, o.direction, o.state, o.deposit_asset, o.payout_asset,
+         exists (select from order_history h where h.order_id = o.id and h.event = 'blocked' and h.state_from = 'payout_held')
+           as blocked_converted,
+         o.deposit_units::text, o.received_units::text, o.payout_units::text, o.gross_units::text, o.rate_num::text,
+         o.rate_den::text, o.fee_operator::text, o.fee_partner::text, o.fee_rail::text, o.fee_chain::text,
+         coalesce(o.policy -> 'refundFees' -> 'keep', '[]') as keep
+    from orders o order by o.id`;
+const FREE = `
+  select coalesce(o.follows, o.id)::text as made, d.asset, sum(d.units - d.taken_units - d.refund_units)::text as units
+    from deposits d join orders o on o.id = d.order_id
+   where d.state in ('suspense', 'applied', 'refunded') group by 1, 2 order by 1, 2`;
+/** What left with another amount than was ordered, as people said after a restore: beyond it, or below. */
+const OTHERWISE = `
+  select coalesce(o.follows, o.id)::text as made, p.asset, sum(p.paid_units - p.units)::text as units
+    from payouts p join orders o on o.id = p.order_id
+   where p.paid_units is not null and p.state = 'settled' group by 1, 2 order by 1, 2`;
+const HELD = `
+  select kind, asset, sum(case side when 'debit' then debits - credits else credits - debits end)::text as units
+    from accounts group by kind, asset order by kind, asset`;
+
+/** What a customer owes at the end. */
+export interface Owed {
+  customer: string;
+  asset: string;
+  units: string;
+}
+const OWED = `
+  select split_part(code, ':', 2) as customer, asset, (debits - credits)::text as units
+    from accounts where kind = 'receivable' order by code`;
+
+export interface Rails {
+  /** Has come for this order and was not taken back. */
+  cameIn(asset: string): bigint;
+  /** Has come, whatever became of it. */
+  everIn(asset: string): bigint;
+  /** Has left for its customer, and not come back. */
+  left(asset: string): bigint;
+}
+
+/** What the rails know of one order that a customer made. */
+export function railsOf({ bank, chain }: Pick<World, 'bank' | 'chain'>, one: Noted): Rails {
+  const { order, accounts, address, elsewhere } = one;
+  const contractOf = (asset: string) => TOKENS[(asset.split('.')[0] ?? '') as keyof typeof TOKENS];
+  const isFiat = (asset: string) => asset === FIAT || asset === OTHER_FIAT;
+  return {
+    cameIn: (asset) =>
+      isFiat(asset) ? bank.paidIn(order.depositTarget, asset) : chain.paidTo(order.depositTarget, contractOf(asset)),
+    everIn: (asset) =>
+      isFiat(asset)
+        ? bank.everIn(order.depositTarget, asset)
+        : chain.believedAt(order.depositTarget, contractOf(asset)),
+    left: (asset) =>
+      isFiat(asset)
+        ? accounts.reduce((sum, { number }) => sum + bank.outTo(number, asset), 0n)
+        : [address, elsewhere].reduce((sum, one) => sum + chain.paidTo(one, contractOf(asset)), 0n),
+  };
+}
+
+const ASSETS = [FIAT, OTHER_FIAT, ...Object.keys(TOKENS).map((code) => `${code}.${CHAIN}`)];
+
+/** @returns what is not as it must be, in sentences */
+export async function wrongEnds(
+  look: <R>(text: string, values?: unknown[]) => Promise<R[]>,
+  world: Pick<World, 'bank' | 'chain'>,
+  noted: readonly Noted[],
+  lost?: ReadonlySet<string>,
+): Promise<string[]> {
+  const [orders, free, held] = [await look<Ended>(ORDERS), await look<Free>(FREE), await look<Held>(HELD)];
+  const owed = await look<Owed>(OWED);
+  const otherwise = await look<Free>(OTHERWISE);
+  const known = new Set(noted.map(({ order }) => String(order.id)));
+  // One whose maker never heard of it was never paid.
+  const all = orders.filter(({ made }) => known.has(made));
+  return [
+    ...all.flatMap(wrongTerms),
+    ...noted.filter(({ order }) => lost?.has(String(order.id))).flatMap((one) => wrongLost(one, railsOf(world, one))),
+    ...wrongSums(
+      noted.map((one) => {
+        const made = String(one.order.id);
+        return {
+          made,
+          customer: one.order.customerId,
+          orders: all.filter((order) => order.made === made),
+          free: free.filter((one) => one.made === made),
+          otherwise: otherwise.filter((one) => one.made === made),
+          isLost: lost?.has(made) === true,
+          rails: railsOf(world, one),
+        };
+      }),
+      held,
+      owed,
+      lost !== undefined,
+    ),
+  ];
+}
+
+const FEES_OF = ['fee_operator', 'fee_partner', 'fee_rail', 'fee_chain'] as const;
+const up = (num: bigint, den: bigint): bigint => (num + den - 1n) / den;
+/** A coin has six places here and a rupee two. */
+const PLACES = 10_000n;
+
+/** Whether what it promised is what its rate and the schedule give. The chain's fee is whatever gas cost then. */
+export function wrongTerms(order: Ended): string[] {
+  const [deposit, num, den] = [BigInt(order.deposit_units), BigInt(order.rate_num), BigInt(order.rate_den)];
+  const selling = order.direction === 'offramp';
+  const chain = BigInt(order.fee_chain);
+  const base = selling ? (deposit * num) / (den * PLACES) : deposit;
+  const fees = {
+    fee_operator: up(base * BigInt(FEES.operatorBps), 10_000n),
+    fee_partner: up(base * BigInt(PARTNERS[0].partnerFeeBps), 10_000n),
+    fee_rail: FEES.railFixed[FIAT],
+    fee_chain: chain,
+  };
+  const sum = FEES_OF.reduce((all, kind) => all + fees[kind], 0n);
+  const gross = selling ? base : ((deposit - sum) * den * PLACES) / num;
+  const payout = selling ? gross - sum : gross;
+  const expected: Record<string, bigint> = { ...fees, gross_units: gross, payout_units: payout };
+  return Object.entries(expected).flatMap(([name, units]) => {
+    const said = order[name as keyof Ended];
+    return BigInt(said as string) === units ? [] : [`order ${order.id}: ${name} is ${said}, and must be ${units}`];
+  });
+}
+
+export interface Group {
+  made: string;
+  customer: string;
+  orders: readonly Ended[];
+  free: readonly Free[];
+  rails: Rails;
+  /** As in OTHERWISE. */
+  otherwise?: readonly Free[];
+  /** A restore has lost it: what it came to is looked at by itself (wrongLost), and leaves nothing over. */
+  isLost?: boolean;
+}
+
+/** It gave its deposit for its payout, for good. */
+const isConverted = ({ state, blocked_converted }: Ended): boolean =>
+  state === 'settled' || (state === 'frozen' && blocked_converted);
+
+/** What stays with us of an order that goes back, in its deposit's units. */
+export function keptOf(order: Ended): bigint {
+  const fiat = order.keep.reduce((sum, kind) => sum + BigInt(order[`fee_${kind}`]), 0n);
+  const kept = order.direction === 'onramp' ? fiat : (fiat * BigInt(order.rate_den) * PLACES) / BigInt(order.rate_num);
+  return kept < BigInt(order.received_units ?? 0) ? kept : 0n;
+}
+
+/** An order that the books do not know: its customer has its payout, or has its money back but for the fees, or gave nothing. */
+export function wrongLost({ order, terms }: Pick<Noted, 'order' | 'terms'>, { cameIn, everIn, left }: Rails): string[] {
+  const { id, depositAsset, payoutAsset, fees, rate, direction } = order;
+  const paidOut = left(payoutAsset);
+  const taken = paidOut === 0n ? 0n : leastTaken([...terms.values()], paidOut);
+  const fiat = Object.values(fees).reduce((sum, units) => sum + units, 0n);
+  const mostKept = paidOut > 0n ? 0n : direction === 'onramp' ? fiat : up(fiat * rate.den * PLACES, rate.num);
+  return ASSETS.flatMap((asset) => {
+    if (asset === payoutAsset || everIn(asset) > cameIn(asset)) return [];
+    const over = cameIn(asset) - left(asset) - (asset === depositAsset ? taken : 0n);
+    return over < 0n || over > (asset === depositAsset ? mostKept : 0n)
+      ? [
+          `order ${id}, which the books have lost: of ${cameIn(asset)} ${asset}, ${left(asset)} went back and ${taken} was paid for: ${over} over`,
+        ]
+      : [];
+  });
+}
+
+const isTakenBack = ({ cameIn, everIn }: Rails): boolean => ASSETS.some((asset) => everIn(asset) > cameIn(asset));
+
+/** Compares each order's money, and all of it with what our accounts say. */
+export function wrongSums(
+  groups: readonly Group[],
+  held: readonly Held[],
+  owed: readonly Owed[],
+  wasRestored = false,
+): string[] {
+  const wrong: string[] = [];
+  const on = (kind: string, asset: string): bigint =>
+    BigInt(held.find((one) => one.kind === kind && one.asset === asset)?.units ?? 0);
+  for (const asset of ASSETS) {
+    // Where a rail took part of an order back, or law stopped it half way, what was to be kept of it may not have been.
+    let [over, doubt, kept] = [0n, 0n, 0n];
+    let isUndone = false;
+    const debts = new Map<string, bigint>();
+    let beyond = 0n;
+    for (const { made, customer, orders, free, rails, otherwise = [], isLost = false } of groups) {
+      if (isLost) {
+        doubt += rails.everIn(asset) - rails.cameIn(asset);
+        continue;
+      }
+      const of = <T>(from: readonly T[], units: (one: T) => bigint) => from.reduce((sum, one) => sum + units(one), 0n);
+      const ours = orders.filter((order) => order.deposit_asset === asset);
+      const keeps = of(
+        ours.filter(({ state }) => state === 'refunded'),
+        keptOf,
+      );
+      const taken = of(ours.filter(isConverted), ({ received_units }) => BigInt(received_units ?? 0));
+      const owed = of(
+        orders.filter((order) => order.payout_asset === asset && isConverted(order)),
+        ({ payout_units }) => BigInt(payout_units),
+      );
+      const idle = of(
+        free.filter((one) => one.asset === asset),
+        ({ units }) => BigInt(units),
+      );
+      const cameIn = rails.cameIn(asset);
+      const more = of(
+        otherwise.filter((one) => one.asset === asset),
+        ({ units }) => BigInt(units),
+      );
+      beyond += more;
+      const left = cameIn + owed + more - taken - keeps - idle - rails.left(asset);
+      const isBack = rails.everIn(asset) > cameIn;
+      const isBlocked = orders.some(({ state }) => state === 'frozen');
+      // It was paid in the lost time, and its deposit taken back: our loss, in what left.
+      const isLoss = wasRestored && isTakenBack(rails);
+      if ((left < 0n && !isBack && !isBlocked && !isLoss) || (left > 0n && !isBlocked && !(isBack && left <= keeps)))
+        wrong.push(
+          `order ${made}: of ${cameIn} ${asset} that came and ${owed} that is paid for, ${taken} was taken, ${keeps} kept, ${idle} lies in suspense and ${rails.left(asset)} left: ${left} over`,
+        );
+      over += left;
+      // What law has blocked has been paid to nobody: where its deposit is taken back, that is a loss.
+      const unpaid = of(
+        ours.filter((order) => order.state === 'frozen' && isConverted(order)),
+        ({ received_units }) => BigInt(received_units ?? 0),
+      );
+      if (left + unpaid < 0n) debts.set(customer, (debts.get(customer) ?? 0n) - left - unpaid);
+      kept += keeps;
+      if (isBack || isBlocked)
+        doubt += of(
+          ours.filter(({ state }) => state === 'refunded' || state === 'frozen'),
+          keptOf,
+        );
+      // Released by law after its rail took the deposit back: the conversion was undone for that.
+      isUndone ||= orders.some((order) => order.blocked_converted) && isTakenBack(rails);
+    }
+    if (on('difference', asset) !== -beyond)
+      wrong.push(`difference holds ${on('difference', asset)} ${asset}, and must hold ${-beyond}`);
+    const stands = on('blocked', asset) - on('loss', asset) - on('receivable', asset);
+    if (!isUndone && (over > stands + doubt || over < stands - doubt))
+      wrong.push(
+        `${over} ${asset} is over of all orders, and ${on('blocked', asset)} is blocked, ${on('loss', asset)} lost and ${on('receivable', asset)} owed`,
+      );
+    // What a bank took back of what was given away, its customer owes. Of a chain's only the sum with losses is looked at, above.
+    if (!isUndone && (asset === FIAT || asset === OTHER_FIAT))
+      for (const customer of new Set(groups.map((group) => group.customer))) {
+        const must = debts.get(customer) ?? 0n;
+        const said = BigInt(owed.find((one) => one.customer === customer && one.asset === asset)?.units ?? 0);
+        // What was given back in the lost time and then recalled is a loss: the books do not know whom it was given to.
+        if (said > must + doubt || (said < must - doubt && !wasRestored))
+          wrong.push(`customer ${customer} owes ${said} ${asset}, and must owe ${must}`);
+      }
+    for (const kind of FEES_OF) {
+      const earned = groups
+        .flatMap(({ orders }) => orders)
+        .filter((order) => isConverted(order) && (asset === FIAT || asset === OTHER_FIAT))
+        .reduce((sum, order) => (asset === FIAT ? sum + BigInt(order[kind]) : sum), 0n);
+      const must = kind === 'fee_operator' ? earned + kept : earned;
+      const off = on(kind, asset) - must;
+      const within = kind === 'fee_operator' ? doubt : 0n;
+      if (!isUndone && (off > within || off < -within))
+        wrong.push(`${kind} holds ${on(kind, asset)} ${asset}, and must hold ${must}`);
+    }
+  }
+  return wrong;
+}
+
+/** The least that so much may have been paid out for: each order takes its deposit whole. */
+export function leastTaken([first, ...others]: readonly Terms[], paidOut: bigint): bigint {
+  if (paidOut <= 0n) return 0n;
+  if (first === undefined) return paidOut * 10n ** 18n;
+  const withIt = first.depositUnits + leastTaken(others, paidOut - first.payoutUnits);
+  const without = leastTaken(others, paidOut);
+  return withIt < without ? withIt : without;
+}

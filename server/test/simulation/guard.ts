@@ -1,0 +1,240 @@
+/**
+ * Guard: what must hold of money at the moment it is submitted. It stands at the simulated rails, and asks neither our gate nor
+ * anything that our gate is made of.
+ *
+ * A submission is the commit of the transaction that marks a payout as being submitted. What is committed by others at that
+ * very moment is read there, by one query of its own (database.ts calls `submitting`). When a rail is then asked to send,
+ * that and what the world knows by itself (when the bank first showed a credit, how deep a transfer ever was, whose account
+ * it is, what the screener was asked) say whether the money may leave. A send without such a commit before it leaves
+ * unasked, whatever else is right.
+ *
+ * Not here: whether it leaves twice, or more than came (checks.ts); what each ends with (ends.ts).
+ */
+import type { Sending } from '../../src/rails/rail.ts';
+
+/** Bank money is taken back for so long, by the markets of ground.ts; and deposits from this sum on wait for more blocks. */
+export const CLEARING_MS = 12_000;
+export const CONFIRMATIONS = [
+  { fromUnits: 0n, blocks: 2 },
+  { fromUnits: 100_000_000n, blocks: 4 },
+] as const;
+/** Two people have to agree to what is asked of people here. */
+export const PEOPLE = 2;
+
+/** What stood in the committed rows when a payout was submitted. Amounts as text. */
+export interface Submission {
+  id: string;
+  order_id: string | null;
+  refund_id: string | null;
+  purpose: string;
+  rail: string;
+  asset: string;
+  units: string;
+  address: string | null;
+  fiat_account_id: string | null;
+  deposit_units: string | null;
+  payout_units: string | null;
+  deposit_rail: string | null;
+  follows: string | null;
+  blocked_at: string | null;
+  limit_units: string | null;
+  switched_off: boolean;
+  deposits: readonly { name: string; rail: string; units: string; state: string; origin: string; taken: string }[];
+  approvals: readonly {
+    rule: string;
+    entry: string;
+    destination: string;
+    asset: string;
+    units: string;
+    order_id: string | null;
+    people: readonly string[];
+  }[];
+}
+
+/** What the world knows by itself. */
+export interface Truth {
+  /** Of an order that a customer made: undefined where its maker never heard that it was made. */
+  customerOf(orderId: string):
+    | {
+        /** Addresses that the customer has named. */
+        named: readonly string[];
+        /** Addresses that only an operator has named. */
+        operators: readonly string[];
+        accounts: readonly { id: string; fiat: string }[];
+        /** The provider holds it, until people say otherwise. */
+        held: boolean;
+      }
+    | undefined;
+  /** When the bank first showed us this credit, in milliseconds; undefined where it never did. */
+  firstShown(line: string): number | undefined;
+  /** The most blocks that this transfer was ever deep, itself included. */
+  deepest(hash: string): number;
+  /** @param of the order, or the refund where there is none */
+  wasScreened(of: string | null, destination: string): boolean;
+  now(): number;
+  /** How far our processes' clocks were ever apart. */
+  spreadMs(): number;
+}
+
+const FACTS = `
+  select p.id, p.order_id::text, p.refund_id::text, p.purpose, p.rail, p.asset, p.units::text, p.address,
+         p.fiat_account_id::text, o.deposit_units::text, o.payout_units::text, o.deposit_rail, o.follows::text,
+         to_char(c.blocked_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as blocked_at,
+         (select l.max_units::text from market_limits l where l.market_id = o.market_id and l.level >= c.level
+           order by l.level limit 1) as limit_units,
+         exists (select from stops s where s.kind = 'payouts' or (s.kind = 'rail' and s.subject = p.rail)) as switched_off,
+         (select coalesce(json_agg(json_build_object('name', d.external_id, 'rail', d.rail, 'units', d.units::text,
+                   'state', d.state, 'origin', d.origin, 'taken', d.taken_units::text) order by d.id), '[]')
+            from deposits d
+           where case when p.refund_id is null then d.order_id = p.order_id and d.taken_units > 0
+                      else d.id = (select r.deposit_id from refunds r where r.id = p.refund_id) end) as deposits,
+         (select coalesce(json_agg(json_build_object('rule', a.rule, 'entry', a.entry, 'destination', a.destination,
+                   'asset', a.asset, 'units', a.units::text, 'order_id', a.order_id::text, 'people', a.people) order by a.id), '[]')
+            from approvals a where a.order_id = p.order_id) as approvals
+    from payouts p left join orders o on o.id = p.order_id left join customers c on c.id = o.customer_id
+   where p.id = any($1)`;
+
+export interface Guard {
+  /** In the commit that submits these payouts, before it takes effect. */
+  submitting(ids: readonly string[]): Promise<void>;
+  /** A rail is asked to send. */
+  sends(rail: string, sending: Sending): void;
+  /** Money leaves by this key, or from our wallet to this address: somebody has to have been asked to send it. */
+  leaves(what: { key: string } | { to: string; contract: string; units: bigint }): void;
+  /** Bad clocks: how far this one is off, in milliseconds. */
+  clockIsOff(ms: number): void;
+  readonly spreadMs: number;
+  /** How many submissions were looked at. */
+  readonly looked: number;
+}
+
+export function openGuard(deps: {
+  look: <R>(text: string, values?: unknown[]) => Promise<R[]>;
+  truth: Truth;
+  /** Told of what left, or would have, against a rule. */
+  violated: (what: string) => void;
+  /** Told of every submission that a rail was asked for. */
+  submitted: (submission: Submission) => void;
+}): Guard {
+  const { look, truth, violated } = deps;
+  const submissions = new Map<string, Submission & { sent: boolean }>();
+  const asked = new Set<string>();
+  const sent = new Set<string>();
+  let [earliest, latest, looked] = [0, 0, 0];
+  const payee = (to: string, units: bigint) => `${to} ${units}`;
+
+  return {
+    async submitting(ids) {
+      for (const row of await look<Submission>(FACTS, [ids])) submissions.set(row.id, { ...row, sent: false });
+    },
+    sends(rail, { key, units, destination }) {
+      const one = submissions.get(key);
+      if (destination.kind === 'address') asked.add(payee(destination.address, units));
+      if (one === undefined || one.sent || one.rail !== rail)
+        return violated(`${key} is sent ${one?.sent ? 'again ' : ''}without having been submitted`);
+      one.sent = true;
+      sent.add(key);
+      looked += 1;
+      deps.submitted(one);
+      for (const why of against(one, truth)) violated(`${key} ${why}`);
+    },
+    leaves(what) {
+      if ('key' in what ? sent.has(what.key) : asked.has(payee(what.to, what.units))) return;
+      violated(`${'key' in what ? what.key : `${what.units} to ${what.to}`} leaves and nobody was asked to send it`);
+    },
+    clockIsOff(ms) {
+      earliest = Math.min(earliest, ms);
+      latest = Math.max(latest, ms);
+    },
+    get spreadMs() {
+      return latest - earliest;
+    },
+    get looked() {
+      return looked;
+    },
+  };
+}
+
+/** Everything that speaks against this submission, in sentences. */
+export function against(one: Submission, truth: Truth): string[] {
+  const destination = one.address === null ? `account:${one.fiat_account_id}` : `address:${one.address}`;
+  const isRefund = one.refund_id !== null;
+  const units = BigInt(one.units);
+  const approved = (rule: string, entry: string): boolean =>
+    one.approvals.some(
+      (by) =>
+        by.rule === rule &&
+        by.entry === entry &&
+        by.destination === destination &&
+        by.asset === one.asset &&
+        by.order_id === one.order_id &&
+        BigInt(by.units) >= units &&
+        new Set(by.people).size >= PEOPLE,
+    );
+  const customer = one.order_id === null ? undefined : truth.customerOf(one.follows ?? one.order_id);
+  const limit = one.limit_units;
+  const found: (string | false)[] = [
+    one.switched_off && 'leaves although a kill switch is on',
+    one.blocked_at !== null &&
+      !approved('customer_blocked', one.blocked_at) &&
+      'leaves although its customer is blocked',
+    !isRefund &&
+      limit !== null &&
+      BigInt(one.deposit_units ?? 0) > BigInt(limit) &&
+      !approved('over_level_limit', limit) &&
+      `leaves although its order of ${one.deposit_units} is above the limit of ${limit}`,
+    !isRefund &&
+      customer?.held === true &&
+      !approved('held_by_magic_value', '') &&
+      'leaves although screening holds it',
+    !truth.wasScreened(one.order_id ?? one.refund_id, destination) &&
+      `leaves to ${destination}, which was never screened`,
+    !isRefund &&
+      units !== BigInt(one.payout_units ?? units) &&
+      `is of ${units}, and its order pays ${one.payout_units}`,
+    !isRefund && one.deposits.some(({ state }) => state === 'lost') && 'leaves although its deposit was taken back',
+    ...(customer === undefined ? [] : [unfit(one, customer), ...unnamed(one, customer, approved)]),
+    ...one.deposits.filter(({ origin }) => origin === 'rail').map((deposit) => early(deposit, one, truth)),
+  ];
+  return found.filter((what) => what !== false);
+}
+
+type Customer = NonNullable<ReturnType<Truth['customerOf']>>;
+
+function unfit(one: Submission, customer: Customer): string | false {
+  if (one.rail.startsWith('bank.')) {
+    const account = customer.accounts.find(({ id }) => id === one.fiat_account_id);
+    if (account === undefined) return "leaves to an account that is not the customer's for this order";
+    return account.fiat !== one.asset && `leaves in ${one.asset} to an account in ${account.fiat}`;
+  }
+  const { address } = one;
+  if (address === null) return 'leaves on a chain without an address';
+  return ![...customer.named, ...customer.operators].includes(address) && `leaves to ${address}, which nobody named`;
+}
+
+function unnamed(
+  { address, refund_id }: Submission,
+  { operators }: Customer,
+  approved: (rule: string, entry: string) => boolean,
+): string[] {
+  if (address === null || refund_id === null || !operators.includes(address)) return [];
+  return approved('destination_new', '') ? [] : [`leaves to ${address}, which fewer than ${PEOPLE} people named`];
+}
+
+function early(deposit: Submission['deposits'][number], one: Submission, truth: Truth): string | false {
+  if (deposit.rail.startsWith('bank.')) {
+    const shownAt = truth.firstShown(deposit.name);
+    if (shownAt === undefined) return `is made of ${deposit.name}, which the bank never showed`;
+    const ageMs = truth.now() - shownAt;
+    return (
+      ageMs + truth.spreadMs() < CLEARING_MS &&
+      `leaves ${Math.round(ageMs)} ms after the bank showed ${deposit.name}, which clears after ${CLEARING_MS}`
+    );
+  }
+  const [hash = ''] = deposit.name.split(':');
+  // What an order took in parts has to be as deep as if it were one.
+  const sum = one.deposits.reduce((all, { rail, units }) => (rail === deposit.rail ? all + BigInt(units) : all), 0n);
+  const needed = CONFIRMATIONS.findLast(({ fromUnits }) => sum >= fromUnits)?.blocks ?? 0;
+  const deepest = truth.deepest(hash);
+  return deepest < needed && `leaves when ${deposit.name} of ${sum} was ${deepest} deep, and ${needed} are asked for`;
+}

@@ -1,0 +1,301 @@
+/**
+ * Money that a bank can still take back: nothing made of it leaves before it has cleared, whatever state its order is in, and
+ * who was paid out of what is taken back later owes it.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { findCustomer } from '../../src/customers/index.ts';
+import { notReady, orderFacts } from '../../src/orders/index.ts';
+import type { OrderState } from '../../src/orders/machine.ts';
+import { operatorNamed, type Person } from '../protocols/operator/people.ts';
+import { openStory, type Purchase, type Story, type StoryCustomer } from '../support/story.ts';
+
+const HOUR_S = 3_600;
+
+let world: Story;
+let ada: Person;
+let finn: Person;
+
+before(async () => {
+  world = await openStory({ operators: 'two' });
+  const { db, baseUrl } = world.server;
+  ada = await operatorNamed({ db, baseUrl, clock: world.clock }, 'ada', 'admin');
+  finn = await operatorNamed({ db, baseUrl, clock: world.clock }, 'finn', 'finance');
+});
+after(async () => await world?.close());
+
+type Then = 'hold' | 'refund' | 'new_order';
+
+const openCases = async (order: Purchase) =>
+  (await world.casesOf(order)).filter(({ open }) => open).map(({ kind }) => kind);
+const refunds = async (order: Purchase) => (await world.traceOf(order)).refunds.map(({ state }) => state);
+const depositsOf = async (order: Purchase) => (await world.traceOf(order)).deposits;
+const followedBy = async (order: Purchase) => (await world.traceOf(order)).followedBy;
+const inState = (order: Purchase, state: OrderState) =>
+  world.until(`the order is ${state}`, async () => (await world.stateOf(order)) === state);
+const isBlocked = async ({ customerId }: Purchase) => (await world.read((tx) => findCustomer(tx, customerId))).blocked;
+const owedBy = async ({ customerId }: Purchase) => (await world.balances()).get(`receivable:${customerId}:inr`) ?? 0n;
+
+/** Work of a kind about a subject has been looked at and waits for a time to come. */
+const waits = (kind: string, subject: string) =>
+  world.until(`${kind} ${subject} waits`, async () => {
+    const rows = await world.read((tx) =>
+      tx.rows('select from work where kind = $1 and subject = $2 and due_at > $3 and lease is null', [
+        kind,
+        subject,
+        new Date(world.clock.now().getTime() + 60_000),
+      ]),
+    );
+    return rows.length === 1;
+  });
+
+async function does(path: string, body: Record<string, unknown> = {}): Promise<void> {
+  const said = await finn.does(path, body);
+  assert.equal(said.status, 200, `${path}: ${JSON.stringify(said.body)}`);
+}
+
+async function bothDo(path: string, body: Record<string, unknown>): Promise<void> {
+  const said = await finn.does(path, body);
+  assert.equal(said.status, 202, `${path}: ${JSON.stringify(said.body)}`);
+  const confirmed = await ada.does(`/proposals/${said.body.proposal}/confirm`);
+  assert.equal(confirmed.status, 200, JSON.stringify(confirmed.body));
+}
+
+async function recalls(line: string): Promise<void> {
+  await world.bank.recall(line);
+  await world.looksAtTheBank();
+}
+
+const namesAccount = (order: Purchase, { fiatAccountId }: { fiatAccountId: string }) =>
+  does(`/orders/${order.id}/destination`, { fiatAccountId });
+
+/** A purchase that is over, whose late deposit its policy wants to become something. */
+async function expired(then: Then, clearsInS: number): Promise<Purchase> {
+  await world.goesBy('onramp', 'usdc', { late: { then } });
+  await world.clears('inr', clearsInS);
+  const customer = await world.verifiedCustomer();
+  const order = await world.buys('5000', 'usdc', { customer });
+  await namesAccount(order, customer);
+  await world.deadlinePasses();
+  await world.reaches(order, -1);
+  return order;
+}
+
+const suspended = (order: Purchase) =>
+  world.until('the deposit is in suspense', async () =>
+    (await depositsOf(order)).find(({ state }) => state === 'suspense'),
+  );
+
+describe('a credit that comes late, on a market whose credits can be recalled for an hour', () => {
+  test('becomes a new order once it has cleared, and not before', async () => {
+    const order = await expired('new_order', HOUR_S);
+    await world.credits(order, '5000');
+    const deposit = await suspended(order);
+    await waits('place_anew', String(deposit.id));
+    assert.deepEqual(await followedBy(order), []);
+    assert.deepEqual(await openCases(order), ['deposit_late']);
+    world.clock.advance(HOUR_S * 1000);
+    const [id = 0n] = await world.until('there is a new order', async () => {
+      const found = await followedBy(order);
+      return found.length > 0 && found;
+    });
+    const next = { ...order, id };
+    await world.payoutIsHanded(next);
+    await world.mines(2);
+    await world.reaches(next, 4);
+    assert.deepEqual(await openCases(order), []);
+  });
+
+  test('recalled before that, becomes nothing, and leaves the books as they were', async () => {
+    const order = await expired('new_order', HOUR_S);
+    const books = await world.balances();
+    const line = await world.credits(order, '5000');
+    const deposit = await suspended(order);
+    await waits('place_anew', String(deposit.id));
+    await recalls(line);
+    await world.until('it is taken back', async () => (await depositsOf(order))[0]?.state === 'reversed');
+    world.clock.advance(HOUR_S * 1000);
+    await world.until('nothing waits for it any more', async () => {
+      const rows = await world.read((tx) =>
+        tx.rows(`select from work where kind = 'place_anew' and subject = $1`, [String(deposit.id)]),
+      );
+      return rows.length === 0;
+    });
+    assert.deepEqual(await followedBy(order), []);
+    assert.deepEqual(await world.changesSince(books), {});
+    assert.equal(await isBlocked(order), false);
+  });
+
+  test('goes back once it has cleared, and not before', async () => {
+    const order = await expired('refund', HOUR_S);
+    const books = await world.balances();
+    await world.credits(order, '5000');
+    const refund = await world.until('a refund waits', async () => (await world.traceOf(order)).refunds[0]);
+    await waits('screen_refund', String(refund.id));
+    assert.deepEqual(await refunds(order), ['screening']);
+    assert.deepEqual((await world.traceOf(order)).payouts, []);
+    world.clock.advance(HOUR_S * 1000);
+    await world.until('it is paid', async () => (await refunds(order))[0] === 'settled');
+    assert.deepEqual(await world.changesSince(books), {});
+  });
+
+  test('recalled before that, does not go back, and nobody owes anything', async () => {
+    const order = await expired('refund', HOUR_S);
+    const books = await world.balances();
+    const line = await world.credits(order, '5000');
+    const refund = await world.until('a refund waits', async () => (await world.traceOf(order)).refunds[0]);
+    await waits('screen_refund', String(refund.id));
+    await recalls(line);
+    await world.until('it is cancelled', async () => (await refunds(order))[0] === 'cancelled');
+    assert.deepEqual(await world.changesSince(books), {});
+    assert.deepEqual((await world.traceOf(order)).payouts, []);
+    assert.equal(await isBlocked(order), false);
+  });
+
+  test('comes nearer with a partner’s clock in the sandbox', async () => {
+    const order = await expired('refund', HOUR_S);
+    await world.credits(order, '5000');
+    const refund = await world.until('a refund waits', async () => (await world.traceOf(order)).refunds[0]);
+    await waits('screen_refund', String(refund.id));
+    const said = await world.partner.post('/sandbox/v1/clock', { advance: '1h' });
+    assert.equal(said.status, 200, said.text);
+    await world.until('it is paid', async () => (await refunds(order))[0] === 'settled');
+  });
+});
+
+test('a credit without a reference, given to its order by a person, is waited with all the same', async () => {
+  await world.clears('inr', HOUR_S);
+  const order = await world.buys('5000', 'usdc');
+  await world.credits(order, '5000', { text: 'for my coins' });
+  const [row] = await world.until('it is in suspense', async () => {
+    const rows = await world.read((tx) =>
+      tx.rows<{ id: bigint; clears_at: Date | null; seen_at: Date }>(
+        `select id, clears_at, seen_at from deposits where order_id is null and state = 'suspense' order by id desc limit 1`,
+      ),
+    );
+    return rows.length > 0 && rows;
+  });
+  assert(row);
+  assert.equal(row.clears_at?.getTime(), row.seen_at.getTime() + HOUR_S * 1000);
+  await bothDo(`/deposits/${row.id}/assign`, { order: String(order.id) });
+  await world.until('it is the order’s', async () => (await depositsOf(order))[0]?.state === 'applied');
+  const { rails } = world.server;
+  const asked = async () => {
+    const deposits = await depositsOf(order);
+    return await world.read((tx) => notReady({ rails }, tx, deposits, world.clock.now()));
+  };
+  assert.equal((await asked())?.cause, 'clearing');
+  await world.until('the payout is created', async () => (await world.traceOf(order)).payouts.length === 1);
+  // Held back where payouts are submitted.
+  assert.equal((await world.traceOf(order)).payouts[0]?.state, 'written');
+  assert.deepEqual(await world.transfersTo(order), []);
+  // The partner's clock brings it nearer, the payout that waits at the gate included.
+  const said = await world.partner.post('/sandbox/v1/clock', { advance: '1h' });
+  assert.equal(said.status, 200, said.text);
+  assert.equal(await asked(), undefined);
+  await world.payoutIsHanded(order);
+  await world.mines(2);
+  await world.reaches(order, 4);
+});
+
+describe('what is taken back after somebody was paid out of it is owed by them', () => {
+  async function paidBack(order: Purchase): Promise<void> {
+    await world.until('the refund is paid', async () => (await refunds(order))[0] === 'settled');
+  }
+
+  async function owes(order: Purchase, state: OrderState): Promise<void> {
+    await world.opensCase(order, 'customer_owes');
+    assert.equal(await owedBy(order), 500_000n);
+    assert.equal(await isBlocked(order), true);
+    assert.equal(await world.stateOf(order), state);
+  }
+
+  test('a refund of an expired order’s late deposit', async () => {
+    const order = await expired('refund', 0);
+    const books = await world.balances();
+    const line = await world.credits(order, '5000');
+    await paidBack(order);
+    await recalls(line);
+    await owes(order, 'expired');
+    assert.equal((await world.changesSince(books))['loss:inr'], undefined);
+  });
+
+  test('a refund of a second deposit while the order is on hold, which goes on with its own', async () => {
+    await world.goesBy('onramp', 'usdc', { second: { then: 'refund' } });
+    await world.clears('inr', 0);
+    const customer = await world.verifiedCustomer();
+    const order = await world.buys('5000', 'usdc', { customer, reference: 'screen:hold' });
+    await namesAccount(order, customer);
+    await world.credits(order, '5000');
+    await inState(order, 'on_hold');
+    const line = await world.credits(order, '5000');
+    await paidBack(order);
+    await recalls(line);
+    await owes(order, 'on_hold');
+  });
+
+  test('one of two parts that went back, the other of which the bank rejected', async () => {
+    await world.goesBy('onramp', 'usdc', {});
+    await world.clears('inr', 0);
+    const customer = await world.verifiedCustomer();
+    const order = await world.buys('10000', 'usdc', { customer, reference: 'screen:hold' });
+    const line = await world.credits(order, '5000');
+    await world.credits(order, '5000');
+    await inState(order, 'on_hold');
+    await does('/stops', { kind: 'payouts', subject: 'all' });
+    await does(`/orders/${order.id}/refuse`, { failure: 'other', fiatAccountId: customer.fiatAccountId });
+    const { refunds: parts, deposits } = await world.traceOf(order);
+    const paid = deposits.find(({ external_id: id }) => id === line);
+    const other = parts.find(({ depositId }) => depositId !== paid?.id);
+    assert(paid && other);
+    await world.read(async (tx) => {
+      await orderFacts(world.server.orders)(tx, {
+        type: 'payout_refused',
+        rail: other.rail,
+        key: other.key ?? '',
+        why: 'account_closed',
+      });
+    });
+    await does('/stops/lift', { kind: 'payouts', subject: 'all' });
+    await inState(order, 'refund_held');
+    await recalls(line);
+    await owes(order, 'refund_held');
+  });
+
+  test('while what nothing was paid out of is no debt', async () => {
+    await world.goesBy('onramp', 'usdc', {});
+    await world.clears('inr', 0);
+    const order = await world.buys('5000', 'usdc', { reference: 'screen:hold' });
+    const line = await world.credits(order, '5000');
+    await inState(order, 'on_hold');
+    await recalls(line);
+    await world.opensCase(order, 'deposit_lost');
+    assert.equal(await owedBy(order), 0n);
+    assert.equal(await isBlocked(order), false);
+  });
+
+  test('also where no order was meant, by whose account it went back to', async () => {
+    await world.clears('inr', 0);
+    const customer: StoryCustomer = await world.verifiedCustomer();
+    const before = await world.read((tx) => tx.rows<{ id: bigint }>('select max(id) as id from deposits'));
+    const line = await world.bank.creditAccount({ currency: 'INR', units: 700_000n, text: 'hello' });
+    await world.looksAtTheBank();
+    const id = await world.until('it is in suspense', async () => {
+      const rows = await world.read((tx) =>
+        tx.rows<{ id: bigint }>(`select id from deposits where id > $1 and units = 700000 and state = 'suspense'`, [
+          before[0]?.id ?? 0n,
+        ]),
+      );
+      return rows[0]?.id;
+    });
+    await bothDo(`/deposits/${id}/refund`, { fiatAccountId: customer.fiatAccountId });
+    const stateOf = async () =>
+      (await world.read((tx) => tx.rows<{ state: string }>('select state from deposits where id = $1', [id])))[0]
+        ?.state;
+    await world.until('it has gone back', async () => (await stateOf()) === 'refunded');
+    await recalls(line);
+    await world.until('it is lost', async () => (await stateOf()) === 'lost');
+    assert.equal((await world.balances()).get(`receivable:${customer.id}:inr`), 700_000n);
+    assert.equal((await world.read((tx) => findCustomer(tx, customer.id))).blocked, true);
+  });
+});

@@ -1,0 +1,42 @@
+/** The deadline of an order, by the outside's time: what was mined in time is in time, however late we get to see it. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { openStory, type Story } from '../support/story.ts';
+
+let world: Story;
+before(async () => {
+  world = await openStory();
+});
+after(async () => await world?.close());
+
+const RAIL = 'evm.matic20';
+const follows = (why: string | null) =>
+  world.read((tx) => tx.run('update chains set stopped_why = $2 where rail = $1', [RAIL, why]));
+
+/** It stands in a block, of a time that is over: what the clock shows later is after it. */
+async function isMined(paid: Awaited<ReturnType<Story['pays']>>): Promise<void> {
+  await world.mines(1);
+  await world.until('it is mined', async () => {
+    const receipt = await world.rpc<{ blockHash: string } | null>('matic20', 'eth_getTransactionReceipt', [paid.hash]);
+    if (receipt === null) return false;
+    const block = await world.rpc<{ timestamp: string }>('matic20', 'eth_getBlockByHash', [receipt.blockHash, false]);
+    return (Number(block.timestamp) + 1) * 1000 <= Date.now();
+  });
+}
+
+test('while the chain is not followed, orders wait at their deadline; what was paid in time is paid out, what was not is late', async () => {
+  const [inTime, late] = [await world.sells('10', 'usdc'), await world.sells('20', 'usdc')];
+  await follows('a test');
+  await isMined(await world.pays(inTime, '10'));
+  await world.deadlinePasses();
+  await isMined(await world.pays(late, '20'));
+  assert.deepEqual([await world.statusOf(inTime), await world.statusOf(late)], [0, 0]);
+  await follows(null);
+  await world.mines(2);
+  await world.reaches(inTime, 6);
+  await world.reaches(late, -1);
+  await world.opensCase(late, 'deposit_late');
+  assert.equal((await world.traceOf(inTime)).order.exception, null);
+  const deposits = (await world.traceOf(late)).deposits.map(({ state, why, late: isLate }) => [state, why, isLate]);
+  assert.deepEqual(deposits, [['suspense', 'late', true]]);
+});

@@ -1,0 +1,270 @@
+/**
+ * Debts: what chain or bank took back after we had paid for it. A debt is paid in parts, a part is kept or sent back by people
+ * who say so, and what was taken by a reorg and is final again ends both debt and block by itself.
+ */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import pg from 'pg';
+import { findCustomer } from '../../src/customers/index.ts';
+import { chart } from '../../src/ledger/index.ts';
+import { amountsDecide, operatorNamed, type Person } from '../protocols/operator/people.ts';
+import { openStory, type Purchase, type Sale, type Story } from '../support/story.ts';
+
+let world: Story;
+let ada: Person;
+let finn: Person;
+
+before(async () => {
+  world = await openStory({ operators: 'two' });
+  const { db, baseUrl } = world.server;
+  ada = await operatorNamed({ db, baseUrl, clock: world.clock }, 'ada', 'admin');
+  finn = await operatorNamed({ db, baseUrl, clock: world.clock }, 'finn', 'finance');
+  await db.asSystem(amountsDecide);
+});
+after(async () => await world?.close());
+
+/** Proposed by one, confirmed by another. */
+async function bothDo(path: string, body: Record<string, unknown> = {}) {
+  const said = await finn.does(path, body);
+  assert.equal(said.status, 202, `${path} does not take two: ${JSON.stringify(said.body)}`);
+  const done = await ada.does(`/proposals/${said.body.proposal}/confirm`);
+  assert.equal(done.status, 200, `${path}: ${JSON.stringify(done.body)}`);
+  return { proposal: (await ada.reads(`/proposals/${said.body.proposal}`)).body, done: done.body };
+}
+
+const openCases = async (order: Sale | Purchase) =>
+  (await world.casesOf(order)).filter(({ open }) => open).map(({ kind }) => kind);
+const isBlocked = (order: Sale | Purchase) =>
+  world.read(async (tx) => (await findCustomer(tx, order.customerId)).blocked);
+
+async function owed(order: Sale | Purchase, asset: string): Promise<bigint> {
+  const { order: row } = await world.traceOf(order);
+  return (await world.balance(chart.receivable(order.customerId, row.partnerId, asset))).units;
+}
+
+/** A credit whose text is no order's, in suspense. */
+async function stray(order: Purchase, amount: string): Promise<bigint> {
+  const all = () =>
+    world.read((tx) =>
+      tx.rows<{ id: bigint }>(
+        `select id from deposits where order_id is null and origin = 'rail' and state = 'suspense'`,
+      ),
+    );
+  const known = new Set((await all()).map(({ id }) => id));
+  await world.credits(order, amount, { text: 'what I owe' });
+  return await world.until('it is in suspense', async () => (await all()).find(({ id }) => !known.has(id))?.id);
+}
+
+test('a recall after the coins have left is paid in parts: one kept whole, one kept in part, the rest of it sent back', async () => {
+  const books = await world.balances();
+  const customer = await world.verifiedCustomer();
+  const order = await world.buys('5000', 'usdc', { customer });
+  const line = await world.credits(order, '5000');
+  await world.payoutIsHanded(order);
+  await world.mines(2);
+  await world.reaches(order, 4);
+  await world.bank.recall(line);
+  await world.looksAtTheBank();
+  await world.opensCase(order, 'customer_owes');
+  assert.equal(await owed(order, 'inr'), 500_000n);
+
+  const first = await stray(order, '2000');
+  await bothDo(`/deposits/${first}/assign`, { order: String(order.id) });
+  assert.equal(await owed(order, 'inr'), 300_000n);
+  assert.deepEqual(await openCases(order), ['customer_owes'], 'the debt is not over');
+  const seen = await world.read((tx) =>
+    tx.row<{ facts: { units: string } }>(
+      `select facts from cases where order_id = $1 and kind = 'customer_owes' and closed_at is null`,
+      [order.id],
+    ),
+  );
+  assert.equal(seen?.facts.units, '300000', 'the case does not say what is left');
+
+  // Of the second, a part is kept and the rest sent back; both by people who say so.
+  const second = await stray(order, '4000');
+  const path = `/deposits/${second}`;
+  const tooMuch = await finn.does(`${path}/assign`, { order: String(order.id), amount: '3000.01' });
+  const refused = await ada.does(`/proposals/${tooMuch.body.proposal}/confirm`);
+  assert.equal(refused.body.reason, 'deposit_unfit', JSON.stringify(refused.body));
+  await bothDo(`${path}/assign`, { order: String(order.id), amount: '1000' });
+  assert.equal(await owed(order, 'inr'), 200_000n);
+  assert.deepEqual(await openCases(order), ['customer_owes', 'overpaid']);
+  const back = { amount: '1500', fiatAccountId: customer.fiatAccountId, pastHits: true };
+  const declined = await finn.does(`${path}/refund`, back);
+  const notYet = declined.status === 202 ? await ada.does(`/proposals/${declined.body.proposal}/confirm`) : declined;
+  assert.equal(notYet.body.reason, 'deposit_unfit', JSON.stringify(notYet.body));
+  assert.match(String(notYet.body.error), /despiteDebt/);
+
+  // Those who unblock see what is owed now, in the proposal and in the answer.
+  const { proposal, done } = await bothDo(`/customers/${customer.id}/unblock`);
+  assert.deepEqual(proposal.seen, { blocked: true, debts: [{ asset: 'inr', units: '2000' }] });
+  assert.deepEqual(done.after, { blocked: false, debts: [{ asset: 'inr', units: '2000' }] });
+
+  await bothDo(`${path}/refund`, { ...back, despiteDebt: true });
+  await world.until('it is sent back', async () => {
+    await world.looksAtTheBank();
+    return (await world.traceOf(order)).refunds.some(({ state }) => state === 'settled');
+  });
+  // What is left of it covers the smaller part, and a third payment the rest.
+  // It is the order's by now, so one is enough.
+  assert.equal((await finn.does(`${path}/assign`, { order: String(order.id) })).status, 200);
+  assert.equal(await owed(order, 'inr'), 50_000n);
+  const third = await stray(order, '500');
+  await bothDo(`/deposits/${third}/assign`, { order: String(order.id) });
+  assert.equal(await owed(order, 'inr'), 0n);
+  assert.deepEqual(await openCases(order), []);
+  const changed = await world.changesSince(books);
+  assert.deepEqual([changed['suspense:bank.simulated:inr'], changed['loss:inr']], [undefined, undefined]);
+  assert.equal((await world.traceOf(order)).payouts.length, 2, 'anything but the purchase and one refund was paid');
+});
+
+test('a reorg after the fiat was paid makes a debt and a block, and both end when the same transfer is final again', async () => {
+  await world.blocksWait(async () => {
+    const books = await world.balances();
+    const order = await world.sells('10', 'usdc');
+    const paid = await world.pays(order, '10');
+    await world.mines(2);
+    await world.reaches(order, 6);
+    await world.reorgsAway(paid);
+    await world.opensCase(order, 'customer_owes');
+    assert.equal(await owed(order, 'usdc.matic20'), 10_000_000n);
+    assert.equal((await world.changesSince(books))['loss:usdc.matic20'], undefined);
+    assert.equal(await isBlocked(order), true, 'the customer may still trade');
+    await world.paysAgain(paid);
+    await world.mines(3);
+    await world.until('the debt is over', async () => (await owed(order, 'usdc.matic20')) === 0n);
+    assert.deepEqual(await openCases(order), []);
+    assert.equal(await isBlocked(order), false, 'the block for the debt stands after the debt');
+  });
+});
+
+test('a block that an operator laid, too, stands when the debt ends', async () => {
+  await world.blocksWait(async () => {
+    const order = await world.sells('10', 'usdc');
+    const paid = await world.pays(order, '10');
+    await world.mines(2);
+    await world.reaches(order, 6);
+    await world.reorgsAway(paid);
+    await world.opensCase(order, 'customer_owes');
+    assert.equal((await finn.does(`/customers/${order.customerId}/block`)).status, 200);
+    await world.paysAgain(paid);
+    await world.mines(3);
+    await world.until('the debt is over', async () => (await owed(order, 'usdc.matic20')) === 0n);
+    assert.equal(await isBlocked(order), true, 'the end of the debt lifted the block of an operator');
+  });
+});
+
+const caseOf = async (kind: string, order?: Sale | Purchase) =>
+  await world.until(`there is an open case ${kind}`, () =>
+    world.read((tx) =>
+      tx.row<{ id: bigint }>(
+        'select id from cases where kind = $1 and closed_at is null and ($2::bigint is null or order_id = $2)',
+        [kind, order?.id ?? null],
+      ),
+    ),
+  );
+
+test('a debt that nobody will pay is written off by two, and neither twice nor with another amount', async () => {
+  const order = await world.buys('5000', 'usdc');
+  const line = await world.credits(order, '5000');
+  await world.payoutIsHanded(order);
+  await world.mines(2);
+  await world.reaches(order, 4);
+  const books = await world.balances();
+  await world.bank.recall(line);
+  await world.looksAtTheBank();
+  await world.opensCase(order, 'customer_owes');
+  const { id } = await caseOf('customer_owes', order);
+  const [deposit] = (await world.traceOf(order)).deposits;
+  const path = `/cases/${id}/correct`;
+  const ask = { as: 'debt', evidence: deposit?.reference, amount: '5000' };
+  for (const wrong of [{ amount: '4999' }, { evidence: 'a letter' }, { as: 'fee' }])
+    assert.equal((await finn.does(path, { ...ask, ...wrong })).body.reason, 'does_not_fit', JSON.stringify(wrong));
+  await bothDo(path, ask);
+  assert.equal(await owed(order, 'inr'), 0n);
+  assert.equal((await world.changesSince(books))['loss:inr'], 500_000n);
+  assert.deepEqual(await openCases(order), []);
+  assert.equal((await finn.does(path, ask)).body.reason, 'does_not_fit');
+  assert.equal(await isBlocked(order), true, 'writing off lifts no block');
+});
+
+test('a payout that came back and a deposit that was taken back: two people undo the exchange, and nobody owes or is owed anything', async () => {
+  await world.blocksWait(async () => {
+    const books = await world.balances();
+    const order = await world.sells('10', 'usdc', { customer: await world.verifiedCustomer({ ending: '9002' }) });
+    const paid = await world.pays(order, '10');
+    await world.mines(2);
+    await world.reaches(order, 6);
+    await world.opensCase(order, 'payout_returned');
+    await world.reorgsAway(paid);
+    await world.opensCase(order, 'customer_owes');
+    const { deposits } = await world.traceOf(order);
+    const lost = deposits.find(({ state }) => state === 'lost');
+    const back = deposits.find(({ id }) => id !== lost?.id);
+    const account = (await world.traceOf(order)).order.fiatAccountId;
+    // Named again, it is not paid: nothing stands behind it.
+    const named = await bothOrOne(`/deposits/${back?.id}/refund`, { fiatAccountId: String(account) });
+    assert.ok(named < 500, `naming an account failed: ${named}`);
+    const payouts = async () => (await world.traceOf(order)).payouts.map(({ state }) => state);
+    assert.deepEqual(await payouts(), ['returned']);
+
+    const { id } = await caseOf('customer_owes', order);
+    const path = `/cases/${id}/correct`;
+    const ask = { as: 'undone', evidence: lost?.reference, amount: '10', deposit: String(back?.id) };
+    for (const wrong of [{ amount: '9' }, { deposit: String(lost?.id) }, { evidence: 'a letter' }])
+      assert.equal((await finn.does(path, { ...ask, ...wrong })).body.reason, 'does_not_fit', JSON.stringify(wrong));
+    await bothDo(path, ask);
+    assert.equal(await owed(order, 'usdc.matic20'), 0n);
+    assert.deepEqual(await openCases(order), []);
+    assert.deepEqual(await payouts(), ['returned'], 'what came back was paid again');
+    assert.deepEqual(await world.changesSince(books), {}, 'something is left of an exchange that nobody had');
+    assert.equal((await world.traceOf(order)).order.exception, 'deposit_lost');
+    assert.equal((await finn.does(path, ask)).body.reason, 'does_not_fit', 'it is undone twice');
+    // The same transfer is there again: it is the customer's, in suspense, and makes nothing good that is over.
+    await world.paysAgain(paid);
+    await world.mines(3);
+    const again = await world.until('what is there again lies in suspense', async () =>
+      (await openCases(order)).find((kind) => kind.startsWith('deposit_')),
+    );
+    assert.equal(again, 'deposit_second');
+  });
+  await world.reconciles();
+});
+
+/** By one where that is enough. @returns the status */
+async function bothOrOne(path: string, body: Record<string, unknown>): Promise<number> {
+  const said = await finn.does(path, body);
+  if (said.status !== 202) return said.status;
+  return (await ada.does(`/proposals/${said.body.proposal}/confirm`)).status;
+}
+
+test('an unexplained debit that was a charge of the bank becomes a cost of its rail', async () => {
+  const books = await world.balances();
+  const bank = new pg.Client(world.adminUrl);
+  await bank.connect();
+  try {
+    await bank.query(
+      `insert into simulated_bank.lines (seq, id, direction, currency, units, reference, booked_at)
+       select max(seq) + 1, 'quarterly-fee', 'debit', 'INR', 12500, 'FEES Q4', now() from simulated_bank.lines`,
+    );
+  } finally {
+    await bank.end();
+  }
+  await world.looksAtTheBank();
+  const { id } = await caseOf('unexplained_debit');
+  assert.equal((await world.changesSince(books))['loss:inr'], 12_500n);
+  const { facts } = (await finn.reads(`/cases/${id}`)).body as { facts: { reference: string } };
+  const ask = { as: 'fee', evidence: facts.reference, amount: '125' };
+  const proposed = await finn.does(`/cases/${id}/correct`, ask);
+  assert.equal((await ada.does(`/cases/${id}/correct`, ask)).body.reason, 'proposal_exists');
+  const confirms = () => ada.does(`/proposals/${proposed.body.proposal}/confirm`);
+  const confirmed = await Promise.all([confirms(), confirms()]);
+  assert.deepEqual(
+    confirmed.map(({ status }) => status).toSorted(),
+    [200, 409],
+    `confirmed twice at once, it is not done once: ${JSON.stringify(confirmed.map(({ body }) => body))}`,
+  );
+  assert.equal((await finn.does(`/cases/${id}/correct`, ask)).body.reason, 'does_not_fit');
+  const changed = await world.changesSince(books);
+  assert.deepEqual([changed['loss:inr'], changed['cost:bank.simulated:inr']], [undefined, 12_500n]);
+});

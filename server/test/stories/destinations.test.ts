@@ -1,0 +1,95 @@
+/** Where money goes back to: money of one currency never to an account of another, whoever names it. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { reject } from '../../src/orders/index.ts';
+import { openStory, type Purchase, type Story } from '../support/story.ts';
+
+let world: Story;
+before(async () => {
+  world = await openStory();
+});
+after(async () => await world?.close());
+
+const openCases = async (order: Purchase) =>
+  (await world.casesOf(order)).filter(({ open }) => open).map(({ kind }) => kind);
+const refunds = async (order: Purchase) => (await world.traceOf(order)).refunds.map(({ state }) => state);
+const names = (order: Purchase, fiatAccountId: string) =>
+  world.partner.put('onramp/refundDestination', {
+    customerId: order.customerId,
+    transactionId: String(order.id),
+    fiatAccountId,
+  });
+const euroAccount = async (customerId: string, iban: string): Promise<string> => {
+  const { fiatAccountId = '' } = await world.told('bank/addFiatAccount', { customerId, iban });
+  return fiatAccountId;
+};
+
+/** 70 euros came with the reference of an order that asks for rupees, and that goes back to an account in rupees. */
+async function paidInEuros(): Promise<Purchase> {
+  await world.goesBy('onramp', 'usdc', { wrongAsset: { then: 'refund' } });
+  const customer = await world.verifiedCustomer();
+  const order = await world.buys('5000', 'usdc', { customer });
+  assert.equal((await names(order, customer.fiatAccountId)).status, 200);
+  await world.bank.creditAccount({ currency: 'EUR', units: 7_000n, text: order.reference });
+  await world.looksAtTheBank();
+  await world.until('a refund is there', async () => (await refunds(order)).length === 1);
+  return order;
+}
+
+test('a refund by policy of euros waits for an account in euros, where the order names one in rupees', async () => {
+  const order = await paidInEuros();
+  await world.opensCase(order, 'refund_destination');
+  assert.deepEqual(await refunds(order), ['needs_destination']);
+  assert.deepEqual((await world.traceOf(order)).payouts, []);
+
+  const rupees = (await world.verifiedAccount(order.customerId)).fiatAccountId;
+  const said = await names(order, rupees);
+  assert.equal(said.status, 200, 'of the order itself, which is in rupees, it is the account');
+  assert.deepEqual(await refunds(order), ['needs_destination'], 'and not of the euros');
+  assert.equal((await world.traceOf(order)).order.refundAccountId, BigInt(rupees));
+
+  const strangers = await euroAccount((await world.verifiedCustomer()).id, 'GB33BUKB20201555555555');
+  assert.equal((await names(order, strangers)).body.reason, 'unknown_account');
+
+  const euros = await euroAccount(order.customerId, 'DE89370400440532013000');
+  assert.equal((await names(order, euros)).status, 200);
+  await world.until('the euros are back', async () => (await refunds(order))[0] === 'settled');
+  const [payout] = (await world.traceOf(order)).payouts;
+  assert.deepEqual([payout?.asset, payout?.units, payout?.fiatAccountId], ['eur', 7_000n, BigInt(euros)]);
+  assert.equal((await world.traceOf(order)).order.refundAccountId, BigInt(rupees), 'rupees go back to rupees');
+  assert.deepEqual(await openCases(order), []);
+});
+
+test('a refund that an older server wants to send to an account of another currency asks for one that fits', async () => {
+  const order = await paidInEuros();
+  const rupees = (await world.verifiedAccount(order.customerId)).fiatAccountId;
+  const [refund] = (await world.traceOf(order)).refunds;
+  await world.read(async (tx) => {
+    await tx.run(`update refunds set state = 'screening', fiat_account_id = $2 where id = $1`, [refund?.id, rupees]);
+    await tx.run(`insert into work (kind, subject, due_at) values ('screen_refund', $1, now())`, [String(refund?.id)]);
+  });
+  await world.until('it asks again', async () => (await refunds(order))[0] === 'needs_destination');
+  assert.deepEqual((await world.traceOf(order)).payouts, []);
+  assert.deepEqual(await openCases(order), ['deposit_wrong_asset', 'refund_destination']);
+});
+
+test('a person who gives an order’s deposit back names an account in its currency, of its customer', async () => {
+  const order = await world.buys('5000', 'usdc', { reference: 'screen:hold' });
+  await world.credits(order, '5000');
+  await world.until('it is held', async () => (await world.stateOf(order)) === 'on_hold');
+  const back = (to: { fiatAccountId?: bigint; address?: string }) =>
+    reject(
+      world.server.orders,
+      { orderId: order.id, by: 'a person', why: 'a test', now: world.clock.now() },
+      { failure: 'other', ...to },
+    );
+  const euros = await euroAccount(order.customerId, 'FR1420041010050500013M02606');
+  await assert.rejects(back({ fiatAccountId: BigInt(euros) }), { code: 'unknown_account' });
+  const { fiatAccountId: strangers } = await world.verifiedCustomer();
+  await assert.rejects(back({ fiatAccountId: BigInt(strangers) }), { code: 'unknown_account' });
+  await assert.rejects(back({ address: world.newAddress() }), { code: 'malformed_field' });
+  assert.equal(await world.stateOf(order), 'on_hold');
+  const { fiatAccountId } = await world.verifiedAccount(order.customerId);
+  await back({ fiatAccountId: BigInt(fiatAccountId) });
+  await world.until('it is back', async () => (await world.stateOf(order)) === 'refunded');
+});

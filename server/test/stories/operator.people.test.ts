@@ -1,0 +1,260 @@
+/**
+ * One dishonest or mistaken operator, on real money: pieces below the limit add up, what was held or blocked and where nobody
+ * named takes two whatever the amount, and the sandbox is one operator's until it is told otherwise.
+ */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { Client } from 'pg';
+import { declareInstallation, peopleNeeded } from '../../src/operators/index.ts';
+import { operatorNamed, type Person, takes, withToken } from '../protocols/operator/people.ts';
+import { openStory, type Sale, type Story } from '../support/story.ts';
+
+let world: Story;
+let ada: Person;
+let finn: Person;
+let finns = 0;
+
+before(async () => {
+  world = await openStory({ operators: 'two' });
+  ada = await named('ada', 'admin');
+});
+after(async () => await world?.close());
+/** Another in every test: what a person did alone today adds up. */
+beforeEach(async () => void (finn = await named(`finn${(finns += 1)}`, 'finance')));
+
+const named = (name: string, role: 'admin' | 'finance') =>
+  operatorNamed({ db: world.server.db, baseUrl: world.server.baseUrl, clock: world.clock }, name, role);
+
+async function held(amount: string, how: Parameters<Story['sells']>[2] = {}): Promise<Sale> {
+  const order = await world.sells(amount, 'usdc', { reference: 'screen:hold', ...how });
+  await world.pays(order, amount);
+  await world.mines(2);
+  await world.reaches(order, 3);
+  return order;
+}
+const releases = async (person: Person, order: Sale) => (await person.does(`/orders/${order.id}/release`)).status;
+const confirmed = async (proposal: unknown) => (await ada.does(`/proposals/${proposal}/confirm`)).status;
+
+describe('what one person does alone in a day', () => {
+  before(async () => {
+    await world.read(async (tx) => {
+      for (const action of ['*', 'release.screening_hit', 'destination.new'])
+        await takes(tx, 2, {
+          action,
+          asset: 'usdc.matic20',
+          above: 50_000_000n,
+          ...(action === '*' ? { right: 'money' } : {}),
+        });
+    });
+  });
+
+  test('adds up, whichever token it comes with and wherever the clock has stepped', async () => {
+    const orders = [await held('30'), await held('30'), await held('15')];
+    const [first, second, third] = orders as [Sale, Sale, Sale];
+    assert.equal(await releases(finn, first), 200);
+    const { token } = (await finn.does('/self/token', { label: 'second', days: 1 })).body;
+    assert.equal(await releases(withToken(world.server.baseUrl, token), second), 202, '60 in pieces of 30');
+    assert.equal(await releases(finn, third), 200, '45 is below the limit, and what waits for another is not alone');
+    const other = await named(`other${finns}`, 'finance');
+    assert.equal(await releases(other, await held('30')), 200, 'another person has a day of their own');
+    const fourth = await held('30');
+    // A server whose clock steps a day ahead: the database still knows that it is the same day.
+    const now = new Date(world.clock.now().getTime() + 25 * 3_600_000);
+    const { id } = (await ada.reads(`/operators/${finn.name}`)).body;
+    const need = { action: 'order.release', asset: 'usdc.matic20', units: 30_000_000n, operator: BigInt(id) };
+    assert.equal(await world.read((tx) => peopleNeeded(tx, { ...need, now })), 2);
+    await aDayPasses(finn.name);
+    assert.equal(await world.read((tx) => peopleNeeded(tx, { ...need, now })), 1, 'by both clocks the day is over');
+    assert.equal(await releases(finn, fourth), 202, 'and by the server’s it is not');
+  });
+
+  test('adds up of acts that are done at once', async () => {
+    const orders = await Promise.all([held('30'), held('30'), held('30')]);
+    const said = await Promise.all(orders.map((order) => releases(finn, order)));
+    assert.deepEqual(said.sort(), [200, 202, 202]);
+  });
+
+  test('holds also for what goes back, to an address that nobody named before', async () => {
+    const order = await held('40');
+    const address = world.newAddress();
+    assert.equal((await finn.does(`/orders/${order.id}/refuse`, { failure: 'other', address })).status, 200);
+    await world.until('it is given back', async () => (await world.stateOf(order)) === 'refunded');
+    const next = await held('20');
+    const again = await finn.does(`/orders/${next.id}/refuse`, { failure: 'other', address: world.newAddress() });
+    assert.equal(again.status, 202);
+    assert.equal(await confirmed(again.body.proposal), 200);
+    await world.until('it is given back', async () => (await world.stateOf(next)) === 'refunded');
+  });
+
+  /** As its owner, with the trigger off: nobody else can. */
+  async function aDayPasses(name: string): Promise<void> {
+    const admin = new Client({ connectionString: world.adminUrl, options: '-c search_path=cloverleaf' });
+    await admin.connect();
+    await admin.query(`set session_replication_role = 'replica'`);
+    await admin.query(
+      `update alone_amounts set recorded_at = recorded_at - interval '1 day'
+        where operator_id = (select id from operators where name = $1)`,
+      [name],
+    );
+    await admin.end();
+  }
+});
+
+describe('without a rule that says otherwise', () => {
+  before(async () => {
+    await world.read(async (tx) => {
+      for (const action of ['release.screening_hit', 'release.customer_blocked', 'destination.new'])
+        await takes(tx, 2, { action, asset: 'usdc.matic20' });
+      await takes(tx, 2, { action: '*', right: 'money', asset: 'usdc.matic20', above: 10_000_000_000n });
+    });
+  });
+
+  test('a release past screening takes two, however little it is', async () => {
+    const order = await held('5');
+    const said = await finn.does(`/orders/${order.id}/release`);
+    assert.equal(said.status, 202, JSON.stringify(said.body));
+    assert.equal(await world.stateOf(order), 'on_hold');
+    assert.equal(await confirmed(said.body.proposal), 200);
+    await world.reaches(order, 6);
+  });
+
+  test('a release of a blocked customer takes two, also where screening’s hits take one', async () => {
+    const hit = { action: 'release.screening_hit', asset: 'usdc.matic20' };
+    await world.read((tx) => takes(tx, 1, hit));
+    const [free, blocked] = [await held('5'), await held('5')];
+    assert.equal((await finn.does(`/customers/${blocked.customerId}/block`)).status, 200);
+    const said = await finn.does(`/orders/${blocked.id}/release`);
+    assert.deepEqual([said.status, said.body.people], [202, 2], JSON.stringify(said.body));
+    assert.equal(await world.stateOf(blocked), 'on_hold');
+    assert.equal((await finn.does(`/proposals/${said.body.proposal}/decline`)).status, 200);
+    assert.equal((await finn.does(`/orders/${free.id}/release`)).status, 200, 'a hit alone takes one by its rule');
+    await world.reaches(free, 6);
+    await world.read((tx) => takes(tx, 2, hit));
+  });
+
+  test('an address that nobody named takes two, and one that the customer named takes one', async () => {
+    const address = world.newAddress();
+    const order = await held('5', { refundAddress: address });
+    const elsewhere = await finn.does(`/orders/${order.id}/refuse`, { failure: 'other', address: world.newAddress() });
+    assert.equal(elsewhere.status, 202);
+    assert.equal((await finn.does(`/proposals/${elsewhere.body.proposal}/decline`)).status, 200);
+    const named = await finn.does(`/orders/${order.id}/refuse`, {
+      failure: 'other',
+      address: address.toUpperCase().replace('0X', '0x'),
+    });
+    assert.equal(named.status, 200, JSON.stringify(named.body));
+    await world.until('it is given back', async () => (await world.stateOf(order)) === 'refunded');
+    assert.equal(await world.tokensOf(address, 'usdc'), '5');
+  });
+});
+
+describe('a deposit of no order', () => {
+  test('takes as many as a rule asks of its amount and of its destination, and two without one', async () => {
+    await world.read(async (tx) => {
+      await takes(tx, 3, { action: 'deposit.refund', asset: 'inr', above: 50_000n });
+      await takes(tx, 1, { action: 'destination.new', asset: 'inr' });
+    });
+    const strays = async (amount: string): Promise<bigint> => {
+      const order = await world.buys('1000', 'usdc');
+      const line = await world.credits(order, amount, { text: 'for a friend' });
+      const { id } = await world.until('the money is in suspense', async () => {
+        const [row] = await world.read((tx) =>
+          tx.rows<{ id: bigint }>(`select id from deposits where external_id = $1 and state = 'suspense'`, [line]),
+        );
+        return row;
+      });
+      return id;
+    };
+    const { customerId } = await world.buys('1000', 'usdc');
+    const { fiatAccountId } = await world.verifiedAccount(customerId);
+    const back = async (deposit: bigint) =>
+      (await finn.does(`/deposits/${deposit}/refund`, { fiatAccountId })).body.people;
+    assert.equal(await back(await strays('500')), 2);
+    assert.equal(await back(await strays('501')), 3);
+    await world.read((tx) => takes(tx, 3, { action: 'destination.new', asset: 'inr' }));
+    assert.equal(await back(await strays('400')), 3, 'an account that nobody named has a rule of its own');
+    const order = await world.buys('1000', 'usdc');
+    const assigns = async (deposit: bigint) =>
+      (await finn.does(`/deposits/${deposit}/assign`, { order: String(order.id) })).body.people;
+    await world.read((tx) => takes(tx, 3, { action: 'deposit.assign', asset: 'inr', above: 50_000n }));
+    assert.equal(await assigns(await strays('300')), 2);
+    assert.equal(await assigns(await strays('600')), 3);
+  });
+});
+
+describe('the sandbox', () => {
+  const types = (words: string[], token: string): Promise<{ code: number | null; out: string; err: string }> =>
+    new Promise((resolve) => {
+      const { OPERATOR_TOKEN_FILE: _, ...env } = process.env;
+      const child = spawn(process.execPath, ['server/src/cli/main.ts', ...words], {
+        env: { ...env, OPERATOR_URL: world.server.baseUrl, OPERATOR_TOKEN: token },
+      });
+      const said = { out: '', err: '' };
+      child.stdout.on('data', (part) => (said.out += part));
+      child.stderr.on('data', (part) => (said.err += part));
+      child.once('close', (code) => resolve({ ...said, code }));
+    });
+  const declare = (operators: 'one' | 'two', delayS: number) =>
+    world.read((tx) => declareInstallation(tx, { operators, delayS, now: world.clock.now() }));
+  const ready = async () => {
+    const { checks } = (await (await fetch(`${world.server.baseUrl}/readyz`)).json()) as {
+      checks: Record<string, unknown>[];
+    };
+    const { ok, declared, delayS } = checks.find(({ name }) => name === 'operators') ?? {};
+    return { ok, declared, delayS };
+  };
+  after(async () => await declare('two', 0));
+
+  test('lets an operator in by the hash of a token that is made at the terminal of that person', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'token-'));
+    try {
+      const file = join(folder, 'kim.first');
+      const made = await types(['new', 'token', '--token-file', file], '');
+      assert.equal(made.code, 0, made.err);
+      const token = readFileSync(file, 'utf8').trim();
+      const sha256 = /^tokenSha256 +([0-9a-f]{64})$/m.exec(made.out)?.[1] ?? '';
+      assert.equal(sha256, createHash('sha256').update(token).digest('hex'));
+      assert.deepEqual([made.out.includes(token), statSync(file).mode & 0o777], [false, 0o600]);
+      assert.equal((await types(['new', 'token', '--token-file', file], '')).code, 2, 'a token is written over');
+      const asked = await types(['operator', 'create', 'kim', 'viewer', sha256, '--reason', 'new here'], ada.token);
+      assert.deepEqual([asked.code, asked.out.includes('clo_')], [0, false], asked.out + asked.err);
+      assert.match((await types(['self'], token)).out, /kim/);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test('is one operator’s where it is not told otherwise, which readiness and the terminal show', async () => {
+    const order = await held('5');
+    assert.match((await types(['rules'], finn.token)).out, /operators +two/);
+    assert.equal(await releases(finn, order), 202);
+    await declare('one', 0);
+    assert.equal((await finn.does(`/orders/${order.id}/release`)).body.outcome, 'done');
+    await world.reaches(order, 6);
+    await world.until('readiness shows it', async () => (await ready()).declared === 'one');
+    assert.deepEqual(await ready(), { ok: true, declared: 'one', delayS: 0 });
+    await declare('one', 7_200);
+    const told = await types(['rules'], finn.token);
+    assert.deepEqual([/operators +one/.test(told.out), /delayS +7200/.test(told.out)], [true, true], told.out);
+    const next = await held('5');
+    const waits = await types(['order', 'release', String(next.id), '--reason', 'papers'], finn.token);
+    assert.deepEqual(
+      [waits.code, /You may confirm it yourself from /.test(waits.out)],
+      [3, true],
+      waits.out + waits.err,
+    );
+    const cases = await types(['cases', '--kind', 'action_delayed'], ada.token);
+    assert.match(cases.out, /order\.release of order:\d+, proposed by finn\d+/);
+    const proposal = /confirm (\d+)/.exec(waits.out)?.[1] ?? '';
+    assert.equal((await types(['decline', proposal, '--reason', 'not mine'], ada.token)).code, 0);
+    assert.equal(await world.stateOf(next), 'on_hold');
+    const loud = world.complaints.findIndex((line) => line.includes('waits out its delay'));
+    assert.notEqual(loud, -1, 'the log does not say that an action waits');
+    world.complaints.splice(loud, 1);
+  });
+});

@@ -1,0 +1,172 @@
+/** A price that nobody should believe: the market stops, goes on by itself or by a person, and unpaid orders are put right. */
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { operatorNamed, type Person, takes } from '../protocols/operator/people.ts';
+import type { Fields } from '../support/client.ts';
+import { openStory, type Sale, type Story } from '../support/story.ts';
+
+let world: Story;
+let ada: Person;
+let bea: Person;
+let markets: { id: string; direction: string; crypto: string; fiat: string }[];
+
+before(async () => {
+  world = await openStory({ operators: 'two' });
+  const { db, baseUrl } = world.server;
+  ada = await operatorNamed({ db, baseUrl, clock: world.clock }, 'ada', 'admin');
+  bea = await operatorNamed({ db, baseUrl, clock: world.clock }, 'bea', 'admin');
+  markets = (await ada.reads('/markets')).body.markets;
+  for (const { id, crypto, fiat } of markets)
+    if (crypto.startsWith('usdc.') && fiat === 'inr') await ada.does(`/markets/${id}`, { resumeAfterS: 1 });
+});
+after(async () => await world?.close());
+
+const marketOf = (direction: string): string =>
+  markets.find((one) => one.direction === direction && one.crypto === 'usdc.matic20' && one.fiat === 'inr')?.id ?? '';
+const PAIR = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20', fromAmount: '100' };
+
+/** The sandbox's control: what a USDC costs in rupees; the table's again where nothing is said. */
+async function costs(price?: string): Promise<void> {
+  const body: Fields = { coin: 'usdc', fiat: 'inr', ...(price === undefined ? {} : { price }) };
+  const { status, text } = await world.partner.post('/sandbox/v1/prices', body);
+  assert.equal(status, 200, text);
+}
+const quote = () => world.partner.post('offramp/quote', PAIR);
+const quotesAgain = () => world.until('quotes are made', async () => (await quote()).status === 200);
+const haltedCase = () =>
+  world.until('a case says so', async () =>
+    (await ada.reads('/cases?kind=price_halted')).body.cases.find(
+      (one: Record<string, string>) => one.subject === `market:${marketOf('offramp')}`,
+    ),
+  );
+
+describe('a price times a hundred', () => {
+  afterEach(async () => {
+    await costs();
+    await quotesAgain();
+  });
+
+  test('stops quotes, orders and requotes, and goes on by itself when the price is back for long enough', async () => {
+    const early = await quote();
+    const { id, fiatAccountId } = await world.verifiedCustomer();
+    await costs('8600');
+    const refused = await quote();
+    assert.deepEqual([refused.status, refused.body.reason], [503, 'price_halted'], refused.text);
+    assert.ok(Number(refused.headers.get('retry-after')) >= 1);
+    const { rate, toAmount } = early.body.data;
+    const order = { ...PAIR, rate, toAmount, customerId: id, fiatAccountId };
+    const created = await world.partner.post('offramp/createTransaction', order);
+    assert.deepEqual([created.status, created.body.reason], [503, 'price_halted'], created.text);
+    const bought = { fromCurrency: 'INR', toCurrency: 'usdc', chain: 'matic20', fromAmount: '1000' };
+    assert.equal((await world.partner.post('onramp/quote', { ...bought, paymentMethodType: 'UPI' })).status, 503);
+    assert.match((await haltedCase()).reason, /^usdc\/inr jumped from 86 to 8600$/);
+    await costs();
+    await quotesAgain();
+    assert.equal(Number((await quote()).body.data.rate), 86);
+    await world.until(
+      'its case is closed',
+      async () => (await ada.reads('/cases?kind=price_halted')).body.cases.length === 0,
+    );
+  });
+
+  test('is quoted at once two operators have confirmed it', async () => {
+    await world.read((tx) => takes(tx, 2, { right: 'terms' }));
+    try {
+      await costs('430');
+      assert.equal((await quote()).body.reason, 'price_halted');
+      const said = await ada.does(`/markets/${marketOf('offramp')}/price`, { level: '430', reason: 'it is so' });
+      assert.equal(said.status, 202);
+      assert.equal((await quote()).body.reason, 'price_halted', 'one has agreed');
+      const confirmed = await bea.does(`/proposals/${said.body.proposal}/confirm`, { reason: 'seen, too' });
+      assert.equal(confirmed.status, 200, JSON.stringify(confirmed.body));
+      assert.equal(Number((await quote()).body.data.rate), 430);
+    } finally {
+      await world.read((tx) => takes(tx, 1, { right: 'terms' }));
+    }
+    await costs();
+    assert.equal((await quote()).body.reason, 'price_halted', 'from there the old one is a jump, too');
+    assert.equal((await ada.does(`/markets/${marketOf('offramp')}/price`, { level: '86' })).status, 200);
+  });
+});
+
+describe('unpaid orders at a wrong price', () => {
+  const span = (from: Date) => ({ from: from.toISOString(), until: world.clock.now().toISOString() });
+  const listed = async (direction: string, from: Date): Promise<string[]> => {
+    const { until, ...since } = span(from);
+    const answer = await ada.reads(`/markets/${marketOf(direction)}/unpaid?from=${since.from}&until=${until}`);
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    return answer.body.orders.map(({ id }: { id: string }) => id);
+  };
+  async function bulk(kind: 'cancel' | 'requote', direction: string, from: Date) {
+    const begun = await ada.does(`/markets/${marketOf(direction)}/unpaid/${kind}`, span(from));
+    assert.equal(begun.status, 200, JSON.stringify(begun.body));
+    return await world.until('it has looked at all', async () => {
+      const { body } = await ada.reads(`/bulk/${begun.body.bulk}`);
+      return body.endedAt !== null && body;
+    });
+  }
+  const shown = async (order: Sale) =>
+    await world.told('offramp/transaction', { transactionId: String(order.id), customerId: order.customerId });
+
+  test('are requoted: the customer sends the same and gets what it is worth, and one that was paid is left alone', async () => {
+    const from = world.clock.now();
+    await costs('129');
+    await world.until('it costs 129', async () => Number((await quote()).body.data?.rate) === 129);
+    const [unpaid, paid] = [await world.sells('100', 'usdc'), await world.sells('50', 'usdc')];
+    await world.pays(paid, '50');
+    await world.until('the payment is seen', async () => (await world.stateOf(paid)) !== 'created');
+    await costs();
+    await world.until('it costs 86', async () => Number((await quote()).body.data?.rate) === 86);
+    assert.deepEqual(await listed('offramp', from), [String(unpaid.id)]);
+
+    const done = await bulk('requote', 'offramp', from);
+    assert.deepEqual([done.changed, done.leftAlone, done.refused], [1, 0, 0]);
+    const now = await shown(unpaid);
+    assert.deepEqual([now.fromAmount, now.depositAddress], [unpaid.fromAmount, unpaid.depositAddress]);
+    assert.ok(Number(now.toAmount) < 8_600 && Number(now.toAmount) > 8_000, now.toAmount);
+    assert.equal(Number(unpaid.toAmount) > 12_000, true);
+    const told = (await world.changesOf(unpaid)).map(({ state, payoutAmount, depositAmount }) => [
+      state,
+      payoutAmount,
+      depositAmount,
+    ]);
+    assert.deepEqual(told, [['created', now.toAmount, '100']]);
+    const { history } = await world.traceOf(unpaid);
+    const step = history.find(({ event }) => event === 'requoted');
+    assert.deepEqual([step?.facts.by, step?.facts.reason, step?.facts.rateBefore], ['ada', 'wrong_price', '129']);
+
+    await world.pays(unpaid, '100');
+    await world.mines(2);
+    await world.reaches(unpaid, 6);
+    await world.reaches(paid, 6);
+    assert.equal((await shown(unpaid)).toAmount, now.toAmount, 'paid out as requoted');
+    assert.equal((await shown(paid)).toAmount, paid.toAmount, 'what was paid keeps its price');
+    // Again, it finds nothing.
+    assert.deepEqual(await listed('offramp', from), []);
+  });
+
+  test('are cancelled, in the span only, and each is told of', async () => {
+    const before = await world.sells('10', 'usdc');
+    const from = world.clock.now();
+    const orders = [await world.buys('1000', 'usdc'), await world.buys('2000', 'usdc')];
+    assert.deepEqual(
+      await listed('onramp', from),
+      orders.map(({ id }) => String(id)),
+    );
+    const done = await bulk('cancel', 'onramp', from);
+    assert.equal(done.changed, 2);
+    for (const order of orders) {
+      assert.equal(await world.statusOf(order), -2);
+      assert.deepEqual(await world.eventsOf(order), ['created', 'cancelled']);
+    }
+    assert.equal(await world.stateOf(before), 'created');
+  });
+
+  test('a span that lies ahead, or ends before it begins, is refused by its field', async () => {
+    const path = `/markets/${marketOf('offramp')}/unpaid/cancel`;
+    const from = new Date(world.clock.now().getTime() - 60_000).toISOString();
+    const ahead = new Date(world.clock.now().getTime() + 60_000).toISOString();
+    assert.match((await ada.does(path, { from, until: ahead })).body.fields.until, /must not lie ahead/);
+    assert.match((await ada.does(path, { from, until: from })).body.fields.until, /must be later than from/);
+  });
+});

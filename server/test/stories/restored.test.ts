@@ -1,0 +1,326 @@
+/**
+ * Books that were put back to an earlier moment, before it is known what chain and bank have paid since: nothing goes back by
+ * itself, no price is asked anew, and no payout leaves that a debit may have been. All of it goes on by itself, or by two people.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import pg from 'pg';
+import { parseRate } from '../../src/base/money.ts';
+import { chart } from '../../src/ledger/index.ts';
+import { findMarket, upsertMarket } from '../../src/partners/index.ts';
+import { amountsDecide, operatorNamed, type Person } from '../protocols/operator/people.ts';
+import { openStory, type Purchase, type Sale, type Story } from '../support/story.ts';
+
+let world: Story;
+let ada: Person;
+let finn: Person;
+let outside: pg.Client;
+
+before(async () => {
+  world = await openStory({ operators: 'two' });
+  const { db, baseUrl } = world.server;
+  ada = await operatorNamed({ db, baseUrl, clock: world.clock }, 'ada', 'admin');
+  finn = await operatorNamed({ db, baseUrl, clock: world.clock }, 'finn', 'finance');
+  await db.asSystem(amountsDecide);
+  outside = new pg.Client({ connectionString: world.adminUrl, options: '-c search_path=cloverleaf' });
+  await outside.connect();
+  // Nothing has happened yet, so nothing is lost by it.
+  await outside.query(
+    `insert into restores (backup_taken_at, restored_at) values (now() - interval '1 hour', now() - interval '1 hour')`,
+  );
+});
+after(async () => {
+  await outside.end();
+  await world?.close();
+});
+
+/** Chain and bank have not been read since: as if the restore were of a moment that they have not reached. */
+async function whileUnread(body: () => Promise<void>): Promise<void> {
+  await outside.query(`update restores set restored_at = now() + interval '1 year'`);
+  try {
+    await body();
+  } finally {
+    await outside.query(`update restores set restored_at = now() - interval '1 hour'`);
+  }
+}
+
+const openCases = async (order: Sale | Purchase) =>
+  (await world.casesOf(order)).filter(({ open }) => open).map(({ kind }) => kind);
+const traceOf = (order: Sale | Purchase) => world.traceOf(order);
+async function twoDo(path: string, body: Record<string, unknown> = {}): Promise<void> {
+  const asked = await finn.does(path, body);
+  assert.equal(asked.status, 202, `${path} was done by one person: ${JSON.stringify(asked.body)}`);
+  const agreed = await ada.does(`/proposals/${asked.body.proposal}/confirm`, {});
+  assert.equal(agreed.status, 200, JSON.stringify(agreed.body));
+}
+async function goesBackTo(order: Sale): Promise<string> {
+  const address = world.newAddress();
+  await world.read((tx) => tx.run('update orders set refund_address = $2 where id = $1', [order.id, address]));
+  return address;
+}
+const arrives = (address: string, amount: string, coin = 'usdc') =>
+  world.until(`${amount} ${coin} arrive`, async () => {
+    await world.mines(1);
+    return (await world.tokensOf(address, coin)) === amount;
+  });
+/** The deadline of its state has passed, somebody has looked, and left it for later. */
+async function isLeftForLater(order: Sale | Purchase): Promise<void> {
+  const { by } = await traceOf(order);
+  assert.ok(by !== null && by <= world.clock.now());
+  await world.until('it is looked at again later', async () => ((await traceOf(order)).by ?? by) > by);
+}
+/** Work about it was taken in hand and put off, and then once more: it is not done, nor merely in hand. */
+async function isPutOffTwice(kind: string, order: Sale): Promise<void> {
+  const putOff = async () => {
+    const [row] = await world.read((tx) =>
+      tx.rows<{ at: Date | null }>(
+        'select slept_at as at from work where kind = $1 and subject = $2 and lease is null and attempts = 0',
+        [kind, String(order.id)],
+      ),
+    );
+    return row?.at ?? undefined;
+  };
+  const first = await world.until(`${kind} is put off`, putOff);
+  await world.until(`${kind} is put off again`, async () => ((await putOff()) ?? first) > first);
+}
+let lines = 0;
+/** The bank shows a debit. */
+async function debits(units: bigint, key: string | null): Promise<string> {
+  lines += 1;
+  const id = `before-${lines}`;
+  await outside.query(
+    `insert into simulated_bank.lines (seq, id, direction, currency, units, reference, key, booked_at)
+     select coalesce(max(seq), 0) + 1, $1, 'debit', 'INR', $2, 'UTR-BEFORE', $3, now() from simulated_bank.lines`,
+    [id, units, key],
+  );
+  await world.looksAtTheBank();
+  await world.until('the debit is read', async () => {
+    const rows = await world.read((tx) => tx.rows('select from bank_lines where external_id = $1', [id]));
+    return rows.length > 0;
+  });
+  return id;
+}
+const closesCases = (debit: string) =>
+  world.read((tx) =>
+    tx.run(`update cases set closed_at = now(), outcome = 'seen' where closed_at is null and subject like '%' || $1`, [
+      debit,
+    ]),
+  );
+
+describe('an order that may have been paid in the time that was lost', () => {
+  test('does not go back for having waited too long, until the bank is read; then it does by itself', async () => {
+    await world.goesBy('offramp', 'usdc', { waiting: { awaiting_liquidity: { afterS: 60, then: 'refund' } } });
+    const { units } = await world.balance(chart.treasury('inr'));
+    await world.setsAside('inr', 0n);
+    const order = await world.sells('100', 'usdc');
+    const address = await goesBackTo(order);
+    await whileUnread(async () => {
+      await world.pays(order, '100');
+      await world.mines(2);
+      await world.isShort(order);
+      world.clock.advance(60_000);
+      await isLeftForLater(order);
+      assert.equal(await world.stateOf(order), 'awaiting_liquidity');
+      assert.deepEqual((await traceOf(order)).refunds, []);
+    });
+    world.clock.advance(10_000);
+    await arrives(address, '100');
+    await world.reaches(order, -2);
+    await world.brings('inr', units);
+    await world.goesBy('offramp', 'usdc', {});
+  });
+
+  test('bought: nor until what its chain shows as paid to the same wallet is decided by people', async () => {
+    await world.goesBy('onramp', 'usdc', { waiting: { awaiting_liquidity: { afterS: 60, then: 'refund' } } });
+    const asset = 'usdc.matic20';
+    const { units } = await world.balance(chart.treasury(asset));
+    await world.setsAside(asset, 0n);
+    const customer = await world.verifiedCustomer();
+    const order = await world.buys('5000', 'usdc', { customer });
+    await world.read((tx) =>
+      tx.run('update orders set refund_account_id = $2 where id = $1', [order.id, customer.fiatAccountId]),
+    );
+    await whileUnread(async () => {
+      await world.credits(order, '5000');
+      await world.isShort(order);
+      world.clock.advance(60_000);
+      await isLeftForLater(order);
+      await outside.query(
+        `insert into found_movements (rail, wallet, nonce, hash, state, block, block_at, succeeded, cost_units, target, data, value,
+           fee, recipient, asset, units, told_at)
+         values ('evm.matic20', 'hot', 1000000, $1, 'open', 1, now(), true, 0, '', '\\x00', 0, '{}', $2, $3, 1, now())`,
+        [`0x${'ab'.repeat(32)}`, order.address, asset],
+      );
+    });
+    world.clock.advance(10_000);
+    await isLeftForLater(order);
+    assert.equal(await world.stateOf(order), 'awaiting_liquidity');
+    assert.deepEqual((await traceOf(order)).refunds, []);
+    await outside.query(`update found_movements set state = 'foreign', ended_at = now()`);
+    world.clock.advance(10_000);
+    await world.until('it has gone back', async () => (await world.stateOf(order)) === 'refunded');
+    await world.brings(asset, units);
+    await world.goesBy('onramp', 'usdc', {});
+  });
+
+  test('does not go back for an amount that its policy gives back, until the bank is read', async () => {
+    await world.goesBy('offramp', 'usdc', { underpaid: { acceptBps: 50, beyond: 'refund' } });
+    const order = await world.sells('100', 'usdc');
+    const address = await goesBackTo(order);
+    await whileUnread(async () => {
+      await world.pays(order, '50');
+      await world.mines(2);
+      await world.until('the part is booked', async () => (await traceOf(order)).order.exception === 'underpaid');
+      await world.deadlinePasses();
+      // The deadline waits for the chain to be read, which it is; what waits is the refund.
+      await world.until('it is held', async () => (await world.stateOf(order)) === 'on_hold');
+      await isPutOffTwice('refund_order', order);
+      assert.equal(await world.stateOf(order), 'on_hold');
+      assert.deepEqual((await traceOf(order)).refunds, []);
+    });
+    await arrives(address, '50');
+    await world.reaches(order, -4);
+    await world.goesBy('offramp', 'usdc', {});
+  });
+});
+
+describe('a price that has moved in the time that was lost', () => {
+  before(async () => {
+    await world.read(async (tx) => {
+      const market = await findMarket(tx, { direction: 'offramp', coin: 'dai', fiat: 'inr', chain: 'matic20' });
+      const { id: _, crypto, fiat, ...terms } = market;
+      await upsertMarket(tx, { ...terms, crypto: crypto.code, fiat: fiat.code, priceSources: ['story'] });
+    });
+    await daiIsAt('86');
+    await world.goesBy('offramp', 'dai', { priceMoved: { lockS: 0, bps: 0, then: 'refund' } });
+  });
+
+  async function daiIsAt(price: string): Promise<void> {
+    for (const [base, at] of [
+      ['dai', price],
+      ['matic', '40'],
+    ] as const) {
+      const { num, den } = parseRate(at);
+      await world.read((tx) =>
+        tx.run(
+          `insert into prices (source, base, quote, num, den, priced_at, fetched_at)
+           values ('story', $1, 'inr', $2, $3, now(), now())
+           on conflict (base, quote, source) do update
+             set num = excluded.num, den = excluded.den, priced_at = excluded.priced_at, fetched_at = excluded.fetched_at`,
+          [base, num, den],
+        ),
+      );
+    }
+  }
+  async function soldBefore(): Promise<Sale> {
+    await daiIsAt('86');
+    const order = await world.sells('100', 'dai');
+    await daiIsAt('80');
+    return order;
+  }
+
+  test('gives nothing back before the bank is read; then it does by itself', async () => {
+    const order = await soldBefore();
+    const address = await goesBackTo(order);
+    await whileUnread(async () => {
+      await world.pays(order, '100', 'dai');
+      await world.mines(2);
+      await isPutOffTwice('screen_order', order);
+      assert.equal(await world.stateOf(order), 'deposit_confirmed');
+    });
+    await daiIsAt('80');
+    await arrives(address, '100', 'dai');
+    await world.reaches(order, -2);
+  });
+
+  test('gives nothing back where the bank shows that the order was paid: it is settled by that, as it was', async () => {
+    const order = await soldBefore();
+    const { payoutUnits } = (await traceOf(order)).order;
+    const line = await debits(payoutUnits, `pay_${order.id}_1`);
+    await world.pays(order, '100', 'dai');
+    await world.mines(2);
+    await world.reaches(order, 6);
+    const { refunds, order: row, payouts } = await traceOf(order);
+    assert.deepEqual([refunds.length, row.payoutReference, payouts.length], [0, line, 1]);
+    assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, 0, 'it was paid a second time');
+    await world.goesBy('offramp', 'dai', {});
+  });
+});
+
+describe('a debit of the time that was lost, of exactly the amount of a payout', () => {
+  async function waits(amount: string, key: string | null = null): Promise<{ order: Sale; line: string }> {
+    const order = await world.sells(amount, 'usdc');
+    const { payoutUnits } = (await traceOf(order)).order;
+    const line = await debits(payoutUnits, key);
+    await world.pays(order, amount);
+    await world.mines(2);
+    await world.until('the payout waits for it to be decided', async () =>
+      (await traceOf(order)).payouts.some(({ waitsFor }) => waitsFor?.includes(line)),
+    );
+    assert.match((await traceOf(order)).next, new RegExp(line));
+    return { order, line };
+  }
+  const caseOf = async (line: string) => {
+    const rows = await world.read((tx) =>
+      tx.rows<{ id: bigint }>(
+        `select id from cases where kind = 'unexplained_debit' and closed_at is null and subject = $1`,
+        [`bank.simulated:${line}`],
+      ),
+    );
+    return rows.length;
+  };
+
+  test('holds it: one case, also where somebody closed it, until two people say that it paid none of ours', async () => {
+    const { order, line } = await waits('31');
+    const alike = await world.sells('31', 'usdc');
+    await world.pays(alike, '31');
+    await world.mines(2);
+    await world.until('the other one waits, too', async () =>
+      (await traceOf(alike)).payouts.some(({ waitsFor }) => waitsFor !== null),
+    );
+    assert.equal(await caseOf(line), 1);
+    await closesCases(line);
+    await world.until('it is open again', async () => (await caseOf(line)) === 1);
+    // What is of another amount goes its way.
+    const other = await world.sells('32', 'usdc');
+    await world.pays(other, '32');
+    await world.mines(2);
+    await world.reaches(other, 6);
+    assert.equal(await world.stateOf(order), 'paying_out');
+    await twoDo('/debits/foreign', { debit: `bank.simulated:${line}` });
+    await world.reaches(order, 6);
+    await world.reaches(alike, 6);
+    const again = await finn.does('/debits/foreign', { debit: `bank.simulated:${line}` });
+    const declined = await ada.does(`/proposals/${again.body.proposal}/confirm`, {});
+    assert.equal(declined.status, 409, 'it was decided twice');
+    await closesCases(line);
+  });
+
+  test('under the key of a refund that the books have lost: two people settle the payout by it', async () => {
+    const { order, line } = await waits('33', 'ref_700000000000001_1');
+    await twoDo(`/payouts/pay_${order.id}_1/settle-by`, { line });
+    await world.reaches(order, 6);
+    assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, 0, 'it was paid a second time');
+    assert.deepEqual(await openCases(order), []);
+    assert.equal(await caseOf(line), 0);
+  });
+
+  test('of the payout’s own key and another amount: two people settle it by that, and the difference stands by itself', async () => {
+    const books = await world.balances();
+    const order = await world.sells('34', 'usdc');
+    const { payoutUnits } = (await traceOf(order)).order;
+    const line = await debits(payoutUnits - 700n, `pay_${order.id}_1`);
+    await world.pays(order, '34');
+    await world.mines(2);
+    await world.until('the payout waits for it to be decided', async () =>
+      (await traceOf(order)).payouts.some(({ waitsFor }) => waitsFor?.includes(line)),
+    );
+    await twoDo(`/payouts/pay_${order.id}_1/settle-by`, { line, otherAmount: true });
+    await world.reaches(order, 6);
+    const { order: row, payouts } = await traceOf(order);
+    assert.deepEqual([row.exception, payouts[0]?.paidUnits], ['paid_other_amount', payoutUnits - 700n]);
+    const changes = await world.changesSince(books);
+    assert.deepEqual([changes['loss:inr'], changes['difference:inr']], [undefined, 700n]);
+    assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, 0, 'it was paid a second time');
+  });
+});

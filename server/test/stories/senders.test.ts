@@ -1,0 +1,164 @@
+/** Who paid, and money that goes back to where it came from: shown to those who may, sent by two, and never on a guess. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { parseUnits } from '../../src/base/money.ts';
+import { operatorNamed, type Person } from '../protocols/operator/people.ts';
+import { openStory, type Story } from '../support/story.ts';
+
+let world: Story;
+let ada: Person;
+let bea: Person;
+let vic: Person;
+before(async () => {
+  world = await openStory({ operators: 'two' });
+  const named = (name: string, role: 'admin' | 'viewer') =>
+    operatorNamed({ db: world.server.db, baseUrl: world.server.baseUrl, clock: world.clock }, name, role);
+  [ada, bea, vic] = [await named('ada', 'admin'), await named('bea', 'admin'), await named('vic', 'viewer')];
+});
+after(async () => await world?.close());
+
+const NAME = 'Ravi Iyer';
+const ACCOUNT = '000987654321';
+
+const depositLike = (where: string, value: string) =>
+  world.until(`a deposit with ${where} ${value} lies in suspense`, async () => {
+    const [row] = await world.read((tx) =>
+      tx.rows<{ id: bigint }>(`select id from deposits where ${where} = $1 and state = 'suspense'`, [value]),
+    );
+    return row?.id;
+  });
+
+/** A credit without a reference of ours. */
+async function unknownCredit(amount: string, how: { payerAccount?: string; payerName?: string } = {}): Promise<bigint> {
+  const id = await world.bank.creditAccount({
+    currency: 'INR',
+    units: parseUnits(amount, 2),
+    text: 'for the order, thanks',
+    payerName: NAME,
+    payerAccount: ACCOUNT,
+    ...how,
+  });
+  await world.looksAtTheBank();
+  return await depositLike('external_id', id);
+}
+
+const agreed = async (said: { status: number; body: { proposal?: string } }): Promise<number> => {
+  assert.equal(said.status, 202, JSON.stringify(said.body));
+  return (await bea.does(`/proposals/${said.body.proposal}/confirm`)).status;
+};
+
+describe('who paid', () => {
+  test('a credit is shown to those who may see it, from its deposit and from its case, and each look is in the audit', async () => {
+    const deposit = await unknownCredit('1200');
+    const { cases } = (await ada.reads('/cases?kind=deposit_unknown_target')).body;
+    const about = cases.find((one: { subject: string }) => one.subject === `deposit:${deposit}`);
+    const payer = { name: NAME, account: ACCOUNT, text: 'for the order, thanks' };
+
+    const plain = await vic.reads(`/deposits/${deposit}`);
+    assert.deepEqual([plain.status, plain.body.asset, plain.body.units], [200, 'inr', '1200']);
+    assert.doesNotMatch(JSON.stringify([plain.body, about]), /Ravi|987654|thanks/);
+    assert.equal((await vic.does(`/deposits/${deposit}/payer`)).body.reason, 'role_missing');
+
+    assert.deepEqual((await ada.does(`/deposits/${deposit}/payer`, { reason: 'to find the payer' })).body.payer, payer);
+    const { payers } = (await ada.does(`/cases/${about.id}/payer`, { reason: 'to find the payer' })).body;
+    assert.deepEqual(payers, [{ deposit: String(deposit), ...payer }]);
+    for (const subject of [`deposit:${deposit}`, `case:${about.id}`]) {
+      const { audit } = (await ada.reads(`/audit?subject=${subject}`)).body;
+      assert.deepEqual([audit.length, audit[0].operator, audit[0].outcome], [1, 'ada', 'done']);
+      assert.doesNotMatch(JSON.stringify(audit), /Ravi|987654/);
+    }
+  });
+
+  test('coins show the address that they came from', async () => {
+    const order = await world.sells('10', 'usdc');
+    await world.pays(order, '10');
+    await world.mines(2);
+    await world.reaches(order, 6);
+    const [deposit] = (await world.traceOf(order)).deposits;
+    const { payer } = (await ada.does(`/deposits/${deposit?.id}/payer`)).body;
+    assert.deepEqual(Object.keys(payer), ['address']);
+    assert.match(payer.address, /^0x[0-9a-f]{40}$/i);
+  });
+});
+
+describe('a credit goes back', () => {
+  test('to the account that it came from, when two agree, and the books are even', async () => {
+    const deposit = await unknownCredit('900');
+    assert.equal(await agreed(await ada.does(`/deposits/${deposit}/return`, { reason: 'nobody knows it' })), 200);
+    const paid = await world.until('the bank has paid it back', async () => {
+      const { refunds } = (await ada.reads(`/deposits/${deposit}`)).body;
+      return refunds[0]?.state === 'settled' ? await world.bank.payments(`ref_${refunds[0].id}_1`) : undefined;
+    });
+    assert.deepEqual(
+      paid.map(({ account, name, units }) => ({ account, name, units })),
+      [{ account: ACCOUNT, name: NAME, units: 90_000n }],
+    );
+    const { cases } = (await ada.reads('/cases?kind=deposit_unknown_target')).body;
+    assert.equal(
+      cases.some((one: { subject: string }) => one.subject === `deposit:${deposit}`),
+      false,
+    );
+  });
+
+  test('not where the statement shows no account, and not because one operator says so', async () => {
+    const nameless = await unknownCredit('800', { payerAccount: '' });
+    const said = await ada.does(`/deposits/${nameless}/return`);
+    assert.deepEqual([said.status, said.body.reason], [409, 'does_not_fit']);
+    assert.match(said.body.error, /no account/);
+    const deposit = await unknownCredit('700');
+    const { proposal } = (await ada.does(`/deposits/${deposit}/return`)).body;
+    assert.equal((await ada.does(`/proposals/${proposal}/confirm`)).body.reason, 'own_proposal');
+    assert.deepEqual((await ada.reads(`/deposits/${deposit}`)).body.refunds, []);
+  });
+
+  test('the account of one deposit is no destination for another', async () => {
+    const [one, other] = [await unknownCredit('600'), await unknownCredit('500', { payerAccount: '000111222999' })];
+    await ada.does(`/deposits/${one}/return`);
+    const [account] = await world.read((tx) =>
+      tx.rows<{ id: bigint }>('select id from fiat_accounts where sender_of = $1', [one]),
+    );
+    const said = await ada.does(`/deposits/${other}/refund`, { fiatAccountId: String(account?.id) });
+    assert.equal(await agreed(said).catch(() => said.status), 404);
+    assert.deepEqual((await ada.reads(`/deposits/${other}`)).body.refunds, []);
+  });
+});
+
+describe('coins go back', () => {
+  test('to an address that the sending key signs for, and to no other by that signature; never to the sender by itself', async () => {
+    const sender = privateKeyToAccount(generatePrivateKey());
+    const order = await world.sells('10', 'usdc');
+    await world.pays(order, '10');
+    await world.mines(2);
+    await world.reaches(order, 6);
+    await world.pays(order, '25');
+    await world.mines(2);
+    const deposit = await depositLike('order_id::text', String(order.id));
+    const { payer } = (await ada.does(`/deposits/${deposit}/payer`)).body;
+    const target = world.newAddress();
+
+    const back = await ada.does(`/deposits/${deposit}/refund`, { address: payer.address });
+    assert.equal(back.status, 400);
+    assert.match(back.body.fields.address, /proven by its owner/);
+
+    assert.equal((await ada.does(`/deposits/${deposit}/return`)).body.reason, 'missing_fields');
+    const { text } = (await vic.reads(`/deposits/${deposit}/return-text?address=${target}`)).body;
+    const forged = await sender.signMessage({ message: text });
+    const wrong = await ada.does(`/deposits/${deposit}/return`, { address: target, signature: forged });
+    assert.deepEqual([wrong.status, Object.keys(wrong.body.fields)], [400, ['signature']]);
+
+    const signature = await world.signsAsPayer(text);
+    const elsewhere = await ada.does(`/deposits/${deposit}/return`, { address: world.newAddress(), signature });
+    assert.equal(elsewhere.status, 400);
+    assert.equal(await agreed(await ada.does(`/deposits/${deposit}/return`, { address: target, signature })), 200);
+    await world.until('the refund is with the node', async () => {
+      const { payouts } = await world.traceOf(order);
+      return payouts.some(({ purpose, handedAt }) => purpose === 'refund' && handedAt !== null);
+    });
+    await world.mines(2);
+    await world.until('the refund is settled', async () => {
+      const { refunds } = (await ada.reads(`/deposits/${deposit}`)).body;
+      return refunds[0]?.state === 'settled' && refunds[0].address === target;
+    });
+  });
+});

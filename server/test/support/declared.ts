@@ -1,0 +1,56 @@
+/**
+ * Whether a reply is what its endpoint declares: `data` of a success as its schema says, a failure for a reason that it names. The
+ * clients of the tests ask this of everything they are answered.
+ */
+import assert from 'node:assert/strict';
+
+import { Compile, type Validator } from 'typebox/compile';
+import { type Reason, reasonsOf } from '../../src/protocols/whitelabel/openapi.ts';
+import { WEBHOOK_BODIES } from '../../src/protocols/whitelabel/replies.ts';
+import { ROUTES } from '../../src/protocols/whitelabel/table.ts';
+import type { Came } from './client.ts';
+
+const validators = new Map<(typeof ROUTES)[number], Validator>();
+
+const pathForm = (path: string): RegExp => new RegExp(`^${path.replaceAll(/:[a-z]+/g, '[^/]+')}$`);
+const forms = ROUTES.flatMap((route) => route.paths.map((path) => ({ route, form: pathForm(path) })));
+
+const bodies = Object.fromEntries(
+  Object.entries(WEBHOOK_BODIES).map(([format, schema]) => [format, Compile(schema)]),
+) as Record<keyof typeof WEBHOOK_BODIES, Validator>;
+
+/** Which form a webhook has, its receivers tell by its top level. @throws AssertionError */
+export function assertDeclaredWebhook(body: Came): void {
+  const format = 'orderId' in body ? 'flat' : 'subject' in body ? 'standard' : 'whitelabel';
+  if (bodies[format].Check(body)) return;
+  const wrong = bodies[format].Errors(body).slice(0, 3);
+  assert.fail(
+    `a webhook in the format ${format} is not as declared: ${JSON.stringify(wrong)} in ${JSON.stringify(body)}`,
+  );
+}
+
+/** @param path with or without a query. @throws AssertionError */
+export function assertDeclared(asked: { method: string; path: string }, status: number, body: Came): void {
+  const path = asked.path.split('?')[0] ?? '';
+  const found = forms.find(({ route, form }) => route.method === asked.method && form.test(path));
+  if (found === undefined || body === undefined || typeof body !== 'object' || body === null) return;
+  const { route } = found;
+  const where = `${asked.method} ${path}`;
+  if (status !== 200) {
+    const reasons: readonly string[] = reasonsOf(route);
+    // What is at no path, or takes another method, is refused before it is an endpoint's.
+    assert.ok(
+      reasons.includes(body.reason as Reason),
+      `${where} declines for ${body.reason}, which it does not declare`,
+    );
+    return;
+  }
+  assert.deepEqual([body.status, body.code], [1, 200], `${where} answers 200 in another envelope`);
+  const validator = validators.get(route) ?? Compile(route.gives);
+  validators.set(route, validator);
+  if (validator.Check(body.data)) return;
+  const wrong = validator.Errors(body.data).slice(0, 3);
+  assert.fail(
+    `${where} answers what it does not declare: ${JSON.stringify(wrong)} in ${JSON.stringify(body.data).slice(0, 800)}`,
+  );
+}

@@ -1,0 +1,12 @@
+/** The rules of the gate as a server has them, for tests that compose modules without one. */
+import type { Vault } from '../../src/base/crypto.ts';
+import { SCREENING_MAX_AGE_MS, screenOwn } from '../../src/compliance/index.ts';
+import type { GateRules } from '../../src/orders/index.ts';
+import { isHandingStopped } from '../../src/partners/index.ts';
+
+export const gateRules = (vault: Vault, people = 1): GateRules => ({
+  screenOwn: (tx, ask) => screenOwn(tx, vault, ask),
+  isSwitchedOff: isHandingStopped,
+  peopleNeeded: async () => people,
+  screeningMaxAgeMs: SCREENING_MAX_AGE_MS,
+});
