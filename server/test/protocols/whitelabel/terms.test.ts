@@ -167,9 +167,14 @@ describe('a cap and a crowd', () => {
     );
     const answers = await Promise.all(
       Array.from({ length: AT_ONCE }, (_, at) => {
-        const who = { customerId: customers[at % 5], fiatAccountId: accounts[at % 5] };
+        // Two requests that are signed in the same millisecond with the same body are one request.
+        const who = { customerId: customers[at % 5], merchantRecognitionId: `crowd-${at}` };
         return at % 2 === 0
-          ? acme.post('offramp/createTransaction', { ...pair, fromAmount: '10', ...who })
+          ? acme.post('offramp/createTransaction', {
+              ...pair,
+              ...{ fromAmount: '10', fiatAccountId: accounts[at % 5] },
+              ...who,
+            })
           : acme.post('onramp/createTransaction', {
               ...{
                 fromCurrency: 'inr',
@@ -178,7 +183,7 @@ describe('a cap and a crowd', () => {
                 fromAmount: '860',
                 paymentMethodType: 'UPI',
               },
-              ...{ customerId: customers[at % 5], depositAddress: `0x${'ab'.repeat(20)}` },
+              ...{ ...who, depositAddress: `0x${'ab'.repeat(20)}` },
             });
       }),
     );
