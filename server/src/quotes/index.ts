@@ -95,9 +95,7 @@ export async function requote(
   tx: Tx,
   ask: { partner: { id: bigint }; market: Market; depositUnits: bigint; orderId: bigint; now: Date },
 ): Promise<Quote> {
-  const offer = await offerNow(tx, ask);
-  store.insert(tx, offer.quote, { ...offer, orderId: ask.orderId });
-  return offer.quote;
+  return keep(tx, await offerNow(tx, ask), ask.orderId);
 }
 
 /**
@@ -112,8 +110,11 @@ export async function requoteUnless(
   isSame: (quote: Quote) => boolean,
 ): Promise<Quote | undefined> {
   const offer = await offerNow(tx, ask);
-  if (isSame(offer.quote)) return undefined;
-  store.insert(tx, offer.quote, { ...offer, orderId: ask.orderId });
+  return isSame(offer.quote) ? undefined : keep(tx, offer, ask.orderId);
+}
+
+function keep(tx: Tx, offer: Awaited<ReturnType<typeof offerNow>>, orderId: bigint): Quote {
+  store.insert(tx, offer.quote, { ...offer, orderId });
   return offer.quote;
 }
 

@@ -36,9 +36,13 @@ export function levelHandlers({ db, clock, rails, everyMs = EVERY_MS }: LevelsCo
       await db.asSystem(async (tx) => {
         for (const level of (await levels(tx)).filter(isHere)) await tell(tx, level, clock.now());
       });
-      for (const { wallet, asset } of (await db.asSystem(store.thresholds)).filter(isHere)) {
-        const units = await rail.balance(wallet, asset);
-        await db.asSystem((tx) => store.noteOutside(tx, { rail: code, wallet, asset }, units, clock.now()));
+      const read: store.OutsideUnits[] = [];
+      try {
+        for (const { wallet, asset } of (await db.asSystem(store.thresholds)).filter(isHere))
+          read.push({ wallet, asset, units: await rail.balance(wallet, asset), at: clock.now() });
+      } finally {
+        // What was read before the rail failed is kept.
+        if (read.length > 0) await db.asSystem((tx) => store.noteOutside(tx, code, read));
       }
       return { againInMs: everyMs };
     },

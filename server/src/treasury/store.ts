@@ -228,15 +228,23 @@ export async function setThreshold(tx: Tx, t: Threshold): Promise<void> {
   );
 }
 
-export async function noteOutside(
-  tx: Tx,
-  at: { rail: string; wallet: string; asset: AssetCode },
-  units: bigint,
-  now: Date,
-): Promise<void> {
+/** What chain or bank said that a wallet holds, and when. */
+export interface OutsideUnits {
+  wallet: string;
+  asset: AssetCode;
+  units: bigint;
+  at: Date;
+}
+
+export async function noteOutside(tx: Tx, rail: string, read: readonly OutsideUnits[]): Promise<void> {
   await tx.run(
-    `insert into treasury_outside (rail, wallet, asset, units, read_at) values ($1, $2, $3, $4, $5)
+    `insert into treasury_outside (rail, wallet, asset, units, read_at)
+     select $1, * from unnest($2::text[], $3::text[], $4::numeric[], $5::timestamptz[])
      on conflict (rail, wallet, asset) do update set units = excluded.units, read_at = excluded.read_at`,
-    [at.rail, at.wallet, at.asset, units, now],
+    [
+      rail,
+      ...[read.map(({ wallet }) => wallet), read.map(({ asset }) => asset)],
+      ...[read.map(({ units }) => units), read.map(({ at }) => at)],
+    ],
   );
 }
