@@ -9,6 +9,8 @@
  * - never more of a fee than the journal says its order was charged and was not given back: asked under the order's lock;
  * - once: the name of the deposit says of which order and fee, and the how many-th it is, and names are unique. Two at once, the
  *   same act sent again, and a crash anywhere leave one;
+ * - not of an order whose deposit its rail took back: refused before, and what has not left by then is the fee's again
+ *   (cancelCompensations in refunds.ts);
  * - in the fiat of the fee. A sale's goes to the account that its payout went to; a purchase's to the account that its customer named
  *   for refunds, or else to the one that its deposit came from, where the bank shows it.
  *

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import pg from 'pg';
 import { parseUnits } from '../../src/base/money.ts';
 import { blockCustomer, unblockCustomer } from '../../src/customers/index.ts';
 import { chart, hold, post, release } from '../../src/ledger/index.ts';
@@ -49,6 +50,23 @@ async function bought(amount = '5000', how: { account?: string } = {}): Promise<
   await world.mines(2);
   await world.reaches(order, 4);
   return order;
+}
+
+/** The bank shows that so much of a payout has come back. */
+async function returns(key: string, units: bigint): Promise<void> {
+  const bank = new pg.Client(world.adminUrl);
+  await bank.connect();
+  try {
+    await bank.query(
+      `insert into simulated_bank.lines (seq, id, direction, currency, units, reference, return_of, why, booked_at)
+       select max(seq) + 1, 'back-' || $1, 'credit', 'INR', $2, 'UTR-back', $1, 'account_closed', now()
+         from simulated_bank.lines`,
+      [key, units],
+    );
+  } finally {
+    await bank.end();
+  }
+  await world.looksAtTheBank();
 }
 
 type Order = Sale | Purchase;
@@ -266,6 +284,57 @@ describe('a purchase', () => {
     if (done.status === 202) await agreed(done);
     const [refund] = await settled(order);
     assert.equal(String(refund?.fiatAccountId), fiatAccountId);
+  });
+});
+
+describe('a deposit that is taken back', () => {
+  test('ends what has not left, the fee has it again, and no more is compensated', async () => {
+    const order = await world.buys('5000', 'usdc');
+    const line = await world.credits(order, '5000');
+    await world.payoutIsHanded(order);
+    await world.mines(2);
+    await world.reaches(order, 4);
+    const books = await world.balances();
+    await world.read((tx) => blockCustomer(tx, order.customerId, world.clock.now()));
+    await agreed(await asks(order));
+    await world.until('it is held', async () => (await refundsOf(order))[0]?.state === 'held');
+    await world.bank.recall(line);
+    await world.looksAtTheBank();
+    await world.opensCase(order, 'customer_owes');
+    const { deposits, refunds } = await world.traceOf(order);
+    assert.deepEqual(
+      [refunds.map(({ state }) => state), deposits.map(({ origin, state }) => [origin, state])],
+      [
+        ['cancelled'],
+        [
+          ['rail', 'lost'],
+          ['compensation', 'reversed'],
+        ],
+      ],
+    );
+    const changes = await world.changesSince(books);
+    assert.deepEqual([changes['fee_operator:inr'], changes[`suspense:${BANK}:inr`]], [undefined, undefined]);
+    assert.match((await asks(order, { nth: 2 })).body.error, /taken back/);
+    const open = (await world.casesOf(order)).filter((one) => one.open).map(({ kind }) => kind);
+    assert.deepEqual(open, ['customer_owes']);
+  });
+
+  test('lets one that was submitted arrive, and ends one that comes back', async () => {
+    const order = await world.buys('5000', 'usdc');
+    const line = await world.credits(order, '5000');
+    await world.payoutIsHanded(order);
+    await world.mines(2);
+    await world.reaches(order, 4);
+    const books = await world.balances();
+    await agreed(await asks(order));
+    const [refund] = await settled(order);
+    await world.bank.recall(line);
+    await world.looksAtTheBank();
+    await world.opensCase(order, 'customer_owes');
+    assert.equal((await refundsOf(order))[0]?.state, 'settled');
+    await returns(refund?.key ?? '', 150n);
+    await world.until('it has ended', async () => (await refundsOf(order))[0]?.state === 'cancelled');
+    assert.equal((await world.changesSince(books))['fee_operator:inr'], undefined);
   });
 });
 

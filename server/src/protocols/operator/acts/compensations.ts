@@ -87,7 +87,12 @@ export const COMPENSATION_ACTS: readonly Act[] = [
           : 'senderOf' in goesTo
             ? `sender of deposit ${goesTo.senderOf}`
             : `account:${goesTo.fiatAccountId}`;
-      const compensated = before.map(({ id: deposit, units }) => ({ deposit, asset: order.fiatAsset, units }));
+      const compensated = before.map(({ id: deposit, state, units }) => ({
+        deposit,
+        state,
+        asset: order.fiatAsset,
+        units,
+      }));
       return { state: order.state, fee, asset: order.fiatAsset, chargedUnits, compensated, goesTo: to };
     },
     weighs: true,
