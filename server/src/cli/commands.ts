@@ -525,6 +525,12 @@ export const COMMANDS: readonly Command[] = [
   act('price confirm', ['market', 'level'], '/markets/:market/price', 'a halted market quotes again, at this level', {
     options: ['coin'],
   }),
+  act(
+    'price confirm-pair',
+    ['coin', 'fiat', 'level'],
+    '/prices/:coin/:fiat/confirm',
+    'all markets that are halted for this pair quote again, at this level',
+  ),
   act('fee set', ['market', 'kind'], '/markets/:market/fees', 'sets a fee whole: operator, partner, rail or chain', {
     options: ['partner', 'fixed', 'bps', 'minimum', 'gasUnits'],
   }),

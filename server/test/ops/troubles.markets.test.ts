@@ -29,8 +29,10 @@ plays('wild-price', 'A wild price: the market halts, and unpaid orders are put r
   scene.named(first);
   await types('npm run sandbox -- prices usdc inr 12900');
   await world.until('it is halted', async () => (await world.partner.post('offramp/quote', pair)).status === 503);
-  await scene.caseOpens('price_halted', 'case', `market:${names.market}`);
-  says('The market halts by itself. Partners get no quote and no order; money under way goes on.');
+  await scene.caseOpens('price_halted', 'case', 'price:usdc/inr:jump');
+  says(
+    'All markets that rest on this price halt by themselves, and one case names them. Partners get no quote and no order; money under way goes on.',
+  );
   await asks('offramp/quote', pair, 503);
   await types('npm run operator -- cases --kind price_halted');
   await types('npm run operator -- case <case>');
