@@ -149,7 +149,7 @@ export async function requireCompensable(
 ): Promise<Compensable & { goesTo: NonNullable<Compensable['goesTo']> }> {
   const found = await lookCompensation(context, tx, ask);
   const { order, before, goesTo } = found;
-  const { fee, asset, units, nth } = ask;
+  const { asset, units, nth } = ask;
   const { state, fiatAsset } = order;
   if (state !== 'settled')
     throw unfit(

@@ -15,7 +15,7 @@ import {
 import { assets } from '../../../partners/index.ts';
 import { PRICED_FEES, type PricedFee } from '../../../quotes/index.ts';
 import { affectedOrders } from '../../../reports/index.ts';
-import { type Act, act, type OperatorDeps } from '../act.ts';
+import { type Act, act } from '../act.ts';
 import { amount, id, oneOf, optional, text, time, type Values, whole } from '../fields.ts';
 import { amountsIn } from '../read.ts';
 import { TERMS, termsOf } from '../reports.ts';
