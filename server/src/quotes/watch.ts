@@ -64,7 +64,9 @@ export async function judgePrices(tx: Tx, keep: () => Promise<void> = async () =
   }
   const outcomeOf = (pair: string): string =>
     resumed.has(pair) ? 'sources agreed for long enough' : 'no quote rests on that price any more';
-  await tellHalts(tx, halts, { outcomeOf, now });
+  // A row that was halted is one until it goes on, that of a disabled market too: without any no case is open.
+  const wereAny = [...rows.values()].flat().some(({ haltedAt }) => haltedAt !== null);
+  if (wereAny || halts.length > 0) await tellHalts(tx, halts, { outcomeOf, now });
 }
 
 /** What the sources agree on, worked out once for all markets that ask for the same pair by the same rules. */
