@@ -203,8 +203,8 @@ create table deposits (
   losses            integer       not null default 0,
   -- Until when a deposit that has arrived is waited with; null where nothing was.
   clears_at         timestamptz,
-  -- By its rail; or money of ours that came back or was let go, which is given out again by the same ways.
-  origin            text          not null default 'rail' check (origin in ('rail', 'returned', 'released', 'credit')),
+  -- By its rail; or money of ours that came back, was let go, or is a fee given back, which is given out by the same ways.
+  origin            text          not null default 'rail' check (origin in ('rail', 'returned', 'released', 'credit', 'compensation')),
   -- What its order's account was given of it, and what refunds name of it. The rest of a booked deposit is in suspense.
   taken_units       numeric(78,0) not null default 0 check (taken_units >= 0),
   refund_units      numeric(78,0) not null default 0 check (refund_units >= 0),
@@ -329,11 +329,11 @@ begin
 end $$;
 create trigger dormant_stays before update on refunds for each row execute function dormant_refund_stays();
 
--- What an operator has done to all unpaid orders of a market and a span of time, order by order (orders/bulk.ts). The row is the
+-- What an operator has done to all unpaid or settled orders of a market and a span of time, order by order (orders/bulk.ts). The row is the
 -- continuation: whoever goes on, goes on behind `cursor`.
 create table bulk_orders (
   id         bigint      generated always as identity primary key,
-  kind       text        not null check (kind in ('cancel', 'requote')),
+  kind       text        not null check (kind in ('cancel', 'requote', 'compensate')),
   market_id  bigint      not null references markets (id),
   partner_id bigint      references partners (id),
   from_at    timestamptz not null,
@@ -348,7 +348,18 @@ create table bulk_orders (
   -- Paid, over or at the right price already when their turn came.
   left_alone integer     not null default 0,
   -- Could not be requoted: outside the limits, or below the fees.
-  refused    integer     not null default 0
+  refused    integer     not null default 0,
+  -- Of compensations: the fee as it should have been, the most that all orders together are paid, and what was paid so far.
+  asset         text          references assets (code),
+  fee           text,
+  fixed_units   numeric(78,0),
+  bps           bigint,
+  minimum_units numeric(78,0),
+  not_for       bigint[],
+  most_units    numeric(78,0) check (most_units > 0),
+  done_units    numeric(78,0) not null default 0,
+  check (num_nonnulls(asset, fee, fixed_units, bps, minimum_units, not_for, most_units) = case kind when 'compensate' then 7 else 0 end),
+  check (done_units <= coalesce(most_units, 0))
 );
 create index bulk_orders_market on bulk_orders (market_id, id);
 

@@ -81,14 +81,17 @@ create table manual_statements (
   sequence      numeric(78,0),
   from_on       date          not null,
   to_on         date          not null,
+  -- The last of its days that it can say anything of: a day that had not come when it was taken in may yet get lines.
+  stands_to     date          not null,
   -- Null where the file carries no balances. An overdrawn account is below zero.
   opening_units numeric(78,0),
   closing_units numeric(78,0),
   check (num_nulls(opening_units, closing_units) in (0, 2)),
   check (from_on <= to_on),
+  check (stands_to <= to_on),
   unique (rail, asset, identity)
 );
-create index manual_statements_newest on manual_statements (rail, asset, to_on desc, sequence desc nulls last, id desc);
+create index manual_statements_newest on manual_statements (rail, asset, stands_to desc, sequence desc nulls last, id desc);
 
 -- Lines in the order they were taken in, which is the order the bank engine reads them in. Imports of one rail follow each
 -- other, so a smaller seq never appears after a larger one.

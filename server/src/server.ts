@@ -182,7 +182,7 @@ async function compose(
     screeningMaxAgeMs: SCREENING_MAX_AGE_MS,
   };
   const screener = world.screener(openScreener({ db, vault }));
-  const context: OrdersContext = { db, clock, log, rails, screener, gate };
+  const context: OrdersContext = { db, clock, log, rails, screener, vault, gate };
   const sources = registry.priceSources(config);
   const metrics = openMetrics([
     databaseReadings(db, clock),

@@ -123,7 +123,7 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   bank_lines: ['insert, update', RAIL],
   bank_odd_lines: ['insert, update', RAIL],
   booked_movements: ['insert, update', OUTSIDE],
-  bulk_orders: ['insert, update', 'unpaid orders are cancelled or requoted one after the other'],
+  bulk_orders: ['insert, update', 'orders are cancelled, requoted or compensated one after the other'],
   case_acts: ['insert', ONCE],
   cases: ['insert, update', 'cases are opened, assigned and closed'],
   chain_blocks: ['insert, update, delete', 'blocks above finality; older ones are pruned'],

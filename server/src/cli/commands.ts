@@ -185,6 +185,13 @@ export const COMMANDS: readonly Command[] = [
     { options: ['rest'] },
   ),
   act('order block', ['order'], '/orders/:order/block', 'stops an order by law, for good'),
+  act(
+    'order compensate',
+    ['order', 'fee', 'amount', 'asset'],
+    '/orders/:order/compensate',
+    'pays back what a wrong fee took of a settled order; fee: operator, partner, rail or chain; --nth 2: once more; needs two',
+    { options: ['fiatAccountId', 'nth'] },
+  ),
 
   act(
     'screening extend',
@@ -230,7 +237,14 @@ export const COMMANDS: readonly Command[] = [
       ...['payoutUnits', 'payoutAsset', 'exception'],
     ],
   }),
-  get('orders bulk', ['bulk'], '/bulk/:bulk', 'how far one of these two is'),
+  act(
+    'orders compensate',
+    ['market', 'from', 'until', 'most'],
+    '/markets/:market/settled/compensate',
+    'pays back what a wrong fee took of all settled orders made in a span (report affected lists them), at most so much; needs two',
+    { options: ['partner', 'change', 'fee', 'bps', 'fixed', 'minimum'] },
+  ),
+  get('orders bulk', ['bulk'], '/bulk/:bulk', 'how far one of these three is'),
 
   get('cases', [], '/cases', 'open cases, the oldest first', {
     options: ['open', 'kind', 'assignee', 'after', 'limit'],
@@ -511,6 +525,12 @@ export const COMMANDS: readonly Command[] = [
   act('price confirm', ['market', 'level'], '/markets/:market/price', 'a halted market quotes again, at this level', {
     options: ['coin'],
   }),
+  act(
+    'price confirm-pair',
+    ['coin', 'fiat', 'level'],
+    '/prices/:coin/:fiat/confirm',
+    'all markets that are halted for this pair quote again, at this level',
+  ),
   act('fee set', ['market', 'kind'], '/markets/:market/fees', 'sets a fee whole: operator, partner, rail or chain', {
     options: ['partner', 'fixed', 'bps', 'minimum', 'gasUnits'],
   }),

@@ -321,9 +321,10 @@ export const CASE_KINDS = {
     page: PAGE,
   },
   price_halted: {
-    means: 'A market does not quote: its price jumped, or too few sources say one. Money under way goes on.',
+    means:
+      'Markets do not quote: the price that they rest on jumped, or too few sources say one. The case names them, and closes when the last goes on. Money under way goes on.',
     remedy:
-      'Compare the price with the world. If it is right, confirm the level (price confirm). If it is wrong, mend or remove the source; then look at unpaid orders (orders unpaid).',
+      'Compare the price with the world. If it is right, confirm the level (price confirm-pair, or price confirm for one market). If it is wrong, mend or remove the source; then look at unpaid orders (orders unpaid).',
     who: 'operator',
     page: PAGE,
   },

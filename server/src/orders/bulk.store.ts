@@ -1,9 +1,24 @@
-/** Rows of what is done to many unpaid orders at once, and which orders those are. */
+/** Rows of what is done to many orders at once, and which orders those are. */
 import type { Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
 import type { Rate } from '../base/money.ts';
+import type { PricedFee } from '../quotes/index.ts';
 
-export type BulkKind = 'cancel' | 'requote';
+/** The first two of unpaid orders, the third of settled ones. */
+export type BulkKind = 'cancel' | 'requote' | 'compensate';
+
+/** What orders are compensated by: the fee as it should have been. */
+export interface BulkTerms {
+  /** The fiat, and in its units the most that all orders together are paid. */
+  asset: string;
+  mostUnits: bigint;
+  fee: PricedFee;
+  fixedUnits: bigint;
+  bps: bigint;
+  minimumUnits: bigint;
+  /** Partners that have a fee of their own. */
+  notFor: bigint[];
+}
 
 /** Orders of a market that were made in a span of time, of one partner or of all. */
 export interface Span {
@@ -14,7 +29,7 @@ export interface Span {
   until: Date;
 }
 
-export interface Bulk extends Span {
+export interface Bulk extends Span, Partial<{ [N in keyof BulkTerms]: BulkTerms[N] | null }> {
   id: bigint;
   kind: BulkKind;
   by: string;
@@ -27,6 +42,8 @@ export interface Bulk extends Span {
   changed: number;
   leftAlone: number;
   refused: number;
+  /** Of a compensation: what was paid so far. */
+  doneUnits: bigint;
 }
 
 export interface UnpaidOrder {
@@ -44,23 +61,36 @@ export interface UnpaidOrder {
 }
 
 const BULK = `id, kind, market_id as "marketId", partner_id as "partnerId", from_at as "from", until_at as "until", by, people, why,
-  begun_at as "begunAt", ended_at as "endedAt", cursor, changed, left_alone as "leftAlone", refused`;
+  begun_at as "begunAt", ended_at as "endedAt", cursor, changed, left_alone as "leftAlone", refused, asset,
+  fee, fixed_units as "fixedUnits", bps, minimum_units as "minimumUnits", not_for as "notFor", most_units as "mostUnits",
+  done_units as "doneUnits"`;
 
 /** The parameters are $1 market, $2 partner or null, $3 from, $4 until, $5 the id after which. */
 const UNPAID = `from orders o where market_id = $1 and state = 'created' and ($2::bigint is null or partner_id = $2)
   and created_at >= $3 and created_at < $4 and id > $5
   and not exists (select from deposits d where d.order_id = o.id and d.state <> 'reversed')`;
 
+/**
+ * The same of settled ones, in the order of their making: by the index that lists walk, so that the next is found where the last was.
+ * $6 are partners that are left out.
+ */
+const SETTLED = `from orders o where market_id = $1 and state = 'settled' and ($2::bigint is null or partner_id = $2)
+  and not partner_id = any($6::bigint[]) and created_at >= $3 and created_at < $4 and id > 0
+  and ($5::bigint = 0 or (created_at, id) > ((select created_at from orders where id = $5), $5::bigint))`;
+
 export const bulkSql = {
-  insert: `insert into bulk_orders (kind, market_id, partner_id, from_at, until_at, by, people, why, begun_at)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9) returning id`,
+  insert: `insert into bulk_orders (kind, market_id, partner_id, from_at, until_at, by, people, why, begun_at, asset, most_units, fee,
+      fixed_units, bps, minimum_units, not_for)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) returning id`,
   get: `select ${BULK} from bulk_orders where id = $1`,
   lock: `select ${BULK} from bulk_orders where id = $1 for update`,
   last: 'select max(id) as id from bulk_orders where market_id = $1',
-  note: `update bulk_orders set cursor = $2, changed = changed + $3, left_alone = left_alone + $4, refused = refused + $5
+  note: `update bulk_orders set cursor = $2, changed = changed + $3, left_alone = left_alone + $4, refused = refused + $5,
+      done_units = done_units + $6
     where id = $1`,
   end: 'update bulk_orders set ended_at = $2 where id = $1',
   next: `select id ${UNPAID} order by id limit 1`,
+  nextSettled: `select id ${SETTLED} order by created_at, id limit 1`,
   unpaid: `select id, partner_id, created_at, expires_at, deposit_asset, deposit_units, payout_asset, payout_units, rate_num,
       rate_den, claimed_reference is not null as is_claimed ${UNPAID} order by id limit $6`,
   isPaid: `select from deposits where order_id = $1 and state <> 'reversed' limit 1`,
@@ -69,9 +99,15 @@ export const bulkSql = {
 const of = ({ marketId, partnerId, from, until }: Span): unknown[] => [marketId, partnerId, from, until];
 
 export const bulkStore = {
-  async insert(tx: Tx, bulk: Span & Pick<Bulk, 'kind' | 'by' | 'people' | 'why' | 'begunAt'>): Promise<bigint> {
-    const { kind, by, people, why, begunAt } = bulk;
-    const row = await tx.row<{ id: bigint }>(bulkSql.insert, [kind, ...of(bulk), by, people, why, begunAt]);
+  async insert(
+    tx: Tx,
+    bulk: Span & Pick<Bulk, 'kind' | 'by' | 'people' | 'why' | 'begunAt'> & { terms?: BulkTerms | undefined },
+  ): Promise<bigint> {
+    const { kind, by, people, why, begunAt, terms } = bulk;
+    const row = await tx.row<{ id: bigint }>(bulkSql.insert, [
+      ...[kind, ...of(bulk), by, people, why, begunAt, terms?.asset, terms?.mostUnits, terms?.fee, terms?.fixedUnits],
+      ...[terms?.bps, terms?.minimumUnits, terms?.notFor],
+    ]);
     assert(row !== undefined, 'a bulk that was inserted came back without its id');
     return row.id;
   },
@@ -79,15 +115,23 @@ export const bulkStore = {
   lock: (tx: Tx, id: bigint) => tx.row<Bulk>(bulkSql.lock, [id]),
   last: async (tx: Tx, marketId: bigint) =>
     (await tx.row<{ id: bigint | null }>(bulkSql.last, [marketId]))?.id ?? undefined,
-  note: (tx: Tx, id: bigint, { cursor, outcome }: { cursor: bigint; outcome: 'changed' | 'leftAlone' | 'refused' }) =>
+  note: (
+    tx: Tx,
+    id: bigint,
+    { cursor, outcome, units = 0n }: { cursor: bigint; outcome: 'changed' | 'leftAlone' | 'refused'; units?: bigint },
+  ) =>
     tx.run(bulkSql.note, [
       id,
       cursor,
       ...(['changed', 'leftAlone', 'refused'] as const).map((one) => (one === outcome ? 1 : 0)),
+      units,
     ]),
   end: (tx: Tx, id: bigint, at: Date) => tx.run(bulkSql.end, [id, at]),
   next: async (tx: Tx, bulk: Bulk) =>
-    (await tx.row<{ id: bigint }>(bulkSql.next, [...of(bulk), bulk.cursor]))?.id ?? undefined,
+    (bulk.kind === 'compensate'
+      ? await tx.row<{ id: bigint }>(bulkSql.nextSettled, [...of(bulk), bulk.cursor, bulk.notFor ?? []])
+      : await tx.row<{ id: bigint }>(bulkSql.next, [...of(bulk), bulk.cursor])
+    )?.id ?? undefined,
   isPaid: async (tx: Tx, orderId: bigint) => (await tx.row(bulkSql.isPaid, [orderId])) !== undefined,
 
   async unpaid(tx: Tx, ask: Span & { after: bigint; limit: number }): Promise<UnpaidOrder[]> {

@@ -1,11 +1,15 @@
 /**
  * Bulk: an operator cancels or requotes all unpaid orders of a market that were made in a span of time, because their price was
- * wrong.
+ * wrong; or compensates all settled ones for a fee that was.
  *
  * What is to be done is a row, with who and why. A worker goes through the orders by id, one transaction and one lock each, and
  * notes in the same transaction how far it is. So it is done once to each order, however often it is interrupted, and no order
  * waits for another. An order that has been paid, however little, when its turn comes is left alone: what was paid is bought
  * or sold at what was promised, or dealt with by a person.
+ *
+ * A compensated order is paid what the journal says that it was charged beyond the fee as it should have been (compensate.ts), asked
+ * under its lock: one that was compensated since is left alone. Together they are paid no more than the people have agreed on; what
+ * would be beyond that, and what no account is known for, is refused and left to a person.
  *
  * A requoted order keeps what the customer gives, where to and until when, so that instructions stay right; what the customer
  * gets for it is priced anew, and announced as `order.changed`. Requoting waits while there is no price.
@@ -20,11 +24,12 @@ import { marketById } from '../partners/index.ts';
 import { rateNow, requoteUnless } from '../quotes/index.ts';
 import { cancel } from './acts.ts';
 import { advance } from './advance.ts';
-import { type Bulk, type BulkKind, bulkStore, type Span, type UnpaidOrder } from './bulk.store.ts';
+import { type Bulk, type BulkKind, type BulkTerms, bulkStore, type Span, type UnpaidOrder } from './bulk.store.ts';
+import { chargedUnits, compensate, lookCompensation, otherFee } from './compensate.ts';
 import type { OrdersContext } from './index.ts';
 import { type Order, store } from './store.ts';
 
-export type { Bulk, Span } from './bulk.store.ts';
+export type { Bulk, BulkTerms, Span } from './bulk.store.ts';
 
 /** Well done before a worker's lease ends. */
 const AT_ONCE = 50;
@@ -33,9 +38,18 @@ export const MAX_UNPAID = 200;
 /** @returns the number by which `bulkOf` tells how far it is */
 export async function beginBulk(
   tx: Tx,
-  ask: Span & { kind: BulkKind; by: string; people: readonly string[]; why: string; now: Date },
+  ask: Span & {
+    kind: BulkKind;
+    by: string;
+    people: readonly string[];
+    why: string;
+    /** For 'compensate'. */
+    terms?: BulkTerms | undefined;
+    now: Date;
+  },
 ): Promise<bigint> {
   const { now, people, ...rest } = ask;
+  assert((ask.kind === 'compensate') === (ask.terms !== undefined), 'compensating, and nothing else, has terms');
   const id = await bulkStore.insert(tx, { ...rest, people: [...people], begunAt: now });
   ring(tx, { kind: 'bulk_orders', subject: String(id), dueAt: now });
   return id;
@@ -76,6 +90,10 @@ async function nextOf(context: OrdersContext, tx: Tx, id: bigint): Promise<boole
   }
   const order = await store.lock(tx, orderId);
   assert(order !== undefined, `order ${orderId} is gone`);
+  if (bulk.kind === 'compensate') {
+    await bulkStore.note(tx, id, { cursor: orderId, ...(await payBack(context, tx, bulk, order)) });
+    return false;
+  }
   // Looked at again under its lock: whoever saw money come held it before us.
   const isUnpaid = order.state === 'created' && !(await bulkStore.isPaid(tx, orderId));
   const outcome = isUnpaid ? await perform(context, tx, bulk, order) : 'leftAlone';
@@ -114,6 +132,38 @@ async function perform(
   } catch (error) {
     // Too little for the limits or fees of now. Nothing was written: both are asked before.
     if (error instanceof Refusal) return 'refused';
+    throw error;
+  }
+}
+
+async function payBack(
+  context: OrdersContext,
+  tx: Tx,
+  bulk: Bulk,
+  order: Order,
+): Promise<{ outcome: 'changed' | 'leftAlone' | 'refused'; units?: bigint }> {
+  const { asset, mostUnits, fee, fixedUnits, bps, minimumUnits, people, why } = bulk;
+  assert(asset && fee && mostUnits != null && fixedUnits != null, `bulk ${bulk.id} has no terms`);
+  assert(bps != null && minimumUnits != null, `bulk ${bulk.id} has no terms`);
+  const units = (await chargedUnits(tx, order, fee)) - otherFee(order, { fixedUnits, bps, minimumUnits });
+  if (units <= 0n) return { outcome: 'leftAlone' };
+  if (bulk.doneUnits + units > mostUnits) return { outcome: 'refused' };
+  const about = { orderId: order.id, fee };
+  const nth = (await lookCompensation(context, tx, about)).before.length + 1;
+  try {
+    await compensate(context, tx, {
+      ...about,
+      asset,
+      units,
+      nth,
+      by: people.join(', '),
+      why,
+      now: context.clock.now(),
+    });
+    return { outcome: 'changed', units };
+  } catch (error) {
+    // Nothing was written: all is asked before.
+    if (error instanceof Refusal) return { outcome: 'refused' };
     throw error;
   }
 }

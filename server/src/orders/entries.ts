@@ -185,7 +185,8 @@ function convert(order: BookedOrder, deposit: Account, payout: Account): Line[] 
   ];
 }
 
-function feeAccount(kind: FeeKind, order: BookedOrder): Account {
+/** Which account a fee of an order stands on. */
+export function feeAccount(kind: FeeKind, order: Pick<BookedOrder, 'partnerId' | 'fiatAsset'>): Account {
   switch (kind) {
     case 'operator':
       return chart.feeOperator(order.fiatAsset);

@@ -48,6 +48,7 @@ import { allFirst } from './queue.store.ts';
 import { clearsAtOf } from './ready.ts';
 import { refundsOf, refundsOfDeposit } from './refunds.store.ts';
 import {
+  cancelCompensations,
   cancelRefunds,
   inSuspense,
   refundFailed,
@@ -404,6 +405,7 @@ async function takenBack(
   if (before !== undefined) {
     await stopPayout(context, tx, before, now);
     await stopPayingAgain(context, tx, before.id, now);
+    if (known.taken_units > 0n) await cancelCompensations(context, tx, before, now);
   }
   const order = before && (await store.lock(tx, before.id));
   const row = await store.lockDepositById(tx, known.id);

@@ -480,15 +480,16 @@ export interface ApprovedBy {
 }
 
 /**
- * Whether what it is paid out of is gone. Of a refund that is its own deposit; of money that an order paid and that came back, or
- * that was let go by law, it is any deposit of that order.
+ * Whether what it is paid out of is gone. Of a refund that is its own deposit; of money that an order paid and that came back, that
+ * was let go by law, or that was a fee of it, it is any deposit of that order.
  */
 async function isLost(tx: Tx, { purpose, order, deposits }: Leaving): Promise<boolean> {
   if (deposits.some(({ state }) => state === 'lost') && purpose === 'refund') return true;
-  const isOrders =
-    purpose === 'payout' || deposits.some(({ origin }) => origin === 'returned' || origin === 'released');
+  const isOrders = purpose === 'payout' || deposits.some(({ origin }) => ORDERS_OWN.includes(origin));
   return isOrders && order !== undefined && (await store.hasLostDeposit(tx, order.id));
 }
+
+const ORDERS_OWN: readonly DepositRow['origin'][] = ['returned', 'released', 'compensation'];
 
 /** Whether this destination cannot be paid this asset by this rail. */
 async function isUnfit(context: GateContext, tx: Tx, leaving: Leaving): Promise<boolean> {

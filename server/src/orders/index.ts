@@ -72,8 +72,17 @@ export {
   standsForLoss,
 } from './acts.ts';
 export { blockedNow } from './blocked.ts';
-export { type Bulk, beginBulk, bulkOf, lastBulk, MAX_UNPAID, unpaidOrders } from './bulk.ts';
+export { type Bulk, type BulkTerms, beginBulk, bulkOf, lastBulk, MAX_UNPAID, unpaidOrders } from './bulk.ts';
 export { checkOrders } from './check.ts';
+export {
+  type Compensable,
+  type Compensation,
+  compensate,
+  type FeeSchedule,
+  lookCompensation,
+  otherFee,
+  requireCompensable,
+} from './compensate.ts';
 export {
   bookFound,
   CASE_CORRECTIONS,
@@ -178,6 +187,8 @@ export interface OrdersContext {
   log: Log;
   rails: ReadonlyMap<string, Rail>;
   screener: Screener;
+  /** Keeps accounts that money goes to encrypted. */
+  vault: Vault;
   /** What is asked of other modules before money leaves. */
   gate: GateRules;
 }

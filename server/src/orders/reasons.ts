@@ -24,6 +24,8 @@ export const PUBLIC_REASONS = [
   /** Who paid has another name than the customer. */
   'payer_name',
   'price_moved',
+  /** A fee was too high, and is paid back. */
+  'fee_compensated',
   /** A step took longer than its order allows. */
   'timed_out',
   /** The bank or chain would not take the payout, or paid another amount, or it came back. */
@@ -77,6 +79,7 @@ const TABLE: Readonly<Record<string, PublicReason>> = {
   partly_refunded: 'under_review',
 
   // What the gate and screening find (gate.ts, compliance/screening.ts), and the law.
+  fee_compensated: 'fee_compensated',
   released_by_law: 'under_review',
   screening: 'under_review',
   customer_blocked: 'under_review',

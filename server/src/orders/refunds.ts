@@ -26,13 +26,14 @@ import { type CaseKind, closeCases, openCase, record, type Verdict } from '../co
 import { findCustomer } from '../customers/index.ts';
 import { type Account, chart, move, post } from '../ledger/index.ts';
 import { assets } from '../partners/index.ts';
+import { PRICED_FEES } from '../quotes/index.ts';
 import { type Payout, payoutByKey, payoutsOf, payoutsOfRefund, refused, stop } from '../rails/payouts.ts';
 import type { Rail } from '../rails/rail.ts';
 import { advance, bookedRefund, change, writeRefund } from './advance.ts';
 import { failureOf, HELD_AT_GATE, isForAPerson, keptOnRefund, mayRetryByItself, PAID_BEFORE } from './decide.ts';
 import { fitsRefund, type Outgoing, requireFits } from './destinations.ts';
 import { wakeDeposit } from './dormant.ts';
-import { foundRefund, holdRefund, type LostPart, settleRefund, voidRefund } from './entries.ts';
+import { feeAccount, foundRefund, holdRefund, type LostPart, settleRefund, voidRefund } from './entries.ts';
 import {
   type ApprovedBy,
   approveRefund,
@@ -617,6 +618,7 @@ export async function refundFailed(context: Rails, tx: Tx, payout: Payout, why: 
     lines: voidRefund(bookedRefund(failed)),
   });
   if (await goesToLoss(tx, { ...locked, refund: failed }, payout, now)) return;
+  if ((await arrived(tx, failed)) === undefined && (await endsCompensation(context, tx, locked, now))) return;
   if (again) return void (await sendFromSuspense(context, tx, { ...locked, refund: failed }, now));
   await refundCase(tx, failed, 'refund_failed', why, now);
   await tell(tx, order, now);
@@ -768,6 +770,7 @@ export async function refundReturned(
     now,
   });
   if (await goesToLoss(tx, { ...locked, refund: back }, payout, now)) return true;
+  if (!isMade && (await endsCompensation(context, tx, locked, now))) return true;
   await refundCase(tx, back, 'refund_returned', why, now);
   await tell(tx, locked.order, now);
   if (isMade) await settleFound(context, tx, back.id, now);
@@ -862,6 +865,45 @@ export async function cancelRefunds(context: Rails, tx: Tx, depositId: bigint, n
     goneUnits += locked.refund.costUnits;
   }
   return goneUnits;
+}
+
+/**
+ * A deposit that an order took was taken back by its rail: what has not left of its compensations stays, and is the fee's again. One
+ * that is on its way may arrive; should it fail or come back, it ends here as well.
+ */
+export async function cancelCompensations(context: Rails, tx: Tx, order: Order, now: Date): Promise<void> {
+  for (const known of await store.depositsOf(tx, order.id)) {
+    if (known.origin !== 'compensation' || known.state === 'reversed') continue;
+    await wakeDeposit(tx, known, { by: 'the rail', why: TAKEN_BACK, now });
+    const goneUnits = await cancelRefunds(context, tx, known.id, now);
+    const row = await store.lockDepositById(tx, known.id);
+    assert(row !== undefined, `deposit ${known.id} stays where it is`);
+    // Not where one is on its way still, or has settled; nor where it was ended by the failure of what was stopped just now.
+    if (row.state === 'reversed' || row.refund_units > 0n || inSuspense(row) === 0n) continue;
+    const fee = PRICED_FEES.find((kind) => kind === row.facts.fee);
+    assert(fee !== undefined, `deposit ${row.id} names the fee that it was`);
+    const lines = move(chart.suspense(row.rail, row.asset), feeAccount(fee, order), inSuspense(row) - goneUnits);
+    if (lines.length > 0) {
+      const facts = { deposit: String(row.id), why: TAKEN_BACK };
+      const entry = { id: `ord_${row.external_id}:undone`, kind: 'compensation_undone', orderId: order.id, at: now };
+      const posted = await post(tx, { ...entry, facts, lines });
+      assert(posted.outcome === 'posted', `compensation ${row.external_id} lies in suspense`);
+    }
+    await store.changeDeposit(tx, row.id, { state: 'reversed', why: 'deposit_lost' });
+  }
+}
+
+/** A compensation has not left, or has come back, and a deposit of its order was taken back meanwhile. @returns whether it was so */
+async function endsCompensation(
+  context: Rails,
+  tx: Tx,
+  { order, deposit }: Pick<LockedRefund, 'order' | 'deposit'>,
+  now: Date,
+): Promise<boolean> {
+  if (deposit.origin !== 'compensation' || order === undefined) return false;
+  if (!(await store.hasLostDeposit(tx, order.id))) return false;
+  await cancelCompensations(context, tx, order, now);
+  return true;
 }
 
 /** An attempt at a refund that is written, and that nobody has begun to hand over, has failed. @returns whether it was so */

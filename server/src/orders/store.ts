@@ -291,8 +291,8 @@ export interface DepositRow {
   came_at: Date | null;
   /** It came after its order's deadline, by that time. */
   late: boolean;
-  /** Whether its rail brought it, or we have it for another reason: a payout that came back, money released by law. */
-  origin: 'rail' | 'returned' | 'released' | 'credit';
+  /** Whether its rail brought it, or we have it for another reason: a payout that came back, money released by law, a fee given back. */
+  origin: 'rail' | 'returned' | 'released' | 'credit' | 'compensation';
   /** What its order's account was given of it, and what refunds name of it; the rest of what is booked lies in suspense. */
   taken_units: bigint;
   refund_units: bigint;

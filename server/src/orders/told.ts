@@ -179,8 +179,8 @@ const receivedUnits = ({ depositAsset }: Order, deposits: readonly DepositRow[])
     .filter(({ asset, state, origin }) => asset === depositAsset && CAME.includes(state) && isNewMoney(origin))
     .reduce((sum, { units }) => sum + units, 0n);
 
-/** Not what we had sent and was sent back, nor what we had kept. */
-export const isNewMoney = (origin: DepositRow['origin']): boolean => origin !== 'returned' && origin !== 'released';
+/** Not what we had sent and was sent back, nor what we had kept, nor a fee that we give back. */
+export const isNewMoney = (origin: DepositRow['origin']): boolean => origin === 'rail' || origin === 'credit';
 
 /** All of it is to go back, and nobody has said where to. */
 export const isUnnamed = (order: Order, deposits: readonly DepositRow[]): boolean => {

@@ -44,7 +44,7 @@ export {
   quoteHandlers,
   refreshNow,
 } from './refresh.ts';
-export { confirmLevel, haltedPrices, priceLevels, type ShownLevel } from './watch.ts';
+export { confirmLevel, confirmPair, haltedPrices, priceLevels, type ShownLevel } from './watch.ts';
 
 export interface Quote {
   id: bigint;

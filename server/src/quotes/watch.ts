@@ -1,15 +1,18 @@
 /**
  * Watching prices: judges every market's prices against their levels, and keeps what follows, with a case for a person.
  *
+ * Many markets rest on one price, so there is one case for a pair and a cause (a jump, or a quorum that is missing), which names
+ * the markets that it halts. It says so anew when one of them halts or goes on, and closes with the last.
+ *
  * Called in the transaction that keeps a price, so that no server quotes at a price before it was judged; and every few
  * seconds by a recurring job, because silence keeps no price. One at a time, under a lock: a judgement sees every price that
  * was kept before it.
  */
 import { databaseNow } from '../base/databaseclock.ts';
 import type { Tx } from '../base/db.ts';
-import { Refusal, Unavailable } from '../base/errors.ts';
+import { assert, Refusal, Unavailable } from '../base/errors.ts';
 import { formatRate, type Rate } from '../base/money.ts';
-import { closeCases, openCase } from '../compliance/index.ts';
+import { closeCases, listCases, tellCase } from '../compliance/index.ts';
 import { type Asset, assets, chargingGas, type Market, marketById, markets } from '../partners/index.ts';
 import { endQuotes, type LevelRow, levelRows, levelsOf, livePrices, lockPrices, saveLevel } from './breaker.store.ts';
 import { type Agreed, accepted, type BreakerRules, isNear, NO_LEVEL, observe } from './breaker.ts';
@@ -36,9 +39,10 @@ export async function judgePrices(tx: Tx, keep: () => Promise<void> = async () =
   const charging = await chargingGas(tx);
   const natives = [...(await assets(tx)).values()].filter(({ native }) => native);
   const agreedOn = agreements(prices, now);
+  const halts: Halt[] = [];
+  const resumed = new Set<string>();
   for (const market of await markets(tx)) {
     const own = rows.get(market.id) ?? [];
-    const after: LevelRow[] = [];
     const coins = coinsOf(market, charging, natives);
     for (const coin of coins) {
       const before = own.find((row) => row.coin === coin) ?? { ...NO_LEVEL, marketId: market.id, coin };
@@ -47,22 +51,22 @@ export async function judgePrices(tx: Tx, keep: () => Promise<void> = async () =
       if (agreed === undefined && before.level === null && coin !== market.crypto.coin) continue;
       const { level, turn } = observe(before, agreed, breakerOf(market), now);
       const row = { ...level, marketId: market.id, coin };
-      after.push(row);
+      if (row.haltedAt !== null) halts.push({ market, row });
       if (level === before) continue;
       saveLevel(tx, row);
-      if (turn === 'halted') await halted(tx, market, row, now);
+      if (turn === 'resumed') resumed.add(pairOf(market, coin));
       // What was offered at the old level is not to be had at the new one.
       if (turn === 'resumed' && moved(market, before.level, row.level)) endQuotes(tx, market.id, coin);
     }
     // No quote rests on these any more, so that they were halted stands in nobody's way.
     for (const { coin, haltedAt } of own)
       if (haltedAt !== null && !coins.includes(coin)) saveLevel(tx, { ...NO_LEVEL, marketId: market.id, coin });
-    const wasHalted = own.some(({ haltedAt }) => haltedAt !== null);
-    if (!wasHalted || after.some(({ haltedAt }) => haltedAt !== null)) continue;
-    const isNeeded = own.every(({ coin, haltedAt }) => haltedAt === null || coins.includes(coin));
-    const outcome = isNeeded ? 'sources agreed for long enough' : 'no quote rests on that price any more';
-    await closeCases(tx, { ...caseOf(market.id), outcome, now });
   }
+  const outcomeOf = (pair: string): string =>
+    resumed.has(pair) ? 'sources agreed for long enough' : 'no quote rests on that price any more';
+  // A row that was halted is one until it goes on, that of a disabled market too: without any no case is open.
+  const wereAny = [...rows.values()].flat().some(({ haltedAt }) => haltedAt !== null);
+  if (wereAny || halts.length > 0) await tellHalts(tx, halts, { outcomeOf, now });
 }
 
 /** What the sources agree on, worked out once for all markets that ask for the same pair by the same rules. */
@@ -98,17 +102,66 @@ function coinsOf(market: Market, charging: ReadonlySet<bigint>, natives: readonl
 const moved = (market: Market, from: Rate | null, to: Rate | null): boolean =>
   from !== null && to !== null && !isNear(from, to, market.jumpBps);
 
-const caseOf = (marketId: bigint) => ({ kind: 'price_halted', subject: `market:${marketId}` }) as const;
+interface Halt {
+  market: Market;
+  row: LevelRow;
+}
 
-async function halted(tx: Tx, market: Market, row: LevelRow, now: Date): Promise<void> {
-  const pair = `${row.coin}/${market.fiat.coin}`;
+const pairOf = (market: Market, coin: string): string => `${coin}/${market.fiat.coin}`;
+const KIND = 'price_halted';
+/** A case names so many markets, and says how many more there are. */
+const MOST_NAMED = 50;
+
+/**
+ * Has the cases say what is halted now: one for a pair and cause. Where a case says so already nothing is written.
+ *
+ * @param halts all there are
+ * @param about.outcomeOf why a pair is halted no more
+ */
+async function tellHalts(
+  tx: Tx,
+  halts: readonly Halt[],
+  { outcomeOf, now }: { outcomeOf: (pair: string) => string; now: Date },
+): Promise<void> {
+  const open = new Map(
+    (await listCases(tx, { open: true, kind: KIND, limit: MOST_CASES })).map((one) => [one.subject, one]),
+  );
+  const causes = Map.groupBy(halts, ({ market, row }) => `price:${pairOf(market, row.coin)}:${row.why}`);
+  for (const [subject, those] of causes) {
+    const told = causeOf(those);
+    if (open.get(subject)?.facts.markets !== told.facts.markets)
+      await tellCase(tx, { kind: KIND, subject, ...told, now });
+  }
+  for (const { subject } of open.values()) {
+    if (causes.has(subject)) continue;
+    const [, pair = ''] = subject.split(':');
+    await closeCases(tx, { kind: KIND, subject, outcome: outcomeOf(pair), now });
+  }
+}
+/** Pairs are far fewer. */
+const MOST_CASES = 200;
+
+/** What a case says of one cause. */
+function causeOf(halts: readonly Halt[]): { reason: string; facts: Record<string, unknown> } {
+  const [first] = halts;
+  assert(first !== undefined, 'a cause halts no market');
+  const { market, row } = first;
+  const pair = pairOf(market, row.coin);
   const [level, seen] = [said(row.level), said(row.seen)];
-  const reason =
+  const named = halts.slice(0, MOST_NAMED).map((one) => String(one.market.id));
+  const more = halts.length - named.length;
+  const names = `${named.join(', ')}${more === 0 ? '' : ` and ${more} more`}`;
+  const why =
     row.why === 'jump'
       ? `${pair} jumped from ${level} to ${seen}`
-      : `fewer than ${market.priceQuorum} live sources for ${pair}`;
-  const facts = { coin: row.coin, why: row.why, level, seen, singleSource: market.priceQuorum === 1 };
-  await openCase(tx, { ...caseOf(market.id), reason, facts, now });
+      : `fewer than ${Math.max(...halts.map((one) => one.market.priceQuorum))} live sources for ${pair}`;
+  return {
+    reason: `${why}: market${halts.length === 1 ? '' : 's'} ${names}`,
+    facts: {
+      ...{ coin: row.coin, fiat: market.fiat.coin, why: row.why, level, seen, markets: names, count: halts.length },
+      singleSource: halts.some((one) => one.market.priceQuorum === 1),
+    },
+  };
 }
 
 const said = (rate: Rate | null): string => (rate === null ? 'none' : formatRate(rate));
@@ -151,18 +204,76 @@ export async function confirmLevel(
   await lockPrices(tx);
   const now = await databaseNow(tx);
   const market = await marketById(tx, ask.marketId);
-  const rows = await levelsOf(tx, market.id);
-  const row = rows.find(({ coin }) => coin === ask.coin);
+  const row = (await levelsOf(tx, market.id)).find(({ coin }) => coin === ask.coin);
   if (row === undefined || row.haltedAt === null)
     throw new Refusal('market_not_halted', { market: String(market.id), coin: ask.coin });
-  const agreed = agreements(await livePrices(tx), now)(market, ask.coin);
-  const wrong = (why: string) => new Refusal('malformed_field', { fields: { level: why } });
-  if (agreed === undefined)
-    throw wrong(`cannot be confirmed: fewer than ${market.priceQuorum} sources say a price now`);
-  if (!isNear(agreed.rate, ask.level, market.outlierBps))
-    throw wrong(`must be within ${market.outlierBps} bps of what the sources say now, ${formatRate(agreed.rate)}`);
+  const wrong = confirmOne(
+    tx,
+    { market, row },
+    { agreedOn: agreements(await livePrices(tx), now), level: ask.level, now },
+  );
+  if (wrong !== undefined) throw new Refusal('malformed_field', { fields: { level: wrong } });
+  await tellConfirmed(tx, pairOf(market, ask.coin), ask.by, now);
+}
+
+/**
+ * The same of all markets that are halted for a pair. One whose own rules the level or the sources do not meet stays halted.
+ *
+ * @returns ids of both
+ * @throws Refusal as `confirmLevel`, where none goes on
+ */
+export async function confirmPair(
+  tx: Tx,
+  ask: { coin: string; fiat: string; level: Rate; by: string },
+): Promise<{ confirmed: bigint[]; halted: bigint[] }> {
+  await lockPrices(tx);
+  const now = await databaseNow(tx);
+  const pair = `${ask.coin}/${ask.fiat}`;
+  const agreedOn = agreements(await livePrices(tx), now);
+  const [confirmed, halted, rules] = [[] as bigint[], [] as bigint[], [] as string[]];
+  for (const halt of await haltsNow(tx)) {
+    if (pairOf(halt.market, halt.row.coin) !== pair) continue;
+    const wrong = confirmOne(tx, halt, { agreedOn, level: ask.level, now });
+    if (wrong === undefined) confirmed.push(halt.market.id);
+    else {
+      halted.push(halt.market.id);
+      rules.push(wrong);
+    }
+  }
+  const [rule] = rules;
+  if (confirmed.length === 0 && rule === undefined) throw new Refusal('market_not_halted', { coin: pair });
+  if (confirmed.length === 0) throw new Refusal('malformed_field', { fields: { level: rule } });
+  await tellConfirmed(tx, pair, ask.by, now);
+  return { confirmed, halted };
+}
+
+/** @returns why it cannot be; then nothing was written */
+function confirmOne(
+  tx: Tx,
+  { market, row }: Halt,
+  { agreedOn, level, now }: { agreedOn: ReturnType<typeof agreements>; level: Rate; now: Date },
+): string | undefined {
+  const agreed = agreedOn(market, row.coin);
+  if (agreed === undefined) return `cannot be confirmed: fewer than ${market.priceQuorum} sources say a price now`;
+  if (!isNear(agreed.rate, level, market.outlierBps))
+    return `must be within ${market.outlierBps} bps of what the sources say now, ${formatRate(agreed.rate)}`;
   saveLevel(tx, { ...row, ...accepted(agreed.rate, now) });
   if (moved(market, row.level, agreed.rate)) endQuotes(tx, market.id, row.coin);
-  if (rows.every(({ coin, haltedAt }) => coin === ask.coin || haltedAt === null))
-    await closeCases(tx, { ...caseOf(market.id), outcome: `level confirmed by ${ask.by}`, now });
+  return undefined;
+}
+
+/** What is halted, of open markets. */
+async function haltsNow(tx: Tx): Promise<Halt[]> {
+  const open = new Map((await markets(tx)).map((market) => [market.id, market]));
+  return (await levelRows(tx)).flatMap((row) => {
+    const market = open.get(row.marketId);
+    return market === undefined || row.haltedAt === null ? [] : [{ market, row }];
+  });
+}
+
+/** The markets that go on are named no more. */
+async function tellConfirmed(tx: Tx, confirmed: string, by: string, now: Date): Promise<void> {
+  const outcomeOf = (pair: string): string =>
+    pair === confirmed ? `level confirmed by ${by}` : 'no quote rests on that price any more';
+  await tellHalts(tx, await haltsNow(tx), { outcomeOf, now });
 }

@@ -9,9 +9,9 @@
  */
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
-import { type AssetCode, baseToQuote, percentage, quoteToBase, type Rate, truncateTo } from '../base/money.ts';
+import { type AssetCode, baseToQuote, quoteToBase, type Rate, truncateTo } from '../base/money.ts';
 import { chargedOf } from '../ledger/index.ts';
-import { isFinal, type OrderLine, type OrderState, ordersBelow } from '../orders/index.ts';
+import { isFinal, type OrderLine, type OrderState, ordersBelow, otherFee } from '../orders/index.ts';
 import type { Market } from '../partners/index.ts';
 import { type PricedFee, total } from '../quotes/index.ts';
 
@@ -119,13 +119,6 @@ async function compared(tx: Tx, lines: readonly OrderLine[], market: Market, ter
 }
 
 type Priced = Pick<OrderLine, 'payoutAsset' | 'fiatAsset' | 'grossUnits' | 'depositUnits' | 'fees'>;
-
-/** Pure. A fee is taken of the fiat: of what a sale is converted to, of what a purchase is paid with. */
-export function otherFee(order: Priced, terms: { fixedUnits: bigint; bps: bigint; minimumUnits: bigint }): bigint {
-  const fiatUnits = order.payoutAsset === order.fiatAsset ? order.grossUnits : order.depositUnits;
-  const charged = terms.fixedUnits + percentage(fiatUnits, terms.bps, 'up');
-  return charged > terms.minimumUnits ? charged : terms.minimumUnits;
-}
 
 /** Pure. What would have been paid out at another price, with the fees as they were. */
 export function otherPayout(

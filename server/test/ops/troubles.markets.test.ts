@@ -29,8 +29,10 @@ plays('wild-price', 'A wild price: the market halts, and unpaid orders are put r
   scene.named(first);
   await types('npm run sandbox -- prices usdc inr 12900');
   await world.until('it is halted', async () => (await world.partner.post('offramp/quote', pair)).status === 503);
-  await scene.caseOpens('price_halted', 'case', `market:${names.market}`);
-  says('The market halts by itself. Partners get no quote and no order; money under way goes on.');
+  await scene.caseOpens('price_halted', 'case', 'price:usdc/inr:jump');
+  says(
+    'All markets that rest on this price halt by themselves, and one case names them. Partners get no quote and no order; money under way goes on.',
+  );
   await asks('offramp/quote', pair, 503);
   await types('npm run operator -- cases --kind price_halted');
   await types('npm run operator -- case <case>');
@@ -75,6 +77,7 @@ plays('wrong-fee', 'A wrong fee for an hour: which orders, and how much', async 
   const [paid, unpaid] = [await world.sells('100', 'usdc'), await world.sells('20', 'usdc')];
   scene.named(paid, 'paid');
   scene.named(unpaid, 'unpaid');
+  names.payee = paid.customerId;
   await types('npm run sandbox -- pay <paid>');
   await world.mines(3);
   await world.reaches(paid, 6);
@@ -97,8 +100,27 @@ plays('wrong-fee', 'A wrong fee for an hour: which orders, and how much', async 
     (await world.traceOf(unpaid)).history.some(({ event }) => event === 'requoted'),
   );
   await scene.asks('offramp/transaction', { transactionId: '<unpaid>', customerId: '<customer>' });
-  says(`The paid one is over: nothing changes an order that has settled. The difference is in the list, to the paisa. As CSV it goes to the
-partner; how the customer gets it is agreed with the partner, outside of this system.`);
+  says(`The paid one is over, and stays settled. What it was charged too much is paid back, to the paisa: out of the fee, as a refund to the
+account that its payout went to. Finn proposes it for all settled orders of that hour, and says how much they may come to at most; ada agrees.`);
+  const begun = await scene.does(
+    `npm run operator -- orders compensate <market> <from> <until> 619.20 --fee operator --bps 80 --reason 'the fee was ten times too high'`,
+    'seen the list',
+  );
+  names.bulk = /^bulk +(\S+)/m.exec(begun)?.[1] ?? assert.fail(begun);
+  await world.until('it has looked at all', async () =>
+    /endedAt/.test(await scene.looks('npm run operator -- orders bulk <bulk>')),
+  );
+  await types('npm run operator -- orders bulk <bulk>');
+  await world.until('the customer has it', async () =>
+    (await world.traceOf(paid)).refunds.some(({ state }) => state === 'settled'),
+  );
+  says('The partner is told by an event, and sees it with the order.');
+  await scene.asks('offramp/refunds', { transactionId: '<paid>', customerId: '<payee>' });
+  says(
+    `A single order is compensated by \`order compensate <order> <fee> <amount> <asset>\`. Said again it is refused: it was compensated before.`,
+  );
+  await types(`npm run operator -- order compensate <paid> operator 619.20 inr --reason 'was it paid?'`, 1);
+  says('The list shows what each was charged in the end, and the revenue of the day is less by it.');
   await types('npm run operator -- report affected <market> <from> <until> --fee operator --bps 80 --csv');
 });
 

@@ -22,7 +22,7 @@ before(async () => {
   );
   const { db, clock, log, vault } = world;
   const screener = undefined as unknown as OrdersContext['screener'];
-  context = { db, clock, log, rails: new Map(), screener, gate: gateRules(vault) };
+  context = { db, clock, log, rails: new Map(), screener, vault, gate: gateRules(vault) };
 });
 after(async () => await world?.stop());
 

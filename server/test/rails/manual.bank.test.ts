@@ -643,6 +643,8 @@ describe('a statement file', () => {
   });
 });
 
+const DAY_MS = 86_400_000;
+
 describe('when money came to a manual bank', () => {
   let w: ManualWorld;
   before(async () => {
@@ -650,7 +652,6 @@ describe('when money came to a manual bank', () => {
   });
   after(async () => await w.stop());
 
-  const DAY_MS = 86_400_000;
   const dayBefore = (day: string) => new Date(Date.parse(`${day}T00:00:00Z`) - DAY_MS).toISOString().slice(0, 10);
   const readTo = () => w.db.asSystem(async (tx) => await w.rail.readTo?.(tx, 'eur'));
 
@@ -706,6 +707,88 @@ describe('when money came to a manual bank', () => {
     await w.takes(camt({ id: 'E', from: dayBefore(w.today()), opening: 9_000n, entries: [{ units: 5n, ref: 'R9' }] }));
     assert.equal(w.of('statement_gap').length, 1);
     assert.deepEqual(await readTo(), before);
+  });
+});
+
+describe('a statement dated ahead', () => {
+  const dayAfter = (day: string, days: number): string =>
+    new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
+
+  /** Taken in today: one of yesterday, and one that the bank dates to the end of a span that has not come. */
+  async function begun(w: ManualWorld) {
+    const today = w.today();
+    const of = (id: string, from: string, to: string, opening: bigint, units?: bigint) =>
+      camt({ id, from, to, opening, entries: units === undefined ? [] : [{ units, ref: id, on: from }] });
+    await w.takes(of('before', dayAfter(today, -1), dayAfter(today, -1), 0n, 100n));
+    await w.takes(of('ahead', today, dayAfter(today, 10), 100n, 50n));
+    const missing = () => w.asks((desk, tx) => desk.missing(tx, 'eur'));
+    return { today, of, missing };
+  }
+
+  it('does not shut out those that end before it', async () => {
+    const w = await manualWorld();
+    try {
+      const { today, of, missing } = await begun(w);
+      // The same day goes on, and the days that come are as ever.
+      assert.deepEqual((await w.imports(of('today', today, today, 150n, 20n))).gaps, []);
+      w.clock.advance(DAY_MS);
+      assert.deepEqual((await w.imports(of('next', dayAfter(today, 1), dayAfter(today, 1), 170n, -30n))).gaps, []);
+      await w.rail.observe();
+      assert.deepEqual([await missing(), await w.rail.balance('main', 'eur')], [0n, 140n]);
+      const readTo = await w.db.asSystem(async (tx) => await w.rail.readTo?.(tx, 'eur'));
+      assert.deepEqual(readTo, new Date(`${dayAfter(today, 1)}T00:00:00Z`));
+      w.clock.advance(2 * DAY_MS);
+      // What is missing is still seen, and so is a day that was over when it was taken in.
+      assert.equal((await w.imports(of('later', dayAfter(today, 3), dayAfter(today, 3), 200n, 1n))).gaps.length, 1);
+      await w.takes(of('filling', dayAfter(today, 2), dayAfter(today, 2), 140n, 60n));
+      assert.equal(await missing(), 0n);
+      const over = of('over', dayAfter(today, -1), dayAfter(today, -1), 100n, 7n);
+      await assert.rejects(w.imports(over), refusedFile(/contradict/));
+    } finally {
+      await w.stop();
+    }
+  });
+
+  it('is taken beside one of the same day, and the whole span again when it is over', async () => {
+    const w = await manualWorld();
+    try {
+      const { today, of, missing } = await begun(w);
+      w.clock.advance(DAY_MS);
+      const next = dayAfter(today, 1);
+      await w.takes(of('next', next, next, 150n, 5n));
+      await w.takes(of('ahead again', next, dayAfter(today, 12), 155n, -5n));
+      assert.deepEqual([await missing(), await w.rail.balance('main', 'eur')], [0n, 150n]);
+      w.clock.advance(12 * DAY_MS);
+      const all = camt({
+        ...{ id: 'whole', from: today, to: dayAfter(today, 12), opening: 100n },
+        entries: [
+          { units: 50n, ref: 'ahead', on: today },
+          { units: 5n, ref: 'next', on: next },
+          { units: -5n, ref: 'ahead again', on: next },
+          { units: 9n, ref: 'new', on: dayAfter(today, 11) },
+        ],
+      });
+      assert.deepEqual((await w.imports(all)).import.newLines, 1);
+      await w.rail.observe();
+      assert.deepEqual([await missing(), await w.rail.balance('main', 'eur')], [0n, 159n]);
+    } finally {
+      await w.stop();
+    }
+  });
+
+  it('is not what an account begins with', async () => {
+    const w = await manualWorld();
+    try {
+      const from = dayAfter(w.today(), 5);
+      await assert.rejects(
+        w.imports(camt({ id: 'first', from, opening: 10n, entries: [] })),
+        refusedFile(/has not come/),
+      );
+      await w.takes(camt({ id: 'true', from: w.today(), opening: 10n, entries: [] }));
+      assert.equal(await w.rail.balance('main', 'eur'), 10n);
+    } finally {
+      await w.stop();
+    }
   });
 });
 

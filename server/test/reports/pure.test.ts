@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { PostedFor } from '../../src/ledger/index.ts';
-import { otherFee, otherPayout } from '../../src/reports/affected.ts';
+import { otherFee } from '../../src/orders/index.ts';
+import { otherPayout } from '../../src/reports/affected.ts';
 import { statementOf } from '../../src/reports/statement.ts';
 
 const at = new Date('2027-03-01T12:00:00Z');

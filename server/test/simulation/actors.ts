@@ -11,6 +11,7 @@ import {
   type Act,
   block,
   cancel,
+  compensate,
   holdBack,
   nameDestination,
   type Order,
@@ -54,6 +55,14 @@ export interface Noted {
   lines: string[];
   /** Of each order that is to pay to these places, by its id: this one's, until another amount or price; and those that follow. */
   terms: Map<string, Terms>;
+  /** What the operator pays back of its fees once it has settled: decided once, and asked for again until it is done. */
+  compensated?: Compensated;
+}
+
+export interface Compensated {
+  fee: 'operator' | 'partner' | 'rail';
+  /** In rupees, which every fee is charged in. */
+  units: bigint;
 }
 
 /** What an operator does things by. */
@@ -78,6 +87,8 @@ export interface Actors {
 }
 
 const OPERATOR = 'operator:1';
+/** How likely an order that has settled is to be compensated, each time that the operator looks. */
+const COMPENSATED = 0.6;
 /** What a customer is told, who then comes again. */
 const TOLD: ReadonlySet<string> = new Set(['price_moved', 'amount_outside_limits', 'verification_required']);
 
@@ -92,6 +103,8 @@ export function openActors(
   world: World,
   deps: {
     chance: Chance;
+    /** Whom operators compensate, and with how much: apart, so that a seed that compensates nobody is what it was without. */
+    compensations: Chance;
     orders: number;
     forMs: number;
     processes: () => OurProcess[];
@@ -99,10 +112,12 @@ export function openActors(
     made: (order: Order) => void;
     /** After a restore people decide nothing else before they have let payouts go. */
     isRestoring: () => boolean;
+    /** A restore would lose what was paid back, and the rails do not say what it was for. */
+    mayCompensate: () => boolean;
   },
 ): Actors {
   const { scheduler, faults, bank, chain } = world;
-  const { chance, forMs } = deps;
+  const { chance, compensations, forMs } = deps;
   const noted: Noted[] = [];
   let planned = 0;
   let unmade = 0;
@@ -339,6 +354,7 @@ export function openActors(
           if (faults.ended || chance.happens(0.3)) inTx('raise level', (tx, now) => leveled(tx, id, 2, now));
         for (const { kind, subject } of stops) if (faults.ended || chance.happens(0.5)) lift(kind, subject);
         if (deps.isRestoring()) return;
+        for (const row of rows) compensates(row);
         for (const row of rows) {
           if (!faults.ended && !chance.happens(0.4)) continue;
           act(row);
@@ -477,6 +493,33 @@ export function openActors(
         db.asSystem((tx) => refundDeposit(context, tx, { ...base(), depositId: BigInt(deposit), to })),
       );
     }
+  }
+
+  /**
+   * An order that has settled is paid back some of a fee. Said again, and by two at once, it is the same one. Where late money made
+   * other orders of it, which of them has settled is left alone.
+   */
+  function compensates({ id, made, state }: Waiting): void {
+    const one = noted.find(({ order }) => String(order.id) === String(made));
+    if (one === undefined || state !== 'settled' || id !== made || faults.ended || !deps.mayCompensate()) return;
+    if (!compensations.happens(one.compensated === undefined ? COMPENSATED : 0.8)) return;
+    one.compensated ??= decided(one);
+    const { fee, units } = one.compensated;
+    const [account] = one.accounts;
+    const times = compensations.happens(0.2) ? 2 : 1;
+    for (let n = 0; n < times; n += 1)
+      inTx('compensate', (tx, now, { context }) =>
+        compensate(context, tx, {
+          ...{ orderId: id, fee, asset: FIAT, units, nth: 1, by: people().join(', '), why: 'a wrong fee', now },
+          // A purchase names no account by itself.
+          ...(one.order.direction === 'onramp' ? { fiatAccountId: account?.id } : {}),
+        }),
+      );
+  }
+
+  function decided({ order }: Noted): Compensated {
+    const fee = compensations.pick(['operator', 'partner', 'rail'] as const);
+    return { fee, units: BigInt(compensations.int(1, Number(order.fees[fee]))) };
   }
 
   /** Where the customer takes money that goes out by this rail. */

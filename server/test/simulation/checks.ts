@@ -45,6 +45,8 @@ export function overpaid({ bank, chain }: Pick<World, 'bank' | 'chain'>, one: No
     cameIn: everIn(order.depositAsset),
     paidOut: left(order.payoutAsset),
     gaveBack: left(order.depositAsset),
+    feesBack: one.compensated?.units ?? 0n,
+    isFeeOfPayout: order.payoutAsset === order.fiatAsset,
   };
   return beyondCover(order.id, [...terms.values()], moved) ?? beyondOther(order, { everIn, left });
 }
@@ -60,17 +62,20 @@ function beyondOther({ id, direction }: Order, { everIn, left }: Pick<Rails, 'ev
  * What was promised against what moved for it, as chain and bank know it.
  *
  * @param terms of the orders that pay to the same customer's places: one, and those made of its late money
+ * @param moved.feesBack what the operator pays back of fees besides, in the asset of the payout or else of the deposit
  * @returns a sentence, or undefined
  */
 export function beyondCover(
   id: unknown,
   terms: readonly Terms[],
-  { cameIn, paidOut, gaveBack }: { cameIn: bigint; paidOut: bigint; gaveBack: bigint },
+  moved: { cameIn: bigint; paidOut: bigint; gaveBack: bigint; feesBack?: bigint; isFeeOfPayout?: boolean },
 ): string | undefined {
-  const promised = terms.reduce((sum, { payoutUnits }) => sum + payoutUnits, 0n);
+  const { cameIn, paidOut, gaveBack, feesBack = 0n, isFeeOfPayout = false } = moved;
+  const [besides, beyond] = isFeeOfPayout ? [feesBack, 0n] : [0n, feesBack];
+  const promised = terms.reduce((sum, { payoutUnits }) => sum + payoutUnits, 0n) + besides;
   if (paidOut > promised) return `order ${id}: ${paidOut} paid out, ${promised} promised`;
-  const taken = paidOut === 0n ? 0n : leastTaken(terms, paidOut);
-  if (gaveBack > cameIn - taken)
+  const taken = paidOut <= besides ? 0n : leastTaken(terms, paidOut - besides);
+  if (gaveBack > cameIn - taken + beyond)
     return `order ${id}: ${gaveBack} given back and ${paidOut} paid out for ${taken}, ${cameIn} came in`;
   return undefined;
 }

@@ -3,7 +3,18 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Ended, type Free, type Group, type Held, keptOf, type Owed, wrongSums, wrongTerms } from './ends.ts';
+import {
+  type Ended,
+  type Free,
+  type Group,
+  type Held,
+  keptOf,
+  type Owed,
+  type PaidBack,
+  wrongPaidBack,
+  wrongSums,
+  wrongTerms,
+} from './ends.ts';
 
 const RATE = { num: 86n, den: 1n };
 /** A purchase for 10,000 rupees: a quarter percent to us, one percent to the partner, a fixed sum for the rail, gas. */
@@ -94,6 +105,23 @@ test('what an order keeps of a refund is kept once', () => {
   assert.match(twice.join(), /3090 over/);
   assert.match(twice.join(), /fee_operator holds 6180 inr, and must hold 3090/);
   assert.equal(keptOf({ ...REFUNDED, received_units: '3090' }), 0n, 'nothing is kept where it would eat up all of it');
+});
+
+test('what is paid back of a fee comes off that fee, once, and as it was decided', () => {
+  const back: PaidBack[] = [{ made: '1', fee: 'operator', asset: 'inr', units: '500' }];
+  const one = { ...group(BOUGHT, { out: PAID, back: 500n }), paidBack: back };
+  assert.deepEqual(wrongSums([one], held({ ...FEES, 'fee_operator inr': 2_000n }), []), []);
+  assert.match(wrongSums([one], held(FEES), []).join(), /fee_operator holds 2500 inr, and must hold 2000/);
+  const twice = { ...group(BOUGHT, { out: PAID, back: 1_000n }), paidBack: back };
+  assert.match(wrongSums([twice], held({ ...FEES, 'fee_operator inr': 2_000n }), []).join(), /-500 over/);
+  const noted = (units?: bigint) =>
+    ({
+      order: { id: 1n },
+      ...(units === undefined ? {} : { compensated: { fee: 'operator', units } }),
+    }) as Parameters<typeof wrongPaidBack>[0];
+  assert.deepEqual([wrongPaidBack(noted(500n), back), wrongPaidBack(noted(500n), [])], [[], []]);
+  for (const decided of [undefined, 499n]) assert.equal(wrongPaidBack(noted(decided), back).length, 1);
+  assert.equal(wrongPaidBack(noted(500n), [...back, { ...back[0], fee: 'rail' } as PaidBack]).length, 1);
 });
 
 test('what lies in suspense is neither lost nor over', () => {

@@ -48,6 +48,14 @@ export interface Free {
   units: string;
 }
 
+/** What was paid back of a fee. */
+export interface PaidBack {
+  made: string;
+  fee: string;
+  asset: string;
+  units: string;
+}
+
 /** What an account of ours holds at the end, those of one kind and asset together. */
 export interface Held {
   kind: string;
@@ -67,6 +75,11 @@ const FREE = `
   select coalesce(o.follows, o.id)::text as made, d.asset, sum(d.units - d.taken_units - d.refund_units)::text as units
     from deposits d join orders o on o.id = d.order_id
    where d.state in ('suspense', 'applied', 'refunded') group by 1, 2 order by 1, 2`;
+/** What was paid back of fees, by the order and the fee that it is booked for; not what ended because a deposit was taken back. */
+const PAID_BACK = `
+  select coalesce(o.follows, o.id)::text as made, d.facts ->> 'fee' as fee, d.asset, sum(d.units)::text as units
+    from deposits d join orders o on o.id = d.order_id
+   where d.origin = 'compensation' and d.state <> 'reversed' group by 1, 2, 3 order by 1, 2`;
 /** What left with another amount than was ordered, as people said after a restore: beyond it, or below. */
 const OTHERWISE = `
   select coalesce(o.follows, o.id)::text as made, p.asset, sum(p.paid_units - p.units)::text as units
@@ -126,11 +139,13 @@ export async function wrongEnds(
   const [orders, free, held] = [await look<Ended>(ORDERS), await look<Free>(FREE), await look<Held>(HELD)];
   const owed = await look<Owed>(OWED);
   const otherwise = await look<Free>(OTHERWISE);
+  const paidBack = await look<PaidBack>(PAID_BACK);
   const known = new Set(noted.map(({ order }) => String(order.id)));
   // One whose maker never heard of it was never paid.
   const all = orders.filter(({ made }) => known.has(made));
   return [
     ...all.flatMap(wrongTerms),
+    ...noted.flatMap((one) => wrongPaidBack(one, paidBack)),
     ...noted.filter(({ order }) => lost?.has(String(order.id))).flatMap((one) => wrongLost(one, railsOf(world, one))),
     ...wrongSums(
       noted.map((one) => {
@@ -141,6 +156,7 @@ export async function wrongEnds(
           orders: all.filter((order) => order.made === made),
           free: free.filter((one) => one.made === made),
           otherwise: otherwise.filter((one) => one.made === made),
+          paidBack: paidBack.filter((one) => one.made === made),
           isLost: lost?.has(made) === true,
           rails: railsOf(world, one),
         };
@@ -150,6 +166,22 @@ export async function wrongEnds(
       lost !== undefined,
     ),
   ];
+}
+
+/** Whether what was paid back of an order's fees is what the operator decided, once, or nothing. */
+export function wrongPaidBack(
+  { order, compensated }: Pick<Noted, 'order' | 'compensated'>,
+  all: readonly PaidBack[],
+): string[] {
+  const [one, ...more] = all.filter(({ made }) => made === String(order.id));
+  if (one === undefined) return [];
+  const { fee, asset, units } = one;
+  const isDecided = asset === FIAT && fee === compensated?.fee && units === String(compensated.units);
+  return more.length === 0 && isDecided
+    ? []
+    : [
+        `order ${order.id}: ${units} ${asset} of ${fee} and ${more.length} more paid back, and ${compensated?.units ?? 0} of ${compensated?.fee} were to be`,
+      ];
 }
 
 const FEES_OF = ['fee_operator', 'fee_partner', 'fee_rail', 'fee_chain'] as const;
@@ -187,6 +219,7 @@ export interface Group {
   rails: Rails;
   /** As in OTHERWISE. */
   otherwise?: readonly Free[];
+  paidBack?: readonly PaidBack[];
   /** A restore has lost it: what it came to is looked at by itself (wrongLost), and leaves nothing over. */
   isLost?: boolean;
 }
@@ -238,7 +271,7 @@ export function wrongSums(
     let isUndone = false;
     const debts = new Map<string, bigint>();
     let beyond = 0n;
-    for (const { made, customer, orders, free, rails, otherwise = [], isLost = false } of groups) {
+    for (const { made, customer, orders, free, rails, otherwise = [], paidBack = [], isLost = false } of groups) {
       if (isLost) {
         doubt += rails.everIn(asset) - rails.cameIn(asset);
         continue;
@@ -264,7 +297,11 @@ export function wrongSums(
         ({ units }) => BigInt(units),
       );
       beyond += more;
-      const left = cameIn + owed + more - taken - keeps - idle - rails.left(asset);
+      const fees = of(
+        paidBack.filter((one) => one.asset === asset),
+        ({ units }) => BigInt(units),
+      );
+      const left = cameIn + owed + more + fees - taken - keeps - idle - rails.left(asset);
       const isBack = rails.everIn(asset) > cameIn;
       const isBlocked = orders.some(({ state }) => state === 'frozen');
       // It was paid in the lost time, and its deposit taken back: our loss, in what left.
@@ -310,7 +347,11 @@ export function wrongSums(
         .flatMap(({ orders }) => orders)
         .filter((order) => isConverted(order) && (asset === FIAT || asset === OTHER_FIAT))
         .reduce((sum, order) => (asset === FIAT ? sum + BigInt(order[kind]) : sum), 0n);
-      const must = kind === 'fee_operator' ? earned + kept : earned;
+      const back = groups
+        .flatMap(({ paidBack = [] }) => paidBack)
+        .filter((one) => one.asset === asset && `fee_${one.fee}` === kind)
+        .reduce((sum, { units }) => sum + BigInt(units), 0n);
+      const must = (kind === 'fee_operator' ? earned + kept : earned) - back;
       const off = on(kind, asset) - must;
       const within = kind === 'fee_operator' ? doubt : 0n;
       if (!isUndone && (off > within || off < -within))

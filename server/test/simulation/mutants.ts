@@ -36,6 +36,7 @@ const GATE = 'src/orders/gate.ts';
 const ACTS = 'src/orders/acts.ts';
 const READY = 'src/orders/ready.ts';
 const REFUNDS = 'src/orders/refunds.ts';
+const COMPENSATE = 'src/orders/compensate.ts';
 
 const MUTANTS: readonly Mutant[] = [
   {
@@ -477,6 +478,22 @@ const MUTANTS: readonly Mutant[] = [
     name: 'the limit of a level is not asked when money leaves',
     kinds: ['paid_against'],
     changes: [{ file: GATE, from: 'limit === undefined || paid', to: 'limit !== 0n || paid' }],
+  },
+  {
+    name: 'a fee is paid back as often as somebody asks for it',
+    kinds: ['ends', 'paid_twice'],
+    changes: [
+      { file: COMPENSATE, from: 'const said = before[nth - 1];', to: 'const said = before[nth + 100];' },
+      { file: COMPENSATE, from: 'if (nth !== before.length + 1)', to: 'if (nth > before.length + 1)' },
+      { file: COMPENSATE, from: 'const name = nameOf(ask);', to: 'const name = `${nameOf(ask)}:${now.getTime()}`;' },
+    ],
+  },
+  {
+    name: 'a fee is paid back out of what orders are filled from',
+    kinds: ['ends'],
+    changes: [
+      { file: COMPENSATE, from: 'lines: move(feeAccount(fee, order), ', to: 'lines: move(chart.treasury(asset), ' },
+    ],
   },
   {
     name: 'what an operator holds leaves all the same',

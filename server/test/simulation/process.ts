@@ -102,6 +102,7 @@ export function startProcess(world: World, name: string, works: boolean): OurPro
       world,
       magicScreener(openScreener({ db, vault }), vault, async () => ''),
     ),
+    vault,
     gate: gateRules(vault, PEOPLE),
   };
   const sources = new Map<string, PriceSource>([['fixed', priceSource(world)]]);

@@ -262,11 +262,14 @@ export async function simulate(
       const why = roundedUp(order);
       if (why !== undefined) violated('rounding', why);
     };
+    const isRestored = restore ?? restores(seed);
     actors = openActors(world, {
       ...{ chance, made, orders, forMs: ORDERS_MS, processes: () => processes },
       isRestoring: () => restored?.isUnderWay ?? false,
+      compensations: chanceOf(seed ^ 0x5eed),
+      mayCompensate: () => !isRestored,
     });
-    if (restore ?? restores(seed))
+    if (isRestored)
       restored = openRestore(world, {
         ...{ chance, database, crashAll, noted: () => actors?.noted ?? [], hands: () => actors?.hands },
       });

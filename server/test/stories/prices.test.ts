@@ -36,7 +36,7 @@ const quotesAgain = () => world.until('quotes are made', async () => (await quot
 const haltedCase = () =>
   world.until('a case says so', async () =>
     (await ada.reads('/cases?kind=price_halted')).body.cases.find(
-      (one: Record<string, string>) => one.subject === `market:${marketOf('offramp')}`,
+      (one: Record<string, string>) => one.subject === 'price:usdc/inr:jump',
     ),
   );
 
@@ -59,7 +59,14 @@ describe('a price times a hundred', () => {
     assert.deepEqual([created.status, created.body.reason], [503, 'price_halted'], created.text);
     const bought = { fromCurrency: 'INR', toCurrency: 'usdc', chain: 'matic20', fromAmount: '1000' };
     assert.equal((await world.partner.post('onramp/quote', { ...bought, paymentMethodType: 'UPI' })).status, 503);
-    assert.match((await haltedCase()).reason, /^usdc\/inr jumped from 86 to 8600$/);
+    const mine = markets
+      .filter(({ crypto, fiat }) => crypto.startsWith('usdc.') && fiat === 'inr')
+      .map((one) => one.id);
+    assert.ok(mine.length > 2, 'many markets rest on this price');
+    const { reason, facts } = await haltedCase();
+    const byNumber = mine.toSorted((a, b) => Number(a) - Number(b)).join(', ');
+    assert.deepEqual([reason, facts.markets], [`usdc/inr jumped from 86 to 8600: markets ${byNumber}`, byNumber]);
+    assert.equal((await ada.reads('/cases?kind=price_halted')).body.cases.length, 1, 'one cause has one case');
     await costs();
     await quotesAgain();
     assert.equal(Number((await quote()).body.data.rate), 86);
@@ -85,7 +92,28 @@ describe('a price times a hundred', () => {
     }
     await costs();
     assert.equal((await quote()).body.reason, 'price_halted', 'from there the old one is a jump, too');
+    const names = (await haltedCase()).facts.markets.split(', ');
     assert.equal((await ada.does(`/markets/${marketOf('offramp')}/price`, { level: '86' })).status, 200);
+    const rest = names.filter((id: string) => id !== marketOf('offramp'));
+    assert.deepEqual((await haltedCase()).facts.markets.split(', '), rest, 'the others stay halted');
+  });
+
+  test('is quoted by all of its markets at one word, and the case closes with the last', async () => {
+    const confirm = (level: string) => ada.does('/prices/usdc/inr/confirm', { level, reason: 'compared' });
+    const open = async () => (await ada.reads('/cases?kind=price_halted')).body.cases;
+    await world.until('no market is halted', async () => (await open()).length === 0);
+    assert.deepEqual((await confirm('86')).body.reason, 'market_not_halted');
+    await costs('430');
+    const names = (await haltedCase()).facts.markets.split(', ');
+    assert.match((await confirm('86')).body.fields.level, /what the sources say now, 430/);
+    const { status, body } = await confirm('430');
+    assert.deepEqual([status, body.confirmed, body.halted], [200, names, []]);
+    assert.equal(Number((await quote()).body.data.rate), 430);
+    assert.deepEqual(await open(), []);
+    const closed = (await ada.reads('/cases?kind=price_halted&open=false')).body.cases;
+    assert.ok(closed.some((one: Record<string, string>) => one.outcome === 'level confirmed by ada'));
+    await costs();
+    assert.equal((await confirm('86')).status, 200);
   });
 });
 

@@ -275,6 +275,7 @@ const en = {
       payment_replaced: 'What was taken back has arrived again.',
       payer_name: 'The payment came from an account in another name.',
       price_moved: 'The price has changed too much since the order was made.',
+      fee_compensated: 'A fee was too high. What was too much is paid back.',
       timed_out: undefined,
       payout_rejected: 'What we sent you was not accepted.',
       payout_returned: undefined,

@@ -59,7 +59,8 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
   },
   market_not_halted: {
     status: 409,
-    say: (facts) => `Market ${facts.market} is not halted for the price of ${facts.coin}: nothing is to be confirmed.`,
+    say: (facts) =>
+      `${facts.market === undefined ? 'No market' : `Market ${facts.market}`} is ${facts.market === undefined ? '' : 'not '}halted for the price of ${facts.coin}: nothing is to be confirmed.`,
   },
   funds_short: { status: 409, say: (facts) => `There is too little ${facts.asset ?? ''} in our wallet for this.` },
   refund_under_way: { status: 409, say: () => 'The money is on its way, or has arrived: it cannot be sent elsewhere.' },

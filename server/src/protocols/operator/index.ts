@@ -30,6 +30,7 @@ import {
 import { bankActs } from './acts/bank.ts';
 import { BULK_ACTS } from './acts/bulk.ts';
 import { CASE_ACTS } from './acts/cases.ts';
+import { COMPENSATION_ACTS } from './acts/compensations.ts';
 import { CORRECTION_ACTS } from './acts/corrections.ts';
 import { DORMANCY_ACTS } from './acts/dormancy.ts';
 import { DUST_ACTS } from './acts/dust.ts';
@@ -67,6 +68,7 @@ export const ACTS: readonly Act[] = [
   ...PARTNER_ACTS,
   ...TERM_ACTS,
   ...BULK_ACTS,
+  ...COMPENSATION_ACTS,
   ...OPERATOR_ACTS,
 ];
 

@@ -12,7 +12,8 @@ import { amountsIn, FILTERS, limit, narrowed, type Read, read } from './read.ts'
 
 const MAX_ROWS = 500;
 
-const TERMS = {
+/** Other terms than orders were charged by, said in one of three ways. */
+export const TERMS = {
   change: optional(id),
   fee: optional(oneOf(PRICED_FEES)),
   bps: optional(whole(0, 10_000)),
@@ -183,7 +184,7 @@ function totalsOf(lines: Awaited<ReturnType<typeof customerStatement>>) {
  *
  * @throws Refusal 'malformed_field'
  */
-async function termsOf(
+export async function termsOf(
   tx: Tx,
   market: Market,
   { change, fee, bps, fixed, minimum, rate }: Values<typeof TERMS>,

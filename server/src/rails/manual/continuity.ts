@@ -12,6 +12,7 @@
  */
 export interface Ends {
   from: string;
+  /** Of one that was taken before: the last of its days that it can say anything of, where it was dated ahead (import.ts). */
   to: string;
   sequence: bigint | null;
   opening: bigint;

@@ -448,7 +448,7 @@ export function openDesk(
       if (last === undefined || last <= tomorrow) return;
       if (reason === undefined)
         throw refuseFile(`The statement goes to ${last}, which has not come: say why with a reason.`);
-      // Every statement that ends before the newest has to fit below it, so a wrong year would shut out all that come after.
+      // What a person lets pass is a bank that dates by the month's end, and not a wrong year.
       if (last > new Date(clock.now().getTime() + MOST_AHEAD_DAYS * DAY_MS).toISOString().slice(0, 10))
         throw refuseFile(
           `The statement goes to ${last}: no reason allows more than ${MOST_AHEAD_DAYS} days that have not come.`,

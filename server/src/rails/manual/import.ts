@@ -170,18 +170,23 @@ async function take(context: BankContext, tx: Tx, file: ReadFile, by: string): P
     const lines = statement.lines.map((line, i) => ({ line, id: ids[at + i] ?? '' }));
     at += lines.length;
     const fresh = lines.filter(({ id }) => !known.has(id));
+    const standsTo = await standsToOf(tx, file, statement.to, now);
+    if (taken === undefined && statement.from > dayOf(now, 1))
+      throw refuseFile(
+        `The first statement of the account begins on ${statement.from}, which has not come: nothing before that could be taken.`,
+      );
     const place = await placeStatement(
       tx,
       file,
       imported.id,
-      statement,
+      { ...statement, standsTo },
       lines.map(({ id }) => id),
     );
     const ends = endsOf(statement);
     if (taken !== 'unbalanced' && ends !== undefined) {
       const freshSum = total(fresh.map(({ line }) => line));
       const days = [...new Set(fresh.map(({ line }) => line.bookedOn))].toSorted();
-      const said = { ...ends, id: place.id, lines: lines.map(({ id }) => id), days };
+      const said = { ...ends, to: standsTo, id: place.id, lines: lines.map(({ id }) => id), days };
       const isTorn = taken !== undefined && missing(taken) !== 0n;
       const shownBefore = isTorn && (!place.isNew || (await store.isShownBefore(tx, rail, asset, said)));
       const about = { known: lines.length - fresh.length, freshSum, freshFrom: days[0] };
@@ -202,7 +207,10 @@ async function take(context: BankContext, tx: Tx, file: ReadFile, by: string): P
         gaps.push(why);
         await context.report(tx, { type: 'statement_gap', rail, statement: String(place.id), asset, why });
       }
-      taken = taken === undefined ? { first: ends, newest: ends, sum: freshSum } : extended(taken, ends, freshSum);
+      const after =
+        taken === undefined ? { first: ends, newest: ends, sum: freshSum } : extended(taken, ends, freshSum);
+      // Those that come after it are held against what it can say.
+      taken = after.newest === ends ? { ...after, newest: { ...ends, to: standsTo } } : after;
     } else taken = 'unbalanced';
     await storeLines(context, tx, file, place.id, fresh);
   }
@@ -321,15 +329,32 @@ export async function takenSoFar(tx: Tx, rail: string, asset: string): Promise<T
   return { first: from, newest, sum };
 }
 
+/** As far as it can be held against others. Its own last day where nothing else is said. */
 function endsOf(statement: {
   from: string;
   to: string;
+  standsTo?: string;
   sequence: bigint | null;
   opening: bigint | null;
   closing: bigint | null;
 }): Ends | undefined {
-  const { from, to, sequence, opening, closing } = statement;
-  return opening === null || closing === null ? undefined : { from, to, sequence, opening, closing };
+  const { from, to, standsTo = to, sequence, opening, closing } = statement;
+  return opening === null || closing === null ? undefined : { from, to: standsTo, sequence, opening, closing };
+}
+
+const DAY_MS = 86_400_000;
+const dayOf = (at: Date, days: number): string => new Date(at.getTime() + days * DAY_MS).toISOString().slice(0, 10);
+
+/**
+ * The last day that a statement can say anything of. One that is dated ahead was written before its days had come, so it stands
+ * beside the newest, or at yesterday, for it may still be that somewhere on earth: statements that end before its last day go on from
+ * there, and their balances have to come to all that was taken, as ever.
+ */
+async function standsToOf(tx: Tx, { rail, account }: ReadFile, to: string, now: Date): Promise<string> {
+  if (to <= dayOf(now, 1)) return to;
+  const newest = await store.newestTaken(tx, rail, account.asset);
+  const yesterday = dayOf(now, -1);
+  return newest !== undefined && newest.to > yesterday ? newest.to : yesterday;
 }
 
 /** The row of a statement; one that was shown in another file keeps its first. */
@@ -337,15 +362,15 @@ async function placeStatement(
   tx: Tx,
   { rail, account: { asset } }: ReadFile,
   importId: bigint,
-  statement: ReadStatement,
+  statement: ReadStatement & { standsTo: string },
   ids: readonly string[],
 ): Promise<{ id: bigint; isNew: boolean }> {
-  const { id, sequence, from, to, opening, closing } = statement;
+  const { id, sequence, from, to, standsTo, opening, closing } = statement;
   const said = id === '' ? [from, to, String(opening), String(closing), ...ids] : [id, String(sequence), from, to];
   const identity = createHash('sha256').update(JSON.stringify(said)).digest();
   const there = await store.statementByIdentity(tx, rail, asset, identity);
   if (there === undefined) {
-    const row = { asset, importId, identity, sequence, from, to, opening, closing };
+    const row = { asset, importId, identity, sequence, from, to, standsTo, opening, closing };
     return { id: await store.insertStatement(tx, rail, row), isNew: true };
   }
   if (there.opening !== opening || there.closing !== closing)

@@ -301,12 +301,15 @@ export interface StatementRow {
   sequence: bigint | null;
   from: string;
   to: string;
+  /** The last of its days that it can say anything of, where it is dated ahead of when it was taken in. */
+  standsTo: string;
   opening: bigint | null;
   closing: bigint | null;
 }
 
-const STATEMENT = `id, asset, sequence, from_on::text as "from", to_on::text as "to", opening_units as opening, closing_units as closing`;
-const NEWEST = 'order by to_on desc, sequence desc nulls last, id desc limit 1';
+const STATEMENT = `id, asset, sequence, from_on::text as "from", to_on::text as "to", stands_to::text as "standsTo",
+  opening_units as opening, closing_units as closing`;
+const NEWEST = 'order by stands_to desc, sequence desc nulls last, id desc limit 1';
 const FIRST = 'order by from_on, sequence nulls first, id limit 1';
 
 export const newestStatement = (tx: Tx, rail: string, asset: AssetCode): Promise<StatementRow | undefined> =>
@@ -322,18 +325,18 @@ export const newestTaken = (
   asset: AssetCode,
 ): Promise<{ to: string; importedAt: Date } | undefined> =>
   tx.row(
-    `select s.to_on::text as "to", max(i.imported_at) as "importedAt"
+    `select s.stands_to::text as "to", max(i.imported_at) as "importedAt"
        from manual_statements s join manual_imports i on i.id = s.import_id
-      where s.rail = $1 and s.asset = $2 group by s.to_on order by s.to_on desc limit 1`,
+      where s.rail = $1 and s.asset = $2 group by s.stands_to order by s.stands_to desc limit 1`,
     [rail, asset],
   );
 
 /** All that end with the newest, the last taken first. */
 export const newestStatements = (tx: Tx, rail: string, asset: AssetCode): Promise<StatementRow[]> =>
   tx.rows<StatementRow>(
-    `with newest as (select to_on, sequence from manual_statements where rail = $1 and asset = $2 ${NEWEST})
+    `with newest as (select stands_to, sequence from manual_statements where rail = $1 and asset = $2 ${NEWEST})
      select ${STATEMENT} from manual_statements
-      where rail = $1 and asset = $2 and to_on = (select to_on from newest)
+      where rail = $1 and asset = $2 and stands_to = (select stands_to from newest)
         and sequence is not distinct from (select sequence from newest)
       order by id desc limit 100`,
     [rail, asset],
@@ -392,9 +395,9 @@ export const isShownBefore = async (
   (await tx.row(
     `select from manual_statements s
       where rail = $1 and asset = $2 and id <> $3 and opening_units is not null
-        and (exists (select from unnest($8::date[]) as day where day > from_on and day < to_on)
+        and (exists (select from unnest($8::date[]) as day where day > from_on and day < stands_to)
           or opening_units <> closing_units and $6::numeric <> $7::numeric
-             and ((from_on = $4::date and opening_units = $6) or (to_on = $5::date and closing_units = $7))
+             and ((from_on = $4::date and opening_units = $6) or (stands_to = $5::date and closing_units = $7))
              and exists (select from manual_lines l
                           where l.rail = $1 and l.asset = $2 and l.booked_on between s.from_on and s.to_on
                             and l.statement_id = s.id and l.external_id <> $10 and not l.external_id = any($9::text[]))) limit 1`,
@@ -414,9 +417,13 @@ export async function insertStatement(
   one: Omit<StatementRow, 'id'> & { importId: bigint; identity: Buffer },
 ): Promise<bigint> {
   const row = await tx.row<{ id: bigint }>(
-    `insert into manual_statements (rail, asset, import_id, identity, sequence, from_on, to_on, opening_units, closing_units)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) returning id`,
-    [rail, one.asset, one.importId, one.identity, one.sequence, one.from, one.to, one.opening, one.closing],
+    `insert into manual_statements (rail, asset, import_id, identity, sequence, from_on, to_on, stands_to, opening_units,
+       closing_units)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) returning id`,
+    [
+      ...[rail, one.asset, one.importId, one.identity, one.sequence, one.from, one.to, one.standsTo, one.opening],
+      one.closing,
+    ],
   );
   return row?.id ?? 0n;
 }

@@ -24,12 +24,13 @@ import {
   setPolicy,
   upsertMarket,
 } from '../../../partners/index.ts';
-import { confirmLevel, priceLevels } from '../../../quotes/index.ts';
+import { confirmLevel, confirmPair, priceLevels } from '../../../quotes/index.ts';
 import { type Act, act } from '../act.ts';
 import { amount, flag, id, listOf, object, oneOf, optional, orNone, text, whole } from '../fields.ts';
 
 const DAY_S = 86_400;
 const terms = async () => 'rule' as const;
+const coin = text(20, /^[a-z0-9]+$/, 'the code of a coin or fiat, such as usdc');
 const subject = ({ market }: { market: bigint }): string => `market:${market}`;
 const reasonOf = ({ operator, reason }: Doing) => ({ by: operator.name, why: reason });
 
@@ -252,7 +253,7 @@ export const TERM_ACTS: readonly Act[] = [
     name: 'price.confirm',
     path: '/markets/:market/price',
     right: 'terms',
-    fields: { market: id, level: amount, coin: optional(text(20, /^[a-z0-9]+$/, 'the code of a coin, such as usdc')) },
+    fields: { market: id, level: amount, coin: optional(coin) },
     subject,
     async look(_deps, tx, ask) {
       const market = await marketOf(tx, ask.market);
@@ -271,6 +272,29 @@ export const TERM_ACTS: readonly Act[] = [
         marketId: market.id,
         coin,
         level: parseRate(ask.level),
+        by: doing.people.join(' and '),
+      });
+    },
+  }),
+  // The same of all markets that are halted for a pair: one cause, one word.
+  act({
+    name: 'price.confirm-pair',
+    path: '/prices/:coin/:fiat/confirm',
+    right: 'terms',
+    fields: { coin, fiat: coin, level: amount },
+    subject: (ask) => `price:${ask.coin}/${ask.fiat}`,
+    async look(_deps, tx, ask) {
+      const fiats = new Map((await allMarkets(tx)).map((one) => [one.id, one.fiat.coin]));
+      return {
+        halted: (await priceLevels(tx))
+          .filter((one) => one.haltedAt !== null && one.coin === ask.coin && fiats.get(one.marketId) === ask.fiat)
+          .map(({ marketId: market, why, haltedAt }) => ({ market, why, haltedAt })),
+      };
+    },
+    needs: terms,
+    async perform(_deps, tx, ask, doing) {
+      return await confirmPair(tx, {
+        ...{ coin: ask.coin, fiat: ask.fiat, level: parseRate(ask.level) },
         by: doing.people.join(' and '),
       });
     },

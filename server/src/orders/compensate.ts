@@ -1,0 +1,258 @@
+/**
+ * Compensation: a customer is paid back what a wrong fee took of an order that has settled.
+ *
+ * The amount moves from the account of the fee to suspense, as a deposit of the order with an origin of its own, and leaves by a
+ * refund of that deposit: screened, held for a blocked customer, stopped by kill switches, sent once and asked after like every
+ * other refund. So there is one way out, and nothing here sends anything. The order stays settled.
+ *
+ * Promises:
+ * - never more of a fee than the journal says its order was charged and was not given back: asked under the order's lock;
+ * - once: the name of the deposit says of which order and fee, and the how many-th it is, and names are unique. Two at once, the
+ *   same act sent again, and a crash anywhere leave one;
+ * - not of an order whose deposit its rail took back: refused before, and what has not left by then is the fee's again
+ *   (cancelCompensations in refunds.ts);
+ * - in the fiat of the fee. A sale's goes to the account that its payout went to; a purchase's to the account that its customer named
+ *   for refunds, or else to the one that its deposit came from, where the bank shows it.
+ *
+ * Not here: how much a fee should have been (otherFee says it for a schedule; people decide), tax (it is the authority's).
+ */
+import type { Vault } from '../base/crypto.ts';
+import type { Tx } from '../base/db.ts';
+import { assert, Refusal } from '../base/errors.ts';
+import { formatUnits, percentage } from '../base/money.ts';
+import { keepSenderAccount } from '../customers/index.ts';
+import { chargedOf, chart, move, post } from '../ledger/index.ts';
+import { assets } from '../partners/index.ts';
+import { PRICED_FEES, type PricedFee } from '../quotes/index.ts';
+import { payoutsOf } from '../rails/payouts.ts';
+import type { Rail } from '../rails/rail.ts';
+import { requireFits } from './destinations.ts';
+import { feeAccount } from './entries.ts';
+import { senderAccount } from './payers.ts';
+import type { Refund } from './refunds.store.ts';
+import { type RefundTo, wantRefund } from './refunds.ts';
+import { standingLoss } from './replace.ts';
+import { type DepositRow, type Order, store } from './store.ts';
+
+interface Context {
+  rails: ReadonlyMap<string, Rail>;
+  vault: Vault;
+}
+
+/** Why it goes back, as the partner is told (reasons.ts); also the kind of the entry. */
+export const FEE_COMPENSATED = 'fee_compensated';
+
+export interface Compensation {
+  orderId: bigint;
+  fee: PricedFee;
+  asset: string;
+  /** In the fiat's smallest units. */
+  units: bigint;
+  /** The how many-th of this order and fee, from 1. */
+  nth: number;
+  /** An account of the customer's; the one that is known where left out. */
+  fiatAccountId?: bigint | undefined;
+}
+
+/** What is known before anybody agrees. */
+export interface Compensable {
+  order: Order;
+  /** What the order was charged of this fee, less what was given back of it. */
+  chargedUnits: bigint;
+  /** Compensations of this fee so far, the first one first. */
+  before: readonly DepositRow[];
+  /** An account, the deposit whose sender it goes to, or neither. */
+  goesTo: { fiatAccountId: bigint } | { senderOf: bigint } | undefined;
+}
+
+const unfit = (why: string) => new Refusal('does_not_fit', { why });
+const wrong = (field: string, rule: string) => new Refusal('malformed_field', { fields: { [field]: rule } });
+
+const isSale = ({ payoutAsset, fiatAsset }: Order): boolean => payoutAsset === fiatAsset;
+/** The rail that the fiat of an order goes by. */
+const fiatRail = (order: Order): string => (isSale(order) ? order.payoutRail : order.depositRail);
+
+/** How the deposit is named that a compensation is paid of. */
+const nameOf = ({ orderId, fee, nth }: Pick<Compensation, 'orderId' | 'fee' | 'nth'>): string =>
+  `compensation:${orderId}:${fee}:${nth}`;
+
+/** Compensations of an order's deposits, of one fee or of all. */
+const compensations = (deposits: readonly DepositRow[], fee: PricedFee): DepositRow[] =>
+  deposits.filter(({ origin, facts }) => origin === 'compensation' && facts.fee === fee);
+
+/** @throws Refusal 'unknown_order' */
+export async function lookCompensation(
+  context: Pick<Context, 'rails'>,
+  tx: Tx,
+  ask: Pick<Compensation, 'orderId' | 'fee' | 'fiatAccountId'>,
+): Promise<Compensable> {
+  const order = await store.lock(tx, ask.orderId);
+  if (order === undefined) throw new Refusal('unknown_order', {});
+  const deposits = await store.depositsOf(tx, order.id);
+  return {
+    order,
+    chargedUnits: await chargedUnits(tx, order, ask.fee),
+    before: compensations(deposits, ask.fee),
+    goesTo: await destinationFor(context, tx, order, { ...ask, deposits }),
+  };
+}
+
+export async function chargedUnits(tx: Tx, { id }: Pick<Order, 'id'>, fee: PricedFee): Promise<bigint> {
+  const charged = await chargedOf(tx, [id]);
+  return charged.find(({ kind }) => kind === `fee_${fee}`)?.units ?? 0n;
+}
+
+async function destinationFor(
+  context: Pick<Context, 'rails'>,
+  tx: Tx,
+  order: Order,
+  { fiatAccountId, deposits }: { fiatAccountId?: bigint | undefined; deposits: readonly DepositRow[] },
+): Promise<Compensable['goesTo']> {
+  if (fiatAccountId !== undefined) return { fiatAccountId };
+  if (isSale(order)) {
+    // Of several payouts the one that has arrived: others were rejected or came back.
+    const paid = (await payoutsOf(tx, order.id)).findLast(
+      ({ purpose, state }) => purpose === 'payout' && state === 'settled',
+    );
+    return paid?.fiatAccountId == null ? undefined : { fiatAccountId: paid.fiatAccountId };
+  }
+  if (order.refundAccountId !== null) return { fiatAccountId: order.refundAccountId };
+  for (const { id, origin, state } of deposits) {
+    if (origin !== 'rail' || state !== 'applied') continue;
+    if ((await shownSender(context, tx, id)) !== undefined) return { senderOf: id };
+  }
+  return undefined;
+}
+
+async function shownSender(
+  context: Pick<Context, 'rails'>,
+  tx: Tx,
+  depositId: bigint,
+): Promise<Record<string, string> | undefined> {
+  try {
+    return await senderAccount(context, tx, depositId);
+  } catch (error) {
+    if (error instanceof Refusal) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Whether it may be made as asked. Nothing is written.
+ *
+ * @throws Refusal 'unknown_order' | 'does_not_fit' | 'malformed_field' | 'missing_fields' | 'unknown_account'
+ */
+export async function requireCompensable(
+  context: Pick<Context, 'rails'>,
+  tx: Tx,
+  ask: Compensation,
+): Promise<Compensable & { goesTo: NonNullable<Compensable['goesTo']> }> {
+  const found = await lookCompensation(context, tx, ask);
+  const { order, before, goesTo } = found;
+  const { asset, units, nth } = ask;
+  const { state, fiatAsset } = order;
+  if (state !== 'settled')
+    throw unfit(
+      state === 'created' || state === 'on_hold' || state === 'awaiting_liquidity' || state === 'payout_held'
+        ? `the order is ${state} and can still be priced anew (order requote)`
+        : `the order is ${state}, and only one that has settled is compensated`,
+    );
+  if (standingLoss(await store.depositsOf(tx, order.id)) !== undefined)
+    throw unfit('a deposit of the order was taken back, and nobody has made that good');
+  if (asset !== fiatAsset) throw wrong('asset', `must be ${fiatAsset}, which the order was charged in`);
+  const written = async (amount: bigint) =>
+    `${formatUnits(amount, (await assets(tx)).get(fiatAsset)?.decimals ?? 0)} ${fiatAsset}`;
+  const said = before[nth - 1];
+  if (said !== undefined)
+    throw unfit(
+      `it was compensated before with ${await written(said.units)} (deposit ${said.id}): a further one says nth`,
+    );
+  if (nth !== before.length + 1) throw wrong('nth', `must be ${before.length + 1}`);
+  if (found.chargedUnits === 0n) {
+    const kinds = await chargedKinds(tx, order);
+    throw wrong('fee', kinds.length === 0 ? 'is none that the order was charged' : `must be ${kinds.join(' or ')}`);
+  }
+  if (units <= 0n) throw wrong('amount', 'must be above zero');
+  if (units > found.chargedUnits)
+    throw wrong('amount', `must be at most ${await written(found.chargedUnits)}, which the order was charged`);
+  if (goesTo === undefined) throw new Refusal('missing_fields', { names: ['fiatAccountId'] });
+  if ('fiatAccountId' in goesTo)
+    await requireFits(context, tx, { rail: fiatRail(order), asset, customerId: order.customerId }, goesTo);
+  return { ...found, goesTo };
+}
+
+async function chargedKinds(tx: Tx, order: Order): Promise<string[]> {
+  const charged = await chargedOf(tx, [order.id]);
+  return PRICED_FEES.filter((fee) => charged.some(({ kind, units }) => kind === `fee_${fee}` && units > 0n));
+}
+
+/**
+ * Moves the amount out of the fee, and has it leave as a refund.
+ *
+ * @param ask.why as it was typed: kept with the entry, and told to nobody outside
+ * @throws Refusal as `requireCompensable`: nothing was written
+ */
+export async function compensate(
+  context: Context,
+  tx: Tx,
+  ask: Compensation & { by: string; why: string; now: Date },
+): Promise<Refund> {
+  const { fee, asset, units, by, why, now } = ask;
+  const { order, goesTo } = await requireCompensable(context, tx, ask);
+  const rail = fiatRail(order);
+  const name = nameOf(ask);
+  const suspense = chart.suspense(rail, asset);
+  const row = await store.insertDeposit(tx, {
+    ...{ rail, external_id: name, asset, units, target: '', order_id: order.id, partner_id: order.partnerId },
+    ...{ state: 'suspense', reference: name, facts: { fee }, seen_at: now, payer: 'unknown', origin: 'compensation' },
+  });
+  const posted = await post(tx, {
+    id: `ord_${name}`,
+    kind: FEE_COMPENSATED,
+    orderId: order.id,
+    at: now,
+    facts: { by, why, fee, deposit: String(row.id) },
+    lines: move(feeAccount(fee, order), suspense, units),
+  });
+  assert(posted.outcome === 'posted', `fee ${fee} of order ${order.id} is not where it was charged to`);
+  await store.changeDeposit(tx, row.id, {
+    ...{ state: 'suspense', bookedTo: suspense.code, why: FEE_COMPENSATED, confirmedAt: now },
+  });
+  // What is told of an order that nothing unusual happened to is not read from its refunds.
+  const noted = order.exception === null ? await store.note(tx, order.id, { exception: FEE_COMPENSATED, now }) : order;
+  const to = await accountOf(context, tx, { goesTo, depositId: row.id, asset, now });
+  const refund = await wantRefund(context, tx, {
+    ...{ depositId: row.id, units, why: FEE_COMPENSATED, by, order: noted, to, now },
+  });
+  assert(refund !== undefined, `compensation ${name} lies in suspense`);
+  return refund;
+}
+
+/** A sender's account is kept for the deposit that goes back to it, as where a credit is returned. */
+async function accountOf(
+  context: Context,
+  tx: Tx,
+  ask: { goesTo: NonNullable<Compensable['goesTo']>; depositId: bigint; asset: string; now: Date },
+): Promise<RefundTo> {
+  const { goesTo, depositId, asset, now } = ask;
+  if ('fiatAccountId' in goesTo) return goesTo;
+  const details = await senderAccount(context, tx, goesTo.senderOf);
+  return { fiatAccountId: await keepSenderAccount(tx, context.vault, { depositId, fiat: asset, details, now }) };
+}
+
+/** A schedule of a fee, as it should have been. */
+export interface FeeSchedule {
+  fixedUnits: bigint;
+  bps: bigint;
+  minimumUnits: bigint;
+}
+
+/** Pure. A fee is taken of the fiat: of what a sale is converted to, of what a purchase is paid with. */
+export function otherFee(
+  order: Pick<Order, 'payoutAsset' | 'fiatAsset' | 'grossUnits' | 'depositUnits'>,
+  terms: FeeSchedule,
+): bigint {
+  const fiatUnits = order.payoutAsset === order.fiatAsset ? order.grossUnits : order.depositUnits;
+  const charged = terms.fixedUnits + percentage(fiatUnits, terms.bps, 'up');
+  return charged > terms.minimumUnits ? charged : terms.minimumUnits;
+}
