@@ -11,7 +11,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
-import { movementKnown } from '../orders/index.ts';
+import { followOnById, movementKnown } from '../orders/index.ts';
 import { declareForeign, lookDebit, settlePayoutByLine } from '../rails/bank.ts';
 import {
   adoptAs,
@@ -285,7 +285,11 @@ export function openMovements(context: Context & { rails: ReadonlyMap<string, Ra
     }): Promise<void> {
       const { payout: key, rail, by, otherAmount } = ask;
       if ('line' in by)
-        return await db.asSystem((tx) => settlePayoutByLine(tx, { rail, key, line: by.line, otherAmount }, report));
+        return await db.asSystem(async (tx) => {
+          const payout = await payoutByKey(tx, rail, key);
+          const followOn = await followOnById(tx, payout?.refundId == null ? (payout?.orderId ?? null) : null);
+          await settlePayoutByLine(tx, { rail, key, line: by.line, otherAmount, followOn }, report);
+        });
       const movement = await chainOf(rail).readByHash(by.hash);
       await db.asSystem((tx) => match(tx, { movement, key, otherAmount }));
     },

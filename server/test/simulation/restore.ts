@@ -64,6 +64,8 @@ interface Waits {
   units: string;
   address: string | null;
   account: string | null;
+  /** Of an order made of another one's money. */
+  follows: boolean;
   sent: boolean;
 }
 interface Case {
@@ -186,7 +188,8 @@ export function openRestore(
       ),
       payouts: await look<Waits>(
         `select id, rail, asset, units::text, address, fiat_account_id::text as account,
-                exists (select from chain_sends s where s.key = p.id) as sent
+                exists (select from chain_sends s where s.key = p.id) as sent,
+                p.refund_id is null and exists (select from orders o where o.id = p.order_id and o.follows is not null) as follows
            from payouts p where ended_at is null order by id`,
       ),
       isRead:
@@ -247,10 +250,11 @@ export function openRestore(
           payout.rail === BANK &&
           payout.asset === row.asset &&
           (payout.id === row.key ||
-            (payout.units === row.units && one?.accounts.some(({ id }) => String(id) === payout.account) === true)) &&
+            ((payout.units === row.units || (payout.follows && row.key?.startsWith('pay_') === true)) &&
+              one?.accounts.some(({ id }) => String(id) === payout.account) === true)) &&
           !taken.has(payout.id),
       );
-      const to = fits.find(({ id }) => id === row.key) ?? fits[0];
+      const to = fits.find(({ id }) => id === row.key) ?? fits.find(({ units }) => units === row.units) ?? fits[0];
       if (to !== undefined) {
         taken.add(to.id);
         const otherAmount = to.units !== row.units;
