@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
-import { parseRate } from '../../src/base/money.ts';
+import { formatUnits, parseRate } from '../../src/base/money.ts';
 import { chart } from '../../src/ledger/index.ts';
 import { findMarket, upsertMarket } from '../../src/partners/index.ts';
 import { amountsDecide, operatorNamed, type Person } from '../protocols/operator/people.ts';
@@ -419,5 +419,67 @@ describe('a deposit that came too late, of which a restore has lost the new orde
     await twoDo(`/payouts/pay_${id}_1/settle-by`, { line });
     await world.reaches(next, 6);
     assert.equal((await world.bank.payments(`pay_${id}_1`)).length, 0, 'it was paid a second time');
+  });
+});
+
+describe('a debit taken for that of a lost order', () => {
+  test('and a deposit given for it that the bank takes back since: where the debit paid an order of the books, nobody has lost anything', async () => {
+    const sale = await world.sells('36', 'usdc');
+    const { payoutUnits } = (await traceOf(sale)).order;
+    const books = await world.balances();
+    const bought = await world.buys('5000', 'usdc');
+    const given = await world.credits(bought, '5000', { text: 'for an order that nobody has' });
+    const depositOf = () =>
+      world.read((tx) =>
+        tx.row<{ id: bigint; state: string }>(
+          `select id, state from deposits where order_id is null and rail = 'bank.simulated' and external_id = $1`,
+          [given],
+        ),
+      );
+    const deposit = await world.until('it lies in suspense', async () => {
+      const row = await depositOf();
+      return row?.state === 'suspense' && row;
+    });
+    const line = await debits(payoutUnits, null);
+    const [debit] = await world.until('the debit has a case', async () => {
+      const rows = await world.read((tx) =>
+        tx.rows<{ id: bigint; reference: string }>(
+          `select id, facts ->> 'reference' as reference from cases
+            where kind = 'unexplained_debit' and closed_at is null and subject = $1`,
+          [`bank.simulated:${line}`],
+        ),
+      );
+      return rows.length > 0 && rows;
+    });
+    await twoDo(`/cases/${debit?.id}/correct`, {
+      as: 'lost_order',
+      amount: formatUnits(payoutUnits, 2),
+      evidence: debit?.reference,
+      deposit: String(deposit.id),
+    });
+    await world.bank.recall(given);
+    await world.looksAtTheBank();
+    await world.until('it is taken back', async () => (await depositOf())?.state === 'lost');
+    const lost = (await world.changesSince(books))['loss:inr'];
+    assert.equal(lost === undefined ? 0n : lost < 0n ? -lost : lost, 500_000n, 'what was given for it is a loss');
+
+    await world.pays(sale, '36');
+    await world.mines(2);
+    await world.until('its payout waits for it', async () =>
+      (await traceOf(sale)).payouts.some(({ waitsFor }) => waitsFor?.includes(line)),
+    );
+    await twoDo(`/payouts/pay_${sale.id}_1/settle-by`, { line });
+    await world.reaches(sale, 6);
+    assert.equal((await world.bank.payments(`pay_${sale.id}_1`)).length, 0, 'it was paid a second time');
+    assert.equal((await depositOf())?.state, 'reversed', 'it came and went, and nothing was made of it');
+    const changes = await world.changesSince(books);
+    const inSuspense = Object.keys(changes).filter((account) => account.startsWith('suspense:'));
+    assert.deepEqual([changes['loss:inr'], inSuspense], [undefined, []], 'somebody has lost it');
+    const left = await world.read((tx) =>
+      tx.rows<{ kind: string }>('select kind from cases where closed_at is null and subject = $1', [
+        `deposit:${deposit.id}`,
+      ]),
+    );
+    assert.deepEqual(left, []);
   });
 });
