@@ -48,6 +48,8 @@ export interface Noted {
   address: string;
   /** Another one, which only an operator names. */
   elsewhere: string;
+  /** One more of its own, which the customer confirms on a page of ours (strays.ts). */
+  back?: string;
   /** The provider holds it. */
   held: boolean;
   /** Lines at the bank by which it was paid. */
@@ -202,7 +204,7 @@ export function openActors(
         now: clock.now(),
       });
       const terms = new Map([[String(order.id), order]]);
-      return { order, accounts, address, elsewhere: `0xelse${n}`, held, lines: [], terms };
+      return { order, accounts, address, elsewhere: `0xelse${n}`, back: `0xback${n}`, held, lines: [], terms };
     });
   }
 
@@ -224,7 +226,8 @@ export function openActors(
   function pays({ order, lines }: Noted, units: bigint, how: { otherAsset?: true; again?: true } = {}): void {
     if (order.direction === 'offramp') {
       const contract = how.otherAsset ? TOKENS.usdt : TOKENS.usdc;
-      return chain.transfer(`0xcustomer${order.id}`, order.depositTarget, contract, units);
+      chain.transfer(`0xcustomer${order.id}`, order.depositTarget, contract, units);
+      return;
     }
     const line = bank.credit(units, order.depositTarget, how.otherAsset ? { currency: OTHER_CURRENCY } : {});
     lines.push(line);
@@ -297,6 +300,9 @@ export function openActors(
     deposit_asset: string | null;
   }
 
+  /** Of one with a link its customer says where it goes (strays.ts). */
+  const NO_LINK = 'not exists (select from return_links l where l.deposit_id = d.id and l.replaced_at is null)';
+
   async function waiting(): Promise<Waiting[]> {
     return await world.backends.look<Waiting>(
       `select o.id, coalesce(o.follows, o.id) as made, o.state, o.direction,
@@ -308,11 +314,11 @@ export function openActors(
               (select r.asset from refunds r where r.order_id = o.id
                  and r.state in ('needs_destination', 'held', 'failed', 'returned') order by r.rail, r.id limit 1) as refund_asset,
               (select min(d.id) from deposits d where d.order_id = o.id and d.state = 'suspense'
-                 and d.units > d.taken_units + d.refund_units) as deposit,
+                 and d.units > d.taken_units + d.refund_units and ${NO_LINK}) as deposit,
               (select d.rail from deposits d where d.order_id = o.id and d.state = 'suspense'
-                 and d.units > d.taken_units + d.refund_units order by d.id limit 1) as deposit_rail,
+                 and d.units > d.taken_units + d.refund_units and ${NO_LINK} order by d.id limit 1) as deposit_rail,
               (select d.asset from deposits d where d.order_id = o.id and d.state = 'suspense'
-                 and d.units > d.taken_units + d.refund_units order by d.id limit 1) as deposit_asset
+                 and d.units > d.taken_units + d.refund_units and ${NO_LINK} order by d.id limit 1) as deposit_asset
          from orders o order by o.id`,
     );
   }

@@ -15,6 +15,7 @@ import { leastTaken, type Rails, railsOf, wrongEnds } from './ends.ts';
 import { OTHER_FIAT } from './outside.bank.ts';
 import { CHAIN, TOKENS } from './outside.chain.ts';
 import type { OurProcess, World } from './process.ts';
+import type { Stray } from './strays.ts';
 
 /** What may be broken. What a planted bug breaks has to be of a kind that fits it (mutants.ts). */
 export const KINDS = {
@@ -128,6 +129,7 @@ export async function broken(
   auditor: OurProcess,
   noted: readonly Noted[],
   lost?: ReadonlySet<string>,
+  strays?: readonly Stray[],
 ): Promise<Violation[]> {
   const { db, clock, rails } = auditor.context;
   const found: Violation[] = [];
@@ -146,7 +148,7 @@ export async function broken(
     noted.map((one) => unpaid(world, one, states.get(one.order.id))),
   );
   // One step: nobody else goes on while it is asked, or how fast PostgreSQL answers would decide who goes next.
-  const ends = () => wrongEnds(world.backends.look, world, noted, lost);
+  const ends = () => wrongEnds(world.backends.look, world, noted, lost, strays);
   say('ends', await world.scheduler.perform('what each ends with', ends));
   say(
     'books',
@@ -164,11 +166,11 @@ const statesOf = (tx: Tx) => tx.rows<{ id: bigint; state: string }>('select id, 
 /** An order that says that it has paid has, and one that says that it has given back has. */
 function unpaid(
   { bank, chain }: World,
-  { order, accounts, address, elsewhere }: Noted,
+  { order, accounts, address, elsewhere, back = '' }: Noted,
   state?: string,
 ): string | undefined {
   const atBank = accounts.reduce((sum, { number }) => sum + bank.everTo(number), 0n);
-  const onChain = [address, elsewhere].reduce(
+  const onChain = [address, elsewhere, back].reduce(
     (sum, to) => sum + chain.paidTo(to, TOKENS.usdc) + chain.paidTo(to, TOKENS.usdt),
     0n,
   );
@@ -227,7 +229,7 @@ export async function untold(tx: Tx): Promise<string[]> {
 export async function unseen(tx: Tx): Promise<string[]> {
   const rows = await tx.rows<{ id: bigint; why: string }>(
     `select d.id, d.why from deposits d
-      where d.state = 'suspense' and d.units > d.taken_units + d.refund_units
+      where d.state = 'suspense' and not d.dust and d.units > d.taken_units + d.refund_units
         and not exists (select from cases c where c.subject = 'deposit:' || d.id)`,
   );
   return rows.map(({ id, why }) => `deposit ${id} lies in suspense (${why}) and no case says so`);

@@ -17,6 +17,7 @@ import type { Noted, Terms } from './actors.ts';
 import { FIAT, OTHER_FIAT } from './outside.bank.ts';
 import { CHAIN, TOKENS } from './outside.chain.ts';
 import type { World } from './process.ts';
+import { type Stray, wrongStrays } from './strays.ts';
 
 /** An order as it ended. Amounts as text. */
 export interface Ended {
@@ -97,7 +98,8 @@ export interface Rails {
 
 /** What the rails know of one order that a customer made. */
 export function railsOf({ bank, chain }: Pick<World, 'bank' | 'chain'>, one: Noted): Rails {
-  const { order, accounts, address, elsewhere } = one;
+  const { order, accounts, address, elsewhere, back } = one;
+  const places = [address, elsewhere, ...(back === undefined ? [] : [back])];
   const contractOf = (asset: string) => TOKENS[(asset.split('.')[0] ?? '') as keyof typeof TOKENS];
   const isFiat = (asset: string) => asset === FIAT || asset === OTHER_FIAT;
   return {
@@ -110,7 +112,7 @@ export function railsOf({ bank, chain }: Pick<World, 'bank' | 'chain'>, one: Not
     left: (asset) =>
       isFiat(asset)
         ? accounts.reduce((sum, { number }) => sum + bank.outTo(number, asset), 0n)
-        : [address, elsewhere].reduce((sum, one) => sum + chain.paidTo(one, contractOf(asset)), 0n),
+        : places.reduce((sum, one) => sum + chain.paidTo(one, contractOf(asset)), 0n),
   };
 }
 
@@ -122,6 +124,7 @@ export async function wrongEnds(
   world: Pick<World, 'bank' | 'chain'>,
   noted: readonly Noted[],
   lost?: ReadonlySet<string>,
+  strays?: readonly Stray[],
 ): Promise<string[]> {
   const [orders, free, held] = [await look<Ended>(ORDERS), await look<Free>(FREE), await look<Held>(HELD)];
   const owed = await look<Owed>(OWED);
@@ -130,6 +133,7 @@ export async function wrongEnds(
   // One whose maker never heard of it was never paid.
   const all = orders.filter(({ made }) => known.has(made));
   return [
+    ...(strays === undefined ? [] : wrongStrays(world, strays, held, free)),
     ...all.flatMap(wrongTerms),
     ...noted.filter(({ order }) => lost?.has(String(order.id))).flatMap((one) => wrongLost(one, railsOf(world, one))),
     ...wrongSums(

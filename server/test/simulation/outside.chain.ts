@@ -21,6 +21,10 @@ export const RAIL = 'evm.matic20';
 export const TOKENS = { usdc: '0xtoken-usdc', usdt: '0xtoken-usdt' } as const;
 export const HOT_ADDRESS = '0xhot';
 export const FAUCET = '0xfaucet';
+/** The signature of whoever has the key of an address. */
+export const signedBy = (address: string, text: string): string =>
+  createHash('sha256').update(`${address} signs ${text}`).digest('hex');
+
 const FINALITY = 12;
 const GAS = 65_000n;
 const COIN = 10n ** 18n;
@@ -51,7 +55,7 @@ interface FullBlock extends Block {
 export interface ChainWorld {
   adapter(): ChainAdapter;
   /** A customer, or the operator's faucet, pays. */
-  transfer(from: string, to: string, contract: string, units: bigint): void;
+  transfer(from: string, to: string, contract: string, units: bigint): string;
   mine(): void;
   /**
    * Our books have lost the bytes of what we sent: some node still has whatever is not mined of it, and none forgets it. What nobody
@@ -60,6 +64,8 @@ export interface ChainWorld {
   keepSent(): void;
   /** What has reached an address in the branch of now. */
   paidTo(address: string, contract: string): bigint;
+  /** Whether a transaction is in the branch of now, and did what it was to do. */
+  isMined(hash: string): boolean;
   /** The most blocks that a transaction was ever deep, itself included; 0 of one that was in none. */
   deepest(hash: string): number;
   /** What has ever been deep enough below some head to be believed, at an address. */
@@ -270,6 +276,7 @@ export function openChain(deps: {
       canSend: (wallet) => wallet === 'hot',
       readAddress: (text) => (text.startsWith('0x') ? text : undefined),
       address: (index) => `0xdeposit${index}`,
+      isSignedBy: async (address, text, signature) => signature === signedBy(address, text),
       head: () =>
         calls.make('node.head', () => {
           const behind = faults.strikes('node_behind') ? chance.int(1, 4) : 0;
@@ -337,7 +344,9 @@ export function openChain(deps: {
     }),
     transfer(from, to, contract, units) {
       numbers += 1;
-      pool.push({ hash: idOf(`${from} ${to} ${numbers}`), from, to, contract, units, price: 0n });
+      const hash = idOf(`${from} ${to} ${numbers}`);
+      pool.push({ hash, from, to, contract, units, price: 0n });
+      return hash;
     },
     mine,
     keepSent() {
@@ -351,6 +360,7 @@ export function openChain(deps: {
         .flatMap(({ txs }) => txs)
         .filter((tx) => !tx.failed && tx.to === address && tx.contract === contract)
         .reduce((sum, { units }) => sum + units, 0n),
+    isMined: (hash) => canonical({ hash })?.tx.failed === false,
     deepest: (hash) => depths.get(hash) ?? 0,
     believedAt: (address, contract) =>
       [...believed.values()]

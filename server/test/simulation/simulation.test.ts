@@ -51,6 +51,21 @@ test('seed 4, put back to an older copy: everybody has what is due once, and peo
   );
 });
 
+test('seed 20, with money of no order: it goes back to whom it came from, is dust, or lies dormant, to the unit', async () => {
+  const outcome = await simulate(ground, { seed: 20, orders: 6 });
+  assert.equal(told(outcome), '');
+  for (const what of [
+    'returned to its account',
+    'returned to a signed address',
+    'corrected as dust',
+    'dust written off',
+    'woken',
+  ])
+    assert.ok((outcome.strays?.get(what) ?? 0) > 0, `nothing was ${what}: this seed shows nothing any more`);
+  for (const never of ['returned to a thief', 'returned elsewhere', 'returned unconfirmed'])
+    assert.equal(outcome.strays?.get(never), undefined, `it was ${never}`);
+});
+
 test('a seed plays the same twice, to the last step, with statements that wait for each other', async () => {
   const first = await simulate(ground, { seed: 21, orders: 6 });
   const second = await simulate(ground, { seed: 21, orders: 6 });
