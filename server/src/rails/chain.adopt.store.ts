@@ -291,6 +291,16 @@ export const noteCancel = async (tx: Tx, id: bigint): Promise<boolean> =>
     [id],
   )) > 0;
 
+/** The same of a nonce below one that is cancelled, which perhaps nothing was signed under. */
+export const cancelUnder = (tx: Tx, rail: string, wallet: string, nonce: bigint): Promise<number> =>
+  tx.run(
+    `insert into found_movements (rail, wallet, nonce, signed, cancel_at) values ($1, $2, $3, true, clock_timestamp())
+     on conflict (rail, wallet, nonce) do update
+       set signed = true, cancel_at = coalesce(found_movements.cancel_at, excluded.cancel_at)
+       where found_movements.state = 'unread' and found_movements.hash is null`,
+    [rail, wallet, nonce],
+  );
+
 export const noteCancelSent = (tx: Tx, id: bigint, fee: Fee): Promise<number> =>
   tx.run('update found_movements set cancel_fee = $2, cancel_sent_at = clock_timestamp() where id = $1', [
     id,

@@ -169,6 +169,7 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
   async function tellSigned(tx: Tx, pending: bigint): Promise<void> {
     for (const row of await found.waitingFound(tx, rail, AT_ONCE)) {
       if (!row.signed || row.state !== 'unread' || row.told_at !== null || row.nonce === null) continue;
+      if (row.cancel_at !== null) continue;
       if (row.nonce < pending && Date.now() - row.found_at.getTime() < SIGNED_TOLD_AFTER_MS) continue;
       await found.markTold(tx, row.id);
       await report(tx, {
@@ -190,6 +191,7 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
     if (sentMs < pace.rebroadcastMs) return;
     const { mined } = await adapter.nonces(row.wallet);
     if (mined > row.nonce) return;
+    if (row.cancel_fee === null) await makeWay(row.wallet, mined, row.nonce);
     try {
       const fee = await feeOfCancel(row, call);
       if (fee === undefined) return;
@@ -201,6 +203,24 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
       if (!(error instanceof NotSigned)) throw error;
       log.warn({ rail, nonce: row.nonce, why: error.message }, 'not signed');
     }
+  }
+
+  /**
+   * Nothing is mined above a nonce that nobody uses. What lies below one that is cancelled, and is signed by nobody or in no bytes of
+   * ours, is used up with it: no send takes it meanwhile, because all wait.
+   */
+  async function makeWay(wallet: string, mined: bigint, below: bigint): Promise<void> {
+    if (below - mined > NONCE_GAP) throw new Unavailable(rail, 'far more nonces are unused than can be');
+    await db.asSystem(async (tx) => {
+      await store.lockNonce(tx, rail, wallet, mined);
+      for (let nonce = mined; nonce < below; nonce += 1n) {
+        const own = (await found.sendsUnder(tx, rail, wallet, nonce)).at(-1);
+        const why = `nonce ${below} is cancelled, and waits for it`;
+        if (own !== undefined && !(await store.giveUpUnsigned(tx, rail, own.key, why))) continue;
+        await store.takeFree(tx, rail, wallet, nonce, 'an empty transfer');
+        await found.cancelUnder(tx, rail, wallet, nonce);
+      }
+    });
   }
 
   /** Each time a higher one: what it competes with may have offered more. */

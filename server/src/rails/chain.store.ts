@@ -38,7 +38,7 @@ export const followedGenesis = async (tx: Tx, rail: string): Promise<string | un
 
 /** The cursor, with the row locked: one process at a time writes what a chain did. */
 export const lockCursor = (tx: Tx, rail: string) =>
-  tx.row<Cursor>(`select ${CURSOR} from chains where rail = $1 for update`, [rail]);
+  tx.row<Cursor>(`select ${CURSOR} from chains where rail = $1 for no key update`, [rail]);
 
 export async function moveCursor(
   tx: Tx,

@@ -11,6 +11,7 @@ import {
   type Act,
   block,
   cancel,
+  correctCase,
   holdBack,
   nameDestination,
   type Order,
@@ -298,6 +299,11 @@ export function openActors(
     deposit: bigint | null;
     deposit_rail: string | null;
     deposit_asset: string | null;
+    /** What came back of its payout waits to be paid again, and cannot: its deposit was taken back. Its case, what is owed, and what came back. */
+    undo_case: bigint | null;
+    undo_units: string | null;
+    undo_reference: string | null;
+    undo_back: bigint | null;
   }
 
   /** Of one with a link its customer says where it goes (strays.ts). */
@@ -319,7 +325,15 @@ export function openActors(
                  and d.units > d.taken_units + d.refund_units and ${NO_LINK} order by d.id limit 1) as deposit_rail,
               (select d.asset from deposits d where d.order_id = o.id and d.state = 'suspense'
                  and d.units > d.taken_units + d.refund_units and ${NO_LINK} order by d.id limit 1) as deposit_asset
-         from orders o order by o.id`,
+              , u.*
+         from orders o left join lateral (
+           select c.id as undo_case, l.lost_units::text as undo_units, l.reference as undo_reference, b.id as undo_back
+             from deposits l join cases c on c.subject = 'deposit:' || l.id and c.closed_at is null
+              and c.kind in ('customer_owes', 'deposit_lost')
+             join deposits b on b.order_id = o.id and b.origin = 'returned' and b.state = 'suspense'
+             join refunds r on r.deposit_id = b.id and r.state = 'held'
+            where l.order_id = o.id and l.state = 'lost' and o.state = 'settled' order by l.id, b.id limit 1) u on true
+        order by o.id`,
     );
   }
 
@@ -464,6 +478,14 @@ export function openActors(
             db.asSystem((tx) => releaseBlocked(context, tx, { ...base(), legalAct: 'an act' })),
           );
     }
+    const { undo_case: undone, undo_back: came } = row;
+    if (faults.ended && undone !== null && came !== null)
+      return inTx('undo the exchange', (tx, now) =>
+        correctCase(context, tx, {
+          ...{ case: BigInt(undone), as: 'undone', evidence: row.undo_reference ?? '' },
+          ...{ units: BigInt(row.undo_units ?? 0), deposit: BigInt(came), by: agreed.join(', '), now },
+        }),
+      );
     if (row.short) fund();
     if (row.refund !== null) {
       const to = again?.to ?? destinationOn(row.refund_rail, row.refund_asset, one);

@@ -209,12 +209,12 @@ export async function unproven(tx: Tx): Promise<string[]> {
   );
 }
 
-/** Every change of state has its event, in order, and nothing but those. */
+/** Every change of state has its event, in order, and nothing but those. Who is stopped by law is not told of it. */
 export async function untold(tx: Tx): Promise<string[]> {
   const rows = await tx.rows<{ id: bigint; steps: string[]; told: string[] }>(
     `select o.id,
             (select coalesce(array_agg('order.' || state_to order by version), '{}') from order_history h
-              where h.order_id = o.id and h.state_from <> h.state_to) as steps,
+              where h.order_id = o.id and h.state_from <> h.state_to and h.state_to <> 'frozen') as steps,
             (select coalesce(array_agg(type order by subject_seq), '{}') from events e
               where e.subject = 'order:' || o.id and e.type not in ('order.changed', 'order.payout_handed')
                 and e.type not like 'refund.%' and e.type not like 'deposit.%') as told

@@ -27,6 +27,8 @@ export interface Ended {
   state: string;
   /** It was blocked by law after it had been converted. */
   blocked_converted: boolean;
+  /** Its payout came back and its deposit was taken back: two people have undone it. */
+  undone?: boolean;
   deposit_asset: string;
   payout_asset: string;
   deposit_units: string;
@@ -60,6 +62,7 @@ const ORDERS = `
   select o.id::text, coalesce(o.follows, o.id)::text as made, o.direction, o.state, o.deposit_asset, o.payout_asset,
          exists (select from order_history h where h.order_id = o.id and h.event = 'blocked' and h.state_from = 'payout_held')
            as blocked_converted,
+         exists (select from entries e where e.order_id = o.id and e.facts ->> 'correction' = 'undone') as undone,
          o.deposit_units::text, o.received_units::text, o.payout_units::text, o.gross_units::text, o.rate_num::text,
          o.rate_den::text, o.fee_operator::text, o.fee_partner::text, o.fee_rail::text, o.fee_chain::text,
          coalesce(o.policy -> 'refundFees' -> 'keep', '[]') as keep
@@ -196,8 +199,8 @@ export interface Group {
 }
 
 /** It gave its deposit for its payout, for good. */
-const isConverted = ({ state, blocked_converted }: Ended): boolean =>
-  state === 'settled' || (state === 'frozen' && blocked_converted);
+const isConverted = ({ state, blocked_converted, undone = false }: Ended): boolean =>
+  (state === 'settled' && !undone) || (state === 'frozen' && blocked_converted);
 
 /** What stays with us of an order that goes back, in its deposit's units. */
 export function keptOf(order: Ended): bigint {
@@ -244,7 +247,8 @@ export function wrongSums(
     let beyond = 0n;
     for (const { made, customer, orders, free, rails, otherwise = [], isLost = false } of groups) {
       if (isLost) {
-        doubt += rails.everIn(asset) - rails.cameIn(asset);
+        // It was paid, and a rail took its deposit back since: the debit stays the loss that it was booked as.
+        doubt += rails.everIn(asset) - rails.cameIn(asset) + (isTakenBack(rails) ? rails.left(asset) : 0n);
         continue;
       }
       const of = <T>(from: readonly T[], units: (one: T) => bigint) => from.reduce((sum, one) => sum + units(one), 0n);
@@ -272,7 +276,8 @@ export function wrongSums(
       const isBack = rails.everIn(asset) > cameIn;
       const isBlocked = orders.some(({ state }) => state === 'frozen');
       // It was paid in the lost time, and its deposit taken back: our loss, in what left.
-      const isLoss = wasRestored && isTakenBack(rails);
+      const isGivenUp = orders.some(({ undone = false }) => undone);
+      const isLoss = (wasRestored && isTakenBack(rails)) || isGivenUp;
       if ((left < 0n && !isBack && !isBlocked && !isLoss) || (left > 0n && !isBlocked && !(isBack && left <= keeps)))
         wrong.push(
           `order ${made}: of ${cameIn} ${asset} that came and ${owed} that is paid for, ${taken} was taken, ${keeps} kept, ${idle} lies in suspense and ${rails.left(asset)} left: ${left} over`,
@@ -283,7 +288,8 @@ export function wrongSums(
         ours.filter((order) => order.state === 'frozen' && isConverted(order)),
         ({ received_units }) => BigInt(received_units ?? 0),
       );
-      if (left + unpaid < 0n) debts.set(customer, (debts.get(customer) ?? 0n) - left - unpaid);
+      // What banks on the way kept of what came back is nobody's debt.
+      if (left + unpaid < 0n && !isGivenUp) debts.set(customer, (debts.get(customer) ?? 0n) - left - unpaid);
       kept += keeps;
       if (isBack || isBlocked)
         doubt += of(

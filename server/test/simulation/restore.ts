@@ -25,6 +25,8 @@ const OPERATOR = 'operator:1';
 const UNMATCHED_MS = 8 * 60_000;
 /** A lost order is looked at once nothing of it has moved for so long. */
 const QUIET_MS = 90_000;
+/** What the signer has signed and nobody mines is cancelled after so long. */
+const UNMINED_MS = 60_000;
 
 /** Two of each hundred seeds. */
 export const restores = (seed: number): boolean => seed % 50 === 7;
@@ -50,6 +52,8 @@ interface Movement {
   asset: string | null;
   units: string | null;
   succeeded: boolean | null;
+  signed: boolean;
+  cancelled: boolean;
 }
 interface Debit {
   line: string;
@@ -112,6 +116,8 @@ export function openRestore(
   let movedAt = 0;
   let moved = '';
 
+  const signedSeen = new Map<string, number>();
+
   const count = (what: string): void => void ended.set(what, (ended.get(what) ?? 0) + 1);
   const step = <T>(what: string, body: () => Promise<T>, then?: (value: T) => void): void =>
     void scheduler
@@ -171,8 +177,9 @@ export function openRestore(
     for (const payment of bank.payments) payment.isLost = !known.has(payment.key);
     return {
       movements: await look<Movement>(
-        `select id::text, state, wallet, hash, recipient, asset, units::text, succeeded from found_movements
-          where state in ('unread', 'open') order by id`,
+        `select id::text, state, wallet, hash, recipient, asset, units::text, succeeded, signed,
+                cancel_at is not null as cancelled
+           from found_movements where state in ('unread', 'open') order by id`,
       ),
       debits: await look<Debit>(
         `select external_id as line, key, asset, units::text from bank_lines
@@ -212,8 +219,17 @@ export function openRestore(
     const isLate = scheduler.time.now() - restoredAt > UNMATCHED_MS;
     const taken = new Set<string>();
     for (const row of movements) {
-      if (row.state !== 'open') continue;
       const movement = BigInt(row.id);
+      if (row.state === 'unread' && row.signed) {
+        const since = signedSeen.get(row.id) ?? scheduler.time.now();
+        signedSeen.set(row.id, since);
+        if (row.hash === null && !row.cancelled && scheduler.time.now() - since > UNMINED_MS)
+          hands.inTx('cancel movement', async (tx, _, { movements: people }) => {
+            await people.cancel(tx, movement);
+            count('cancelled what nobody mined');
+          });
+      }
+      if (row.state !== 'open') continue;
       const one = ownerOf(row.recipient ?? undefined);
       const fits = payouts.filter(
         (payout) =>

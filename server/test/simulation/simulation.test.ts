@@ -51,6 +51,12 @@ test('seed 4, put back to an older copy: everybody has what is due once, and peo
   );
 });
 
+test('seed 25, put back: what was signed and no node has is cancelled, with the nonce below it that nobody used', async () => {
+  const outcome = await simulate(ground, { seed: 25, orders: 10, restore: true });
+  assert.equal(told(outcome), '');
+  assert.ok((outcome.restored?.get('cancelled what nobody mined') ?? 0) > 0, 'this seed shows nothing any more');
+});
+
 test('seed 20, with money of no order: it goes back to whom it came from, is dust, or lies dormant, to the unit', async () => {
   const outcome = await simulate(ground, { seed: 20, orders: 6 });
   assert.equal(told(outcome), '');
