@@ -600,18 +600,6 @@ const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'what was signed in the time that was lost holds nothing up',
-    kinds: ['paid_twice', 'stuck'],
-    restore: true,
-    changes: [
-      {
-        file: 'src/rails/chain.adopt.store.ts',
-        from: "(state = 'unread' or (state = 'open' and recipient",
-        to: "((state = 'unread' and not signed) or (state = 'open' and recipient",
-      },
-    ],
-  },
-  {
     name: 'coins go back to an address that another key has signed for',
     kinds: ['ends'],
     strays: true,
