@@ -276,8 +276,14 @@ create table found_movements (
   -- One of the two is enough to find it: a nonce that is used, or a hash that was seen.
   nonce       bigint,
   hash        text,
-  -- unread: still to be read, or not final. open: read, and no row of ours fits alone.
-  state       text          not null default 'unread' check (state in ('unread', 'open', 'adopted', 'foreign')),
+  -- unread: still to be read, or not final. open: read, and no row of ours fits alone. cancelled: an empty transfer of ours used the nonce.
+  state       text          not null default 'unread' check (state in ('unread', 'open', 'adopted', 'foreign', 'cancelled')),
+  -- Known from the signer's journal, perhaps before any block holds it: recipient, asset and units are then what was signed.
+  signed      boolean       not null default false,
+  -- Two people want the nonce used up by an empty transfer; what was offered for that last, and when.
+  cancel_at   timestamptz,
+  cancel_fee  jsonb,
+  cancel_sent_at timestamptz,
   -- How far the blocks were searched, where the node could not be asked by nonce.
   searched_to bigint,
   block       bigint,
@@ -300,6 +306,7 @@ create table found_movements (
   check (num_nulls(nonce, hash) < 2),
   check (state = 'unread' or num_nulls(nonce, hash, block, block_at, succeeded, cost_units, target, data, value, fee) = 0),
   check ((state = 'adopted') = (key is not null)),
+  check (signed or cancel_at is null),
   unique (rail, wallet, nonce),
   unique (rail, hash)
 );

@@ -321,6 +321,12 @@ export const COMMANDS: readonly Command[] = [
   ),
   act('movement foreign', ['movement'], '/movements/:movement/foreign', 'it is not ours: booked as a loss; needs two'),
   act(
+    'movement cancel',
+    ['movement'],
+    '/movements/:movement/cancel',
+    'signed and in no block: its nonce is used up by an empty transfer; needs two',
+  ),
+  act(
     'payout settle-by',
     ['payout'],
     '/payouts/:payout/settle-by',

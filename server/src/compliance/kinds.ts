@@ -252,9 +252,9 @@ export const CASE_KINDS = {
   },
   movement_unmatched: {
     means:
-      'Our wallet sent a transaction that stands in no row of ours: after a restore a payout made since, or theft.',
+      'Our wallet sent a transaction that stands in no row of ours: after a restore a payout made since, or theft. Or the signer has signed one, and no block holds it.',
     remedy:
-      'Match it with the payout, refund or own transfer it was (movement match; --otherAmount where it left with another amount), or say that it is not ours (movement foreign). Each takes two.',
+      'Match it with the payout, refund or own transfer it was (movement match; --otherAmount where it left with another amount), or say that it is not ours (movement foreign). One that is signed and in no block ends by itself where it is mined; where every node has dropped it, cancel it (movement cancel). Each takes two.',
     who: 'operator',
     page: 'backup.md',
   },

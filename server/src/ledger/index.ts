@@ -217,6 +217,17 @@ const asBalance = (row: AccountRow): Balance => ({
   heldUnits: row.side === 'debit' ? row.credits_held : row.debits_held,
 });
 
+/**
+ * Locks accounts in the order in which every posting does. For a transaction that posts more than once: what its later postings lock
+ * besides would otherwise be locked while it holds what others, who hold that, wait for.
+ */
+export async function lockAccounts(tx: Tx, accounts: readonly Account[]): Promise<void> {
+  await store.lockByCode(
+    tx,
+    accounts.map(({ code }) => code),
+  );
+}
+
 /** An account never posted to has a balance of nothing. */
 export async function balance(tx: Tx, account: Account): Promise<Balance> {
   const row = await store.accountByCode(tx, account.code);

@@ -13,7 +13,7 @@ import { assert, unreachable } from '../base/errors.ts';
 import { type Handled, ring, setAlarm } from '../base/work.ts';
 import { closeCases, openCase } from '../compliance/index.ts';
 import { blockForDebt, findCustomer, findFiatAccount, type PayerMatch } from '../customers/index.ts';
-import { type Account, balance, chart, isPosted, type Line, move, post, undo } from '../ledger/index.ts';
+import { type Account, balance, chart, isPosted, type Line, lockAccounts, move, post, undo } from '../ledger/index.ts';
 import { marketById, maxUnitsFor, setStop } from '../partners/index.ts';
 import {
   type Observed,
@@ -401,6 +401,7 @@ async function takenBack(
 ): Promise<void> {
   const now = context.clock.now();
   await wakeDeposit(tx, known, { by: 'the rail', why: 'it was taken back', now });
+  if (before !== undefined) await lockBoth(context, tx, known, before);
   const goneUnits = await cancelRefunds(context, tx, known.id, now);
   if (before !== undefined) {
     await stopPayout(context, tx, before, now);
@@ -447,6 +448,17 @@ async function takenBack(
     facts: { units: String(units), asset: row.asset, reference: row.reference },
     now,
   });
+}
+
+/** A payout is stopped by one posting and what was taken back leaves by another: what others post to as well is locked at once. */
+async function lockBoth(context: Context, tx: Tx, { rail, asset }: DepositRow, order: Order): Promise<void> {
+  const [from, to] = [context.rails.get(rail), context.rails.get(order.payoutRail)];
+  await lockAccounts(tx, [
+    ...(from === undefined ? [] : [chart.custody(rail, from.wallets.deposits, asset)]),
+    ...(to === undefined ? [] : [chart.custody(to.code, to.wallets.payouts, order.payoutAsset)]),
+    chart.suspense(rail, asset),
+    chart.loss(asset),
+  ]);
 }
 
 /**

@@ -42,6 +42,7 @@ import type { Rail } from '../rails/rail.ts';
 import { HELD_AT_GATE, holdBeforePayout } from './decide.ts';
 import { fitsRefund } from './destinations.ts';
 import { areHeld } from './held.store.ts';
+import { followOnOf, mayHavePaid } from './lost-time.ts';
 import { notReady } from './ready.ts';
 import { findRefund, type Refund } from './refunds.store.ts';
 import { type DepositRow, type Order, store } from './store.ts';
@@ -110,6 +111,8 @@ export interface GateFacts {
   notReady: { cause: 'clearing' | 'confirmations'; until: Date | null; why: string } | undefined;
   /** After a restore: a debit of which nobody has decided whether it was this payout. */
   doubtful?: string | undefined;
+  /** After a restore: it is not known yet what its rail paid in the time that was lost, and it may have been this under another key. */
+  unread?: boolean;
   /** Undefined where the destination was never screened. */
   screenedAt: Date | undefined;
   maxAgeMs: number;
@@ -142,6 +145,12 @@ export function judge(facts: GateFacts): Judgement {
     const { cause, why, until } = facts.notReady;
     return { outcome: 'wait', cause, why, ...(until === null ? {} : { until }) };
   }
+  if (facts.unread === true)
+    return {
+      outcome: 'wait',
+      cause: 'restore',
+      why: 'its rail is read up to the restore first: the same deposit may have become another order, which was paid',
+    };
   if (screenedAt === undefined || now.getTime() - screenedAt.getTime() > maxAgeMs)
     return { outcome: 'wait', cause: 'screening', why: 'its screening is too old and is asked again' };
   return { outcome: 'pay' };
@@ -164,9 +173,13 @@ export async function askGate(context: GateContext, tx: Tx, payout: Payout): Pro
   );
   const screenedAt = kept?.at;
   const { id: key, rail, asset, units } = payout;
-  const doubtful = await context.rails.get(rail)?.doubtful?.(tx, { key, asset, units });
+  const order = payout.refundId === null ? leaving.order : undefined;
+  const followOn = followOnOf(order);
+  const doubtful = await context.rails.get(rail)?.doubtful?.(tx, { key, asset, units, followOn });
   if (doubtful !== undefined) await tellOfDebit(tx, payout, doubtful, now);
-  const judgement = judge({ findings: left, switchedOff, doubtful, notReady: unready, screenedAt, maxAgeMs, now });
+  const unread = order !== undefined && followOn !== undefined && (await mayHavePaid(context, tx, order)) === 'unread';
+  const facts = { findings: left, switchedOff, doubtful, unread, notReady: unready, screenedAt, maxAgeMs, now };
+  const judgement = judge(facts);
   switch (judgement.outcome) {
     case 'pay':
       await useApprovals(tx, used, payout, now);

@@ -122,6 +122,7 @@ export {
   type OrderLine,
 } from './lists.ts';
 export { type FoundDeposit, type FoundOrder, findDeposit, lookUp } from './lookup.ts';
+export { followOnById } from './lost-time.ts';
 export { isFinal, type OrderState, STATES } from './machine.ts';
 export { movementKnown } from './movements.ts';
 export { depositsAbout, payerOf, requireNotSender, requireSigned, returnText, senderAccount } from './payers.ts';

@@ -29,6 +29,10 @@ export async function passOver(tx: Tx, index: bigint): Promise<void> {
 export const lastRestore = async (tx: Tx): Promise<Date | undefined> =>
   (await tx.row<{ at: Date | null }>('select max(restored_at) as at from restores'))?.at ?? undefined;
 
+/** Whether something was made after the database was first put back: then the books may have lost another one of it. */
+export const isMadeSince = async (tx: Tx, at: Date): Promise<boolean> =>
+  (await tx.row('select from restores having min(restored_at) < $1', [at])) !== undefined;
+
 /** Whether the database was ever put back to an earlier moment: then chain and bank may know what it does not. */
 export const wasRestored = async (tx: Tx): Promise<boolean> =>
   (await tx.row('select from restores limit 1')) !== undefined;

@@ -3,6 +3,7 @@
  */
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
+import type { FollowOn } from './rail.ts';
 
 export type LineMeaning = 'deposit' | 'funding' | 'return' | 'payout' | 'recall' | 'unexplained';
 
@@ -130,20 +131,24 @@ export interface DoubtfulLine {
 /**
  * Unexplained debits read since the first restore that people have not decided about, of an amount or carrying a key that begins so.
  * One that carries the key of another payout of these books is that one's.
+ *
+ * @param ask.followOn made since that restore: then of any amount, where it carries no key or that of a payout that is lost
  */
 export const doubtfulDebits = (
   tx: Tx,
   rail: string,
-  ask: { asset: AssetCode; units: bigint; keys: string },
+  ask: { asset: AssetCode; units: bigint; keys: string; followOn?: FollowOn | undefined },
 ): Promise<DoubtfulLine[]> =>
   tx.rows<DoubtfulLine>(
     `select external_id as "externalId", key, units from bank_lines l
       where rail = $1 and asset = $2 and direction = 'debit' and meaning = 'unexplained' and foreign_at is null
         and read_at >= (select min(restored_at) from restores)
         and (starts_with(coalesce(key, ''), $4)
-             or (units = $3 and not exists (select from payouts p where p.id = l.key)))
-      order by starts_with(coalesce(key, ''), $4) desc, external_id limit 10`,
-    [rail, ask.asset, ask.units, ask.keys],
+             or (units = $3 and not exists (select from payouts p where p.id = l.key))
+             or ($5::timestamptz > (select min(restored_at) from restores) and coalesce(starts_with(l.key, 'pay_'), true)
+                 and not exists (select from payouts p where p.id = l.key)))
+      order by starts_with(coalesce(key, ''), $4) desc, units = $3 desc, external_id limit 10`,
+    [rail, ask.asset, ask.units, ask.keys, ask.followOn?.madeAt ?? null],
   );
 
 /** It paid no payout of ours. @returns 0 where no such debit is unexplained and undecided */

@@ -25,7 +25,7 @@ import { assert, Refusal, Unavailable } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { AssetCode } from '../base/money.ts';
 import { ring } from '../base/work.ts';
-import { lastRestore, wasRestored } from './ahead.store.ts';
+import { isMadeSince, lastRestore, wasRestored } from './ahead.store.ts';
 import {
   type BankLine,
   cursorAgeMs,
@@ -46,8 +46,9 @@ import {
   readToOf,
   type UnexplainedLine,
 } from './bank.store.ts';
-import { notePaidUnits, payoutByKey, requireOtherAmount } from './payouts.ts';
+import { findPayout, notePaidUnits, payoutByKey, requireOtherAmount } from './payouts.ts';
 import {
+  type FollowOn,
   type Movement,
   OBSERVE,
   type Payee,
@@ -184,11 +185,14 @@ export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { w
     status: (key) => adapter.status(key),
     readTo: (tx, asset) => readToOf(tx, adapter.code, asset),
 
-    async mayHavePaid(tx, { id, payoutAsset: asset, payoutUnits: units, createdAt }) {
+    async mayHavePaid(tx, { id, payoutAsset: asset, payoutUnits: units, createdAt, follows }) {
       const restoredAt = await lastRestore(tx);
       if (restoredAt === undefined) return undefined;
-      if ((await doubtfulDebits(tx, adapter.code, { asset, units, keys: `pay_${id}_` })).length > 0) return 'undecided';
-      if (createdAt > restoredAt) return undefined;
+      const followOn = follows === null ? undefined : { madeAt: createdAt };
+      const debits = await doubtfulDebits(tx, adapter.code, { asset, units, keys: `pay_${id}_`, followOn });
+      if (debits.length > 0) return 'undecided';
+      // What is new has not been paid; what is made of another order's deposit may have been, by an order that is lost.
+      if (createdAt > restoredAt && followOn === undefined) return undefined;
       const isShown =
         adapter.isShown === undefined
           ? ((await readToOf(tx, adapter.code, asset)) ?? new Date(0)) >= restoredAt
@@ -196,10 +200,10 @@ export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { w
       return isShown ? undefined : 'unread';
     },
 
-    async doubtful(tx, { key, asset, units }) {
+    async doubtful(tx, { key, asset, units, followOn }) {
       if (!(await wasRestored(tx))) return undefined;
-      const lines = await doubtfulDebits(tx, adapter.code, { asset, units, keys: key });
-      const fitting = lines.filter((line) => line.key === key || line.units === units);
+      const lines = await doubtfulDebits(tx, adapter.code, { asset, units, keys: key, followOn });
+      const fitting = followOn === undefined ? lines.filter((line) => line.key === key || line.units === units) : lines;
       // One that carries the very key and amount settles the payout as it is sent.
       if (fitting.filter((line) => line.key === key && line.units === units).length === 1) return undefined;
       return fitting[0]?.externalId;
@@ -484,7 +488,13 @@ async function explainByKey(tx: Tx, rail: string, key: string, report: Report): 
  */
 export async function settlePayoutByLine(
   tx: Tx,
-  ask: { rail: string; key: string; line: string; otherAmount?: boolean | undefined },
+  ask: {
+    rail: string;
+    key: string;
+    line: string;
+    otherAmount?: boolean | undefined;
+    followOn?: FollowOn | undefined;
+  },
   report: Report,
 ): Promise<void> {
   const payout = await payoutByKey(tx, ask.rail, ask.key);
@@ -494,8 +504,9 @@ export async function settlePayoutByLine(
   if (payout.state === 'settled' || payout.state === 'returned')
     throw new Refusal('does_not_fit', { why: `the payout is ${payout.state} by another movement` });
   if (line.units !== payout.units) {
-    // Whom a debit went to, the bank says in words. Only where it carries the payout's own key nobody else can be meant.
-    if (line.key !== payout.id)
+    // Whom a debit went to, the bank says in words. Only where it carries the payout's own key nobody else can be meant; or where
+    // it is of a payout that is lost, and the deposit that was given for that has become another order.
+    if (line.key !== payout.id && !(await isOfLost(tx, line, ask.followOn)))
       throw new Refusal('does_not_fit', {
         why: 'the debit is of another amount and does not carry the key of the payout',
       });
@@ -503,6 +514,12 @@ export async function settlePayoutByLine(
     await notePaidUnits(tx, payout.id, line.units);
   }
   await settleByLine(tx, ask.rail, line, ask.key, report);
+}
+
+/** Whether a debit may have paid what an order that is lost had made of the same deposit. */
+async function isOfLost(tx: Tx, { key }: UnexplainedLine, followOn: FollowOn | undefined): Promise<boolean> {
+  if (followOn === undefined || !(await isMadeSince(tx, followOn.madeAt))) return false;
+  return key === null || (key.startsWith('pay_') && (await findPayout(tx, key)) === undefined);
 }
 
 /** A debit as it stands, locked, where no payout explains it. @throws Refusal 'does_not_fit' */

@@ -83,6 +83,13 @@ export interface ChainAdapter {
   nonces(wallet: string): Promise<{ mined: bigint; pending: bigint }>;
   sign(wallet: string, call: Call, nonce: bigint, fee: Fee): Promise<{ raw: Buffer; hash: string }>;
   broadcast(raw: Buffer): Promise<Broadcast>;
+  /**
+   * What its signer has signed for a wallet under nonces from this one on, mined or not, in their order; the first of them, where there
+   * are many. Left out where no signer keeps a journal. @throws NotSigned
+   */
+  signedFrom?(wallet: string, nonce: bigint): Promise<readonly SignedBefore[]>;
+  /** Nothing, to the wallet itself: what a nonce is used up by, so that nothing else signed under it can be mined. Pure. */
+  cancelCall?(wallet: string): Call;
   receipts(hashes: readonly string[]): Promise<(Receipt | undefined)[]>;
 
   /**
@@ -94,6 +101,14 @@ export interface ChainAdapter {
   sentIn(wallet: string, from: bigint, to: bigint): Promise<SentTransaction[]>;
   /** What a wallet of ours sent under a hash; undefined where no block holds it, or another wallet sent it. */
   sentAs(wallet: string, hash: string): Promise<SentTransaction | undefined>;
+}
+
+/** What a signer has signed. `contract` null is native coin. */
+export interface SignedBefore {
+  nonce: bigint;
+  contract: string | null;
+  to: string;
+  units: bigint;
 }
 
 /** A transaction out of one of our wallets, as a block holds it. */

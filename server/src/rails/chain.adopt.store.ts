@@ -3,7 +3,7 @@ import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { Fee, SentTransaction } from './chain.adapter.ts';
 
-export type FoundState = 'unread' | 'open' | 'adopted' | 'foreign';
+export type FoundState = 'unread' | 'open' | 'adopted' | 'foreign' | 'cancelled';
 
 /** A transaction of one of our wallets that no send of ours explains. What a block says of it is null while it is unread. */
 export interface FoundMovement {
@@ -13,6 +13,12 @@ export interface FoundMovement {
   nonce: bigint | null;
   hash: string | null;
   state: FoundState;
+  /** From the signer's journal, perhaps before a block holds it. */
+  signed: boolean;
+  /** Two people want its nonce used up by an empty transfer; what was offered for that last, and when. */
+  cancel_at: Date | null;
+  cancel_fee: Fee | null;
+  cancel_sent_at: Date | null;
   searched_to: bigint | null;
   block: bigint | null;
   block_at: Date | null;
@@ -31,7 +37,7 @@ export interface FoundMovement {
   ended_at: Date | null;
 }
 
-const FOUND = `id, rail, wallet, nonce, hash, state, searched_to, block, block_at, succeeded, cost_units, target, data, value, fee,
+const FOUND = `id, rail, wallet, nonce, hash, state, signed, cancel_at, cancel_fee, cancel_sent_at, searched_to, block, block_at, succeeded, cost_units, target, data, value, fee,
   recipient, asset, units, key, found_at, told_at, ended_at`;
 
 /** Nonces `from` up to but without `to` are used, and by no send of ours. */
@@ -50,7 +56,8 @@ export const noteHash = (tx: Tx, rail: string, wallet: string, hash: string): Pr
   ]);
 
 /**
- * Nonces that were said to be used, and are not: a reorg, or another node. Forgotten where nothing of ours came after them.
+ * Nonces that were said to be used, and are not: a reorg, or another node. Forgotten where nothing of ours came after them, signed
+ * or sent.
  *
  * @returns the lowest, which is the next to be taken
  */
@@ -58,6 +65,7 @@ export async function forgetUnused(tx: Tx, rail: string, wallet: string, used: b
   const rows = await tx.rows<{ nonce: bigint }>(
     `delete from found_movements f where rail = $1 and wallet = $2 and state = 'unread' and hash is null and nonce >= $3
         and not exists (select from chain_sends s where s.rail = $1 and s.wallet = $2 and s.nonce >= $3)
+        and not exists (select from found_movements g where g.rail = $1 and g.wallet = $2 and g.nonce >= $3 and g.signed)
       returning nonce`,
     [rail, wallet, used],
   );
@@ -208,7 +216,7 @@ export async function adoptAs(
 export const endFound = (
   tx: Tx,
   id: bigint,
-  end: { state: 'adopted'; key: string } | { state: 'foreign' },
+  end: { state: 'adopted'; key: string } | { state: 'foreign' | 'cancelled' },
 ): Promise<number> =>
   tx.run(
     `update found_movements set state = $2, key = $3, ended_at = clock_timestamp() where id = $1 and state = 'open'`,
@@ -253,15 +261,61 @@ export async function mayHavePaid(
   return row?.unread === true ? 'unread' : row?.open === true ? 'undecided' : undefined;
 }
 
+/** Whether it is still to be found out what a wallet has signed and sent in the time that the books have lost. */
+export const isUnlooked = async (tx: Tx, rail: string, wallet: string): Promise<boolean> =>
+  (await tx.row(
+    `select from restores r where not exists (
+       select from chain_nonces n where n.rail = $1 and n.wallet = $2 and n.looked_at > r.restored_at) limit 1`,
+    [rail, wallet],
+  )) !== undefined;
+
+/** What the signer's journal knows under a nonce that no row of ours has. */
+export const noteSigned = (
+  tx: Tx,
+  of: { rail: string; wallet: string; nonce: bigint },
+  what: { recipient: string; asset: AssetCode | undefined; units: bigint },
+): Promise<number> =>
+  tx.run(
+    `insert into found_movements (rail, wallet, nonce, signed, recipient, asset, units) values ($1, $2, $3, true, $4, $5, $6)
+     on conflict (rail, wallet, nonce) do update
+       set signed = true, recipient = excluded.recipient, asset = excluded.asset, units = excluded.units
+       where found_movements.state = 'unread'`,
+    [of.rail, of.wallet, of.nonce, what.recipient, what.asset ?? null, what.asset === undefined ? null : what.units],
+  );
+
+/** @returns false where it is read by now, or was not found by what was signed */
+export const noteCancel = async (tx: Tx, id: bigint): Promise<boolean> =>
+  (await tx.run(
+    `update found_movements set cancel_at = coalesce(cancel_at, clock_timestamp())
+      where id = $1 and state = 'unread' and signed and hash is null`,
+    [id],
+  )) > 0;
+
+/** The same of a nonce below one that is cancelled, which perhaps nothing was signed under. */
+export const cancelUnder = (tx: Tx, rail: string, wallet: string, nonce: bigint): Promise<number> =>
+  tx.run(
+    `insert into found_movements (rail, wallet, nonce, signed, cancel_at) values ($1, $2, $3, true, clock_timestamp())
+     on conflict (rail, wallet, nonce) do update
+       set signed = true, cancel_at = coalesce(found_movements.cancel_at, excluded.cancel_at)
+       where found_movements.state = 'unread' and found_movements.hash is null`,
+    [rail, wallet, nonce],
+  );
+
+export const noteCancelSent = (tx: Tx, id: bigint, fee: Fee): Promise<number> =>
+  tx.run('update found_movements set cancel_fee = $2, cancel_sent_at = clock_timestamp() where id = $1', [
+    id,
+    JSON.stringify(fee),
+  ]);
+
 /** One that keeps a transfer out of this wallet from being sent: unread, or to the same recipient in the same asset. */
 export const hindrance = (
   tx: Tx,
   rail: string,
   wallet: string,
   to: { recipient: string; asset: AssetCode },
-): Promise<{ id: bigint; state: FoundState } | undefined> =>
+): Promise<Pick<FoundMovement, 'id' | 'state' | 'signed' | 'nonce'> | undefined> =>
   tx.row(
-    `select id, state from found_movements
+    `select id, state, signed, nonce from found_movements
       where rail = $1 and wallet = $2 and (state = 'unread' or (state = 'open' and recipient = $3 and asset = $4))
       order by id limit 1`,
     [rail, wallet, to.recipient, to.asset],

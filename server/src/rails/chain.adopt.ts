@@ -9,6 +9,11 @@
  *                      ├──two people match it──▶ adopted
  *                      └──two people say it is not ours──▶ foreign (booked as an unexplained debit)
  *
+ * What was signed and is in no block yet the signer's journal knows. It is a row, too, and unread until a final block has used its
+ * nonce: its bytes may be with somebody although no node shows them. Two people may cancel it: an empty transfer of the wallet to
+ * itself is signed under the same nonce and sent until that, or what it cancels, is mined. Which of them it was is read from the
+ * block like anything else, and only then something else leaves the wallet. So nothing is paid twice, whoever wins.
+ *
  * While one is unread nothing leaves its wallet; while one is open nothing leaves for the same recipient in the same asset, and
  * the rail is stopped until a person lifts that or all are matched. They are found by the wallet's used nonces, and those of
  * deposit addresses by what arrives at the wallet that pays (chain.follow.ts).
@@ -19,7 +24,15 @@ import type { Tx } from '../base/db.ts';
 import { assert, Refusal, Unavailable } from '../base/errors.ts';
 import { timeOfId } from '../base/ids.ts';
 import { wasRestored } from './ahead.store.ts';
-import type { ChainAdapter, RailContext, SentTransaction } from './chain.adapter.ts';
+import {
+  type Call,
+  type ChainAdapter,
+  type Fee,
+  NotSigned,
+  type RailContext,
+  type SentTransaction,
+  type SignedBefore,
+} from './chain.adapter.ts';
 import * as found from './chain.adopt.store.ts';
 import { HOT } from './chain.follow.ts';
 import * as store from './chain.store.ts';
@@ -34,6 +47,8 @@ const READ_AT_ONCE = 20;
 const SEARCHED = 400n;
 /** A block's time may be behind that of the process that wrote the payout. */
 const SKEW_MS = 15_000;
+/** What was signed and is known to the node is mined in this time, or a person is told. */
+const SIGNED_TOLD_AFTER_MS = 10 * 60_000;
 /** Between our own wallets a match may come with the next rows of the treasury; then a person is told. */
 const OWN_TOLD_AFTER_MS = 10 * 60_000;
 
@@ -56,6 +71,7 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
     if (waiting.length === 0) return true;
     const unread = waiting.filter(({ state }) => state === 'unread');
     for (const row of unread.slice(0, READ_AT_ONCE)) await read(row);
+    for (const row of unread) if (row.cancel_at !== null) await sendCancel(row);
     return await db.asSystem(async (tx) => {
       const rows = await match(tx);
       return rows.every((row) => row.state === 'open' && (row.data?.length ?? 0) > 0);
@@ -67,6 +83,7 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
     if (!adapter.canSend(HOT)) return;
     const { mined, pending } = await adapter.nonces(HOT);
     const unused = await surelyUnused(mined);
+    const signed = await signedSince(mined);
     await db.asSystem(async (tx) => {
       // From the first look on: a restore to before the first payout ever must find that one, too.
       const next = await store.lockNonce(tx, rail, HOT, await firstNonce(tx, pending));
@@ -75,8 +92,144 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
         const lowest = await found.forgetUnused(tx, rail, HOT, unused);
         if (lowest !== undefined) await store.setNextNonce(tx, rail, HOT, lowest);
       }
-      if (pending <= (mined > next ? mined : next)) await found.noteLooked(tx, rail, HOT);
+      if (signed === undefined) return;
+      const after = await noteSigned(tx, signed, mined > next ? mined : next);
+      await tellSigned(tx, pending);
+      if (pending <= after) await found.noteLooked(tx, rail, HOT);
     });
+  }
+
+  /**
+   * What the signer's journal knows from a nonce on, while the lost time is not looked at; undefined where it does not answer.
+   *
+   * @throws Unavailable where it knows more than there can be
+   */
+  async function signedSince(nonce: bigint): Promise<SignedBefore[] | undefined> {
+    const all: SignedBefore[] = [];
+    if (adapter.signedFrom === undefined || !(await db.asSystem((tx) => found.isUnlooked(tx, rail, HOT)))) return all;
+    try {
+      for (let from = nonce; ; ) {
+        const some = await adapter.signedFrom(HOT, from);
+        all.push(...some);
+        const last = some.at(-1);
+        if (last === undefined) return all;
+        if (last.nonce - nonce > NONCE_GAP) throw new Unavailable(rail, 'the signer knows far more nonces than we do');
+        from = last.nonce + 1n;
+      }
+    } catch (error) {
+      if (!(error instanceof NotSigned)) throw error;
+      log.warn({ rail, why: error.message }, 'the signer does not say what it has signed before');
+      return undefined;
+    }
+  }
+
+  /**
+   * Rows of what was signed under nonces that no send of ours has. The wallet's row is locked.
+   *
+   * @param next the wallet's next nonce
+   * @returns the next nonce from now on
+   */
+  async function noteSigned(tx: Tx, signed: readonly SignedBefore[], next: bigint): Promise<bigint> {
+    const assets = await store.assetsOf(tx, chain);
+    let after = next;
+    for (const one of signed) {
+      const own = (await found.sendsUnder(tx, rail, HOT, one.nonce)).at(-1);
+      if (own !== undefined && !(await isGivenUp(tx, own, one))) continue;
+      // What was never signed between two that were is free.
+      for (; after < one.nonce; after += 1n)
+        await store.addFree(tx, rail, HOT, after, 'never signed before the restore');
+      await store.takeFree(tx, rail, HOT, one.nonce, 'what was signed under it before the restore');
+      const asset = assets.find(({ native, contract }) => (one.contract === null ? native : contract === one.contract));
+      log.warn({ rail, nonce: one.nonce }, 'signed in the time that was lost, and in no row of ours');
+      await found.noteSigned(
+        tx,
+        { rail, wallet: HOT, nonce: one.nonce },
+        { recipient: one.to, asset: asset?.code, units: one.units },
+      );
+      if (one.nonce >= after) after = one.nonce + 1n;
+    }
+    if (after > next) await store.setNextNonce(tx, rail, HOT, after);
+    return after;
+  }
+
+  /** A send of ours holds a nonce that was signed for another transfer: it was never signed, and never can be. */
+  async function isGivenUp(tx: Tx, own: found.OwnSend, { contract, to, units }: SignedBefore): Promise<boolean> {
+    const call = adapter.call(contract, to, units);
+    if (!('refused' in call) && call.target === own.target && call.value === own.value && call.data.equals(own.data))
+      return false;
+    return await store.giveUpUnsigned(
+      tx,
+      rail,
+      own.key,
+      'its nonce was signed for another transfer before the restore',
+    );
+  }
+
+  /** Each once: at once where the node does not know it, else where it was not mined for long. */
+  async function tellSigned(tx: Tx, pending: bigint): Promise<void> {
+    for (const row of await found.waitingFound(tx, rail, AT_ONCE)) {
+      if (!row.signed || row.state !== 'unread' || row.told_at !== null || row.nonce === null) continue;
+      if (row.cancel_at !== null) continue;
+      if (row.nonce < pending && Date.now() - row.found_at.getTime() < SIGNED_TOLD_AFTER_MS) continue;
+      await found.markTold(tx, row.id);
+      await report(tx, {
+        type: 'send_found',
+        rail,
+        movement: row.id,
+        reference: `nonce ${row.nonce}`,
+        ...(row.asset === null || row.units === null ? {} : { moved: { asset: row.asset, units: row.units } }),
+        why: 'signed in the time that a restore has lost, and in no block: it may still be mined, or two people cancel it',
+      });
+    }
+  }
+
+  /** Signs and sends what uses its nonce up; again, and for more, until the nonce is used. @throws Unavailable */
+  async function sendCancel(row: found.FoundMovement): Promise<void> {
+    const call = adapter.cancelCall?.(row.wallet);
+    if (call === undefined || row.nonce === null || !adapter.canSend(row.wallet)) return;
+    const sentMs = row.cancel_sent_at === null ? Number.POSITIVE_INFINITY : Date.now() - row.cancel_sent_at.getTime();
+    if (sentMs < pace.rebroadcastMs) return;
+    const { mined } = await adapter.nonces(row.wallet);
+    if (mined > row.nonce) return;
+    if (row.cancel_fee === null) await makeWay(row.wallet, mined, row.nonce);
+    try {
+      const fee = await feeOfCancel(row, call);
+      if (fee === undefined) return;
+      const { raw, hash } = await adapter.sign(row.wallet, call, row.nonce, fee);
+      await db.asSystem((tx) => found.noteCancelSent(tx, row.id, fee));
+      const answer = await adapter.broadcast(raw);
+      log.warn({ rail, nonce: row.nonce, hash, taken: answer.taken }, 'an empty transfer is sent under the nonce');
+    } catch (error) {
+      if (!(error instanceof NotSigned)) throw error;
+      log.warn({ rail, nonce: row.nonce, why: error.message }, 'not signed');
+    }
+  }
+
+  /**
+   * Nothing is mined above a nonce that nobody uses. What lies below one that is cancelled, and is signed by nobody or in no bytes of
+   * ours, is used up with it: no send takes it meanwhile, because all wait.
+   */
+  async function makeWay(wallet: string, mined: bigint, below: bigint): Promise<void> {
+    if (below - mined > NONCE_GAP) throw new Unavailable(rail, 'far more nonces are unused than can be');
+    await db.asSystem(async (tx) => {
+      await store.lockNonce(tx, rail, wallet, mined);
+      for (let nonce = mined; nonce < below; nonce += 1n) {
+        const own = (await found.sendsUnder(tx, rail, wallet, nonce)).at(-1);
+        const why = `nonce ${below} is cancelled, and waits for it`;
+        if (own !== undefined && !(await store.giveUpUnsigned(tx, rail, own.key, why))) continue;
+        await store.takeFree(tx, rail, wallet, nonce, 'an empty transfer');
+        await found.cancelUnder(tx, rail, wallet, nonce);
+      }
+    });
+  }
+
+  /** Each time a higher one: what it competes with may have offered more. */
+  async function feeOfCancel({ wallet, cancel_fee }: found.FoundMovement, call: Call): Promise<Fee | undefined> {
+    if (cancel_fee !== null) return (await adapter.raise(wallet, call, cancel_fee)) ?? cancel_fee;
+    const estimate = await adapter.estimate(wallet, call);
+    if ('fee' in estimate) return estimate.fee;
+    log.warn({ rail, why: estimate.refused }, 'no empty transfer can be sent');
+    return undefined;
   }
 
   /**
@@ -87,8 +240,8 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
     const { cursor, row } = await db.asSystem(async (tx) => ({
       cursor: await store.cursorOf(tx, rail),
       row: (await found.waitingFound(tx, rail, AT_ONCE)).find(
-        ({ wallet, state, nonce, hash }) =>
-          wallet === HOT && state === 'unread' && hash === null && nonce !== null && nonce >= mined,
+        ({ wallet, state, signed, nonce, hash }) =>
+          wallet === HOT && state === 'unread' && !signed && hash === null && nonce !== null && nonce >= mined,
       ),
     }));
     const finalized = cursor?.finalized ?? -1n;
@@ -167,6 +320,10 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
         else if (isSameCall(own, row)) await settleAs(tx, row, { ...own, version: own.version + 1 });
         continue;
       }
+      if (row.signed && isCancel(row)) {
+        await endCancelled(tx, row);
+        continue;
+      }
       // What moved nothing paid no payout, whatever it looks like.
       if (!fitsPayouts(row)) continue;
       const [candidate, ...others] = perPayout.get(place(row)) ?? [];
@@ -195,6 +352,34 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
       rail,
       movement: row.id,
       key: as.key,
+      left: await found.countTold(tx, rail),
+    });
+  }
+
+  const isCancel = (row: found.FoundMovement): boolean => {
+    const call = adapter.cancelCall?.(row.wallet);
+    return call !== undefined && row.target === call.target && row.value === call.value && row.data?.length === 0;
+  };
+
+  /** The nonce is used up, and what had been signed under it can never be mined. What that cost has left, and moved nothing. */
+  async function endCancelled(tx: Tx, row: found.FoundMovement): Promise<void> {
+    await found.endFound(tx, row.id, { state: 'cancelled' });
+    log.warn({ rail, nonce: row.nonce, hash: row.hash }, 'cancelled: an empty transfer has used the nonce');
+    const native = (await store.assetsOf(tx, chain)).find((asset) => asset.native)?.code;
+    if (native !== undefined && row.cost_units !== null && row.cost_units > 0n)
+      await report(tx, {
+        type: 'unexplained_debit',
+        rail,
+        externalId: `${row.hash}:coin`,
+        asset: native,
+        units: row.cost_units,
+        reference: row.hash ?? '',
+      });
+    await report(tx, {
+      type: 'send_matched',
+      rail,
+      movement: row.id,
+      key: 'an empty transfer that cancels it',
       left: await found.countTold(tx, rail),
     });
   }

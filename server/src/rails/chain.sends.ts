@@ -19,8 +19,9 @@
 import { assert, Unavailable } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
 import { type Call, type ChainAdapter, NotSigned, type RailContext, type Receipt } from './chain.adapter.ts';
-import { hindrance } from './chain.adopt.store.ts';
+import { hindrance, isUnlooked } from './chain.adopt.store.ts';
 import { type adopter, firstNonce, NONCE_GAP } from './chain.adopt.ts';
+import { HOT } from './chain.follow.ts';
 import type { SendVersion } from './chain.store.ts';
 import * as store from './chain.store.ts';
 import type { PayoutStatus, RailFact, Sending, Sent } from './rail.ts';
@@ -95,7 +96,12 @@ export function sender(
           return 'nonces were used that are not in the books: what was sent under them is read first';
         }
         if (used.pending > next) return 'a transaction that is not in the books waits to be mined: it is read first';
+        // Bytes of the lost time that no node has now may come back, and pay what is paid here.
+        if (wallet === HOT && (await isUnlooked(tx, rail, wallet)))
+          return 'what the wallet signed in the time that a restore has lost is looked for first';
         const found = await hindrance(tx, rail, wallet, { recipient: destination.address, asset });
+        if (found?.state === 'unread' && found.signed)
+          return `nonce ${found.nonce} was signed in the time that a restore has lost, and no final block holds it: movement ${found.id} ends first`;
         if (found !== undefined)
           return found.state === 'unread'
             ? 'a transaction that is not in the books is read first'

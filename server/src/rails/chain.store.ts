@@ -38,7 +38,7 @@ export const followedGenesis = async (tx: Tx, rail: string): Promise<string | un
 
 /** The cursor, with the row locked: one process at a time writes what a chain did. */
 export const lockCursor = (tx: Tx, rail: string) =>
-  tx.row<Cursor>(`select ${CURSOR} from chains where rail = $1 for update`, [rail]);
+  tx.row<Cursor>(`select ${CURSOR} from chains where rail = $1 for no key update`, [rail]);
 
 export async function moveCursor(
   tx: Tx,
@@ -760,6 +760,35 @@ export const freeNonce = (tx: Tx, rail: string, wallet: string): Promise<{ id: b
 
 export const takeNonce = (tx: Tx, id: bigint, by: string): Promise<number> =>
   tx.run('update released_nonces set taken_by = $2 where id = $1', [id, by]);
+
+/** A nonce below the next one that nothing was signed under. The wallet's row in chain_nonces is locked. */
+export const addFree = (tx: Tx, rail: string, wallet: string, nonce: bigint, why: string): Promise<number> =>
+  tx.run(
+    `insert into released_nonces (rail, wallet, nonce, key, why) values ($1, $2, $3, 'nobody', $4)
+     on conflict (rail, wallet, nonce) where taken_by is null do nothing`,
+    [rail, wallet, nonce, why],
+  );
+
+export const takeFree = (tx: Tx, rail: string, wallet: string, nonce: bigint, by: string): Promise<number> =>
+  tx.run(
+    `update released_nonces set taken_by = $4 where rail = $1 and wallet = $2 and nonce = $3 and taken_by is null`,
+    [rail, wallet, nonce, by],
+  );
+
+/**
+ * Gives up a reservation under which nothing of its own can ever be signed.
+ *
+ * @returns false where it was signed
+ */
+export async function giveUpUnsigned(tx: Tx, rail: string, key: string, why: string): Promise<boolean> {
+  const [first, ...later] = await versionsOf(tx, rail, key);
+  if (first === undefined || later.length > 0) return false;
+  const there = await lockSend(tx, first.id);
+  if (there?.state !== 'reserved' || there.raw !== null) return false;
+  await markSigning(tx, first.id, false);
+  await releaseSend(tx, rail, first, why);
+  return true;
+}
 
 /** A nonce that was given up a while ago, and that later ones of its wallet wait for. */
 export const openGap = (tx: Tx, rail: string, wallet: string, forMs: number): Promise<{ nonce: bigint } | undefined> =>

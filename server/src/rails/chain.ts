@@ -30,6 +30,7 @@ export {
   hasSend,
   listFound,
   lockFound,
+  noteCancel,
   waitingFound,
 } from './chain.adopt.store.ts';
 export {

@@ -100,7 +100,10 @@ export interface Rail {
    * A bank's, after such a restore: an unexplained debit that may have been this payout, under another key or with another
    * amount; undefined where there is none of which people have not decided. Rows only.
    */
-  doubtful?(tx: Tx, payout: { key: string; asset: AssetCode; units: bigint }): Promise<string | undefined>;
+  doubtful?(
+    tx: Tx,
+    payout: { key: string; asset: AssetCode; units: bigint; followOn?: FollowOn | undefined },
+  ): Promise<string | undefined>;
 
   /** What the outside says we have in a wallet, smallest units. @throws Unavailable */
   balance(wallet: string, asset: AssetCode): Promise<bigint>;
@@ -145,6 +148,16 @@ export interface PaidPerhaps {
   payoutUnits: bigint;
   payoutAddress: string | null;
   createdAt: Date;
+  /** The order whose deposit it was made of; null of one that a customer made. */
+  follows: bigint | null;
+}
+
+/**
+ * An order made of a deposit of another order. Made after a restore, it may stand for one that was made of the same deposit and paid in
+ * the time that was lost: under another key, and at another price.
+ */
+export interface FollowOn {
+  madeAt: Date;
 }
 
 /** One movement in one wallet, as the outside shows it. */

@@ -10,9 +10,19 @@ import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { keccak256 } from 'viem/utils';
 import { NotSigned } from '../rails/chain.ts';
-import type { Signer, Unsigned, Wanted } from '../rails/evm/index.ts';
+import type { SignedBefore, Signer, Unsigned, Wanted } from '../rails/evm/index.ts';
 import type { From } from './policy.ts';
-import { type Answer, hangUp, isProof, proofOf, readAnswer, readLines, writeLine, writeTransfer } from './wire.ts';
+import {
+  type Answer,
+  hangUp,
+  isProof,
+  proofOf,
+  readAnswer,
+  readLines,
+  readSigned,
+  writeLine,
+  writeTransfer,
+} from './wire.ts';
 
 const DEADLINE_MS = 3_000;
 
@@ -94,7 +104,15 @@ export function signerClient(options: SignerClientOptions): SignerClient {
         throw new NotSigned('its answer is no signature');
       return { raw: Buffer.from(raw, 'hex'), hash };
     },
+    ...('wallet' in from ? { signedFrom: (nonce: bigint) => signedFrom(chainId, from.wallet, nonce) } : {}),
   });
+
+  async function signedFrom(chainId: bigint, wallet: string, nonce: bigint): Promise<SignedBefore[]> {
+    const answer = await ask('signed', { chainId: String(chainId), wallet, nonce: String(nonce) });
+    const found = 'result' in answer ? readSigned(answer.result.transfers, nonce) : undefined;
+    if (found === undefined) throw new NotSigned('it did not say what it has signed before');
+    return found;
+  }
 
   return {
     wallet: (chainId, name, address) => signerOf(chainId, { wallet: name }, address),

@@ -16,13 +16,18 @@ import {
 } from '../rails/evm/index.ts';
 import type { Journal } from './journal.ts';
 import { type Keys, publicOf } from './keys.ts';
-import { type Asked, type ChainLimits, decide, type From } from './policy.ts';
+import { type Asked, type ChainLimits, type Content, decide, type From } from './policy.ts';
+
+/** An answer is a line of the protocol. */
+export const SIGNED_AT_ONCE = 40;
 
 export interface SignerCore {
   describe(): { wallets: Record<string, string>; xpub: string; chainIds: string[] };
   /** Why this would not be signed, or undefined. */
   check(chainId: bigint, from: From, wanted: Wanted): string | undefined;
   sign(from: From, unsigned: Unsigned): Promise<SignedTransfer | { refused: string }>;
+  /** What it has signed out of a named wallet, from a nonce on: the first `SIGNED_AT_ONCE`. */
+  signed(chainId: bigint, wallet: string, nonce: bigint): Content[];
 }
 
 export function openSigner(keys: Keys, chains: readonly ChainLimits[], journal: Journal): SignerCore {
@@ -50,6 +55,10 @@ export function openSigner(keys: Keys, chains: readonly ChainLimits[], journal: 
     check(chainId, from, wanted) {
       const answer = decided(chainId, from, wanted, undefined);
       return typeof answer === 'string' ? answer : undefined;
+    },
+    signed(chainId, wallet, nonce) {
+      const address = Object.hasOwn(wallets, wallet) ? wallets[wallet] : undefined;
+      return address === undefined ? [] : journal.since(chainId, address, nonce, SIGNED_AT_ONCE);
     },
     async sign(from, unsigned) {
       const content = decided(unsigned.chainId, from, unsigned, unsigned.nonce);

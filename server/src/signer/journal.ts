@@ -9,11 +9,13 @@
  * still says which nonce it was.
  */
 import { closeSync, fdatasyncSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
-import { type Content, counterOf, FEES, type Kind, type Signed } from './policy.ts';
+import { type Content, counterOf, FEES, type Kind, type Signed, sameTransfer } from './policy.ts';
 
 export interface Journal extends Signed {
   /** Keeps it, on the disk when this returns. The same again with no higher fee is not written. */
   keep(content: Content): void;
+  /** What was signed under nonces from this one on, in their order. */
+  since(chainId: bigint, from: string, nonce: bigint, limit: number): Content[];
   close(): void;
 }
 
@@ -36,6 +38,8 @@ export function openJournal(path: string | undefined, { durable = true, nowMs = 
     return packed === undefined ? undefined : { chainId, from, nonce, ...unpack(packed) };
   };
   const counters = new Map<string, Counter>();
+  /** The highest nonce of each wallet. */
+  const highest = new Map<string, bigint>();
   // A clock that is set back gives nobody another hour.
   let newestMs = 0;
   const now = () => {
@@ -46,8 +50,11 @@ export function openJournal(path: string | undefined, { durable = true, nowMs = 
   function remember(content: Content, atMs: number): void {
     newestMs = Math.max(newestMs, atMs);
     const before = under(content.chainId, content.from, content.nonce);
-    const highest = before !== undefined && before.feeUnits > content.feeUnits ? before : content;
-    byNonce.set(nonceKey(content.chainId, content.from, content.nonce), pack(highest));
+    // What cancels a transfer may cost less than it, and counts from then on.
+    const isDearer = before !== undefined && sameTransfer(before, content) && before.feeUnits > content.feeUnits;
+    byNonce.set(nonceKey(content.chainId, content.from, content.nonce), pack(isDearer ? before : content));
+    const wallet = `${content.chainId}:${content.from}`;
+    if (content.nonce > (highest.get(wallet) ?? -1n)) highest.set(wallet, content.nonce);
     if (content.kind === 'sweep' || atMs <= nowMs() - HOUR_MS) return;
     const grown = content.feeUnits - (before?.feeUnits ?? 0n);
     if (before === undefined) count(content, counterOf(content), content.units, atMs);
@@ -83,13 +90,22 @@ export function openJournal(path: string | undefined, { durable = true, nowMs = 
     },
     keep(content) {
       const before = under(content.chainId, content.from, content.nonce);
-      if (before !== undefined && before.feeUnits >= content.feeUnits) return;
+      if (before !== undefined && sameTransfer(before, content) && before.feeUnits >= content.feeUnits) return;
       const atMs = now();
       if (file !== undefined) {
         append(file, Buffer.from(lineOf(content, atMs)));
         if (durable) fdatasyncSync(file);
       }
       remember(content, atMs);
+    },
+    since(chainId, from, nonce, limit) {
+      const found: Content[] = [];
+      const last = highest.get(`${chainId}:${from}`) ?? -1n;
+      for (let at = nonce; at <= last && found.length < limit; at += 1n) {
+        const content = under(chainId, from, at);
+        if (content !== undefined) found.push(content);
+      }
+      return found;
     },
     close: () => file !== undefined && closeSync(file),
   };
@@ -150,7 +166,7 @@ function unpack(packed: string): Omit<Content, 'chainId' | 'from' | 'nonce'> {
 const lineOf = (content: Content, atMs: number): string =>
   `${JSON.stringify({ at: new Date(atMs).toISOString(), ...content }, (_, part) => (typeof part === 'bigint' ? String(part) : part))}\n`;
 
-const KINDS: readonly Kind[] = ['token', 'gas', 'native', 'sweep'];
+const KINDS: readonly Kind[] = ['token', 'gas', 'native', 'sweep', 'cancel'];
 
 function readLine(line: string): { content: Content; atMs: number } | undefined {
   try {

@@ -7,7 +7,8 @@
  *
  * A nonce has one transfer for ever. Signing it again is allowed for the same recipient and amount (a higher fee, a lost
  * answer) and counts once, its fee by what it grew; another transfer under it is refused. So whoever asks cannot have two
- * transfers signed and pay the one that suits.
+ * transfers signed and pay the one that suits. One thing is signed under any nonce of a named wallet, whatever was signed under it
+ * before: an empty transfer of the wallet to itself, which pays nobody and ends the nonce. After it nothing else is.
  */
 import { movedBy, refusalOf, type Unsigned, type Wanted } from '../rails/evm/index.ts';
 
@@ -32,7 +33,8 @@ export interface ChainLimits {
 /** Who would sign: a wallet by name, or the deposit address of a number. */
 export type From = { wallet: string } | { deposit: bigint };
 
-export type Kind = 'token' | 'gas' | 'native' | 'sweep';
+/** `cancel`: nothing, to the wallet itself. */
+export type Kind = 'token' | 'gas' | 'native' | 'sweep' | 'cancel';
 
 /** What a signature is kept as. */
 export interface Content {
@@ -78,6 +80,7 @@ export function decide(limits: ChainLimits, asked: Asked, signed: Signed): strin
   const moved = movedBy(wanted);
   const isSweep = 'deposit' in from;
   const isGas = !isSweep && wanted.data.length === 0 && asked.provenDeposit === wanted.target;
+  const isCancel = !isSweep && wanted.data.length === 0 && wanted.value === 0n && wanted.target === address;
   const nativeLimit = isSweep ? NOTHING : isGas ? limits.gas : limits.native;
   const unwilling = refusalOf(
     {
@@ -98,14 +101,14 @@ export function decide(limits: ChainLimits, asked: Asked, signed: Signed): strin
     chainId: limits.chainId,
     from: address,
     nonce: nonce ?? 0n,
-    kind: isSweep ? 'sweep' : contract !== null ? 'token' : isGas ? 'gas' : 'native',
+    kind: isSweep ? 'sweep' : contract !== null ? 'token' : isGas ? 'gas' : isCancel ? 'cancel' : 'native',
     asset: contract ?? 'native',
     to,
     units,
     feeUnits: wanted.gas * wanted.price,
   };
   const isAgain = before !== undefined && sameTransfer(before, content);
-  if (before !== undefined && !isAgain) return `nonce ${nonce} was signed for another transfer`;
+  if (before !== undefined && !isAgain && !isCancel) return `nonce ${nonce} was signed for another transfer`;
   // Lowering a limit does not take back what is out: it may still need a higher fee.
   if (unwilling !== undefined && !(isAgain && content.feeUnits <= limits.fees.perTransfer)) return unwilling;
   if (isSweep) return content;

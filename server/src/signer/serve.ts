@@ -12,7 +12,9 @@ import {
   proofOf,
   type Request,
   readLines,
+  readQuestion,
   readTransfer,
+  writeContent,
   writeLine,
 } from './wire.ts';
 
@@ -64,6 +66,11 @@ export function serveOn(
 
   async function called(id: number, method: string, params: Record<string, unknown>): Promise<Answer> {
     if (method === 'describe') return { id, result: core.describe() };
+    if (method === 'signed') {
+      const { chainId, wallet, nonce } = readQuestion(params);
+      const transfers = core.signed(chainId, wallet, nonce).map(writeContent);
+      return { id, result: { transfers } };
+    }
     const { from, unsigned, hasNonce } = readTransfer(params);
     if (method === 'check') {
       const why = core.check(unsigned.chainId, from, unsigned);

@@ -2,14 +2,14 @@
  * The signer's protocol: a line of JSON for a request, a line for its answer, over a socket.
  *
  * First both sides prove that they know the shared secret, each by hashing what the other has just made up; nothing else
- * is read before that. Then three methods: `describe`, `check`, `sign`. Whole numbers are decimal text and bytes are hex.
+ * is read before that. Then four methods: `describe`, `check`, `sign`, `signed`. Whole numbers are decimal text and bytes are hex.
  *
  * Requests are read strictly: whatever is missing, too long or of another form is an error, and an unknown field is too.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Duplex } from 'node:stream';
-import type { Unsigned } from '../rails/evm/index.ts';
-import type { From } from './policy.ts';
+import type { SignedBefore, Unsigned } from '../rails/evm/index.ts';
+import type { Content, From } from './policy.ts';
 
 /** A transfer is a few hundred characters. */
 const LONGEST_LINE = 16 * 1024;
@@ -93,6 +93,50 @@ export function readAnswer({ id, result, refused, error }: Record<string, unknow
 }
 
 export class Misread extends Error {}
+
+/** What `signed` is asked with. @throws Misread naming the field */
+export function readQuestion(params: Record<string, unknown>): { chainId: bigint; wallet: string; nonce: bigint } {
+  for (const name of Object.keys(params))
+    if (name !== 'chainId' && name !== 'wallet' && name !== 'nonce')
+      throw new Misread(`${name.slice(0, 40)} is no field`);
+  const text = (name: string, form: RegExp): string => {
+    const value = params[name];
+    if (typeof value !== 'string' || !form.test(value)) throw new Misread(`${name} is not as it must be`);
+    return value;
+  };
+  return {
+    chainId: BigInt(text('chainId', NUMBER)),
+    wallet: text('wallet', /^[a-z]{1,20}$/),
+    nonce: BigInt(text('nonce', /^[0-9]{1,18}$/)),
+  };
+}
+
+const NUMBER = /^[0-9]{1,78}$/;
+const ADDRESS = /^0x[0-9a-f]{40}$/;
+
+/** How what was signed stands in an answer. */
+export const writeContent = ({ nonce, asset, to, units }: Content) => ({
+  nonce: String(nonce),
+  asset,
+  to,
+  units: String(units),
+});
+
+/** @returns undefined where it is no list of what was signed, from `nonce` on and in the order of nonces */
+export function readSigned(answer: unknown, nonce: bigint): SignedBefore[] | undefined {
+  if (!Array.isArray(answer)) return undefined;
+  const found: SignedBefore[] = [];
+  for (const one of answer) {
+    const { nonce: at, asset, to, units } = (one ?? {}) as Record<string, unknown>;
+    if (typeof at !== 'string' || !/^[0-9]{1,18}$/.test(at) || typeof units !== 'string' || !NUMBER.test(units))
+      return undefined;
+    if (typeof asset !== 'string' || (asset !== 'native' && !ADDRESS.test(asset))) return undefined;
+    if (typeof to !== 'string' || !ADDRESS.test(to)) return undefined;
+    if (BigInt(at) < (found.at(-1)?.nonce ?? nonce - 1n) + 1n) return undefined;
+    found.push({ nonce: BigInt(at), contract: asset === 'native' ? null : asset, to, units: BigInt(units) });
+  }
+  return found;
+}
 
 /** @throws Misread naming the field */
 export function readTransfer(params: Record<string, unknown>): { from: From; unsigned: Unsigned; hasNonce: boolean } {

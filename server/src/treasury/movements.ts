@@ -11,7 +11,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
-import { movementKnown } from '../orders/index.ts';
+import { followOnById, movementKnown } from '../orders/index.ts';
 import { declareForeign, lookDebit, settlePayoutByLine } from '../rails/bank.ts';
 import {
   adoptAs,
@@ -26,6 +26,7 @@ import {
   indexOf,
   listFound,
   lockFound,
+  noteCancel,
   waitingFound,
 } from '../rails/chain.ts';
 import { notePaidUnits, payoutByKey, requireOtherAmount } from '../rails/payouts.ts';
@@ -182,6 +183,19 @@ export function openMovements(context: Context & { rails: ReadonlyMap<string, Ra
     await adopt(tx, row, ask.key, clock.now());
   }
 
+  /**
+   * Its nonce is used up by an empty transfer from now on, unless what it was signed for is mined first (rails/chain.adopt.ts).
+   *
+   * @throws Refusal 'unknown_movement' | 'movement_over' | 'does_not_fit' where it was not found by what the signer has signed
+   */
+  async function cancel(tx: Tx, id: bigint): Promise<void> {
+    const row = await lockFound(tx, id);
+    if (row === undefined) throw new Refusal('unknown_movement');
+    if (row.state !== 'unread') throw new Refusal('movement_over', { state: row.state });
+    if (!(await noteCancel(tx, id)))
+      throw new Refusal('does_not_fit', { why: 'a block holds it: it is read, and then matched or declared not ours' });
+  }
+
   /** @throws Refusal 'unknown_movement' | 'movement_over' */
   async function foreign(tx: Tx, id: bigint): Promise<void> {
     const row = await lockOpen(tx, id);
@@ -224,8 +238,8 @@ export function openMovements(context: Context & { rails: ReadonlyMap<string, Ra
       await lockFound(tx, id);
       const row = await findFound(tx, id);
       if (row === undefined) throw new Refusal('unknown_movement');
-      const { rail, wallet, nonce, hash, state, block, succeeded, recipient, asset, units, key } = row;
-      return { rail, wallet, nonce, hash, state, block, succeeded, recipient, asset, units, key };
+      const { rail, wallet, nonce, hash, state, signed, block, succeeded, recipient, asset, units, key } = row;
+      return { rail, wallet, nonce, hash, state, signed, block, succeeded, recipient, asset, units, key };
     },
 
     /** What the books order under a key: asset, units and recipient; no state, which moves by itself. */
@@ -252,6 +266,7 @@ export function openMovements(context: Context & { rails: ReadonlyMap<string, Ra
 
     match,
     foreign,
+    cancel,
 
     lookDebit: (tx: Tx, { rail, line }: { rail: string; line: string }) => lookDebit(tx, rail, line),
     /** An unexplained debit paid no payout of ours: none waits for it any more. @throws Refusal 'does_not_fit' */
@@ -270,7 +285,11 @@ export function openMovements(context: Context & { rails: ReadonlyMap<string, Ra
     }): Promise<void> {
       const { payout: key, rail, by, otherAmount } = ask;
       if ('line' in by)
-        return await db.asSystem((tx) => settlePayoutByLine(tx, { rail, key, line: by.line, otherAmount }, report));
+        return await db.asSystem(async (tx) => {
+          const payout = await payoutByKey(tx, rail, key);
+          const followOn = await followOnById(tx, payout?.refundId == null ? (payout?.orderId ?? null) : null);
+          await settlePayoutByLine(tx, { rail, key, line: by.line, otherAmount, followOn }, report);
+        });
       const movement = await chainOf(rail).readByHash(by.hash);
       await db.asSystem((tx) => match(tx, { movement, key, otherAmount }));
     },

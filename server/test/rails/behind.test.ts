@@ -99,7 +99,10 @@ test('they are once a final block younger than that says that they are not: a re
 
 test('the rail may have paid anybody until the wallet was looked at since the restore, with nothing waiting to be mined', async () => {
   await rows.query('update chain_nonces set looked_at = null');
-  const order = { id: 1n, payoutAsset: 'usdc.fake', payoutUnits: 1n, payoutAddress: '0xann', createdAt: new Date(0) };
+  const order = {
+    ...{ id: 1n, payoutAsset: 'usdc.fake', payoutUnits: 1n, payoutAddress: '0xann' },
+    ...{ createdAt: new Date(0), follows: null },
+  };
   const mayHavePaid = () => ground.db.asSystem(async (tx) => await rail.mayHavePaid?.(tx, order));
   says = { mined: 0n, pending: 1n };
   await look();

@@ -165,9 +165,40 @@ describe('a nonce', () => {
     await core.sign(sweep, tokens(0n, 5n, HOT));
     assert.equal(await refusedBy(core, tokens(0n, 6n, HOT), sweep), why, 'each address has its own');
   });
+
+  test('is used up by an empty transfer to the wallet itself, whatever was signed under it; after that nothing else is signed', async () => {
+    const core = fresh();
+    await core.sign(hot, tokens(0n, 10n));
+    const empty = coin(0n, 0n, HOT);
+    assert.equal(await refusedBy(core, empty), undefined);
+    assert.equal(await refusedBy(core, { ...empty, price: 12n }), undefined, 'for a higher fee');
+    const why = 'nonce 0 was signed for another transfer';
+    assert.equal(await refusedBy(core, tokens(0n, 10n)), why, 'what was cancelled was signed again');
+    assert.equal(await refusedBy(core, coin(0n, 0n, FRIEND)), why, 'to somebody else');
+    assert.equal(await refusedBy(core, { ...empty, gas: 2_000n }), 'a fee above the limit');
+    await core.sign({ deposit: 3n }, tokens(0n, 5n, HOT));
+    assert.notEqual(await refusedBy(core, coin(0n, 0n, depositAddress(3n)), { deposit: 3n }), undefined);
+  });
 });
 
 describe('the journal', () => {
+  test('says what was signed from a nonce on, also after a restart, and what has cancelled it', async () => {
+    const path = join(freshFolder('signer'), 'signed.jsonl');
+    const before = fresh({}, openJournal(path));
+    for (const nonce of [0n, 1n, 3n]) await before.sign(hot, tokens(nonce, 10n + nonce));
+    await before.sign(hot, coin(3n, 0n, HOT));
+    const after = fresh({}, openJournal(path));
+    assert.deepEqual(
+      after.signed(1n, 'hot', 1n).map(({ nonce, kind, units }) => [nonce, kind, units]),
+      [
+        [1n, 'token', 11n],
+        [3n, 'cancel', 0n],
+      ],
+    );
+    assert.deepEqual(after.signed(1n, 'hot', 4n), []);
+    assert.deepEqual(after.signed(1n, 'constructor', 0n), []);
+  });
+
   test('remembers after a restart, and a torn last line was never signed', async () => {
     const path = join(freshFolder('signer'), 'signed.jsonl');
     const before = fresh({}, openJournal(path));
@@ -264,7 +295,10 @@ describe('over a socket', () => {
       signer.sign(tokens(0n, 99n)),
       (error) => error instanceof NotSigned && error.declined && /nonce 0 was signed/.test(error.message),
     );
+    assert.deepEqual(await signer.signedFrom?.(0n), [{ nonce: 0n, contract: TOKEN, to: FRIEND, units: 100n }]);
+    assert.deepEqual(await signer.signedFrom?.(1n), []);
     const sweeper = client.deposits(1n, depositAddress)(3n);
+    assert.equal(sweeper.signedFrom, undefined);
     assert.equal(sweeper.address, depositAddress(3n));
     assert.equal(await sweeper.refuses(tokens(0n, 5n, HOT)), undefined);
     client.close();

@@ -12,6 +12,7 @@ import {
   block,
   cancel,
   compensate,
+  correctCase,
   holdBack,
   nameDestination,
   type Order,
@@ -49,6 +50,8 @@ export interface Noted {
   address: string;
   /** Another one, which only an operator names. */
   elsewhere: string;
+  /** One more of its own, which the customer confirms on a page of ours (strays.ts). */
+  back?: string;
   /** The provider holds it. */
   held: boolean;
   /** Lines at the bank by which it was paid. */
@@ -217,7 +220,7 @@ export function openActors(
         now: clock.now(),
       });
       const terms = new Map([[String(order.id), order]]);
-      return { order, accounts, address, elsewhere: `0xelse${n}`, held, lines: [], terms };
+      return { order, accounts, address, elsewhere: `0xelse${n}`, back: `0xback${n}`, held, lines: [], terms };
     });
   }
 
@@ -239,7 +242,8 @@ export function openActors(
   function pays({ order, lines }: Noted, units: bigint, how: { otherAsset?: true; again?: true } = {}): void {
     if (order.direction === 'offramp') {
       const contract = how.otherAsset ? TOKENS.usdt : TOKENS.usdc;
-      return chain.transfer(`0xcustomer${order.id}`, order.depositTarget, contract, units);
+      chain.transfer(`0xcustomer${order.id}`, order.depositTarget, contract, units);
+      return;
     }
     const line = bank.credit(units, order.depositTarget, how.otherAsset ? { currency: OTHER_CURRENCY } : {});
     lines.push(line);
@@ -310,7 +314,15 @@ export function openActors(
     deposit: bigint | null;
     deposit_rail: string | null;
     deposit_asset: string | null;
+    /** What came back of its payout waits to be paid again, and cannot: its deposit was taken back. Its case, what is owed, and what came back. */
+    undo_case: bigint | null;
+    undo_units: string | null;
+    undo_reference: string | null;
+    undo_back: bigint | null;
   }
+
+  /** Of one with a link its customer says where it goes (strays.ts). */
+  const NO_LINK = 'not exists (select from return_links l where l.deposit_id = d.id and l.replaced_at is null)';
 
   async function waiting(): Promise<Waiting[]> {
     return await world.backends.look<Waiting>(
@@ -323,12 +335,20 @@ export function openActors(
               (select r.asset from refunds r where r.order_id = o.id
                  and r.state in ('needs_destination', 'held', 'failed', 'returned') order by r.rail, r.id limit 1) as refund_asset,
               (select min(d.id) from deposits d where d.order_id = o.id and d.state = 'suspense'
-                 and d.units > d.taken_units + d.refund_units) as deposit,
+                 and d.units > d.taken_units + d.refund_units and ${NO_LINK}) as deposit,
               (select d.rail from deposits d where d.order_id = o.id and d.state = 'suspense'
-                 and d.units > d.taken_units + d.refund_units order by d.id limit 1) as deposit_rail,
+                 and d.units > d.taken_units + d.refund_units and ${NO_LINK} order by d.id limit 1) as deposit_rail,
               (select d.asset from deposits d where d.order_id = o.id and d.state = 'suspense'
-                 and d.units > d.taken_units + d.refund_units order by d.id limit 1) as deposit_asset
-         from orders o order by o.id`,
+                 and d.units > d.taken_units + d.refund_units and ${NO_LINK} order by d.id limit 1) as deposit_asset
+              , u.*
+         from orders o left join lateral (
+           select c.id as undo_case, l.lost_units::text as undo_units, l.reference as undo_reference, b.id as undo_back
+             from deposits l join cases c on c.subject = 'deposit:' || l.id and c.closed_at is null
+              and c.kind in ('customer_owes', 'deposit_lost')
+             join deposits b on b.order_id = o.id and b.origin = 'returned' and b.state = 'suspense'
+             join refunds r on r.deposit_id = b.id and r.state = 'held'
+            where l.order_id = o.id and l.state = 'lost' and o.state = 'settled' order by l.id, b.id limit 1) u on true
+        order by o.id`,
     );
   }
 
@@ -474,6 +494,14 @@ export function openActors(
             db.asSystem((tx) => releaseBlocked(context, tx, { ...base(), legalAct: 'an act' })),
           );
     }
+    const { undo_case: undone, undo_back: came } = row;
+    if (faults.ended && undone !== null && came !== null)
+      return inTx('undo the exchange', (tx, now) =>
+        correctCase(context, tx, {
+          ...{ case: BigInt(undone), as: 'undone', evidence: row.undo_reference ?? '' },
+          ...{ units: BigInt(row.undo_units ?? 0), deposit: BigInt(came), by: agreed.join(', '), now },
+        }),
+      );
     if (row.short) fund();
     if (row.refund !== null) {
       const to = again?.to ?? destinationOn(row.refund_rail, row.refund_asset, one);

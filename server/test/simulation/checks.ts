@@ -15,6 +15,7 @@ import { leastTaken, type Rails, railsOf, wrongEnds } from './ends.ts';
 import { OTHER_FIAT } from './outside.bank.ts';
 import { CHAIN, TOKENS } from './outside.chain.ts';
 import type { OurProcess, World } from './process.ts';
+import type { Stray } from './strays.ts';
 
 /** What may be broken. What a planted bug breaks has to be of a kind that fits it (mutants.ts). */
 export const KINDS = {
@@ -133,6 +134,7 @@ export async function broken(
   auditor: OurProcess,
   noted: readonly Noted[],
   lost?: ReadonlySet<string>,
+  strays?: readonly Stray[],
 ): Promise<Violation[]> {
   const { db, clock, rails } = auditor.context;
   const found: Violation[] = [];
@@ -151,7 +153,7 @@ export async function broken(
     noted.map((one) => unpaid(world, one, states.get(one.order.id))),
   );
   // One step: nobody else goes on while it is asked, or how fast PostgreSQL answers would decide who goes next.
-  const ends = () => wrongEnds(world.backends.look, world, noted, lost);
+  const ends = () => wrongEnds(world.backends.look, world, noted, lost, strays);
   say('ends', await world.scheduler.perform('what each ends with', ends));
   say(
     'books',
@@ -169,11 +171,11 @@ const statesOf = (tx: Tx) => tx.rows<{ id: bigint; state: string }>('select id, 
 /** An order that says that it has paid has, and one that says that it has given back has. */
 function unpaid(
   { bank, chain }: World,
-  { order, accounts, address, elsewhere }: Noted,
+  { order, accounts, address, elsewhere, back = '' }: Noted,
   state?: string,
 ): string | undefined {
   const atBank = accounts.reduce((sum, { number }) => sum + bank.everTo(number), 0n);
-  const onChain = [address, elsewhere].reduce(
+  const onChain = [address, elsewhere, back].reduce(
     (sum, to) => sum + chain.paidTo(to, TOKENS.usdc) + chain.paidTo(to, TOKENS.usdt),
     0n,
   );
@@ -212,12 +214,12 @@ export async function unproven(tx: Tx): Promise<string[]> {
   );
 }
 
-/** Every change of state has its event, in order, and nothing but those. */
+/** Every change of state has its event, in order, and nothing but those. Who is stopped by law is not told of it. */
 export async function untold(tx: Tx): Promise<string[]> {
   const rows = await tx.rows<{ id: bigint; steps: string[]; told: string[] }>(
     `select o.id,
             (select coalesce(array_agg('order.' || state_to order by version), '{}') from order_history h
-              where h.order_id = o.id and h.state_from <> h.state_to) as steps,
+              where h.order_id = o.id and h.state_from <> h.state_to and h.state_to <> 'frozen') as steps,
             (select coalesce(array_agg(type order by subject_seq), '{}') from events e
               where e.subject = 'order:' || o.id and e.type not in ('order.changed', 'order.payout_handed')
                 and e.type not like 'refund.%' and e.type not like 'deposit.%') as told
@@ -232,7 +234,7 @@ export async function untold(tx: Tx): Promise<string[]> {
 export async function unseen(tx: Tx): Promise<string[]> {
   const rows = await tx.rows<{ id: bigint; why: string }>(
     `select d.id, d.why from deposits d
-      where d.state = 'suspense' and d.units > d.taken_units + d.refund_units
+      where d.state = 'suspense' and not d.dust and d.units > d.taken_units + d.refund_units
         and not exists (select from cases c where c.subject = 'deposit:' || d.id)`,
   );
   return rows.map(({ id, why }) => `deposit ${id} lies in suspense (${why}) and no case says so`);

@@ -17,6 +17,7 @@ import type { Noted, Terms } from './actors.ts';
 import { FIAT, OTHER_FIAT } from './outside.bank.ts';
 import { CHAIN, TOKENS } from './outside.chain.ts';
 import type { World } from './process.ts';
+import { type Stray, wrongStrays } from './strays.ts';
 
 /** An order as it ended. Amounts as text. */
 export interface Ended {
@@ -26,6 +27,8 @@ export interface Ended {
   state: string;
   /** It was blocked by law after it had been converted. */
   blocked_converted: boolean;
+  /** Its payout came back and its deposit was taken back: two people have undone it. */
+  undone?: boolean;
   deposit_asset: string;
   payout_asset: string;
   deposit_units: string;
@@ -67,6 +70,7 @@ const ORDERS = `
   select o.id::text, coalesce(o.follows, o.id)::text as made, o.direction, o.state, o.deposit_asset, o.payout_asset,
          exists (select from order_history h where h.order_id = o.id and h.event = 'blocked' and h.state_from = 'payout_held')
            as blocked_converted,
+         exists (select from entries e where e.order_id = o.id and e.facts ->> 'correction' = 'undone') as undone,
          o.deposit_units::text, o.received_units::text, o.payout_units::text, o.gross_units::text, o.rate_num::text,
          o.rate_den::text, o.fee_operator::text, o.fee_partner::text, o.fee_rail::text, o.fee_chain::text,
          coalesce(o.policy -> 'refundFees' -> 'keep', '[]') as keep
@@ -110,7 +114,8 @@ export interface Rails {
 
 /** What the rails know of one order that a customer made. */
 export function railsOf({ bank, chain }: Pick<World, 'bank' | 'chain'>, one: Noted): Rails {
-  const { order, accounts, address, elsewhere } = one;
+  const { order, accounts, address, elsewhere, back } = one;
+  const places = [address, elsewhere, ...(back === undefined ? [] : [back])];
   const contractOf = (asset: string) => TOKENS[(asset.split('.')[0] ?? '') as keyof typeof TOKENS];
   const isFiat = (asset: string) => asset === FIAT || asset === OTHER_FIAT;
   return {
@@ -123,7 +128,7 @@ export function railsOf({ bank, chain }: Pick<World, 'bank' | 'chain'>, one: Not
     left: (asset) =>
       isFiat(asset)
         ? accounts.reduce((sum, { number }) => sum + bank.outTo(number, asset), 0n)
-        : [address, elsewhere].reduce((sum, one) => sum + chain.paidTo(one, contractOf(asset)), 0n),
+        : places.reduce((sum, one) => sum + chain.paidTo(one, contractOf(asset)), 0n),
   };
 }
 
@@ -135,6 +140,7 @@ export async function wrongEnds(
   world: Pick<World, 'bank' | 'chain'>,
   noted: readonly Noted[],
   lost?: ReadonlySet<string>,
+  strays?: readonly Stray[],
 ): Promise<string[]> {
   const [orders, free, held] = [await look<Ended>(ORDERS), await look<Free>(FREE), await look<Held>(HELD)];
   const owed = await look<Owed>(OWED);
@@ -144,6 +150,7 @@ export async function wrongEnds(
   // One whose maker never heard of it was never paid.
   const all = orders.filter(({ made }) => known.has(made));
   return [
+    ...(strays === undefined ? [] : wrongStrays(world, strays, held, free)),
     ...all.flatMap(wrongTerms),
     ...noted.flatMap((one) => wrongPaidBack(one, paidBack)),
     ...noted.filter(({ order }) => lost?.has(String(order.id))).flatMap((one) => wrongLost(one, railsOf(world, one))),
@@ -225,8 +232,8 @@ export interface Group {
 }
 
 /** It gave its deposit for its payout, for good. */
-const isConverted = ({ state, blocked_converted }: Ended): boolean =>
-  state === 'settled' || (state === 'frozen' && blocked_converted);
+const isConverted = ({ state, blocked_converted, undone = false }: Ended): boolean =>
+  (state === 'settled' && !undone) || (state === 'frozen' && blocked_converted);
 
 /** What stays with us of an order that goes back, in its deposit's units. */
 export function keptOf(order: Ended): bigint {
@@ -273,7 +280,8 @@ export function wrongSums(
     let beyond = 0n;
     for (const { made, customer, orders, free, rails, otherwise = [], paidBack = [], isLost = false } of groups) {
       if (isLost) {
-        doubt += rails.everIn(asset) - rails.cameIn(asset);
+        // It was paid, and a rail took its deposit back since: the debit stays the loss that it was booked as.
+        doubt += rails.everIn(asset) - rails.cameIn(asset) + (isTakenBack(rails) ? rails.left(asset) : 0n);
         continue;
       }
       const of = <T>(from: readonly T[], units: (one: T) => bigint) => from.reduce((sum, one) => sum + units(one), 0n);
@@ -305,7 +313,8 @@ export function wrongSums(
       const isBack = rails.everIn(asset) > cameIn;
       const isBlocked = orders.some(({ state }) => state === 'frozen');
       // It was paid in the lost time, and its deposit taken back: our loss, in what left.
-      const isLoss = wasRestored && isTakenBack(rails);
+      const isGivenUp = orders.some(({ undone = false }) => undone);
+      const isLoss = (wasRestored && isTakenBack(rails)) || isGivenUp;
       if ((left < 0n && !isBack && !isBlocked && !isLoss) || (left > 0n && !isBlocked && !(isBack && left <= keeps)))
         wrong.push(
           `order ${made}: of ${cameIn} ${asset} that came and ${owed} that is paid for, ${taken} was taken, ${keeps} kept, ${idle} lies in suspense and ${rails.left(asset)} left: ${left} over`,
@@ -316,7 +325,8 @@ export function wrongSums(
         ours.filter((order) => order.state === 'frozen' && isConverted(order)),
         ({ received_units }) => BigInt(received_units ?? 0),
       );
-      if (left + unpaid < 0n) debts.set(customer, (debts.get(customer) ?? 0n) - left - unpaid);
+      // What banks on the way kept of what came back is nobody's debt.
+      if (left + unpaid < 0n && !isGivenUp) debts.set(customer, (debts.get(customer) ?? 0n) - left - unpaid);
       kept += keeps;
       if (isBack || isBlocked)
         doubt += of(

@@ -11,6 +11,7 @@ import { join, resolve } from 'node:path';
 import type { Kind, Violation } from './checks.ts';
 import type { Place } from './ground.ts';
 import { type Lanes, openLanes } from './lanes.ts';
+import { hasStrays } from './strays.ts';
 
 interface Mutant {
   name: string;
@@ -18,6 +19,8 @@ interface Mutant {
   kinds: readonly Kind[];
   /** Only a run whose database is put back to an older copy shows it: each of its seeds is played so. */
   restore?: true;
+  /** Only a seed with money of no order shows it. */
+  strays?: true;
   changes: readonly { file: string; from: string; to: string }[];
 }
 
@@ -601,6 +604,107 @@ const MUTANTS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'the signer is not asked what it has signed in the time that was lost',
+    kinds: ['paid_twice', 'stuck'],
+    restore: true,
+    changes: [
+      {
+        file: 'src/rails/chain.adopt.ts',
+        from: 'if (adapter.signedFrom === undefined || !',
+        to: 'if (adapter.signedFrom !== undefined || !',
+      },
+    ],
+  },
+  {
+    name: 'coins go back to an address that another key has signed for',
+    kinds: ['ends'],
+    strays: true,
+    changes: [
+      {
+        file: 'src/orders/payers.ts',
+        from: 'if (!(await rail.isSignedBy(from, textToSign(deposit, ask.address), ask.signature)))',
+        to: 'if (!(await rail.isSignedBy(ask.address, textToSign(deposit, ask.address), ask.signature)))',
+      },
+    ],
+  },
+  {
+    name: 'coins go back to another address than its customer has confirmed',
+    kinds: ['ends'],
+    strays: true,
+    changes: [
+      {
+        file: 'src/protocols/operator/acts/payers.ts',
+        from: 'if (to !== confirmed.confirmedAddress) throw',
+        to: "if (to === '') throw",
+      },
+    ],
+  },
+  {
+    name: 'an address that was typed and not confirmed is returned to',
+    kinds: ['ends'],
+    strays: true,
+    changes: [
+      {
+        file: 'src/orders/returns.ts',
+        from: 'if (!isUsable(link, asked) || link.confirmedAt !== null || link.enteredAddress !== address) return;',
+        to: 'if (!isUsable(link, asked) || link.confirmedAt !== null) return;',
+      },
+      {
+        file: 'src/orders/returns.store.ts',
+        from: 'set confirmed_address = $2, confirmed_at',
+        to: 'set confirmed_address = coalesce(entered_address, $2), confirmed_at',
+      },
+    ],
+  },
+  {
+    name: 'a credit goes back to an account that is not the one it came from',
+    kinds: ['ends', 'stuck'],
+    strays: true,
+    changes: [
+      {
+        file: 'src/orders/payers.ts',
+        from: 'return { account: account.trim(), ...(name',
+        to: 'return { account: account.trim().slice(0, -1), ...(name',
+      },
+    ],
+  },
+  {
+    name: 'what is no dust is written off as dust',
+    kinds: ['ends'],
+    strays: true,
+    changes: [
+      {
+        file: 'src/orders/dust.ts',
+        from: 'if (below === undefined || row.units >= below)',
+        to: 'if (below === undefined)',
+      },
+    ],
+  },
+  {
+    name: 'what was dormant is woken in its row and not in the books',
+    kinds: ['ends', 'books', 'stuck', 'bug'],
+    strays: true,
+    changes: [
+      {
+        file: 'src/orders/dormant.ts',
+        from: 'if (found.dormantAt !== null) {',
+        to: 'if (found.dormantAt !== null && found.depositId === null) {',
+      },
+    ],
+  },
+  {
+    name: 'what is dormant is woken on another account than it stood on',
+    kinds: ['ends', 'books', 'stuck', 'bug'],
+    strays: true,
+    changes: [
+      {
+        file: 'src/orders/dormant.ts',
+        from: 'if (depositId !== null) return chart.suspense(rail, asset);',
+        to: 'if (depositId !== null) return chart.rounding(asset);',
+      },
+    ],
+  },
 ];
 
 /** By name, a seed that found it when it was last noted (`--note`): tried first, and no more than a hint. */
@@ -699,10 +803,12 @@ async function hunt(mutant: Mutant, hunting: Hunting): Promise<Hunt['mutants'][n
 /** The hinted seed, or else the lowest. */
 async function find(
   open: Lanes,
-  { name, kinds, restore }: Mutant,
+  { name, kinds, restore, strays }: Mutant,
   { seeds: [from, to], orders, hint, isClean }: Hunting,
 ) {
-  const all = Array.from({ length: to - from + 1 }, (_, n) => from + n);
+  const all = Array.from({ length: to - from + 1 }, (_, n) => from + n).filter(
+    (seed) => strays !== true || hasStrays(seed),
+  );
   const hinted = hint !== undefined && hint >= from && hint <= to ? [hint] : [];
   for (const seed of [...hinted, ...all.filter((one) => one !== hint)]) {
     const violations = await playOne(open, { seed, orders, restore }, kinds);

@@ -35,7 +35,11 @@ interface Payment {
 export interface BankWorld {
   adapter(): BankAdapter;
   /** Somebody pays into our account. @returns the line's id */
-  credit(units: bigint, text: string, how?: { funding?: boolean; currency?: string }): string;
+  credit(
+    units: bigint,
+    text: string,
+    how?: { funding?: boolean; currency?: string; account?: string; name?: string },
+  ): string;
   recall(line: string): void;
   readonly payments: readonly Payment[];
   /** Credits less what was recalled, by what stood in their text. */
@@ -255,9 +259,10 @@ export function openBank(deps: {
     }),
     credit(units, text, how = {}) {
       const id = lineId();
-      const { currency = CURRENCY, ...rest } = how;
+      const { currency = CURRENCY, account, name = '', ...rest } = how;
+      const payer = account === undefined ? {} : { account, name };
       if (!how.funding) credits.push({ id, units, text, currency, recalled: false });
-      show({ externalId: id, direction: 'credit', currency, units, reference: id, free: { text }, ...rest });
+      show({ externalId: id, direction: 'credit', currency, units, reference: id, free: { text, ...payer }, ...rest });
       return id;
     },
     recall(line) {

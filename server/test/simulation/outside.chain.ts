@@ -8,6 +8,7 @@ import {
   type Block,
   type Call,
   type ChainAdapter,
+  NotSigned,
   PACE,
   type SentTransaction,
   type Transfer,
@@ -21,6 +22,12 @@ export const RAIL = 'evm.matic20';
 export const TOKENS = { usdc: '0xtoken-usdc', usdt: '0xtoken-usdt' } as const;
 export const HOT_ADDRESS = '0xhot';
 export const FAUCET = '0xfaucet';
+/** The signature of whoever has the key of an address. */
+export const signedBy = (address: string, text: string): string =>
+  createHash('sha256').update(`${address} signs ${text}`).digest('hex');
+
+/** In place of a contract: an empty transfer of our wallet to itself. */
+const CANCEL = HOT_ADDRESS;
 const FINALITY = 12;
 const GAS = 65_000n;
 const COIN = 10n ** 18n;
@@ -51,15 +58,17 @@ interface FullBlock extends Block {
 export interface ChainWorld {
   adapter(): ChainAdapter;
   /** A customer, or the operator's faucet, pays. */
-  transfer(from: string, to: string, contract: string, units: bigint): void;
+  transfer(from: string, to: string, contract: string, units: bigint): string;
   mine(): void;
   /**
-   * Our books have lost the bytes of what we sent: some node still has whatever is not mined of it, and none forgets it. What nobody
-   * has is known to the signer alone, which is not simulated.
+   * Our books have lost the bytes of what we sent. Of what is not mined some node still has a part, and none forgets it; the rest
+   * every node has dropped, and only the signer knows it. Somebody may have kept it and send it once more, much later.
    */
   keepSent(): void;
   /** What has reached an address in the branch of now. */
   paidTo(address: string, contract: string): bigint;
+  /** Whether a transaction is in the branch of now, and did what it was to do. */
+  isMined(hash: string): boolean;
   /** The most blocks that a transaction was ever deep, itself included; 0 of one that was in none. */
   deepest(hash: string): number;
   /** What has ever been deep enough below some head to be believed, at an address. */
@@ -73,6 +82,7 @@ export function openChain(deps: {
   faults: Faults;
   calls: Calls;
   now: () => number;
+  after: (ms: number, body: () => void) => void;
   /** It takes what we send, and never mines it. */
   lies: boolean;
   /** Told of the addresses that a new head has paid. */
@@ -91,13 +101,15 @@ export function openChain(deps: {
   let numbers = 0;
   const broadcasts = new Map<string, ChainTx>();
   let isKept = (_hash: string): boolean => false;
+  /** The signer's: a nonce has one transfer for ever, or is cancelled. */
+  const journal = new Map<bigint, { to: string; contract: string; units: bigint }>();
 
   const head = () => blocks.at(-1) as FullBlock;
   const idOf = (text: string): string => `0x${createHash('sha256').update(text).digest('hex')}`;
 
   /** What happens once happens again in another branch, but not always: what a contract does depends on what came before. */
-  function reverts({ hash, from }: ChainTx): boolean {
-    if (from !== HOT_ADDRESS) return false;
+  function reverts({ hash, from, contract }: ChainTx): boolean {
+    if (from !== HOT_ADDRESS || contract === CANCEL) return false;
     const known = fates.get(hash);
     const fate = known === undefined ? faults.strikes('reverted') : known !== faults.strikes('turns_out_otherwise');
     fates.set(hash, fate);
@@ -211,12 +223,12 @@ export function openChain(deps: {
                 block: number,
                 blockAt: at,
                 target: tx.contract,
-                data: Buffer.from(`${tx.to} ${tx.units}`),
+                data: tx.contract === CANCEL ? Buffer.alloc(0) : Buffer.from(`${tx.to} ${tx.units}`),
                 value: 0n,
                 fee: { price: String(tx.price) },
                 succeeded: !tx.failed,
                 cost: costOf(tx),
-                moved: { contract: tx.contract, to: tx.to, units: tx.units },
+                moved: { contract: tx.contract === CANCEL ? null : tx.contract, to: tx.to, units: tx.units },
               },
             ],
       ),
@@ -224,6 +236,7 @@ export function openChain(deps: {
 
   const bare = ({ number, hash, parentHash, at }: FullBlock): Block => ({ number, hash, parentHash, at });
   const decode = (call: Call): { to: string; units: bigint } => {
+    if (call.target === CANCEL) return { to: HOT_ADDRESS, units: 0n };
     const [to = '', units = '0'] = call.data.toString().split(' ');
     return { to, units: BigInt(units) };
   };
@@ -241,7 +254,7 @@ export function openChain(deps: {
       price: BigInt(price),
       ...(faults.strikes('fee_too_low') ? { notBefore: deps.now() + chance.int(20_000, 120_000) } : {}),
     };
-    deps.leaves({ to, contract, units: tx.units });
+    if (contract !== CANCEL) deps.leaves({ to, contract, units: tx.units });
     if (nonce < nextNonce()) return { taken: false, nonceUsed: true, why: 'nonce too low' };
     broadcasts.set(tx.hash, tx);
     if ((isKept(tx.hash) || !faults.strikes('mempool_forgets')) && !pool.some(({ hash }) => hash === tx.hash))
@@ -270,6 +283,7 @@ export function openChain(deps: {
       canSend: (wallet) => wallet === 'hot',
       readAddress: (text) => (text.startsWith('0x') ? text : undefined),
       address: (index) => `0xdeposit${index}`,
+      isSignedBy: async (address, text, signature) => signature === signedBy(address, text),
       head: () =>
         calls.make('node.head', () => {
           const behind = faults.strikes('node_behind') ? chance.int(1, 4) : 0;
@@ -316,9 +330,28 @@ export function openChain(deps: {
       sign: (_wallet, call, nonce, fee) =>
         calls.make('signer.sign', () => {
           const { to, units } = decode(call);
+          const before = journal.get(nonce);
+          const isSame = before?.to === to && before.contract === call.target && before.units === units;
+          if (before !== undefined && !isSame && call.target !== CANCEL)
+            throw new NotSigned(`it refuses: nonce ${nonce} was signed for another transfer`, { declined: true });
+          journal.set(nonce, { to, contract: call.target, units });
           const raw = Buffer.from(`${to} ${call.target} ${units} ${nonce} ${fee['price']}`);
           return { raw, hash: idOf(raw.toString()) };
         }),
+      signedFrom: (_wallet, nonce) =>
+        calls.make('signer.signed', () =>
+          [...journal]
+            .filter(([at]) => at >= nonce)
+            .toSorted(([a], [b]) => Number(a - b))
+            .slice(0, 3)
+            .map(([at, { to, contract, units }]) => ({
+              nonce: at,
+              contract: contract === CANCEL ? null : contract,
+              to,
+              units,
+            })),
+        ),
+      cancelCall: () => ({ target: CANCEL, data: Buffer.alloc(0), value: 0n }),
       broadcast: (raw) => calls.make('node.broadcast', () => broadcast(raw), 'acts'),
       sentUnder: (_wallet, nonce, from, to) =>
         calls.make('node.sent', () => sent(from, to).find((one) => one.nonce === nonce)),
@@ -337,20 +370,34 @@ export function openChain(deps: {
     }),
     transfer(from, to, contract, units) {
       numbers += 1;
-      pool.push({ hash: idOf(`${from} ${to} ${numbers}`), from, to, contract, units, price: 0n });
+      const hash = idOf(`${from} ${to} ${numbers}`);
+      pool.push({ hash, from, to, contract, units, price: 0n });
+      return hash;
     },
     mine,
     keepSent() {
-      const kept = new Map(broadcasts);
+      const kept = new Set<string>();
       isKept = (hash) => kept.has(hash);
-      for (const tx of kept.values())
-        if ((tx.nonce ?? 0n) >= nextNonce() && !pool.some(({ hash }) => hash === tx.hash)) pool.push(tx);
+      for (const tx of broadcasts.values()) {
+        if ((tx.nonce ?? 0n) < nextNonce() || chance.happens(0.5)) {
+          kept.add(tx.hash);
+          if ((tx.nonce ?? 0n) >= nextNonce() && !pool.some(({ hash }) => hash === tx.hash)) pool.push(tx);
+          continue;
+        }
+        pool = pool.filter(({ hash }) => hash !== tx.hash);
+        if (chance.happens(0.3))
+          deps.after(chance.int(20_000, 400_000), () => {
+            kept.add(tx.hash);
+            if ((tx.nonce ?? 0n) >= nextNonce() && !pool.some(({ hash }) => hash === tx.hash)) pool.push(tx);
+          });
+      }
     },
     paidTo: (address, contract) =>
       blocks
         .flatMap(({ txs }) => txs)
         .filter((tx) => !tx.failed && tx.to === address && tx.contract === contract)
         .reduce((sum, { units }) => sum + units, 0n),
+    isMined: (hash) => canonical({ hash })?.tx.failed === false,
     deepest: (hash) => depths.get(hash) ?? 0,
     believedAt: (address, contract) =>
       [...believed.values()]

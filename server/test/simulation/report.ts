@@ -30,6 +30,8 @@ export interface Report {
   lost: number;
   /** Runs whose database was put back to an older copy, and what people did then, and how often. */
   restores: { played: number; ended: Record<string, number> };
+  /** Runs with money of no order, and what people did with it, and how often. */
+  strays?: { played: number; done: Record<string, number> };
   /** All other violations. */
   unexplained: number;
   failing: { seed: number; violations: Violation[]; again: string }[];
@@ -57,6 +59,8 @@ export function openTally(): Tally {
   const goneTo = new Set<string>();
   const restored = new Map<string, number>();
   let restores = 0;
+  const withStrays = new Map<string, number>();
+  let strays = 0;
   let [runs, orders, unmade, steps, waits, submissions] = [0, 0, 0, 0, 0, 0];
   const addTo = <K>(to: Map<K, number>, key: K, times: number) => void to.set(key, (to.get(key) ?? 0) + times);
 
@@ -77,6 +81,8 @@ export function openTally(): Tally {
       for (const [fault, times] of told.faults) addTo(faults, fault, times);
       for (const [state, times] of Object.entries(told.states)) addTo(ended, state, times);
       for (const [point, times] of told.ends) addTo(ends, point, times);
+      if (told.strays !== undefined) strays += 1;
+      for (const [what, times] of told.strays ?? []) addTo(withStrays, what, times);
       if (told.restored !== undefined) restores += 1;
       for (const [what, times] of told.restored ?? []) addTo(restored, what, times);
       if (asked.endAt === undefined) {
@@ -122,6 +128,7 @@ export function openTally(): Tally {
         submissions,
         lost,
         restores: { played: restores, ended: sorted(restored) },
+        strays: { played: strays, done: sorted(withStrays) },
         unexplained: violations - paidTwice - paidAgainst - lost,
         failing: failing.toSorted((a, b) => a.seed - b.seed),
       };
@@ -157,6 +164,7 @@ export function inWords(report: Report): string[] {
     `points: ${points.known} known, ${points.hit} hit, processes ended ${points.ends} times`,
     ...(report.seeds < MANY ? [] : points.never.map(({ point, why }) => `  never: ${point} (${why})`)),
     `restores from an older copy: ${report.restores.played}, ended by: ${list(report.restores.ended)}`,
+    `runs with money of no order: ${report.strays?.played ?? 0}, ended by: ${list(report.strays?.done ?? {})}`,
     `paid twice ${report.paidTwice}, lost ${report.lost}, unexplained ${report.unexplained}`,
     `paid against a block, kill switch, clearing time or limit ${report.paidAgainst} (of ${report.submissions} submissions looked at)`,
   ];

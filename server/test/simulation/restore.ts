@@ -25,6 +25,8 @@ const OPERATOR = 'operator:1';
 const UNMATCHED_MS = 8 * 60_000;
 /** A lost order is looked at once nothing of it has moved for so long. */
 const QUIET_MS = 90_000;
+/** What the signer has signed and nobody mines is cancelled after so long. */
+const UNMINED_MS = 60_000;
 
 /** Two of each hundred seeds. */
 export const restores = (seed: number): boolean => seed % 50 === 7;
@@ -50,6 +52,8 @@ interface Movement {
   asset: string | null;
   units: string | null;
   succeeded: boolean | null;
+  signed: boolean;
+  cancelled: boolean;
 }
 interface Debit {
   line: string;
@@ -64,6 +68,8 @@ interface Waits {
   units: string;
   address: string | null;
   account: string | null;
+  /** Of an order made of another one's money. */
+  follows: boolean;
   sent: boolean;
 }
 interface Case {
@@ -109,6 +115,8 @@ export function openRestore(
   let lost: ReadonlySet<string> = new Set();
   let movedAt = 0;
   let moved = '';
+
+  const signedSeen = new Map<string, number>();
 
   const count = (what: string): void => void ended.set(what, (ended.get(what) ?? 0) + 1);
   const step = <T>(what: string, body: () => Promise<T>, then?: (value: T) => void): void =>
@@ -169,8 +177,9 @@ export function openRestore(
     for (const payment of bank.payments) payment.isLost = !known.has(payment.key);
     return {
       movements: await look<Movement>(
-        `select id::text, state, wallet, hash, recipient, asset, units::text, succeeded from found_movements
-          where state in ('unread', 'open') order by id`,
+        `select id::text, state, wallet, hash, recipient, asset, units::text, succeeded, signed,
+                cancel_at is not null as cancelled
+           from found_movements where state in ('unread', 'open') order by id`,
       ),
       debits: await look<Debit>(
         `select external_id as line, key, asset, units::text from bank_lines
@@ -186,7 +195,8 @@ export function openRestore(
       ),
       payouts: await look<Waits>(
         `select id, rail, asset, units::text, address, fiat_account_id::text as account,
-                exists (select from chain_sends s where s.key = p.id) as sent
+                exists (select from chain_sends s where s.key = p.id) as sent,
+                p.refund_id is null and exists (select from orders o where o.id = p.order_id and o.follows is not null) as follows
            from payouts p where ended_at is null order by id`,
       ),
       isRead:
@@ -209,8 +219,17 @@ export function openRestore(
     const isLate = scheduler.time.now() - restoredAt > UNMATCHED_MS;
     const taken = new Set<string>();
     for (const row of movements) {
-      if (row.state !== 'open') continue;
       const movement = BigInt(row.id);
+      if (row.state === 'unread' && row.signed) {
+        const since = signedSeen.get(row.id) ?? scheduler.time.now();
+        signedSeen.set(row.id, since);
+        if (row.hash === null && !row.cancelled && scheduler.time.now() - since > UNMINED_MS)
+          hands.inTx('cancel movement', async (tx, _, { movements: people }) => {
+            await people.cancel(tx, movement);
+            count('cancelled what nobody mined');
+          });
+      }
+      if (row.state !== 'open') continue;
       const one = ownerOf(row.recipient ?? undefined);
       const fits = payouts.filter(
         (payout) =>
@@ -247,10 +266,11 @@ export function openRestore(
           payout.rail === BANK &&
           payout.asset === row.asset &&
           (payout.id === row.key ||
-            (payout.units === row.units && one?.accounts.some(({ id }) => String(id) === payout.account) === true)) &&
+            ((payout.units === row.units || (payout.follows && row.key?.startsWith('pay_') === true)) &&
+              one?.accounts.some(({ id }) => String(id) === payout.account) === true)) &&
           !taken.has(payout.id),
       );
-      const to = fits.find(({ id }) => id === row.key) ?? fits[0];
+      const to = fits.find(({ id }) => id === row.key) ?? fits.find(({ units }) => units === row.units) ?? fits[0];
       if (to !== undefined) {
         taken.add(to.id);
         const otherAmount = to.units !== row.units;

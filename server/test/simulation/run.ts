@@ -17,6 +17,7 @@ import { openChain } from './outside.chain.ts';
 import { type OurProcess, startProcess, type World } from './process.ts';
 import { openRestore, type Restore, restores } from './restore.ts';
 import { openScheduler, type Scheduler } from './scheduler.ts';
+import { hasStrays, openStrays, type Strays } from './strays.ts';
 import { realNow } from './time.ts';
 
 export interface Outcome {
@@ -35,6 +36,8 @@ export interface Outcome {
   ends: ReadonlyMap<string, number>;
   /** What people did after the database was put back; undefined where it was not. */
   restored?: ReadonlyMap<string, number>;
+  /** What people did with money of no order; undefined where there was none. */
+  strays?: ReadonlyMap<string, number>;
   steps: number;
   waits: number;
   /** Statements that PostgreSQL ended because two waited for each other. */
@@ -194,6 +197,7 @@ export async function simulate(
   };
   let actors: ReturnType<typeof openActors> | undefined;
   let restored: Restore | undefined;
+  let strays: Strays | undefined;
   const notedOf = (id: string) => actors?.noted.find(({ order }) => String(order.id) === id);
   const screened = new Set<string>();
   const guard: Guard = openGuard({
@@ -210,7 +214,7 @@ export async function simulate(
         return (
           one && {
             named: [one.address],
-            operators: [one.elsewhere],
+            operators: [one.elsewhere, ...(one.back === undefined ? [] : [one.back])],
             accounts: one.accounts.map(({ id: account, fiat }) => ({ id: String(account), fiat })),
             held: one.held,
           }
@@ -273,6 +277,10 @@ export async function simulate(
       restored = openRestore(world, {
         ...{ chance, database, crashAll, noted: () => actors?.noted ?? [], hands: () => actors?.hands },
       });
+    else if (hasStrays(seed))
+      strays = openStrays(world, {
+        ...{ seed, forMs: ORDERS_MS, noted: () => actors?.noted ?? [], hands: () => actors?.hands },
+      });
     launch();
     launch();
 
@@ -290,7 +298,15 @@ export async function simulate(
       if (!faults.ended) priceBps = chance.int(-MOST_BPS, MOST_BPS);
       actors?.operate();
       restored?.operate();
-      if (faults.ended && actors?.idle && bank.idle && chain.waiting.length === 0 && restored?.isOver !== false) {
+      strays?.operate();
+      if (
+        faults.ended &&
+        actors?.idle &&
+        bank.idle &&
+        chain.waiting.length === 0 &&
+        restored?.isOver !== false &&
+        strays?.isOver !== false
+      ) {
         const left = await scheduler.perform('is it over', () => underWay(backends.look));
         // What begins and ends between two looks is something that happened, too.
         const [books] = await scheduler.perform('what was booked', () =>
@@ -308,7 +324,10 @@ export async function simulate(
       // What waits outside for ever, like a transaction above a nonce that nobody fills, is no end either.
       if (now - since > PATIENCE_MS) {
         const left = await scheduler.perform('why is it not over', () => underWay(backends.look));
-        const people = restored?.isOver === false ? ['the restore is not over'] : [];
+        const people = [
+          ...(restored?.isOver === false ? ['the restore is not over'] : []),
+          ...(strays?.isOver === false ? ['money of nobody waits for people'] : []),
+        ];
         violated(
           'stuck',
           `it does not come to its end: ${[...new Set([...left, ...chain.waiting, ...people])].join('; ')}`,
@@ -325,7 +344,7 @@ export async function simulate(
 
     let audited = caught;
     const audit = (auditor: OurProcess): void => {
-      broken(world, auditor, actors?.noted ?? [], restored?.lost)
+      broken(world, auditor, actors?.noted ?? [], restored?.lost, strays?.all)
         .then((found) => {
           for (const { kind, what } of found) violated(kind, what);
         })
@@ -358,6 +377,7 @@ export async function simulate(
     points,
     ends,
     ...(restored === undefined ? {} : { restored: restored.ended }),
+    ...(strays === undefined ? {} : { strays: strays.done }),
     steps: scheduler.steps,
     waits: scheduler.waits,
     deadlocks,

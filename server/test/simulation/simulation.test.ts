@@ -41,14 +41,35 @@ for (const { seed, orders, found } of KEPT)
     assert.ok(outcome.faults.size > 0 && outcome.orders > 0, 'something was ordered, and something went wrong');
   });
 
-test('seed 4, put back to an older copy: everybody has what is due once, and people end it by the documented acts', async () => {
-  const outcome = await simulate(ground, { seed: 4, orders: 8, restore: true });
+test('seed 46, put back to an older copy: everybody has what is due once, and people end it by the documented acts', async () => {
+  const outcome = await simulate(ground, { seed: 46, orders: 8, restore: true });
   assert.equal(told(outcome), '');
   assert.equal(outcome.restored?.get('let go'), 1, 'payouts were not let go after the restore');
   assert.ok(
     (outcome.restored?.get('lost_order') ?? 0) > 0,
     'no lost order was ended: this seed shows nothing any more',
   );
+});
+
+test('seed 25, put back: what was signed and no node has is cancelled, with the nonce below it that nobody used', async () => {
+  const outcome = await simulate(ground, { seed: 25, orders: 10, restore: true });
+  assert.equal(told(outcome), '');
+  assert.ok((outcome.restored?.get('cancelled what nobody mined') ?? 0) > 0, 'this seed shows nothing any more');
+});
+
+test('seed 20, with money of no order: it goes back to whom it came from, is dust, or lies dormant, to the unit', async () => {
+  const outcome = await simulate(ground, { seed: 20, orders: 6 });
+  assert.equal(told(outcome), '');
+  for (const what of [
+    'returned to its account',
+    'returned to a signed address',
+    'corrected as dust',
+    'dust written off',
+    'woken',
+  ])
+    assert.ok((outcome.strays?.get(what) ?? 0) > 0, `nothing was ${what}: this seed shows nothing any more`);
+  for (const never of ['returned to a thief', 'returned elsewhere', 'returned unconfirmed'])
+    assert.equal(outcome.strays?.get(never), undefined, `it was ${never}`);
 });
 
 test('a seed plays the same twice, to the last step, with statements that wait for each other', async () => {

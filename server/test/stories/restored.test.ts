@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
-import { parseRate } from '../../src/base/money.ts';
+import { formatUnits, parseRate } from '../../src/base/money.ts';
 import { chart } from '../../src/ledger/index.ts';
 import { findMarket, upsertMarket } from '../../src/partners/index.ts';
 import { amountsDecide, operatorNamed, type Person } from '../protocols/operator/people.ts';
@@ -322,5 +322,164 @@ describe('a debit of the time that was lost, of exactly the amount of a payout',
     const changes = await world.changesSince(books);
     assert.deepEqual([changes['loss:inr'], changes['difference:inr']], [undefined, 700n]);
     assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, 0, 'it was paid a second time');
+  });
+});
+
+describe('a deposit that came too late, of which a restore has lost the new order and its payout', () => {
+  before(() => world.goesBy('offramp', 'usdc', { late: { then: 'new_order' } }));
+  after(() => world.goesBy('offramp', 'usdc', {}));
+
+  /** Its first order has ended when the deposit is seen (again), and a new order is made of it. */
+  async function becomesAnother(amount: string): Promise<Sale> {
+    const first = await world.sells(amount, 'usdc');
+    await world.deadlinePasses();
+    await world.reaches(first, -1);
+    await world.pays(first, amount);
+    await world.mines(2);
+    const [id] = await world.until('there is a new order', async () => {
+      const { followedBy } = await world.traceOf(first);
+      return followedBy.length > 0 && followedBy;
+    });
+    return { ...first, id: id ?? 0n };
+  }
+  const waitsForDebit = (order: Sale, line: string) =>
+    world.until('its payout waits for people', async () =>
+      (await traceOf(order)).payouts.some(({ waitsFor }) => waitsFor?.includes(line)),
+    );
+  const openDebits = (line: string) =>
+    world.read((tx) =>
+      tx.rows(`select from cases where kind = 'unexplained_debit' and closed_at is null and subject = $1`, [
+        `bank.simulated:${line}`,
+      ]),
+    );
+
+  test('waits, with a case, where a debit of another amount may have paid it at another price; two people settle it by that', async () => {
+    const books = await world.balances();
+    const line = await debits(123_456n, 'pay_700000000000001_1');
+    const order = await becomesAnother('51');
+    await waitsForDebit(order, line);
+    assert.equal((await openDebits(line)).length, 1);
+    const key = `pay_${order.id}_1`;
+    const unsaid = await finn.does(`/payouts/${key}/settle-by`, { line });
+    const declined = await ada.does(`/proposals/${unsaid.body.proposal}/confirm`, {});
+    assert.equal(declined.status, 409, 'another amount was matched by people who did not say so');
+    await twoDo(`/payouts/${key}/settle-by`, { line, otherAmount: true });
+    await world.reaches(order, 6);
+    const { order: row, payouts } = await traceOf(order);
+    assert.deepEqual([row.exception, payouts[0]?.paidUnits], ['paid_other_amount', 123_456n]);
+    assert.equal((await world.bank.payments(key)).length, 0, 'it was paid a second time');
+    assert.equal((await world.changesSince(books))['loss:inr'], undefined);
+    assert.equal((await openDebits(line)).length, 0);
+  });
+
+  test('is paid once people say that the debit paid none of ours', async () => {
+    const line = await debits(123_457n, 'pay_700000000000002_1');
+    const order = await becomesAnother('52');
+    await waitsForDebit(order, line);
+    // An order that is not made of another's deposit is of no concern to it.
+    const other = await world.sells('53', 'usdc');
+    await world.pays(other, '53');
+    await world.mines(2);
+    await world.reaches(other, 6);
+    assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, 0, 'it left before people had decided');
+    await twoDo('/debits/foreign', { debit: `bank.simulated:${line}` });
+    await world.reaches(order, 6);
+    assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, 1);
+    await closesCases(line);
+  });
+
+  test('waits until the bank is read to the restore, for only then such a debit is known', async () => {
+    // What was made before this restore has its own key, and the bank is asked for that.
+    let order: Sale | undefined;
+    await whileUnread(async () => {
+      order = await becomesAnother('54');
+      const { id } = order;
+      await world.until('its payout waits', async () =>
+        (await world.traceOf({ ...(order as Sale), id })).payouts.some(({ waitsFor }) => waitsFor?.includes('restore')),
+      );
+      assert.equal((await world.bank.payments(`pay_${id}_1`)).length, 0);
+    });
+    await world.reaches(order as Sale, 6);
+  });
+
+  test('of an order sold for another: of the very same price it is held by its amount, and settled by the debit', async () => {
+    const order = await world.sells('55', 'usdc');
+    const { payoutUnits } = (await traceOf(order)).order;
+    const line = await debits(payoutUnits, 'pay_700000000000003_1');
+    await world.deadlinePasses();
+    await world.reaches(order, -1);
+    await world.pays(order, '55');
+    await world.mines(2);
+    const [id = 0n] = await world.until('there is a new order', async () => {
+      const { followedBy } = await world.traceOf(order);
+      return followedBy.length > 0 && followedBy;
+    });
+    const next = { ...order, id };
+    await waitsForDebit(next, line);
+    await twoDo(`/payouts/pay_${id}_1/settle-by`, { line });
+    await world.reaches(next, 6);
+    assert.equal((await world.bank.payments(`pay_${id}_1`)).length, 0, 'it was paid a second time');
+  });
+});
+
+describe('a debit taken for that of a lost order', () => {
+  test('and a deposit given for it that the bank takes back since: where the debit paid an order of the books, nobody has lost anything', async () => {
+    const sale = await world.sells('36', 'usdc');
+    const { payoutUnits } = (await traceOf(sale)).order;
+    const books = await world.balances();
+    const bought = await world.buys('5000', 'usdc');
+    const given = await world.credits(bought, '5000', { text: 'for an order that nobody has' });
+    const depositOf = () =>
+      world.read((tx) =>
+        tx.row<{ id: bigint; state: string }>(
+          `select id, state from deposits where order_id is null and rail = 'bank.simulated' and external_id = $1`,
+          [given],
+        ),
+      );
+    const deposit = await world.until('it lies in suspense', async () => {
+      const row = await depositOf();
+      return row?.state === 'suspense' && row;
+    });
+    const line = await debits(payoutUnits, null);
+    const [debit] = await world.until('the debit has a case', async () => {
+      const rows = await world.read((tx) =>
+        tx.rows<{ id: bigint; reference: string }>(
+          `select id, facts ->> 'reference' as reference from cases
+            where kind = 'unexplained_debit' and closed_at is null and subject = $1`,
+          [`bank.simulated:${line}`],
+        ),
+      );
+      return rows.length > 0 && rows;
+    });
+    await twoDo(`/cases/${debit?.id}/correct`, {
+      as: 'lost_order',
+      amount: formatUnits(payoutUnits, 2),
+      evidence: debit?.reference,
+      deposit: String(deposit.id),
+    });
+    await world.bank.recall(given);
+    await world.looksAtTheBank();
+    await world.until('it is taken back', async () => (await depositOf())?.state === 'lost');
+    const lost = (await world.changesSince(books))['loss:inr'];
+    assert.equal(lost === undefined ? 0n : lost < 0n ? -lost : lost, 500_000n, 'what was given for it is a loss');
+
+    await world.pays(sale, '36');
+    await world.mines(2);
+    await world.until('its payout waits for it', async () =>
+      (await traceOf(sale)).payouts.some(({ waitsFor }) => waitsFor?.includes(line)),
+    );
+    await twoDo(`/payouts/pay_${sale.id}_1/settle-by`, { line });
+    await world.reaches(sale, 6);
+    assert.equal((await world.bank.payments(`pay_${sale.id}_1`)).length, 0, 'it was paid a second time');
+    assert.equal((await depositOf())?.state, 'reversed', 'it came and went, and nothing was made of it');
+    const changes = await world.changesSince(books);
+    const inSuspense = Object.keys(changes).filter((account) => account.startsWith('suspense:'));
+    assert.deepEqual([changes['loss:inr'], inSuspense], [undefined, []], 'somebody has lost it');
+    const left = await world.read((tx) =>
+      tx.rows<{ kind: string }>('select kind from cases where closed_at is null and subject = $1', [
+        `deposit:${deposit.id}`,
+      ]),
+    );
+    assert.deepEqual(left, []);
   });
 });

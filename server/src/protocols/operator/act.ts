@@ -100,6 +100,8 @@ export interface MovementDesk {
   ordered(tx: Tx, movement: bigint, key: string): Promise<object | undefined>;
   match(tx: Tx, ask: { movement: bigint; key: string; otherAmount?: boolean | undefined }): Promise<void>;
   foreign(tx: Tx, id: bigint): Promise<void>;
+  /** Its nonce is used up by an empty transfer. @throws Refusal 'unknown_movement' | 'movement_over' | 'does_not_fit' */
+  cancel(tx: Tx, id: bigint): Promise<void>;
   /** A debit of a bank's statement, locked. @throws Refusal 'does_not_fit' */
   lookDebit(tx: Tx, debit: { rail: string; line: string }): Promise<object>;
   /** It paid no payout of ours. @throws Refusal 'does_not_fit' */

@@ -43,6 +43,7 @@ import { sentBy } from './sent.ts';
 import type { Signer } from './signer.ts';
 import { decodeTransfer, encodeBalanceOf, encodeTransfer, placeOf, TRANSFER_TOPIC } from './transfers.ts';
 
+export type { SignedBefore } from '../chain.adapter.ts';
 export { addressesOf, addressOfPublicKey, readAddress } from './addresses.ts';
 export {
   depositKey,
@@ -518,6 +519,8 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
       signerOf(wallet).sign({ chainId, nonce, target, data, value, depositIndex, ...amounts(fee) }),
     broadcast,
     receipts,
+    signedFrom: async (wallet, nonce) => (await signerFor(wallet)?.signedFrom?.(nonce)) ?? [],
+    cancelCall: (wallet) => ({ target: walletAddress(wallet), data: Buffer.alloc(0), value: 0n }),
     ...sent,
   };
 }

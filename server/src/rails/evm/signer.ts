@@ -11,6 +11,7 @@ import { HDKey } from '@scure/bip32';
 import { privateKeyToAccount } from 'viem/accounts';
 import { keccak256 } from 'viem/utils';
 import { assert, BugError } from '../../base/errors.ts';
+import type { SignedBefore } from '../chain.adapter.ts';
 import { decodeTransferCall } from './transfers.ts';
 
 /** What is asked to be signed. Fees are native units per unit of gas. */
@@ -46,6 +47,11 @@ export interface Signer {
   refuses(wanted: Wanted): Promise<string | undefined>;
   /** @throws BugError for what it refuses; NotSigned where the keys are elsewhere */
   sign(unsigned: Unsigned): Promise<SignedTransfer>;
+  /**
+   * What it has signed under nonces from this one on, in their order; the first of them, where there are many. Left out by one that
+   * keeps no journal. @throws NotSigned
+   */
+  signedFrom?(nonce: bigint): Promise<SignedBefore[]>;
 }
 
 export interface SignerLimits {

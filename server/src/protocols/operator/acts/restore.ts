@@ -39,6 +39,18 @@ export const RESTORE_ACTS: readonly Act[] = [
     },
   }),
   act({
+    name: 'movement.cancel',
+    path: '/movements/:movement/cancel',
+    right: 'money',
+    fields: { movement: id },
+    subject: ({ movement }) => `movement:${movement}`,
+    look: ({ movements }, tx, { movement }) => movements.look(tx, movement),
+    needs: always,
+    async perform({ movements }, tx, { movement }) {
+      await movements.cancel(tx, movement);
+    },
+  }),
+  act({
     name: 'payout.settle-by',
     path: '/payouts/:payout/settle-by',
     right: 'money',
