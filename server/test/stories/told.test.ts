@@ -24,8 +24,11 @@ const asked = (order: Order) => ({ customerId: order.customerId, transactionId: 
 /** What the partner is told when it asks: of a sale in the transaction too. */
 const asks = (order: Order) => world.told<Came>(`${side(order)}/refunds`, asked(order));
 const gets = (order: Order) => world.told<Came>(`${side(order)}/transaction`, asked(order));
-/** The newest event about the order, as it is pulled. */
+/** The newest event about the order, as it is pulled, once all that happened so far has its place in the feed. */
 async function hears(order: Order): Promise<Came> {
+  await world.until('all events are published', async () =>
+    world.read(async (tx) => (await tx.row('select from event_feed where position is null limit 1')) === undefined),
+  );
   let found: Came;
   for (let after = ''; ; ) {
     const { body } = await world.partner.get(`/v1/events?limit=500${after === '' ? '' : `&after=${after}`}`);
