@@ -4,7 +4,6 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import pg from 'pg';
 import { parseUnits } from '../../src/base/money.ts';
 import { blockCustomer, unblockCustomer } from '../../src/customers/index.ts';
 import { chart, hold, post, release } from '../../src/ledger/index.ts';
@@ -50,23 +49,6 @@ async function bought(amount = '5000', how: { account?: string } = {}): Promise<
   await world.mines(2);
   await world.reaches(order, 4);
   return order;
-}
-
-/** The bank shows that so much of a payout has come back. */
-async function returns(key: string, units: bigint): Promise<void> {
-  const bank = new pg.Client(world.adminUrl);
-  await bank.connect();
-  try {
-    await bank.query(
-      `insert into simulated_bank.lines (seq, id, direction, currency, units, reference, return_of, why, booked_at)
-       select max(seq) + 1, 'back-' || $1, 'credit', 'INR', $2, 'UTR-back', $1, 'account_closed', now()
-         from simulated_bank.lines`,
-      [key, units],
-    );
-  } finally {
-    await bank.end();
-  }
-  await world.looksAtTheBank();
 }
 
 type Order = Sale | Purchase;
@@ -332,7 +314,7 @@ describe('a deposit that is taken back', () => {
     await world.looksAtTheBank();
     await world.opensCase(order, 'customer_owes');
     assert.equal((await refundsOf(order))[0]?.state, 'settled');
-    await returns(refund?.key ?? '', 150n);
+    await world.bankReturns(refund?.key ?? '', 150n);
     await world.until('it has ended', async () => (await refundsOf(order))[0]?.state === 'cancelled');
     assert.equal((await world.changesSince(books))['fee_operator:inr'], undefined);
   });

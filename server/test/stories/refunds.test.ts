@@ -4,7 +4,6 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import pg from 'pg';
 import { BugError } from '../../src/base/errors.ts';
 import { formatUnits } from '../../src/base/money.ts';
 import {
@@ -50,23 +49,6 @@ async function refunded(order: Sale, state = 'settled'): Promise<void> {
     const refunds = await refundsOf(order);
     return refunds.length > 0 && refunds.every((one) => one.state === state);
   });
-}
-
-/** The bank shows that so much of a payout has come back. */
-async function shows(key: string, units: bigint): Promise<void> {
-  const bank = new pg.Client(world.adminUrl);
-  await bank.connect();
-  try {
-    await bank.query(
-      `insert into simulated_bank.lines (seq, id, direction, currency, units, reference, return_of, why, booked_at)
-       select max(seq) + 1, 'back-' || $1, 'credit', 'INR', $2, 'UTR-back', $1, 'account_closed', now()
-         from simulated_bank.lines`,
-      [key, units],
-    );
-  } finally {
-    await bank.end();
-  }
-  await world.looksAtTheBank();
 }
 
 async function overpaid(): Promise<{ order: Sale; depositId: bigint }> {
@@ -335,7 +317,7 @@ test('of a payout that came back in part only that part is paid again', async ()
   const [paid] = (await world.traceOf(order)).payouts;
   assert(paid);
   const [kept, cameBack] = [590n, paid.units - 590n];
-  await shows(paid.id, cameBack);
+  await world.bankReturns(paid.id, cameBack);
   await world.opensCase(order, 'payout_returned');
   const { fiatAccountId } = await world.verifiedAccount(order.customerId);
   assert.equal((await names(order, { fiatAccountId })).status, 200);

@@ -14,6 +14,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import pg from 'pg';
 import pino from 'pino';
 import { encodeFunctionData, erc20Abi, type Hex } from 'viem';
 import { mnemonicToAccount } from 'viem/accounts';
@@ -290,6 +291,23 @@ export async function openStory(
   /** As a bank's webhook would have it: the statement is read now, and not when its turn comes. */
   const looksAtTheBank = () => read((tx) => ring(tx, { kind: OBSERVE, subject: BANK, dueAt: clock.now() }));
 
+  /** The bank shows that so much of a payout has come back. */
+  async function bankReturns(key: string, units: bigint): Promise<void> {
+    const counter = new pg.Client(database.adminUrl);
+    await counter.connect();
+    try {
+      await counter.query(
+        `insert into simulated_bank.lines (seq, id, direction, currency, units, reference, return_of, why, booked_at)
+         select max(seq) + 1, 'back-' || $1, 'credit', 'INR', $2, 'UTR-back', $1, 'account_closed', now()
+           from simulated_bank.lines`,
+        [key, units],
+      );
+    } finally {
+      await counter.end();
+    }
+    await looksAtTheBank();
+  }
+
   const shown = (order: Order) =>
     told(`${directionOf(order)}/transaction`, { transactionId: String(order.id), customerId: order.customerId });
   const statusOf = async (order: Order): Promise<number> => Number((await shown(order)).status);
@@ -489,6 +507,7 @@ export async function openStory(
     buys,
     credits,
     looksAtTheBank,
+    bankReturns,
     shown,
     statusOf,
     reaches,

@@ -11,6 +11,19 @@ const key = text(160, /^[\x21-\x7e]+$/, 'the id of a payout or refund attempt, o
 const payout = text(60, /^[a-z]+_[0-9]+_[0-9]+$/, "a payout's id, such as pay_17_1 or ref_4_2");
 const always = async () => 'always' as const;
 
+/** What ends a movement by itself, without naming what it paid. */
+const ending = (how: 'foreign' | 'cancel'): Act =>
+  act({
+    name: `movement.${how}`,
+    path: `/movements/:movement/${how}`,
+    right: 'money',
+    fields: { movement: id },
+    subject: ({ movement }) => `movement:${movement}`,
+    look: ({ movements }, tx, { movement }) => movements.look(tx, movement),
+    needs: always,
+    perform: async ({ movements }, tx, { movement }) => await movements[how](tx, movement),
+  });
+
 export const RESTORE_ACTS: readonly Act[] = [
   act({
     name: 'movement.match',
@@ -26,30 +39,8 @@ export const RESTORE_ACTS: readonly Act[] = [
       await movements.match(tx, { movement, key: to, otherAmount });
     },
   }),
-  act({
-    name: 'movement.foreign',
-    path: '/movements/:movement/foreign',
-    right: 'money',
-    fields: { movement: id },
-    subject: ({ movement }) => `movement:${movement}`,
-    look: ({ movements }, tx, { movement }) => movements.look(tx, movement),
-    needs: always,
-    async perform({ movements }, tx, { movement }) {
-      await movements.foreign(tx, movement);
-    },
-  }),
-  act({
-    name: 'movement.cancel',
-    path: '/movements/:movement/cancel',
-    right: 'money',
-    fields: { movement: id },
-    subject: ({ movement }) => `movement:${movement}`,
-    look: ({ movements }, tx, { movement }) => movements.look(tx, movement),
-    needs: always,
-    async perform({ movements }, tx, { movement }) {
-      await movements.cancel(tx, movement);
-    },
-  }),
+  ending('foreign'),
+  ending('cancel'),
   act({
     name: 'payout.settle-by',
     path: '/payouts/:payout/settle-by',
