@@ -1,6 +1,6 @@
 /**
- * `npm test [paths] [--concurrency N] [--timeout seconds] [--name pattern] [--watch]`: every `server/**\/*.test.ts`, each file in a
- * process of its own.
+ * `npm test [paths] [--concurrency N] [--timeout seconds] [--name pattern] [--retries N] [--watch]`: every `server/**\/*.test.ts`,
+ * each file in a process of its own.
  *
  * One PostgreSQL of our own, without fsync, serves the whole run; its address is in TEST_DATABASE_ADMIN_URL. Whatever a test
  * writes belongs under TEST_DATA_DIR (`.test-data/<our pid>`), which is removed at the end, also after a Ctrl-C; a folder
@@ -8,6 +8,10 @@
  *
  * With `--watch` it goes on until Ctrl-C: after each change below `server/` the tests that were named run again, or where none
  * were, those that the change reaches (watch.ts). The database stays up in between, so a round costs what its tests cost.
+ *
+ * Where no more than three files failed, each runs once more when nothing runs beside it (`--retries 0`: none does). One that passes
+ * then is flaky: its tests count as passed, and what failed at first is printed all the same, under its name. The folders that prove
+ * what may never happen to money (NEVER_RETRIED) are not run again: a failure there is one, however rare it is.
  *
  * The last line is `N passed, N failed`, and the exit code says the same. No test at all is a failure.
  */
@@ -34,9 +38,14 @@ const { values, positionals } = parseArgs({
     // Of a file. The longest takes a minute where it has a core to itself; this is for machines that are busy.
     timeout: { type: 'string', default: '900' },
     name: { type: 'string' },
+    retries: { type: 'string', default: '1' },
     watch: { type: 'boolean', default: false },
   },
 });
+
+/** More of them are not chance. */
+const FLAKY_FILES_AT_MOST = 3;
+const NEVER_RETRIED = /^server\/test\/(?:attack|chaos|crash|fuzz|simulation)\//;
 
 /** Of migrated databases: one more after each change of a migration. */
 let templates = 0;
@@ -55,7 +64,7 @@ process.env.TEST_DATA_DIR = folder;
 // Hundreds of processes start: each would compile the same sources again, which is half of what its start costs.
 process.env.NODE_COMPILE_CACHE = join(folder, 'compiled');
 compileOnce();
-let counts: Outcome = { passed: 0, failed: 0, skipped: 0 };
+let counts: Outcome = { passed: 0, failed: 0, skipped: 0, flaky: 0 };
 let leftBehind: string[];
 try {
   if (!values.watch || positionals.length > 0) counts = await runFiles(filesToRun());
@@ -69,6 +78,7 @@ try {
 for (const command of leftBehind) console.log(`left running by a test: ${command}`);
 if (interrupted.signal.aborted) console.log(`stopped by ${(interrupted.signal.reason as Error).message}`);
 if (counts.skipped > 0) console.log(`${counts.skipped} skipped`);
+if (counts.flaky > 0) console.log(`${counts.flaky} flaky`);
 const failed = counts.failed + leftBehind.length;
 const isGood = failed === 0 && counts.passed > 0 && !interrupted.signal.aborted;
 process.stdout.write(`${counts.passed} passed, ${failed} failed\n`, () => process.exit(isGood ? 0 : 1));
@@ -123,29 +133,54 @@ interface Outcome {
   passed: number;
   failed: number;
   skipped: number;
+  /** Files that failed, and passed when they ran again alone. */
+  flaky: number;
+}
+
+interface FileOutcome extends Outcome {
+  file: string;
+  failures: string[];
 }
 
 /** A few files at a time; what one said is printed together when it has ended, what failed once more at the very end. */
 async function runFiles(files: string[]): Promise<Outcome> {
-  const total: Outcome = { passed: 0, failed: 0, skipped: 0 };
-  const failures: string[] = [];
+  const outcomes: FileOutcome[] = [];
   const waiting = [...files];
-  const lane = async () => {
-    for (let file = waiting.shift(); file !== undefined && !interrupted.signal.aborted; file = waiting.shift()) {
-      const { passed, failed, skipped } = await runFile(file, failures);
-      total.passed += passed;
-      total.failed += failed;
-      total.skipped += skipped;
-    }
+  const worker = async () => {
+    for (let file = waiting.shift(); file !== undefined && !interrupted.signal.aborted; file = waiting.shift())
+      outcomes.push(await runFile(file));
   };
-  await Promise.all(Array.from({ length: Math.max(1, Number(values.concurrency)) }, lane));
-  for (const failure of failures) console.log(`\n${failure}`);
-  if (failures.length > 0) console.log();
-  return total;
+  await Promise.all(Array.from({ length: Math.max(1, Number(values.concurrency)) }, worker));
+  const total = await retried(outcomes);
+  for (const failure of total.flatMap(({ failures }) => failures)) console.log(`\n${failure}`);
+  const sum = (of: keyof Outcome) => total.reduce((all, outcome) => all + outcome[of], 0);
+  if (sum('failed') > 0) console.log();
+  return { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped'), flaky: sum('flaky') };
 }
 
-async function runFile(file: string, failures: string[]): Promise<Outcome> {
-  const outcome: Outcome = { passed: 0, failed: 0, skipped: 0 };
+/** @returns the outcomes, those of flaky files as they were when these ran alone */
+async function retried(outcomes: readonly FileOutcome[]): Promise<FileOutcome[]> {
+  const failing = outcomes.filter(({ failed }) => failed > 0);
+  if (failing.length === 0 || failing.length > FLAKY_FILES_AT_MOST) return [...outcomes];
+  const final = new Map(outcomes.map((outcome) => [outcome.file, outcome]));
+  for (const first of failing) {
+    const path = relative(root, first.file);
+    if (NEVER_RETRIED.test(path)) continue;
+    for (let n = 0; n < Number(values.retries) && !interrupted.signal.aborted; n += 1) {
+      console.log(`\nonce more, alone: ${path}`);
+      const again = await runFile(first.file);
+      if (again.failed > 0 || again.passed < Math.max(1, first.passed)) continue;
+      for (const failure of first.failures) console.log(`\nflaky, failed at first: ${failure}`);
+      console.log(`\nflaky, passed alone: ${path}`);
+      final.set(first.file, { ...again, flaky: 1 });
+      break;
+    }
+  }
+  return [...final.values()];
+}
+
+async function runFile(file: string): Promise<FileOutcome> {
+  const outcome: FileOutcome = { file, passed: 0, failed: 0, skipped: 0, flaky: 0, failures: [] };
   const lines: string[] = [];
   const began = Date.now();
   const tooLong = AbortSignal.timeout(Number(values.timeout) * 1_000);
@@ -175,7 +210,7 @@ async function runFile(file: string, failures: string[]): Promise<Outcome> {
     outcome.failed++;
     const why =
       tooLong.aborted && data.name === file ? `took longer than ${values.timeout} s` : inspect(error.cause ?? error);
-    failures.push(`\u2716 ${path}: ${name}\n${why}`);
+    outcome.failures.push(`\u2716 ${path}: ${name}\n${why}`);
   }
   const sign = outcome.failed === 0 ? '\u2714' : '\u2716';
   console.log(`${sign} ${path} (${Date.now() - began} ms)\n${lines.join('\n')}`);

@@ -17,6 +17,12 @@ plays('mistaken-approval', 'A mistaken approval, and two operators on one case',
 releases the order that she takes for another one.`);
   await types(`npm run operator -- stop payouts all --reason 'outage of the bank, announced'`);
   await types(`OPERATOR_TOKEN_FILE=ada.token npm run operator -- order release <order> --reason 'papers are in order'`);
+  await world.until('the kill switch keeps the payout', async () => {
+    const kept = await world.read((tx) =>
+      tx.row('select 1 from payouts where order_id = $1 and waits_for is not null', [sale.id]),
+    );
+    return kept !== undefined;
+  });
   await types('npm run operator -- order <order> --brief');
   says('Finn sees it in the timeline: the payout is created and not submitted. An order is taken back until then.');
   await types(`npm run operator -- order hold <order> --reason 'released by mistake: the papers are of another order'`);

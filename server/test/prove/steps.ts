@@ -49,7 +49,7 @@ const ofTests = (name: string, about: string, paths: readonly string[], env: Rec
   name,
   about,
   script: 'test',
-  args: [...paths, '--timeout', '7200'],
+  args: [...paths, '--timeout', '7200', '--retries', '0'],
   env,
 });
 
