@@ -205,9 +205,9 @@ async function operationsOn(ours: Ours): Promise<{ operations: Operation[]; orde
     Array.from({ length: count }, () => ({ ...pair, fromAmount: `${(amount += 1) / 10}` }));
   const create = async (count: number, pick: (at: number) => (typeof customers)[number]): Promise<Prepared[]> => {
     const made: Prepared[] = [];
-    for (const [at, ask] of asks(count).entries()) {
-      const { rate, toAmount } = await ours.call<{ rate: string; toAmount: string }>('offramp/quote', ask);
-      made.push(ours.post('offramp/createTransaction', { ...ask, rate, toAmount, ...pick(at) }));
+    for (const [at, input] of asks(count).entries()) {
+      const { rate, toAmount } = await ours.call<{ rate: string; toAmount: string }>('offramp/quote', input);
+      made.push(ours.post('offramp/createTransaction', { ...input, rate, toAmount, ...pick(at) }));
     }
     return made;
   };
@@ -225,7 +225,7 @@ async function operationsOn(ours: Ours): Promise<{ operations: Operation[]; orde
       name: 'offramp quote',
       goal: 0.8,
       count: 1_500,
-      prepare: async (count) => asks(count).map((ask) => ours.post('offramp/quote', ask)),
+      prepare: async (count) => asks(count).map((input) => ours.post('offramp/quote', input)),
     },
     {
       name: `list, a page of ${PAGE_SIZE}`,

@@ -45,14 +45,14 @@ const GROUPS: Readonly<Record<string, Group>> = {
   gate: {
     isSampled: true,
     mutate: ['orders/gate.ts'],
-    tests: ['orders/gate.test.ts', 'orders/askgate.test.ts'],
+    tests: ['orders/gate.test.ts', 'orders/gate.input.test.ts'],
   },
   ready: {
     isSampled: true,
     mutate: ['orders/ready.ts', 'orders/destinations.ts'],
     tests: [
       'orders/clearing.test.ts',
-      'orders/askgate.test.ts',
+      'orders/gate.input.test.ts',
       'stories/clearing.test.ts',
       'stories/destinations.test.ts',
     ],
@@ -62,18 +62,18 @@ const GROUPS: Readonly<Record<string, Group>> = {
     mutate: ['rails/payouts.ts'],
     tests: ['rails/payouts.test.ts'],
   },
-  acts: {
+  actions: {
     isSampled: true,
     mutate: [
-      'orders/acts.ts',
+      'orders/actions.ts',
       'orders/advance.ts',
-      'orders/anew.ts',
+      'orders/follow-on-order.ts',
       'orders/create.ts',
       'orders/entries.ts',
       'orders/facts.ts',
       'orders/refunds.ts',
       'orders/replace.ts',
-      'orders/work.ts',
+      'orders/jobs.ts',
     ],
     tests: [
       'orders/machine.test.ts',
@@ -84,7 +84,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
       'stories/gate.test.ts',
       'stories/policy.test.ts',
       'stories/refunds.test.ts',
-      'stories/takenback.test.ts',
+      'stories/reversed.test.ts',
     ],
   },
   compliance: {
@@ -96,7 +96,12 @@ const GROUPS: Readonly<Record<string, Group>> = {
       'compliance/screening.ts',
       'compliance/screenings.ts',
     ],
-    tests: ['compliance/cases.test.ts', 'compliance/reviews.test.ts', 'orders/askgate.test.ts', 'stories/held.test.ts'],
+    tests: [
+      'compliance/cases.test.ts',
+      'compliance/reviews.test.ts',
+      'orders/gate.input.test.ts',
+      'stories/held.test.ts',
+    ],
   },
   operators: {
     isSampled: true,
@@ -113,9 +118,9 @@ const GROUPS: Readonly<Record<string, Group>> = {
       'partners/partners.ts',
       'partners/policies.ts',
       'partners/remember.ts',
-      'partners/stops.ts',
+      'partners/kill-switches.ts',
     ],
-    tests: ['partners.test.ts', 'policies.test.ts', 'rails/payouts.test.ts', 'orders/askgate.test.ts'],
+    tests: ['partners.test.ts', 'policies.test.ts', 'rails/payouts.test.ts', 'orders/gate.input.test.ts'],
   },
 };
 

@@ -45,16 +45,16 @@ begin
   raise exception '% is append-only: % refused', tg_table_name, tg_op using errcode = 'restrict_violation';
 end $$;
 
-create sequence work_holders as integer cycle;
+create sequence job_holders as integer cycle;
 
--- Due work: alarm clocks, never the truth (src/base/work.ts). No partner's data stands here, only kinds and ids.
-create table work (
+-- Due work: alarm clocks, never the truth (src/base/jobs.ts). No partner's data stands here, only kinds and ids.
+create table jobs (
   id           bigint      generated always as identity primary key,
   kind         text        not null,
   subject      text        not null,
-  lane         text,
+  ordering_key         text,
   due_at       timestamptz not null,
-  rings        integer     not null default 1,
+  enqueued        integer     not null default 1,
   attempts     integer     not null default 0,
   holder       integer,
   lease        text,
@@ -64,13 +64,13 @@ create table work (
   slept_at     timestamptz,
   unique (kind, subject)
 );
-create index work_due on work (due_at, id) where dead_at is null;
-create index work_dead on work (id) where dead_at is not null;
-create index work_lane on work (lane, id) where lane is not null and dead_at is null;
-create index work_holder on work (holder) where holder is not null;
-create index work_slept on work (slept_at) where slept_at is not null and dead_at is null;
-alter table work enable row level security;
-create policy all_rows on work to cloverleaf_system using (true);
+create index jobs_due on jobs (due_at, id) where dead_at is null;
+create index jobs_dead on jobs (id) where dead_at is not null;
+create index jobs_ordering_key on jobs (ordering_key, id) where ordering_key is not null and dead_at is null;
+create index jobs_holder on jobs (holder) where holder is not null;
+create index jobs_slept on jobs (slept_at) where slept_at is not null and dead_at is null;
+alter table jobs enable row level security;
+create policy all_rows on jobs to cloverleaf_system using (true);
 
 -- Servers that work on this database, and the migrations each of them knows: a breaking migration waits until none runs that does
 -- not know it (src/base/servers.ts).
@@ -84,10 +84,10 @@ create table servers (
   seen_at    timestamptz not null default now()
 );
 
-grant insert (kind, subject, lane, due_at) on work to cloverleaf_partner;
-grant select (kind, subject, due_at, rings) on work to cloverleaf_partner;
-grant update (due_at, rings, attempts, dead_at) on work to cloverleaf_partner;
-grant select, insert, update, delete on work, servers to cloverleaf_system;
-grant usage on sequence work_holders to cloverleaf_system;
+grant insert (kind, subject, ordering_key, due_at) on jobs to cloverleaf_partner;
+grant select (kind, subject, due_at, enqueued) on jobs to cloverleaf_partner;
+grant update (due_at, enqueued, attempts, dead_at) on jobs to cloverleaf_partner;
+grant select, insert, update, delete on jobs, servers to cloverleaf_system;
+grant usage on sequence job_holders to cloverleaf_system;
 grant usage on schema cloverleaf_meta to cloverleaf_system;
 grant select on cloverleaf_meta.migrations to cloverleaf_system;

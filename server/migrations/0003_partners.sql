@@ -63,7 +63,7 @@ create table markets (
   -- Limits on what comes in, in the deposit asset's units.
   min_units       numeric(78,0) not null check (min_units > 0),
   max_units       numeric(78,0) not null check (max_units >= min_units),
-  payout_places   smallint      not null,
+  payout_decimals   smallint      not null,
   quote_ttl_s     integer       not null default 60 check (quote_ttl_s > 0),
   deposit_ttl_s   integer       not null default 3600 check (deposit_ttl_s > 0),
   price_sources   text[]        not null,
@@ -129,7 +129,7 @@ create table exposure_caps (
 );
 call protect('exposure_caps');
 
--- Every change of a market, a fee, a limit or a cap, with what it was before. The operator's own affair: no partner's door.
+-- Every change of a market, a fee, a limit or a cap, with what it was before. The operator's own affair: no partner role.
 create table market_changes (
   id         bigint      generated always as identity primary key,
   what       text        not null check (what in ('market', 'fee', 'limit', 'exposure', 'policy')),
@@ -171,7 +171,7 @@ create table kyb_requirements (
 call protect('kyb_requirements');
 
 -- What is switched off. A row is a stop; switching on again takes it away, and the audit has both.
-create table stops (
+create table kill_switches (
   kind       text        not null check (kind in ('market', 'partner', 'rail', 'payouts')),
   -- Id of the market or partner, code of the rail; `all` for payouts.
   subject    text        not null,
@@ -185,23 +185,23 @@ create table stops (
   check (kind <> 'partner' or subject = partner_id::text),
   check (kind <> 'payouts' or subject = 'all')
 );
-alter table stops enable row level security;
-create policy own_rows on stops to cloverleaf_partner
+alter table kill_switches enable row level security;
+create policy own_rows on kill_switches to cloverleaf_partner
   using ((partner_id is null and kind = 'market') or partner_id = cloverleaf.current_partner());
-create policy all_rows on stops to cloverleaf_system using (true);
+create policy all_rows on kill_switches to cloverleaf_system using (true);
 
 -- Everybody who laid a kill switch. One that was laid by several takes as many to lift.
-create table stop_layers (
+create table kill_switch_layers (
   kind    text        not null,
   subject text        not null,
   by      text        not null,
   reason  text        not null,
   at      timestamptz not null,
   primary key (kind, subject, by),
-  foreign key (kind, subject) references stops (kind, subject) on delete cascade
+  foreign key (kind, subject) references kill_switches (kind, subject) on delete cascade
 );
 
-create table partner_acts (
+create table partner_activity (
   id         bigint      generated always as identity primary key,
   -- Looked up by the trigger below, once for this and for the rest.
   partner_id bigint      not null,
@@ -210,7 +210,7 @@ create table partner_acts (
   api_key    text,
   -- Of what was done on a hosted page: the link's id.
   link       text,
-  act        text        not null check (act ~ '^[a-z_]+\.[a-z_]+$'),
+  action        text        not null check (action ~ '^[a-z_]+\.[a-z_]+$'),
   -- What was made or changed: `endpoint:…`, `link:…`, `customer:…`, `account:…`, `order:…`.
   subject    text        not null check (length(subject) <= 160),
   -- Ids, addresses on a chain, web addresses. Nothing personal and no secret.
@@ -218,15 +218,15 @@ create table partner_acts (
   at         timestamptz not null,
   check (api_key is not null or link is not null)
 );
-create index partner_acts_partner on partner_acts (partner_id, at, id);
-call protect('partner_acts');
-create trigger append_only before update or delete on partner_acts for each row execute function refuse_change();
-create trigger no_truncate before truncate on partner_acts for each statement execute function refuse_change();
+create index partner_activity_partner on partner_activity (partner_id, at, id);
+call protect('partner_activity');
+create trigger append_only before update or delete on partner_activity for each row execute function refuse_change();
+create trigger no_truncate before truncate on partner_activity for each statement execute function refuse_change();
 
--- Who acts shares the partner's lock until the commit; who suspends, revokes or holds takes it alone. So when one of these has
+-- Who actions shares the partner's lock until the commit; who suspends, revokes or holds takes it alone. So when one of these has
 -- answered, nothing of before is still to come, and nothing begins. Of a hosted page the key is not looked at: a link that is
 -- to be stopped is held itself.
-create function partner_may_act() returns trigger
+create function partner_is_active() returns trigger
 language plpgsql as $$
 declare
   is_suspended boolean;
@@ -247,10 +247,10 @@ begin
   end if;
   return null;
 end $$;
-create trigger may_act after insert on partner_acts for each row execute function partner_may_act();
+create trigger is_active after insert on partner_activity for each row execute function partner_is_active();
 
 -- Since when they are written here: what happened before is in no row.
-create table partner_acts_began (
+create table partner_activity_began (
   at timestamptz not null
 );
 
@@ -303,14 +303,14 @@ create index held_items_subject on held_items (partner_id, kind, subject) where 
 create index held_items_address on held_items (partner_id, lower(address)) where state <> 'released' and address is not null;
 call protect('held_items');
 
-insert into partner_acts_began (at) values (now());
+insert into partner_activity_began (at) values (now());
 
 grant select on partners, api_keys, markets, fee_schedules, confirmation_policies, market_limits, exposure_caps, policies,
-  kyb_requirements, stops, partner_acts, containments, held_items to cloverleaf_partner;
-grant insert (partner_id, api_key, link, act, subject, facts, at) on partner_acts to cloverleaf_partner;
+  kyb_requirements, kill_switches, partner_activity, containments, held_items to cloverleaf_partner;
+grant insert (partner_id, api_key, link, action, subject, facts, at) on partner_activity to cloverleaf_partner;
 grant select, insert, update on partners, api_keys, markets, containments, held_items to cloverleaf_system;
 grant select, insert, update, delete on fee_schedules, confirmation_policies, market_limits, exposure_caps, policies,
   kyb_requirements to cloverleaf_system;
-grant select, insert on market_changes, stop_layers, partner_acts to cloverleaf_system;
-grant select, insert, delete on stops to cloverleaf_system;
-grant select on partner_acts_began to cloverleaf_system;
+grant select, insert on market_changes, kill_switch_layers, partner_activity to cloverleaf_system;
+grant select, insert, delete on kill_switches to cloverleaf_system;
+grant select on partner_activity_began to cloverleaf_system;

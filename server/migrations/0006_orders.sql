@@ -47,7 +47,7 @@ create table orders (
   payout_address     text,
   merchant_reference text,
   -- The payer's bank reference as the customer says it: shown to whoever looks for the money, never matched by.
-  claimed_reference  text,
+  payer_reference  text,
   -- What was unusual about the money, where anything was; and why it ended, where it did not end well.
   exception          text,
   failure            text,
@@ -56,7 +56,7 @@ create table orders (
   -- Whether a person had to look at it: what is shown of that never goes back.
   was_held           boolean       not null default false,
   -- When a rail first accepted a payout of this order.
-  payout_handed_at   timestamptz,
+  payout_submitted_at   timestamptz,
   -- Evidence for showing: the chain transaction, the bank's reference.
   deposit_reference  text,
   payout_reference   text,
@@ -79,7 +79,7 @@ create table orders (
   refund_address     text,
   refund_account_id  bigint        references fiat_accounts (id),
   -- Why all of it is to go back, and on whose word, until it does.
-  refund_wanted      jsonb,
+  refund_request      jsonb,
   -- What of received_units has gone back: parts go one by one.
   refunded_units     numeric(78,0) not null default 0 check (refunded_units >= 0),
   -- Who named where the deposit goes back to; the partner speaks for the customer.
@@ -203,12 +203,12 @@ create table deposits (
   losses            integer       not null default 0,
   -- Until when a deposit that has arrived is waited with; null where nothing was.
   clears_at         timestamptz,
-  -- By its rail; or money of ours that came back, was let go, or is a fee given back, which is given out by the same ways.
+  -- By its rail; or money of ours that came back, was let go, or is a fee refunded, which is given out by the same ways.
   origin            text          not null default 'rail' check (origin in ('rail', 'returned', 'released', 'credit', 'compensation')),
   -- What its order's account was given of it, and what refunds name of it. The rest of a booked deposit is in suspense.
   taken_units       numeric(78,0) not null default 0 check (taken_units >= 0),
   refund_units      numeric(78,0) not null default 0 check (refund_units >= 0),
-  -- When it was taken back: what of it stands as a loss or as the customer's debt, and on which account.
+  -- When it was reversed: what of it stands as a loss or as the customer's debt, and on which account.
   lost_units        numeric(78,0) not null default 0 check (lost_units >= 0),
   lost_to           text,
   dust              boolean       not null default false,
@@ -270,11 +270,11 @@ create table refunds (
   -- Whose account it leaves: the order's, or suspense.
   source          text          not null check (source in ('order', 'suspense')),
   why             text          not null,
-  wanted_by       text          not null,
+  requested_by       text          not null,
   -- Where to; neither while nobody has said.
   fiat_account_id bigint        references fiat_accounts (id),
   address         text,
-  state           text          not null check (state in ('needs_destination', 'screening', 'held', 'written', 'sent', 'settled', 'failed', 'returned', 'cancelled')),
+  state           text          not null check (state in ('needs_destination', 'screening', 'held', 'created', 'submitted', 'settled', 'rejected', 'returned', 'cancelled')),
   attempt         integer       not null default 0,
   -- The payout that is the newest attempt.
   key             text,
@@ -284,11 +284,11 @@ create table refunds (
   check (gross_units = cost_units + net_units),
   check (fiat_account_id is null or address is null),
   check (state in ('needs_destination', 'cancelled') or fiat_account_id is not null or address is not null),
-  check ((state in ('written', 'sent', 'settled', 'failed', 'returned')) <= (key is not null))
+  check ((state in ('created', 'submitted', 'settled', 'rejected', 'returned')) <= (key is not null))
 );
 create index refunds_deposit on refunds (deposit_id);
 create index refunds_order on refunds (order_id) where order_id is not null;
-create index refunds_waiting on refunds (created_at) where state in ('needs_destination', 'held', 'failed', 'returned');
+create index refunds_waiting on refunds (created_at) where state in ('needs_destination', 'held', 'rejected', 'returned');
 call protect('refunds');
 create trigger no_truncate before truncate on refunds for each statement execute function refuse_change();
 
@@ -300,7 +300,7 @@ declare
 begin
   if tg_op = 'UPDATE' then
     if new.deposit_id <> old.deposit_id or new.gross_units <> old.gross_units or old.state = 'cancelled' then
-      raise exception 'refund %: what it gives back of which deposit stands, and cancelled is final', old.id
+      raise exception 'refund %: what it refunds of which deposit stands, and cancelled is final', old.id
         using errcode = 'restrict_violation';
     end if;
     if new.state <> 'cancelled' then return new; end if;
@@ -449,9 +449,9 @@ create unique index return_links_open on return_links (deposit_id) where replace
 create index return_links_deposit on return_links (deposit_id, made_at);
 call protect('return_links');
 
-create policy own_rows on work to cloverleaf_partner using (
-  case when kind = 'expire_order' and lane is null and subject ~ '^[0-9]{1,18}$'
-       then exists (select from orders where orders.id = work.subject::bigint) else false end);
+create policy own_rows on jobs to cloverleaf_partner using (
+  case when kind = 'expire_order' and ordering_key is null and subject ~ '^[0-9]{1,18}$'
+       then exists (select from orders where orders.id = jobs.subject::bigint) else false end);
 alter table fiat_accounts add foreign key (sender_of) references deposits (id);
 
 grant select on orders, order_counts, order_lists, order_history, deposits, refunds, return_links to cloverleaf_partner;
@@ -460,7 +460,7 @@ grant insert (id, partner_id, customer_id, direction, customer_seq, market_id, q
   rate_locked_until, deposit_rail, deposit_target, deposit_index, payout_rail, payment_method, fiat_account_id, payout_address,
   merchant_reference, expires_at, created_at, updated_at, policy, follows, refund_address, refund_account_id,
   fee_tax) on orders to cloverleaf_partner;
-grant update (claimed_reference, updated_at) on orders to cloverleaf_partner;
+grant update (payer_reference, updated_at) on orders to cloverleaf_partner;
 grant insert (partner_id, customer_id, direction, count) on order_counts to cloverleaf_partner;
 grant update (count) on order_counts to cloverleaf_partner;
 grant insert (partner_id, direction, fiat_asset, count) on order_lists to cloverleaf_partner;

@@ -22,18 +22,18 @@ create table payouts (
   -- Where to: a fiat account of the customer, or an address.
   fiat_account_id bigint        references fiat_accounts (id),
   address         text,
-  state           text          not null default 'written' check (state in ('written', 'handing', 'handed', 'unknown', 'settled', 'returned', 'refused')),
-  -- While handing: nobody else may hand it over before this, and after it nobody may without asking the rail first.
-  handing_until   timestamptz,
-  -- How often it was handed over; a worker records its answer only while the number is still its own.
-  handings        integer       not null default 0,
+  state           text          not null default 'created' check (state in ('created', 'submitting', 'submitted', 'unknown', 'settled', 'returned', 'rejected')),
+  -- While submitting: nobody else may submit it before this, and after it nobody may without asking the rail first.
+  submitting_until   timestamptz,
+  -- How often it was submitted; a worker records its answer only while the number is still its own.
+  submissions        integer       not null default 0,
   -- Since when we do not know what became of it, and when a person was told.
   unknown_since   timestamptz,
   alarmed_at      timestamptz,
   reference       text,
   why             text,
-  written_at      timestamptz   not null,
-  handed_at       timestamptz,
+  created_at      timestamptz   not null,
+  submitted_at       timestamptz,
   ended_at        timestamptz,
   refund_id       bigint        references refunds (id),
   -- Why the payout is not submitted although it could be, in words; null while nothing keeps it.
@@ -44,7 +44,7 @@ create table payouts (
   check ((fiat_account_id is null) <> (address is null)),
   check (order_id is not null or refund_id is not null)
 );
-create index payouts_open on payouts (written_at) where ended_at is null;
+create index payouts_open on payouts (created_at) where ended_at is null;
 call protect('payouts');
 create unique index payouts_attempt on payouts (order_id, attempt) where purpose = 'payout';
 create index payouts_of_refund on payouts (refund_id) where refund_id is not null;
@@ -56,7 +56,7 @@ begin
   if new.refund_id is null then return new; end if;
   perform from cloverleaf.refunds where id = new.refund_id for update;
   if exists (select from cloverleaf.payouts p
-              where p.refund_id = new.refund_id and p.id <> new.id and p.state not in ('refused', 'returned')) then
+              where p.refund_id = new.refund_id and p.id <> new.id and p.state not in ('rejected', 'returned')) then
     raise exception 'payout %: the attempt before it has neither failed nor come back', new.id
       using errcode = 'restrict_violation';
   end if;
@@ -65,7 +65,7 @@ end $$;
 create trigger one_attempt before insert on payouts for each row execute function one_attempt();
 create index payouts_reference on payouts (reference) where reference is not null;
 create index payouts_address on payouts (address) where address is not null;
-create index payouts_written on payouts (written_at, id);
+create index payouts_created on payouts (created_at, id);
 
 -- Which addresses to watch. An address belongs to one order for good.
 create table deposit_addresses (
@@ -101,7 +101,7 @@ create table chains (
   -- Blocks below the head that can no longer change, as far as we rely on it.
   finality     integer       not null check (finality > 0),
   -- Set when something happened that a person must look at first: a reorg deeper than finality.
-  stopped_why  text,
+  halted_why  text,
   -- The oldest block kept, which no reorg may replace; -1 before the first look.
   finalized    bigint        not null default -1,
   head_number  bigint,
@@ -132,7 +132,7 @@ create table chain_deposits (
   block        bigint        not null,
   block_hash   text          not null,
   -- Its block left the chain, and the new branch has not yet been read to its end.
-  adrift       boolean       not null default false,
+  orphaned       boolean       not null default false,
   seen_at      timestamptz   not null,
   confirmed_at timestamptz,
   reversed_at  timestamptz,
@@ -145,7 +145,7 @@ create table chain_deposits (
   primary key (rail, external_id)
 );
 create index chain_deposits_block on chain_deposits (rail, block);
-create index chain_deposits_open on chain_deposits (rail) where reversed_at is null and (confirmed_at is null or adrift);
+create index chain_deposits_open on chain_deposits (rail) where reversed_at is null and (confirmed_at is null or orphaned);
 create index chain_deposits_unswept on chain_deposits (rail, sweep_due)
   where sweep is null and reversed_at is null and confirmed_at is not null;
 create index chain_deposits_address on chain_deposits (rail, address) where sweep is null;

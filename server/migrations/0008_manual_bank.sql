@@ -15,7 +15,7 @@ create table manual_batches (
   format        text          not null check (format in ('csv', 'pain.001.001.09')),
   payouts       integer       not null check (payouts > 0),
   units         numeric(78,0) not null check (units > 0),
-  -- The file as it is handed out, sealed: it names people and their accounts.
+  -- The file as it is downloaded, sealed: it names people and their accounts.
   content       bytea         not null,
   sha256        bytea         not null,
   closed_at     timestamptz   not null,
@@ -38,13 +38,13 @@ create table manual_payouts (
   details     bytea         not null,
   listed_at   timestamptz   not null,
   batch_id    bigint        references manual_batches (id),
-  refused_at  timestamptz,
-  refused_why text,
-  check (num_nulls(refused_at, refused_why) in (0, 2)),
+  rejected_at  timestamptz,
+  rejected_why text,
+  check (num_nulls(rejected_at, rejected_why) in (0, 2)),
   primary key (rail, key),
   unique (rail, end_to_end)
 );
-create index manual_payouts_waiting on manual_payouts (rail, asset, listed_at, key) where batch_id is null and refused_at is null;
+create index manual_payouts_waiting on manual_payouts (rail, asset, listed_at, key) where batch_id is null and rejected_at is null;
 create index manual_payouts_batch on manual_payouts (batch_id, key) where batch_id is not null;
 
 create function refuse_second_batch() returns trigger
@@ -128,5 +128,5 @@ create table confirmed_restores (
 grant select, insert on manual_batches, manual_payouts, manual_imports, manual_statements, manual_lines,
   confirmed_restores to cloverleaf_system;
 grant update (withdrawn_at, withdrawn_by, withdrawn_why) on manual_batches to cloverleaf_system;
-grant update (batch_id, refused_at, refused_why) on manual_payouts to cloverleaf_system;
+grant update (batch_id, rejected_at, rejected_why) on manual_payouts to cloverleaf_system;
 grant usage on sequence manual_batch_ids to cloverleaf_system;

@@ -26,13 +26,13 @@ create table own_transfers (
   target     text          not null,
   -- Gas: for which sweep.
   sweep      text          references own_transfers (key),
-  state      text          not null default 'written' check (state in ('written', 'sent', 'settled', 'failed', 'dropped')),
-  -- Why it could not be handed over, last time it was tried.
+  state      text          not null default 'created' check (state in ('created', 'submitted', 'settled', 'failed', 'dropped')),
+  -- Why it could not be submitted, last time it was tried.
   why        text,
   reference  text,
   cost_asset text          references assets (code),
   cost_units numeric(78,0) not null default 0,
-  written_at timestamptz   not null,
+  created_at timestamptz   not null,
   looked_at  timestamptz   not null default '-infinity',
   ended_at   timestamptz,
   -- Ended and in the ledger.
@@ -43,7 +43,7 @@ create table own_transfers (
 create unique index own_transfers_sweep on own_transfers (rail, address) where kind = 'sweep' and ended_at is null;
 create unique index own_transfers_gas on own_transfers (sweep) where kind = 'gas' and ended_at is null;
 create index own_transfers_of_sweep on own_transfers (sweep) where sweep is not null;
-create index own_transfers_open on own_transfers (rail, written_at) where booked_at is null;
+create index own_transfers_open on own_transfers (rail, created_at) where booked_at is null;
 create index own_transfers_address on own_transfers (rail, address);
 
 -- How much should lie in a wallet: below `low_units` readiness says so, below `alarm_units` there is a case.

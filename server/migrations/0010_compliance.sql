@@ -27,7 +27,7 @@ create index cases_open_age on cases (opened_at, id) where closed_at is null;
 create index cases_closed_age on cases (opened_at, id) where closed_at is not null;
 create index cases_order on cases (order_id) where order_id is not null;
 
-create table case_acts (
+create table case_actions (
   id      bigint      generated always as identity primary key,
   case_id bigint      not null references cases (id),
   at      timestamptz not null,
@@ -35,9 +35,9 @@ create table case_acts (
   what    text        not null check (what in ('assigned', 'noted', 'acted', 'closed')),
   note    text        not null check (length(note) between 1 and 8000)
 );
-create index case_acts_case on case_acts (case_id, id);
-create trigger append_only before update or delete on case_acts for each row execute function refuse_change();
-create trigger no_truncate before truncate on case_acts for each statement execute function refuse_change();
+create index case_actions_case on case_actions (case_id, id);
+create trigger append_only before update or delete on case_actions for each row execute function refuse_change();
+create trigger no_truncate before truncate on case_actions for each statement execute function refuse_change();
 
 -- Every decision about whether something may happen, with what it was decided on.
 create table decisions (
@@ -127,5 +127,5 @@ create trigger no_truncate before truncate on approval_uses for each statement e
 
 grant select on cases, decisions to cloverleaf_partner;
 grant select, insert, update on cases, deny_lists, screenings to cloverleaf_system;
-grant select, insert on case_acts, decisions, screening_extensions, approvals, approval_uses to cloverleaf_system;
+grant select, insert on case_actions, decisions, screening_extensions, approvals, approval_uses to cloverleaf_system;
 grant select, insert, delete on denied_destinations to cloverleaf_system;

@@ -74,9 +74,9 @@ create index webhook_endpoints_partner on webhook_endpoints (partner_id, created
 call protect('webhook_endpoints');
 create unique index webhook_endpoints_wire on webhook_endpoints (partner_id, format) where is_wire and removed_at is null;
 
--- What waits for one endpoint about one subject goes one after the other. A lane is there while anything waits in it; it
+-- What waits for one endpoint about one subject goes one after the other. An ordering_key is there while anything waits in it; it
 -- says when the next attempt is due and who is at it. Leases are real time, due times the clock's.
-create table webhook_lanes (
+create table webhook_ordering_keys (
   endpoint_id  text        not null references webhook_endpoints (id),
   subject      text        not null,
   partner_id   bigint      not null references partners (id),
@@ -86,9 +86,9 @@ create table webhook_lanes (
   leased_until timestamptz,
   primary key (endpoint_id, subject)
 );
-create index webhook_lanes_due on webhook_lanes (endpoint_id, due_at);
-create index webhook_lanes_leased on webhook_lanes (endpoint_id) where lease is not null;
-call protect('webhook_lanes');
+create index webhook_ordering_keys_due on webhook_ordering_keys (endpoint_id, due_at);
+create index webhook_ordering_keys_leased on webhook_ordering_keys (endpoint_id) where lease is not null;
+call protect('webhook_ordering_keys');
 
 -- One event for one endpoint.
 create table webhook_deliveries (
@@ -127,17 +127,17 @@ create index webhook_attempts_delivery on webhook_attempts (endpoint_id, event_i
 create index webhook_attempts_age on webhook_attempts (at);
 call protect('webhook_attempts');
 
-grant select on events, event_feed, webhook_endpoints, webhook_lanes, webhook_deliveries, webhook_attempts to cloverleaf_partner;
+grant select on events, event_feed, webhook_endpoints, webhook_ordering_keys, webhook_deliveries, webhook_attempts to cloverleaf_partner;
 grant insert (partner_id, type, subject, subject_seq, body, at) on events to cloverleaf_partner;
 grant insert (event_id, partner_id) on event_feed to cloverleaf_partner;
 grant insert (id, partner_id, url, format, filter, secret, api_key, is_wire, created_at, updated_at, made_by_key,
   payload_form) on webhook_endpoints to cloverleaf_partner;
 grant update (url, format, filter, secret, old_secret, old_until, api_key, enabled, failures, paused_until, updated_at,
   removed_at, failing_since, switched_off_at, payload_form) on webhook_endpoints to cloverleaf_partner;
-grant insert (endpoint_id, subject, partner_id, due_at) on webhook_lanes to cloverleaf_partner;
-grant update (due_at, tries) on webhook_lanes to cloverleaf_partner;
+grant insert (endpoint_id, subject, partner_id, due_at) on webhook_ordering_keys to cloverleaf_partner;
+grant update (due_at, tries) on webhook_ordering_keys to cloverleaf_partner;
 grant insert (endpoint_id, event_id, partner_id, subject, subject_seq, since) on webhook_deliveries to cloverleaf_partner;
 grant update (state, since, ended_at) on webhook_deliveries to cloverleaf_partner;
 grant select, insert on events to cloverleaf_system;
 grant select, insert, update on event_feed, webhook_endpoints to cloverleaf_system;
-grant select, insert, update, delete on webhook_lanes, webhook_deliveries, webhook_attempts to cloverleaf_system;
+grant select, insert, update, delete on webhook_ordering_keys, webhook_deliveries, webhook_attempts to cloverleaf_system;

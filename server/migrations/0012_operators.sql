@@ -64,10 +64,10 @@ create index alone_amounts_person on alone_amounts (operator_id, asset, recorded
 create trigger append_only before update or delete on alone_amounts for each row execute function refuse_change();
 create trigger no_truncate before truncate on alone_amounts for each statement execute function refuse_change();
 
--- An act that waits for another operator. `seen` is what it is about as it stood when proposed.
+-- An action that waits for another operator. `seen` is what it is about as it stood when proposed.
 create table proposals (
   id          bigint      generated always as identity primary key,
-  act         text        not null,
+  action         text        not null,
   subject     text        not null,
   ask         jsonb       not null,
   seen        jsonb,
@@ -90,7 +90,7 @@ create table proposals (
   -- Nobody is two people; where there is one, the delay stands in for the other.
   constraint proposals_others check (state <> 'confirmed' or decided_by <> proposed_by or ready_at is not null)
 );
-create unique index proposals_open on proposals (act, subject) where state = 'open';
+create unique index proposals_open on proposals (action, subject) where state = 'open';
 
 -- Who agreed besides the proposer, where more than one other is asked for.
 create table proposal_approvals (
@@ -109,10 +109,10 @@ create table audit (
   operator   text        not null,
   role       text        not null,
   address    text        not null,
-  act        text        not null,
+  action        text        not null,
   subject    text        not null,
   reason     text        not null check (length(reason) between 1 and 8000),
-  -- `begun` stands alone where an act calls somebody outside and its end is a row of its own.
+  -- `begun` stands alone where an action calls somebody outside and its end is a row of its own.
   outcome    text        not null check (outcome in ('done', 'begun', 'proposed', 'agreed', 'confirmed', 'declined', 'overtaken', 'refused', 'failed')),
   proposal   bigint      references proposals (id),
   before     jsonb,

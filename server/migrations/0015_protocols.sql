@@ -3,7 +3,7 @@
 set search_path = cloverleaf;
 
 -- The reply to a signed request, kept so that the same request gets the same reply and has happened once.
-create table kept_replies (
+create table idempotency_records (
   partner_id bigint      not null references partners (id),
   path       text        not null,
   key        bytea       not null,
@@ -12,8 +12,8 @@ create table kept_replies (
   kept_at    timestamptz not null,
   primary key (partner_id, path, key)
 );
-create index kept_replies_age on kept_replies (kept_at);
-call protect('kept_replies');
+create index idempotency_records_age on idempotency_records (kept_at);
+call protect('idempotency_records');
 
 -- One row per link that somebody has begun to use. What the link is for stands sealed in the link itself.
 create table checkouts (
@@ -33,9 +33,9 @@ create table checkouts (
 );
 call protect('checkouts');
 
-grant select on kept_replies, checkouts to cloverleaf_partner;
-grant insert (partner_id, path, key, body, reply, kept_at) on kept_replies to cloverleaf_partner;
+grant select on idempotency_records, checkouts to cloverleaf_partner;
+grant insert (partner_id, path, key, body, reply, kept_at) on idempotency_records to cloverleaf_partner;
 grant insert (id, partner_id, begun_at) on checkouts to cloverleaf_partner;
 grant update (phones, quote_id, order_id, customer_id, phones_named) on checkouts to cloverleaf_partner;
-grant select, insert, delete on kept_replies to cloverleaf_system;
+grant select, insert, delete on idempotency_records to cloverleaf_system;
 grant select, insert, update on checkouts to cloverleaf_system;

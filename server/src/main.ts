@@ -11,7 +11,7 @@ import { type Config, printConfig, readConfig } from './config.ts';
 import { type Running, start } from './server.ts';
 
 /** What Node's crypto says of a text that another key sealed. */
-const SEALED_OTHERWISE = 'Unsupported state or unable to authenticate data';
+const ENCRYPTED_OTHERWISE = 'Unsupported state or unable to authenticate data';
 
 async function main(): Promise<void> {
   const isAskedOnly = readArguments();
@@ -128,7 +128,7 @@ function explained(error: unknown, { host, port, metricsPort, dataDir, databaseU
   if (syscall === 'listen') return new SettingError(`${name} ${at} of HOST ${host} cannot be listened on: ${message}`);
   if (isDatabase) return new SettingError(`DATABASE_URL cannot be used: ${message}`);
   if (syscall === 'getaddrinfo') return new SettingError(`HOST ${host} is no address of this machine`);
-  if (message === SEALED_OTHERWISE)
+  if (message === ENCRYPTED_OTHERWISE)
     return new SettingError(
       'MASTER_KEY (or master.key in DATA_DIR) is not the key that this database was sealed with; start with that one',
     );

@@ -41,7 +41,7 @@ export interface Lists {
   priceSources: readonly Adapter<PriceSource>[];
   verifiers: readonly VerifierAdapter[];
   codeSenders: readonly Adapter<CodeSender>[];
-  /** What a bank is handed is where the sandbox has started its own (sandbox/world.ts); production's have settings instead. */
+  /** What a bank is submitted is where the sandbox has started its own (sandbox/environment.ts); production's have settings instead. */
   banks: readonly Adapter<AnyBank, Brought | undefined>[];
 }
 
@@ -73,13 +73,13 @@ export const LISTS: Lists = {
 };
 
 /** What is outside, as far as this installation is connected to it. */
-export interface Outside {
+export interface Connections {
   evmChains: readonly EvmOptions[];
   banks: readonly AnyBank[];
 }
 
 export function rails(
-  outside: Outside,
+  outside: Connections,
   context: BankContext & Pick<RailContext, 'mayLeave'>,
 ): ReadonlyMap<string, Rail> {
   return byCode<Rail>([

@@ -9,15 +9,16 @@ import type { Clock } from './base/clock.ts';
 import { openVault, type Vault } from './base/crypto.ts';
 import { openDatabaseClock } from './base/databaseclock.ts';
 import { type Database, openDatabase } from './base/db.ts';
+import { type Handlers, startWorkers } from './base/jobs.ts';
 import { lockDataDir } from './base/lock.ts';
 import { type Log, openLog } from './base/log.ts';
 import { migrate } from './base/migrate.ts';
 import { joinServers } from './base/servers.ts';
-import { type Handlers, startWorkers } from './base/work.ts';
 import { askReview, openCase, openScreener, reviewed, SCREENING_MAX_AGE_MS, screenOwn } from './compliance/index.ts';
 import type { Config } from './config.ts';
 import { comparePayer, openPayee } from './customers/index.ts';
-import { openSender, outsideFor, standard, startCourier } from './events/index.ts';
+import type { Profile } from './environment.ts';
+import { openSender, outsideFor, standard, startDispatcher } from './events/index.ts';
 import { declareInstallation, peopleNeeded, startOperator } from './operators/index.ts';
 import {
   breakersCheck,
@@ -27,8 +28,9 @@ import {
   databaseCheck,
   databaseReadings,
   eventsCheck,
-  failingWorkCheck,
+  failingJobsCheck,
   folderCheck,
+  killSwitchesCheck,
   openMetrics,
   operatorsCheck,
   opsRoutes,
@@ -39,7 +41,6 @@ import {
   reconcileCheck,
   reconcileReadings,
   startMetrics,
-  stopsCheck,
   treasuryCheck,
   treasuryReadings,
   workCheck,
@@ -58,7 +59,7 @@ import {
   assets,
   findPartner,
   heldDestination,
-  isHandingStopped,
+  isSubmittingOff,
   markets,
   openPartners,
   signingSecrets,
@@ -74,16 +75,15 @@ import {
   whitelabelFormat,
 } from './protocols/whitelabel/index.ts';
 import { chainCost, quoteHandlers } from './quotes/index.ts';
-import { type ChainRail, clearStop, whyStopped } from './rails/chain.ts';
-import { payoutHandlers, ringUnhanded } from './rails/payouts.ts';
+import { type ChainRail, clearHalt, whyOff } from './rails/chain.ts';
+import { enqueueUnsubmitted, payoutHandlers } from './rails/payouts.ts';
 import type { Rail, Report } from './rails/rail.ts';
 import { openCorrections, reconcileHandlers } from './reconcile/index.ts';
+import { enqueueRailJobs, enqueueRecurring, recurringHandlers } from './recurring.ts';
 import * as registry from './registry.ts';
 import { sandboxProfile } from './sandbox/profile.ts';
 import type { SandboxFile } from './sandbox/seed.ts';
-import { ringRail, ringStanding, standingHandlers } from './standing.ts';
 import { levelHandlers, levels, openMovements, sweepHandlers, sweepUndone, takeOwnTransfer } from './treasury/index.ts';
-import type { Profile } from './world.ts';
 
 export interface Running {
   baseUrl: string;
@@ -169,14 +169,14 @@ async function compose(
     orderFacts({ rails, clock, comparePayer: (tx, id, name) => comparePayer(tx, vault, id, name) }, (tx, own) =>
       takeOwnTransfer({ clock, chains }, tx, own),
     )(tx, fact);
-  rails = registry.rails(world.outside, {
+  rails = registry.rails(world.connections, {
     ...{ db, clock, log, report, vault, pollMs: 500 },
     mayLeave: (tx, what) => askBeforeSigning(context, tx, what),
   });
   chains = new Map([...rails].filter(([, rail]) => rail.kind === 'chain') as [string, ChainRail][]);
   const gate: GateRules = {
-    screenOwn: (tx, ask) => screenOwn(tx, vault, ask),
-    isSwitchedOff: isHandingStopped,
+    screenOwn: (tx, input) => screenOwn(tx, vault, input),
+    isSwitchedOff: isSubmittingOff,
     peopleNeeded,
     heldDestination,
     screeningMaxAgeMs: SCREENING_MAX_AGE_MS,
@@ -207,12 +207,12 @@ async function compose(
     ...sweepHandlers({ db, clock, log, chains, everyMs: 1_000 }),
     ...reconcileHandlers({ db, clock, rails }),
     ...levelHandlers({ db, clock, rails, everyMs: 2_000 }),
-    ...standingHandlers({ db, clock, rails, chains }),
+    ...recurringHandlers({ db, clock, rails, chains }),
   };
-  const workers = await startWorkers({ db, clock, log, handlers: metrics.measureWork(handlers), concurrency: 12 });
+  const workers = await startWorkers({ db, clock, log, handlers: metrics.measureJobs(handlers), concurrency: 12 });
   ending.add(() => workers.stop());
   const awake = (): Rail[] => [...rails.values()].filter((rail) => rail.isAsleep?.() !== true);
-  await ringStanding(db, clock, {
+  await enqueueRecurring(db, clock, {
     rails: awake().map(({ code }) => code),
     sources: [...sources.keys()],
     chains: [...chains.keys()],
@@ -223,7 +223,8 @@ async function compose(
   await world.begin({
     chains,
     partners,
-    follow: (subject) => db.asSystem((tx) => ringRail(tx, clock.now(), { subject, isChain: chains.has(subject) })),
+    follow: (subject) =>
+      db.asSystem((tx) => enqueueRailJobs(tx, clock.now(), { subject, isChain: chains.has(subject) })),
     async woken() {
       leveled = await assetsWithLevels(db);
     },
@@ -235,12 +236,13 @@ async function compose(
   const outside = outsideFor(config.profile);
   const reach = openSender(outside);
   const send = world.webhooks?.(reach) ?? reach;
-  const courierDb = openDatabase(serverUrl, { partnerConnections: 1, systemConnections: COURIER_CONNECTIONS });
-  ending.add(() => courierDb.close());
+  const dispatcherDb = openDatabase(serverUrl, { partnerConnections: 1, systemConnections: DISPATCHER_CONNECTIONS });
+  ending.add(() => dispatcherDb.close());
   const orders = openOrders({ ...context, vault });
-  const webhookSecrets = (apiKey: string) => courierDb.asSystem((tx) => signingSecrets(tx, vault, apiKey, clock.now()));
-  const courier = await startCourier({
-    db: courierDb,
+  const webhookSecrets = (apiKey: string) =>
+    dispatcherDb.asSystem((tx) => signingSecrets(tx, vault, apiKey, clock.now()));
+  const dispatcher = await startDispatcher({
+    db: dispatcherDb,
     clock,
     log,
     vault,
@@ -248,12 +250,12 @@ async function compose(
     formats: {
       standard,
       whitelabel: whitelabelFormat({
-        partner: async (id) => (await courierDb.asSystem((tx) => findPartner(tx, { id }))) ?? { kycWords: {} },
+        partner: async (id) => (await dispatcherDb.asSystem((tx) => findPartner(tx, { id }))) ?? { kycWords: {} },
         secrets: webhookSecrets,
       }),
       flat: flatFormat({
         order: ({ partnerId, id }) =>
-          courierDb.readAsPartner(partnerId, async (tx) => ({
+          dispatcherDb.readOnlyAsPartner(partnerId, async (tx) => ({
             order: await orders.get(tx, { id }),
             assets: await assets(tx),
           })),
@@ -271,7 +273,7 @@ async function compose(
         now,
       }),
   });
-  ending.add(() => courier.stop());
+  ending.add(() => dispatcher.stop());
 
   let baseUrl = '';
   let metricsUrl = '';
@@ -286,8 +288,8 @@ async function compose(
     workCheck(db, clock),
     clockCheck(db),
     eventsCheck(db, clock),
-    failingWorkCheck(db),
-    stopsCheck(db),
+    failingJobsCheck(db),
+    killSwitchesCheck(db),
     operatorsCheck(db),
     pricesCheck(db),
     breakersCheck(db),
@@ -311,9 +313,9 @@ async function compose(
       orders,
       sandbox: world.controls?.({ ...context, chains, prices: sources }),
       publicUrl: () => config.publicUrl ?? baseUrl,
-      outside,
+      egress: outside,
       send,
-      networkIds: new Map(world.outside.evmChains.map(({ chain, chainId }) => [chain, Number(chainId)])),
+      networkIds: new Map(world.connections.evmChains.map(({ chain, chainId }) => [chain, Number(chainId)])),
       withdrawalFee: (market) =>
         db.asSystem((tx) => chainCost(tx, market, world.gasAtRest?.(market.crypto.chain ?? ''))),
     }),
@@ -340,7 +342,7 @@ async function compose(
   await db.asSystem((tx) => startOperator(tx, { name: first, token: profile.operatorToken, now: clock.now() }));
   const { operators, operatorDelayS: delayS } = config;
   await db.asSystem((tx) => declareInstallation(tx, { operators, delayS, now: clock.now() }));
-  const bank = world.outside.banks
+  const bank = world.connections.banks
     .find(({ openDesk }) => openDesk !== undefined)
     ?.openDesk?.({ ...{ db, clock, log, report, vault }, gate: (tx, payout) => askGate(context, tx, payout) });
   await app.register(
@@ -349,11 +351,11 @@ async function compose(
       vault,
       clock,
       orders: context,
-      handOverAgain: ringUnhanded,
+      submitAgain: enqueueUnsubmitted,
       publicUrl: () => config.publicUrl ?? baseUrl,
       movements: openMovements({ db, clock, rails, report }),
       corrections: openCorrections({ clock, rails, sweepUndone }),
-      chainStops: { codes: [...chains.keys()], why: whyStopped, clear: clearStop },
+      chainHalts: { codes: [...chains.keys()], why: whyOff, clear: clearHalt },
       ...(bank && { bank }),
     }),
   );
@@ -408,7 +410,7 @@ async function pricesAreFresh(db: Database): Promise<void> {
 }
 
 /** What records deliveries waits for these and takes none from money. */
-const COURIER_CONNECTIONS = 4;
+const DISPATCHER_CONNECTIONS = 4;
 
 /** What was started last is ended first; one that fails to end does not keep the others. */
 function endings() {

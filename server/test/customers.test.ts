@@ -7,15 +7,15 @@ import * as customers from '../src/customers/index.ts';
 import { emit } from '../src/events/index.ts';
 import { createPartner, type Partner, upsertAsset } from '../src/partners/index.ts';
 import { simulatedVerifier } from '../src/verifiers/simulated/index.ts';
-import { freshGround, type Ground } from './support/ground.ts';
+import { type Fixture, freshFixture } from './support/fixture.ts';
 import { fiat } from './support/terms.ts';
 
-let ground: Ground;
+let ground: Fixture;
 let mine: Partner;
 let other: Partner;
 
 before(async () => {
-  ground = await freshGround();
+  ground = await freshFixture();
   const now = ground.clock.now();
   await ground.db.asSystem(async (tx) => {
     mine = await createPartner(tx, { name: 'Mine', now, tradeLevel: 2 });
@@ -211,8 +211,8 @@ test('what goes to a denied destination is held, and the decision says by which 
     { kind: 'address', value: '0xABCD' },
     { kind: 'address', value: '0xABCD' },
   ]);
-  for (const ask of [toAccount, toAddress, { ...toAddress, purpose: 'refund' as const }]) {
-    const verdict = await screener.screen(ask);
+  for (const input of [toAccount, toAddress, { ...toAddress, purpose: 'refund' as const }]) {
+    const verdict = await screener.screen(input);
     assert.deepEqual(
       [verdict.outcome, verdict.reason, verdict.rules],
       ['held', 'destination_denied', 'built-in 1, sanctions@v1'],
@@ -226,17 +226,17 @@ test('what goes to a denied destination is held, and the decision says by which 
 
 test('a customer who was blocked after ordering is held', async () => {
   const customer = await enroll(mine, 'blocked');
-  const ask = await payout(customer, { address: '0x1' });
+  const input = await payout(customer, { address: '0x1' });
   await ground.db.asSystem((tx) => customers.blockCustomer(tx, customer.id, now()));
-  const verdict = await compliance.openScreener(ground).screen(ask);
+  const verdict = await compliance.openScreener(ground).screen(input);
   assert.deepEqual([verdict.outcome, verdict.reason], ['held', 'customer_blocked']);
 });
 
 test('the magic reference holds a payout and lets its refund go', async () => {
   const screener = compliance.magicScreener(compliance.openScreener(ground), ground.vault, async () => '10');
-  const ask = await payout(await enroll(mine, 'magic'), { address: '0x1' });
-  assert.equal((await screener.screen(ask)).outcome, 'cleared');
-  const magic = { ...ask, merchantReference: compliance.MAGIC_HOLDS.reference };
+  const input = await payout(await enroll(mine, 'magic'), { address: '0x1' });
+  assert.equal((await screener.screen(input)).outcome, 'cleared');
+  const magic = { ...input, merchantReference: compliance.MAGIC_HOLDS.reference };
   assert.equal((await screener.screen(magic)).reason, 'held_by_magic_value');
   assert.equal((await screener.screen({ ...magic, purpose: 'refund' as const })).outcome, 'cleared');
 });
@@ -259,7 +259,7 @@ test('one case is open of a kind about a subject, however often its cause comes,
   await Promise.all(Array.from({ length: 8 }, open));
   assert.deepEqual(await counts(), [['overpaid', 1n]]);
   await db.asSystem((tx) =>
-    compliance.closeCases(tx, { kind: 'rail_stopped', subject: 'case:1', outcome: 'no', now: now() }),
+    compliance.closeCases(tx, { kind: 'rail_halted', subject: 'case:1', outcome: 'no', now: now() }),
   );
   assert.deepEqual(await counts(), [['overpaid', 1n]]);
   await db.asSystem((tx) => compliance.closeCases(tx, { subject: 'case:1', outcome: 'done', now: now() }));

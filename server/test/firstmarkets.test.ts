@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { markets, upsertAsset, upsertMarket } from '../src/partners/index.ts';
-import { freshGround } from './support/ground.ts';
+import { freshFixture } from './support/fixture.ts';
 import { fiat, marketTerms } from './support/terms.ts';
 
 test('who looks for markets while the first are being made finds them once they are', async () => {
-  const ground = await freshGround();
+  const ground = await freshFixture();
   try {
     const look = () => ground.db.asSystem(markets);
     await ground.db.asSystem(async (tx) => {

@@ -1,5 +1,5 @@
 /**
- * A forgotten `where` leaks nothing: what one partner's door shows and takes, table by table, asked of PostgreSQL itself.
+ * A forgotten `where` leaks nothing: what one partner role shows and takes, table by table, asked of PostgreSQL itself.
  *
  * The list of tables is read from the catalogue, so a table added later is part of this test whether or not anybody
  * thought of it: it has to be protected, or closed to partners, or named below as everybody's.
@@ -7,9 +7,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Client } from 'pg';
-import { sendTogether } from '../src/base/batch.ts';
-import { doors, type Tx } from '../src/base/db.ts';
-import { freshGround, type Ground } from './support/ground.ts';
+import { sendAll } from '../src/base/batch.ts';
+import { pools, type Tx } from '../src/base/db.ts';
+import { type Fixture, freshFixture } from './support/fixture.ts';
 
 /** Tables that partners may read and that hold nobody's rows. */
 const EVERYBODYS = [
@@ -24,13 +24,13 @@ const EVERYBODYS = [
 ];
 
 /** Due work is no partner's; a request sees the deadlines of its own orders in it (rights.test.ts). */
-const OF_ITS_ORDERS = ['work'];
+const OF_ITS_ORDERS = ['jobs'];
 
 /** One row of each protected table, in the order in which they need each other. $1 is the partner, $2 the same as text. */
 const ROWS: Record<string, string> = {
   api_keys: `insert into api_keys (key, partner_id, label, scopes, secret, created_at)
     values ('key ' || $2, $1, '', '{}', '', now())`,
-  kept_replies: `insert into kept_replies (partner_id, path, key, body, reply, kept_at) values ($1, $2, '', '', '{}', now())`,
+  idempotency_records: `insert into idempotency_records (partner_id, path, key, body, reply, kept_at) values ($1, $2, '', '', '{}', now())`,
   fee_schedules: `insert into fee_schedules (market_id, partner_id, kind) select id, $1::bigint, 'partner' from markets where $2 <> ''`,
   customers: `insert into customers (id, partner_id, kind, created_at, updated_at)
     values ('customer_' || $2, $1, 'INDIVIDUAL', now(), now())`,
@@ -59,19 +59,19 @@ const ROWS: Record<string, string> = {
     values ($1, 1, $1, $2, 'created', 'created', now())`,
   deposits: `insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, reference, seen_at)
     values ('evm.test', $2, 'usdc.test', 1, '', $1, $1, 'seen', '', now())`,
-  payouts: `insert into payouts (id, order_id, partner_id, purpose, attempt, rail, asset, units, address, written_at)
+  payouts: `insert into payouts (id, order_id, partner_id, purpose, attempt, rail, asset, units, address, created_at)
     values ('payout ' || $2, $1, $1, 'payout', 1, 'bank.test', 'inr', 1, '', now())`,
   checkouts: `insert into checkouts (id, partner_id, order_id, customer_id, begun_at)
     values ('checkout ' || $2, $1, $1, 'customer_' || $2, now())`,
   kyb_requirements: `insert into kyb_requirements (partner_id, requirements, set_at) select $1::bigint, '{}', now() where $2 <> ''`,
   refunds: `insert into refunds (id, deposit_id, order_id, partner_id, purpose, rail, asset, gross_units, net_units, source, why,
-      wanted_by, state, created_at, updated_at)
+      requested_by, state, created_at, updated_at)
     select $1::bigint, id, order_id, partner_id, 'refund', rail, asset, 1, 1, 'suspense', '', '', 'needs_destination', now(), now()
       from deposits where external_id = $2`,
   return_links: `insert into return_links (id, deposit_id, partner_id, customer_id, made_by, made_at, expires_at)
     select lpad($1::text, 32, '0'), id, $1::bigint, 'customer_' || $2, '', now(), now() from deposits where external_id = $2`,
   cases: `insert into cases (kind, subject, partner_id, reason, opened_at) values ('test', $2, $1, '', now())`,
-  stops: `insert into stops (kind, subject, partner_id, by, reason, at) values ('partner', $2, $1, '', '', now())`,
+  kill_switches: `insert into kill_switches (kind, subject, partner_id, by, reason, at) values ('partner', $2, $1, '', '', now())`,
   events: `insert into events (partner_id, type, subject, subject_seq, body, at) values ($1, 'test', $2, 1, '{}', now())`,
   event_feed: `insert into event_feed (event_id, partner_id, position) values ((select id from events where subject = $2), $1, 1)
     on conflict (event_id) do update set position = 1`,
@@ -79,11 +79,11 @@ const ROWS: Record<string, string> = {
     values ('endpoint ' || $2, $1, '', 'standard', '', 'key ' || $2, now(), now())`,
   webhook_deliveries: `insert into webhook_deliveries (endpoint_id, event_id, partner_id, subject, subject_seq, since)
     values ('endpoint ' || $2, (select id from events where subject = $2), $1, '', 1, now())`,
-  webhook_lanes: `insert into webhook_lanes (endpoint_id, subject, partner_id, due_at) values ('endpoint ' || $2, '', $1, now())`,
+  webhook_ordering_keys: `insert into webhook_ordering_keys (endpoint_id, subject, partner_id, due_at) values ('endpoint ' || $2, '', $1, now())`,
   webhook_attempts: `insert into webhook_attempts (partner_id, endpoint_id, event_id, at, took_ms)
     values ($1, 'endpoint ' || $2, (select id from events where subject = $2), now(), 1)`,
   decisions: `insert into decisions (partner_id, about, outcome, rules, inputs, at) values ($1, 'test', $2, '', '{}', now())`,
-  partner_acts: `insert into partner_acts (partner_id, api_key, act, subject, at) values ($1, 'key ' || $2, 'link.made', $2, now())`,
+  partner_activity: `insert into partner_activity (partner_id, api_key, action, subject, at) values ($1, 'key ' || $2, 'link.made', $2, now())`,
   containments: `insert into containments (partner_id, since, opened_by, reason, opened_at) values ($1, now(), '', $2, now())`,
   held_items: `insert into held_items (containment_id, partner_id, kind, subject, why, made_at, held_at, held_by)
     values ((select id from containments where reason = $2), $1, 'link', $2, '', now(), now(), '')`,
@@ -91,20 +91,20 @@ const ROWS: Record<string, string> = {
     values ('evm.test', $2, $1, $1, $1, now())`,
 };
 
-let ground: Ground;
+let ground: Fixture;
 let admin: Client;
 let partnerA = 0n;
 let partnerB = 0n;
 let guarded: string[] = [];
 
 before(async () => {
-  ground = await freshGround();
+  ground = await freshFixture();
   admin = new Client({ connectionString: ground.adminUrl, options: '-c search_path=cloverleaf' });
   await admin.connect();
   await admin.query(`insert into assets (code, kind, coin, chain, contract, decimals) values
     ('usdc.test', 'crypto', 'usdc', 'test', '0x1', 6), ('inr', 'fiat', 'inr', null, null, 2)`);
   await admin.query(`insert into markets (direction, crypto_asset, fiat_asset, deposit_rail, payout_rail, payment_method,
-      min_units, max_units, payout_places, price_sources)
+      min_units, max_units, payout_decimals, price_sources)
     values ('offramp', 'usdc.test', 'inr', 'evm.test', 'bank.test', 'bank', 1, 10, 2, '{}')`);
   const made = await admin.query<{ id: bigint }>(
     `insert into partners (name, created_at) values ('One', now()), ('Two', now()) returning id`,
@@ -157,7 +157,7 @@ const refused = (action: Promise<unknown>, what: string) => assert.rejects(actio
 
 const partnerColumn = (table: string) => (table === 'partners' ? 'id' : 'partner_id');
 
-/** Rows that a door sees of a table, by partner. */
+/** Rows that a role sees of a table, by partner. */
 const owners = async (tx: Tx, table: string) =>
   (await tx.rows<{ partner: bigint | null }>(`select ${partnerColumn(table)} as partner from ${table}`)).map(
     (row) => row.partner,
@@ -224,19 +224,22 @@ test('a partner named in one transaction is forgotten in the next on the same co
   }
 });
 
-test('what a door says of its partner ends with the transaction, whichever way that ends', async () => {
+test('what a role says of its partner ends with the transaction, whichever way that ends', async () => {
   const client = new Client({
     connectionString: ground.serverUrl,
     options: '-c role=cloverleaf_partner -c search_path=cloverleaf',
   });
   await client.connect();
   // One connection, as a pool would give it to the next who asks.
-  const connection = { send: (batch: Parameters<typeof sendTogether>[1]) => sendTogether(client, batch), release() {} };
-  const { asPartner, readAsPartner } = doors({ connect: async () => connection }, { connect: async () => connection });
+  const connection = { send: (batch: Parameters<typeof sendAll>[1]) => sendAll(client, batch), release() {} };
+  const { asPartner, readOnlyAsPartner } = pools(
+    { connect: async () => connection },
+    { connect: async () => connection },
+  );
   const sees = async (tx: Tx) => (await tx.rows('select from customers')).length;
   const uses: Record<string, () => Promise<unknown>> = {
     'a commit': () => asPartner(partnerA, sees),
-    'a look': () => readAsPartner(partnerA, sees),
+    'a look': () => readOnlyAsPartner(partnerA, sees),
     'a rollback': () =>
       asPartner(partnerA, async (tx) => {
         await sees(tx);
@@ -326,7 +329,7 @@ test("the server's login has no rights of its own", async () => {
     );
     assert.deepEqual(owned.rows, [], 'tables owned');
     for (const { name } of await tables()) {
-      await refused(client.query(`select from cloverleaf.${name}`), `${name} without a door`);
+      await refused(client.query(`select from cloverleaf.${name}`), `${name} without a role`);
     }
     await refused(client.query('select from cloverleaf_meta.migrations'), 'the list of migrations');
     await refused(client.query('create table cloverleaf.mine ()'), 'a table of its own');
@@ -374,7 +377,7 @@ test('nothing in the schema runs with the rights of its owner', async () => {
   assert.deepEqual(views.rows, [], 'views that see past the policies');
 });
 
-test('entries and transfers are neither changed nor deleted, by either door or the owner', async () => {
+test('entries and transfers are neither changed nor deleted, by either role or the owner', async () => {
   const changes = ['entries set kind = kind', 'transfers set units = units'].map((change) => `update ${change}`);
   const deletions = ['entries', 'transfers'].flatMap((table) => [`delete from ${table}`, `truncate ${table} cascade`]);
   for (const statement of [...changes, ...deletions]) {

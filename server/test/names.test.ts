@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
-import { openText, sealText } from '../src/base/texts.ts';
+import { encryptText, openText } from '../src/base/texts.ts';
 import { clientIdOf, customerNamed, customersLike, enroll } from '../src/customers/index.ts';
 import { emit } from '../src/events/index.ts';
 import { lookUp } from '../src/orders/index.ts';
@@ -15,7 +15,7 @@ import { DETAILS, openBrowser, type PagesWorld, pagesWorld } from './protocols/c
 import type { TestPartner } from './protocols/whitelabel/world.ts';
 import { newPhone } from './support/client.ts';
 import { findInDump } from './support/dump.ts';
-import { freshGround, type Ground } from './support/ground.ts';
+import { type Fixture, freshFixture } from './support/fixture.ts';
 
 /** A name in every form that some field takes. */
 const NAMES = ['Ebenezer Quagmire', 'quagmire', 'ebenezer@quagmire.example', 'https://quagmire.example/ebenezer'];
@@ -141,9 +141,9 @@ describe('a name in every field', () => {
     const row = rows.find(({ orderId }) => String(orderId) === String(transactionId));
     assert.deepEqual([row?.merchantRecognitionId, row?.referenceId], ['for Quagmire', 'QUAGMIRE1']);
     const looked = await world.db.asSystem(async (tx) => {
-      const ask = { text: 'for Quagmire', vault: world.vault, partnerIds: await partnerIds(tx) };
-      const { orders } = await lookUp(tx, { ...ask, rails: [] });
-      return { orders, customers: await customersLike(tx, world.vault, { ...ask, text: 'Mrs Quagmire' }) };
+      const input = { text: 'for Quagmire', vault: world.vault, partnerIds: await partnerIds(tx) };
+      const { orders } = await lookUp(tx, { ...input, rails: [] });
+      return { orders, customers: await customersLike(tx, world.vault, { ...input, text: 'Mrs Quagmire' }) };
     });
     assert.deepEqual(
       looked.orders.map(({ id }) => String(id)),
@@ -153,7 +153,7 @@ describe('a name in every field', () => {
       looked.customers.map(({ id }) => id),
       [customerId],
     );
-    // Positions are given by the courier, which does not run here.
+    // Positions are given by the dispatcher, which does not run here.
     await world.query(
       'update event_feed f set position = n from (select event_id, row_number() over (order by event_id) n from event_feed) o where o.event_id = f.event_id',
     );
@@ -166,10 +166,10 @@ describe('a name in every field', () => {
 });
 
 describe('a text in a column', () => {
-  let ground: Ground;
+  let ground: Fixture;
   let partnerId: bigint;
   before(async () => {
-    ground = await freshGround();
+    ground = await freshFixture();
     const now = ground.clock.now();
     partnerId = await ground.db.asSystem(async (tx) => (await createPartner(tx, { name: 'Acme', now })).id);
   });
@@ -195,7 +195,7 @@ describe('a text in a column', () => {
 
   test('an event is never changed or deleted', async () => {
     const { db, vault, clock } = ground;
-    const body = { clientCustomerId: sealText(vault, partnerId, 'Ebenezer'), level: 1 };
+    const body = { clientCustomerId: encryptText(vault, partnerId, 'Ebenezer'), level: 1 };
     await db.asPartner(partnerId, (tx) =>
       emit(tx, { partnerId, type: 'customer.login', subject: 'customer:1', body, at: clock.now() }),
     );
@@ -217,12 +217,12 @@ describe('a text in a column', () => {
 
   test('a text opens for its partner alone, is the same each time, and one that looks encrypted is kept as it is', () => {
     const { vault } = ground;
-    const sealed = sealText(vault, 1n, 'Ebenezer');
-    assert.equal(sealText(vault, 1n, 'Ebenezer'), sealed);
-    assert.notEqual(sealText(vault, 2n, 'Ebenezer'), sealed);
+    const sealed = encryptText(vault, 1n, 'Ebenezer');
+    assert.equal(encryptText(vault, 1n, 'Ebenezer'), sealed);
+    assert.notEqual(encryptText(vault, 2n, 'Ebenezer'), sealed);
     assert.equal(openText(vault, 1n, sealed), 'Ebenezer');
     assert.equal(openText(vault, 2n, sealed), sealed);
     for (const odd of ['enc:v1:', 'enc:v1:AAAA', sealed])
-      assert.equal(openText(vault, 1n, sealText(vault, 1n, odd)), odd);
+      assert.equal(openText(vault, 1n, encryptText(vault, 1n, odd)), odd);
   });
 });

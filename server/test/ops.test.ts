@@ -18,7 +18,7 @@ import Fastify from 'fastify';
 import { Client } from 'pg';
 import { later } from '../src/base/clock.ts';
 import { openDatabase } from '../src/base/db.ts';
-import { ring } from '../src/base/work.ts';
+import { enqueue } from '../src/base/jobs.ts';
 import { openCase } from '../src/compliance/index.ts';
 import {
   type Check,
@@ -36,14 +36,14 @@ import {
 } from '../src/ops/index.ts';
 import { runCheck } from '../src/ops/routes.ts';
 import type { Rail, RailHealth } from '../src/rails/rail.ts';
+import { type Fixture, freshFixture } from './support/fixture.ts';
 import { freshFolder } from './support/folder.ts';
-import { freshGround, type Ground } from './support/ground.ts';
 import { until } from './support/until.ts';
 
-let ground: Ground;
+let ground: Fixture;
 
 before(async () => {
-  ground = await freshGround();
+  ground = await freshFixture();
 });
 after(() => ground?.stop());
 
@@ -130,7 +130,7 @@ test('the checks of a live server: database, work, prices, rails', async () => {
   await price(120);
   assert.equal((await runCheck(pricesCheck(db))).ok, false, 'nor is an old one');
 
-  await db.asSystem((tx) => ring(tx, { kind: 'test', subject: '1', dueAt: clock.now() }));
+  await db.asSystem((tx) => enqueue(tx, { kind: 'test', subject: '1', dueAt: clock.now() }));
   assert.equal((await runCheck(workCheck(db, clock))).ok, true);
   const later90s = { now: () => later(clock.now(), 90_000) };
   const late = await runCheck(workCheck(db, later90s));
@@ -293,14 +293,14 @@ test('metrics: requests by route template, work by kind, and what the database h
   for (const url of ['/orders/1', '/orders/2', '/nothing/here']) await app.inject(url);
   await app.close();
 
-  const handlers = metrics.measureWork({
+  const handlers = metrics.measureJobs({
     good: async () => ({ againInMs: 5 }),
     bad: () => Promise.reject(new Error('no')),
   });
   assert.deepEqual(await handlers.good?.('1'), { againInMs: 5 });
   await assert.rejects(async () => handlers.bad?.('1'));
   await db.asSystem((tx) => openCase(tx, { kind: 'overpaid', subject: 'case:1', reason: '', now: clock.now() }));
-  await db.asSystem((tx) => ring(tx, { kind: 'test', subject: '2', dueAt: clock.now() }));
+  await db.asSystem((tx) => enqueue(tx, { kind: 'test', subject: '2', dueAt: clock.now() }));
 
   const served = await startMetrics({ metrics, port: 0, host: '127.0.0.1' });
   try {
@@ -314,7 +314,7 @@ test('metrics: requests by route template, work by kind, and what the database h
       'cloverleaf_http_request_seconds_count{method="GET",route="none",status="404"} 1',
       'cloverleaf_work_seconds_count{kind="good",outcome="handled"} 1',
       'cloverleaf_work_seconds_count{kind="bad",outcome="failed"} 1',
-      'cloverleaf_work_due{kind="test"} 2',
+      'cloverleaf_jobs_due{kind="test"} 2',
       'cloverleaf_cases_open{kind="overpaid"} 1',
       'cloverleaf_rail_healthy{rail="evm.test"} 1',
       'cloverleaf_rail_head_age_seconds{rail="evm.test"} 2',

@@ -5,11 +5,11 @@ import { later } from '../src/base/clock.ts';
 import { Refusal } from '../src/base/errors.ts';
 import * as partners from '../src/partners/index.ts';
 import { remember } from '../src/partners/remember.ts';
-import { freshGround, type Ground } from './support/ground.ts';
+import { type Fixture, freshFixture } from './support/fixture.ts';
 import { fiat, marketTerms } from './support/terms.ts';
 import { until } from './support/until.ts';
 
-let ground: Ground;
+let ground: Fixture;
 let one: partners.Partner;
 let two: partners.Partner;
 
@@ -17,7 +17,7 @@ const usdc = { kind: 'crypto', coin: 'usdc', decimals: 6, native: false } as con
 const terms = { ...marketTerms, fiat: 'inr', isDefault: false };
 
 before(async () => {
-  ground = await freshGround();
+  ground = await freshFixture();
   const now = ground.clock.now();
   await ground.db.asSystem(async (tx) => {
     one = await partners.createPartner(tx, { name: 'One', now });

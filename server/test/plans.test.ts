@@ -11,7 +11,7 @@ import { after, before, describe, test } from 'node:test';
 import { Client, escapeLiteral } from 'pg';
 import type { Vault } from '../src/base/crypto.ts';
 import type { Database, Tx } from '../src/base/db.ts';
-import { ring, startWorkers } from '../src/base/work.ts';
+import { enqueue, startWorkers } from '../src/base/jobs.ts';
 import { openScreener } from '../src/compliance/index.ts';
 import * as customers from '../src/customers/index.ts';
 import * as events from '../src/events/index.ts';
@@ -31,8 +31,8 @@ import * as partners from '../src/partners/index.ts';
 import { createQuote } from '../src/quotes/index.ts';
 import type { Rail } from '../src/rails/rail.ts';
 import { revenue } from '../src/reports/index.ts';
+import { type Fixture, freshFixture } from './support/fixture.ts';
 import { gateRules } from './support/gate.ts';
-import { freshGround, type Ground } from './support/ground.ts';
 import { fiat, marketTerms } from './support/terms.ts';
 import { until } from './support/until.ts';
 
@@ -55,14 +55,14 @@ const A_STEP = {
   rows: 2_500,
 };
 
-let ground: Ground;
+let ground: Fixture;
 let admin: Client;
 let large: Set<string>;
 let partner: partners.Partner;
 let context: OrdersContext & { vault: Vault };
 
 before(async () => {
-  ground = await freshGround();
+  ground = await freshFixture();
   admin = new Client({ connectionString: ground.adminUrl, options: '-c search_path=cloverleaf' });
   await admin.connect();
   await fill();
@@ -92,7 +92,7 @@ test('the tables that grow are large here', () => {
     'events',
     'deposits',
     'payouts',
-    'work',
+    'jobs',
     'accounts',
   ]) {
     assert.ok(large.has(table), table);
@@ -139,12 +139,12 @@ test('a list of all of a partner’s orders: the same, of one fiat, since a time
   const all = BigInt(rows[0]?.count ?? 0);
   const since = rows[0]?.since;
   assert.ok(all > 60_000n && since !== undefined);
-  const blocksOf = async (ask: Omit<Parameters<typeof orders.listAll>[1], 'partnerId' | 'direction'>) => {
+  const blocksOf = async (input: Omit<Parameters<typeof orders.listAll>[1], 'partnerId' | 'direction'>) => {
     const watch = watching(ground.db);
     const got = await watch.db.asPartner(1n, (tx) =>
-      orders.listAll(tx, { partnerId: 1n, direction: 'offramp', ...ask }),
+      orders.listAll(tx, { partnerId: 1n, direction: 'offramp', ...input }),
     );
-    assert.equal(got.orders.length, ask.pageSize);
+    assert.equal(got.orders.length, input.pageSize);
     watch.assertCheap();
     return Math.max(...watch.plans.map(({ blocks }) => blocks));
   };
@@ -295,7 +295,7 @@ test('finding due work among much that is not due, and setting it down again', a
   const watch = watching(ground.db);
   const { clock, log } = ground;
   const done = Promise.withResolvers<void>();
-  await ground.db.asSystem((tx) => ring(tx, { kind: 'plans', subject: '1', dueAt: clock.now() }));
+  await ground.db.asSystem((tx) => enqueue(tx, { kind: 'plans', subject: '1', dueAt: clock.now() }));
   const workers = await startWorkers({
     db: watch.db,
     clock,
@@ -342,7 +342,7 @@ test('telling partners, beside an endpoint that has a hundred thousand events be
   await ground.db.asPartner(1n, (tx) =>
     events.emit(tx, { partnerId: 1n, type: 'test.plan', subject: 'order:1', body: {}, at: now }),
   );
-  const courier = await events.startCourier({
+  const dispatcher = await events.startDispatcher({
     ...{ db: watch.db, clock, log, vault, formats },
     send: async ({ body }) => {
       told.push(body);
@@ -353,16 +353,16 @@ test('telling partners, beside an endpoint that has a hundred thousand events be
   const isDelivered = () =>
     admin.query(`select from webhook_attempts`).then(({ rowCount }) => told.length === 1 && rowCount === 1);
   await until('it is delivered', isDelivered);
-  await courier.stop();
+  await dispatcher.stop();
   await watch.db.asPartner(1n, async (tx) => {
     const { events: page } = await events.readFeed(tx, ground.vault, { partnerId: 1n, after: 20_000n, limit: 50 });
     assert.equal(page.length, 50);
-    const ask = { endpointId: 'whe_dead', partnerId: 1n };
-    assert.equal((await events.deliveries(tx, { ...ask, before: 20_000n, limit: 40 })).length, 40);
-    await events.attemptsOf(tx, vault, { ...ask, position: 7n });
-    assert.equal((await events.replay(tx, { ...ask, position: 7n, now })).count, 1);
-    assert.ok((await events.replay(tx, { ...ask, subject: 'order:1', now })).count > 0);
-    assert.equal((await events.replay(tx, { ...ask, from: new Date(now.getTime() + 3_600_000), now })).count, 0);
+    const input = { endpointId: 'whe_dead', partnerId: 1n };
+    assert.equal((await events.deliveries(tx, { ...input, before: 20_000n, limit: 40 })).length, 40);
+    await events.attemptsOf(tx, vault, { ...input, position: 7n });
+    assert.equal((await events.replay(tx, { ...input, position: 7n, now })).count, 1);
+    assert.ok((await events.replay(tx, { ...input, subject: 'order:1', now })).count > 0);
+    assert.equal((await events.replay(tx, { ...input, from: new Date(now.getTime() + 3_600_000), now })).count, 0);
   });
   watch.assertCheap();
 });
@@ -418,7 +418,7 @@ describe('what operators list', () => {
       await watch.db.asSystem(async (tx) => {
         const lying = await listSuspense(tx, { ...filter, limit: 50 });
         if (lying.next !== null) await listSuspense(tx, { ...filter, limit: 50, after: lying.next });
-        for (const state of [undefined, 'written'] as const) {
+        for (const state of [undefined, 'created'] as const) {
           const paid = await listPayouts(tx, { ...filter, state, limit: 50 });
           if (paid.next !== null) await listPayouts(tx, { ...filter, state, limit: 50, below: paid.next });
         }
@@ -478,7 +478,7 @@ function watching(db: Database) {
     ...db,
     asPartner: (id, body) => db.asPartner(id, watch(body)),
     // An explanation is more than reading.
-    readAsPartner: (id, body) => db.asPartner(id, watch(body)),
+    readOnlyAsPartner: (id, body) => db.asPartner(id, watch(body)),
     asSystem: (body) => db.asSystem(watch(body)),
   };
   return {
@@ -514,10 +514,10 @@ function explaining(tx: Tx, plans: Plan[]): { tx: Tx; said: () => Promise<unknow
   }
   let last: Promise<unknown> = Promise.resolve();
   /** One after the other, also what is asked together: an explanation is several statements. */
-  async function inTurn<T>(text: string, values: readonly unknown[] | undefined, ask: () => Promise<T>): Promise<T> {
+  async function inTurn<T>(text: string, values: readonly unknown[] | undefined, input: () => Promise<T>): Promise<T> {
     const own = last.then(async () => {
       await explain(text, values);
-      return await ask();
+      return await input();
     });
     last = own;
     return await own;
@@ -527,7 +527,7 @@ function explaining(tx: Tx, plans: Plan[]): { tx: Tx; said: () => Promise<unknow
       rows: (text, values) => inTurn(text, values, () => tx.rows(text, values)),
       row: (text, values) => inTurn(text, values, () => tx.row(text, values)),
       run: (text, values) => inTurn(text, values, () => tx.run(text, values)),
-      send: (text, values) => void inTurn(text, values, () => tx.run(text, values)),
+      defer: (text, values) => void inTurn(text, values, () => tx.run(text, values)),
     },
     said: () => last,
   };
@@ -675,11 +675,11 @@ async function fill(): Promise<void> {
   await admin.query(`insert into webhook_deliveries (endpoint_id, event_id, partner_id, subject, subject_seq, since, state, ended_at)
     select 'whe_dead', id, 1, subject, subject_seq, now(), case subject_seq when 1 then 'delivered' else 'waiting' end,
       case subject_seq when 1 then now() end from events where partner_id = 1`);
-  await admin.query(`insert into webhook_lanes (endpoint_id, subject, partner_id, due_at)
+  await admin.query(`insert into webhook_ordering_keys (endpoint_id, subject, partner_id, due_at)
     select endpoint_id, subject, partner_id, now() + interval '1 hour' from webhook_deliveries where state = 'waiting'`);
   await admin.query(`insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, reference, seen_at, taken_units)
     select 'evm.test', 'x' || id, 'usdc.test', 1000000, deposit_target, id, partner_id, 'applied', '', now(), 1000000 from orders where state = 'settled'`);
-  await admin.query(`insert into payouts (id, order_id, partner_id, purpose, attempt, rail, asset, units, address, state, written_at, ended_at)
+  await admin.query(`insert into payouts (id, order_id, partner_id, purpose, attempt, rail, asset, units, address, state, created_at, ended_at)
     select 'payout_' || id, id, partner_id, 'payout', 1, 'bank.test', 'inr', 8300, '', 'settled', now(), now() from orders where state = 'settled'`);
   await admin.query(`insert into deposit_addresses (rail, address, index, order_id, partner_id, made_at)
     select 'evm.test', deposit_target, deposit_index, id, partner_id, now() from orders`);
@@ -690,7 +690,7 @@ async function fill(): Promise<void> {
     select i, case when i % 2 = 0 then 1 else i % 4 + 1 end, 1, 1000000 + i, 8300, 8300, 83, 1, 0, 0, 0, 0, '[]', now(),
       now() + interval '10 minutes', case when i % 2 = 0 then null else i end from generate_series(1, 40000) i`);
   await admin.query(
-    `insert into work (kind, subject, due_at) select 'expire_order', id::text, now() + interval '1 hour' from orders where id <= 50000`,
+    `insert into jobs (kind, subject, due_at) select 'expire_order', id::text, now() + interval '1 hour' from orders where id <= 50000`,
   );
   await admin.query(`insert into accounts (code, kind, asset, side, order_id, partner_id)
     select 'order:' || id || ':usdc.test', 'order', 'usdc.test', 'credit', id, partner_id from orders where state = 'settled'`);

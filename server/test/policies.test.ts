@@ -4,18 +4,18 @@ import { after, before, test } from 'node:test';
 import { Refusal } from '../src/base/errors.ts';
 import * as partners from '../src/partners/index.ts';
 import { BUILT_IN_POLICY, policyFor, readPolicy, setPolicy } from '../src/partners/index.ts';
-import { freshGround, type Ground } from './support/ground.ts';
+import { type Fixture, freshFixture } from './support/fixture.ts';
 import { fiat, marketTerms } from './support/terms.ts';
 
 const usdc = { code: 'usdc.test', kind: 'crypto', coin: 'usdc', decimals: 6, native: false } as const;
 
-let ground: Ground;
+let ground: Fixture;
 let one: partners.Partner;
 let two: partners.Partner;
 let market: { id: bigint };
 
 before(async () => {
-  ground = await freshGround();
+  ground = await freshFixture();
   const now = ground.clock.now();
   await ground.db.asSystem(async (tx) => {
     one = await partners.createPartner(tx, { name: 'One', now });
@@ -27,9 +27,9 @@ before(async () => {
 });
 after(() => ground?.stop());
 
-type Ask = Omit<Parameters<typeof setPolicy>[1], 'marketId'>;
-const set = (ask: Ask, reason?: partners.Reason) =>
-  ground.db.asSystem((tx) => setPolicy(tx, { marketId: market.id, ...ask }, reason));
+type Input = Omit<Parameters<typeof setPolicy>[1], 'marketId'>;
+const set = (input: Input, reason?: partners.Reason) =>
+  ground.db.asSystem((tx) => setPolicy(tx, { marketId: market.id, ...input }, reason));
 const policyOf = (partner: partners.Partner) =>
   ground.db.asPartner(partner.id, (tx) => policyFor(tx, market, partner.id));
 
@@ -67,7 +67,7 @@ test('another partner sees nothing of it', async () => {
 test('an answer that is none is refused by the name of its field, with the rule', async () => {
   const refused = async (question: string, answer: unknown): Promise<[string, string] | undefined> => {
     try {
-      await set({ partnerId: null, question, answer } as Ask);
+      await set({ partnerId: null, question, answer } as Input);
       return undefined;
     } catch (error) {
       assert.ok(error instanceof Refusal && error.code === 'malformed_field', String(error));
@@ -92,10 +92,10 @@ test('an answer that is none is refused by the name of its field, with the rule'
   assert.match((await refused('late', { then: 'requote' }))?.[1] ?? '', /one of hold, refund, new_order/);
 });
 
-test('no clock may give back money that may be on its way to somebody', async () => {
+test('no clock may refund money that may be on its way to somebody', async () => {
   for (const state of ['deposit_seen', 'deposit_confirmed', 'paying_out', 'payout_held', 'refunding', 'refund_held']) {
     const answer = { [state]: { afterS: 60, then: 'refund' } };
-    await assert.rejects(set({ partnerId: null, question: 'waiting', answer } as Ask), { code: 'malformed_field' });
+    await assert.rejects(set({ partnerId: null, question: 'waiting', answer } as Input), { code: 'malformed_field' });
   }
 });
 

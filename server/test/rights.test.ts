@@ -9,8 +9,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { Client } from 'pg';
 import type { Tx } from '../src/base/db.ts';
-import { setAlarm } from '../src/base/work.ts';
-import { freshGround, type Ground } from './support/ground.ts';
+import { enqueueAt } from '../src/base/jobs.ts';
+import { type Fixture, freshFixture } from './support/fixture.ts';
 
 /** Table → what a partner's request may write, and why. */
 const PARTNER: Readonly<Record<string, readonly [rights: string, why: string]>> = {
@@ -40,7 +40,7 @@ const PARTNER: Readonly<Record<string, readonly [rights: string, why: string]>> 
     'insert (id, partner_id, customer_id, fiat, details, details_index, hint, created_at)',
     'accounts are added; none is changed',
   ],
-  kept_replies: [
+  idempotency_records: [
     'insert (partner_id, path, key, body, reply, kept_at)',
     'the reply to an idempotent request is kept with what it did',
   ],
@@ -66,11 +66,11 @@ const PARTNER: Readonly<Record<string, readonly [rights: string, why: string]>> 
        rate_locked_until, deposit_rail, deposit_target, deposit_index, payout_rail, payment_method, fiat_account_id,
        payout_address, merchant_reference, expires_at, created_at, updated_at, policy, follows, refund_address,
        refund_account_id, fee_tax);
-     update (claimed_reference, updated_at)`,
+     update (payer_reference, updated_at)`,
     'orders are created, in state created by policy, and the customer’s bank reference is noted; everything else is the system’s',
   ],
-  partner_acts: [
-    'insert (partner_id, api_key, link, act, subject, facts, at)',
+  partner_activity: [
+    'insert (partner_id, api_key, link, action, subject, facts, at)',
     'each request that changes something is recorded with its key',
   ],
   quotes: [
@@ -93,12 +93,12 @@ const PARTNER: Readonly<Record<string, readonly [rights: string, why: string]>> 
        failing_since, switched_off_at, payload_form)`,
     'a partner adds, changes, rotates and removes its endpoints',
   ],
-  webhook_lanes: [
+  webhook_ordering_keys: [
     'insert (endpoint_id, subject, partner_id, due_at); update (due_at, tries)',
     'a changed endpoint and a replay are tried at once',
   ],
-  work: [
-    'insert (kind, subject, lane, due_at); update (due_at, rings, attempts, dead_at)',
+  jobs: [
+    'insert (kind, subject, ordering_key, due_at); update (due_at, enqueued, attempts, dead_at)',
     'the deadline of an order that is created; by policy that alone',
   ],
 };
@@ -124,7 +124,7 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   bank_odd_lines: ['insert, update', RAIL],
   booked_movements: ['insert, update', OUTSIDE],
   bulk_orders: ['insert, update', 'orders are cancelled, requoted or compensated one after the other'],
-  case_acts: ['insert', ONCE],
+  case_actions: ['insert', ONCE],
   cases: ['insert, update', 'cases are opened, assigned and closed'],
   chain_blocks: ['insert, update, delete', 'blocks above finality; older ones are pruned'],
   chain_credits: ['insert, update, delete', `${RAIL}; a reorg takes what was not reported`],
@@ -159,13 +159,13 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   held_items: ['insert, update', 'what a containment holds is released or rejected'],
   holds: ['insert, update', 'a hold is settled or voided'],
   installation: ['insert, update', 'a server declares how many operators there are'],
-  kept_replies: ['insert, delete', 'old replies are forgotten'],
+  idempotency_records: ['insert, delete', 'old replies are forgotten'],
   kyb_requirements: ['insert, update, delete', TERMS],
   login_sends: ['insert, update, delete', 'a change of phone ends the codes on their way'],
   manual_batches: ['insert; update (withdrawn_at, withdrawn_by, withdrawn_why)', MANUAL],
   manual_imports: ['insert', MANUAL],
   manual_lines: ['insert', MANUAL],
-  manual_payouts: ['insert; update (batch_id, refused_at, refused_why)', MANUAL],
+  manual_payouts: ['insert; update (batch_id, rejected_at, rejected_why)', MANUAL],
   manual_statements: ['insert', MANUAL],
   market_changes: ['insert', ONCE],
   market_limits: ['insert, update, delete', TERMS],
@@ -179,7 +179,7 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   orders: ['insert, update', 'the machine of orders'],
   outside_movements: ['insert, update', OUTSIDE],
   own_transfers: ['insert, update', 'sweeps and their gas'],
-  partner_acts: ['insert', ONCE],
+  partner_activity: ['insert', ONCE],
   partners: ['insert, update', 'operators make, suspend and resume partners'],
   payouts: ['insert, update', 'money that goes out'],
   people_rules: ['insert, update, delete', 'how many people an action takes'],
@@ -204,8 +204,8 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   seals: ['insert', ONCE],
   servers: ['insert, update, delete', 'each server says that it is there'],
   shortage_passes: ['insert, update, delete', 'an operator lets smaller orders pass, for a time'],
-  stop_layers: ['insert', 'who laid a kill switch; its rows go with it'],
-  stops: ['insert, delete', 'switched off and on again'],
+  kill_switch_layers: ['insert', 'who laid a kill switch; its rows go with it'],
+  kill_switches: ['insert, delete', 'switched off and on again'],
   sweep_minimums: ['insert, update, delete', TERMS],
   transfers: ['insert', ONCE],
   treasury_outside: ['insert, update', 'what chain and bank say is in a wallet'],
@@ -214,8 +214,8 @@ const SYSTEM: Readonly<Record<string, readonly [rights: string, why: string]>> =
   webhook_attempts: ['insert, update, delete', 'attempts are purged after a month'],
   webhook_deliveries: ['insert, update, delete', 'deliveries are purged after a month'],
   webhook_endpoints: ['insert, update', 'failures are counted, dead endpoints switched off'],
-  webhook_lanes: ['insert, update, delete', 'a lane is there while anything waits in it'],
-  work: ['insert, update, delete', 'due work is claimed and done'],
+  webhook_ordering_keys: ['insert, update, delete', 'an ordering_key is there while anything waits in it'],
+  jobs: ['insert, update, delete', 'due work is claimed and done'],
   write_probe: ['insert, truncate', 'readiness proves that a write commits'],
 };
 
@@ -225,16 +225,16 @@ const SEQUENCES: Readonly<Record<string, readonly string[]>> = {
     'deposit_indexes select',
     'deposit_indexes update',
     'deposit_indexes usage',
+    'job_holders usage',
     'manual_batch_ids usage',
-    'work_holders usage',
   ],
 };
 
-let ground: Ground;
+let ground: Fixture;
 let admin: Client;
 
 before(async () => {
-  ground = await freshGround();
+  ground = await freshFixture();
   admin = new Client({ connectionString: ground.adminUrl, options: '-c search_path=cloverleaf' });
   await admin.connect();
 });
@@ -323,13 +323,13 @@ test('the comparison sees a right that is granted to a column, a table, or every
 });
 
 describe("a partner's request", () => {
-  const denied = (body: Parameters<Ground['db']['asPartner']>[1], partnerId: bigint, what: string) =>
+  const denied = (body: Parameters<Fixture['db']['asPartner']>[1], partnerId: bigint, what: string) =>
     assert.rejects(ground.db.asPartner(partnerId, body), { code: '42501' }, what);
 
   test('changes nothing of its order but the reference that the customer says', async () => {
     const { rows } = await admin.query<{ attname: string }>(
       `select attname from pg_attribute where attrelid = 'orders'::regclass and attnum > 0 and not attisdropped
-          and attname not in ('claimed_reference', 'updated_at')`,
+          and attname not in ('payer_reference', 'updated_at')`,
     );
     assert.ok(rows.length > 40, 'the columns are not listed');
     for (const { attname } of rows)
@@ -349,9 +349,9 @@ describe("a partner's request", () => {
     const dueAt = ground.clock.now();
     const alarm = (kind: string, subject: string) => ({ kind, subject, dueAt });
     for (const _ of ['set', 'set again'])
-      await ground.db.asPartner(partnerId, (tx) => setAlarm(tx, alarm('expire_order', String(id))));
-    await ground.db.asPartner(other.partnerId, (tx) => setAlarm(tx, alarm('expire_order', String(foreign))));
-    await ground.db.asSystem((tx) => setAlarm(tx, alarm('send_payout', 'p')));
+      await ground.db.asPartner(partnerId, (tx) => enqueueAt(tx, alarm('expire_order', String(id))));
+    await ground.db.asPartner(other.partnerId, (tx) => enqueueAt(tx, alarm('expire_order', String(foreign))));
+    await ground.db.asSystem((tx) => enqueueAt(tx, alarm('send_payout', 'p')));
     for (const [kind, subject] of [
       ['expire_order', String(foreign)],
       ['expire_order', '1'],
@@ -360,13 +360,13 @@ describe("a partner's request", () => {
       ['send_payout', String(id)],
       ['screen_order', String(id)],
     ] as const)
-      await denied((tx) => setAlarm(tx, alarm(kind, subject)), partnerId, `${kind} ${subject} was enqueued`);
-    const seen = await ground.db.asPartner(partnerId, (tx) => tx.rows('select kind, subject from work'));
+      await denied((tx) => enqueueAt(tx, alarm(kind, subject)), partnerId, `${kind} ${subject} was enqueued`);
+    const seen = await ground.db.asPartner(partnerId, (tx) => tx.rows('select kind, subject from jobs'));
     assert.deepEqual(seen, [{ kind: 'expire_order', subject: String(id) }]);
-    const touched = await ground.db.asPartner(partnerId, (tx) => tx.run('update work set due_at = due_at'));
+    const touched = await ground.db.asPartner(partnerId, (tx) => tx.run('update jobs set due_at = due_at'));
     assert.equal(touched, 1, 'alarms of others were moved');
-    await denied((tx) => tx.run('update work set lease = null'), partnerId, 'a lease was taken away');
-    await denied((tx) => tx.run('delete from work'), partnerId, 'work was deleted');
+    await denied((tx) => tx.run('update jobs set lease = null'), partnerId, 'a lease was taken away');
+    await denied((tx) => tx.run('delete from jobs'), partnerId, 'work was deleted');
   });
 });
 
@@ -378,7 +378,7 @@ async function newPartner() {
   await admin.query(`insert into assets (code, kind, coin, chain, contract, decimals) values
     ('usdc.test', 'crypto', 'usdc', 'test', '0x1', 6), ('inr', 'fiat', 'inr', null, null, 2) on conflict do nothing`);
   await admin.query(`insert into markets (direction, crypto_asset, fiat_asset, deposit_rail, payout_rail, payment_method,
-      min_units, max_units, payout_places, price_sources)
+      min_units, max_units, payout_decimals, price_sources)
     values ('offramp', 'usdc.test', 'inr', 'evm.test', 'bank.test', 'bank', 1, 10, 2, '{}') on conflict do nothing`);
   const { rows } = await admin.query<{ id: string }>(
     'insert into partners (name, created_at) values ($1, now()) returning id',

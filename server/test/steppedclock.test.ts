@@ -46,8 +46,8 @@ after(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-const ask = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20', fromAmount: '10' };
-const quotes = async (): Promise<boolean> => (await partner.post('offramp/quote', ask)).status === 200;
+const input = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20', fromAmount: '10' };
+const quotes = async (): Promise<boolean> => (await partner.post('offramp/quote', input)).status === 200;
 const rows = <R>(text: string) => server.db.asSystem((tx) => tx.rows<R>(text));
 const check = async (name: string) => {
   const { checks } = (await (await fetch(`${server.baseUrl}/readyz`)).json()) as { checks: Record<string, unknown>[] };
@@ -61,7 +61,7 @@ async function everyTurn(): Promise<void> {
     async () => {
       const [prices] = await rows<{ fresh: boolean }>(`select bool_and(fetched_at > '${at}') as fresh from prices`);
       const [heads] = await rows<{ fresh: boolean }>(
-        `select bool_and(slept_at > '${at}') as fresh from work where kind in ('observe_rail', 'refresh_gas', 'watch_prices')`,
+        `select bool_and(slept_at > '${at}') as fresh from jobs where kind in ('observe_rail', 'refresh_gas', 'watch_prices')`,
       );
       return prices?.fresh === true && heads?.fresh === true;
     },
@@ -79,7 +79,7 @@ test('an hour ahead and back: quotes, prices and recurring work go on, and readi
   await until('readiness shows it', async () => (await check('clock')).ok === false);
   assert.ok(Math.abs(Number((await check('clock')).aheadMs) - HOUR) < 5_000);
   const ahead = await rows(
-    `select kind, subject, due_at from work where kind in ('observe_rail', 'refresh_prices', 'seal') and due_at > now() + interval '2 min'`,
+    `select kind, subject, due_at from jobs where kind in ('observe_rail', 'refresh_prices', 'seal') and due_at > now() + interval '2 min'`,
   );
   assert.deepEqual(ahead, [], 'nothing is due by the clock that is wrong');
   assert.deepEqual(await rows('select source from prices where priced_at > now()'), []);
@@ -87,6 +87,6 @@ test('an hour ahead and back: quotes, prices and recurring work go on, and readi
   globalThis.Date = RealDate;
   await everyTurn();
   assert.equal(await quotes(), true, 'when it is back');
-  await until('readiness is well', async () => (await check('clock')).ok === true && (await check('work')).ok === true);
-  assert.equal((await check('work')).asleep, 0);
+  await until('readiness is well', async () => (await check('clock')).ok === true && (await check('jobs')).ok === true);
+  assert.equal((await check('jobs')).asleep, 0);
 });

@@ -41,7 +41,7 @@ test('of our own sources, back-off reaches the tests of what waits', () => {
   const root = fileURLToPath(new URL('../', import.meta.url));
   const reached = reachedBy(new Set([join(root, 'src/base/backoff.ts')]), root).map((path) => relative(root, path));
   assert.ok(reached.includes('test/base/http.test.ts'), reached.join());
-  assert.ok(reached.includes('test/base/work.test.ts'), reached.join());
+  assert.ok(reached.includes('test/base/jobs.test.ts'), reached.join());
   assert.ok(!reached.includes('test/base/money.test.ts'), 'arithmetic waits for nothing');
 });
 

@@ -11,7 +11,7 @@ import { Unavailable } from '../base/errors.ts';
 import { lockDataDir } from '../base/lock.ts';
 import { type Config, readConfig } from '../config.ts';
 import { runningPostgres, startPostgres } from '../sandbox/postgres.ts';
-import { restoreBackup, takeBackup, tellOlder } from './index.ts';
+import { markRestored, restoreBackup, takeBackup } from './index.ts';
 
 const HELP = `
   npm run backup -- --to <folder>
@@ -26,7 +26,7 @@ const HELP = `
       For a PostgreSQL of your own (DATABASE_URL) that its own tools have put back, before the first server starts: payouts
       are stopped, and no number that was given away since is given twice.
 
-  After both, nothing is handed over until an operator says so: docs/operating/backup.md.
+  After both, nothing is submitted until an operator says so: docs/operating/backup.md.
   The master key is in no backup: keep DATA_DIR/master.key, or MASTER_KEY, in another safe place.
 `;
 
@@ -79,21 +79,21 @@ async function backup(config: Config, { to }: { to?: string }): Promise<void> {
 
 async function restore(
   config: Config,
-  ask: { from?: string; archive?: string; replace?: boolean; restored?: boolean },
+  input: { from?: string; archive?: string; replace?: boolean; restored?: boolean },
 ): Promise<void> {
-  if (ask.restored) return await restored(config, ask.from);
+  if (input.restored) return await restored(config, input.from);
   if (config.databaseUrl !== undefined)
     throw new SettingError(
       'DATABASE_URL is set: a PostgreSQL of your own is put back by its own tools, and told so with --restored',
     );
-  if (ask.from === undefined) throw new SettingError(`--from is missing: the backup's folder\n${HELP}`);
+  if (input.from === undefined) throw new SettingError(`--from is missing: the backup's folder\n${HELP}`);
   const release = lockDataDir(config.dataDir);
   try {
-    const archive = ask.archive ?? config.walArchiveDir;
+    const archive = input.archive ?? config.walArchiveDir;
     const restored = await restoreBackup({
-      backup: ask.from,
+      backup: input.from,
       dataDir: config.dataDir,
-      replace: ask.replace === true,
+      replace: input.replace === true,
       now: new Date(),
       ...(archive === undefined ? {} : { archive }),
     });
@@ -110,13 +110,13 @@ async function restore(
 async function restored({ databaseUrl }: Config, from: string | undefined): Promise<void> {
   if (from !== undefined) throw new SettingError('--restored and --from exclude each other');
   if (databaseUrl === undefined) throw new SettingError('--restored is for DATABASE_URL, which is not set');
-  const { lastCommitAt } = await tellOlder(databaseUrl, { now: new Date() });
+  const { lastCommitAt } = await markRestored(databaseUrl, { now: new Date() });
   say(`The newest entry in it is of ${lastCommitAt?.toISOString() ?? 'no time: there is none'}.`);
   say(STOPPED);
 }
 
 const STOPPED = `Payouts are stopped: what was paid after that moment is not in the books.
-Compare with the outside first, then: npm run operator -- start payouts all (docs/operating/backup.md).`;
+Compare with the outside first, then: npm run operator -- kill-switch lift payouts all (docs/operating/backup.md).`;
 
 /** @throws SettingError with the help, where an option is none of ours */
 function parsed<T extends ParseArgsConfig>(config: T) {

@@ -4,7 +4,7 @@
  * The log is looked for in three places, and the first that has a piece of this cluster's is believed: the archive, the
  * cluster that is being replaced (its last minutes are nowhere else), the backup itself. Every file of the backup is checked
  * against its manifest before anything is touched. The copy is recovered in a folder of its own and told that it is older
- * than the world (older.ts); only then it takes its place, so no server ever starts on one that was not told. The cluster
+ * than the world (post-restore.ts); only then it takes its place, so no server ever starts on one that was not told. The cluster
  * that was there is moved aside, never deleted; ended between the two, nothing is there, and a server refuses to begin anew.
  *
  * Not here: the master key. It is not in a backup, and without it no sealed field can be read.
@@ -24,7 +24,7 @@ import { join, resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { SettingError } from '../base/env.ts';
 import { ASIDE, giveToPostgres, startPostgres } from '../sandbox/postgres.ts';
-import { tellOlder } from './older.ts';
+import { markRestored } from './post-restore.ts';
 import { describe, type Manifest } from './take.ts';
 
 /** Names of pieces of log, and of the files that tell timelines apart. */
@@ -70,41 +70,41 @@ export async function readBackup(folder: string): Promise<Manifest> {
 /**
  * Restores into a data folder whose lock the caller holds.
  *
- * @param ask.replace whether a cluster that is there may be moved aside
+ * @param input.replace whether a cluster that is there may be moved aside
  * @throws SettingError | Unavailable; the data folder is then as it was
  */
-export async function restoreBackup(ask: {
+export async function restoreBackup(input: {
   backup: string;
   dataDir: string;
   archive?: string;
   replace: boolean;
   now: Date;
 }): Promise<Restored> {
-  const dataDir = resolve(ask.dataDir);
+  const dataDir = resolve(input.dataDir);
   const cluster = join(dataDir, 'postgres');
-  const manifest = await readBackup(ask.backup);
-  if (existsSync(cluster) && !ask.replace)
+  const manifest = await readBackup(input.backup);
+  if (existsSync(cluster) && !input.replace)
     throw new SettingError(`${dataDir} has a database. With --replace it is moved aside, and its last log is used.`);
 
-  if (ask.archive !== undefined && !existsSync(ask.archive))
-    throw new SettingError(`${ask.archive} is not there: the log that was kept in it would be missing`);
-  const stamp = ask.now.toISOString().replace(/[:.]/g, '-');
+  if (input.archive !== undefined && !existsSync(input.archive))
+    throw new SettingError(`${input.archive} is not there: the log that was kept in it would be missing`);
+  const stamp = input.now.toISOString().replace(/[:.]/g, '-');
   const work = join(dataDir, `restoring-${stamp}`);
   const [restored, log] = [join(work, 'postgres'), join(work, 'log')];
   const movedTo = existsSync(cluster) ? join(dataDir, `${ASIDE}${stamp}`) : undefined;
   try {
     mkdirSync(work, { recursive: true });
-    cpSync(join(ask.backup, 'cluster'), restored, { recursive: true });
-    const folders = [ask.archive, movedTo && join(cluster, 'pg_wal'), join(ask.backup, 'wal')];
+    cpSync(join(input.backup, 'cluster'), restored, { recursive: true });
+    const folders = [input.archive, movedTo && join(cluster, 'pg_wal'), join(input.backup, 'wal')];
     gatherLog(log, folders, manifest.system);
-    const own = readdirSync(join(ask.backup, 'wal'));
+    const own = readdirSync(join(input.backup, 'wal'));
     const laterPieces = readdirSync(log).filter((name) => !own.includes(name)).length;
     writeFileSync(join(restored, 'recovery.signal'), '');
-    copyFileSync(join(ask.backup, 'postgres.password'), join(work, 'postgres.password'));
+    copyFileSync(join(input.backup, 'postgres.password'), join(work, 'postgres.password'));
     giveToPostgres(restored);
     giveToPostgres(log);
-    const lastCommitAt = await recover(work, log, ask.now, manifest);
-    copyFileSync(join(ask.backup, 'postgres.password'), join(dataDir, 'postgres.password'));
+    const lastCommitAt = await recover(work, log, input.now, manifest);
+    copyFileSync(join(input.backup, 'postgres.password'), join(dataDir, 'postgres.password'));
     if (movedTo !== undefined) renameSync(cluster, movedTo);
     renameSync(restored, cluster);
     return { manifest, laterPieces, lastCommitAt, ...(movedTo === undefined ? {} : { movedTo }) };
@@ -130,7 +130,7 @@ async function recover(work: string, log: string, now: Date, manifest: Manifest)
     },
   });
   try {
-    return (await tellOlder(postgres.adminUrl, { takenAt: new Date(manifest.takenAt), now })).lastCommitAt;
+    return (await markRestored(postgres.adminUrl, { takenAt: new Date(manifest.takenAt), now })).lastCommitAt;
   } finally {
     await postgres.stop();
   }

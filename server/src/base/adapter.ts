@@ -8,7 +8,7 @@
  */
 import type { Read, Settings } from './env.ts';
 
-/** @typeParam T what it makes. @typeParam C what it is handed for that by the installation, beside its settings */
+/** @typeParam T what it makes. @typeParam C what it is submitted for that by the installation, beside its settings */
 export interface Adapter<T, C = void> {
   /** Stands in rows and settings, so it never changes. */
   readonly code: string;

@@ -32,7 +32,7 @@ export interface Answer {
 }
 
 /** @returns an answer for each; throws what the first that failed throws */
-export async function sendTogether(client: pg.ClientBase, statements: readonly Statement[]): Promise<Answer[]> {
+export async function sendAll(client: pg.ClientBase, statements: readonly Statement[]): Promise<Answer[]> {
   try {
     return await new Promise((resolve, reject) => {
       client.query(new Batch(statements, resolve, reject));

@@ -1,7 +1,7 @@
 /**
  * Clock: where the time comes from.
  *
- * Due times, expiries and what is written into rows are asked of a clock that is handed in, so that tests and the
+ * Due times, expiries and what is written into rows are asked of a clock that is passed in, so that tests and the
  * sandbox can move it. Signatures, leases and chain heads stay on real time: they are about the world, not about us.
  */
 export interface Clock {

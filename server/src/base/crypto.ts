@@ -4,7 +4,7 @@
  * One master key; every use derives its own key from it (HKDF), so a key leaked from one use opens nothing else.
  * - `seal` is AES-256-GCM. The context (which table, column and row) is authenticated with it, so a sealed value copied
  *   into another row does not open there.
- * - `sealSame` gives equal bytes for equal text and context, for what is unique or looked up and has to be read again.
+ * - `encryptSame` gives equal bytes for equal text and context, for what is unique or looked up and has to be read again.
  * - `index` is a keyed hash for exact look-up (blind index): equal inputs give equal bytes, and without the key a dump
  *   cannot be searched by guessing.
  *
@@ -19,11 +19,11 @@ const TAG_BYTES = 16;
 
 export interface Vault {
   /** @param context names table, column and row, for example `customers.phone:1T7c…_1` */
-  seal(text: string, context: string): Buffer;
+  encrypt(text: string, context: string): Buffer;
   /** Equal bytes for equal text and context: the nonce is a keyed hash of both. For what is looked up by equality. */
-  sealSame(text: string, context: string): Buffer;
+  encryptSame(text: string, context: string): Buffer;
   /** @throws when the bytes, the key or the context do not match */
-  open(sealed: Buffer, context: string): string;
+  decrypt(sealed: Buffer, context: string): string;
   /** 32 bytes, equal for equal text and purpose. */
   index(text: string, purpose: string): Buffer;
   /** A key or password of its own for one purpose, as hex. */
@@ -37,19 +37,19 @@ export function openVault(masterKey: Buffer): Vault {
   const sealing = key('seal');
   const indexing = key('index');
   const sameness = key('nonce');
-  function sealWith(nonce: Buffer, text: string, context: string): Buffer {
+  function encryptWith(nonce: Buffer, text: string, context: string): Buffer {
     const cipher = createCipheriv('aes-256-gcm', sealing, nonce);
     cipher.setAAD(Buffer.from(context));
     const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
     return Buffer.concat([Buffer.from([VERSION]), nonce, cipher.getAuthTag(), body]);
   }
   return {
-    seal: (text, context) => sealWith(randomBytes(NONCE_BYTES), text, context),
-    sealSame(text, context) {
+    encrypt: (text, context) => encryptWith(randomBytes(NONCE_BYTES), text, context),
+    encryptSame(text, context) {
       const hash = createHmac('sha256', sameness).update(`${context}\0${text}`).digest();
-      return sealWith(hash.subarray(0, NONCE_BYTES), text, context);
+      return encryptWith(hash.subarray(0, NONCE_BYTES), text, context);
     },
-    open(sealed, context) {
+    decrypt(sealed, context) {
       assert(
         sealed[0] === VERSION && sealed.length >= 1 + NONCE_BYTES + TAG_BYTES,
         'a sealed value of a known version',

@@ -1,11 +1,11 @@
 /**
- * Database: PostgreSQL through two doors, each a role of its own that row-level security binds.
+ * Database: PostgreSQL through two pools, each a role of its own that row-level security binds.
  *
  * - `asPartner(id, …)` sees and touches that partner's rows only, whatever the SQL forgets to say.
  * - `asSystem(…)` is for workers and rails, which serve all partners.
  *
  * Neither role owns a table nor bypasses a policy; the login behind them has no rights of its own, so a statement outside
- * a door fails. The two doors are two pools, because a prepared plan under row security belongs to the role it was made for.
+ * a role fails. The two pools are two pools, because a prepared plan under row security belongs to the role it was made for.
  *
  * Every call is one transaction. It is run again, whole, when PostgreSQL says that two collided (serialization, deadlock) or
  * when a generated id was taken; that is sound because what takes a `tx` calls nobody outside.
@@ -13,7 +13,7 @@
  * A round trip costs more than most statements do, so statements travel together wherever nobody waits in between (batch.ts).
  */
 import pg from 'pg';
-import { type Answer, type Statement, sendTogether } from './batch.ts';
+import { type Answer, type Statement, sendAll } from './batch.ts';
 import { assert, BugError } from './errors.ts';
 
 // Columns of type numeric are numeric(78,0) throughout: units and the two halves of a rate. int8 likewise exact.
@@ -42,7 +42,7 @@ export interface Tx {
    * Whose outcome nobody needs to know before going on. It goes out, in its place, with the next one that is waited for or
    * with the commit; where it fails, that one throws, and the transaction is rolled back.
    */
-  send(text: string, values?: readonly unknown[]): void;
+  defer(text: string, values?: readonly unknown[]): void;
 }
 
 /** May be over before anything is waited for: where all it does is to send. */
@@ -51,7 +51,7 @@ type Body<T> = (tx: Tx) => Promise<T> | T;
 export interface Database {
   asPartner<T>(partnerId: bigint, body: Body<T>): Promise<T>;
   /** For looking only: what is asked at once is seen at once, in one round trip, and what is asked later as it is later. */
-  readAsPartner<T>(partnerId: bigint, body: Body<T>): Promise<T>;
+  readOnlyAsPartner<T>(partnerId: bigint, body: Body<T>): Promise<T>;
   asSystem<T>(body: Body<T>): Promise<T>;
   /** Calls back on every NOTIFY of the channel, and once after each reconnect (something may have been missed). */
   listen(channel: string, onNotify: (payload: string) => void): Promise<{ stop(): Promise<void> }>;
@@ -61,7 +61,7 @@ export interface Database {
 }
 
 /** All of what is asked at once. Where several fail, it is the first of these that is thrown. */
-export async function together<T extends readonly unknown[]>(
+export async function awaitAll<T extends readonly unknown[]>(
   ...asked: { readonly [At in keyof T]: Promise<T[At]> | T[At] }
 ): Promise<T> {
   const ended = await Promise.allSettled(asked);
@@ -93,7 +93,7 @@ export function openDatabase(
   const system = pool('cloverleaf_system', options.systemConnections ?? 10);
 
   return {
-    ...doors(connectionsOf(partners), connectionsOf(system)),
+    ...pools(connectionsOf(partners), connectionsOf(system)),
     listen: (channel, onNotify) => listen(url, channel, onNotify),
     session: async () => {
       const client = new pg.Client({
@@ -132,17 +132,17 @@ interface Connection {
 const connectionsOf = (pool: pg.Pool): Connections => ({
   async connect() {
     const client = await pool.connect();
-    return { send: (batch) => sendTogether(client, batch), release: (broken) => client.release(broken) };
+    return { send: (batch) => sendAll(client, batch), release: (broken) => client.release(broken) };
   },
 });
 
-/** The two doors, as transactions on these connections. */
-export const doors = (
+/** The two pools, as transactions on these connections. */
+export const pools = (
   partners: Connections,
   system: Connections,
-): Pick<Database, 'asPartner' | 'readAsPartner' | 'asSystem'> => ({
+): Pick<Database, 'asPartner' | 'readOnlyAsPartner' | 'asSystem'> => ({
   asPartner: (partnerId, body) => transact(partners, [{ text: 'begin' }, seenBy(partnerId)], body),
-  readAsPartner: (partnerId, body) => look(partners, [{ text: 'begin read only' }, seenBy(partnerId)], body),
+  readOnlyAsPartner: (partnerId, body) => look(partners, [{ text: 'begin read only' }, seenBy(partnerId)], body),
   asSystem: (body) => transact(system, [{ text: 'begin' }], body),
 });
 
@@ -255,7 +255,7 @@ function converse(send: (batch: readonly Statement[]) => Promise<Answer[]>) {
     rows: async <R>(text: string, values?: readonly unknown[]) => (await ask({ text, values })).rows as R[],
     row: async <R>(text: string, values?: readonly unknown[]) => (await ask({ text, values })).rows[0] as R | undefined,
     run: async (text, values) => (await ask({ text, values })).count,
-    send: (text, values) => void said.push({ statement: { text, values, isBlind: true } }),
+    defer: (text, values) => void said.push({ statement: { text, values, isBlind: true } }),
   };
   return { tx, ask };
 }
@@ -268,12 +268,12 @@ function worthRepeating(error: unknown): boolean {
 }
 
 /** The Tx over one client, for migrations and tests that bring a connection, and begin and end, of their own. */
-export const txOn = (client: pg.ClientBase): Tx => onlyAsking(converse((batch) => sendTogether(client, batch)).tx);
+export const txOn = (client: pg.ClientBase): Tx => onlyAsking(converse((batch) => sendAll(client, batch)).tx);
 
 /** Where no commit of ours comes, what was sent last would never go out. */
 const onlyAsking = (tx: Tx): Tx => ({
   ...tx,
-  send() {
+  defer() {
     throw new BugError('nothing is sent ahead here');
   },
 });

@@ -1,7 +1,7 @@
 /**
  * Environment: reading settings as text with a rule each, so that a wrong one is refused with its name at start.
  *
- * A secret may stand in a file instead: `NAME_FILE` names it, as container platforms hand secrets over.
+ * A secret may stand in a file instead: `NAME_FILE` names it, as container platforms pass secrets.
  */
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';

@@ -39,7 +39,7 @@ export function lockDataDir(
     for (;;) {
       if (link(own, path)) return () => release(path, text);
       const seen = readIfThere(path);
-      if (seen === undefined) continue; // given back between the two looks
+      if (seen === undefined) continue; // refunded between the two looks
       const holder = parse(seen);
       if (holder !== undefined && isAlive(holder.pid) && startOf(holder.pid) === holder.start) {
         throw new Unavailable(

@@ -19,21 +19,21 @@ export interface Page<R, I> {
 }
 
 /**
- * @param ask.after the id behind which the page begins
- * @param ask.isFiltered whether rows may be left out; otherwise no more are read than shown
+ * @param input.after the id behind which the page begins
+ * @param input.isFiltered whether rows may be left out; otherwise no more are read than shown
  * @param step rows behind an id, in the list's order, each with whether it is in the list
  */
 export async function scan<R extends { id: I }, I>(
-  ask: { after: I | undefined; limit: number; isFiltered: boolean },
+  input: { after: I | undefined; limit: number; isFiltered: boolean },
   step: (after: I | undefined, count: number) => Promise<readonly { row: R; fits: boolean }[]>,
 ): Promise<Page<R, I>> {
-  const count = ask.isFiltered ? STEP_ROWS : ask.limit + 1;
+  const count = input.isFiltered ? STEP_ROWS : input.limit + 1;
   const rows: R[] = [];
-  let after = ask.after;
+  let after = input.after;
   for (let steps = 0; steps < MOST_STEPS; steps += 1) {
     const read = await step(after, count);
     for (const { row, fits } of read) {
-      if (fits && rows.length === ask.limit) return { rows, next: rows.at(-1)?.id ?? null };
+      if (fits && rows.length === input.limit) return { rows, next: rows.at(-1)?.id ?? null };
       if (fits) rows.push(row);
       after = row.id;
     }

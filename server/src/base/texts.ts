@@ -10,14 +10,14 @@ import type { Vault } from './crypto.ts';
 const PREFIX = 'enc:v1:';
 
 /** For a column. The same text of the same partner is the same again. */
-export const sealText = (vault: Vault, partnerId: bigint, text: string): string =>
-  `${PREFIX}${vault.sealSame(text, contextOf(partnerId)).toString('base64url')}`;
+export const encryptText = (vault: Vault, partnerId: bigint, text: string): string =>
+  `${PREFIX}${vault.encryptSame(text, contextOf(partnerId)).toString('base64url')}`;
 
 /** What was given. Texts that were not encrypted for this partner come back as they are stored. */
 export function openText(vault: Vault, partnerId: bigint, stored: string): string {
   if (!stored.startsWith(PREFIX)) return stored;
   try {
-    return vault.open(Buffer.from(stored.slice(PREFIX.length), 'base64url'), contextOf(partnerId));
+    return vault.decrypt(Buffer.from(stored.slice(PREFIX.length), 'base64url'), contextOf(partnerId));
   } catch {
     return stored;
   }

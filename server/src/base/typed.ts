@@ -20,10 +20,10 @@ const ENCRYPTED = /enc:op1:([A-Za-z0-9_-]{38,})\./g;
 const CONTEXT = 'operator_text';
 
 /** Two equal texts look different. */
-export const sealTyped = (vault: Vault, text: string): string => wrapped(vault.seal(text, CONTEXT));
+export const encryptTyped = (vault: Vault, text: string): string => wrapped(vault.encrypt(text, CONTEXT));
 
 /** Equal texts look equal: for what is looked up. */
-export const sealTypedSame = (vault: Vault, text: string): string => wrapped(vault.sealSame(text, CONTEXT));
+export const encryptTypedSame = (vault: Vault, text: string): string => wrapped(vault.encryptSame(text, CONTEXT));
 
 const wrapped = (sealed: Buffer): string => `${BEGIN}${sealed.toString('base64url')}${END}`;
 
@@ -32,7 +32,7 @@ export function openTyped(vault: Vault, text: string): string {
   if (!text.includes(BEGIN)) return text;
   return text.replace(ENCRYPTED, (all, sealed: string) => {
     try {
-      return vault.open(Buffer.from(sealed, 'base64url'), CONTEXT);
+      return vault.decrypt(Buffer.from(sealed, 'base64url'), CONTEXT);
     } catch {
       // It looks like one, and is none of ours.
       return all;

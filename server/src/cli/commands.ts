@@ -8,7 +8,7 @@ export interface Command {
   words: string;
   /** Behind the words, in order: the `:names` of the path first, then fields. */
   args: readonly string[];
-  /** Fields that may follow as `--name value`. An act takes `--reason` besides. */
+  /** Fields that may follow as `--name value`. An action takes `--reason` besides. */
   options?: readonly string[];
   method: 'GET' | 'POST';
   path: string;
@@ -28,7 +28,7 @@ export interface Command {
   sendsFile?: true;
   /** The answer may be a file, which is written to `--out`, for its owner only. */
   getsFile?: true;
-  /** An act that says itself why. */
+  /** An action that says itself why. */
   reasonIsOptional?: true;
   /** What `--dry-run` asks instead: what would come of it. Nothing is changed. */
   dryRun?: Pick<Command, 'method' | 'path' | 'list' | 'columns'>;
@@ -44,7 +44,7 @@ const get = (
   about: string,
   more: Partial<Command> = {},
 ): Command => ({ words, args, path, about, method: 'GET', ...more });
-const act = (
+const action = (
   words: string,
   args: readonly string[],
   path: string,
@@ -60,26 +60,31 @@ export const COMMANDS: readonly Command[] = [
     brief: ['entry', 'event', 'decision'],
   }),
   get('order trace', ['order'], '/orders/:order/trace', 'the same as kept, with balances and entries'),
-  act('order release', ['order'], '/orders/:order/release', 'a held order goes on to its payout'),
-  act('order hold', ['order'], '/orders/:order/hold', 'takes an order back before its payout or refund is submitted'),
-  act('order cancel', ['order'], '/orders/:order/cancel', 'ends an order that nothing has come for'),
-  act(
+  action('order release', ['order'], '/orders/:order/release', 'a held order goes on to its payout'),
+  action(
+    'order hold',
+    ['order'],
+    '/orders/:order/hold',
+    'takes an order back before its payout or refund is submitted',
+  ),
+  action('order cancel', ['order'], '/orders/:order/cancel', 'ends an order that nothing has come for'),
+  action(
     'order requote',
     ['order'],
     '/orders/:order/requote',
     'prices an order anew that is held, waits or is not submitted',
   ),
-  act(
-    'order refuse',
+  action(
+    'order refund',
     ['order', 'failure'],
-    '/orders/:order/refuse',
+    '/orders/:order/refund',
     'gives the deposit back; failure: amount, name or other',
     {
       options: ['address', 'fiatAccountId', 'pastHits'],
     },
   ),
-  act('order retry', ['order'], '/orders/:order/retry', 'a refused payout goes out again'),
-  act(
+  action('order retry', ['order'], '/orders/:order/retry', 'a rejected payout goes out again'),
+  action(
     'order retry-refund',
     ['order'],
     '/orders/:order/retry-refund',
@@ -88,7 +93,7 @@ export const COMMANDS: readonly Command[] = [
       options: ['address', 'fiatAccountId', 'pastHits'],
     },
   ),
-  act(
+  action(
     'order destination',
     ['order'],
     '/orders/:order/destination',
@@ -97,7 +102,7 @@ export const COMMANDS: readonly Command[] = [
       options: ['address', 'fiatAccountId', 'pastHits'],
     },
   ),
-  act(
+  action(
     'order release-blocked',
     ['order', 'legalAct'],
     '/orders/:order/release-blocked',
@@ -127,7 +132,7 @@ export const COMMANDS: readonly Command[] = [
     list: 'payouts',
     columns: [
       'id',
-      'writtenAt',
+      'createdAt',
       'purpose',
       'rail',
       'units',
@@ -140,13 +145,13 @@ export const COMMANDS: readonly Command[] = [
     ],
   }),
   get('deposit', ['deposit'], '/deposits/:deposit', 'one deposit and its refunds, without anything personal'),
-  act(
+  action(
     'deposit payer',
     ['deposit'],
     '/deposits/:deposit/payer',
     'who paid: name, account, text, address; kept in the audit',
   ),
-  act(
+  action(
     'deposit return',
     ['deposit'],
     '/deposits/:deposit/return',
@@ -159,33 +164,33 @@ export const COMMANDS: readonly Command[] = [
     '/deposits/:deposit/return-text',
     'what the sender of coins signs, so that they go back to an address',
   ),
-  act(
+  action(
     'deposit return-link',
     ['deposit'],
     '/deposits/:deposit/return-link',
     'a link, for the customer alone, to a page that asks where coins go back to; it is shown once and ends in 7 days',
   ),
-  act('deposit refund', ['deposit'], '/deposits/:deposit/refund', 'gives back what lies in suspense of it', {
+  action('deposit refund', ['deposit'], '/deposits/:deposit/refund', 'refunds what lies in suspense of it', {
     options: ['amount', 'address', 'fiatAccountId', 'pastHits', 'despiteDebt'],
   }),
-  act('deposit hold', ['deposit'], '/deposits/:deposit/hold', 'lets nothing go of what lies in suspense of it'),
-  act('deposit release', ['deposit'], '/deposits/:deposit/release', 'lets go on what was held'),
-  act(
+  action('deposit hold', ['deposit'], '/deposits/:deposit/hold', 'lets nothing go of what lies in suspense of it'),
+  action('deposit release', ['deposit'], '/deposits/:deposit/release', 'lets go on what was held'),
+  action(
     'deposit assign',
     ['deposit', 'order'],
     '/deposits/:deposit/assign',
-    'money in suspense becomes the deposit of an order, replaces one taken back, or pays a debt; --amount: a part of it',
+    'money in suspense becomes the deposit of an order, replaces one reversed, or pays a debt; --amount: a part of it',
     { options: ['amount'] },
   ),
-  act(
+  action(
     'order settle-by',
     ['order', 'payout'],
     '/orders/:order/settle-by',
     'an attempt that was refused has paid it, on other terms than it has now; --rest keep or pay; needs two',
     { options: ['rest'] },
   ),
-  act('order block', ['order'], '/orders/:order/block', 'stops an order by law, for good'),
-  act(
+  action('order block', ['order'], '/orders/:order/block', 'stops an order by law, for good'),
+  action(
     'order compensate',
     ['order', 'fee', 'amount', 'asset'],
     '/orders/:order/compensate',
@@ -193,7 +198,7 @@ export const COMMANDS: readonly Command[] = [
     { options: ['fiatAccountId', 'nth'] },
   ),
 
-  act(
+  action(
     'screening extend',
     ['ageHours', 'forHours'],
     '/screening/extend',
@@ -214,14 +219,14 @@ export const COMMANDS: readonly Command[] = [
       ],
     },
   ),
-  act(
+  action(
     'orders cancel-unpaid',
     ['market', 'from', 'until'],
     '/markets/:market/unpaid/cancel',
     'cancels all of them that are still unpaid when their turn comes',
     { options: ['partner'] },
   ),
-  act(
+  action(
     'orders requote-unpaid',
     ['market', 'from', 'until'],
     '/markets/:market/unpaid/requote',
@@ -237,7 +242,7 @@ export const COMMANDS: readonly Command[] = [
       ...['payoutUnits', 'payoutAsset', 'exception'],
     ],
   }),
-  act(
+  action(
     'orders compensate',
     ['market', 'from', 'until', 'most'],
     '/markets/:market/settled/compensate',
@@ -253,87 +258,99 @@ export const COMMANDS: readonly Command[] = [
     columns: ['id', 'openedAt', 'kind', 'subject', 'who', 'assignee', 'reason'],
   }),
   get('case', ['case'], '/cases/:case', 'one case: what it means, what to do, what was done'),
-  act('case payer', ['case'], '/cases/:case/payer', 'who paid what a case is about; kept in the audit'),
-  act('case assign', ['case', 'to'], '/cases/:case/assign', 'who looks after it; none for nobody'),
-  act('case note', ['case'], '/cases/:case/note', 'keeps the reason as a note'),
-  act('case close', ['case', 'outcome'], '/cases/:case/close', 'it is over, and no act of ours would close it'),
+  action('case payer', ['case'], '/cases/:case/payer', 'who paid what a case is about; kept in the audit'),
+  action('case assign', ['case', 'to'], '/cases/:case/assign', 'who looks after it; none for nobody'),
+  action('case note', ['case'], '/cases/:case/note', 'keeps the reason as a note'),
+  action('case close', ['case', 'outcome'], '/cases/:case/close', 'it is over, and no action of ours would close it'),
 
   get('customer', ['customer'], '/customers/:customer', 'a customer without anything personal'),
-  act(
+  action(
     'customer personal',
     ['customer'],
     '/customers/:customer/personal',
     'phone, e-mail, name, accounts: kept in the audit',
   ),
-  act(
+  action(
     'customer review',
     ['customer'],
     '/customers/:customer/review/open',
     'what a customer gave to be verified by: kept in the audit',
   ),
-  act(
+  action(
     'customer decide',
     ['customer', 'version', 'outcome'],
     '/customers/:customer/review/decide',
     'ends a review; outcome: verified (to --level), failed or refused',
     { options: ['level'] },
   ),
-  act(
+  action(
     'customer detach-phone',
     ['customer', 'evidence'],
     '/customers/:customer/detach-phone',
     "a number that is somebody else's now, after a fresh verification: evidence says which",
   ),
-  act('customer block', ['customer'], '/customers/:customer/block', 'may not trade from now on'),
-  act(
+  action('customer block', ['customer'], '/customers/:customer/block', 'may not trade from now on'),
+  action(
     'customer unblock',
     ['customer'],
     '/customers/:customer/unblock',
     'may trade again, and what it owes; always needs two',
   ),
 
-  act(
+  action(
     'shortage pass',
     ['rail', 'asset', 'minutes'],
     '/shortages/pass',
     'for a time, orders for which the funds do go although older ones wait',
   ),
-  act('shortage queue', ['rail', 'asset'], '/shortages/queue', 'each in its turn again, the oldest first'),
+  action('shortage queue', ['rail', 'asset'], '/shortages/queue', 'each in its turn again, the oldest first'),
 
-  get('stops', [], '/stops', 'what is switched off', {
-    list: 'stops',
+  get('kill-switches', [], '/kill-switches', 'what is switched off', {
+    list: 'killSwitches',
     columns: ['kind', 'subject', 'by', 'laidBy', 'at', 'reason'],
   }),
-  act('stop', ['kind', 'subject'], '/stops', 'switches off a market, partner or rail, or payouts all'),
-  act('start', ['kind', 'subject'], '/stops/lift', 'switches it on again'),
-  act('rail clear', ['rail'], '/rails/:rail/clear', 'a chain that stopped by itself goes on', { options: ['restart'] }),
+  action(
+    'kill-switch set',
+    ['kind', 'subject'],
+    '/kill-switches',
+    'switches off a market, partner or rail, or payouts all',
+  ),
+  action('kill-switch lift', ['kind', 'subject'], '/kill-switches/lift', 'switches it on again'),
+  action('rail clear', ['rail'], '/rails/:rail/clear', 'a chain that halted by itself goes on', {
+    options: ['restart'],
+  }),
 
   get('movements', [], '/movements', 'what our wallets sent and the books do not know, after a restore', {
     list: 'movements',
     columns: ['id', 'rail', 'wallet', 'nonce', 'hash', 'state', 'asset', 'units', 'recipient', 'key'],
   }),
-  act(
+  action(
     'movement match',
     ['movement', 'key'],
     '/movements/:movement/match',
     'it was this payout, refund, sweep or gas; needs two',
     { options: ['otherAmount'] },
   ),
-  act('movement foreign', ['movement'], '/movements/:movement/foreign', 'it is not ours: booked as a loss; needs two'),
-  act(
+  action(
+    'movement foreign',
+    ['movement'],
+    '/movements/:movement/foreign',
+    'it is not ours: booked as a loss; needs two',
+  ),
+  action(
     'movement cancel',
     ['movement'],
     '/movements/:movement/cancel',
     'signed and in no block: its nonce is used up by an empty transfer; needs two',
   ),
-  act(
+  action(
     'payout settle-by',
     ['payout'],
     '/payouts/:payout/settle-by',
     'it was paid by this transaction (--hash) or statement line (--line); needs two',
     { options: ['hash', 'line', 'otherAmount'] },
   ),
-  act(
+  action(
     'debit foreign',
     ['debit'],
     '/debits/foreign',
@@ -344,14 +361,14 @@ export const COMMANDS: readonly Command[] = [
     list: 'breaks',
     columns: ['id', 'kind', 'rail', 'wallet', 'asset', 'differenceUnits', 'transit', 'why', 'names'],
   }),
-  act(
+  action(
     'case correct',
     ['case', 'as', 'amount', 'evidence'],
     '/cases/:case/correct',
     'an entry ends a case; as: fee, debt, dust, lost_order (with --deposit, given for it) or undone (with --deposit, that came back); evidence: its reference; needs two',
     { options: ['deposit'] },
   ),
-  act(
+  action(
     'break correct',
     ['item', 'as', 'amount', 'evidence'],
     '/breaks/:item/correct',
@@ -366,8 +383,8 @@ export const COMMANDS: readonly Command[] = [
     list: 'payouts',
     columns: ['key', 'asset', 'units', 'listedAt', 'endToEnd'],
   }),
-  act('bank take-off', ['key'], '/bank/payouts/:key/take-off', 'takes a payout off that list: it is refused'),
-  act(
+  action('bank take-off', ['key'], '/bank/payouts/:key/take-off', 'takes a payout off that list: it is refused'),
+  action(
     'bank close',
     ['asset'],
     '/bank/files',
@@ -384,11 +401,22 @@ export const COMMANDS: readonly Command[] = [
     list: 'list',
     columns: ['key', 'units', 'state', 'endToEnd'],
   }),
-  act('bank hand-out', ['id'], '/bank/files/:id/hand-out', 'writes the file to --out, to be uploaded once; needs two', {
-    getsFile: true,
-  }),
-  act('bank withdraw', ['id'], '/bank/files/:id/withdraw', 'it was not uploaded: its payouts are refused; needs two'),
-  act(
+  action(
+    'bank download',
+    ['id'],
+    '/bank/files/:id/download',
+    'writes the file to --out, to be uploaded once; needs two',
+    {
+      getsFile: true,
+    },
+  ),
+  action(
+    'bank withdraw',
+    ['id'],
+    '/bank/files/:id/withdraw',
+    'it was not uploaded: its payouts are refused; needs two',
+  ),
+  action(
     'bank take',
     ['asset', 'file'],
     '/bank/statements',
@@ -423,7 +451,7 @@ export const COMMANDS: readonly Command[] = [
     list: 'statements',
     columns: ['id', 'from', 'to', 'opening', 'closing', 'sequence'],
   }),
-  act(
+  action(
     'bank confirm-restore',
     [],
     '/bank-restore/confirm',
@@ -436,10 +464,10 @@ export const COMMANDS: readonly Command[] = [
     columns: ['id', 'name', 'suspended', 'requestsPerMinute'],
   }),
   get('partner', ['partner'], '/partners/:partner', 'a partner, its keys and its endpoints'),
-  act('partner create', ['name'], '/partners', 'makes a partner', {
+  action('partner create', ['name'], '/partners', 'makes a partner', {
     options: ['quoteShape', 'toleranceBps', 'tradeLevel', 'requestsPerMinute', 'corsOrigins'],
   }),
-  act(
+  action(
     'partner suspend',
     ['partner'],
     '/partners/:partner/suspend',
@@ -462,30 +490,30 @@ export const COMMANDS: readonly Command[] = [
     },
   ),
   get('activity', ['partner'], '/partners/:partner/activity', "what a partner's keys did, the newest first", {
-    options: ['key', 'act', 'since', 'below', 'limit'],
+    options: ['key', 'action', 'since', 'below', 'limit'],
     pages: 'below',
     list: 'activity',
-    columns: ['id', 'at', 'act', 'subject', 'apiKey', 'link', 'facts'],
+    columns: ['id', 'at', 'action', 'subject', 'apiKey', 'link', 'facts'],
   }),
   get('held', ['partner'], '/partners/:partner/held', 'what is held of it since a leak', {
     options: ['kind', 'state', 'after', 'limit'],
     list: 'held',
     columns: ['id', 'kind', 'subject', 'address', 'why', 'madeAt', 'madeByKey', 'state'],
   }),
-  act(
+  action(
     'held release',
     ['partner', 'items'],
     '/partners/:partner/held/release',
     'items by number, or all; all revokes keys',
   ),
-  act(
+  action(
     'held reject',
     ['partner', 'items'],
     '/partners/:partner/held/reject',
     'refused for good; endpoints go, keys too',
   ),
-  act('partner resume', ['partner'], '/partners/:partner/resume', 'its requests are answered again'),
-  act(
+  action('partner resume', ['partner'], '/partners/:partner/resume', 'its requests are answered again'),
+  action(
     'key create',
     ['partner', 'label', 'scopes'],
     '/partners/:partner/keys',
@@ -494,73 +522,84 @@ export const COMMANDS: readonly Command[] = [
       options: ['addresses', 'expiresAt'],
     },
   ),
-  act('key rotate', ['key'], '/keys/:key/rotate', 'a new secret; the old one works for --overlapHours (24) more', {
+  action('key rotate', ['key'], '/keys/:key/rotate', 'a new secret; the old one works for --overlapHours (24) more', {
     options: ['overlapHours'],
   }),
-  act(
+  action(
     'key secret',
     ['key'],
     '/keys/:key/secret',
     'the secret of a key that you asked for and another confirmed; once, within a day',
   ),
-  act('key revoke', ['key'], '/keys/:key/revoke', 'the key works no more'),
+  action('key revoke', ['key'], '/keys/:key/revoke', 'the key works no more'),
 
   get('markets', [], '/markets', 'all markets', {
     list: 'markets',
     columns: ['id', 'direction', 'crypto', 'fiat', 'enabled', 'min', 'max', 'of', 'priceQuorum', 'singleSource'],
   }),
   get('market', ['market'], '/markets/:market', 'its terms, fees and policy', { options: ['partner'] }),
-  act(
+  action(
     'market create',
     ['direction', 'crypto', 'fiat', 'depositRail', 'payoutRail', 'paymentMethod'],
     '/markets',
     'a new market, closed until it is set --enabled true',
     {
       options: [
-        ...['min', 'max', 'payoutPlaces', 'priceSources', 'isDefault', 'quoteTtlS', 'depositTtlS', 'clearingS'],
+        ...['min', 'max', 'payoutDecimals', 'priceSources', 'isDefault', 'quoteTtlS', 'depositTtlS', 'clearingS'],
         ...['priceMaxAgeS', 'priceQuorum', 'outlierBps', 'singleSource', 'jumpBps', 'resumeAfterS', 'taxBps'],
       ],
     },
   ),
-  act('market set', ['market'], '/markets/:market', 'changes terms of a market', {
+  action('market set', ['market'], '/markets/:market', 'changes terms of a market', {
     options: [
       ...['enabled', 'isDefault', 'min', 'max', 'quoteTtlS', 'depositTtlS', 'clearingS'],
       ...['priceMaxAgeS', 'priceQuorum', 'outlierBps', 'singleSource', 'jumpBps', 'resumeAfterS', 'taxBps'],
     ],
   }),
-  act('price confirm', ['market', 'level'], '/markets/:market/price', 'a halted market quotes again, at this level', {
-    options: ['coin'],
-  }),
-  act(
+  action(
+    'price confirm',
+    ['market', 'level'],
+    '/markets/:market/price',
+    'a halted market quotes again, at this level',
+    {
+      options: ['coin'],
+    },
+  ),
+  action(
     'price confirm-pair',
     ['coin', 'fiat', 'level'],
     '/prices/:coin/:fiat/confirm',
     'all markets that are halted for this pair quote again, at this level',
   ),
-  act('fee set', ['market', 'kind'], '/markets/:market/fees', 'sets a fee whole: operator, partner, rail or chain', {
+  action('fee set', ['market', 'kind'], '/markets/:market/fees', 'sets a fee whole: operator, partner, rail or chain', {
     options: ['partner', 'fixed', 'bps', 'minimum', 'gasUnits'],
   }),
-  act(
+  action(
     'limit set',
     ['market', 'level', 'max'],
     '/markets/:market/limits',
     'the most for customers up to a level, or none',
   ),
-  act('cap set', ['partner', 'fiat', 'max'], '/partners/:partner/caps', "the most of a partner's live quotes, or none"),
-  act('dust set', ['asset', 'below'], '/dust', 'below which amount money that no order takes calls nobody; or none'),
-  act(
+  action(
+    'cap set',
+    ['partner', 'fiat', 'max'],
+    '/partners/:partner/caps',
+    "the most of a partner's live quotes, or none",
+  ),
+  action('dust set', ['asset', 'below'], '/dust', 'below which amount money that no order takes calls nobody; or none'),
+  action(
     'dust write-off',
     ['asset', 'before', 'most'],
     '/dust/write-off',
     'dust in suspense that came before a time, the oldest first and at most so many, becomes rounding; needs two',
   ),
-  act(
+  action(
     'dormancy set',
     ['afterDays', 'noticeDays'],
     '/dormancy',
     'after how many days unclaimed money is dormant, and how many days before that is announced; none for never',
   ),
-  act('policy set', ['market', 'question', 'answer'], '/markets/:market/policies', 'an answer as JSON, or none', {
+  action('policy set', ['market', 'question', 'answer'], '/markets/:market/policies', 'an answer as JSON, or none', {
     options: ['partner'],
   }),
   get('changes', [], '/changes', 'changes of terms, the newest first; what: market, fee, limit, exposure or policy', {
@@ -574,36 +613,36 @@ export const COMMANDS: readonly Command[] = [
     'proposals',
     [],
     '/proposals',
-    'acts that wait for others to agree or for their delay, and what became of others',
+    'actions that wait for others to agree or for their delay, and what became of others',
     {
       options: ['state', 'limit'],
       list: 'proposals',
-      columns: ['id', 'state', 'act', 'subject', 'proposer', 'people', 'agreed', 'reason', 'ready_at', 'expires_at'],
+      columns: ['id', 'state', 'action', 'subject', 'proposer', 'people', 'agreed', 'reason', 'ready_at', 'expires_at'],
     },
   ),
   get('proposal', ['proposal'], '/proposals/:proposal', 'one, with what it is about as it stood'),
-  act(
+  action(
     'confirm',
     ['proposal'],
     '/proposals/:proposal/confirm',
     'agrees to what another operator proposed, and does it where enough have; a secret is shown to you, a file goes to --out',
     { getsFile: true },
   ),
-  act('decline', ['proposal'], '/proposals/:proposal/decline', 'it is not done'),
+  action('decline', ['proposal'], '/proposals/:proposal/decline', 'it is not done'),
 
   get('audit', [], '/audit', 'who did what, the newest first', {
-    options: ['operator', 'subject', 'act', 'from', 'until', 'below', 'limit'],
+    options: ['operator', 'subject', 'action', 'from', 'until', 'below', 'limit'],
     pages: 'below',
     list: 'audit',
-    columns: ['id', 'at', 'operator', 'act', 'subject', 'outcome', 'reason'],
+    columns: ['id', 'at', 'operator', 'action', 'subject', 'outcome', 'reason'],
   }),
   get('dormant', [], '/dormant', 'money that nobody claims: announced and dormant, with its age, and totals by asset', {
     options: ['after', 'limit'],
     list: 'money',
     columns: ['id', 'state', 'days', 'depositId', 'orderId', 'asset', 'units', 'since', 'dormantFrom', 'dormantAt'],
   }),
-  act('dormant wake-deposit', ['deposit'], '/deposits/:deposit/wake', 'a dormant deposit is in suspense again'),
-  act('dormant wake-order', ['order'], '/orders/:order/wake', 'what an order holds is not dormant any more'),
+  action('dormant wake-deposit', ['deposit'], '/deposits/:deposit/wake', 'a dormant deposit is in suspense again'),
+  action('dormant wake-order', ['order'], '/orders/:order/wake', 'what an order holds is not dormant any more'),
   get('balance', [], '/trial-balance', 'the trial balance'),
   get(
     'report trial-balance',
@@ -656,29 +695,29 @@ export const COMMANDS: readonly Command[] = [
   ),
 
   get('self', [], '/self', 'who you are, and your tokens'),
-  act('self token', ['label', 'days'], '/self/token', 'a token of your own; it is shown once'),
-  act('self revoke-token', ['token'], '/self/revoke-token', 'one of your tokens works no more'),
+  action('self token', ['label', 'days'], '/self/token', 'a token of your own; it is shown once'),
+  action('self revoke-token', ['token'], '/self/revoke-token', 'one of your tokens works no more'),
   get('operators', [], '/operators', 'all operators', {
     list: 'operators',
     columns: ['name', 'role', 'createdAt', 'disabledAt'],
   }),
   get('operator', ['operator'], '/operators/:operator', 'an operator and its tokens'),
-  act(
+  action(
     'operator create',
     ['operator', 'role', 'tokenSha256'],
     '/operators',
     'viewer, night, support, finance or admin, with the hash of a token that this person made',
   ),
-  act('operator role', ['operator', 'role'], '/operators/:operator/role', 'another role'),
-  act('operator disable', ['operator'], '/operators/:operator/disable', 'out at once'),
-  act('operator enable', ['operator'], '/operators/:operator/enable', 'in again'),
-  act(
+  action('operator role', ['operator', 'role'], '/operators/:operator/role', 'another role'),
+  action('operator disable', ['operator'], '/operators/:operator/disable', 'out at once'),
+  action('operator enable', ['operator'], '/operators/:operator/enable', 'in again'),
+  action(
     'operator token',
     ['operator', 'label', 'days', 'tokenSha256'],
     '/operators/:operator/token',
     'lets another in with a token made by that person, at most 7 days',
   ),
-  act(
+  action(
     'operator revoke-token',
     ['operator', 'token'],
     '/operators/:operator/revoke-token',
@@ -688,7 +727,7 @@ export const COMMANDS: readonly Command[] = [
     list: 'rules',
     columns: ['action', 'right', 'asset', 'above', 'aboveUnits', 'people'],
   }),
-  act(
+  action(
     'rule set',
     ['action', 'people'],
     '/rules',

@@ -90,7 +90,7 @@ function read(argv: readonly string[]): Asked | { help: string } | { newTokenIn:
   if (unknown.length > 0) throw new Misuse(`--${unknown[0]} is not an option of this\n${usage(command)}`);
   if (dryRun && command.dryRun === undefined) throw new Misuse(`--dry-run is not an option of this\n${usage(command)}`);
   const wantsReason = command.method === 'POST' && !dryRun && command.reasonIsOptional !== true;
-  if (wantsReason && options.reason === undefined) throw new Misuse('an act wants --reason "why"');
+  if (wantsReason && options.reason === undefined) throw new Misuse('an action wants --reason "why"');
   if (brief && command.brief === undefined) throw new Misuse(`--brief is not an option of this\n${usage(command)}`);
   if (csv && command.pages === undefined && command.csv === undefined)
     throw new Misuse(`--csv is not an option of this\n${usage(command)}`);
@@ -186,7 +186,7 @@ async function ask({ command, fields, options, csv, dryRun }: Asked): Promise<Re
   });
   const url = new URL(`${options.url ?? process.env.OPERATOR_URL ?? 'http://127.0.0.1:8080'}/operator/v1${path}`);
   if (command.method === 'GET' || sent !== undefined) url.search = new URLSearchParams(given).toString();
-  // Opened before anything is asked: an act must not be done whose file could not be kept.
+  // Opened before anything is asked: an action must not be done whose file could not be kept.
   const out = options.out === undefined ? undefined : openOut(options.out);
   const reply = await askServer({
     url: url.href,

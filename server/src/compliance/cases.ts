@@ -2,9 +2,9 @@
  * Cases: what a program cannot decide, until a person has.
  *
  * There is one open case of a kind about a subject, however often its cause comes again. What persons do with a case is kept
- * line by line and never changed. Through the system's door only.
+ * line by line and never changed. Through the system role only.
  *
- * Not here: what a kind means (kinds.ts), the acts that end a case's cause (orders, treasury).
+ * Not here: what a kind means (kinds.ts), the actions that end a case's cause (orders, treasury).
  */
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
@@ -71,7 +71,7 @@ export interface Case extends CaseMeaning {
 }
 
 /** A line of what was done with a case. */
-export interface CaseAct {
+export interface CaseAction {
   at: Date;
   by: string;
   what: 'assigned' | 'noted' | 'acted' | 'closed';
@@ -84,11 +84,11 @@ export const MAX_CASES = 200;
 /**
  * Cases, the oldest first.
  *
- * @param ask.after id and time of the last one of the page before
+ * @param input.after id and time of the last one of the page before
  */
 export async function listCases(
   tx: Tx,
-  ask: {
+  input: {
     open: boolean;
     kind?: string | undefined;
     assignee?: string | undefined;
@@ -96,19 +96,21 @@ export async function listCases(
     limit: number;
   },
 ): Promise<Case[]> {
-  const rows = await tx.rows<CaseRow>(ask.open ? sql.openCases : sql.closedCases, [
-    ask.kind ?? null,
-    ask.assignee ?? null,
-    ask.after?.openedAt ?? null,
-    ask.after?.id ?? null,
-    Math.min(ask.limit, MAX_CASES + 1),
+  const rows = await tx.rows<CaseRow>(input.open ? sql.openCases : sql.closedCases, [
+    input.kind ?? null,
+    input.assignee ?? null,
+    input.after?.openedAt ?? null,
+    input.after?.id ?? null,
+    Math.min(input.limit, MAX_CASES + 1),
   ]);
   return rows.map(caseOf);
 }
 
-export async function findCase(tx: Tx, id: bigint): Promise<{ found: Case; acts: CaseAct[] } | undefined> {
+export async function findCase(tx: Tx, id: bigint): Promise<{ found: Case; actions: CaseAction[] } | undefined> {
   const row = await tx.row<CaseRow>(sql.caseById, [id]);
-  return row === undefined ? undefined : { found: caseOf(row), acts: await tx.rows<CaseAct>(sql.caseActs, [id]) };
+  return row === undefined
+    ? undefined
+    : { found: caseOf(row), actions: await tx.rows<CaseAction>(sql.caseActions, [id]) };
 }
 
 /** Every case about an order, its deposits and its payouts, the oldest first. */
@@ -121,7 +123,7 @@ export async function assignCase(
   c: { id: bigint; to: string | null; by: string; why: string; now: Date },
 ): Promise<void> {
   if ((await tx.run(sql.assignCase, [c.id, c.to])) === 0) throw new Refusal('unknown_case');
-  await tx.run(sql.insertCaseAct, [c.id, c.now, c.by, 'assigned', `${c.to ?? 'nobody'}: ${c.why}`]);
+  await tx.run(sql.insertCaseAction, [c.id, c.now, c.by, 'assigned', `${c.to ?? 'nobody'}: ${c.why}`]);
 }
 
 /** @throws Refusal 'unknown_case' */
@@ -130,13 +132,13 @@ export async function noteCase(
   c: { id: bigint; what: 'noted' | 'acted'; note: string; by: string; now: Date },
 ): Promise<void> {
   if ((await tx.row(sql.caseById, [c.id])) === undefined) throw new Refusal('unknown_case');
-  await tx.run(sql.insertCaseAct, [c.id, c.now, c.by, c.what, c.note]);
+  await tx.run(sql.insertCaseAction, [c.id, c.now, c.by, c.what, c.note]);
 }
 
-/** Closed by a person, where no act of ours would close it. @throws Refusal 'unknown_case' also where it is closed */
+/** Closed by a person, where no action of ours would close it. @throws Refusal 'unknown_case' also where it is closed */
 export async function closeCase(tx: Tx, c: { id: bigint; outcome: string; by: string; now: Date }): Promise<void> {
   if ((await tx.run(sql.closeCase, [c.id, c.outcome, c.now])) === 0) throw new Refusal('unknown_case');
-  await tx.run(sql.insertCaseAct, [c.id, c.now, c.by, 'closed', c.outcome]);
+  await tx.run(sql.insertCaseAction, [c.id, c.now, c.by, 'closed', c.outcome]);
 }
 
 const caseOf = ({ order_id, partner_id, opened_at, closed_at, ...row }: CaseRow): Case => ({

@@ -9,7 +9,7 @@
 export {
   assignCase,
   type Case,
-  type CaseAct,
+  type CaseAction,
   casesOfOrder,
   closeCase,
   closeCases,

@@ -162,7 +162,7 @@ export const CASE_KINDS = {
     page: PAGE,
   },
   deposit_lost: {
-    means: 'A deposit that we had booked was taken back by its chain or bank. The loss is booked.',
+    means: 'A deposit that we had booked was reversed by its chain or bank. The loss is booked.',
     remedy:
       'Ask the partner to claim it from the customer. What is paid again is given to the order (deposit assign), in parts too.',
     who: 'operator',
@@ -196,7 +196,7 @@ export const CASE_KINDS = {
     who: 'operator',
     page: PAGE,
   },
-  refund_failed: {
+  refund_rejected: {
     means: 'The rail would not pay a refund. Nothing has left; the money is in suspense.',
     remedy: 'Name another destination, or the same one again when the cause is gone.',
     who: 'operator',
@@ -231,7 +231,7 @@ export const CASE_KINDS = {
     page: PAGE,
   },
   payout_unknown: {
-    means: 'A payout was handed over and nobody can say what became of it.',
+    means: 'A payout was submitted and nobody can say what became of it.',
     remedy: 'Ask the bank or look at the chain. Do not pay again by hand: it settles or is refused when they answer.',
     who: 'operator',
     page: PAGE,
@@ -295,8 +295,8 @@ export const CASE_KINDS = {
   },
 
   // Rails and wallets.
-  rail_stopped: {
-    means: 'A chain stopped by itself, because going on could book what is not true.',
+  rail_halted: {
+    means: 'A chain halted by itself, because going on could book what is not true.',
     remedy:
       'Read the reason, mend the node or the wallet, then let it go on (rail clear, or start rail) as the page says.',
     who: 'operator',
@@ -340,7 +340,7 @@ export const CASE_KINDS = {
     who: 'operator',
     page: PAGE,
   },
-  sweep_refused: {
+  sweep_rejected: {
     means: 'The node refuses to take a sweep.',
     remedy: 'Read the reason. Most often it is gas or the node. It is tried again by itself.',
     who: 'operator',

@@ -17,7 +17,7 @@ import { type DestinationKind, look, sql } from './store.ts';
 
 export interface Screener {
   /** Calls out where it must, so it takes no `tx`. @throws Unavailable */
-  screen(ask: Screening): Promise<Verdict>;
+  screen(input: Screening): Promise<Verdict>;
 }
 
 /** Ids only: a screener opens what it needs. An order is one of these. */
@@ -66,16 +66,16 @@ export type HeldReason = 'destination_denied' | 'customer_blocked' | 'held_by_ma
 const RULES = 'built-in 1';
 
 export const openScreener = ({ db, vault }: { db: Database; vault: Vault }): Screener => ({
-  screen: (ask) => db.asSystem((tx) => screenOwn(tx, vault, ask)),
+  screen: (input) => db.asSystem((tx) => screenOwn(tx, vault, input)),
 });
 
 /**
  * Asks our own blocks and deny lists, as they stand in this transaction. The customer's row is locked against a block until
  * `tx` ends: a block that was committed before is seen, and one that comes later waits.
  */
-export async function screenOwn(tx: Tx, vault: Vault, ask: Screening): Promise<Verdict> {
-  const blockedAt = ask.customerId === null ? null : await blockOf(tx, ask.customerId);
-  const { kind, values } = await destinationOf(tx, vault, ask);
+export async function screenOwn(tx: Tx, vault: Vault, input: Screening): Promise<Verdict> {
+  const blockedAt = input.customerId === null ? null : await blockOf(tx, input.customerId);
+  const { kind, values } = await destinationOf(tx, vault, input);
   const indexes = values.map((value) => indexOf(vault, kind, value));
   const { lists, entries } = await look(tx, kind, indexes);
   const hits: Hit[] = [
@@ -86,10 +86,10 @@ export async function screenOwn(tx: Tx, vault: Vault, ask: Screening): Promise<V
     ...verdictOf(hits),
     rules: [RULES, ...lists.map(({ list, version }) => `${list}@${version}`)].join(', '),
     inputs: {
-      orderId: String(ask.id),
-      customerId: ask.customerId ?? '',
+      orderId: String(input.id),
+      customerId: input.customerId ?? '',
       blocked: blockedAt !== null,
-      purpose: ask.purpose ?? 'payout',
+      purpose: input.purpose ?? 'payout',
       // The blind indexes themselves: with the key, and only with it, one can ask an old list again.
       destination: indexes.map((index) => `${kind}:${index.toString('hex')}`),
       foundOn: [...new Set(entries.map(({ list }) => list))],
@@ -107,11 +107,11 @@ const verdictOf = (hits: readonly Hit[]): Pick<Verdict, 'outcome' | 'reason' | '
 async function destinationOf(
   tx: Tx,
   vault: Vault,
-  ask: Screening,
+  input: Screening,
 ): Promise<{ kind: DestinationKind; values: string[] }> {
-  if (ask.payoutAddress !== null) return { kind: 'address', values: [ask.payoutAddress] };
-  assert(ask.fiatAccountId !== null, `order ${ask.id} has a destination`);
-  const { details } = await openFiatAccount(tx, vault, ask.fiatAccountId);
+  if (input.payoutAddress !== null) return { kind: 'address', values: [input.payoutAddress] };
+  assert(input.fiatAccountId !== null, `order ${input.id} has a destination`);
+  const { details } = await openFiatAccount(tx, vault, input.fiatAccountId);
   return { kind: 'account', values: Object.values(details) };
 }
 
@@ -128,15 +128,19 @@ export const MAGIC_HOLDS = {
  *
  * @param amountOf what came in for an order, as text
  */
-export function magicScreener(usual: Screener, vault: Vault, amountOf: (ask: Screening) => Promise<string>): Screener {
-  const isMagic = async (ask: Screening): Promise<boolean> =>
-    openTextOrNull(vault, ask.partnerId ?? 0n, ask.merchantReference) === MAGIC_HOLDS.reference ||
-    ask.payoutAddress?.toLowerCase() === MAGIC_HOLDS.address ||
-    (await amountOf(ask)).replace(/\.0*$/, '') === MAGIC_HOLDS.amount;
+export function magicScreener(
+  usual: Screener,
+  vault: Vault,
+  amountOf: (input: Screening) => Promise<string>,
+): Screener {
+  const isMagic = async (input: Screening): Promise<boolean> =>
+    openTextOrNull(vault, input.partnerId ?? 0n, input.merchantReference) === MAGIC_HOLDS.reference ||
+    input.payoutAddress?.toLowerCase() === MAGIC_HOLDS.address ||
+    (await amountOf(input)).replace(/\.0*$/, '') === MAGIC_HOLDS.amount;
   return {
-    async screen(ask) {
-      const verdict = await usual.screen(ask);
-      if (ask.purpose === 'refund' || !(await isMagic(ask))) return verdict;
+    async screen(input) {
+      const verdict = await usual.screen(input);
+      if (input.purpose === 'refund' || !(await isMagic(input))) return verdict;
       const hit: Hit = { rule: 'held_by_magic_value', entry: '', own: false };
       return { ...verdict, ...verdictOf([hit, ...verdict.hits]), rules: `${verdict.rules}, magic` };
     },

@@ -24,7 +24,7 @@ export function keepScreening(
   s: { subject: string; partnerId: bigint | null; orderId: bigint | null; verdict: Verdict; now: Date },
 ): void {
   const { subject, partnerId, orderId, verdict, now } = s;
-  tx.send(sql.keepScreening, [
+  tx.defer(sql.keepScreening, [
     subject,
     partnerId,
     orderId,

@@ -38,10 +38,10 @@ export async function saveDetails(
   const { id, partnerId } = d.customer;
   const context = `customer_details.details:${id}`;
   const text = JSON.stringify(d.details);
-  const sealed = vault.seal(text, context);
+  const sealed = vault.encrypt(text, context);
   if ((await tx.run(sql.firstDetails, [id, partnerId, sealed, d.now])) === 1) return { version: 1, outcome: null };
   const before = await tx.row<CustomerDetailsRow>(sql.lockDetails, [id]);
-  const isSame = before !== undefined && before.outcome === null && vault.open(before.details, context) === text;
+  const isSame = before !== undefined && before.outcome === null && vault.decrypt(before.details, context) === text;
   const version = (before?.version ?? 0) + (isSame ? 0 : 1);
   if (!isSame) await tx.run(sql.replaceDetails, [id, sealed, version, d.now]);
   return { version, outcome: null };
@@ -55,7 +55,7 @@ export async function openGivenDetails(
 ): Promise<Record<string, string> | undefined> {
   const row = await tx.row<CustomerDetailsRow>(sql.details, [customerId]);
   if (row === undefined) return undefined;
-  return JSON.parse(vault.open(row.details, `customer_details.details:${customerId}`)) as Record<string, string>;
+  return JSON.parse(vault.decrypt(row.details, `customer_details.details:${customerId}`)) as Record<string, string>;
 }
 
 export type PayerMatch = 'same' | 'other' | 'unknown';
@@ -74,7 +74,10 @@ export async function comparePayer(tx: Tx, vault: Vault, customerId: string, pay
 export async function customerName(tx: Tx, vault: Vault, customerId: string): Promise<string | undefined> {
   const row = await tx.row<{ details: Buffer }>(sql.details, [customerId]);
   if (row === undefined) return undefined;
-  const given = JSON.parse(vault.open(row.details, `customer_details.details:${customerId}`)) as Record<string, string>;
+  const given = JSON.parse(vault.decrypt(row.details, `customer_details.details:${customerId}`)) as Record<
+    string,
+    string
+  >;
   const name = [given.firstName, given.firstSurname, given.secondSurname].filter(Boolean).join(' ');
   return name === '' ? undefined : name;
 }

@@ -14,11 +14,20 @@ import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import { firstIdAt, numericId, randomText } from '../base/ids.ts';
 import type { AssetCode } from '../base/money.ts';
-import { openTextOrNull, sealText } from '../base/texts.ts';
+import { encryptText, openTextOrNull } from '../base/texts.ts';
 import { emit } from '../events/index.ts';
 import type { Partner } from '../partners/index.ts';
 import { customerName } from './details.ts';
-import { hintOf, indexDetails, openDetails, openEmail, openPhone, sealDetails, sealEmail, sealPhone } from './seal.ts';
+import {
+  encryptDetails,
+  encryptEmail,
+  encryptPhone,
+  hintOf,
+  indexDetails,
+  openDetails,
+  openEmail,
+  openPhone,
+} from './encryption.ts';
 import { accountById, accountsOf, type CustomerRow, customerById, type FiatAccountRow, sql } from './store.ts';
 
 export {
@@ -42,6 +51,7 @@ export {
 export {
   CHECKOUT_FOR_MS,
   type CheckoutLink,
+  encryptLink,
   LINK_FOR_MS,
   type Link,
   type LinkPurpose,
@@ -49,7 +59,6 @@ export {
   openLink,
   RETURN_FOR_MS,
   type ReturnLink,
-  sealLink,
 } from './links.ts';
 export { type Asking, checkCode, codeUnderWay, type Issued, issueCode, sendingFailed } from './login.ts';
 export { REQUIREMENTS, type Requirement } from './requirements.ts';
@@ -108,8 +117,8 @@ export async function enroll(
   },
 ): Promise<Customer> {
   const id = `${randomText(10)}_${c.partnerId}`;
-  const phone = c.phone === undefined ? undefined : sealPhone(vault, { id, partnerId: c.partnerId }, c.phone);
-  const name = sealText(vault, c.partnerId, c.clientCustomerId);
+  const phone = c.phone === undefined ? undefined : encryptPhone(vault, { id, partnerId: c.partnerId }, c.phone);
+  const name = encryptText(vault, c.partnerId, c.clientCustomerId);
   const existing = await tx.row<{ id: string }>(sql.idOfClient, [c.partnerId, name]);
   if (existing !== undefined) throw new Refusal('customer_exists', { customerId: existing.id });
   if (phone !== undefined) await refuseTaken(tx, { id, partnerId: c.partnerId }, phone.index);
@@ -120,7 +129,7 @@ export async function enroll(
     c.kind,
     phone?.sealed ?? null,
     phone?.index ?? null,
-    c.email === undefined ? null : sealEmail(vault, id, c.email),
+    c.email === undefined ? null : encryptEmail(vault, id, c.email),
     c.now,
   ]);
   if (row !== undefined) return customerOf(row);
@@ -152,7 +161,10 @@ export async function customerNamed(
   partnerId: bigint,
   clientCustomerId: string,
 ): Promise<Customer | undefined> {
-  const row = await tx.row<{ id: string }>(sql.idOfClient, [partnerId, sealText(vault, partnerId, clientCustomerId)]);
+  const row = await tx.row<{ id: string }>(sql.idOfClient, [
+    partnerId,
+    encryptText(vault, partnerId, clientCustomerId),
+  ]);
   return row === undefined ? undefined : await findCustomer(tx, row.id);
 }
 
@@ -167,7 +179,7 @@ export async function customerByPhone(
 ): Promise<Customer> {
   const { partnerId } = c;
   const id = `${randomText(10)}_${partnerId}`;
-  const { sealed, index } = sealPhone(vault, { id, partnerId }, c.phone);
+  const { sealed, index } = encryptPhone(vault, { id, partnerId }, c.phone);
   // Two who come at once with one phone are one customer: the second waits here.
   await tx.run('select pg_advisory_xact_lock($1)', [index.readBigInt64BE(0)]);
   const row =
@@ -196,8 +208,8 @@ export async function updateContact(
   c: { phone?: string | undefined; email?: string | undefined; now: Date },
 ): Promise<void> {
   const customer = await findCustomer(tx, id);
-  const phone = c.phone === undefined ? undefined : sealPhone(vault, customer, c.phone);
-  const email = c.email === undefined ? null : sealEmail(vault, id, c.email);
+  const phone = c.phone === undefined ? undefined : encryptPhone(vault, customer, c.phone);
+  const email = c.email === undefined ? null : encryptEmail(vault, id, c.email);
   if (phone !== undefined) await refuseTaken(tx, customer, phone.index);
   await tx.run(sql.updateContact, [id, phone?.sealed ?? null, phone?.index ?? null, email, c.now]);
   if (phone === undefined) return;
@@ -206,7 +218,7 @@ export async function updateContact(
 
 /** Whether this is the phone a customer has. */
 export async function hasPhone(tx: Tx, vault: Vault, customer: Customer, phone: string): Promise<boolean> {
-  const row = await tx.row(sql.hasPhone, [customer.id, sealPhone(vault, customer, phone).index]);
+  const row = await tx.row(sql.hasPhone, [customer.id, encryptPhone(vault, customer, phone).index]);
   return row !== undefined;
 }
 
@@ -360,14 +372,14 @@ export async function unblockCustomer(tx: Tx, customerId: string, now: Date): Pr
   await tx.run(sql.unblock, [customerId, now]);
 }
 
-/** Those of this id, or this name given by a partner, of whichever partner the door shows. */
+/** Those of this id, or this name given by a partner, of whichever partner the role sees. */
 export const customersLike = async (
   tx: Tx,
   vault: Vault,
-  ask: { text: string; partnerIds: readonly bigint[] },
+  input: { text: string; partnerIds: readonly bigint[] },
 ): Promise<Customer[]> => {
-  const names = ask.partnerIds.map((id) => sealText(vault, id, ask.text));
-  return (await tx.rows<CustomerRow>(sql.likeText, [ask.text, names])).map(customerOf);
+  const names = input.partnerIds.map((id) => encryptText(vault, id, input.text));
+  return (await tx.rows<CustomerRow>(sql.likeText, [input.text, names])).map(customerOf);
 };
 
 /**
@@ -402,7 +414,7 @@ export async function addFiatAccount(
       a.customer.partnerId,
       a.customer.id,
       a.fiat,
-      sealDetails(vault, id, a.details),
+      encryptDetails(vault, id, a.details),
       index,
       hintOf(a.details),
       a.now,
@@ -421,7 +433,7 @@ export async function keepSenderAccount(
   await tx.run(sql.insertSender, [
     id,
     a.fiat,
-    sealDetails(vault, id, a.details),
+    encryptDetails(vault, id, a.details),
     indexDetails(vault, `sender of ${a.depositId}`, a.fiat, a.details),
     hintOf(a.details),
     a.now,
@@ -440,8 +452,8 @@ export async function fiatAccounts(tx: Tx, customerId: string): Promise<FiatAcco
 /** Accounts of a partner's customers that were added since a time. */
 export const accountsSince = (
   tx: Tx,
-  ask: { partnerId: bigint; since: Date },
-): Promise<{ id: bigint; created_at: Date }[]> => tx.rows(sql.accountsSince, [ask.partnerId, firstIdAt(ask.since)]);
+  input: { partnerId: bigint; since: Date },
+): Promise<{ id: bigint; created_at: Date }[]> => tx.rows(sql.accountsSince, [input.partnerId, firstIdAt(input.since)]);
 
 const LARGEST_ID = 2n ** 63n - 1n;
 
@@ -472,7 +484,7 @@ export async function openFiatAccount(
 
 /**
  * Whom a payout to an account goes to: its details, and where they name nobody, the customer whose account it is. For the
- * moment of handing over, and into no log.
+ * moment of submission, and into no log.
  *
  * @throws Refusal 'unknown_account'
  */

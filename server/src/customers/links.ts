@@ -23,7 +23,7 @@ export interface Link extends Made {
   /** http or https; null: there is nowhere to go back to. */
   redirectUrl: string | null;
   closeAfterLogin: boolean;
-  /** The partner's handle on this errand, given back with the customer. */
+  /** The partner's handle on this flow, refunded with the customer. */
   referenceId?: string;
   /** The fiat that the account is to be in, where the partner has said it: the customer is not asked then. */
   fiat?: string;
@@ -86,8 +86,8 @@ const CONTEXT: Readonly<Record<LinkPurpose, string>> = {
   return: 'operator.return_link',
 };
 
-export const sealLink = <P extends LinkPurpose>(vault: Vault, purpose: P, link: LinkOf[P]): string =>
-  vault.seal(JSON.stringify(link), CONTEXT[purpose]).toString('base64url');
+export const encryptLink = <P extends LinkPurpose>(vault: Vault, purpose: P, link: LinkOf[P]): string =>
+  vault.encrypt(JSON.stringify(link), CONTEXT[purpose]).toString('base64url');
 
 /** @returns undefined for a token that is not ours or was altered; 'ended' for one of ours that is too old */
 export function openLink<P extends LinkPurpose>(
@@ -98,7 +98,7 @@ export function openLink<P extends LinkPurpose>(
 ): LinkOf[P] | 'ended' | undefined {
   let link: LinkOf[P];
   try {
-    link = JSON.parse(vault.open(Buffer.from(token, 'base64url'), CONTEXT[purpose])) as LinkOf[P];
+    link = JSON.parse(vault.decrypt(Buffer.from(token, 'base64url'), CONTEXT[purpose])) as LinkOf[P];
   } catch {
     return undefined;
   }

@@ -43,11 +43,11 @@ export const newAddress = (): string => privateKeyToAccount(generatePrivateKey()
 /** What an address holds of a token, smallest units. */
 export async function tokensOf(chain: { rpcUrl: string }, token: string, owner: string): Promise<bigint> {
   const client = createPublicClient({ transport: http(chain.rpcUrl, { timeout: 10_000, retryCount: 10 }) });
-  const ask = {
+  const input = {
     address: token as `0x${string}`,
     abi: erc20Abi,
     functionName: 'balanceOf',
     args: [owner as `0x${string}`],
   } as const;
-  return await client.readContract(ask);
+  return await client.readContract(input);
 }

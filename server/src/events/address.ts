@@ -13,7 +13,7 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { Refusal } from '../base/errors.ts';
 
-export interface Outside {
+export interface EgressPolicy {
   /** Plain http, and ports of a developer's machine. */
   readonly plain: boolean;
   /** Whether this address may be connected to. */
@@ -23,7 +23,7 @@ export interface Outside {
 }
 
 /** In the sandbox also this machine and the private networks around it. */
-export const outsideFor = (profile: 'sandbox' | 'production'): Outside =>
+export const egressPolicyFor = (profile: 'sandbox' | 'production'): EgressPolicy =>
   profile === 'production'
     ? { plain: false, allows: isPublic, resolve: lookUp }
     : {
@@ -46,7 +46,7 @@ const INNER =
  *
  * @throws Refusal 'malformed_field' saying what is wrong with it
  */
-export function readUrl(outside: Pick<Outside, 'plain' | 'allows'>, field: string, text: string): string {
+export function readUrl(egress: Pick<EgressPolicy, 'plain' | 'allows'>, field: string, text: string): string {
   const refuse = (why: string): never => {
     throw new Refusal('malformed_field', { fields: { [field]: why } });
   };
@@ -54,20 +54,20 @@ export function readUrl(outside: Pick<Outside, 'plain' | 'allows'>, field: strin
   if (url === undefined || text.length > MAX_URL_CHARS || url.href.length > MAX_URL_CHARS) {
     return refuse(`must be a web address of at most ${MAX_URL_CHARS} characters`);
   }
-  if (url.protocol !== 'https:' && !(outside.plain && url.protocol === 'http:')) {
-    return refuse(outside.plain ? 'must be an https or http address' : 'must be an https address');
+  if (url.protocol !== 'https:' && !(egress.plain && url.protocol === 'http:')) {
+    return refuse(egress.plain ? 'must be an https or http address' : 'must be an https address');
   }
   if (url.username !== '' || url.password !== '') return refuse('must not have a login in it');
   if (url.hash !== '') return refuse('must not have a fragment');
   const host = hostOf(url);
   if (isIP(host) !== 0) {
-    if (!outside.plain) return refuse('must have a name and not a number as its host');
-    if (!outside.allows(host)) return refuse('must not be an address of that kind');
-  } else if (!outside.plain && (!/^([a-z0-9_-]{1,63}\.)+[a-z][a-z0-9-]{1,62}$/.test(host) || INNER.test(host))) {
+    if (!egress.plain) return refuse('must have a name and not a number as its host');
+    if (!egress.allows(host)) return refuse('must not be an address of that kind');
+  } else if (!egress.plain && (!/^([a-z0-9_-]{1,63}\.)+[a-z][a-z0-9-]{1,62}$/.test(host) || INNER.test(host))) {
     return refuse('must have a host that can be reached from the internet');
   }
-  if (!outside.plain && !PORTS.has(url.port)) return refuse('must be on port 443 or 8443');
-  if (outside.plain && url.port !== '' && Number(url.port) < 1024 && !PORTS.has(url.port) && url.port !== '80') {
+  if (!egress.plain && !PORTS.has(url.port)) return refuse('must be on port 443 or 8443');
+  if (egress.plain && url.port !== '' && Number(url.port) < 1024 && !PORTS.has(url.port) && url.port !== '80') {
     return refuse('must be on port 80, 443 or one from 1024 on');
   }
   return url.href;
@@ -84,9 +84,9 @@ export class Forbidden extends Error {}
  *
  * @throws Forbidden where any of it may not be called: one bad answer among good ones is an attempt
  */
-export async function addressesOf(outside: Outside, host: string, signal: AbortSignal): Promise<readonly string[]> {
-  const addresses = isIP(host) === 0 ? await outside.resolve(host, signal) : [host];
-  if (addresses.length === 0 || !addresses.every((address) => outside.allows(address))) throw new Forbidden();
+export async function addressesOf(egress: EgressPolicy, host: string, signal: AbortSignal): Promise<readonly string[]> {
+  const addresses = isIP(host) === 0 ? await egress.resolve(host, signal) : [host];
+  if (addresses.length === 0 || !addresses.every((address) => egress.allows(address))) throw new Forbidden();
   return addresses;
 }
 

@@ -108,7 +108,7 @@ const sql = {
       switched_off_at = case when not coalesce($5, enabled) then switched_off_at end, updated_at = $7
     where id = $1 and removed_at is null returning ${COLUMNS}`,
   // What waits is due at once, and has its days before it once more.
-  wakeLanes: 'update webhook_lanes set due_at = $2, tries = 0 where endpoint_id = $1',
+  wakeOrderingKeys: 'update webhook_ordering_keys set due_at = $2, tries = 0 where endpoint_id = $1',
   restart: `update webhook_deliveries set since = $2 where endpoint_id = $1 and state = 'waiting'`,
   rotate: `update webhook_endpoints set old_secret = secret, old_until = $3, secret = $2, updated_at = $4
     where id = $1 and removed_at is null returning ${COLUMNS}`,
@@ -120,7 +120,7 @@ const sql = {
   // As if it had been switched on again: what waits has its days before it, and earlier failures count for nothing.
   free: `update webhook_endpoints set held_at = null, failures = 0, paused_until = null, failing_since = null
     where partner_id = $1 and id = any($2) and held_at is not null`,
-  wakeAll: 'update webhook_lanes set due_at = $2, tries = 0 where endpoint_id = any($1)',
+  wakeAll: 'update webhook_ordering_keys set due_at = $2, tries = 0 where endpoint_id = any($1)',
   restartAll: `update webhook_deliveries set since = $2 where endpoint_id = any($1) and state = 'waiting'`,
   remove: `update webhook_endpoints set removed_at = $2, enabled = false, updated_at = $2
     where id = $1 and removed_at is null`,
@@ -136,10 +136,10 @@ export interface ListedEndpoint extends Endpoint {
   readonly lastAttempt: { at: Date; status: number | null } | null;
 }
 
-/** Endpoints of all partners or of one, by partner and age. @param ask.after the id of the last one of the page before */
+/** Endpoints of all partners or of one, by partner and age. @param input.after the id of the last one of the page before */
 export async function listEndpoints(
   tx: Tx,
-  ask: {
+  input: {
     partnerId?: bigint | undefined;
     enabled?: boolean | undefined;
     from?: Date | undefined;
@@ -149,11 +149,11 @@ export async function listEndpoints(
   },
 ): Promise<{ endpoints: ListedEndpoint[]; next: string | null }> {
   if (
-    ask.after !== undefined &&
-    (await tx.row('select from webhook_endpoints where id = $1', [ask.after])) === undefined
+    input.after !== undefined &&
+    (await tx.row('select from webhook_endpoints where id = $1', [input.after])) === undefined
   )
     throw new Refusal('unknown_endpoint');
-  const { partnerId = null, enabled = null, from = null, until = null, after = null, limit } = ask;
+  const { partnerId = null, enabled = null, from = null, until = null, after = null, limit } = input;
   const rows = await tx.rows<EndpointRow>(sql.list, [partnerId, enabled, from, until, after, limit + 1]);
   const shown = rows.slice(0, limit).map(endpointOf);
   const attempts = await tx.rows<{ endpoint_id: string; at: Date; status: number | null }>(sql.lastAttempt, [
@@ -194,7 +194,7 @@ export async function addEndpoint(
     e.url,
     e.format,
     e.filter,
-    vault.seal(secret, secretContext(id)),
+    vault.encrypt(secret, secretContext(id)),
     e.apiKey,
     e.isWire ?? false,
     e.now,
@@ -229,7 +229,7 @@ export async function changeEndpoint(
 ): Promise<Endpoint> {
   const values = [to.url ?? null, to.format ?? null, to.filter ?? null, to.enabled ?? null, to.apiKey ?? null, to.now];
   const row = found(await tx.row<EndpointRow>(sql.change, [id, ...values, to.payloadForm ?? null]));
-  await tx.run(sql.wakeLanes, [id, to.now]);
+  await tx.run(sql.wakeOrderingKeys, [id, to.now]);
   await tx.run(sql.restart, [id, to.now]);
   return endpointOf(row);
 }
@@ -291,7 +291,7 @@ export async function rotateSecret(
 ): Promise<{ endpoint: Endpoint; secret: string }> {
   const secret = newSecret();
   const until = later(r.now, r.overlapMs ?? OVERLAP_MS);
-  const row = await tx.row<EndpointRow>(sql.rotate, [r.id, vault.seal(secret, secretContext(r.id)), until, r.now]);
+  const row = await tx.row<EndpointRow>(sql.rotate, [r.id, vault.encrypt(secret, secretContext(r.id)), until, r.now]);
   return { endpoint: endpointOf(found(row)), secret };
 }
 
@@ -304,9 +304,9 @@ export async function removeEndpoint(tx: Tx, id: string, now: Date): Promise<voi
 /** Endpoints of a partner that were made since a time, or changed in any way; those that are removed are none. */
 export async function endpointsSince(
   tx: Tx,
-  ask: { partnerId: bigint; since: Date },
+  input: { partnerId: bigint; since: Date },
 ): Promise<{ id: string; createdAt: Date; changedAt: Date }[]> {
-  const rows = await tx.rows<EndpointRow>(sql.since, [ask.partnerId, ask.since]);
+  const rows = await tx.rows<EndpointRow>(sql.since, [input.partnerId, input.since]);
   return rows.map((row) => ({ id: row.id, createdAt: row.created_at, changedAt: row.updated_at }));
 }
 
@@ -323,7 +323,7 @@ export async function freeEndpoints(
   await tx.run(sql.free, [e.partnerId, e.ids]);
   await tx.run(sql.wakeAll, [e.ids, e.now]);
   await tx.run(sql.restartAll, [e.ids, e.now]);
-  tx.send(feed.notify);
+  tx.defer(feed.notify);
 }
 
 /** An event to try it with, for this endpoint alone, on the same way as any other. */
@@ -354,7 +354,7 @@ export const listening = (tx: Tx, partnerIds: readonly bigint[]) => tx.rows<Endp
 
 /** The secrets valid now, newest first. */
 export function secretsOf(row: EndpointRow, vault: Vault, now: Date): string[] {
-  const open = (sealed: Buffer) => vault.open(sealed, secretContext(row.id));
+  const open = (sealed: Buffer) => vault.decrypt(sealed, secretContext(row.id));
   const isOverlap = row.old_secret !== null && row.old_until !== null && now < row.old_until;
   return [open(row.secret), ...(isOverlap && row.old_secret !== null ? [open(row.old_secret)] : [])];
 }

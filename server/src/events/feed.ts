@@ -14,7 +14,7 @@ import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { listening } from './endpoints.ts';
 import { endpointSubject, type Formats, type Happened, happened, opened, TEST_EVENT, wanted } from './format.ts';
-import { insertDeliveries, insertLanes } from './log.ts';
+import { insertDeliveries, insertOrderingKeys } from './log.ts';
 import { resource } from './standard.ts';
 import { type EventRow, sql } from './store.ts';
 
@@ -73,8 +73,8 @@ async function tellEndpoints(
       if (formats[endpoint.format].concerns(event, earlier)) given.push({ endpointId: endpoint.id, row });
     }
   }
-  // The lane's row first: whoever empties a lane holds it locked, and sees what was put in while it waited (courier.ts).
-  await insertLanes(tx, given, now);
+  // The ordering key's row first: whoever empties an ordering key holds it locked, and sees what was put in while it waited (dispatcher.ts).
+  await insertOrderingKeys(tx, given, now);
   await insertDeliveries(tx, given, now);
 }
 
@@ -89,13 +89,13 @@ export interface FeedPage {
 export async function readFeed(
   tx: Tx,
   vault: Vault,
-  ask: { partnerId: bigint; after: bigint; limit: number },
+  input: { partnerId: bigint; after: bigint; limit: number },
 ): Promise<FeedPage> {
-  const rows = await tx.rows<EventRow>(sql.page, [ask.partnerId, ask.after, ask.limit + 1]);
-  const page = rows.slice(0, ask.limit);
+  const rows = await tx.rows<EventRow>(sql.page, [input.partnerId, input.after, input.limit + 1]);
+  const page = rows.slice(0, input.limit);
   return {
     events: page.map((row) => resource(opened(vault, happened(row)))),
-    next: page.at(-1)?.position ?? ask.after,
-    hasMore: rows.length > ask.limit,
+    next: page.at(-1)?.position ?? input.after,
+    hasMore: rows.length > input.limit,
   };
 }

@@ -6,13 +6,13 @@
  * Bodies carry ids, states and amounts; never a name, a document or an account number.
  *
  * The way of an event: emit.ts → feed.ts gives it its place among the partner's events and says who is to hear of it →
- * courier.ts delivers, through sender.ts, in the words of a format (format.ts, standard.ts, the wire's own in protocols/).
+ * dispatcher.ts delivers, through sender.ts, in the words of a format (format.ts, standard.ts, the wire's own in protocols/).
  * endpoints.ts and log.ts are what partners set and see.
  */
 
 export { eventsAbout } from './about.store.ts';
-export { type Outside, outsideFor, readUrl } from './address.ts';
-export { type Courier, startCourier } from './courier.ts';
+export { type EgressPolicy, egressPolicyFor as outsideFor, readUrl } from './address.ts';
+export { type Dispatcher, startDispatcher } from './dispatcher.ts';
 export { emit, emitAlone } from './emit.ts';
 export {
   addEndpoint,

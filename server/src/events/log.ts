@@ -37,11 +37,11 @@ const MOST_REPLAYED = 1_000;
 const MOST_ATTEMPTS_SHOWN = 100;
 
 const sql = {
-  lanes: `insert into webhook_lanes (endpoint_id, subject, partner_id, due_at)
+  orderingKeys: `insert into webhook_ordering_keys (endpoint_id, subject, partner_id, due_at)
     select distinct on (endpoint_id, subject) endpoint_id, subject, partner_id, $4::timestamptz
       from unnest($1::text[], $2::text[], $3::bigint[]) as given (endpoint_id, subject, partner_id)
       order by endpoint_id, subject
-    on conflict (endpoint_id, subject) do update set due_at = webhook_lanes.due_at`,
+    on conflict (endpoint_id, subject) do update set due_at = webhook_ordering_keys.due_at`,
   deliveries: `insert into webhook_deliveries (endpoint_id, event_id, partner_id, subject, subject_seq, since)
     select endpoint_id, event_id, partner_id, subject, subject_seq, $6
       from unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::int[])
@@ -51,7 +51,7 @@ const sql = {
     where partner_id = $1 and paused_until is not null`,
   deliveriesForward: `update webhook_deliveries set since = since - $2::float8 * interval '1 millisecond'
     where partner_id = $1 and state = 'waiting'`,
-  lanesForward: `update webhook_lanes set due_at = due_at - $2::float8 * interval '1 millisecond' where partner_id = $1`,
+  keysForward: `update webhook_ordering_keys set due_at = due_at - $2::float8 * interval '1 millisecond' where partner_id = $1`,
   // The page first, and what belongs to it by its ids: joined at once, PostgreSQL merges all that there ever was.
   log: `select event_id, state, attempts, last_error, ended_at from webhook_deliveries
     where endpoint_id = $1 and event_id < $2 order by event_id desc limit $3`,
@@ -61,9 +61,9 @@ const sql = {
     where endpoint_id = $1 and event_id = $2 order by id desc limit ${MOST_ATTEMPTS_SHOWN}`,
   insertAttempt: `insert into webhook_attempts (partner_id, endpoint_id, event_id, at, took_ms, status, error, answer)
     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-  replayLanes: `insert into webhook_lanes (endpoint_id, subject, partner_id, due_at)
+  replayOrderingKeys: `insert into webhook_ordering_keys (endpoint_id, subject, partner_id, due_at)
     select distinct $1::text, e.subject, e.partner_id, $3::timestamptz from events e where e.id = any($2::bigint[])
-    order by 2 on conflict (endpoint_id, subject) do update set due_at = least(webhook_lanes.due_at, excluded.due_at), tries = 0`,
+    order by 2 on conflict (endpoint_id, subject) do update set due_at = least(webhook_ordering_keys.due_at, excluded.due_at), tries = 0`,
   replay: `insert into webhook_deliveries (endpoint_id, event_id, partner_id, subject, subject_seq, since)
     select $1, e.id, e.partner_id, e.subject, e.subject_seq, $3 from events e where e.id = any($2::bigint[])
     on conflict (endpoint_id, event_id) do update set state = 'waiting', since = excluded.since, ended_at = null`,
@@ -87,10 +87,10 @@ const sql = {
   purgeAttempts: `delete from webhook_attempts where id in (select id from webhook_attempts where at < $1 order by at limit ${PURGE_ROWS})`,
   purgeDeliveries: `delete from webhook_deliveries where (endpoint_id, event_id) in
     (select endpoint_id, event_id from webhook_deliveries where ended_at < $1 limit ${PURGE_ROWS})`,
-  // What waits for an endpoint that nobody has switched on again, and lanes of one that is no more.
+  // What waits for an endpoint that nobody has switched on again, and ordering keys of one that is no more.
   purgeWaiting: `update webhook_deliveries d set state = 'dropped', ended_at = $2 from webhook_endpoints e
     where e.id = d.endpoint_id and not e.enabled and e.held_at is null and d.state = 'waiting' and d.since < $1`,
-  purgeLanes: `delete from webhook_lanes l using webhook_endpoints e where e.id = l.endpoint_id and e.removed_at is not null`,
+  purgeOrderingKeys: `delete from webhook_ordering_keys l using webhook_endpoints e where e.id = l.endpoint_id and e.removed_at is not null`,
   // Each by its own index of what is waiting or dead, so that what was delivered costs nothing here.
   open: `select (select count(*) from webhook_deliveries where state = 'waiting') as waiting,
       (select min(since) from webhook_deliveries where state = 'waiting') as oldest,
@@ -106,7 +106,7 @@ interface Given {
 
 /**
  * Brings a partner's deliveries nearer: the next attempts, the rest of endpoints that failed, and the day on which they are
- * given up. @returns how many lanes were waiting
+ * given up. @returns how many ordering keys were waiting
  */
 export async function bringDeliveriesForward(
   tx: Tx,
@@ -114,17 +114,17 @@ export async function bringDeliveriesForward(
 ): Promise<number> {
   await tx.run(sql.endpointsForward, [partnerId, ms]);
   await tx.run(sql.deliveriesForward, [partnerId, ms]);
-  return await tx.run(sql.lanesForward, [partnerId, ms]);
+  return await tx.run(sql.keysForward, [partnerId, ms]);
 }
 
-export async function insertLanes(tx: Tx, given: readonly Given[], now: Date): Promise<void> {
+export async function insertOrderingKeys(tx: Tx, given: readonly Given[], now: Date): Promise<void> {
   if (given.length === 0) return;
   const values = [
     given.map(({ endpointId }) => endpointId),
     given.map(({ row }) => row.subject),
     given.map(({ row }) => row.partner_id),
   ];
-  await tx.run(sql.lanes, [...values, now]);
+  await tx.run(sql.orderingKeys, [...values, now]);
 }
 
 export async function insertDeliveries(tx: Tx, given: readonly Given[], now: Date): Promise<void> {
@@ -139,12 +139,12 @@ export async function insertDeliveries(tx: Tx, given: readonly Given[], now: Dat
   ]);
 }
 
-/** The newest first. @param ask.before a position; those older than it */
+/** The newest first. @param input.before a position; those older than it */
 export async function deliveries(
   tx: Tx,
-  ask: { endpointId: string; partnerId: bigint; before?: bigint | undefined; limit: number },
+  input: { endpointId: string; partnerId: bigint; before?: bigint | undefined; limit: number },
 ): Promise<Delivery[]> {
-  const { endpointId, partnerId, before, limit } = ask;
+  const { endpointId, partnerId, before, limit } = input;
   const upTo = before === undefined ? undefined : await tx.row<{ id: bigint }>(sql.one, [partnerId, before]);
   const page = await tx.rows<{
     event_id: bigint;
@@ -180,20 +180,20 @@ export async function recordAttempt(
   a: { partnerId: bigint; endpointId: string; eventId: bigint; at: Date; outcome: Outcome },
 ): Promise<void> {
   const { status, error, answer, tookMs } = a.outcome;
-  const sealed = answer === '' ? null : vault.seal(answer, answerContext(a.endpointId, a.eventId));
+  const sealed = answer === '' ? null : vault.encrypt(answer, answerContext(a.endpointId, a.eventId));
   await tx.run(sql.insertAttempt, [a.partnerId, a.endpointId, a.eventId, a.at, tookMs, status, error, sealed]);
 }
 
 const answerContext = (endpointId: string, eventId: bigint): string =>
   `webhook_attempts.answer:${endpointId}:${eventId}`;
 
-/** Every attempt to deliver an event, the newest first. @param ask.position of the event in the partner's feed */
+/** Every attempt to deliver an event, the newest first. @param input.position of the event in the partner's feed */
 export async function attemptsOf(
   tx: Tx,
   vault: Vault,
-  ask: { endpointId: string; partnerId: bigint; position: bigint },
+  input: { endpointId: string; partnerId: bigint; position: bigint },
 ): Promise<Attempt[]> {
-  const event = await tx.row<{ id: bigint }>(sql.one, [ask.partnerId, ask.position]);
+  const event = await tx.row<{ id: bigint }>(sql.one, [input.partnerId, input.position]);
   if (event === undefined) return [];
   const rows = await tx.rows<{
     at: Date;
@@ -201,13 +201,13 @@ export async function attemptsOf(
     status: number | null;
     error: string | null;
     answer: Buffer | null;
-  }>(sql.attempts, [ask.endpointId, event.id]);
+  }>(sql.attempts, [input.endpointId, event.id]);
   return rows.map(({ at, took_ms, status, error, answer }) => ({
     at,
     tookMs: took_ms,
     status,
     error,
-    answer: answer === null ? '' : vault.open(answer, answerContext(ask.endpointId, event.id)),
+    answer: answer === null ? '' : vault.decrypt(answer, answerContext(input.endpointId, event.id)),
   }));
 }
 
@@ -215,11 +215,11 @@ export async function attemptsOf(
  * Delivers once more what is meant: one event, those of a subject, those of a span of time, or of both. Filters do not count;
  * what the format has no word for is dropped when its turn comes.
  *
- * @returns how many are rung, and whether there are more than fit into one call
+ * @returns how many are enqueued, and whether there are more than fit into one call
  */
 export async function replay(
   tx: Tx,
-  ask: {
+  input: {
     endpointId: string;
     partnerId: bigint;
     position?: bigint | undefined;
@@ -229,10 +229,10 @@ export async function replay(
     now: Date;
   },
 ): Promise<{ count: number; hasMore: boolean; eventIds: readonly bigint[] }> {
-  const { endpointId, now } = ask;
-  const ids = await idsOf(tx, ask);
+  const { endpointId, now } = input;
+  const ids = await idsOf(tx, input);
   const some = ids.slice(0, MOST_REPLAYED);
-  await tx.run(sql.replayLanes, [endpointId, some, now]);
+  await tx.run(sql.replayOrderingKeys, [endpointId, some, now]);
   await tx.run(sql.replay, [endpointId, some, now]);
   await tx.run(`select pg_notify('events', '')`);
   return { count: some.length, hasMore: ids.length > MOST_REPLAYED, eventIds: some };
@@ -250,7 +250,7 @@ export interface Progress {
 
 export async function progressOf(
   tx: Tx,
-  ask: { endpointId: string; eventIds: readonly bigint[] },
+  input: { endpointId: string; eventIds: readonly bigint[] },
 ): Promise<Progress[]> {
   const rows = await tx.rows<{
     event_id: bigint;
@@ -258,7 +258,7 @@ export async function progressOf(
     attempts: number;
     status: number | null;
     error: string | null;
-  }>(sql.ofEvents, [ask.endpointId, ask.eventIds]);
+  }>(sql.ofEvents, [input.endpointId, input.eventIds]);
   return rows.map(({ event_id, ...row }) => ({ eventId: event_id, ...row }));
 }
 
@@ -309,7 +309,7 @@ export async function purgeLog(tx: Tx, now: Date): Promise<void> {
   await tx.run(sql.purgeAttempts, [before]);
   await tx.run(sql.purgeDeliveries, [before]);
   await tx.run(sql.purgeWaiting, [before, now]);
-  await tx.run(sql.purgeLanes);
+  await tx.run(sql.purgeOrderingKeys);
 }
 
 /** What waits, since when, and what was given up, for metrics. */

@@ -13,7 +13,7 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { ask, NoAnswer } from '../base/http.ts';
-import { addressesOf, Forbidden, hostOf, type Outside } from './address.ts';
+import { addressesOf, type EgressPolicy, Forbidden, hostOf } from './address.ts';
 
 export interface Outcome {
   readonly ok: boolean;
@@ -32,7 +32,7 @@ const MAX_ANSWER_BYTES = 1024;
 const MAX_ANSWER_CHARS = 500;
 
 /** @param options.ca for tests: a certificate to trust beside the usual ones */
-export function openSender(outside: Outside, options: { deadlineMs?: number; ca?: string } = {}): Sender {
+export function openSender(egress: EgressPolicy, options: { deadlineMs?: number; ca?: string } = {}): Sender {
   const deadlineMs = options.deadlineMs ?? DEADLINE_MS;
   const agents = {
     'http:': new HttpAgent({ keepAlive: false }),
@@ -52,8 +52,8 @@ export function openSender(outside: Outside, options: { deadlineMs?: number; ca?
     try {
       const url = new URL(text);
       // What was fit to be kept may no longer be: the server may have become a production server since.
-      if (url.protocol !== 'https:' && !outside.plain) return ended({ error: 'not_https' });
-      const addresses = await within(deadline, addressesOf(outside, hostOf(url), deadline));
+      if (url.protocol !== 'https:' && !egress.plain) return ended({ error: 'not_https' });
+      const addresses = await within(deadline, addressesOf(egress, hostOf(url), deadline));
       const answer = await ask({
         url: url.href,
         method: 'POST',

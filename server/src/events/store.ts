@@ -1,7 +1,7 @@
 /** Rows of events and of their feed: only ever added to, but for the position in the feed. */
 import type { Tx } from '../base/db.ts';
 
-/** Rung by every event, heard by whoever publishes. */
+/** Enqueued by every event, heard by whoever publishes. */
 export const CHANNEL = 'events';
 
 export interface EventRow {
@@ -53,12 +53,12 @@ interface NewEvent {
 /** False when another transaction took the number meanwhile. */
 export async function insertNext(tx: Tx, e: NewEvent): Promise<boolean> {
   if ((await tx.run(sql.insert, [e.partnerId, e.type, e.subject, e.body, e.at])) !== 1) return false;
-  tx.send(sql.notify);
+  tx.defer(sql.notify);
   return true;
 }
 
 /** For whoever lets nobody else take the number. */
 export function insertAlone(tx: Tx, e: NewEvent): void {
-  tx.send(sql.insertAlone, [e.partnerId, e.type, e.subject, e.body, e.at]);
-  tx.send(sql.notify);
+  tx.defer(sql.insertAlone, [e.partnerId, e.type, e.subject, e.body, e.at]);
+  tx.defer(sql.notify);
 }

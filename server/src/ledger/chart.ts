@@ -22,7 +22,7 @@ export interface Account {
 const SIDES = {
   /** What we hold outside: per rail and wallet. */
   custody: 'debit',
-  /** What a customer gave us for an order, until it is paid out or given back. */
+  /** What a customer gave us for an order, until it is paid out or refunded. */
   order: 'credit',
   /** The operator's own funds that orders are filled from. Never overdrawn: that is what `short` means. */
   treasury: 'credit',
@@ -54,7 +54,7 @@ const SIDES = {
   /** Money frozen by law. */
   blocked: 'credit',
   receivable: 'debit',
-  /** Money that was booked as received and was taken back from us. */
+  /** Money that was booked as received and was reversed from us. */
   loss: 'debit',
 } as const satisfies Record<string, Side>;
 
@@ -89,7 +89,7 @@ export const chart = {
   uncovered: (rail: string, asset: AssetCode) => account('uncovered', asset, [rail]),
   difference: (asset: AssetCode) => account('difference', asset),
   blocked: (asset: AssetCode) => account('blocked', asset),
-  /** What a customer owes us: money taken back after it was paid out. */
+  /** What a customer owes us: money reversed after it was paid out. */
   receivable: (customerId: string, partnerId: bigint, asset: AssetCode) =>
     account('receivable', asset, [customerId], { partnerId }),
   loss: (asset: AssetCode) => account('loss', asset),

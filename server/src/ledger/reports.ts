@@ -87,7 +87,7 @@ export interface Earned {
   orderId: bigint | null;
   kind: EarningKind;
   asset: AssetCode;
-  /** Of fees what came less what was given back; of costs what was charged. */
+  /** Of fees what came less what was refunded; of costs what was charged. */
   units: bigint;
 }
 
@@ -109,7 +109,7 @@ export interface Charged {
   units: bigint;
 }
 
-/** What conversions of these orders charged, less what was given back where one was undone. Not what refunds kept. */
+/** What conversions of these orders charged, less what was refunded where one was undone. Not what refunds kept. */
 export const chargedOf = (tx: Tx, orderIds: readonly bigint[]): Promise<Charged[]> =>
   tx.rows<Charged>(
     `select e.order_id as "orderId", a.kind,
@@ -139,7 +139,7 @@ export interface PostedFor {
 /** All that was moved for these orders, and on what their customer owes, before an instant; in the order of posting. */
 export const postedFor = (
   tx: Tx,
-  ask: { orderIds: readonly bigint[]; customerId: string; until: Date },
+  input: { orderIds: readonly bigint[]; customerId: string; until: Date },
 ): Promise<PostedFor[]> =>
   tx.rows<PostedFor>(
     `with owed as (select id from accounts where kind = 'receivable' and split_part(code, ':', 2) = $2),
@@ -155,5 +155,5 @@ export const postedFor = (
        join transfers t on t.entry = e.id and t.step in ('post', 'settle')
        join accounts d on d.id = t.debit join accounts c on c.id = t.credit
       where e.at < $3 order by e.seq, t.line`,
-    [ask.orderIds, ask.customerId, ask.until],
+    [input.orderIds, input.customerId, input.until],
   );

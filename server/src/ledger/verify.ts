@@ -10,7 +10,7 @@
  * PostgreSQL, so a journal of any length takes the same memory. Run it inside one `repeatable read` transaction: the server
  * goes on posting meanwhile.
  *
- * What a chain of hashes cannot show: that its end was cut off. Whoever kept a newest hash elsewhere hands it in.
+ * What a chain of hashes cannot show: that its end was cut off. Whoever kept a newest hash elsewhere passes it in.
  *
  * Not here: what orders say of themselves (orders/check.ts), what chains and banks say (reconcile/).
  */

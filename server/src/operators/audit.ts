@@ -1,8 +1,8 @@
 /**
- * The audit: every act of an operator, who, when, from where, why, and what it changed. Only ever added to: a trigger refuses
+ * The audit: every action of an operator, who, when, from where, why, and what it changed. Only ever added to: a trigger refuses
  * the rest, truncation too.
  *
- * Written in the transaction of its act, so there is no act without its row. Ids, states and amounts only: no secret, and
+ * Written in the transaction of its action, so there is no act without its row. Ids, states and amounts only: no secret, and
  * nothing personal of a customer; the reason as the operators' wire has encrypted it (base/typed.ts).
  */
 import type { Tx } from '../base/db.ts';
@@ -21,11 +21,11 @@ export interface Doing {
 
 export const MAX_AUDIT = 500;
 
-export async function recordAct(
+export async function recordAction(
   tx: Tx,
   doing: Doing,
-  act: {
-    act: string;
+  action: {
+    action: string;
     subject: string;
     outcome: Outcome;
     proposal?: bigint | undefined;
@@ -39,19 +39,19 @@ export async function recordAct(
     role: doing.operator.role,
     address: doing.address,
     reason: doing.reason,
-    act: act.act,
-    subject: act.subject,
-    outcome: act.outcome,
-    proposal: act.proposal ?? null,
-    before: canonical(act.before ?? null),
-    after: canonical(act.after ?? null),
+    action: action.action,
+    subject: action.subject,
+    outcome: action.outcome,
+    proposal: action.proposal ?? null,
+    before: canonical(action.before ?? null),
+    after: canonical(action.after ?? null),
   });
 }
 
 /** What was done without anybody signed in: at the start of a server, by a restore. */
 export async function recordByMachine(
   tx: Tx,
-  did: { act: string; subject: string; reason: string; now: Date; before?: unknown; after?: unknown },
+  did: { action: string; subject: string; reason: string; now: Date; before?: unknown; after?: unknown },
 ): Promise<void> {
   await store.insertAudit(tx, {
     at: did.now,
@@ -59,7 +59,7 @@ export async function recordByMachine(
     role: 'machine',
     address: 'local',
     reason: did.reason,
-    act: did.act,
+    action: did.action,
     subject: did.subject,
     outcome: 'done',
     proposal: null,
@@ -68,13 +68,13 @@ export async function recordByMachine(
   });
 }
 
-/** Newest first. @param ask.below the id of the last one of the page before */
+/** Newest first. @param input.below the id of the last one of the page before */
 export const readAudit = (
   tx: Tx,
-  ask: {
+  input: {
     operator?: string | undefined;
     subject?: string | undefined;
-    act?: string | undefined;
+    action?: string | undefined;
     /** At or after this time, and before that one. */
     from?: Date | undefined;
     until?: Date | undefined;
@@ -83,13 +83,13 @@ export const readAudit = (
   },
 ): Promise<AuditRow[]> =>
   store.audit(tx, {
-    operator: ask.operator ?? null,
-    subject: ask.subject ?? null,
-    act: ask.act ?? null,
-    from: ask.from ?? null,
-    until: ask.until ?? null,
-    below: ask.below ?? null,
-    limit: Math.min(ask.limit, MAX_AUDIT + 1),
+    operator: input.operator ?? null,
+    subject: input.subject ?? null,
+    action: input.action ?? null,
+    from: input.from ?? null,
+    until: input.until ?? null,
+    below: input.below ?? null,
+    limit: Math.min(input.limit, MAX_AUDIT + 1),
   });
 
 /** One text for one meaning: names in order, times and big integers as text. */

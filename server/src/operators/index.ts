@@ -4,7 +4,7 @@
  *
  * Not here: what can be done (protocols/operator).
  */
-export { type Doing, MAX_AUDIT, readAudit, recordAct, recordByMachine } from './audit.ts';
+export { type Doing, MAX_AUDIT, readAudit, recordAction, recordByMachine } from './audit.ts';
 export {
   admitToken,
   createOperator,

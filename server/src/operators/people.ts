@@ -29,7 +29,7 @@ export const RIGHTS = {
   block: ['night', 'finance', 'admin'],
   /** Switching on again. */
   resume: ['finance', 'admin'],
-  /** Acts that move a customer's money, and confirming them. */
+  /** Actions that move a customer's money, and confirming them. */
   money: ['finance', 'admin'],
   /** Partners and their keys. */
   partners: ['admin'],
@@ -84,7 +84,7 @@ export async function findOperator(tx: Tx, name: string): Promise<Operator> {
 }
 
 /**
- * An operator as it is now and stays until `tx` ends: a role that is taken away meanwhile waits, or was taken before. Acts of
+ * An operator as it is now and stays until `tx` ends: a role that is taken away meanwhile waits, or was taken before. Actions of
  * one person follow each other, so what it did alone adds up.
  *
  * @throws Refusal 'unauthenticated' where it is disabled
@@ -146,7 +146,7 @@ export async function startOperator(tx: Tx, o: { name: string; token: string; no
   if (isNew === 0) return;
   await store.enable(tx, id);
   await recordByMachine(tx, {
-    act: made === undefined ? 'operator.token' : 'operator.create',
+    action: made === undefined ? 'operator.token' : 'operator.create',
     subject: `operator:${o.name}`,
     reason: 'a new token at the start of the server',
     now: o.now,

@@ -1,21 +1,21 @@
 /**
- * Proposals: acts that wait until others agree.
+ * Proposals: actions that wait until others agree.
  *
  * A proposal keeps what it is about as it stood, and how many people it takes. At each confirmation what it is about is looked
  * at again; where it has changed, or the proposer may no longer, the proposal is overtaken and nothing is done. Those who
- * agreed before and may no longer do not count. A proposal whose act is refused when it is done is over, with the reason.
+ * agreed before and may no longer do not count. A proposal whose action is refused when it is done is over, with the reason.
  * After a day it expires.
  *
  * Nobody confirms their own: the table refuses it, too. In an installation declared to have one operator the delay stands in
  * for the other person: the proposal waits, is announced, may be declined meanwhile, and its proposer confirms it after the
  * delay. That has to be over by the server's clock and by the database's.
  *
- * Not here: how many people (rules.ts), the acts (protocols/operator), which read what they are about under its lock.
+ * Not here: how many people (rules.ts), the actions (protocols/operator), which read what they are about under its lock.
  */
 import { later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
-import { canonical, type Doing, recordAct } from './audit.ts';
+import { canonical, type Doing, recordAction } from './audit.ts';
 import { may, type Right } from './people.ts';
 import { installation } from './rules.ts';
 import { type ProposalRow, type ProposalState, store } from './store.ts';
@@ -41,13 +41,13 @@ export interface Proposed {
 /**
  * @param p.people  how many it takes, the proposer included
  * @param p.delayS  in an installation of one operator, how long it waits; null elsewhere
- * @throws Refusal 'proposal_exists' where the same act about the same subject waits already
+ * @throws Refusal 'proposal_exists' where the same action about the same subject waits already
  */
 export async function propose(
   tx: Tx,
   doing: Doing,
   p: {
-    act: string;
+    action: string;
     subject: string;
     ask: Readonly<Record<string, unknown>>;
     seen: unknown;
@@ -58,7 +58,7 @@ export async function propose(
   const readyAt = p.delayS === null ? null : later(doing.now, p.delayS * 1000);
   const expiresAt = later(readyAt ?? doing.now, OPEN_FOR_MS);
   const row = await store.insertProposal(tx, {
-    act: p.act,
+    action: p.action,
     subject: p.subject,
     ask: canonical(p.ask),
     seen: canonical(p.seen),
@@ -71,7 +71,7 @@ export async function propose(
     delayS: p.delayS,
   });
   if (row === undefined) throw new Refusal('proposal_exists');
-  await recordAct(tx, doing, { ...p, outcome: 'proposed', proposal: row.id, before: p.seen, after: p.ask });
+  await recordAction(tx, doing, { ...p, outcome: 'proposed', proposal: row.id, before: p.seen, after: p.ask });
   return { id: row.id, expiresAt, people: p.people, readyAt };
 }
 
@@ -80,12 +80,14 @@ export const expireProposals = async (tx: Tx, now: Date): Promise<bigint[]> =>
   (await store.expireProposals(tx, now)).map(({ id }) => id);
 
 /** The newest first. */
-export const proposals = (tx: Tx, ask: { state?: ProposalState | undefined; limit: number }): Promise<ProposalRow[]> =>
-  store.proposals(tx, ask.state ?? null, Math.min(ask.limit, MAX_PROPOSALS));
+export const proposals = (
+  tx: Tx,
+  input: { state?: ProposalState | undefined; limit: number },
+): Promise<ProposalRow[]> => store.proposals(tx, input.state ?? null, Math.min(input.limit, MAX_PROPOSALS));
 
 export const findProposal = (tx: Tx, id: bigint): Promise<ProposalRow | undefined> => store.proposal(tx, id);
-export const openProposal = (tx: Tx, act: string, subject: string): Promise<ProposalRow | undefined> =>
-  store.openProposal(tx, act, subject);
+export const openProposal = (tx: Tx, action: string, subject: string): Promise<ProposalRow | undefined> =>
+  store.openProposal(tx, action, subject);
 
 /**
  * Takes a proposal, locked until `tx` ends: only one decides.
@@ -131,7 +133,7 @@ export async function standing(tx: Tx, row: ProposalRow, right: Right): Promise<
 /** One more agrees, and it takes still more. */
 export async function agree(tx: Tx, doing: Doing, row: ProposalRow): Promise<void> {
   await store.approve(tx, { id: row.id, by: doing.operator.id, now: doing.now, reason: doing.reason });
-  await recordAct(tx, doing, { act: row.act, subject: row.subject, outcome: 'agreed', proposal: row.id });
+  await recordAction(tx, doing, { action: row.action, subject: row.subject, outcome: 'agreed', proposal: row.id });
 }
 
 export async function decideProposal(
@@ -143,13 +145,19 @@ export async function decideProposal(
 ): Promise<void> {
   if ((await store.decide(tx, row.id, state, doing.operator.id, doing.now)) === 0)
     throw new Refusal('proposal_over', { state: 'decided' });
-  await recordAct(tx, doing, { act: row.act, subject: row.subject, outcome: state, proposal: row.id, ...seen });
+  await recordAction(tx, doing, {
+    action: row.action,
+    subject: row.subject,
+    outcome: state,
+    proposal: row.id,
+    ...seen,
+  });
 }
 
 /**
- * It was agreed to, and its act was refused: it is over, with the reason. Nothing where another decided meanwhile.
+ * It was agreed to, and its action was refused: it is over, with the reason. Nothing where another decided meanwhile.
  *
- * @param f.from `confirmed` where the act asked somebody outside and was refused there
+ * @param f.from `confirmed` where the action asked somebody outside and was refused there
  */
 export async function failProposal(
   tx: Tx,
@@ -159,8 +167,8 @@ export async function failProposal(
   const row = await store.lockProposal(tx, f.id);
   if (row === undefined) return;
   if ((await store.fail(tx, { ...f, by: doing.operator.id, now: doing.now })) === 0) return;
-  await recordAct(tx, doing, {
-    act: row.act,
+  await recordAction(tx, doing, {
+    action: row.action,
     subject: row.subject,
     outcome: 'failed',
     proposal: row.id,

@@ -6,20 +6,20 @@
  * that names the asset. Of the limits of the rules that are equally specific, every one that is passed counts; below all of
  * them one person is enough. What no rule matches takes two.
  *
- * Amounts add up per person over 24 hours: what a person did alone under the same rules, and this act, are held against the
+ * Amounts add up per person over 24 hours: what a person did alone under the same rules, and this action, are held against the
  * limit together. One subject counts once, with its largest amount, because its money leaves once. What two agreed on does
- * not count, nor what waited out the delay. Callers hold the lock of the person (people.ts), so two acts at once see each other.
+ * not count, nor what waited out the delay. Callers hold the lock of the person (people.ts), so two actions at once see each other.
  *
  * An installation declared to have one operator has nobody to ask. There one is enough after a delay (proposals.ts); a delay
  * of zero, the sandbox's, means at once.
  *
- * Not here: which acts ask for what (protocols/operator).
+ * Not here: which actions ask for what (protocols/operator).
  */
 import type { Tx } from '../base/db.ts';
 import { recordByMachine } from './audit.ts';
 import { type Installation, type Rule, store } from './store.ts';
 
-/** What an act may turn out to be about, whatever the act. Only a rule that names it, or its family, makes it less than two. */
+/** What an action may turn out to be about, whatever the action. Only a rule that names it, or its family, makes it less than two. */
 export const FINDINGS = [
   /** Letting money go past a hit of screening. */
   'release.screening_hit',
@@ -29,18 +29,18 @@ export const FINDINGS = [
   'release.customer_blocked',
   /** Sending money to an address or account that no partner and no customer named. */
   'destination.new',
-  /** Entries that correct the books, whichever act makes them: two at least. */
+  /** Entries that correct the books, whichever action makes them: two at least. */
   'entry.correct',
 ] as const;
 export type Finding = (typeof FINDINGS)[number];
 
 /**
- * What an act asks people to agree on:
- * - `rule`: whatever the rules say of the act;
- * - `named`: two, unless a rule names the act or its family;
+ * What an action asks people to agree on:
+ * - `rule`: whatever the rules say of the action;
+ * - `named`: two, unless a rule names the action or its family;
  * - `always`: two at least, whatever a rule says;
- * - an amount: whatever the rules say of the act with so much of the asset; with `ask`, as `named` and `always` do. `counts`
- *   is what it counts under in a person's day, where that is not the act's subject;
+ * - an amount: whatever the rules say of the action with so much of the asset; with `ask`, as `named` and `always` do. `counts`
+ *   is what it counts under in a person's day, where that is not the action's subject;
  * - a finding: the same of the finding, and a rule has to name it;
  * - so many at least.
  */
@@ -134,7 +134,7 @@ export async function declareInstallation(
   if (before.operators === after.operators && before.delay_s === after.delay_s) return;
   await store.setInstallation(tx, after);
   await recordByMachine(tx, {
-    act: 'installation.declare',
+    action: 'installation.declare',
     subject: 'installation',
     reason: 'the settings of the server that started',
     now: declared.now,
@@ -143,7 +143,7 @@ export async function declareInstallation(
   });
 }
 
-/** What the people of an act, or of money that is about to leave, have to be. */
+/** What the people of an action, or of money that is about to leave, have to be. */
 export interface Wanted {
   action: string;
   right: string;
@@ -153,7 +153,7 @@ export interface Wanted {
   now: Date;
 }
 
-/** How many people an act takes where there is more than one operator. */
+/** How many people an action takes where there is more than one operator. */
 export async function peopleWanted(tx: Tx, wanted: Wanted): Promise<number> {
   const { needs, ...about } = wanted;
   if (needs.length === 0) return 1;
@@ -167,9 +167,9 @@ export async function peopleWanted(tx: Tx, wanted: Wanted): Promise<number> {
     else if ('finding' in need)
       most = Math.max(most, await asked(tx, rules, { ...about, ...need, action: need.finding, isNamed: true }));
     else {
-      const { asset, units, ask, counts: subject = about.subject } = need;
-      const people = await asked(tx, rules, { ...about, asset, units, subject, isNamed: ask !== undefined });
-      most = Math.max(most, ask === 'always' ? DEFAULT_PEOPLE : 1, people);
+      const { asset, units, ask: input, counts: subject = about.subject } = need;
+      const people = await asked(tx, rules, { ...about, asset, units, subject, isNamed: input !== undefined });
+      most = Math.max(most, input === 'always' ? DEFAULT_PEOPLE : 1, people);
     }
   }
   return most;
@@ -189,7 +189,7 @@ export async function noteAlone(tx: Tx, { needs, action, right, ...rest }: Wante
 /**
  * How many people have to stand behind something when money is about to leave. One in an installation of one operator.
  *
- * @param need.action   an act's name or a finding
+ * @param need.action   an action's name or a finding
  * @param need.units    of `asset`, in its smallest units
  * @param need.operator whose sum of the day counts with it, where one person asks
  */

@@ -26,7 +26,7 @@ interface SealedRow {
 }
 
 /** Every field as PostgreSQL writes it; the time in microseconds. The migration seals what was there before in the same form. */
-const FIELDS = `array[a.id::text, (extract(epoch from a.at) * 1000000)::bigint::text, a.operator, a.role, a.address, a.act,
+const FIELDS = `array[a.id::text, (extract(epoch from a.at) * 1000000)::bigint::text, a.operator, a.role, a.address, a.action,
   a.subject, a.reason, a.outcome, a.proposal::text, a.before::text, a.after::text]`;
 
 const sql = {

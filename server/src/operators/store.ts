@@ -34,7 +34,7 @@ export interface TokenRow {
 
 export interface ProposalRow {
   id: bigint;
-  act: string;
+  action: string;
   subject: string;
   ask: Record<string, unknown>;
   seen: unknown;
@@ -83,7 +83,7 @@ export interface AuditRow {
   operator: string;
   role: Role | 'machine';
   address: string;
-  act: string;
+  action: string;
   subject: string;
   reason: string;
   outcome: Outcome;
@@ -93,8 +93,8 @@ export interface AuditRow {
 }
 
 const OPERATOR = 'id, name, role, created_at, disabled_at';
-const AUDIT = 'id, at, operator, role, address, act, subject, reason, outcome, proposal, before, after';
-const PROPOSAL = `p.id, p.act, p.subject, p.ask, p.seen, p.reason, p.proposed_by, by.name as proposer, p.proposed_at, p.expires_at,
+const AUDIT = 'id, at, operator, role, address, action, subject, reason, outcome, proposal, before, after';
+const PROPOSAL = `p.id, p.action, p.subject, p.ask, p.seen, p.reason, p.proposed_by, by.name as proposer, p.proposed_at, p.expires_at,
   p.state, d.name as decider, p.decided_at, p.people, p.ready_at, p.failed_why,
   array(select o.name from proposal_approvals a join operators o on o.id = a.operator_id
     where a.proposal_id = p.id order by a.at, o.name) as agreed`;
@@ -109,7 +109,7 @@ const sql = {
   insertOperator: `insert into operators (name, role, created_at) values ($1, $2, $3)
     on conflict (name) do nothing returning ${OPERATOR}`,
   setRole: 'update operators set role = $2 where id = $1',
-  // Its role and whether it is disabled stay so until the transaction ends, and its acts follow each other.
+  // Its role and whether it is disabled stay so until the transaction ends, and its actions follow each other.
   lockOperator: `select ${OPERATOR} from operators where id = $1 for no key update`,
   shareOperators: `select ${OPERATOR} from operators where id = any($1::bigint[]) order by id for share`,
   disable: 'update operators set disabled_at = coalesce(disabled_at, $2) where id = $1',
@@ -147,10 +147,10 @@ const sql = {
     values ($1, $2, $3, $4, $5, $6, $7)`,
 
   insertProposal: `insert into proposals
-      (act, subject, ask, seen, reason, proposed_by, proposed_at, expires_at, people, ready_at, delay_s)
-    values ($1, $2, $3::jsonb, $4::jsonb, $5, $6, $7, $8, $9, $10, $11) on conflict (act, subject) where state = 'open' do nothing returning id`,
+      (action, subject, ask, seen, reason, proposed_by, proposed_at, expires_at, people, ready_at, delay_s)
+    values ($1, $2, $3::jsonb, $4::jsonb, $5, $6, $7, $8, $9, $10, $11) on conflict (action, subject) where state = 'open' do nothing returning id`,
   expireProposals: `update proposals set state = 'expired' where state = 'open' and expires_at <= $1 returning id`,
-  openProposal: `select ${PROPOSAL} ${PROPOSALS} where p.act = $1 and p.subject = $2 and p.state = 'open'`,
+  openProposal: `select ${PROPOSAL} ${PROPOSALS} where p.action = $1 and p.subject = $2 and p.state = 'open'`,
   proposals: `select ${PROPOSAL} ${PROPOSALS} where ($1::text is null or p.state = $1) order by p.id desc limit $2`,
   proposal: `select ${PROPOSAL} ${PROPOSALS} where p.id = $1`,
   lockProposal: 'select id from proposals where id = $1 for update',
@@ -162,10 +162,10 @@ const sql = {
     on conflict do nothing`,
   approvers: 'select operator_id from proposal_approvals where proposal_id = $1',
 
-  insertAudit: `insert into audit (at, operator, role, address, act, subject, reason, outcome, proposal, before, after)
+  insertAudit: `insert into audit (at, operator, role, address, action, subject, reason, outcome, proposal, before, after)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10::jsonb, $11::jsonb)`,
   audit: `select ${AUDIT} from audit where ($1::text is null or operator = $1) and ($2::text is null or subject = $2)
-      and ($3::bigint is null or id < $3) and ($5::text is null or act = $5)
+      and ($3::bigint is null or id < $3) and ($5::text is null or action = $5)
       and ($6::timestamptz is null or at >= $6) and ($7::timestamptz is null or at < $7) order by id desc limit $4`,
 } as const;
 
@@ -213,7 +213,7 @@ export const store = {
   insertProposal: (
     tx: Tx,
     p: {
-      act: string;
+      action: string;
       subject: string;
       ask: string;
       seen: string;
@@ -227,7 +227,7 @@ export const store = {
     },
   ) =>
     tx.row<{ id: bigint }>(sql.insertProposal, [
-      p.act,
+      p.action,
       p.subject,
       p.ask,
       p.seen,
@@ -240,7 +240,7 @@ export const store = {
       p.delayS,
     ]),
   expireProposals: (tx: Tx, now: Date) => tx.rows<{ id: bigint }>(sql.expireProposals, [now]),
-  openProposal: (tx: Tx, act: string, subject: string) => tx.row<ProposalRow>(sql.openProposal, [act, subject]),
+  openProposal: (tx: Tx, action: string, subject: string) => tx.row<ProposalRow>(sql.openProposal, [action, subject]),
   proposals: (tx: Tx, state: ProposalState | null, limit: number) =>
     tx.rows<ProposalRow>(sql.proposals, [state, limit]),
   proposal: (tx: Tx, id: bigint) => tx.row<ProposalRow>(sql.proposal, [id]),
@@ -264,7 +264,7 @@ export const store = {
       a.operator,
       a.role,
       a.address,
-      a.act,
+      a.action,
       a.subject,
       a.reason,
       a.outcome,
@@ -274,14 +274,23 @@ export const store = {
     ]),
   audit: (
     tx: Tx,
-    ask: {
+    input: {
       operator: string | null;
       subject: string | null;
-      act: string | null;
+      action: string | null;
       from: Date | null;
       until: Date | null;
       below: bigint | null;
       limit: number;
     },
-  ) => tx.rows<AuditRow>(sql.audit, [ask.operator, ask.subject, ask.below, ask.limit, ask.act, ask.from, ask.until]),
+  ) =>
+    tx.rows<AuditRow>(sql.audit, [
+      input.operator,
+      input.subject,
+      input.below,
+      input.limit,
+      input.action,
+      input.from,
+      input.until,
+    ]),
 };

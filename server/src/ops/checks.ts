@@ -9,11 +9,11 @@ import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { clockAheadMs } from '../base/databaseclock.ts';
-import { type Database, together } from '../base/db.ts';
+import { awaitAll, type Database } from '../base/db.ts';
 import { formatUnits } from '../base/money.ts';
 import { openDeliveries } from '../events/index.ts';
 import { confirmers, installation } from '../operators/index.ts';
-import { markets, stops } from '../partners/index.ts';
+import { killSwitches, markets } from '../partners/index.ts';
 import { intervalOf, type PriceSource, priceAges, priceLevels, priceSourceHealth } from '../quotes/index.ts';
 import type { Rail } from '../rails/rail.ts';
 import { reconcileStates } from '../reconcile/index.ts';
@@ -106,7 +106,7 @@ const LATE_MS = 60_000;
 
 export function workCheck(db: Database, clock: Clock, lateMs = LATE_MS): Check {
   return {
-    name: 'work',
+    name: 'jobs',
     essential: true,
     async run() {
       const now = clock.now();
@@ -147,9 +147,9 @@ export function clockCheck(db: Database): Check {
 
 /**
  * Work that fails waits for its next try and is not due meanwhile, so the backlog does not show it. One payout that cannot
- * be handed over is no reason to take a process out of service, but somebody must see it.
+ * be submitted is no reason to take a process out of service, but somebody must see it.
  */
-export function failingWorkCheck(db: Database): Check {
+export function failingJobsCheck(db: Database): Check {
   return {
     name: 'failing work',
     essential: false,
@@ -221,12 +221,12 @@ export function reconcileCheck(db: Database, withinMs = COMPARED_WITHIN_MS): Che
 }
 
 /** What an operator has switched off: shown, and never a reason to take a process out of service. */
-export function stopsCheck(db: Database): Check {
+export function killSwitchesCheck(db: Database): Check {
   return {
-    name: 'stops',
+    name: 'kill_switches',
     essential: false,
     async run() {
-      const rows = await db.asSystem((tx) => stops(tx));
+      const rows = await db.asSystem((tx) => killSwitches(tx));
       return {
         ok: rows.length === 0,
         ...Object.fromEntries(rows.map(({ kind, subject, at }) => [`${kind} ${subject}`, `since ${at.toISOString()}`])),
@@ -242,7 +242,7 @@ export function operatorsCheck(db: Database): Check {
     essential: false,
     async run() {
       const [{ operators, delay_s: delayS }, many] = await db.asSystem((tx) =>
-        together(installation(tx), confirmers(tx)),
+        awaitAll(installation(tx), confirmers(tx)),
       );
       if (operators === 'one') return { ok: true, declared: operators, delayS };
       return { ok: true, declared: operators, confirmers: many };

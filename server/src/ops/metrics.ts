@@ -10,7 +10,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { Handlers } from '../base/work.ts';
+import type { Handlers } from '../base/jobs.ts';
 import { within } from './deadline.ts';
 
 /** A number that is counted when asked for, or one for each value of a label. */
@@ -33,7 +33,7 @@ export interface Metrics {
   /** Measures every request of this app: add it before the routes. */
   measureHttp(app: FastifyInstance): void;
   /** The same handlers, with what they do counted. */
-  measureWork(handlers: Handlers): Handlers;
+  measureJobs(handlers: Handlers): Handlers;
   /** Everything as Prometheus reads it. */
   text(): Promise<string>;
 }
@@ -113,7 +113,7 @@ export function openMetrics(sources: readonly Readings[] = []): Metrics {
         done();
       });
     },
-    measureWork: (handlers) =>
+    measureJobs: (handlers) =>
       Object.fromEntries(
         Object.entries(handlers).map(([kind, handler]) => [
           kind,

@@ -9,7 +9,7 @@ import { openCaseCounts } from '../compliance/index.ts';
 import { openDeliveries } from '../events/index.ts';
 import { sealLag, unsealedSince } from '../ledger/index.ts';
 import { dustCounts, openByState, waitingRefunds } from '../orders/index.ts';
-import { stops } from '../partners/index.ts';
+import { killSwitches } from '../partners/index.ts';
 import { haltedPrices, priceAges } from '../quotes/index.ts';
 import { openPayouts } from '../rails/payouts.ts';
 import type { Rail } from '../rails/rail.ts';
@@ -37,12 +37,12 @@ export function checkReadings(checks: () => readonly Check[]): Readings {
 export function databaseReadings(db: Database, clock: Clock): Readings {
   return {
     readings: [
-      { name: 'cloverleaf_work_due', help: 'Due work that nobody has in hand.', label: 'kind' },
-      { name: 'cloverleaf_work_dead', help: 'Work set aside after too many attempts.', label: 'kind' },
-      { name: 'cloverleaf_work_failing', help: 'Work that failed again and again and is tried on.', label: 'kind' },
-      { name: 'cloverleaf_work_asleep', help: 'Work that sleeps from a time that is yet to come.', label: 'kind' },
+      { name: 'cloverleaf_jobs_due', help: 'Due work that nobody has in hand.', label: 'kind' },
+      { name: 'cloverleaf_jobs_dead', help: 'Work set aside after too many attempts.', label: 'kind' },
+      { name: 'cloverleaf_jobs_failing', help: 'Work that failed again and again and is tried on.', label: 'kind' },
+      { name: 'cloverleaf_jobs_asleep', help: 'Work that sleeps from a time that is yet to come.', label: 'kind' },
       { name: 'cloverleaf_clock_ahead_seconds', help: "How far this machine's clock is ahead of the database's." },
-      { name: 'cloverleaf_work_oldest_due_seconds', help: 'How long the oldest due work has waited.', label: 'kind' },
+      { name: 'cloverleaf_jobs_oldest_due_seconds', help: 'How long the oldest due work has waited.', label: 'kind' },
       { name: 'cloverleaf_orders_open', help: 'Orders that are not over.', label: 'state' },
       {
         name: 'cloverleaf_orders_oldest_seconds',
@@ -62,8 +62,12 @@ export function databaseReadings(db: Database, clock: Clock): Readings {
       { name: 'cloverleaf_cases_open', help: 'Cases that wait for a person.', label: 'kind' },
       { name: 'cloverleaf_cases_oldest_seconds', help: 'Age of the oldest open case.', label: 'kind' },
       { name: 'cloverleaf_dust_deposits', help: 'Deposits too small to be looked at.', label: 'rail' },
-      { name: 'cloverleaf_stopped', help: 'What operators have switched off.', label: 'kind' },
-      { name: 'cloverleaf_stopped_oldest_seconds', help: 'Since the first of it was switched off.', label: 'kind' },
+      { name: 'cloverleaf_kill_switches', help: 'What operators have switched off.', label: 'kind' },
+      {
+        name: 'cloverleaf_kill_switches_oldest_seconds',
+        help: 'Since the first of it was switched off.',
+        label: 'kind',
+      },
       { name: 'cloverleaf_price_age_seconds', help: 'Age of the newest price of a source.', label: 'source' },
       { name: 'cloverleaf_prices_halted', help: 'Prices for which a market does not quote.', label: 'why' },
       { name: 'cloverleaf_webhooks_waiting', help: 'Deliveries of events that have not succeeded yet.' },
@@ -86,15 +90,15 @@ export function databaseReadings(db: Database, clock: Clock): Readings {
         const payouts = await openPayouts(tx);
         const refunds = await waitingRefunds(tx);
         const cases = await openCaseCounts(tx);
-        const stopped = await stops(tx);
+        const stopped = await killSwitches(tx);
         const counts = new Map((await rowCounts(tx)).map(({ name, count }) => [name, Number(count)]));
         return {
-          cloverleaf_work_due: each(work, 'kind', (row) => Number(row.due)),
-          cloverleaf_work_dead: each(work, 'kind', (row) => Number(row.dead)),
-          cloverleaf_work_failing: each(work, 'kind', (row) => Number(row.failing)),
-          cloverleaf_work_asleep: each(work, 'kind', (row) => Number(row.asleep)),
+          cloverleaf_jobs_due: each(work, 'kind', (row) => Number(row.due)),
+          cloverleaf_jobs_dead: each(work, 'kind', (row) => Number(row.dead)),
+          cloverleaf_jobs_failing: each(work, 'kind', (row) => Number(row.failing)),
+          cloverleaf_jobs_asleep: each(work, 'kind', (row) => Number(row.asleep)),
           cloverleaf_clock_ahead_seconds: [{ value: (await clockAheadMs(tx)) / 1000 }],
-          cloverleaf_work_oldest_due_seconds: each(work, 'kind', (row) => age(row.oldest)),
+          cloverleaf_jobs_oldest_due_seconds: each(work, 'kind', (row) => age(row.oldest)),
           cloverleaf_orders_open: each(orders, 'state', (row) => Number(row.count)),
           cloverleaf_orders_oldest_seconds: each(orders, 'state', (row) => age(row.oldest)),
           cloverleaf_orders: [{ value: counts.get('orders') ?? 0 }],
@@ -106,8 +110,8 @@ export function databaseReadings(db: Database, clock: Clock): Readings {
           cloverleaf_cases_open: each(cases, 'kind', (row) => Number(row.count)),
           cloverleaf_cases_oldest_seconds: each(cases, 'kind', (row) => age(row.oldest)),
           cloverleaf_dust_deposits: each(await dustCounts(tx), 'rail', (row) => Number(row.count)),
-          cloverleaf_stopped: each(stopped, 'kind', () => 1),
-          cloverleaf_stopped_oldest_seconds: oldest(stopped, 'kind', (row) => age(row.at)),
+          cloverleaf_kill_switches: each(stopped, 'kind', () => 1),
+          cloverleaf_kill_switches_oldest_seconds: oldest(stopped, 'kind', (row) => age(row.at)),
           cloverleaf_price_age_seconds: each(await priceAges(tx), 'source', (row) => row.ageMs / 1000),
           cloverleaf_prices_halted: each(await haltedPrices(tx), 'why', ({ count }) => Number(count)),
           cloverleaf_webhooks_waiting: [{ value: Number(webhooks.waiting) }],

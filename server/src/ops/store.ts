@@ -14,7 +14,7 @@ export const sql = {
       count(*) filter (where dead_at is null and attempts >= ${FAILING_ATTEMPTS}) as failing,
       min(due_at) filter (where dead_at is null and due_at <= $1) as oldest,
       count(*) filter (where dead_at is null and slept_at > $1 + interval '3 s') as asleep
-    from work where leased_until is null or leased_until < clock_timestamp() group by kind order by kind`,
+    from jobs where leased_until is null or leased_until < clock_timestamp() group by kind order by kind`,
   newestEntry: 'select coalesce(max(seq), 0) as newest from entries',
   // Counted where PostgreSQL has not yet estimated it, which it has not while the table is small.
   rows: `select c.relname as name, case c.relname when 'quotes'

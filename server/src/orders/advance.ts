@@ -11,8 +11,8 @@
 import { later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
+import { enqueue, enqueueAt } from '../base/jobs.ts';
 import { formatRate, formatUnits } from '../base/money.ts';
-import { ring, setAlarm } from '../base/work.ts';
 import { type CaseKind, closeCases, isCaseKind, openCase } from '../compliance/index.ts';
 import { emitAlone } from '../events/index.ts';
 import { chart, type Line, move, orderBalances, post } from '../ledger/index.ts';
@@ -62,7 +62,7 @@ export interface AdvanceFacts {
   reason?: string;
   /** Those that are held and written, settled, or let go with it; each names its deposit and where it goes. */
   refunds?: readonly Refund[];
-  /** Of what was received: taken back by its rail since, and given up with this transition. */
+  /** Of what was received: reversed by its rail since, and given up with this transition. */
   lost?: readonly LostPart[];
   /** For 'payout_found': what has left for it. */
   paid?: PaidBefore;
@@ -143,7 +143,7 @@ export async function advance(
   if (order.state === 'awaiting_liquidity' && changed.state !== order.state) {
     shortageChanged(tx, order, given.now);
     const waiting = await firstInTurn(tx, { rail: order.payoutRail, asset: order.payoutAsset });
-    if (waiting !== undefined) ring(tx, { kind: 'fund_order', subject: String(waiting.id), dueAt: given.now });
+    if (waiting !== undefined) enqueue(tx, { kind: 'fund_order', subject: String(waiting.id), dueAt: given.now });
     // Servers of the version before open one for each order.
     const its = { kind: 'treasury_short', subject: `order:${order.id}` } as const;
     await closeCases(tx, { ...its, outcome: `went on: ${event}`, now: given.now });
@@ -223,7 +223,7 @@ async function postEntry(
   const isInTurn = async () => !(await waitsBehind(tx, order.id, given.now));
   let posted = await post(tx, { ...entry, lines }, name === 'convert_and_hold' ? isInTurn : undefined);
   if (posted.outcome === 'short' && name.startsWith('reverse_conversion')) {
-    // A customer's money is given back even if the treasury has spent what it got for it: the position carries the rest.
+    // A customer's money is refunded even if the treasury has spent what it got for it: the position carries the rest.
     posted = await post(tx, { ...entry, lines: lines.flatMap(fromPosition(order.depositAsset)) });
   }
   if (posted.outcome === 'short' && name === 'convert_and_payout_found') {
@@ -278,7 +278,8 @@ export async function change(tx: Tx, order: Order, { now, ...what }: Noted & { n
 }
 
 /** Announces that a rail has taken the payout: no state of ours, and news to whoever waits for the money. */
-export const emitHanded = (tx: Tx, order: Order, at: Date): Promise<void> => announce(tx, order, 'payout_handed', at);
+export const emitSubmitted = (tx: Tx, order: Order, at: Date): Promise<void> =>
+  announce(tx, order, 'payout_submitted', at);
 
 /** Announces the state an order is in. */
 export const emitState = (tx: Tx, order: Order, at: Date): Promise<void> => announce(tx, order, order.state, at);
@@ -287,7 +288,12 @@ export const emitState = (tx: Tx, order: Order, at: Date): Promise<void> => anno
 const toldFees = ({ tax, ...fees }: Fees): Partial<Fees> => (tax === 0n ? fees : { ...fees, tax });
 
 /** The whole resource every time, so that a receiver needs no second call. */
-async function announce(tx: Tx, order: Order, what: OrderState | 'changed' | 'payout_handed', at: Date): Promise<void> {
+async function announce(
+  tx: Tx,
+  order: Order,
+  what: OrderState | 'changed' | 'payout_submitted',
+  at: Date,
+): Promise<void> {
   // Who is stopped by law is not told of it, nor is anybody else: what was announced last still stands.
   if (what === 'frozen') return;
   const known = await assets(tx);
@@ -320,7 +326,7 @@ async function announce(tx: Tx, order: Order, what: OrderState | 'changed' | 'pa
       payoutAddress: order.payoutAddress,
       fiatAccountId: order.fiatAccountId === null ? null : String(order.fiatAccountId),
       // Of the payout: whether the rail has taken it.
-      handedPayout: order.handedPayout,
+      submittedPayout: order.submittedPayout,
       exception: order.exception,
       failure: order.failure,
       depositReference: order.depositReference,
@@ -354,14 +360,14 @@ async function fallDue(tx: Tx, order: Order, transition: Transition, given: Adva
     case undefined:
       break;
     case 'expire':
-      setAlarm(tx, { kind: 'expire_order', subject, dueAt: order.expiresAt });
+      enqueueAt(tx, { kind: 'expire_order', subject, dueAt: order.expiresAt });
       break;
     case 'screen':
-      ring(tx, { kind: 'screen_order', subject, dueAt: now });
+      enqueue(tx, { kind: 'screen_order', subject, dueAt: now });
       break;
     case 'await_liquidity':
       shortageChanged(tx, order, now);
-      setAlarm(tx, { kind: 'fund_order', subject, dueAt: later(now, FUNDS_EVERY_MS) });
+      enqueueAt(tx, { kind: 'fund_order', subject, dueAt: later(now, FUNDS_EVERY_MS) });
       break;
     case 'send_payout':
       await writePayout(tx, {

@@ -3,7 +3,7 @@
  * there; whatever is submitted already cannot be stopped by us, and a case says so.
  */
 import type { Tx } from '../base/db.ts';
-import { ring } from '../base/work.ts';
+import { enqueue } from '../base/jobs.ts';
 import { openCase } from '../compliance/index.ts';
 import { store } from './store.ts';
 
@@ -22,8 +22,8 @@ const MOST = 1_000;
 /** Has everything of a customer's that is under way look again now, after a block in the same transaction. */
 export async function blockedNow(tx: Tx, customerId: string, now: Date): Promise<UnderWay> {
   const { payouts, orders } = await store.underWay(tx, customerId, MOST);
-  for (const { id } of payouts) ring(tx, { kind: 'send_payout', subject: id, dueAt: now });
-  for (const id of orders) ring(tx, { kind: 'fund_order', subject: String(id), dueAt: now });
+  for (const { id } of payouts) enqueue(tx, { kind: 'send_payout', subject: id, dueAt: now });
+  for (const id of orders) enqueue(tx, { kind: 'fund_order', subject: String(id), dueAt: now });
   const ids = (isOut: boolean) => payouts.filter(({ submitted }) => submitted === isOut).map(({ id }) => id);
   const underWay = { held: ids(false), submitted: ids(true), orders };
   if (underWay.submitted.length > 0)

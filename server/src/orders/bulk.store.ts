@@ -92,7 +92,7 @@ export const bulkSql = {
   next: `select id ${UNPAID} order by id limit 1`,
   nextSettled: `select id ${SETTLED} order by created_at, id limit 1`,
   unpaid: `select id, partner_id, created_at, expires_at, deposit_asset, deposit_units, payout_asset, payout_units, rate_num,
-      rate_den, claimed_reference is not null as is_claimed ${UNPAID} order by id limit $6`,
+      rate_den, payer_reference is not null as is_claimed ${UNPAID} order by id limit $6`,
   isPaid: `select from deposits where order_id = $1 and state <> 'reversed' limit 1`,
 } as const;
 
@@ -134,7 +134,7 @@ export const bulkStore = {
     )?.id ?? undefined,
   isPaid: async (tx: Tx, orderId: bigint) => (await tx.row(bulkSql.isPaid, [orderId])) !== undefined,
 
-  async unpaid(tx: Tx, ask: Span & { after: bigint; limit: number }): Promise<UnpaidOrder[]> {
+  async unpaid(tx: Tx, input: Span & { after: bigint; limit: number }): Promise<UnpaidOrder[]> {
     const rows = await tx.rows<{
       id: bigint;
       partner_id: bigint;
@@ -147,7 +147,7 @@ export const bulkStore = {
       rate_num: bigint;
       rate_den: bigint;
       is_claimed: boolean;
-    }>(bulkSql.unpaid, [...of(ask), ask.after, ask.limit]);
+    }>(bulkSql.unpaid, [...of(input), input.after, input.limit]);
     return rows.map((row) => ({
       id: row.id,
       partnerId: row.partner_id,

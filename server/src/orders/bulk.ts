@@ -18,11 +18,11 @@
  */
 import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
+import { enqueue, type Handlers } from '../base/jobs.ts';
 import { formatRate } from '../base/money.ts';
-import { type Handlers, ring } from '../base/work.ts';
 import { marketById } from '../partners/index.ts';
 import { rateNow, requoteUnless } from '../quotes/index.ts';
-import { cancel } from './acts.ts';
+import { cancel } from './actions.ts';
 import { advance } from './advance.ts';
 import { type Bulk, type BulkKind, type BulkTerms, bulkStore, type Span, type UnpaidOrder } from './bulk.store.ts';
 import { chargedUnits, compensate, lookCompensation, otherFee } from './compensate.ts';
@@ -38,7 +38,7 @@ export const MAX_UNPAID = 200;
 /** @returns the number by which `bulkOf` tells how far it is */
 export async function beginBulk(
   tx: Tx,
-  ask: Span & {
+  input: Span & {
     kind: BulkKind;
     by: string;
     people: readonly string[];
@@ -48,10 +48,10 @@ export async function beginBulk(
     now: Date;
   },
 ): Promise<bigint> {
-  const { now, people, ...rest } = ask;
-  assert((ask.kind === 'compensate') === (ask.terms !== undefined), 'compensating, and nothing else, has terms');
+  const { now, people, ...rest } = input;
+  assert((input.kind === 'compensate') === (input.terms !== undefined), 'compensating, and nothing else, has terms');
   const id = await bulkStore.insert(tx, { ...rest, people: [...people], begunAt: now });
-  ring(tx, { kind: 'bulk_orders', subject: String(id), dueAt: now });
+  enqueue(tx, { kind: 'bulk_orders', subject: String(id), dueAt: now });
   return id;
 }
 
@@ -61,9 +61,9 @@ export const lastBulk = (tx: Tx, marketId: bigint): Promise<bigint | undefined> 
 /** What a bulk of this span would touch now, by id; at most `MAX_UNPAID` after one. */
 export async function unpaidOrders(
   tx: Tx,
-  ask: Span & { after: bigint; limit: number },
+  input: Span & { after: bigint; limit: number },
 ): Promise<(Omit<UnpaidOrder, 'rate'> & { rate: string })[]> {
-  return (await bulkStore.unpaid(tx, ask)).map((row) => ({ ...row, rate: formatRate(row.rate) }));
+  return (await bulkStore.unpaid(tx, input)).map((row) => ({ ...row, rate: formatRate(row.rate) }));
 }
 
 export function bulkHandlers(context: OrdersContext): Handlers {
@@ -117,9 +117,15 @@ async function perform(
   const rate = await rateNow(tx, market);
   const isSameRate = rate.num * order.rate.den === order.rate.num * rate.den;
   try {
-    const ask = { partner: { id: order.partnerId }, market, depositUnits: order.depositUnits, orderId: order.id, now };
+    const input = {
+      partner: { id: order.partnerId },
+      market,
+      depositUnits: order.depositUnits,
+      orderId: order.id,
+      now,
+    };
     // Fees may have been wrong where the rate was not.
-    const made = await requoteUnless(tx, ask, (quote) => isSameRate && quote.payoutUnits === order.payoutUnits);
+    const made = await requoteUnless(tx, input, (quote) => isSameRate && quote.payoutUnits === order.payoutUnits);
     if (made === undefined) return 'leftAlone';
     const { id: quoteId, ...quote } = made;
     const advanced = await advance(context, tx, order, 'requoted', {

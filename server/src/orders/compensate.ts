@@ -6,9 +6,9 @@
  * other refund. So there is one way out, and nothing here sends anything. The order stays settled.
  *
  * Promises:
- * - never more of a fee than the journal says its order was charged and was not given back: asked under the order's lock;
+ * - never more of a fee than the journal says its order was charged and was not refunded: asked under the order's lock;
  * - once: the name of the deposit says of which order and fee, and the how many-th it is, and names are unique. Two at once, the
- *   same act sent again, and a crash anywhere leave one;
+ *   same action sent again, and a crash anywhere leave one;
  * - not of an order whose deposit its rail took back: refused before, and what has not left by then is the fee's again
  *   (cancelCompensations in refunds.ts);
  * - in the fiat of the fee. A sale's goes to the account that its payout went to; a purchase's to the account that its customer named
@@ -30,7 +30,7 @@ import { requireFits } from './destinations.ts';
 import { feeAccount } from './entries.ts';
 import { senderAccount } from './payers.ts';
 import type { Refund } from './refunds.store.ts';
-import { type RefundTo, wantRefund } from './refunds.ts';
+import { type RefundTo, requestRefund } from './refunds.ts';
 import { standingLoss } from './replace.ts';
 import { type DepositRow, type Order, store } from './store.ts';
 
@@ -57,7 +57,7 @@ export interface Compensation {
 /** What is known before anybody agrees. */
 export interface Compensable {
   order: Order;
-  /** What the order was charged of this fee, less what was given back of it. */
+  /** What the order was charged of this fee, less what was refunded of it. */
   chargedUnits: bigint;
   /** Compensations of this fee so far, the first one first. */
   before: readonly DepositRow[];
@@ -84,16 +84,16 @@ const compensations = (deposits: readonly DepositRow[], fee: PricedFee): Deposit
 export async function lookCompensation(
   context: Pick<Context, 'rails'>,
   tx: Tx,
-  ask: Pick<Compensation, 'orderId' | 'fee' | 'fiatAccountId'>,
+  input: Pick<Compensation, 'orderId' | 'fee' | 'fiatAccountId'>,
 ): Promise<Compensable> {
-  const order = await store.lock(tx, ask.orderId);
+  const order = await store.lock(tx, input.orderId);
   if (order === undefined) throw new Refusal('unknown_order', {});
   const deposits = await store.depositsOf(tx, order.id);
   return {
     order,
-    chargedUnits: await chargedUnits(tx, order, ask.fee),
-    before: compensations(deposits, ask.fee),
-    goesTo: await destinationFor(context, tx, order, { ...ask, deposits }),
+    chargedUnits: await chargedUnits(tx, order, input.fee),
+    before: compensations(deposits, input.fee),
+    goesTo: await destinationFor(context, tx, order, { ...input, deposits }),
   };
 }
 
@@ -145,11 +145,11 @@ async function shownSender(
 export async function requireCompensable(
   context: Pick<Context, 'rails'>,
   tx: Tx,
-  ask: Compensation,
+  input: Compensation,
 ): Promise<Compensable & { goesTo: NonNullable<Compensable['goesTo']> }> {
-  const found = await lookCompensation(context, tx, ask);
+  const found = await lookCompensation(context, tx, input);
   const { order, before, goesTo } = found;
-  const { asset, units, nth } = ask;
+  const { asset, units, nth } = input;
   const { state, fiatAsset } = order;
   if (state !== 'settled')
     throw unfit(
@@ -158,7 +158,7 @@ export async function requireCompensable(
         : `the order is ${state}, and only one that has settled is compensated`,
     );
   if (standingLoss(await store.depositsOf(tx, order.id)) !== undefined)
-    throw unfit('a deposit of the order was taken back, and nobody has made that good');
+    throw unfit('a deposit of the order was reversed, and nobody has made that good');
   if (asset !== fiatAsset) throw wrong('asset', `must be ${fiatAsset}, which the order was charged in`);
   const written = async (amount: bigint) =>
     `${formatUnits(amount, (await assets(tx)).get(fiatAsset)?.decimals ?? 0)} ${fiatAsset}`;
@@ -189,18 +189,18 @@ async function chargedKinds(tx: Tx, order: Order): Promise<string[]> {
 /**
  * Moves the amount out of the fee, and has it leave as a refund.
  *
- * @param ask.why as it was typed: kept with the entry, and told to nobody outside
+ * @param input.why as it was typed: kept with the entry, and told to nobody outside
  * @throws Refusal as `requireCompensable`: nothing was written
  */
 export async function compensate(
   context: Context,
   tx: Tx,
-  ask: Compensation & { by: string; why: string; now: Date },
+  input: Compensation & { by: string; why: string; now: Date },
 ): Promise<Refund> {
-  const { fee, asset, units, by, why, now } = ask;
-  const { order, goesTo } = await requireCompensable(context, tx, ask);
+  const { fee, asset, units, by, why, now } = input;
+  const { order, goesTo } = await requireCompensable(context, tx, input);
   const rail = fiatRail(order);
-  const name = nameOf(ask);
+  const name = nameOf(input);
   const suspense = chart.suspense(rail, asset);
   const row = await store.insertDeposit(tx, {
     ...{ rail, external_id: name, asset, units, target: '', order_id: order.id, partner_id: order.partnerId },
@@ -221,7 +221,7 @@ export async function compensate(
   // What is told of an order that nothing unusual happened to is not read from its refunds.
   const noted = order.exception === null ? await store.note(tx, order.id, { exception: FEE_COMPENSATED, now }) : order;
   const to = await accountOf(context, tx, { goesTo, depositId: row.id, asset, now });
-  const refund = await wantRefund(context, tx, {
+  const refund = await requestRefund(context, tx, {
     ...{ depositId: row.id, units, why: FEE_COMPENSATED, by, order: noted, to, now },
   });
   assert(refund !== undefined, `compensation ${name} lies in suspense`);
@@ -232,9 +232,9 @@ export async function compensate(
 async function accountOf(
   context: Context,
   tx: Tx,
-  ask: { goesTo: NonNullable<Compensable['goesTo']>; depositId: bigint; asset: string; now: Date },
+  input: { goesTo: NonNullable<Compensable['goesTo']>; depositId: bigint; asset: string; now: Date },
 ): Promise<RefundTo> {
-  const { goesTo, depositId, asset, now } = ask;
+  const { goesTo, depositId, asset, now } = input;
   if ('fiatAccountId' in goesTo) return goesTo;
   const details = await senderAccount(context, tx, goesTo.senderOf);
   return { fiatAccountId: await keepSenderAccount(tx, context.vault, { depositId, fiat: asset, details, now }) };

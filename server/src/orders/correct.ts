@@ -12,7 +12,7 @@ import { inSuspense } from './refunds.ts';
 import { type DepositRow, store } from './store.ts';
 import { requireUndone, undoExchange } from './undone.ts';
 
-/** Money that is in a wallet and in no books: in suspense from now on, to be given back or to its order by a person. */
+/** Money that is in a wallet and in no books: in suspense from now on, to be refunded or to its order by a person. */
 export async function bookFound(
   tx: Tx,
   found: {
@@ -53,7 +53,7 @@ export const CASE_CORRECTIONS = ['fee', 'debt', 'dust', 'lost_order', 'undone'] 
  *   The deposit is the operator's, and what left is no loss: the exchange that the order was, without its fees. What of the deposit has
  *   gone back before is not taken. Of an order from which more left (a payout, and what was beyond went back) each further debit names
  *   the same deposit; of one that was paid in parts each further deposit names, by its own case, the one that was given first.
- * - `undone`: the payout of an order came back, and its deposit was taken back: the exchange is undone, and nobody owes anything for it.
+ * - `undone`: the payout of an order came back, and its deposit was reversed: the exchange is undone, and nobody owes anything for it.
  */
 export type CaseCorrection = (typeof CASE_CORRECTIONS)[number];
 
@@ -102,7 +102,7 @@ async function debtOf(tx: Tx, subject: string): Promise<{ row: DepositRow }> {
   return { row };
 }
 
-export interface CaseCorrectionAsk {
+export interface CaseCorrectionInput {
   case: bigint;
   as: CaseCorrection;
   evidence: string;
@@ -112,27 +112,28 @@ export interface CaseCorrectionAsk {
 }
 
 /** Whether it may be made as asked. @throws Refusal 'unknown_case' | 'does_not_fit' */
-export async function requireCorrectable(tx: Tx, ask: CaseCorrectionAsk): Promise<Correctable> {
-  const about = await lookCorrectable(tx, ask.case);
+export async function requireCorrectable(tx: Tx, input: CaseCorrectionInput): Promise<Correctable> {
+  const about = await lookCorrectable(tx, input.case);
   if (!about.open) throw unfit('the case is closed');
-  if (!fitsKind(ask.as, about.kind)) throw unfit(`a correction as ${ask.as} does not end a case of kind ${about.kind}`);
-  if (ask.evidence !== about.reference)
+  if (!fitsKind(input.as, about.kind))
+    throw unfit(`a correction as ${input.as} does not end a case of kind ${about.kind}`);
+  if (input.evidence !== about.reference)
     throw unfit(`the evidence is not the reference of the case, ${about.reference}`);
-  if (about.units === 0n || ask.units !== about.units)
+  if (about.units === 0n || input.units !== about.units)
     throw unfit('the amount is not all of what the case is about now');
-  if ((ask.as === 'lost_order' || ask.as === 'undone') !== (ask.deposit !== undefined))
+  if ((input.as === 'lost_order' || input.as === 'undone') !== (input.deposit !== undefined))
     throw new Refusal('malformed_field', {
       fields: { deposit: 'must be named with lost_order and undone, and with nothing else' },
     });
-  if (ask.as === 'undone') await requireUndone(tx, (await debtOf(tx, about.subject)).row, ask.deposit ?? 0n);
-  if (ask.as === 'lost_order') {
-    const first = await lockGiven(tx, ask.deposit ?? 0n);
+  if (input.as === 'undone') await requireUndone(tx, (await debtOf(tx, about.subject)).row, input.deposit ?? 0n);
+  if (input.as === 'lost_order') {
+    const first = await lockGiven(tx, input.deposit ?? 0n);
     if (isOfDeposit(about.kind)) {
       if (!isGiven(first)) throw unfit('the deposit that is named was given for no lost order');
       requireFree(await lockGiven(tx, depositOf(about)));
     } else if (!isGiven(first)) requireFree(first);
   }
-  if (ask.as === 'dust') await requireDust(tx, (await debtOf(tx, about.subject)).row);
+  if (input.as === 'dust') await requireDust(tx, (await debtOf(tx, about.subject)).row);
   if (about.kind === 'unexplained_debit') await requireUnexplained(tx, debitEntry(about));
   return about;
 }
@@ -231,48 +232,54 @@ async function markGiven(tx: Tx, row: DepositRow, { id, by, at }: { id: string; 
 export async function correctCase(
   context: { rails: ReadonlyMap<string, Rail> },
   tx: Tx,
-  ask: CaseCorrectionAsk & { by: string; now: Date },
+  input: CaseCorrectionInput & { by: string; now: Date },
 ): Promise<void> {
-  const about = await requireCorrectable(tx, ask);
-  const { by, now } = ask;
+  const about = await requireCorrectable(tx, input);
+  const { by, now } = input;
   const { asset, units, subject, kind } = about;
-  if (ask.as === 'dust') return await writeOff(tx, (await debtOf(tx, subject)).row, { by, now });
-  if (ask.as === 'undone') {
-    const undoing = await requireUndone(tx, (await debtOf(tx, subject)).row, ask.deposit ?? 0n);
+  if (input.as === 'dust') return await writeOff(tx, (await debtOf(tx, subject)).row, { by, now });
+  if (input.as === 'undone') {
+    const undoing = await requireUndone(tx, (await debtOf(tx, subject)).row, input.deposit ?? 0n);
     const facts = {
-      correction: ask.as,
-      case: String(ask.case),
-      evidence: ask.evidence,
+      correction: input.as,
+      case: String(input.case),
+      evidence: input.evidence,
       by,
-      deposit: String(ask.deposit),
+      deposit: String(input.deposit),
     };
     return await undoExchange(context, tx, undoing, {
-      id: `correct_case_${ask.case}`,
+      id: `correct_case_${input.case}`,
       kind: 'correction',
       at: now,
       facts,
       by,
     });
   }
-  if (ask.as === 'lost_order' && isOfDeposit(kind)) {
-    const [row, first] = [await lockGiven(tx, depositOf(about)), await lockGiven(tx, ask.deposit ?? 0n)];
-    const facts = { correction: ask.as, case: String(ask.case), evidence: ask.evidence, by, deposit: String(row.id) };
+  if (input.as === 'lost_order' && isOfDeposit(kind)) {
+    const [row, first] = [await lockGiven(tx, depositOf(about)), await lockGiven(tx, input.deposit ?? 0n)];
+    const facts = {
+      correction: input.as,
+      case: String(input.case),
+      evidence: input.evidence,
+      by,
+      deposit: String(row.id),
+    };
     return await bookLostPart(tx, { row, first, entry: { kind: 'correction', at: now, facts, by } });
   }
-  const facts = { correction: ask.as, case: String(ask.case), evidence: ask.evidence, by };
+  const facts = { correction: input.as, case: String(input.case), evidence: input.evidence, by };
   // A debit that turns out to have paid a payout is reversed with what was made of it (facts.ts).
   const id =
-    ask.as === 'fee'
+    input.as === 'fee'
       ? `${debitEntry(about)}:fee`
-      : ask.as === 'lost_order'
+      : input.as === 'lost_order'
         ? lostOrderEntry(debitEntry(about))
-        : `correct_case_${ask.case}`;
+        : `correct_case_${input.case}`;
   const entry = { id, kind: 'correction', at: now, facts };
   const loss = chart.loss(asset);
-  if (ask.as === 'lost_order' && ask.deposit !== undefined) {
-    const lost = { ...entry, facts: { ...facts, deposit: String(ask.deposit) }, by };
-    await bookLostOrder(tx, { about, deposit: ask.deposit, entry: lost });
-  } else if (ask.as === 'fee') {
+  if (input.as === 'lost_order' && input.deposit !== undefined) {
+    const lost = { ...entry, facts: { ...facts, deposit: String(input.deposit) }, by };
+    await bookLostOrder(tx, { about, deposit: input.deposit, entry: lost });
+  } else if (input.as === 'fee') {
     const rail = subject.slice(0, subject.indexOf(':'));
     const posted = await post(tx, { ...entry, lines: move(chart.cost(rail, asset), loss, units) });
     if (posted.outcome !== 'posted') throw unfit('the loss it was booked as is not there any more');
@@ -286,5 +293,5 @@ export async function correctCase(
     if (posted.outcome !== 'posted') throw unfit('so much is not owed any more');
     await store.markReplaced(tx, row.id);
   }
-  await closeCases(tx, { kind: kind as 'customer_owes', subject, outcome: `corrected as ${ask.as} by ${by}`, now });
+  await closeCases(tx, { kind: kind as 'customer_owes', subject, outcome: `corrected as ${input.as} by ${by}`, now });
 }

@@ -1,13 +1,13 @@
 /**
  * Creating an order: a live quote honoured, or a fresh price within the partner's tolerance; a target of its own to pay to;
- * one transaction at the partner's door.
+ * one transaction at the partner role.
  */
 import { type Clock, later } from '../base/clock.ts';
-import { type Tx, together } from '../base/db.ts';
+import { awaitAll, type Tx } from '../base/db.ts';
 import { assert, Refusal, Unavailable } from '../base/errors.ts';
 import { numericId } from '../base/ids.ts';
+import { enqueueAt } from '../base/jobs.ts';
 import { type Rate, ratesWithin } from '../base/money.ts';
-import { setAlarm } from '../base/work.ts';
 import { type Customer, fiatAccounts } from '../customers/index.ts';
 import {
   lockExposure,
@@ -35,7 +35,7 @@ import type { Rail } from '../rails/rail.ts';
 import { emitState } from './advance.ts';
 import { type Order, store } from './store.ts';
 
-export interface CreateAsk {
+export interface CreateInput {
   partner: Partner;
   customer: Customer;
   market: Market;
@@ -69,28 +69,28 @@ export interface CreateAsk {
 export async function create(
   context: { rails: ReadonlyMap<string, Rail>; clock: Clock },
   tx: Tx,
-  ask: CreateAsk,
+  input: CreateInput,
 ): Promise<Order> {
-  const { partner, customer, market } = ask;
+  const { partner, customer, market } = input;
   requireAwake(context.rails, market);
   assert(
-    ask.fiatAccountId !== undefined || ask.payoutAddress !== undefined,
+    input.fiatAccountId !== undefined || input.payoutAddress !== undefined,
     'an order pays to an account or an address',
   );
   // Orders of one customer wait for each other at their number, so the time is taken after it: a list by number is a list
   // by time and by id.
-  const [customerSeq] = await together(
+  const [customerSeq] = await awaitAll(
     store.nextSeq(tx, { partnerId: partner.id, customerId: customer.id, direction: market.direction }),
     // An order that follows another one is money under way, which goes on.
-    ask.follows === undefined && requireOpen(tx, { partnerId: partner.id, marketId: market.id, exactly: true }),
-    ask.fiatAccountId !== undefined && requireOwn(tx, customer, { id: ask.fiatAccountId, fiat: market.fiat.code }),
-    ask.follows === undefined && requireFree(tx, ask),
+    input.follows === undefined && requireOpen(tx, { partnerId: partner.id, marketId: market.id, exactly: true }),
+    input.fiatAccountId !== undefined && requireOwn(tx, customer, { id: input.fiatAccountId, fiat: market.fiat.code }),
+    input.follows === undefined && requireFree(tx, input),
   );
   const now = context.clock.now();
-  await requireWithinLevel(tx, { market, level: customer.level, depositUnits: ask.depositUnits });
+  await requireWithinLevel(tx, { market, level: customer.level, depositUnits: input.depositUnits });
   const id = numericId(now);
-  const [quote, index] = await together(priceFor(tx, ask, id), store.nextIndex(tx));
-  await requireRoom(tx, ask, quote, now);
+  const [quote, index] = await awaitAll(priceFor(tx, input, id), store.nextIndex(tx));
+  await requireRoom(tx, input, quote, now);
   const rail = context.rails.get(market.depositRail);
   assert(rail !== undefined, `rail ${market.depositRail} is running`);
   const policy = await policyFor(tx, market, partner.id);
@@ -119,16 +119,16 @@ export async function create(
     depositTarget: target,
     depositIndex: index,
     payoutRail: market.payoutRail,
-    paymentMethod: ask.paymentMethod ?? market.paymentMethod,
-    fiatAccountId: ask.fiatAccountId ?? null,
-    payoutAddress: ask.payoutAddress ?? null,
-    refundAddress: ask.refundAddress ?? null,
-    refundAccountId: ask.payoutAddress === undefined ? null : (ask.fiatAccountId ?? null),
+    paymentMethod: input.paymentMethod ?? market.paymentMethod,
+    fiatAccountId: input.fiatAccountId ?? null,
+    payoutAddress: input.payoutAddress ?? null,
+    refundAddress: input.refundAddress ?? null,
+    refundAccountId: input.payoutAddress === undefined ? null : (input.fiatAccountId ?? null),
     refundToBy: null,
-    refundWanted: null,
+    refundRequest: null,
     refundedUnits: 0n,
-    merchantReference: ask.merchantReference ?? null,
-    claimedReference: null,
+    merchantReference: input.merchantReference ?? null,
+    payerReference: null,
     exception: null,
     failure: null,
     payoutAttempt: 0,
@@ -136,13 +136,13 @@ export async function create(
     wasHeld: false,
     dormant: false,
     dormantFrom: null,
-    handedPayout: false,
+    submittedPayout: false,
     depositReference: null,
     payoutReference: null,
     expiresAt: later(now, market.depositTtlMs),
     createdAt: now,
     updatedAt: now,
-    follows: ask.follows ?? null,
+    follows: input.follows ?? null,
     waitsUntil: null,
     overdue: false,
     policy,
@@ -153,7 +153,7 @@ export async function create(
     watchAddress(tx, { rail: rail.code, address: target, index, orderId: id, partnerId: partner.id });
   store.insertHistory(tx, { order, from: 'none', event: 'created', facts: {}, at: now });
   await emitState(tx, order, now);
-  setAlarm(tx, { kind: 'expire_order', subject: String(id), dueAt: order.expiresAt });
+  enqueueAt(tx, { kind: 'expire_order', subject: String(id), dueAt: order.expiresAt });
   return order;
 }
 
@@ -167,9 +167,9 @@ function requireAwake(rails: ReadonlyMap<string, Rail>, { depositRail, payoutRai
 }
 
 /** What is held since a leak is no order's destination. @throws Refusal 'destination_held' */
-async function requireFree(tx: Tx, { partner, fiatAccountId, payoutAddress, refundAddress, now }: CreateAsk) {
+async function requireFree(tx: Tx, { partner, fiatAccountId, payoutAddress, refundAddress, now }: CreateInput) {
   const of = { partnerId: partner.id, orderId: null, now };
-  await together(
+  await awaitAll(
     requireNotHeld(tx, { ...of, fiatAccountId: fiatAccountId ?? null, address: payoutAddress ?? null }),
     refundAddress !== undefined && requireNotHeld(tx, { ...of, fiatAccountId: null, address: refundAddress }),
   );
@@ -186,13 +186,13 @@ async function requireOwn(tx: Tx, customer: Customer, named: { id: bigint; fiat:
  * this one must not come to more. Counted under the lock that quotes take, too. Asked here and not where quotes are made, so that a quote reads no order. An order made of
  * money that has come is no promise.
  */
-async function requireRoom(tx: Tx, ask: CreateAsk, quote: Quote, now: Date): Promise<void> {
-  const { fiat } = ask.market;
-  const cap = ask.follows === undefined ? await lockExposure(tx, ask.partner.id, fiat.code) : null;
+async function requireRoom(tx: Tx, input: CreateInput, quote: Quote, now: Date): Promise<void> {
+  const { fiat } = input.market;
+  const cap = input.follows === undefined ? await lockExposure(tx, input.partner.id, fiat.code) : null;
   if (cap === null) return;
-  const of = { partnerId: ask.partner.id, fiat: fiat.code, now };
+  const of = { partnerId: input.partner.id, fiat: fiat.code, now };
   const live = (await liveUnits(tx, of)) + (await store.unpaidUnits(tx, of));
-  const asked = fiat.code === depositAsset(ask.market).code ? quote.depositUnits : quote.grossUnits;
+  const asked = fiat.code === depositAsset(input.market).code ? quote.depositUnits : quote.grossUnits;
   requireWithin(cap, { asked, live, fiat });
 }
 
@@ -202,9 +202,9 @@ function lockedUntil(now: Date, market: Market, { priceMoved: { lockS } }: Polic
   return later(now, lockS === null ? ttlMs : Math.min(ttlMs, lockS * 1000));
 }
 
-async function priceFor(tx: Tx, ask: CreateAsk, orderId: bigint): Promise<Quote> {
-  const { partner, market, depositUnits, rate, payoutUnits, now } = ask;
-  if (ask.follows !== undefined) return await requote(tx, { partner, market, depositUnits, orderId, now });
+async function priceFor(tx: Tx, input: CreateInput, orderId: bigint): Promise<Quote> {
+  const { partner, market, depositUnits, rate, payoutUnits, now } = input;
+  if (input.follows !== undefined) return await requote(tx, { partner, market, depositUnits, orderId, now });
   if (rate !== undefined && payoutUnits !== undefined) {
     const live = await takeQuote(tx, { partner, market, depositUnits, rate, payoutUnits, orderId, now });
     if (live !== undefined) return live;

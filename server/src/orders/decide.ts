@@ -16,7 +16,7 @@ export type DepositTrouble =
   | 'wrong_chain'
   | 'late'
   | 'second'
-  /** Booked as received, and then taken back by the chain or bank. */
+  /** Booked as received, and then reversed by the chain or bank. */
   | 'lost';
 
 export interface ExpectedDeposit {
@@ -120,7 +120,7 @@ export function onAmount(
   if (receivedUnits === null || receivedUnits === depositUnits) return 'as_asked';
   const { acceptBps, beyond } = receivedUnits < depositUnits ? policy.underpaid : policy.overpaid;
   if (within(receivedUnits, depositUnits, acceptBps)) return 'accept';
-  // Of too much, all is taken only to be given back.
+  // Of too much, all is taken only to be refunded.
   return beyond === 'hold' ? 'hold' : 'refund';
 }
 
@@ -200,7 +200,7 @@ export function isForAPerson(history: readonly { event: string; facts: Record<st
   return by === 'screening' || heldBy === 'operator' || (typeof why === 'string' && why.startsWith(HELD_AT_GATE));
 }
 
-const HOLDING = ['held', 'payout_failed', 'refund_failed'];
+const HOLDING = ['held', 'payout_rejected', 'refund_rejected'];
 
 /** The step of an order's history that last gave it to a person, or to its policy. */
 export const lastHold = <H extends { event: string }>(history: readonly H[]): H | undefined =>
@@ -210,7 +210,7 @@ export const lastHold = <H extends { event: string }>(history: readonly H[]): H 
 export const deadlineOf = (state: OrderState, policy: Policy): Deadline | undefined =>
   isWaiting(state) ? policy.waiting[state] : undefined;
 
-/** Why an attempt is stopped: the one before it, which its rail had refused, has arrived. */
+/** Why an attempt is stopped: the one before it, which its rail had rejected, has arrived. */
 export const PAID_BEFORE = 'an attempt before it was paid after all';
 
 /** An order's exception where another amount was paid for it than it says: by people's word, with the difference booked. */

@@ -28,17 +28,19 @@ const sql = {
 } as const;
 
 /** Addresses of orders made since, but for those that an earlier order of the same customer had. */
-export const addressesSince = (tx: Tx, ask: { partnerId: bigint; since: Date }): Promise<NamedAddress[]> =>
-  tx.rows<NamedAddress>(sql.created, [ask.partnerId, firstIdAt(ask.since), ask.since]);
+export const addressesSince = (tx: Tx, input: { partnerId: bigint; since: Date }): Promise<NamedAddress[]> =>
+  tx.rows<NamedAddress>(sql.created, [input.partnerId, firstIdAt(input.since), input.since]);
 
 /** Where money of these orders would go back to, on a chain. */
 export const refundAddressesOf = (
   tx: Tx,
-  ask: { partnerId: bigint; orders: readonly bigint[] },
-): Promise<NamedAddress[]> => tx.rows<NamedAddress>(sql.of, [ask.partnerId, ask.orders]);
+  input: { partnerId: bigint; orders: readonly bigint[] },
+): Promise<NamedAddress[]> => tx.rows<NamedAddress>(sql.of, [input.partnerId, input.orders]);
 
 /**
  * Orders of before of which an address to go back to may have been named since: for times of which it was not recorded.
  */
-export const perhapsNamedSince = async (tx: Tx, ask: { partnerId: bigint; since: Date }): Promise<bigint[]> =>
-  (await tx.rows<{ id: bigint }>(sql.changed, [ask.partnerId, firstIdAt(ask.since), ask.since])).map(({ id }) => id);
+export const perhapsNamedSince = async (tx: Tx, input: { partnerId: bigint; since: Date }): Promise<bigint[]> =>
+  (await tx.rows<{ id: bigint }>(sql.changed, [input.partnerId, firstIdAt(input.since), input.since])).map(
+    ({ id }) => id,
+  );

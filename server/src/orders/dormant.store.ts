@@ -30,8 +30,8 @@ export type Whose = { depositId: bigint } | { orderId: bigint };
 const isDeposit = (whose: Whose): whose is { depositId: bigint } => 'depositId' in whose;
 
 /** Refunds of money in suspense that somebody has to claim, and those that are under way or looked into. */
-const IDLE = `('needs_destination', 'failed', 'returned')`;
-const BUSY = `('screening', 'held', 'written', 'sent')`;
+const IDLE = `('needs_destination', 'rejected', 'returned')`;
+const BUSY = `('screening', 'held', 'created', 'submitted')`;
 
 export const dormantStore = {
   policy: (tx: Tx): Promise<DormancyPolicy | undefined> =>
@@ -52,9 +52,9 @@ export const dormantStore = {
 
   /**
    * Deposits of which something lies in suspense that nothing is done about, by id: how much, and since when. Not dust, nor what
-   * an operator holds, nor what belongs to an order that is under way, stopped by law, or lacks a deposit that was taken back.
+   * an operator holds, nor what belongs to an order that is under way, stopped by law, or lacks a deposit that was reversed.
    */
-  unclaimedDeposits: (tx: Tx, ask: { after: bigint; limit: number; only?: bigint | undefined }) =>
+  unclaimedDeposits: (tx: Tx, input: { after: bigint; limit: number; only?: bigint | undefined }) =>
     tx.rows<{ id: bigint; since: Date; units: bigint }>(
       `with lying as (
          select id from deposits where state in ('suspense', 'applied', 'refunded') and units > taken_units + refund_units
@@ -74,22 +74,22 @@ export const dormantStore = {
           and (o.id is null or (o.state in ('settled', 'refunded', 'expired', 'cancelled', 'payout_held', 'refund_held')
             and not exists (select from deposits l where l.order_id = o.id and l.state = 'lost' and l.lost_units > 0)))
         order by d.id limit $2`,
-      [ask.after, ask.limit, ask.only ?? null],
+      [input.after, input.limit, input.only ?? null],
     ),
 
   /** Orders that stand still with what they hold until somebody says where it goes, by id, and since when. Not what only lacks funds of ours. */
-  unclaimedOrders: (tx: Tx, ask: { after: bigint; limit: number; only?: bigint | undefined }) =>
+  unclaimedOrders: (tx: Tx, input: { after: bigint; limit: number; only?: bigint | undefined }) =>
     tx.rows<{ id: bigint; since: Date }>(
       `select o.id, greatest((select max(h.at) from order_history h where h.order_id = o.id),
               (select max(ended_at) from dormancies e where e.order_id = o.id and e.deposit_id is null)) as since
          from orders o
-        where (o.state in ('payout_held', 'refund_held') or (o.state = 'on_hold' and o.refund_wanted is not null))
-          and (o.refund_wanted is null or o.state = 'refund_held'
+        where (o.state in ('payout_held', 'refund_held') or (o.state = 'on_hold' and o.refund_request is not null))
+          and (o.refund_request is null or o.state = 'refund_held'
             or (o.refund_address is null and o.refund_account_id is null))
           and o.id > $1 and ($3::bigint is null or o.id = $3)
           and not exists (select from deposits l where l.order_id = o.id and l.state = 'lost' and l.lost_units > 0)
         order by o.id limit $2`,
-      [ask.after, ask.limit, ask.only ?? null],
+      [input.after, input.limit, input.only ?? null],
     ),
 
   find: (tx: Tx, whose: Whose): Promise<Dormancy | undefined> =>
@@ -140,9 +140,9 @@ export const dormantStore = {
   },
 
   /** Announced or dormant, by id. */
-  open: (tx: Tx, ask: { after: bigint; limit: number }): Promise<Dormancy[]> =>
+  open: (tx: Tx, input: { after: bigint; limit: number }): Promise<Dormancy[]> =>
     tx.rows<Dormancy>(`select ${COLUMNS} from dormancies where ended_at is null and id > $1 order by id limit $2`, [
-      ...[ask.after, ask.limit],
+      ...[input.after, input.limit],
     ]),
 
   /** Of what is open, by asset: how much is announced and how much dormant, and of that how much for how long. */

@@ -2,7 +2,7 @@
  * Dust: money too little to be looked at. A threshold is a row per asset; without one nothing is dust.
  *
  * What fits an order is the order's, however little. What fits nothing and is below the threshold is booked to suspense like
- * all money, stands in the order's trace, and is counted; it opens no case, tells the partner nothing and is given back only
+ * all money, stands in the order's trace, and is counted; it opens no case, tells the partner nothing and is refunded only
  * when a person says so: whoever sends crumbs by the thousand makes rows, and no work for anybody.
  */
 import type { Tx } from '../base/db.ts';

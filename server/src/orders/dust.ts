@@ -20,7 +20,7 @@ import { type DepositRow, store } from './store.ts';
 /** One transaction does them all, and each is an entry: well below what a statement may take. */
 export const MAX_DUST = 200;
 
-export interface DustAsk {
+export interface DustInput {
   asset: string;
   /** Seen before. */
   before: Date;
@@ -39,17 +39,17 @@ export interface DustPile {
 const unfit = (why: string) => new Refusal('does_not_fit', { why });
 
 /** What would be written off now, every order and then every deposit of it locked. */
-export async function lookDust(tx: Tx, ask: DustAsk): Promise<DustPile> {
-  const rows = await lockDust(tx, ask);
+export async function lookDust(tx: Tx, input: DustInput): Promise<DustPile> {
+  const rows = await lockDust(tx, input);
   return {
-    asset: ask.asset,
+    asset: input.asset,
     count: rows.length,
     units: rows.reduce((sum, row) => sum + row.units, 0n),
     deposits: rows.map(({ id }) => String(id)),
   };
 }
 
-async function lockDust(tx: Tx, { asset, before, most }: DustAsk): Promise<DepositRow[]> {
+async function lockDust(tx: Tx, { asset, before, most }: DustInput): Promise<DepositRow[]> {
   const known = await oldestDust(tx, { asset, before, most });
   const orders = [...new Set(known.flatMap(({ order_id: id }) => (id === null ? [] : [id])))].sort(byNumber);
   for (const id of orders) await store.lock(tx, id);
@@ -75,10 +75,10 @@ async function keptFrom(tx: Tx, row: DepositRow): Promise<string | undefined> {
 }
 
 /** @throws Refusal 'does_not_fit' where there is none */
-export async function writeOffDust(tx: Tx, ask: DustAsk & { by: string; now: Date }): Promise<DustPile> {
-  const pile = await lookDust(tx, ask);
-  if (pile.count === 0) throw unfit(`no dust of ${ask.asset} that may be written off came before that`);
-  for (const row of await lockDust(tx, ask)) await writeOff(tx, row, ask);
+export async function writeOffDust(tx: Tx, input: DustInput & { by: string; now: Date }): Promise<DustPile> {
+  const pile = await lookDust(tx, input);
+  if (pile.count === 0) throw unfit(`no dust of ${input.asset} that may be written off came before that`);
+  for (const row of await lockDust(tx, input)) await writeOff(tx, row, input);
   return pile;
 }
 

@@ -61,13 +61,13 @@ export interface EntryGiven {
   parts?: readonly ReceivedPart[] | undefined;
   /** Refunds that are held, settled or let go. */
   refunds?: readonly BookedRefund[] | undefined;
-  /** Of the order's deposit: taken back by its rail, and not to be given back by us. */
+  /** Of the order's deposit: reversed by its rail, and not to be refunded by us. */
   lost?: readonly LostPart[] | undefined;
   /** For 'payout_found'; what the order says where left out. */
   paid?: PaidBefore | undefined;
 }
 
-/** What has left for an order by an attempt that its rail had refused, and was booked as a loss then. */
+/** What has left for an order by an attempt that its rail had rejected, and was booked as a loss then. */
 export interface PaidBefore {
   units: bigint;
   /** Where what the order holds beyond that goes, in the payout asset; it stays with us as a difference where left out. */
@@ -144,7 +144,7 @@ export const voidRefund = ({ key, costUnits }: BookedRefund): Line[] => [
   ...release(key),
   ...(costUnits === 0n ? [] : release(kept(key))),
 ];
-/** A refund that has left although its rail had refused it, which was booked as a loss then: what is here for it makes that good. */
+/** A refund that has left although its rail had rejected it, which was booked as a loss then: what is here for it makes that good. */
 export const foundRefund = ({ netUnits, costUnits }: BookedRefund, from: Account): Line[] => [
   ...move(from, chart.loss(from.asset), netUnits),
   ...move(from, chart.feeOperator(from.asset), costUnits),
@@ -153,7 +153,7 @@ export const foundRefund = ({ netUnits, costUnits }: BookedRefund, from: Account
 const holdRefunds = (refunds: readonly BookedRefund[], from: Account, to: Account): Line[] =>
   refunds.flatMap((refund) => holdRefund(refund, from, to));
 
-/** Whoever paid what was taken back gives up the claim to it: it is no loss any more, and nobody owes it. */
+/** Whoever paid what was reversed gives up the claim to it: it is no loss any more, and nobody owes it. */
 const giveUp = (deposit: Account, lost: readonly LostPart[]): Line[] =>
   lost.flatMap(({ units, bookedTo }) => move(deposit, bookedTo, units));
 
@@ -201,7 +201,7 @@ export function feeAccount(kind: FeeKind, order: Pick<BookedOrder, 'partnerId' |
   }
 }
 
-/** The same move the other way round: undoing a conversion, fees given back. */
+/** The same move the other way round: undoing a conversion, fees refunded. */
 function turned(line: Line): Line {
   assert(line.step === 'post', 'a conversion is made of plain moves');
   return { ...line, debit: line.credit, credit: line.debit };

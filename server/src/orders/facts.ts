@@ -1,7 +1,7 @@
 /**
  * Facts: what rails report, taken into the books and to the order it concerns.
  *
- * Every fact may come twice and in any order; each is taken once, by the row it names. Money is never refused: what cannot
+ * Every fact may come twice and in any order; each is taken once, by the row it names. Money is never rejected: what cannot
  * be placed is booked to suspense and becomes a case. All of it runs in a transaction of the rail's, so a fact is stored
  * with what it does, and no cursor passes one that is not.
  *
@@ -10,12 +10,13 @@
 import { type Clock, later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
 import { assert, unreachable } from '../base/errors.ts';
-import { type Handled, ring, setAlarm } from '../base/work.ts';
+import { enqueue, enqueueAt, type Handled } from '../base/jobs.ts';
 import { closeCases, openCase } from '../compliance/index.ts';
 import { blockForDebt, findCustomer, findFiatAccount, type PayerMatch } from '../customers/index.ts';
 import { type Account, balance, chart, isPosted, type Line, lockAccounts, move, post, undo } from '../ledger/index.ts';
-import { marketById, maxUnitsFor, setStop } from '../partners/index.ts';
+import { marketById, maxUnitsFor, setKillSwitch } from '../partners/index.ts';
 import {
+  cancelUnlessSubmitted,
   type Observed,
   type Payout,
   payoutByKey,
@@ -24,11 +25,10 @@ import {
   refused,
   returned,
   settled,
-  stop,
   unitsPaid,
 } from '../rails/payouts.ts';
 import type { DepositFact, Rail, RailFact, Report } from '../rails/rail.ts';
-import { advance, change, emitHanded } from './advance.ts';
+import { advance, change, emitSubmitted } from './advance.ts';
 import { LOST_PART, lostOrderEntry } from './correct.ts';
 import {
   type DepositTrouble,
@@ -49,16 +49,16 @@ import { clearsAtOf } from './ready.ts';
 import { refundsOf, refundsOfDeposit } from './refunds.store.ts';
 import {
   cancelCompensations,
+  cancelPayingAgain,
+  cancelRefunding,
   cancelRefunds,
   inSuspense,
-  refundFailed,
   refundFound,
-  refundHanded,
+  refundRejected,
   refundReturned,
   refundSettled,
-  stopGivingBack,
-  stopPayingAgain,
-  wantRefund,
+  refundSubmitted,
+  requestRefund,
 } from './refunds.ts';
 import { endDebtBlock, isSameMoney, replaceLost, standingLoss } from './replace.ts';
 import { type DepositRow, type Order, store } from './store.ts';
@@ -86,12 +86,12 @@ export function orderFacts(context: Context, ownTransfers?: OwnTransfers): Repor
         return await depositConfirmed(context, tx, fact);
       case 'deposit_reversed':
         return await depositReversed(context, tx, fact);
-      case 'payout_handed':
-        return await payoutHanded(context, tx, fact);
+      case 'payout_submitted':
+        return await payoutSubmitted(context, tx, fact);
       case 'payout_settled':
         return await payoutSettled(context, tx, fact);
-      case 'payout_refused':
-        return await payoutRefused(context, tx, fact);
+      case 'payout_rejected':
+        return await payoutRejected(context, tx, fact);
       case 'payout_returned':
         return await payoutReturned(context, tx, fact);
       case 'payout_unknown':
@@ -139,10 +139,10 @@ export function orderFacts(context: Context, ownTransfers?: OwnTransfers): Repor
       case 'send_matched':
         return await movementKnown(tx, { ...fact, outcome: `matched with ${fact.key}`, now: context.clock.now() });
       case 'nonces_used':
-      case 'rail_stopped':
+      case 'rail_halted':
         // Following goes on, so that the books can be compared with what was done.
         if (fact.type === 'nonces_used')
-          await setStop(tx, {
+          await setKillSwitch(tx, {
             kind: 'rail',
             subject: fact.rail,
             by: 'the machine',
@@ -150,7 +150,7 @@ export function orderFacts(context: Context, ownTransfers?: OwnTransfers): Repor
             at: context.clock.now(),
           });
         return await openCase(tx, {
-          kind: 'rail_stopped',
+          kind: 'rail_halted',
           subject: fact.rail,
           reason: fact.why,
           facts: {},
@@ -202,8 +202,8 @@ async function depositConfirmed(context: Context, tx: Tx, fact: DepositFact): Pr
       confirmedAt: now,
     });
     await change(tx, order, { exception: 'underpaid', depositReference: fact.reference, now });
-    // The deadline decides about parts; ring for the case that it has passed while this one was being confirmed.
-    ring(tx, { kind: 'expire_order', subject: String(order.id), dueAt: order.expiresAt });
+    // The deadline decides about parts; enqueue for the case that it has passed while this one was being confirmed.
+    enqueue(tx, { kind: 'expire_order', subject: String(order.id), dueAt: order.expiresAt });
     return;
   }
   const tooMuch =
@@ -251,7 +251,7 @@ async function depositConfirmed(context: Context, tx: Tx, fact: DepositFact): Pr
     now,
   });
   if (tooMuch === 'refund_excess')
-    await wantRefund(context, tx, {
+    await requestRefund(context, tx, {
       depositId: row.id,
       units: excessUnits,
       why: 'overpaid',
@@ -268,7 +268,7 @@ async function mostFor(tx: Tx, order: Order): Promise<bigint> {
 
 /**
  * Whether an order has to wait with its deposit, because the rail it came by can take it back. Until then it is seen, shown as
- * that, and taken back without a trace in the books. What no order waits for goes to suspense at once, and nothing made of it
+ * that, and reversed without a trace in the books. What no order waits for goes to suspense at once, and nothing made of it
  * leaves before that time either (ready.ts).
  */
 async function isClearing(context: Context, tx: Tx, order: Order, row: DepositRow): Promise<boolean> {
@@ -279,7 +279,7 @@ async function isClearing(context: Context, tx: Tx, order: Order, row: DepositRo
   if (clearsAt === null || clearsAt <= now) return false;
   if (row.state === 'reversed') await store.changeDeposit(tx, row.id, { state: 'seen' });
   await store.waitWithDeposit(tx, row.id, clearsAt);
-  setAlarm(tx, { kind: 'clear_deposit', subject: String(row.id), dueAt: clearsAt });
+  enqueueAt(tx, { kind: 'clear_deposit', subject: String(row.id), dueAt: clearsAt });
   await advance(context, tx, order, 'deposit_seen', {
     now,
     waitsFrom: clearsAt,
@@ -289,7 +289,7 @@ async function isClearing(context: Context, tx: Tx, order: Order, row: DepositRo
   return true;
 }
 
-/** A deposit whose time has passed, unless it was taken back in the meantime: now it is as good as confirmed. */
+/** A deposit whose time has passed, unless it was reversed in the meantime: now it is as good as confirmed. */
 export async function clearDeposit(context: Context, tx: Tx, id: bigint): Promise<Handled> {
   const known = await store.depositById(tx, id);
   assert(known?.clears_at, `deposit ${id} is waited with`);
@@ -317,7 +317,7 @@ const REASONS: Record<DepositTrouble, string> = {
   wrong_chain: 'on another chain than the order asked for',
   late: 'came after the order had ended',
   second: 'came when the order had its deposit already',
-  lost: 'taken back after it was booked',
+  lost: 'reversed after it was booked',
 };
 
 const LOST_TARGET =
@@ -345,10 +345,10 @@ async function toSuspense(
     return;
   }
   const changed = order && (await change(tx, order, { exception: why, now }));
-  // What was taken back has to be made good first: a person says by what.
+  // What was reversed has to be made good first: a person says by what.
   const then = lost === undefined ? onExtra(why, changed?.policy) : 'hold';
   // A new order needs a price, and a rail's transaction waits for nothing. Until it is made the case stands for the money.
-  if (then === 'new_order') ring(tx, { kind: 'place_anew', subject: String(row.id), dueAt: now });
+  if (then === 'new_order') enqueue(tx, { kind: 'create_follow_on_order', subject: String(row.id), dueAt: now });
   await openCase(tx, {
     kind: `deposit_${why}`,
     subject: `deposit:${row.id}`,
@@ -364,7 +364,7 @@ async function toSuspense(
     now,
   });
   if (then === 'refund')
-    await wantRefund(context, tx, { depositId: row.id, units: row.units, why, order: changed, now });
+    await requestRefund(context, tx, { depositId: row.id, units: row.units, why, order: changed, now });
 }
 
 async function depositReversed(
@@ -383,16 +383,16 @@ async function depositReversed(
     if (order !== undefined) await forgetSeen(context, tx, order, fact.why);
     return;
   }
-  await takenBack(context, tx, row, order, fact.why);
+  await bookedDepositReversed(context, tx, row, order, fact.why);
 }
 
 /**
  * A deposit that stands in the books is gone. What of it lay in suspense was nobody's yet and leaves the books the way it
- * came. What an order took, or has been given back, is a loss as long as nothing left for it (the order is stopped, and gives
+ * came. What an order took, or has been refunded, is a loss as long as nothing left for it (the order is stopped, and gives
  * up its claim in the end). Where a payout or refund made of it was submitted, its customer owes it, whatever state the
  * order is in, and makes no new order until an operator allows it.
  */
-async function takenBack(
+async function bookedDepositReversed(
   context: Context,
   tx: Tx,
   known: DepositRow,
@@ -400,12 +400,12 @@ async function takenBack(
   why: string,
 ): Promise<void> {
   const now = context.clock.now();
-  await wakeDeposit(tx, known, { by: 'the rail', why: 'it was taken back', now });
+  await wakeDeposit(tx, known, { by: 'the rail', why: 'it was reversed', now });
   if (before !== undefined) await lockBoth(context, tx, known, before);
   const goneUnits = await cancelRefunds(context, tx, known.id, now);
   if (before !== undefined) {
-    await stopPayout(context, tx, before, now);
-    await stopPayingAgain(context, tx, before.id, now);
+    await cancelPayout(context, tx, before, now);
+    await cancelPayingAgain(context, tx, before.id, now);
     if (known.taken_units > 0n) await cancelCompensations(context, tx, before, now);
   }
   const order = before && (await store.lock(tx, before.id));
@@ -427,7 +427,7 @@ async function takenBack(
   const units = row.units - free;
   if (units === 0n) {
     await store.changeDeposit(tx, row.id, { state: 'reversed', why });
-    await closeCases(tx, { subject: `deposit:${row.id}`, outcome: 'taken back', now });
+    await closeCases(tx, { subject: `deposit:${row.id}`, outcome: 'reversed', now });
     // Without the part the order waits for a deposit again, or could not even expire.
     if (order !== undefined && row.state === 'confirmed') await forgetSeen(context, tx, order, why);
     return;
@@ -444,13 +444,13 @@ async function takenBack(
     subject: `deposit:${row.id}`,
     ...(order === undefined ? {} : { orderId: order.id }),
     partnerId: debtor?.partnerId ?? order?.partnerId,
-    reason: owes ? 'taken back after it was paid out: the customer owes it, and is blocked' : REASONS.lost,
+    reason: owes ? 'reversed after it was paid out: the customer owes it, and is blocked' : REASONS.lost,
     facts: { units: String(units), asset: row.asset, reference: row.reference },
     now,
   });
 }
 
-/** A payout is stopped by one posting and what was taken back leaves by another: what others post to as well is locked at once. */
+/** A payout is stopped by one posting and what was reversed leaves by another: what others post to as well is locked at once. */
 async function lockBoth(context: Context, tx: Tx, { rail, asset }: DepositRow, order: Order): Promise<void> {
   const [from, to] = [context.rails.get(rail), context.rails.get(order.payoutRail)];
   await lockAccounts(tx, [
@@ -488,14 +488,14 @@ async function whoWasPaid(
 }
 
 /** It was submitted, and its rail has not said that it did not pay. What came back had left. */
-const mayHaveLeft = ({ state }: Payout): boolean => state !== 'written' && state !== 'refused';
+const mayHaveLeft = ({ state }: Payout): boolean => state !== 'created' && state !== 'rejected';
 
 /** A refund that came back whole: its customer has nothing of it. */
 const isBack = ({ state, units }: Payout, cameBackUnits: bigint): boolean =>
   state === 'returned' && units <= cameBackUnits;
 
-/** A payout that nobody has begun to hand over is not paid for what was taken back. */
-async function stopPayout(
+/** A payout that nobody has begun to submit is not paid for what was reversed. */
+async function cancelPayout(
   context: Context,
   tx: Tx,
   order: Order,
@@ -504,8 +504,12 @@ async function stopPayout(
 ): Promise<void> {
   if (order.state !== 'paying_out') return;
   const key = payoutId(order);
-  if (!(await stop(tx, key, reason, now)) && !(await unlisted(context, tx, order, { key, reason, now }))) return;
-  await advance(context, tx, order, 'payout_failed', { now, facts: { why: reason, payout: key }, reason });
+  if (
+    !(await cancelUnlessSubmitted(tx, key, reason, now)) &&
+    !(await unlisted(context, tx, order, { key, reason, now }))
+  )
+    return;
+  await advance(context, tx, order, 'payout_rejected', { now, facts: { why: reason, payout: key }, reason });
 }
 
 /** The same of a payout that its rail only lists until a person submits it. */
@@ -516,7 +520,7 @@ async function unlisted(
   { key, reason, now }: { key: string; reason: string; now: Date },
 ): Promise<boolean> {
   const unlist = context.rails.get(payoutRail)?.unlist;
-  if (unlist === undefined || (await payoutByKey(tx, payoutRail, key))?.state !== 'handed') return false;
+  if (unlist === undefined || (await payoutByKey(tx, payoutRail, key))?.state !== 'submitted') return false;
   if (!(await unlist(tx, key, reason))) return false;
   await refused(tx, { rail: payoutRail, key, why: reason, now });
   return true;
@@ -598,15 +602,15 @@ async function bookDeposit(
 
 type Of<T extends RailFact['type']> = Extract<RailFact, { type: T }>;
 
-async function payoutHanded(context: Context, tx: Tx, fact: Of<'payout_handed'>): Promise<void> {
+async function payoutSubmitted(context: Context, tx: Tx, fact: Of<'payout_submitted'>): Promise<void> {
   const now = context.clock.now();
   const payout = await payoutByKey(tx, fact.rail, fact.key);
   if (payout === undefined) return;
   if (payout.purpose === 'payout' && payout.orderId !== null) {
-    const order = await store.noteHanded(tx, payout.orderId, now);
-    if (order !== undefined) await emitHanded(tx, order, now);
+    const order = await store.noteSubmitted(tx, payout.orderId, now);
+    if (order !== undefined) await emitSubmitted(tx, order, now);
   }
-  await refundHanded(tx, payout, now);
+  await refundSubmitted(tx, payout, now);
   await isKnownAgain(tx, fact.key, 'the rail has it', now);
 }
 
@@ -690,20 +694,20 @@ async function bookDifference(context: Context, tx: Tx, payout: Payout): Promise
 }
 
 /**
- * A payout that the rail had refused has left after all. What was written in its stead must not leave too, where nobody has
- * begun to hand it over; and what its order still holds is its payment.
+ * A payout that the rail had rejected has left after all. What was written in its stead must not leave too, where nobody has
+ * begun to submit it; and what its order still holds is its payment.
  */
 async function unsend(context: Context, tx: Tx, order: Order | undefined, paid: Payout, now: Date): Promise<void> {
   if (paid.refundId !== null) return await refundFound(context, tx, paid, now);
   if (order === undefined) return;
-  await stopPayout(context, tx, order, now, PAID_BEFORE);
-  await stopGivingBack(context, tx, order.id, now);
+  await cancelPayout(context, tx, order, now, PAID_BEFORE);
+  await cancelRefunding(context, tx, order.id, now);
   await paidAfterAll(context, tx, order.id, now);
 }
 
 /**
  * An order that holds its money because its payouts were refused, of which one has left after all, is paid: what it holds
- * makes good what was booked as lost then. An attempt of other terms than the order has now is for people (acts.ts, settleBy).
+ * makes good what was booked as lost then. An attempt of other terms than the order has now is for people (actions.ts, settleBy).
  *
  * @returns whether it was so
  */
@@ -726,7 +730,7 @@ async function paidAfterAll(context: Context, tx: Tx, orderId: bigint, now: Date
   return true;
 }
 
-async function payoutRefused(context: Context, tx: Tx, fact: Of<'payout_refused'>): Promise<void> {
+async function payoutRejected(context: Context, tx: Tx, fact: Of<'payout_rejected'>): Promise<void> {
   const now = context.clock.now();
   const order = await lockOrderOf(tx, fact);
   const observed = await refused(tx, { rail: fact.rail, key: fact.key, why: fact.why, now });
@@ -735,10 +739,10 @@ async function payoutRefused(context: Context, tx: Tx, fact: Of<'payout_refused'
   const payout = observed?.payout;
   if (observed?.contradiction) return await contradiction(context, tx, observed, fact.why);
   if (payout === undefined) return;
-  await isKnownAgain(tx, payout.id, `refused: ${fact.why}`, now);
-  if (payout.refundId !== null) return await refundFailed(context, tx, payout, fact.why, now);
+  await isKnownAgain(tx, payout.id, `rejected: ${fact.why}`, now);
+  if (payout.refundId !== null) return await refundRejected(context, tx, payout, fact.why, now);
   if (order === undefined) return;
-  const failed = await advance(context, tx, order, 'payout_failed', {
+  const failed = await advance(context, tx, order, 'payout_rejected', {
     now,
     facts: { why: fact.why, payout: payout.id },
     reason: fact.why,
@@ -815,7 +819,7 @@ async function payoutReturned(context: Context, tx: Tx, fact: Of<'payout_returne
   // Only what was paid for good and came back is paid again: anything else is for a person.
   if (after.state !== 'settled' || observed.contradiction || (await isPaidByAnother(tx, payout, after))) return;
   const again = units < payout.units ? units : payout.units;
-  await wantRefund(context, tx, { depositId: row.id, units: again, why: 'payout_returned', order: after, now });
+  await requestRefund(context, tx, { depositId: row.id, units: again, why: 'payout_returned', order: after, now });
 }
 
 /** A rail that pays what it had refused may have paid an order twice: by what comes back of one it is as paid as before. */
@@ -903,11 +907,11 @@ async function bookFunding(context: Context, tx: Tx, fact: Of<'funding_confirmed
 /** Orders whose turn it is look again: some funds have come. What one of them leaves is looked at by the next. */
 export async function fundsArrived(tx: Tx, now: Date): Promise<void> {
   for (const { id } of await allFirst(tx)) {
-    ring(tx, { kind: 'fund_order', subject: String(id), dueAt: now });
+    enqueue(tx, { kind: 'fund_order', subject: String(id), dueAt: now });
   }
 }
 
-/** Money of nobody we know, at the wallet that pays: in suspense like any other, to be given back or to an order by a person. */
+/** Money of nobody we know, at the wallet that pays: in suspense like any other, to be refunded or to an order by a person. */
 async function unexpectedCredit(context: Context, tx: Tx, fact: Of<'credit_unexpected'>): Promise<void> {
   const now = context.clock.now();
   const rail = context.rails.get(fact.rail);

@@ -2,9 +2,9 @@
  * The gate: whether money may leave. Every payout and refund passes it in the transaction that submits it, and a payout
  * that waits on a bank's list passes it again in the transaction that closes it into a file. There is no second way out.
  *
- * It answers `pay`; `wait`, where the cause ends by itself or by an operator's act and the payout then goes on by itself
+ * It answers `pay`; `wait`, where the cause ends by itself or by an operator's action and the payout then goes on by itself
  * (a kill switch, clearing, confirmations, screening that is too old); or `hold`, where a person has to decide: the payout is
- * taken back before it is submitted and its order or refund gets a case.
+ * reversed before it is submitted and its order or refund gets a case.
  *
  * It calls nobody outside and reads rows only: the provider's stored result (compliance/screenings.ts), and our own blocks and
  * deny lists as they stand in this transaction. The order is locked first, and the customer's row is share-locked, so a block,
@@ -14,13 +14,13 @@
  * used up by what is submitted with it: a payout may be submitted again, and another attempt after one that was rejected, but
  * nothing else. What cannot be approved (a deposit that is gone, a destination that does not fit) is held whoever asks.
  *
- * Not here: checks made earlier for the customer's comfort (work.ts), the submission itself (rails/payouts.ts), how many
+ * Not here: checks made earlier for the customer's comfort (jobs.ts), the submission itself (rails/payouts.ts), how many
  * people an operator's action needs (operators).
  */
 import type { Clock } from '../base/clock.ts';
-import { type Tx, together } from '../base/db.ts';
+import { awaitAll, type Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
-import { ring } from '../base/work.ts';
+import { enqueue } from '../base/jobs.ts';
 import {
   type Approval,
   approvalsFor,
@@ -35,7 +35,7 @@ import {
   type Verdict,
 } from '../compliance/index.ts';
 import { findCustomer } from '../customers/index.ts';
-import { isRailStopped, levelMaxUnits, marketById } from '../partners/index.ts';
+import { isRailOff, levelMaxUnits, marketById } from '../partners/index.ts';
 import type { SendAnswer } from '../rails/chain.ts';
 import { findPayout, type GateAnswer, type Payout, payoutsOf } from '../rails/payouts.ts';
 import type { Rail } from '../rails/rail.ts';
@@ -50,7 +50,7 @@ import { type DepositRow, type Order, store } from './store.ts';
 /** What the gate asks of other modules, in the transaction it is given. None of it calls out. */
 export interface GateRules {
   /** Our own blocks and deny lists, read now. */
-  screenOwn(tx: Tx, ask: Screening): Promise<Verdict>;
+  screenOwn(tx: Tx, input: Screening): Promise<Verdict>;
   /** Whether a kill switch holds this rail; stays true or false until `tx` ends. */
   isSwitchedOff(tx: Tx, rail: string): Promise<boolean>;
   /** How many people have to agree to let such a hit pass, at this moment. */
@@ -164,7 +164,7 @@ const SCREENING_EVERY_MS = 30_000;
 export async function askGate(context: GateContext, tx: Tx, payout: Payout): Promise<GateAnswer> {
   const now = context.clock.now();
   const leaving = await leavingOf(tx, payout);
-  const [kept, { left, used }, switchedOff, unready, maxAgeMs] = await together(
+  const [kept, { left, used }, switchedOff, unready, maxAgeMs] = await awaitAll(
     keptScreening(tx, screeningSubject(leaving)),
     weigh(context, tx, leaving, { now, payoutId: payout.id }),
     context.gate.isSwitchedOff(tx, payout.rail),
@@ -188,7 +188,7 @@ export async function askGate(context: GateContext, tx: Tx, payout: Payout): Pro
       return { outcome: 'hold', why: `${HELD_AT_GATE}${judgement.reason}` };
     case 'wait': {
       const { cause, why, until } = judgement;
-      if (cause === 'screening') ring(tx, { kind: 'rescreen_payout', subject: payout.id, dueAt: now });
+      if (cause === 'screening') enqueue(tx, { kind: 'rescreen_payout', subject: payout.id, dueAt: now });
       const leftMs = until === undefined ? PAUSE_MS[cause] : Math.max(until.getTime() - now.getTime(), 100);
       return { outcome: 'wait', why, againInMs: leftMs };
     }
@@ -217,7 +217,7 @@ export async function askBeforeSigning(
   const payout = await findPayout(tx, key);
   if (payout?.endedAt != null) return { outcome: 'hold', why: `its payout is ${payout.state}` };
   if (payout !== undefined) return await askGate(context, tx, payout);
-  return (await isRailStopped(tx, rail)) ? { outcome: 'wait', why: 'a kill switch is on' } : { outcome: 'pay' };
+  return (await isRailOff(tx, rail)) ? { outcome: 'wait', why: 'a kill switch is on' } : { outcome: 'pay' };
 }
 
 const PAUSE_MS = {
@@ -332,7 +332,7 @@ export function keepVerdict(tx: Tx, leaving: Leaving, verdict: Verdict, now: Dat
 export async function findings(context: GateContext, tx: Tx, leaving: Leaving, now: Date): Promise<Finding[]> {
   const { order, purpose, address, fiatAccountId } = leaving;
   const paid = purpose === 'payout' ? order : undefined;
-  const [lost, before, unfit, own, kept, limit, distrusted, held] = await together(
+  const [lost, before, unfit, own, kept, limit, distrusted, held] = await awaitAll(
     isLost(tx, leaving),
     paid === undefined ? [] : payoutsOf(tx, paid.id),
     isUnfit(context, tx, leaving),
@@ -413,13 +413,13 @@ async function unused(tx: Tx, leaving: Leaving, payoutId: string | undefined): P
   const { approvals, uses } = await approvalsFor(tx, boundOf(leaving));
   const spent = new Map<bigint, bigint>();
   for (const { approvalId, payoutId: by, units } of uses)
-    if (by !== payoutId && (await findPayout(tx, by))?.state !== 'refused')
+    if (by !== payoutId && (await findPayout(tx, by))?.state !== 'rejected')
       spent.set(approvalId, (spent.get(approvalId) ?? 0n) + units);
   return approvals.map((one) => ({ ...one, units: one.units - (spent.get(one.id) ?? 0n) }));
 }
 
 /**
- * By which amount rules say how many people it takes: of an order's payout by what came in for it, as for every act on an order;
+ * By which amount rules say how many people it takes: of an order's payout by what came in for it, as for every action on an order;
  * of a refund by what goes back.
  */
 export function weightOf({ purpose, order, asset, units }: Leaving): { asset: string; units: bigint } {

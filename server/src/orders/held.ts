@@ -1,7 +1,7 @@
 /**
  * Held deposits: an operator lets nothing go of what lies in suspense of a deposit, whoever's it is, until one releases it.
  *
- * An order is held by itself (acts.ts). What came late, twice, in excess or for nobody belongs to no order's life: its refund is
+ * An order is held by itself (actions.ts). What came late, twice, in excess or for nobody belongs to no order's life: its refund is
  * a row of its own, or not wanted yet. Holding writes one row (held_deposits), which the gate, screening, and whoever makes an order
  * of the money read; so it holds also against what is wanted later, by a policy or a partner. A refund whose payout is created is
  * ended where it is not submitted yet: that is decided by the payout's row, whoever is there first.
@@ -14,13 +14,13 @@ import { HELD_AT_GATE } from './decide.ts';
 import { wakeDeposit } from './dormant.ts';
 import { deleteHeld, heldDeposit, insertHeld } from './held.store.ts';
 import { changeRefund, lockRefund, type Refund, refundsOfDeposit } from './refunds.store.ts';
-import { comesNext, inSuspense, isOpen, stopWritten } from './refunds.ts';
+import { cancelUnsubmitted, comesNext, inSuspense, isOpen } from './refunds.ts';
 import { unfit } from './replace.ts';
 import { type DepositRow, store } from './store.ts';
 
 type Context = { rails: ReadonlyMap<string, Rail> };
 
-export interface DepositAct {
+export interface DepositAction {
   depositId: bigint;
   by: string;
   why: string;
@@ -31,14 +31,14 @@ export interface DepositAct {
  * @throws Refusal 'unknown_deposit' | 'deposit_unfit' where nothing of it lies in suspense | 'payout_submitted' where it is too
  *         late
  */
-export async function holdDeposit(context: Context, tx: Tx, act: DepositAct): Promise<void> {
-  const { depositId, by, why, now } = act;
+export async function holdDeposit(context: Context, tx: Tx, action: DepositAction): Promise<void> {
+  const { depositId, by, why, now } = action;
   const deposit = await lockWithOrder(tx, depositId);
   const open = await openRefund(tx, depositId);
   if (open === undefined && inSuspense(deposit) <= 0n) throw unfit('nothing of it lies in suspense');
   await wakeDeposit(tx, deposit, { by, why, now });
-  const isCreated = open?.state === 'written' || open?.state === 'sent';
-  if (isCreated && !(await stopWritten(context, tx, open.id, `${HELD_AT_GATE}by ${by}`, now)))
+  const isCreated = open?.state === 'created' || open?.state === 'submitted';
+  if (isCreated && !(await cancelUnsubmitted(context, tx, open.id, `${HELD_AT_GATE}by ${by}`, now)))
     throw new Refusal('payout_submitted', { payout: open.key, state: open.state });
   await insertHeld(tx, depositId, { by, why, at: now });
   await openCase(tx, {
@@ -51,7 +51,7 @@ export async function holdDeposit(context: Context, tx: Tx, act: DepositAct): Pr
     now,
   });
   const locked = open && (await lockRefund(tx, open.id));
-  if (locked === undefined || !(isCreated ? locked.refund.state === 'failed' : locked.refund.state === 'screening'))
+  if (locked === undefined || !(isCreated ? locked.refund.state === 'rejected' : locked.refund.state === 'screening'))
     return;
   await changeRefund(tx, locked.refund, { state: 'held', now });
   await closeCases(tx, { subject: `refund:${locked.refund.id}`, outcome: `held by ${by}`, now });
@@ -62,8 +62,8 @@ export async function holdDeposit(context: Context, tx: Tx, act: DepositAct): Pr
  *
  * @throws Refusal 'unknown_deposit' | 'deposit_unfit' where it is not held
  */
-export async function releaseDeposit(tx: Tx, act: Omit<DepositAct, 'why'>): Promise<void> {
-  const { depositId, by, now } = act;
+export async function releaseDeposit(tx: Tx, action: Omit<DepositAction, 'why'>): Promise<void> {
+  const { depositId, by, now } = action;
   await lockWithOrder(tx, depositId);
   if (!(await deleteHeld(tx, depositId))) throw unfit('nobody holds it');
   await closeCases(tx, { kind: 'deposit_held', subject: `deposit:${depositId}`, outcome: `released by ${by}`, now });

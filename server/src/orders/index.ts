@@ -6,21 +6,21 @@
  * here does the same for both.
  *
  * The way through the files: machine.ts (the table) → decide.ts (pure decisions) → entries.ts (postings) → advance.ts (the
- * one write) → create.ts, facts.ts, work.ts (what leads to it) → trace.ts (where the money is).
+ * one write) → create.ts, facts.ts, jobs.ts (what leads to it) → trace.ts (where the money is).
  */
 import type { Clock } from '../base/clock.ts';
 import type { Vault } from '../base/crypto.ts';
-import { type Database, type Tx, together } from '../base/db.ts';
+import { awaitAll, type Database, type Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
+import { shiftDueTimes } from '../base/jobs.ts';
 import type { Log } from '../base/log.ts';
-import { openTextOrNull, sealText } from '../base/texts.ts';
-import { bringForward } from '../base/work.ts';
+import { encryptText, openTextOrNull } from '../base/texts.ts';
 import type { Screener } from '../compliance/index.ts';
 import { assets, type Market } from '../partners/index.ts';
 import { waitingPayouts } from '../rails/payouts.ts';
 import type { Payee, Rail } from '../rails/rail.ts';
-import { nameDestination } from './acts.ts';
-import { type CreateAsk, create } from './create.ts';
+import { nameDestination } from './actions.ts';
+import { type CreateInput, create } from './create.ts';
 import { HELD_AT_GATE } from './decide.ts';
 import { type PayoutAddress, readAddressOn } from './destinations.ts';
 import type { GateRules } from './gate.ts';
@@ -51,7 +51,7 @@ import { isAllOver, partsOf } from './whereabouts.ts';
 
 export type { Payee } from '../rails/rail.ts';
 export {
-  type Act,
+  type Action,
   assignDeposit,
   block,
   cancel,
@@ -63,14 +63,14 @@ export {
   passDeadline,
   refundAddressOn,
   refundDeposit,
-  reject,
+  refundOrder,
   release,
   releaseBlocked,
   reprice,
   retry,
   settleBy,
   standsForLoss,
-} from './acts.ts';
+} from './actions.ts';
 export { blockedNow } from './blocked.ts';
 export { type Bulk, type BulkTerms, beginBulk, bulkOf, lastBulk, MAX_UNPAID, unpaidOrders } from './bulk.ts';
 export { checkOrders } from './check.ts';
@@ -86,7 +86,7 @@ export {
 export {
   bookFound,
   CASE_CORRECTIONS,
-  type CaseCorrectionAsk,
+  type CaseCorrectionInput,
   correctCase,
   lookCorrectable,
   requireCorrectable,
@@ -94,7 +94,7 @@ export {
 export { addressesSince, type NamedAddress, perhapsNamedSince, refundAddressesOf } from './destinations.store.ts';
 export type { PayoutAddress } from './destinations.ts';
 export { dustCounts, dustThreshold, seedDustThreshold, setDustThreshold } from './dust.store.ts';
-export { type DustAsk, lookDust, MAX_DUST, writeOffDust } from './dust.ts';
+export { type DustInput, lookDust, MAX_DUST, writeOffDust } from './dust.ts';
 export { fundsArrived, orderFacts } from './facts.ts';
 export {
   askBeforeSigning,
@@ -111,6 +111,7 @@ export {
 } from './gate.ts';
 export { heldDeposit } from './held.store.ts';
 export { holdDeposit, releaseDeposit, requireNotHeldDeposit } from './held.ts';
+export { OVERDUE, orderHandlers } from './jobs.ts';
 export { newestOrders, ordersBelow, placesOf } from './lists.store.ts';
 export {
   type DepositLine,
@@ -129,7 +130,7 @@ export { depositsAbout, payerOf, requireNotSender, requireSigned, returnText, se
 export { type NotReady, notReady } from './ready.ts';
 export { hasPublicReason, PUBLIC_REASONS, type PublicReason, publicReason } from './reasons.ts';
 export { type Refund, type RefundState, refundsOf, refundsOfDeposit, waitingRefunds } from './refunds.store.ts';
-export { type RefundTo, retryRefund, wantRefund } from './refunds.ts';
+export { type RefundTo, requestRefund, retryRefund } from './refunds.ts';
 export { closeConfirmed, confirmedReturn, makeReturnLink, type ReturnShown, returnLinksOf } from './returns.ts';
 export { endLettingPass, letPass, shortageNow } from './short.ts';
 export { type Direction, type ListedOrder, type Order } from './store.ts';
@@ -146,7 +147,6 @@ export {
   setDormancy,
   wakeByHand,
 } from './unclaimed.ts';
-export { OVERDUE, orderHandlers } from './work.ts';
 
 /**
  * Brings every due time of a partner's orders nearer: deadlines, locked rates, waits, money that clears. Nothing is decided
@@ -154,15 +154,19 @@ export { OVERDUE, orderHandlers } from './work.ts';
  *
  * @returns how many orders have been moved
  */
-export async function bringOrdersForward(tx: Tx, ask: { partnerId: bigint; ms: number }): Promise<number> {
-  const orders = await store.bringForward(tx, ask);
-  const deposits = await store.bringClearingForward(tx, ask);
-  await bringForward(tx, { kinds: ['expire_order', 'fund_order'], subjects: orders, ms: ask.ms });
-  await bringForward(tx, { kinds: ['clear_deposit', 'place_anew'], subjects: deposits, ms: ask.ms });
+export async function bringOrdersForward(tx: Tx, input: { partnerId: bigint; ms: number }): Promise<number> {
+  const orders = await store.shiftDueTimes(tx, input);
+  const deposits = await store.bringClearingForward(tx, input);
+  await shiftDueTimes(tx, { kinds: ['expire_order', 'fund_order'], subjects: orders, ms: input.ms });
+  await shiftDueTimes(tx, { kinds: ['clear_deposit', 'create_follow_on_order'], subjects: deposits, ms: input.ms });
   const refunds = await screeningRefunds(tx, deposits);
-  await bringForward(tx, { kinds: ['screen_refund'], subjects: refunds, ms: ask.ms });
+  await shiftDueTimes(tx, { kinds: ['screen_refund'], subjects: refunds, ms: input.ms });
   // What waits at the gate for money to clear looks again when that is over.
-  await bringForward(tx, { kinds: ['send_payout'], subjects: await waitingPayouts(tx, ask.partnerId), ms: ask.ms });
+  await shiftDueTimes(tx, {
+    kinds: ['send_payout'],
+    subjects: await waitingPayouts(tx, input.partnerId),
+    ms: input.ms,
+  });
   return orders.length;
 }
 
@@ -196,11 +200,11 @@ export interface OrdersContext {
 
 export interface Orders {
   /** @see create.ts */
-  create(tx: Tx, ask: CreateAsk): Promise<Order>;
+  create(tx: Tx, input: CreateInput): Promise<Order>;
   /** Notes the bank reference a customer says to have paid with. @throws Refusal 'unknown_order' | 'order_over' */
   claim(
     tx: Tx,
-    ask: { id: bigint; direction: Direction; customerId: string; reference: string; now: Date },
+    input: { id: bigint; direction: Direction; customerId: string; reference: string; now: Date },
   ): Promise<Order>;
   /** Whom the customer of this order pays, and with which reference: for deposits by bank. @throws Refusal 'order_over', past the deadline too */
   payInstructions(order: Order): { payee: Payee; reference: string };
@@ -211,33 +215,33 @@ export interface Orders {
   readPayoutAddress(tx: Tx, market: Market, text: string): Promise<PayoutAddress>;
   /** The same of an address that a deposit on this market would go back to. */
   readRefundAddress(tx: Tx, market: Market, text: string): Promise<PayoutAddress>;
-  /** Where money of this order goes back to, or is paid again. Through the system's door only. @see acts.ts */
-  nameDestination(tx: Tx, ask: { orderId: bigint; to: RefundTo; now: Date }): Promise<Order>;
+  /** Where money of this order goes back to, or is paid again. Through the system role only. @see actions.ts */
+  nameDestination(tx: Tx, input: { orderId: bigint; to: RefundTo; now: Date }): Promise<Order>;
   /** What the page of a return link shows; undefined where there is none of this customer. @see returns.ts */
   returnShown(tx: Tx, asked: LinkAsked): Promise<ReturnShown | undefined>;
-  /** What its form sends: an address, another one, or the customer's word that it is right. Through the system's door only. */
+  /** What its form sends: an address, another one, or the customer's word that it is right. Through the system role only. */
   enterReturnAddress(tx: Tx, asked: LinkAsked & { text: string }): ReturnType<typeof enterReturnAddress>;
   forgetReturnAddress(tx: Tx, asked: LinkAsked): Promise<void>;
   confirmReturnAddress(tx: Tx, asked: LinkAsked & { address: string; loggedInAt: Date; now: Date }): Promise<void>;
-  /** What the partner at the door is told of its order's money. @see told.ts */
+  /** What the partner of the role is told of its order's money. @see told.ts */
   told(tx: Tx, order: Order, page?: ToldPage): Promise<Told>;
   /** The same with what its customer's page shows besides. */
   money(tx: Tx, order: Order): Promise<OrderMoney>;
   /**
-   * One order of the partner at the door.
+   * One order of the partner of the role.
    * @throws Refusal 'unknown_order' also where direction or customer are other ones
    */
-  get(tx: Tx, ask: { id: bigint; direction?: Direction; customerId?: string }): Promise<Order>;
+  get(tx: Tx, input: { id: bigint; direction?: Direction; customerId?: string }): Promise<Order>;
   /** Newest first; `page` from 1. Past the end: none. */
   list(
     tx: Tx,
-    ask: { customerId: string; direction: Direction; page: number; pageSize: number },
+    input: { customerId: string; direction: Direction; page: number; pageSize: number },
   ): Promise<{ orders: ListedOrder[]; total: bigint }>;
   /**
    * All of a partner's orders of a direction, newest first unless `oldestFirst`; in one fiat, and made since a time, where
    * asked. `total` counts what that leaves.
    */
-  listAll(tx: Tx, ask: ListAll): Promise<{ orders: ListedOrder[]; total: bigint }>;
+  listAll(tx: Tx, input: ListAll): Promise<{ orders: ListedOrder[]; total: bigint }>;
 }
 
 export interface OrderMoney {
@@ -268,7 +272,7 @@ export interface ListAll {
 export const opened = <O extends ListedOrder>(vault: Vault, order: O): O => ({
   ...order,
   merchantReference: openTextOrNull(vault, order.partnerId, order.merchantReference),
-  claimedReference: openTextOrNull(vault, order.partnerId, order.claimedReference),
+  payerReference: openTextOrNull(vault, order.partnerId, order.payerReference),
 });
 
 export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock' | 'gate'> & { vault: Vault }): Orders {
@@ -280,30 +284,31 @@ export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock' | 'gat
   };
 
   return {
-    async create(tx, { merchantReference, ...ask }) {
-      const sealed = merchantReference === undefined ? undefined : sealText(vault, ask.partner.id, merchantReference);
+    async create(tx, { merchantReference, ...input }) {
+      const sealed =
+        merchantReference === undefined ? undefined : encryptText(vault, input.partner.id, merchantReference);
       const order = await create(context, tx, {
-        ...ask,
+        ...input,
         ...(sealed === undefined ? {} : { merchantReference: sealed }),
       });
       return opened(vault, order);
     },
 
-    async get(tx, ask) {
-      const order = await store.get(tx, ask.id);
+    async get(tx, input) {
+      const order = await store.get(tx, input.id);
       const asked =
         order !== undefined &&
-        (ask.direction === undefined || order.direction === ask.direction) &&
-        (ask.customerId === undefined || order.customerId === ask.customerId);
+        (input.direction === undefined || order.direction === input.direction) &&
+        (input.customerId === undefined || order.customerId === input.customerId);
       if (!asked) throw new Refusal('unknown_order', {});
       return opened(vault, order);
     },
 
-    async claim(tx, { reference, now, ...ask }) {
-      const order = await this.get(tx, ask);
+    async claim(tx, { reference, now, ...input }) {
+      const order = await this.get(tx, input);
       requireNotOver(order);
-      await store.claim(tx, order.id, sealText(vault, order.partnerId, reference), now);
-      return { ...order, claimedReference: reference };
+      await store.claim(tx, order.id, encryptText(vault, order.partnerId, reference), now);
+      return { ...order, payerReference: reference };
     },
 
     payInstructions(order) {
@@ -316,7 +321,7 @@ export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock' | 'gat
 
     readPayoutAddress: (tx, market, text) => readAddressOn(context, tx, market.payoutRail, text),
     readRefundAddress: (tx, market, text) => readAddressOn(context, tx, market.depositRail, text),
-    nameDestination: (tx, ask) => nameDestination(context, tx, { ...ask, by: 'partner' }),
+    nameDestination: (tx, input) => nameDestination(context, tx, { ...input, by: 'partner' }),
 
     returnShown,
     enterReturnAddress: (tx, asked) => enterReturnAddress(context, tx, asked),
@@ -370,7 +375,7 @@ export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock' | 'gat
 
     async list(tx, { customerId, direction, page, pageSize }) {
       const skipped = BigInt(page - 1) * BigInt(pageSize);
-      const [total, orders] = await together(
+      const [total, orders] = await awaitAll(
         store.count(tx, customerId, direction),
         store.page(tx, { customerId, direction, skipped, size: BigInt(pageSize) }),
       );
@@ -403,7 +408,7 @@ function missingUnits(order: Order, deposits: readonly DepositRow[]): bigint {
 /** Whether a customer may say where it goes: not of what the gate or screening holds, which a person looks into. */
 const isAskable = (state: RefundState, why: string | null): boolean =>
   state === 'needs_destination' ||
-  ((state === 'failed' || state === 'returned') && why?.startsWith(HELD_AT_GATE) !== true);
+  ((state === 'rejected' || state === 'returned') && why?.startsWith(HELD_AT_GATE) !== true);
 
 /** Whether a customer may be told to pay: before the deadline, although the order ends only once its rail was read up to it. */
 export const isPayable = ({ state, expiresAt }: ListedOrder, now: Date): boolean =>

@@ -79,14 +79,14 @@ const COMMON_STATES: readonly OrderState[] = ['settled', 'expired'];
 /** Orders made before one, the newest first; all that the driving filter lets through, at most `count`. */
 export async function ordersBelow(
   tx: Tx,
-  ask: OrderFilter,
+  input: OrderFilter,
   below: bigint | undefined,
   count: number,
 ): Promise<{ row: OrderLine; fits: boolean }[]> {
   const { values, put } = parameters();
   const span = [
-    ...(ask.from === undefined ? [] : [`created_at >= ${put(ask.from)}`]),
-    ...(ask.until === undefined ? [] : [`created_at < ${put(ask.until)}`]),
+    ...(input.from === undefined ? [] : [`created_at >= ${put(input.from)}`]),
+    ...(input.until === undefined ? [] : [`created_at < ${put(input.until)}`]),
   ];
   if (below !== undefined) {
     const last = put(below);
@@ -94,19 +94,19 @@ export async function ordersBelow(
   }
   const walk = (...driving: string[]): string =>
     `select * from orders where ${all([...driving, ...span])} order by created_at desc, id desc limit ${count}`;
-  const partner = ask.partnerId === undefined ? undefined : put(ask.partnerId);
+  const partner = input.partnerId === undefined ? undefined : put(input.partnerId);
   const driver =
-    ask.customerId !== undefined
-      ? walk(`customer_id = ${put(ask.customerId)}`)
-      : ask.state !== undefined && !COMMON_STATES.includes(ask.state)
-        ? walk(`state = ${put(ask.state)}`, `state not in ('settled', 'expired')`)
+    input.customerId !== undefined
+      ? walk(`customer_id = ${put(input.customerId)}`)
+      : input.state !== undefined && !COMMON_STATES.includes(input.state)
+        ? walk(`state = ${put(input.state)}`, `state not in ('settled', 'expired')`)
         : partner !== undefined
           ? walk(`partner_id = ${partner}`)
           : walk('id > 0');
   const fits = [
     ...(partner === undefined ? [] : [`o.partner_id = ${partner}`]),
-    ...(ask.marketId === undefined ? [] : [`o.market_id = ${put(ask.marketId)}`]),
-    ...(ask.state === undefined ? [] : [`o.state = ${put(ask.state)}`]),
+    ...(input.marketId === undefined ? [] : [`o.market_id = ${put(input.marketId)}`]),
+    ...(input.state === undefined ? [] : [`o.state = ${put(input.state)}`]),
   ];
   const rows = await tx.rows<OrderRow>(
     `select ${ORDER}, ${all(fits)} as fits from (${driver}) as o order by o.created_at desc, o.id desc limit ${count}`,
@@ -164,12 +164,12 @@ const DEPOSIT = `d.id, d.partner_id as "partnerId", o.customer_id as "customerId
   d.refund_units as "refundUnits", d.state, d.origin, d.why, d.late, d.dust, d.reference, d.seen_at as "seenAt",
   d.confirmed_at as "confirmedAt"`;
 
-function depositFits(ask: DepositFilter, put: (value: unknown) => string): string {
+function depositFits(input: DepositFilter, put: (value: unknown) => string): string {
   return `coalesce(${all([
-    ...(ask.partnerId === undefined ? [] : [`d.partner_id = ${put(ask.partnerId)}`]),
-    ...(ask.customerId === undefined ? [] : [`o.customer_id = ${put(ask.customerId)}`]),
-    ...(ask.marketId === undefined ? [] : [`o.market_id = ${put(ask.marketId)}`]),
-    ...(ask.state === undefined ? [] : [`d.state = ${put(ask.state)}`]),
+    ...(input.partnerId === undefined ? [] : [`d.partner_id = ${put(input.partnerId)}`]),
+    ...(input.customerId === undefined ? [] : [`o.customer_id = ${put(input.customerId)}`]),
+    ...(input.marketId === undefined ? [] : [`o.market_id = ${put(input.marketId)}`]),
+    ...(input.state === undefined ? [] : [`d.state = ${put(input.state)}`]),
   ])}, false)`;
 }
 
@@ -180,25 +180,25 @@ function depositFits(ask: DepositFilter, put: (value: unknown) => string): strin
  */
 export async function depositsBelow(
   tx: Tx,
-  ask: DepositFilter & { orderIds?: readonly bigint[] | undefined },
+  input: DepositFilter & { orderIds?: readonly bigint[] | undefined },
   below: bigint | undefined,
   count: number,
 ): Promise<{ row: DepositLine; fits: boolean }[]> {
   const { values, put } = parameters();
-  const span = seenWithin(ask, put);
+  const span = seenWithin(input, put);
   if (below !== undefined) {
     const last = put(below);
     span.push(`(d.seen_at, d.id) < ((select seen_at from deposits where id = ${last}), ${last}::bigint)`);
   }
   const driving =
-    ask.orderIds !== undefined
-      ? [`d.order_id = any(${put(ask.orderIds)}::bigint[])`]
-      : ask.state === 'suspense'
+    input.orderIds !== undefined
+      ? [`d.order_id = any(${put(input.orderIds)}::bigint[])`]
+      : input.state === 'suspense'
         ? [`d.state = 'suspense'`]
-        : ask.partnerId !== undefined
-          ? [`d.partner_id = ${put(ask.partnerId)}`]
+        : input.partnerId !== undefined
+          ? [`d.partner_id = ${put(input.partnerId)}`]
           : ['d.id > 0'];
-  const fits = depositFits(ask, put);
+  const fits = depositFits(input, put);
   const rows = await tx.rows<DepositLine & { fits: boolean }>(
     `select ${DEPOSIT}, ${fits} as fits
        from (select d.* from deposits d where ${all([...driving, ...span])} order by d.seen_at desc, d.id desc limit ${count}) as d
@@ -209,9 +209,9 @@ export async function depositsBelow(
   return rows.map(({ fits: isIn, ...row }) => ({ row, fits: isIn }));
 }
 
-const seenWithin = (ask: ListFilter, put: (value: unknown) => string): string[] => [
-  ...(ask.from === undefined ? [] : [`d.seen_at >= ${put(ask.from)}`]),
-  ...(ask.until === undefined ? [] : [`d.seen_at < ${put(ask.until)}`]),
+const seenWithin = (input: ListFilter, put: (value: unknown) => string): string[] => [
+  ...(input.from === undefined ? [] : [`d.seen_at >= ${put(input.from)}`]),
+  ...(input.until === undefined ? [] : [`d.seen_at < ${put(input.until)}`]),
 ];
 
 export interface SuspenseLine extends DepositLine {
@@ -233,17 +233,17 @@ const OPEN_REFUND = `source = 'suspense' and state not in ('settled', 'cancelled
 /** What lies in suspense, the oldest first: of each deposit what is free of it, and what is under way out of there. */
 export async function suspenseAfter(
   tx: Tx,
-  ask: DepositFilter,
+  input: DepositFilter,
   after: bigint | undefined,
   count: number,
 ): Promise<{ row: SuspenseLine; fits: boolean }[]> {
   const { values, put } = parameters();
-  const span = seenWithin(ask, put);
+  const span = seenWithin(input, put);
   if (after !== undefined) {
     const last = put(after);
     span.push(`(d.seen_at, d.id) > ((select seen_at from deposits where id = ${last}), ${last}::bigint)`);
   }
-  const fits = depositFits(ask, put);
+  const fits = depositFits(input, put);
   const rows = await tx.rows<SuspenseLine & { fits: boolean }>(
     `with free as (
        select d.* from deposits d where ${all([LIES_FREE, ...span])} order by d.seen_at, d.id limit ${count}),

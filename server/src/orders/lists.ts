@@ -40,22 +40,22 @@ const isGiven = (...values: unknown[]): boolean => values.some((value) => value 
 /**
  * The newest first.
  *
- * @param ask.below the `next` of the page before
+ * @param input.below the `next` of the page before
  * @throws Refusal 'unknown_order' where no order has this id: a list that begins nowhere would look empty
  */
 export async function listOrders(
   tx: Tx,
-  ask: OrderFilter & Paging & { below?: bigint | undefined },
+  input: OrderFilter & Paging & { below?: bigint | undefined },
 ): Promise<Page<OrderLine, bigint>> {
-  if (ask.below !== undefined && (await placesOf(tx, [ask.below])).length === 0) throw new Refusal('unknown_order');
+  if (input.below !== undefined && (await placesOf(tx, [input.below])).length === 0) throw new Refusal('unknown_order');
   await walkOnly(tx);
   return await scan(
     {
-      after: ask.below,
-      limit: ask.limit,
-      isFiltered: isGiven(ask.partnerId, ask.marketId, ask.state),
+      after: input.below,
+      limit: input.limit,
+      isFiltered: isGiven(input.partnerId, input.marketId, input.state),
     },
-    (below, count) => ordersBelow(tx, ask, below, count),
+    (below, count) => ordersBelow(tx, input, below, count),
   );
 }
 
@@ -69,23 +69,23 @@ async function fewOrders(tx: Tx, customerId: string | undefined): Promise<bigint
 /**
  * The newest first.
  *
- * @param ask.partnerId the customer's, where a customer is asked for
+ * @param input.partnerId the customer's, where a customer is asked for
  * @throws Refusal 'unknown_deposit' for a cursor that is none
  */
 export async function listDeposits(
   tx: Tx,
-  ask: DepositFilter & Paging & { below?: bigint | undefined },
+  input: DepositFilter & Paging & { below?: bigint | undefined },
 ): Promise<Page<DepositLine, bigint>> {
-  if (ask.below !== undefined) await findDeposit(tx, ask.below);
-  const orderIds = await fewOrders(tx, ask.customerId);
+  if (input.below !== undefined) await findDeposit(tx, input.below);
+  const orderIds = await fewOrders(tx, input.customerId);
   await walkOnly(tx);
   return await scan(
     {
-      after: ask.below,
-      limit: ask.limit,
-      isFiltered: isGiven(ask.partnerId, ask.customerId, ask.marketId, ask.state),
+      after: input.below,
+      limit: input.limit,
+      isFiltered: isGiven(input.partnerId, input.customerId, input.marketId, input.state),
     },
-    (below, count) => depositsBelow(tx, { ...ask, orderIds }, below, count),
+    (below, count) => depositsBelow(tx, { ...input, orderIds }, below, count),
   );
 }
 
@@ -95,17 +95,17 @@ export type Awaited = 'customer' | 'operator' | 'rail' | 'nobody';
 /** The oldest first, each with whom it waits for and for what. @throws Refusal 'unknown_deposit' for a cursor that is none */
 export async function listSuspense(
   tx: Tx,
-  ask: DepositFilter & Paging & { after?: bigint | undefined },
+  input: DepositFilter & Paging & { after?: bigint | undefined },
 ): Promise<Page<SuspenseLine & { waitsFor: Awaited; until: string }, bigint>> {
-  if (ask.after !== undefined) await findDeposit(tx, ask.after);
+  if (input.after !== undefined) await findDeposit(tx, input.after);
   await walkOnly(tx);
   const { rows, next } = await scan(
     {
-      after: ask.after,
-      limit: ask.limit,
-      isFiltered: isGiven(ask.partnerId, ask.customerId, ask.marketId, ask.state),
+      after: input.after,
+      limit: input.limit,
+      isFiltered: isGiven(input.partnerId, input.customerId, input.marketId, input.state),
     },
-    (after, count) => suspenseAfter(tx, ask, after, count),
+    (after, count) => suspenseAfter(tx, input, after, count),
   );
   return { rows: rows.map((row) => ({ ...row, ...awaited(row) })), next };
 }
@@ -118,18 +118,19 @@ export function awaited(
   until: string;
 } {
   if (line.isHeld) return { waitsFor: 'operator', until: 'an operator releases what another held' };
-  const isOnItsWay = line.refundState === 'screening' || line.refundState === 'written' || line.refundState === 'sent';
+  const isOnItsWay =
+    line.refundState === 'screening' || line.refundState === 'created' || line.refundState === 'submitted';
   if (line.isConfirmed && !isOnItsWay)
     return { waitsFor: 'operator', until: 'two operators return it to the address that its customer has confirmed' };
   switch (line.refundState) {
     case 'needs_destination':
       return { waitsFor: 'customer', until: 'customer or partner names where it goes back to' };
     case 'screening':
-    case 'written':
-    case 'sent':
+    case 'created':
+    case 'submitted':
       return { waitsFor: 'rail', until: 'its refund arrives' };
     case 'held':
-    case 'failed':
+    case 'rejected':
     case 'returned':
       return { waitsFor: 'operator', until: 'an operator sends its refund again, or elsewhere' };
   }
@@ -142,27 +143,28 @@ export function awaited(
 export type PayoutLine = Pick<
   Payout,
   | ('id' | 'orderId' | 'refundId' | 'partnerId' | 'purpose' | 'attempt' | 'rail' | 'asset' | 'units' | 'paidUnits')
-  | ('state' | 'why' | 'waitsFor' | 'reference' | 'writtenAt' | 'handedAt' | 'endedAt')
+  | ('state' | 'why' | 'waitsFor' | 'reference' | 'createdAt' | 'submittedAt' | 'endedAt')
 > & { customerId: string | null; marketId: bigint | null };
 
 /** Payouts and refunds that were written, the newest first. @throws Refusal 'unknown_payout' for a cursor that is none */
 export async function listPayouts(
   tx: Tx,
-  ask: Omit<PayoutFilter, 'of'> &
+  input: Omit<PayoutFilter, 'of'> &
     Paging & { customerId?: string | undefined; marketId?: bigint | undefined; below?: string | undefined },
 ): Promise<Page<PayoutLine, string>> {
-  if (ask.below !== undefined && (await readPayout(tx, ask.below)) === undefined) throw new Refusal('unknown_payout');
-  const orderIds = await fewOrders(tx, ask.customerId);
+  if (input.below !== undefined && (await readPayout(tx, input.below)) === undefined)
+    throw new Refusal('unknown_payout');
+  const orderIds = await fewOrders(tx, input.customerId);
   await walkOnly(tx);
   const of = orderIds && { orderIds, refundIds: await refundIdsOf(tx, orderIds) };
   return await scan(
     {
-      after: ask.below,
-      limit: ask.limit,
-      isFiltered: isGiven(ask.partnerId, ask.customerId, ask.marketId, ask.state),
+      after: input.below,
+      limit: input.limit,
+      isFiltered: isGiven(input.partnerId, input.customerId, input.marketId, input.state),
     },
     async (below, count) => {
-      const read = await payoutsBelow(tx, { ...ask, of }, below, count);
+      const read = await payoutsBelow(tx, { ...input, of }, below, count);
       const places = new Map(
         (await placesOf(tx, [...new Set(read.flatMap(({ row }) => (row.orderId === null ? [] : [row.orderId])))])).map(
           (place) => [place.id, place],
@@ -172,8 +174,8 @@ export async function listPayouts(
         const place = row.orderId === null ? undefined : places.get(row.orderId);
         const { customerId = null, marketId = null } = place ?? {};
         const isOf =
-          (ask.customerId === undefined || ask.customerId === customerId) &&
-          (ask.marketId === undefined || ask.marketId === marketId);
+          (input.customerId === undefined || input.customerId === customerId) &&
+          (input.marketId === undefined || input.marketId === marketId);
         return { row: { ...shownPayout(row), customerId, marketId }, fits: fits && isOf };
       });
     },
@@ -183,10 +185,10 @@ export async function listPayouts(
 /** Without the destination, and without a worker's clock. */
 function shownPayout(payout: Payout): Omit<PayoutLine, 'customerId' | 'marketId'> {
   const { id, orderId, refundId, partnerId, purpose, attempt, rail, asset, units, paidUnits } = payout;
-  const { state, why, waitsFor, reference, writtenAt, handedAt, endedAt } = payout;
+  const { state, why, waitsFor, reference, createdAt, submittedAt, endedAt } = payout;
   return {
     ...{ id, orderId, refundId, partnerId, purpose, attempt, rail, asset, units, paidUnits },
-    ...{ state, why, waitsFor, reference, writtenAt, handedAt, endedAt },
+    ...{ state, why, waitsFor, reference, createdAt, submittedAt, endedAt },
   };
 }
 

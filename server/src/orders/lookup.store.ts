@@ -36,10 +36,10 @@ const ORDER = `id, partner_id as "partnerId", customer_id as "customerId", direc
 const DEPOSIT = `id, rail, external_id as "externalId", order_id as "orderId", partner_id as "partnerId", state, asset, units,
   target, reference, why, seen_at as "seenAt", confirmed_at as "confirmedAt"`;
 
-/** @param ask.number the text as an id, where it can be one; ask.references the text as each partner's references are stored */
+/** @param input.number the text as an id, where it can be one; ask.references the text as each partner's references are stored */
 export const ordersLike = (
   tx: Tx,
-  ask: { text: string; references: readonly string[]; number: bigint | null; rails: readonly string[] },
+  input: { text: string; references: readonly string[]; number: bigint | null; rails: readonly string[] },
 ) =>
   tx.rows<FoundOrder>(
     `select ${ORDER} from (
@@ -47,14 +47,14 @@ export const ordersLike = (
        union select * from orders where deposit_rail = any($3) and deposit_target in ($1, lower($1))
        union select * from orders where merchant_reference = any($4::text[])) as found
       order by id desc limit ${MOST_FOUND}`,
-    [ask.text, ask.number, ask.rails, ask.references],
+    [input.text, input.number, input.rails, input.references],
   );
 
 export const depositOfId = (tx: Tx, id: bigint): Promise<FoundDeposit | undefined> =>
   tx.row<FoundDeposit>(`select ${DEPOSIT} from deposits where id = $1`, [id]);
 
-/** @param ask.typed the text as operators' texts that are looked up are stored */
-export const depositsLike = (tx: Tx, ask: { text: string; number: bigint | null; typed: string }) =>
+/** @param input.typed the text as operators' texts that are looked up are stored */
+export const depositsLike = (tx: Tx, input: { text: string; number: bigint | null; typed: string }) =>
   tx.rows<FoundDeposit>(
     `select ${DEPOSIT} from (
        select * from deposits where id = $2
@@ -63,5 +63,5 @@ export const depositsLike = (tx: Tx, ask: { text: string; number: bigint | null;
        union all select * from deposits where reference = $3 and reference <> ''
        union all select * from deposits where target in ($1, lower($1)) and target <> '') as found
       order by id desc limit ${MOST_FOUND}`,
-    [ask.text, ask.number, ask.typed],
+    [input.text, input.number, input.typed],
   );

@@ -4,8 +4,8 @@
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
-import { sealText } from '../base/texts.ts';
-import { sealTypedSame } from '../base/typed.ts';
+import { encryptText } from '../base/texts.ts';
+import { encryptTypedSame } from '../base/typed.ts';
 import { findPayouts, type Payout } from '../rails/payouts.ts';
 import { depositOfId, depositsLike, type FoundDeposit, type FoundOrder, ordersLike } from './lookup.store.ts';
 
@@ -14,14 +14,14 @@ export type { FoundDeposit, FoundOrder } from './lookup.store.ts';
 /** What has this text as its id, address, hash or reference; newest first, at most fifty of each. */
 export async function lookUp(
   tx: Tx,
-  ask: { text: string; rails: readonly string[]; vault: Vault; partnerIds: readonly bigint[] },
+  input: { text: string; rails: readonly string[]; vault: Vault; partnerIds: readonly bigint[] },
 ): Promise<{ orders: FoundOrder[]; deposits: FoundDeposit[]; payouts: Payout[] }> {
-  const { text, rails } = ask;
-  const references = ask.partnerIds.map((id) => sealText(ask.vault, id, text));
+  const { text, rails } = input;
+  const references = input.partnerIds.map((id) => encryptText(input.vault, id, text));
   const number = /^[0-9]{1,18}$/.test(text) ? BigInt(text) : null;
   return {
     orders: await ordersLike(tx, { text, references, number, rails }),
-    deposits: await depositsLike(tx, { text, number, typed: sealTypedSame(ask.vault, text) }),
+    deposits: await depositsLike(tx, { text, number, typed: encryptTypedSame(input.vault, text) }),
     payouts: await findPayouts(tx, text),
   };
 }

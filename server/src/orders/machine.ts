@@ -40,13 +40,13 @@ export type OrderEvent =
   | 'held'
   | 'funded'
   | 'released'
-  | 'rejected'
+  | 'refund_requested'
   | 'payout_settled'
-  | 'payout_failed'
+  | 'payout_rejected'
   | 'payout_found'
   | 'retried'
   | 'refund_settled'
-  | 'refund_failed'
+  | 'refund_rejected'
   | 'refund_found'
   | 'deposit_gone'
   | 'blocked';
@@ -71,14 +71,14 @@ export type EntryName =
   | 'move_to_blocked';
 
 /** What falls due with a transition; index.ts does each in the same transaction as rows. */
-export type DueWork = 'expire' | 'screen' | 'send_payout' | 'send_refund' | 'await_liquidity' | 'open_case' | 'report';
+export type DueJob = 'expire' | 'screen' | 'send_payout' | 'send_refund' | 'await_liquidity' | 'open_case' | 'report';
 
 export interface Transition {
   from: readonly OrderState[];
   on: OrderEvent;
   to: OrderState;
   post?: EntryName;
-  then?: DueWork;
+  then?: DueJob;
 }
 
 export const TRANSITIONS: readonly Transition[] = [
@@ -109,30 +109,30 @@ export const TRANSITIONS: readonly Transition[] = [
 
   { from: ['on_hold'], on: 'released', to: 'paying_out', post: 'convert_and_hold', then: 'send_payout' },
   { from: ['on_hold'], on: 'short', to: 'awaiting_liquidity', then: 'await_liquidity' },
-  { from: ['on_hold'], on: 'rejected', to: 'refunding', post: 'hold_refund', then: 'send_refund' },
+  { from: ['on_hold'], on: 'refund_requested', to: 'refunding', post: 'hold_refund', then: 'send_refund' },
 
   { from: ['paying_out'], on: 'payout_settled', to: 'settled', post: 'settle_payout' },
-  { from: ['paying_out'], on: 'payout_failed', to: 'payout_held', post: 'void_payout', then: 'open_case' },
+  { from: ['paying_out'], on: 'payout_rejected', to: 'payout_held', post: 'void_payout', then: 'open_case' },
 
-  // The rail had refused it, and paid it after all: what the order holds makes good what was booked as lost then.
+  // The rail had rejected it, and paid it after all: what the order holds makes good what was booked as lost then.
   { from: ['payout_held'], on: 'payout_found', to: 'settled', post: 'payout_found' },
   // The same where its conversion was undone since: two people say that what left has paid it.
   { from: ['on_hold', 'refund_held'], on: 'payout_found', to: 'settled', post: 'convert_and_payout_found' },
   { from: ['payout_held'], on: 'retried', to: 'paying_out', post: 'hold_payout', then: 'send_payout' },
   {
     from: ['payout_held'],
-    on: 'rejected',
+    on: 'refund_requested',
     to: 'refunding',
     post: 'reverse_conversion_and_hold_refund',
     then: 'send_refund',
   },
 
   { from: ['refunding'], on: 'refund_settled', to: 'refunded', post: 'settle_refund' },
-  { from: ['refunding'], on: 'refund_failed', to: 'refund_held', post: 'void_refund', then: 'open_case' },
+  { from: ['refunding'], on: 'refund_rejected', to: 'refund_held', post: 'void_refund', then: 'open_case' },
   { from: ['refund_held'], on: 'refund_found', to: 'refunded', post: 'refund_found' },
   { from: ['refund_held'], on: 'retried', to: 'refunding', post: 'hold_refund', then: 'send_refund' },
 
-  // All of the deposit was taken back before anything was paid for it: nothing is left to give to anybody.
+  // All of the deposit was reversed before anything was paid for it: nothing is left to give to anybody.
   { from: ['on_hold', 'refund_held'], on: 'deposit_gone', to: 'cancelled', post: 'give_up_deposit' },
   { from: ['payout_held'], on: 'deposit_gone', to: 'cancelled', post: 'reverse_conversion_and_give_up' },
 

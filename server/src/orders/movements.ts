@@ -1,8 +1,8 @@
 /** What becomes known of a transaction that our wallet sent and that was in no row of ours. */
 import type { Tx } from '../base/db.ts';
 import { closeCases } from '../compliance/index.ts';
-import { layersOf, liftStop, stops } from '../partners/index.ts';
-import { whyStopped } from '../rails/chain.ts';
+import { killSwitches, layersOf, liftKillSwitch } from '../partners/index.ts';
+import { whyOff } from '../rails/chain.ts';
 
 /** How a stop for unknown transactions is worded by the rail (chain.adopt.ts). */
 const FOR_MOVEMENTS = /^nonces? .* used by transactions that are not in the books$/;
@@ -18,13 +18,13 @@ export async function movementKnown(
   const { rail, movement, left, outcome, now } = about;
   await closeCases(tx, { kind: 'movement_unmatched', subject: `movement:${movement}`, outcome, now });
   if (left > 0n) return;
-  const stop = (await stops(tx)).find((one) => one.kind === 'rail' && one.subject === rail);
+  const stop = (await killSwitches(tx)).find((one) => one.kind === 'rail' && one.subject === rail);
   if (stop !== undefined && (stop.by !== 'the machine' || !FOR_MOVEMENTS.test(stop.reason))) return;
   // A person who laid the same one wants it on, whoever was first.
   const people = (await layersOf(tx, 'rail', rail)).filter(({ by }) => by !== 'the machine');
   if (people.length > 0) return;
-  if (stop !== undefined) await liftStop(tx, 'rail', rail);
-  // The same case is open where the chain stopped by itself, and stays for that.
-  if ((await whyStopped(tx, rail)) === null)
-    await closeCases(tx, { kind: 'rail_stopped', subject: rail, outcome: 'all of them are known', now });
+  if (stop !== undefined) await liftKillSwitch(tx, 'rail', rail);
+  // The same case is open where the chain halted by itself, and stays for that.
+  if ((await whyOff(tx, rail)) === null)
+    await closeCases(tx, { kind: 'rail_halted', subject: rail, outcome: 'all of them are known', now });
 }

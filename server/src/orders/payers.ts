@@ -72,15 +72,15 @@ export const textToSign = (deposit: { id: bigint; rail: string; external_id: str
 export async function requireSigned(
   context: Rails,
   tx: Tx,
-  ask: { depositId: bigint; address: string; signature: string },
+  input: { depositId: bigint; address: string; signature: string },
 ): Promise<void> {
-  const deposit = await paidDeposit(tx, ask.depositId);
+  const deposit = await paidDeposit(tx, input.depositId);
   const { address: from } = (await shownBy(context, tx, deposit)) ?? {};
   const rail = context.rails.get(deposit.rail);
   if (from === undefined || rail?.isSignedBy === undefined)
     throw new Refusal('does_not_fit', { why: 'nobody knows which address it came from, or none can sign there' });
-  if (!(await rail.isSignedBy(from, textToSign(deposit, ask.address), ask.signature)))
-    throw wrong('signature', `must be that of the address it came from, over: ${textToSign(deposit, ask.address)}`);
+  if (!(await rail.isSignedBy(from, textToSign(deposit, input.address), input.signature)))
+    throw wrong('signature', `must be that of the address it came from, over: ${textToSign(deposit, input.address)}`);
 }
 
 /**
@@ -92,18 +92,22 @@ export async function requireSigned(
 export async function requireNotSender(
   context: Rails,
   tx: Tx,
-  ask: { depositId: bigint; address: string; named: string | null },
+  input: { depositId: bigint; address: string; named: string | null },
 ): Promise<void> {
-  if (ask.named === ask.address) return;
-  const { address: from } = await payerOf(context, tx, ask.depositId);
-  if (from === ask.address)
+  if (input.named === input.address) return;
+  const { address: from } = await payerOf(context, tx, input.depositId);
+  if (from === input.address)
     throw wrong('address', 'must be proven by its owner (deposit return): the sending address may be an exchange');
 }
 
 /** For whoever helps a sender: the text to sign for an address, in the spelling that is kept. @throws Refusal 'malformed_field' */
-export async function returnText(context: Rails, tx: Tx, ask: { depositId: bigint; address: string }): Promise<string> {
-  const deposit = await paidDeposit(tx, ask.depositId);
-  const address = context.rails.get(deposit.rail)?.readAddress?.(ask.address);
+export async function returnText(
+  context: Rails,
+  tx: Tx,
+  input: { depositId: bigint; address: string },
+): Promise<string> {
+  const deposit = await paidDeposit(tx, input.depositId);
+  const address = context.rails.get(deposit.rail)?.readAddress?.(input.address);
   if (address === undefined) throw wrong('address', `must be an address on ${deposit.rail}`);
   return textToSign(deposit, address);
 }

@@ -74,7 +74,7 @@ export async function clearsAtOf(
     return later(seenAt, (await marketById(tx, order.marketId)).clearingMs);
   const takers = (await allMarkets(tx)).filter(({ depositRail }) => depositRail === rail);
   const same = takers.filter((market) => depositAsset(market).code === asset);
-  // No market takes this asset by this rail: then the rail's slowest market says how long its money may be taken back.
+  // No market takes this asset by this rail: then the rail's slowest market says how long its money may be reversed.
   const counted = same.length > 0 ? same : takers;
   return later(seenAt, Math.max(0, ...counted.map(({ clearingMs }) => clearingMs)));
 }

@@ -49,7 +49,7 @@ export const PUBLIC_REASONS = [
 export type PublicReason = (typeof PUBLIC_REASONS)[number];
 
 const TABLE: Readonly<Record<string, PublicReason>> = {
-  // What came, and how (decide.ts, facts.ts, work.ts).
+  // What came, and how (decide.ts, facts.ts, jobs.ts).
   underpaid: 'underpaid',
   overpaid: 'overpaid',
   paid_in_parts: 'paid_in_parts',
@@ -71,7 +71,7 @@ const TABLE: Readonly<Record<string, PublicReason>> = {
   policy: 'under_review',
   by_operator: 'under_review',
 
-  // What left, and came back (facts.ts, acts.ts).
+  // What left, and came back (facts.ts, actions.ts).
   payout_returned: 'payout_returned',
   paid_too_little: 'paid_other_amount',
   paid_other_amount: 'paid_other_amount',

@@ -1,4 +1,4 @@
-/** SQL of refunds. What a deposit may give back at most is kept by the tables themselves (migrations/0006_orders.sql). */
+/** SQL of refunds. What a deposit may refund at most is kept by the tables themselves (migrations/0006_orders.sql). */
 import type { Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
 import { type DepositRow, type Order, store } from './store.ts';
@@ -10,11 +10,11 @@ export type RefundState =
   /** Screening would not let it go there: a person decides, or another destination is named. */
   | 'held'
   /** A payout of it is written, and not yet taken by the rail; then it is. */
-  | 'written'
-  | 'sent'
+  | 'created'
+  | 'submitted'
   | 'settled'
   /** The rail will not pay it: the money is where it was. */
-  | 'failed'
+  | 'rejected'
   /** It was paid and came back: the money is in suspense. */
   | 'returned'
   | 'cancelled';
@@ -35,7 +35,7 @@ export interface Refund {
   /** Whose account it leaves. */
   source: 'order' | 'suspense';
   why: string;
-  wantedBy: string;
+  requestedBy: string;
   fiatAccountId: bigint | null;
   address: string | null;
   state: RefundState;
@@ -48,14 +48,14 @@ export interface Refund {
 }
 
 const COLUMNS = `id, deposit_id as "depositId", order_id as "orderId", partner_id as "partnerId", purpose, rail, asset,
-  gross_units as "grossUnits", cost_units as "costUnits", net_units as "netUnits", source, why, wanted_by as "wantedBy",
+  gross_units as "grossUnits", cost_units as "costUnits", net_units as "netUnits", source, why, requested_by as "requestedBy",
   fiat_account_id as "fiatAccountId", address, state, attempt, key, created_at as "createdAt", updated_at as "updatedAt",
   settled_at as "settledAt"`;
 
 export async function insertRefund(tx: Tx, refund: Refund): Promise<Refund> {
   const row = await tx.row<Refund>(
     `insert into refunds (id, deposit_id, order_id, partner_id, purpose, rail, asset, gross_units, cost_units, net_units,
-       source, why, wanted_by, fiat_account_id, address, state, attempt, key, created_at, updated_at)
+       source, why, requested_by, fiat_account_id, address, state, attempt, key, created_at, updated_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $19)
      returning ${COLUMNS}`,
     [
@@ -71,7 +71,7 @@ export async function insertRefund(tx: Tx, refund: Refund): Promise<Refund> {
       refund.netUnits,
       refund.source,
       refund.why,
-      refund.wantedBy,
+      refund.requestedBy,
       refund.fiatAccountId,
       refund.address,
       refund.state,
@@ -158,5 +158,5 @@ export async function changeRefund(
 export const waitingRefunds = (tx: Tx) =>
   tx.rows<{ state: Refund['state']; count: number; oldestAt: Date }>(
     `select state, count(*)::int as count, min(created_at) as "oldestAt" from refunds
-      where state in ('needs_destination', 'held', 'failed', 'returned') group by state order by state`,
+      where state in ('needs_destination', 'held', 'rejected', 'returned') group by state order by state`,
   );

@@ -14,20 +14,27 @@
  * - never more than came in: the deposit's row refuses it, whatever is asked here, and however many ask at once;
  * - held in the ledger in the transaction that writes the payout, so it is not spent on anything else meanwhile;
  * - nothing goes to a destination that was not screened, and screening is asked outside of any transaction;
- * - another attempt follows only one that the rail has refused or that has come back.
+ * - another attempt follows only one that the rail has rejected or that has come back.
  *
- * Not here: who decides that money goes back (policies, acts.ts), reading where it came from (rails).
+ * Not here: who decides that money goes back (policies, actions.ts), reading where it came from (rails).
  */
 import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import { numericId } from '../base/ids.ts';
-import { type Handled, type Handlers, ring } from '../base/work.ts';
+import { enqueue, type Handled, type Handlers } from '../base/jobs.ts';
 import { type CaseKind, closeCases, openCase, record, type Verdict } from '../compliance/index.ts';
 import { findCustomer } from '../customers/index.ts';
 import { type Account, chart, move, post } from '../ledger/index.ts';
 import { assets } from '../partners/index.ts';
 import { PRICED_FEES } from '../quotes/index.ts';
-import { type Payout, payoutByKey, payoutsOf, payoutsOfRefund, refused, stop } from '../rails/payouts.ts';
+import {
+  cancelUnlessSubmitted,
+  type Payout,
+  payoutByKey,
+  payoutsOf,
+  payoutsOfRefund,
+  refused,
+} from '../rails/payouts.ts';
 import type { Rail } from '../rails/rail.ts';
 import { advance, bookedRefund, change, writeRefund } from './advance.ts';
 import { failureOf, HELD_AT_GATE, isForAPerson, keptOnRefund, mayRetryByItself, PAID_BEFORE } from './decide.ts';
@@ -59,7 +66,7 @@ import {
 } from './refunds.store.ts';
 import { lossAccount } from './replace.ts';
 import { screenOutside } from './rescreen.ts';
-import { type DepositRow, type Order, type RefundWanted, store } from './store.ts';
+import { type DepositRow, type Order, type RefundRequest, store } from './store.ts';
 
 type Rails = { rails: ReadonlyMap<string, Rail> };
 
@@ -82,7 +89,7 @@ const FUNDS_EVERY_MS = 5_000;
  * @returns undefined where so much does not lie in suspense of this deposit: nothing was written
  * @throws Refusal 'unknown_account' | 'malformed_field' where it cannot arrive at `want.to`
  */
-export async function wantRefund(
+export async function requestRefund(
   context: Rails,
   tx: Tx,
   want: {
@@ -113,7 +120,7 @@ export async function wantRefund(
     purpose: deposit.origin === 'returned' ? 'payout' : 'refund',
     source: 'suspense',
     why,
-    wantedBy: by,
+    requestedBy: by,
     state: to === undefined ? 'needs_destination' : 'screening',
     ...destinationColumns(to),
   });
@@ -198,7 +205,7 @@ export async function comesNext(tx: Tx, refund: Refund, now: Date): Promise<void
   const subject = `refund:${refund.id}`;
   if (refund.state === 'screening') {
     await closeCases(tx, { kind: 'refund_destination', subject, outcome: 'a destination was named', now });
-    return ring(tx, { kind: 'screen_refund', subject: String(refund.id), dueAt: now });
+    return enqueue(tx, { kind: 'screen_refund', subject: String(refund.id), dueAt: now });
   }
   // A payout that came back has a case of its own already.
   if (refund.state === 'needs_destination' && refund.purpose === 'refund')
@@ -216,11 +223,11 @@ const refundCase = (tx: Tx, refund: Refund, kind: CaseKind, reason: string, now:
     now,
   });
 
-/** Rung for without a word of why: what was unusual about the order says it. */
-function wantedOf(order: Order): RefundWanted {
-  if (order.refundWanted !== null) return order.refundWanted;
+/** Enqueued for without a word of why: what was unusual about the order says it. */
+function wantedOf(order: Order): RefundRequest {
+  if (order.refundRequest !== null) return order.refundRequest;
   const why = order.exception ?? 'policy';
-  return { by: 'policy', why, failure: (order.failure as RefundWanted['failure'] | null) ?? failureOf(why) };
+  return { by: 'policy', why, failure: (order.failure as RefundRequest['failure'] | null) ?? failureOf(why) };
 }
 
 export function refundHandlers(context: OrdersContext): Handlers {
@@ -233,7 +240,7 @@ export function refundHandlers(context: OrdersContext): Handlers {
 async function refundOrder(context: OrdersContext, id: bigint): Promise<Handled> {
   const order = await context.db.asSystem((tx) => store.get(tx, id));
   assert(order !== undefined, `order ${id} exists`);
-  if (next(order.state, 'rejected') === undefined) return undefined;
+  if (next(order.state, 'refund_requested') === undefined) return undefined;
   // Held by a person, by screening or at the gate since: a person decides, whatever was wanted before.
   if (isForAPerson(await context.db.asSystem((tx) => store.history(tx, id)))) return undefined;
   // Nor while it may have been paid in the time that a restore has lost.
@@ -246,16 +253,16 @@ async function refundOrder(context: OrdersContext, id: bigint): Promise<Handled>
   if (to === undefined) {
     const now = context.clock.now();
     await context.db.asSystem(async (tx) => {
-      // Whoever names the destination rings again.
-      await store.noteRefundWanted(tx, id, wantedOf(order), now);
-      if (order.refundWanted === null) await tell(tx, order, now);
+      // Whoever names the destination enqueues again.
+      await store.noteRefundRequest(tx, id, wantedOf(order), now);
+      if (order.refundRequest === null) await tell(tx, order, now);
       const reason = 'the customer has to name where it goes';
       await openCase(tx, { kind: 'refund_destination', ...about, reason, now });
     });
     return undefined;
   }
   try {
-    await giveBack(context, { orderId: id, ...wantedOf(order), to, now: context.clock.now() });
+    await startRefund(context, { orderId: id, ...wantedOf(order), to, now: context.clock.now() });
     return undefined;
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
@@ -265,7 +272,7 @@ async function refundOrder(context: OrdersContext, id: bigint): Promise<Handled>
       openCase(tx, {
         kind: isShort ? 'refund_short' : 'refund_destination_held',
         ...about,
-        reason: isShort ? `not enough ${order.depositAsset} to give back` : 'screening would not let it go there',
+        reason: isShort ? `not enough ${order.depositAsset} to refund` : 'screening would not let it go there',
         now: context.clock.now(),
       }),
     );
@@ -278,9 +285,9 @@ async function refundOrder(context: OrdersContext, id: bigint): Promise<Handled>
  *
  * @throws Refusal 'unknown_order' | 'unknown_account' | 'malformed_field' | 'order_over' | 'destination_held' | 'funds_short'
  */
-export async function giveBack(
+export async function startRefund(
   context: OrdersContext,
-  back: RefundWanted & {
+  back: RefundRequest & {
     orderId: bigint;
     to: RefundTo;
     /** Who lets a new destination pass, and hits where they say so: a person, in the transaction that refunds. */
@@ -294,7 +301,7 @@ export async function giveBack(
   await context.db.asSystem(async (tx) => {
     const found = await store.get(tx, orderId);
     if (found === undefined) throw new Refusal('unknown_order', {});
-    const mayGoBack = back.before !== undefined || next(found.state, 'rejected') !== undefined;
+    const mayGoBack = back.before !== undefined || next(found.state, 'refund_requested') !== undefined;
     if (mayGoBack) await requireFits(context, tx, wholeOf(found), to);
   });
   const verdict = await screenOrderRefund(context, orderId, to);
@@ -343,11 +350,11 @@ async function rejectLocked(
   context: Rails,
   tx: Tx,
   order: Order,
-  back: RefundWanted & { to: RefundTo; now: Date },
+  back: RefundRequest & { to: RefundTo; now: Date },
 ): Promise<Order> {
   const { by, why, failure, to, now } = back;
   const over = () => new Refusal('order_over', { state: order.state });
-  if (next(order.state, 'rejected') === undefined) throw over();
+  if (next(order.state, 'refund_requested') === undefined) throw over();
   // The customer has what the order was to pay: an attempt that its rail had rejected has arrived.
   if (await isPaidOut(tx, order.id))
     throw new Refusal('refund_under_way', { orderId: String(order.id), state: order.state });
@@ -374,8 +381,8 @@ async function rejectLocked(
         purpose: 'refund',
         source: 'order',
         why,
-        wantedBy: by,
-        state: 'written',
+        requestedBy: by,
+        state: 'created',
         attempt: 1,
         key: `ref_${fresh.id}_1`,
         ...destinationColumns(to),
@@ -383,7 +390,7 @@ async function rejectLocked(
     );
   }
   if (refunds.length === 0 && lost.length === 0) throw over();
-  const event = refunds.length === 0 ? 'deposit_gone' : 'rejected';
+  const event = refunds.length === 0 ? 'deposit_gone' : 'refund_requested';
   const advanced = await advance(context, tx, order, event, { now, failure, refunds, lost, facts });
   if (advanced.outcome === 'ignored') throw new Refusal('funds_short', { asset: order.depositAsset });
   if (lost.length > 0) await giveUpLost(tx, order, deposits, now);
@@ -399,7 +406,7 @@ async function keptOf(tx: Tx, order: Order, grossUnits: bigint): Promise<bigint>
   return keptOnRefund(order, grossUnits, { base, quote });
 }
 
-/** Of what an order took: taken back by its rail since, while the order still stands to it. */
+/** Of what an order took: reversed by its rail since, while the order still stands to it. */
 export const lostOf = (order: Order, deposits: readonly DepositRow[]): LostPart[] =>
   deposits
     .filter((row) => row.state === 'lost' && row.taken_units > 0n)
@@ -509,22 +516,22 @@ export async function sendFromSuspense(
     lines: holdRefund(bookedRefund({ ...refund, key }), from, to),
   });
   if (posted.outcome === 'short') {
-    await refundCase(tx, refund, 'refund_short', `not enough ${refund.asset} to give back`, now);
+    await refundCase(tx, refund, 'refund_short', `not enough ${refund.asset} to refund`, now);
     return { againInMs: FUNDS_EVERY_MS };
   }
-  const written = await changeRefund(tx, refund, { state: 'written', attempt, key, now });
+  const written = await changeRefund(tx, refund, { state: 'created', attempt, key, now });
   if (refund.purpose === 'payout' && order !== undefined) await store.noteAttempt(tx, order.id, payoutAttempt, now);
   await writeRefund(tx, refund.purpose === 'payout' ? { ...written, attempt: payoutAttempt } : written, now);
-  await closeCases(tx, { subject: `refund:${refund.id}`, outcome: 'written', now });
+  await closeCases(tx, { subject: `refund:${refund.id}`, outcome: 'created', now });
   return undefined;
 }
 
 // What rails say of a refund's attempts. The order, where there is one, is locked by the caller.
 
-export async function refundHanded(tx: Tx, payout: Payout, now: Date): Promise<void> {
+export async function refundSubmitted(tx: Tx, payout: Payout, now: Date): Promise<void> {
   const locked = payout.refundId === null ? undefined : await lockRefund(tx, payout.refundId);
-  if (locked?.refund.key !== payout.id || locked.refund.state !== 'written') return;
-  await changeRefund(tx, locked.refund, { state: 'sent', now });
+  if (locked?.refund.key !== payout.id || locked.refund.state !== 'created') return;
+  await changeRefund(tx, locked.refund, { state: 'submitted', now });
   await tell(tx, locked.order, now);
 }
 
@@ -539,7 +546,7 @@ export async function refundSettled(
   const locked = payout.refundId === null ? undefined : await lockRefund(tx, payout.refundId);
   if (locked === undefined) return false;
   const { refund, order } = locked;
-  if (refund.key !== payout.id || (refund.state !== 'written' && refund.state !== 'sent')) return false;
+  if (refund.key !== payout.id || (refund.state !== 'created' && refund.state !== 'submitted')) return false;
   const settled = await changeRefund(tx, refund, { state: 'settled', now });
   const facts = { reference, payout: payout.id };
   if (refund.source === 'order') {
@@ -587,20 +594,20 @@ async function endRefund(
   if (!left && after !== undefined && after.taken_units === 0n && inSuspense(after) === 0n) {
     if (after.state !== 'lost') await store.changeDeposit(tx, deposit.id, { state: 'refunded' });
   }
-  // What was taken back since is a loss all the same, and somebody has to know.
+  // What was reversed since is a loss all the same, and somebody has to know.
   if (!left && after?.state !== 'lost')
-    await closeCases(tx, { subject: `deposit:${deposit.id}`, outcome: 'given back', now });
+    await closeCases(tx, { subject: `deposit:${deposit.id}`, outcome: 'refunded', now });
   await closeCases(tx, { subject: `refund:${refund.id}`, outcome: 'settled', now });
   if (refund.purpose === 'payout' && order !== undefined) await change(tx, order, { payoutReference: reference, now });
   else if (refund.source === 'suspense') await tell(tx, order, now);
 }
 
-export async function refundFailed(context: Rails, tx: Tx, payout: Payout, why: string, now: Date): Promise<void> {
+export async function refundRejected(context: Rails, tx: Tx, payout: Payout, why: string, now: Date): Promise<void> {
   const locked = payout.refundId === null ? undefined : await lockRefund(tx, payout.refundId);
   if (locked === undefined) return;
   const { refund, order } = locked;
-  if (refund.key !== payout.id || (refund.state !== 'written' && refund.state !== 'sent')) return;
-  const failed = await changeRefund(tx, refund, { state: 'failed', now });
+  if (refund.key !== payout.id || (refund.state !== 'created' && refund.state !== 'submitted')) return;
+  const failed = await changeRefund(tx, refund, { state: 'rejected', now });
   const again = mayRetryByItself(why, refund.attempt) && (await arrived(tx, failed)) === undefined;
   if (refund.source === 'order') {
     assert(order !== undefined, `refund ${refund.id} leaves an order's account`);
@@ -620,26 +627,26 @@ export async function refundFailed(context: Rails, tx: Tx, payout: Payout, why: 
   if (await goesToLoss(tx, { ...locked, refund: failed }, payout, now)) return;
   if ((await arrived(tx, failed)) === undefined && (await endsCompensation(context, tx, locked, now))) return;
   if (again) return void (await sendFromSuspense(context, tx, { ...locked, refund: failed }, now));
-  await refundCase(tx, failed, 'refund_failed', why, now);
+  await refundCase(tx, failed, 'refund_rejected', why, now);
   await tell(tx, order, now);
   await settleFound(context, tx, failed.id, now);
 }
 
 /**
- * An attempt at a refund that its rail had refused has arrived after all: the one written after it must not leave, where nobody
- * has begun to hand it over, and the refund is made. The caller has booked what left as a loss.
+ * An attempt at a refund that its rail had rejected has arrived after all: the one written after it must not leave, where nobody
+ * has begun to submit it, and the refund is made. The caller has booked what left as a loss.
  */
 export async function refundFound(context: Rails, tx: Tx, paid: Payout, now: Date): Promise<void> {
   const locked = paid.refundId === null ? undefined : await lockRefund(tx, paid.refundId);
   if (locked === undefined) return;
   const { key, rail, state } = locked.refund;
-  const next = state === 'written' && key !== null && key !== paid.id ? await payoutByKey(tx, rail, key) : undefined;
-  if (next !== undefined && (await stop(tx, next.id, PAID_BEFORE, now)))
-    return await refundFailed(context, tx, next, PAID_BEFORE, now);
+  const next = state === 'created' && key !== null && key !== paid.id ? await payoutByKey(tx, rail, key) : undefined;
+  if (next !== undefined && (await cancelUnlessSubmitted(tx, next.id, PAID_BEFORE, now)))
+    return await refundRejected(context, tx, next, PAID_BEFORE, now);
   await settleFound(context, tx, locked.refund.id, now);
 }
 
-/** The attempt at a refund that has arrived, although its rail had refused it. */
+/** The attempt at a refund that has arrived, although its rail had rejected it. */
 const arrived = async (tx: Tx, { id, netUnits }: Refund): Promise<Payout | undefined> =>
   (await payoutsOfRefund(tx, id)).find(({ state, units }) => state === 'settled' && units === netUnits);
 
@@ -649,7 +656,7 @@ const arrived = async (tx: Tx, { id, netUnits }: Refund): Promise<Payout | undef
  */
 async function settleFound(context: Rails, tx: Tx, id: bigint, now: Date): Promise<void> {
   const locked = await lockRefund(tx, id);
-  if (locked?.refund.state !== 'failed') return;
+  if (locked?.refund.state !== 'rejected') return;
   const { refund, order, deposit } = locked;
   const paid = await arrived(tx, refund);
   if (paid === undefined || (refund.source === 'order' && order?.state !== 'refund_held')) return;
@@ -664,7 +671,7 @@ async function settleFound(context: Rails, tx: Tx, id: bigint, now: Date): Promi
     !(await refundsOf(tx, order.id)).some((one) => one.source === 'order' && isOpen(one));
   if (isLast) {
     await advance(context, tx, order, 'refund_found', { now, refunds: [settled], facts });
-    await closeCases(tx, { kind: 'refund_held', subject: `order:${order.id}`, outcome: 'given back after all', now });
+    await closeCases(tx, { kind: 'refund_held', subject: `order:${order.id}`, outcome: 'refunded after all', now });
   } else {
     const from =
       refund.source === 'order' && order !== undefined
@@ -689,7 +696,7 @@ async function tryAgainHeld(context: Rails, tx: Tx, { refund, order }: LockedRef
   const rail = context.rails.get(refund.rail);
   assert(rail !== undefined && order !== undefined, `rail ${refund.rail} is running`);
   const attempt = refund.attempt + 1;
-  const again = await changeRefund(tx, refund, { state: 'written', attempt, key: `ref_${refund.id}_${attempt}`, now });
+  const again = await changeRefund(tx, refund, { state: 'created', attempt, key: `ref_${refund.id}_${attempt}`, now });
   const posted = await post(tx, {
     id: `${again.key}:held`,
     kind: 'hold_refund',
@@ -708,10 +715,10 @@ async function tryAgainHeld(context: Rails, tx: Tx, { refund, order }: LockedRef
   await writeRefund(tx, again, now);
 }
 
-/** Why a part of what an order gives back was held, by the gate or an operator; undefined where none was. */
+/** Why a part of what an order refunds was held, by the gate or an operator; undefined where none was. */
 async function heldParts(tx: Tx, orderId: bigint): Promise<string | undefined> {
   const refunds = (await refundsOf(tx, orderId)).filter(
-    ({ source, state }) => source === 'order' && state === 'failed',
+    ({ source, state }) => source === 'order' && state === 'rejected',
   );
   const whys = (await payoutsOf(tx, orderId)).filter(({ id }) => refunds.some(({ key }) => key === id));
   return whys.find(({ why }) => why?.startsWith(HELD_AT_GATE) === true)?.why ?? undefined;
@@ -724,16 +731,16 @@ async function endOrderRefund(
   orderId: bigint,
   payout: Payout,
   now: Date,
-  refusedWhy?: string,
+  rejectedWhy?: string,
 ): Promise<void> {
   const refunds = (await refundsOf(tx, orderId)).filter(({ source }) => source === 'order');
-  if (refunds.some(({ state }) => state === 'written' || state === 'sent')) return;
-  const failed = refunds.filter(({ state }) => state === 'failed');
+  if (refunds.some(({ state }) => state === 'created' || state === 'submitted')) return;
+  const failed = refunds.filter(({ state }) => state === 'rejected');
   const order = await store.lock(tx, orderId);
   assert(order !== undefined, `order ${orderId} stays where it is`);
   // Whatever ended last: where somebody held a part, a person decides about all of it.
-  const why = (await heldParts(tx, orderId)) ?? refusedWhy ?? 'another part of it failed';
-  await advance(context, tx, order, 'refund_failed', {
+  const why = (await heldParts(tx, orderId)) ?? rejectedWhy ?? 'another part of it failed';
+  await advance(context, tx, order, 'refund_rejected', {
     now,
     refunds: failed,
     facts: { why, payout: payout.id },
@@ -743,7 +750,7 @@ async function endOrderRefund(
 }
 
 /**
- * What was given back has come back: it is in suspense (the caller has booked it there), still owed, and a person or the
+ * What was refunded has come back: it is in suspense (the caller has booked it there), still owed, and a person or the
  * customer names another destination. Where an attempt before it has arrived after all nothing is owed, and what is in
  * suspense makes good what was booked as lost then.
  *
@@ -763,7 +770,7 @@ export async function refundReturned(
   const netUnits = units < refund.netUnits ? units : refund.netUnits;
   const isMade = (await arrived(tx, refund)) !== undefined;
   const back = await changeRefund(tx, refund, {
-    state: isMade ? 'failed' : 'returned',
+    state: isMade ? 'rejected' : 'returned',
     source: 'suspense',
     netUnits,
     costUnits: refund.grossUnits - netUnits,
@@ -778,7 +785,7 @@ export async function refundReturned(
 }
 
 /**
- * The deposit of a refund in suspense was taken back while the refund was under way, and the refund has not arrived, or came back:
+ * The deposit of a refund in suspense was reversed while the refund was under way, and the refund has not arrived, or came back:
  * nobody is owed it any more. It is cancelled, and its money makes good what was booked as lost, or as the customer's debt. A customer
  * who was blocked for that stays blocked until an operator says otherwise.
  *
@@ -831,7 +838,7 @@ export async function sendRefundTo(
   to: RefundTo,
   now: Date,
 ): Promise<Refund> {
-  const may: Refund['state'][] = ['needs_destination', 'screening', 'held', 'failed', 'returned'];
+  const may: Refund['state'][] = ['needs_destination', 'screening', 'held', 'rejected', 'returned'];
   if (refund.source !== 'suspense' || !may.includes(refund.state))
     throw new Refusal('refund_under_way', { refund: String(refund.id), state: refund.state });
   await requireFits(context, tx, outgoing(refund, order), to);
@@ -845,8 +852,8 @@ export async function sendRefundTo(
 }
 
 /**
- * What its rail takes back of a deposit is not given back by us, as far as it has not gone: refunds that wait are cancelled,
- * and one that is written is stopped where nobody has begun to hand it over. One that came back is cancelled too: its money is
+ * What its rail takes back of a deposit is not refunded by us, as far as it has not gone: refunds that wait are cancelled,
+ * and one that is written is stopped where nobody has begun to submit it. One that came back is cancelled too: its money is
  * here.
  *
  * @returns what cancelled refunds had named and is not in suspense any more: fees that were kept of one that came back, and what
@@ -855,7 +862,7 @@ export async function sendRefundTo(
 export async function cancelRefunds(context: Rails, tx: Tx, depositId: bigint, now: Date): Promise<bigint> {
   let goneUnits = 0n;
   for (const { id } of await refundsOfDeposit(tx, depositId)) {
-    await stopWritten(context, tx, id, TAKEN_BACK, now);
+    await cancelUnsubmitted(context, tx, id, TAKEN_BACK, now);
     const locked = await lockRefund(tx, id);
     if (locked === undefined || locked.refund.source !== 'suspense' || !CANCELLABLE.includes(locked.refund.state))
       continue;
@@ -868,7 +875,7 @@ export async function cancelRefunds(context: Rails, tx: Tx, depositId: bigint, n
 }
 
 /**
- * A deposit that an order took was taken back by its rail: what has not left of its compensations stays, and is the fee's again. One
+ * A deposit that an order took was reversed by its rail: what has not left of its compensations stays, and is the fee's again. One
  * that is on its way may arrive; should it fail or come back, it ends here as well.
  */
 export async function cancelCompensations(context: Rails, tx: Tx, order: Order, now: Date): Promise<void> {
@@ -893,7 +900,7 @@ export async function cancelCompensations(context: Rails, tx: Tx, order: Order, 
   }
 }
 
-/** A compensation has not left, or has come back, and a deposit of its order was taken back meanwhile. @returns whether it was so */
+/** A compensation has not left, or has come back, and a deposit of its order was reversed meanwhile. @returns whether it was so */
 async function endsCompensation(
   context: Rails,
   tx: Tx,
@@ -906,24 +913,24 @@ async function endsCompensation(
   return true;
 }
 
-/** An attempt at a refund that is written, and that nobody has begun to hand over, has failed. @returns whether it was so */
-export async function stopWritten(context: Rails, tx: Tx, id: bigint, why: string, now: Date): Promise<boolean> {
+/** An attempt at a refund that is written, and that nobody has begun to submit, has failed. @returns whether it was so */
+export async function cancelUnsubmitted(context: Rails, tx: Tx, id: bigint, why: string, now: Date): Promise<boolean> {
   const locked = await lockRefund(tx, id);
   if (locked === undefined || locked.refund.key === null) return false;
   const { state, rail, key } = locked.refund;
-  if (state !== 'written' && state !== 'sent') return false;
+  if (state !== 'created' && state !== 'submitted') return false;
   const payout = await payoutByKey(tx, rail, key);
   if (payout === undefined) return false;
-  const isListed = state === 'sent' && payout.state === 'handed';
+  const isListed = state === 'submitted' && payout.state === 'submitted';
   if (isListed && (await context.rails.get(rail)?.unlist?.(tx, key, why)) === true)
     await refused(tx, { rail, key, why, now });
-  else if (!(await stop(tx, key, why, now))) return false;
-  await refundFailed(context, tx, payout, why, now);
+  else if (!(await cancelUnlessSubmitted(tx, key, why, now))) return false;
+  await refundRejected(context, tx, payout, why, now);
   return true;
 }
 
 /**
- * Ends what an order gives back, each part that is not submitted. A part that is submitted may arrive; the others are stopped all
+ * Ends what an order refunds, each part that is not submitted. A part that is submitted may arrive; the others are stopped all
  * the same, and a case says which one was not.
  *
  * @returns how many parts were stopped, and the payouts that it was too late for
@@ -933,47 +940,47 @@ export async function unsubmitRefunds(
   tx: Tx,
   orderId: bigint,
   { by, now }: { by: string; now: Date },
-): Promise<{ stopped: number; notStopped: string[] }> {
+): Promise<{ cancelled: number; notCancelled: string[] }> {
   const parts = (await refundsOf(tx, orderId)).filter(
-    ({ source, state }) => source === 'order' && (state === 'written' || state === 'sent'),
+    ({ source, state }) => source === 'order' && (state === 'created' || state === 'submitted'),
   );
   const tooLate: Refund[] = [];
   for (const part of parts)
-    if (!(await stopWritten(context, tx, part.id, `${HELD_AT_GATE}by ${by}`, now))) tooLate.push(part);
+    if (!(await cancelUnsubmitted(context, tx, part.id, `${HELD_AT_GATE}by ${by}`, now))) tooLate.push(part);
   for (const part of tooLate) await refundCase(tx, part, 'hold_too_late', `submitted before ${by} held its order`, now);
-  return { stopped: parts.length - tooLate.length, notStopped: tooLate.flatMap(({ key }) => key ?? []) };
+  return { cancelled: parts.length - tooLate.length, notCancelled: tooLate.flatMap(({ key }) => key ?? []) };
 }
 
-/** A payout that its rail had refused has left after all: what goes back in its stead stays here, as far as it can be stopped. */
-export async function stopGivingBack(context: Rails, tx: Tx, orderId: bigint, now: Date): Promise<void> {
+/** A payout that its rail had rejected has left after all: what goes back in its stead stays here, as far as it can be stopped. */
+export async function cancelRefunding(context: Rails, tx: Tx, orderId: bigint, now: Date): Promise<void> {
   for (const { id } of (await refundsOf(tx, orderId)).filter(({ source }) => source === 'order'))
-    await stopWritten(context, tx, id, PAID_BEFORE, now);
+    await cancelUnsubmitted(context, tx, id, PAID_BEFORE, now);
 }
 
-/** A payout that came back is not paid again for a deposit that was taken back, as far as it can be stopped. */
-export async function stopPayingAgain(context: Rails, tx: Tx, orderId: bigint, now: Date): Promise<void> {
+/** A payout that came back is not paid again for a deposit that was reversed, as far as it can be stopped. */
+export async function cancelPayingAgain(context: Rails, tx: Tx, orderId: bigint, now: Date): Promise<void> {
   for (const { id } of (await refundsOf(tx, orderId)).filter(({ purpose }) => purpose === 'payout'))
-    await stopWritten(context, tx, id, TAKEN_BACK, now);
+    await cancelUnsubmitted(context, tx, id, TAKEN_BACK, now);
 }
 
 /** The customer has what the order was to pay, so nothing goes back for as long as that has not come back. */
 const isPaidOut = async (tx: Tx, orderId: bigint): Promise<boolean> =>
   (await payoutsOf(tx, orderId)).some(({ purpose, state }) => purpose === 'payout' && state === 'settled');
 
-const TAKEN_BACK = 'the deposit was taken back';
+const TAKEN_BACK = 'the deposit was reversed';
 export const isCancellable = (state: Refund['state']): boolean => CANCELLABLE.includes(state);
-const CANCELLABLE: readonly Refund['state'][] = ['needs_destination', 'screening', 'held', 'failed', 'returned'];
+const CANCELLABLE: readonly Refund['state'][] = ['needs_destination', 'screening', 'held', 'rejected', 'returned'];
 
 /**
- * An order whose refund the rail refused tries again, all that failed of it; to another destination where one is named.
- * What its rail has taken back meanwhile is given up, and where that is all of it the order is over.
+ * An order whose refund the rail rejected tries again, all that failed of it; to another destination where one is named.
+ * What its rail has reversed meanwhile is given up, and where that is all of it the order is over.
  *
  * @throws Refusal 'unknown_order' | 'unknown_account' | 'malformed_field' | 'order_over' | 'destination_held' | 'funds_short', or 'refund_under_way' where the
  *         payout that it stands for has arrived after all
  */
 export async function retryRefund(
   context: OrdersContext,
-  ask: {
+  input: {
     orderId: bigint;
     by: string;
     people?: readonly string[];
@@ -983,31 +990,31 @@ export async function retryRefund(
     now: Date;
   },
 ): Promise<Order> {
-  const { orderId, by, why, now } = ask;
+  const { orderId, by, why, now } = input;
   const before = await context.db.asSystem(async (tx) => ({
     order: await store.get(tx, orderId),
     refunds: await refundsOf(tx, orderId),
   }));
   if (before.order === undefined) throw new Refusal('unknown_order', {});
-  const last = before.refunds.find(({ state, source }) => state === 'failed' && source === 'order');
+  const last = before.refunds.find(({ state, source }) => state === 'rejected' && source === 'order');
   if (before.order.state !== 'refund_held' || last === undefined)
     throw new Refusal('order_over', { state: before.order.state });
   const { order: held } = before;
-  const to = ask.to ?? { address: last.address ?? undefined, fiatAccountId: last.fiatAccountId ?? undefined };
+  const to = input.to ?? { address: last.address ?? undefined, fiatAccountId: last.fiatAccountId ?? undefined };
   await context.db.asSystem((tx) => requireFits(context, tx, wholeOf(held), to));
   const verdict = await screenOrderRefund(context, orderId, to);
   const retried = await context.db.asSystem(async (tx) => {
     const order = await store.lock(tx, orderId);
     if (order?.state !== 'refund_held') throw new Refusal('order_over', { state: order?.state });
-    if (ask.people !== undefined)
+    if (input.people !== undefined)
       await approveRefund(context, tx, await refundOf(tx, order, to), {
-        ...{ people: ask.people, reason: why, pastHits: ask.pastHits, now },
+        ...{ people: input.people, reason: why, pastHits: input.pastHits, now },
       });
     if (await isKept(context, tx, order, { to, verdict, now })) return undefined;
     if (await isPaidOut(tx, orderId))
       throw new Refusal('refund_under_way', { orderId: String(orderId), state: order.state });
     const again: Refund[] = [];
-    for (const { id } of (await refundsOf(tx, orderId)).filter(isFailedPart)) {
+    for (const { id } of (await refundsOf(tx, orderId)).filter(isRejectedPart)) {
       const locked = await lockRefund(tx, id);
       assert(locked !== undefined, `refund ${id} stays where it is`);
       const { refund, deposit } = locked;
@@ -1015,7 +1022,7 @@ export async function retryRefund(
       else {
         const attempt = refund.attempt + 1;
         const key = `ref_${refund.id}_${attempt}`;
-        again.push(await changeRefund(tx, refund, { state: 'written', attempt, key, to: destinationColumns(to), now }));
+        again.push(await changeRefund(tx, refund, { state: 'created', attempt, key, to: destinationColumns(to), now }));
       }
     }
     const deposits = await store.depositsOf(tx, orderId);
@@ -1032,11 +1039,11 @@ export async function retryRefund(
   return retried;
 }
 
-const isFailedPart = ({ state, source }: Refund): boolean => state === 'failed' && source === 'order';
+const isRejectedPart = ({ state, source }: Refund): boolean => state === 'rejected' && source === 'order';
 
 /** Stopped by law: what was to go back does not. The order's account still holds it, for the caller to move. */
-export async function stopRefunds(tx: Tx, orderId: bigint, now: Date): Promise<void> {
-  for (const { id } of (await refundsOf(tx, orderId)).filter(isFailedPart)) {
+export async function cancelUnsubmittedRefunds(tx: Tx, orderId: bigint, now: Date): Promise<void> {
+  for (const { id } of (await refundsOf(tx, orderId)).filter(isRejectedPart)) {
     const locked = await lockRefund(tx, id);
     if (locked !== undefined) await changeRefund(tx, locked.refund, { state: 'cancelled', now });
   }

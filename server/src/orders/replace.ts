@@ -1,7 +1,7 @@
 /**
- * Making good what was taken back: a deposit that an order took, that its rail took away again, and that is there anew.
+ * Making good what was reversed: a deposit that an order took, that its rail took away again, and that is there anew.
  *
- * Until it is made good, other money of the same order is not given back and makes no new order: the order may have been
+ * Until it is made good, other money of the same order is not refunded and makes no new order: the order may have been
  * paid out for money we did not keep.
  */
 import type { Tx } from '../base/db.ts';
@@ -17,7 +17,7 @@ import { type DepositRow, type Order, store } from './store.ts';
 
 export const unfit = (reason: string) => new Refusal('deposit_unfit', { why: reason });
 
-/** What was taken back of an order and nobody has made good, as long as the order stands to it. */
+/** What was reversed of an order and nobody has made good, as long as the order stands to it. */
 export const standingLoss = (deposits: readonly DepositRow[]): DepositRow | undefined =>
   deposits.find(
     (one) =>
@@ -31,7 +31,7 @@ export function lossAccount(order: Pick<Order, 'customerId' | 'partnerId'>, lost
 }
 
 /**
- * Whether a deposit is the very money that was taken back: the same transaction, in a block again. Nobody has to decide
+ * Whether a deposit is the very money that was reversed: the same transaction, in a block again. Nobody has to decide
  * about that, and to give it back or pay for it as a second deposit would be to pay for one deposit twice.
  */
 export const isSameMoney = (order: Order, row: DepositRow, lost: DepositRow): boolean =>
@@ -52,10 +52,10 @@ export async function replaceLost(
   { by, why, now, units }: { by: string; why: string; now: Date; units?: bigint | undefined },
   { order, row, lost }: { order: Order; row: DepositRow; lost: DepositRow },
 ): Promise<Order> {
-  if (row.asset !== lost.asset) throw unfit('it is of another asset than was taken back');
-  // Of an order that goes on, what was given back is not its any more.
+  if (row.asset !== lost.asset) throw unfit('it is of another asset than was reversed');
+  // Of an order that goes on, what was refunded is not its any more.
   if (lost.refund_units > 0n && !isFinal(order.state))
-    throw unfit('some of what was taken back had been given back before');
+    throw unfit('some of what was reversed had been refunded before');
   const freeUnits = row.units - row.taken_units - row.refund_units;
   const kept = units ?? least(freeUnits, lost.lost_units);
   if (kept <= 0n || kept > freeUnits) throw unfit('so much of it does not lie in suspense');
@@ -89,7 +89,7 @@ export async function replaceLost(
     await tellCase(tx, {
       kind: lost.lost_to === chart.loss(lost.asset).code ? 'deposit_lost' : 'customer_owes',
       subject: `deposit:${lost.id}`,
-      reason: `taken back, and made good in part, the last time by deposit ${row.id}: units says what is left`,
+      reason: `reversed, and made good in part, the last time by deposit ${row.id}: units says what is left`,
       facts: { units: String(left), asset: lost.asset, reference: lost.reference },
       now,
     });
@@ -103,8 +103,8 @@ export async function replaceLost(
       partnerId: order.partnerId,
       reason:
         left === 0n
-          ? 'more came than had been taken back; the rest is in suspense'
-          : 'a part was kept for what had been taken back; the rest is in suspense',
+          ? 'more came than had been reversed; the rest is in suspense'
+          : 'a part was kept for what had been reversed; the rest is in suspense',
       facts: { units: String(excessUnits), asset: row.asset },
       now,
     });

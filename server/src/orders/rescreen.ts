@@ -5,7 +5,7 @@
  * next answer.
  */
 import { Unavailable } from '../base/errors.ts';
-import { type Handled, type Handlers, ring } from '../base/work.ts';
+import { enqueue, type Handled, type Handlers } from '../base/jobs.ts';
 import { closeCases, openCase, record, type Screening, type Verdict } from '../compliance/index.ts';
 import { findPayout } from '../rails/payouts.ts';
 import { keepVerdict, leavingOf, screeningOf } from './gate.ts';
@@ -17,10 +17,10 @@ const SUBJECT = 'screening';
 const mayBeDown = new WeakMap<object, boolean>();
 
 /** @throws Unavailable where the screener does not answer; then a case is open */
-export async function screenOutside(context: OrdersContext, ask: Screening): Promise<Verdict> {
+export async function screenOutside(context: OrdersContext, input: Screening): Promise<Verdict> {
   const { screener, db, clock } = context;
   try {
-    const verdict = await screener.screen(ask);
+    const verdict = await screener.screen(input);
     if (mayBeDown.get(screener) ?? true) {
       await db.asSystem((tx) =>
         closeCases(tx, {
@@ -55,13 +55,13 @@ export function rescreenHandlers(context: OrdersContext): Handlers {
 /** Screens what a payout would pay anew, stores the result, and has the payout look again. */
 async function rescreen(context: OrdersContext, id: string): Promise<Handled> {
   const { db, clock } = context;
-  const ask = await db.asSystem(async (tx) => {
+  const input = await db.asSystem(async (tx) => {
     const payout = await findPayout(tx, id);
     if (payout === undefined || payout.endedAt !== null) return undefined;
     return screeningOf(await leavingOf(tx, payout));
   });
-  if (ask === undefined) return undefined;
-  const verdict = await screenOutside(context, ask);
+  if (input === undefined) return undefined;
+  const verdict = await screenOutside(context, input);
   await db.asSystem(async (tx) => {
     const payout = await findPayout(tx, id);
     if (payout === undefined || payout.endedAt !== null) return;
@@ -70,7 +70,7 @@ async function rescreen(context: OrdersContext, id: string): Promise<Handled> {
     keepVerdict(tx, leaving, verdict, now);
     const { partnerId, orderId } = payout;
     await record(tx, { partnerId, orderId: orderId ?? undefined, about: leaving.purpose, ...verdict, now });
-    ring(tx, { kind: 'send_payout', subject: id, dueAt: now });
+    enqueue(tx, { kind: 'send_payout', subject: id, dueAt: now });
   });
   return undefined;
 }

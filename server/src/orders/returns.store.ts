@@ -50,7 +50,7 @@ export const returnLinks = {
       [id, address, now, loggedInAt],
     ),
 
-  /** All that were made for a deposit, the oldest first: few, each an operator's act. */
+  /** All that were made for a deposit, the oldest first: few, each an operator's action. */
   ofDeposit: (tx: Tx, depositId: bigint) =>
     tx.rows<ReturnLink>(`select ${COLUMNS} from return_links where deposit_id = $1 order by made_at, id`, [depositId]),
 

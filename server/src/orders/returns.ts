@@ -16,7 +16,7 @@ import { randomHex } from '../base/ids.ts';
 import { closeCases, openCase } from '../compliance/index.ts';
 import { findPayout } from '../rails/payouts.ts';
 import type { Rail } from '../rails/rail.ts';
-import { NAMEABLE } from './acts.ts';
+import { NAMEABLE } from './actions.ts';
 import { change } from './advance.ts';
 import { type PayoutAddress, readAddressOn } from './destinations.ts';
 import { wakeDeposit } from './dormant.ts';
@@ -62,9 +62,9 @@ export interface LinkAsked {
 export async function makeReturnLink(
   context: Rails,
   tx: Tx,
-  ask: { depositId: bigint; by: string; expiresAt: Date; now: Date },
+  input: { depositId: bigint; by: string; expiresAt: Date; now: Date },
 ): Promise<ReturnLink> {
-  const { depositId, by, expiresAt, now } = ask;
+  const { depositId, by, expiresAt, now } = input;
   const deposit = await lockWithOrder(tx, depositId);
   const no = (why: string) => new Refusal('does_not_fit', { why });
   if (context.rails.get(deposit.rail)?.kind !== 'chain')
@@ -133,7 +133,7 @@ async function shownOf(tx: Tx, link: ReturnLink): Promise<ReturnShown> {
 
 /** A refund that was submitted since the link's customer confirmed. */
 const goneBy = (refund: Refund | undefined, { confirmedAt }: ReturnLink): Refund | undefined =>
-  confirmedAt !== null && refund !== undefined && (refund.state === 'sent' || refund.state === 'settled')
+  confirmedAt !== null && refund !== undefined && (refund.state === 'submitted' || refund.state === 'settled')
     ? refund
     : undefined;
 

@@ -2,18 +2,18 @@
  * Shortage: orders that are paid for and wait because what pays them has too little.
  *
  * One case per cause, which is a rail and an asset, however many orders wait: it says how much is missing and for how many, and
- * closes when none waits any more. A job of its own keeps it, in a transaction that locks no order. Orders only ring for the
+ * closes when none waits any more. A job of its own keeps it, in a transaction that locks no order. Orders only enqueue for the
  * job when they begin to wait and when they stop, so they do not wait for each other at the case.
  *
  * Who has waited longest is paid first, and whoever comes later waits behind (advance.ts): otherwise small orders would take
  * what a large one waits for, again and again. An order that is held is not in the queue, and has its old place when it comes
  * back. For a time an operator may let those pass for which the funds do.
  *
- * Not here: trying again to pay them (work.ts), warning before anything waits (treasury/levels.ts).
+ * Not here: trying again to pay them (jobs.ts), warning before anything waits (treasury/levels.ts).
  */
 import type { Tx } from '../base/db.ts';
+import { enqueue, type Handled, type Handlers } from '../base/jobs.ts';
 import { formatUnits } from '../base/money.ts';
-import { type Handled, type Handlers, ring } from '../base/work.ts';
 import { closeCases, tellCase } from '../compliance/index.ts';
 import { balance, chart } from '../ledger/index.ts';
 import { assets } from '../partners/index.ts';
@@ -27,7 +27,7 @@ const EVERY_MS = 5_000;
 
 /** Has the case looked at: an order begins to wait for funds, or waits no more. */
 export const shortageChanged = (tx: Tx, { payoutRail, payoutAsset }: Order, now: Date): void =>
-  ring(tx, { kind: CHECK, subject: `${payoutRail}:${payoutAsset}`, dueAt: now });
+  enqueue(tx, { kind: CHECK, subject: `${payoutRail}:${payoutAsset}`, dueAt: now });
 
 type What = { rail: string; asset: string };
 
@@ -52,8 +52,8 @@ export async function endLettingPass(tx: Tx, what: What, now: Date): Promise<voi
 
 async function lookAgain(tx: Tx, { rail, asset }: What, now: Date): Promise<void> {
   for (const { id } of await inTurn(tx, { rail, asset }))
-    ring(tx, { kind: 'fund_order', subject: String(id), dueAt: now });
-  ring(tx, { kind: CHECK, subject: `${rail}:${asset}`, dueAt: now });
+    enqueue(tx, { kind: 'fund_order', subject: String(id), dueAt: now });
+  enqueue(tx, { kind: CHECK, subject: `${rail}:${asset}`, dueAt: now });
 }
 
 export function shortageHandlers({ db, clock, rails }: Pick<OrdersContext, 'db' | 'clock' | 'rails'>): Handlers {

@@ -32,7 +32,7 @@ export interface ListedOrder {
   /** This and the next as they are stored: `openOrders` gives them opened (index.ts). */
   merchantReference: string | null;
   /** The payer's own bank reference, as the customer says; evidence for a person, never matched by. */
-  claimedReference: string | null;
+  payerReference: string | null;
   exception: string | null;
   failure: string | null;
   payoutAttempt: number;
@@ -41,7 +41,7 @@ export interface ListedOrder {
   /** What it holds is unclaimed, and stands on the dormant account. */
   dormant: boolean;
   /** The rail has accepted a payout of this order. */
-  handedPayout: boolean;
+  submittedPayout: boolean;
   depositReference: string | null;
   payoutReference: string | null;
   expiresAt: Date;
@@ -66,7 +66,7 @@ export interface Order extends ListedOrder {
   /** Who named it since the order was made; null where the partner did when it made the order. */
   refundToBy: 'partner' | 'operator' | null;
   /** Why all of it is to go back, until it does. */
-  refundWanted: RefundWanted | null;
+  refundRequest: RefundRequest | null;
   refundAttempt: number;
   /** The order whose late or second deposit this one was made of. */
   follows: bigint | null;
@@ -92,7 +92,7 @@ export interface Noted {
 }
 
 /** Kept with the order from the wish to the refund: a destination may be long in coming. */
-export interface RefundWanted {
+export interface RefundRequest {
   by: string;
   why: string;
   failure: 'amount' | 'name' | 'other';
@@ -122,13 +122,13 @@ interface ListedRow {
   fiat_account_id: bigint | null;
   payout_address: string | null;
   merchant_reference: string | null;
-  claimed_reference: string | null;
+  payer_reference: string | null;
   exception: string | null;
   failure: string | null;
   payout_attempt: number;
   was_held: boolean;
   dormant: boolean;
-  payout_handed_at: Date | null;
+  payout_submitted_at: Date | null;
   deposit_reference: string | null;
   payout_reference: string | null;
   expires_at: Date;
@@ -149,7 +149,7 @@ interface OneRow extends ListedRow {
   refund_address: string | null;
   refund_account_id: bigint | null;
   refund_to_by: 'partner' | 'operator' | null;
-  refund_wanted: RefundWanted | null;
+  refund_request: RefundRequest | null;
   refund_attempt: number;
   follows: bigint | null;
   waits_until: Date | null;
@@ -184,13 +184,13 @@ const toListed = (row: ListedRow): ListedOrder => ({
   fiatAccountId: row.fiat_account_id,
   payoutAddress: row.payout_address,
   merchantReference: row.merchant_reference,
-  claimedReference: row.claimed_reference,
+  payerReference: row.payer_reference,
   exception: row.exception,
   failure: row.failure,
   payoutAttempt: row.payout_attempt,
   wasHeld: row.was_held,
   dormant: row.dormant,
-  handedPayout: row.payout_handed_at !== null,
+  submittedPayout: row.payout_submitted_at !== null,
   depositReference: row.deposit_reference,
   payoutReference: row.payout_reference,
   expiresAt: row.expires_at,
@@ -212,7 +212,7 @@ const toOrder = (row: OneRow): Order => ({
   refundAddress: row.refund_address,
   refundAccountId: row.refund_account_id,
   refundToBy: row.refund_to_by,
-  refundWanted: row.refund_wanted,
+  refundRequest: row.refund_request,
   refundAttempt: row.refund_attempt,
   follows: row.follows,
   waitsUntil: row.waits_until,
@@ -225,11 +225,11 @@ const toOrder = (row: OneRow): Order => ({
 /** A page has fifty rows and more: what no list shows is not read for it. */
 const COLUMNS = `id, partner_id, customer_id, direction, state, deposit_asset, deposit_units, payout_asset, payout_units, received_units,
   refunded_units, fee_operator, fee_partner, fee_rail, fee_chain, fee_tax, rate_num, rate_den, deposit_target, payment_method,
-  fiat_account_id, payout_address, merchant_reference, claimed_reference, exception, failure, payout_attempt, was_held, dormant,
-  payout_handed_at, deposit_reference, payout_reference, expires_at, created_at, updated_at`;
+  fiat_account_id, payout_address, merchant_reference, payer_reference, exception, failure, payout_attempt, was_held, dormant,
+  payout_submitted_at, deposit_reference, payout_reference, expires_at, created_at, updated_at`;
 /** Of one order. */
 const ALL = `${COLUMNS}, customer_seq, market_id, quote_id, gross_units, fiat_asset, rate_locked_until, deposit_rail,
-  deposit_index, payout_rail, refund_address, refund_account_id, refund_to_by, refund_wanted, refund_attempt, follows, waits_until, overdue,
+  deposit_index, payout_rail, refund_address, refund_account_id, refund_to_by, refund_request, refund_attempt, follows, waits_until, overdue,
   dormant_from, version, policy`;
 
 /** Hot statements; their plans are asserted on a hundred thousand orders (test/plans.test.ts). */
@@ -291,15 +291,15 @@ export interface DepositRow {
   came_at: Date | null;
   /** It came after its order's deadline, by that time. */
   late: boolean;
-  /** Whether its rail brought it, or we have it for another reason: a payout that came back, money released by law, a fee given back. */
+  /** Whether its rail brought it, or we have it for another reason: a payout that came back, money released by law, a fee refunded. */
   origin: 'rail' | 'returned' | 'released' | 'credit' | 'compensation';
   /** What its order's account was given of it, and what refunds name of it; the rest of what is booked lies in suspense. */
   taken_units: bigint;
   refund_units: bigint;
-  /** Taken back by its rail: what of it stands as a loss or a debt, and on which account. */
+  /** Reversed by its rail: what of it stands as a loss or a debt, and on which account. */
   lost_units: bigint;
   lost_to: string | null;
-  /** What it was when it was taken back: 'reversed' once its order has given up the claim to it. */
+  /** What it was when it was reversed: 'reversed' once its order has given up the claim to it. */
   state_before_loss: DepositRow['state'] | null;
   /** Too little of it for anybody to look at. */
   dust: boolean;
@@ -311,12 +311,12 @@ export interface DepositRow {
 const OVER = (Object.keys(STATES) as OrderState[]).filter(isFinal);
 
 export const store = {
-  async nextSeq(tx: Tx, ask: { partnerId: bigint; customerId: string; direction: Direction }): Promise<bigint> {
+  async nextSeq(tx: Tx, input: { partnerId: bigint; customerId: string; direction: Direction }): Promise<bigint> {
     const row = await tx.row<{ count: bigint }>(
       `insert into order_counts (partner_id, customer_id, direction, count) values ($1, $2, $3, 1)
        on conflict (customer_id, direction) do update set count = order_counts.count + 1
        returning count`,
-      [ask.partnerId, ask.customerId, ask.direction],
+      [input.partnerId, input.customerId, input.direction],
     );
     assert(row !== undefined, 'a count comes back');
     return row.count;
@@ -329,7 +329,7 @@ export const store = {
   },
 
   insert(tx: Tx, order: Order): void {
-    tx.send(
+    tx.defer(
       `insert into orders (id, partner_id, customer_id, direction, customer_seq, market_id, quote_id, state,
          deposit_asset, deposit_units, payout_asset, payout_units, gross_units, fiat_asset,
          fee_operator, fee_partner, fee_rail, fee_chain, rate_num, rate_den, rate_locked_until,
@@ -408,24 +408,33 @@ export const store = {
 
   async page(
     tx: Tx,
-    ask: { customerId: string; direction: Direction; skipped: bigint; size: bigint },
+    input: { customerId: string; direction: Direction; skipped: bigint; size: bigint },
   ): Promise<ListedOrder[]> {
-    const rows = await tx.rows<ListedRow>(orderSql.page, [ask.customerId, ask.direction, ask.skipped, ask.size]);
+    const rows = await tx.rows<ListedRow>(orderSql.page, [
+      input.customerId,
+      input.direction,
+      input.skipped,
+      input.size,
+    ]);
     return rows.map(toListed);
   },
 
   /** How many orders of a direction a partner has, of all fiats or of one. */
-  async countAll(tx: Tx, ask: { partnerId: bigint; direction: Direction; fiat?: string }): Promise<bigint> {
-    const row = await tx.row<{ count: bigint }>(orderSql.countAll, [ask.partnerId, ask.direction, ask.fiat ?? '']);
+  async countAll(tx: Tx, input: { partnerId: bigint; direction: Direction; fiat?: string }): Promise<bigint> {
+    const row = await tx.row<{ count: bigint }>(orderSql.countAll, [
+      input.partnerId,
+      input.direction,
+      input.fiat ?? '',
+    ]);
     return row?.count ?? 0n;
   },
 
   /** Newest first: those above one position and up to another. */
   async pageAll(
     tx: Tx,
-    ask: { partnerId: bigint; direction: Direction; fiat?: string; above: bigint; upTo: bigint },
+    input: { partnerId: bigint; direction: Direction; fiat?: string; above: bigint; upTo: bigint },
   ): Promise<ListedOrder[]> {
-    const { partnerId, direction, fiat, above, upTo } = ask;
+    const { partnerId, direction, fiat, above, upTo } = input;
     const rows =
       fiat === undefined
         ? await tx.rows<ListedRow>(orderSql.pageAll, [partnerId, direction, above, upTo])
@@ -436,9 +445,9 @@ export const store = {
   /** Position of the first order made at or after a time; undefined where there is none. */
   async positionSince(
     tx: Tx,
-    ask: { partnerId: bigint; direction: Direction; fiat?: string; since: Date },
+    input: { partnerId: bigint; direction: Direction; fiat?: string; since: Date },
   ): Promise<bigint | undefined> {
-    const { partnerId, direction, fiat, since } = ask;
+    const { partnerId, direction, fiat, since } = input;
     const row =
       fiat === undefined
         ? await tx.row<{ seq: bigint | null }>(orderSql.since, [partnerId, direction, since])
@@ -551,7 +560,7 @@ export const store = {
 
   /** It has waited too long: looked at again when it has waited as long once more, or (null) not again. */
   /** In the order of ids, as all that locks several orders does. @returns the ids of those that are not over */
-  async bringForward(tx: Tx, { partnerId, ms }: { partnerId: bigint; ms: number }): Promise<string[]> {
+  async shiftDueTimes(tx: Tx, { partnerId, ms }: { partnerId: bigint; ms: number }): Promise<string[]> {
     const rows = await tx.rows<{ id: bigint }>(
       `with open as (
          select id from orders where partner_id = $1 and state <> all($3) order by id for update)
@@ -587,10 +596,10 @@ export const store = {
   },
 
   /** Orders whose state has lasted too long, the longest first. */
-  overdue: (tx: Tx, ask: { now: Date; limit: number }) =>
+  overdue: (tx: Tx, input: { now: Date; limit: number }) =>
     tx.rows<{ id: bigint }>('select id from orders where waits_until <= $1 order by waits_until limit $2', [
-      ask.now,
-      ask.limit,
+      input.now,
+      input.limit,
     ]),
 
   async followersOf(tx: Tx, id: bigint): Promise<bigint[]> {
@@ -600,15 +609,15 @@ export const store = {
   },
 
   /** What a partner's unpaid orders of a fiat come to, in its units: promised at a rate that is locked. */
-  async unpaidUnits(tx: Tx, ask: { partnerId: bigint; fiat: string; now: Date }): Promise<bigint> {
-    const row = await tx.row<{ units: bigint }>(orderSql.unpaid, [ask.partnerId, ask.fiat, ask.now]);
+  async unpaidUnits(tx: Tx, input: { partnerId: bigint; fiat: string; now: Date }): Promise<bigint> {
+    const row = await tx.row<{ units: bigint }>(orderSql.unpaid, [input.partnerId, input.fiat, input.now]);
     return row?.units ?? 0n;
   },
 
-  /** @returns undefined where a payout had been handed before */
-  async noteHanded(tx: Tx, orderId: bigint, at: Date): Promise<Order | undefined> {
+  /** @returns undefined where a payout had been submitted before */
+  async noteSubmitted(tx: Tx, orderId: bigint, at: Date): Promise<Order | undefined> {
     const row = await tx.row<OneRow>(
-      `update orders set payout_handed_at = $2, updated_at = $2 where id = $1 and payout_handed_at is null returning ${ALL}`,
+      `update orders set payout_submitted_at = $2, updated_at = $2 where id = $1 and payout_submitted_at is null returning ${ALL}`,
       [orderId, at],
     );
     return row && toOrder(row);
@@ -639,8 +648,8 @@ export const store = {
     );
   },
 
-  async noteRefundWanted(tx: Tx, orderId: bigint, wanted: RefundWanted, now: Date): Promise<void> {
-    await tx.run('update orders set refund_wanted = $2, updated_at = $3 where id = $1', [
+  async noteRefundRequest(tx: Tx, orderId: bigint, wanted: RefundRequest, now: Date): Promise<void> {
+    await tx.run('update orders set refund_request = $2, updated_at = $3 where id = $1', [
       orderId,
       JSON.stringify(wanted),
       now,
@@ -648,7 +657,7 @@ export const store = {
   },
 
   async claim(tx: Tx, orderId: bigint, reference: string, now: Date): Promise<void> {
-    await tx.run('update orders set claimed_reference = $2, updated_at = $3 where id = $1', [orderId, reference, now]);
+    await tx.run('update orders set payer_reference = $2, updated_at = $3 where id = $1', [orderId, reference, now]);
   },
 
   insertHistory(
@@ -661,7 +670,7 @@ export const store = {
       at: Date;
     },
   ): void {
-    tx.send(
+    tx.defer(
       `insert into order_history (order_id, version, partner_id, state_from, event, state_to, facts, at)
        values ($1, $2, $3, $4, $5, $6, $7, $8)`,
       [
@@ -734,7 +743,7 @@ export const store = {
     );
   },
 
-  /** So much of what was taken back is here after all; where that is all of it, it is like one that never came. */
+  /** So much of what was reversed is here after all; where that is all of it, it is like one that never came. */
   async makeGood(tx: Tx, id: bigint, units: bigint): Promise<void> {
     await tx.run(
       `update deposits set lost_units = lost_units - $2, state = case when lost_units = $2 then 'reversed' else state end,
@@ -744,7 +753,7 @@ export const store = {
     );
   },
 
-  /** Its order has given up the claim to what was taken back: from now on it is like one that never came. */
+  /** Its order has given up the claim to what was reversed: from now on it is like one that never came. */
   async markGivenUp(tx: Tx, orderId: bigint): Promise<void> {
     await tx.run(
       `update deposits set state_before_loss = 'reversed', taken_units = 0
@@ -775,12 +784,12 @@ export const store = {
 
   lockDepositById: (tx: Tx, id: bigint) => tx.row<DepositRow>('select * from deposits where id = $1 for update', [id]),
 
-  /** Whether anything that stands in the order's account has been taken back since. */
+  /** Whether anything that stands in the order's account has been reversed since. */
   /** Payouts and refunds of a customer that have not ended, and the customer's orders that wait for funds. */
   async underWay(tx: Tx, customerId: string, limit: number) {
     const payouts = await tx.rows<{ id: string; submitted: boolean }>(
-      `select p.id, p.state <> 'written' as submitted from payouts p join orders o on o.id = p.order_id
-        where o.customer_id = $1 and p.ended_at is null order by p.written_at, p.id limit $2`,
+      `select p.id, p.state <> 'created' as submitted from payouts p join orders o on o.id = p.order_id
+        where o.customer_id = $1 and p.ended_at is null order by p.created_at, p.id limit $2`,
       [customerId, limit],
     );
     const orders = await tx.rows<{ id: bigint }>(

@@ -59,7 +59,7 @@ export interface ToldReturn extends ToldMoney {
 }
 
 export interface Told {
-  /** What has come in for the order and was not taken back, of what it asked for. */
+  /** What has come in for the order and was not reversed, of what it asked for. */
   receivedAmount: string;
   receivedCurrency: string;
   reason: PublicReason | null;
@@ -122,7 +122,7 @@ const isUsual = (order: Order): boolean =>
   !order.overdue &&
   order.payoutAttempt <= 1 &&
   order.refundAttempt === 0 &&
-  order.refundWanted === null &&
+  order.refundRequest === null &&
   USUAL.includes(order.state);
 const USUAL: readonly OrderState[] = [
   'created',
@@ -179,15 +179,15 @@ const receivedUnits = ({ depositAsset }: Order, deposits: readonly DepositRow[])
     .filter(({ asset, state, origin }) => asset === depositAsset && CAME.includes(state) && isNewMoney(origin))
     .reduce((sum, { units }) => sum + units, 0n);
 
-/** Not what we had sent and was sent back, nor what we had kept, nor a fee that we give back. */
+/** Not what we had sent and was sent back, nor what we had kept, nor a fee that we refund. */
 export const isNewMoney = (origin: DepositRow['origin']): boolean => origin === 'rail' || origin === 'credit';
 
 /** All of it is to go back, and nobody has said where to. */
 export const isUnnamed = (order: Order, deposits: readonly DepositRow[]): boolean => {
-  const { refundWanted, refundAddress, refundAccountId, state } = order;
+  const { refundRequest, refundAddress, refundAccountId, state } = order;
   const shown = isUnreleased(order, deposits) ? toldState(state) : state;
   return (
-    refundWanted !== null &&
+    refundRequest !== null &&
     refundAddress === null &&
     refundAccountId === null &&
     (shown === 'on_hold' || shown === 'payout_held')
@@ -211,9 +211,9 @@ function reasonOf({ state, exception }: Order, { history }: Known): PublicReason
   if (heldBy !== undefined || typeof inner !== 'string') return 'under_review';
   return publicReason(
     inner,
-    held.event === 'payout_failed'
+    held.event === 'payout_rejected'
       ? 'payout_rejected'
-      : held.event === 'refund_failed'
+      : held.event === 'refund_rejected'
         ? 'refund_rejected'
         : 'under_review',
   );
@@ -243,12 +243,12 @@ function toldRefund(refund: Refund, known: Known, assetsKnown: ReadonlyMap<strin
   };
 }
 
-const STATUS: Readonly<Record<Exclude<Refund['state'], 'failed' | 'cancelled'>, ToldStatus>> = {
+const STATUS: Readonly<Record<Exclude<Refund['state'], 'rejected' | 'cancelled'>, ToldStatus>> = {
   needs_destination: 'needs_destination',
   screening: 'created',
   held: 'under_review',
-  written: 'created',
-  sent: 'submitted',
+  created: 'created',
+  submitted: 'submitted',
   settled: 'settled',
   returned: 'returned',
 };
@@ -256,7 +256,7 @@ const STATUS: Readonly<Record<Exclude<Refund['state'], 'failed' | 'cancelled'>, 
 /** What the gate holds is looked into; what a rail would not pay is rejected. */
 function statusOf({ state }: Refund, attempt: Payout | undefined): ToldStatus {
   if (state === 'cancelled') return 'under_review';
-  if (state !== 'failed') return STATUS[state];
+  if (state !== 'rejected') return STATUS[state];
   return attempt?.why?.startsWith(HELD_AT_GATE) === true ? 'under_review' : 'rejected';
 }
 
@@ -267,7 +267,7 @@ function toldReturn(payout: Payout, deposits: readonly DepositRow[], known: Read
     ...moneyOf(back?.units ?? payout.units, payout.asset, known),
     reference: back?.reference ?? payout.reference ?? '',
     reason: publicReason(payout.why ?? '', 'returned_by_bank'),
-    returnedAt: (back?.seen_at ?? payout.endedAt ?? payout.writtenAt).toISOString(),
+    returnedAt: (back?.seen_at ?? payout.endedAt ?? payout.createdAt).toISOString(),
   };
 }
 

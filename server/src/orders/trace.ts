@@ -40,8 +40,7 @@ export interface MoneyTrace {
 
 /** What is left to do about an order that nobody may have paid out as it stands. */
 const CANNOT_GO_ON: Record<NonNullable<ReturnType<typeof holdBeforePayout>>, (not: string) => string> = {
-  deposit_lost: (not) =>
-    `a person refuses it, or assigns a deposit in place of the one taken back: it cannot be ${not}`,
+  deposit_lost: (not) => `a person refuses it, or assigns a deposit in place of the one reversed: it cannot be ${not}`,
   underpaid: (not) => `a person refuses it: less came than it asks for, so it cannot be ${not}`,
   overpaid: (not) => `a person refuses it: more came than it asks for, so it cannot be ${not}`,
 };
@@ -58,7 +57,7 @@ async function keptBy(tx: Tx, order: Order): Promise<string | undefined> {
 async function listed(tx: Tx, rails: TraceRails, payouts: readonly Payout[]): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   for (const { id, rail, state, endedAt } of payouts) {
-    if (state !== 'handed' || endedAt !== null) continue;
+    if (state !== 'submitted' || endedAt !== null) continue;
     const why = await rails.get(rail)?.waitsForPerson?.(tx, id);
     if (why !== undefined) found.set(id, why);
   }

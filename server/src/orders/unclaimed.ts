@@ -15,7 +15,7 @@
 import { later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
-import type { Handlers } from '../base/work.ts';
+import type { Handlers } from '../base/jobs.ts';
 import { closeCases, openCase } from '../compliance/index.ts';
 import { findCustomer } from '../customers/index.ts';
 import { balance, balancesOf, chart, move, orderBalances, post } from '../ledger/index.ts';
@@ -28,7 +28,7 @@ import type { OrdersContext } from './index.ts';
 import { refundsOfDeposit } from './refunds.store.ts';
 import { type Order, store } from './store.ts';
 
-/** Rung once for ever; its subject says nothing. */
+/** Enqueued once for ever; its subject says nothing. */
 export const DORMANCY = 'note_dormant';
 /** Days are waited for: a minute late is in time. */
 const EVERY_MS = 60_000;
@@ -135,7 +135,7 @@ async function unclaimedDeposit(tx: Tx, id: bigint): Promise<Unclaimed | undefin
   const row = await store.depositById(tx, id);
   if (found === undefined || row === undefined || found.units <= 0n) return undefined;
   for (const refund of await refundsOfDeposit(tx, id)) {
-    if (refund.source !== 'suspense' || refund.state !== 'failed') continue;
+    if (refund.source !== 'suspense' || refund.state !== 'rejected') continue;
     const attempts = await payoutsOfRefund(tx, refund.id);
     if (attempts.some((one) => one.id === refund.key && one.why?.startsWith(HELD_AT_GATE) === true)) return undefined;
   }
@@ -236,10 +236,10 @@ const tell = async (tx: Tx, order: Order | undefined, now: Date): Promise<void> 
  *
  * @throws Refusal 'unknown_deposit' | 'unknown_order' | 'does_not_fit' where nothing of it is announced or dormant
  */
-export async function wakeByHand(tx: Tx, whose: Whose, act: { by: string; why: string; now: Date }): Promise<void> {
+export async function wakeByHand(tx: Tx, whose: Whose, action: { by: string; why: string; now: Date }): Promise<void> {
   const order = await requireDormancy(tx, whose);
-  await wake(tx, whose, act);
-  await tell(tx, order, act.now);
+  await wake(tx, whose, action);
+  await tell(tx, order, action.now);
 }
 
 /** What is announced or dormant of it, locked, and its order before it. */

@@ -1,5 +1,5 @@
 /**
- * An exchange undone: its payout has come back, and its deposit was taken back, so neither side has anything of it.
+ * An exchange undone: its payout has come back, and its deposit was reversed, so neither side has anything of it.
  *
  * What came back is no more the customer's than the debt is owed: two people undo the conversion, with its fees. What the banks on
  * the way kept of what came back is a loss of ours. The order stays settled and says so; paying again ends with it.
@@ -31,7 +31,7 @@ interface Undoing {
 }
 
 /**
- * @param lost the deposit that was taken back, locked with its order
+ * @param lost the deposit that was reversed, locked with its order
  * @param backId what came back of the order's payout
  * @throws Refusal 'unknown_deposit' | 'does_not_fit' where something of the exchange stands
  */

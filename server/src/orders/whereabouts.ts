@@ -154,7 +154,7 @@ const owed = ({ deposits, decimals }: Seen): string[] =>
     )
     .map(
       ({ id, asset, lost_units }) =>
-        `the customer owes ${formatUnits(lost_units, decimals(asset))} ${asset} (deposit ${id}, taken back after it was paid out): see its case`,
+        `the customer owes ${formatUnits(lost_units, decimals(asset))} ${asset} (deposit ${id}, reversed after it was paid out): see its case`,
     );
 
 const undecided = ({ confirmed }: Seen, { id }: DepositRow): string =>
@@ -165,15 +165,15 @@ const returned = (id: bigint): string =>
 
 function nextOf(seen: Seen, row: DepositRow, refund: Refund): string {
   const of = `refund ${refund.id} of deposit ${row.id}`;
-  const isOnItsWay = refund.state === 'screening' || refund.state === 'written' || refund.state === 'sent';
+  const isOnItsWay = refund.state === 'screening' || refund.state === 'created' || refund.state === 'submitted';
   if (seen.confirmed.has(row.id) && !isOnItsWay) return returned(row.id);
   switch (refund.state) {
     case 'needs_destination':
       return `the customer or its partner names where it goes (${of})`;
     case 'screening':
       return `${of} is screened and sent`;
-    case 'written':
-    case 'sent':
+    case 'created':
+    case 'submitted':
       return waitsFor(seen, refund.key) ?? `the rail pays ${of} and shows it`;
     default:
       return `a person sends ${of} again, or another destination is named: see its case`;

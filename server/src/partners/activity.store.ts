@@ -3,7 +3,7 @@
 export interface ActivityRow {
   id: bigint;
   at: Date;
-  act: string;
+  action: string;
   subject: string;
   api_key: string | null;
   link: string | null;
@@ -11,13 +11,13 @@ export interface ActivityRow {
 }
 
 export const sql = {
-  insert: `insert into partner_acts (partner_id, api_key, link, act, subject, facts, at)
+  insert: `insert into partner_activity (partner_id, api_key, link, action, subject, facts, at)
     values ($1, $2, $3, $4, $5, $6::jsonb, $7)`,
-  page: `select id, at, act, subject, api_key, link, facts from partner_acts
-    where partner_id = $1 and ($2::text is null or api_key = $2) and ($3::text is null or act = $3)
+  page: `select id, at, action, subject, api_key, link, facts from partner_activity
+    where partner_id = $1 and ($2::text is null or api_key = $2) and ($3::text is null or action = $3)
       and at >= coalesce($4::timestamptz, '-infinity')
-      and (at, id) < (coalesce((select at from partner_acts where id = $5), 'infinity'), coalesce($5::bigint, 0))
+      and (at, id) < (coalesce((select at from partner_activity where id = $5), 'infinity'), coalesce($5::bigint, 0))
     order by at desc, id desc limit $6`,
-  began: 'select at from partner_acts_began',
+  began: 'select at from partner_activity_began',
   close: 'select pg_advisory_xact_lock(1702194543, hashint8($1))',
 } as const;

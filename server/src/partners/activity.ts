@@ -28,7 +28,7 @@ export const ACTIVITIES = [
   'customer.contact_changed',
   'account.added',
   'order.created',
-  'order.reference_claimed',
+  'order.payer_reference_named',
   'refund_destination.named',
 ] as const;
 export type ActivityKind = (typeof ACTIVITIES)[number];
@@ -43,7 +43,7 @@ export interface Through {
 export interface Activity {
   readonly id: bigint;
   readonly at: Date;
-  readonly act: ActivityKind;
+  readonly action: ActivityKind;
   readonly subject: string;
   /** Null of a link that was made before keys were recorded. */
   readonly apiKey: string | null;
@@ -58,10 +58,18 @@ export interface Activity {
 export function recordActivity(
   tx: Tx,
   through: Through,
-  done: { act: ActivityKind; subject: string; facts?: Readonly<Record<string, unknown>>; now: Date },
+  done: { action: ActivityKind; subject: string; facts?: Readonly<Record<string, unknown>>; now: Date },
 ): void {
   const { partnerId, apiKey, link = null } = through;
-  tx.send(sql.insert, [partnerId, apiKey, link, done.act, done.subject, JSON.stringify(done.facts ?? {}), done.now]);
+  tx.defer(sql.insert, [
+    partnerId,
+    apiKey,
+    link,
+    done.action,
+    done.subject,
+    JSON.stringify(done.facts ?? {}),
+    done.now,
+  ]);
 }
 
 /** What PostgreSQL says where a request came too late for its partner or key, as a refusal; undefined for other errors. */
@@ -78,22 +86,22 @@ export const MAX_ACTIVITY = 200;
 /** What a partner, or one of its keys, did since a time, the newest first. */
 export async function activityOf(
   tx: Tx,
-  ask: {
+  input: {
     partnerId: bigint;
     apiKey?: string | undefined;
-    act?: ActivityKind | undefined;
+    action?: ActivityKind | undefined;
     since?: Date | undefined;
     /** Those older than this one. */
     below?: bigint | undefined;
     limit: number;
   },
 ): Promise<Activity[]> {
-  const { partnerId, apiKey = null, act = null, since = null, below = null, limit } = ask;
-  const rows = await tx.rows<ActivityRow>(sql.page, [partnerId, apiKey, act, since, below, limit]);
+  const { partnerId, apiKey = null, action = null, since = null, below = null, limit } = input;
+  const rows = await tx.rows<ActivityRow>(sql.page, [partnerId, apiKey, action, since, below, limit]);
   return rows.map((row) => ({
     id: row.id,
     at: row.at,
-    act: row.act as ActivityKind,
+    action: row.action as ActivityKind,
     subject: row.subject,
     apiKey: row.api_key,
     link: row.link,

@@ -80,7 +80,7 @@ interface ChangeRow {
 /** The latest changes, newest first: of one market or of everything, of one kind, made within a span of time. */
 export async function marketChanges(
   tx: Tx,
-  ask: {
+  input: {
     marketId?: bigint | undefined;
     what?: MarketChange['what'] | undefined;
     from?: Date | undefined;
@@ -90,7 +90,7 @@ export async function marketChanges(
     limit: number;
   },
 ): Promise<MarketChange[]> {
-  const { marketId = null, what = null, from = null, until = null, below = null, limit } = ask;
+  const { marketId = null, what = null, from = null, until = null, below = null, limit } = input;
   const rows = await tx.rows<ChangeRow>(sql.changes, [marketId, limit, what, from, until, below]);
   return rows.map(changeOf);
 }

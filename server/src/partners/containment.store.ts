@@ -42,28 +42,28 @@ export const sql = {
   containments: `select ${CONTAINMENT} from containments where partner_id = $1 order by id desc limit 20`,
   // Which key made it, by its row of activity. What has none, or came by a link of before keys were recorded, may be anybody's.
   hold: `with makers as (
-      select act, subject, array_agg(distinct api_key) as keys, bool_or(api_key is null) as is_unknown
-        from partner_acts where partner_id = $2 and at >= $3 group by act, subject)
+      select action, subject, array_agg(distinct api_key) as keys, bool_or(api_key is null) as is_unknown
+        from partner_activity where partner_id = $2 and at >= $3 group by action, subject)
     ${HOLD}
     select $1::bigint, $2::bigint, found.kind, found.subject, found.address, found.why, found.made_at,
         case when $4::text = any(m.keys) then $4 else m.keys[1] end, $5::timestamptz, $6::text
       from unnest($7::text[], $8::text[], $9::text[], $10::text[], $11::timestamptz[], $12::text[], $13::text[])
-        as found (kind, subject, address, why, made_at, act, about)
-      left join makers m on m.act = found.act and m.subject = found.about
+        as found (kind, subject, address, why, made_at, action, about)
+      left join makers m on m.action = found.action and m.subject = found.about
      where $4::text is null or m.keys is null or m.is_unknown or $4 = any(m.keys)
     on conflict do nothing returning kind, subject`,
   holdLinks: `${HOLD}
     select $1::bigint, $2::bigint, 'link', substr(subject, 6), null, 'made since then', min(at), min(api_key), $5::timestamptz, $6::text
-      from partner_acts where partner_id = $2 and at >= $3 and act = 'link.made' and ($4::text is null or api_key = $4)
+      from partner_activity where partner_id = $2 and at >= $3 and action = 'link.made' and ($4::text is null or api_key = $4)
      group by subject on conflict do nothing`,
   keysSince: `select key, created_at from api_keys where partner_id = $1 and created_at >= $2 and revoked_at is null`,
   holdKeys: `update api_keys set held_at = coalesce(held_at, $3) where partner_id = $1 and key = any($2)`,
   freeKeys: `update api_keys set held_at = null where partner_id = $1 and key = any($2)`,
   revokeKeys: `update api_keys set revoked_at = coalesce(revoked_at, $3) where partner_id = $1 and key = any($2)`,
-  changed: `select distinct act, subject, min(at) over (partition by act, subject) as at from partner_acts
-    where partner_id = $1 and at >= $2 and act = any($3) and ($4::text is null or api_key = $4)`,
-  named: `select subject, facts ->> 'address' as address, at from partner_acts
-    where partner_id = $1 and at >= $2 and act = 'refund_destination.named' and facts ? 'address'
+  changed: `select distinct action, subject, min(at) over (partition by action, subject) as at from partner_activity
+    where partner_id = $1 and at >= $2 and action = any($3) and ($4::text is null or api_key = $4)`,
+  named: `select subject, facts ->> 'address' as address, at from partner_activity
+    where partner_id = $1 and at >= $2 and action = 'refund_destination.named' and facts ? 'address'
       and ($3::text is null or api_key = $3) order by id`,
   counts: `select kind, count(*) as count from held_items where partner_id = $1 and state = 'held' group by kind order by kind`,
   newest: `select max(id) as id from held_items where partner_id = $1 and state = 'held'`,

@@ -66,7 +66,7 @@ export interface FoundItem {
   address?: string;
   why: string;
   madeAt: Date;
-  act: ActivityKind;
+  action: ActivityKind;
   about: string;
 }
 
@@ -115,7 +115,7 @@ export async function holdItems(
       ...[id, partnerId, since, apiKey, at, by],
       ...[some.map(({ kind }) => kind), some.map(({ subject }) => subject)],
       ...[some.map(({ address = null }) => address), some.map(({ why }) => why), some.map(({ madeAt }) => madeAt)],
-      ...[some.map(({ act }) => act), some.map(({ about }) => about)],
+      ...[some.map(({ action }) => action), some.map(({ about }) => about)],
     ]);
     held.push(...rows);
   }
@@ -125,16 +125,16 @@ export async function holdItems(
 /** What was changed since by these kinds of activity, each subject once: `endpoint:whe_1` and the like. */
 export const changedSince = (
   tx: Tx,
-  ask: { partnerId: bigint; since: Date; apiKey: string | null; acts: readonly ActivityKind[] },
-): Promise<{ act: ActivityKind; subject: string; at: Date }[]> =>
-  tx.rows(sql.changed, [ask.partnerId, ask.since, ask.acts, ask.apiKey]);
+  input: { partnerId: bigint; since: Date; apiKey: string | null; actions: readonly ActivityKind[] },
+): Promise<{ action: ActivityKind; subject: string; at: Date }[]> =>
+  tx.rows(sql.changed, [input.partnerId, input.since, input.actions, input.apiKey]);
 
 /** The addresses that were named since for refunds, as they were sent. */
 export const namedSince = (
   tx: Tx,
-  ask: { partnerId: bigint; since: Date; apiKey: string | null },
+  input: { partnerId: bigint; since: Date; apiKey: string | null },
 ): Promise<{ subject: string; address: string; at: Date }[]> =>
-  tx.rows(sql.named, [ask.partnerId, ask.since, ask.apiKey]);
+  tx.rows(sql.named, [input.partnerId, input.since, input.apiKey]);
 
 /** Whether anything of a partner's still waits to be released or rejected. */
 export const isContained = async (tx: Tx, partnerId: bigint): Promise<boolean> =>
@@ -161,9 +161,15 @@ export async function newestHeld(tx: Tx, partnerId: bigint): Promise<bigint | nu
 /** What is held or was, a page at a time, the oldest first. */
 export async function heldItems(
   tx: Tx,
-  ask: { partnerId: bigint; kind?: HeldKind | undefined; state?: HeldState | undefined; after?: bigint; limit: number },
+  input: {
+    partnerId: bigint;
+    kind?: HeldKind | undefined;
+    state?: HeldState | undefined;
+    after?: bigint;
+    limit: number;
+  },
 ): Promise<HeldItem[]> {
-  const { partnerId, kind = null, state = null, after = 0n, limit } = ask;
+  const { partnerId, kind = null, state = null, after = 0n, limit } = input;
   return (await tx.rows<HeldRow>(sql.page, [partnerId, kind, state, after, limit])).map(itemOf);
 }
 
@@ -181,7 +187,7 @@ export async function heldByIds(tx: Tx, partnerId: bigint, ids: readonly bigint[
  */
 export async function decideHeld(
   tx: Tx,
-  ask: {
+  input: {
     partnerId: bigint;
     items: readonly bigint[] | 'all' | { kind: HeldKind; subject: string };
     state: 'released' | 'rejected';
@@ -189,7 +195,7 @@ export async function decideHeld(
     now: Date;
   },
 ): Promise<HeldItem[]> {
-  const { partnerId, items, state, by, now } = ask;
+  const { partnerId, items, state, by, now } = input;
   let rows: HeldRow[];
   if (items === 'all') {
     rows = await tx.rows<HeldRow>(sql.decideAll, [partnerId, state, now, by]);

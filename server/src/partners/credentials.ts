@@ -5,7 +5,7 @@
  * made. Rotation is an overlap: the new secret is valid at once, the old one until a time, so a partner changes over
  * without a gap.
  *
- * A key must be found before anybody knows whose it is, so this look-up goes through the system's door: the only one
+ * A key must be found before anybody knows whose it is, so this look-up goes through the system role: the only one
  * that a request makes there.
  *
  * Not here: checking a signature, a scope or an address (where requests are read).
@@ -78,7 +78,7 @@ export function openPartners({ db, vault, clock }: { db: Database; vault: Vault;
   async function look(apiKey: string, mayLookUp: (() => void) | undefined): Promise<Known | undefined> {
     const row = await lookups.find(apiKey, mayLookUp);
     if (row === undefined) return undefined;
-    const open = (sealed: Buffer) => vault.open(sealed, secretContext(apiKey));
+    const open = (sealed: Buffer) => vault.decrypt(sealed, secretContext(apiKey));
     return {
       row,
       partner: partnerOf(row),
@@ -122,7 +122,7 @@ function credentialAt({ row, partner, secret, nextSecret }: Known, now: Date): C
 export async function signingSecrets(tx: Tx, vault: Vault, key: string, now: Date): Promise<readonly string[]> {
   const [row] = await keysByName(tx, [key]);
   if (row === undefined) return [];
-  const open = (sealed: Buffer) => vault.open(sealed, secretContext(key));
+  const open = (sealed: Buffer) => vault.decrypt(sealed, secretContext(key));
   const nextSecret = row.next_secret === null ? undefined : open(row.next_secret);
   return credentialAt({ row, partner: partnerOf(row), secret: open(row.secret), nextSecret }, now)?.secrets ?? [];
 }
@@ -163,7 +163,7 @@ export async function createKey(
     k.partnerId,
     k.label,
     k.scopes,
-    vault.seal(apiSecret, secretContext(apiKey)),
+    vault.encrypt(apiSecret, secretContext(apiKey)),
     k.addresses ?? [],
     k.expiresAt ?? null,
     k.now,
@@ -185,7 +185,7 @@ export async function rotateKey(
   const until = later(k.now, k.overlapMs ?? ROTATION_MS);
   const changed = await tx.run(sql.rotateKey, [
     k.key,
-    vault.seal(apiSecret, secretContext(k.key)),
+    vault.encrypt(apiSecret, secretContext(k.key)),
     until,
     ...waiting(k.secretFor, k.now),
   ]);
@@ -203,7 +203,7 @@ export async function collectSecret(tx: Tx, vault: Vault, c: { key: string; by: 
   if (found === undefined || found.revokedAt !== null) throw new Refusal('unknown_key');
   const row = await tx.row<{ secret: Buffer; next_secret: Buffer | null }>(sql.collectSecret, [c.key, c.by, c.now]);
   if (row === undefined) throw new Refusal('no_secret_waits');
-  return vault.open(row.next_secret ?? row.secret, secretContext(c.key));
+  return vault.decrypt(row.next_secret ?? row.secret, secretContext(c.key));
 }
 
 /** When `tx` has committed, nothing that the key asked for is still to come, and no server changes anything for it. */

@@ -3,7 +3,7 @@
  *
  * A partner has keys (credentials.ts) and settings (partners.ts), trades on markets (markets.ts) within limits (limits.ts)
  * and pays fees (fees.ts). What its keys do is kept (activity.ts), and held where one has leaked (containment.ts). What its orders do when money comes otherwise than asked is its policy (policies.ts). What changes of these is kept (changes.ts).
- * Everything read on a request is remembered for two or three seconds at most, so a changed row acts without a restart.
+ * Everything read on a request is remembered for two or three seconds at most, so a changed row actions without a restart.
  */
 
 export {
@@ -76,6 +76,18 @@ export {
   partnersWithOwnFee,
   setFee,
 } from './fees.ts';
+export {
+  isRailOff,
+  isSubmittingOff,
+  type KillSwitch,
+  type KillSwitchKind,
+  killSwitches,
+  layersOf,
+  liftKillSwitch,
+  MACHINE,
+  requireOpen,
+  setKillSwitch,
+} from './kill-switches.ts';
 export { levelMaxUnits, lockExposure, maxUnitsFor, setExposureCap, setLimit } from './limits.ts';
 export {
   type Asset,
@@ -112,15 +124,3 @@ export {
   setPolicy,
 } from './policies.ts';
 export { kybRequirementsOf, type OwnRequirements, setKybRequirements } from './requirements.ts';
-export {
-  isHandingStopped,
-  isRailStopped,
-  layersOf,
-  liftStop,
-  MACHINE,
-  requireOpen,
-  type Stop,
-  type StopKind,
-  setStop,
-  stops,
-} from './stops.ts';

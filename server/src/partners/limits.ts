@@ -54,7 +54,7 @@ export async function lockExposure(tx: Tx, partnerId: bigint, fiat: AssetCode): 
   const read = async () => (await capOf(tx, partnerId, fiat))?.max_units ?? null;
   const cap = await caps.get(`${partnerId}:${fiat}`, read);
   // Goes out ahead of the count, which is a statement of its own and so sees what the last holder committed.
-  if (cap !== null) tx.send(sql.lockExposure, [`exposure ${partnerId} ${fiat}`]);
+  if (cap !== null) tx.defer(sql.lockExposure, [`exposure ${partnerId} ${fiat}`]);
   return cap;
 }
 

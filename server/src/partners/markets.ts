@@ -40,7 +40,7 @@ export interface Market {
   readonly minUnits: bigint;
   readonly maxUnits: bigint;
   /** Decimal places of what is paid out. */
-  readonly payoutPlaces: number;
+  readonly payoutDecimals: number;
   readonly quoteTtlMs: number;
   readonly depositTtlMs: number;
   readonly priceSources: readonly string[];
@@ -100,29 +100,29 @@ export async function marketById(tx: Tx, id: bigint): Promise<Market> {
 /**
  * The market a request means. Codes are matched without case (ASCII letters only, so that no look-alike matches).
  *
- * @param ask.chain undefined, empty or the coin's own code: the default market of coin and fiat
+ * @param input.chain undefined, empty or the coin's own code: the default market of coin and fiat
  * @throws Refusal 'unsupported_pair' {coin, fiat} | 'unsupported_chain' {chain, coin}
  */
 export async function findMarket(
   tx: Tx,
-  ask: { direction: 'offramp' | 'onramp'; coin: string; fiat: string; chain?: string | undefined },
+  input: { direction: 'offramp' | 'onramp'; coin: string; fiat: string; chain?: string | undefined },
 ): Promise<Market> {
-  const coin = folded(ask.coin);
-  const fiat = folded(ask.fiat);
-  const chain = folded(ask.chain ?? '');
+  const coin = folded(input.coin);
+  const fiat = folded(input.fiat);
+  const chain = folded(input.chain ?? '');
   const { enabled, byPair } = await registry(tx);
-  const pair = byPair.get(`${ask.direction} ${coin} ${fiat}`) ?? [];
+  const pair = byPair.get(`${input.direction} ${coin} ${fiat}`) ?? [];
   const [first] = pair;
   if (first === undefined) {
-    const sameWay = enabled.filter((market) => market.direction === ask.direction);
+    const sameWay = enabled.filter((market) => market.direction === input.direction);
     const supported = listed(sameWay.map((market) => `${market.crypto.coin}/${market.fiat.code}`.toUpperCase()));
-    throw new Refusal('unsupported_pair', { coin: ask.coin, fiat: ask.fiat, supported });
+    throw new Refusal('unsupported_pair', { coin: input.coin, fiat: input.fiat, supported });
   }
   const named = pair.find((market) => folded(market.crypto.chain ?? '') === chain);
   if (named !== undefined) return named;
   if (chain === '' || chain === coin) return pair.find((market) => market.isDefault) ?? first;
   const supported = listed(pair.map((market) => market.crypto.chain ?? ''));
-  throw new Refusal('unsupported_chain', { chain: ask.chain, coin: ask.coin, supported });
+  throw new Refusal('unsupported_chain', { chain: input.chain, coin: input.coin, supported });
 }
 
 /** A sentence names no more than so many. */
@@ -163,7 +163,7 @@ const columnsOf = (m: MarketTerms) => ({
   payment_method: m.paymentMethod,
   min_units: m.minUnits,
   max_units: m.maxUnits,
-  payout_places: m.payoutPlaces,
+  payout_decimals: m.payoutDecimals,
   quote_ttl_s: m.quoteTtlMs / 1000,
   deposit_ttl_s: m.depositTtlMs / 1000,
   price_sources: m.priceSources,
@@ -254,7 +254,7 @@ function marketOf(row: MarketRow, byCode: ReadonlyMap<AssetCode, Asset>): Market
     paymentMethod: row.payment_method,
     minUnits: row.min_units,
     maxUnits: row.max_units,
-    payoutPlaces: row.payout_places,
+    payoutDecimals: row.payout_decimals,
     quoteTtlMs: row.quote_ttl_s * 1000,
     depositTtlMs: row.deposit_ttl_s * 1000,
     priceSources: row.price_sources,

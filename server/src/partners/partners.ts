@@ -50,15 +50,15 @@ export async function createPartner(
   return partnerOf(row);
 }
 
-/** undefined when there is none, or none that this door may see. */
+/** undefined when there is none, or none that this role may see. */
 export async function findPartner(tx: Tx, by: { id: bigint } | { name: string }): Promise<Partner | undefined> {
   const row = 'id' in by ? await partnerById(tx, by.id) : await partnerByName(tx, by.name);
   return row === undefined ? undefined : partnerOf(row);
 }
 
 /** Partners by id, a page at a time. */
-export const listPartners = async (tx: Tx, ask: { after: bigint; limit: number }): Promise<Partner[]> =>
-  (await tx.rows<PartnerRow>(sql.partners, [ask.after, ask.limit])).map(partnerOf);
+export const listPartners = async (tx: Tx, input: { after: bigint; limit: number }): Promise<Partner[]> =>
+  (await tx.rows<PartnerRow>(sql.partners, [input.after, input.limit])).map(partnerOf);
 
 /** Of all partners. */
 export const partnerIds = async (tx: Tx): Promise<bigint[]> =>

@@ -2,7 +2,7 @@
  * Policies: what an order does when amount, time or price are not as expected. Data: questions, and an answer to each.
  *
  * A partner's answer on a market stands before the market's, and that before the built-in one, field by field. An order
- * takes a copy when it is made and goes by that copy for good, so a changed row acts on the next order, within two seconds,
+ * takes a copy when it is made and goes by that copy for good, so a changed row actions on the next order, within two seconds,
  * and on none under way.
  *
  * Numbers here are basis points and seconds, never money.
@@ -83,7 +83,7 @@ const QUESTIONS = {
   payerName: { then: oneOf('hold', 'refund') },
   /** Fees that stay with us when a deposit goes back. */
   refundFees: { keep: someOf<FeeKind>('operator', 'partner', 'rail', 'chain') },
-  /** How long a state may last, and what then. Money that may be on its way to somebody is never given back by a clock. */
+  /** How long a state may last, and what then. Money that may be on its way to somebody is never refunded by a clock. */
   waiting: {
     deposit_seen: deadline('case'),
     deposit_confirmed: deadline('case'),

@@ -1,8 +1,8 @@
 /**
  * Rows of partners: the SQL of partners, their keys, assets, markets, fee schedules and confirmation policies.
  *
- * Two kinds of reader. Requests come through the partner's door, where row-level security shows a partner its own rows;
- * a key must be found before anybody knows whose it is, so that one look-up goes through the system's door.
+ * Two kinds of reader. Requests come through the partner role, where row-level security shows a partner its own rows;
+ * a key must be found before anybody knows whose it is, so that one look-up goes through the system role.
  */
 import type { Tx } from '../base/db.ts';
 
@@ -69,7 +69,7 @@ export interface MarketRow {
   payment_method: string;
   min_units: bigint;
   max_units: bigint;
-  payout_places: number;
+  payout_decimals: number;
   quote_ttl_s: number;
   deposit_ttl_s: number;
   price_sources: string[];
@@ -103,7 +103,7 @@ const PARTNER = `p.id, p.name, p.suspended_at, p.quote_shape, p.tolerance_bps, p
 const CHANGE = 'id, what, market_id, partner_id, item, before::text, after::text, changed_by, why, at';
 
 const MARKET_TERMS = `direction, crypto_asset, fiat_asset, enabled, is_default, deposit_rail, payout_rail,
-  payment_method, min_units, max_units, payout_places, quote_ttl_s, deposit_ttl_s, price_sources, price_max_age_s,
+  payment_method, min_units, max_units, payout_decimals, quote_ttl_s, deposit_ttl_s, price_sources, price_max_age_s,
   price_quorum, outlier_bps, clearing_s, single_source, jump_bps, resume_s, tax_bps`;
 const FEE_TERMS = 'market_id, partner_id, kind, fixed_units, bps, minimum_units, gas_units';
 
@@ -142,7 +142,7 @@ export const sql = {
       where (assets.kind, assets.decimals, assets.chain, assets.contract, assets.native)
         is not distinct from (excluded.kind, excluded.decimals, excluded.chain, excluded.contract, excluded.native)`,
   markets: `select id, direction, crypto_asset, fiat_asset, enabled, is_default, deposit_rail, payout_rail, payment_method,
-      min_units, max_units, payout_places, quote_ttl_s, deposit_ttl_s, price_sources, price_max_age_s, price_quorum, outlier_bps,
+      min_units, max_units, payout_decimals, quote_ttl_s, deposit_ttl_s, price_sources, price_max_age_s, price_quorum, outlier_bps,
       clearing_s, single_source, jump_bps, resume_s, tax_bps from markets order by id`,
   lockMarkets: 'lock table markets in share row exclusive mode',
   // With their changes, in one statement: an installation that is filled has hundreds.
@@ -164,7 +164,7 @@ export const sql = {
     on conflict (direction, crypto_asset, fiat_asset) do update set enabled = excluded.enabled,
       is_default = excluded.is_default, deposit_rail = excluded.deposit_rail, payout_rail = excluded.payout_rail,
       payment_method = excluded.payment_method, min_units = excluded.min_units, max_units = excluded.max_units,
-      payout_places = excluded.payout_places, quote_ttl_s = excluded.quote_ttl_s, deposit_ttl_s = excluded.deposit_ttl_s,
+      payout_decimals = excluded.payout_decimals, quote_ttl_s = excluded.quote_ttl_s, deposit_ttl_s = excluded.deposit_ttl_s,
       price_sources = excluded.price_sources, price_max_age_s = excluded.price_max_age_s,
       price_quorum = excluded.price_quorum, outlier_bps = excluded.outlier_bps, clearing_s = excluded.clearing_s,
       single_source = excluded.single_source, jump_bps = excluded.jump_bps, resume_s = excluded.resume_s,

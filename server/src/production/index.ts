@@ -10,6 +10,7 @@ import type { Database } from '../base/db.ts';
 import { SettingError } from '../base/env.ts';
 import { Unavailable } from '../base/errors.ts';
 import type { Config } from '../config.ts';
+import type { Connecting, Environment, Profile } from '../environment.ts';
 import type { Check } from '../ops/index.ts';
 import { allMarkets, setConfirmationPolicy, upsertAsset } from '../partners/index.ts';
 import { trustFundingSource } from '../rails/chain.ts';
@@ -17,7 +18,6 @@ import { addressesOf } from '../rails/evm/index.ts';
 import type { AnyBank } from '../registry.ts';
 import { connectTo, type SignerClient, signerClient } from '../signer/index.ts';
 import { bookOpening, seedMinimum, seedThreshold } from '../treasury/index.ts';
-import type { Connecting, Profile, World } from '../world.ts';
 import type { Levels, ProductionChain } from './chains.ts';
 import { placesOf } from './currencies.ts';
 import { type Settled, settle } from './refusals.ts';
@@ -36,7 +36,7 @@ export function productionProfile(config: Config): Profile {
   };
 }
 
-async function connect({ chains, banks, signer }: Settled, deps: Connecting): Promise<World> {
+async function connect({ chains, banks, signer }: Settled, deps: Connecting): Promise<Environment> {
   const { db } = deps;
   await refuseSandboxDatabase(db);
   await catalogue(
@@ -52,7 +52,7 @@ async function connect({ chains, banks, signer }: Settled, deps: Connecting): Pr
     }),
   );
   return {
-    outside: { evmChains: chains.map((chain) => evmOptions(chain, clients.get(chain.code))), banks },
+    connections: { evmChains: chains.map((chain) => evmOptions(chain, clients.get(chain.code))), banks },
     screener: (usual) => usual,
     checks: [...clients].map(([code, client]) => signerCheck(code, client)),
     async begin({ chains: rails }) {

@@ -72,7 +72,7 @@ export const levelsOf = (tx: Tx, marketId: bigint): Promise<LevelRow[]> =>
   tx.rows<Row>(sql.of, [marketId]).then((rows) => rows.map(levelOf));
 
 export function saveLevel(tx: Tx, row: LevelRow): void {
-  tx.send(sql.save, [
+  tx.defer(sql.save, [
     row.marketId,
     row.coin,
     row.level?.num ?? null,
@@ -88,6 +88,6 @@ export function saveLevel(tx: Tx, row: LevelRow): void {
 }
 
 /** Quotes of a market that rest on the price of this coin and that no order has taken are taken by none from now on. */
-export const endQuotes = (tx: Tx, marketId: bigint, coin: string) => tx.send(sql.endQuotes, [marketId, coin]);
+export const endQuotes = (tx: Tx, marketId: bigint, coin: string) => tx.defer(sql.endQuotes, [marketId, coin]);
 
 export const haltedPrices = (tx: Tx) => tx.rows<{ why: string; count: bigint }>(sql.halted);

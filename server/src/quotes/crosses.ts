@@ -17,7 +17,7 @@
 import { systemClock } from '../base/clock.ts';
 import { Unavailable } from '../base/errors.ts';
 import { fraction, type Rate, ratesWithin } from '../base/money.ts';
-import { agree, type SourcedPrice } from './price.ts';
+import { aggregate, type SourcedPrice } from './price.ts';
 import type { FetchedPrice, Pair } from './refresh.ts';
 
 /** Coins move by the second. */
@@ -100,7 +100,7 @@ function usdtAgreed(kept: readonly KeptPrice[], now: Date): Leg | undefined {
   const sources = prices.map(({ source }) => source);
   const rules = { sources, maxAgeMs: COIN_LEG_MAX_AGE_MS, quorum: 2, outlierBps: USDT_OUTLIER_BPS };
   try {
-    const { rate, used } = agree(prices, rules, 'usdt/usd', now);
+    const { rate, used } = aggregate(prices, rules, 'usdt/usd', now);
     return { rate, pricedAt: new Date(Math.min(...used.map(({ pricedAt }) => pricedAt.getTime()))) };
   } catch (error) {
     if (error instanceof Unavailable) return undefined;

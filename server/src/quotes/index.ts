@@ -21,7 +21,7 @@ import {
 } from '../partners/index.ts';
 import { isNear } from './breaker.ts';
 import {
-  agree,
+  aggregate,
   FEE_KINDS,
   type Fees,
   gasCost,
@@ -62,24 +62,24 @@ export interface Quote {
 }
 
 /** Brings the end of a partner's quotes nearer. @returns how many there were */
-export const bringQuotesForward = (tx: Tx, ask: { partnerId: bigint; ms: number }): Promise<number> =>
-  store.bringForward(tx, ask);
+export const bringQuotesForward = (tx: Tx, input: { partnerId: bigint; ms: number }): Promise<number> =>
+  store.shiftDueTimes(tx, input);
 
 /**
  * Prices an amount and keeps the quote.
  *
- * @param ask.depositUnits above zero, in the deposit asset's units
- * @param ask.forOrder     an order asks, which has looked itself at what is stopped
- * @throws Refusal 'partner_stopped' | 'market_stopped' | 'amount_outside_limits' | 'amount_below_fees' |
+ * @param input.depositUnits above zero, in the deposit asset's units
+ * @param input.forOrder     an order asks, which has looked itself at what is stopped
+ * @throws Refusal 'partner_switched_off' | 'market_switched_off' | 'amount_outside_limits' | 'amount_below_fees' |
  *   'exposure_exceeded'; Unavailable when no fresh price or gas price is there
  */
 export async function createQuote(
   tx: Tx,
-  ask: { partner: Partner; market: Market; depositUnits: bigint; now: Date; forOrder?: boolean },
+  input: { partner: Partner; market: Market; depositUnits: bigint; now: Date; forOrder?: boolean },
 ): Promise<Quote> {
-  const { partner, market } = ask;
-  if (ask.forOrder !== true) await requireOpen(tx, { partnerId: partner.id, marketId: market.id, exactly: false });
-  const offer = await offerNow(tx, ask);
+  const { partner, market } = input;
+  if (input.forOrder !== true) await requireOpen(tx, { partnerId: partner.id, marketId: market.id, exactly: false });
+  const offer = await offerNow(tx, input);
   await requireRoom(tx, offer.quote, offer.fiatUnits);
   store.insert(tx, offer.quote, { ...offer, orderId: null });
   return offer.quote;
@@ -93,9 +93,9 @@ export async function createQuote(
  */
 export async function requote(
   tx: Tx,
-  ask: { partner: { id: bigint }; market: Market; depositUnits: bigint; orderId: bigint; now: Date },
+  input: { partner: { id: bigint }; market: Market; depositUnits: bigint; orderId: bigint; now: Date },
 ): Promise<Quote> {
-  return keep(tx, await offerNow(tx, ask), ask.orderId);
+  return keep(tx, await offerNow(tx, input), input.orderId);
 }
 
 /**
@@ -106,11 +106,11 @@ export async function requote(
  */
 export async function requoteUnless(
   tx: Tx,
-  ask: Parameters<typeof requote>[1],
+  input: Parameters<typeof requote>[1],
   isSame: (quote: Quote) => boolean,
 ): Promise<Quote | undefined> {
-  const offer = await offerNow(tx, ask);
-  return isSame(offer.quote) ? undefined : keep(tx, offer, ask.orderId);
+  const offer = await offerNow(tx, input);
+  return isSame(offer.quote) ? undefined : keep(tx, offer, input.orderId);
 }
 
 function keep(tx: Tx, offer: Awaited<ReturnType<typeof offerNow>>, orderId: bigint): Quote {
@@ -126,9 +126,9 @@ function keep(tx: Tx, offer: Awaited<ReturnType<typeof offerNow>>, orderId: bigi
  */
 export async function repriceAt(
   tx: Tx,
-  ask: { partner: { id: bigint }; market: Market; depositUnits: bigint; rate: Rate; chainFee: bigint },
+  input: { partner: { id: bigint }; market: Market; depositUnits: bigint; rate: Rate; chainFee: bigint },
 ): Promise<Priced> {
-  const { partner, market, depositUnits, rate, chainFee } = ask;
+  const { partner, market, depositUnits, rate, chainFee } = input;
   const limits = withinLimits(market, depositUnits);
   const fees = await feesFor(tx, market, partner.id);
   const chain = { fixedUnits: chainFee, bps: 0n, minimumUnits: 0n, gasUnits: 0n };
@@ -139,14 +139,14 @@ export async function repriceAt(
 /** What a quote would say now, to be looked at: nothing is kept and nothing promised. Throws what `createQuote` throws. */
 export const previewQuote = async (
   tx: Tx,
-  ask: { partner: Partner; market: Market; depositUnits: bigint; now: Date },
-): Promise<Quote> => (await offerNow(tx, ask)).quote;
+  input: { partner: Partner; market: Market; depositUnits: bigint; now: Date },
+): Promise<Quote> => (await offerNow(tx, input)).quote;
 
 async function offerNow(
   tx: Tx,
-  ask: { partner: { id: bigint }; market: Market; depositUnits: bigint; now: Date },
+  input: { partner: { id: bigint }; market: Market; depositUnits: bigint; now: Date },
 ): Promise<{ quote: Quote; prices: unknown[]; fiatUnits: bigint }> {
-  const { partner, market, depositUnits, now } = ask;
+  const { partner, market, depositUnits, now } = input;
   const limits = withinLimits(market, depositUnits);
   const { terms, used } = await termsNow(tx, partner, market);
   const priced = belowFeesWith(limits, () => price(depositUnits, terms));
@@ -200,8 +200,8 @@ async function requireRoom(tx: Tx, quote: Quote, fiatUnits: bigint): Promise<voi
 }
 
 /** What a partner's live quotes of a fiat come to, in its units; those taken by orders are not among them. */
-export const liveUnits = (tx: Tx, ask: { partnerId: bigint; fiat: string; now: Date }): Promise<bigint> =>
-  store.liveUnits(tx, ask);
+export const liveUnits = (tx: Tx, input: { partnerId: bigint; fiat: string; now: Date }): Promise<bigint> =>
+  store.liveUnits(tx, input);
 
 /** @throws Refusal 'exposure_exceeded' that says what is left of the cap */
 export function requireWithin(
@@ -246,7 +246,7 @@ function ratesOf(found: Awaited<ReturnType<typeof store.prices>>, market: Market
     const seenForMs = judged.seenSince === null ? 0 : now.getTime() - judged.seenSince.getTime();
     throw priceHalted(market, market.resumeMs - seenForMs);
   }
-  const agreed = agree(ofCoin, rulesOf(market), `${coin}/${market.fiat.coin}`, now);
+  const agreed = aggregate(ofCoin, rulesOf(market), `${coin}/${market.fiat.coin}`, now);
   // Kept by something that does not judge, an older server: the next judgement is due in seconds.
   const level = judged?.level ?? null;
   if (level !== null && !isNear(agreed.rate, level, market.jumpBps)) throw priceHalted(market);
@@ -308,11 +308,11 @@ async function termsNow(
   return { terms, used: [...described(market.crypto.coin, main.used), ...described(native?.coin ?? '', nativeUsed)] };
 }
 
-const termsOf = ({ direction, crypto, fiat, payoutPlaces, taxBps }: Market) => ({
+const termsOf = ({ direction, crypto, fiat, payoutDecimals, taxBps }: Market) => ({
   direction,
   cryptoDecimals: crypto.decimals,
   fiatDecimals: fiat.decimals,
-  payoutPlaces,
+  payoutDecimals,
   taxBps,
 });
 
@@ -335,7 +335,7 @@ export const depositAsset = (market: Market) => (market.direction === 'offramp' 
 export const payoutAsset = (market: Market) => (market.direction === 'offramp' ? market.fiat : market.crypto);
 
 /** Which live quote is taken, and for which order. */
-export interface TakeAsk {
+export interface TakeInput {
   partner: Partner;
   market: Market;
   depositUnits: bigint;
@@ -349,19 +349,19 @@ export interface TakeAsk {
  * A live quote of the partner for the same market, amount, rate and payout, taken for this order.
  * Taken means: nobody else gets it. `undefined` where there is none, or a price that it rests on is halted.
  */
-export const takeQuote = (tx: Tx, ask: TakeAsk): Promise<Quote | undefined> => store.take(tx, ask);
+export const takeQuote = (tx: Tx, input: TakeInput): Promise<Quote | undefined> => store.take(tx, input);
 
 /** A quote of this market and amount that is still good and that nobody has taken. */
 export const liveQuote = (
   tx: Tx,
-  ask: { id: bigint; market: Market; depositUnits: bigint; now: Date },
-): Promise<Quote | undefined> => store.live(tx, ask);
+  input: { id: bigint; market: Market; depositUnits: bigint; now: Date },
+): Promise<Quote | undefined> => store.live(tx, input);
 
 /** A quote that was shown, good or ended. `undefined` once it is forgotten. */
 export const shownQuote = (
   tx: Tx,
-  ask: { id: bigint; market: Market; depositUnits: bigint },
-): Promise<Quote | undefined> => store.shown(tx, ask);
+  input: { id: bigint; market: Market; depositUnits: bigint },
+): Promise<Quote | undefined> => store.shown(tx, input);
 
 /** Whether two quotes of one amount promise the same: payout, rate and each fee. */
 export const isSameOffer = (a: Quote, b: Quote): boolean =>

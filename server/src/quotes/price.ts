@@ -50,7 +50,7 @@ export interface Terms {
   cryptoDecimals: number;
   fiatDecimals: number;
   /** Places of the payout asset that are paid out; its own decimals at most. */
-  payoutPlaces: number;
+  payoutDecimals: number;
   /** Whole fiat per one whole crypto. */
   rate: Rate;
   fees: FeeTerms;
@@ -78,14 +78,14 @@ export function price(depositUnits: bigint, terms: Terms): Priced {
     const grossUnits = baseToQuote(depositUnits, terms.rate, decimals, 'down');
     const fees = feesOn(grossUnits, terms);
     const left = grossUnits - total(fees);
-    const payoutUnits = left > 0n ? truncateTo(left, terms.fiatDecimals, terms.payoutPlaces) : 0n;
+    const payoutUnits = left > 0n ? truncateTo(left, terms.fiatDecimals, terms.payoutDecimals) : 0n;
     if (payoutUnits <= 0n) throw new Refusal('amount_below_fees', {});
     return { payoutUnits, grossUnits, fees };
   }
   const fees = feesOn(depositUnits, terms);
   const left = depositUnits - total(fees);
   const grossUnits = left > 0n ? quoteToBase(left, terms.rate, decimals, 'down') : 0n;
-  const payoutUnits = truncateTo(grossUnits, terms.cryptoDecimals, terms.payoutPlaces);
+  const payoutUnits = truncateTo(grossUnits, terms.cryptoDecimals, terms.payoutDecimals);
   if (payoutUnits <= 0n) throw new Refusal('amount_below_fees', {});
   return { payoutUnits, grossUnits, fees };
 }
@@ -147,7 +147,7 @@ const MAX_AHEAD_MS = 5_000;
  * @returns the median of the prices that count, at most 15 significant digits, and which they were
  * @throws Unavailable when fewer than the quorum count
  */
-export function agree(
+export function aggregate(
   prices: readonly SourcedPrice[],
   rules: PriceRules,
   what: string,

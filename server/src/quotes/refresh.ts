@@ -2,7 +2,7 @@
  * Refreshing: work that never ends, one row per price source, and the broom for quotes nobody took.
  *
  * A source that fails is paused, longer each time and as long as it asks for itself, and how it is doing is kept in a row:
- * shown at /readyz, and minded by whichever process asks next. Its work row goes on ringing. Were it left to fail, it
+ * shown at /readyz, and minded by whichever process asks next. Its work row goes on enqueueing. Were it left to fail, it
  * would be set aside as dead after some twenty minutes, and a source that came back would not be heard.
  *
  * Prices are dated, and pauses counted, by the database's clock: a server whose own is wrong dates nothing ahead.
@@ -12,8 +12,8 @@ import { type Clock, later } from '../base/clock.ts';
 import { countingFrom, databaseNow } from '../base/databaseclock.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { Unavailable } from '../base/errors.ts';
+import type { Handled, Handlers } from '../base/jobs.ts';
 import type { Rate } from '../base/money.ts';
-import type { Handled, Handlers } from '../base/work.ts';
 import { assets, markets } from '../partners/index.ts';
 import { compose, jumped, type KeptPrice } from './crosses.ts';
 import { store } from './store.ts';

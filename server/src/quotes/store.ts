@@ -3,7 +3,7 @@ import type { Tx } from '../base/db.ts';
 import type { Rate } from '../base/money.ts';
 import type { Market } from '../partners/index.ts';
 import type { KeptPrice } from './crosses.ts';
-import type { Quote, TakeAsk } from './index.ts';
+import type { Quote, TakeInput } from './index.ts';
 import type { SourcedPrice } from './price.ts';
 import type { FetchedPrice, SourceHealth } from './refresh.ts';
 
@@ -97,8 +97,8 @@ const quoteOf = (row: QuoteRow, partnerId: bigint, market: Market): Quote => ({
 });
 
 export const store = {
-  async prices(tx: Tx, ask: { bases: string[]; quote: string; chain: string | null; marketId: bigint }) {
-    const rows = await tx.rows<PriceRow>(quoteSql.prices, [ask.bases, ask.quote, ask.chain, ask.marketId]);
+  async prices(tx: Tx, input: { bases: string[]; quote: string; chain: string | null; marketId: bigint }) {
+    const rows = await tx.rows<PriceRow>(quoteSql.prices, [input.bases, input.quote, input.chain, input.marketId]);
     const prices: (SourcedPrice & { base: string })[] = [];
     const levels: JudgedLevel[] = [];
     let gasUnits: bigint | null = null;
@@ -134,7 +134,7 @@ export const store = {
     quote: Quote,
     { prices, fiatUnits, orderId }: { prices: unknown[]; fiatUnits: bigint; orderId: bigint | null },
   ): void {
-    tx.send(quoteSql.insert, [
+    tx.defer(quoteSql.insert, [
       quote.id,
       quote.partnerId,
       quote.market.id,
@@ -158,27 +158,30 @@ export const store = {
   },
 
   /** What a partner's live quotes of a fiat come to, in its units. */
-  async liveUnits(tx: Tx, ask: { partnerId: bigint; fiat: string; now: Date }): Promise<bigint> {
-    const row = await tx.row<{ units: bigint }>(quoteSql.liveUnits, [ask.partnerId, ask.fiat, ask.now]);
+  async liveUnits(tx: Tx, input: { partnerId: bigint; fiat: string; now: Date }): Promise<bigint> {
+    const row = await tx.row<{ units: bigint }>(quoteSql.liveUnits, [input.partnerId, input.fiat, input.now]);
     return row?.units ?? 0n;
   },
 
-  async take(tx: Tx, ask: TakeAsk): Promise<Quote | undefined> {
+  async take(tx: Tx, input: TakeInput): Promise<Quote | undefined> {
     const row = await tx.row<QuoteRow>(quoteSql.take, [
-      ask.partner.id,
-      ask.market.id,
-      ask.depositUnits,
-      ask.now,
-      ask.payoutUnits,
-      ask.rate.num,
-      ask.rate.den,
-      ask.orderId,
+      input.partner.id,
+      input.market.id,
+      input.depositUnits,
+      input.now,
+      input.payoutUnits,
+      input.rate.num,
+      input.rate.den,
+      input.orderId,
     ]);
-    return row === undefined ? undefined : quoteOf(row, ask.partner.id, ask.market);
+    return row === undefined ? undefined : quoteOf(row, input.partner.id, input.market);
   },
 
-  async live(tx: Tx, ask: { id: bigint; market: Market; depositUnits: bigint; now: Date }): Promise<Quote | undefined> {
-    const { id, market, depositUnits, now } = ask;
+  async live(
+    tx: Tx,
+    input: { id: bigint; market: Market; depositUnits: bigint; now: Date },
+  ): Promise<Quote | undefined> {
+    const { id, market, depositUnits, now } = input;
     const row = await tx.row<QuoteRow & { partner_id: bigint }>(quoteSql.live, [id, market.id, depositUnits, now]);
     return row === undefined ? undefined : quoteOf(row, row.partner_id, market);
   },
@@ -191,7 +194,7 @@ export const store = {
   /** An older price replaces no newer one, unless that is dated ahead of now: it was dated by a clock that was wrong. */
   async savePrices(tx: Tx, source: string, prices: readonly FetchedPrice[]): Promise<void> {
     for (const price of prices) {
-      tx.send(
+      tx.defer(
         `insert into prices (source, base, quote, num, den, priced_at, fetched_at)
          values ($1, $2, $3, $4, $5, least($6, clock_timestamp()), clock_timestamp())
          on conflict (base, quote, source) do update
@@ -253,7 +256,7 @@ export const store = {
     ),
 
   /** Quotes that expired long ago and were not taken. */
-  bringForward: (tx: Tx, { partnerId, ms }: { partnerId: bigint; ms: number }) =>
+  shiftDueTimes: (tx: Tx, { partnerId, ms }: { partnerId: bigint; ms: number }) =>
     tx.run(
       `update quotes set expires_at = expires_at - $2::float8 * interval '1 millisecond'
         where partner_id = $1 and order_id is null and expires_at > created_at`,

@@ -17,7 +17,7 @@ import { type Asset, assets, chargingGas, type Market, marketById, markets } fro
 import { endQuotes, type LevelRow, levelRows, levelsOf, livePrices, lockPrices, saveLevel } from './breaker.store.ts';
 import { type Agreed, accepted, type BreakerRules, isNear, NO_LEVEL, observe } from './breaker.ts';
 import type { KeptPrice } from './crosses.ts';
-import { agree, type PriceRules, rulesOf } from './price.ts';
+import { aggregate, type PriceRules, rulesOf } from './price.ts';
 
 export const WATCH_EVERY_MS = 2_000;
 /** However old a market lets prices be, a quorum that is missing so long is made known. */
@@ -84,7 +84,7 @@ function agreements(prices: readonly KeptPrice[], now: Date): (market: Market, c
 
 function agreedOn(prices: readonly KeptPrice[], rules: PriceRules, pair: string, now: Date): Agreed {
   try {
-    const { rate, used } = agree(prices, rules, pair, now);
+    const { rate, used } = aggregate(prices, rules, pair, now);
     return { rate, sources: used.length };
   } catch (error) {
     if (error instanceof Unavailable) return undefined;
@@ -180,12 +180,12 @@ export interface ShownLevel {
   seenSince: Date | null;
 }
 
-/** @param ask.marketId of all markets where left out */
+/** @param input.marketId of all markets where left out */
 export async function priceLevels(
   tx: Tx,
-  ask: { marketId?: bigint } = {},
+  input: { marketId?: bigint } = {},
 ): Promise<(ShownLevel & { marketId: bigint })[]> {
-  const rows = ask.marketId === undefined ? await levelRows(tx) : await levelsOf(tx, ask.marketId);
+  const rows = input.marketId === undefined ? await levelRows(tx) : await levelsOf(tx, input.marketId);
   return rows.map(({ marketId, coin, level, levelAt, haltedAt, why, seen, seenSince }) => ({
     ...{ marketId, coin, level: said(level), levelAt },
     ...{ haltedAt, why, seen: said(seen), seenSince },
@@ -199,21 +199,21 @@ export async function priceLevels(
  */
 export async function confirmLevel(
   tx: Tx,
-  ask: { marketId: bigint; coin: string; level: Rate; by: string },
+  input: { marketId: bigint; coin: string; level: Rate; by: string },
 ): Promise<void> {
   await lockPrices(tx);
   const now = await databaseNow(tx);
-  const market = await marketById(tx, ask.marketId);
-  const row = (await levelsOf(tx, market.id)).find(({ coin }) => coin === ask.coin);
+  const market = await marketById(tx, input.marketId);
+  const row = (await levelsOf(tx, market.id)).find(({ coin }) => coin === input.coin);
   if (row === undefined || row.haltedAt === null)
-    throw new Refusal('market_not_halted', { market: String(market.id), coin: ask.coin });
+    throw new Refusal('market_not_halted', { market: String(market.id), coin: input.coin });
   const wrong = confirmOne(
     tx,
     { market, row },
-    { agreedOn: agreements(await livePrices(tx), now), level: ask.level, now },
+    { agreedOn: agreements(await livePrices(tx), now), level: input.level, now },
   );
   if (wrong !== undefined) throw new Refusal('malformed_field', { fields: { level: wrong } });
-  await tellConfirmed(tx, pairOf(market, ask.coin), ask.by, now);
+  await tellConfirmed(tx, pairOf(market, input.coin), input.by, now);
 }
 
 /**
@@ -224,16 +224,16 @@ export async function confirmLevel(
  */
 export async function confirmPair(
   tx: Tx,
-  ask: { coin: string; fiat: string; level: Rate; by: string },
+  input: { coin: string; fiat: string; level: Rate; by: string },
 ): Promise<{ confirmed: bigint[]; halted: bigint[] }> {
   await lockPrices(tx);
   const now = await databaseNow(tx);
-  const pair = `${ask.coin}/${ask.fiat}`;
+  const pair = `${input.coin}/${input.fiat}`;
   const agreedOn = agreements(await livePrices(tx), now);
   const [confirmed, halted, rules] = [[] as bigint[], [] as bigint[], [] as string[]];
   for (const halt of await haltsNow(tx)) {
     if (pairOf(halt.market, halt.row.coin) !== pair) continue;
-    const wrong = confirmOne(tx, halt, { agreedOn, level: ask.level, now });
+    const wrong = confirmOne(tx, halt, { agreedOn, level: input.level, now });
     if (wrong === undefined) confirmed.push(halt.market.id);
     else {
       halted.push(halt.market.id);
@@ -243,7 +243,7 @@ export async function confirmPair(
   const [rule] = rules;
   if (confirmed.length === 0 && rule === undefined) throw new Refusal('market_not_halted', { coin: pair });
   if (confirmed.length === 0) throw new Refusal('malformed_field', { fields: { level: rule } });
-  await tellConfirmed(tx, pair, ask.by, now);
+  await tellConfirmed(tx, pair, input.by, now);
   return { confirmed, halted };
 }
 

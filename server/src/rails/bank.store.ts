@@ -113,13 +113,13 @@ const UNEXPLAINED = `external_id as "externalId", asset, units, charge_units as 
 export const lockUnexplained = (
   tx: Tx,
   rail: string,
-  ask: { externalId: string } | { key: string },
+  input: { externalId: string } | { key: string },
 ): Promise<UnexplainedLine[]> =>
   tx.rows<UnexplainedLine>(
     `select ${UNEXPLAINED} from bank_lines
-      where rail = $1 and direction = 'debit' and meaning = 'unexplained' and ${'key' in ask ? 'key' : 'external_id'} = $2
+      where rail = $1 and direction = 'debit' and meaning = 'unexplained' and ${'key' in input ? 'key' : 'external_id'} = $2
       order by external_id limit 10 for update`,
-    [rail, 'key' in ask ? ask.key : ask.externalId],
+    [rail, 'key' in input ? input.key : input.externalId],
   );
 
 export interface DoubtfulLine {
@@ -132,12 +132,12 @@ export interface DoubtfulLine {
  * Unexplained debits read since the first restore that people have not decided about, of an amount or carrying a key that begins so.
  * One that carries the key of another payout of these books is that one's.
  *
- * @param ask.followOn made since that restore: then of any amount, where it carries no key or that of a payout that is lost
+ * @param input.followOn made since that restore: then of any amount, where it carries no key or that of a payout that is lost
  */
 export const doubtfulDebits = (
   tx: Tx,
   rail: string,
-  ask: { asset: AssetCode; units: bigint; keys: string; followOn?: FollowOn | undefined },
+  input: { asset: AssetCode; units: bigint; keys: string; followOn?: FollowOn | undefined },
 ): Promise<DoubtfulLine[]> =>
   tx.rows<DoubtfulLine>(
     `select external_id as "externalId", key, units from bank_lines l
@@ -148,7 +148,7 @@ export const doubtfulDebits = (
              or ($5::timestamptz > (select min(restored_at) from restores) and coalesce(starts_with(l.key, 'pay_'), true)
                  and not exists (select from payouts p where p.id = l.key)))
       order by starts_with(coalesce(key, ''), $4) desc, units = $3 desc, external_id limit 10`,
-    [rail, ask.asset, ask.units, ask.keys, ask.followOn?.madeAt ?? null],
+    [rail, input.asset, input.units, input.keys, input.followOn?.madeAt ?? null],
   );
 
 /** It paid no payout of ours. @returns 0 where no such debit is unexplained and undecided */

@@ -22,9 +22,9 @@ import type { Clock } from '../base/clock.ts';
 import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { assert, Refusal, Unavailable } from '../base/errors.ts';
+import { enqueue } from '../base/jobs.ts';
 import type { Log } from '../base/log.ts';
 import type { AssetCode } from '../base/money.ts';
-import { ring } from '../base/work.ts';
 import { isMadeSince, lastRestore, wasRestored } from './ahead.store.ts';
 import {
   type BankLine,
@@ -278,12 +278,12 @@ export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { w
       const sealed = await readDetails(tx, adapter.code, externalId);
       if (sealed === undefined) return undefined;
       const { name, account, text } = JSON.parse(
-        context.vault.open(sealed, `bank_lines.details:${adapter.code}:${externalId}`),
+        context.vault.decrypt(sealed, `bank_lines.details:${adapter.code}:${externalId}`),
       ) as StatementLine['free'];
       return { name, account, text };
     },
 
-    wake: (tx) => ring(tx, { kind: OBSERVE, subject: adapter.code, dueAt: context.clock.now() }),
+    wake: (tx) => enqueue(tx, { kind: OBSERVE, subject: adapter.code, dueAt: context.clock.now() }),
   };
 
   function asNewAs(at: Date): Record<AssetCode, Date> {
@@ -300,11 +300,11 @@ export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { w
       paid: await explainByKey(tx, adapter.code, key, context.report),
       isOlder: !adapter.deduplicates && (await wasRestored(tx)),
     }));
-    if (paid) return { outcome: 'accepted' };
+    if (paid) return { outcome: 'submitted' };
     if (!isOlder) return await adapter.send(sending);
     const there = await adapter.status(key);
     if (there.outcome === 'known')
-      return { outcome: 'accepted', ...(there.reference === undefined ? {} : { reference: there.reference }) };
+      return { outcome: 'submitted', ...(there.reference === undefined ? {} : { reference: there.reference }) };
     return there.outcome === 'absent' ? await adapter.send(sending) : there;
   }
 
@@ -348,7 +348,10 @@ export function readerOf(adapter: BankAdapter, context: BankContext): (tx: Tx, l
       meaning,
       key,
       chargeUnits: line.chargeUnits ?? 0n,
-      details: context.vault.seal(JSON.stringify(line.free), `bank_lines.details:${adapter.code}:${line.externalId}`),
+      details: context.vault.encrypt(
+        JSON.stringify(line.free),
+        `bank_lines.details:${adapter.code}:${line.externalId}`,
+      ),
       bookedAt: line.bookedAt,
     });
     // Another process took it a moment ago, and reported it.
@@ -459,7 +462,7 @@ export function readerOf(adapter: BankAdapter, context: BankContext): (tx: Tx, l
       externalId,
       content: hash(said),
       why,
-      details: context.vault.seal(said, `bank_odd_lines.details:${adapter.code}:${externalId}`),
+      details: context.vault.encrypt(said, `bank_odd_lines.details:${adapter.code}:${externalId}`),
     });
     if (!fresh) return;
     context.log.warn({ rail: adapter.code, line: externalId, why }, 'statement line refused');
@@ -483,12 +486,12 @@ async function explainByKey(tx: Tx, rail: string, key: string, report: Report): 
 /**
  * A debit that was booked as unexplained is this payout: what was booked is undone, and the payout settled by it.
  *
- * @param ask.otherAmount the debit carries the payout's key, and another amount than the books order now
+ * @param input.otherAmount the debit carries the payout's key, and another amount than the books order now
  * @throws Refusal 'does_not_fit' where the line is not there, is explained, or is of another amount
  */
 export async function settlePayoutByLine(
   tx: Tx,
-  ask: {
+  input: {
     rail: string;
     key: string;
     line: string;
@@ -497,8 +500,8 @@ export async function settlePayoutByLine(
   },
   report: Report,
 ): Promise<void> {
-  const payout = await payoutByKey(tx, ask.rail, ask.key);
-  const [line] = await lockUnexplained(tx, ask.rail, { externalId: ask.line });
+  const payout = await payoutByKey(tx, input.rail, input.key);
+  const [line] = await lockUnexplained(tx, input.rail, { externalId: input.line });
   if (payout === undefined || line === undefined || line.asset !== payout.asset)
     throw new Refusal('does_not_fit', { why: 'no unexplained debit of this name has its asset' });
   if (payout.state === 'settled' || payout.state === 'returned')
@@ -506,14 +509,14 @@ export async function settlePayoutByLine(
   if (line.units !== payout.units) {
     // Whom a debit went to, the bank says in words. Only where it carries the payout's own key nobody else can be meant; or where
     // it is of a payout that is lost, and the deposit that was given for that has become another order.
-    if (line.key !== payout.id && !(await isOfLost(tx, line, ask.followOn)))
+    if (line.key !== payout.id && !(await isOfLost(tx, line, input.followOn)))
       throw new Refusal('does_not_fit', {
         why: 'the debit is of another amount and does not carry the key of the payout',
       });
-    requireOtherAmount(payout, line.units, ask.otherAmount);
+    requireOtherAmount(payout, line.units, input.otherAmount);
     await notePaidUnits(tx, payout.id, line.units);
   }
-  await settleByLine(tx, ask.rail, line, ask.key, report);
+  await settleByLine(tx, input.rail, line, input.key, report);
 }
 
 /** Whether a debit may have paid what an order that is lost had made of the same deposit. */

@@ -72,11 +72,11 @@ export interface ChainAdapter {
   gasPrice(): Promise<bigint>;
 
   /** What a transfer is as a call. Pure. `refused` for a recipient nobody can have meant. */
-  call(contract: string | null, to: string, units: bigint): Call | { refused: string };
+  call(contract: string | null, to: string, units: bigint): Call | { rejected: string };
   /** Would the signer refuse it, would the chain, and what to offer for it. */
-  estimate(wallet: string, call: Call): Promise<{ fee: Fee } | { refused: string }>;
+  estimate(wallet: string, call: Call): Promise<{ fee: Fee } | { rejected: string }>;
   /** What a call may cost at most if sent now, and what native coin the wallet has. */
-  gasFor(wallet: string, call: Call): Promise<{ needUnits: bigint; hasUnits: bigint } | { refused: string }>;
+  gasFor(wallet: string, call: Call): Promise<{ needUnits: bigint; hasUnits: bigint } | { rejected: string }>;
   /** A higher offer that the mempool takes in place of `fee`; undefined at the cap, or where the wallet could not pay it. */
   raise(wallet: string, call: Call, fee: Fee): Promise<Fee | undefined>;
   /** Nonces used in mined blocks, and those with what waits in the node's mempool. */

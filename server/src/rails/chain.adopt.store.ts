@@ -175,17 +175,17 @@ export interface Candidate {
   units: bigint;
   orderId: bigint | null;
   refundId: bigint | null;
-  writtenAt: Date;
+  createdAt: Date;
 }
 
 /** Payouts and refunds of a chain that have not ended and have no send: what an unknown transaction may have paid. */
 export const unsentPayouts = (tx: Tx, rail: string): Promise<Candidate[]> =>
   tx.rows<Candidate>(
-    `select id as key, address as recipient, asset, units, order_id as "orderId", refund_id as "refundId", written_at as "writtenAt"
+    `select id as key, address as recipient, asset, units, order_id as "orderId", refund_id as "refundId", created_at as "createdAt"
        from payouts p
       where rail = $1 and ended_at is null and address is not null
         and not exists (select from chain_sends s where s.rail = $1 and s.key = p.id)
-      order by written_at limit 5000`,
+      order by created_at limit 5000`,
     [rail],
   );
 

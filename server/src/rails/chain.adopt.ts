@@ -15,7 +15,7 @@
  * block like anything else, and only then something else leaves the wallet. So nothing is paid twice, whoever wins.
  *
  * While one is unread nothing leaves its wallet; while one is open nothing leaves for the same recipient in the same asset, and
- * the rail is stopped until a person lifts that or all are matched. They are found by the wallet's used nonces, and those of
+ * the rail is halted until a person lifts that or all are matched. They are found by the wallet's used nonces, and those of
  * deposit addresses by what arrives at the wallet that pays (chain.follow.ts).
  *
  * Not here: transfers between our own wallets, which the treasury matches; what a person decides (treasury/movements.ts).
@@ -155,7 +155,7 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
   /** A send of ours holds a nonce that was signed for another transfer: it was never signed, and never can be. */
   async function isGivenUp(tx: Tx, own: found.OwnSend, { contract, to, units }: SignedBefore): Promise<boolean> {
     const call = adapter.call(contract, to, units);
-    if (!('refused' in call) && call.target === own.target && call.value === own.value && call.data.equals(own.data))
+    if (!('rejected' in call) && call.target === own.target && call.value === own.value && call.data.equals(own.data))
       return false;
     return await store.giveUpUnsigned(
       tx,
@@ -228,7 +228,7 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
     if (cancel_fee !== null) return (await adapter.raise(wallet, call, cancel_fee)) ?? cancel_fee;
     const estimate = await adapter.estimate(wallet, call);
     if ('fee' in estimate) return estimate.fee;
-    log.warn({ rail, why: estimate.refused }, 'no empty transfer can be sent');
+    log.warn({ rail, why: estimate.rejected }, 'no empty transfer can be sent');
     return undefined;
   }
 
@@ -384,7 +384,7 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
     });
   }
 
-  /** Each once. Whoever hears of those that are not between our own wallets stops what leaves by this rail. */
+  /** Each once. Whoever hears of those that are not between our own wallets halts what leaves by this rail. */
   async function tell(tx: Tx, open: readonly found.FoundMovement[]): Promise<void> {
     const strange: found.FoundMovement[] = [];
     for (const row of open) {
@@ -455,8 +455,8 @@ const isSameCall = (a: found.OwnSend, b: found.FoundMovement): boolean =>
   a.target === b.target && a.value === b.value && b.data !== null && a.data.equals(b.data);
 
 /** What was ordered after the block cannot have been paid in it. */
-function isOlder({ orderId, refundId, writtenAt }: found.Candidate, { block_at }: found.FoundMovement): boolean {
-  const since = orderId !== null ? timeOfId(orderId) : refundId !== null ? timeOfId(refundId) : writtenAt;
+function isOlder({ orderId, refundId, createdAt }: found.Candidate, { block_at }: found.FoundMovement): boolean {
+  const since = orderId !== null ? timeOfId(orderId) : refundId !== null ? timeOfId(refundId) : createdAt;
   return block_at !== null && since.getTime() <= block_at.getTime() + SKEW_MS;
 }
 

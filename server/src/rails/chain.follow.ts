@@ -7,9 +7,9 @@
  *
  * - A node that is lower than we are, on our branch, is late. Nothing moves back for it.
  * - Another branch counts once its blocks link to one of ours: at once when it is as high as we are, else when it stays.
- *   Deposits of the abandoned blocks go adrift; those found again in the new branch are where they were, and only those
+ *   Deposits of the abandoned blocks go orphaned; those found again in the new branch are where they were, and only those
  *   that are missing when it has been read to its end are reversed.
- * - A branch that leaves ours below finality, another chain id or another genesis stops the line until a person clears it.
+ * - A branch that leaves ours below finality, another chain id or another genesis halts the line until a person clears it.
  *
  * Transfers are asked for by contract and block hash, and recipients looked up in the database afterwards. A block exists
  * only after its payer knew the address, and nobody is told an address before its row is committed: so no cache can be late.
@@ -33,7 +33,7 @@ const BLOCK_TIME_MS = 999;
 export interface Step {
   /** The node had nothing more to tell. */
   caughtUp: boolean;
-  stopped: boolean;
+  halted: boolean;
 }
 
 export function follower(adapter: ChainAdapter, { db, clock, log, report }: RailContext) {
@@ -44,12 +44,12 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
   const ahead = targetsAhead((index) => adapter.address(index));
   let hasRow = false;
 
-  async function stop(why: string): Promise<Step> {
-    log.error({ rail, why }, 'rail stopped');
+  async function halt(why: string): Promise<Step> {
+    log.error({ rail, why }, 'rail halted');
     await db.asSystem(async (tx) => {
-      if (await store.stopChain(tx, rail, why)) await report(tx, { type: 'rail_stopped', rail, why });
+      if (await store.haltChain(tx, rail, why)) await report(tx, { type: 'rail_halted', rail, why });
     });
-    return { caughtUp: true, stopped: true };
+    return { caughtUp: true, halted: true };
   }
 
   async function step(): Promise<Step> {
@@ -60,25 +60,25 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
       return { cursor: found, assets: await store.assetsOf(tx, chain) };
     });
     hasRow = true;
-    if (cursor.stopped_why !== null) return { caughtUp: true, stopped: true };
+    if (cursor.halted_why !== null) return { caughtUp: true, halted: true };
 
     const node = await adapter.head();
     if (node.chainId !== adapter.chainId)
-      return await stop(`the node is on chain ${node.chainId}, not ${adapter.chainId}`);
+      return await halt(`the node is on chain ${node.chainId}, not ${adapter.chainId}`);
     if (cursor.genesis_hash !== null && node.genesisHash !== cursor.genesis_hash) {
-      return await stop(`the node has another genesis block: ${node.genesisHash}`);
+      return await halt(`the node has another genesis block: ${node.genesisHash}`);
     }
     if (cursor.head_number === null || cursor.head_hash === null) return await begin(node, cursor.finalized);
 
     const known = { number: cursor.head_number, hash: cursor.head_hash };
     const branch = await branchOf(known, cursor.finalized, node.newest);
-    if (branch === 'nothing new') return { caughtUp: true, stopped: false };
+    if (branch === 'nothing new') return { caughtUp: true, halted: false };
     if (branch === 'too deep') {
       // What we compared with may have been dropped by another process since we read where we are.
       const now = await db.asSystem((tx) => store.cursorOf(tx, rail));
       if (now?.head_hash !== known.hash || now.finalized !== cursor.finalized)
-        return { caughtUp: false, stopped: false };
-      return await stop(`a reorg deeper than ${finality} blocks, below block ${known.number}`);
+        return { caughtUp: false, halted: false };
+      return await halt(`a reorg deeper than ${finality} blocks, below block ${known.number}`);
     }
 
     const { ancestor, fresh } = branch;
@@ -92,7 +92,7 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
     await db.asSystem(async (tx) => {
       const now = await store.lockCursor(tx, rail);
       // Another process may have taken the same step meanwhile; then all this is old news.
-      if (now?.head_hash !== known.hash || now.finalized !== cursor.finalized || now.stopped_why !== null) return;
+      if (now?.head_hash !== known.hash || now.finalized !== cursor.finalized || now.halted_why !== null) return;
       if (ancestor.number < known.number) {
         log.warn({ rail, from: Number(known.number), ancestor: Number(ancestor.number) }, 'reorg');
         await store.dropBlocksAbove(tx, rail, ancestor.number);
@@ -109,7 +109,7 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
         const external_id = `${txHash}:${position}`;
         await store.noteCredit(tx, rail, { external_id, tx_hash: txHash, payer: from, asset, units, block });
       }
-      if (caughtUp) await giveUpAdrift(tx);
+      if (caughtUp) await giveUpOrphaned(tx);
       await confirm(tx, head);
       const depth = head.number - finality;
       const finalized = depth > cursor.finalized ? depth : cursor.finalized;
@@ -122,11 +122,11 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
       });
       await credit(tx, finalized);
     });
-    return { caughtUp, stopped: false };
+    return { caughtUp, halted: false };
   }
 
   /**
-   * The first look ever: from as far below the head as deposits may still be unconfirmed. Begun again after a stop, from that
+   * The first look ever: from as far below the head as deposits may still be unconfirmed. Begun again after a halt, from that
    * far below what was final then: what came since was read by nobody, and of what we read some may be in other blocks.
    *
    * @param finalized -1 where there was no look before
@@ -148,7 +148,7 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
         at,
       });
     });
-    return { caughtUp: false, stopped: false };
+    return { caughtUp: false, halted: false };
   }
 
   /** What the node's branch adds to ours: the last block in common, and up to a step's worth of blocks above it. */
@@ -325,8 +325,8 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
     }
   }
 
-  async function giveUpAdrift(tx: Tx): Promise<void> {
-    for (const gone of await store.reverseAdrift(tx, rail, clock.now())) {
+  async function giveUpOrphaned(tx: Tx): Promise<void> {
+    for (const gone of await store.reverseOrphaned(tx, rail, clock.now())) {
       const why =
         gone.confirmed_at === null ? 'left the chain before it was confirmed' : 'left the chain after it was confirmed';
       await report(tx, { type: 'deposit_reversed', rail, externalId: gone.external_id, why });
@@ -365,7 +365,7 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
   const changed = () =>
     new Unavailable(rail, 'the node contradicted itself: its chain changed, or it lies', { retryAfterMs: 1_000 });
 
-  return { step, stop };
+  return { step, halt };
 }
 
 const NOBODYS = { orderId: null, partnerId: null, homeRail: null };

@@ -33,7 +33,7 @@ export function chainOutside(
       first: await store.firstBlock(tx, rail),
     }));
     if (cursor === undefined || cursor.finalized < 0n || first === undefined) return undefined;
-    if (cursor.stopped_why !== null) throw new Unavailable(rail, 'the line is stopped');
+    if (cursor.halted_why !== null) throw new Unavailable(rail, 'the line is halted');
     if (after === '') return await opening(first > 0n ? first - 1n : 0n, assets);
     const done = BigInt(after);
     const limit = done + BigInt(adapter.pace.blocksPerStep);

@@ -34,7 +34,7 @@ const MAX_VERSIONS = 10;
 const ABANDONED_MS = 5_000;
 /** How long after the gate was asked signed bytes may be stored: a signer answers within ten seconds or not at all. */
 const SIGNING_MS = 30_000;
-/** How long a nonce may look used by a transaction that is not ours before the line is stopped for it. */
+/** How long a nonce may look used by a transaction that is not ours before the line is halted for it. */
 const FOREIGN_NONCE_MS = 60_000;
 /** Keys of transfers that no payout stands behind: a simulated customer's. No facts are reported of them. */
 const SANDBOX_KEY = 'sandbox:';
@@ -46,7 +46,7 @@ const isOwn = (key: string): boolean => key.startsWith(SWEEP_KEY) || key.startsW
 export function sender(
   adapter: ChainAdapter,
   { db, clock, log, report, mayLeave }: RailContext,
-  stop: (why: string) => Promise<unknown>,
+  halt: (why: string) => Promise<unknown>,
   adopting: Pick<ReturnType<typeof adopter>, 'noteGap' | 'suspect'>,
 ) {
   const { code: rail, chain, pace } = adapter;
@@ -62,23 +62,23 @@ export function sender(
   }
 
   async function reserve(wallet: string, { key, asset, units, destination, notAfter }: Sending): Promise<Sent> {
-    if (destination.kind !== 'address') return { outcome: 'refused', why: 'a chain pays to addresses only' };
+    if (destination.kind !== 'address') return { outcome: 'rejected', why: 'a chain pays to addresses only' };
     const { listed, cursor } = await db.asSystem(async (tx) => {
       await store.ensureChain(tx, rail, chain, adapter.finality);
       return { listed: await store.assetsOf(tx, chain), cursor: await store.cursorOf(tx, rail) };
     });
     const known = listed.find((one) => one.code === asset);
-    if (known === undefined) return { outcome: 'refused', why: 'not an asset of this chain' };
+    if (known === undefined) return { outcome: 'rejected', why: 'not an asset of this chain' };
     const made = adapter.call(known.contract, destination.address, units);
-    if ('refused' in made) return { outcome: 'refused', why: made.refused };
+    if ('rejected' in made) return { outcome: 'rejected', why: made.rejected };
     const call = await withIndex(made);
 
     const before = await db.asSystem((tx) => store.versionsOf(tx, rail, key));
     if (before.length > 0) return await carryOn(sameCall(before, wallet, call));
-    if (cursor?.stopped_why) throw new Unavailable(rail, 'the line is stopped');
+    if (cursor?.halted_why) throw new Unavailable(rail, 'the line is halted');
 
     const estimate = await adapter.estimate(wallet, call);
-    if ('refused' in estimate) return { outcome: 'refused', why: estimate.refused };
+    if ('rejected' in estimate) return { outcome: 'rejected', why: estimate.rejected };
     const used = await adapter.nonces(wallet);
     const reserved = await db.asSystem(async (tx) => {
       const first = key.startsWith(SANDBOX_KEY) ? used.pending : await firstNonce(tx, used.pending);
@@ -86,8 +86,8 @@ export function sender(
       // Under the lock: a process that had the same key in hand has either written its row or waits for ours.
       const there = await store.versionsOf(tx, rail, key);
       if (there.length > 0) return there;
-      // Whoever looks at the payout by now takes this handing for over, and may have ended it.
-      if (notAfter !== undefined && Date.now() > notAfter.getTime()) return 'the handing over took too long';
+      // Whoever looks at the payout by now takes this submission for over, and may have ended it.
+      if (notAfter !== undefined && Date.now() > notAfter.getTime()) return 'the submission took too long';
       if (!key.startsWith(SANDBOX_KEY)) {
         // The database is older than the chain, or another program has the key: what was sent is read and matched first, for
         // it may be this very transfer.
@@ -138,7 +138,7 @@ export function sender(
     const { id, key, raw, hash } = newest;
     if (raw === null || hash === null) {
       if (!adapter.canSend(newest.wallet)) throw new Unavailable(rail, 'no signer for this wallet here');
-      // An earlier version may be with the node already: nothing is stopped by not signing a later one.
+      // An earlier version may be with the node already: nothing is halted by not signing a later one.
       const isAsked = newest.version === 1 && mayLeave !== undefined && !key.startsWith(SANDBOX_KEY);
       const why = isAsked ? await askAgain(newest) : undefined;
       if (why !== undefined) return { outcome: 'unknown', why };
@@ -154,10 +154,10 @@ export function sender(
     }
     const answer = await adapter.broadcast(raw);
     await db.asSystem((tx) => store.markBroadcast(tx, id, new Date()));
-    if (answer.taken) return { outcome: 'accepted', reference: hash };
+    if (answer.taken) return { outcome: 'submitted', reference: hash };
     // Perhaps because it, or an earlier version, is in a block already.
     const found = answer.nonceUsed ? await minedAmong(versions) : undefined;
-    if (found !== undefined) return { outcome: 'accepted', reference: found.version.hash ?? hash };
+    if (found !== undefined) return { outcome: 'submitted', reference: found.version.hash ?? hash };
     if (answer.nonceUsed) await suspectForeign(newest);
     log.warn({ rail, key, version: newest.version, why: answer.why }, 'broadcast not taken');
     return { outcome: 'unknown', why: `not taken by the node: ${answer.why}` };
@@ -220,7 +220,7 @@ export function sender(
     if (versions.length === 0) return { outcome: 'absent' };
     if (newestOf(versions).version === 1 && versions[0]?.raw == null) return await statusOfUnsigned(versions);
     const ended = endOf(versions);
-    if (ended?.outcome === 'refused') return ended;
+    if (ended?.outcome === 'rejected') return ended;
     const newest = newestOf(versions);
     if (ended === undefined && newest.broadcast_at === null) {
       try {
@@ -229,7 +229,7 @@ export function sender(
         if (!(error instanceof Unavailable)) throw error;
       }
     }
-    const reference = ended?.outcome === 'accepted' ? ended.reference : newest.hash;
+    const reference = ended?.outcome === 'submitted' ? ended.reference : newest.hash;
     return { outcome: 'known', ...(reference ? { reference } : {}) };
   }
 
@@ -239,7 +239,7 @@ export function sender(
     let why = 'its nonce is reserved, and it is not signed yet';
     try {
       const sent = await carryOn(versions);
-      if (sent.outcome === 'refused') return sent;
+      if (sent.outcome === 'rejected') return sent;
       if (sent.outcome === 'unknown') why = sent.why;
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
@@ -257,7 +257,7 @@ export function sender(
       open: await store.openSends(tx, rail, WATCHED),
       cursor: await store.cursorOf(tx, rail),
     }));
-    if (open.length === 0 || cursor?.head_number === null || cursor?.stopped_why !== null) return;
+    if (open.length === 0 || cursor?.head_number === null || cursor?.halted_why !== null) return;
 
     const signed = open.filter((version) => version.hash !== null);
     const receipts = await adapter.receipts(signed.map((version) => version.hash ?? ''));
@@ -290,7 +290,7 @@ export function sender(
   async function settle(version: SendVersion, receipt: Receipt, finalized: bigint): Promise<void> {
     await db.asSystem(async (tx) => {
       const cursor = await store.lockCursor(tx, rail);
-      if (cursor?.head_number == null || cursor.stopped_why !== null || receipt.block > cursor.head_number) return;
+      if (cursor?.head_number == null || cursor.halted_why !== null || receipt.block > cursor.head_number) return;
       const ours = (await store.blockHashes(tx, rail, receipt.block, receipt.block)).get(receipt.block);
       // A block that is not in the branch we follow proves nothing yet. Of what was final before we asked we keep no hashes, nor
       // need them; what has become final since may be of a branch that is gone: this process may have stood still meanwhile.
@@ -338,7 +338,7 @@ export function sender(
       return why === null
         ? { type: 'own_transfer_settled', ...common }
         : { type: 'own_transfer_failed', ...common, why };
-    return why === null ? { type: 'payout_settled', ...common } : { type: 'payout_refused', ...common, why };
+    return why === null ? { type: 'payout_settled', ...common } : { type: 'payout_rejected', ...common, why };
   }
 
   /**
@@ -428,7 +428,7 @@ export function sender(
     foreignSince.set(version.key, since);
     if (Date.now() - since < FOREIGN_NONCE_MS) return;
     if (await adopting.suspect(version.wallet, version.nonce)) return;
-    await stop(
+    await halt(
       `nonce ${version.nonce} of wallet ${version.wallet} was used by a transaction that is not ours (key ${version.key})`,
     );
   }
@@ -437,9 +437,9 @@ export function sender(
   async function gasFor(wallet: string, { asset, units, destination }: Omit<Sending, 'key'>) {
     const listed = await db.asSystem((tx) => store.assetsOf(tx, chain));
     const known = listed.find((one) => one.code === asset);
-    if (known === undefined || destination.kind !== 'address') return { refused: 'not an asset of this chain' };
+    if (known === undefined || destination.kind !== 'address') return { rejected: 'not an asset of this chain' };
     const call = adapter.call(known.contract, destination.address, units);
-    return 'refused' in call ? call : await adapter.gasFor(wallet, await withIndex(call));
+    return 'rejected' in call ? call : await adapter.gasFor(wallet, await withIndex(call));
   }
 
   return { send, status, watch, gasFor };
@@ -465,9 +465,9 @@ function newestOf(versions: readonly SendVersion[]): SendVersion {
 /** How the send ended, or that it is in a block; undefined while it is still to be mined. */
 function endOf(versions: readonly SendVersion[]): Exclude<Sent, { outcome: 'unknown' }> | undefined {
   for (const { state, hash, why } of versions) {
-    if (state === 'failed') return { outcome: 'refused', why: why ?? 'failed' };
+    if (state === 'failed') return { outcome: 'rejected', why: why ?? 'failed' };
     if (state === 'confirmed' || state === 'mined')
-      return { outcome: 'accepted', ...(hash === null ? {} : { reference: hash }) };
+      return { outcome: 'submitted', ...(hash === null ? {} : { reference: hash }) };
   }
   return undefined;
 }

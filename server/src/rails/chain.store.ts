@@ -11,7 +11,7 @@ import type { Block, Call, Fee } from './chain.adapter.ts';
 export interface Cursor {
   chain_id: bigint | null;
   genesis_hash: string | null;
-  stopped_why: string | null;
+  halted_why: string | null;
   /** -1 before the first look. */
   finalized: bigint;
   head_number: bigint | null;
@@ -19,7 +19,7 @@ export interface Cursor {
   head_at: Date | null;
 }
 
-const CURSOR = 'chain_id, genesis_hash, stopped_why, finalized, head_number, head_hash, head_at';
+const CURSOR = 'chain_id, genesis_hash, halted_why, finalized, head_number, head_hash, head_at';
 
 export async function ensureChain(tx: Tx, rail: string, chain: string, finality: number): Promise<void> {
   await tx.run(
@@ -53,26 +53,26 @@ export async function moveCursor(
   await tx.run('delete from chain_blocks where rail = $1 and number < $2', [rail, to.finalized]);
 }
 
-/** @returns false when it was stopped already */
-export async function stopChain(tx: Tx, rail: string, why: string): Promise<boolean> {
-  return (await tx.run('update chains set stopped_why = $2 where rail = $1 and stopped_why is null', [rail, why])) > 0;
+/** @returns false when it was halted already */
+export async function haltChain(tx: Tx, rail: string, why: string): Promise<boolean> {
+  return (await tx.run('update chains set halted_why = $2 where rail = $1 and halted_why is null', [rail, why])) > 0;
 }
 
-/** Why a chain stopped by itself, with its cursor locked; null where it has not. */
-export const whyStopped = async (tx: Tx, rail: string): Promise<string | null> =>
-  (await lockCursor(tx, rail))?.stopped_why ?? null;
+/** Why a chain halted by itself, with its cursor locked; null where it has not. */
+export const whyOff = async (tx: Tx, rail: string): Promise<string | null> =>
+  (await lockCursor(tx, rail))?.halted_why ?? null;
 
 /**
  * A person has looked, and the line goes on.
  *
- * @param restart begins again below what was final when it stopped, for when the chain we followed is not the one that
+ * @param restart begins again below what was final when it halted, for when the chain we followed is not the one that
  *                stayed: deposits not yet confirmed are then found again or reversed; confirmed ones are as they are
  */
-export async function clearStop(tx: Tx, rail: string, options: { restart: boolean }): Promise<void> {
-  await tx.run('update chains set stopped_why = null where rail = $1', [rail]);
+export async function clearHalt(tx: Tx, rail: string, options: { restart: boolean }): Promise<void> {
+  await tx.run('update chains set halted_why = null where rail = $1', [rail]);
   if (!options.restart) return;
   await tx.run(
-    'update chain_deposits set adrift = true where rail = $1 and reversed_at is null and confirmed_at is null',
+    'update chain_deposits set orphaned = true where rail = $1 and reversed_at is null and confirmed_at is null',
     [rail],
   );
   await tx.run('delete from chain_blocks where rail = $1', [rail]);
@@ -125,7 +125,7 @@ export async function addBlocks(tx: Tx, rail: string, blocks: readonly Block[]):
 /** The blocks above are no longer in the chain; what was seen or sent in them waits to be found again. */
 export async function dropBlocksAbove(tx: Tx, rail: string, number: bigint): Promise<void> {
   await tx.run('delete from chain_blocks where rail = $1 and number > $2', [rail, number]);
-  await tx.run('update chain_deposits set adrift = true where rail = $1 and block > $2 and reversed_at is null', [
+  await tx.run('update chain_deposits set orphaned = true where rail = $1 and block > $2 and reversed_at is null', [
     rail,
     number,
   ]);
@@ -155,7 +155,7 @@ export function watchAddress(
   tx: Tx,
   watched: { rail: string; address: string; index: bigint; orderId: bigint; partnerId: bigint; at?: Date },
 ): void {
-  tx.send(
+  tx.defer(
     `insert into deposit_addresses (rail, address, index, order_id, partner_id, made_at)
      values ($1, $2, $3, $4, $5, coalesce($6, now()))`,
     [watched.rail, watched.address, watched.index, watched.orderId, watched.partnerId, watched.at ?? null],
@@ -316,15 +316,15 @@ export async function anchorDeposit(
   blockHash: string,
 ): Promise<void> {
   await tx.run(
-    `update chain_deposits set block = $3, block_hash = $4, adrift = false, reversed_at = null
+    `update chain_deposits set block = $3, block_hash = $4, orphaned = false, reversed_at = null
       where rail = $1 and external_id = $2`,
     [rail, externalId, block, blockHash],
   );
 }
 
-export const reverseAdrift = (tx: Tx, rail: string, at: Date) =>
+export const reverseOrphaned = (tx: Tx, rail: string, at: Date) =>
   tx.rows<ChainDeposit>(
-    `update chain_deposits set adrift = false, reversed_at = $2 where rail = $1 and adrift and reversed_at is null
+    `update chain_deposits set orphaned = false, reversed_at = $2 where rail = $1 and orphaned and reversed_at is null
      returning ${DEPOSIT}`,
     [rail, at],
   );
@@ -351,7 +351,7 @@ const SUM = (deposit: string) =>
 export const confirmReached = (tx: Tx, rail: string, chain: string, finality: number, head: bigint, at: Date) =>
   tx.rows<ChainDeposit & { home_rail: string | null }>(
     `update chain_deposits d set confirmed_at = $5
-      where rail = $1 and confirmed_at is null and reversed_at is null and not adrift
+      where rail = $1 and confirmed_at is null and reversed_at is null and not orphaned
         and $4::bigint - block + 1 >= ${NEEDED('$2', 'd.asset', SUM('d'), '$3::integer')}
       returning ${DEPOSIT}, (select home_rail from deposit_addresses a where a.rail = d.rail and a.address = d.address)`,
     [rail, chain, finality, head, at],
@@ -371,7 +371,7 @@ export interface Depth {
 /** How deep these deposits are, and how deep they have to be. Only those that this table knows. */
 export const depthOf = (tx: Tx, rail: string, externalIds: readonly string[]) =>
   tx.rows<Depth>(
-    `select d.external_id, d.reversed_at is null and not d.adrift as stands,
+    `select d.external_id, d.reversed_at is null and not d.orphaned as stands,
             coalesce(c.head_number - d.block + 1, 0) as confirmations,
             ${NEEDED('c.chain', 'd.asset', SUM('d'), 'c.finality')} as needed, d.block <= c.finalized as final
        from chain_deposits d join chains c on c.rail = d.rail
@@ -466,7 +466,7 @@ export async function walletMoves(
 }
 
 /** From this block on, coin that comes to the wallet that pays is found. */
-export async function beginCoinWatch(
+export async function beginNativeWatch(
   tx: Tx,
   rail: string,
   from: { address: string; units: bigint; block: bigint },
@@ -477,7 +477,7 @@ export async function beginCoinWatch(
   );
 }
 
-export const isCoinWatched = async (tx: Tx, rail: string, address: string): Promise<boolean> =>
+export const isNativeWatched = async (tx: Tx, rail: string, address: string): Promise<boolean> =>
   (await nativeBalances(tx, rail, [address])).has(address);
 
 export async function trustedAmong(tx: Tx, rail: string, addresses: readonly string[]): Promise<Set<string>> {

@@ -2,7 +2,7 @@
  * The engine that every chain shares: an adapter for one chain family (chain.adapter.ts) becomes a rail.
  *
  * chain.follow.ts follows the blocks and reports deposits of listed tokens; chain.sends.ts sends from our wallets, once per
- * key; chain.coin.ts finds native coin; chain.outside.ts shows reconciliation what the node says; here is what is left:
+ * key; chain.native.ts finds native coin; chain.outside.ts shows reconciliation what the node says; here is what is left:
  * balances, gas, health, and putting it together. Nothing is remembered here that a restart may not lose.
  */
 
@@ -13,8 +13,8 @@ import type { AssetCode } from '../base/money.ts';
 import type { ChainAdapter, RailContext } from './chain.adapter.ts';
 import { mayHavePaid } from './chain.adopt.store.ts';
 import { adopter } from './chain.adopt.ts';
-import { coinWatcher } from './chain.coin.ts';
 import { follower, HOT } from './chain.follow.ts';
+import { nativeWatcher } from './chain.native.ts';
 import { chainOutside } from './chain.outside.ts';
 import { sender } from './chain.sends.ts';
 import * as store from './chain.store.ts';
@@ -34,25 +34,25 @@ export {
   waitingFound,
 } from './chain.adopt.store.ts';
 export {
-  beginCoinWatch,
+  beginNativeWatch,
   broadcastAgain,
   claimDeposits,
   claimDepositsBefore,
-  clearStop,
+  clearHalt,
   type DueDeposits,
   depositsDue,
   firstAddress,
   followedGenesis,
   indexOf,
-  isCoinWatched,
   isMined,
+  isNativeWatched,
   openGap,
   ownNativeAt,
   postponeDeposits,
   releaseDeposits,
   trustFundingSource,
   watchAddress,
-  whyStopped,
+  whyOff,
 } from './chain.store.ts';
 
 export interface ChainRail extends Rail {
@@ -70,11 +70,11 @@ export interface ChainRail extends Rail {
   gasFor(
     wallet: string,
     sending: Omit<Sending, 'key'>,
-  ): Promise<{ needUnits: bigint; hasUnits: bigint } | { refused: string }>;
+  ): Promise<{ needUnits: bigint; hasUnits: bigint } | { rejected: string }>;
   /** The asset that gas is paid in. */
   nativeAsset(tx: Tx): Promise<AssetCode | undefined>;
   /** What the wallet that pays has of it at the newest block; undefined without such a wallet. @throws Unavailable */
-  hotCoin(): Promise<{ address: string; units: bigint; block: bigint } | undefined>;
+  hotNative(): Promise<{ address: string; units: bigint; block: bigint } | undefined>;
   /**
    * A transaction of the wallet that pays, by its hash, kept as a movement that can be matched.
    * @throws Refusal 'does_not_fit', Unavailable
@@ -109,13 +109,13 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
   const { code: rail, chain, pace } = adapter;
   const follow = follower(adapter, context);
   const adopting = adopter(adapter, context);
-  const sends = sender(adapter, context, follow.stop, adopting);
-  const coin = coinWatcher(adapter, context);
+  const sends = sender(adapter, context, follow.halt, adopting);
+  const coin = nativeWatcher(adapter, context);
   let nativeAt = Number.NEGATIVE_INFINITY;
 
   async function observe(): Promise<{ againInMs: number }> {
-    const { caughtUp, stopped } = await follow.step();
-    if (stopped) return { againInMs: pace.pollMs };
+    const { caughtUp, halted } = await follow.step();
+    if (halted) return { againInMs: pace.pollMs };
     await sends.watch();
     if (!caughtUp) return { againInMs: 0 };
     const isKnown = await adopting.look();
@@ -155,7 +155,7 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
     // The world's clock, not ours that may be moved: a block carries the time of the world.
     const ageMs = cursor?.head_at == null ? null : Math.max(0, Date.now() - cursor.head_at.getTime());
     const why =
-      cursor?.stopped_why ??
+      cursor?.halted_why ??
       (ageMs === null ? 'no block read yet' : ageMs > pace.headAgeLimitMs ? 'no new block for too long' : undefined);
     return { healthy: why === undefined, ageMs, ...(why === undefined ? {} : { why }) };
   }
@@ -195,7 +195,7 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
     balance,
     ...chainOutside(adapter, db, { deposits: DEPOSITS, payouts: HOT }),
     nativeAsset: async (tx) => (await store.assetsOf(tx, chain)).find((one) => one.native)?.code,
-    hotCoin: () => coin.hotNow(),
+    hotNative: () => coin.hotNow(),
     readByHash: (hash) => adopting.readByHash(hash),
     gasPrice: () => adapter.gasPrice(),
     async refreshGas() {

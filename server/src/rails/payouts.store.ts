@@ -1,12 +1,12 @@
 /**
  * The table payouts: what stands there, and the guarded updates. Every update that records an answer names the state and
- * the handing it belongs to, so an answer that comes too late changes no row.
+ * the submission it belongs to, so an answer that comes too late changes no row.
  */
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 import { parameters } from '../base/scan.ts';
 
-export type PayoutState = 'written' | 'handing' | 'handed' | 'unknown' | 'settled' | 'returned' | 'refused';
+export type PayoutState = 'created' | 'submitting' | 'submitted' | 'unknown' | 'settled' | 'returned' | 'rejected';
 
 export interface Payout {
   id: string;
@@ -27,29 +27,29 @@ export interface Payout {
   fiatAccountId: bigint | null;
   address: string | null;
   state: PayoutState;
-  /** Which handing over the row is at; counts from 1. */
-  handings: number;
-  /** Milliseconds until the handing is over, negative once it is; by the database's clock. Null before the first. */
-  handingLeftMs: number | null;
+  /** Which submission the row is at; counts from 1. */
+  submissions: number;
+  /** Milliseconds until the submission is over, negative once it is; by the database's clock. Null before the first. */
+  submitLeftMs: number | null;
   unknownSince: Date | null;
   alarmedAt: Date | null;
   reference: string | null;
   why: string | null;
   /** What keeps it from being submitted, in words. */
   waitsFor: string | null;
-  writtenAt: Date;
-  handedAt: Date | null;
+  createdAt: Date;
+  submittedAt: Date | null;
   endedAt: Date | null;
 }
 
 const COLUMNS = `id, order_id as "orderId", partner_id as "partnerId", purpose, attempt, deposit_id as "depositId",
   refund_id as "refundId", rail, asset, units, paid_units as "paidUnits",
-  fiat_account_id as "fiatAccountId", address, state, handings,
-  floor(extract(epoch from handing_until - clock_timestamp()) * 1000)::float8 as "handingLeftMs",
-  unknown_since as "unknownSince", alarmed_at as "alarmedAt", reference, why, waits_for as "waitsFor", written_at as "writtenAt",
-  handed_at as "handedAt", ended_at as "endedAt"`;
+  fiat_account_id as "fiatAccountId", address, state, submissions,
+  floor(extract(epoch from submitting_until - clock_timestamp()) * 1000)::float8 as "submitLeftMs",
+  unknown_since as "unknownSince", alarmed_at as "alarmedAt", reference, why, waits_for as "waitsFor", created_at as "createdAt",
+  submitted_at as "submittedAt", ended_at as "endedAt"`;
 
-export interface Written {
+export interface NewPayout {
   id: string;
   orderId?: bigint | undefined;
   partnerId?: bigint | undefined;
@@ -66,9 +66,9 @@ export interface Written {
 }
 
 /** @returns whether the row is new */
-export async function insertPayout(tx: Tx, written: Written): Promise<boolean> {
+export async function insertPayout(tx: Tx, written: NewPayout): Promise<boolean> {
   const rows = await tx.run(
-    `insert into payouts (id, order_id, partner_id, purpose, attempt, deposit_id, rail, asset, units, fiat_account_id, address, written_at, refund_id)
+    `insert into payouts (id, order_id, partner_id, purpose, attempt, deposit_id, rail, asset, units, fiat_account_id, address, created_at, refund_id)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) on conflict (id) do nothing`,
     [
       written.id,
@@ -97,34 +97,34 @@ export const lockPayout = (tx: Tx, id: string): Promise<Payout | undefined> =>
   tx.row<Payout>(`select ${COLUMNS} from payouts where id = $1 for update`, [id]);
 
 export const payoutsOfOrder = (tx: Tx, orderId: bigint): Promise<Payout[]> =>
-  tx.rows<Payout>(`select ${COLUMNS} from payouts where order_id = $1 order by written_at, id`, [orderId]);
+  tx.rows<Payout>(`select ${COLUMNS} from payouts where order_id = $1 order by created_at, id`, [orderId]);
 
 export const attemptsAtRefund = (tx: Tx, refundId: bigint): Promise<Payout[]> =>
-  tx.rows<Payout>(`select ${COLUMNS} from payouts where refund_id = $1 order by written_at, id`, [refundId]);
+  tx.rows<Payout>(`select ${COLUMNS} from payouts where refund_id = $1 order by created_at, id`, [refundId]);
 
 /** Why it is not submitted for now; null once nothing keeps it. Writes only where it says something else than before. */
 export const noteWaiting = (tx: Tx, id: string, why: string | null): Promise<number> =>
   tx.run('update payouts set waits_for = $2 where id = $1 and waits_for is distinct from $2', [id, why]);
 
-/** written or unknown → handing, under a new number and until a time of the database's clock. */
-export const beginHanding = (tx: Tx, payout: Payout, handingMs: number): Promise<Payout | undefined> =>
+/** created or unknown → submitting, under a new number and until a time of the database's clock. */
+export const beginSubmission = (tx: Tx, payout: Payout, submitMs: number): Promise<Payout | undefined> =>
   tx.row<Payout>(
-    `update payouts set state = 'handing', handings = handings + 1, waits_for = null,
-            handing_until = clock_timestamp() + make_interval(secs => $4)
-      where id = $1 and state = $2 and handings = $3 returning ${COLUMNS}`,
-    [payout.id, payout.state, payout.handings, handingMs / 1000],
+    `update payouts set state = 'submitting', submissions = submissions + 1, waits_for = null,
+            submitting_until = clock_timestamp() + make_interval(secs => $4)
+      where id = $1 and state = $2 and submissions = $3 returning ${COLUMNS}`,
+    [payout.id, payout.state, payout.submissions, submitMs / 1000],
   );
 
-export const recordHanded = (
+export const recordSubmitted = (
   tx: Tx,
   payout: Payout,
   { reference, now }: { reference: string | undefined; now: Date },
 ): Promise<number> =>
   tx.run(
-    `update payouts set state = 'handed', reference = coalesce($4, reference), handed_at = coalesce(handed_at, $5),
+    `update payouts set state = 'submitted', reference = coalesce($4, reference), submitted_at = coalesce(submitted_at, $5),
             unknown_since = null, why = null
-      where id = $1 and state = $2 and handings = $3`,
-    [payout.id, payout.state, payout.handings, reference ?? null, now],
+      where id = $1 and state = $2 and submissions = $3`,
+    [payout.id, payout.state, payout.submissions, reference ?? null, now],
   );
 
 /** @param alarm whether a person is told with this, which happens once */
@@ -136,14 +136,14 @@ export const recordUnknown = (
   tx.run(
     `update payouts set state = 'unknown', why = $4, unknown_since = coalesce(unknown_since, $5),
             alarmed_at = case when $6 then $5 else alarmed_at end
-      where id = $1 and state = $2 and handings = $3`,
-    [payout.id, payout.state, payout.handings, why, now, alarm],
+      where id = $1 and state = $2 and submissions = $3`,
+    [payout.id, payout.state, payout.submissions, why, now, alarm],
   );
 
-/** Before anybody begins to hand it over: from then on only the rail can say that it was not paid. */
-export const stopWritten = (tx: Tx, id: string, { why, now }: { why: string; now: Date }): Promise<number> =>
+/** Before anybody begins to submit it: from then on only the rail can say that it was not paid. */
+export const cancelUnsubmitted = (tx: Tx, id: string, { why, now }: { why: string; now: Date }): Promise<number> =>
   tx.run(
-    `update payouts set state = 'refused', why = $2, ended_at = $3 where id = $1 and state = 'written' and handings = 0`,
+    `update payouts set state = 'rejected', why = $2, ended_at = $3 where id = $1 and state = 'created' and submissions = 0`,
     [id, why, now],
   );
 
@@ -154,11 +154,11 @@ export const notePaidUnits = (tx: Tx, id: string, units: bigint): Promise<number
 export const recordAlarm = (tx: Tx, id: string, now: Date): Promise<number> =>
   tx.run('update payouts set alarmed_at = $2 where id = $1', [id, now]);
 
-/** What a rail observed, whatever the handing: the caller holds the lock and has looked at the state. */
+/** What a rail observed, whatever the submission: the caller holds the lock and has looked at the state. */
 export const recordEnd = (
   tx: Tx,
   id: string,
-  end: { state: 'settled' | 'returned' | 'refused'; reference?: string; why?: string | undefined; now: Date },
+  end: { state: 'settled' | 'returned' | 'rejected'; reference?: string; why?: string | undefined; now: Date },
 ): Promise<Payout | undefined> =>
   tx.row<Payout>(
     `update payouts set state = $2, reference = coalesce($3, reference), why = coalesce($4, why), ended_at = coalesce(ended_at, $5)
@@ -176,20 +176,20 @@ export interface OpenPayouts {
 export const countOpen = (tx: Tx): Promise<OpenPayouts[]> =>
   tx.rows<OpenPayouts>(
     `select rail, state, count(*)::int as count,
-        min(case state when 'unknown' then coalesce(unknown_since, written_at) else written_at end) as "oldestAt"
+        min(case state when 'unknown' then coalesce(unknown_since, created_at) else created_at end) as "oldestAt"
        from payouts where ended_at is null group by rail, state order by rail, state`,
   );
 
-/** Not handed over, or of which nobody knows whether it was, the oldest first; what is left out wakes up by itself. */
-export const unhanded = (tx: Tx): Promise<{ id: string }[]> =>
+/** Not submitted, or of which nobody knows whether it was, the oldest first; what is left out wakes up by itself. */
+export const notSubmitted = (tx: Tx): Promise<{ id: string }[]> =>
   tx.rows(
-    `select id from payouts where ended_at is null and state in ('written', 'unknown') order by written_at limit 1000`,
+    `select id from payouts where ended_at is null and state in ('created', 'unknown') order by created_at limit 1000`,
   );
 
 /** Of a partner, those that nothing was submitted of yet. */
 export const waitingOf = (tx: Tx, partnerId: bigint): Promise<{ id: string }[]> =>
   tx.rows(
-    `select id from payouts where ended_at is null and state = 'written' and partner_id = $1 order by written_at`,
+    `select id from payouts where ended_at is null and state = 'created' and partner_id = $1 order by created_at`,
     [partnerId],
   );
 
@@ -199,7 +199,7 @@ const MOST_FOUND = 50;
 export const payoutsLike = (tx: Tx, text: string): Promise<Payout[]> =>
   tx.rows<Payout>(
     `select ${COLUMNS} from payouts where id = $1 or reference = $1 or address = $1 or address = lower($1)
-      order by written_at desc, id limit ${MOST_FOUND}`,
+      order by created_at desc, id limit ${MOST_FOUND}`,
     [text],
   );
 
@@ -216,38 +216,38 @@ export interface PayoutFilter {
 /** Payouts written before one, the newest first: of each row whether all of the filter lets it through (base/scan.ts). */
 export async function payoutsBelow(
   tx: Tx,
-  ask: PayoutFilter,
+  input: PayoutFilter,
   below: string | undefined,
   count: number,
 ): Promise<{ row: Payout; fits: boolean }[]> {
   const { values, put } = parameters();
   const span = [
     'true',
-    ...(ask.from === undefined ? [] : [`written_at >= ${put(ask.from)}`]),
-    ...(ask.until === undefined ? [] : [`written_at < ${put(ask.until)}`]),
+    ...(input.from === undefined ? [] : [`created_at >= ${put(input.from)}`]),
+    ...(input.until === undefined ? [] : [`created_at < ${put(input.until)}`]),
   ];
   if (below !== undefined) {
     const last = put(below);
-    span.push(`(written_at, id) < ((select written_at from payouts where id = ${last}), ${last}::text)`);
+    span.push(`(created_at, id) < ((select created_at from payouts where id = ${last}), ${last}::text)`);
   }
-  const isOpen = ask.state !== undefined && ['written', 'handing', 'handed', 'unknown'].includes(ask.state);
+  const isOpen = input.state !== undefined && ['created', 'submitting', 'submitted', 'unknown'].includes(input.state);
   const walk = (driving: string): string =>
-    `(select * from payouts where ${driving} and ${span.join(' and ')} order by written_at desc, id desc limit ${count})`;
+    `(select * from payouts where ${driving} and ${span.join(' and ')} order by created_at desc, id desc limit ${count})`;
   const driver =
-    ask.of !== undefined
+    input.of !== undefined
       ? [
-          walk(`purpose = 'payout' and order_id = any(${put(ask.of.orderIds)}::bigint[])`),
-          walk(`purpose = 'refund' and refund_id = any(${put(ask.of.refundIds)}::bigint[])`),
+          walk(`purpose = 'payout' and order_id = any(${put(input.of.orderIds)}::bigint[])`),
+          walk(`purpose = 'refund' and refund_id = any(${put(input.of.refundIds)}::bigint[])`),
         ].join(' union all ')
       : walk(isOpen ? 'ended_at is null' : 'true');
   const fits = [
     'true',
-    ...(ask.partnerId === undefined ? [] : [`partner_id is not distinct from ${put(ask.partnerId)}`]),
-    ...(ask.state === undefined ? [] : [`state = ${put(ask.state)}`]),
+    ...(input.partnerId === undefined ? [] : [`partner_id is not distinct from ${put(input.partnerId)}`]),
+    ...(input.state === undefined ? [] : [`state = ${put(input.state)}`]),
   ];
   const rows = await tx.rows<Payout & { fits: boolean }>(
     `select ${COLUMNS}, (${fits.join(' and ')}) as fits from (${driver}) as p
-      order by written_at desc, id desc limit ${count}`,
+      order by created_at desc, id desc limit ${count}`,
     values,
   );
   return rows.map(({ fits: isIn, ...row }) => ({ row, fits: isIn }));

@@ -1,25 +1,24 @@
 /**
  * Payouts: sending money out through a rail, once.
  *
- * The row is written, and its hold in the ledger with it, before anything is sent. A worker marks the row as being handed
- * over until a certain time, calls the rail with the payout's id as key, and records the answer. An answer that is lost makes
+ * The row is written, and its hold in the ledger with it, before anything is sent. A worker marks the row as being submitted until a certain time, calls the rail with the payout's id as key, and records the answer. An answer that is lost makes
  * the payout *unknown*, which is a state and not a failure: from then on we ask the rail.
  *
- *   written ──▶ handing ──▶ handed ──▶ settled ──▶ returned
+ *   created ──▶ submitting ──▶ submitted ──▶ settled ──▶ returned
  *                 │  ▲         │
  *       (no answer)  │(same key, where the rail deduplicates)
  *                 ▼  │         ▼
  *               unknown ──▶ refused        settled, returned and refused may also be observed from any earlier state
  *
  * What holds whatever crashes, freezes or runs twice:
- * - Handing begins by an update that only one worker's can win, and never from `handing` itself. A row found in `handing`
+ * - Submission begins by an update that only one worker's can win, and never from `submitting` itself. A row found in `submitting`
  *   past its time was left by a worker that died or froze: it becomes unknown, it is not sent again.
- * - Handings are numbered, and an answer is recorded only while its number is the row's. A worker that wakes up late
+ * - Submissions are numbered, and an answer is recorded only while its number is the row's. A worker that wakes up late
  *   records nothing; and it sends nothing either, because each sending carries the time after which it must not begin.
- * - From unknown, the same key is handed over again only if the rail says that it is absent *and* deduplicates. Where it
- *   does not deduplicate, absence ends the attempt as `never_arrived`, but only when the handing has been over for a while:
+ * - From unknown, the same key is submitted again only if the rail says that it is absent *and* deduplicates. Where it
+ *   does not deduplicate, absence ends the attempt as `never_arrived`, but only when the submission has been over for a while:
  *   bytes may still be under way. A next attempt, with an id of its own, is for orders to make.
- * - Nothing is submitted that the gate does not let pass: it is asked in the transaction in which a handing begins, each
+ * - Nothing is submitted that the gate does not let pass: it is asked in the transaction in which a submission begins, each
  *   time. What it holds ends unsubmitted, as refused.
  *
  * Settlement is observed (statement, confirmations), never answered: `settled`, `returned` and `refused` below are called by
@@ -30,16 +29,19 @@
 import { type Clock, later } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { assert, BugError, Refusal } from '../base/errors.ts';
+import { enqueue, type Handled, type Handlers } from '../base/jobs.ts';
 import { describeError, type Log } from '../base/log.ts';
 import { cutTyped } from '../base/typed.ts';
-import { type Handled, type Handlers, ring } from '../base/work.ts';
 import {
   attemptsAtRefund,
-  beginHanding,
+  beginSubmission,
+  cancelUnsubmitted,
   countOpen,
   insertPayout,
   lockPayout,
+  type NewPayout,
   noteWaiting,
+  notSubmitted,
   type OpenPayouts,
   type Payout,
   type PayoutState,
@@ -48,16 +50,14 @@ import {
   readPayout,
   recordAlarm,
   recordEnd,
-  recordHanded,
+  recordSubmitted,
   recordUnknown,
-  stopWritten,
-  unhanded,
-  type Written,
   waitingOf,
 } from './payouts.store.ts';
 import type { Destination, PayoutStatus, Rail, Report, Sent } from './rail.ts';
 
 export {
+  type NewPayout,
   notePaidUnits,
   type OpenPayouts,
   type Payout,
@@ -65,13 +65,12 @@ export {
   type PayoutState,
   payoutsBelow,
   readPayout,
-  type Written,
 } from './payouts.store.ts';
 
-/** How long one handing over may take. Two thirds of it for the call, the rest for recording; all within a work lease (20 s). */
-const HANDING_MS = 15_000;
+/** How long one submission may take. Two thirds of it for the call, the rest for recording; all within a work lease (20 s). */
+const SUBMIT_MS = 15_000;
 const ASKING_MS = 4_000;
-/** After a handing is over, how long until "absent" proves anything: bytes in a proxy or socket may arrive late. */
+/** After a submission is over, how long until "absent" proves anything: bytes in a proxy or socket may arrive late. */
 const GRACE_MS = 60_000;
 /** How long nobody may know before a person is told. */
 const ALARM_AFTER_MS = 15 * 60_000;
@@ -94,7 +93,7 @@ export interface PayoutContext {
   db: Database;
   clock: Clock;
   rails: ReadonlyMap<string, Rail>;
-  /** Where `payout_refused` and `payout_unknown` go. */
+  /** Where `payout_rejected` and `payout_unknown` go. */
   report: Report;
   /** Opens the sealed account of a customer, for the moment of the call. */
   openAccount: (tx: Tx, fiatAccountId: bigint) => Promise<Record<string, string>>;
@@ -102,17 +101,17 @@ export interface PayoutContext {
   gate: Gate;
   log: Log;
   /** For tests, which have less time. */
-  handingMs?: number;
+  submitMs?: number;
   graceMs?: number;
 }
 
 /**
- * Writes a payout and rings for a worker. With the order's own change, in its transaction.
+ * Writes a payout and enqueues for a worker. With the order's own change, in its transaction.
  *
  * @param written.id `pay_<order>_<attempt>` or `ref_<refund>_<attempt>`: the key the rail will know it by, for ever.
  *                   Writing the same again does nothing; another content under the same id is a bug.
  */
-export async function write(tx: Tx, written: Written): Promise<void> {
+export async function write(tx: Tx, written: NewPayout): Promise<void> {
   if (!(await insertPayout(tx, written))) {
     const there = await readPayout(tx, written.id);
     assert(
@@ -128,39 +127,39 @@ export async function write(tx: Tx, written: Written): Promise<void> {
     );
     if (there.endedAt !== null) return;
   }
-  ring(tx, { kind: 'send_payout', subject: written.id, dueAt: written.now });
+  enqueue(tx, { kind: 'send_payout', subject: written.id, dueAt: written.now });
 }
 
 export function payoutHandlers(context: PayoutContext): Handlers {
   return { send_payout: (id) => lookAt(context, id) };
 }
 
-/** Reads what the row says today and does what that calls for. Ringing for it twice, or from two workers, is harmless. */
+/** Reads what the row says today and does what that calls for. Enqueueing for it twice, or from two workers, is harmless. */
 async function lookAt(context: PayoutContext, id: string): Promise<Handled> {
   const begunAt = Date.now();
   const next = await unlessOverrun(context, id, async (tx): Promise<Next> => {
     const seen = await readPayout(tx, id);
     if (seen === undefined) throw new BugError(`no payout ${id}`);
-    if (seen.state === 'written') return await begin(context, tx, seen);
+    if (seen.state === 'created') return await begin(context, tx, seen);
     const payout = await lockPayout(tx, id);
     if (payout === undefined) throw new BugError(`no payout ${id}`);
     if (payout.endedAt !== null) return { handled: undefined };
-    if (payout.state === 'written') return { handled: { againInMs: 0 } };
-    if (payout.state !== 'handing') return { ask: payout };
-    const leftMs = payout.handingLeftMs ?? 0;
+    if (payout.state === 'created') return { handled: { againInMs: 0 } };
+    if (payout.state !== 'submitting') return { ask: payout };
+    const leftMs = payout.submitLeftMs ?? 0;
     if (leftMs > 0) return { handled: { againInMs: leftMs + 100 } };
-    const why = 'the worker that handed it over never came back';
+    const why = 'the worker that submitted it over never came back';
     await recordUnknown(tx, payout, { why, now: context.clock.now(), alarm: false });
     return { ask: (await readPayout(tx, id)) ?? payout };
   });
-  if ('handing' in next) return await handOver(context, next.handing, begunAt);
+  if ('submission' in next) return await submit(context, next.submission, begunAt);
   if ('ask' in next) return await ask(context, next.ask);
   return next.handled;
 }
 
-type Next = { handled: Handled } | { handing: Handing } | { ask: Payout };
+type Next = { handled: Handled } | { submission: Submission } | { ask: Payout };
 
-interface Handing {
+interface Submission {
   payout: Payout;
   destination: Destination;
 }
@@ -173,10 +172,10 @@ async function begin(
   context: PayoutContext,
   tx: Tx,
   payout: Payout,
-): Promise<{ handing: Handing } | { handled: Handled }> {
+): Promise<{ submission: Submission } | { handled: Handled }> {
   const answer = await context.gate(tx, payout);
   const there = await lockPayout(tx, payout.id);
-  unlessOutrun(there?.state === payout.state && there.handings === payout.handings ? 1 : 0);
+  unlessOutrun(there?.state === payout.state && there.submissions === payout.submissions ? 1 : 0);
   if (answer.outcome === 'wait') {
     await noteWaiting(tx, payout.id, answer.why);
     return { handled: { againInMs: answer.againInMs } };
@@ -184,12 +183,12 @@ async function begin(
   if (answer.outcome === 'hold') {
     context.log.warn({ payout: payout.id, rail: payout.rail, why: answer.why }, 'payout held before it was submitted');
     const ends =
-      payout.state === 'written' ? refuse(context, tx, payout, answer.why) : endHeld(context, tx, payout, answer.why);
+      payout.state === 'created' ? refuse(context, tx, payout, answer.why) : endHeld(context, tx, payout, answer.why);
     return { handled: await ends };
   }
-  const handing = await beginHanding(tx, payout, context.handingMs ?? HANDING_MS);
-  if (handing === undefined) throw new Outrun();
-  return { handing: { payout: handing, destination: await destinationOf(context, tx, payout) } };
+  const submission = await beginSubmission(tx, payout, context.submitMs ?? SUBMIT_MS);
+  if (submission === undefined) throw new Outrun();
+  return { submission: { payout: submission, destination: await destinationOf(context, tx, payout) } };
 }
 
 async function destinationOf(context: PayoutContext, tx: Tx, payout: Payout): Promise<Destination> {
@@ -199,12 +198,12 @@ async function destinationOf(context: PayoutContext, tx: Tx, payout: Payout): Pr
 }
 
 /**
- * Calls the rail and records its answer, if the handing is still ours.
+ * Calls the rail and records its answer, if the submission is still ours.
  *
- * @param begunAt our clock *before* the handing was written, so that what is left of it is never overestimated
+ * @param begunAt our clock *before* the submission was written, so that what is left of it is never overestimated
  */
-async function handOver(context: PayoutContext, { payout, destination }: Handing, begunAt: number): Promise<Handled> {
-  const callMs = ((context.handingMs ?? HANDING_MS) * 2) / 3;
+async function submit(context: PayoutContext, { payout, destination }: Submission, begunAt: number): Promise<Handled> {
+  const callMs = ((context.submitMs ?? SUBMIT_MS) * 2) / 3;
   const leftMs = begunAt + callMs - Date.now();
   // Frozen on the way here: somebody else may already take it for unknown. Look again rather than send.
   if (leftMs <= 0) return { againInMs: 0 };
@@ -219,53 +218,53 @@ async function handOver(context: PayoutContext, { payout, destination }: Handing
     }),
   );
   context.log.info(
-    { payout: payout.id, rail: payout.rail, handing: payout.handings, outcome: sent.outcome },
-    'payout handed over',
+    { payout: payout.id, rail: payout.rail, submission: payout.submissions, outcome: sent.outcome },
+    'payout submitted',
   );
   return await recording(context, payout, async (tx) => {
-    if (sent.outcome === 'accepted') return await recordTaken(context, tx, payout, sent.reference);
-    if (sent.outcome === 'refused') return await refuse(context, tx, payout, sent.why);
+    if (sent.outcome === 'submitted') return await recordTaken(context, tx, payout, sent.reference);
+    if (sent.outcome === 'rejected') return await refuse(context, tx, payout, sent.why);
     return await recordStillUnknown(context, tx, payout, sent.why);
   });
 }
 
-/** Asks the rail what became of a payout that is unknown, or whether one that was handed has been refused since. */
+/** Asks the rail what became of a payout that is unknown, or whether one that was submitted has been refused since. */
 async function ask(context: PayoutContext, payout: Payout): Promise<Handled> {
   const rail = railOf(context, payout);
   const status: PayoutStatus = await within(ASKING_MS, () => rail.status(payout.id));
   const begunAt = Date.now();
-  const next = await recording(context, payout, async (tx): Promise<Handled | { handing: Handing }> => {
+  const next = await recording(context, payout, async (tx): Promise<Handled | { submission: Submission }> => {
     switch (status.outcome) {
       case 'known':
         if (await heldOnList(context, tx, payout)) return undefined;
         return await recordTaken(context, tx, payout, status.reference);
-      case 'refused':
+      case 'rejected':
         return await refuse(context, tx, payout, status.why);
       case 'absent': {
         if (!rail.deduplicates) return await endIfAbsent(context, tx, payout);
         const begun = await begin(context, tx, payout);
-        return 'handing' in begun ? begun : begun.handled;
+        return 'submission' in begun ? begun : begun.handled;
       }
       case 'unknown':
-        // A handed payout of which the rail cannot tell at the moment is as handed as it was.
-        if (payout.state === 'handed') return { againInMs: handedPause(payout.handedAt, context.clock.now()) };
+        // A submitted payout of which the rail cannot tell at the moment is as submitted as it was.
+        if (payout.state === 'submitted') return { againInMs: submittedPause(payout.submittedAt, context.clock.now()) };
         return await recordStillUnknown(context, tx, payout, status.why);
     }
   });
-  return next !== undefined && 'handing' in next ? await handOver(context, next.handing, begunAt) : next;
+  return next !== undefined && 'submission' in next ? await submit(context, next.submission, begunAt) : next;
 }
 
 /**
- * A payout that was handed over before must not be handed over again, and its rail says that it has none. It ends unsubmitted
- * once nothing of the handing before can still be under way; what the rail once accepted does not end so at all.
+ * A payout that was submitted before must not be submitted again, and its rail says that it has none. It ends unsubmitted
+ * once nothing of the submission before can still be under way; what the rail once accepted does not end so at all.
  */
 async function endHeld(context: PayoutContext, tx: Tx, payout: Payout, why: string): Promise<Handled> {
-  const overForMs = -(payout.handingLeftMs ?? 0);
+  const overForMs = -(payout.submitLeftMs ?? 0);
   const graceMs = context.graceMs ?? GRACE_MS;
-  if (payout.handedAt === null && overForMs > graceMs) return await refuse(context, tx, payout, why);
-  await noteWaiting(tx, payout.id, `${why}; what was handed over before may still be under way`);
+  if (payout.submittedAt === null && overForMs > graceMs) return await refuse(context, tx, payout, why);
+  await noteWaiting(tx, payout.id, `${why}; what was submitted before may still be under way`);
   const handled = await recordStillUnknown(context, tx, payout, why);
-  return payout.handedAt === null ? { againInMs: graceMs - overForMs + 100 } : handled;
+  return payout.submittedAt === null ? { againInMs: graceMs - overForMs + 100 } : handled;
 }
 
 /**
@@ -279,7 +278,7 @@ async function heldOnList(context: PayoutContext, tx: Tx, payout: Payout): Promi
   const answer = await context.gate(tx, payout);
   if (answer.outcome !== 'hold') return false;
   const there = await lockPayout(tx, payout.id);
-  unlessOutrun(there?.state === payout.state && there.handings === payout.handings ? 1 : 0);
+  unlessOutrun(there?.state === payout.state && there.submissions === payout.submissions ? 1 : 0);
   if (!(await rail.unlist(tx, payout.id, brief(answer.why)))) return false;
   context.log.warn({ payout: payout.id, rail: payout.rail, why: answer.why }, 'payout held before it was in a file');
   await refuse(context, tx, payout, answer.why);
@@ -289,8 +288,9 @@ async function heldOnList(context: PayoutContext, tx: Tx, payout: Payout): Promi
 /** A rail that does not deduplicate says it has no such payout. */
 async function endIfAbsent(context: PayoutContext, tx: Tx, payout: Payout): Promise<Handled> {
   // What it once said to have accepted has not "never arrived", whatever it says now.
-  if (payout.handedAt !== null) return await recordStillUnknown(context, tx, payout, 'accepted once, and absent now');
-  const overForMs = -(payout.handingLeftMs ?? 0);
+  if (payout.submittedAt !== null)
+    return await recordStillUnknown(context, tx, payout, 'accepted once, and absent now');
+  const overForMs = -(payout.submitLeftMs ?? 0);
   const graceMs = context.graceMs ?? GRACE_MS;
   if (overForMs > graceMs) return await refuse(context, tx, payout, 'never_arrived');
   await recordStillUnknown(context, tx, payout, 'absent, and may still be under way');
@@ -304,22 +304,23 @@ async function recordTaken(
   reference: string | undefined,
 ): Promise<Handled> {
   const now = context.clock.now();
-  if (payout.handedAt === null) await context.report(tx, { type: 'payout_handed', rail: payout.rail, key: payout.id });
-  unlessOutrun(await recordHanded(tx, payout, { reference, now }));
-  if (payout.alarmedAt === null && payout.handedAt !== null && now >= later(payout.handedAt, SHOWN_AFTER_MS)) {
+  if (payout.submittedAt === null)
+    await context.report(tx, { type: 'payout_submitted', rail: payout.rail, key: payout.id });
+  unlessOutrun(await recordSubmitted(tx, payout, { reference, now }));
+  if (payout.alarmedAt === null && payout.submittedAt !== null && now >= later(payout.submittedAt, SHOWN_AFTER_MS)) {
     const why = 'accepted, and not shown as paid since';
     await context.report(tx, { type: 'payout_unknown', rail: payout.rail, key: payout.id, why });
     await recordAlarm(tx, payout.id, now);
   }
-  return { againInMs: handedPause(payout.handedAt, now) };
+  return { againInMs: submittedPause(payout.submittedAt, now) };
 }
 
 /** The receiver of the fact may call `refused` itself, or leave it to the call here. */
 async function refuse(context: PayoutContext, tx: Tx, payout: Payout, why: string): Promise<Handled> {
-  await context.report(tx, { type: 'payout_refused', rail: payout.rail, key: payout.id, why: brief(why) });
+  await context.report(tx, { type: 'payout_rejected', rail: payout.rail, key: payout.id, why: brief(why) });
   await refused(tx, { rail: payout.rail, key: payout.id, why, now: context.clock.now() });
   const there = await lockPayout(tx, payout.id);
-  unlessOutrun(there?.handings === payout.handings ? 1 : 0);
+  unlessOutrun(there?.submissions === payout.submissions ? 1 : 0);
   return undefined;
 }
 
@@ -355,7 +356,7 @@ async function recording<T>(
 ): Promise<T | { againInMs: number }> {
   const recorded = await unlessOverrun(context, payout.id, async (tx) => {
     const there = await readPayout(tx, payout.id);
-    unlessOutrun(there?.state === payout.state && there.handings === payout.handings ? 1 : 0);
+    unlessOutrun(there?.state === payout.state && there.submissions === payout.submissions ? 1 : 0);
     return { value: await body(tx) };
   });
   return 'value' in recorded ? recorded.value : recorded.handled;
@@ -406,42 +407,42 @@ function unknownPause(payout: Payout, now: Date): number {
 }
 
 /** The statement tells of settling; we only ask to notice a refusal after acceptance. */
-function handedPause(handedAt: Date | null, now: Date): number {
-  return between(30_000, (now.getTime() - (handedAt ?? now).getTime()) / 4, 15 * 60_000);
+function submittedPause(submittedAt: Date | null, now: Date): number {
+  return between(30_000, (now.getTime() - (submittedAt ?? now).getTime()) / 4, 15 * 60_000);
 }
 
 /**
  * What each observation means in each state: `takes` moves the payout on, `known` is a duplicate, and `contradicts` is
  * news that cannot both be true with what we were told before, which a person has to see.
  */
-const MEANING: Record<'settled' | 'returned' | 'refused', Record<PayoutState, 'takes' | 'known' | 'contradicts'>> = {
+const MEANING: Record<'settled' | 'returned' | 'rejected', Record<PayoutState, 'takes' | 'known' | 'contradicts'>> = {
   // A statement may be faster than the answer to our call, hence from every open state.
   settled: {
-    written: 'takes',
-    handing: 'takes',
-    handed: 'takes',
+    created: 'takes',
+    submitting: 'takes',
+    submitted: 'takes',
     unknown: 'takes',
     settled: 'known',
     returned: 'known',
-    refused: 'contradicts',
+    rejected: 'contradicts',
   },
   returned: {
-    written: 'contradicts',
-    handing: 'takes',
-    handed: 'takes',
+    created: 'contradicts',
+    submitting: 'takes',
+    submitted: 'takes',
     unknown: 'takes',
     settled: 'takes',
     returned: 'known',
-    refused: 'contradicts',
+    rejected: 'contradicts',
   },
-  refused: {
-    written: 'takes',
-    handing: 'takes',
-    handed: 'takes',
+  rejected: {
+    created: 'takes',
+    submitting: 'takes',
+    submitted: 'takes',
     unknown: 'takes',
     settled: 'contradicts',
     returned: 'known',
-    refused: 'known',
+    rejected: 'known',
   },
 };
 
@@ -474,11 +475,11 @@ export const returned = (
 export const refused = (
   tx: Tx,
   fact: { rail: string; key: string; why: string; now: Date },
-): Promise<Observed | undefined> => observed(tx, 'refused', fact);
+): Promise<Observed | undefined> => observed(tx, 'rejected', fact);
 
 async function observed(
   tx: Tx,
-  what: 'settled' | 'returned' | 'refused',
+  what: 'settled' | 'returned' | 'rejected',
   fact: { rail: string; key: string; reference?: string; why?: string; now: Date },
 ): Promise<Observed | undefined> {
   const there = await lockPayout(tx, fact.key);
@@ -486,7 +487,7 @@ async function observed(
   const meaning = MEANING[what][there.state];
   if (meaning === 'known') return undefined;
   const contradiction = meaning === 'contradicts';
-  if (contradiction && what === 'refused') return { payout: there, before: there.state, contradiction };
+  if (contradiction && what === 'rejected') return { payout: there, before: there.state, contradiction };
   const payout = await recordEnd(tx, there.id, {
     state: what,
     // The reference of a return is its own; the payout keeps the one it was paid under.
@@ -498,9 +499,9 @@ async function observed(
   return { payout, before: there.state, contradiction };
 }
 
-/** Takes a payout back that nobody has begun to hand over. @returns whether that was still so */
-export const stop = async (tx: Tx, id: string, why: string, now: Date): Promise<boolean> =>
-  (await stopWritten(tx, id, { why, now })) > 0;
+/** Takes a payout back that nobody has begun to submit. @returns whether that was still so */
+export const cancelUnlessSubmitted = async (tx: Tx, id: string, why: string, now: Date): Promise<boolean> =>
+  (await cancelUnsubmitted(tx, id, { why, now })) > 0;
 
 /** Of a partner, those that nothing was submitted of yet: they wait at the gate, or for their turn. */
 export const waitingPayouts = async (tx: Tx, partnerId: bigint): Promise<string[]> =>
@@ -543,9 +544,9 @@ export async function payoutByKey(tx: Tx, rail: string, key: string): Promise<Pa
   return payout?.rail === rail ? payout : undefined;
 }
 
-/** Rings for everything that has not been handed over yet: what waited because it was stopped goes on at once. */
-export async function ringUnhanded(tx: Tx, now: Date): Promise<void> {
-  for (const { id } of await unhanded(tx)) ring(tx, { kind: 'send_payout', subject: id, dueAt: now });
+/** Enqueues for everything that has not been submitted yet: what waited because it was stopped goes on at once. */
+export async function enqueueUnsubmitted(tx: Tx, now: Date): Promise<void> {
+  for (const { id } of await notSubmitted(tx)) enqueue(tx, { kind: 'send_payout', subject: id, dueAt: now });
 }
 
 /** The payout of this id, or those with this reference or to this address, newest first: for whoever looks one up. */

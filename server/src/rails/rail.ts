@@ -41,7 +41,7 @@ export interface Rail {
   /** Hands a payout over. `unknown` is the default: whatever is not surely accepted or surely refused. Never throws for an outside failure. */
   send(sending: Sending): Promise<Sent>;
 
-  /** What became of a payout that was or may have been handed over. Never throws for an outside failure: says `unknown`. */
+  /** What became of a payout that was or may have been submitted. Never throws for an outside failure: says `unknown`. */
   status(key: string): Promise<PayoutStatus>;
 
   /**
@@ -220,7 +220,7 @@ export interface Sending {
   units: bigint;
   destination: Destination;
   /**
-   * The handing over must not begin after this: whoever comes later takes the payout for unknown by then. An adapter looks
+   * The submission must not begin after this: whoever comes later takes the payout for unknown by then. An adapter looks
    * at it last before bytes leave, and passes it on where the outside honours such a limit. Real time, not the sandbox's.
    */
   notAfter?: Date;
@@ -228,18 +228,18 @@ export interface Sending {
 
 export type Destination =
   | { kind: 'address'; address: string }
-  /** Opened from its seal by the payout engine just before the call; never logged. `account` or `iban`, `name`, and what the country needs (`ifsc`). */
+  /** Opened from its encrypt by the payout engine just before the call; never logged. `account` or `iban`, `name`, and what the country needs (`ifsc`). */
   | { kind: 'account'; details: Readonly<Record<string, string>> };
 
 export type Sent =
-  | { outcome: 'accepted'; reference?: string }
-  | { outcome: 'refused'; why: string }
+  | { outcome: 'submitted'; reference?: string }
+  | { outcome: 'rejected'; why: string }
   | { outcome: 'unknown'; why: string };
 
 export type PayoutStatus =
   /** The rail has it; whether it is settled is said by `observe` alone (statement, confirmations). */
   | { outcome: 'known'; reference?: string }
-  | { outcome: 'refused'; why: string }
+  | { outcome: 'rejected'; why: string }
   /** Proved: it was never taken and cannot be taken later. */
   | { outcome: 'absent' }
   | { outcome: 'unknown'; why: string };
@@ -258,7 +258,7 @@ export type RailFact =
   /** A deposit that was seen is no longer there. Before confirmation it is news; after, it is a loss. */
   | { type: 'deposit_reversed'; rail: string; externalId: string; why: string }
   /** The rail has taken it: from now on it is under way. */
-  | { type: 'payout_handed'; rail: string; key: string }
+  | { type: 'payout_submitted'; rail: string; key: string }
   | {
       type: 'payout_settled';
       rail: string;
@@ -270,7 +270,7 @@ export type RailFact =
     }
   /** The rail took it not, or took it and proved not to have paid: reverted on chain, rejected by the bank. It may have cost. */
   | {
-      type: 'payout_refused';
+      type: 'payout_rejected';
       rail: string;
       key: string;
       why: string;
@@ -346,7 +346,7 @@ export type RailFact =
   /** Money left a wallet and no payout of ours explains it. */
   | { type: 'unexplained_debit'; rail: string; externalId: string; asset: AssetCode; units: bigint; reference: string }
   /** Something a person must look at before the rail goes on. */
-  | { type: 'rail_stopped'; rail: string; why: string }
+  | { type: 'rail_halted'; rail: string; why: string }
   /** A transaction of one of our wallets that no send of ours explains, and that fits no payout alone. Told once. */
   | {
       type: 'send_found';
@@ -389,7 +389,7 @@ export interface DepositFact {
   facts: Readonly<Record<string, string | number>>;
 }
 
-/** Kind of the work that looks at a rail once (subject: its code) and rings again when `observe` says so. */
+/** Kind of the work that looks at a rail once (subject: its code) and enqueues again when `observe` says so. */
 export const OBSERVE = 'observe_rail';
 
 /** Where facts go: in the caller's transaction, so that a fact and the cursor behind it are stored together or not at all. */

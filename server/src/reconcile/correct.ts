@@ -31,7 +31,7 @@ export const CORRECTIONS = ['fee', 'gone', 'found', 'dust', 'sweep_undone'] as c
  */
 export type Correction = (typeof CORRECTIONS)[number];
 
-export interface CorrectionAsk {
+export interface CorrectionInput {
   item: bigint;
   as: Correction;
   /** A name of the movement or the entry, as the break shows it. */
@@ -61,8 +61,8 @@ export function openCorrections(context: {
   }
 
   /** @throws Refusal 'unknown_break' | 'break_over' | 'does_not_fit' */
-  async function fitting(tx: Tx, ask: CorrectionAsk): Promise<{ item: store.KeptItem; seal: bigint; rail: Rail }> {
-    const { item, rail: row } = await locked(tx, ask.item);
+  async function fitting(tx: Tx, input: CorrectionInput): Promise<{ item: store.KeptItem; seal: bigint; rail: Rail }> {
+    const { item, rail: row } = await locked(tx, input.item);
     const rail = rails.get(item.rail);
     if (item.closed_at !== null) throw new Refusal('break_over', { item: String(item.id) });
     if (rail === undefined) throw wrong(`rail ${item.rail} is not running`);
@@ -70,12 +70,12 @@ export function openCorrections(context: {
     if (item.kind === 'break_balance')
       throw wrong('no entry ends a break of kind break_balance: both of its sides are what the outside says');
     const evidence = [...item.names, item.key];
-    if (!evidence.includes(ask.evidence)) throw wrong(`the evidence is none of its names, ${item.names.join(', ')}`);
+    if (!evidence.includes(input.evidence)) throw wrong(`the evidence is none of its names, ${item.names.join(', ')}`);
     const difference = item.outside_units - item.ledger_units;
-    if (ask.units !== (difference < 0n ? -difference : difference))
+    if (input.units !== (difference < 0n ? -difference : difference))
       throw wrong(`the amount is not what the two sides differ by, see differenceUnits of break ${item.id}`);
     await requireSettled(tx, item, rail);
-    await requireKind(tx, { ...ask, item, rail, difference });
+    await requireKind(tx, { ...input, item, rail, difference });
     return { item, seal: row.seal, rail };
   }
 
@@ -91,37 +91,43 @@ export function openCorrections(context: {
     },
 
     /** Whether it may be made as asked. @throws Refusal 'unknown_break' | 'break_over' | 'does_not_fit' */
-    async require(tx: Tx, ask: CorrectionAsk): Promise<void> {
-      await fitting(tx, ask);
+    async require(tx: Tx, input: CorrectionInput): Promise<void> {
+      await fitting(tx, input);
     },
 
     /** @throws Refusal 'unknown_break' | 'break_over' | 'does_not_fit' | 'funds_short' */
-    async correct(tx: Tx, ask: CorrectionAsk & { by: string }): Promise<void> {
-      const { item, seal, rail } = await fitting(tx, ask);
+    async correct(tx: Tx, input: CorrectionInput & { by: string }): Promise<void> {
+      const { item, seal, rail } = await fitting(tx, input);
       const now = clock.now();
       const { key, wallet, asset } = item;
       const id = `correct_${item.id}`;
-      const facts = { movement: key, correction: ask.as, item: String(item.id), evidence: ask.evidence, by: ask.by };
+      const facts = {
+        movement: key,
+        correction: input.as,
+        item: String(item.id),
+        evidence: input.evidence,
+        by: input.by,
+      };
       const entry = { id, kind: 'correction', at: now, facts };
       assert(nameOf(rail.code, { entry: id, ...entry, hold: null, asset }, wallet).name === key, `${key} is a name`);
       const custody = chart.custody(rail.code, wallet, asset);
       const difference = item.outside_units - item.ledger_units;
-      if (ask.as === 'sweep_undone') {
+      if (input.as === 'sweep_undone') {
         const undone = await undo(tx, key, entry);
         if (undone.outcome !== 'posted') throw wrong('the entry of this sweep cannot be reversed');
         await sweepUndone(tx, key);
-      } else if (ask.as === 'found') {
+      } else if (input.as === 'found') {
         const externalId = `correct:${item.id}`;
         await bookFound(tx, { rail: rail.code, custody, units: difference, externalId, reference: key, entry, now });
       } else {
-        const other = accountOf(ask.as, rail.code, asset, difference);
+        const other = accountOf(input.as, rail.code, asset, difference);
         const lines = difference < 0n ? move(other, custody, -difference) : move(custody, other, difference);
         const posted = await post(tx, { ...entry, lines });
         if (posted.outcome === 'short') throw wrong(`the books have less than that free in ${posted.account}`);
         assert(posted.outcome === 'posted', `break ${item.id} is corrected once`);
       }
       await requireEqual(tx, rail, seal, item);
-      await endItems(tx, item, `corrected as ${ask.as} by ${ask.by}`, now);
+      await endItems(tx, item, `corrected as ${input.as} by ${input.by}`, now);
     },
   };
 }
@@ -136,7 +142,7 @@ const shown = ({ outside_units: outsideUnits, ledger_units: ledgerUnits, found_a
   ...{ transit: item.transit, why: item.why, names: item.names, foundAt: found_at },
 });
 
-/** What is not decided yet is no break to correct: its own act, or its own end, books it. */
+/** What is not decided yet is no break to correct: its own action, or its own end, books it. */
 async function requireSettled(tx: Tx, item: store.ItemRow, rail: Rail): Promise<void> {
   const payout = await payoutByKey(tx, rail.code, item.key);
   if (payout !== undefined && payout.endedAt === null)
@@ -152,9 +158,9 @@ async function requireSettled(tx: Tx, item: store.ItemRow, rail: Rail): Promise<
 
 async function requireKind(
   tx: Tx,
-  ask: { as: Correction; item: store.ItemRow; rail: Rail; difference: bigint },
+  input: { as: Correction; item: store.ItemRow; rail: Rail; difference: bigint },
 ): Promise<void> {
-  const { as, item, rail, difference } = ask;
+  const { as, item, rail, difference } = input;
   if ((as === 'gone' || as === 'fee') && difference > 0n) throw wrong('the outside has more than the books, not less');
   if (as === 'found' && difference < 0n) throw wrong('the outside has less than the books: nothing was found');
   if (as === 'fee' && rail.kind === 'chain' && item.asset !== (await nativeOf(tx, rail)))

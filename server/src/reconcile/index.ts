@@ -6,7 +6,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';
-import type { Handlers } from '../base/work.ts';
+import type { Handlers } from '../base/jobs.ts';
 import type { Rail } from '../rails/rail.ts';
 import { type Compared, reconcileRail } from './run.ts';
 import * as store from './store.ts';

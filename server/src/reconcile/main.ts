@@ -61,7 +61,7 @@ async function reconcile(config: Config, adminUrl: string, isRunning: boolean): 
       const report = async (): Promise<never> => {
         throw new Error('who only asks has nothing to report');
       };
-      const rails = railsOf(watched.outside, { ...deps, report });
+      const rails = railsOf(watched.connections, { ...deps, report });
       const shown = await reconcileAll(deps, rails, isRunning);
       process.stdout.write(reconciledTable(shown));
       if (shown.some(({ items }) => items.some(({ transit }) => transit === null))) return BROKEN;

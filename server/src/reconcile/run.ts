@@ -97,11 +97,11 @@ async function takePage(
   return page.more;
 }
 
-async function compare(context: RunContext, rail: Rail, ask: NonNullable<Rail['holdings']>): Promise<Compared> {
+async function compare(context: RunContext, rail: Rail, input: NonNullable<Rail['holdings']>): Promise<Compared> {
   const { db, clock } = context;
   const at = await db.asSystem((tx) => store.ensureRail(tx, rail.code));
   const ending = at.run_ended_at === null;
-  const holdings = await ask(at.position, ending);
+  const holdings = await input(at.position, ending);
   return await db.asSystem(async (tx) => {
     const now = await store.lockRail(tx, rail.code);
     if (now === undefined || now.position !== at.position || now.run !== at.run) return 'more to read';

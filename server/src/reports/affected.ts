@@ -61,9 +61,9 @@ const CONVERTED: readonly OrderState[] = ['paying_out', 'payout_held', 'settled'
 /** @throws Refusal 'malformed_field' where there are too many */
 export async function affectedOrders(
   tx: Tx,
-  ask: { market: Market; from: Date; until: Date; partnerId?: bigint | undefined; terms: OtherTerms },
+  input: { market: Market; from: Date; until: Date; partnerId?: bigint | undefined; terms: OtherTerms },
 ): Promise<AffectedOrders> {
-  const { market, from, until, partnerId, terms } = ask;
+  const { market, from, until, partnerId, terms } = input;
   const filter = { marketId: market.id, from, until, partnerId };
   const orders: Affected[] = [];
   let below: bigint | undefined;
@@ -123,17 +123,17 @@ type Priced = Pick<OrderLine, 'payoutAsset' | 'fiatAsset' | 'grossUnits' | 'depo
 /** Pure. What would have been paid out at another price, with the fees as they were. */
 export function otherPayout(
   order: Priced,
-  market: Pick<Market, 'crypto' | 'fiat' | 'payoutPlaces'>,
+  market: Pick<Market, 'crypto' | 'fiat' | 'payoutDecimals'>,
   rate: Rate,
 ): bigint {
   const decimals = { base: market.crypto.decimals, quote: market.fiat.decimals };
   const fees = total(order.fees);
   if (order.payoutAsset === order.fiatAsset) {
     const left = baseToQuote(order.depositUnits, rate, decimals, 'down') - fees;
-    return left > 0n ? truncateTo(left, decimals.quote, market.payoutPlaces) : 0n;
+    return left > 0n ? truncateTo(left, decimals.quote, market.payoutDecimals) : 0n;
   }
   const left = order.depositUnits - fees;
-  return left > 0n ? truncateTo(quoteToBase(left, rate, decimals, 'down'), decimals.base, market.payoutPlaces) : 0n;
+  return left > 0n ? truncateTo(quoteToBase(left, rate, decimals, 'down'), decimals.base, market.payoutDecimals) : 0n;
 }
 
 const payoutOf = ({ direction, crypto, fiat }: Market): AssetCode =>

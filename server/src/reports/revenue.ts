@@ -2,7 +2,7 @@
  * Revenue: what the accounts of fees and costs got, by UTC day, partner, market and asset. Summed from the journal, so that a
  * day's rows are what the trial balances at its two ends differ by.
  *
- * A fee counts on the day it was booked, and is taken off on the day it was given back. What chains and banks charged us is
+ * A fee counts on the day it was booked, and is taken off on the day it was refunded. What chains and banks charged us is
  * booked for no order, so it has no partner and no market: rows of their own.
  */
 import type { Tx } from '../base/db.ts';
@@ -29,11 +29,11 @@ const endOf = (day: string): Date => new Date(Date.parse(`${day}T00:00:00Z`) + D
 /**
  * Whole days, until there are as many rows as asked for. Several rows may share a day, and a page ends with a day.
  *
- * @param ask.after the day with which the page before has ended
+ * @param input.after the day with which the page before has ended
  */
 export async function revenue(
   tx: Tx,
-  ask: {
+  input: {
     from: Date;
     until: Date;
     partnerId?: bigint | undefined;
@@ -43,14 +43,14 @@ export async function revenue(
   },
 ): Promise<{ rows: RevenueRow[]; next: string | null }> {
   const rows: RevenueRow[] = [];
-  let from = ask.after === undefined ? ask.from : endOf(ask.after);
-  if (from < ask.from) from = ask.from;
-  for (let days = 0; from < ask.until; days += 1) {
+  let from = input.after === undefined ? input.from : endOf(input.after);
+  if (from < input.from) from = input.from;
+  for (let days = 0; from < input.until; days += 1) {
     const day = dayOf(from);
-    if (days === MOST_DAYS || rows.length >= ask.limit) return { rows, next: dayOf(new Date(from.getTime() - 1)) };
+    if (days === MOST_DAYS || rows.length >= input.limit) return { rows, next: dayOf(new Date(from.getTime() - 1)) };
     const end = endOf(day);
-    const until = end < ask.until ? end : ask.until;
-    rows.push(...(await ofDay(tx, day, { from, until }, ask)));
+    const until = end < input.until ? end : input.until;
+    rows.push(...(await ofDay(tx, day, { from, until }, input)));
     from = until;
   }
   return { rows, next: null };
@@ -60,7 +60,7 @@ async function ofDay(
   tx: Tx,
   day: string,
   span: { from: Date; until: Date },
-  ask: { partnerId?: bigint | undefined; marketId?: bigint | undefined },
+  input: { partnerId?: bigint | undefined; marketId?: bigint | undefined },
 ): Promise<RevenueRow[]> {
   const earned = await earnedWithin(tx, span);
   const ids = [...new Set(earned.flatMap(({ orderId }) => (orderId === null ? [] : [orderId])))];
@@ -68,8 +68,8 @@ async function ofDay(
   const sums = new Map<string, RevenueRow & { units: Record<EarningKind, bigint> }>();
   for (const { orderId, kind, asset, units } of earned) {
     const { partnerId = null, marketId = null } = (orderId === null ? undefined : places.get(orderId)) ?? {};
-    if (ask.partnerId !== undefined && ask.partnerId !== partnerId) continue;
-    if (ask.marketId !== undefined && ask.marketId !== marketId) continue;
+    if (input.partnerId !== undefined && input.partnerId !== partnerId) continue;
+    if (input.marketId !== undefined && input.marketId !== marketId) continue;
     const key = `${partnerId}:${marketId}:${asset}`;
     const row = sums.get(key) ?? { day, partnerId, marketId, asset, units: nothing() };
     row.units[kind] += units;

@@ -29,7 +29,7 @@ export type What =
   | 'tax'
   | 'rounding'
   | 'owed'
-  | 'taken_back'
+  | 'reversed'
   | 'other'
   | 'closing';
 
@@ -52,18 +52,18 @@ export interface StatementRow {
 /** @throws Refusal 'malformed_field' for a customer with too many orders */
 export async function customerStatement(
   tx: Tx,
-  ask: { customerId: string; from: Date; until: Date },
+  input: { customerId: string; from: Date; until: Date },
 ): Promise<StatementRow[]> {
-  const orderIds = await newestOrders(tx, ask.customerId, MOST_ORDERS + 1);
+  const orderIds = await newestOrders(tx, input.customerId, MOST_ORDERS + 1);
   if (orderIds.length > MOST_ORDERS)
     throw new Refusal('malformed_field', { fields: { customer: `must be one with at most ${MOST_ORDERS} orders` } });
-  return statementOf(await postedFor(tx, { ...ask, orderIds }), ask);
+  return statementOf(await postedFor(tx, { ...input, orderIds }), input);
 }
 
 /** Pure. @param lines in the order of posting, before `until` */
 export function statementOf(
   lines: readonly PostedFor[],
-  ask: { customerId: string; from: Date; until: Date },
+  input: { customerId: string; from: Date; until: Date },
 ): StatementRow[] {
   const held = new Map<AssetCode, bigint>();
   const owed = new Map<AssetCode, bigint>();
@@ -82,20 +82,20 @@ export function statementOf(
   let opening: StatementRow[] | undefined;
   const rows: StatementRow[] = [];
   for (const one of lines) {
-    if (one.at >= ask.from) opening ??= ends('opening', ask.from);
-    const change = changeOf(one, ask.customerId, suspense.get(one.debit) ?? 0n);
+    if (one.at >= input.from) opening ??= ends('opening', input.from);
+    const change = changeOf(one, input.customerId, suspense.get(one.debit) ?? 0n);
     if (SHARED.includes(one.debitKind)) add(suspense, one.debit, -change.fromSuspense);
     if (SHARED.includes(one.creditKind)) add(suspense, one.credit, one.units);
     if (change.units === 0n && change.owedUnits === 0n) continue;
     const heldAfterUnits = add(held, one.asset, change.units);
     add(owed, one.asset, change.owedUnits);
-    if (one.at < ask.from) continue;
+    if (one.at < input.from) continue;
     rows.push({
       ...{ line: `${one.seq}.${one.line}`, at: one.at, order: one.orderId, what: change.what, asset: one.asset },
       ...{ units: change.units, owedUnits: change.owedUnits, heldAfterUnits, entry: one.entry },
     });
   }
-  return [...(opening ?? ends('opening', ask.from)), ...rows, ...ends('closing', ask.until)];
+  return [...(opening ?? ends('opening', input.from)), ...rows, ...ends('closing', input.until)];
 }
 
 const HELD = ['order', 'blocked', 'suspense', 'dormant'];
@@ -123,7 +123,7 @@ function whatOf(other: string, entryKind: string, change: bigint): What {
   switch (other) {
     case 'custody':
       if (change > 0n) return entryKind === 'payout_returned' ? 'payout_returned' : 'deposit';
-      return /refund/.test(entryKind) ? 'refund' : /payout/.test(entryKind) ? 'payout' : 'taken_back';
+      return /refund/.test(entryKind) ? 'refund' : /payout/.test(entryKind) ? 'payout' : 'reversed';
     // Out of suspense, where it lay for nobody known.
     case 'suspense':
       return 'deposit';
@@ -139,7 +139,7 @@ function whatOf(other: string, entryKind: string, change: bigint): What {
       return other;
     case 'loss':
     case 'difference':
-      return 'taken_back';
+      return 'reversed';
     default:
       return 'other';
   }

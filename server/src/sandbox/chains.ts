@@ -5,7 +5,7 @@
  * limits need no node. It has no process, no recurring jobs and no orders. What needs its node throws Unavailable that names
  * the chain; `waking` catches that outside the transaction, has the node started, and runs the transaction again.
  *
- * Waking has steps that may each be run again: start the node, deploy its tokens, ring its jobs, fund its wallets. They are those
+ * Waking has steps that may each be run again: start the node, deploy its tokens, enqueue its jobs, fund its wallets. They are those
  * that every start runs for a chain that is awake, so a wake that is killed in the middle is finished by the next start: from
  * the node's note on (`nodes.ts`) the chain counts as used, and its node is started with the server.
  *
@@ -108,7 +108,7 @@ export function waking(db: Database, { isAsleep, wake }: Pick<Sleepers, 'isAslee
   return {
     ...db,
     asPartner: (id, body) => again(() => db.asPartner(id, body)),
-    readAsPartner: (id, body) => again(() => db.readAsPartner(id, body)),
+    readOnlyAsPartner: (id, body) => again(() => db.readOnlyAsPartner(id, body)),
     asSystem: (body) => again(() => db.asSystem(body)),
   };
 }

@@ -13,8 +13,8 @@ import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
 import { Refusal, Unavailable } from '../base/errors.ts';
 import { randomHex } from '../base/ids.ts';
+import { enqueue } from '../base/jobs.ts';
 import { formatUnits, parseRate, parseUnits, pow10 } from '../base/money.ts';
-import { ring } from '../base/work.ts';
 import { replaceDenyList, type Screener } from '../compliance/index.ts';
 import { bringDeliveriesForward } from '../events/index.ts';
 import { balance, chart, isPosted, move, post } from '../ledger/index.ts';
@@ -69,10 +69,10 @@ const deniedFor = (orderId: bigint): string => `order:${orderId}`;
 /** A screener that finds on the usual lists what the control has put there. A refund passes, or the money could never leave. */
 export function screensOrders(usual: Screener): Screener {
   return {
-    async screen(ask) {
-      const verdict = await usual.screen(ask);
-      if (verdict.outcome === 'held' || ask.purpose === 'refund') return verdict;
-      const own = await usual.screen({ ...ask, customerId: null, payoutAddress: deniedFor(ask.id) });
+    async screen(input) {
+      const verdict = await usual.screen(input);
+      if (verdict.outcome === 'held' || input.purpose === 'refund') return verdict;
+      const own = await usual.screen({ ...input, customerId: null, payoutAddress: deniedFor(input.id) });
       return own.outcome === 'held' ? own : verdict;
     },
   };
@@ -107,12 +107,12 @@ export function sandboxControls(context: ControlsContext): SandboxControls {
   }
 
   const paidByBank = (order: Order): boolean => !chains.has(order.depositRail);
-  const looksAtTheBank = (tx: Tx): void => ring(tx, { kind: OBSERVE, subject: BANK, dueAt: clock.now() });
+  const looksAtTheBank = (tx: Tx): void => enqueue(tx, { kind: OBSERVE, subject: BANK, dueAt: clock.now() });
 
   async function expire(order: Order): Promise<void> {
     if (order.state === 'created') {
-      const act = { orderId: order.id, by: 'sandbox', why: 'paid late, as asked', now: clock.now() };
-      await db.asSystem((tx) => passDeadline(tx, act));
+      const action = { orderId: order.id, by: 'sandbox', why: 'paid late, as asked', now: clock.now() };
+      await db.asSystem((tx) => passDeadline(tx, action));
     } else if (order.state !== 'expired') throw new Refusal('order_over', { state: order.state });
     const get = () => db.asSystem(async (tx) => (await trace(tx, order.id)).order.state);
     for (const giveUpAt = Date.now() + PATIENCE_MS; (await get()) !== 'expired' && Date.now() < giveUpAt; )
@@ -170,10 +170,10 @@ export function sandboxControls(context: ControlsContext): SandboxControls {
       return { line };
     },
 
-    async recall(ask) {
-      const line = 'line' in ask ? ask.line : await lastCredit(ask.order);
+    async recall(input) {
+      const line = 'line' in input ? input.line : await lastCredit(input.order);
       // A line of somebody else's is as unknown as one that is not there.
-      if ('line' in ask && !(line.startsWith(ownLine(ask.partnerId)) && (await bank.hasLine(line))))
+      if ('line' in input && !(line.startsWith(ownLine(input.partnerId)) && (await bank.hasLine(line))))
         throw wrong('line', 'must be one that credit or pay has answered you');
       const recalled = await bank.recall(line, `RECALL-${line}`);
       await db.asSystem(looksAtTheBank);
@@ -183,7 +183,7 @@ export function sandboxControls(context: ControlsContext): SandboxControls {
     async bounce({ order }) {
       const { payouts } = await db.asSystem((tx) => trace(tx, order.id));
       const payment = payouts.findLast(({ rail }) => rail === BANK)?.id;
-      if (payment === undefined || !(await bank.giveBack(payment)))
+      if (payment === undefined || !(await bank.startRefund(payment)))
         throw wrong('transactionId', 'has nothing at the bank that could come back');
       return { payment };
     },
@@ -198,11 +198,11 @@ export function sandboxControls(context: ControlsContext): SandboxControls {
       return { list };
     },
 
-    async advanceClock(ask) {
+    async advanceClock(input) {
       return await db.asSystem(async (tx) => ({
-        orders: await bringOrdersForward(tx, ask),
-        quotes: await bringQuotesForward(tx, ask),
-        deliveries: await bringDeliveriesForward(tx, ask),
+        orders: await bringOrdersForward(tx, input),
+        quotes: await bringQuotesForward(tx, input),
+        deliveries: await bringDeliveriesForward(tx, input),
       }));
     },
 
@@ -283,7 +283,7 @@ export function sandboxControls(context: ControlsContext): SandboxControls {
     else {
       const destination = { kind: 'address', address: rail.walletAddresses.hot ?? '' } as const;
       const sent = await rail.sendFrom('faucet', { key: `sandbox:fill:${id}`, asset: code, units, destination });
-      if (sent.outcome === 'refused') throw wrong('amount', `was not given by the faucet: ${sent.why}`);
+      if (sent.outcome === 'rejected') throw wrong('amount', `was not given by the faucet: ${sent.why}`);
       if (sent.outcome === 'unknown')
         throw new Unavailable(rail.code, sent.why, {
           said: `The node of ${chain} did not take the transfer: the treasury was not filled.`,

@@ -17,7 +17,7 @@ import {
   type OrdersContext,
   openOrders,
   passDeadline,
-  reject,
+  refundOrder,
   trace,
 } from '../orders/index.ts';
 import type { ChainRail } from '../rails/chain.ts';
@@ -47,9 +47,9 @@ export function sandboxDriver(
 ) {
   const { db, clock } = context;
   const orders = openOrders(context);
-  const read = (ask: { partnerId: bigint; orderId: bigint }) =>
-    db.asPartner(ask.partnerId, (tx) => orders.get(tx, { id: ask.orderId }));
-  const act = (order: Order, why: string) => ({ orderId: order.id, by: BY, why, now: clock.now() });
+  const read = (input: { partnerId: bigint; orderId: bigint }) =>
+    db.asPartner(input.partnerId, (tx) => orders.get(tx, { id: input.orderId }));
+  const action = (order: Order, why: string) => ({ orderId: order.id, by: BY, why, now: clock.now() });
 
   /** The customer pays: by wallet or by bank, once per part however often it is asked for. */
   async function pay(order: Order, units: bigint, part: string): Promise<void> {
@@ -71,20 +71,20 @@ export function sandboxDriver(
 
   return {
     /** The sandbox's verifier finds what it is asked to find. */
-    async verify(ask: { customerId: string; kind: 'INDIVIDUAL' | 'BUSINESS'; level: number }) {
+    async verify(input: { customerId: string; kind: 'INDIVIDUAL' | 'BUSINESS'; level: number }) {
       const { verifier } = context;
-      const asked = { ...ask, key: `sandbox:${ask.customerId}:${ask.level}` };
+      const asked = { ...input, key: `sandbox:${input.customerId}:${input.level}` };
       await verifier.begin(asked);
       return { verifier: verifier.code, level: (await verifier.finding(asked)).level };
     },
 
     /**
-     * @param ask.status the wire's number: 1 and above forwards, -1 timed out, -2 cancelled, -4 wrong amount
+     * @param input.status the wire's number: 1 and above forwards, -1 timed out, -2 cancelled, -4 wrong amount
      * @throws Refusal 'unknown_order'; 'order_over' where the order ended otherwise
      */
-    async driveOrder(ask: { partnerId: bigint; orderId: bigint; status: number }): Promise<void> {
-      const order = await read(ask);
-      switch (ask.status) {
+    async driveOrder(input: { partnerId: bigint; orderId: bigint; status: number }): Promise<void> {
+      const order = await read(input);
+      switch (input.status) {
         case 0:
           return;
         case -1:
@@ -94,7 +94,7 @@ export function sandboxDriver(
         case -4:
           return await payWrongly(order);
         default:
-          return await payRightly(order, ask.status);
+          return await payRightly(order, input.status);
       }
     },
   };
@@ -114,17 +114,17 @@ export function sandboxDriver(
   async function timeOut(order: Order): Promise<void> {
     if (order.state === 'expired') return;
     if (order.state !== 'created') throw new Refusal('order_over', { state: order.state });
-    await db.asSystem((tx) => passDeadline(tx, act(order, 'status -1 asked for')));
+    await db.asSystem((tx) => passDeadline(tx, action(order, 'status -1 asked for')));
     await until(order, ({ state }) => state === 'expired');
   }
 
   async function giveUp(order: Order): Promise<void> {
     if (order.state === 'cancelled') return;
     if (order.state === 'created') {
-      await db.asSystem((tx) => cancel(context, tx, act(order, 'status -2 asked for')));
+      await db.asSystem((tx) => cancel(context, tx, action(order, 'status -2 asked for')));
       return;
     }
-    await giveBack(order, 'other');
+    await startRefund(order, 'other');
   }
 
   async function payWrongly(order: Order): Promise<void> {
@@ -132,18 +132,18 @@ export function sandboxDriver(
     if (order.state === 'created') {
       await pay(order, order.depositUnits / 2n, 'half');
       await until(order, ({ exception }) => exception === 'underpaid');
-      await db.asSystem((tx) => passDeadline(tx, act(order, 'status -4 asked for')));
+      await db.asSystem((tx) => passDeadline(tx, action(order, 'status -4 asked for')));
       await until(order, ({ state }) => state === 'on_hold');
     }
-    await giveBack(await read({ partnerId: order.partnerId, orderId: order.id }), 'amount');
+    await startRefund(await read({ partnerId: order.partnerId, orderId: order.id }), 'amount');
   }
 
-  async function giveBack(order: Order, failure: 'amount' | 'other'): Promise<void> {
+  async function startRefund(order: Order, failure: 'amount' | 'other'): Promise<void> {
     const under = order.state === 'refunding' || order.state === 'refunded';
     if (under && order.failure === failure) return;
     if (order.state !== 'on_hold' && order.state !== 'payout_held')
       throw new Refusal('order_over', { state: order.state });
-    await reject(context, act(order, `status ${failure === 'amount' ? -4 : -2} asked for`), {
+    await refundOrder(context, action(order, `status ${failure === 'amount' ? -4 : -2} asked for`), {
       failure,
       ...(await payerOf(order)),
     });

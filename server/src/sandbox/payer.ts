@@ -25,8 +25,8 @@ export function openPayer({ db, vault, bank }: { db: Database; vault: Vault; ban
     ): Promise<string> {
       const destination = { kind: 'address', address } as const;
       const sent = await rail.sendFrom('customer', { key: `sandbox:${key}`, asset, units, destination });
-      if (sent.outcome === 'refused') throw new Refusal('order_over', { why: sent.why });
-      if (sent.outcome === 'accepted') return sent.reference ?? '';
+      if (sent.outcome === 'rejected') throw new Refusal('order_over', { why: sent.why });
+      if (sent.outcome === 'submitted') return sent.reference ?? '';
       const { outcome } = await rail.status(`sandbox:${key}`);
       const became =
         outcome === 'absent'

@@ -11,13 +11,14 @@ import type { Log } from '../base/log.ts';
 import { formatUnits } from '../base/money.ts';
 import { magicScreener } from '../compliance/index.ts';
 import type { Config } from '../config.ts';
+import type { Connecting, Environment, Profile } from '../environment.ts';
 import type { Outcome } from '../events/index.ts';
 import { assets } from '../partners/index.ts';
 import { simulatedVerifier } from '../verifiers/simulated/index.ts';
-import type { Connecting, Profile, World } from '../world.ts';
 import { waking } from './chains.ts';
 import { sandboxControls, screensOrders } from './controls.ts';
 import { sandboxDriver } from './driver.ts';
+import { startWorld } from './environment.ts';
 import { openPayer } from './payer.ts';
 import { startPostgres } from './postgres.ts';
 import {
@@ -32,7 +33,6 @@ import {
   seedPeopleRules,
 } from './seed.ts';
 import { welcome } from './welcome.ts';
-import { startWorld } from './world.ts';
 
 export interface SandboxOptions {
   log: Log;
@@ -68,7 +68,7 @@ export function sandboxProfile(config: Config, { log, fast, settings, ending }: 
   };
 }
 
-async function connect(config: Config, deps: Connecting): Promise<World> {
+async function connect(config: Config, deps: Connecting): Promise<Environment> {
   const { db, vault, clock } = deps;
   const world = await startWorld({ config, ...deps });
   const file = join(config.dataDir, 'sandbox.json');
@@ -82,7 +82,7 @@ async function connect(config: Config, deps: Connecting): Promise<World> {
     if (written !== undefined) writeSandboxFile(file, Object.assign(written, world.chains()));
   };
   return {
-    outside: world.outside,
+    connections: world.connections,
     screener: (usual) =>
       magicScreener(screensOrders(usual), vault, async ({ depositAsset = '', depositUnits = 0n }) => {
         const asset = (await db.asSystem(assets)).get(depositAsset);

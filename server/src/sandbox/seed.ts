@@ -254,7 +254,7 @@ function marketsOf({
     paymentMethod: fiat.sellMethod,
     minUnits: LIMITS.minWhole * pow10(decimals),
     maxUnits: LIMITS.maxWhole * pow10(decimals),
-    payoutPlaces: fiat.decimals,
+    payoutDecimals: fiat.decimals,
   };
   const buying = {
     ...terms,
@@ -264,7 +264,7 @@ function marketsOf({
     paymentMethod: fiat.buyMethod,
     minUnits: fiat.minWhole * pow10(fiat.decimals),
     maxUnits: fiat.maxWhole * pow10(fiat.decimals),
-    payoutPlaces: Math.min(decimals, BUY_PLACES),
+    payoutDecimals: Math.min(decimals, BUY_PLACES),
   };
   return [selling, buying].map((market) => ({ terms: { ...market, fiat: fiat.code }, of: fiat }));
 }
@@ -362,7 +362,7 @@ export async function fundChain({ db, clock, tokens, finalize, isEnding }: Fundi
         const before = await rail.status(key);
         if (before.outcome === 'known' && before.reference !== undefined) return before.reference;
         const sent = await rail.sendFrom('faucet', { key, asset, units, destination: { kind: 'address', address } });
-        if (sent.outcome === 'accepted' && sent.reference !== undefined) return sent.reference;
+        if (sent.outcome === 'submitted' && sent.reference !== undefined) return sent.reference;
         // A node that is late has perhaps taken it: the same key asks for the same send.
         if (sent.outcome !== 'unknown' || Date.now() > giveUpAt || isEnding())
           throw new Error(`the faucet of ${rail.chain} gave nothing: ${'why' in sent ? sent.why : 'no hash'}`);

@@ -13,14 +13,14 @@ import { Unavailable } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Config } from '../config.ts';
 import { loopbackBank, startSimulatedBank } from '../rails/simulated/index.ts';
-import type { Outside } from '../registry.ts';
+import type { Connections } from '../registry.ts';
 import { publicOf } from '../signer/index.ts';
 import { CHAINS, FIATS, type SandboxChain } from './catalogue.ts';
 import { hasNode } from './chains.ts';
+import { chainsFollowed } from './environment.ts';
 import { startNode } from './nodes.ts';
 import { evmCode, type SandboxFile } from './seed.ts';
 import { depositXprv, MNEMONIC, privateKey } from './wallets.ts';
-import { chainsFollowed } from './world.ts';
 
 /**
  * @param deps.isRunning whether a server has the data folder: its nodes are asked then
@@ -33,7 +33,7 @@ export async function watchOutside(deps: {
   clock: Clock;
   log: Log;
   isRunning: boolean;
-}): Promise<{ outside: Outside; stop(): Promise<void> }> {
+}): Promise<{ connections: Connections; stop(): Promise<void> }> {
   const { config, isRunning } = deps;
   const { wallets, xpub } = publicOf({ wallets: { hot: privateKey('hot') }, deposits: depositXprv() });
   const started: { stop(): Promise<void> }[] = [];
@@ -58,7 +58,7 @@ export async function watchOutside(deps: {
     started.push(bank);
     const currencies = Object.fromEntries(FIATS.map(({ code }) => [code.toUpperCase(), code]));
     return {
-      outside: {
+      connections: {
         evmChains,
         banks: [loopbackBank.create(banking, { url: bank.url, token: bank.token, currencies })],
       },

@@ -70,9 +70,9 @@ function shownOf({ sandbox, baseUrl, metricsUrl, file }: Welcome) {
 }
 
 const STYLE = `
-:root { color-scheme: light dark; --ink: #1b1b1f; --soft: #4a4a55; --ground: #fff; --shade: #f0f2f1; --line: #c9cdcb; --act: #0b4f3c }
+:root { color-scheme: light dark; --ink: #1b1b1f; --soft: #4a4a55; --ground: #fff; --shade: #f0f2f1; --line: #c9cdcb; --action: #0b4f3c }
 @media (prefers-color-scheme: dark) {
-  :root { --ink: #f2f2f4; --soft: #c4c4cc; --ground: #17171b; --shade: #25252b; --line: #4a4a52; --act: #8fe3c4 }
+  :root { --ink: #f2f2f4; --soft: #c4c4cc; --ground: #17171b; --shade: #25252b; --line: #4a4a52; --action: #8fe3c4 }
 }
 * { box-sizing: border-box }
 body { margin: 0; background: var(--ground); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere }
@@ -81,7 +81,7 @@ h1 { margin: 0; font-size: 1.75rem; line-height: 1.25 }
 h2 { margin: 2.25rem 0 .5rem; font-size: 1.125rem }
 p { margin: .5rem 0 }
 .soft { color: var(--soft) }
-a { color: var(--act) }
+a { color: var(--action) }
 code { padding: .1em .35em; border-radius: .25rem; background: var(--shade); font: .9375em/1.5 ui-monospace, monospace }
 dl { margin: 0; display: grid; grid-template-columns: minmax(0, 15rem) minmax(0, 1fr) }
 dt, dd { margin: 0; padding-block: .5rem; border-block-end: 1px solid var(--line) }

@@ -1,5 +1,5 @@
 /**
- * The signer without its door: keys, limits and journal put together. It knows no database and no server.
+ * The signer without its socket: keys, limits and journal put together. It knows no database and no server.
  *
  * Deciding and writing down happen in one go, with nothing awaited between, so two requests never share what is left of a
  * limit.

@@ -51,7 +51,7 @@ export function publicOf(keys: Keys): { wallets: Record<string, string>; xpub: s
 const COST = { N: 2 ** 17, r: 8, p: 1, maxmem: 256 * 1024 * 1024 };
 const WHAT = 'cloverleaf signer keys, version 1: scrypt, aes-256-gcm';
 
-export function sealKeys(keys: Keys, passphrase: string): string {
+export function encryptKeys(keys: Keys, passphrase: string): string {
   const salt = randomBytes(16);
   const nonce = randomBytes(12);
   const cipher = createCipheriv('aes-256-gcm', scryptSync(passphrase, salt, 32, COST), nonce);

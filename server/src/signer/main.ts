@@ -15,7 +15,7 @@ import { lockDataDir } from '../base/lock.ts';
 import { readSignerAddress, SIGNER_ADDRESS_RULE, type SignerAddress } from './address.ts';
 import { openSigner } from './core.ts';
 import { JournalError, openJournal } from './journal.ts';
-import { type Keys, keysOf, newPhrase, openKeys, publicOf, sealKeys } from './keys.ts';
+import { encryptKeys, type Keys, keysOf, newPhrase, openKeys, publicOf } from './keys.ts';
 import { readLimits } from './limits.ts';
 import { serveOn } from './serve.ts';
 import { isTestAddress, isTestXpub } from './wellknown.ts';
@@ -68,7 +68,7 @@ function makeKeys({ keystore, passphrase }: Given, phrase: string): void {
     throw new SettingError('SIGNER_PASSPHRASE must have at least 12 characters');
   const keys = keysOf(phrase);
   if (keys === undefined) throw new SettingError('these words are no phrase: a word or their order is wrong');
-  writeFileSync(keystore, sealKeys(keys, passphrase), { mode: 0o600, flag: 'wx' });
+  writeFileSync(keystore, encryptKeys(keys, passphrase), { mode: 0o600, flag: 'wx' });
 }
 
 function keysFrom({ keystore, passphrase, phrase }: Given): Keys {

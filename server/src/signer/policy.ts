@@ -1,5 +1,5 @@
 /**
- * Policy: what the signer signs. Pure; what was signed before is handed in.
+ * Policy: what the signer signs. Pure; what was signed before is passed in.
  *
  * Out of a named wallet (`hot`): tokens of the list to anybody, native coin to its own deposit addresses as gas, and native
  * coin to anybody else only where a limit above zero says so. Each has a limit per transfer and one per hour, fees too.

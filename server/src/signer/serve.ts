@@ -1,5 +1,5 @@
 /**
- * Serving: the signer's door. One connection is one server; several may come.
+ * Serving: the signer's socket. One connection is one server; several may come.
  */
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';

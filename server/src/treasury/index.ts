@@ -5,7 +5,7 @@
  * movements.ts matches what our wallets sent before a restore with what it was. sweeps.ts moves deposits and books it, levels.ts holds wallets against their thresholds, store.ts is the SQL of both.
  * Rails send and report; the ledger says whose the money is.
  *
- * Not here: payouts (rails/payouts.ts), what orders do when the treasury is short (orders/work.ts), whether the books are
+ * Not here: payouts (rails/payouts.ts), what orders do when the treasury is short (orders/jobs.ts), whether the books are
  * what chain and bank say (reconciliation).
  */
 export { holdings, type Level, levelHandlers, levels, WATCH } from './levels.ts';

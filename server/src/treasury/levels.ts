@@ -7,8 +7,8 @@
  */
 import type { Clock } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';
+import type { Handlers } from '../base/jobs.ts';
 import { type AssetCode, formatUnits } from '../base/money.ts';
-import type { Handlers } from '../base/work.ts';
 import { closeCases, openCase } from '../compliance/index.ts';
 import { type Balance, balancesOf, chart } from '../ledger/index.ts';
 import { assets } from '../partners/index.ts';

@@ -132,7 +132,7 @@ async function withoutSend(tx: Tx, rail: ChainRail, rows: readonly store.OwnTran
 async function adopt(tx: Tx, row: FoundMovement, key: string, now: Date): Promise<void> {
   assert(row.asset !== null && row.units !== null, `movement ${row.id} moved something`);
   await adoptAs(tx, row, { key, version: 1, asset: row.asset, units: row.units });
-  if (OWN_KEY.test(key)) await store.note(tx, key, { state: 'sent', why: null, at: now });
+  if (OWN_KEY.test(key)) await store.note(tx, key, { state: 'submitted', why: null, at: now });
   const left = await countTold(tx, row.rail);
   await movementKnown(tx, { rail: row.rail, movement: row.id, left, outcome: `matched with ${key}`, now });
 }
@@ -154,20 +154,20 @@ export function openMovements(context: Context & { rails: ReadonlyMap<string, Ra
   }
 
   /**
-   * @param ask.otherAmount of a payout: it left with another amount than the books order now, as after a requote that they have
+   * @param input.otherAmount of a payout: it left with another amount than the books order now, as after a requote that they have
    *   lost or made since. What left is what is booked, and the difference stands by itself.
    * @throws Refusal 'unknown_movement' | 'movement_over' | 'unknown_payout' | 'does_not_fit'
    */
   async function match(
     tx: Tx,
-    ask: { movement: bigint; key: string; otherAmount?: boolean | undefined },
+    input: { movement: bigint; key: string; otherAmount?: boolean | undefined },
   ): Promise<void> {
-    const row = await lockOpen(tx, ask.movement);
+    const row = await lockOpen(tx, input.movement);
     const wrong = (why: string) => new Refusal('does_not_fit', { why });
     if (row.succeeded !== true) throw wrong('the transaction was reverted, so it paid nobody');
-    const to = OWN_KEY.test(ask.key) ? await store.find(tx, ask.key) : await payoutByKey(tx, row.rail, ask.key);
+    const to = OWN_KEY.test(input.key) ? await store.find(tx, input.key) : await payoutByKey(tx, row.rail, input.key);
     if (to === undefined || to.rail !== row.rail) throw new Refusal('unknown_payout');
-    if (await hasSend(tx, row.rail, ask.key)) throw wrong('it was sent by a transaction that is in the books');
+    if (await hasSend(tx, row.rail, input.key)) throw wrong('it was sent by a transaction that is in the books');
     if (to.state === 'settled' || to.state === 'returned') throw wrong(`it is ${to.state} already`);
     const isOwn = 'target' in to;
     const recipient = isOwn ? to.target : to.address;
@@ -177,10 +177,10 @@ export function openMovements(context: Context & { rails: ReadonlyMap<string, Ra
     if (row.wallet !== wallet) throw wrong('out of another wallet');
     if (row.units !== to.units) {
       if (isOwn) throw wrong('another amount');
-      requireOtherAmount(to, row.units, ask.otherAmount);
+      requireOtherAmount(to, row.units, input.otherAmount);
       await notePaidUnits(tx, to.id, row.units);
     }
-    await adopt(tx, row, ask.key, clock.now());
+    await adopt(tx, row, input.key, clock.now());
   }
 
   /**
@@ -257,8 +257,8 @@ export function openMovements(context: Context & { rails: ReadonlyMap<string, Ra
       for (const rail of rails.keys()) {
         const payout = await payoutByKey(tx, rail, key);
         if (payout !== undefined) {
-          const { state, asset, units, address, handings } = payout;
-          return { rail, state, asset, units, address, handings, sent: await hasSend(tx, rail, key) };
+          const { state, asset, units, address, submissions } = payout;
+          return { rail, state, asset, units, address, submissions, sent: await hasSend(tx, rail, key) };
         }
       }
       throw new Refusal('unknown_payout');
@@ -277,13 +277,13 @@ export function openMovements(context: Context & { rails: ReadonlyMap<string, Ra
      *
      * @throws Refusal 'unknown_payout' | 'does_not_fit' | 'movement_over'; Unavailable where the chain cannot be asked
      */
-    async settleBy(ask: {
+    async settleBy(input: {
       payout: string;
       rail: string;
       by: { hash: string } | { line: string };
       otherAmount?: boolean | undefined;
     }): Promise<void> {
-      const { payout: key, rail, by, otherAmount } = ask;
+      const { payout: key, rail, by, otherAmount } = input;
       if ('line' in by)
         return await db.asSystem(async (tx) => {
           const payout = await payoutByKey(tx, rail, key);

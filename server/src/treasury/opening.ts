@@ -1,13 +1,13 @@
 /**
  * Opening: the native coin that a hot wallet has before the first order, taken into the books once as the operator's own.
  *
- * It is the mark from which the rail counts: what comes to the wallet after it is found by balance (rails/chain.coin.ts).
+ * It is the mark from which the rail counts: what comes to the wallet after it is found by balance (rails/chain.native.ts).
  * Tokens need none of this: they come from a known source and are booked by the follower.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Database } from '../base/db.ts';
 import { chart, isPosted, move, post } from '../ledger/index.ts';
-import { beginCoinWatch, type ChainRail, isCoinWatched } from '../rails/chain.ts';
+import { beginNativeWatch, type ChainRail, isNativeWatched } from '../rails/chain.ts';
 
 /** Books it and begins to count, unless that was done. @throws Unavailable */
 export async function bookOpening({ db, clock }: { db: Database; clock: Clock }, rail: ChainRail): Promise<void> {
@@ -15,8 +15,8 @@ export async function bookOpening({ db, clock }: { db: Database; clock: Clock },
   const wallet = rail.wallets.payouts;
   const address = rail.walletAddresses[wallet];
   if (asset === undefined || address === undefined) return;
-  if (await db.asSystem((tx) => isCoinWatched(tx, rail.code, address))) return;
-  const found = await rail.hotCoin();
+  if (await db.asSystem((tx) => isNativeWatched(tx, rail.code, address))) return;
+  const found = await rail.hotNative();
   if (found === undefined) return;
   await db.asSystem(async (tx) => {
     const id = `opening:${rail.code}:${asset}`;
@@ -25,6 +25,6 @@ export async function bookOpening({ db, clock }: { db: Database; clock: Clock },
       const lines = move(chart.custody(rail.code, wallet, asset), chart.capital(asset), found.units);
       await post(tx, { id, kind: 'capital', at: clock.now(), lines });
     }
-    await beginCoinWatch(tx, rail.code, found);
+    await beginNativeWatch(tx, rail.code, found);
   });
 }

@@ -2,8 +2,8 @@
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 
-/** `dropped`: given up before it was handed over. Should it turn out to have been sent after all, it is booked all the same. */
-export type TransferState = 'written' | 'sent' | 'settled' | 'failed' | 'dropped';
+/** `dropped`: given up before it was submitted. Should it turn out to have been sent after all, it is booked all the same. */
+export type TransferState = 'created' | 'submitted' | 'settled' | 'failed' | 'dropped';
 
 export interface OwnTransfer {
   key: string;
@@ -20,13 +20,13 @@ export interface OwnTransfer {
   why: string | null;
   cost_asset: AssetCode | null;
   cost_units: bigint;
-  written_at: Date;
+  created_at: Date;
   ended_at: Date | null;
   booked_at: Date | null;
 }
 
 const COLUMNS =
-  'key, kind, rail, address, index, asset, units, target, sweep, state, why, cost_asset, cost_units, written_at, ended_at, booked_at';
+  'key, kind, rail, address, index, asset, units, target, sweep, state, why, cost_asset, cost_units, created_at, ended_at, booked_at';
 
 /** Held until the end of the transaction: one process at a time chooses what a rail sweeps next. */
 export async function lockChoice(tx: Tx, rail: string): Promise<void> {
@@ -57,7 +57,7 @@ export async function write(
   at: Date,
 ): Promise<void> {
   await tx.run(
-    `insert into own_transfers (key, kind, rail, address, index, asset, units, target, sweep, written_at)
+    `insert into own_transfers (key, kind, rail, address, index, asset, units, target, sweep, created_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
     [t.key, t.kind, t.rail, t.address, t.index, t.asset, t.units, t.target, t.sweep, at],
   );
@@ -73,7 +73,7 @@ export const lock = (tx: Tx, key: string) =>
 export const openSweeps = (tx: Tx, rail: string) =>
   tx.rows<OwnTransfer>(
     `select ${COLUMNS} from own_transfers where rail = $1 and kind = 'sweep' and booked_at is null and ended_at is null
-      order by looked_at, written_at`,
+      order by looked_at, created_at`,
     [rail],
   );
 
@@ -81,7 +81,7 @@ export const openSweeps = (tx: Tx, rail: string) =>
 export const openFill = (tx: Tx, rail: string) =>
   tx.row<OwnTransfer>(
     `select ${COLUMNS} from own_transfers where rail = $1 and kind = 'gas' and sweep is null and ended_at is null
-      order by written_at limit 1`,
+      order by created_at limit 1`,
     [rail],
   );
 
@@ -117,9 +117,9 @@ export const nextSweepKey = async (tx: Tx, rail: string, address: string, asset:
 export const gasKey = (sweep: string, before: number): string => `${sweep.replace(/^sweep:/, 'gas:')}.${before + 1}`;
 
 export const gasOf = (tx: Tx, sweep: string) =>
-  tx.rows<OwnTransfer>(`select ${COLUMNS} from own_transfers where sweep = $1 order by written_at, key`, [sweep]);
+  tx.rows<OwnTransfer>(`select ${COLUMNS} from own_transfers where sweep = $1 order by created_at, key`, [sweep]);
 
-/** Not handed over as far as these books know: what moves this, from or to a deposit address. */
+/** Not submitted as far as these books know: what moves this, from or to a deposit address. */
 export const unsent = (
   tx: Tx,
   rail: string,
@@ -127,22 +127,22 @@ export const unsent = (
 ): Promise<OwnTransfer[]> =>
   tx.rows<OwnTransfer>(
     `select ${COLUMNS} from own_transfers
-      where rail = $1 and kind = $2 and address = $3 and asset = $4 and units = $5 and state = 'written' and ended_at is null`,
+      where rail = $1 and kind = $2 and address = $3 and asset = $4 and units = $5 and state = 'created' and ended_at is null`,
     [rail, of.kind, of.address, of.asset, of.units],
   );
 
 /** The sweeps of an address, the newest first: gas found on the chain was for one of them. */
 export const sweepsAt = (tx: Tx, rail: string, address: string): Promise<OwnTransfer[]> =>
   tx.rows<OwnTransfer>(
-    `select ${COLUMNS} from own_transfers where rail = $1 and address = $2 and kind = 'sweep' order by written_at desc, key desc limit 20`,
+    `select ${COLUMNS} from own_transfers where rail = $1 and address = $2 and kind = 'sweep' order by created_at desc, key desc limit 20`,
     [rail, address],
   );
 
-/** What came of trying to hand it over, if it is still open. */
+/** What came of trying to submit it, if it is still open. */
 export async function note(
   tx: Tx,
   key: string,
-  what: { state: 'written' | 'sent'; why: string | null; at: Date },
+  what: { state: 'created' | 'submitted'; why: string | null; at: Date },
 ): Promise<void> {
   await tx.run(`update own_transfers set state = $2, why = $3, looked_at = $4 where key = $1 and ended_at is null`, [
     key,
@@ -174,7 +174,7 @@ export async function end(
 /** It is under way again: its transaction is not on the chain any more. */
 export const reopen = (tx: Tx, key: string) =>
   tx.run(
-    `update own_transfers set state = 'sent', why = $2, reference = null, cost_asset = null, cost_units = 0, ended_at = null,
+    `update own_transfers set state = 'submitted', why = $2, reference = null, cost_asset = null, cost_units = 0, ended_at = null,
             booked_at = null
       where key = $1 and state = 'settled'`,
     [key, 'a reorg took it back'],

@@ -21,12 +21,12 @@ import type { Clock } from '../base/clock.ts';
 import { later } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';
 import { assert, Refusal, Unavailable } from '../base/errors.ts';
+import { enqueueAt, type Handlers } from '../base/jobs.ts';
 import type { Log } from '../base/log.ts';
-import { type Handlers, setAlarm } from '../base/work.ts';
 import { closeCases, openCase } from '../compliance/index.ts';
 import { chart, isPosted, type Line, move, post } from '../ledger/index.ts';
 import { fundsArrived, stillWaiting } from '../orders/index.ts';
-import { isRailStopped } from '../partners/index.ts';
+import { isRailOff } from '../partners/index.ts';
 import {
   broadcastAgain,
   type ChainRail,
@@ -73,8 +73,8 @@ const marginOf = (units: bigint): bigint => units / 4n + 1n;
 /** A sweep not mined after this may lack gas for a higher fee. */
 const STUCK_MS = 120_000;
 /** How long a sweep may be refused before a person is told, and before it is given up for now. */
-const REFUSED_TOLD_MS = 600_000;
-const REFUSED_DROPPED_MS = 3_600_000;
+const REJECTED_TOLD_MS = 600_000;
+const REJECTED_DROPPED_MS = 3_600_000;
 /** How long a nonce that was given up waits for another send to take it. */
 const GAP_MS = 5_000;
 /** Before deposits of a failed or dropped sweep are tried again: each try may cost gas. */
@@ -163,36 +163,36 @@ async function choose({ db, clock }: SweepContext, rail: ChainRail): Promise<voi
 /** Takes one sweep as far as it goes now. @throws Unavailable */
 async function goOn(context: SweepContext, rail: ChainRail, sweep: OwnTransfer, now: Date): Promise<void> {
   const { db } = context;
-  const isStuck = now.getTime() - sweep.written_at.getTime() > STUCK_MS;
-  if (sweep.state === 'sent' && !isStuck) return;
+  const isStuck = now.getTime() - sweep.created_at.getTime() > STUCK_MS;
+  if (sweep.state === 'submitted' && !isStuck) return;
   const { outcome } = await rail.status(sweep.key);
   const isSent = outcome === 'known';
-  if (outcome === 'refused' || outcome === 'unknown') return;
-  if (isSent && sweep.state === 'written') await noted(context, sweep, 'sent', null);
+  if (outcome === 'rejected' || outcome === 'unknown') return;
+  if (isSent && sweep.state === 'created') await noted(context, sweep, 'submitted', null);
   // Only what no block takes can lack gas.
   if (isSent && (!isStuck || (await db.asSystem((tx) => isMined(tx, rail.code, sweep.key))))) return;
 
   const gas = await db.asSystem((tx) => store.gasOf(tx, sweep.key));
   const open = gas.find((one) => one.ended_at === null);
-  if (open?.state === 'written') open.state = await handOver(context, rail, rail.wallets.payouts, open);
+  if (open?.state === 'created') open.state = await submit(context, rail, rail.wallets.payouts, open);
 
   const wallet = depositWallet(sweep.index);
   const cost = await rail.gasFor(wallet, sendingOf(sweep));
-  if ('refused' in cost) return isSent ? undefined : await refused(context, rail, sweep, cost.refused);
+  if ('rejected' in cost) return isSent ? undefined : await refused(context, rail, sweep, cost.rejected);
   const { needUnits, hasUnits } = cost;
   // Coin that the books do not know may be a customer's that is not counted yet.
-  const isFunded = gas.some((one) => one.state !== 'written' && one.state !== 'dropped');
+  const isFunded = gas.some((one) => one.state !== 'created' && one.state !== 'dropped');
   const known = isFunded ? hasUnits : await db.asSystem((tx) => ownNativeAt(tx, rail.code, sweep));
   const usable = known < hasUnits ? known : hasUnits;
   if (usable >= needUnits) {
-    if (!isSent) await handOver(context, rail, wallet, sweep);
+    if (!isSent) await submit(context, rail, wallet, sweep);
     return;
   }
   if (open !== undefined)
-    return await noted(context, sweep, sweep.state === 'sent' ? 'sent' : 'written', 'waits for gas');
+    return await noted(context, sweep, sweep.state === 'submitted' ? 'submitted' : 'created', 'waits for gas');
   const units = needUnits + marginOf(needUnits) - usable;
   const written = await writeGas(context, rail, sweep, units);
-  if (written !== undefined) await handOver(context, rail, rail.wallets.payouts, written);
+  if (written !== undefined) await submit(context, rail, rail.wallets.payouts, written);
 }
 
 const sendingOf = ({ key, asset, units, target }: OwnTransfer): Sending => ({
@@ -203,43 +203,43 @@ const sendingOf = ({ key, asset, units, target }: OwnTransfer): Sending => ({
 });
 
 /** @returns the state it is in now */
-async function handOver(
+async function submit(
   context: SweepContext,
   rail: ChainRail,
   wallet: string,
   transfer: OwnTransfer,
-): Promise<'written' | 'sent'> {
-  if (await context.db.asSystem((tx) => isRailStopped(tx, rail.code))) {
-    await noted(context, transfer, 'written', 'an operator has stopped the rail');
-    return 'written';
+): Promise<'created' | 'submitted'> {
+  if (await context.db.asSystem((tx) => isRailOff(tx, rail.code))) {
+    await noted(context, transfer, 'created', 'an operator has stopped the rail');
+    return 'created';
   }
   const sent = await rail.sendFrom(wallet, sendingOf(transfer));
-  if (sent.outcome === 'refused') {
+  if (sent.outcome === 'rejected') {
     await refused(context, rail, transfer, sent.why);
-    return 'written';
+    return 'created';
   }
   // Where it is not known whether the node took it, its bytes may be stored: the next look asks.
-  const state = sent.outcome === 'accepted' ? 'sent' : 'written';
+  const state = sent.outcome === 'submitted' ? 'submitted' : 'created';
   await noted(context, transfer, state, sent.outcome === 'unknown' ? sent.why : null);
   return state;
 }
 
-const noted = ({ db, clock }: SweepContext, { key }: OwnTransfer, state: 'written' | 'sent', why: string | null) =>
+const noted = ({ db, clock }: SweepContext, { key }: OwnTransfer, state: 'created' | 'submitted', why: string | null) =>
   db.asSystem((tx) => store.note(tx, key, { state, why, at: clock.now() }));
 
 /** Not sent, and nothing taken for it. Tried again at every look; in the end a person is told. */
 async function refused(context: SweepContext, rail: ChainRail, transfer: OwnTransfer, why: string): Promise<void> {
   const { db, clock, log } = context;
   const now = clock.now();
-  const since = now.getTime() - transfer.written_at.getTime();
+  const since = now.getTime() - transfer.created_at.getTime();
   log.info({ rail: rail.code, key: transfer.key, why }, 'own transfer refused');
   await db.asSystem(async (tx) => {
-    await store.note(tx, transfer.key, { state: 'written', why, at: now });
-    if (transfer.kind === 'gas' || since >= REFUSED_TOLD_MS) {
+    await store.note(tx, transfer.key, { state: 'created', why, at: now });
+    if (transfer.kind === 'gas' || since >= REJECTED_TOLD_MS) {
       await openCase(tx, { ...caseOf(transfer), reason: why, facts: { key: transfer.key }, now });
     }
   });
-  if (transfer.kind === 'gas' || since < REFUSED_DROPPED_MS) return;
+  if (transfer.kind === 'gas' || since < REJECTED_DROPPED_MS) return;
   if ((await rail.status(transfer.key)).outcome !== 'absent') return;
   await db.asSystem(async (tx) => {
     const row = await store.lock(tx, transfer.key);
@@ -254,7 +254,7 @@ async function refused(context: SweepContext, rail: ChainRail, transfer: OwnTran
 const caseOf = (transfer: OwnTransfer) =>
   transfer.kind === 'gas'
     ? { kind: 'gas_short' as const, subject: `rail:${transfer.rail}` }
-    : { kind: 'sweep_refused' as const, subject: `sweep:${transfer.rail}:${transfer.address}:${transfer.asset}` };
+    : { kind: 'sweep_rejected' as const, subject: `sweep:${transfer.rail}:${transfer.address}:${transfer.asset}` };
 
 /** Writes gas for a sweep, unless it has ended or has gas on its way. */
 async function writeGas(
@@ -299,11 +299,11 @@ async function fillGap(context: SweepContext, rail: ChainRail): Promise<void> {
     open: await store.openFill(tx, rail.code),
   }));
   if (open !== undefined) {
-    if (open.state === 'sent') return;
+    if (open.state === 'submitted') return;
     const { outcome } = await rail.status(open.key);
-    if (outcome === 'known') return await noted(context, open, 'sent', null);
+    if (outcome === 'known') return await noted(context, open, 'submitted', null);
     if (outcome !== 'absent') return;
-    if (gap !== undefined) return void (await handOver(context, rail, wallet, open));
+    if (gap !== undefined) return void (await submit(context, rail, wallet, open));
     // Another send has taken the nonce since.
     const how = { state: 'dropped', why: 'the nonce was taken', at: clock.now() } as const;
     return await db.asSystem((tx) => store.end(tx, open.key, how));
@@ -322,7 +322,7 @@ async function fillGap(context: SweepContext, rail: ChainRail): Promise<void> {
     return await store.find(tx, key);
   });
   log.warn({ rail: rail.code, nonce: gap.nonce, key: made?.key }, 'later sends wait for a nonce that was given up');
-  if (made !== undefined) await handOver(context, rail, wallet, made);
+  if (made !== undefined) await submit(context, rail, wallet, made);
 }
 
 type OwnFact = Extract<RailFact, { type: 'own_transfer_settled' | 'own_transfer_failed' }>;
@@ -356,7 +356,7 @@ export async function takeOwnTransfer(
       now,
     });
   }
-  if (!failed) await closeCases(tx, { ...caseOf(row), outcome: 'sent', now });
+  if (!failed) await closeCases(tx, { ...caseOf(row), outcome: 'submitted', now });
   const ended = await store.find(tx, row.key);
   assert(ended !== undefined, 'a transfer stays where it is');
   await book(context, tx, ended);
@@ -382,10 +382,10 @@ export async function sweepUndone(tx: Tx, key: string): Promise<void> {
   await broadcastAgain(tx, row.rail, key);
 }
 
-/** Gas that was never handed over is not needed any more. */
+/** Gas that was never submitted is not needed any more. */
 async function dropGas(tx: Tx, sweep: OwnTransfer, now: Date): Promise<void> {
   for (const gas of await store.gasOf(tx, sweep.key)) {
-    if (gas.ended_at === null && gas.state === 'written')
+    if (gas.ended_at === null && gas.state === 'created')
       await store.end(tx, gas.key, { state: 'dropped', why: 'the sweep has ended', at: now });
   }
 }
@@ -415,7 +415,7 @@ async function book(
       facts: { address: row.address, movement: row.key },
       lines,
     });
-    if (posted.outcome === 'short') return setAlarm(tx, { kind: SWEEP, subject: row.rail, dueAt: later(now, 1_000) });
+    if (posted.outcome === 'short') return enqueueAt(tx, { kind: SWEEP, subject: row.rail, dueAt: later(now, 1_000) });
   }
   await store.markBooked(tx, row.key, now);
   if (row.kind === 'sweep' && row.state === 'settled') await fundsArrived(tx, now);

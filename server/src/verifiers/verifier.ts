@@ -17,9 +17,9 @@ export interface VerifierContext {
   /** People who look at what a customer gave, and decide. */
   reviews: {
     /** Has a person look. Asking again for the same key changes nothing. */
-    ask(asked: VerificationAsk): Promise<void>;
+    ask(asked: VerificationRequest): Promise<void>;
     /** What they found; undefined while nobody has. */
-    found(asked: VerificationAsk): Promise<Finding | undefined>;
+    found(asked: VerificationRequest): Promise<Finding | undefined>;
   };
 }
 
@@ -34,17 +34,17 @@ export interface Verifier {
    *
    * @throws Unavailable when the provider does not answer in time
    */
-  begin(ask: VerificationAsk): Promise<Begun>;
+  begin(input: VerificationRequest): Promise<Begun>;
 
   /**
    * What has been found so far; `in_review` as long as nothing has.
    *
    * @throws Unavailable
    */
-  finding(ask: VerificationAsk): Promise<Finding>;
+  finding(input: VerificationRequest): Promise<Finding>;
 }
 
-export interface VerificationAsk {
+export interface VerificationRequest {
   /** Names this verification with the provider. */
   key: string;
   customerId: string;

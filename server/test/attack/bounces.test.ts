@@ -23,7 +23,7 @@ async function does(path: string, body: Record<string, unknown> = {}): Promise<v
   assert.equal(said.status, 200, `${path}: ${JSON.stringify(said.body)}`);
 }
 
-/** A line that the bank's statement shows although the bank had refused the payment. */
+/** A line that the bank's statement shows although the bank had rejected the payment. */
 async function shows(payout: { id: string; units: bigint }, what: 'debit' | 'credit'): Promise<void> {
   const bank = new pg.Client(world.adminUrl);
   await bank.connect();
@@ -67,7 +67,7 @@ test('an order that its second attempt has paid is not paid again when the first
   await world.reaches(order, 6);
   const [first] = await attempts(order, 'payout');
   assert(first);
-  assert.equal(first.state, 'refused');
+  assert.equal(first.state, 'rejected');
   await shows(first, 'debit');
   await shows(first, 'credit');
   await world.opensCase(order, 'payout_returned');
@@ -83,8 +83,8 @@ test('an order that its second attempt has paid is not paid again when the first
   assert.equal(named.status, 409);
 });
 
-/** A purchase whose second deposit went back by a second attempt, for the bank had refused the first. */
-async function givenBackBySecondAttempt() {
+/** A purchase whose second deposit went back by a second attempt, for the bank had rejected the first. */
+async function refundedBySecondAttempt() {
   const customer = await world.verifiedCustomer();
   const order = await world.buys('5000', 'usdc', { customer });
   await world.credits(order, '5000');
@@ -95,19 +95,19 @@ async function givenBackBySecondAttempt() {
   const second = (await world.traceOf(order)).deposits.find(({ state }) => state === 'suspense');
   await world.bank.setFault({ kind: 'refuse_next' });
   await does(`/deposits/${second?.id}/refund`, { fiatAccountId: customer.fiatAccountId });
-  await world.opensCase(order, 'refund_failed');
+  await world.opensCase(order, 'refund_rejected');
   const failed = await world.balances();
   const { fiatAccountId } = await world.verifiedAccount(customer.id);
   await does(`/orders/${order.id}/destination`, { fiatAccountId });
-  await world.until('it is given back', async () => (await world.traceOf(order)).refunds[0]?.state === 'settled');
+  await world.until('it is refunded', async () => (await world.traceOf(order)).refunds[0]?.state === 'settled');
   const [one, two] = await attempts(order, 'refund');
   assert(one && two);
-  assert.equal(one.state, 'refused');
+  assert.equal(one.state, 'rejected');
   return { customer, order, one, two, books: { settled, failed } };
 }
 
 test('a refund that its second attempt has made: what bounces of the first lies in suspense with a case', async () => {
-  const { order, one, books } = await givenBackBySecondAttempt();
+  const { order, one, books } = await refundedBySecondAttempt();
   await shows(one, 'debit');
   await shows(one, 'credit');
   const changes = await world.changesSince(books.failed);
@@ -126,7 +126,7 @@ test('a refund that its second attempt has made: what bounces of the first lies 
 });
 
 test('a refund whose first attempt has arrived is made when the second one bounces: nobody sends a third', async () => {
-  const { customer, order, one, two, books } = await givenBackBySecondAttempt();
+  const { customer, order, one, two, books } = await refundedBySecondAttempt();
   await shows(one, 'debit');
   await shows(two, 'credit');
   const next = await world.verifiedAccount(customer.id);
@@ -139,7 +139,7 @@ test('a refund whose first attempt has arrived is made when the second one bounc
   assert.deepEqual(await world.changesSince(books.settled), {}, 'what went twice came back once, and nothing is lost');
 });
 
-test('a refund that nobody has begun to hand over does not leave when the payout it stands for has arrived after all', async () => {
+test('a refund that nobody has begun to submit does not leave when the payout it stands for has arrived after all', async () => {
   await world.bank.setFault({ kind: 'refuse_next' });
   const order = await world.sells('20', 'usdc');
   await world.pays(order, '20');
@@ -147,20 +147,20 @@ test('a refund that nobody has begun to hand over does not leave when the payout
   await world.until('it is refused', async () => (await world.stateOf(order)) === 'payout_held');
   const address = world.newAddress();
   const all = { kind: 'payouts', subject: 'all' };
-  await does('/stops', all);
-  await does(`/orders/${order.id}/refuse`, { failure: 'other', address });
+  await does('/kill-switches', all);
+  await does(`/orders/${order.id}/refund`, { failure: 'other', address });
   assert.equal(await world.stateOf(order), 'refunding');
   const [payout] = await attempts(order, 'payout');
   assert(payout);
   await shows(payout, 'debit');
-  await does('/stops/lift', all);
+  await does('/kill-switches/lift', all);
   await world.until('the refund has ended', async () =>
     (await attempts(order, 'refund')).every(({ endedAt }) => endedAt !== null),
   );
   await world.mines(2);
   assert.deepEqual(
     (await world.traceOf(order)).payouts.map(({ purpose, state }) => `${purpose} ${state}`),
-    ['payout settled', 'refund refused'],
+    ['payout settled', 'refund rejected'],
   );
   assert.equal(await world.tokensOf(address, 'usdc'), '0');
   assert.equal(await world.stateOf(order), 'refund_held');

@@ -4,12 +4,12 @@ import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import type { Database } from '../../src/base/db.ts';
 import { Unavailable } from '../../src/base/errors.ts';
-import { ring, startWorkers } from '../../src/base/work.ts';
+import { enqueue, startWorkers } from '../../src/base/jobs.ts';
 import { createKey, createPartner, openPartners } from '../../src/partners/index.ts';
 import { openLookups } from '../../src/partners/lookups.ts';
 import { type TestPartner, type World, wireWorld } from '../protocols/whitelabel/world.ts';
 import { ask, sign } from '../support/client.ts';
-import { freshGround, type Ground } from '../support/ground.ts';
+import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { until } from '../support/until.ts';
 
 const madeUp = (): string => randomBytes(16).toString('hex');
@@ -34,10 +34,10 @@ function counting(db: Database) {
 }
 
 describe('keys that nobody has', () => {
-  let ground: Ground;
+  let ground: Fixture;
   let apiKey: string;
   before(async () => {
-    ground = await freshGround();
+    ground = await freshFixture();
     const { db, vault, clock } = ground;
     apiKey = await db.asSystem(async (tx) => {
       const { id: partnerId } = await createPartner(tx, { name: 'Real', now: clock.now() });
@@ -58,7 +58,7 @@ describe('keys that nobody has', () => {
       const flood = Promise.all(Array.from({ length: 900 }, () => partners.credential(madeUp())));
       await ground.db.asSystem((tx) => {
         for (let at = 0; at < 20; at += 1)
-          ring(tx, { kind: 'looked_at', subject: String(at), dueAt: ground.clock.now() });
+          enqueue(tx, { kind: 'looked_at', subject: String(at), dueAt: ground.clock.now() });
       });
       assert.ok(await partners.credential(apiKey), 'the real key is not found during the flood');
       assert.deepEqual(new Set(await flood), new Set([undefined]));

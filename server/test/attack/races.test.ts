@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Refusal } from '../../src/base/errors.ts';
+import { enqueue } from '../../src/base/jobs.ts';
 import { parseUnits } from '../../src/base/money.ts';
-import { ring } from '../../src/base/work.ts';
 import { chart } from '../../src/ledger/index.ts';
 import { cancel } from '../../src/orders/index.ts';
 import { openStory, type Sale, type Story } from '../support/story.ts';
@@ -34,7 +34,7 @@ async function everybodyLooks(times: number): Promise<void> {
 
 test('a deposit and a cancellation: the order is paid out, or cancelled with its money in suspense', async () => {
   const orders = await sales();
-  const act = (order: Sale) => ({
+  const action = (order: Sale) => ({
     orderId: order.id,
     by: 'a person',
     why: 'changed their mind',
@@ -46,7 +46,7 @@ test('a deposit and a cancellation: the order is paid out, or cancelled with its
     for (const order of orders) {
       await everybodyLooks(1);
       await world
-        .read((tx) => cancel(world.server.orders, tx, act(order)))
+        .read((tx) => cancel(world.server.orders, tx, action(order)))
         .catch((error: unknown) => assert.equal((error as Refusal).code, 'order_over'));
     }
   };
@@ -78,7 +78,7 @@ test('a deposit and the deadline: the order is paid out, or expired with its mon
     (async () => {
       await world.deadlinePasses();
       for (const { id } of orders)
-        await world.read((tx) => ring(tx, { kind: 'expire_order', subject: String(id), dueAt }));
+        await world.read((tx) => enqueue(tx, { kind: 'expire_order', subject: String(id), dueAt }));
     })(),
   ]);
   await world.mines(3);
@@ -96,7 +96,7 @@ test('a deposit and the deadline: the order is paid out, or expired with its mon
   }
 });
 
-test('money for one of many that wait, rung for all at once and often, pays one', async () => {
+test('money for one of many that wait, enqueued for all at once and often, pays one', async () => {
   await world.setsAside('inr', 0n);
   const orders = await sales();
   for (const order of orders) await world.pays(order, '10');
@@ -108,7 +108,7 @@ test('money for one of many that wait, rung for all at once and often, pays one'
   for (let i = 0; i < 10; i += 1) {
     const dueAt = world.clock.now();
     await Promise.all(
-      orders.map(({ id }) => world.read((tx) => ring(tx, { kind: 'fund_order', subject: String(id), dueAt }))),
+      orders.map(({ id }) => world.read((tx) => enqueue(tx, { kind: 'fund_order', subject: String(id), dueAt }))),
     );
     await everybodyLooks(1);
   }

@@ -12,7 +12,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
-import { ACTS } from '../../src/protocols/operator/index.ts';
+import { OPERATOR_API_ACTIONS } from '../../src/protocols/operator/index.ts';
 import { READS } from '../../src/protocols/operator/reads.ts';
 import { ROUTES } from '../../src/protocols/whitelabel/index.ts';
 import { openBrowser } from '../protocols/checkout/world.ts';
@@ -376,7 +376,7 @@ describe("another partner's id is to the caller what nobody's is", () => {
         tx.rows(
           `select 'event' from event_feed where partner_id = $1 and position is null
            union all select 'delivery' from webhook_deliveries where partner_id = $1 and state = 'waiting'
-           union all select 'lane' from webhook_lanes where partner_id = $1`,
+           union all select 'ordering key' from webhook_ordering_keys where partner_id = $1`,
           [BigInt(acmeId)],
         ),
       );
@@ -473,7 +473,7 @@ describe("another partner's id is to the caller what nobody's is", () => {
 
 test("a partner's keys open nothing of the operators'", async () => {
   for (const { path, method } of [
-    ...ACTS.map(({ path }) => ({ path, method: 'POST' })),
+    ...OPERATOR_API_ACTIONS.map(({ path }) => ({ path, method: 'POST' })),
     ...READS.map(({ path }) => ({ path, method: 'GET' })),
   ]) {
     for (const token of [rival.apiSecret, rival.apiKey]) {

@@ -1,8 +1,8 @@
-/** Unclaimed money while its server is stopped and started again at every step: noted once, kept apart, and given back. */
+/** Unclaimed money while its server is stopped and started again at every step: noted once, kept apart, and refunded. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { ring } from '../../src/base/work.ts';
+import { enqueue } from '../../src/base/jobs.ts';
 import { balancesOf } from '../../src/ledger/index.ts';
 import { setRule } from '../../src/operators/index.ts';
 import { DORMANCY } from '../../src/orders/index.ts';
@@ -17,7 +17,7 @@ after(async () => await w?.close());
 
 /** A backup is made while no server runs. */
 const restarts = () => w.backup();
-const looks = () => w.read(async (tx) => ring(tx, { kind: DORMANCY, subject: 'all', dueAt: new Date() }));
+const looks = () => w.read(async (tx) => enqueue(tx, { kind: DORMANCY, subject: 'all', dueAt: new Date() }));
 const caseOf = (kind: string) =>
   w.until(`there is a case ${kind}`, async () => {
     const cases = await w.casesOf(kind);
@@ -25,7 +25,7 @@ const caseOf = (kind: string) =>
   });
 const apart = async () => (await w.read((tx) => balancesOf(tx, ['dormant']))).filter(({ units }) => units !== 0n);
 
-test('announced, dormant and given back, each after a restart, with books that agree with chain and bank after each', async () => {
+test('announced, dormant and refunded, each after a restart, with books that agree with chain and bank after each', async () => {
   await w.sendsTokens(w.hot, '21');
   const [credit] = await caseOf('unexpected_credit');
   const deposit = credit?.subject.replace('deposit:', '');
@@ -69,7 +69,7 @@ test('announced, dormant and given back, each after a restart, with books that a
   const back = `0x${randomBytes(20).toString('hex')}`;
   await w.twoDo(`/deposits/${deposit}/refund`, { address: back });
   await restarts();
-  await w.until('it is given back', async () => (await w.paidTo(back)).length === 1);
+  await w.until('it is refunded', async () => (await w.paidTo(back)).length === 1);
   await w.isFinal();
   await w.until('no case is open', async () => (await w.openCases()).length === 0);
   assert.deepEqual(await apart(), []);

@@ -178,8 +178,8 @@ test('a restore that was killed after it had moved the database aside: nothing b
 
 test('an archive that is not there is no archive without log', async () => {
   const target = freshFolder('drill-archiveless');
-  const ask = { backup, dataDir: target, archive: join(target, 'wal'), replace: false, now: new Date() };
-  await assert.rejects(restoreBackup(ask), /is not there/);
+  const input = { backup, dataDir: target, archive: join(target, 'wal'), replace: false, now: new Date() };
+  await assert.rejects(restoreBackup(input), /is not there/);
   assert.deepEqual(readdirSync(target), []);
 });
 

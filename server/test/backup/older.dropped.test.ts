@@ -95,7 +95,7 @@ test('signed in the lost time and dropped: nothing leaves beside it, two people 
 });
 
 test('signed in the lost time, forgotten, and mined after all: it is what paid, and its payout does not leave again', async () => {
-  await w.operates('/stops', { kind: 'rail', subject: CHAIN_RAIL });
+  await w.operates('/kill-switches', { kind: 'rail', subject: CHAIN_RAIL });
   const order = await w.buys('50', someone());
   w.pays(order);
   await w.takesStatements();

@@ -92,10 +92,10 @@ async function sells(): Promise<string> {
 }
 
 async function buys(): Promise<string> {
-  const ask = { fromCurrency: 'INR', toCurrency: 'usdc', chain: 'matic20', fromAmount: '5000' };
+  const input = { fromCurrency: 'INR', toCurrency: 'usdc', chain: 'matic20', fromAmount: '5000' };
   const { customerId } = customer;
   const { transactionId = '' } = await told('onramp/createTransaction', {
-    ...ask,
+    ...input,
     customerId,
     depositAddress: WALLET,
     paymentMethodType: 'UPI',
@@ -181,7 +181,7 @@ after(async () => {
   await server?.interrupt();
 });
 
-test('a server that lost its cluster has all of it back from backup and archive, hands nothing over until told to, and goes on', async () => {
+test('a server that lost its cluster has all of it back from backup and archive, submits nothing until told to, and goes on', async () => {
   const [taken, sale, purchase] = await Promise.all([backup(), sells(), buys()]);
   assert.equal(taken.code, 0, taken.said);
   await reach([sale, purchase], 'settled');
@@ -214,25 +214,30 @@ test('a server that lost its cluster has all of it back from backup and archive,
   const compared = await reconcile();
   assert.equal(compared.code, 0, compared.said);
 
-  const [stop] = await rows('select kind, subject, by, reason from stops');
+  const [stop] = await rows('select kind, subject, by, reason from kill_switches');
   assert.deepEqual([stop?.kind, stop?.subject, stop?.by], ['payouts', 'all', 'the machine']);
   assert.match(stop?.reason, /^restored from the backup of .*what was paid since is not in the books$/);
-  const [act] = await rows(`select act, role, subject, reason from audit order by id desc limit 1`);
-  assert.deepEqual(act, { act: 'stop.set', role: 'machine', subject: 'payouts:all', reason: stop?.reason });
+  const [action] = await rows(`select action, role, subject, reason from audit order by id desc limit 1`);
+  assert.deepEqual(action, {
+    action: 'kill-switch.set',
+    role: 'machine',
+    subject: 'payouts:all',
+    reason: stop?.reason,
+  });
   const next = await sells();
   await reach([next], 'paying_out');
-  assert.deepEqual(await payoutStates([next]), ['written']);
-  await operates('/stops/lift', { kind: 'payouts', subject: 'all' });
+  assert.deepEqual(await payoutStates([next]), ['created']);
+  await operates('/kill-switches/lift', { kind: 'payouts', subject: 'all' });
   await reach([next], 'settled');
 });
 
 test('from a backup older than the world nothing is paid twice: the bank’s statement tells of its payment, and so does the chain', async () => {
-  for (const subject of RAILS) await operates('/stops', { kind: 'rail', subject });
+  for (const subject of RAILS) await operates('/kill-switches', { kind: 'rail', subject });
   const [sale, purchase] = [await sells(), await buys()];
   await reach([sale, purchase], 'paying_out');
   assert.equal((await backup()).code, 0);
   const [{ last }] = await rows('select last_value as last from deposit_indexes');
-  for (const subject of RAILS) await operates('/stops/lift', { kind: 'rail', subject });
+  for (const subject of RAILS) await operates('/kill-switches/lift', { kind: 'rail', subject });
   await reach([sale, purchase], 'settled');
   const lost = await sells();
   await reach([lost], 'settled');
@@ -248,7 +253,7 @@ test('from a backup older than the world nothing is paid twice: the bank’s sta
 
   await starts();
   // The books stand where they stood, and the rails’ own stops with them; only that of the restore is left on.
-  for (const subject of RAILS) await operates('/stops/lift', { kind: 'rail', subject });
+  for (const subject of RAILS) await operates('/kill-switches/lift', { kind: 'rail', subject });
   await reach([sale], 'settled');
   // Final on the chain, it tells of its payment, too; payouts are still stopped.
   await onChain('anvil_mine', ['0x10']);
@@ -258,7 +263,7 @@ test('from a backup older than the world nothing is paid twice: the bank’s sta
   const [found] = await rows(`select facts from cases where kind = 'deposit_unknown_target' and closed_at is null`);
   assert.ok(found?.facts.index > Number(last), 'the deposit of the lost order is found at its address');
 
-  await operates('/stops/lift', { kind: 'payouts', subject: 'all' });
+  await operates('/kill-switches/lift', { kind: 'payouts', subject: 'all' });
   const next = await buys();
   await reach([next], 'settled');
   assert.equal((await chainPayments()).length, 3, 'one of each purchase');

@@ -1,16 +1,16 @@
-/** The database's two doors, where PostgreSQL itself is what fails. */
+/** The database's two pools, where PostgreSQL itself is what fails. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
-import { sendTogether } from '../../src/base/batch.ts';
-import { together } from '../../src/base/db.ts';
+import { sendAll } from '../../src/base/batch.ts';
+import { awaitAll } from '../../src/base/db.ts';
 import { randomHex } from '../../src/base/ids.ts';
-import { freshGround, type Ground } from '../support/ground.ts';
+import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { until } from '../support/until.ts';
 
-let ground: Ground;
+let ground: Fixture;
 before(async () => {
-  ground = await freshGround();
+  ground = await freshFixture();
 });
 after(() => ground?.stop());
 
@@ -38,11 +38,11 @@ test('PostgreSQL ending a session between its last answer and being ready fails 
   const { connection } = client as unknown as { connection: NodeJS.EventEmitter };
   const why = Object.assign(new Error('terminating connection due to administrator command'), { code: '57P01' });
   connection.once('commandComplete', () => connection.emit('errorMessage', why));
-  await assert.rejects(sendTogether(client, [{ text: 'select 1 as one' }]), why);
+  await assert.rejects(sendAll(client, [{ text: 'select 1 as one' }]), why);
   await client.end();
 });
 
-/** A table of the test's own, which either door may use. */
+/** A table of the test's own, which either role may use. */
 async function newTable(): Promise<string> {
   const admin = new pg.Client(ground.adminUrl);
   await admin.connect();
@@ -61,11 +61,11 @@ describe('what is sent ahead', () => {
   test('is there for what is asked after it, and is committed with nothing asked at all', async () => {
     const table = await newTable();
     const seen = await ground.db.asSystem(async (tx) => {
-      tx.send(`insert into ${table} values ($1, 'first')`, [1]);
+      tx.defer(`insert into ${table} values ($1, 'first')`, [1]);
       return await tx.rows(`select id, said from ${table}`);
     });
     assert.deepEqual(seen, [{ id: 1, said: 'first' }]);
-    await ground.db.asSystem((tx) => tx.send(`insert into ${table} values ($1, 'first')`, [2]));
+    await ground.db.asSystem((tx) => tx.defer(`insert into ${table} values ($1, 'first')`, [2]));
     assert.deepEqual(await idsIn(table), [1, 2]);
   });
 
@@ -73,11 +73,11 @@ describe('what is sent ahead', () => {
     const table = await newTable();
     const taken = { code: '23505' };
     const alone = ground.db.asSystem((tx) => {
-      for (const id of [1, 2, 1, 3]) tx.send(`insert into ${table} values ($1)`, [id]);
+      for (const id of [1, 2, 1, 3]) tx.defer(`insert into ${table} values ($1)`, [id]);
     });
     await assert.rejects(alone, taken);
     const asked = ground.db.asSystem(async (tx) => {
-      for (const id of [1, 1]) tx.send(`insert into ${table} values ($1)`, [id]);
+      for (const id of [1, 1]) tx.defer(`insert into ${table} values ($1)`, [id]);
       await tx.run(`insert into ${table} values (3)`);
     });
     await assert.rejects(asked, taken);
@@ -89,8 +89,8 @@ describe('what is sent ahead', () => {
     const circle: Record<string, unknown> = {};
     circle.own = circle;
     const cut = ground.db.asSystem((tx) => {
-      tx.send(`insert into ${table} values ($1)`, [1]);
-      tx.send(`insert into ${table} values (2, $1::jsonb::text)`, [circle]);
+      tx.defer(`insert into ${table} values ($1)`, [1]);
+      tx.defer(`insert into ${table} values (2, $1::jsonb::text)`, [circle]);
     });
     await assert.rejects(cut, TypeError);
     assert.deepEqual(await idsIn(table), []);
@@ -99,7 +99,7 @@ describe('what is sent ahead', () => {
   test('is not sent where the body fails', async () => {
     const table = await newTable();
     const failed = ground.db.asSystem((tx) => {
-      tx.send(`insert into ${table} values (1)`);
+      tx.defer(`insert into ${table} values (1)`);
       throw new Error('changed my mind');
     });
     await assert.rejects(failed, /changed my mind/);
@@ -108,7 +108,7 @@ describe('what is sent ahead', () => {
 
   test('is refused where nothing would ever carry it, and a transaction that is over is asked nothing more', async () => {
     await assert.rejects(
-      ground.db.readAsPartner(1n, (tx) => tx.send('select 1')),
+      ground.db.readOnlyAsPartner(1n, (tx) => tx.defer('select 1')),
       /nothing is sent ahead here/,
     );
     const kept = await ground.db.asSystem((tx) => ({ tx }));
@@ -120,7 +120,7 @@ describe('what is asked together', () => {
   test('is answered one by one in its order, and of several that fail the first is thrown', async () => {
     const table = await newTable();
     await ground.db.asSystem(async (tx) => {
-      const [made, seen, none] = await together(
+      const [made, seen, none] = await awaitAll(
         tx.run(`insert into ${table} values (1), (2)`),
         tx.rows<{ id: number }>(`select id from ${table} order by id`),
         tx.row(`select id from ${table} where id = 3`),
@@ -128,12 +128,12 @@ describe('what is asked together', () => {
       assert.deepEqual([made, seen, none], [2, [{ id: 1 }, { id: 2 }], undefined]);
     });
     const late = new Promise((_, fail) => setTimeout(fail, 20, new Error('the first')));
-    await assert.rejects(together(late, Promise.reject(new Error('the second'))), /the first/);
+    await assert.rejects(awaitAll(late, Promise.reject(new Error('the second'))), /the first/);
   });
 
   test('sees one partner’s rows alone, and can change nothing where it only reads', async () => {
-    const seen = await ground.db.readAsPartner(7n, (tx) =>
-      together(
+    const seen = await ground.db.readOnlyAsPartner(7n, (tx) =>
+      awaitAll(
         tx.row(`select current_setting('cloverleaf.partner') as partner`),
         tx.row(`select current_setting('transaction_read_only') as "readOnly"`),
       ),
@@ -141,7 +141,7 @@ describe('what is asked together', () => {
     assert.deepEqual(seen, [{ partner: '7' }, { readOnly: 'on' }]);
     const table = await newTable();
     await assert.rejects(
-      ground.db.readAsPartner(7n, (tx) => tx.run(`insert into ${table} values (1)`)),
+      ground.db.readOnlyAsPartner(7n, (tx) => tx.run(`insert into ${table} values (1)`)),
       { code: '25006' },
     );
   });

@@ -21,7 +21,7 @@ after(() => database?.drop());
 async function canWork(url: string): Promise<boolean> {
   const db = openDatabase(url);
   try {
-    return (await db.asSystem((tx) => tx.row('select from work'))) === undefined;
+    return (await db.asSystem((tx) => tx.row('select from jobs'))) === undefined;
   } finally {
     await db.close();
   }
@@ -121,7 +121,7 @@ test('a migration that only adds is made beside running servers, and the older c
   const own = await freshDatabase({ isEmpty: true });
   try {
     await withServer(own.adminUrl, async () => {
-      const later = laterVersion('9001_more.sql', 'alter table cloverleaf.work add column later text;');
+      const later = laterVersion('9001_more.sql', 'alter table cloverleaf.jobs add column later text;');
       await migrate(own.adminUrl, 'of the first key', later);
       assert.equal(await canWork(await migrate(own.adminUrl, 'of the first key')), true);
     });
@@ -134,7 +134,7 @@ test('a breaking migration waits until no server runs that does not know it; the
   const own = await freshDatabase({ isEmpty: true });
   const later = laterVersion(
     '9002_less.sql',
-    '-- Breaking: work is elsewhere\nalter table cloverleaf.work rename to chores;',
+    '-- Breaking: work is elsewhere\nalter table cloverleaf.jobs rename to chores;',
   );
   try {
     await withServer(own.adminUrl, async () => {
@@ -157,7 +157,7 @@ test('a server that slept through a breaking migration stops at its next look', 
   const own = await freshDatabase({ isEmpty: true });
   const later = laterVersion(
     '9003_less.sql',
-    '-- Breaking: nothing may be leased\nalter table cloverleaf.work drop column lease;',
+    '-- Breaking: nothing may be leased\nalter table cloverleaf.jobs drop column lease;',
   );
   try {
     await withServer(own.adminUrl, async ({ outdated }) => {

@@ -153,10 +153,10 @@ export async function verified(call: Call, name: string): Promise<string> {
   return customerId;
 }
 
-export async function until<T>(what: string, ask: () => Promise<T>, reached: (answer: T) => boolean): Promise<T> {
+export async function until<T>(what: string, input: () => Promise<T>, reached: (answer: T) => boolean): Promise<T> {
   const giveUpAt = Date.now() + 60_000;
   for (;;) {
-    const answer = await ask();
+    const answer = await input();
     if (reached(answer)) return answer;
     if (Date.now() > giveUpAt) throw new Error(`${what}: ${JSON.stringify(answer)}`);
     await new Promise((wake) => setTimeout(wake, 200));

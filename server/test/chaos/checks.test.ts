@@ -16,7 +16,7 @@ for (const [one, text, speaks] of [
   [surplus, 'deposit 22 is seen', true],
   [surplus, `order ${ORDER} is payout_held`, true],
   [surplus, 'deposit 2 is seen', false],
-  [surplus, 'refund 22 is handed', false],
+  [surplus, 'refund 22 is submitted', false],
   [surplus, 'payout ref_22_1 is unknown', false],
   [surplus, 'work advance_order 1795314000999 is due 2026-11-22 03:22:05+00 orders  22 it failed', false],
   [held, `payout pay_${ORDER}_2 is unknown`, true],

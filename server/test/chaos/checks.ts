@@ -34,7 +34,7 @@ const PAID = { offramp: '6', onramp: '4' } as const;
 interface Moved {
   cameIn: bigint;
   paidOut: bigint;
-  gaveBack: bigint;
+  refundedUnits: bigint;
   /** How often value left for it: payments of the bank that did not come back, transfers on the chain. */
   effects: number;
 }
@@ -49,7 +49,7 @@ export async function whatIsLeft({ look }: Pick<ChaosWorld, 'look'>): Promise<{ 
   ]);
   const saying = (text: string): string[] =>
     cases.filter((one) => speaksOf(one, text)).map(({ kind, reason }) => `${kind}: ${reason}`);
-  // Work that has not failed is an alarm clock: what it would look at stands in this list itself, if there is anything.
+  // Work that has not failed is a wake-up call: what it would look at stands in this list itself, if there is anything.
   const left = all.filter((text) => !/^work .* 0 $/.test(text)).map((text) => ({ text, said: saying(text) }));
   return {
     open: left.filter(({ said }) => said.length === 0).map(({ text }) => text),
@@ -108,7 +108,7 @@ async function countOutside(
     world.bank.payments(),
     world.bank.credits(),
   ]);
-  const taken = payments.filter(({ state }) => state !== 'refused');
+  const taken = payments.filter(({ state }) => state !== 'rejected');
   const outTo = new Map<string, { units: bigint; times: number }>();
   const add = (to: string, units: bigint): void => {
     const before = outTo.get(to) ?? { units: 0n, times: 0 };
@@ -137,7 +137,7 @@ async function countOutside(
     const moved: Moved = {
       cameIn,
       paidOut: out?.units ?? 0n,
-      gaveBack: back?.units ?? 0n,
+      refundedUnits: back?.units ?? 0n,
       effects: (out?.times ?? 0) + (back?.times ?? 0),
     };
     if (moved.effects > 1) verdict.paidTwice.push(`order ${one.id}: value left for it ${moved.effects} times`);
@@ -146,11 +146,11 @@ async function countOutside(
     const isPaid = moved.paidOut === one.payoutUnits;
     if (isPaid !== (statuses.get(one.id) === PAID[one.direction]))
       verdict.broken.push(`order ${one.id}: ${moved.paidOut} went out, and the wire shows ${statuses.get(one.id)}`);
-    const isWhole = isPaid || (moved.paidOut === 0n && moved.gaveBack === moved.cameIn);
+    const isWhole = isPaid || (moved.paidOut === 0n && moved.refundedUnits === moved.cameIn);
     const hasCase = cases.some(({ order_id }) => String(order_id) === one.id);
     if (cameIn > 0n && !isWhole && !hasCase)
       verdict.lost.push(
-        `order ${one.id}: ${cameIn} of ${one.depositUnits} came in, ${moved.paidOut} of ${one.payoutUnits} went out, ${moved.gaveBack} back`,
+        `order ${one.id}: ${cameIn} of ${one.depositUnits} came in, ${moved.paidOut} of ${one.payoutUnits} went out, ${moved.refundedUnits} back`,
       );
     if (one.paid && cameIn < one.depositUnits)
       verdict.unexplained.push(`order ${one.id}: ${one.depositUnits} was paid, and ${cameIn} came in`);

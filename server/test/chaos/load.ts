@@ -2,7 +2,7 @@
  * The load: customers of one partner who sell and buy, through the partner's wire, at whichever server answers.
  *
  * A request that gets no answer, or none that says anything, is made again elsewhere under its idempotency key. Every order
- * has an address or account of its own to be paid to and one to be given back to, so that chain and bank can be counted order
+ * has an address or account of its own to be paid to and one to be refunded to, so that chain and bank can be counted order
  * by order. Every order is paid: one in ten in two parts, and one in ten with more than was asked for, which is not owed to
  * anybody but the customer and waits with a case.
  */
@@ -190,14 +190,14 @@ export function openLoad(world: ChaosWorld, deps: { chance: (below: number) => n
     async statuses(): Promise<ReadonlyMap<string, string>> {
       const shown = new Map<string, string>();
       const waiting = [...made];
-      const lane = async () => {
+      const worker = async () => {
         for (let one = waiting.pop(); one !== undefined; one = waiting.pop()) {
           const { id, direction, customerId } = one;
           const order = await tell<{ status: unknown }>(`${direction}/transaction`, { customerId, transactionId: id });
           shown.set(id, String(order.status));
         }
       };
-      await Promise.all([lane(), lane(), lane(), lane()]);
+      await Promise.all([worker(), worker(), worker(), worker()]);
       return shown;
     },
   };

@@ -2,7 +2,7 @@
  * `npm run chaos -- [--minutes M | --seconds S] [--seed N] [--bank deduplicating|repeating|both] [--rate R] [--only a,b]
  * [--json FILE]`: real processes, real trade, and real kills; then everything is healed, waited for, and counted.
  *
- * Bounded: strikes for as long as it is told, heals for HEAL_MS at the most, and ends. Nothing is left running: what it started
+ * Bounded: faults for as long as it is told, heals for HEAL_MS at the most, and ends. Nothing is left running: what it started
  * it stops, and reaper.process.ts ends the rest, however this process ends. The folder of a run that found something is kept.
  */
 import { spawn } from 'node:child_process';
@@ -12,8 +12,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { BankMode } from './bank.ts';
+import { KINDS } from './faults.ts';
 import { type Outcome, run } from './run.ts';
-import { KINDS } from './strikes.ts';
 
 const { values } = parseArgs({
   options: {

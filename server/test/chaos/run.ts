@@ -1,5 +1,5 @@
 /**
- * One run: a world, load and strikes for a while, then everything healed, an operator who does what people do, and the count.
+ * One run: a world, load and faults for a while, then everything healed, an operator who does what people do, and the count.
  */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,8 +8,8 @@ import { collect, run as command } from '../support/process.ts';
 import type { BankMode } from './bank.ts';
 import { FINALITY } from './chain.ts';
 import { judge, type Verdict, whatIsLeft } from './checks.ts';
+import { faultFor, KINDS } from './faults.ts';
 import { openLoad } from './load.ts';
-import { KINDS, strikeFor } from './strikes.ts';
 import { type ChaosWorld, openWorld, until } from './world.ts';
 
 export interface Outcome extends Verdict {
@@ -24,8 +24,8 @@ export interface Outcome extends Verdict {
   perSecond: number;
   /** Requests that were made again. */
   retries: number;
-  strikes: Record<string, number>;
-  /** Strikes that came to nothing, because another had just struck. */
+  faults: Record<string, number>;
+  /** Faults that came to nothing, because another had just struck. */
   missed: string[];
   /** What `npm run verify-ledger` says of the books that were left. */
   ledger: string;
@@ -67,7 +67,7 @@ export async function run(options: {
     const begun = Date.now();
     const load = openLoad(world, { chance, perSecond: options.rate });
     const person = openOperator(world, say);
-    const strikes = await strikeFor(
+    const faults = await faultFor(
       { world, chance },
       { ms: options.ms, signal, say, ...(options.only ? { only: options.only } : {}) },
     );
@@ -105,8 +105,8 @@ export async function run(options: {
       states: Object.fromEntries(states.map(({ state, times }) => [state, times])),
       perSecond: load.made.length / (seconds + healedAfterS),
       retries: load.retries,
-      strikes: strikes.counts,
-      missed: strikes.missed,
+      faults: faults.counts,
+      missed: faults.missed,
       ledger: ledger.said,
       trouble: all,
     };
@@ -154,7 +154,7 @@ async function heal(
         `under way: ${left.open.length}, with a case: ${left.said.length}; ${[...left.open, ...left.said].slice(0, 4).join('; ')}`,
       );
     calm = isOver;
-    // So deep that nothing is taken back any more, and that the node knows the balances of the blocks that count. What has
+    // So deep that nothing is reversed any more, and that the node knows the balances of the blocks that count. What has
     // become final by it may be swept now, which is something under way again.
     await world.chain.mine(isOver ? FINALITY + 4 : 2);
     await sleep(isOver ? CALM_MS : 500);
@@ -177,7 +177,7 @@ async function verified({ folder, postgres }: ChaosWorld): Promise<{ code: numbe
 function openOperator({ look, operates }: ChaosWorld, say: (line: string) => void) {
   const told = new Set<string>();
   let stopped = false;
-  const ACTS: Readonly<Record<string, string>> = {
+  const OPERATOR_API_ACTIONS: Readonly<Record<string, string>> = {
     on_hold: 'release',
     payout_held: 'retry',
     refund_held: 'retry-refund',
@@ -186,11 +186,11 @@ function openOperator({ look, operates }: ChaosWorld, say: (line: string) => voi
     while (!stopped) {
       await sleep(3_000);
       const waiting = await look<{ id: bigint; state: string }>('select id, state from orders where state = any($1)', [
-        Object.keys(ACTS),
+        Object.keys(OPERATOR_API_ACTIONS),
       ]).catch(() => []);
       for (const { id, state } of waiting)
-        await operates(`/orders/${id}/${ACTS[state]}`, {}).catch((error: Error) => {
-          const why = `the operator was refused: order ${id}, ${state}: ${error.message}`;
+        await operates(`/orders/${id}/${OPERATOR_API_ACTIONS[state]}`, {}).catch((error: Error) => {
+          const why = `the operator was rejected: order ${id}, ${state}: ${error.message}`;
           if (!told.has(why)) say(why);
           told.add(why);
         });
@@ -207,9 +207,9 @@ function openOperator({ look, operates }: ChaosWorld, say: (line: string) => voi
 function summaryOf(outcome: Omit<Outcome, 'summary'>): string {
   const lines = [
     '',
-    `${outcome.mode} bank, seed ${outcome.seed}: ${outcome.seconds.toFixed(0)} s of strikes, healed ${outcome.healedAfterS.toFixed(0)} s later`,
+    `${outcome.mode} bank, seed ${outcome.seed}: ${outcome.seconds.toFixed(0)} s of faults, healed ${outcome.healedAfterS.toFixed(0)} s later`,
     `orders ${outcome.orders} (${outcome.sales} sales), ${outcome.perSecond.toFixed(2)} a second; ended as ${list(outcome.states)}; ${outcome.retries} requests made again`,
-    `strikes: ${list(outcome.strikes)}; came to nothing: ${outcome.missed.length}; never: ${KINDS.filter((kind) => outcome.strikes[kind] === undefined).join(', ') || 'none'}`,
+    `faults: ${list(outcome.faults)}; came to nothing: ${outcome.missed.length}; never: ${KINDS.filter((kind) => outcome.faults[kind] === undefined).join(', ') || 'none'}`,
     `paid twice ${outcome.paidTwice.length}, lost ${outcome.lost.length}, unexplained ${outcome.unexplained.length}, broken ${outcome.broken.length}, trouble ${outcome.trouble.length}; left with a case ${outcome.left.length}`,
   ];
   const { paidTwice, lost, unexplained, broken, trouble, left } = outcome;

@@ -3,10 +3,10 @@
  * deduplicates or does not. The chain is looked at more often, because its blocks come faster than a real one's.
  */
 import { readConfig } from '../../src/config.ts';
+import type { Profile } from '../../src/environment.ts';
 import { productionProfile } from '../../src/production/index.ts';
 import { simulatedBankAt } from '../../src/rails/simulated/index.ts';
 import { start } from '../../src/server.ts';
-import type { Profile } from '../../src/world.ts';
 import { BANK } from './bank.ts';
 
 const { CHAOS_BANK_URL: url = '', CHAOS_BANK_TOKEN: token = '', CHAOS_BANK_DEDUPLICATES } = process.env;
@@ -19,8 +19,8 @@ const profile: Profile = {
     const pace = { pollMs: 250, nativeEveryMs: 3_000, lowerBranchMs: 2_000, rebroadcastMs: 3_000 };
     return {
       ...world,
-      outside: {
-        evmChains: world.outside.evmChains.map((chain) => ({ ...chain, pace })),
+      connections: {
+        evmChains: world.connections.evmChains.map((chain) => ({ ...chain, pace })),
         banks: [simulatedBankAt({ code: BANK, url, token, deduplicates: CHAOS_BANK_DEDUPLICATES === '1' })],
       },
     };

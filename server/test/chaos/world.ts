@@ -162,7 +162,7 @@ export async function openWorld(options: {
       }
     }
 
-    /** An act of the operator's, at a server that answers. */
+    /** An action of the operator's, at a server that answers. */
     async function operates<T>(path: string, body: Record<string, unknown>): Promise<T> {
       const at = slots.filter(({ process, frozen }) => process !== undefined && !frozen);
       const slot = at[options.chance(Math.max(1, at.length))];

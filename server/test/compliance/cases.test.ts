@@ -15,7 +15,7 @@ import {
   noteCase,
   openCase,
 } from '../../src/compliance/index.ts';
-import { freshGround, type Ground } from '../support/ground.ts';
+import { type Fixture, freshFixture } from '../support/fixture.ts';
 
 const OPERATING = new URL('../../../docs/operating/', import.meta.url);
 
@@ -33,15 +33,15 @@ test('a kind that another version opened is shown all the same', () => {
 });
 
 describe('cases as rows', () => {
-  let ground: Ground;
+  let ground: Fixture;
   before(async () => {
-    ground = await freshGround();
+    ground = await freshFixture();
   });
   after(() => ground?.stop());
   const inTx = <T>(body: (tx: Tx) => Promise<T>) => ground.db.asSystem(body);
   const now = new Date('2026-01-05T00:00:00Z');
   const open = (subject: string, minutes: number) =>
-    inTx((tx) => openCase(tx, { kind: 'rail_stopped', subject, reason: 'a test', now: later(now, minutes * 60_000) }));
+    inTx((tx) => openCase(tx, { kind: 'rail_halted', subject, reason: 'a test', now: later(now, minutes * 60_000) }));
 
   test('are listed oldest first, in pages, whatever the order in which they were written', async () => {
     for (const [subject, minutes] of [
@@ -72,17 +72,17 @@ describe('cases as rows', () => {
       await noteCase(tx, { id, what: 'noted', note: 'node restarted', by: 'ada', now });
       await closeCase(tx, { id, outcome: 'mended', by: 'ada', now });
     });
-    const { found, acts } = (await inTx((tx) => findCase(tx, id))) ?? assert.fail();
+    const { found, actions } = (await inTx((tx) => findCase(tx, id))) ?? assert.fail();
     assert.deepEqual([found.assignee, found.outcome, found.who], ['ada', 'mended', 'operator']);
     assert.deepEqual(
-      acts.map(({ by, what, note }) => [by, what, note]),
+      actions.map(({ by, what, note }) => [by, what, note]),
       [
         ['bob', 'assigned', 'ada: knows the node'],
         ['ada', 'noted', 'node restarted'],
         ['ada', 'closed', 'mended'],
       ],
     );
-    for (const statement of [`update case_acts set note = 'x'`, 'delete from case_acts'])
+    for (const statement of [`update case_actions set note = 'x'`, 'delete from case_actions'])
       await assert.rejects(
         inTx((tx) => tx.run(statement)),
         /append-only|permission denied/,

@@ -8,15 +8,15 @@ import { enroll, findCustomer, recordFinding, saveDetails } from '../../src/cust
 import { createPartner, type Partner } from '../../src/partners/index.ts';
 import { manualVerifier } from '../../src/verifiers/manual/index.ts';
 import { newPhone } from '../support/client.ts';
-import { freshGround, type Ground } from '../support/ground.ts';
+import { type Fixture, freshFixture } from '../support/fixture.ts';
 
-let ground: Ground;
+let ground: Fixture;
 let partner: Partner;
 const now = () => ground.clock.now();
 const inTx = <T>(work: (tx: Tx) => Promise<T>) => ground.db.asPartner(partner.id, work);
 
 before(async () => {
-  ground = await freshGround();
+  ground = await freshFixture();
   partner = await ground.db.asSystem((tx) => createPartner(tx, { name: 'Mine', now: now(), tradeLevel: 1 }));
 });
 after(() => ground?.stop());
@@ -35,9 +35,9 @@ async function gives(customerId: string, details: Record<string, string>): Promi
 }
 
 async function looks(customerId: string, version: number): Promise<void> {
-  const ask = { key: `details:${customerId}:${version}`, customerId, kind: 'INDIVIDUAL', level: 1 } as const;
-  await verifier.begin(ask);
-  const finding = await verifier.finding(ask);
+  const input = { key: `details:${customerId}:${version}`, customerId, kind: 'INDIVIDUAL', level: 1 } as const;
+  await verifier.begin(input);
+  const finding = await verifier.finding(input);
   await inTx((tx) => recordFinding(tx, { customerId, version, verifier: verifier.code, finding, now: now() }));
 }
 

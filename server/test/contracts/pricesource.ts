@@ -71,12 +71,12 @@ export function testPriceSource(code: string, world: () => PriceSourceWorld): vo
         '403': () => ({ status: 403, headers, body: '{}' }),
         '404': () => ({ status: 404, headers, body: '{}' }),
         cut: (symbols) => ({
-          act: (response) => {
+          action: (response) => {
             response.writeHead(200, { ...headers, 'content-length': '100000' });
             response.write(right(symbols), () => response.destroy());
           },
         }),
-        'hung up': () => ({ act: (response) => void response.destroy() }),
+        'hung up': () => ({ action: (response) => void response.destroy() }),
       };
       for (const [what, tell] of Object.entries(told)) await isSilent(answered(tell), what);
       assert.ok(!world().asked.includes('/elsewhere'), 'a redirect was followed');
@@ -84,10 +84,10 @@ export function testPriceSource(code: string, world: () => PriceSourceWorld): vo
 
     test('late, and slow without end: one deadline ends all of it', async () => {
       const from = performance.now();
-      await isSilent(answered({ act: () => {} }, 100), 'late');
+      await isSilent(answered({ action: () => {} }, 100), 'late');
       const dripping = answered(
         {
-          act: (response) => {
+          action: (response) => {
             response.writeHead(200, typed());
             const drip = setInterval(() => response.write(' '), 10);
             response.on('close', () => clearInterval(drip));

@@ -63,7 +63,7 @@ export function testRail(name: string, make: () => Promise<RailWorld>): void {
 
     inWorld('a payout sent once has one effect, is known, and settles once', async ({ rail, ...world }) => {
       const sent = await rail.send(world.sending('pay_1_1'));
-      assert.equal(sent.outcome, 'accepted');
+      assert.equal(sent.outcome, 'submitted');
       assert.equal(await world.effects('pay_1_1'), 1);
       assert.equal((await rail.status('pay_1_1')).outcome, 'known');
       await world.settles();
@@ -82,12 +82,12 @@ export function testRail(name: string, make: () => Promise<RailWorld>): void {
           assert.equal(effects, 1);
           assert.deepEqual(
             outcomes.map(({ outcome }) => outcome),
-            ['accepted', 'accepted'],
+            ['submitted', 'submitted'],
           );
         } else {
           // What it accepts it does, once for each time; taking a key a second time it may as well not accept.
-          const accepted = outcomes.filter(({ outcome }) => outcome === 'accepted').length;
-          assert.ok(accepted > 0 && !outcomes.some(({ outcome }) => outcome === 'refused'));
+          const accepted = outcomes.filter(({ outcome }) => outcome === 'submitted').length;
+          assert.ok(accepted > 0 && !outcomes.some(({ outcome }) => outcome === 'rejected'));
           assert.equal(effects, accepted, 'a rail that accepts twice and pays once deduplicates, and should say so');
         }
       },
@@ -100,8 +100,8 @@ export function testRail(name: string, make: () => Promise<RailWorld>): void {
     inWorld('too late a sending does nothing', async ({ rail, ...world }) => {
       const sent = await rail.send({ ...world.sending('pay_3_1'), notAfter: new Date(Date.now() - 1) });
       await world.settles();
-      if (!rail.deduplicates) assert.notEqual(sent.outcome, 'accepted');
-      assert.equal(await world.effects('pay_3_1'), sent.outcome === 'accepted' ? 1 : 0);
+      if (!rail.deduplicates) assert.notEqual(sent.outcome, 'submitted');
+      assert.equal(await world.effects('pay_3_1'), sent.outcome === 'submitted' ? 1 : 0);
     });
 
     inWorld('a deposit is confirmed once, however often the rail looks', async ({ rail, facts, ...world }) => {
@@ -158,7 +158,7 @@ export function testRail(name: string, make: () => Promise<RailWorld>): void {
         await world.goesDark();
         assert.equal((await rail.status('pay_4_2')).outcome, 'unknown');
         // A chain may accept: its bytes are stored and will be broadcast. Nobody may call it refused.
-        assert.notEqual((await rail.send(sending)).outcome, 'refused');
+        assert.notEqual((await rail.send(sending)).outcome, 'rejected');
         await assert.rejects(rail.observe(), { name: 'Unavailable' });
         await assert.rejects(rail.balance(rail.wallets.payouts, sending.asset), { name: 'Unavailable' });
       },

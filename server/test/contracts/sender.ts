@@ -1,4 +1,4 @@
-/** What every sender of login codes must keep: a code is handed over once or not at all, and nobody else reads it. */
+/** What every sender of login codes must keep: a code is sent once or not at all, and nobody else reads it. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Unavailable } from '../../src/base/errors.ts';
@@ -40,7 +40,7 @@ export function testSender(code: string, make: () => Promise<SenderWorld>): void
       if (sent !== undefined) assert.deepEqual([sender.nextCode, sender.hint], [undefined, undefined]);
     });
 
-    inWorld('what cannot be handed over is Unavailable, and tells neither phone nor code', async (world) => {
+    inWorld('what cannot be sent is Unavailable, and tells neither phone nor code', async (world) => {
       for (const fail of world.fails) {
         const before = world.sent?.().length;
         const { phone } = await fail();

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Unavailable } from '../../src/base/errors.ts';
-import type { Finding, VerificationAsk, Verifier } from '../../src/verifiers/verifier.ts';
+import type { Finding, VerificationRequest, Verifier } from '../../src/verifiers/verifier.ts';
 
 /** What a fixture's file exports: which claims there are, and how to make a world around the verifier. */
 export interface VerifierFixture {
@@ -21,7 +21,7 @@ export interface VerifierWorld {
   /** How many verifications there are at the provider, or wherever findings come from. */
   begun(): Promise<number>;
   /** The provider finds this. */
-  finds?(asked: VerificationAsk, finding: Finding): Promise<void>;
+  finds?(asked: VerificationRequest, finding: Finding): Promise<void>;
   /** From now on the provider does not answer. */
   goesDark?(): Promise<void>;
   /** From now on it answers with what is no answer. */
@@ -29,7 +29,7 @@ export interface VerifierWorld {
   stop(): Promise<void>;
 }
 
-const asked = (key: string, more: Partial<VerificationAsk> = {}): VerificationAsk => ({
+const asked = (key: string, more: Partial<VerificationRequest> = {}): VerificationRequest => ({
   key,
   customerId: '4711',
   kind: 'INDIVIDUAL',

@@ -116,16 +116,17 @@ test('attempts and what was delivered are forgotten after thirty days, and can b
   const [there, partner] = [await openReceiver(), await world.partner()];
   const { endpoint } = await world.endpoint(partner, there.url);
   const off = await world.endpoint(partner, there.url);
-  const ask = { endpointId: endpoint.id, partnerId: partner.id };
+  const input = { endpointId: endpoint.id, partnerId: partner.id };
   const rows = () =>
     world.read((tx) =>
       tx.rows<{ state: string }>('select state from webhook_deliveries where partner_id = $1 order by 1', [partner.id]),
     );
-  const attempts = () => world.db.asPartner(partner.id, (tx) => attemptsOf(tx, world.vault, { ...ask, position: 1n }));
+  const attempts = () =>
+    world.db.asPartner(partner.id, (tx) => attemptsOf(tx, world.vault, { ...input, position: 1n }));
   await world.happens(partner, 'order:60', 'order.created');
   await world.publishes();
   await world.read((tx) => tx.run('update webhook_endpoints set enabled = false where id = $1', [off.endpoint.id]));
-  const courier = await world.courier();
+  const dispatcher = await world.dispatcher();
   await world.until('it has come', async () => (await attempts()).length === 1);
   const purge = () => world.read((tx) => purgeLog(tx, world.clock.now()));
   world.clock.advance(29 * 24 * 3_600_000);
@@ -142,9 +143,9 @@ test('attempts and what was delivered are forgotten after thirty days, and can b
     ['dropped'],
     'what waited for an endpoint that is switched off is dropped',
   );
-  await world.db.asPartner(partner.id, (tx) => replay(tx, { ...ask, position: 1n, now: world.clock.now() }));
+  await world.db.asPartner(partner.id, (tx) => replay(tx, { ...input, position: 1n, now: world.clock.now() }));
   await world.until('it has come again', () => there.taken.length === 2);
   assert.equal(there.taken[0]?.headers['webhook-id'], there.taken[1]?.headers['webhook-id']);
-  await courier.stop();
+  await dispatcher.stop();
   await there.down();
 });

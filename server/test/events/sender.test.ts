@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { isPublic, readUrl } from '../../src/events/address.ts';
-import { type Outside, openSender, outsideFor } from '../../src/events/index.ts';
+import { type EgressPolicy, openSender, outsideFor } from '../../src/events/index.ts';
 import { printable } from '../../src/events/sender.ts';
 import { signature } from '../../src/events/standard.ts';
 import { openReceiver, type Receiver } from '../support/receiver.ts';
@@ -55,7 +55,7 @@ test('addresses inside networks, of no network and of ways back into IPv4 are no
 });
 
 test('an address is refused when it is set, with the reason', () => {
-  const why = (outside: Outside, url: string): string => {
+  const why = (outside: EgressPolicy, url: string): string => {
     try {
       readUrl(outside, 'url', url);
       return 'taken';
@@ -102,7 +102,7 @@ const message = { headers: { 'webhook-id': 'evt_1_1' }, body: '{"a":1}' };
 test('a name that leads elsewhere the second time is called where it was looked at, or not at all', async () => {
   const answers = [['127.0.0.1'], ['10.0.0.1'], ['127.0.0.1', '169.254.169.254'], []];
   let asked = 0;
-  const rebinding: Outside = {
+  const rebinding: EgressPolicy = {
     plain: true,
     allows: (address) => address === '127.0.0.1',
     resolve: async () => answers[asked++] ?? [],
@@ -129,7 +129,7 @@ test('in production a name that leads inside is not called, nor plain http', asy
 });
 
 test('certificates are checked: trusted, for this name', async () => {
-  const here: Outside = { plain: false, allows: () => true, resolve: async () => ['127.0.0.1'] };
+  const here: EgressPolicy = { plain: false, allows: () => true, resolve: async () => ['127.0.0.1'] };
   const trusting = openSender(here, { ca: tls('cert') });
   const url = (host: string) => `https://${host}:${secure.port}/`;
   assert.equal((await openSender(here)({ url: url('hooks.partner.com'), ...message })).error, 'certificate');
@@ -138,7 +138,7 @@ test('certificates are checked: trusted, for this name', async () => {
 });
 
 test('a name that nobody answers for has five seconds like everything else', async () => {
-  const silent: Outside = { ...sandbox, resolve: () => new Promise(() => {}) };
+  const silent: EgressPolicy = { ...sandbox, resolve: () => new Promise(() => {}) };
   const outcome = await openSender(silent, { deadlineMs: 50 })({ url: 'http://hooks.partner.com/', ...message });
   assert.deepEqual([outcome.ok, outcome.error], [false, 'timeout']);
 });

@@ -1,22 +1,22 @@
-/** Partners with endpoints, receivers behind them, and couriers to be started: what the tests of delivery share. */
+/** Partners with endpoints, receivers behind them, and dispatchers to be started: what the tests of delivery share. */
 import type { Tx } from '../../src/base/db.ts';
 import {
   addEndpoint,
-  type Courier,
+  type Dispatcher,
+  type EgressPolicy,
   type Endpoint,
   emit,
   type FeedPage,
-  type Outside,
   openSender,
   outsideFor,
   publish,
   readFeed,
   standard,
-  startCourier,
+  startDispatcher,
 } from '../../src/events/index.ts';
 import { createKey, createPartner, findPartner, signingSecrets } from '../../src/partners/index.ts';
 import { whitelabelFormat } from '../../src/protocols/whitelabel/index.ts';
-import { freshGround } from '../support/ground.ts';
+import { freshFixture } from '../support/fixture.ts';
 import { until } from '../support/until.ts';
 
 export interface TestPartner {
@@ -26,9 +26,9 @@ export interface TestPartner {
 }
 
 export async function deliveryWorld() {
-  const ground = await freshGround();
+  const ground = await freshFixture();
   const { db, vault, clock, log } = ground;
-  const couriers = new Set<Courier>();
+  const dispatchers = new Set<Dispatcher>();
   const dead: { partnerId: bigint; endpointId: string; isOff: boolean }[] = [];
   const formats = {
     standard,
@@ -81,10 +81,10 @@ export async function deliveryWorld() {
       db.asPartner(partner.id, (tx) => readFeed(tx, vault, { partnerId: partner.id, after, limit })),
     read: <T>(body: (tx: Tx) => Promise<T>): Promise<T> => db.asSystem(body),
 
-    async courier(how: { outside?: Outside; deadlineMs?: number } = {}): Promise<Courier> {
+    async dispatcher(how: { outside?: EgressPolicy; deadlineMs?: number } = {}): Promise<Dispatcher> {
       const options = how.deadlineMs === undefined ? {} : { deadlineMs: how.deadlineMs };
       const send = openSender(how.outside ?? outsideFor('sandbox'), options);
-      const started = await startCourier({
+      const started = await startDispatcher({
         db,
         clock,
         log,
@@ -93,20 +93,20 @@ export async function deliveryWorld() {
         send,
         onDead: async (_tx, { partnerId, endpointId, isOff }) => void dead.push({ partnerId, endpointId, isOff }),
       });
-      const courier = {
+      const dispatcher = {
         async stop() {
-          couriers.delete(courier);
+          dispatchers.delete(dispatcher);
           await started.stop();
         },
       };
-      couriers.add(courier);
-      return courier;
+      dispatchers.add(dispatcher);
+      return dispatcher;
     },
 
     until,
 
     async stop() {
-      await Promise.all([...couriers].map((courier) => courier.stop()));
+      await Promise.all([...dispatchers].map((dispatcher) => dispatcher.stop()));
       await ground.stop();
     },
   };

@@ -19,7 +19,7 @@ import {
   roundRate,
   truncateTo,
 } from '../../src/base/money.ts';
-import { agree, price, type Terms, total } from '../../src/quotes/price.ts';
+import { aggregate, price, type Terms, total } from '../../src/quotes/price.ts';
 import { fuzz, nasty } from './fuzz.ts';
 
 const places = fc.integer({ min: 0, max: 24 });
@@ -151,7 +151,7 @@ const terms: fc.Arbitrary<Terms> = fc.record({
   direction: fc.constantFrom('offramp' as const, 'onramp' as const),
   cryptoDecimals: fc.integer({ min: 0, max: 18 }),
   fiatDecimals: fc.integer({ min: 0, max: 4 }),
-  payoutPlaces: fc.integer({ min: 0, max: 18 }),
+  payoutDecimals: fc.integer({ min: 0, max: 18 }),
   rate: fc.record({ num: fc.bigInt({ min: 1n, max: 10n ** 12n }), den: fc.bigInt({ min: 1n, max: 10n ** 6n }) }),
   fees: fc.record({ operator: term, partner: term, rail: term, chain: term }),
   gasCost: fc.record({ num: fc.bigInt({ min: 0n, max: 10n ** 6n }), den: fc.bigInt({ min: 1n, max: 10n ** 9n }) }),
@@ -224,7 +224,7 @@ fuzz(
     }));
     const asked = (of: typeof prices): { rate: Rate; used: number } | undefined => {
       try {
-        const found = agree(of, rules, 'a/b');
+        const found = aggregate(of, rules, 'a/b');
         assert.ok(found.used.length >= quorum);
         return { rate: found.rate, used: found.used.length };
       } catch (error) {

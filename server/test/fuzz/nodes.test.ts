@@ -188,12 +188,12 @@ const ASKED: Record<string, (of: ChainAdapter) => Promise<void>> = {
   },
   async estimate(of) {
     const found = await of.estimate('hot', { target: OURS, data: Buffer.alloc(0), value: 1n });
-    if ('refused' in found) assert.ok(found.refused.length < 300);
+    if ('rejected' in found) assert.ok(found.rejected.length < 300);
     else assert.ok(BigInt(found.fee.price ?? '') <= 10n ** 12n);
   },
   async gasFor(of) {
     const found = await of.gasFor('hot', { target: OURS, data: Buffer.alloc(0), value: 1n });
-    if (!('refused' in found)) units(found.hasUnits);
+    if (!('rejected' in found)) units(found.hasUnits);
   },
   async broadcast(of) {
     const found = await of.broadcast(Buffer.from('00', 'hex'));

@@ -16,7 +16,7 @@ import { SettingError } from '../../src/base/env.ts';
 import { Refusal, Unavailable } from '../../src/base/errors.ts';
 import type { Http } from '../../src/base/http.ts';
 import { printConfig, readConfig } from '../../src/config.ts';
-import { addressesOf, hostOf, isPublic, outsideFor, readUrl } from '../../src/events/address.ts';
+import { addressesOf, egressPolicyFor, hostOf, isPublic, readUrl } from '../../src/events/address.ts';
 import { readChains } from '../../src/production/chains.ts';
 import { addressAllowed } from '../../src/protocols/whitelabel/auth.ts';
 import type { PriceSource } from '../../src/quotes/index.ts';
@@ -152,8 +152,8 @@ fuzz(
 
 // Addresses that we are told to call.
 
-const PRODUCTION = outsideFor('production');
-const SANDBOX = outsideFor('sandbox');
+const PRODUCTION = egressPolicyFor('production');
+const SANDBOX = egressPolicyFor('sandbox');
 
 /** Address ranges that no webhook may reach, told another way than the code does. */
 const INNER = new BlockList();

@@ -38,7 +38,19 @@ after(async () => await world?.stop());
 const seen = new Map<number, number>();
 
 const SCRIPT = '"><script>fuzz()</script>';
-const ACTS = ['', 'phone', 'code', 'login', 'details', 'check', 'account', 'order', 'other', 'nonsense', '__proto__'];
+const OPERATOR_API_ACTIONS = [
+  '',
+  'phone',
+  'code',
+  'login',
+  'details',
+  'check',
+  'account',
+  'order',
+  'other',
+  'nonsense',
+  '__proto__',
+];
 const FORM = [
   ...Object.keys(DETAILS),
   'code',
@@ -61,12 +73,12 @@ fuzz(
   120,
   fc.tuple(
     fc.constantFrom('kyc', 'bank', 'buy', 'sell'),
-    fc.constantFrom(...ACTS),
+    fc.constantFrom(...OPERATOR_API_ACTIONS),
     fc.dictionary(fc.constantFrom(...FORM), fc.oneof(nasty, fc.constantFrom(SCRIPT, '123456', '1984-02-29'))),
     fc.boolean(),
     fc.option(nasty, { nil: undefined, freq: 6 }),
   ),
-  async ([page, act, values, isKnown, other]) => {
+  async ([page, action, values, isKnown, other]) => {
     const link = links[page] ?? assert.fail(page);
     const mangled = (text: string) =>
       `${link.slice(0, link.lastIndexOf('/') + 1)}${encodeURIComponent(text.toWellFormed().slice(0, 300))}`;
@@ -77,15 +89,15 @@ fuzz(
     ]);
     const shown = [
       await browser.open(other === undefined ? link : mangled(other)),
-      await browser.send(act, Object.fromEntries(texts)),
+      await browser.send(action, Object.fromEntries(texts)),
       await browser.open(link),
     ];
     for (const { status, text } of shown) {
-      assert.ok(status < 500, `${page} ${act}: ${status}`);
+      assert.ok(status < 500, `${page} ${action}: ${status}`);
       seen.set(status, (seen.get(status) ?? 0) + 1);
       assert.ok(!INSIDE.test(text) && !text.includes('<script>fuzz'), text);
     }
-    if (act === 'login' && values.code !== '123456' && !isKnown) assert.notEqual(shown[1]?.status, 200);
+    if (action === 'login' && values.code !== '123456' && !isKnown) assert.notEqual(shown[1]?.status, 200);
     assertUnpolluted();
   },
 );

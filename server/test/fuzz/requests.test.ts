@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
-import { ACTS } from '../../src/protocols/operator/index.ts';
+import { OPERATOR_API_ACTIONS } from '../../src/protocols/operator/index.ts';
 import { READS } from '../../src/protocols/operator/reads.ts';
 import { ROUTES } from '../../src/protocols/whitelabel/index.ts';
 import { operatorNamed, type Person } from '../protocols/operator/people.ts';
@@ -231,7 +231,7 @@ test('a right body reaches what lies behind the fields on nearly every path', as
   }
   const paths = OPEN.filter(({ method }) => method !== 'DELETE').map((route) => route.paths[0] ?? '');
   const missed = paths.filter((path) => !reached.has(path));
-  // Where nothing is there to be done: no event was sent, nothing is to be given back or bounces.
+  // Where nothing is there to be done: no event was sent, nothing is to be refunded or bounces.
   assert.ok(missed.length <= paths.length / 4, `only refusals from ${missed.join(', ')}`);
 });
 
@@ -265,7 +265,7 @@ const OPERATORS = {
   market: () => '1',
   reason: () => 'a test of broken input',
 } as const;
-/** Acts that leave the one who asks without a token, or all without a way. */
+/** Actions that leave the one who asks without a token, or all without a way. */
 const APART = new Set([
   'operator.disable',
   'operator.role',
@@ -273,24 +273,24 @@ const APART = new Set([
   'self.revoke-token',
   'partner.suspend',
   'key.revoke',
-  'stop.set',
+  'kill-switch.set',
   'market.set',
 ]);
-const acts = ACTS.filter(({ name }) => !APART.has(name));
+const actions = OPERATOR_API_ACTIONS.filter(({ name }) => !APART.has(name));
 
 fuzz(
   'requests: operators',
-  'every act and look answers in form, whatever a field is',
+  'every action and look answers in form, whatever a field is',
   350,
   fc.tuple(
-    fc.nat(acts.length + READS.length - 1),
+    fc.nat(actions.length + READS.length - 1),
     fc.array(fc.tuple(fc.nat(20), nastyJson), { maxLength: 2 }),
     fc.option(nasty, { nil: undefined, freq: 3 }),
     nasty,
   ),
   async ([at, changes, inPath, filler]) => {
-    const act = acts[at];
-    const { path, fields } = act ?? READS[at - acts.length] ?? assert.fail();
+    const action = actions[at];
+    const { path, fields } = action ?? READS[at - actions.length] ?? assert.fail();
     const value = (name: string): unknown =>
       OPERATORS[name as keyof typeof OPERATORS]?.() ??
       exampleOf((fields as Record<string, { rule: string }>)[name]?.rule ?? '') ??
@@ -317,15 +317,15 @@ fuzz(
             .slice(0, 300),
         ),
       );
-    if (act === undefined) {
+    if (action === undefined) {
       delete body.reason;
       const texts = Object.entries(body).flatMap(([name, one]) =>
         typeof one === 'string' ? [[name, one] as [string, string]] : [],
       );
       address = `${address}?${new URLSearchParams(texts)}`.slice(0, 12_000);
     }
-    const answer = await (act === undefined ? chief.reads(address) : chief.sends(address, body));
-    answeredInForm(`${act?.name ?? ''} ${path}`, { status: answer.status, text: JSON.stringify(answer.body) });
+    const answer = await (action === undefined ? chief.reads(address) : chief.sends(address, body));
+    answeredInForm(`${action?.name ?? ''} ${path}`, { status: answer.status, text: JSON.stringify(answer.body) });
     if (answer.status >= 400)
       assert.equal(typeof (answer.body.reason ?? answer.body.code), 'string', JSON.stringify(answer.body));
   },

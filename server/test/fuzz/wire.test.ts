@@ -35,7 +35,7 @@ import { hmac } from '../support/client.ts';
 import { assertUnpolluted, fuzz, mangled, nasty, nastyJson } from './fuzz.ts';
 
 /** A body as it was meant, and one of the many ways to write it. */
-interface Written {
+interface NewPayout {
   value: BodyValue;
   json: string;
 }
@@ -46,14 +46,14 @@ const numberText = fc.oneof(
   fc.bigInt({ min: -(10n ** 40n), max: 10n ** 40n }).map(String),
 );
 const space = fc.constantFrom('', '', ' ', '\n', '\t ');
-const json = fc.letrec<{ any: Written; object: Written }>((tie) => ({
+const json = fc.letrec<{ any: NewPayout; object: NewPayout }>((tie) => ({
   any: fc.oneof(
     { depthSize: 'small', maxDepth: 4 },
     fc
       .oneof(fc.string({ unit: 'binary', maxLength: 12 }), nasty)
       .map((value) => ({ value, json: JSON.stringify(value) })),
     numberText.map((number) => ({ value: new JsonNumber(number), json: number })),
-    fc.constantFrom<Written>(
+    fc.constantFrom<NewPayout>(
       { value: true, json: 'true' },
       { value: false, json: 'false' },
       { value: null, json: 'null' },

@@ -20,12 +20,12 @@ import {
   verifyJournal,
 } from '../../src/ledger/index.ts';
 import { upsertAsset } from '../../src/partners/index.ts';
-import { freshGround, type Ground } from '../support/ground.ts';
+import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { fiat } from '../support/terms.ts';
 
-let ground: Ground;
+let ground: Fixture;
 before(async () => {
-  ground = await freshGround();
+  ground = await freshFixture();
   await ground.db.asSystem(async (tx) => {
     for (const code of ['inr', 'eur']) {
       await upsertAsset(tx, fiat(code));

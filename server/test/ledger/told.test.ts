@@ -24,16 +24,16 @@ import {
   statement,
 } from '../../src/ledger/index.ts';
 import { upsertAsset } from '../../src/partners/index.ts';
-import { freshGround, type Ground } from '../support/ground.ts';
+import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { fiat } from '../support/terms.ts';
 
 const ORDER = 7n;
 const order = chart.order(ORDER, 1n, 'inr');
 const at = new Date('2026-03-01T10:00:00Z');
 
-let ground: Ground;
+let ground: Fixture;
 before(async () => {
-  ground = await freshGround();
+  ground = await freshFixture();
   await ground.db.asSystem(async (tx) => {
     for (const code of ['inr', 'eur']) await upsertAsset(tx, fiat(code));
   });

@@ -364,7 +364,7 @@ describe('as CSV', () => {
       'ada',
       'admin',
     );
-    await ada.does('/stops', { kind: 'market', subject: '1', reason: '=cmd|calc' });
+    await ada.does('/kill-switches', { kind: 'market', subject: '1', reason: '=cmd|calc' });
     const [row] = readCsv((await asCsv('/audit?limit=1&format=csv')).text);
     assert.equal(row?.reason, "'=cmd|calc");
   });

@@ -186,8 +186,8 @@ describe("an auditor's five questions", () => {
       tx.rows<{ id: string }>('select distinct customer_id as id from orders'),
     );
     for (const { id: customerId } of customers) {
-      const ask = { customerId, from: new Date(begin), until: new Date(end) };
-      for (const { what, asset, units } of await world.read((tx) => customerStatement(tx, ask)))
+      const input = { customerId, from: new Date(begin), until: new Date(end) };
+      for (const { what, asset, units } of await world.read((tx) => customerStatement(tx, input)))
         if (what === 'closing') sums.set(asset, (sums.get(asset) ?? 0n) + units);
     }
     const booked = await world.read((tx) =>
@@ -248,7 +248,7 @@ describe("an auditor's five questions", () => {
     await world.read((tx) => verifyJournal(tx, (problem) => problems.push(problem)));
     assert.deepEqual(problems, []);
     const within = span(new Date(Date.parse(wrongFrom) - 60_000).toISOString(), end);
-    const { audit } = await reads(`/audit?act=fee.set&${within}`);
+    const { audit } = await reads(`/audit?action=fee.set&${within}`);
     assert.deepEqual(
       audit.map(({ operator, reason, subject }: Came) => [operator, reason, subject]),
       [
@@ -256,7 +256,7 @@ describe("an auditor's five questions", () => {
         ['ada', 'the new price list', `market:${market}`],
       ],
     );
-    assert.deepEqual((await reads(`/audit?act=fee.set&${span(begin, evening.at)}`)).audit, []);
+    assert.deepEqual((await reads(`/audit?action=fee.set&${span(begin, evening.at)}`)).audit, []);
     const { changes } = await reads(`/changes?market=${market}&what=fee&limit=2`);
     assert.deepEqual(
       changes.map(({ by, why }: Came) => [by, why]),

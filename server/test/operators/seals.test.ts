@@ -5,14 +5,14 @@ import { Client } from 'pg';
 import type { Database } from '../../src/base/db.ts';
 import { recordByMachine, sealAudit, verifyAudit } from '../../src/operators/index.ts';
 import { verifiedTable, verifyLedger } from '../../src/reconcile/verify.ts';
-import { freshGround, type Ground } from '../support/ground.ts';
+import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { until } from '../support/until.ts';
 
-let ground: Ground;
+let ground: Fixture;
 let owner: Client;
 
 before(async () => {
-  ground = await freshGround();
+  ground = await freshFixture();
   owner = new Client({ connectionString: ground.adminUrl, options: '-c search_path=cloverleaf' });
   await owner.connect();
   for (let n = 1; n <= 12; n += 1) {
@@ -28,7 +28,7 @@ after(async () => {
 const writes = (n: number) =>
   ground.db.asSystem((tx) =>
     recordByMachine(tx, {
-      ...{ act: 'a.test', subject: `subject:${n}`, reason: `a reason of “${n}” – ½`, now: ground.clock.now() },
+      ...{ action: 'a.test', subject: `subject:${n}`, reason: `a reason of “${n}” – ½`, now: ground.clock.now() },
       after: { units: 10n ** 30n, at: ground.clock.now(), nothing: null },
     }),
   );
@@ -118,12 +118,12 @@ test('a hash that is made to fit an edited row breaks the seal, and the seals ab
 });
 
 test('a row that is slipped in among older ones is found, sealed or not', async () => {
-  // Numbers that no row got: of acts that were rolled back.
+  // Numbers that no row got: of actions that were rolled back.
   await owner.query(`select nextval(pg_get_serial_sequence('audit', 'id')) from generate_series(1, 3)`);
   await writes(16);
   await seals();
   const slipped = (id: number): string =>
-    `insert into audit (id, at, operator, role, address, act, subject, reason, outcome)
+    `insert into audit (id, at, operator, role, address, action, subject, reason, outcome)
      overriding system value values (${id}, now(), 'finn', 'finance', 'local', 'order.release', 'order:1', 'as agreed', 'done')`;
   ground.clock.advance(3_600_000);
   assert.deepEqual(await tampered([slipped(14)]), ['audit row 14: it stands among sealed rows and no seal covers it']);

@@ -5,12 +5,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Client } from 'pg';
-import { cutTyped, openTyped, openTypedIn, sealTyped, sealTypedSame } from '../../src/base/typed.ts';
+import { cutTyped, encryptTyped, encryptTypedSame, openTyped, openTypedIn } from '../../src/base/typed.ts';
 import { openCase } from '../../src/compliance/index.ts';
 import { findCustomer, recordFinding, saveDetails } from '../../src/customers/index.ts';
 import { sealAudit, verifyAudit } from '../../src/operators/index.ts';
 import type { OrdersContext } from '../../src/orders/index.ts';
-import { ACTS, operator } from '../../src/protocols/operator/index.ts';
+import { OPERATOR_API_ACTIONS, operator } from '../../src/protocols/operator/index.ts';
 import { openMovements } from '../../src/treasury/index.ts';
 import { operatorNamed, type Person } from '../protocols/operator/people.ts';
 import { type TestPartner, type World, wireWorld } from '../protocols/whitelabel/world.ts';
@@ -21,7 +21,7 @@ import { until } from '../support/until.ts';
 const TYPED = 'Mrs Zenobia Quagmire of DE89 3704 0044 0532 0130 00 called';
 const WORDS = ['Zenobia', 'Quagmire', 'DE89370400440532013000', '3704 0044'];
 
-/** Fields of acts that are kept in clear, and why what stands there is none about a person. */
+/** Fields of actions that are kept in clear, and why what stands there is none about a person. */
 const IN_CLEAR: Readonly<Record<string, string>> = {
   'partner.create name': 'the public name of a company, which its customers are shown',
 };
@@ -42,9 +42,9 @@ before(async () => {
         vault,
         clock,
         orders: { db, clock, log, rails: new Map([['bank.simulated', {}]]) } as unknown as OrdersContext,
-        handOverAgain: async () => {},
+        submitAgain: async () => {},
         publicUrl: () => 'https://example.test',
-        chainStops: { codes: [], why: async () => null, clear: async () => {} },
+        chainHalts: { codes: [], why: async () => null, clear: async () => {} },
         movements: openMovements({ db, clock, rails: new Map(), report: async () => {} }),
         corrections: noCorrections(clock),
       }),
@@ -90,15 +90,15 @@ const inReview = async (name: string): Promise<{ id: string; version: number }> 
   });
 };
 
-test('a name that an operator types is in no dump, whatever the act, and is read again where it was typed', async () => {
+test('a name that an operator types is in no dump, whatever the action, and is read again where it was typed', async () => {
   const noted = await openedCase('order:1');
   await done(`/cases/${noted}/note`);
   await done(`/cases/${noted}/assign`, { to: 'finn' });
   await done(`/cases/${noted}/close`, { outcome: TYPED });
-  await done('/stops', { kind: 'payouts', subject: 'all' });
-  await done('/stops/lift', { kind: 'payouts', subject: 'all' });
+  await done('/kill-switches', { kind: 'payouts', subject: 'all' });
+  await done('/kill-switches/lift', { kind: 'payouts', subject: 'all' });
   const other = await world.partner('Other');
-  await done('/stops', { kind: 'partner', subject: String(other.partner.id) });
+  await done('/kill-switches', { kind: 'partner', subject: String(other.partner.id) });
   await done('/dormancy', { afterDays: '400', noticeDays: '30' });
   await done('/shortages/pass', { rail: 'bank.simulated', asset: 'inr', minutes: '10' });
   await done('/self/token', { label: TYPED, days: '1' });
@@ -107,39 +107,46 @@ test('a name that an operator types is in no dump, whatever the act, and is read
   await done(`/customers/${shop.customerId}/unblock`);
   await done(`/customers/${shop.customerId}/detach-phone`, { evidence: TYPED });
   const proposal = String(
-    (await finn.does('/stops/lift', { kind: 'payouts', subject: 'all', reason: TYPED })).body.proposal,
+    (await finn.does('/kill-switches/lift', { kind: 'payouts', subject: 'all', reason: TYPED })).body.proposal,
   );
   assert.equal((await ada.does(`/proposals/${proposal}/decline`, { reason: TYPED })).status, 200);
   const [failed, refused] = [await inReview('failed'), await inReview('refused')];
   await done(`/customers/${failed.id}/review/decide`, { version: failed.version, outcome: 'failed' });
   await done(`/customers/${refused.id}/review/decide`, { version: refused.version, outcome: 'refused' });
 
-  // And every field of every act, most of which refuse it: what is refused is kept nowhere.
-  for (const act of ACTS)
-    for (const name of Object.keys(act.fields).filter((field) => !(`${act.name} ${field}` in IN_CLEAR)))
-      await ada.does(act.path.replace(/:\w+/g, '1'), { [name]: 'Zenobia-Quagmire', reason: TYPED });
+  // And every field of every action, most of which refuse it: what is refused is kept nowhere.
+  for (const action of OPERATOR_API_ACTIONS)
+    for (const name of Object.keys(action.fields).filter((field) => !(`${action.name} ${field}` in IN_CLEAR)))
+      await ada.does(action.path.replace(/:\w+/g, '1'), { [name]: 'Zenobia-Quagmire', reason: TYPED });
 
   assert.deepEqual(await findInDump(world.adminUrl, WORDS), []);
 
   const shown = (body: unknown) => JSON.stringify(body);
   const found = (await ada.reads(`/cases/${noted}`)).body;
   assert.equal(found.outcome, TYPED);
-  assert.ok(shown(found.acts).includes(TYPED), shown(found));
+  assert.ok(shown(found.actions).includes(TYPED), shown(found));
   const audit = (await ada.reads('/audit?limit=500')).body.audit;
   const lifted = audit.find(
-    (row: { act: string; outcome: string }) => row.act === 'stop.lift' && row.outcome === 'done',
+    (row: { action: string; outcome: string }) => row.action === 'kill-switch.lift' && row.outcome === 'done',
   );
   assert.equal(lifted.reason, `${TYPED}: first (proposed by ada; ${TYPED}: second)`);
-  const { ask } = (await ada.reads('/proposals?limit=200')).body.proposals.find(
-    (row: { act: string }) => row.act === 'key.create',
+  const { ask: input } = (await ada.reads('/proposals?limit=200')).body.proposals.find(
+    (row: { action: string }) => row.action === 'key.create',
   );
-  assert.equal(ask.label, TYPED);
+  assert.equal(input.label, TYPED);
   assert.ok(shown((await ada.reads(`/partners/${shop.partner.id}`)).body).includes(TYPED), 'the label of a key');
   assert.ok(shown((await ada.reads('/self')).body).includes(TYPED), 'the label of a token');
-  assert.ok(shown((await ada.reads('/stops')).body).includes(`${TYPED}: first`), 'the reason of a kill switch');
+  assert.ok(shown((await ada.reads('/kill-switches')).body).includes(`${TYPED}: first`), 'the reason of a kill switch');
   const status = await shop.post('kyc/status', { customerId: failed.id });
   assert.equal(status.body.data.failedReason, `${TYPED}: first`, 'what the partner is told');
-  for (const path of ['/audit?limit=500', '/proposals?limit=200', '/self', '/stops', '/cases?open=false', '/changes'])
+  for (const path of [
+    '/audit?limit=500',
+    '/proposals?limit=200',
+    '/self',
+    '/kill-switches',
+    '/cases?open=false',
+    '/changes',
+  ])
     assert.ok(!shown((await ada.reads(path)).body).includes('enc:'), `${path} shows an encrypted text`);
   const csv = await fetch(`${world.baseUrl}/operator/v1/audit?format=csv`, {
     headers: { authorization: `Bearer ${ada.token}` },
@@ -152,8 +159,8 @@ test('a reason of 500 characters that takes the most bytes is kept', async () =>
   const reason = '語'.repeat(500);
   const noted = await openedCase('order:2');
   assert.equal((await ada.does(`/cases/${noted}/note`, { reason })).status, 200);
-  const { acts } = (await ada.reads(`/cases/${noted}`)).body;
-  assert.ok(JSON.stringify(acts).includes(reason));
+  const { actions } = (await ada.reads(`/cases/${noted}`)).body;
+  assert.ok(JSON.stringify(actions).includes(reason));
   assert.equal((await ada.does(`/cases/${noted}/note`, { reason: `${reason}x` })).status, 400);
 });
 
@@ -187,11 +194,11 @@ test('a reason that is edited in the database is found, also where its place is 
 
 test('an encrypted text opens inside a sentence, once, and never where it is none of ours', () => {
   const { vault } = world;
-  const sealed = sealTyped(vault, 'Zenobia');
-  assert.notEqual(sealTyped(vault, 'Zenobia'), sealed);
-  assert.equal(sealTypedSame(vault, 'Zenobia'), sealTypedSame(vault, 'Zenobia'));
+  const sealed = encryptTyped(vault, 'Zenobia');
+  assert.notEqual(encryptTyped(vault, 'Zenobia'), sealed);
+  assert.equal(encryptTypedSame(vault, 'Zenobia'), encryptTypedSame(vault, 'Zenobia'));
   assert.equal(openTyped(vault, `${sealed}-${sealed}, ${sealed}`), 'Zenobia-Zenobia, Zenobia');
-  assert.equal(openTyped(vault, sealTyped(vault, sealed)), sealed, 'what was typed is not opened');
+  assert.equal(openTyped(vault, encryptTyped(vault, sealed)), sealed, 'what was typed is not opened');
   const odd = `enc:op1:${'A'.repeat(60)}.`;
   for (const text of [odd, 'enc:op1:', 'plain', `${sealed.slice(0, -1)}`]) assert.equal(openTyped(vault, text), text);
   const at = new Date(0);

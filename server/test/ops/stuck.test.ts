@@ -113,7 +113,7 @@ play('A bank that lost its answer', [
     await world.bank.clearFaults();
     // The minute in which bytes may still have been under way.
     await world.read((tx) =>
-      tx.run(`update payouts set handing_until = handing_until - interval '2 minutes' where state = 'unknown'`),
+      tx.run(`update payouts set submitting_until = submitting_until - interval '2 minutes' where state = 'unknown'`),
     );
     world.clock.advance(5 * 60_000);
     await isIn('settled');

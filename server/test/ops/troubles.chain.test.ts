@@ -42,7 +42,7 @@ a bad fork, or a node that was put back to an older state.`);
     await world.until('the chain has stopped by itself', async () => {
       await world.mines(1);
       return await world.read(
-        async (tx) => (await tx.rows(`select from cases where kind = 'rail_stopped' and closed_at is null`)).length > 0,
+        async (tx) => (await tx.rows(`select from cases where kind = 'rail_halted' and closed_at is null`)).length > 0,
       );
     });
   });
@@ -50,8 +50,8 @@ a bad fork, or a node that was put back to an older state.`);
   const loud = world.complaints.findIndex((line) => line.includes('a reorg deeper than'));
   assert.notEqual(loud, -1, 'the log says nothing of the reorg');
   world.complaints.splice(loud, 1);
-  await scene.caseOpens('rail_stopped');
-  says('The chain stopped by itself. Nothing is read from it, and nothing is sent.');
+  await scene.caseOpens('rail_halted');
+  says('The chain halted by itself. Nothing is read from it, and nothing is sent.');
   await types('npm run operator -- cases');
   await types('npm run operator -- case <case>');
   says(`Finn compares the newest block with a public explorer: the node is on the chain that all others are on. So it may go on, and reads again from
@@ -121,8 +121,8 @@ plays(
     await types('npm run operator -- cases');
     await types('npm run operator -- case <case>');
     says('Nothing else is unexplained, so finn stops the bank while asking it: nothing more leaves there meanwhile.');
-    await types(`npm run operator -- stop rail bank.simulated --reason 'a debit that nobody ordered'`);
-    await types('npm run operator -- stops');
+    await types(`npm run operator -- kill-switch set rail bank.simulated --reason 'a debit that nobody ordered'`);
+    await types('npm run operator -- kill-switches');
     says(
       'The bank answers: its charge of the quarter, and it sends the tariff. The loss becomes a cost, when two agree.',
     );
@@ -130,7 +130,7 @@ plays(
       `npm run operator -- case correct <case> fee 125 'FEES Q4' --reason 'charge of the quarter, by the tariff of the bank'`,
       'read the tariff',
     );
-    await types(`npm run operator -- start rail bank.simulated --reason 'it was a charge of the bank'`);
+    await types(`npm run operator -- kill-switch lift rail bank.simulated --reason 'it was a charge of the bank'`);
     await types('npm run operator -- case <case>');
   },
 );

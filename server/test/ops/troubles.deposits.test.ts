@@ -32,7 +32,7 @@ plays('part-paid-and-gone', 'Forty per cent is paid, and the customer is gone fo
   says('Paying it out is not possible: the order promises rupees for 100 usdc.');
   await types(`npm run operator -- order release <order> --reason 'the customer is gone'`, 1);
   says('Nor can the part go back while nobody has said where to.');
-  await types(`npm run operator -- order refuse <order> amount --reason '40 of 100 came, a week ago'`, 1);
+  await types(`npm run operator -- order refund <order> amount --reason '40 of 100 came, a week ago'`, 1);
   says('So finn takes the case, asks the partner, and leaves a note. The order keeps the money meanwhile.');
   await types(`npm run operator -- case assign <case> finn --reason 'asks the partner'`);
   await types(`npm run operator -- case note <case> --reason 'partner asked for an address, ticket 4711'`);
@@ -46,7 +46,7 @@ plays('part-paid-and-gone', 'Forty per cent is paid, and the customer is gone fo
     address: '<address>',
   });
   await types(
-    `npm run operator -- order refuse <order> amount --reason '40 of 100 came, the customer named an address'`,
+    `npm run operator -- order refund <order> amount --reason '40 of 100 came, the customer named an address'`,
   );
   await world.refundArrives(sale, -4);
   says('The coins go there, screened like any payment, and the partner reads where and by which transaction.');
@@ -162,7 +162,7 @@ this order's only finn says, so another operator has to agree.`);
     `npm run operator -- deposit assign <deposit> <order> --reason 'one letter of the reference is wrong'`,
     'compared the reference and the amount',
   );
-  await world.payoutIsHanded(purchase);
+  await world.payoutIsSubmitted(purchase);
   await world.mines(3);
   await world.reaches(purchase, 4);
   await types('npm run operator -- order <order> --brief');

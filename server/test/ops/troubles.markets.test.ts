@@ -139,7 +139,7 @@ plays('auditor', "An auditor's five questions", async (scene) => {
   world.clock.advance(DAY_MS);
   const purchase = await world.buys('5000', 'usdc', { customer });
   await world.credits(purchase, '5000');
-  await world.payoutIsHanded(purchase);
+  await world.payoutIsSubmitted(purchase);
   await world.mines(3);
   await world.reaches(purchase, 4);
   names.until = world.clock.now().toISOString();
@@ -154,8 +154,8 @@ plays('auditor', "An auditor's five questions", async (scene) => {
   );
   await types('npm run verify-ledger');
   says(
-    'Five. Who changed the fee, when, and why? The terms before and after stand beside it, and the act in the audit.',
+    'Five. Who changed the fee, when, and why? The terms before and after stand beside it, and the action in the audit.',
   );
   await types('npm run operator -- changes --what fee --limit 2');
-  await types('npm run operator -- audit --act fee.set --limit 4');
+  await types('npm run operator -- audit --action fee.set --limit 4');
 });

@@ -82,9 +82,9 @@ held any more, and the case closes.`);
   says(`The order of before, held by screening all the while, goes back to the customer: to an address that the partner asks for by another way.
 The one that the thief named gets nothing.`);
   names.right = world.newAddress();
-  await types(`npm run operator -- order refuse <order> other --address <address> --reason 'as named'`, 1);
+  await types(`npm run operator -- order refund <order> other --address <address> --reason 'as named'`, 1);
   await scene.does(
-    `npm run operator -- order refuse <order> other --address <right> --reason 'asked the customer by phone'`,
+    `npm run operator -- order refund <order> other --address <right> --reason 'asked the customer by phone'`,
     'heard of it',
   );
   await world.refundArrives(sale, -2);

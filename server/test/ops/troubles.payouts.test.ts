@@ -33,11 +33,11 @@ plays('bounced-twice', 'A payout bounces two days later: a wrong account, then t
   await types(
     `npm run operator -- order destination <order> --fiatAccountId <wrong> --reason 'ticket 4713: the old account is closed'`,
   );
-  await world.until('the bank has refused it', async () => {
+  await world.until('the bank has rejected it', async () => {
     await world.looksAtTheBank();
-    return (await world.traceOf(sale)).payouts.at(-1)?.state === 'refused';
+    return (await world.traceOf(sale)).payouts.at(-1)?.state === 'rejected';
   });
-  says('The bank refuses it at once: nothing has left.');
+  says('The bank rejects it at once: nothing has left.');
   await types('npm run operator -- cases');
   await types('npm run operator -- order <order> --brief');
   says(`The partner had typed what the customer said. Now it sends the customer to our page instead, where they look at their own papers
@@ -112,7 +112,7 @@ plays('recall-after-coins-left', 'A recall after the coins have left, and the de
   scene.named(purchase);
   says("A customer buys usdc for 5000 rupees, and has them. Then the payer's bank takes the credit back.");
   await types('npm run sandbox -- pay <order>');
-  await world.payoutIsHanded(purchase);
+  await world.payoutIsSubmitted(purchase);
   await world.mines(3);
   await world.reaches(purchase, 4);
   await types('npm run sandbox -- recall <order>');

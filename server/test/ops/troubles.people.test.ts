@@ -13,9 +13,9 @@ plays('mistaken-approval', 'A mistaken approval, and two operators on one case',
   await scene.caseOpens('on_hold');
   await types('npm run operator -- cases');
   await types(`npm run operator -- case assign <case> finn --reason 'asks the partner for papers'`);
-  says(`It is late, and the bank announced an outage for the night, so payouts are stopped. Then ada, who has not looked who has the case,
+  says(`It is late, and the bank announced an outage for the night, so payouts are switched off. Then ada, who has not looked who has the case,
 releases the order that she takes for another one.`);
-  await types(`npm run operator -- stop payouts all --reason 'outage of the bank, announced'`);
+  await types(`npm run operator -- kill-switch set payouts all --reason 'outage of the bank, announced'`);
   await types(`OPERATOR_TOKEN_FILE=ada.token npm run operator -- order release <order> --reason 'papers are in order'`);
   await world.until('the kill switch keeps the payout', async () => {
     const kept = await world.read((tx) =>
@@ -24,25 +24,25 @@ releases the order that she takes for another one.`);
     return kept !== undefined;
   });
   await types('npm run operator -- order <order> --brief');
-  says('Finn sees it in the timeline: the payout is created and not submitted. An order is taken back until then.');
+  says('Finn sees it in the timeline: the payout is created and not submitted. An order is reversed until then.');
   await types(`npm run operator -- order hold <order> --reason 'released by mistake: the papers are of another order'`);
   await types('npm run operator -- order <order> --brief');
   says(
     'The outage is over. A kill switch takes as many people to lift as laid it: one. Nothing leaves for this order.',
   );
-  await types(`npm run operator -- start payouts all --reason 'the bank works again'`);
+  await types(`npm run operator -- kill-switch lift payouts all --reason 'the bank works again'`);
   says(
     'In the morning both answer the partner, who wants the coins back. Finn refuses the order, to the address that the customer named.',
   );
   names.address = world.newAddress();
   names.other = world.newAddress();
-  await types(`npm run operator -- order refuse <order> other --address <address> --reason 'no papers came'`);
+  await types(`npm run operator -- order refund <order> other --address <address> --reason 'no papers came'`);
   says('Ada, a moment later, with an older mail and another address in it:');
   await types(
-    `OPERATOR_TOKEN_FILE=ada.token npm run operator -- order refuse <order> other --address <other> --reason 'no papers came'`,
+    `OPERATOR_TOKEN_FILE=ada.token npm run operator -- order refund <order> other --address <other> --reason 'no papers came'`,
     1,
   );
-  says('The first act counts, and the second is told how the order stands. The coins leave once.');
+  says('The first action counts, and the second is told how the order stands. The coins leave once.');
   await world.refundArrives(sale, -2);
   await types('npm run operator -- order <order> --brief');
   await types('npm run operator -- audit --subject order:<order>');

@@ -45,8 +45,8 @@ const now = (): Date => {
 };
 type Kind = 'cancel' | 'requote';
 const begin = async (kind: Kind, from: Date, over: { partnerId?: bigint } = {}): Promise<string> => {
-  const ask = { ...(await spanFrom(from)), ...over, kind, by: 'ada', people: ['ada', 'bea'], why: 'a wrong price' };
-  return String(await world.db.asSystem((tx) => beginBulk(tx, { ...ask, now: world.clock.now() })));
+  const input = { ...(await spanFrom(from)), ...over, kind, by: 'ada', people: ['ada', 'bea'], why: 'a wrong price' };
+  return String(await world.db.asSystem((tx) => beginBulk(tx, { ...input, now: world.clock.now() })));
 };
 const work = async (id: string) => await orderHandlers(context).bulk_orders?.(id);
 const told = async (id: string) => {
@@ -75,7 +75,7 @@ test('more than a worker does at a time is done in turns, by two at once, and ea
   assert.deepEqual(await work(id), { againInMs: 0 });
   assert.deepEqual(await told(id), { changed: 50, leftAlone: 0, refused: 0, isOver: false });
   assert.deepEqual(await Promise.all([work(id), work(id)]), [undefined, undefined]);
-  assert.equal(await work(id), undefined, 'rung for again');
+  assert.equal(await work(id), undefined, 'enqueued for again');
   assert.deepEqual(await told(id), { changed: 60, leftAlone: 0, refused: 0, isOver: true });
   assert.deepEqual(new Set(await states(ids)), new Set(['cancelled']));
   assert.equal(await steps('cancelled', ids), 60);

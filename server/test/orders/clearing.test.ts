@@ -1,4 +1,4 @@
-/** Bank money that can be taken back is waited with, for as long as its market says, and only then the order's. */
+/** Bank money that can be reversed is waited with, for as long as its market says, and only then the order's. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { openScreener } from '../../src/compliance/index.ts';
@@ -15,8 +15,8 @@ import {
 } from '../../src/orders/index.ts';
 import { createPartner, marketById, type Partner, upsertAsset, upsertMarket } from '../../src/partners/index.ts';
 import type { DepositFact, Rail } from '../../src/rails/rail.ts';
+import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { gateRules } from '../support/gate.ts';
-import { freshGround, type Ground } from '../support/ground.ts';
 import { fiat, marketTerms } from '../support/terms.ts';
 
 const HOUR_MS = 3_600_000;
@@ -24,7 +24,7 @@ const CLEARING_MS = 2 * HOUR_MS;
 const UNREAD_MS = 24 * HOUR_MS;
 const WALLET = '0x00000000000000000000000000000000000000aa';
 
-let ground: Ground;
+let ground: Fixture;
 let context: OrdersContext;
 let partner: Partner;
 let markets: { clearing: bigint; atOnce: bigint };
@@ -33,7 +33,7 @@ let credits = 0;
 let readTo: Date | undefined;
 
 before(async () => {
-  ground = await freshGround();
+  ground = await freshFixture();
   const { db, clock } = ground;
   const rails = new Map([rail('bank.test', 'bank'), rail('evm.test', 'chain')].map((one) => [one.code, one]));
   context = { ...ground, rails, screener: openScreener(ground), gate: gateRules(ground.vault) };
@@ -51,7 +51,7 @@ before(async () => {
       payoutRail: 'evm.test',
       paymentMethod: 'ACH',
       maxUnits: 10n ** 12n,
-      payoutPlaces: 6,
+      payoutDecimals: 6,
       depositTtlMs: HOUR_MS,
       priceMaxAgeMs: 60_000,
     } as const;
@@ -122,7 +122,7 @@ const inBank = async (asset: string) =>
 async function falls(kind: 'clear_deposit' | 'expire_order', read: 'all' | 'nothing' | Date = 'all'): Promise<void> {
   readTo = read === 'all' ? ground.clock.now() : read === 'nothing' ? undefined : read;
   const due = await ground.db.asSystem((tx) =>
-    tx.rows<{ subject: string }>('select subject from work where kind = $1 and due_at <= $2 order by id', [
+    tx.rows<{ subject: string }>('select subject from jobs where kind = $1 and due_at <= $2 order by id', [
       kind,
       ground.clock.now(),
     ]),
@@ -154,7 +154,7 @@ describe('a market with a clearing time', () => {
     assert.equal(await inBank('inr'), before + order.depositUnits, 'taken once');
   });
 
-  test('a credit taken back while it is waited with leaves the order as it was, and nothing in the books', async () => {
+  test('a credit reversed while it is waited with leaves the order as it was, and nothing in the books', async () => {
     const before = await inBank('inr');
     const order = await buys(markets.clearing);
     const fact = credit(order);

@@ -67,16 +67,16 @@ test('money is submitted from one place, after the gate', () => {
       .filter((file) => pattern.test(readFileSync(join(SRC, file), 'utf8')))
       .toSorted();
   // Whoever calls a rail's `send` marks the payout as being submitted first, and that is one function.
-  assert.deepEqual(found(/\bbeginHanding\(tx/), ['rails/payouts.ts']);
+  assert.deepEqual(found(/\bbeginSubmission\(tx/), ['rails/payouts.ts']);
   assert.deepEqual(found(/railOf\(context, payout\)\.send\(/), ['rails/payouts.ts']);
   assert.deepEqual(found(/\brail\.send\(|\.get\([^)]*\)\??\.send\(/), [], 'a rail is sent to past the payout engine');
   assert.deepEqual(found(/\binsertBatch\(tx/), ['rails/manual/desk.ts'], 'a payout file is written past the desk');
   const engine = readFileSync(join(SRC, 'rails/payouts.ts'), 'utf8');
-  assert.equal(engine.match(/beginHanding\(tx/g)?.length, 1);
+  assert.equal(engine.match(/beginSubmission\(tx/g)?.length, 1);
   assert.match(
     engine,
-    /context\.gate\(tx, payout\);[\s\S]{0,1200}beginHanding\(tx/,
-    'a handing begins without the gate',
+    /context\.gate\(tx, payout\);[\s\S]{0,1200}beginSubmission\(tx/,
+    'a submission begins without the gate',
   );
   const desk = readFileSync(join(SRC, 'rails/manual/desk.ts'), 'utf8');
   assert.match(

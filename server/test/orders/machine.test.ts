@@ -52,7 +52,7 @@ test('what is held changes only where an entry is posted', () => {
   }
 });
 
-test('nothing is paid out and given back from one state', () => {
+test('nothing is paid out and refunded from one state', () => {
   for (const state of states) {
     if (STATES[state].holds !== 'the payout, held') continue;
     assert.ok(!TRANSITIONS.some((row) => row.from.includes(state) && row.then === 'send_refund'), state);
@@ -61,9 +61,9 @@ test('nothing is paid out and given back from one state', () => {
 
 test('an event that is no row is none: settled twice, refunded after settling, expired after the deposit', () => {
   assert.equal(next('settled', 'payout_settled'), undefined);
-  assert.equal(next('settled', 'rejected'), undefined);
+  assert.equal(next('settled', 'refund_requested'), undefined);
   assert.equal(next('deposit_confirmed', 'deadline_passed'), undefined);
-  assert.equal(next('paying_out', 'rejected'), undefined);
+  assert.equal(next('paying_out', 'refund_requested'), undefined);
 });
 
 test('the states an event is legal from are those of the table', () => {

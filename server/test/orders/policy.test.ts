@@ -207,7 +207,7 @@ test('what a deadline may do is a row of the machine: money goes back only from 
     assert.equal(deadlineOf(state, readPolicy(kept))?.then, 'refund');
     // By a hold first, where the machine asks for one.
     const from = next(state, 'held')?.to ?? state;
-    assert.equal(next(from, 'rejected')?.to, 'refunding', state);
+    assert.equal(next(from, 'refund_requested')?.to, 'refunding', state);
   }
   assert.equal(next('created', 'deadline_passed')?.to, 'expired');
 });
@@ -231,7 +231,7 @@ test('whatever came and however it is requoted, what the order holds is what was
         direction: way,
         cryptoDecimals: 6,
         fiatDecimals: 2,
-        payoutPlaces: way === 'offramp' ? 2 : 4,
+        payoutDecimals: way === 'offramp' ? 2 : 4,
         rate: at,
         fees: {
           operator: withGas(fees.operator),

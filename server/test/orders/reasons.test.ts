@@ -11,7 +11,7 @@ const SRC = new URL('../../src/', import.meta.url);
 /** Where reasons come from: what orders decide, what screening finds, what banks answer. */
 const FOLDERS = ['orders', 'compliance', 'rails', 'rails/manual', 'rails/simulated'];
 
-/** How a reason is written: as a value under one of these names, or handed to one of these functions. */
+/** How a reason is written: as a value under one of these names, or given to one of these functions. */
 const WRITTEN = [
   /\b(?:exception|failedReason): '([a-z_]+)'/g,
   /\breason: '([a-z]+(?:_[a-z]+)+)'/g,

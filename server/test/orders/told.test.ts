@@ -8,7 +8,7 @@ import type { Payout } from '../../src/rails/payouts.ts';
 
 const AT = new Date('2026-01-05T00:00:00Z');
 const order = {
-  ...{ state: 'on_hold', depositAsset: 'usdc', exception: 'underpaid', refundWanted: null, dormantFrom: null },
+  ...{ state: 'on_hold', depositAsset: 'usdc', exception: 'underpaid', refundRequest: null, dormantFrom: null },
 } as unknown as Order;
 const refund = (id: number, state = 'settled') =>
   ({
@@ -18,7 +18,7 @@ const refund = (id: number, state = 'settled') =>
 const back = (id: number) =>
   ({
     ...{ id: `pay_${id}`, purpose: 'payout', state: 'returned', units: 1n, asset: 'inr', why: '', endedAt: AT },
-    ...{ writtenAt: AT, reference: `r${id}` },
+    ...{ createdAt: AT, reference: `r${id}` },
   }) as unknown as Payout;
 const upTo = (most: number) => Array.from({ length: most }, (_, at) => at + 1);
 const known = (refunds: number, payouts = 0): Known => ({

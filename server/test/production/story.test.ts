@@ -137,7 +137,7 @@ async function operatorSetsUp(): Promise<void> {
       payoutRail: BANK,
       minUnits: parseUnits('1', 6),
       maxUnits: parseUnits('10000', 6),
-      payoutPlaces: 2,
+      payoutDecimals: 2,
     });
     const buying = await upsertMarket(tx, {
       ...terms,
@@ -146,7 +146,7 @@ async function operatorSetsUp(): Promise<void> {
       payoutRail: RAIL,
       minUnits: parseUnits('5', 2),
       maxUnits: parseUnits('10000', 2),
-      payoutPlaces: 6,
+      payoutDecimals: 6,
     });
     for (const marketId of [selling, buying])
       await setFee(tx, { marketId, partnerId: null, kind: 'operator', bps: 100n });
@@ -180,7 +180,7 @@ async function statement(line: { amount: string; text: string; account: string; 
   const hands = (token: string) =>
     operatorAsks('/bank/statements?asset=eur', { 'content-type': 'text/csv' }, text, token);
   const first = await hands(operatorToken);
-  // One that credits anything takes two, who hand in the same file.
+  // One that credits anything takes two, who upload the same file.
   assert.equal(first.status, line.amount.startsWith('-') ? 200 : 202, await first.text());
   if (first.status === 200) return;
   const taken = await hands(await second());
@@ -210,7 +210,7 @@ const operatorAsks = (path: string, headers: Record<string, string> = {}, body?:
     ...(body === undefined ? {} : { method: 'POST', body }),
   });
 
-/** An act of an operator's: the first one's, with the token of the installation, or another's. */
+/** An action of an operator's: the first one's, with the token of the installation, or another's. */
 async function operates(path: string, body: Record<string, unknown>, token = operatorToken) {
   const json = JSON.stringify({ ...body, reason: 'looked at and found good' });
   const response = await operatorAsks(path, { 'content-type': 'application/json' }, json, token);
@@ -298,10 +298,10 @@ test('nothing of a sandbox answers, and who comes by the proxy is known by its o
   for (const accept of ['text/html', '*/*'])
     assert.equal((await fetch(`${server.baseUrl}/`, { headers: { accept } })).status, 404, `/ as ${accept}`);
   const keys = openClient(server.baseUrl, partner);
-  const ask = { ...pair, fromAmount: '10' };
-  assert.equal((await keys.post('offramp/quote', ask)).status, 403, 'from elsewhere');
+  const input = { ...pair, fromAmount: '10' };
+  assert.equal((await keys.post('offramp/quote', input)).status, 403, 'from elsewhere');
   const elsewhere = { headers: { 'x-forwarded-for': '203.0.113.7, 198.51.100.9' } };
-  assert.equal((await keys.post('offramp/quote', ask, elsewhere)).status, 403, 'what a stranger says of itself');
+  assert.equal((await keys.post('offramp/quote', input, elsewhere)).status, 403, 'what a stranger says of itself');
 });
 
 test('a customer logs in with the code that was sent, gives details, and is verified by a person', async () => {
@@ -367,7 +367,7 @@ test('a sale: tokens come in, a payout file goes to the bank, and its statement 
   await nextIs(/pay_\d+_1 has not left: it waits on the list of bank\.manual, and a person closes a file/);
   const batch = (await (await agreed('/bank/files', { asset: 'eur' })).json()) as { id: string };
   await nextIs(new RegExp(`it is in file ${batch.id} of bank\\.manual, which a person uploads`));
-  const file = await agreed(`/bank/files/${batch.id}/hand-out`, {});
+  const file = await agreed(`/bank/files/${batch.id}/download`, {});
   const [, row = ''] = (await file.text()).split(/\r?\n/);
   assert.ok(row.includes('89.10') && row.includes(CUSTOMER_IBAN) && row.includes('Zebulon'), row);
   const [reference = ''] = /pay-\d+-\d+/.exec(row) ?? [];

@@ -252,14 +252,14 @@ const reaches = (id: string, state: string) =>
     async () => (await rows('select state from orders where id = $1', [id]))[0]?.state === state,
   );
 
-/** One file of all that is on the list, handed out. */
+/** One file of all that is on the list, downloaded. */
 async function fileOf(at: Version, count: number): Promise<string> {
   await until(
     'the payouts are on the list',
     async () => JSON.parse(await asks(at, '/bank/payouts')).payouts.length === count,
   );
   const batch = await operates(at, '/bank/files', { asset: 'eur' });
-  return await asks(at, `/bank/files/${batch.id}/hand-out`, 'application/json', '{"reason":"to be uploaded"}');
+  return await asks(at, `/bank/files/${batch.id}/download`, 'application/json', '{"reason":"to be uploaded"}');
 }
 
 async function bankPaid(at: Version, file: string, id: string): Promise<void> {

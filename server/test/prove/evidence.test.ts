@@ -6,8 +6,8 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { KINDS } from '../chaos/faults.ts';
 import type { Outcome as Chaos } from '../chaos/run.ts';
-import { KINDS } from '../chaos/strikes.ts';
 import { FAULTS } from '../simulation/faults.ts';
 import { freshFolder } from '../support/folder.ts';
 import { collect, run } from '../support/process.ts';
@@ -67,7 +67,7 @@ const chaosRun = (mode: Chaos['mode']): Chaos => ({
   ...{ mode, seed: 1, seconds: 300, healedAfterS: 40, orders: 512, sales: 256, perSecond: 1.51, retries: 77 },
   ...{
     states: { settled: 512 },
-    strikes: Object.fromEntries(KINDS.map((kind) => [kind, 9])),
+    faults: Object.fromEntries(KINDS.map((kind) => [kind, 9])),
     missed: [],
     trouble: [],
     ledger: '4242 entries',
@@ -182,10 +182,10 @@ const SHORT: readonly [what: string, change: Record<string, Partial<Result> | un
     /\*\*mutants\*\*: 0 mutants, and 40 are the least/,
   ],
   [
-    'a kind of strike that never struck',
+    'a kind of fault that never struck',
     {
       'chaos-repeating': {
-        report: [{ ...chaosRun('repeating'), strikes: { ...chaosRun('repeating').strikes, 'server killed': 0 } }],
+        report: [{ ...chaosRun('repeating'), faults: { ...chaosRun('repeating').faults, 'server killed': 0 } }],
       },
     },
     /\*\*chaos-repeating\*\*: never struck: server killed\n[^]*\| server killed \| 9 \| 0 \|/,

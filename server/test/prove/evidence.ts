@@ -2,8 +2,9 @@
  * The evidence: docs/evidence.md out of what the steps left. Pure: every number in it stands in a result, and what did not hold,
  * did not run, or is less than was asked for is said first.
  */
+
+import { KINDS } from '../chaos/faults.ts';
 import type { Outcome as Chaos } from '../chaos/run.ts';
-import { KINDS } from '../chaos/strikes.ts';
 import { FAULTS } from '../simulation/faults.ts';
 import {
   isChaos,
@@ -93,7 +94,7 @@ function wrongIn(step: Step, { report, exitCode, said }: Result, sizes: Sizes): 
     const planted = report.mutants.length;
     if (planted < FEWEST_MUTANTS) found.push(`${planted} mutants, and ${FEWEST_MUTANTS} are the least`);
   } else if (isChaos(report)) {
-    for (const { paidTwice, lost, unexplained, broken, trouble, good, orders, states, strikes } of report) {
+    for (const { paidTwice, lost, unexplained, broken, trouble, good, orders, states, faults } of report) {
       counted({
         'paid twice': paidTwice.length,
         lost: lost.length,
@@ -103,7 +104,7 @@ function wrongIn(step: Step, { report, exitCode, said }: Result, sizes: Sizes): 
       });
       if (!good && found.length === 0) found.push('says that it is not good');
       found.push(...wrongInOrders(orders, states));
-      const never = KINDS.filter((kind) => (strikes[kind] ?? 0) === 0);
+      const never = KINDS.filter((kind) => (faults[kind] ?? 0) === 0);
       if (never.length > 0) found.push(`never struck: ${never.join(', ')}`);
     }
   } else if (isFuzzed(report)) {
@@ -248,12 +249,12 @@ function chaosPart(runs: readonly Chaos[]): string[] {
     `## Chaos\n\n${runs
       .map(
         (run) =>
-          `- ${run.mode} bank, seed ${run.seed}: ${run.orders} orders (${run.sales} sales) in ${lasted(run.seconds)} of strikes, all at their end ${lasted(run.healedAfterS)} later, ${run.perSecond.toFixed(2)} orders a second; ended as ${counts(run.states)}; ${run.retries} requests were made again; ${run.missed.length} strikes came to nothing; ${run.left.length} left with a case.`,
+          `- ${run.mode} bank, seed ${run.seed}: ${run.orders} orders (${run.sales} sales) in ${lasted(run.seconds)} of faults, all at their end ${lasted(run.healedAfterS)} later, ${run.perSecond.toFixed(2)} orders a second; ended as ${counts(run.states)}; ${run.retries} requests were made again; ${run.missed.length} faults came to nothing; ${run.left.length} left with a case.`,
       )
       .join('\n')}`,
     table(
-      ['Strike', ...runs.map(({ mode }) => mode)],
-      kinds.map((kind) => [kind, ...runs.map(({ strikes }) => String(strikes[kind] ?? 0))]),
+      ['Fault', ...runs.map(({ mode }) => mode)],
+      kinds.map((kind) => [kind, ...runs.map(({ faults }) => String(faults[kind] ?? 0))]),
     ),
   ];
 }

@@ -129,7 +129,7 @@ export const isSimulated = (report: unknown): report is Simulated =>
   has(report, 'runs', 'ordersPerSecond', 'faults', 'points', 'failing');
 export const isHunt = (report: unknown): report is Hunt => has(report, 'planted', 'mutants');
 export const isChaos = (report: unknown): report is Chaos[] =>
-  Array.isArray(report) && report.length > 0 && report.every((one) => has(one, 'strikes', 'paidTwice'));
+  Array.isArray(report) && report.length > 0 && report.every((one) => has(one, 'faults', 'paidTwice'));
 export interface Fuzzed {
   inputs: number;
   held: boolean;

@@ -1,8 +1,8 @@
 /** When a market stops quoting because of its prices, and when it goes on: by itself, at which level, or by a person. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, mock, test } from 'node:test';
+import type { Handlers } from '../../src/base/jobs.ts';
 import { parseRate } from '../../src/base/money.ts';
-import type { Handlers } from '../../src/base/work.ts';
 import { listCases } from '../../src/compliance/index.ts';
 import { breakersCheck, pricesCheck } from '../../src/ops/index.ts';
 import { runCheck } from '../../src/ops/routes.ts';

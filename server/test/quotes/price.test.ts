@@ -3,14 +3,14 @@ import { mock, test } from 'node:test';
 import fc from 'fast-check';
 import { Refusal, Unavailable } from '../../src/base/errors.ts';
 import { parseRate, pow10 } from '../../src/base/money.ts';
-import { agree, FEE_KINDS, type FeeTerm, gasCost, price, type Terms, total } from '../../src/quotes/price.ts';
+import { aggregate, FEE_KINDS, type FeeTerm, gasCost, price, type Terms, total } from '../../src/quotes/price.ts';
 
 const none: FeeTerm = { fixedUnits: 0n, bps: 0n, minimumUnits: 0n, gasUnits: 0n };
 const terms = (change: Partial<Terms>): Terms => ({
   direction: 'offramp',
   cryptoDecimals: 6,
   fiatDecimals: 2,
-  payoutPlaces: 2,
+  payoutDecimals: 2,
   rate: parseRate('86'),
   fees: { operator: none, partner: none, rail: none, chain: none },
   gasCost: { num: 0n, den: 1n },
@@ -69,7 +69,7 @@ const anyTerms = fc.record({
   direction: fc.constantFrom('offramp' as const, 'onramp' as const),
   cryptoDecimals: fc.integer({ min: 0, max: 18 }),
   fiatDecimals: fc.integer({ min: 0, max: 4 }),
-  payoutPlaces: fc.integer({ min: 0, max: 18 }),
+  payoutDecimals: fc.integer({ min: 0, max: 18 }),
   rate: fc.record({ num: fc.bigInt({ min: 1n, max: 10n ** 12n }), den: fc.bigInt({ min: 1n, max: 10n ** 6n }) }),
   fees: fc.record({ operator: fee, partner: fee, rail: fee, chain: fee }),
   gasCost: fc.record({ num: fc.bigInt({ min: 0n, max: 10n ** 6n }), den: fc.bigInt({ min: 1n, max: 10n ** 9n }) }),
@@ -137,7 +137,7 @@ const from = (source: string, rate: string, ageMs = 0) => ({
 });
 
 test('the price is the median of those that are fresh and near each other', () => {
-  const { rate, used } = agree([from('a', '86'), from('b', '86.4'), from('c', '200')], rules, 'usdc/inr');
+  const { rate, used } = aggregate([from('a', '86'), from('b', '86.4'), from('c', '200')], rules, 'usdc/inr');
   assert.deepEqual(rate, parseRate('86.2'));
   assert.deepEqual(
     used.map((one) => one.source),
@@ -150,18 +150,21 @@ test('of four prices the median is the middle of the two in the middle, whatever
   const four = [from('a', '90'), from('b', '60.5'), from('c', '80'), from('d', '70.25')];
   for (let turn = 0; turn < four.length; turn += 1) {
     const turned = [...four.slice(turn), ...four.slice(0, turn)];
-    assert.deepEqual(agree(turned, wide, 'usdc/inr').rate, parseRate('75.125'));
-    assert.deepEqual(agree(turned.slice(1), { ...wide, outlierBps: 10_000n }, 'usdc/inr').used.length, 3);
+    assert.deepEqual(aggregate(turned, wide, 'usdc/inr').rate, parseRate('75.125'));
+    assert.deepEqual(aggregate(turned.slice(1), { ...wide, outlierBps: 10_000n }, 'usdc/inr').used.length, 3);
   }
-  assert.deepEqual(agree(four.slice(0, 3), wide, 'usdc/inr').rate, parseRate('80'));
-  assert.deepEqual(agree([from('a', '9'), from('b', '10'), from('c', '9.5')], wide, 'usdc/inr').rate, parseRate('9.5'));
+  assert.deepEqual(aggregate(four.slice(0, 3), wide, 'usdc/inr').rate, parseRate('80'));
+  assert.deepEqual(
+    aggregate([from('a', '9'), from('b', '10'), from('c', '9.5')], wide, 'usdc/inr').rate,
+    parseRate('9.5'),
+  );
 });
 
 test('as many as the quorum are enough, and who they were is said; without any there is no price', () => {
-  assert.equal(agree([from('a', '86')], { ...rules, quorum: 1 }, 'usdc/inr').used.length, 1);
+  assert.equal(aggregate([from('a', '86')], { ...rules, quorum: 1 }, 'usdc/inr').used.length, 1);
   const why = (quorum: number, prices = [from('a', '86')]) => {
     try {
-      agree(prices, { ...rules, quorum }, 'usdc/inr');
+      aggregate(prices, { ...rules, quorum }, 'usdc/inr');
       return 'agreed';
     } catch (error) {
       assert.ok(error instanceof Unavailable);
@@ -181,7 +184,8 @@ test('where fees take all, or one unit more than all, nothing is sold', () => {
   });
   const selling = (units: bigint) => price(1_000_000n, terms({ rate: parseRate('1'), fees: fixed(units) })).payoutUnits;
   const buying = (units: bigint) =>
-    price(100n, terms({ direction: 'onramp', rate: parseRate('1'), payoutPlaces: 6, fees: fixed(units) })).payoutUnits;
+    price(100n, terms({ direction: 'onramp', rate: parseRate('1'), payoutDecimals: 6, fees: fixed(units) }))
+      .payoutUnits;
   for (const [trade, unit] of [
     [selling, 1n],
     [buying, 10_000n],
@@ -196,12 +200,12 @@ test('where fees take all, or one unit more than all, nothing is sold', () => {
 });
 
 test('an old price is no price, however few there are', () => {
-  assert.throws(() => agree([from('a', '86'), from('b', '86', 31_000)], rules, 'usdc/inr'), Unavailable);
+  assert.throws(() => aggregate([from('a', '86'), from('b', '86', 31_000)], rules, 'usdc/inr'), Unavailable);
 });
 
 test('a source the market does not name is not heard, nor one from the future', () => {
-  assert.throws(() => agree([from('a', '86'), from('z', '86')], rules, 'usdc/inr'), Unavailable);
-  assert.throws(() => agree([from('a', '86'), from('b', '86', -60_000)], rules, 'usdc/inr'), Unavailable);
+  assert.throws(() => aggregate([from('a', '86'), from('z', '86')], rules, 'usdc/inr'), Unavailable);
+  assert.throws(() => aggregate([from('a', '86'), from('b', '86', -60_000)], rules, 'usdc/inr'), Unavailable);
 });
 
 test('a price counts to the millisecond of its age, and as far ahead as clocks may differ', () => {
@@ -210,7 +214,7 @@ test('a price counts to the millisecond of its age, and as far ahead as clocks m
   try {
     const used = (ageMs: number) => {
       const old = { source: 'b', rate: parseRate('86'), pricedAt: new Date(now - ageMs) };
-      return agree([from('a', '86'), old], { ...rules, quorum: 1 }, 'usdc/inr').used.length;
+      return aggregate([from('a', '86'), old], { ...rules, quorum: 1 }, 'usdc/inr').used.length;
     };
     assert.deepEqual([30_000, 30_001, -5_000, -5_001].map(used), [2, 1, 2, 1]);
   } finally {

@@ -4,8 +4,8 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { SettingError } from '../../src/base/env.ts';
 import { Unavailable } from '../../src/base/errors.ts';
+import type { Handlers } from '../../src/base/jobs.ts';
 import { formatRate, fraction, parseRate, type Rate } from '../../src/base/money.ts';
-import type { Handlers } from '../../src/base/work.ts';
 import { readConfig } from '../../src/config.ts';
 import { priceSourceCheck } from '../../src/ops/index.ts';
 import { runCheck } from '../../src/ops/routes.ts';
@@ -350,7 +350,7 @@ describe('the whole way: sources, prices, agreement, quote', () => {
         paymentMethod: 'IMPS',
         minUnits: 1_000_000n,
         maxUnits: 10_000_000_000n,
-        payoutPlaces: 2,
+        payoutDecimals: 2,
         quoteTtlMs: 60_000,
         depositTtlMs: HOUR,
         priceSources: [...FOUR],

@@ -198,7 +198,7 @@ describe('a statement', () => {
     );
   });
 
-  it('that takes a credit back says which, once; taken back again it is a debit that nothing explains', async () => {
+  it('that takes a credit back says which, once; reversed again it is a debit that nothing explains', async () => {
     w = await bankWorld();
     const line = await credit(700n, 'by mistake');
     await w.reads();
@@ -309,7 +309,7 @@ describe('a statement', () => {
   it('is read at once when the bank wakes us', async () => {
     w = await bankWorld();
     await w.db.asSystem((tx) => w.rail.wake(tx));
-    const due = await w.rows.query(`select kind, subject from work where due_at <= now()`);
+    const due = await w.rows.query(`select kind, subject from jobs where due_at <= now()`);
     assert.deepEqual(due, [{ kind: 'observe_rail', subject: 'bank.simulated' }]);
   });
 });

@@ -7,14 +7,14 @@ import { after, before, beforeEach, test } from 'node:test';
 import { type ChainRail, chainRail } from '../../src/rails/chain.ts';
 import type { RailFact } from '../../src/rails/rail.ts';
 import { type FakeChain, fakeChain, TOKEN } from '../support/fakechain.ts';
-import { freshGround, type Ground } from '../support/ground.ts';
+import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { openRows, type Rows } from '../support/rows.ts';
 import { until } from '../support/until.ts';
 
 const RAIL = 'fake.chain';
 const FINALITY = 2;
 
-let ground: Ground;
+let ground: Fixture;
 let rows: Rows;
 let chain: FakeChain;
 let rail: ChainRail;
@@ -25,7 +25,7 @@ let sent: 'no state' | undefined;
 let aheadMs: number;
 
 before(async () => {
-  ground = await freshGround();
+  ground = await freshFixture();
   rows = await openRows(ground.adminUrl);
   await rows.cryptoAsset('usdc.fake', 'fake', TOKEN);
   await rows.policy('fake', 'usdc.fake', 0n, 1);
@@ -118,8 +118,8 @@ test('a movement that people decide about while the rail matches it is not adopt
   const { orderId, partnerId } = await rows.order('usdc.fake', RAIL, 'target-1');
   const key = `pay_${orderId}_1`;
   await rows.query(
-    `insert into payouts (id, order_id, partner_id, purpose, attempt, rail, asset, units, address, state, written_at)
-     values ($1, $2, $3, 'payout', 1, $4, 'usdc.fake', 5, '0xann', 'written', now() - interval '1 day')`,
+    `insert into payouts (id, order_id, partner_id, purpose, attempt, rail, asset, units, address, state, created_at)
+     values ($1, $2, $3, 'payout', 1, $4, 'usdc.fake', 5, '0xann', 'created', now() - interval '1 day')`,
     [key, orderId, partnerId, RAIL],
   );
   const [movement] = await rows.query(

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { Unavailable } from '../../src/base/errors.ts';
-import { type ChainPace, type ChainRail, chainRail, clearStop, watchAddress } from '../../src/rails/chain.ts';
+import { type ChainPace, type ChainRail, chainRail, clearHalt, watchAddress } from '../../src/rails/chain.ts';
 import type { RailFact } from '../../src/rails/rail.ts';
 import { type FakeChain, fakeChain, TOKEN } from '../support/fakechain.ts';
-import { freshGround, type Ground } from '../support/ground.ts';
+import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { openRows, type Rows } from '../support/rows.ts';
 import { until } from '../support/until.ts';
 
@@ -12,7 +12,7 @@ const RAIL = 'fake.chain';
 const FINALITY = 12;
 
 describe('following a chain', () => {
-  let ground: Ground;
+  let ground: Fixture;
   let rows: Rows;
   let chain: FakeChain;
   let rail: ChainRail;
@@ -20,7 +20,7 @@ describe('following a chain', () => {
   let addresses = 0n;
 
   before(async () => {
-    ground = await freshGround();
+    ground = await freshFixture();
     rows = await openRows(ground.adminUrl);
     await rows.cryptoAsset('usdc.fake', 'fake', TOKEN);
     await rows.cryptoAsset('coin.fake', 'fake', null, 18);
@@ -386,12 +386,12 @@ describe('following a chain', () => {
     await follow();
     await follow();
     await follow(open());
-    assert.deepEqual(take(), ['rail_stopped']);
+    assert.deepEqual(take(), ['rail_halted']);
     const health = await rail.health();
     assert.equal(health.healthy, false);
     assert.match(health.why ?? '', /deeper than 12 blocks/);
 
-    await ground.db.asSystem((tx) => clearStop(tx, RAIL, { restart: true }));
+    await ground.db.asSystem((tx) => clearHalt(tx, RAIL, { restart: true }));
     chain.mine();
     await follow();
     assert.deepEqual(take(), ['deposit_seen 0xb:0']);
@@ -410,10 +410,10 @@ describe('following a chain', () => {
     chain.mineEmpty(FINALITY + 2);
     chain.mine({ txHash: '0xlate', to: late, units: 5n });
     await follow();
-    assert.deepEqual(take(), ['rail_stopped']);
+    assert.deepEqual(take(), ['rail_halted']);
     // Nobody looks for a long time.
     chain.mineEmpty(3 * FINALITY);
-    await ground.db.asSystem((tx) => clearStop(tx, RAIL, { restart: true }));
+    await ground.db.asSystem((tx) => clearHalt(tx, RAIL, { restart: true }));
     await follow();
     assert.deepEqual(take().toSorted(), [
       'deposit_confirmed 0xearly:0',
@@ -435,8 +435,8 @@ describe('following a chain', () => {
     chain.mine({ txHash: '0xmoved', to: '0xhot', units: 7n });
     chain.mineEmpty(3 * FINALITY);
     await follow();
-    assert.deepEqual(take(), ['rail_stopped']);
-    await ground.db.asSystem((tx) => clearStop(tx, RAIL, { restart: true }));
+    assert.deepEqual(take(), ['rail_halted']);
+    await ground.db.asSystem((tx) => clearHalt(tx, RAIL, { restart: true }));
     await follow();
     assert.deepEqual(take(), ['credit_unexpected 0xmoved:0']);
   });
@@ -476,14 +476,14 @@ describe('following a chain', () => {
       newest: chain.at(chain.height()),
     });
     await follow();
-    assert.deepEqual(take(), ['rail_stopped']);
+    assert.deepEqual(take(), ['rail_halted']);
   });
 
   test('a node whose data was thrown away stops the line', async () => {
     chain.restart();
     chain.mineEmpty(40);
     await follow();
-    assert.deepEqual(take(), ['rail_stopped']);
+    assert.deepEqual(take(), ['rail_halted']);
     assert.match((await rail.health()).why ?? '', /another genesis/);
   });
 
@@ -664,7 +664,7 @@ describe('following a chain', () => {
 
       const states = new Map<string, { seen: boolean; confirmed: number }>();
       for (const fact of facts) {
-        assert.notEqual(fact.type, 'rail_stopped');
+        assert.notEqual(fact.type, 'rail_halted');
         if (!('externalId' in fact)) continue;
         const was = states.get(fact.externalId) ?? { seen: false, confirmed: 0 };
         if (fact.type === 'deposit_seen') assert.equal(was.seen, false, 'seen only when it was not there');

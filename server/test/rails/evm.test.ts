@@ -7,13 +7,13 @@ import { keccak256 } from 'viem/utils';
 import { BugError, Unavailable } from '../../src/base/errors.ts';
 import { randomHex } from '../../src/base/ids.ts';
 import type { ChainPace, RailContext, SendAnswer } from '../../src/rails/chain.adapter.ts';
-import { type ChainRail, clearStop, NotSigned, watchAddress } from '../../src/rails/chain.ts';
+import { type ChainRail, clearHalt, NotSigned, watchAddress } from '../../src/rails/chain.ts';
 import { addressesOf, addressOfPublicKey, checksummed, readAddress } from '../../src/rails/evm/addresses.ts';
 import { type EvmOptions, evmRail, localSigner, type Signer } from '../../src/rails/evm/index.ts';
 import { decodeTransfer, decodeTransferCall, encodeTransfer, TRANSFER_TOPIC } from '../../src/rails/evm/transfers.ts';
 import type { RailFact } from '../../src/rails/rail.ts';
 import { ANVIL_FIRST, ANVIL_MNEMONIC, type Anvil, data, deployToken, startAnvil } from '../support/anvil.ts';
-import { freshGround, type Ground } from '../support/ground.ts';
+import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { openRows, type Rows } from '../support/rows.ts';
 import { until } from '../support/until.ts';
 
@@ -182,7 +182,7 @@ describe('a signer', () => {
 });
 
 describe('an EVM rail on a real node', () => {
-  let ground: Ground;
+  let ground: Fixture;
   let rows: Rows;
   let anvil: Anvil;
   let token: string;
@@ -191,7 +191,7 @@ describe('an EVM rail on a real node', () => {
   let keys = 0;
 
   before(async () => {
-    [ground, anvil] = await Promise.all([freshGround(), startAnvil()]);
+    [ground, anvil] = await Promise.all([freshFixture(), startAnvil()]);
     rows = await openRows(ground.adminUrl);
     token = await deployToken(anvil);
     stranger = await deployToken(anvil);
@@ -428,7 +428,7 @@ describe('an EVM rail on a real node', () => {
       await own.rpc('anvil_reorg', [FINALITY + 1, []]);
       await follow(rail);
       await follow(rail);
-      assert.deepEqual(said(), ['rail_stopped']);
+      assert.deepEqual(said(), ['rail_halted']);
       assert.equal((await rail.send(sending(1n))).outcome, 'unknown', 'a stopped line sends nothing new');
     });
 
@@ -483,7 +483,7 @@ describe('an EVM rail on a real node', () => {
       const to = fresh();
       const payout = sending(25n, checksummed(to));
       const sent = await rail.send(payout);
-      assert.ok(sent.outcome === 'accepted' && sent.reference);
+      assert.ok(sent.outcome === 'submitted' && sent.reference);
       await anvil.mine();
       await follow(rail);
       assert.equal(facts.length, 0, 'one confirmation is too few');
@@ -512,7 +512,7 @@ describe('an EVM rail on a real node', () => {
     test('native coin is sent likewise', async () => {
       const { rail, said } = await world();
       const to = fresh();
-      assert.equal((await rail.send(sending(123n, to, 'eth.anvil'))).outcome, 'accepted');
+      assert.equal((await rail.send(sending(123n, to, 'eth.anvil'))).outcome, 'submitted');
       await anvil.mine(2);
       await follow(rail);
       assert.deepEqual(said(), ['payout_settled']);
@@ -538,7 +538,7 @@ describe('an EVM rail on a real node', () => {
       ] as const;
       for (const [from, payout, why] of cases) {
         const sent = await from.send(payout);
-        assert.ok(sent.outcome === 'refused', JSON.stringify(sent));
+        assert.ok(sent.outcome === 'rejected', JSON.stringify(sent));
         assert.match(sent.why, why);
         assert.deepEqual(await rowsOf(payout.key), []);
         assert.deepEqual(await from.status(payout.key), { outcome: 'absent' });
@@ -546,7 +546,7 @@ describe('an EVM rail on a real node', () => {
       const without = await evmRail({ ...settings, signers: {} }, { ...ground, report: async () => {} }).send(
         sending(1n),
       );
-      assert.equal(without.outcome, 'refused');
+      assert.equal(without.outcome, 'rejected');
     });
 
     test('what the signer declines once its nonce is taken waits and is told, and goes out as it was when it may', async () => {
@@ -582,7 +582,7 @@ describe('an EVM rail on a real node', () => {
       );
 
       mood = 'willing';
-      assert.equal((await rail.send(payout)).outcome, 'accepted');
+      assert.equal((await rail.send(payout)).outcome, 'submitted');
       const [sent] = await rowsOf(payout.key);
       assert.equal(sent?.nonce, taken?.nonce);
       await anvil.mine(2);
@@ -595,7 +595,7 @@ describe('an EVM rail on a real node', () => {
       await anvil.rpc('anvil_setBalance', [rail.walletAddresses.hot, '0x1']);
       const payout = sending(5n);
       const sent = await rail.send(payout);
-      assert.ok(sent.outcome === 'refused');
+      assert.ok(sent.outcome === 'rejected');
       assert.match(sent.why, /gas|funds/);
       assert.deepEqual(await rowsOf(payout.key), []);
     });
@@ -612,7 +612,7 @@ describe('an EVM rail on a real node', () => {
       node.honest();
       const next = open();
       assert.deepEqual(await next.status(payout.key), { outcome: 'known', reference: stored?.hash });
-      assert.deepEqual(await next.send(payout), { outcome: 'accepted', reference: stored?.hash });
+      assert.deepEqual(await next.send(payout), { outcome: 'submitted', reference: stored?.hash });
       await anvil.mine(2);
       await follow(next);
       assert.deepEqual(said(), ['payout_settled']);
@@ -628,11 +628,11 @@ describe('an EVM rail on a real node', () => {
       node.dropAnswer('eth_sendRawTransaction');
       assert.equal((await rail.send(payout)).outcome, 'unknown');
       node.honest();
-      assert.equal((await rail.send(payout)).outcome, 'accepted', '“already known” is a yes');
+      assert.equal((await rail.send(payout)).outcome, 'submitted', '“already known” is a yes');
       await anvil.mine();
       assert.equal(
         (await rail.send(payout)).outcome,
-        'accepted',
+        'submitted',
         '“nonce too low” with our own transaction mined is a yes',
       );
       await anvil.mine();
@@ -672,7 +672,7 @@ describe('an EVM rail on a real node', () => {
       const all = await Promise.all([rail, open(), open(), open()].map((one) => one.send(payout)));
       const [row, ...more] = await rowsOf(payout.key);
       assert.equal(more.length, 0);
-      for (const sent of all) assert.deepEqual(sent, { outcome: 'accepted', reference: row?.hash });
+      for (const sent of all) assert.deepEqual(sent, { outcome: 'submitted', reference: row?.hash });
       await anvil.mine();
       assert.equal(await received(to), 5n);
     });
@@ -697,7 +697,7 @@ describe('an EVM rail on a real node', () => {
       const sent = await rail.send(payout);
       gate.resolve();
       assert.deepEqual(await held, sent);
-      assert.equal((await rowsOf(payout.key))[0]?.hash, sent.outcome === 'accepted' && sent.reference);
+      assert.equal((await rowsOf(payout.key))[0]?.hash, sent.outcome === 'submitted' && sent.reference);
       await anvil.mine();
       assert.equal(await received(to), 5n);
     });
@@ -746,7 +746,7 @@ describe('an EVM rail on a real node', () => {
       const to = fresh();
       const processes = [rail, open(), open()];
       const sent = await Promise.all(Array.from({ length: 24 }, (_, i) => processes[i % 3]?.send(sending(1n, to))));
-      assert.ok(sent.every((one) => one?.outcome === 'accepted'));
+      assert.ok(sent.every((one) => one?.outcome === 'submitted'));
       await anvil.mine(2);
       await Promise.all(processes.map((one) => one.observe()));
       assert.equal(said().filter((type) => type === 'payout_settled').length, 24);
@@ -825,8 +825,8 @@ describe('an EVM rail on a real node', () => {
       await anvil.rpc('anvil_reorg', [FINALITY + 2, []]);
       await anvil.rpc('anvil_dropAllTransactions');
       await follow(rail);
-      assert.deepEqual(said(), ['rail_stopped']);
-      await ground.db.asSystem((tx) => clearStop(tx, settings.code, { restart: true }));
+      assert.deepEqual(said(), ['rail_halted']);
+      await ground.db.asSystem((tx) => clearHalt(tx, settings.code, { restart: true }));
       await follow(rail);
       await anvil.mine(3);
       await follow(rail);
@@ -950,11 +950,11 @@ describe('an EVM rail on a real node', () => {
       await anvil.mine();
       await follow(rail);
       const [fact] = facts;
-      assert.ok(fact?.type === 'payout_refused', JSON.stringify(facts.map((one) => one.type)));
+      assert.ok(fact?.type === 'payout_rejected', JSON.stringify(facts.map((one) => one.type)));
       assert.equal(fact.why, 'reverted on chain');
       assert.ok((fact.cost?.units ?? 0n) > 0n);
-      assert.equal((await rail.status(payout.key)).outcome, 'refused');
-      assert.equal((await rail.send(payout)).outcome, 'refused');
+      assert.equal((await rail.status(payout.key)).outcome, 'rejected');
+      assert.equal((await rail.send(payout)).outcome, 'rejected');
       assert.equal(await received(to), 0n);
     });
 
@@ -988,7 +988,7 @@ describe('an EVM rail on a real node', () => {
       const to = await address();
       const gift = { ...sending(5n, to), key: `sandbox:${to}` };
       const sent = await rail.sendFrom('faucet', gift);
-      assert.equal(sent.outcome, 'accepted');
+      assert.equal(sent.outcome, 'submitted');
       await anvil.mine(3);
       await follow(rail);
       assert.deepEqual(
@@ -1035,7 +1035,7 @@ describe('an EVM rail on a real node', () => {
       assert.match(told[0]?.why ?? '', /^nonce 1 of wallet hot used by transactions that are not in the books$/);
       assert.equal((await rail.send(same)).outcome, 'unknown', 'paid again');
       assert.equal((await rail.send(sending(8n))).outcome, 'unknown', 'another amount to the same recipient was sent');
-      assert.equal((await rail.send(waiting)).outcome, 'accepted');
+      assert.equal((await rail.send(waiting)).outcome, 'submitted');
       assert.equal((await rowsOf(waiting.key))[0]?.nonce, 2n);
       await follow(rail);
       assert.equal(facts.filter(({ type }) => type === 'nonces_used').length, 1, 'told twice');
@@ -1058,7 +1058,7 @@ describe('an EVM rail on a real node', () => {
       await until('the nonce is free', async () => {
         await anvil.mine(20);
         await follow(rail);
-        return (await rail.send(payout)).outcome === 'accepted';
+        return (await rail.send(payout)).outcome === 'submitted';
       });
       assert.equal((await rowsOf(payout.key))[0]?.nonce, 1n);
       assert.deepEqual(
@@ -1127,10 +1127,10 @@ describe('an EVM rail on a real node', () => {
             assert.deepEqual(await rail.status(payout.key), { outcome: 'absent' });
             asked.says = { outcome: 'pay' };
             const other = sending(6n, fresh());
-            assert.equal((await rail.send(other)).outcome, 'accepted');
+            assert.equal((await rail.send(other)).outcome, 'submitted');
             assert.equal((await rowsOf(other.key))[0]?.nonce, nonce);
             // What waited goes again under a nonce of its own, once.
-            assert.equal((await rail.send(payout)).outcome, 'accepted');
+            assert.equal((await rail.send(payout)).outcome, 'submitted');
             assert.equal((await rowsOf(payout.key))[0]?.nonce, (nonce as bigint) + 1n);
             await anvil.mine(2);
             await follow(rail);
@@ -1188,7 +1188,7 @@ describe('an EVM rail on a real node', () => {
         const sent = await open({ signers: { hot: late } }).send(payout);
         assert.equal(sent.outcome, 'unknown');
         assert.deepEqual((await rowsOf(payout.key))[0]?.raw, null);
-        assert.equal((await rail.send(payout)).outcome, 'accepted');
+        assert.equal((await rail.send(payout)).outcome, 'submitted');
       });
     });
   });
@@ -1312,7 +1312,7 @@ describe('an EVM rail on a real node', () => {
     test('a node on another chain stops the line', async () => {
       const { open, said } = await world();
       await open({ chainId: 5n }).observe();
-      assert.deepEqual(said(), ['rail_stopped']);
+      assert.deepEqual(said(), ['rail_halted']);
     });
   });
 

@@ -102,7 +102,7 @@ describe('a payout through a manual bank', () => {
 
   it('waits on the list, leaves in a file, and is settled by the statement alone', async () => {
     const id = await w.pays(12_345n);
-    assert.equal(await w.state(id), 'handed');
+    assert.equal(await w.state(id), 'submitted');
     assert.deepEqual(
       (await w.asks((desk, tx) => desk.waiting(tx, 'eur'))).map(({ key, units }) => [key, units]),
       [[id, 12_345n]],
@@ -110,7 +110,7 @@ describe('a payout through a manual bank', () => {
     const batch = await w.closes();
     assert.deepEqual([batch.payouts, batch.units, batch.format], [1, 12_345n, 'pain.001.001.09']);
     assert.deepEqual(await w.asks((desk, tx) => desk.waiting(tx)), []);
-    assert.equal(await w.state(id), 'handed');
+    assert.equal(await w.state(id), 'submitted');
     await w.takes(w.nextStatement([{ units: -12_345n, endToEnd: carried(id), ref: 'D1', name: 'Somebody' }]));
     assert.equal(await w.state(id), 'settled');
     assert.deepEqual(
@@ -123,7 +123,7 @@ describe('a payout through a manual bank', () => {
     );
   });
 
-  it('is in one file only, whoever closes at once, and a file is the same bytes whenever it is handed out', async () => {
+  it('is in one file only, whoever closes at once, and a file is the same bytes whenever it is downloaded', async () => {
     const ids = [await w.pays(100n), await w.pays(200n), await w.pays(300n)];
     const closed = await Promise.allSettled([w.closes(), w.closes(), w.closes()]);
     const made = closed.filter((one) => one.status === 'fulfilled').map(({ value }) => value);
@@ -164,14 +164,14 @@ describe('a payout through a manual bank', () => {
     assert.equal(bytes.toString().includes(carried(goes)), true);
     for (const id of [held, waits]) assert.equal(bytes.toString().includes(carried(id)), false);
     await w.looksAt(held);
-    assert.equal(await w.state(held), 'refused');
-    assert.equal(await w.state(waits), 'handed');
+    assert.equal(await w.state(held), 'rejected');
+    assert.equal(await w.state(waits), 'submitted');
     await assert.rejects(w.closes(), refusedBatch(/None of the 1 payouts that wait may leave now: .*not cleared/));
     w.gateSays(waits, { outcome: 'pay' });
     assert.equal((await w.closes()).payouts, 1);
   });
 
-  it('that is held after its file was closed keeps the file from being handed out', async () => {
+  it('that is held after its file was closed keeps the file from being downloaded', async () => {
     const [held, other] = [await w.pays(700n), await w.pays(800n)];
     const { id } = await w.closes();
     w.gateSays(held, { outcome: 'hold', why: 'held: destination_denied' });
@@ -180,15 +180,15 @@ describe('a payout through a manual bank', () => {
       refusedBatch(/1 of its payouts may not leave any more: .*destination_denied.* Withdraw the file/),
     );
     await w.looksAt(held);
-    assert.equal(await w.state(held), 'handed', 'in a file it is not taken off the list: it may have been uploaded');
-    await w.withdraws(id, 'the file was never handed out');
+    assert.equal(await w.state(held), 'submitted', 'in a file it is not taken off the list: it may have been uploaded');
+    await w.withdraws(id, 'the file was never downloaded');
     for (const one of [held, other]) {
       await w.looksAt(one);
-      assert.equal(await w.state(one), 'refused');
+      assert.equal(await w.state(one), 'rejected');
     }
   });
 
-  it('that has to wait after its file was closed keeps the file from being handed out until it may leave', async () => {
+  it('that has to wait after its file was closed keeps the file from being downloaded until it may leave', async () => {
     const [waits, held, goes] = [await w.pays(710n), await w.pays(720n), await w.pays(730n)];
     const { id } = await w.closes();
     const file = () => w.asks((desk, tx) => desk.file(tx, id));
@@ -247,7 +247,7 @@ describe('a payout through a manual bank', () => {
     const { id } = await w.closes();
     const entry = { ref: 'WHOLE', text: `SAMMLER CLOVERLEAF-${id} ANZAHL 2` };
     await w.takes(w.nextStatement([{ ...entry, units: -1_229n, ref: 'OTHER' }]));
-    assert.deepEqual([await w.state(ids[0] ?? ''), w.of('unexplained_debit').length], ['handed', 1]);
+    assert.deepEqual([await w.state(ids[0] ?? ''), w.of('unexplained_debit').length], ['submitted', 1]);
     const file = w.nextStatement([{ ...entry, units: -1_230n }]);
     await w.takes(file);
     await w.takes(`${file}\n`);
@@ -261,8 +261,8 @@ describe('a payout through a manual bank', () => {
     await assert.rejects(w.withdraws(batch.id, 'no'), { code: 'malformed_field' });
     await w.withdraws(batch.id, 'The bank rejected the upload, its screen said so.');
     await w.looksAt(id);
-    assert.equal(await w.state(id), 'refused');
-    assert.equal((await w.rail.status(id)).outcome, 'refused');
+    assert.equal(await w.state(id), 'rejected');
+    assert.equal((await w.rail.status(id)).outcome, 'rejected');
     await assert.rejects(
       w.asks((desk, tx) => desk.file(tx, batch.id)),
       refusedBatch(/withdrawn/),
@@ -273,7 +273,7 @@ describe('a payout through a manual bank', () => {
     assert.deepEqual(w.contradictions, [id]);
   });
 
-  it('of a file that is being handed out is not withdrawn in the same moment', async () => {
+  it('of a file that is being downloaded is not withdrawn in the same moment', async () => {
     await w.pays(905n);
     const { id } = await w.closes();
     const done: string[] = [];
@@ -284,10 +284,10 @@ describe('a payout through a manual bank', () => {
       const isWaiting = () => w.rows.query(`select from pg_locks where locktype = 'advisory' and not granted`);
       for (const isOver = patience(5_000); (await isWaiting()).length === 0 && done.length === 0; )
         assert.ok(!isOver(), 'the withdrawal does not wait');
-      done.push('handed out');
+      done.push('downloaded');
     });
     await withdrawing;
-    assert.deepEqual(done, ['handed out', 'withdrawn']);
+    assert.deepEqual(done, ['downloaded', 'withdrawn']);
   });
 
   it('of a file that the statement shows cannot be withdrawn', async () => {
@@ -299,14 +299,14 @@ describe('a payout through a manual bank', () => {
     await assert.rejects(withdraw(), refusedBatch(/being read/));
     await w.rail.observe();
     await assert.rejects(withdraw(), refusedBatch(/it was uploaded/));
-    assert.deepEqual([await w.state(a), await w.state(b)], ['settled', 'handed']);
+    assert.deepEqual([await w.state(a), await w.state(b)], ['settled', 'submitted']);
   });
 
   it('taken off the list is in no file, and one that no file can carry is refused at once', async () => {
     const id = await w.pays(950n);
     await w.asks((desk, tx) => desk.takeOff(tx, id));
     await w.looksAt(id);
-    assert.equal(await w.state(id), 'refused');
+    assert.equal(await w.state(id), 'rejected');
     for (const [details, why] of [
       [{ name: 'A B', account: '12345678' }, 'no_iban'],
       [{ name: '', account: PAYEE.iban }, 'no_name'],
@@ -314,15 +314,15 @@ describe('a payout through a manual bank', () => {
       [{ name: 'A B', account: PAYEE.iban, bic: 'not a bic' }, 'malformed_bic'],
     ] as const) {
       const bad = await w.pays(1n, details);
-      assert.equal(await w.state(bad), 'refused');
-      assert.equal(w.of('payout_refused').at(-1)?.why, why);
+      assert.equal(await w.state(bad), 'rejected');
+      assert.equal(w.of('payout_rejected').at(-1)?.why, why);
     }
     await assert.rejects(w.closes(), refusedBatch(/No payout waits/));
   });
 
   it('that ended by another way before its file was closed is left out', async () => {
     const [gone, stays] = [await w.pays(960n), await w.pays(970n)];
-    await w.rows.query(`update payouts set state = 'refused', ended_at = now() where id = $1`, [gone]);
+    await w.rows.query(`update payouts set state = 'rejected', ended_at = now() where id = $1`, [gone]);
     const batch = await w.closes();
     assert.deepEqual(
       (await w.asks((desk, tx) => desk.batch(tx, batch.id))).list.map(({ key }) => key),
@@ -345,11 +345,11 @@ describe('a payout through a manual bank', () => {
     );
   });
 
-  it('whose worker died after it was listed is handed; before, it has never arrived', async () => {
+  it('whose worker died after it was listed is submitted; before, it has never arrived', async () => {
     const dies = async (listed: boolean) => {
       const id = await w.pays(990n, { name: '', account: 'x' });
       await w.rows.query(
-        `update payouts set state = 'handing', ended_at = null, handing_until = now() - interval '1 hour' where id = $1`,
+        `update payouts set state = 'submitting', ended_at = null, submitting_until = now() - interval '1 hour' where id = $1`,
         [id],
       );
       const destination = { kind: 'account', details: PAYEE } as const;
@@ -358,8 +358,8 @@ describe('a payout through a manual bank', () => {
       return id;
     };
     const [listed, lost] = [await dies(true), await dies(false)];
-    assert.deepEqual([await w.state(listed), await w.state(lost)], ['handed', 'refused']);
-    assert.equal(w.of('payout_refused').at(-1)?.why, 'never_arrived');
+    assert.deepEqual([await w.state(listed), await w.state(lost)], ['submitted', 'rejected']);
+    assert.equal(w.of('payout_rejected').at(-1)?.why, 'never_arrived');
     const { id } = await w.closes();
     assert.deepEqual(
       (await w.asks((desk, tx) => desk.batch(tx, id))).list.map(({ key }) => key),

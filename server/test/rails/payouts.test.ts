@@ -3,14 +3,14 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterEach, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { startWorkers } from '../../src/base/work.ts';
-import { liftStop, setStop } from '../../src/partners/index.ts';
+import { startWorkers } from '../../src/base/jobs.ts';
+import { liftKillSwitch, setKillSwitch } from '../../src/partners/index.ts';
 import {
+  enqueueUnsubmitted,
   openPayouts,
   payoutHandlers,
   refused,
   returned,
-  ringUnhanded,
   settled,
   write,
 } from '../../src/rails/payouts.ts';
@@ -25,14 +25,14 @@ const make = async (options: Parameters<typeof bankWorld>[0] = {}) => {
 afterEach(() => world.stop());
 
 describe('a payout that goes well', () => {
-  it('is handed over, and settles by the statement alone', async () => {
+  it('is submitted, and settles by the statement alone', async () => {
     const w = await make();
     const id = await w.writes(5_000n);
-    assert.equal(await w.state(id), 'written');
+    assert.equal(await w.state(id), 'created');
     await w.looksAt(id);
-    assert.equal(await w.state(id), 'handed');
+    assert.equal(await w.state(id), 'submitted');
     assert.deepEqual(
-      w.of('payout_handed').map(({ key }) => key),
+      w.of('payout_submitted').map(({ key }) => key),
       [id],
     );
     await w.reads();
@@ -67,11 +67,11 @@ describe('a payout that goes well', () => {
     const open = await w.db.asSystem(openPayouts);
     assert.deepEqual(
       open.map(({ state, count }) => [state, count]),
-      [['written', 1]],
+      [['created', 1]],
     );
   });
 
-  it('is paid by real workers that are rung by its writing', async () => {
+  it('is paid by real workers that are enqueued by its writing', async () => {
     const w = await make();
     const handlers = payoutHandlers({
       ...w,
@@ -81,12 +81,12 @@ describe('a payout that goes well', () => {
     });
     const workers = await startWorkers({ db: w.db, clock: w.clock, log: w.log, handlers });
     const id = await w.writes(5_000n);
-    await until('it is handed', async () => (await w.state(id)) === 'handed');
+    await until('it is submitted', async () => (await w.state(id)) === 'submitted');
     await workers.stop();
   });
 });
 
-describe('handing over that is stopped', () => {
+describe('submission that is stopped', () => {
   it('begins for none that was not begun when the switch answered, and for all once it is lifted, each paid once', async () => {
     const w = await make();
     const ids: string[] = [];
@@ -95,15 +95,17 @@ describe('handing over that is stopped', () => {
     const stop = { kind: 'rail', subject: w.rail.code, by: 'a test', reason: 'a test', at: now } as const;
     // The switch is thrown among the workers: some are before it, some after, and which is left to chance.
     const working = ids.slice(0, 12).map((id) => w.looksAt(id));
-    const switched = w.db.asSystem((tx) => setStop(tx, stop)).then(() => Promise.all(ids.map((id) => w.state(id))));
+    const switched = w.db
+      .asSystem((tx) => setKillSwitch(tx, stop))
+      .then(() => Promise.all(ids.map((id) => w.state(id))));
     working.push(...ids.slice(12).map((id) => w.looksAt(id)));
     const atSwitch = await switched;
     await Promise.all(working);
     const later = await Promise.all(ids.map((id) => w.state(id)));
-    const waiting = ids.filter((_, i) => atSwitch[i] === 'written');
+    const waiting = ids.filter((_, i) => atSwitch[i] === 'created');
     assert.ok(waiting.length > 0, 'some had not begun');
     assert.deepEqual(
-      ids.filter((_, i) => later[i] === 'written'),
+      ids.filter((_, i) => later[i] === 'created'),
       waiting,
     );
     for (const id of waiting) {
@@ -111,12 +113,14 @@ describe('handing over that is stopped', () => {
       assert.equal(await w.paid(id), 0);
     }
     await w.db.asSystem(async (tx) => {
-      assert.equal(await liftStop(tx, 'rail', w.rail.code), true);
-      await tx.run(`delete from work where kind = 'send_payout'`);
-      await ringUnhanded(tx, now);
+      assert.equal(await liftKillSwitch(tx, 'rail', w.rail.code), true);
+      await tx.run(`delete from jobs where kind = 'send_payout'`);
+      await enqueueUnsubmitted(tx, now);
     });
-    const rung = await w.db.asSystem((tx) => tx.rows<{ subject: string }>('select subject from work order by subject'));
-    assert.deepEqual(rung.map(({ subject }) => subject).sort(), [...waiting].sort());
+    const enqueued = await w.db.asSystem((tx) =>
+      tx.rows<{ subject: string }>('select subject from jobs order by subject'),
+    );
+    assert.deepEqual(enqueued.map(({ subject }) => subject).sort(), [...waiting].sort());
     await Promise.all(ids.map((id) => w.looksAt(id)));
     for (const id of ids) assert.equal(await w.paid(id), 1);
   });
@@ -130,14 +134,14 @@ describe('a kill switch that is thrown while an answer is lost', () => {
     await w.looksAt(id);
     assert.equal(await w.state(id), 'unknown');
     const stop = { kind: 'rail', subject: w.rail.code, by: 'a test', reason: 'a test', at: w.clock.now() } as const;
-    await w.db.asSystem((tx) => setStop(tx, stop));
+    await w.db.asSystem((tx) => setKillSwitch(tx, stop));
     for (let i = 0; i < 3; i += 1) assert.deepEqual(await w.looksAt(id), { againInMs: 5_000 });
     const waiting = await w.payout(id);
-    assert.deepEqual([waiting.state, waiting.handings], ['unknown', 1], 'it was submitted again');
+    assert.deepEqual([waiting.state, waiting.submissions], ['unknown', 1], 'it was submitted again');
     assert.equal(await w.paid(id), 0, 'the bank was sent it while the switch was on');
-    await w.db.asSystem((tx) => liftStop(tx, 'rail', w.rail.code));
+    await w.db.asSystem((tx) => liftKillSwitch(tx, 'rail', w.rail.code));
     await w.looksAt(id);
-    assert.equal(await w.state(id), 'handed');
+    assert.equal(await w.state(id), 'submitted');
     assert.equal(await w.paid(id), 1);
   });
 
@@ -149,21 +153,21 @@ describe('a kill switch that is thrown while an answer is lost', () => {
       ...w,
       rails: new Map([[w.rail.code, w.rail]]),
       openAccount: async () => ({ account: '123456780000', name: 'Asha Rao', ifsc: 'SIMB0000001' }),
-      gate: async (_, { state, handings }) => {
-        asked.push(`${state} ${handings}`);
+      gate: async (_, { state, submissions }) => {
+        asked.push(`${state} ${submissions}`);
         return { outcome: 'pay' };
       },
     });
     assert(look);
     await w.bank.setFault({ kind: 'lose_answer_before_effect' });
     for (let i = 0; i < 3; i += 1) await look(id);
-    assert.deepEqual(asked, ['written 0', 'unknown 1']);
+    assert.deepEqual(asked, ['created 0', 'unknown 1']);
     assert.equal(await w.paid(id), 1);
   });
 });
 
-describe('a payout that is held after it was handed over', () => {
-  it('ends unsubmitted only once nothing of the handing can be under way, though its rail says that it has none', async () => {
+describe('a payout that is held after it was submitted', () => {
+  it('ends unsubmitted only once nothing of the submission can be under way, though its rail says that it has none', async () => {
     const w = await make();
     const id = await w.writes(5_000n);
     let isHeld = false;
@@ -179,11 +183,12 @@ describe('a payout that is held after it was handed over', () => {
     isHeld = true;
     await look(id);
     assert.equal(await w.state(id), 'unknown');
-    await w.rows.query(`update payouts set handing_until = clock_timestamp() - interval '61 seconds' where id = $1`, [
-      id,
-    ]);
+    await w.rows.query(
+      `update payouts set submitting_until = clock_timestamp() - interval '61 seconds' where id = $1`,
+      [id],
+    );
     await look(id);
-    assert.equal(await w.state(id), 'refused');
+    assert.equal(await w.state(id), 'rejected');
     assert.equal(await w.paid(id), 0);
   });
 });
@@ -198,7 +203,7 @@ describe('a payout whose answer is lost', () => {
       await w.looksAt(id);
       assert.equal(await w.state(id), 'unknown');
       for (let i = 0; i < 3; i += 1) await w.looksAt(id);
-      assert.equal(await w.state(id), 'handed');
+      assert.equal(await w.state(id), 'submitted');
       await w.reads();
       assert.equal(await w.state(id), 'settled');
       assert.equal(await w.paid(id), 1);
@@ -214,13 +219,13 @@ describe('a payout whose answer is lost', () => {
     assert.equal(await w.state(id), 'unknown');
     assert.equal(await w.paid(id), 0);
     await w.looksAt(id);
-    assert.equal(await w.state(id), 'handed');
-    assert.equal((await w.payout(id)).handings, 2);
+    assert.equal(await w.state(id), 'submitted');
+    assert.equal((await w.payout(id)).submissions, 2);
     assert.equal(await w.paid(id), 1);
   });
 
   it('before the effect ends as never_arrived where absence is proved, but only when nothing can be under way any more', async () => {
-    const w = await make({ deduplicates: false, handingMs: 900, graceMs: 300 });
+    const w = await make({ deduplicates: false, submitMs: 900, graceMs: 300 });
     const id = await w.writes(5_000n);
     await w.bank.setFault({ kind: 'lose_answer_before_effect' });
     await w.looksAt(id);
@@ -228,16 +233,16 @@ describe('a payout whose answer is lost', () => {
     assert.equal(await w.state(id), 'unknown', 'its time is not over: the bytes may still arrive');
     await until('nothing can be under way', async () => (await w.looksAt(id)) === undefined);
     const payout = await w.payout(id);
-    assert.deepEqual([payout.state, payout.why], ['refused', 'never_arrived']);
+    assert.deepEqual([payout.state, payout.why], ['rejected', 'never_arrived']);
     assert.deepEqual(
-      w.of('payout_refused').map(({ key, why }) => [key, why]),
+      w.of('payout_rejected').map(({ key, why }) => [key, why]),
       [[id, 'never_arrived']],
     );
     assert.equal(await w.paid(id), 0);
   });
 
   it('before the effect waits for a person where absence cannot be proved, who is told once', async () => {
-    const w = await make({ deduplicates: false, provesAbsence: false, handingMs: 900, graceMs: 0 });
+    const w = await make({ deduplicates: false, provesAbsence: false, submitMs: 900, graceMs: 0 });
     const id = await w.writes(5_000n);
     await w.bank.setFault({ kind: 'lose_answer_before_effect' });
     await w.looksAt(id);
@@ -263,18 +268,18 @@ describe('a payout whose answer is lost', () => {
     await w.looksAt(id);
     assert.equal(await w.state(id), 'unknown');
     await w.looksAt(id);
-    assert.equal(await w.state(id), 'handed');
+    assert.equal(await w.state(id), 'submitted');
     assert.equal(await w.paid(id), 1);
   });
 
   it('is unknown when the answer is later than the deadline, and is paid once', async () => {
-    const w = await make({ deduplicates: false, handingMs: 600 });
+    const w = await make({ deduplicates: false, submitMs: 600 });
     const id = await w.writes(5_000n);
     await w.bank.setFault({ kind: 'delay_answer', delayMs: 800 });
     await w.looksAt(id);
     assert.equal(await w.state(id), 'unknown');
     await w.looksAt(id);
-    assert.equal(await w.state(id), 'handed');
+    assert.equal(await w.state(id), 'submitted');
     assert.equal(await w.paid(id), 1);
   });
 
@@ -297,45 +302,45 @@ describe('workers with accidents', () => {
   for (const deduplicates of [true, false]) {
     const bank = deduplicates ? 'deduplicating' : 'not deduplicating';
 
-    it(`two workers at one payout hand it over once (${bank})`, async () => {
+    it(`two workers at one payout submit it once (${bank})`, async () => {
       const w = await make({ deduplicates });
       const ids = [await w.writes(5_000n), await w.writes(5_000n), await w.writes(5_000n)];
       await Promise.all(ids.flatMap((id) => Array.from({ length: 8 }, () => w.worker()(id))));
-      for (const id of ids) assert.deepEqual([await w.state(id), (await w.bank.payments(id)).length], ['handed', 1]);
+      for (const id of ids) assert.deepEqual([await w.state(id), (await w.bank.payments(id)).length], ['submitted', 1]);
     });
 
     it(`a worker killed between the effect and its recording costs time, not money (${bank})`, async () => {
-      const w = await make({ deduplicates, handingMs: 1_500, graceMs: 300 });
+      const w = await make({ deduplicates, submitMs: 1_500, graceMs: 300 });
       const id = await w.writes(5_000n);
       assert.equal(await accident(w, id, 'dies_after_sending', deduplicates), 'SIGKILL');
-      assert.equal(await w.state(id), 'handing');
+      assert.equal(await w.state(id), 'submitting');
       const wait = await w.looksAt(id);
       assert.ok(wait && wait.againInMs > 0, 'somebody is at it, as far as anybody can tell');
-      assert.equal(await w.state(id), 'handing');
+      assert.equal(await w.state(id), 'submitting');
       await w.sleep(wait.againInMs);
       await w.looksAt(id);
-      assert.equal(await w.state(id), 'handed');
+      assert.equal(await w.state(id), 'submitted');
       await w.reads();
       assert.deepEqual([await w.state(id), await w.paid(id)], ['settled', 1]);
     });
 
     it(`a worker frozen past its lease neither pays nor records (${bank})`, async () => {
-      const w = await make({ deduplicates, handingMs: 1_500, graceMs: 200 });
+      const w = await make({ deduplicates, submitMs: 1_500, graceMs: 200 });
       const id = await w.writes(5_000n);
       await accident(w, id, 'freezes_before_sending', deduplicates, async () => {
-        assert.equal(await w.state(id), 'handing');
+        assert.equal(await w.state(id), 'submitting');
         await w.sleep(((await w.looksAt(id))?.againInMs ?? 0) + 300);
         await w.looksAt(id);
         // The one bank is sent to again under the same key; the other proves absence, and the attempt is over.
-        assert.equal(await w.state(id), deduplicates ? 'handed' : 'refused');
+        assert.equal(await w.state(id), deduplicates ? 'submitted' : 'rejected');
       });
       assert.equal((await w.bank.payments(id)).length, deduplicates ? 1 : 0, 'what woke up did not pay');
-      assert.equal(await w.state(id), deduplicates ? 'handed' : 'refused', 'nor did it record');
+      assert.equal(await w.state(id), deduplicates ? 'submitted' : 'rejected', 'nor did it record');
     });
   }
 
   it('a worker that breaks right after the effect leaves a payout that its successor finds paid', async () => {
-    const w = await make({ deduplicates: false, handingMs: 600 });
+    const w = await make({ deduplicates: false, submitMs: 600 });
     const id = await w.writes(5_000n);
     const breaking = behaving(w.rail, {
       async send(sending) {
@@ -346,7 +351,7 @@ describe('workers with accidents', () => {
     await w.looksAt(id, breaking);
     assert.equal(await w.state(id), 'unknown');
     await w.looksAt(id);
-    assert.deepEqual([await w.state(id), await w.paid(id)], ['handed', 1]);
+    assert.deepEqual([await w.state(id), await w.paid(id)], ['submitted', 1]);
   });
 
   it('an answer that comes when the statement has already settled the payout records nothing', async () => {
@@ -371,7 +376,7 @@ describe('workers with accidents', () => {
       async send(sending) {
         await w.rail.send(sending);
         await w.reads();
-        return { outcome: 'refused', why: 'no' };
+        return { outcome: 'rejected', why: 'no' };
       },
     });
     await w.looksAt(id, lying);
@@ -396,7 +401,7 @@ describe('whatever goes wrong at random', () => {
       const seed = Number(process.env.TEST_SEED ?? Date.now() % 1_000_000);
       t.diagnostic(`TEST_SEED=${seed}`);
       const random = seeded(seed);
-      const w = await make({ deduplicates, handingMs: 900, graceMs: 100 });
+      const w = await make({ deduplicates, submitMs: 900, graceMs: 100 });
       const ids: string[] = [];
       for (let i = 0; i < 25; i += 1) ids.push(await w.writes(BigInt(100 + i)));
       const openIds = async () => {
@@ -420,7 +425,7 @@ describe('whatever goes wrong at random', () => {
       let left = 0n;
       for (const id of ids) {
         const { state, units } = await w.payout(id);
-        assert.deepEqual([id, await w.paid(id)], [id, state === 'refused' ? 0 : 1], state);
+        assert.deepEqual([id, await w.paid(id)], [id, state === 'rejected' ? 0 : 1], state);
         if (state === 'settled') left += units;
       }
       assert.equal(await w.bank.balance('INR'), 1_000_000n - left);
@@ -436,9 +441,9 @@ describe('a payout that is refused', () => {
     assert.equal(await w.looksAt(id), undefined);
     await w.looksAt(id);
     const payout = await w.payout(id);
-    assert.deepEqual([payout.state, payout.why], ['refused', 'account_closed']);
+    assert.deepEqual([payout.state, payout.why], ['rejected', 'account_closed']);
     assert.deepEqual(
-      w.of('payout_refused').map(({ key, why }) => [key, why]),
+      w.of('payout_rejected').map(({ key, why }) => [key, why]),
       [[id, 'account_closed']],
     );
   });
@@ -446,10 +451,10 @@ describe('a payout that is refused', () => {
   it('after it was accepted is noticed by asking', async () => {
     const w = await make();
     const id = await w.writes(5_000n);
-    const late = behaving(w.rail, { status: async () => ({ outcome: 'refused', why: 'account_closed' }) });
+    const late = behaving(w.rail, { status: async () => ({ outcome: 'rejected', why: 'account_closed' }) });
     await w.looksAt(id);
     assert.equal(await w.looksAt(id, late), undefined);
-    assert.equal(await w.state(id), 'refused');
+    assert.equal(await w.state(id), 'rejected');
   });
 
   it('that was accepted and is not shown as paid for days is told to a person, once, and asked for on', async () => {
@@ -458,14 +463,14 @@ describe('a payout that is refused', () => {
     await w.looksAt(id);
     const silent = behaving(w.rail, { status: async () => ({ outcome: 'known' }) });
     await w.looksAt(id, silent);
-    assert.deepEqual([await w.state(id), w.of('payout_unknown').length], ['handed', 0]);
+    assert.deepEqual([await w.state(id), w.of('payout_unknown').length], ['submitted', 0]);
     w.clock.advance(3 * 86_400_000);
     for (let i = 0; i < 2; i += 1) assert.ok((await w.looksAt(id, silent))?.againInMs, 'asking goes on');
-    assert.deepEqual([await w.state(id), w.of('payout_unknown').length], ['handed', 1]);
+    assert.deepEqual([await w.state(id), w.of('payout_unknown').length], ['submitted', 1]);
   });
 
   it('after it was accepted is not believed of absence alone', async () => {
-    const w = await make({ deduplicates: false, handingMs: 300, graceMs: 0 });
+    const w = await make({ deduplicates: false, submitMs: 300, graceMs: 0 });
     const id = await w.writes(5_000n);
     await w.looksAt(id);
     await w.sleep(400);
@@ -483,7 +488,7 @@ describe('a payout that is refused', () => {
 describe('observations in an odd order', () => {
   it('settles from every open state, and once', async () => {
     const w = await make();
-    for (const state of ['written', 'handing', 'handed', 'unknown']) {
+    for (const state of ['created', 'submitting', 'submitted', 'unknown']) {
       const id = await w.writes(1n);
       await at(w, id, state);
       const fact = { rail: w.rail.code, key: id, reference: 'UTR1', now: w.clock.now() };
@@ -523,12 +528,12 @@ describe('observations in an odd order', () => {
       await w.db.asSystem((tx) => settled(tx, { rail: 'bank.other', key: id, reference: 'x', now: w.clock.now() })),
       undefined,
     );
-    assert.equal(await w.state(id), 'written');
+    assert.equal(await w.state(id), 'created');
   });
 });
 
 const at = async (w: BankWorld, id: string, state: string) =>
-  w.rows.query('update payouts set state = $2, handings = 1 where id = $1', [id, state]);
+  w.rows.query('update payouts set state = $2, submissions = 1 where id = $1', [id, state]);
 
 /** Runs a worker process into an accident. @returns the signal that ended it, if one did */
 async function accident(
@@ -544,7 +549,7 @@ async function accident(
     token: w.bank.token,
     deduplicates,
     id,
-    handingMs: 1_500,
+    submitMs: 1_500,
     accident: kind,
   });
   const script = fileURLToPath(new URL('worker.process.ts', import.meta.url));
@@ -552,7 +557,7 @@ async function accident(
   const ended = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
   if (whileFrozen !== undefined) {
     try {
-      await until('it is begun', async () => (await w.state(id)) !== 'written');
+      await until('it is begun', async () => (await w.state(id)) !== 'created');
       await whileFrozen();
     } finally {
       child.kill('SIGCONT');

@@ -66,7 +66,7 @@ describe('the simulated bank', () => {
     w = await bankWorld({ funds: 900n, settleMs: 60_000 });
     assert.equal((await post(order)).status, 202);
     const second = await post({ ...order, key: 'k2' });
-    assert.deepEqual([second.status, second.body], [422, { error: 'refused', why: 'insufficient_funds' }]);
+    assert.deepEqual([second.status, second.body], [422, { error: 'rejected', why: 'insufficient_funds' }]);
   });
 
   it('takes a key once, and another amount under it not at all', async () => {
@@ -106,11 +106,11 @@ describe('the simulated bank', () => {
       ends[outcome] = `${await w.state(id)} ${await w.paid(id)}`;
     }
     assert.deepEqual(ends, {
-      refused: 'refused 0',
+      rejected: 'rejected 0',
       returned: 'returned 1',
       answer_lost_after_effect: 'settled 1',
       answer_lost_before_effect: 'settled 1',
-      slow: 'handed 1',
+      slow: 'submitted 1',
     });
     w.clock.advance(61_000);
     await w.reads();

@@ -17,7 +17,7 @@ const orders = JSON.parse(process.argv[2] ?? '{}') as {
   token: string;
   deduplicates: boolean;
   id: string;
-  handingMs: number;
+  submitMs: number;
   accident: 'freezes_before_sending' | 'dies_after_sending';
 };
 const db = openDatabase(orders.serverUrl);
@@ -44,7 +44,7 @@ const { send_payout: handle } = payoutHandlers({
   rails: new Map([[rail.code, rail]]),
   openAccount: async () => ({ account: '123456780000', name: 'Asha Rao' }),
   gate: async () => ({ outcome: 'pay' }),
-  handingMs: orders.handingMs,
+  submitMs: orders.submitMs,
 });
 await handle?.(orders.id);
 await db.close();

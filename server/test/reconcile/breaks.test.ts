@@ -1,6 +1,6 @@
 /**
  * Every way in which books and outside can come apart, planted in a running installation: found, named, a case, and ended by
- * the act that is documented for it, proposed by one operator and confirmed by another. Before and after, with a sale and a
+ * the action that is documented for it, proposed by one operator and confirmed by another. Before and after, with a sale and a
  * purchase behind it, nothing is unmatched; the other stories end alike.
  */
 import assert from 'node:assert/strict';
@@ -35,7 +35,7 @@ before(async () => {
   superuser = new pg.Client({ connectionString: world.adminUrl });
   await superuser.connect();
   // Only this test compares, so that what it finds is of its own doing.
-  await world.read((tx) => tx.run(`delete from work where kind = 'reconcile_rail'`));
+  await world.read((tx) => tx.run(`delete from jobs where kind = 'reconcile_rail'`));
   await world.bankCharges(7n);
   const sale = await world.sells('100', 'usdc');
   await world.pays(sale, '100');
@@ -108,7 +108,7 @@ interface Correction {
   amount: string;
 }
 
-/** What the act for this break has to be told. */
+/** What the action for this break has to be told. */
 const correctionOf = (one: Break, as: string): Correction => ({
   as,
   evidence: one.names[0] ?? one.key,
@@ -127,8 +127,8 @@ async function corrects(one: Break, as: string): Promise<void> {
 }
 
 /** Declined with this word, and with a sentence that has these in it. */
-async function declined(id: string, ask: Correction, reason: string, sentence: RegExp): Promise<void> {
-  const { body } = await finn.does(`/breaks/${id}/correct`, { ...ask });
+async function declined(id: string, input: Correction, reason: string, sentence: RegExp): Promise<void> {
+  const { body } = await finn.does(`/breaks/${id}/correct`, { ...input });
   assert.equal(body.reason, reason, JSON.stringify(body));
   assert.match(String(body.error), sentence);
 }
@@ -164,7 +164,7 @@ test('tokens that left by our key and that the books do not know', async () => {
   const key = 'sandbox:theft';
   const destination = { kind: 'address', address: world.newAddress() } as const;
   const sent = await rail.sendFrom('hot', { key, asset: USDC, units: 5n, destination });
-  assert.equal(sent.outcome, 'accepted');
+  assert.equal(sent.outcome, 'submitted');
   await world.until('it is mined', async () => {
     await world.mines(1);
     return (await rail.balance('hot', native)) < coin;
@@ -203,9 +203,12 @@ test('tokens that left by our key and that the books do not know', async () => {
   await declined(coins.id, right, 'break_over', /over/);
   const changed = await world.changesSince(before);
   assert.deepEqual([changed[`loss:${USDC}`], changed[`cost:${CHAIN}:${native}`]], [5n, cost]);
-  const audit = (await finn.reads(`/audit?subject=break:${coins.id}`)).body.audit as { act: string; outcome: string }[];
+  const audit = (await finn.reads(`/audit?subject=break:${coins.id}`)).body.audit as {
+    action: string;
+    outcome: string;
+  }[];
   assert.ok(
-    audit.some(({ act, outcome }) => act === 'break.correct' && outcome === 'done'),
+    audit.some(({ action, outcome }) => action === 'break.correct' && outcome === 'done'),
     JSON.stringify(audit),
   );
   await clean(CHAIN);
@@ -258,8 +261,8 @@ test('a break that has gone by itself, has changed, or is in transit is not corr
   await books(`fund_${BANK}_ghost3`, main, chart.treasury('inr'), 5n);
   await found(railOf(BANK));
   const one = await breakOf('ghost3');
-  const ask = correctionOf(one, 'gone');
-  const said = await finn.does(`/breaks/${one.id}/correct`, { ...ask });
+  const input = correctionOf(one, 'gone');
+  const said = await finn.does(`/breaks/${one.id}/correct`, { ...input });
   // The books move on before the other has confirmed, and nobody has compared since.
   await books('ghost3_more', main, chart.treasury('inr'), 2n, 'ghost3');
   const late = await confirmed(said.body.proposal);
@@ -267,7 +270,7 @@ test('a break that has gone by itself, has changed, or is in transit is not corr
   assert.match(String(late.body.error), /equal/);
   await books('ghost3_gone', chart.treasury('inr'), main, 7n, 'ghost3');
   assert.deepEqual(await found(railOf(BANK)), []);
-  await declined(one.id, ask, 'break_over', /over/);
+  await declined(one.id, input, 'break_over', /over/);
 
   await books(`fund_${BANK}_ghost4`, main, chart.treasury('inr'), 5n);
   const { db } = world.server;
@@ -307,7 +310,7 @@ test('a bank line that is altered after it was booked, and one that is removed',
   const more = await breakOf(key);
   await declined(more.id, correctionOf(more, 'gone'), 'does_not_fit', /more than the books/);
   await corrects(more, 'found');
-  // What was found is nobody's yet: it lies in suspense with a case, to be given back or to its order by a person.
+  // What was found is nobody's yet: it lies in suspense with a case, to be refunded or to its order by a person.
   assert.deepEqual(await world.changesSince(before), {
     [`custody:${BANK}:main:inr`]: 1n,
     [`suspense:${BANK}:inr`]: 1n,

@@ -7,10 +7,10 @@ import pg from 'pg';
 import { txOn } from '../../src/base/db.ts';
 import { chart, hold, move, post, seal, settle } from '../../src/ledger/index.ts';
 import { verifyLedger } from '../../src/reconcile/index.ts';
-import { freshGround, type Ground } from '../support/ground.ts';
+import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { openRows, type Rows } from '../support/rows.ts';
 
-let ground: Ground;
+let ground: Fixture;
 let rows: Rows;
 let superuser: pg.Client;
 let kept: { number: bigint; hash: string };
@@ -19,7 +19,7 @@ let kept: { number: bigint; hash: string };
 const [EACH, BATCHES] = [4, 3];
 
 before(async () => {
-  ground = await freshGround();
+  ground = await freshFixture();
   rows = await openRows(ground.adminUrl);
   superuser = new pg.Client({ connectionString: ground.adminUrl, options: '-c search_path=cloverleaf' });
   await superuser.connect();

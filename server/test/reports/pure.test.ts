@@ -92,7 +92,7 @@ describe('a statement', () => {
 const market = {
   crypto: { code: 'usdc.x', kind: 'crypto', coin: 'usdc', chain: 'x', contract: null, decimals: 6, native: false },
   fiat: { code: 'inr', kind: 'fiat', coin: 'inr', chain: null, contract: null, decimals: 2, native: false },
-  payoutPlaces: 2,
+  payoutDecimals: 2,
 } as unknown as Parameters<typeof otherPayout>[1];
 const fees = { operator: 101n, partner: 0n, rail: 0n, chain: 0n, tax: 0n };
 const sale = { payoutAsset: 'inr', fiatAsset: 'inr', grossUnits: 830_000n, depositUnits: 100_000_000n, fees };

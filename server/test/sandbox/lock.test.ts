@@ -25,7 +25,7 @@ test('the lock of a server that was killed is taken over without being cleaned u
   await first.kill();
   assert.ok(existsSync(lockOf(dataDir)), 'a kill -9 leaves the file behind');
   lockDataDir(dataDir)();
-  assert.ok(!existsSync(lockOf(dataDir)), 'given back');
+  assert.ok(!existsSync(lockOf(dataDir)), 'refunded');
 });
 
 test('a lock whose process number now belongs to somebody else is stale', () => {

@@ -21,7 +21,7 @@ import {
   signerClient,
   signerWithin,
 } from '../../src/signer/index.ts';
-import { keysOf, newPhrase, openKeys, publicOf, sealKeys } from '../../src/signer/keys.ts';
+import { encryptKeys, keysOf, newPhrase, openKeys, publicOf } from '../../src/signer/keys.ts';
 import { readLimits } from '../../src/signer/limits.ts';
 import { freshFolder } from '../support/folder.ts';
 import { collect, run } from '../support/process.ts';
@@ -249,7 +249,7 @@ describe('the journal', () => {
 
 describe('keys', () => {
   test('come out of their file with the passphrase and not otherwise', () => {
-    const sealed = sealKeys(KEYS, 'a long passphrase');
+    const sealed = encryptKeys(KEYS, 'a long passphrase');
     assert.deepEqual(openKeys(sealed, 'a long passphrase'), KEYS);
     assert.equal(openKeys(sealed, 'a long passphrasE'), undefined);
     assert.equal(openKeys(sealed.replace(/"sealed": "./, '"sealed": "'), 'a long passphrase'), undefined);

@@ -8,7 +8,7 @@ import { Refusal, Unavailable } from '../../src/base/errors.ts';
 import { openText } from '../../src/base/texts.ts';
 import { blockCustomer, findCustomer, recordVerification, unblockCustomer } from '../../src/customers/index.ts';
 import {
-  type Act,
+  type Action,
   block,
   cancel,
   compensate,
@@ -19,14 +19,20 @@ import {
   type OrdersContext,
   type RefundTo,
   refundDeposit,
-  reject,
+  refundOrder,
   release,
   releaseBlocked,
   reprice,
   retry,
   retryRefund,
 } from '../../src/orders/index.ts';
-import { findMarket, findPartner, liftStop, type StopKind, setStop } from '../../src/partners/index.ts';
+import {
+  findMarket,
+  findPartner,
+  type KillSwitchKind,
+  liftKillSwitch,
+  setKillSwitch,
+} from '../../src/partners/index.ts';
 import { createQuote } from '../../src/quotes/index.ts';
 import { PARTNERS } from '../../src/sandbox/catalogue.ts';
 import type { Chance } from './chance.ts';
@@ -134,7 +140,7 @@ export function openActors(
   };
 
   // The operator's own money.
-  const few = faults.strikes('short_of_funds');
+  const few = faults.occurs('short_of_funds');
   bank.credit(few ? FEW.inr : FUNDS.inr, 'opening', { funding: true });
   endow();
 
@@ -185,7 +191,7 @@ export function openActors(
   async function make(process: OurProcess, n: number): Promise<Noted> {
     const { db, clock } = process.context;
     const direction = chance.happens(0.5) ? 'offramp' : 'onramp';
-    const held = faults.strikes('held_by_screening');
+    const held = faults.occurs('held_by_screening');
     const name = PARTNERS[0]?.name ?? '';
     const partner = await db.asSystem((tx) => findPartner(tx, { name }));
     if (partner === undefined) throw new Error('the partner is there');
@@ -202,8 +208,7 @@ export function openActors(
         quote: await createQuote(tx, { partner, market: found, depositUnits: units, now: clock.now() }),
       };
     });
-    if (faults.strikes('quote_expired'))
-      await new Promise((wake) => setTimeout(wake, QUOTE_MS + chance.int(1, 20_000)));
+    if (faults.occurs('quote_expired')) await new Promise((wake) => setTimeout(wake, QUOTE_MS + chance.int(1, 20_000)));
     return await db.asPartner(partner.id, async (tx) => {
       const address = `0xown${n}`;
       const [first] = accounts;
@@ -247,29 +252,29 @@ export function openActors(
     }
     const line = bank.credit(units, order.depositTarget, how.otherAsset ? { currency: OTHER_CURRENCY } : {});
     lines.push(line);
-    if (faults.strikes(how.again ? 'recalls_second' : 'recalls')) later(chance.int(1, 60_000), () => bank.recall(line));
+    if (faults.occurs(how.again ? 'recalls_second' : 'recalls')) later(chance.int(1, 60_000), () => bank.recall(line));
   }
 
   function pay(one: Noted): void {
     const { depositUnits } = one.order;
-    if (faults.strikes('pays_nothing')) return;
+    if (faults.occurs('pays_nothing')) return;
     const soon = () => chance.int(500, 40_000);
     const much = (bps: number) => (depositUnits * BigInt(bps)) / 10_000n;
-    if (faults.strikes('pays_wrong_asset')) return later(soon(), () => pays(one, depositUnits, { otherAsset: true }));
-    if (faults.strikes('pays_less')) return later(soon(), () => pays(one, much(chance.int(2_000, 9_900))));
-    if (faults.strikes('pays_more')) return later(soon(), () => pays(one, much(chance.int(10_100, 15_000))));
-    if (faults.strikes('pays_late')) return later(chance.int(78_000, 120_000), () => pays(one, depositUnits));
+    if (faults.occurs('pays_wrong_asset')) return later(soon(), () => pays(one, depositUnits, { otherAsset: true }));
+    if (faults.occurs('pays_less')) return later(soon(), () => pays(one, much(chance.int(2_000, 9_900))));
+    if (faults.occurs('pays_more')) return later(soon(), () => pays(one, much(chance.int(10_100, 15_000))));
+    if (faults.occurs('pays_late')) return later(chance.int(78_000, 120_000), () => pays(one, depositUnits));
     const { direction } = one.order;
     const isSplittable = direction === 'offramp' && depositUnits >= LARGE_UNITS && depositUnits < LARGE_UNITS * 2n - 1n;
-    if (isSplittable && faults.strikes('splits_below_threshold')) {
+    if (isSplittable && faults.occurs('splits_below_threshold')) {
       const part = depositUnits - LARGE_UNITS + 1n + (LARGE_UNITS * 2n - depositUnits - 1n) / BigInt(chance.int(2, 9));
       later(soon(), () => pays(one, part));
       return later(soon(), () => pays(one, depositUnits - part));
     }
-    if (faults.strikes('pays_in_parts')) {
+    if (faults.occurs('pays_in_parts')) {
       const part = much(chance.int(1_000, 9_000));
       const { customerId } = one.order;
-      if (faults.strikes('level_lowered_in_parts'))
+      if (faults.occurs('level_lowered_in_parts'))
         later(chance.int(10_000, 50_000), () =>
           faults.ended ? undefined : inTx('lower level', (tx, now) => leveled(tx, customerId, 1, now)),
         );
@@ -279,7 +284,7 @@ export function openActors(
       return later(soon(), () => pays(one, rest));
     }
     later(soon(), () => pays(one, depositUnits));
-    if (faults.strikes('pays_twice')) later(soon(), () => pays(one, depositUnits, { again: true }));
+    if (faults.occurs('pays_twice')) later(soon(), () => pays(one, depositUnits, { again: true }));
   }
 
   // The operator.
@@ -314,7 +319,7 @@ export function openActors(
     deposit: bigint | null;
     deposit_rail: string | null;
     deposit_asset: string | null;
-    /** What came back of its payout waits to be paid again, and cannot: its deposit was taken back. Its case, what is owed, and what came back. */
+    /** What came back of its payout waits to be paid again, and cannot: its deposit was reversed. Its case, what is owed, and what came back. */
     undo_case: bigint | null;
     undo_units: string | null;
     undo_reference: string | null;
@@ -329,11 +334,11 @@ export function openActors(
       `select o.id, coalesce(o.follows, o.id) as made, o.state, o.direction,
               exists (select from cases c where c.order_id = o.id and c.kind = 'refund_short' and c.closed_at is null) as short,
               (select min(r.state) from refunds r where r.order_id = o.id
-                 and r.state in ('needs_destination', 'held', 'failed', 'returned')) as refund,
+                 and r.state in ('needs_destination', 'held', 'rejected', 'returned')) as refund,
               (select min(r.rail) from refunds r where r.order_id = o.id
-                 and r.state in ('needs_destination', 'held', 'failed', 'returned')) as refund_rail,
+                 and r.state in ('needs_destination', 'held', 'rejected', 'returned')) as refund_rail,
               (select r.asset from refunds r where r.order_id = o.id
-                 and r.state in ('needs_destination', 'held', 'failed', 'returned') order by r.rail, r.id limit 1) as refund_asset,
+                 and r.state in ('needs_destination', 'held', 'rejected', 'returned') order by r.rail, r.id limit 1) as refund_asset,
               (select min(d.id) from deposits d where d.order_id = o.id and d.state = 'suspense'
                  and d.units > d.taken_units + d.refund_units and ${NO_LINK}) as deposit,
               (select d.rail from deposits d where d.order_id = o.id and d.state = 'suspense'
@@ -362,8 +367,8 @@ export function openActors(
         // They have paid what they owed, let us say.
         for (const { id } of inOrder(blocked)) if (faults.ended || chance.happens(0.3)) unblock(id);
         const stops = await scheduler.perform('the operator looks at kill switches', () =>
-          world.backends.look<{ kind: StopKind; subject: string }>(
-            `select kind, subject from stops where by = $1 order by kind, subject`,
+          world.backends.look<{ kind: KillSwitchKind; subject: string }>(
+            `select kind, subject from kill_switches where by = $1 order by kind, subject`,
             [OPERATOR],
           ),
         );
@@ -377,8 +382,8 @@ export function openActors(
         for (const row of rows) compensates(row);
         for (const row of rows) {
           if (!faults.ended && !chance.happens(0.4)) continue;
-          act(row);
-          if (faults.strikes('two_operators')) act(row);
+          action(row);
+          if (faults.occurs('two_operators')) action(row);
         }
       })
       .catch((error: unknown) => world.complain('operator', error));
@@ -398,8 +403,8 @@ export function openActors(
     });
 
   const unblock = (id: string): void => inTx('unblock', (tx, now) => unblockCustomer(tx, id, now));
-  const lift = (kind: StopKind, subject: string): void => inTx('lift', (tx) => liftStop(tx, kind, subject));
-  const people = () => (faults.strikes('one_operator') ? [OPERATOR] : [OPERATOR, 'operator:2']);
+  const lift = (kind: KillSwitchKind, subject: string): void => inTx('lift', (tx) => liftKillSwitch(tx, kind, subject));
+  const people = () => (faults.occurs('one_operator') ? [OPERATOR] : [OPERATOR, 'operator:2']);
 
   function switchOff(): void {
     const [kind, subject] = chance.pick([
@@ -407,7 +412,7 @@ export function openActors(
       ['rail', RAIL] as const,
       ['rail', 'bank.simulated'] as const,
     ]);
-    inTx('switch off', (tx, now) => setStop(tx, { kind, subject, by: OPERATOR, reason: 'stepped in', at: now }));
+    inTx('switch off', (tx, now) => setKillSwitch(tx, { kind, subject, by: OPERATOR, reason: 'stepped in', at: now }));
   }
 
   /** An operator steps in while an order is under way, at any moment. */
@@ -415,31 +420,31 @@ export function openActors(
     const { id, customerId } = one.order;
     const soon = (body: () => void) =>
       later(chance.int(500, 60_000), () => (faults.ended || deps.isRestoring() ? undefined : body()));
-    const acts = (what: string, body: (tx: Tx, context: OrdersContext, act: Act) => Promise<unknown>) =>
+    const actions = (what: string, body: (tx: Tx, context: OrdersContext, action: Action) => Promise<unknown>) =>
       soon(() =>
         inTx(what, (tx, now, { context }) =>
           body(tx, context, { orderId: id, by: OPERATOR, people: people(), why: 'stepped in', now }),
         ),
       );
-    if (faults.strikes('customer_blocked'))
-      acts('block customer', (tx, _, { now }) => blockCustomer(tx, customerId, now));
-    if (faults.strikes('level_lowered')) acts('lower level', (tx, _, { now }) => leveled(tx, customerId, 1, now));
-    if (faults.strikes('switched_off')) soon(switchOff);
-    if (faults.strikes('cancelled')) acts('cancel', (tx, context, act) => cancel(context, tx, act));
-    if (faults.strikes('held_by_operator')) acts('hold', (tx, context, act) => holdBack(context, tx, act));
-    if (faults.strikes('requoted')) acts('requote', (tx, context, act) => reprice(context, tx, act));
-    if (faults.strikes('blocked_by_law')) {
-      acts('block', (tx, context, act) => block(context, tx, act));
-      if (faults.strikes('recalled_when_blocked'))
+    if (faults.occurs('customer_blocked'))
+      actions('block customer', (tx, _, { now }) => blockCustomer(tx, customerId, now));
+    if (faults.occurs('level_lowered')) actions('lower level', (tx, _, { now }) => leveled(tx, customerId, 1, now));
+    if (faults.occurs('switched_off')) soon(switchOff);
+    if (faults.occurs('cancelled')) actions('cancel', (tx, context, action) => cancel(context, tx, action));
+    if (faults.occurs('held_by_operator')) actions('hold', (tx, context, action) => holdBack(context, tx, action));
+    if (faults.occurs('requoted')) actions('requote', (tx, context, action) => reprice(context, tx, action));
+    if (faults.occurs('blocked_by_law')) {
+      actions('block', (tx, context, action) => block(context, tx, action));
+      if (faults.occurs('recalled_when_blocked'))
         later(chance.int(20_000, 90_000), () => {
           for (const line of one.lines) bank.recall(line);
         });
     }
-    if (faults.strikes('refunded_by_operator'))
+    if (faults.occurs('refunded_by_operator'))
       soon(() =>
         somewhere('refund', ({ context }) => {
-          const act = { orderId: id, by: OPERATOR, people: people(), why: 'stepped in', now: context.clock.now() };
-          return reject(context, act, { failure: 'other', ...backOf(one, one.order.direction) });
+          const action = { orderId: id, by: OPERATOR, people: people(), why: 'stepped in', now: context.clock.now() };
+          return refundOrder(context, action, { failure: 'other', ...backOf(one, one.order.direction) });
         }),
       );
   }
@@ -453,13 +458,13 @@ export function openActors(
   function backOf(one: Noted | undefined, direction: string): { address?: string; fiatAccountId?: bigint } {
     if (direction === 'offramp') {
       if (one === undefined) return { address: '0xnobody' };
-      return { address: faults.strikes('named_elsewhere') ? one.elsewhere : one.address };
+      return { address: faults.occurs('named_elsewhere') ? one.elsewhere : one.address };
     }
     const account = one?.accounts[chance.int(0, 1)];
     return account === undefined ? {} : { fiatAccountId: account.id };
   }
 
-  function act(row: Waiting, again?: Again): void {
+  function action(row: Waiting, again?: Again): void {
     const alive = deps.processes().filter(({ dead }) => !dead);
     if (alive.length === 0) return;
     const process = chance.pick(alive);
@@ -470,17 +475,17 @@ export function openActors(
     const base = () => ({ orderId: row.id, by: OPERATOR, people: agreed, why: 'looked at', now: clock.now() });
     const back = again === undefined ? backOf(one, row.direction) : named(again.to);
     const isPaid = again === undefined ? undefined : again.asset === one?.order.payoutAsset;
-    const rejects = () => through(process, 'reject', () => reject(context, base(), { failure: 'other', ...back }));
+    const rejects = () => through(process, 'reject', () => refundOrder(context, base(), { failure: 'other', ...back }));
     const requotes = () => inTx('requote', (tx, now, { context: other }) => reprice(other, tx, { ...base(), now }));
     switch (row.state) {
       case 'on_hold':
         if (isPaid ?? chance.happens(0.5)) {
-          if (again === undefined && faults.strikes('requoted_after')) later(chance.int(20, 2_000), requotes);
+          if (again === undefined && faults.occurs('requoted_after')) later(chance.int(20, 2_000), requotes);
           return through(process, 'release', () => db.asSystem((tx) => release(context, tx, base())));
         }
         return rejects();
       case 'payout_held':
-        if (again === undefined && faults.strikes('requoted_after')) return requotes();
+        if (again === undefined && faults.occurs('requoted_after')) return requotes();
         if (isPaid ?? chance.happens(0.5))
           return through(process, 'retry', () => db.asSystem((tx) => retry(context, tx, base())));
         return rejects();
@@ -489,9 +494,9 @@ export function openActors(
       case 'awaiting_liquidity':
         return fund();
       case 'frozen':
-        if (faults.strikes('released_by_law'))
+        if (faults.occurs('released_by_law'))
           through(process, 'release by law', () =>
-            db.asSystem((tx) => releaseBlocked(context, tx, { ...base(), legalAct: 'an act' })),
+            db.asSystem((tx) => releaseBlocked(context, tx, { ...base(), legalAct: 'an action' })),
           );
     }
     const { undo_case: undone, undo_back: came } = row;
@@ -509,9 +514,9 @@ export function openActors(
       const isOwn = to.address === undefined || to.address === one?.address;
       const by = isOwn ? 'partner' : 'operator';
       const approvedBy = { people: agreed, reason: 'looked at' };
-      const ask = { orderId: row.id, to, by, ...(isOwn && !faults.ended ? {} : { approvedBy }) } as const;
+      const input = { orderId: row.id, to, by, ...(isOwn && !faults.ended ? {} : { approvedBy }) } as const;
       return through(process, 'name destination', () =>
-        db.asSystem((tx) => nameDestination(context, tx, { ...ask, now: clock.now() })),
+        db.asSystem((tx) => nameDestination(context, tx, { ...input, now: clock.now() })),
       );
     }
     const { deposit } = row;
@@ -553,14 +558,14 @@ export function openActors(
   /** Where the customer takes money that goes out by this rail. */
   const destinationOn = (rail: string | null, asset: string | null, one: Noted | undefined): RefundTo =>
     rail?.startsWith('bank.')
-      ? { fiatAccountId: one?.accounts.findLast(({ fiat }) => fiat === asset || faults.strikes('misnamed'))?.id }
+      ? { fiatAccountId: one?.accounts.findLast(({ fiat }) => fiat === asset || faults.occurs('misnamed'))?.id }
       : backOf(one, 'offramp');
 
   function doAgain(one: Noted, asset: string, to: RefundTo): void {
     void scheduler
       .perform('the operator looks again', waiting)
       .then((rows) => {
-        for (const row of rows) if (String(row.made) === String(one.order.id)) act(row, { asset, to });
+        for (const row of rows) if (String(row.made) === String(one.order.id)) action(row, { asset, to });
       })
       .catch((error: unknown) => world.complain('operator', error));
   }
@@ -576,7 +581,7 @@ export function openActors(
     },
     operate,
     unanswered() {
-      if (faults.strikes('switched_off_when_unanswered')) later(chance.int(1, 900), switchOff);
+      if (faults.occurs('switched_off_when_unanswered')) later(chance.int(1, 900), switchOff);
     },
   };
 }

@@ -11,7 +11,7 @@ export interface Calls {
    * @param kind `looks` where it changes nothing out there
    * @throws Unavailable where there is no answer
    */
-  make<T>(name: string, effect: () => T, kind?: 'looks' | 'acts'): Promise<T>;
+  make<T>(name: string, effect: () => T, kind?: 'looks' | 'actions'): Promise<T>;
 }
 
 export function openCalls(deps: {
@@ -32,21 +32,21 @@ export function openCalls(deps: {
     async make(name, effect, kind = 'looks') {
       const scheduler = deps.scheduler();
       const { task, process } = scheduler.context();
-      const acts = kind === 'acts';
+      const actions = kind === 'actions';
       const ours = process as SimulatedProcess | undefined;
       const point = `${task}: ${name}`;
       const answer = await scheduler.perform(`${point} (before)`, async () => {
-        await ends(ours, `${point} (before)`, acts ? 'crash_before_call' : 'crash_before_look');
-        return faults.strikes('call_lost') ? { lost: true as const } : { value: effect() };
+        await ends(ours, `${point} (before)`, actions ? 'crash_before_call' : 'crash_before_look');
+        return faults.occurs('call_lost') ? { lost: true as const } : { value: effect() };
       });
-      if ('lost' in answer || faults.strikes('answer_late')) {
+      if ('lost' in answer || faults.occurs('answer_late')) {
         const ms = chance.int(500, 20_000);
         await new Promise((wake) => setTimeout(wake, ms));
       }
       return await scheduler.perform(`${point} (after)`, async () => {
-        await ends(ours, `${point} (after)`, acts ? 'crash_after_call' : 'crash_after_look');
-        if (ours !== undefined && faults.strikes('frozen_at_call')) deps.freeze(ours);
-        if ('lost' in answer || faults.strikes('answer_lost')) throw new Unavailable(name, 'no answer');
+        await ends(ours, `${point} (after)`, actions ? 'crash_after_call' : 'crash_after_look');
+        if (ours !== undefined && faults.occurs('frozen_at_call')) deps.freeze(ours);
+        if ('lost' in answer || faults.occurs('answer_lost')) throw new Unavailable(name, 'no answer');
         return answer.value;
       });
     },

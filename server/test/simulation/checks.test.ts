@@ -3,13 +3,13 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { freshGround } from '../support/ground.ts';
+import { freshFixture } from '../support/fixture.ts';
 import { openPayoutSide } from '../support/payoutside.ts';
 import { openRows } from '../support/rows.ts';
 import { unproven } from './checks.ts';
 
 test('an attempt after one of which nobody knows that it failed is told, and no other', async (t) => {
-  const ground = await freshGround();
+  const ground = await freshFixture();
   const rows = await openRows(ground.adminUrl);
   t.after(async () => {
     await rows.close();
@@ -24,15 +24,15 @@ test('an attempt after one of which nobody knows that it failed is told, and no 
     return await ground.db.asSystem(unproven);
   };
   for (const [last, next] of [
-    ['refused', 'written'],
+    ['rejected', 'created'],
     ['returned', 'settled'],
-    ['settled', 'refused'],
+    ['settled', 'rejected'],
   ] as const)
     assert.deepEqual(await told(last, next), [], `${last}, then ${next}`);
   for (const [last, next] of [
-    ['written', 'written'],
+    ['created', 'created'],
     ['unknown', 'settled'],
-    ['handed', 'refused'],
+    ['submitted', 'rejected'],
     ['settled', 'settled'],
   ] as const)
     assert.deepEqual(await told(last, next), [

@@ -45,7 +45,7 @@ export function overpaid({ bank, chain }: Pick<World, 'bank' | 'chain'>, one: No
   const moved = {
     cameIn: everIn(order.depositAsset),
     paidOut: left(order.payoutAsset),
-    gaveBack: left(order.depositAsset),
+    refundedUnits: left(order.depositAsset),
     feesBack: one.compensated?.units ?? 0n,
     isFeeOfPayout: order.payoutAsset === order.fiatAsset,
   };
@@ -55,8 +55,10 @@ export function overpaid({ bank, chain }: Pick<World, 'bank' | 'chain'>, one: No
 /** Of what nobody asked for no more goes back than came. */
 function beyondOther({ id, direction }: Order, { everIn, left }: Pick<Rails, 'everIn' | 'left'>): string | undefined {
   const asset = direction === 'offramp' ? `usdt.${CHAIN}` : OTHER_FIAT;
-  const [cameIn, gaveBack] = [everIn(asset), left(asset)];
-  return gaveBack > cameIn ? `order ${id}: ${gaveBack} given back of another asset, ${cameIn} came in` : undefined;
+  const [cameIn, refundedUnits] = [everIn(asset), left(asset)];
+  return refundedUnits > cameIn
+    ? `order ${id}: ${refundedUnits} refunded of another asset, ${cameIn} came in`
+    : undefined;
 }
 
 /**
@@ -69,15 +71,15 @@ function beyondOther({ id, direction }: Order, { everIn, left }: Pick<Rails, 'ev
 export function beyondCover(
   id: unknown,
   terms: readonly Terms[],
-  moved: { cameIn: bigint; paidOut: bigint; gaveBack: bigint; feesBack?: bigint; isFeeOfPayout?: boolean },
+  moved: { cameIn: bigint; paidOut: bigint; refundedUnits: bigint; feesBack?: bigint; isFeeOfPayout?: boolean },
 ): string | undefined {
-  const { cameIn, paidOut, gaveBack, feesBack = 0n, isFeeOfPayout = false } = moved;
+  const { cameIn, paidOut, refundedUnits, feesBack = 0n, isFeeOfPayout = false } = moved;
   const [besides, beyond] = isFeeOfPayout ? [feesBack, 0n] : [0n, feesBack];
   const promised = terms.reduce((sum, { payoutUnits }) => sum + payoutUnits, 0n) + besides;
   if (paidOut > promised) return `order ${id}: ${paidOut} paid out, ${promised} promised`;
   const taken = paidOut <= besides ? 0n : leastTaken(terms, paidOut - besides);
-  if (gaveBack > cameIn - taken + beyond)
-    return `order ${id}: ${gaveBack} given back and ${paidOut} paid out for ${taken}, ${cameIn} came in`;
+  if (refundedUnits > cameIn - taken + beyond)
+    return `order ${id}: ${refundedUnits} refunded and ${paidOut} paid out for ${taken}, ${cameIn} came in`;
   return undefined;
 }
 
@@ -96,7 +98,7 @@ export async function underWay(look: World['backends']['look']): Promise<string[
     `select 'order ' || id || ' is ' || state as what from orders
       where state not in ('settled', 'refunded', 'expired', 'cancelled', 'frozen')
      union all
-     select 'payout ' || id || ' is ' || state from payouts where state in ('written', 'handing', 'handed', 'unknown')
+     select 'payout ' || id || ' is ' || state from payouts where state in ('created', 'submitting', 'submitted', 'unknown')
      union all
      select 'refund ' || id || ' is ' || state from refunds where state not in ('settled', 'cancelled')
      union all
@@ -105,11 +107,11 @@ export async function underWay(look: World['backends']['look']): Promise<string[
      union all
      select 'deposit ' || id || ' is ' || state from deposits where state in ('seen', 'confirmed')
      union all
-     select 'rail ' || rail || ' is stopped: ' || stopped_why from chains where stopped_why is not null
+     select 'rail ' || rail || ' is stopped: ' || halted_why from chains where halted_why is not null
      union all
-     select concat('work ', kind, ' ', subject, ' is due ', due_at, ' ', lane, ' ', leased_until, ' ', attempts, ' ', last_error) from work where dead_at is null
+     select concat('work ', kind, ' ', subject, ' is due ', due_at, ' ', ordering_key, ' ', leased_until, ' ', attempts, ' ', last_error) from jobs where dead_at is null
         and kind not in ('observe_rail', 'watch_levels', 'reconcile_rail', 'sweep', 'overdue_orders', 'seal', 'refresh_gas',
-                         'refresh_prices', 'purge_quotes', 'purge_replies', 'note_dormant')
+                         'refresh_prices', 'purge_quotes', 'purge_idempotency_records', 'note_dormant')
         and kind not like 'watch%' and kind not like 'sweep%'`,
   );
   return rows.map(({ what }) => what);
@@ -168,7 +170,7 @@ export async function broken(
 
 const statesOf = (tx: Tx) => tx.rows<{ id: bigint; state: string }>('select id, state from orders order by id');
 
-/** An order that says that it has paid has, and one that says that it has given back has. */
+/** An order that says that it has paid has, and one that says that it has refunded has. */
 function unpaid(
   { bank, chain }: World,
   { order, accounts, address, elsewhere, back = '' }: Noted,
@@ -183,7 +185,7 @@ function unpaid(
   if (state === 'settled' && (selling ? atBank : onChain) === 0n)
     return `order ${order.id} is settled and nothing was paid`;
   if (state === 'refunded' && (selling ? onChain : atBank) === 0n)
-    return `order ${order.id} is refunded and nothing was given back`;
+    return `order ${order.id} is refunded and nothing was refunded`;
   return undefined;
 }
 
@@ -206,7 +208,7 @@ export async function unproven(tx: Tx): Promise<string[]> {
     `select last.id, last.attempt, last.state, next.state as next
        from payouts next join payouts last on last.purpose = next.purpose and last.attempt = next.attempt - 1
         and case next.purpose when 'payout' then last.order_id = next.order_id else last.refund_id = next.refund_id end
-      where last.state not in ('refused', 'returned') and not (last.state = 'settled' and next.state = 'refused')`,
+      where last.state not in ('rejected', 'returned') and not (last.state = 'settled' and next.state = 'rejected')`,
   );
   return rows.map(
     ({ id, attempt, state, next }) =>
@@ -221,7 +223,7 @@ export async function untold(tx: Tx): Promise<string[]> {
             (select coalesce(array_agg('order.' || state_to order by version), '{}') from order_history h
               where h.order_id = o.id and h.state_from <> h.state_to and h.state_to <> 'frozen') as steps,
             (select coalesce(array_agg(type order by subject_seq), '{}') from events e
-              where e.subject = 'order:' || o.id and e.type not in ('order.changed', 'order.payout_handed')
+              where e.subject = 'order:' || o.id and e.type not in ('order.changed', 'order.payout_submitted')
                 and e.type not like 'refund.%' and e.type not like 'deposit.%') as told
        from orders o`,
   );

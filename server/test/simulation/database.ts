@@ -13,8 +13,8 @@
  */
 import { createHash } from 'node:crypto';
 import pg from 'pg';
-import { type Answer, type Statement, sendTogether } from '../../src/base/batch.ts';
-import { type Connections, type Database, doors } from '../../src/base/db.ts';
+import { type Answer, type Statement, sendAll } from '../../src/base/batch.ts';
+import { type Connections, type Database, pools } from '../../src/base/db.ts';
 import type { Fault, Faults } from './faults.ts';
 import { Gone, type Locks, type Scheduler, type Simulated } from './scheduler.ts';
 
@@ -38,11 +38,11 @@ export const PREPARATION = `
                         one.table_schema, one.table_name, one.column_name);
     end loop; end $$`;
 
-type Door = 'cloverleaf_system' | 'cloverleaf_partner';
+type Role = 'cloverleaf_system' | 'cloverleaf_partner';
 
 interface Backend {
   client: pg.Client;
-  door: Door;
+  role: Role;
   pid: number;
   /** What its transaction has done so far. */
   done: string[];
@@ -103,26 +103,26 @@ export async function openBackends(deps: {
   const all = new Set<Backend>();
   let monitor = await monitorOf(deps.adminUrl);
 
-  async function backendOf(door: Door): Promise<Backend> {
+  async function backendOf(role: Role): Promise<Backend> {
     // The one that was used last: it knows most statements already, and each that it does not is parsed and planned.
-    const at = free.findLastIndex((one) => one.door === door);
+    const at = free.findLastIndex((one) => one.role === role);
     const [there] = at < 0 ? [] : free.splice(at, 1);
     if (there !== undefined) return there;
     const client = new pg.Client({
       connectionString: serverUrl,
-      options: `-c role=${door} -c search_path=sim,pg_catalog,cloverleaf`,
+      options: `-c role=${role} -c search_path=sim,pg_catalog,cloverleaf`,
     });
     client.on('error', () => {});
     await client.connect();
     const { rows } = await client.query('select pg_backend_pid() as pid');
     await client.query('begin');
-    const backend = { client, door, pid: rows[0].pid as number, done: [] };
+    const backend = { client, role: role, pid: rows[0].pid as number, done: [] };
     all.add(backend);
     return backend;
   }
 
   /** Rolls back, and gives the backend to whoever needs one next. */
-  async function giveBack(session: Session): Promise<void> {
+  async function startRefund(session: Session): Promise<void> {
     const { backend } = session;
     session.backend = undefined;
     if (backend === undefined) return;
@@ -133,13 +133,13 @@ export async function openBackends(deps: {
   /** With whatever it holds beyond a transaction. */
   async function letGo(session: Session): Promise<void> {
     const { backend } = session;
-    await giveBack(session);
+    await startRefund(session);
     await backend?.client.query('select pg_advisory_unlock_all()');
   }
 
   async function lose(session: Session): Promise<never> {
     session.lost = true;
-    await giveBack(session);
+    await startRefund(session);
     await deps.scheduler().released();
     throw new Error('Connection terminated unexpectedly');
   }
@@ -160,7 +160,7 @@ export async function openBackends(deps: {
     const said = NAMES_THE_CLOCK.test(asked.text)
       ? { ...asked, text: asked.text.replaceAll(NAMES_THE_CLOCK_ALL, `$${values.length}::timestamptz`), values }
       : asked;
-    const [answer] = await sendTogether(backend.client, [said]);
+    const [answer] = await sendAll(backend.client, [said]);
     return answer as Answer;
   }
 
@@ -169,7 +169,7 @@ export async function openBackends(deps: {
     const both = `${how}; begin`;
     onTheClock(backend, both);
     const results = (await backend.client.query(both)) as unknown as pg.QueryResult[];
-    if (backend.door === 'cloverleaf_partner') {
+    if (backend.role === 'cloverleaf_partner') {
       const { rows } = await backend.client.query(SPEAKS_FOR);
       if (rows[0].partner !== '')
         deps.outlived(`a ${how} left the partner's connection speaking for ${rows[0].partner}`);
@@ -216,63 +216,63 @@ export async function openBackends(deps: {
     deadlocked: (pids) => deps.deadlocked(between(pids)),
   };
 
-  function connections(process: SimulatedProcess, door: Door): Connections {
+  function connections(process: SimulatedProcess, role: Role): Connections {
     const scheduler = deps.scheduler();
     return {
       async connect() {
         const session: Session = { backend: undefined, lost: false, submits: [] };
         process.sessions.add(session);
-        let rings = false;
+        let enqueues = false;
 
         /** What belongs to its begin and has not been said yet. */
         let setup: Statement[] = [];
 
-        async function strike(point: string, at: 'statement' | 'before_commit'): Promise<void> {
+        async function fault(point: string, at: 'statement' | 'before_commit'): Promise<void> {
           if (deps.endsAt(process, point, at === 'statement' ? 'crash_at_statement' : 'crash_before_commit')) {
             await deps.crash(process);
             throw new Gone();
           }
-          if (faults.strikes('frozen')) deps.freeze(process);
-          if (faults.strikes(at === 'statement' ? 'connection_lost_at_statement' : 'connection_lost_before_commit'))
+          if (faults.occurs('frozen')) deps.freeze(process);
+          if (faults.occurs(at === 'statement' ? 'connection_lost_at_statement' : 'connection_lost_before_commit'))
             await lose(session);
-          if (faults.strikes('serialization_failure'))
+          if (faults.occurs('serialization_failure'))
             throw Object.assign(new Error('could not serialize access'), { code: '40001' });
         }
 
         async function commit(point: string): Promise<Answer> {
-          await strike(`${point} (before)`, 'before_commit');
+          await fault(`${point} (before)`, 'before_commit');
           if (session.submits.length > 0) await deps.submitting(session.submits);
           session.submits = [];
           const result = session.backend === undefined ? DONE.commit : await end(session.backend, 'commit');
-          if (rings) deps.notified();
-          rings = false;
+          if (enqueues) deps.notified();
+          enqueues = false;
           await scheduler.released();
-          if (process.presence !== undefined && faults.strikes('presence_lost')) await process.presence();
+          if (process.presence !== undefined && faults.occurs('presence_lost')) await process.presence();
           if (deps.endsAt(process, `${point} (after)`, 'crash_after_commit')) {
             await deps.crash(process);
             throw new Gone();
           }
-          if (faults.strikes('connection_lost_after_commit')) await lose(session);
+          if (faults.occurs('connection_lost_after_commit')) await lose(session);
           return result;
         }
 
         async function rollback(): Promise<Answer> {
           const result = session.backend === undefined ? DONE.rollback : await end(session.backend, 'rollback');
-          rings = false;
+          enqueues = false;
           session.submits = [];
           await scheduler.released();
           return result;
         }
 
         async function statement(point: string, asked: Statement): Promise<Answer> {
-          await strike(point, 'statement');
+          await fault(point, 'statement');
           if (session.backend === undefined) {
-            session.backend = await backendOf(door);
+            session.backend = await backendOf(role);
             session.backend.done = [scheduler.context().task];
             session.submits = [];
             for (const one of setup) await raw(session.backend, one);
           }
-          if (asked.text.includes('pg_notify')) rings = true;
+          if (asked.text.includes('pg_notify')) enqueues = true;
           if (SUBMITS.test(asked.text)) session.submits.push(String(asked.values?.[0]));
           return await raw(session.backend, asked);
         }
@@ -319,7 +319,7 @@ export async function openBackends(deps: {
       const partners = connections(process, 'cloverleaf_partner');
       const system = connections(process, 'cloverleaf_system');
       return {
-        ...doors(partners, system),
+        ...pools(partners, system),
         async listen(_channel, onNotify) {
           const heard = () => onNotify('');
           process.listeners.add(heard);
@@ -387,7 +387,7 @@ export async function openBackends(deps: {
             );
             if (rows.length === 0) continue;
             session.lost = true;
-            await giveBack(session);
+            await startRefund(session);
           }
           await scheduler.released();
         });
@@ -425,7 +425,7 @@ const done = (command: string): Answer => ({ command, count: 0, rows: [] });
 const DONE = { begin: done('BEGIN'), set: done('SELECT'), commit: done('COMMIT'), rollback: done('ROLLBACK') };
 const SPEAKS_FOR = `select coalesce(current_setting('cloverleaf.partner', true), '') as partner`;
 /** The one statement that marks a payout as being submitted; its first value is the payout's id. */
-const SUBMITS = /^\s*update payouts set state = 'handing'/;
+const SUBMITS = /^\s*update payouts set state = 'submitting'/;
 const NAMES_THE_CLOCK = /\b(?:clock_timestamp|now)\(\)/;
 const NAMES_THE_CLOCK_ALL = new RegExp(NAMES_THE_CLOCK, 'g');
 

@@ -3,7 +3,7 @@
  *
  * What came and what left is what chain and bank know. Of our rows only what was promised and how it ended is taken: the terms
  * of each order, its state, what still lies in suspense. From that follows, for each customer's order (with those that were
- * made of its late money) and each asset, what has to be left over: nothing. What is missing was taken back by a rail after it
+ * made of its late money) and each asset, what has to be left over: nothing. What is missing was reversed by a rail after it
  * had been given away, and stands as a loss or a debt; what is over is blocked by law.
  *
  * - An order that is paid out takes its deposit whole. Fees and payout follow from rate and schedule, each rounded once.
@@ -27,7 +27,7 @@ export interface Ended {
   state: string;
   /** It was blocked by law after it had been converted. */
   blocked_converted: boolean;
-  /** Its payout came back and its deposit was taken back: two people have undone it. */
+  /** Its payout came back and its deposit was reversed: two people have undone it. */
   undone?: boolean;
   deposit_asset: string;
   payout_asset: string;
@@ -79,7 +79,7 @@ const FREE = `
   select coalesce(o.follows, o.id)::text as made, d.asset, sum(d.units - d.taken_units - d.refund_units)::text as units
     from deposits d join orders o on o.id = d.order_id
    where d.state in ('suspense', 'applied', 'refunded') group by 1, 2 order by 1, 2`;
-/** What was paid back of fees, by the order and the fee that it is booked for; not what ended because a deposit was taken back. */
+/** What was paid back of fees, by the order and the fee that it is booked for; not what ended because a deposit was reversed. */
 const PAID_BACK = `
   select coalesce(o.follows, o.id)::text as made, d.facts ->> 'fee' as fee, d.asset, sum(d.units)::text as units
     from deposits d join orders o on o.id = d.order_id
@@ -104,7 +104,7 @@ const OWED = `
     from accounts where kind = 'receivable' order by code`;
 
 export interface Rails {
-  /** Has come for this order and was not taken back. */
+  /** Has come for this order and was not reversed. */
   cameIn(asset: string): bigint;
   /** Has come, whatever became of it. */
   everIn(asset: string): bigint;
@@ -260,7 +260,7 @@ export function wrongLost({ order, terms }: Pick<Noted, 'order' | 'terms'>, { ca
   });
 }
 
-const isTakenBack = ({ cameIn, everIn }: Rails): boolean => ASSETS.some((asset) => everIn(asset) > cameIn(asset));
+const isReversed = ({ cameIn, everIn }: Rails): boolean => ASSETS.some((asset) => everIn(asset) > cameIn(asset));
 
 /** Compares each order's money, and all of it with what our accounts say. */
 export function wrongSums(
@@ -281,7 +281,7 @@ export function wrongSums(
     for (const { made, customer, orders, free, rails, otherwise = [], paidBack = [], isLost = false } of groups) {
       if (isLost) {
         // It was paid, and a rail took its deposit back since: the debit stays the loss that it was booked as.
-        doubt += rails.everIn(asset) - rails.cameIn(asset) + (isTakenBack(rails) ? rails.left(asset) : 0n);
+        doubt += rails.everIn(asset) - rails.cameIn(asset) + (isReversed(rails) ? rails.left(asset) : 0n);
         continue;
       }
       const of = <T>(from: readonly T[], units: (one: T) => bigint) => from.reduce((sum, one) => sum + units(one), 0n);
@@ -312,15 +312,15 @@ export function wrongSums(
       const left = cameIn + owed + more + fees - taken - keeps - idle - rails.left(asset);
       const isBack = rails.everIn(asset) > cameIn;
       const isBlocked = orders.some(({ state }) => state === 'frozen');
-      // It was paid in the lost time, and its deposit taken back: our loss, in what left.
+      // It was paid in the lost time, and its deposit reversed: our loss, in what left.
       const isGivenUp = orders.some(({ undone = false }) => undone);
-      const isLoss = (wasRestored && isTakenBack(rails)) || isGivenUp;
+      const isLoss = (wasRestored && isReversed(rails)) || isGivenUp;
       if ((left < 0n && !isBack && !isBlocked && !isLoss) || (left > 0n && !isBlocked && !(isBack && left <= keeps)))
         wrong.push(
           `order ${made}: of ${cameIn} ${asset} that came and ${owed} that is paid for, ${taken} was taken, ${keeps} kept, ${idle} lies in suspense and ${rails.left(asset)} left: ${left} over`,
         );
       over += left;
-      // What law has blocked has been paid to nobody: where its deposit is taken back, that is a loss.
+      // What law has blocked has been paid to nobody: where its deposit is reversed, that is a loss.
       const unpaid = of(
         ours.filter((order) => order.state === 'frozen' && isConverted(order)),
         ({ received_units }) => BigInt(received_units ?? 0),
@@ -334,7 +334,7 @@ export function wrongSums(
           keptOf,
         );
       // Released by law after its rail took the deposit back: the conversion was undone for that.
-      isUndone ||= orders.some((order) => order.blocked_converted) && isTakenBack(rails);
+      isUndone ||= orders.some((order) => order.blocked_converted) && isReversed(rails);
     }
     if (on('difference', asset) !== -beyond)
       wrong.push(`difference holds ${on('difference', asset)} ${asset}, and must hold ${-beyond}`);
@@ -348,7 +348,7 @@ export function wrongSums(
       for (const customer of new Set(groups.map((group) => group.customer))) {
         const must = debts.get(customer) ?? 0n;
         const said = BigInt(owed.find((one) => one.customer === customer && one.asset === asset)?.units ?? 0);
-        // What was given back in the lost time and then recalled is a loss: the books do not know whom it was given to.
+        // What was refunded in the lost time and then recalled is a loss: the books do not know whom it was given to.
         if (said > must + doubt || (said < must - doubt && !wasRestored))
           wrong.push(`customer ${customer} owes ${said} ${asset}, and must owe ${must}`);
       }

@@ -44,7 +44,7 @@ export const FAULTS = {
   bank_refuses: 0.08,
   bank_rejects_later: 0.1,
   bank_returns: 0.18,
-  /** The same of a refund: there are few of them while faults strike. */
+  /** The same of a refund: there are few of them while faults occur. */
   bank_returns_refund: 0.4,
   /** Banks on the way keep something of what comes back. */
   bank_returns_less: 0.5,
@@ -120,7 +120,7 @@ export const FAULTS = {
 export type Fault = keyof typeof FAULTS;
 
 export interface Faults {
-  strikes(fault: Fault): boolean;
+  occurs(fault: Fault): boolean;
   /** From now on all is well. */
   end(): void;
   readonly counts: Map<Fault, number>;
@@ -144,7 +144,7 @@ export function openFaults(chance: Chance, scale: number): Faults {
   ) as Record<Fault, number>;
   let ended = false;
   return {
-    strikes(fault) {
+    occurs(fault) {
       if (ended || !chance.happens(rates[fault])) return false;
       counts.set(fault, (counts.get(fault) ?? 0) + 1);
       return true;

@@ -87,7 +87,7 @@ export interface Place {
 }
 
 /** A ground of its own. @returns what makes a database for one run */
-export async function prepareGround() {
+export async function prepareFixture() {
   const folder = join(folders(), String(process.pid), 'simulation');
   const postgres = await startPostgres({ dataDir: folder, fast: true, settings: SETTINGS });
   const clockFile = join(folder, 'postgres', CLOCK_FILE);
@@ -184,16 +184,16 @@ export async function prepareGround() {
     await db.close();
     await admin.end();
   }
-  return groundAt({ adminUrl: postgres.adminUrl, serverUrl, clockFile }, async () => {
+  return fixtureAt({ adminUrl: postgres.adminUrl, serverUrl, clockFile }, async () => {
     await postgres.stop();
     rmSync(folder, { recursive: true, force: true });
   });
 }
 
-export type Ground = ReturnType<typeof groundAt>;
+export type Fixture = ReturnType<typeof fixtureAt>;
 
 /** The ground that another process has prepared there, and which that one drops. Who plays on it is for them to agree on. */
-export function groundAt(place: Place, end: () => Promise<void> = async () => {}) {
+export function fixtureAt(place: Place, end: () => Promise<void> = async () => {}) {
   const { adminUrl, serverUrl } = place;
   const clock = openClock(place.clockFile);
   return {

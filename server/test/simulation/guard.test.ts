@@ -112,10 +112,10 @@ for (const [what, submission, says, seen] of [
   ['to where nobody screened', SALE, { wasScreened: () => false }, /never screened/],
   ['another amount than the order pays', { ...SALE, payout_units: '799' }, {}, /its order pays 799/],
   [
-    'a deposit that was taken back',
+    'a deposit that was reversed',
     { ...SALE, deposits: SALE.deposits.map((one) => ({ ...one, state: 'lost' })) },
     {},
-    /deposit was taken back/,
+    /deposit was reversed/,
   ],
   ['a stranger’s account', { ...SALE, fiat_account_id: '7' }, {}, /not the customer's/],
   ['an account in another currency', { ...SALE, fiat_account_id: '6' }, {}, /inr to an account in eur/],

@@ -12,7 +12,7 @@
  */
 import type { Sending } from '../../src/rails/rail.ts';
 
-/** Bank money is taken back for so long, by the markets of ground.ts; and deposits from this sum on wait for more blocks. */
+/** Bank money is reversed for so long, by the markets of ground.ts; and deposits from this sum on wait for more blocks. */
 export const CLEARING_MS = 12_000;
 export const CONFIRMATIONS = [
   { fromUnits: 0n, blocks: 2 },
@@ -82,7 +82,7 @@ const FACTS = `
          to_char(c.blocked_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as blocked_at,
          (select l.max_units::text from market_limits l where l.market_id = o.market_id and l.level >= c.level
            order by l.level limit 1) as limit_units,
-         exists (select from stops s where s.kind = 'payouts' or (s.kind = 'rail' and s.subject = p.rail)) as switched_off,
+         exists (select from kill_switches s where s.kind = 'payouts' or (s.kind = 'rail' and s.subject = p.rail)) as switched_off,
          (select coalesce(json_agg(json_build_object('name', d.external_id, 'rail', d.rail, 'units', d.units::text,
                    'state', d.state, 'origin', d.origin, 'taken', d.taken_units::text) order by d.id), '[]')
             from deposits d
@@ -192,7 +192,7 @@ export function against(one: Submission, truth: Truth): string[] {
     !isRefund &&
       units !== BigInt(one.payout_units ?? units) &&
       `is of ${units}, and its order pays ${one.payout_units}`,
-    !isRefund && one.deposits.some(({ state }) => state === 'lost') && 'leaves although its deposit was taken back',
+    !isRefund && one.deposits.some(({ state }) => state === 'lost') && 'leaves although its deposit was reversed',
     ...(customer === undefined ? [] : [unfit(one, customer), ...unnamed(one, customer, approved)]),
     ...one.deposits.filter(({ origin }) => origin === 'rail').map((deposit) => early(deposit, one, truth)),
   ];

@@ -1,15 +1,15 @@
 /**
- * `npm run simulate -- --seeds A..B [--orders N] [--lanes N] [--json FILE] [--end-at POINT] [--trace] [--twice]
+ * `npm run simulate -- --seeds A..B [--orders N] [--workers N] [--json FILE] [--end-at POINT] [--trace] [--twice]
  * [--restore always|only] [--mutants [--only PART|PART] [--note]]`: plays each seed, says what was found, and what was covered.
  *
  * A seed that fails prints what is broken, the history of the orders it names, and the command to play it again. Seeds are
- * played in lanes, each a process with a PostgreSQL of its own. After five hundred seeds or more, a run is played for each
+ * played in workers, each a process with a PostgreSQL of its own. After five hundred seeds or more, a run is played for each
  * point where no process was ended by chance: the same seed up to that point, and there it is.
  *
  * `--json FILE` writes what report.ts calls a Report:
  *   { command, seeds, runs, orders, unmade, steps, waits, seconds, ordersPerSecond, ended: { state: n },
  *     faults: { kind: { rate, times } }, points: { known, hit, ends, never: [{ point, why }] },
- *     paidTwice, paidAgainst, submissions, lost, restores: { played, ended: { act: n } }, strays: { played, done: { act: n } }, unexplained,
+ *     paidTwice, paidAgainst, submissions, lost, restores: { played, ended: { action: n } }, strays: { played, done: { action: n } }, unexplained,
  *     failing: [{ seed, violations: [{ kind, what }], again }] }
  * and with `--mutants` what mutants.ts calls a Hunt:
  *   { command, seconds, planted, found, mutants: [{ mutant, files, found, seed?, kind?, violation? }] }
@@ -18,16 +18,16 @@
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { type Asked, openLanes, type Told } from './lanes.ts';
 import { findMutants } from './mutants.ts';
 import { again, inWords, MANY, openTally } from './report.ts';
 import { restores } from './restore.ts';
+import { type Asked, openOrderingKeys, type Told } from './workers.ts';
 
 const { values } = parseArgs({
   options: {
     seeds: { type: 'string', default: '1..20' },
     orders: { type: 'string', default: '10' },
-    lanes: { type: 'string', default: '2' },
+    workers: { type: 'string', default: '2' },
     json: { type: 'string' },
     /** Prints the last steps of a seed that fails. */
     trace: { type: 'boolean', default: false },
@@ -50,9 +50,9 @@ const [, first, last] = /^(\d+)(?:\.\.(\d+))?$/.exec(values.seeds) ?? [];
 const from = Number(first);
 const to = Number(last ?? first);
 const orders = Number(values.orders);
-const lanes = Number(values.lanes);
-if (![from, to, orders, lanes].every((n) => Number.isSafeInteger(n) && n > 0))
-  throw new Error('--seeds A..B, --orders N and --lanes N are whole numbers from 1');
+const workers = Number(values.workers);
+if (![from, to, orders, workers].every((n) => Number.isSafeInteger(n) && n > 0))
+  throw new Error('--seeds A..B, --orders N and --workers N are whole numbers from 1');
 if (!['', 'always', 'only'].includes(values.restore)) throw new Error('--restore is always or only');
 if (to < from) throw new Error(`--seeds ${values.seeds} are none: A..B goes up`);
 const command = `npm run simulate -- ${process.argv.slice(2).join(' ')}`.trimEnd();
@@ -61,7 +61,7 @@ const keep = (what: object): void => {
 };
 
 if (values.mutants) {
-  const hunt = await findMutants({ command, seeds: [from, to], orders, lanes, only: values.only, note: values.note });
+  const hunt = await findMutants({ command, seeds: [from, to], orders, workers, only: values.only, note: values.note });
   keep(hunt);
   if (hunt.planted === 0) throw new Error(`--only ${values.only}: no mutant has that in its name`);
   process.exit(hunt.found === hunt.planted ? 0 : 1);
@@ -83,7 +83,7 @@ function* seeds(): Generator<Asked> {
 
 const began = performance.now();
 const tally = openTally();
-const open = await openLanes(Math.min(lanes, to - from + 1));
+const open = await openOrderingKeys(Math.min(workers, to - from + 1));
 let played = 0;
 let wasEnded = false;
 const tell = (told: Told, asked: Asked): undefined => {

@@ -10,8 +10,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Kind, Violation } from './checks.ts';
 import type { Place } from './ground.ts';
-import { type Lanes, openLanes } from './lanes.ts';
 import { hasStrays } from './strays.ts';
+import { openOrderingKeys, type Workers } from './workers.ts';
 
 interface Mutant {
   name: string;
@@ -36,7 +36,7 @@ export interface Hunt {
 const PAYOUTS = 'src/rails/payouts.ts';
 const SENDS = 'src/rails/chain.sends.ts';
 const GATE = 'src/orders/gate.ts';
-const ACTS = 'src/orders/acts.ts';
+const OPERATOR_API_ACTIONS = 'src/orders/actions.ts';
 const READY = 'src/orders/ready.ts';
 const REFUNDS = 'src/orders/refunds.ts';
 const COMPENSATE = 'src/orders/compensate.ts';
@@ -48,8 +48,8 @@ const MUTANTS: readonly Mutant[] = [
     changes: [
       {
         file: PAYOUTS,
-        from: 'const handing = await beginHanding(tx, payout, context.handingMs ?? HANDING_MS);',
-        to: 'const handing: Payout | undefined = payout;',
+        from: 'const submission = await beginSubmission(tx, payout, context.submitMs ?? SUBMIT_MS);',
+        to: 'const submission: Payout | undefined = payout;',
       },
     ],
   },
@@ -60,7 +60,7 @@ const MUTANTS: readonly Mutant[] = [
       {
         file: PAYOUTS,
         from: 'send({\n      key: payout.id,',
-        to: 'send({\n      key: payout.handings === 1 ? payout.id : `${payout.id}.${payout.handings}`,',
+        to: 'send({\n      key: payout.submissions === 1 ? payout.id : `${payout.id}.${payout.submissions}`,',
       },
     ],
   },
@@ -92,23 +92,23 @@ const MUTANTS: readonly Mutant[] = [
     changes: [{ file: PAYOUTS, from: 'if (overForMs > graceMs)', to: 'if (graceMs > 0)' }],
   },
   {
-    name: 'what a dead worker was handing over is handed over again',
+    name: 'what a dead worker was submitting is submitted again',
     kinds: ['paid_twice'],
     changes: [
       {
         file: PAYOUTS,
-        from: "if (seen.state === 'written') return await begin(context, tx, seen);",
-        to: "if (seen.state === 'written' || (seen.state === 'handing' && (seen.handingLeftMs ?? 0) <= 0)) return await begin(context, tx, seen);",
+        from: "if (seen.state === 'created') return await begin(context, tx, seen);",
+        to: "if (seen.state === 'created' || (seen.state === 'submitting' && (seen.submitLeftMs ?? 0) <= 0)) return await begin(context, tx, seen);",
       },
     ],
   },
   {
     // The lease of the work alone does no harm: whoever comes second finds the row of the payout in another's hands.
-    name: 'neither the lease of the work nor that of the handing is checked',
+    name: 'neither the lease of the work nor that of the submission is checked',
     kinds: ['paid_twice'],
     changes: [
       {
-        file: 'src/base/work.ts',
+        file: 'src/base/jobs.ts',
         from: 'and (leased_until is null or leased_until < clock_timestamp())\n',
         to: '',
       },
@@ -195,7 +195,7 @@ const MUTANTS: readonly Mutant[] = [
       },
       {
         file: 'src/events/store.ts',
-        from: '  tx.send(sql.insertAlone, [e.partnerId, e.type, e.subject, e.body, e.at]);\n  tx.send(sql.notify);',
+        from: '  tx.defer(sql.insertAlone, [e.partnerId, e.type, e.subject, e.body, e.at]);\n  tx.defer(sql.notify);',
         to: '  ((tx as Tx & { after?: unknown[] }).after ??= []).push(async (other: Tx) => {\n    other.send(sql.insertAlone, [e.partnerId, e.type, e.subject, e.body, e.at]);\n    other.send(sql.notify);\n  });',
       },
     ],
@@ -207,7 +207,7 @@ const MUTANTS: readonly Mutant[] = [
       {
         file: 'src/orders/machine.ts',
         from: "  { from: ['paying_out'], on: 'payout_settled',",
-        to: "  { from: ['paying_out'], on: 'rejected', to: 'refunding', post: 'void_payout', then: 'send_refund' },\n  { from: ['paying_out'], on: 'payout_settled',",
+        to: "  { from: ['paying_out'], on: 'refund_requested', to: 'refunding', post: 'void_payout', then: 'send_refund' },\n  { from: ['paying_out'], on: 'payout_settled',",
       },
     ],
   },
@@ -217,8 +217,8 @@ const MUTANTS: readonly Mutant[] = [
     changes: [
       {
         file: 'src/rails/chain.follow.ts',
-        from: 'if (caughtUp) await giveUpAdrift(tx);',
-        to: 'if (!caughtUp) await giveUpAdrift(tx);',
+        from: 'if (caughtUp) await giveUpOrphaned(tx);',
+        to: 'if (!caughtUp) await giveUpOrphaned(tx);',
       },
     ],
   },
@@ -303,7 +303,7 @@ const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a partly returned refund is given back again in full',
+    name: 'a partly returned refund is refunded again in full',
     kinds: ['paid_twice', 'ends', 'books', 'stuck', 'bug'],
     changes: [
       {
@@ -320,7 +320,7 @@ const MUTANTS: readonly Mutant[] = [
       {
         file: GATE,
         from: 'context.gate.isSwitchedOff(tx, payout.rail),',
-        to: 'payout.handings === 0 && context.gate.isSwitchedOff(tx, payout.rail),',
+        to: 'payout.submissions === 0 && context.gate.isSwitchedOff(tx, payout.rail),',
       },
     ],
   },
@@ -360,7 +360,7 @@ const MUTANTS: readonly Mutant[] = [
       { file: GATE, from: 'if (facts.notReady !== undefined) {', to: 'if (facts.notReady === null) {' },
       { file: REFUNDS, from: 'early: deposit && (await notReady', to: 'early: deposit === null && (await notReady' },
       {
-        file: 'src/orders/anew.ts',
+        file: 'src/orders/follow-on-order.ts',
         from: 'const early = await notReady(context, tx, [found.row], now);',
         to: 'const early = await notReady(context, tx, [], now);',
       },
@@ -449,7 +449,7 @@ const MUTANTS: readonly Mutant[] = [
     kinds: ['ends', 'paid_twice', 'books'],
     changes: [
       {
-        file: ACTS,
+        file: OPERATOR_API_ACTIONS,
         from: '  const lost = lostOf(order, deposits);\n  const released =',
         to: '  const lost = lostOf(order, deposits.slice(0, 0));\n  const released =',
       },
@@ -488,7 +488,11 @@ const MUTANTS: readonly Mutant[] = [
     changes: [
       { file: COMPENSATE, from: 'const said = before[nth - 1];', to: 'const said = before[nth + 100];' },
       { file: COMPENSATE, from: 'if (nth !== before.length + 1)', to: 'if (nth > before.length + 1)' },
-      { file: COMPENSATE, from: 'const name = nameOf(ask);', to: 'const name = `${nameOf(ask)}:${now.getTime()}`;' },
+      {
+        file: COMPENSATE,
+        from: 'const name = nameOf(input);',
+        to: 'const name = `${nameOf(input)}:${now.getTime()}`;',
+      },
     ],
   },
   {
@@ -501,7 +505,13 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: 'what an operator holds leaves all the same',
     kinds: ['paid_twice', 'books', 'bug', 'ends', 'paid_against', 'run'],
-    changes: [{ file: ACTS, from: 'if (await stop(tx, key, why, now)) return;', to: 'return;' }],
+    changes: [
+      {
+        file: OPERATOR_API_ACTIONS,
+        from: 'if (await cancelUnlessSubmitted(tx, key, why, now)) return;',
+        to: 'return;',
+      },
+    ],
   },
   {
     name: 'money goes to an account in another currency',
@@ -551,8 +561,8 @@ const MUTANTS: readonly Mutant[] = [
     restore: true,
     changes: [
       {
-        file: 'src/backup/older.ts',
-        from: "await setStop(tx, { kind: 'payouts', subject: 'all', by: BY, reason, at: now });",
+        file: 'src/backup/post-restore.ts',
+        from: "await setKillSwitch(tx, { kind: 'payouts', subject: 'all', by: BY, reason, at: now });",
         to: '',
       },
       {
@@ -578,7 +588,7 @@ const MUTANTS: readonly Mutant[] = [
     name: 'numbers given out after the backup are given out again',
     kinds: ['paid_twice', 'lost', 'ends', 'books', 'bug'],
     restore: true,
-    changes: [{ file: 'src/backup/older.ts', from: 'await tx.rows(KNOWN_OUTSIDE);', to: '' }],
+    changes: [{ file: 'src/backup/post-restore.ts', from: 'await tx.rows(KNOWN_OUTSIDE);', to: '' }],
   },
   {
     name: 'a debit that settles a payout stays booked as unexplained',
@@ -623,8 +633,8 @@ const MUTANTS: readonly Mutant[] = [
     changes: [
       {
         file: 'src/orders/payers.ts',
-        from: 'if (!(await rail.isSignedBy(from, textToSign(deposit, ask.address), ask.signature)))',
-        to: 'if (!(await rail.isSignedBy(ask.address, textToSign(deposit, ask.address), ask.signature)))',
+        from: 'if (!(await rail.isSignedBy(from, textToSign(deposit, input.address), input.signature)))',
+        to: 'if (!(await rail.isSignedBy(input.address, textToSign(deposit, input.address), input.signature)))',
       },
     ],
   },
@@ -634,7 +644,7 @@ const MUTANTS: readonly Mutant[] = [
     strays: true,
     changes: [
       {
-        file: 'src/protocols/operator/acts/payers.ts',
+        file: 'src/protocols/operator/actions/payers.ts',
         from: 'if (to !== confirmed.confirmedAddress) throw',
         to: "if (to === '') throw",
       },
@@ -714,14 +724,14 @@ const notedSeeds = (): Record<string, number> => JSON.parse(readFileSync(SEEDS, 
 const root = resolve(import.meta.dirname, '..', '..', '..');
 
 /**
- * Hunts each. A lane is a PostgreSQL, on which a process with the bug and one without it play in turn; only a bug in the
+ * Hunts each. A worker is a PostgreSQL, on which a process with the bug and one without it play in turn; only a bug in the
  * migrations needs another.
  */
 export async function findMutants(options: {
   command: string;
   seeds: readonly [number, number];
   orders: number;
-  lanes: number;
+  workers: number;
   /** Part of a name, or several with `|` between: only those. */
   only?: string;
   /** Notes the seeds that found them. */
@@ -735,8 +745,8 @@ export async function findMutants(options: {
   const clean = new Map<string, Promise<boolean>>();
   const mutants: Hunt['mutants'] = [];
 
-  async function lane(): Promise<void> {
-    const unmutated = await openLanes(1);
+  async function worker(): Promise<void> {
+    const unmutated = await openOrderingKeys(1);
     const isClean = (seed: number, restore?: true): Promise<boolean> => {
       const name = `${seed} ${restore}`;
       const known = clean.get(name) ?? playOne(unmutated, { seed, orders, restore }).then(({ length }) => length === 0);
@@ -755,7 +765,7 @@ export async function findMutants(options: {
       await unmutated.close();
     }
   }
-  await Promise.all(Array.from({ length: Math.min(options.lanes, chosen.length) }, lane));
+  await Promise.all(Array.from({ length: Math.min(options.workers, chosen.length) }, worker));
 
   const found = mutants.filter((one) => one.found).length;
   console.log(`${found} of ${mutants.length} mutants found`);
@@ -787,7 +797,7 @@ async function hunt(mutant: Mutant, hunting: Hunting): Promise<Hunt['mutants'][n
   try {
     plant(copy, mutant);
     const isInSchema = files.some((file) => file.startsWith('migrations/'));
-    const open = await openLanes(1, copy, isInSchema ? undefined : hunting.place);
+    const open = await openOrderingKeys(1, copy, isInSchema ? undefined : hunting.place);
     const found = await find(open, mutant, hunting).finally(() => open.close());
     const by = found === undefined ? 'NOT FOUND' : `seed ${found.seed}`;
     const stale =
@@ -802,7 +812,7 @@ async function hunt(mutant: Mutant, hunting: Hunting): Promise<Hunt['mutants'][n
 
 /** The hinted seed, or else the lowest. */
 async function find(
-  open: Lanes,
+  open: Workers,
   { name, kinds, restore, strays }: Mutant,
   { seeds: [from, to], orders, hint, isClean }: Hunting,
 ) {
@@ -823,7 +833,7 @@ async function find(
 }
 
 async function playOne(
-  open: Lanes,
+  open: Workers,
   { seed, orders, restore }: { seed: number; orders: number; restore: true | undefined },
   until: readonly Kind[] = [],
 ): Promise<Violation[]> {

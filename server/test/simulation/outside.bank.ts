@@ -1,7 +1,7 @@
 /**
  * A bank, and what really happened there: the truth we are measured by. Of us it knows only what it is sent.
  *
- * It either deduplicates by key or pays whatever it is handed, as often as it is handed. Payments settle after a while, are
+ * It either deduplicates by key or pays whatever it is submitted, as often as it is submitted. Payments settle after a while, are
  * rejected, or come back; its statement shows lines late, twice or out of order.
  */
 import { Unavailable } from '../../src/base/errors.ts';
@@ -60,7 +60,7 @@ const PAGE = 8;
 
 export function openBank(deps: {
   deduplicates: boolean;
-  /** It promises to deduplicate, and pays whatever it is handed. */
+  /** It promises to deduplicate, and pays whatever it is submitted. */
   lies: boolean;
   chance: Chance;
   faults: Faults;
@@ -98,17 +98,17 @@ export function openBank(deps: {
       const last = lines.length - 1;
       const before = lines[last - 1];
       const mayMove = line.recallOf === undefined && last - 1 >= read;
-      if (before !== undefined && mayMove && faults.strikes('lines_swapped')) {
+      if (before !== undefined && mayMove && faults.occurs('lines_swapped')) {
         lines[last - 1] = whole;
         lines[last] = before;
       }
-      if (faults.strikes('line_twice')) later(chance.int(1, 60_000), () => lines.push(whole));
+      if (faults.occurs('line_twice')) later(chance.int(1, 60_000), () => lines.push(whole));
     };
     // Nothing is recalled that was not there.
     const recalled = line.recallOf?.externalId;
     const waitsFor = () => recalled !== undefined && !lines.some(({ externalId }) => externalId === recalled);
     const inTime = () => (waitsFor() ? later(5_000, inTime) : push());
-    if (faults.strikes('line_late')) later(chance.int(1_000, 60_000), inTime);
+    if (faults.occurs('line_late')) later(chance.int(1_000, 60_000), inTime);
     else inTime();
   }
 
@@ -122,27 +122,27 @@ export function openBank(deps: {
     const { key, units, asset, destination } = sending;
     const there = payments.find((one) => one.key === key);
     const refused = refusals.get(key);
-    if (deduplicates && there !== undefined) return { outcome: 'accepted', reference: `utr-${key}` };
-    if (deduplicates && refused !== undefined) return { outcome: 'refused', why: refused };
-    if (destination.kind !== 'account') return { outcome: 'refused', why: 'a bank pays to accounts' };
-    if (faults.strikes('bank_refuses')) {
+    if (deduplicates && there !== undefined) return { outcome: 'submitted', reference: `utr-${key}` };
+    if (deduplicates && refused !== undefined) return { outcome: 'rejected', why: refused };
+    if (destination.kind !== 'account') return { outcome: 'rejected', why: 'a bank pays to accounts' };
+    if (faults.occurs('bank_refuses')) {
       refusals.set(key, 'account_closed');
-      return { outcome: 'refused', why: 'account_closed' };
+      return { outcome: 'rejected', why: 'account_closed' };
     }
     const account = destination.details['account'] ?? '';
     const payment: Payment = { key, account, asset, units, state: 'taken', backUnits: 0n };
     deps.leaves(key);
     payments.push(payment);
     deps.paid(payment);
-    const rejects = faults.strikes('bank_rejects_later');
-    const returns = !rejects && faults.strikes(key.startsWith('ref_') ? 'bank_returns_refund' : 'bank_returns');
+    const rejects = faults.occurs('bank_rejects_later');
+    const returns = !rejects && faults.occurs(key.startsWith('ref_') ? 'bank_returns_refund' : 'bank_returns');
     later(chance.int(500, 20_000), () => {
       if (rejects) {
         payment.state = 'rejected';
         return;
       }
       payment.state = 'settled';
-      const chargeUnits = faults.strikes('bank_charges') ? 590n : 0n;
+      const chargeUnits = faults.occurs('bank_charges') ? 590n : 0n;
       show({
         externalId: lineId(),
         direction: 'debit',
@@ -156,7 +156,7 @@ export function openBank(deps: {
       if (!returns) return;
       later(chance.int(1, 40_000), () => {
         payment.state = 'returned';
-        const keeps = units > KEPT_ON_RETURN * 2n && faults.strikes('bank_returns_less');
+        const keeps = units > KEPT_ON_RETURN * 2n && faults.occurs('bank_returns_less');
         payment.backUnits = keeps ? units - KEPT_ON_RETURN : units;
         const returnOf = { key, why: 'account_closed' };
         show({
@@ -170,17 +170,17 @@ export function openBank(deps: {
         });
       });
     });
-    return { outcome: 'accepted', reference: `utr-${key}` };
+    return { outcome: 'submitted', reference: `utr-${key}` };
   }
 
   function statusOf(key: string): PayoutStatus {
-    if (faults.strikes('bank_cannot_say')) return { outcome: 'unknown', why: 'ask again' };
+    if (faults.occurs('bank_cannot_say')) return { outcome: 'unknown', why: 'ask again' };
     const there = payments.findLast((one) => one.key === key);
     const refused = refusals.get(key);
     if (there === undefined)
-      return refused === undefined ? { outcome: 'absent' } : { outcome: 'refused', why: refused };
+      return refused === undefined ? { outcome: 'absent' } : { outcome: 'rejected', why: refused };
     return there.state === 'rejected'
-      ? { outcome: 'refused', why: 'rejected_by_their_bank' }
+      ? { outcome: 'rejected', why: 'rejected_by_their_bank' }
       : { outcome: 'known', reference: `utr-${key}` };
   }
 
@@ -208,7 +208,7 @@ export function openBank(deps: {
       statement: (cursor) =>
         deps.calls.make('bank.statement', () => {
           const from = cursor === '' ? 0 : Number(cursor);
-          const first = faults.strikes('page_again') ? Math.max(0, from - 3) : from;
+          const first = faults.occurs('page_again') ? Math.max(0, from - 3) : from;
           const upTo = Math.min(lines.length, from + PAGE);
           read = Math.max(read, upTo);
           const page = lines.slice(first, upTo);
@@ -224,13 +224,13 @@ export function openBank(deps: {
                 return { outcome: 'unknown' as const, why: 'too late to begin' };
               // Bytes that left in time and arrive after everybody has given up on them.
               // A lie shows only where something is sent again before it has arrived, so a bank that lies is often late.
-              if (faults.strikes('call_late') || (lies && !faults.ended && chance.happens(0.5))) {
+              if (faults.occurs('call_late') || (lies && !faults.ended && chance.happens(0.5))) {
                 later(chance.int(1_000, 30_000), () => void take(sending));
                 throw new Unavailable('bank', 'no answer');
               }
               return take(sending);
             },
-            'acts',
+            'actions',
           );
         } catch (error) {
           if (!(error instanceof Unavailable)) throw error;

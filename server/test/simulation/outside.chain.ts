@@ -111,7 +111,7 @@ export function openChain(deps: {
   function reverts({ hash, from, contract }: ChainTx): boolean {
     if (from !== HOT_ADDRESS || contract === CANCEL) return false;
     const known = fates.get(hash);
-    const fate = known === undefined ? faults.strikes('reverted') : known !== faults.strikes('turns_out_otherwise');
+    const fate = known === undefined ? faults.occurs('reverted') : known !== faults.occurs('turns_out_otherwise');
     fates.set(hash, fate);
     return fate;
   }
@@ -135,7 +135,7 @@ export function openChain(deps: {
   const nextNonce = (): bigint => BigInt(minedHot().length);
 
   function mine(): void {
-    if (faults.strikes('reorg')) return reorganise();
+    if (faults.occurs('reorg')) return reorganise();
     append(takeFromPool());
   }
 
@@ -164,8 +164,8 @@ export function openChain(deps: {
     for (const { failed: _, ...tx } of dropped) {
       const lost =
         tx.from === HOT_ADDRESS
-          ? !isKept(tx.hash) && faults.strikes('mempool_forgets')
-          : tx.from !== FAUCET && faults.strikes('double_spent');
+          ? !isKept(tx.hash) && faults.occurs('mempool_forgets')
+          : tx.from !== FAUCET && faults.occurs('double_spent');
       if (!lost) pool.push(tx);
     }
     for (let n = 0; n <= depth; n += 1) append(chance.happens(0.6) ? takeFromPool() : []);
@@ -252,12 +252,12 @@ export function openChain(deps: {
       units: BigInt(units),
       nonce,
       price: BigInt(price),
-      ...(faults.strikes('fee_too_low') ? { notBefore: deps.now() + chance.int(20_000, 120_000) } : {}),
+      ...(faults.occurs('fee_too_low') ? { notBefore: deps.now() + chance.int(20_000, 120_000) } : {}),
     };
     if (contract !== CANCEL) deps.leaves({ to, contract, units: tx.units });
     if (nonce < nextNonce()) return { taken: false, nonceUsed: true, why: 'nonce too low' };
     broadcasts.set(tx.hash, tx);
-    if ((isKept(tx.hash) || !faults.strikes('mempool_forgets')) && !pool.some(({ hash }) => hash === tx.hash))
+    if ((isKept(tx.hash) || !faults.occurs('mempool_forgets')) && !pool.some(({ hash }) => hash === tx.hash))
       pool.push(tx);
     return { taken: true };
   }
@@ -286,7 +286,7 @@ export function openChain(deps: {
       isSignedBy: async (address, text, signature) => signature === signedBy(address, text),
       head: () =>
         calls.make('node.head', () => {
-          const behind = faults.strikes('node_behind') ? chance.int(1, 4) : 0;
+          const behind = faults.occurs('node_behind') ? chance.int(1, 4) : 0;
           const newest = blocks[Math.max(0, blocks.length - 1 - behind)] as FullBlock;
           return { chainId: 31_338n, genesisHash: (blocks[0] as FullBlock).hash, newest: bare(newest) };
         }),
@@ -309,13 +309,15 @@ export function openChain(deps: {
       gasPrice: () => calls.make('node.gas', () => 30n * 10n ** 9n),
       call: (contract, to, units) =>
         contract === null
-          ? { refused: 'only tokens here' }
+          ? { rejected: 'only tokens here' }
           : { target: contract, data: Buffer.from(`${to} ${units}`), value: 0n },
       estimate: (_wallet, call) =>
         calls.make('node.estimate', () => {
           const { units } = decode(call);
           const has = balanceAt(head().number, call.target, HOT_ADDRESS);
-          return has < units ? { refused: 'would fail: exceeds balance' } : { fee: { price: String(30n * 10n ** 9n) } };
+          return has < units
+            ? { rejected: 'would fail: exceeds balance' }
+            : { fee: { price: String(30n * 10n ** 9n) } };
         }),
       gasFor: async () => ({ needUnits: GAS * 30n * 10n ** 9n, hasUnits: COIN }),
       raise: (_wallet, _call, fee) =>
@@ -352,7 +354,7 @@ export function openChain(deps: {
             })),
         ),
       cancelCall: () => ({ target: CANCEL, data: Buffer.alloc(0), value: 0n }),
-      broadcast: (raw) => calls.make('node.broadcast', () => broadcast(raw), 'acts'),
+      broadcast: (raw) => calls.make('node.broadcast', () => broadcast(raw), 'actions'),
       sentUnder: (_wallet, nonce, from, to) =>
         calls.make('node.sent', () => sent(from, to).find((one) => one.nonce === nonce)),
       sentIn: (_wallet, from, to) => calls.make('node.sent', () => sent(from, to)),

@@ -5,7 +5,7 @@
 import pino from 'pino';
 import type { Clock } from '../../src/base/clock.ts';
 import { Unavailable } from '../../src/base/errors.ts';
-import { type Handlers, startWorkers } from '../../src/base/work.ts';
+import { type Handlers, startWorkers } from '../../src/base/jobs.ts';
 import { magicScreener, openScreener, type Screener } from '../../src/compliance/index.ts';
 import { comparePayer, openPayee } from '../../src/customers/index.ts';
 import {
@@ -22,7 +22,7 @@ import { bankRail } from '../../src/rails/bank.ts';
 import { type ChainRail, chainRail } from '../../src/rails/chain.ts';
 import { payoutHandlers } from '../../src/rails/payouts.ts';
 import type { Rail, Report } from '../../src/rails/rail.ts';
-import { ringStanding, standingHandlers } from '../../src/standing.ts';
+import { enqueueRecurring, recurringHandlers } from '../../src/recurring.ts';
 import { bookOpening, openMovements, takeOwnTransfer } from '../../src/treasury/index.ts';
 import { gateRules } from '../support/gate.ts';
 import type { Backends, SimulatedProcess } from './database.ts';
@@ -41,7 +41,7 @@ export interface OurProcess extends SimulatedProcess {
   movements: ReturnType<typeof openMovements>;
 }
 
-/** Standing work that a run need not have more often: it costs steps and finds the same. */
+/** Recurring jobs that a run need not have more often: it costs steps and finds the same. */
 const AT_LEAST_MS: Readonly<Record<string, number>> = {
   overdue_orders: 30_000,
   seal: 60_000,
@@ -125,7 +125,7 @@ export function startProcess(world: World, name: string, works: boolean): OurPro
       openAccount: (tx, id) => openPayee(tx, vault, id),
       gate: (tx, payout) => askGate(context, tx, payout),
     }),
-    ...standingHandlers({ db, clock, rails, chains }),
+    ...recurringHandlers({ db, clock, rails, chains }),
   };
   const marked: Handlers = Object.fromEntries(
     Object.entries(handlers).map(([kind, handle]) => [
@@ -148,7 +148,7 @@ export function startProcess(world: World, name: string, works: boolean): OurPro
       pollMs: 20_000,
       onFailure: (kind, subject, error) => world.complain(`${kind} ${subject}`, error),
     });
-    await ringStanding(db, clock, { rails: [...rails.keys()], sources: ['fixed'], chains: [...chains.keys()] });
+    await enqueueRecurring(db, clock, { rails: [...rails.keys()], sources: ['fixed'], chains: [...chains.keys()] });
     await bookOpening({ db, clock }, onChain);
   };
   scheduler.within({ process, task: 'start' }, () => {
@@ -174,10 +174,10 @@ const guarded = (world: World, rail: Rail): Rail => ({
 });
 
 const noted = ({ screened }: World, screener: Screener): Screener => ({
-  async screen(ask) {
-    const verdict = await screener.screen(ask);
-    const to = ask.payoutAddress === null ? `account:${ask.fiatAccountId}` : `address:${ask.payoutAddress}`;
-    screened.add(`${ask.id} ${to}`);
+  async screen(input) {
+    const verdict = await screener.screen(input);
+    const to = input.payoutAddress === null ? `account:${input.fiatAccountId}` : `address:${input.payoutAddress}`;
+    screened.add(`${input.id} ${to}`);
     return verdict;
   },
 });
@@ -187,7 +187,7 @@ function priceSource({ faults, priceBps }: World): PriceSource {
   return {
     code: 'fixed',
     async fetch(pairs) {
-      if (faults.strikes('price_gap')) throw new Unavailable('fixed', 'no prices now');
+      if (faults.occurs('price_gap')) throw new Unavailable('fixed', 'no prices now');
       const bps = BigInt(10_000 + priceBps());
       return (await fixed.fetch(pairs)).map((one) => ({
         ...one,

@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { collect, run } from '../support/process.ts';
-import type { Told } from './lanes.ts';
 import { openTally } from './report.ts';
+import type { Told } from './workers.ts';
 
 const told = (seed: number, points: string[], ends: string[] = []): Told => {
   const times = (names: string[]) => new Map(names.map((name) => [name, 1]));

@@ -1,7 +1,7 @@
 /** What many runs came to: counted, said in words, and as JSON for whoever gathers evidence (main.process.ts tells its shape). */
 import type { Kind, Violation } from './checks.ts';
 import { FAULTS, type Fault } from './faults.ts';
-import type { Asked, Told } from './lanes.ts';
+import type { Asked, Told } from './workers.ts';
 
 export interface Report {
   command: string;

@@ -2,17 +2,17 @@
  * Restore: the database of a run is put back to an older copy of itself, while chain and bank keep what happened.
  *
  * At one moment all processes end and the database is copied; at a later one they end again, the copy takes its place, it is told
- * that it is older than the world (backup/older.ts), and processes start on it. Operators then do what docs/operating/backup.md
+ * that it is older than the world (backup/post-restore.ts), and processes start on it. Operators then do what docs/operating/backup.md
  * says, in its order: movements and debits are matched with what the books order or declared foreign, all payouts are let go, and
  * orders that the books have lost are ended with what their customers gave and got. Until payouts are let go nothing else is decided
  * about orders. What the partner knows of a lost order from its webhooks is what the customers noted (actors.ts).
  *
  * Not here: what each ends with (ends.ts).
  */
-import { tellOlder } from '../../src/backup/index.ts';
+import { markRestored } from '../../src/backup/index.ts';
 import { closeCase } from '../../src/compliance/index.ts';
 import { correctCase, refundDeposit } from '../../src/orders/index.ts';
-import { liftStop } from '../../src/partners/index.ts';
+import { liftKillSwitch } from '../../src/partners/index.ts';
 import type { Hands, Noted } from './actors.ts';
 import type { Chance } from './chance.ts';
 import { leastTaken } from './ends.ts';
@@ -149,7 +149,7 @@ export function openRestore(
       await deps.crashAll();
       const now = new Date(scheduler.time.now());
       await backends.apart(async () => {
-        await tellOlder(database.older.adminUrl, { now });
+        await markRestored(database.older.adminUrl, { now });
         return database.older;
       });
       const known = new Set((await backends.look<{ id: string }>('select id::text from orders')).map(({ id }) => id));
@@ -204,7 +204,7 @@ export function openRestore(
           await look<{ is: boolean }>(
             `select coalesce((select bool_and(n.looked_at > r.at) from chain_nonces n), false)
                     and coalesce((select bool_and(value::text::timestamptz > r.at) from bank_cursors b, jsonb_each_text(b.read_to)), false)
-                    and not exists (select from work where kind = 'observe_rail' and last_error is not null) as is
+                    and not exists (select from jobs where kind = 'observe_rail' and last_error is not null) as is
                from (select max(restored_at) as at from restores) r`,
           )
         )[0]?.is === true,
@@ -301,7 +301,7 @@ export function openRestore(
         ['payouts', 'all'],
         ['rail', RAIL],
       ] as const)
-        await liftStop(tx, kind, subject);
+        await liftKillSwitch(tx, kind, subject);
       if (phase === 'restored') phase = 'let go';
       count('let go');
     });
@@ -367,7 +367,7 @@ export function openRestore(
         if (ownerOf(paidBy(key)) !== one) continue;
         // What left and came back for an order of the books was nothing; for one that is lost its customer still has it to get.
         const debit = isLost(one) ? undefined : own.find((debit) => keyOf(debit, seen) === key);
-        if (debit === undefined) giveBack(hands, one, back, BigInt(back.free), 1);
+        if (debit === undefined) startRefund(hands, one, back, BigInt(back.free), 1);
         else correct(hands, debit, 'lost_order', BigInt(back.id));
       }
       if (!isLost(one)) {
@@ -411,7 +411,7 @@ export function openRestore(
     for (const row of free.toReversed()) {
       if (over <= 0n) break;
       const units = BigInt(row.free) < over ? BigInt(row.free) : over;
-      giveBack(hands, one, row, units, 0);
+      startRefund(hands, one, row, units, 0);
       over -= units;
     }
     const [debit, deposit] = [debits[0], free[0]];
@@ -434,21 +434,21 @@ export function openRestore(
   /** Nothing was given for it that is still there: it stays the loss that it was booked as. */
   function close(hands: Hands, one: Case): void {
     hands.inTx('close a case', async (tx, now) => {
-      await closeCase(tx, { id: BigInt(one.id), outcome: 'a loss: what was given was taken back', by: OPERATOR, now });
+      await closeCase(tx, { id: BigInt(one.id), outcome: 'a loss: what was given was reversed', by: OPERATOR, now });
       count('closed as a loss');
     });
   }
 
-  function giveBack(hands: Hands, one: Noted, row: Given, units: bigint, account: 0 | 1): void {
+  function startRefund(hands: Hands, one: Noted, row: Given, units: bigint, account: 0 | 1): void {
     const to =
       row.rail === BANK
         ? { fiatAccountId: one.accounts.filter(({ fiat }) => fiat === row.asset).at(account === 1 ? -1 : 0)?.id }
         : { address: one.address };
-    hands.inTx('give back of a lost order', async (tx, now, { context }) => {
+    hands.inTx('refund of a lost order', async (tx, now, { context }) => {
       await refundDeposit(context, tx, {
         ...{ depositId: BigInt(row.id), units, to, by: OPERATOR, people: [OPERATOR, 'operator:2'], why: 'lost', now },
       });
-      count('given back');
+      count('refunded');
     });
   }
 

@@ -10,7 +10,7 @@ import { chanceOf } from './chance.ts';
 import { broken, type Kind, overpaid, roundedUp, underWay, type Violation } from './checks.ts';
 import { openBackends, type SimulatedProcess } from './database.ts';
 import { type Fault, openFaults } from './faults.ts';
-import type { Ground } from './ground.ts';
+import type { Fixture } from './ground.ts';
 import { type Guard, openGuard } from './guard.ts';
 import { openBank } from './outside.bank.ts';
 import { openChain } from './outside.chain.ts';
@@ -50,7 +50,7 @@ export interface Outcome {
   history: string[];
 }
 
-/** How long customers come and faults strike. */
+/** How long customers come and faults occur. */
 const BUSY_MS = 150_000;
 /** Until when customers come. */
 const ORDERS_MS = 90_000;
@@ -80,7 +80,7 @@ export interface Play {
 }
 
 export async function simulate(
-  ground: Ground,
+  ground: Fixture,
   { seed, orders, restore, endAt, lie, until = [] }: Play,
 ): Promise<Outcome> {
   const startedAt = realNow();
@@ -117,7 +117,7 @@ export async function simulate(
   function endsAt(process: SimulatedProcess, point: string, fault: Fault): boolean {
     if (process.name === AUDITOR) return false;
     points.set(point, (points.get(point) ?? 0) + 1);
-    if (!faults.strikes(fault) && !(point === endAt && !ends.has(point))) return false;
+    if (!faults.occurs(fault) && !(point === endAt && !ends.has(point))) return false;
     ends.set(point, (ends.get(point) ?? 0) + 1);
     return true;
   }
@@ -175,7 +175,7 @@ export async function simulate(
     locks: backends.locks,
     async nextDue() {
       const [row] = await backends.look<{ due: Date | null }>(
-        `select min(case when lease is null then due_at else leased_until end) as due from work where dead_at is null`,
+        `select min(case when lease is null then due_at else leased_until end) as due from jobs where dead_at is null`,
       );
       return row?.due?.getTime();
     },
@@ -291,7 +291,7 @@ export async function simulate(
       const now = scheduler.time.now();
       if (!faults.ended && now - since > BUSY_MS) faults.end();
       for (const process of processes)
-        if (faults.strikes('clock_jump')) {
+        if (faults.occurs('clock_jump')) {
           process.clockOffsetMs += chance.int(-5_000, 30_000);
           guard.clockIsOff(process.clockOffsetMs);
         }
@@ -315,7 +315,7 @@ export async function simulate(
         if (left.length > 0 || books?.entries !== booked) overSince = Number.POSITIVE_INFINITY;
         booked = books?.entries;
         overSince = left.length > 0 ? overSince : Math.min(overSince, now);
-        // Twelve blocks on top of the last thing that happened: nothing can be taken back any more.
+        // Twelve blocks on top of the last thing that happened: nothing can be reversed any more.
         if (now - overSince > 14 * MINE_EVERY_MS) {
           ended = true;
           return;
@@ -418,7 +418,7 @@ async function historyOf(
     `select at, 'order ' || order_id || ': ' || event || ' → ' || state_to || ' ' || facts::text as what from order_history
       where order_id::text = any($1)
      union all
-     select written_at, 'payout ' || id || ' ' || state || ' ' || units || ' ' || asset || ' ' || coalesce(why, '') from payouts
+     select created_at, 'payout ' || id || ' ' || state || ' ' || units || ' ' || asset || ' ' || coalesce(why, '') from payouts
       where order_id::text = any($1)
      union all
      select seen_at, 'deposit ' || external_id || ' ' || state || ' ' || units || ' ' || asset || ' ' || coalesce(why, '')

@@ -93,7 +93,7 @@ export interface Scheduler {
 /** Longer than any statement may take that nobody is in the way of. */
 const PATIENCE_MS = 20_000;
 const GLANCE_MS = 4;
-/** Work that is due and that nobody took is rung for again after this. */
+/** Work that is due and that nobody took is enqueued for again after this. */
 const RUNG_AGAIN_MS = 2_500;
 
 export function openScheduler(options: {
@@ -257,7 +257,7 @@ export function openScheduler(options: {
       Number.POSITIVE_INFINITY,
     );
     const due = (await options.nextDue()) ?? Number.POSITIVE_INFINITY;
-    // What was rung for and not taken (another row of its lane is before it, a clock is behind) is rung for again.
+    // What was enqueued for and not taken (another row of its worker is before it, a clock is behind) is enqueued for again.
     const work = Math.max(due + 1, wokenAt + RUNG_AGAIN_MS);
     const next = Math.min(timer, thaw, work);
     if (next === Number.POSITIVE_INFINITY) throw new Error('nothing will ever happen again');

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Noted } from './actors.ts';
 import { overpaid } from './checks.ts';
-import { type Ground, prepareGround } from './ground.ts';
+import { type Fixture, prepareFixture } from './ground.ts';
 import { misplaced } from './mutants.ts';
 import { TOKENS } from './outside.chain.ts';
 import type { World } from './process.ts';
@@ -18,9 +18,9 @@ const KEPT: readonly { seed: number; orders: number; found: string }[] = [
   { seed: 2, orders: 8, found: 'what was given up stood as a debt and not as a loss' },
 ];
 
-let ground: Ground;
+let ground: Fixture;
 before(async () => {
-  ground = await prepareGround();
+  ground = await prepareFixture();
 });
 after(async () => await ground?.drop());
 
@@ -41,7 +41,7 @@ for (const { seed, orders, found } of KEPT)
     assert.ok(outcome.faults.size > 0 && outcome.orders > 0, 'something was ordered, and something went wrong');
   });
 
-test('seed 46, put back to an older copy: everybody has what is due once, and people end it by the documented acts', async () => {
+test('seed 46, put back to an older copy: everybody has what is due once, and people end it by the documented actions', async () => {
   const outcome = await simulate(ground, { seed: 46, orders: 8, restore: true });
   assert.equal(told(outcome), '');
   assert.equal(outcome.restored?.get('let go'), 1, 'payouts were not let go after the restore');
@@ -116,7 +116,7 @@ test('coins that nobody asked for go back once', () => {
       one,
     );
   assert.equal(after(100n), undefined);
-  assert.equal(after(200n), 'order 1: 200 given back of another asset, 100 came in');
+  assert.equal(after(200n), 'order 1: 200 refunded of another asset, 100 came in');
 });
 
 test('each planted bug still has its place in the source', () => {

@@ -50,7 +50,7 @@ for (const [what, change, why] of [
     /500 eur of from returned, returned: 499 went back, and 500 must/,
   ],
   ['it went back twice', { left: { 'to claimed': 1_200n } }, /claimed: 1200 went back, and 600 must/],
-  ['what nobody claimed was given back', { left: { 'to dormant': 900n } }, /dormant: 900 went back, and 0 must/],
+  ['what nobody claimed was refunded', { left: { 'to dormant': 900n } }, /dormant: 900 went back, and 0 must/],
   ['dust went back', { left: { 'to dust': 7n } }, /dust: 7 went back, and 0 must/],
   ['somebody else has it', { left: { '0xthief': 1n } }, /1 usdt.matic20 went to 0xthief, whose it is not/],
   [
@@ -64,6 +64,6 @@ for (const [what, change, why] of [
     /rounding holds 11 eur, and must hold 10/,
   ],
   ['suspense has what no order has', { free: [] }, /suspense holds 40 eur, and must hold 0/],
-  ['a reorg took it for good, and it was given back', { isMined: () => false }, /claimed: 600 went back, and 0 must/],
+  ['a reorg took it for good, and it was refunded', { isMined: () => false }, /claimed: 600 went back, and 0 must/],
 ] as const)
   test(`${what}: it is said`, () => assert.match(wrong(change as never).join('\n'), why));

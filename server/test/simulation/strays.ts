@@ -5,7 +5,7 @@
  * order does not take. Operators then do one of the documented things with each: it goes back to where it came from (a credit to the
  * account that the statement shows, coins to an address that the sending key has signed for or that the customer has confirmed
  * on a page), it is written off as dust, or nobody claims it and it becomes dormant, for good or until somebody does.
- * Now and then somebody asks for what must be refused: a signature of another key, another address than the confirmed one, dust
+ * Now and then somebody asks for what must be rejected: a signature of another key, another address than the confirmed one, dust
  * that is none.
  *
  * Every fifth seed has them. They come in currencies in which no order is made, so that dust and dormant money can be counted to the unit
@@ -24,8 +24,8 @@ import {
   wakeByHand,
   writeOffDust,
 } from '../../src/orders/index.ts';
-import type { OperatorDeps } from '../../src/protocols/operator/act.ts';
-import { PAYER_ACTS } from '../../src/protocols/operator/acts/payers.ts';
+import type { OperatorDeps } from '../../src/protocols/operator/action.ts';
+import { PAYER_ACTIONS } from '../../src/protocols/operator/actions/payers.ts';
 import type { Hands, Noted } from './actors.ts';
 import { type Chance, chanceOf } from './chance.ts';
 import type { Free, Held } from './ends.ts';
@@ -91,7 +91,7 @@ interface Row {
   confirmed: string | null;
 }
 
-const NAMEABLE = ['needs_destination', 'held', 'failed', 'returned'];
+const NAMEABLE = ['needs_destination', 'held', 'rejected', 'returned'];
 
 export function openStrays(
   world: World,
@@ -234,13 +234,13 @@ export function openStrays(
             count('woken');
           });
         count(`${stray.plan} after it was dormant`);
-        return giveBack(hands, stray, id);
+        return startRefund(hands, stray, id);
       case 'confirmed':
         return linked(hands, stray, row);
       default:
         // What is no dust is tried as such, too.
         if (chance.happens(0.3)) correctAsDust(hands, row);
-        return giveBack(hands, stray, id);
+        return startRefund(hands, stray, id);
     }
   }
 
@@ -279,19 +279,19 @@ export function openStrays(
     );
   }
 
-  const RETURN = PAYER_ACTS.find(({ name }) => name === 'deposit.return');
+  const RETURN = PAYER_ACTIONS.find(({ name }) => name === 'deposit.return');
 
-  /** The operators' own act, as they confirm it: two of them. */
+  /** The operators' own action, as they confirm it: two of them. */
   function returns(hands: Hands, what: string, body: (process: OurProcess) => Promise<Record<string, unknown>>): void {
     hands.somewhere(what, async (process) => {
-      const ask = await body(process);
+      const input = await body(process);
       const { context } = process;
       const desk = { orders: context, vault, clock: context.clock } as OperatorDeps;
       await context.db.asSystem((tx) =>
         RETURN?.perform?.(
           desk,
           tx,
-          { address: undefined, signature: undefined, pastHits: undefined, ...ask } as never,
+          { address: undefined, signature: undefined, pastHits: undefined, ...input } as never,
           {
             operator: { name: OPERATORS[0] },
             people: OPERATORS,
@@ -304,7 +304,7 @@ export function openStrays(
     });
   }
 
-  function giveBack(hands: Hands, stray: Stray, deposit: bigint): void {
+  function startRefund(hands: Hands, stray: Stray, deposit: bigint): void {
     if (stray.target === undefined) return returns(hands, 'returned to its account', async () => ({ deposit }));
     const signed = (by: string, address: string) => async (process: OurProcess) => {
       const { context } = process;
@@ -315,7 +315,7 @@ export function openStrays(
     returns(hands, 'returned to a signed address', signed(stray.from, stray.to));
   }
 
-  /** Link, page and act, one after the other, and now and then out of turn. */
+  /** Link, page and action, one after the other, and now and then out of turn. */
   function linked(hands: Hands, stray: Stray, row: Row): void {
     const deposit = BigInt(row.id);
     const customerId = stray.one?.order.customerId ?? '';

@@ -41,7 +41,7 @@ async function recalls(line: string): Promise<void> {
 
 /** Its payout is mined, the partner is shown 4, and the chain has paid the wallet once what was promised. */
 async function isPaidOnce(order: Purchase): Promise<void> {
-  await world.payoutIsHanded(order);
+  await world.payoutIsSubmitted(order);
   await world.mines(2, order.chain);
   await world.reaches(order, 4);
   const { transactionHash } = await world.shown(order);
@@ -349,7 +349,7 @@ test('a node that forgets what waits to be mined has paid once', async () => {
   const order = await world.until('a payout is forgotten', async () => {
     const one = await buys('1000');
     await world.credits(one, '1000');
-    await world.payoutIsHanded(one);
+    await world.payoutIsSubmitted(one);
     await world.rpc('matic20', 'anvil_dropAllTransactions');
     if ((await world.transfersTo(one)).length === 0) return one;
     await isPaidOnce(one);
@@ -422,7 +422,7 @@ describe('a purchase driven', () => {
     assert.deepEqual(await world.eventsOf(order), ['created', 'cancelled']);
   });
 
-  test('to -4 is paid half, held at the deadline, and given back', async () => {
+  test('to -4 is paid half, held at the deadline, and refunded', async () => {
     const books = await world.balances();
     const order = await buys('1000');
     await drives(order, '-4');

@@ -30,7 +30,7 @@ const sandboxFile = () =>
   };
 const jobsOf = async (chain: string): Promise<string[]> =>
   (
-    await world.read((tx) => tx.rows<{ kind: string }>('select kind from work where subject = $1', [`evm.${chain}`]))
+    await world.read((tx) => tx.rows<{ kind: string }>('select kind from jobs where subject = $1', [`evm.${chain}`]))
   ).map(({ kind }) => kind);
 const readiness = async () => {
   const answer = await fetch(`${world.server.baseUrl}/readyz`);
@@ -49,9 +49,9 @@ const openings = async (chain: string): Promise<number> => {
   return Number(row?.count);
 };
 /** On a machine that is busy a wake takes longer than a request waits: then it is asked for again, as partners do. */
-const whenAwake = (ask: () => Promise<Answer>): Promise<Answer> =>
+const whenAwake = (input: () => Promise<Answer>): Promise<Answer> =>
   world.until('the chain is awake', async () => {
-    const answer = await ask();
+    const answer = await input();
     return !(answer.status === 503 && /still starting/.test(answer.text)) && answer;
   });
 const quoteOf = (chain: string, coin = 'usdc') =>

@@ -1,6 +1,6 @@
 /**
  * Money that a bank can still take back: nothing made of it leaves before it has cleared, whatever state its order is in, and
- * who was paid out of what is taken back later owes it.
+ * who was paid out of what is reversed later owes it.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -40,7 +40,7 @@ const owedBy = async ({ customerId }: Purchase) => (await world.balances()).get(
 const waits = (kind: string, subject: string) =>
   world.until(`${kind} ${subject} waits`, async () => {
     const rows = await world.read((tx) =>
-      tx.rows('select from work where kind = $1 and subject = $2 and due_at > $3 and lease is null', [
+      tx.rows('select from jobs where kind = $1 and subject = $2 and due_at > $3 and lease is null', [
         kind,
         subject,
         new Date(world.clock.now().getTime() + 60_000),
@@ -91,7 +91,7 @@ describe('a credit that comes late, on a market whose credits can be recalled fo
     const order = await expired('new_order', HOUR_S);
     await world.credits(order, '5000');
     const deposit = await suspended(order);
-    await waits('place_anew', String(deposit.id));
+    await waits('create_follow_on_order', String(deposit.id));
     assert.deepEqual(await followedBy(order), []);
     assert.deepEqual(await openCases(order), ['deposit_late']);
     world.clock.advance(HOUR_S * 1000);
@@ -100,7 +100,7 @@ describe('a credit that comes late, on a market whose credits can be recalled fo
       return found.length > 0 && found;
     });
     const next = { ...order, id };
-    await world.payoutIsHanded(next);
+    await world.payoutIsSubmitted(next);
     await world.mines(2);
     await world.reaches(next, 4);
     assert.deepEqual(await openCases(order), []);
@@ -111,13 +111,13 @@ describe('a credit that comes late, on a market whose credits can be recalled fo
     const books = await world.balances();
     const line = await world.credits(order, '5000');
     const deposit = await suspended(order);
-    await waits('place_anew', String(deposit.id));
+    await waits('create_follow_on_order', String(deposit.id));
     await recalls(line);
-    await world.until('it is taken back', async () => (await depositsOf(order))[0]?.state === 'reversed');
+    await world.until('it is reversed', async () => (await depositsOf(order))[0]?.state === 'reversed');
     world.clock.advance(HOUR_S * 1000);
     await world.until('nothing waits for it any more', async () => {
       const rows = await world.read((tx) =>
-        tx.rows(`select from work where kind = 'place_anew' and subject = $1`, [String(deposit.id)]),
+        tx.rows(`select from jobs where kind = 'create_follow_on_order' and subject = $1`, [String(deposit.id)]),
       );
       return rows.length === 0;
     });
@@ -187,18 +187,18 @@ test('a credit without a reference, given to its order by a person, is waited wi
   assert.equal((await asked())?.cause, 'clearing');
   await world.until('the payout is created', async () => (await world.traceOf(order)).payouts.length === 1);
   // Held back where payouts are submitted.
-  assert.equal((await world.traceOf(order)).payouts[0]?.state, 'written');
+  assert.equal((await world.traceOf(order)).payouts[0]?.state, 'created');
   assert.deepEqual(await world.transfersTo(order), []);
   // The partner's clock brings it nearer, the payout that waits at the gate included.
   const said = await world.partner.post('/sandbox/v1/clock', { advance: '1h' });
   assert.equal(said.status, 200, said.text);
   assert.equal(await asked(), undefined);
-  await world.payoutIsHanded(order);
+  await world.payoutIsSubmitted(order);
   await world.mines(2);
   await world.reaches(order, 4);
 });
 
-describe('what is taken back after somebody was paid out of it is owed by them', () => {
+describe('what is reversed after somebody was paid out of it is owed by them', () => {
   async function paidBack(order: Purchase): Promise<void> {
     await world.until('the refund is paid', async () => (await refunds(order))[0] === 'settled');
   }
@@ -242,21 +242,21 @@ describe('what is taken back after somebody was paid out of it is owed by them',
     const line = await world.credits(order, '5000');
     await world.credits(order, '5000');
     await inState(order, 'on_hold');
-    await does('/stops', { kind: 'payouts', subject: 'all' });
-    await does(`/orders/${order.id}/refuse`, { failure: 'other', fiatAccountId: customer.fiatAccountId });
+    await does('/kill-switches', { kind: 'payouts', subject: 'all' });
+    await does(`/orders/${order.id}/refund`, { failure: 'other', fiatAccountId: customer.fiatAccountId });
     const { refunds: parts, deposits } = await world.traceOf(order);
     const paid = deposits.find(({ external_id: id }) => id === line);
     const other = parts.find(({ depositId }) => depositId !== paid?.id);
     assert(paid && other);
     await world.read(async (tx) => {
       await orderFacts(world.server.orders)(tx, {
-        type: 'payout_refused',
+        type: 'payout_rejected',
         rail: other.rail,
         key: other.key ?? '',
         why: 'account_closed',
       });
     });
-    await does('/stops/lift', { kind: 'payouts', subject: 'all' });
+    await does('/kill-switches/lift', { kind: 'payouts', subject: 'all' });
     await inState(order, 'refund_held');
     await recalls(line);
     await owes(order, 'refund_held');

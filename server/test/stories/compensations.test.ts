@@ -45,7 +45,7 @@ async function bought(amount = '5000', how: { account?: string } = {}): Promise<
     ...(how.account === undefined ? {} : { payerAccount: how.account }),
   });
   await world.looksAtTheBank();
-  await world.payoutIsHanded(order);
+  await world.payoutIsSubmitted(order);
   await world.mines(2);
   await world.reaches(order, 4);
   return order;
@@ -162,11 +162,11 @@ describe('a sale', () => {
   test('is paid once however many carry it out at once', async () => {
     const order = await sold();
     const { db, orders } = { db: world.server.db, orders: world.server.orders };
-    const ask = {
+    const input = {
       ...{ orderId: order.id, fee: 'operator' as const, asset: 'inr', units: 150n, nth: 1 },
       ...{ by: 'ada, bea', why: 'too dear', now: world.clock.now() },
     };
-    const all = await Promise.allSettled([1, 2, 3, 4].map(() => db.asSystem((tx) => compensate(orders, tx, ask))));
+    const all = await Promise.allSettled([1, 2, 3, 4].map(() => db.asSystem((tx) => compensate(orders, tx, input))));
     assert.deepEqual(all.map(({ status }) => status).sort(), ['fulfilled', 'rejected', 'rejected', 'rejected']);
     const [refund] = await settled(order);
     assert.equal((await paidBy(refund?.key)).length, 1);
@@ -269,11 +269,11 @@ describe('a purchase', () => {
   });
 });
 
-describe('a deposit that is taken back', () => {
+describe('a deposit that is reversed', () => {
   test('ends what has not left, the fee has it again, and no more is compensated', async () => {
     const order = await world.buys('5000', 'usdc');
     const line = await world.credits(order, '5000');
-    await world.payoutIsHanded(order);
+    await world.payoutIsSubmitted(order);
     await world.mines(2);
     await world.reaches(order, 4);
     const books = await world.balances();
@@ -296,7 +296,7 @@ describe('a deposit that is taken back', () => {
     );
     const changes = await world.changesSince(books);
     assert.deepEqual([changes['fee_operator:inr'], changes[`suspense:${BANK}:inr`]], [undefined, undefined]);
-    assert.match((await asks(order, { nth: 2 })).body.error, /taken back/);
+    assert.match((await asks(order, { nth: 2 })).body.error, /reversed/);
     const open = (await world.casesOf(order)).filter((one) => one.open).map(({ kind }) => kind);
     assert.deepEqual(open, ['customer_owes']);
   });
@@ -304,7 +304,7 @@ describe('a deposit that is taken back', () => {
   test('lets one that was submitted arrive, and ends one that comes back', async () => {
     const order = await world.buys('5000', 'usdc');
     const line = await world.credits(order, '5000');
-    await world.payoutIsHanded(order);
+    await world.payoutIsSubmitted(order);
     await world.mines(2);
     await world.reaches(order, 4);
     const books = await world.balances();

@@ -1,8 +1,8 @@
 /** Many sales at once, and two workers that both look after all of them. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { enqueue, startWorkers } from '../../src/base/jobs.ts';
 import { parseUnits } from '../../src/base/money.ts';
-import { ring, startWorkers } from '../../src/base/work.ts';
 import { openFiatAccount } from '../../src/customers/index.ts';
 import { orderFacts, orderHandlers } from '../../src/orders/index.ts';
 import { payoutHandlers } from '../../src/rails/payouts.ts';
@@ -19,7 +19,7 @@ after(async () => await world?.close());
 const SALES = 24;
 const CHAINS = ['matic20', 'erc20'];
 const RAILS = [...CHAINS.map((chain) => `evm.${chain}`), BANK];
-/** Each look rings for more than a hundred jobs, so a busy machine takes long for all of them. */
+/** Each look enqueues for more than a hundred jobs, so a busy machine takes long for all of them. */
 const WITHIN_MS = 60_000;
 
 /** A second worker over the same rows, as in another process. */
@@ -41,20 +41,21 @@ async function secondWorker() {
   });
 }
 
-/** Rings for everything there may be to do about these orders, whether there is or not. */
-async function ringsForAll(sold: readonly Sale[]): Promise<void> {
+/** Enqueues for everything there may be to do about these orders, whether there is or not. */
+async function enqueuedForAll(sold: readonly Sale[]): Promise<void> {
   const dueAt = world.clock.now();
   await world.read(async (tx) => {
     for (const { id } of sold) {
-      for (const kind of ['screen_order', 'expire_order', 'fund_order']) ring(tx, { kind, subject: String(id), dueAt });
+      for (const kind of ['screen_order', 'expire_order', 'fund_order'])
+        enqueue(tx, { kind, subject: String(id), dueAt });
     }
     const payouts = await tx.rows<{ id: string }>('select id from payouts order by id');
-    for (const { id } of payouts) ring(tx, { kind: 'send_payout', subject: id, dueAt });
-    for (const subject of RAILS) ring(tx, { kind: OBSERVE, subject, dueAt });
+    for (const { id } of payouts) enqueue(tx, { kind: 'send_payout', subject: id, dueAt });
+    for (const subject of RAILS) enqueue(tx, { kind: OBSERVE, subject, dueAt });
   });
 }
 
-test('two workers, rung again and again, pay each of many sales once', async () => {
+test('two workers, enqueued again and again, pay each of many sales once', async () => {
   const books = await world.balances();
   const customers = await Promise.all([1, 2, 3].map(() => world.verifiedCustomer()));
   const sold = await Promise.all(
@@ -68,7 +69,7 @@ test('two workers, rung again and again, pay each of many sales once', async () 
     for (const order of sold) await world.pays(order, order.fromAmount);
     for (const chain of CHAINS) await world.mines(2, chain);
     const areAllPaid = async () => {
-      await ringsForAll(sold);
+      await enqueuedForAll(sold);
       const statuses = await Promise.all(sold.map(world.statusOf));
       return statuses.every((status) => status === 6);
     };

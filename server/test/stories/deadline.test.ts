@@ -11,7 +11,7 @@ after(async () => await world?.close());
 
 const RAIL = 'evm.matic20';
 const follows = (why: string | null) =>
-  world.read((tx) => tx.run('update chains set stopped_why = $2 where rail = $1', [RAIL, why]));
+  world.read((tx) => tx.run('update chains set halted_why = $2 where rail = $1', [RAIL, why]));
 
 /** It stands in a block, of a time that is over: what the clock shows later is after it. */
 async function isMined(paid: Awaited<ReturnType<Story['pays']>>): Promise<void> {

@@ -60,7 +60,7 @@ test('a recall after the coins have left is paid in parts: one kept whole, one k
   const customer = await world.verifiedCustomer();
   const order = await world.buys('5000', 'usdc', { customer });
   const line = await world.credits(order, '5000');
-  await world.payoutIsHanded(order);
+  await world.payoutIsSubmitted(order);
   await world.mines(2);
   await world.reaches(order, 4);
   await world.bank.recall(line);
@@ -167,7 +167,7 @@ const caseOf = async (kind: string, order?: Sale | Purchase) =>
 test('a debt that nobody will pay is written off by two, and neither twice nor with another amount', async () => {
   const order = await world.buys('5000', 'usdc');
   const line = await world.credits(order, '5000');
-  await world.payoutIsHanded(order);
+  await world.payoutIsSubmitted(order);
   await world.mines(2);
   await world.reaches(order, 4);
   const books = await world.balances();
@@ -177,18 +177,18 @@ test('a debt that nobody will pay is written off by two, and neither twice nor w
   const { id } = await caseOf('customer_owes', order);
   const [deposit] = (await world.traceOf(order)).deposits;
   const path = `/cases/${id}/correct`;
-  const ask = { as: 'debt', evidence: deposit?.reference, amount: '5000' };
+  const input = { as: 'debt', evidence: deposit?.reference, amount: '5000' };
   for (const wrong of [{ amount: '4999' }, { evidence: 'a letter' }, { as: 'fee' }])
-    assert.equal((await finn.does(path, { ...ask, ...wrong })).body.reason, 'does_not_fit', JSON.stringify(wrong));
-  await bothDo(path, ask);
+    assert.equal((await finn.does(path, { ...input, ...wrong })).body.reason, 'does_not_fit', JSON.stringify(wrong));
+  await bothDo(path, input);
   assert.equal(await owed(order, 'inr'), 0n);
   assert.equal((await world.changesSince(books))['loss:inr'], 500_000n);
   assert.deepEqual(await openCases(order), []);
-  assert.equal((await finn.does(path, ask)).body.reason, 'does_not_fit');
+  assert.equal((await finn.does(path, input)).body.reason, 'does_not_fit');
   assert.equal(await isBlocked(order), true, 'writing off lifts no block');
 });
 
-test('a payout that came back and a deposit that was taken back: two people undo the exchange, and nobody owes or is owed anything', async () => {
+test('a payout that came back and a deposit that was reversed: two people undo the exchange, and nobody owes or is owed anything', async () => {
   await world.blocksWait(async () => {
     const books = await world.balances();
     const order = await world.sells('10', 'usdc', { customer: await world.verifiedCustomer({ ending: '9002' }) });
@@ -210,16 +210,16 @@ test('a payout that came back and a deposit that was taken back: two people undo
 
     const { id } = await caseOf('customer_owes', order);
     const path = `/cases/${id}/correct`;
-    const ask = { as: 'undone', evidence: lost?.reference, amount: '10', deposit: String(back?.id) };
+    const input = { as: 'undone', evidence: lost?.reference, amount: '10', deposit: String(back?.id) };
     for (const wrong of [{ amount: '9' }, { deposit: String(lost?.id) }, { evidence: 'a letter' }])
-      assert.equal((await finn.does(path, { ...ask, ...wrong })).body.reason, 'does_not_fit', JSON.stringify(wrong));
-    await bothDo(path, ask);
+      assert.equal((await finn.does(path, { ...input, ...wrong })).body.reason, 'does_not_fit', JSON.stringify(wrong));
+    await bothDo(path, input);
     assert.equal(await owed(order, 'usdc.matic20'), 0n);
     assert.deepEqual(await openCases(order), []);
     assert.deepEqual(await payouts(), ['returned'], 'what came back was paid again');
     assert.deepEqual(await world.changesSince(books), {}, 'something is left of an exchange that nobody had');
     assert.equal((await world.traceOf(order)).order.exception, 'deposit_lost');
-    assert.equal((await finn.does(path, ask)).body.reason, 'does_not_fit', 'it is undone twice');
+    assert.equal((await finn.does(path, input)).body.reason, 'does_not_fit', 'it is undone twice');
     // The same transfer is there again: it is the customer's, in suspense, and makes nothing good that is over.
     await world.paysAgain(paid);
     await world.mines(3);
@@ -254,9 +254,9 @@ test('an unexplained debit that was a charge of the bank becomes a cost of its r
   const { id } = await caseOf('unexplained_debit');
   assert.equal((await world.changesSince(books))['loss:inr'], 12_500n);
   const { facts } = (await finn.reads(`/cases/${id}`)).body as { facts: { reference: string } };
-  const ask = { as: 'fee', evidence: facts.reference, amount: '125' };
-  const proposed = await finn.does(`/cases/${id}/correct`, ask);
-  assert.equal((await ada.does(`/cases/${id}/correct`, ask)).body.reason, 'proposal_exists');
+  const input = { as: 'fee', evidence: facts.reference, amount: '125' };
+  const proposed = await finn.does(`/cases/${id}/correct`, input);
+  assert.equal((await ada.does(`/cases/${id}/correct`, input)).body.reason, 'proposal_exists');
   const confirms = () => ada.does(`/proposals/${proposed.body.proposal}/confirm`);
   const confirmed = await Promise.all([confirms(), confirms()]);
   assert.deepEqual(
@@ -264,7 +264,7 @@ test('an unexplained debit that was a charge of the bank becomes a cost of its r
     [200, 409],
     `confirmed twice at once, it is not done once: ${JSON.stringify(confirmed.map(({ body }) => body))}`,
   );
-  assert.equal((await finn.does(`/cases/${id}/correct`, ask)).body.reason, 'does_not_fit');
+  assert.equal((await finn.does(`/cases/${id}/correct`, input)).body.reason, 'does_not_fit');
   const changed = await world.changesSince(books);
   assert.deepEqual([changed['loss:inr'], changed['cost:bank.simulated:inr']], [undefined, 12_500n]);
 });

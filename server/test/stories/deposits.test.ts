@@ -204,7 +204,7 @@ describe('the deadline', () => {
     await world.deadlinePasses();
     await world.until('the deadline was looked at', async () => {
       const rows = await world.read((tx) =>
-        tx.rows<{ due_at: Date }>(`select due_at from work where kind = 'expire_order' and subject = $1`, [
+        tx.rows<{ due_at: Date }>(`select due_at from jobs where kind = 'expire_order' and subject = $1`, [
           String(order.id),
         ]),
       );

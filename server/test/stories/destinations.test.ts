@@ -1,7 +1,7 @@
 /** Where money goes back to: money of one currency never to an account of another, whoever names it. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { reject } from '../../src/orders/index.ts';
+import { refundOrder } from '../../src/orders/index.ts';
 import { openStory, type Purchase, type Story } from '../support/story.ts';
 
 let world: Story;
@@ -66,7 +66,7 @@ test('a refund that an older server wants to send to an account of another curre
   const [refund] = (await world.traceOf(order)).refunds;
   await world.read(async (tx) => {
     await tx.run(`update refunds set state = 'screening', fiat_account_id = $2 where id = $1`, [refund?.id, rupees]);
-    await tx.run(`insert into work (kind, subject, due_at) values ('screen_refund', $1, now())`, [String(refund?.id)]);
+    await tx.run(`insert into jobs (kind, subject, due_at) values ('screen_refund', $1, now())`, [String(refund?.id)]);
   });
   await world.until('it asks again', async () => (await refunds(order))[0] === 'needs_destination');
   assert.deepEqual((await world.traceOf(order)).payouts, []);
@@ -78,7 +78,7 @@ test('a person who gives an order’s deposit back names an account in its curre
   await world.credits(order, '5000');
   await world.until('it is held', async () => (await world.stateOf(order)) === 'on_hold');
   const back = (to: { fiatAccountId?: bigint; address?: string }) =>
-    reject(
+    refundOrder(
       world.server.orders,
       { orderId: order.id, by: 'a person', why: 'a test', now: world.clock.now() },
       { failure: 'other', ...to },

@@ -1,10 +1,10 @@
-/** Money that nobody claims: announced, kept apart, and given back all the same. The books are even at every step. */
+/** Money that nobody claims: announced, kept apart, and refunded all the same. The books are even at every step. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { ring } from '../../src/base/work.ts';
+import { enqueue } from '../../src/base/jobs.ts';
 import { blockCustomer } from '../../src/customers/index.ts';
 import { balancesOf } from '../../src/ledger/index.ts';
-import { DORMANCY, wantRefund } from '../../src/orders/index.ts';
+import { DORMANCY, requestRefund } from '../../src/orders/index.ts';
 import { dormancyHandlers } from '../../src/orders/unclaimed.ts';
 import { verifyLedger } from '../../src/reconcile/index.ts';
 import { operatorNamed, type Person } from '../protocols/operator/people.ts';
@@ -50,13 +50,13 @@ async function unclaimed(amount: string): Promise<{ order: Sale; deposit: bigint
 /** The recurring job has looked at everything, by the clock of now. */
 async function looksAtAll(): Promise<void> {
   const asked = world.clock.now();
-  await world.read((tx) => ring(tx, { kind: DORMANCY, subject: 'all', dueAt: asked }));
+  await world.read((tx) => enqueue(tx, { kind: DORMANCY, subject: 'all', dueAt: asked }));
   // Two more servers look at the same time.
   const look = dormancyHandlers(world.server.orders)[DORMANCY];
   await Promise.all([look?.('all'), look?.('all')]);
   await world.until('the job has looked', () =>
     world.read(async (tx) => {
-      const row = await tx.row<{ due_at: Date }>('select due_at from work where kind = $1', [DORMANCY]);
+      const row = await tx.row<{ due_at: Date }>('select due_at from jobs where kind = $1', [DORMANCY]);
       return row !== undefined && row.due_at > asked;
     }),
   );
@@ -170,7 +170,7 @@ describe('money that nobody claims', () => {
     await world.read((tx) => blockCustomer(tx, blocked.order.customerId, world.clock.now()));
     await ada.does(`/deposits/${kept.deposit}/hold`);
     await world.read((tx) =>
-      wantRefund(world.server.orders, tx, {
+      requestRefund(world.server.orders, tx, {
         ...{ depositId: dealt.deposit, units: 9_000_000n, why: 'second', by: 'ada', now: world.clock.now() },
       }),
     );
@@ -181,7 +181,7 @@ describe('money that nobody claims', () => {
     await isSound();
   });
 
-  test('taken back by its chain leaves the books the way it came', async () => {
+  test('reversed by its chain leaves the books the way it came', async () => {
     const order = await world.sells('10', 'usdc');
     await world.pays(order, '10');
     await world.mines(2);

@@ -109,13 +109,13 @@ describe('one with its case', () => {
   test('that is dust by the threshold of now is written off with its evidence, and the case is closed', async () => {
     const order = await late('0.015');
     const { id, evidence } = await caseOf(order);
-    const ask = { as: 'dust', amount: '0.015', evidence };
-    assert.match((await ada.does(`/cases/${id}/correct`, ask)).body.error, /no dust/);
+    const input = { as: 'dust', amount: '0.015', evidence };
+    assert.match((await ada.does(`/cases/${id}/correct`, input)).body.error, /no dust/);
     await world.read((tx) => setDustThreshold(tx, ASSET, 20_000n));
     for (const wrong of [{ evidence: '0x00' }, { amount: '0.014' }, { as: 'debt' }])
-      assert.equal((await ada.does(`/cases/${id}/correct`, { ...ask, ...wrong })).body.reason, 'does_not_fit');
+      assert.equal((await ada.does(`/cases/${id}/correct`, { ...input, ...wrong })).body.reason, 'does_not_fit');
     const rounding = await held(ROUNDING);
-    const proposal = proposalOf(await ada.does(`/cases/${id}/correct`, ask));
+    const proposal = proposalOf(await ada.does(`/cases/${id}/correct`, input));
     assert.equal((await bea.does(`/proposals/${proposal}/confirm`)).status, 200);
     assert.deepEqual(await statesOf(order), ['written_off']);
     assert.equal((await held(ROUNDING)) - rounding, 15_000n);
@@ -123,7 +123,7 @@ describe('one with its case', () => {
     await isSound();
   });
 
-  test('taken back by its chain afterwards is a loss, and the books fit the chain', async () => {
+  test('reversed by its chain afterwards is a loss, and the books fit the chain', async () => {
     const order = await world.sells('10', 'usdc');
     await world.deadlinePasses();
     await world.reaches(order, -1);

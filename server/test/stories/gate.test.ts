@@ -1,14 +1,14 @@
 /** The gate: what was fine when an order was made, and must not leave now. Each life ends with what the bank really paid. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { enqueue } from '../../src/base/jobs.ts';
 import { parseUnits } from '../../src/base/money.ts';
-import { ring } from '../../src/base/work.ts';
 import { replaceDenyList } from '../../src/compliance/index.ts';
 import { blockCustomer, unblockCustomer } from '../../src/customers/index.ts';
-import { blockedNow, wantRefund } from '../../src/orders/index.ts';
-import { liftStop, setStop } from '../../src/partners/index.ts';
+import { blockedNow, requestRefund } from '../../src/orders/index.ts';
+import { liftKillSwitch, setKillSwitch } from '../../src/partners/index.ts';
 import { encodeTransfer } from '../../src/rails/evm/transfers.ts';
-import { ringUnhanded } from '../../src/rails/payouts.ts';
+import { enqueueUnsubmitted } from '../../src/rails/payouts.ts';
 import { BANK } from '../../src/sandbox/seed.ts';
 import { operatorNamed, type Person } from '../protocols/operator/people.ts';
 import { openStory, type Purchase, type Sale, type Story } from '../support/story.ts';
@@ -41,14 +41,16 @@ const treasury = async () => (await world.balances()).get('treasury:inr') ?? 0n;
 const fundsCome = (amount: string) =>
   world.bank.fund({ currency: 'INR', units: parseUnits(amount, 2), id: `gate-${(fundings += 1)}` });
 const switchesOff = () =>
-  world.read((tx) => setStop(tx, { kind: 'rail', subject: BANK, by: 'ada', reason: 'a test', at: world.clock.now() }));
+  world.read((tx) =>
+    setKillSwitch(tx, { kind: 'rail', subject: BANK, by: 'ada', reason: 'a test', at: world.clock.now() }),
+  );
 const switchesOn = () =>
   world.read(async (tx) => {
-    await liftStop(tx, 'rail', BANK);
-    await ringUnhanded(tx, world.clock.now());
+    await liftKillSwitch(tx, 'rail', BANK);
+    await enqueueUnsubmitted(tx, world.clock.now());
   });
 const looks = (order: Sale) =>
-  world.read((tx) => ring(tx, { kind: 'send_payout', subject: `pay_${order.id}_1`, dueAt: world.clock.now() }));
+  world.read((tx) => enqueue(tx, { kind: 'send_payout', subject: `pay_${order.id}_1`, dueAt: world.clock.now() }));
 const paidByBank = (order: Sale, attempt = 1) => world.bank.payments(`pay_${order.id}_${attempt}`);
 
 async function paid(amount: string, how: Parameters<Story['sells']>[2] = {}): Promise<Sale> {
@@ -105,7 +107,7 @@ describe('a customer who is blocked', () => {
     const order = await paid('60');
     await world.reaches(order, 6);
     await world.read((tx) =>
-      tx.run(`update payouts set ended_at = null, state = 'handed' where id = $1`, [`pay_${order.id}_1`]),
+      tx.run(`update payouts set ended_at = null, state = 'submitted' where id = $1`, [`pay_${order.id}_1`]),
     );
     const { submitted } = await world.read(async (tx) => {
       await blockCustomer(tx, order.customerId, world.clock.now());
@@ -118,7 +120,7 @@ describe('a customer who is blocked', () => {
       true,
     );
     await world.read((tx) =>
-      tx.run(`update payouts set ended_at = handed_at, state = 'settled' where id = $1`, [`pay_${order.id}_1`]),
+      tx.run(`update payouts set ended_at = submitted_at, state = 'settled' where id = $1`, [`pay_${order.id}_1`]),
     );
   });
 });
@@ -134,18 +136,18 @@ describe('an operator', () => {
     await switchesOn();
     await world.reaches(other, 6);
     const address = world.newAddress();
-    assert.equal((await agree(`/orders/${order.id}/refuse`, { failure: 'other', address })).status, 200);
+    assert.equal((await agree(`/orders/${order.id}/refund`, { failure: 'other', address })).status, 200);
     await world.refundArrives(order, -2);
     assert.equal(await world.tokensOf(address, 'usdc'), '100');
     assert.equal((await paidByBank(order)).length, 0);
   });
 
-  test('refunds or blocks an order whose payout is created, in one act', async () => {
+  test('refunds or blocks an order whose payout is created, in one action', async () => {
     await switchesOff();
     const [refunded, blocked] = [await paid('30'), await paid('20')];
     for (const order of [refunded, blocked]) await waitsForTheSwitch(order);
     const address = world.newAddress();
-    assert.equal((await agree(`/orders/${refunded.id}/refuse`, { failure: 'other', address })).status, 200);
+    assert.equal((await agree(`/orders/${refunded.id}/refund`, { failure: 'other', address })).status, 200);
     assert.equal((await bea.does(`/orders/${blocked.id}/block`)).body.after.state, 'frozen');
     await switchesOn();
     await world.refundArrives(refunded, -2);
@@ -206,7 +208,7 @@ describe('an operator', () => {
     await world.until(
       'it is submitted',
       async () =>
-        (await world.traceOf(order)).payouts[0]?.state !== 'written' && (await world.traceOf(order)).payouts.length > 0,
+        (await world.traceOf(order)).payouts[0]?.state !== 'created' && (await world.traceOf(order)).payouts.length > 0,
     );
     const said = await ada.does(`/orders/${order.id}/hold`);
     assert.equal(said.status, 409);
@@ -238,13 +240,13 @@ describe('money in suspense', () => {
   test('whose refund is created is held before it is submitted, and goes on when it is released', async () => {
     const address = world.newAddress();
     const { order, deposit } = await overpaid(address);
-    assert.equal((await ada.does('/stops', everything)).status, 200);
+    assert.equal((await ada.does('/kill-switches', everything)).status, 200);
     assert.equal((await agree(`/deposits/${deposit}/refund`)).status, 200);
-    await isRefund(order, 'written');
+    await isRefund(order, 'created');
     const said = await ada.does(`/deposits/${deposit}/hold`, { reason: 'looks like fraud' });
     assert.equal(said.status, 200, JSON.stringify(said.body));
     assert.deepEqual([said.body.after.heldBy, (await refundOf(order))?.state], ['ada', 'held']);
-    assert.equal((await agree('/stops/lift', everything)).status, 200);
+    assert.equal((await agree('/kill-switches/lift', everything)).status, 200);
     // Nobody makes it go by another way: not its partner, not an operator who does not know.
     const named = { customerId: order.customerId, transactionId: String(order.id), address: world.newAddress() };
     assert.equal((await world.partner.put('offramp/refundDestination', named)).status, 200);
@@ -268,7 +270,7 @@ describe('money in suspense', () => {
     const { order, deposit } = await overpaid(world.newAddress());
     assert.equal((await bea.does(`/deposits/${deposit}/hold`)).status, 200);
     await world.read((tx) =>
-      wantRefund(world.server.orders, tx, {
+      requestRefund(world.server.orders, tx, {
         ...{ depositId: deposit, units: 5_000_000n, why: 'overpaid', now: world.clock.now() },
       }),
     );
@@ -309,12 +311,12 @@ describe('money in suspense', () => {
     const orders = [];
     for (let at = 0; at < 4; at += 1)
       orders.push({ address: world.newAddress(), ...(await overpaid(world.newAddress())) });
-    assert.equal((await ada.does('/stops', everything)).status, 200);
+    assert.equal((await ada.does('/kill-switches', everything)).status, 200);
     for (const { order, deposit, address } of orders) {
       assert.equal((await agree(`/deposits/${deposit}/refund`, { address })).status, 200);
-      await isRefund(order, 'written');
+      await isRefund(order, 'created');
     }
-    const lifted = agree('/stops/lift', everything);
+    const lifted = agree('/kill-switches/lift', everything);
     const said = await Promise.all(orders.map(({ deposit }) => ada.does(`/deposits/${deposit}/hold`)));
     assert.equal((await lifted).status, 200);
     for (const [at, { order, address }] of orders.entries()) {
@@ -342,10 +344,10 @@ describe('coins whose nonce is reserved and that are not signed', () => {
   async function reserved(): Promise<Purchase> {
     const before = await world.buys('500', 'usdc');
     await world.credits(before, '500');
-    await world.payoutIsHanded(before);
+    await world.payoutIsSubmitted(before);
     await world.mines(2);
     await world.reaches(before, 4);
-    assert.equal((await ada.does('/stops', everything)).status, 200);
+    assert.equal((await ada.does('/kill-switches', everything)).status, 200);
     const order = await world.buys('500', 'usdc');
     await world.credits(order, '500');
     await world.until('the payout waits', async () =>
@@ -367,15 +369,15 @@ describe('coins whose nonce is reserved and that are not signed', () => {
         ],
       );
       await tx.run(
-        `update payouts set state = 'unknown', handings = 1, unknown_since = now(), waits_for = null,
-                handing_until = now() - interval '5 minutes' where id = $1`,
+        `update payouts set state = 'unknown', submissions = 1, unknown_since = now(), waits_for = null,
+                submitting_until = now() - interval '5 minutes' where id = $1`,
         [`pay_${order.id}_1`],
       );
     });
     return order;
   }
   const goesOn = async () => {
-    assert.equal((await agree('/stops/lift', everything)).status, 200);
+    assert.equal((await agree('/kill-switches/lift', everything)).status, 200);
     await world.mines(1);
   };
 
@@ -421,21 +423,21 @@ describe('a destination on a deny list', () => {
   test('that came on it after the payout was created is not paid, and goes on only with an approval of just that', async () => {
     const order = await world.buys('5000', 'usdc');
     await world.read((tx) =>
-      setStop(tx, { kind: 'payouts', subject: 'all', by: 'ada', reason: 'a test', at: world.clock.now() }),
+      setKillSwitch(tx, { kind: 'payouts', subject: 'all', by: 'ada', reason: 'a test', at: world.clock.now() }),
     );
     await world.credits(order, '5000');
     await world.until('the payout waits', async () =>
       (await world.traceOf(order)).payouts.some(({ waitsFor }) => waitsFor !== null),
     );
     await denies('2026-11-01', order.address);
-    await world.read((tx) => liftStop(tx, 'payouts', 'all'));
-    await world.read((tx) => ringUnhanded(tx, world.clock.now()));
+    await world.read((tx) => liftKillSwitch(tx, 'payouts', 'all'));
+    await world.read((tx) => enqueueUnsubmitted(tx, world.clock.now()));
     await world.until('it is held', async () => (await world.stateOf(order)) === 'payout_held');
     assert.deepEqual(await world.transfersTo(order), []);
 
     const said = await agree(`/orders/${order.id}/retry`, { reason: 'a false hit, checked' });
     assert.equal(said.status, 200, JSON.stringify(said.body));
-    await world.payoutIsHanded(order);
+    await world.payoutIsSubmitted(order);
     await world.mines(2);
     await world.reaches(order, 4);
     assert.equal((await world.transfersTo(order)).length, 1);
@@ -497,7 +499,7 @@ describe('a screening result that is too old', () => {
     // What failed is tried again by itself; a person may not want to wait for that.
     for (const one of [order, other])
       await world.read((tx) =>
-        ring(tx, { kind: 'rescreen_payout', subject: `pay_${one.id}_1`, dueAt: world.clock.now() }),
+        enqueue(tx, { kind: 'rescreen_payout', subject: `pay_${one.id}_1`, dueAt: world.clock.now() }),
       );
     for (const one of [order, other]) await world.reaches(one, 6);
     assert.equal((await ada.reads('/cases?kind=screening_unavailable')).body.cases.length, 0);

@@ -98,7 +98,7 @@ describe('an order held by screening', () => {
   test('released and rejected at once does one of the two', async () => {
     const order = await held();
     const address = world.newAddress();
-    const acts = await Promise.allSettled([
+    const actions = await Promise.allSettled([
       world.releases(order),
       world.rejects(order, { failure: 'other', address }),
       world.releases(order),
@@ -106,11 +106,11 @@ describe('an order held by screening', () => {
     ]);
     // A refund may follow a release, until the payout is submitted; a release never follows a refund.
     assert.equal(
-      acts.some(({ status }) => status === 'fulfilled'),
+      actions.some(({ status }) => status === 'fulfilled'),
       true,
     );
-    for (const act of acts) {
-      if (act.status === 'rejected') assert.match(act.reason.code, /^(order_over|payout_submitted)$/);
+    for (const action of actions) {
+      if (action.status === 'rejected') assert.match(action.reason.code, /^(order_over|payout_submitted)$/);
     }
     await world.mines(2);
     await world.until('it is over', async () => [6, -2].includes(await world.statusOf(order)));
@@ -154,7 +154,7 @@ describe('a refund', () => {
     await world.stands(order, books, { ...HELD, told: 'refund_held', cases: ['refund_held'] });
     assert.deepEqual(
       (await world.traceOf(order)).payouts.map(({ state }) => state),
-      ['refused'],
+      ['rejected'],
     );
   });
 });

@@ -126,7 +126,7 @@ describe('a key that leaked', () => {
 
     const { status, body } = await vic.reads(`${path()}/activity?key=${thief.apiKey}&since=${since}`);
     assert.equal(status, 200, JSON.stringify(body));
-    assert.deepEqual(body.activity.map((one: Came) => [one.act, one.subject]).toReversed(), [
+    assert.deepEqual(body.activity.map((one: Came) => [one.action, one.subject]).toReversed(), [
       ['endpoint.made', `endpoint:${made.endpoint}`],
       ['endpoint.rotated', `endpoint:${rotated}`],
       ['account.added', `account:${made.account}`],
@@ -134,7 +134,7 @@ describe('a key that leaked', () => {
       ['refund_destination.named', `order:${sale.id}`],
       ['link.made', body.activity[0].subject],
     ]);
-    const by = (act: string) => body.activity.find((one: Came) => one.act === act).facts;
+    const by = (action: string) => body.activity.find((one: Came) => one.action === action).facts;
     assert.equal(by('endpoint.made').url, stranger.url);
     assert.equal(by('order.created').payoutAddress, made.address);
     assert.equal(by('refund_destination.named').address, made.refund);
@@ -142,7 +142,7 @@ describe('a key that leaked', () => {
       !JSON.stringify(body).includes('99998888'),
       'an account number is shown to operators who look at activity',
     );
-    const one = await vic.reads(`${path()}/activity?act=account.added&limit=1&since=${since}`);
+    const one = await vic.reads(`${path()}/activity?action=account.added&limit=1&since=${since}`);
     assert.deepEqual([one.body.activity.length, one.body.next], [1, null]);
     const first = await vic.reads(`${path()}/activity?limit=2`);
     const second = await vic.reads(`${path()}/activity?limit=2&below=${first.body.next}`);
@@ -181,13 +181,13 @@ describe('a key that leaked', () => {
         ['endpoint', made.endpoint, 'ada', 'held'],
         ['endpoint', rotated, 'ada', 'held'],
         ['key', thief.apiKey, 'ada', 'held'],
-        ['link', said.body.activity.find((one: Came) => one.act === 'link.made').subject.slice(5), 'ada', 'held'],
+        ['link', said.body.activity.find((one: Came) => one.action === 'link.made').subject.slice(5), 'ada', 'held'],
       ].sort(),
     );
     assert.equal(said.body.activity.length, 6);
     assert.ok(new Date(said.body.recordedFrom) < new Date(since));
     const { audit } = (await vic.reads(`/audit?subject=partner:${partnerId}`)).body;
-    assert.deepEqual([audit[0].act, audit[0].operator, audit[0].after.held.endpoint], ['partner.suspend', 'ada', 2]);
+    assert.deepEqual([audit[0].action, audit[0].operator, audit[0].after.held.endpoint], ['partner.suspend', 'ada', 2]);
   });
 
   test('opens nothing any more, and its partner is told that it is suspended', async () => {
@@ -267,8 +267,8 @@ describe('a key that leaked', () => {
     assert.equal((await thief.get('/v1/webhooks')).status, 401);
     assert.equal(await page(made.link), 403);
     assert.equal(await page(olderLink), 200);
-    const ask = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20', fromAmount: '100' };
-    const sell = { ...ask, customerId: customer.id, fiatAccountId: made.account };
+    const input = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20', fromAmount: '100' };
+    const sell = { ...input, customerId: customer.id, fiatAccountId: made.account };
     assert.equal((await world.partner.post('offramp/createTransaction', sell)).body.reason, 'destination_held');
     const back = { ...sell, fiatAccountId: customer.fiatAccountId, refundAddress: made.refund };
     assert.equal((await world.partner.post('offramp/createTransaction', back)).body.reason, 'destination_held');
@@ -431,7 +431,7 @@ describe('what a key does', () => {
     });
 
     /** By the first path of each route: a call of it, and what is recorded of that. */
-    const CALLS: Record<string, [acts: string[], call: () => Promise<{ status: number; text: string }>]> = {
+    const CALLS: Record<string, [actions: string[], call: () => Promise<{ status: number; text: string }>]> = {
       'POST kyc/url': [
         ['customer.contact_changed', 'link.made'],
         () => client.post('kyc/url', { customerId, phoneNumber: '+91-9000000001' }),
@@ -451,7 +451,7 @@ describe('what a key does', () => {
         () => client.post('onramp/createTransaction', { ...buy, customerId, depositAddress: WALLET }),
       ],
       'PUT onramp/referenceId': [
-        ['order.reference_claimed'],
+        ['order.payer_reference_named'],
         () => client.put('onramp/referenceId', { customerId, transactionId: purchase, referenceId: 'ABC12345' }),
       ],
       'PUT offramp/refundDestination': [
@@ -499,15 +499,15 @@ describe('what a key does', () => {
     assert.deepEqual(changing.sort(), Object.keys(CALLS).sort());
     const newest = async () =>
       BigInt((await vic.reads(`/partners/${owner.id}/activity?limit=1`)).body.activity[0]?.id ?? 0);
-    for (const [name, [acts, call]] of Object.entries(CALLS)) {
+    for (const [name, [actions, call]] of Object.entries(CALLS)) {
       const before = await newest();
       const answer = await call();
       assert.equal(answer.status, 200, `${name}: ${answer.text}`);
       const { activity } = (await vic.reads(`/partners/${owner.id}/activity?limit=20`)).body;
       const news = activity.filter((one: Came) => BigInt(one.id) > before).toReversed();
       assert.deepEqual(
-        news.map((one: Came) => [one.act, one.apiKey]),
-        acts.map((act) => [act, client.apiKey]),
+        news.map((one: Came) => [one.action, one.apiKey]),
+        actions.map((action) => [action, client.apiKey]),
         name,
       );
     }

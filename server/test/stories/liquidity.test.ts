@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
+import { enqueue } from '../../src/base/jobs.ts';
 import { parseUnits } from '../../src/base/money.ts';
-import { ring } from '../../src/base/work.ts';
 import { chart } from '../../src/ledger/index.ts';
 import { fundsArrived } from '../../src/orders/index.ts';
 import { operatorNamed } from '../protocols/operator/people.ts';
@@ -121,7 +121,7 @@ async function allHaveLooked(): Promise<void> {
   await world.read((tx) => fundsArrived(tx, world.clock.now()));
   await world.until('orders that wait have looked again', async () => {
     const rows = await world.read((tx) =>
-      tx.rows(`select from work where kind = 'fund_order' and (lease is not null or due_at <= $1)`, [
+      tx.rows(`select from jobs where kind = 'fund_order' and (lease is not null or due_at <= $1)`, [
         world.clock.now(),
       ]),
     );
@@ -163,7 +163,7 @@ test('money that comes in parts pays those that wait in their turn, whoever look
     // Everybody looks at once.
     await world.read(async (tx) => {
       for (const { id } of orders.toReversed())
-        ring(tx, { kind: 'fund_order', subject: String(id), dueAt: world.clock.now() });
+        enqueue(tx, { kind: 'fund_order', subject: String(id), dueAt: world.clock.now() });
     });
   }
   for (const order of orders) await world.reaches(order, 6);
@@ -224,7 +224,7 @@ test('an operator lets smaller orders pass, for a time, and the audit and the ca
   );
   const { audit } = (await eva.reads('/audit?subject=shortage:bank.simulated:inr')).body;
   assert.deepEqual(
-    audit.map((row: Record<string, string>) => [row.act, row.outcome, row.operator, row.reason]),
+    audit.map((row: Record<string, string>) => [row.action, row.outcome, row.operator, row.reason]),
     [['shortage.pass', 'done', 'eva', 'rent day']],
   );
 

@@ -23,7 +23,7 @@ async function pays(order: Sale): Promise<void> {
   await world.mines(2);
 }
 const timesPaid = async (order: Sale) =>
-  (await world.bank.payments(`pay_${order.id}_1`)).filter(({ state }) => state !== 'refused').length;
+  (await world.bank.payments(`pay_${order.id}_1`)).filter(({ state }) => state !== 'rejected').length;
 
 /** A customer with an account in this name. */
 async function named(accountHolder: string) {

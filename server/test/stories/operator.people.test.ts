@@ -73,7 +73,7 @@ describe('what one person does alone in a day', () => {
     assert.equal(await releases(finn, fourth), 202, 'and by the server’s it is not');
   });
 
-  test('adds up of acts that are done at once', async () => {
+  test('adds up of actions that are done at once', async () => {
     const orders = await Promise.all([held('30'), held('30'), held('30')]);
     const said = await Promise.all(orders.map((order) => releases(finn, order)));
     assert.deepEqual(said.sort(), [200, 202, 202]);
@@ -82,13 +82,13 @@ describe('what one person does alone in a day', () => {
   test('holds also for what goes back, to an address that nobody named before', async () => {
     const order = await held('40');
     const address = world.newAddress();
-    assert.equal((await finn.does(`/orders/${order.id}/refuse`, { failure: 'other', address })).status, 200);
-    await world.until('it is given back', async () => (await world.stateOf(order)) === 'refunded');
+    assert.equal((await finn.does(`/orders/${order.id}/refund`, { failure: 'other', address })).status, 200);
+    await world.until('it is refunded', async () => (await world.stateOf(order)) === 'refunded');
     const next = await held('20');
-    const again = await finn.does(`/orders/${next.id}/refuse`, { failure: 'other', address: world.newAddress() });
+    const again = await finn.does(`/orders/${next.id}/refund`, { failure: 'other', address: world.newAddress() });
     assert.equal(again.status, 202);
     assert.equal(await confirmed(again.body.proposal), 200);
-    await world.until('it is given back', async () => (await world.stateOf(next)) === 'refunded');
+    await world.until('it is refunded', async () => (await world.stateOf(next)) === 'refunded');
   });
 
   /** As its owner, with the trigger off: nobody else can. */
@@ -140,15 +140,15 @@ describe('without a rule that says otherwise', () => {
   test('an address that nobody named takes two, and one that the customer named takes one', async () => {
     const address = world.newAddress();
     const order = await held('5', { refundAddress: address });
-    const elsewhere = await finn.does(`/orders/${order.id}/refuse`, { failure: 'other', address: world.newAddress() });
+    const elsewhere = await finn.does(`/orders/${order.id}/refund`, { failure: 'other', address: world.newAddress() });
     assert.equal(elsewhere.status, 202);
     assert.equal((await finn.does(`/proposals/${elsewhere.body.proposal}/decline`)).status, 200);
-    const named = await finn.does(`/orders/${order.id}/refuse`, {
+    const named = await finn.does(`/orders/${order.id}/refund`, {
       failure: 'other',
       address: address.toUpperCase().replace('0X', '0x'),
     });
     assert.equal(named.status, 200, JSON.stringify(named.body));
-    await world.until('it is given back', async () => (await world.stateOf(order)) === 'refunded');
+    await world.until('it is refunded', async () => (await world.stateOf(order)) === 'refunded');
     assert.equal(await world.tokensOf(address, 'usdc'), '5');
   });
 });

@@ -47,12 +47,12 @@ async function held(amount: string): Promise<Sale> {
 }
 const auditOf = async (order: Sale) =>
   (await vic.reads(`/audit?subject=order:${order.id}`)).body.audit.map((row: Record<string, string>) => [
-    row.act,
+    row.action,
     row.outcome,
     row.operator,
   ]);
 
-describe('an act above the limit', () => {
+describe('an action above the limit', () => {
   test('is done once when another agrees, however many do at once, and never by its own proposer', async () => {
     const order = await held('100');
     const said = await finn.does(`/orders/${order.id}/release`, { reason: 'papers are in order' });
@@ -101,27 +101,27 @@ describe('an act above the limit', () => {
   });
 });
 
-describe('an act below it', () => {
-  test('is done by one: a deposit is given back, which is audited as begun and done', async () => {
+describe('an action below it', () => {
+  test('is done by one: a deposit is refunded, which is audited as begun and done', async () => {
     const order = await held('20');
     const address = world.newAddress();
-    const nowhere = await finn.does(`/orders/${order.id}/refuse`, { failure: 'name' });
+    const nowhere = await finn.does(`/orders/${order.id}/refund`, { failure: 'name' });
     assert.equal(nowhere.status, 400);
-    const others = await finn.does(`/orders/${order.id}/refuse`, { failure: 'name', fiatAccountId: '1' });
+    const others = await finn.does(`/orders/${order.id}/refund`, { failure: 'name', fiatAccountId: '1' });
     assert.equal(others.body.reason, 'unknown_account');
-    const said = await finn.does(`/orders/${order.id}/refuse`, { failure: 'name', address });
+    const said = await finn.does(`/orders/${order.id}/refund`, { failure: 'name', address });
     assert.equal(said.status, 200, JSON.stringify(said.body));
     await world.until('the refund has arrived', async () => (await world.stateOf(order)) === 'refunded');
     assert.equal(await world.tokensOf(address, 'usdc'), '20');
     assert.deepEqual(await auditOf(order), [
-      ['order.refuse', 'done', finn.name],
-      ['order.refuse', 'begun', finn.name],
+      ['order.refund', 'done', finn.name],
+      ['order.refund', 'begun', finn.name],
     ]);
     assert.equal((await finn.does(`/orders/${order.id}/release`)).body.reason, 'order_over');
   });
 });
 
-describe('an act of which nobody knows how it ended', () => {
+describe('an action of which nobody knows how it ended', () => {
   test('is in the audit as begun and as nothing else, and may be done again', async () => {
     const order = await held('20');
     const { screener } = world.server.orders;
@@ -131,18 +131,18 @@ describe('an act of which nobody knows how it ended', () => {
       screener.screen = screen;
       throw new Error('the connection was lost');
     };
-    assert.equal((await finn.does(`/orders/${order.id}/refuse`, { failure: 'name', address })).status, 500);
+    assert.equal((await finn.does(`/orders/${order.id}/refund`, { failure: 'name', address })).status, 500);
     const loud = world.complaints.findIndex((line) => /"msg":"operator request failed"/.test(line));
     assert.notEqual(loud, -1);
     world.complaints.splice(loud, 1);
-    assert.deepEqual(await auditOf(order), [['order.refuse', 'begun', finn.name]]);
-    assert.equal((await finn.does(`/orders/${order.id}/refuse`, { failure: 'name', address })).status, 200);
+    assert.deepEqual(await auditOf(order), [['order.refund', 'begun', finn.name]]);
+    assert.equal((await finn.does(`/orders/${order.id}/refund`, { failure: 'name', address })).status, 200);
     await world.until('the refund has arrived', async () => (await world.stateOf(order)) === 'refunded');
   });
 });
 
-describe('a payout that the bank refuses', () => {
-  test('goes out again when an operator says so, under an id of its own, and can be given back after all', async () => {
+describe('a payout that the bank rejects', () => {
+  test('goes out again when an operator says so, under an id of its own, and can be refunded after all', async () => {
     const order = await world.sells('20', 'usdc', { customer: await world.verifiedCustomer({ ending: '9001' }) });
     assert.equal((await finn.does(`/orders/${order.id}/retry`)).body.reason, 'order_over', 'not before it was refused');
     await world.pays(order, '20');
@@ -156,11 +156,11 @@ describe('a payout that the bank refuses', () => {
     const { payouts } = await world.traceOf(order);
     assert.deepEqual(
       payouts.map((one) => [one.id, one.state]),
-      [1, 2].map((attempt) => [`pay_${order.id}_${attempt}`, 'refused']),
+      [1, 2].map((attempt) => [`pay_${order.id}_${attempt}`, 'rejected']),
     );
     const address = world.newAddress();
-    assert.equal((await finn.does(`/orders/${order.id}/refuse`, { failure: 'other', address })).status, 200);
-    await world.until('it is given back', async () => (await world.stateOf(order)) === 'refunded');
+    assert.equal((await finn.does(`/orders/${order.id}/refund`, { failure: 'other', address })).status, 200);
+    await world.until('it is refunded', async () => (await world.stateOf(order)) === 'refunded');
     assert.equal(await world.tokensOf(address, 'usdc'), '20');
   });
 });
@@ -184,13 +184,13 @@ describe('money in suspense', () => {
     await world.until('it has arrived', async () => (await world.tokensOf(address, 'usdc')) === '3');
     const { refunds } = await world.traceOf(order);
     assert.deepEqual(
-      refunds.map(({ wantedBy, netUnits }) => [wantedBy, netUnits]),
+      refunds.map(({ requestedBy, netUnits }) => [requestedBy, netUnits]),
       [[finn.name, 3_000_000n]],
     );
   });
 });
 
-describe('a deposit that two operators give back at once', () => {
+describe('a deposit that two operators refund at once', () => {
   test('goes back once, to where one of them said, and the other is told', async () => {
     const order = await world.sells('20', 'usdc');
     await world.pays(order, '23');
@@ -232,7 +232,7 @@ describe('the limit on what goes back', () => {
       [['needs_destination', null]],
     );
     const whole = (await vic.reads('/proposals?state=open')).body.proposals.find(
-      (one: { act: string }) => one.act === 'order.destination',
+      (one: { action: string }) => one.action === 'order.destination',
     );
     const part = await ada.does(`/proposals/${BigInt(whole.id) - 1n}/confirm`);
     assert.equal(part.body.reason, 'refund_under_way', 'another amount than that of the one that waits');
@@ -259,7 +259,7 @@ describe('a destination', () => {
     await world.mines(2);
     await world.reaches(sale, 3);
     const refuse = (order: Sale | Purchase, to: Record<string, string>) =>
-      finn.does(`/orders/${order.id}/refuse`, { failure: 'other', ...to });
+      finn.does(`/orders/${order.id}/refund`, { failure: 'other', ...to });
     assert.match((await refuse(sale, { fiatAccountId })).body.fields.fiatAccountId, /there are addresses/);
     const both = await refuse(sale, { fiatAccountId, address: world.newAddress() });
     assert.match(both.body.fields.fiatAccountId, /beside address/);
@@ -283,34 +283,34 @@ describe('a destination', () => {
 });
 
 describe('with all payouts stopped', () => {
-  test('money is taken and nothing is handed over; switched on again it goes out at once', async () => {
+  test('money is taken and nothing is submitted; switched on again it goes out at once', async () => {
     const all = { kind: 'payouts', subject: 'all' };
-    assert.equal((await finn.does('/stops', all)).status, 200);
+    assert.equal((await finn.does('/kill-switches', all)).status, 200);
     const order = await world.sells('30', 'usdc');
     await world.pays(order, '30');
     await world.mines(2);
     await world.until('the payout is written', async () => (await world.stateOf(order)) === 'paying_out');
     const [before] = (await world.traceOf(order)).payouts;
-    assert.deepEqual([before?.state, before?.handings], ['written', 0]);
+    assert.deepEqual([before?.state, before?.submissions], ['created', 0]);
     const ready = (await (await fetch(`${world.server.baseUrl}/readyz`)).json()) as {
       checks: Record<string, unknown>[];
     };
-    const { ok, ...shown } = ready.checks.find(({ name }) => name === 'stops') ?? {};
+    const { ok, ...shown } = ready.checks.find(({ name }) => name === 'kill_switches') ?? {};
     assert.deepEqual([ok, typeof shown['payouts all']], [false, 'string']);
     assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, 0);
-    assert.equal((await world.traceOf(order)).payouts[0]?.state, 'written');
-    assert.equal((await finn.does('/stops/lift', all)).status, 200);
+    assert.equal((await world.traceOf(order)).payouts[0]?.state, 'created');
+    assert.equal((await finn.does('/kill-switches/lift', all)).status, 200);
     await world.reaches(order, 6);
     assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, 1);
   });
 });
 
-describe('a chain that stopped by itself', () => {
+describe('a chain that halted by itself', () => {
   const RAIL = 'evm.erc20';
   const clear = `/rails/${RAIL}/clear`;
   const head = () =>
     world.read((tx) => tx.row<{ head_number: bigint }>('select head_number from chains where rail = $1', [RAIL]));
-  const casesOpen = async () => (await vic.reads('/cases?kind=rail_stopped')).body.cases;
+  const casesOpen = async () => (await vic.reads('/cases?kind=rail_halted')).body.cases;
   const health = async () => {
     const ready = (await (await fetch(`${world.server.baseUrl}/readyz`)).json()) as {
       checks: Record<string, unknown>[];
@@ -333,7 +333,7 @@ describe('a chain that stopped by itself', () => {
     const confirm = `/proposals/${said.body.proposal}/confirm`;
     assert.equal((await finn.does(confirm)).body.reason, 'own_proposal');
     const done = await ada.does(confirm);
-    assert.deepEqual([done.status, done.body.after], [200, { stopped: false }]);
+    assert.deepEqual([done.status, done.body.after], [200, { halted: false }]);
     // It is loud in the log, and was meant.
     const loud = world.complaints.findIndex((line) => /"msg":"rail stopped"/.test(line));
     assert.notEqual(loud, -1);
@@ -342,7 +342,7 @@ describe('a chain that stopped by itself', () => {
     assert.deepEqual(await casesOpen(), []);
     const { audit } = (await vic.reads(`/audit?subject=rail:${RAIL}`)).body;
     assert.deepEqual(
-      audit.map((row: Record<string, string>) => [row.act, row.outcome, row.operator]),
+      audit.map((row: Record<string, string>) => [row.action, row.outcome, row.operator]),
       [
         ['rail.clear', 'done', 'ada'],
         ['rail.clear', 'confirmed', 'ada'],
@@ -361,8 +361,8 @@ describe('a chain that stopped by itself', () => {
 
   test('is not cleared where it has not stopped, is no chain, or by who may not', async () => {
     const running = await finn.does(clear);
-    assert.deepEqual([running.status, running.body.reason], [409, 'rail_not_stopped']);
-    assert.match(running.body.error, /^evm\.erc20 has not stopped by itself\./);
+    assert.deepEqual([running.status, running.body.reason], [409, 'rail_not_halted']);
+    assert.match(running.body.error, /^evm\.erc20 has not halted by itself\./);
     for (const other of ['bank.simulated', 'evm.nowhere']) {
       const said = await finn.does(`/rails/${other}/clear`);
       assert.equal(said.status, 400);
@@ -420,7 +420,7 @@ test('nothing that an operator typed is in a dump of the database', async () => 
   ];
   assert.deepEqual(await findInDump(world.adminUrl, words), []);
   const clear = `select count(*)::int as n from audit where role <> 'machine' and reason not like 'enc:op1:%'`;
-  assert.equal((await world.read((tx) => tx.row<{ n: number }>(clear)))?.n, 0, 'acts have reasons in clear');
+  assert.equal((await world.read((tx) => tx.row<{ n: number }>(clear)))?.n, 0, 'actions have reasons in clear');
 });
 
 describe('a terminal', () => {
@@ -469,7 +469,7 @@ describe('a terminal', () => {
     assert.equal(elsewhere.code, 4);
     assert.match(elsewhere.err, /^The server was not reached at http:\/\/127\.0\.0\.1:9: .*OPERATOR_URL/);
     assert.deepEqual([stranger.code, stranger.err], [1, 'The operator token is missing, wrong, expired or revoked.\n']);
-    assert.deepEqual([runs.code, /has not stopped by itself/.test(runs.err)], [1, true]);
+    assert.deepEqual([runs.code, /has not halted by itself/.test(runs.err)], [1, true]);
     assert.match(shown.out, /heldBy +us, for the customer/);
     const proposal = /confirm (\d+)/.exec(waits.out)?.[1] ?? '';
     const confirmed = await types(['confirm', proposal, '--reason', 'seen'], { OPERATOR_TOKEN: ada.token });

@@ -37,7 +37,7 @@ async function paidBy(name: string) {
 }
 
 async function settles(order: Purchase, books: Map<string, bigint>): Promise<void> {
-  await world.payoutIsHanded(order);
+  await world.payoutIsSubmitted(order);
   await world.mines(2);
   await world.stands(order, books, SETTLED);
 }

@@ -14,7 +14,7 @@ async function paid(amount: string, ending = '0000'): Promise<Sale> {
 }
 /** Payments that the bank really made, whatever key. */
 const made = async (order: Sale) =>
-  (await world.bank.payments()).filter(({ key, state }) => key.startsWith(`pay_${order.id}_`) && state !== 'refused');
+  (await world.bank.payments()).filter(({ key, state }) => key.startsWith(`pay_${order.id}_`) && state !== 'rejected');
 
 async function isPaidOnce(order: Sale): Promise<void> {
   await world.reaches(order, 6);
@@ -135,7 +135,7 @@ describe('a bank that takes a key once', () => {
     );
   });
 
-  test('and shows money from nobody: suspense and a case; taken back: out of the books again, and the case is closed', async () => {
+  test('and shows money from nobody: suspense and a case; reversed: out of the books again, and the case is closed', async () => {
     const books = await world.balances();
     const line = await world.bank.creditAccount({ currency: 'INR', units: 12_345n, text: 'for my friend' });
     const caseOf = (kind: string) =>

@@ -1,5 +1,5 @@
 /**
- * Amount, time or price other than asked, and an order that goes by its policy: what is accepted, made anew, given back or
+ * Amount, time or price other than asked, and an order that goes by its policy: what is accepted, made anew, refunded or
  * held, each to its end.
  */
 import assert from 'node:assert/strict';
@@ -143,7 +143,7 @@ describe('too little, within the band', () => {
     await world.credits(asked, '4990');
     await world.until('the part is booked', async () => (await exceptionOf(asked)) === 'underpaid');
     await world.deadlinePasses();
-    await world.payoutIsHanded(asked);
+    await world.payoutIsSubmitted(asked);
     await world.mines(2);
     await world.reaches(asked, 4);
     const order = await orderOf(asked);
@@ -252,7 +252,7 @@ describe('a price that has moved', () => {
     await world.mines(2);
     await world.until('screening has failed for want of a price', async () => {
       const [row] = await world.read((tx) =>
-        tx.rows<{ attempts: number }>(`select attempts from work where kind = 'screen_order' and subject = $1`, [
+        tx.rows<{ attempts: number }>(`select attempts from jobs where kind = 'screen_order' and subject = $1`, [
           String(order.id),
         ]),
       );
@@ -298,7 +298,7 @@ describe('a state that lasts too long', () => {
     assert.deepEqual([by, otherwise], [row.expiresAt, 'it expires']);
   });
 
-  test('gives back what a policy held, and never what screening holds, though a policy would', async () => {
+  test('refunds what a policy held, and never what screening holds, though a policy would', async () => {
     await world.goesBy('offramp', 'usdc', { waiting: { on_hold: { afterS: 60, then: 'refund' } } });
     const screened = await world.sells('100', 'usdc', { reference: 'screen:hold' });
     const away = await goesBackTo(screened);
@@ -351,7 +351,7 @@ const arrives = (address: string, amount: string, coin = 'usdc') =>
     return (await world.tokensOf(address, coin)) === amount;
   });
 
-describe('given back by itself', () => {
+describe('refunded by itself', () => {
   test('too little, beyond the band: -4, and the customer has it again', async () => {
     await world.goesBy('offramp', 'usdc', { underpaid: { acceptBps: 50, beyond: 'refund' } });
     const order = await world.sells('100', 'usdc');
@@ -485,10 +485,10 @@ describe('given back by itself', () => {
     await world.until('the part is booked', async () => (await exceptionOf(order)) === 'underpaid');
     await world.deadlinePasses();
     assert.equal((await world.opensCase(order, 'on_hold')).reason, 'underpaid');
-    const rung = await world.read((tx) =>
-      tx.rows(`select from work where kind = 'refund_order' and subject = $1`, [String(order.id)]),
+    const enqueued = await world.read((tx) =>
+      tx.rows(`select from jobs where kind = 'refund_order' and subject = $1`, [String(order.id)]),
     );
-    assert.deepEqual(rung, []);
+    assert.deepEqual(enqueued, []);
     await world.goesBy('offramp', 'usdc', {});
   });
 });

@@ -12,11 +12,11 @@ import {
   nameDestination,
   refundDeposit,
   releaseBlocked,
+  requestRefund,
   retryRefund,
-  wantRefund,
 } from '../../src/orders/index.ts';
 import { OBSERVE, type Rail } from '../../src/rails/rail.ts';
-import { standingHandlers } from '../../src/standing.ts';
+import { recurringHandlers } from '../../src/recurring.ts';
 import { openStory, type Purchase, type Sale, type Story } from '../support/story.ts';
 
 let world: Story;
@@ -25,7 +25,7 @@ before(async () => {
 });
 after(async () => await world?.close());
 
-const acts = (order: Sale | Purchase) => ({
+const actions = (order: Sale | Purchase) => ({
   orderId: order.id,
   by: 'a person',
   why: 'looked at',
@@ -123,7 +123,7 @@ test('of an order paid in parts the fees are kept once, whichever part comes fir
 describe('money in suspense', () => {
   test('waits with a case until the partner names an address, which is read, and goes there once', async () => {
     const { order, depositId } = await overpaid();
-    const refund = await world.read((tx) => refundDeposit(world.server.orders, tx, { depositId, ...acts(order) }));
+    const refund = await world.read((tx) => refundDeposit(world.server.orders, tx, { depositId, ...actions(order) }));
     assert.deepEqual([refund.state, refund.netUnits], ['needs_destination', 5_000_000n]);
     await world.opensCase(order, 'refund_destination');
     assert.equal((await names(order, { address: 'nowhere' })).status, 400);
@@ -144,7 +144,7 @@ describe('money in suspense', () => {
     const address = world.newAddress();
     const want = (units: bigint) =>
       world.read((tx) =>
-        wantRefund(world.server.orders, tx, {
+        requestRefund(world.server.orders, tx, {
           depositId,
           units,
           why: 'overpaid',
@@ -160,13 +160,13 @@ describe('money in suspense', () => {
     assert.equal(await world.tokensOf(address, 'usdc'), '5');
   });
 
-  test('is not given back twice by a statement that forgets to look: the table refuses it', async () => {
+  test('is not refunded twice by a statement that forgets to look: the table refuses it', async () => {
     const { order, depositId } = await overpaid();
     const insert = (id: number) =>
       world.read((tx) =>
         tx.run(
           `insert into refunds (id, deposit_id, order_id, partner_id, purpose, rail, asset, gross_units, net_units, source,
-             why, wanted_by, state, created_at, updated_at)
+             why, requested_by, state, created_at, updated_at)
            select $1::bigint, id, order_id, partner_id, 'refund', rail, asset, 5000000, 5000000, 'suspense', '', '',
                   'needs_destination', now(), now() from deposits where id = $2`,
           [id, depositId],
@@ -247,7 +247,7 @@ test('released and refunded at once does one of the two, and a second refund of 
   await world.opensCase(order, 'refund_held');
   await assert.rejects(world.releases(order), { code: 'order_over' });
   const address = world.newAddress();
-  const again = () => retryRefund(world.server.orders, { ...acts(order), to: { address } });
+  const again = () => retryRefund(world.server.orders, { ...actions(order), to: { address } });
   const tried = await Promise.allSettled([again(), again(), again()]);
   assert.equal(tried.filter(({ status }) => status === 'fulfilled').length, 1);
   await refunded(order);
@@ -261,9 +261,9 @@ test('what was blocked by law is let go once, by a legal act, and goes back', as
   await world.pays(order, '10');
   await world.mines(2);
   await world.reaches(order, 3);
-  await world.read((tx) => block(world.server.orders, tx, acts(order)));
+  await world.read((tx) => block(world.server.orders, tx, actions(order)));
   const release = () =>
-    world.read((tx) => releaseBlocked(world.server.orders, tx, { ...acts(order), legalAct: 'order 12/2026' }));
+    world.read((tx) => releaseBlocked(world.server.orders, tx, { ...actions(order), legalAct: 'order 12/2026' }));
   const tried = await Promise.allSettled([release(), release()]);
   assert.equal(tried.filter(({ status }) => status === 'fulfilled').length, 1);
   const address = world.newAddress();
@@ -391,11 +391,11 @@ test('a credit without a reference is given to the order it was meant for, once,
     return row?.id;
   });
   const assign = (to: Purchase) =>
-    world.read((tx) => assignDeposit(world.server.orders, tx, { ...acts(to), depositId }));
+    world.read((tx) => assignDeposit(world.server.orders, tx, { ...actions(to), depositId }));
   const tried = await Promise.allSettled([assign(order), assign(order), assign(order)]);
   assert.equal(tried.filter(({ status }) => status === 'fulfilled').length, 1);
   await assert.rejects(assign(other), { code: 'deposit_unfit' });
-  await world.payoutIsHanded(order);
+  await world.payoutIsSubmitted(order);
   await world.mines(2);
   await world.reaches(order, 4);
   assert.equal((await world.transfersTo(order)).length, 1);
@@ -416,7 +416,7 @@ test('a fact that our books cannot take opens a case that names its rail, and th
   } as Rail;
   const { db } = world.server;
   const rails = new Map([['bank.test', rail]]);
-  const look = () => standingHandlers({ db, clock: world.clock, rails, chains: new Map() })[OBSERVE]?.('bank.test');
+  const look = () => recurringHandlers({ db, clock: world.clock, rails, chains: new Map() })[OBSERVE]?.('bank.test');
   const open = () =>
     world.read((tx) =>
       tx.rows<{ reason: string }>(`select reason from cases where kind = 'rail_failing' and closed_at is null`),

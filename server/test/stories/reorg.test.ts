@@ -115,7 +115,7 @@ test('a large amount in small parts waits for the blocks that it would wait for 
   await usually();
 });
 
-describe('a confirmed deposit taken back by a reorg', () => {
+describe('a confirmed deposit reversed by a reorg', () => {
   const lossOf = (books: Map<string, bigint>) => world.changesSince(books).then((changes) => changes[`loss:${USDC}`]);
 
   async function pays(order: Sale): Promise<Paid> {
@@ -142,7 +142,7 @@ describe('a confirmed deposit taken back by a reorg', () => {
     assert.equal(await world.statusOf(order), 3);
     assert.deepEqual((await world.traceOf(order)).payouts, []);
 
-    // Nothing is left to give back: it ends, and the loss that was booked is nobody's claim any more.
+    // Nothing is left to refund: it ends, and the loss that was booked is nobody's claim any more.
     await world.rejects(order, { failure: 'other', address: world.newAddress() });
     assert.equal(await world.stateOf(order), 'cancelled');
     assert.equal(await lossOf(books), undefined);
@@ -171,7 +171,7 @@ describe('a confirmed deposit taken back by a reorg', () => {
     assert.equal((await world.bank.payments(`pay_${order.id}_1`)).length, 1);
   });
 
-  test('of a settled order that is mined again ends the debt, and is not given back as a second one', async () => {
+  test('of a settled order that is mined again ends the debt, and is not refunded as a second one', async () => {
     await world.goesBy('offramp', 'usdc', { second: { then: 'refund' } });
     const order = await world.sells('100', 'usdc', { refundAddress: world.newAddress() });
     const books = await world.balances();

@@ -74,7 +74,7 @@ async function isPutOffTwice(kind: string, order: Sale): Promise<void> {
   const putOff = async () => {
     const [row] = await world.read((tx) =>
       tx.rows<{ at: Date | null }>(
-        'select slept_at as at from work where kind = $1 and subject = $2 and lease is null and attempts = 0',
+        'select slept_at as at from jobs where kind = $1 and subject = $2 and lease is null and attempts = 0',
         [kind, String(order.id)],
       ),
     );
@@ -163,7 +163,7 @@ describe('an order that may have been paid in the time that was lost', () => {
     await world.goesBy('onramp', 'usdc', {});
   });
 
-  test('does not go back for an amount that its policy gives back, until the bank is read', async () => {
+  test('does not go back for an amount that its policy refunds, until the bank is read', async () => {
     await world.goesBy('offramp', 'usdc', { underpaid: { acceptBps: 50, beyond: 'refund' } });
     const order = await world.sells('100', 'usdc');
     const address = await goesBackTo(order);
@@ -459,7 +459,7 @@ describe('a debit taken for that of a lost order', () => {
     });
     await world.bank.recall(given);
     await world.looksAtTheBank();
-    await world.until('it is taken back', async () => (await depositOf())?.state === 'lost');
+    await world.until('it is reversed', async () => (await depositOf())?.state === 'lost');
     const lost = (await world.changesSince(books))['loss:inr'];
     assert.equal(lost === undefined ? 0n : lost < 0n ? -lost : lost, 500_000n, 'what was given for it is a loss');
 

@@ -118,7 +118,7 @@ describe('a customer confirms where coins go back to', () => {
     );
     assert.equal(line.waitsFor, 'operator');
     const { audit } = (await vic.reads(`/audit?subject=deposit:${deposit}`)).body;
-    assert.deepEqual([audit[0].act, audit[0].outcome], ['deposit.return-link', 'done']);
+    assert.deepEqual([audit[0].action, audit[0].outcome], ['deposit.return-link', 'done']);
     assert.ok(!JSON.stringify(audit).includes(url.slice(-40)), 'the link itself stands nowhere');
 
     const elsewhere = await ada.does(`/deposits/${deposit}/return`, { address: world.newAddress() });
@@ -129,7 +129,7 @@ describe('a customer confirms where coins go back to', () => {
     assert.equal(await agreed(proposed), 200);
     await world.until('the refund is with the node', async () => {
       const { payouts } = await world.traceOf(order);
-      return payouts.some(({ purpose, handedAt }) => purpose === 'refund' && handedAt !== null);
+      return payouts.some(({ purpose, submittedAt }) => purpose === 'refund' && submittedAt !== null);
     });
     await world.mines(2);
     await world.until('the customer sees that it was sent', async () => {
@@ -179,8 +179,8 @@ describe('a customer confirms where coins go back to', () => {
     const second = shownAddress((await browser.go('address', { wallet: world.newAddress() })).text);
     assert.equal((await browser.go('confirm', { address: first })).title, CHECK);
     assert.equal((await browser.go('confirm', { address: second })).title, WAITS);
-    for (const act of ['other', 'address', 'confirm'])
-      assert.equal((await browser.go(act, { address: first, wallet: first })).title, WAITS, act);
+    for (const action of ['other', 'address', 'confirm'])
+      assert.equal((await browser.go(action, { address: first, wallet: first })).title, WAITS, action);
     assert.equal((await linksOf(deposit))[0].confirmedAddress, second);
   });
 
@@ -215,7 +215,7 @@ describe('a link', () => {
     const middle = token.length >> 1;
     const altered = `${token.slice(0, middle)}${token[middle] === 'A' ? 'B' : 'A'}${token.slice(middle + 1)}`;
     assert.equal((await browser.ask(`${world.server.baseUrl}/return/${altered}`)).status, 404);
-    const bare = await browser.ask(url, { method: 'POST', body: new URLSearchParams({ act: 'confirm' }) });
+    const bare = await browser.ask(url, { method: 'POST', body: new URLSearchParams({ action: 'confirm' }) });
     assert.equal(bare.status, 403, 'a form without the text of this session is refused');
   });
 

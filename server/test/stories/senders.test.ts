@@ -153,7 +153,7 @@ describe('coins go back', () => {
     assert.equal(await agreed(await ada.does(`/deposits/${deposit}/return`, { address: target, signature })), 200);
     await world.until('the refund is with the node', async () => {
       const { payouts } = await world.traceOf(order);
-      return payouts.some(({ purpose, handedAt }) => purpose === 'refund' && handedAt !== null);
+      return payouts.some(({ purpose, submittedAt }) => purpose === 'refund' && submittedAt !== null);
     });
     await world.mines(2);
     await world.until('the refund is settled', async () => {

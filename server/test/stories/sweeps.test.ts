@@ -35,7 +35,7 @@ async function empties(asset: string): Promise<void> {
   const destination = { kind: 'address', address: world.newAddress() } as const;
   const key = `sandbox:out:${asset}`;
   const sent = await rail.sendFrom('hot', { key, asset, units, destination });
-  assert.equal(sent.outcome, 'accepted');
+  assert.equal(sent.outcome, 'submitted');
   await world.mines(2);
   await world.until('it is gone', async () => (await rail.balance('hot', asset)) === 0n);
   const cost = coin - (await rail.balance('hot', MATIC));
@@ -119,7 +119,7 @@ test('a sweep that a reorg deeper than final took back is reversed by two operat
     await world.until('the chain has stopped by itself', async () => {
       await world.mines(1);
       const rows = await world.read((tx) =>
-        tx.rows(`select from cases where kind = 'rail_stopped' and closed_at is null`),
+        tx.rows(`select from cases where kind = 'rail_halted' and closed_at is null`),
       );
       return rows.length > 0;
     });

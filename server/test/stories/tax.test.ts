@@ -37,8 +37,8 @@ async function withholds(bps: number): Promise<void> {
   }
 }
 
-const feesOf = async (path: string, ask: Record<string, string>): Promise<Record<string, string>> =>
-  (await world.partner.post(path, ask)).body.data.fees[0];
+const feesOf = async (path: string, input: Record<string, string>): Promise<Record<string, string>> =>
+  (await world.partner.post(path, input)).body.data.fees[0];
 const SALE = { fromCurrency: 'usdc', toCurrency: 'inr', chain: 'matic20', fromAmount: '100' };
 const FIVE = ['type', 'onrampFee', 'clientFee', 'gatewayFee', 'gasFee'];
 
@@ -93,7 +93,7 @@ test('a purchase buys for what is left of the money paid in after tax and fees',
   const [books, before] = [await world.balances(), await taxed()];
   const order = await world.buys('5000', 'usdc');
   await world.credits(order, '5000');
-  await world.until('the payout is with the node', () => world.payoutIsHanded(order));
+  await world.until('the payout is with the node', () => world.payoutIsSubmitted(order));
   await world.mines(2);
   await world.reaches(order, 4);
   const changes = await world.changesSince(books);
@@ -114,7 +114,7 @@ test('an order that keeps the tax it was made with: setting another changes no o
   assert.equal((await taxed()) - before, 8_60n);
 });
 
-test('a sale whose payout is refused and that is refunded gives back all of the deposit, and withholds nothing', async () => {
+test('a sale whose payout is refused and that is refunded refunds all of the deposit, and withholds nothing', async () => {
   await withholds(100);
   const before = await taxed();
   const order = await world.sells('20', 'usdc', { customer: await world.verifiedCustomer({ ending: '9001' }) });

@@ -39,7 +39,7 @@ async function hears(order: Order): Promise<Came> {
   }
 }
 const traced = async (order: Order): Promise<Came> => (await ada.reads(`/orders/${order.id}/trace`)).body;
-const acts = (order: Order) => ({ orderId: order.id, by: 'a person', why: 'looked at', now: world.clock.now() });
+const actions = (order: Order) => ({ orderId: order.id, by: 'a person', why: 'looked at', now: world.clock.now() });
 const names = (order: Order, to: Record<string, string>) =>
   world.partner.put(`${side(order)}/refundDestination`, { ...asked(order), ...to });
 
@@ -130,7 +130,7 @@ test('a second deposit in suspense is ours, what goes back of it is told with am
   );
   assert.match(trace.next, /^a person decides what becomes of deposit \d+: see its case$/);
   assert.deepEqual([(await asks(order)).reason, (await asks(order)).receivedAmount], ['second_payment', '17']);
-  await world.read((tx) => refundDeposit(world.server.orders, tx, { depositId: second?.id ?? 0n, ...acts(order) }));
+  await world.read((tx) => refundDeposit(world.server.orders, tx, { depositId: second?.id ?? 0n, ...actions(order) }));
   assert.match((await traced(order)).next, /the customer or its partner names where it goes/);
   assert.deepEqual((await hears(order)).data.refunds[0].status, 'needs_destination');
   const address = world.newAddress();
@@ -158,11 +158,11 @@ test('what the law blocks is told as what anybody looks into, and as ours once i
   const before = await asks(held);
   assert.equal(before.reason, 'under_review', 'a screening hit is told to the partner');
   const last = await hears(held);
-  await world.read((tx) => block(world.server.orders, tx, acts(held)));
+  await world.read((tx) => block(world.server.orders, tx, actions(held)));
   assert.deepEqual(await asks(held), before, 'a legal block can be told from a look');
   assert.deepEqual(await hears(held), last, 'a legal block was announced');
   assert.equal(last.data.state, 'on_hold');
-  await world.read((tx) => releaseBlocked(world.server.orders, tx, { ...acts(held), legalAct: 'order 12/2026' }));
+  await world.read((tx) => releaseBlocked(world.server.orders, tx, { ...actions(held), legalAct: 'order 12/2026' }));
   const trace = await traced(held);
   assert.equal(trace.heldBy, 'us, for the customer (released by law)');
   assert.match(trace.next, /the customer or its partner names where it goes/);
@@ -202,7 +202,8 @@ test('what a partner asks of an order that the law has stopped is answered as of
   const sales = [await sold({ reference: 'screen:hold' }), await sold({ reference: 'screen:hold' })] as const;
   for (const sale of sales) await world.reaches(sale, 3);
   const purchases = [await bought(), await bought()] as const;
-  for (const [stopped] of [sales, purchases]) await world.read((tx) => block(world.server.orders, tx, acts(stopped)));
+  for (const [stopped] of [sales, purchases])
+    await world.read((tx) => block(world.server.orders, tx, actions(stopped)));
   const address = world.newAddress();
   const { fiatAccountId } = customer;
   const said = ({ status, body }: Came) => [status, body.reason];
@@ -229,7 +230,7 @@ test('what a partner asks of an order that the law has stopped is answered as of
   await world.deadlinePasses();
   await world.until('it waits for a destination', async () => (await asks(short)).needsDestination === true);
   const before = await asks(short);
-  await world.read((tx) => block(world.server.orders, tx, acts(short)));
+  await world.read((tx) => block(world.server.orders, tx, actions(short)));
   assert.deepEqual(await asks(short), before, 'what is asked of the partner ends with a legal block');
 });
 
@@ -239,11 +240,11 @@ test('an order that is refused goes to the destination that its customer has nam
   await world.reaches(order, 3);
   const unnamed = await sold({ reference: 'screen:hold' });
   await world.reaches(unnamed, 3);
-  const nowhere = await ada.does(`/orders/${unnamed.id}/refuse`, { failure: 'other' });
+  const nowhere = await ada.does(`/orders/${unnamed.id}/refund`, { failure: 'other' });
   assert.deepEqual([nowhere.status, /address or fiatAccountId/.test(JSON.stringify(nowhere.body))], [400, true]);
-  const past = await ada.does(`/orders/${order.id}/refuse`, { failure: 'other', pastHits: true });
-  assert.equal(past.status, 400, 'hits are let pass for a destination that the act does not name');
-  const said = await ada.does(`/orders/${order.id}/refuse`, { failure: 'other' });
+  const past = await ada.does(`/orders/${order.id}/refund`, { failure: 'other', pastHits: true });
+  assert.equal(past.status, 400, 'hits are let pass for a destination that the action does not name');
+  const said = await ada.does(`/orders/${order.id}/refund`, { failure: 'other' });
   assert.equal(said.status, 200, JSON.stringify(said.body));
   await world.refundArrives(order, -2);
   assert.equal(await world.tokensOf(address, 'usdc'), '10');

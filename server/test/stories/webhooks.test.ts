@@ -77,7 +77,7 @@ test('a sale is told in every format, step by step', async () => {
     'order.deposit_seen',
     'order.deposit_confirmed',
     'order.paying_out',
-    'order.payout_handed',
+    'order.payout_submitted',
     'order.settled',
   ]);
   const last = standard.taken.find(
@@ -112,7 +112,7 @@ test('a purchase is told in every format, step by step', async () => {
   ]);
   assert.deepEqual(
     types.filter((type) => type !== 'order.deposit_seen'),
-    ['order.created', 'order.deposit_confirmed', 'order.paying_out', 'order.payout_handed', 'order.settled'],
+    ['order.created', 'order.deposit_confirmed', 'order.paying_out', 'order.payout_submitted', 'order.settled'],
   );
 });
 

@@ -5,12 +5,12 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Tx } from '../../src/base/db.ts';
-import type { Handled } from '../../src/base/work.ts';
-import { isHandingStopped } from '../../src/partners/index.ts';
+import type { Handled } from '../../src/base/jobs.ts';
+import { isSubmittingOff } from '../../src/partners/index.ts';
 import { type Payout, payoutByKey, payoutHandlers } from '../../src/rails/payouts.ts';
 import type { Rail } from '../../src/rails/rail.ts';
 import { type Settings, simulatedBank, startSimulatedBank } from '../../src/rails/simulated/index.ts';
-import { freshGround } from './ground.ts';
+import { freshFixture } from './fixture.ts';
 import { openPayoutSide } from './payoutside.ts';
 import { openRows } from './rows.ts';
 
@@ -20,9 +20,9 @@ const RAIL = 'bank.simulated';
 const BAD = new Set(['unexplained_debit', 'line_refused', 'payout_unknown']);
 
 export async function bankWorld(
-  options: Partial<Settings> & { handingMs?: number; graceMs?: number; funds?: bigint } = {},
+  options: Partial<Settings> & { submitMs?: number; graceMs?: number; funds?: bigint } = {},
 ) {
-  const ground = await freshGround();
+  const ground = await freshFixture();
   const rows = await openRows(ground.adminUrl);
   const { report, openAccount, ...payouts } = await openPayoutSide(ground, rows, { rail: RAIL, asset: 'inr' });
   const bankSettings = { settleMs: 0, deduplicates: true, ...options };
@@ -44,10 +44,10 @@ export async function bankWorld(
       report,
       openAccount,
       gate: async (tx, { rail }) =>
-        (await isHandingStopped(tx, rail))
+        (await isSubmittingOff(tx, rail))
           ? { outcome: 'wait', why: 'a kill switch is on', againInMs: 5_000 }
           : { outcome: 'pay' },
-      ...(options.handingMs === undefined ? {} : { handingMs: options.handingMs }),
+      ...(options.submitMs === undefined ? {} : { submitMs: options.submitMs }),
       ...(options.graceMs === undefined ? {} : { graceMs: options.graceMs }),
     });
     assert(handle);
@@ -81,7 +81,7 @@ export async function bankWorld(
     },
     /** How many payments the bank really made or is making for a key. */
     async paid(id: string): Promise<number> {
-      return (await bank.payments(id)).filter(({ state }) => state !== 'refused').length;
+      return (await bank.payments(id)).filter(({ state }) => state !== 'rejected').length;
     },
     /** The statement is read after the bank has settled what is due. */
     async reads(): Promise<void> {

@@ -48,7 +48,7 @@ export async function brokenBooks(tx: Tx, outside: Outside): Promise<string[]> {
     if (there !== units - gone) broken.push(`${code}: ${units} less ${gone} in the books, ${there} outside`);
   }
   const dead = await tx.rows<{ kind: string; subject: string; last_error: string }>(
-    'select kind, subject, last_error from work where dead_at is not null',
+    'select kind, subject, last_error from jobs where dead_at is not null',
   );
   for (const row of dead) broken.push(`${row.kind} ${row.subject} was given up: ${row.last_error}`);
   return broken;
@@ -115,7 +115,7 @@ export async function openBooksOf(dataDir: string, sandbox: Sandbox) {
     /** Payments the bank has made, by key, as it knows them. */
     async payments(): Promise<Map<string, number>> {
       const rows = await tx.rows<{ key: string; times: number }>(
-        `select key, count(*)::int as times from simulated_bank.payments where state <> 'refused' group by key`,
+        `select key, count(*)::int as times from simulated_bank.payments where state <> 'rejected' group by key`,
       );
       return new Map(rows.map(({ key, times }) => [key, times]));
     },

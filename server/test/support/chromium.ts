@@ -55,11 +55,11 @@ export async function startChromium(): Promise<Browser> {
 }
 
 /** Both the package and Playwright take the folder for temporary files from the environment, when they are called. */
-async function withTmpdir<T>(folder: string, act: () => Promise<T>): Promise<T> {
+async function withTmpdir<T>(folder: string, action: () => Promise<T>): Promise<T> {
   const before = process.env.TMPDIR;
   process.env.TMPDIR = folder;
   try {
-    return await act();
+    return await action();
   } finally {
     if (before === undefined) delete process.env.TMPDIR;
     else process.env.TMPDIR = before;

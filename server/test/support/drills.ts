@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import pg from 'pg';
 import pino from 'pino';
-import { tellOlder } from '../../src/backup/index.ts';
+import { markRestored } from '../../src/backup/index.ts';
 import type { Tx } from '../../src/base/db.ts';
 import { randomText } from '../../src/base/ids.ts';
 import { formatUnits, parseUnits } from '../../src/base/money.ts';
@@ -128,21 +128,21 @@ async function assemble(closing: (() => Promise<unknown>)[], close: () => Promis
     assert.ok(answer.status < 300, `${path}: ${JSON.stringify(answer)}`);
     return answer.body;
   }
-  /** An act that answers with a file. */
+  /** An action that answers with a file. */
   async function operatesForFile(path: string): Promise<string> {
     const json = JSON.stringify({ reason: 'to be uploaded' });
     const response = await asks(path, { 'content-type': 'application/json' }, json);
     assert.equal(response.status, 200);
     return await response.text();
   }
-  /** An act that needs two, by two. */
+  /** An action that needs two, by two. */
   async function twoDo(path: string, body: Record<string, unknown> = {}) {
     const proposed = await operates(path, body);
     assert.equal(proposed.outcome, 'proposed', `${path} was done by one person`);
     return await operates(`/proposals/${proposed.proposal}/confirm`, {}, secondToken);
   }
   async function lifts(kind: string, subject: string): Promise<void> {
-    const { outcome, proposal } = await operates('/stops/lift', { kind, subject });
+    const { outcome, proposal } = await operates('/kill-switches/lift', { kind, subject });
     if (outcome !== 'proposed') return;
     const confirmed = await tries(`/proposals/${proposal}/confirm`, {}, secondToken);
     // After a restore the server halts the rail by itself, perhaps between the two: then they look at both and lift both.
@@ -315,7 +315,7 @@ async function assemble(closing: (() => Promise<unknown>)[], close: () => Promis
       url.pathname = `/${copy}`;
       databaseUrl = url.href;
       takenUpTo = taken;
-      await tellOlder(databaseUrl, { takenAt, now: new Date() });
+      await markRestored(databaseUrl, { takenAt, now: new Date() });
       await starts();
     };
   }
@@ -376,7 +376,7 @@ async function assemble(closing: (() => Promise<unknown>)[], close: () => Promis
       payoutRail: BANK_RAIL,
       minUnits: parseUnits('1', 6),
       maxUnits: parseUnits('10000', 6),
-      payoutPlaces: 2,
+      payoutDecimals: 2,
     });
     const buying = await upsertMarket(tx, {
       ...terms,
@@ -385,7 +385,7 @@ async function assemble(closing: (() => Promise<unknown>)[], close: () => Promis
       payoutRail: CHAIN_RAIL,
       minUnits: parseUnits('1', 2),
       maxUnits: parseUnits('10000', 2),
-      payoutPlaces: 6,
+      payoutDecimals: 6,
     });
     for (const marketId of [selling, buying])
       await setFee(tx, { marketId, partnerId: null, kind: 'operator', bps: 100n });

@@ -30,8 +30,8 @@ export async function seedEuros(
     paymentMethod: 'SEPA_BANK_TRANSFER',
   };
   const [sale, purchase] = [
-    { minUnits: 1n, maxUnits: 10n ** 10n, payoutPlaces: 2 },
-    { minUnits: 1n, maxUnits: 10n ** 6n, payoutPlaces: 6 },
+    { minUnits: 1n, maxUnits: 10n ** 10n, payoutDecimals: 2 },
+    { minUnits: 1n, maxUnits: 10n ** 6n, payoutDecimals: 6 },
   ];
   const chain = 'evm.base';
   await upsertMarket(tx, { ...terms, ...sale, direction: 'offramp', depositRail: chain, payoutRail: bank });

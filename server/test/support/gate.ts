@@ -2,11 +2,11 @@
 import type { Vault } from '../../src/base/crypto.ts';
 import { SCREENING_MAX_AGE_MS, screenOwn } from '../../src/compliance/index.ts';
 import type { GateRules } from '../../src/orders/index.ts';
-import { isHandingStopped } from '../../src/partners/index.ts';
+import { isSubmittingOff } from '../../src/partners/index.ts';
 
 export const gateRules = (vault: Vault, people = 1): GateRules => ({
-  screenOwn: (tx, ask) => screenOwn(tx, vault, ask),
-  isSwitchedOff: isHandingStopped,
+  screenOwn: (tx, input) => screenOwn(tx, vault, input),
+  isSwitchedOff: isSubmittingOff,
   peopleNeeded: async () => people,
   screeningMaxAgeMs: SCREENING_MAX_AGE_MS,
 });

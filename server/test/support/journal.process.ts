@@ -9,7 +9,7 @@ import pg from 'pg';
 import { txOn } from '../../src/base/db.ts';
 import { seal } from '../../src/ledger/index.ts';
 import { verifiedTable, verifyLedger } from '../../src/reconcile/verify.ts';
-import { freshGround } from './ground.ts';
+import { freshFixture } from './fixture.ts';
 
 /** Per order: deposit in, conversion, fee, payout held, payout settled. */
 const PER_ORDER = 5;
@@ -17,7 +17,7 @@ const AT_ONCE = 20_000;
 
 const transfers = Number(process.argv[2] ?? 1_000_000);
 const orders = Math.ceil(transfers / PER_ORDER);
-const ground = await freshGround();
+const ground = await freshFixture();
 const client = new pg.Client({ connectionString: ground.adminUrl, options: '-c search_path=cloverleaf' });
 await client.connect();
 const say = (line: string): void => void process.stdout.write(`${line}\n`);

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import type { Tx } from '../../src/base/db.ts';
 import { type ManualDesk, manualBank, openManualDesk, readManualBank } from '../../src/rails/manual/index.ts';
 import { type Gate, type GateAnswer, type Payout, payoutByKey, payoutHandlers } from '../../src/rails/payouts.ts';
-import { freshGround } from './ground.ts';
+import { freshFixture } from './fixture.ts';
 import { openPayoutSide } from './payoutside.ts';
 import { openRows } from './rows.ts';
 import { type BankEntry, camt, SETTINGS, sumOf } from './statements.ts';
@@ -17,7 +17,7 @@ export const PAYEE = { name: 'Jürgen Groß & Co', iban: 'DE89370400440532013000
 const BY = 'Asha at the desk';
 
 export async function manualWorld() {
-  const ground = await freshGround();
+  const ground = await freshFixture();
   const rows = await openRows(ground.adminUrl);
   await rows.query(
     `insert into assets (code, kind, coin, decimals) values ('eur', 'fiat', 'eur', 2) on conflict do nothing`,
@@ -55,7 +55,7 @@ export async function manualWorld() {
     gateSays: (id: string, answer: GateAnswer): void => void answers.set(id, answer),
     of: payouts.of,
     today,
-    /** Writes a payout as orders would, and has a worker hand it over. @returns its id */
+    /** Writes a payout as orders would, and has a worker submit it. @returns its id */
     async pays(units: bigint, details: Record<string, string> = PAYEE): Promise<string> {
       const id = await payouts.writes(units, details);
       await handle(id);

@@ -5,11 +5,11 @@
 import type { Tx } from '../../src/base/db.ts';
 import { refused, returned, settled, write } from '../../src/rails/payouts.ts';
 import type { RailFact } from '../../src/rails/rail.ts';
-import type { Ground } from './ground.ts';
+import type { Fixture } from './fixture.ts';
 import type { openRows } from './rows.ts';
 
 export async function openPayoutSide(
-  { db, clock }: Ground,
+  { db, clock }: Fixture,
   rows: Awaited<ReturnType<typeof openRows>>,
   { rail, asset }: { rail: string; asset: string },
 ) {
@@ -32,7 +32,7 @@ export async function openPayoutSide(
           ? await settled(tx, { ...fact, now })
           : fact.type === 'payout_returned'
             ? await returned(tx, { ...fact, now })
-            : fact.type === 'payout_refused'
+            : fact.type === 'payout_rejected'
               ? await refused(tx, { ...fact, now })
               : undefined;
       if (observed?.contradiction) contradictions.push(observed.payout.id);

@@ -95,7 +95,7 @@ export interface Told {
   headers?: Record<string, string>;
   body?: string | Buffer;
   /** Something else than a whole answer. */
-  act?: (response: ServerResponse) => void;
+  action?: (response: ServerResponse) => void;
 }
 
 /** The symbols that a path asks an exchange for. */
@@ -128,7 +128,7 @@ export async function priceHosts() {
       return symbols === undefined ? [] : [{ name, symbols }];
     })[0] ?? { name: 'ecb' as const, symbols: [] };
     const told = instead.get(found.name)?.(found.symbols) ?? usual(found.name, found.symbols, path);
-    if (told.act !== undefined) return told.act(response);
+    if (told.action !== undefined) return told.action(response);
     response.writeHead(told.status ?? 200, { 'content-type': 'application/json', ...told.headers });
     response.end(told.body ?? '');
   });

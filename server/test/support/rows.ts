@@ -42,7 +42,7 @@ export async function openRows(adminUrl: string): Promise<Rows> {
   async function market(asset: string, rail: string): Promise<bigint> {
     const [row] = await query<{ id: string }>(
       `insert into markets (direction, crypto_asset, fiat_asset, deposit_rail, payout_rail, payment_method, min_units,
-                            max_units, payout_places, price_sources)
+                            max_units, payout_decimals, price_sources)
        values ('offramp', $1, 'inr', $2, 'bank.simulated', 'bank', 1, 1000000000000, 2, '{fixed}')
        on conflict (direction, crypto_asset, fiat_asset) do update set deposit_rail = excluded.deposit_rail returning id`,
       [asset, rail],

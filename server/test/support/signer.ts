@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { randomHex } from '../../src/base/ids.ts';
 import { connectTo } from '../../src/signer/address.ts';
 import type { ChainLimits } from '../../src/signer/index.ts';
-import { keysOf, newPhrase, publicOf, sealKeys } from '../../src/signer/keys.ts';
+import { encryptKeys, keysOf, newPhrase, publicOf } from '../../src/signer/keys.ts';
 import { freshFolder } from './folder.ts';
 import { patience } from './patience.ts';
 import { collect, run } from './process.ts';
@@ -27,7 +27,7 @@ export async function startSigner(options: { limits: readonly ChainLimits[]; fol
   const passphrase = randomHex(16);
   const keystore = join(dir, 'keys.json');
   const limitsFile = join(dir, 'limits.json');
-  writeFileSync(keystore, sealKeys(keys, passphrase), { mode: 0o600 });
+  writeFileSync(keystore, encryptKeys(keys, passphrase), { mode: 0o600 });
   let child: ChildProcess;
   let ended: Promise<void>;
 

@@ -20,9 +20,9 @@ import { encodeFunctionData, erc20Abi, type Hex } from 'viem';
 import { mnemonicToAccount } from 'viem/accounts';
 import { movableClock } from '../../src/base/clock.ts';
 import type { Tx } from '../../src/base/db.ts';
+import { enqueue } from '../../src/base/jobs.ts';
 import { formatUnits, parseUnits } from '../../src/base/money.ts';
 import { openTexts } from '../../src/base/texts.ts';
-import { ring } from '../../src/base/work.ts';
 import { readConfig } from '../../src/config.ts';
 import {
   type Account,
@@ -35,7 +35,7 @@ import {
   post,
 } from '../../src/ledger/index.ts';
 import { fundsArrived } from '../../src/orders/facts.ts';
-import { type MoneyTrace, reject, release, trace } from '../../src/orders/index.ts';
+import { type MoneyTrace, refundOrder, release, trace } from '../../src/orders/index.ts';
 import {
   BUILT_IN_POLICY,
   findMarket,
@@ -289,7 +289,7 @@ export async function openStory(
   }
 
   /** As a bank's webhook would have it: the statement is read now, and not when its turn comes. */
-  const looksAtTheBank = () => read((tx) => ring(tx, { kind: OBSERVE, subject: BANK, dueAt: clock.now() }));
+  const looksAtTheBank = () => read((tx) => enqueue(tx, { kind: OBSERVE, subject: BANK, dueAt: clock.now() }));
 
   /** The bank shows that so much of a payout has come back. */
   async function bankReturns(key: string, units: bigint): Promise<void> {
@@ -481,7 +481,7 @@ export async function openStory(
     });
 
   const people = ['a person', 'another person'];
-  const act = (order: Order, why: string) => ({ orderId: order.id, by: 'a person', people, why, now: clock.now() });
+  const action = (order: Order, why: string) => ({ orderId: order.id, by: 'a person', people, why, now: clock.now() });
 
   for (const fiat of ['inr', 'eur']) {
     await until(`the bank has shown the opening ${fiat}`, async () => {
@@ -600,7 +600,7 @@ export async function openStory(
       const send = rail.send;
       rail.send = async (sending) =>
         sending.destination.kind === 'address' && sending.destination.address.toLowerCase() === address.toLowerCase()
-          ? { outcome: 'refused', why: 'tokens to their own contract' }
+          ? { outcome: 'rejected', why: 'tokens to their own contract' }
           : await send(sending);
     },
 
@@ -661,11 +661,11 @@ export async function openStory(
       await mines(1, chain);
     },
 
-    releases: (order: Order) => read((tx) => release(orders, tx, act(order, 'looked at and found good'))),
+    releases: (order: Order) => read((tx) => release(orders, tx, action(order, 'looked at and found good'))),
     rejects: (
       order: Order,
       refund: { failure: 'amount' | 'name' | 'other'; address?: string; fiatAccountId?: bigint },
-    ) => reject(orders, act(order, 'looked at and found bad'), refund),
+    ) => refundOrder(orders, action(order, 'looked at and found bad'), refund),
 
     balance: (account: Account): Promise<Balance> => read((tx) => balance(tx, account)),
 
@@ -673,7 +673,7 @@ export async function openStory(
     async refundArrives(order: Sale, status: number): Promise<void> {
       await until('the refund is with the node', async () => {
         const { payouts } = await traceOf(order);
-        return payouts.some(({ purpose, handedAt }) => purpose === 'refund' && handedAt !== null);
+        return payouts.some(({ purpose, submittedAt }) => purpose === 'refund' && submittedAt !== null);
       });
       await mines(2, order.chain);
       await reaches(order, status);
@@ -728,11 +728,11 @@ export async function openStory(
       });
     },
 
-    /** The payout is handed to the node: signed, and perhaps not in a block yet. */
-    payoutIsHanded: (order: Order): Promise<boolean> =>
+    /** The payout is submitted to the node: signed, and perhaps not in a block yet. */
+    payoutIsSubmitted: (order: Order): Promise<boolean> =>
       until('the payout is with the node', async () => {
         const { payouts } = await traceOf(order);
-        return payouts.some(({ purpose, handedAt }) => purpose === 'payout' && handedAt !== null);
+        return payouts.some(({ purpose, submittedAt }) => purpose === 'payout' && submittedAt !== null);
       }),
 
     /** Transfers of a purchase's coin to its wallet that the chain knows of: hash and units. */
@@ -835,7 +835,7 @@ export async function openStory(
 }
 
 /** What is announced of an order beside its states. */
-const BESIDE_STATES = ['order.changed', 'order.payout_handed'];
+const BESIDE_STATES = ['order.changed', 'order.payout_submitted'];
 
 /** Every kind of account but an order's own. */
 const SHARED: AccountKind[] = [

@@ -14,7 +14,7 @@ export const marketTerms = {
   paymentMethod: 'IMPS',
   minUnits: 1n,
   maxUnits: 1_000n,
-  payoutPlaces: 2,
+  payoutDecimals: 2,
   quoteTtlMs: 60_000,
   depositTtlMs: 3_600_000,
   priceSources: ['fixed'],

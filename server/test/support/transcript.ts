@@ -37,7 +37,7 @@ const NUMBERED = {
   proposals: 33,
   reconcile_items: 34,
   audit: 35,
-  partner_acts: 36,
+  partner_activity: 36,
   held_items: 37,
 } as const;
 

@@ -6,19 +6,19 @@ import { chart, hold, move, post } from '../../src/ledger/index.ts';
 import { openMetrics, treasuryCheck, treasuryReadings } from '../../src/ops/index.ts';
 import type { Rail } from '../../src/rails/rail.ts';
 import { levelHandlers, setThreshold, WATCH } from '../../src/treasury/index.ts';
-import { freshGround, type Ground } from '../support/ground.ts';
+import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { openRows, type Rows } from '../support/rows.ts';
 
 const RAIL = 'evm.test';
 const ASSET = 'usdc.test';
 const HOT = chart.custody(RAIL, 'hot', ASSET);
-let ground: Ground;
+let ground: Fixture;
 let rows: Rows;
 let outside: bigint | 'down';
 let entries = 0;
 
 before(async () => {
-  ground = await freshGround();
+  ground = await freshFixture();
   rows = await openRows(ground.adminUrl);
   await rows.cryptoAsset(ASSET, 'test', '0xtoken', 6);
 });
@@ -54,7 +54,7 @@ const threshold = (low: bigint, alarm: bigint) =>
 
 /** The hot wallet has so much, in whole units, of which some is set aside. */
 async function has(whole: bigint, asideWhole = 0n): Promise<void> {
-  await rows.query('delete from work');
+  await rows.query('delete from jobs');
   const { units, heldUnits } = await now();
   const [less, more] = [units, whole * 1_000_000n];
   await ground.db.asSystem(async (tx) => {

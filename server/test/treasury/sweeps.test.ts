@@ -9,7 +9,7 @@ import { BugError } from '../../src/base/errors.ts';
 import { randomHex } from '../../src/base/ids.ts';
 import { balancesOf, chart, move, post, trialBalance } from '../../src/ledger/index.ts';
 import { orderFacts } from '../../src/orders/index.ts';
-import { liftStop, setStop } from '../../src/partners/index.ts';
+import { liftKillSwitch, setKillSwitch } from '../../src/partners/index.ts';
 import {
   type ChainRail,
   depositWallet,
@@ -22,7 +22,7 @@ import { encodeTransfer } from '../../src/rails/evm/transfers.ts';
 import type { Rail, RailFact } from '../../src/rails/rail.ts';
 import { SWEEP, setMinimum, sweepHandlers, takeOwnTransfer } from '../../src/treasury/index.ts';
 import { ANVIL_FIRST, ANVIL_MNEMONIC, type Anvil, data, deployToken, startAnvil } from '../support/anvil.ts';
-import { freshGround, type Ground } from '../support/ground.ts';
+import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { openRows, type Rows } from '../support/rows.ts';
 
 const FINALITY = 6;
@@ -33,7 +33,7 @@ const DAI = 'dai.anvil';
 const ETH = 'eth.anvil';
 const parent = HDKey.fromMasterSeed(mnemonicToSeedSync(ANVIL_MNEMONIC)).derive("m/44'/60'/1'");
 
-let ground: Ground;
+let ground: Fixture;
 let rows: Rows;
 let anvil: Anvil;
 let usdc: string;
@@ -41,7 +41,7 @@ let dai: string;
 let worlds = 0;
 
 before(async () => {
-  [ground, anvil] = await Promise.all([freshGround(), startAnvil()]);
+  [ground, anvil] = await Promise.all([freshFixture(), startAnvil()]);
   rows = await openRows(ground.adminUrl);
   usdc = await deployToken(anvil);
   dai = await deployToken(anvil);
@@ -158,7 +158,7 @@ async function openWorld(options: Partial<EvmOptions> = {}, mayLeave?: RailConte
     },
     transfers: () =>
       rows.query<{ key: string; kind: string; state: string; units: string; why: string | null }>(
-        'select key, kind, state, units, why from own_transfers where rail = $1 order by written_at, key',
+        'select key, kind, state, units, why from own_transfers where rail = $1 order by created_at, key',
         [code],
       ),
     async states(): Promise<string[]> {
@@ -233,7 +233,7 @@ describe('a nonce that was given up', () => {
     const dying = { ...hot, sign: () => Promise.reject(new Error('killed')) };
     await assert.rejects(world.open({ signers: { hot: dying } }).rail.send(first), /killed/);
     await rows.query('update chain_sends set signing_at = null where key = $1', [first.key]);
-    assert.equal((await world.rail.send(second)).outcome, 'accepted');
+    assert.equal((await world.rail.send(second)).outcome, 'submitted');
     kept.add(first.key);
     assert.deepEqual(await world.rail.status(first.key), { outcome: 'absent' });
     const isOld = () => rows.query(`update released_nonces set released_at = now() - interval '1 minute'`);
@@ -255,7 +255,7 @@ describe('a nonce that was given up', () => {
     assert.deepEqual(await world.transfers(), [], 'the next send was not given the time to take it');
     await isOld();
     await world.look();
-    assert.deepEqual(await world.states(), ['gas sent']);
+    assert.deepEqual(await world.states(), ['gas submitted']);
     await world.final();
     await world.look();
     assert.deepEqual([await paid(second), await paid(first)], [6n, 0n]);
@@ -269,7 +269,7 @@ describe('a nonce that was given up', () => {
     const { world, second, kept, isOld, sending } = await givenUp();
     await isOld();
     const third = sending(3, 7n);
-    assert.equal((await world.rail.send(third)).outcome, 'accepted');
+    assert.equal((await world.rail.send(third)).outcome, 'submitted');
     kept.clear();
     await world.look();
     await world.final();
@@ -283,10 +283,10 @@ describe('a sweep', () => {
     const world = await openWorld();
     const at = await deposited(world);
     await world.look();
-    assert.deepEqual(await world.states(), ['sweep written', 'gas sent']);
+    assert.deepEqual(await world.states(), ['sweep created', 'gas submitted']);
     await anvil.mine();
     await world.look();
-    assert.deepEqual(await world.states(), ['sweep sent', 'gas sent']);
+    assert.deepEqual(await world.states(), ['sweep submitted', 'gas submitted']);
     assert.equal(await world.booked('hot', USDC), 0n, 'nothing is booked that a reorg may take back');
     await world.final();
     assert.deepEqual(await world.states(), ['sweep settled', 'gas settled']);
@@ -314,11 +314,11 @@ describe('a sweep', () => {
     const world = await openWorld();
     await deposited(world);
     const stop = { kind: 'rail', subject: world.code, by: 'a test', reason: 'a test', at: new Date() } as const;
-    await ground.db.asSystem((tx) => setStop(tx, stop));
+    await ground.db.asSystem((tx) => setKillSwitch(tx, stop));
     await world.sweeps();
-    assert.deepEqual(await world.states(), ['sweep written', 'gas written']);
+    assert.deepEqual(await world.states(), ['sweep created', 'gas created']);
     assert.match((await world.transfers())[1]?.why ?? '', /stopped the rail/);
-    await ground.db.asSystem((tx) => liftStop(tx, 'rail', world.code));
+    await ground.db.asSystem((tx) => liftKillSwitch(tx, 'rail', world.code));
     await world.sweeps();
     assert.deepEqual(await world.states(), ['sweep settled', 'gas settled']);
     await world.agrees();
@@ -421,7 +421,7 @@ describe('a sweep', () => {
     await deposited(world);
     await anvil.rpc('anvil_setBalance', [world.hot, '0x1']);
     await world.look();
-    assert.deepEqual(await world.states(), ['sweep written', 'gas written']);
+    assert.deepEqual(await world.states(), ['sweep created', 'gas created']);
     assert.deepEqual(await world.cases(), ['gas_short']);
     await anvil.rpc('anvil_setBalance', [world.hot, `0x${ETHER.toString(16)}`]);
     await world.sweeps();
@@ -439,7 +439,7 @@ describe('a sweep', () => {
     await anvil.mine();
     await world.follow();
     await world.look();
-    assert.deepEqual(await world.states(), ['sweep written', 'gas settled', 'gas sent']);
+    assert.deepEqual(await world.states(), ['sweep created', 'gas settled', 'gas submitted']);
     await world.sweeps();
     assert.deepEqual(await world.states(), ['sweep settled', 'gas settled', 'gas settled']);
     assert.equal(BigInt(await anvil.rpc<string>('eth_getTransactionCount', [at, 'latest'])), 1n);
@@ -455,17 +455,17 @@ describe('a sweep that nobody mines', () => {
     await anvil.mine(FINALITY + 1);
     await world.follow();
     await world.look();
-    assert.deepEqual(await world.states(), ['sweep sent', 'gas settled']);
+    assert.deepEqual(await world.states(), ['sweep submitted', 'gas settled']);
     await anvil.rpc('anvil_setNextBlockBaseFeePerGas', [`0x${(60n * GWEI).toString(16)}`]);
     await anvil.mine();
     const hasty = world.open({ pace: { lowerBranchMs: 0, nativeEveryMs: 0, rebroadcastMs: 0, stuckMs: 0 } });
     await hasty.follow();
     assert.equal(await versions(), 1, 'a fee that the address could not pay is not offered');
     await world.look();
-    assert.deepEqual(await world.states(), ['sweep sent', 'gas settled'], 'not at once');
+    assert.deepEqual(await world.states(), ['sweep submitted', 'gas settled'], 'not at once');
     ground.clock.advance(120_001);
     await world.look();
-    assert.deepEqual(await world.states(), ['sweep sent', 'gas settled', 'gas sent']);
+    assert.deepEqual(await world.states(), ['sweep submitted', 'gas settled', 'gas submitted']);
     await anvil.mine();
     await hasty.follow();
     assert.equal(await versions(), 2);
@@ -532,7 +532,7 @@ describe('native coin of a customer', () => {
     await givesCoin(at, ETHER);
     await anvil.mine();
     await world.look();
-    assert.deepEqual(await world.states(), ['sweep written', 'gas sent']);
+    assert.deepEqual(await world.states(), ['sweep created', 'gas submitted']);
     await world.look();
     await world.sweeps();
     await world.follow();
@@ -650,8 +650,8 @@ describe('a chain that changes its mind', () => {
     await world.follow();
     await world.look();
     await world.look();
-    assert.ok(world.facts.some((fact) => fact.type === 'rail_stopped'));
-    assert.deepEqual(await world.cases(), ['rail_stopped']);
+    assert.ok(world.facts.some((fact) => fact.type === 'rail_halted'));
+    assert.deepEqual(await world.cases(), ['rail_halted']);
     assert.deepEqual(
       (await world.transfers()).map(({ key, state }) => [key, state]),
       rowsBefore.map(({ key, state }) => [key, state]),
@@ -692,10 +692,10 @@ describe('a sweep that fails', () => {
     const at = await deposited(world);
     await setTokens(at, 0n);
     await world.look();
-    assert.deepEqual(await world.states(), ['sweep written']);
+    assert.deepEqual(await world.states(), ['sweep created']);
     ground.clock.advance(600_000);
     await world.look();
-    assert.deepEqual(await world.cases(), ['sweep_refused']);
+    assert.deepEqual(await world.cases(), ['sweep_rejected']);
     ground.clock.advance(3_600_000);
     await world.look();
     assert.deepEqual(await world.states(), ['sweep dropped']);
@@ -830,7 +830,7 @@ describe('a crash', () => {
     });
   }
 
-  /** The node behind a door through which no transaction passes. */
+  /** The node behind a role through which no transaction passes. */
   async function deafNode(t: TestContext): Promise<string> {
     const server = createServer(async (request, response) => {
       const parts: Buffer[] = [];
@@ -878,7 +878,7 @@ describe('the signer of deposit addresses', () => {
       ...elsewhere,
       destination: { kind: 'address', address: ANVIL_FIRST },
     });
-    assert.deepEqual(sent, { outcome: 'refused', why: 'a recipient that is not allowed' });
+    assert.deepEqual(sent, { outcome: 'rejected', why: 'a recipient that is not allowed' });
   });
 
   test('with another key than the one watched is our bug', async () => {

@@ -23,7 +23,7 @@ export async function bank(visit: Visit): Promise<Outcome> {
   const { m } = look;
   if (visit.customer.blocked) return show(visit, { title: m.refused.title, body: paragraph(m.refused.text) });
   const sent = visit.form;
-  if (sent?.get('act') === 'account') return await addAccount(visit, sent);
+  if (sent?.get('intent') === 'account') return await addAccount(visit, sent);
   // A login form sent a second time, by somebody who is in.
   if (sent !== undefined) return { goTo: visit.action };
 
@@ -93,7 +93,7 @@ function accountPage(
   const { m } = look;
   const body = html`${paragraph(m.bank.intro(shown(fiat.code)))}
 ${formOf(visit, {
-  act: 'account',
+  intent: 'account',
   body: html`<input type="hidden" name="currency" value="${fiat.code}">${fields(look, accountFields(m, fiat), given, problems)}`,
   button: button(m.bank.add),
 })}
@@ -127,7 +127,7 @@ export async function keepAccount(
   const account = await inTx(async (tx) => {
     const added = await addFiatAccount(tx, deps.vault, { customer, fiat: fiat.code, details, now });
     const facts = { customer: customer.id, fiat: fiat.code, ending: added.hint };
-    recordActivity(tx, through, { act: 'account.added', subject: `account:${added.id}`, facts, now });
+    recordActivity(tx, through, { action: 'account.added', subject: `account:${added.id}`, facts, now });
     return added;
   });
   return { account };

@@ -40,13 +40,13 @@ export function destinationForm(
   const asset = assetOf(shown, waiting);
   const accounts = all.filter(({ fiat }) => fiat === waiting.asset);
   const isNew =
-    waiting.kind === 'bank' && (accounts.length === 0 || query.has('add') || given.get('act') === 'account');
-  const chosen = given.has('act') ? given : new URLSearchParams({ fiatAccount: query.get('account') ?? '' });
+    waiting.kind === 'bank' && (accounts.length === 0 || query.has('add') || given.get('intent') === 'account');
+  const chosen = given.has('intent') ? given : new URLSearchParams({ fiatAccount: query.get('account') ?? '' });
   const asked = isNew ? accountFields(m, asset) : [field(visit, shown, waiting, accounts)];
   return html`<h2>${words.title}</h2>
 ${paragraph(words[waiting.purpose](amountOf(waiting.units, asset)))}
 ${formOf(visit, {
-  act: isNew ? 'account' : 'destination',
+  intent: isNew ? 'account' : 'destination',
   body: fields(look, asked, chosen, problems),
   button: button(isNew ? m.bank.add : words.confirm),
 })}
@@ -67,15 +67,15 @@ export async function nameDestination(
 ): Promise<Outcome | Wrong> {
   const { form, action, look } = visit;
   const [waiting] = shown.destinations;
-  const act = form?.get('act');
+  const intent = form?.get('intent');
   if (form === undefined || waiting === undefined) return { goTo: action };
-  if (act === 'account' && waiting.kind === 'bank') {
+  if (intent === 'account' && waiting.kind === 'bank') {
     const kept = await keepAccount({ ...visit, customer }, assetOf(shown, waiting), form);
     return 'problems' in kept
       ? { given: form, problems: kept.problems }
       : { goTo: `${action}?account=${kept.account.id}` };
   }
-  if (act !== 'destination') return { goTo: action };
+  if (intent !== 'destination') return { goTo: action };
   const own = (await visit.inTx((tx) => fiatAccounts(tx, customer.id))).filter(({ fiat }) => fiat === waiting.asset);
   const asked = field(visit, shown, waiting, own);
   const { values, problems } = readForm([asked], form, look.m);
@@ -99,8 +99,8 @@ async function named(
       await requireNotHeld(tx, { ...through, ...destination, orderId: null, now });
       await deps.orders.nameDestination(tx, { orderId: order.id, to, now });
       const facts = 'address' in to ? to : { account: String(to.fiatAccountId) };
-      const act = 'refund_destination.named';
-      recordActivity(tx, through, { act, subject: `order:${order.id}`, facts, now });
+      const action = 'refund_destination.named';
+      recordActivity(tx, through, { action, subject: `order:${order.id}`, facts, now });
     });
     return undefined;
   } catch (error) {

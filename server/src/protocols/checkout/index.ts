@@ -1,9 +1,9 @@
 /**
  * Checkout: the pages that customers see, rendered here and working without any script.
  *
- * `/kyc/:token` verifies a customer, `/bank/:token` adds a bank account, `/checkout/:token` buys or sells (errand.ts),
+ * `/kyc/:token` verifies a customer, `/bank/:token` adds a bank account, `/checkout/:token` buys or sells (flow.ts),
  * `/return/:token` confirms where coins go back to (return.ts). The
- * token comes from a signed call of the partner's program, of a return from an operator, and names partner, errand, the way back and mostly the customer; it
+ * token comes from a signed call of the partner's program, of a return from an operator, and names partner, flow, the way back and mostly the customer; it
  * shows a login page and nothing else (customers/links.ts). Every
  * step is a form that posts to its own page; what succeeds answers with a redirect to the same page, which shows what is
  * next from what is stored. So reloading, going back and sending twice are harmless.
@@ -32,7 +32,7 @@ import { cutOff, findPartner, isLinkHeld } from '../../partners/index.ts';
 import { networkOf, openLimiter } from '../limit.ts';
 import type { Call, Protocol, Reply } from '../protocol.ts';
 import { bank } from './bank.ts';
-import { checkoutPage } from './errand.ts';
+import { checkoutPage } from './flow.ts';
 import { html } from './html.ts';
 import { kyc } from './kyc.ts';
 import { login } from './login.ts';

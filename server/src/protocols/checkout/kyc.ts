@@ -23,15 +23,15 @@ import { addressBack, formOf, leave, type Outcome, show, type Visit, wayBack } f
 /** A visit of somebody who has logged in. */
 export async function kyc(visit: Visit): Promise<Outcome> {
   if (visit.link.closeAfterLogin) return leave(visit, back(visit));
-  const act = visit.form?.get('act');
-  if (act === 'details') return await takeDetails(visit);
-  if (act === 'check') return await checkAgain(visit);
+  const intent = visit.form?.get('intent');
+  if (intent === 'details') return await takeDetails(visit);
+  if (intent === 'check') return await checkAgain(visit);
   // A login form sent a second time, by somebody who is in.
   if (visit.form !== undefined) return { goTo: visit.action };
 
   const given = await visit.inTx((tx) => givenDetails(tx, visit.customer.id));
   const { m } = visit.look;
-  switch (standing(visit, given)) {
+  switch (verificationStep(visit, given)) {
     case 'done':
       return show(visit, { title: m.done.title, body: html`${paragraph(m.done.text)}${wayBack(visit, back(visit))}` });
     case 'refused':
@@ -52,7 +52,7 @@ type Standing = 'done' | 'refused' | 'review' | 'form';
 const levelFor = ({ partner, deps }: Pick<Visit, 'partner' | 'deps'>): number =>
   Math.min(Math.max(1, partner.tradeLevel), deps.verifier.highestLevel);
 
-export function standing(
+export function verificationStep(
   { customer, partner, deps }: Pick<Visit, 'customer' | 'partner' | 'deps'>,
   given: GivenDetails | undefined,
 ): Standing {
@@ -72,7 +72,7 @@ async function takeDetails(visit: Visit): Promise<Outcome> {
     const customer = await findCustomer(tx, visit.customer.id);
     const before = await givenDetails(tx, customer.id);
     // Sent twice: the first has done it, or is about to.
-    if (standing({ ...visit, customer }, before) !== 'form') return before;
+    if (verificationStep({ ...visit, customer }, before) !== 'form') return before;
     return await saveDetails(tx, deps.vault, { customer, details: values, now });
   });
   return given?.outcome === null ? await check(visit, given.version) : { goTo: visit.action };
@@ -80,22 +80,22 @@ async function takeDetails(visit: Visit): Promise<Outcome> {
 
 async function checkAgain(visit: Visit): Promise<Outcome> {
   const given = await visit.inTx((tx) => givenDetails(tx, visit.customer.id));
-  if (given === undefined || standing(visit, given) !== 'review') return { goTo: visit.action };
+  if (given === undefined || verificationStep(visit, given) !== 'review') return { goTo: visit.action };
   return await check(visit, given.version);
 }
 
 async function check(visit: Visit, version: number): Promise<Outcome> {
   const { deps, customer } = visit;
   const { verifier } = deps;
-  const ask = {
+  const input = {
     key: `details:${customer.id}:${version}`,
     customerId: customer.id,
     kind: customer.kind,
     level: levelFor(visit),
   };
   try {
-    const { pageUrl } = await verifier.begin(ask);
-    const finding = await verifier.finding(ask);
+    const { pageUrl } = await verifier.begin(input);
+    const finding = await verifier.finding(input);
     await visit.inTx((tx) =>
       recordFinding(tx, { customerId: customer.id, version, verifier: verifier.code, finding, now: visit.now }),
     );
@@ -109,7 +109,7 @@ async function check(visit: Visit, version: number): Promise<Outcome> {
 
 function reviewPage(visit: Visit, p: { said?: string; status?: number; pageUrl?: string }): Outcome {
   const { review } = visit.look.m;
-  const look = formOf(visit, { act: 'check', body: html``, button: button(review.look, 'second') });
+  const look = formOf(visit, { intent: 'check', body: html``, button: button(review.look, 'second') });
   const elsewhere =
     p.pageUrl === undefined
       ? paragraph(review.text)
@@ -128,7 +128,7 @@ function detailsPage(visit: Visit, given: URLSearchParams, problems: Problems): 
   const body = html`${customer.verification === 'failed' && problems.size === 0 && alert(words.failed)}
 ${paragraph(words.intro)}
 ${formOf(visit, {
-  act: 'details',
+  intent: 'details',
   body: html`${group(words.groups.person, fields(look, person, given, problems))}
 ${group(words.groups.address, fields(look, address, given, problems))}`,
   button: button(words.send),

@@ -17,9 +17,9 @@ import { formOf, type Outcome, show, type Visit } from './visit.ts';
 
 /** A visit of somebody who has not logged in. */
 export async function login(visit: Visit): Promise<Outcome> {
-  const act = visit.form?.get('act');
-  if (act === 'code') return await sendCode(visit);
-  if (act === 'login') return await enterCode(visit);
+  const intent = visit.form?.get('intent');
+  if (intent === 'code') return await sendCode(visit);
+  if (intent === 'login') return await enterCode(visit);
   return await loginPage(visit, {});
 }
 
@@ -47,7 +47,7 @@ async function sendCode(visit: Visit): Promise<Outcome> {
   return await loginPage(visit, { status: 503 });
 }
 
-/** @returns whether it could be handed over; where not, the row says so, and the page from it */
+/** @returns whether it could be submitted; where not, the row says so, and the page from it */
 async function send(
   { deps, inTx, now }: Visit,
   { id, phone, code }: { id: bigint; phone: string; code: string },
@@ -104,12 +104,12 @@ async function loginPage(
   const problems = p.problems ?? new Map<string, string>();
   const status = p.status === undefined ? {} : { status: p.status };
   const send = formOf(visit, {
-    act: 'code',
+    intent: 'code',
     body: html`${!isLive && paragraph(words.intro(endingOf(phone)))}`,
     button: button(isLive ? words.again : words.send, isLive ? 'second' : 'first'),
   });
   const enter = formOf(visit, {
-    act: 'login',
+    intent: 'login',
     body: html`${paragraph(words[visit.isOpen === true ? 'sentIfPossible' : 'sent'](endingOf(phone)))}${hint}${fields(look, [codeField(look.m)], new URLSearchParams(), problems)}`,
     button: button(words.enter),
   });

@@ -219,7 +219,7 @@ const en = {
         title: 'We are looking into your payment',
         text: 'A person has to check it, which can take a working day. You need not do anything.',
       },
-      paying_out: { title: 'What you get is on its way', text: 'It has been handed over and should arrive soon.' },
+      paying_out: { title: 'What you get is on its way', text: 'It has been submitted and should arrive soon.' },
       payout_held: {
         title: 'What we sent you did not go through',
         text: 'A person looks into it and sends it again or gives your payment back. You need not do anything.',
@@ -314,7 +314,7 @@ const en = {
   },
 
   /** Coins that go back: the customer confirms where to. */
-  giveBack: {
+  startRefund: {
     title: 'Where your coins go back to',
     intro: (partner: string) =>
       `Coins of yours came to us that your order with ${partner} did not use. Give the address that we send them back to.`,

@@ -54,11 +54,11 @@ ${linkButton(`${action}?go=1`, look.m.checkout.goOn)}`;
 
 /** A visit of somebody who may trade: adds an account, confirms, or looks at what there is to confirm. */
 export async function offer(visit: CheckoutVisit, customer: Customer, market: Market): Promise<Outcome> {
-  const act = visit.form?.get('act');
+  const intent = visit.form?.get('intent');
   const sent = visit.form ?? new URLSearchParams();
   try {
-    if (act === 'order') return await order(visit, customer, market, sent);
-    if (act === 'account' && market.direction === 'offramp') {
+    if (intent === 'order') return await order(visit, customer, market, sent);
+    if (intent === 'account' && market.direction === 'offramp') {
       const kept = await keepAccount({ ...visit, customer }, market.fiat, sent);
       return 'problems' in kept
         ? accountPage(visit, market, { given: sent, problems: kept.problems })
@@ -91,7 +91,7 @@ async function confirmPage(
   const isNamed = direction === 'onramp' && link.walletAddress !== null;
   const body = html`${p.said !== undefined && alert(p.said)}${terms(look, quote)}${note(words.goodUntil(quote.expiresAt))}
 ${formOf(visit, {
-  act: 'order',
+  intent: 'order',
   body: html`<input type="hidden" name="quote" value="${String(quote.id)}">
 ${isNamed ? namedWallet(visit) : fields(look, list, given, problems)}`,
   button: button(words.confirm[direction]),
@@ -144,7 +144,7 @@ function accountPage(
   const { look } = visit;
   const { m } = look;
   const body = html`${paragraph(m.bank.intro(coinOf(fiat)))}
-${formOf(visit, { act: 'account', body: fields(look, accountFields(m, fiat), given, problems), button: button(m.bank.add) })}
+${formOf(visit, { intent: 'account', body: fields(look, accountFields(m, fiat), given, problems), button: button(m.bank.add) })}
 <p><a href="${visit.action}">${m.checkout.back}</a></p>`;
   return show(visit, { title: m.bank.title, body, problems });
 }
@@ -207,7 +207,7 @@ async function order(
     });
     await checkouts.ordered(tx, link.id, { id, customerId: customer.id });
     const facts = { direction: market.direction, customer: customer.id, ...said };
-    recordActivity(tx, visit.through, { act: 'order.created', subject: `order:${id}`, facts, now });
+    recordActivity(tx, visit.through, { action: 'order.created', subject: `order:${id}`, facts, now });
     return 'made';
   });
   if (made === 'made') return { goTo: visit.action };
@@ -219,9 +219,11 @@ async function order(
 /** What was on the screen when the form was sent, by the number in the form. */
 const quoteNamed = async (
   tx: Tx,
-  { named, ...ask }: { named: string | null; market: Market; depositUnits: bigint },
+  { named, ...input }: { named: string | null; market: Market; depositUnits: bigint },
 ): Promise<Quote | undefined> =>
-  named !== null && /^[1-9][0-9]{0,17}$/.test(named) ? await shownQuote(tx, { id: BigInt(named), ...ask }) : undefined;
+  named !== null && /^[1-9][0-9]{0,17}$/.test(named)
+    ? await shownQuote(tx, { id: BigInt(named), ...input })
+    : undefined;
 
 async function destinationOf(
   visit: CheckoutVisit,
@@ -240,7 +242,7 @@ async function destinationOf(
       ? readForm([field], sent, look.m)
       : { values: { wallet: link.walletAddress }, problems: new Map<string, string>() };
   if (problems.size > 0) return { problems };
-  // Our own addresses are other partners' too, so this look goes through the system's door.
+  // Our own addresses are other partners' too, so this look goes through the system role.
   const read = await deps.db.asSystem((tx) => deps.orders.readPayoutAddress(tx, market, values.wallet ?? ''));
   if ('address' in read) return { payoutAddress: read.address };
   const { malformed, tokenContract, ourAddress } = look.m.problems;

@@ -1,4 +1,4 @@
-// Comfort only, every page works without: a form is sent once, a window whose errand is over tries to close itself, and a
+// Comfort only, every page works without: a form is sent once, a window whose flow is over tries to close itself, and a
 // page that waits for something is shown anew when there is something new to see, and not before.
 const sent = new WeakSet();
 

@@ -73,9 +73,9 @@ const problemList = (
 </div>`;
 
 /** A form that posts to its own page. Checking is the server's alone, so that every browser says the same words. */
-export const form = (f: { action: string; csrf: string; act: string; body: Html; button: Html }): Html =>
+export const form = (f: { action: string; csrf: string; intent: string; body: Html; button: Html }): Html =>
   html`<form method="post" action="${f.action}" novalidate>
-<input type="hidden" name="csrf" value="${f.csrf}"><input type="hidden" name="act" value="${f.act}">
+<input type="hidden" name="csrf" value="${f.csrf}"><input type="hidden" name="intent" value="${f.intent}">
 ${f.body}
 ${f.button}
 </form>`;

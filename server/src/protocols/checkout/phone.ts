@@ -45,7 +45,7 @@ ${linkButton(`${visit.action}?go=1&other=1`, words.other)}`;
 }
 
 const phoneForm = (visit: CheckoutVisit, body: Html): Html =>
-  formOf(visit, { act: 'phone', body, button: button(visit.look.m.phone.send) });
+  formOf(visit, { intent: 'phone', body, button: button(visit.look.m.phone.send) });
 
 /** Whose phone it is, from now on in this browser; the code is the next thing asked for. */
 export async function takePhone(visit: CheckoutVisit, sent: URLSearchParams): Promise<Outcome> {

@@ -34,13 +34,13 @@ export async function returnPage(visit: Visit): Promise<Outcome> {
   const { of } = found;
   assert(of !== undefined, `asset ${found.asset} is not known`);
   const shown: Shown = { ...found, of };
-  const act = visit.form?.get('act');
-  if (act === 'address' && shown.stage === 'ask') return await takeAddress(visit, shown);
-  if (act === 'other' && shown.stage === 'confirm') {
+  const intent = visit.form?.get('intent');
+  if (intent === 'address' && shown.stage === 'ask') return await takeAddress(visit, shown);
+  if (intent === 'other' && shown.stage === 'confirm') {
     await visit.deps.db.asSystem((tx) => visit.deps.orders.forgetReturnAddress(tx, asked));
     return { goTo: visit.action };
   }
-  if (act === 'confirm') {
+  if (intent === 'confirm') {
     await confirm(visit);
     return { goTo: visit.action };
   }
@@ -62,7 +62,7 @@ function askedBy({ link, customer }: Visit) {
 }
 
 const fieldOf = ({ look }: Visit, { of }: Shown) =>
-  walletField(look.m.giveBack.address, look.m.giveBack.hint(of.chain ?? ''));
+  walletField(look.m.startRefund.address, look.m.startRefund.hint(of.chain ?? ''));
 
 async function takeAddress(visit: Visit, shown: Shown): Promise<Outcome> {
   const { deps, look } = visit;
@@ -92,13 +92,13 @@ function askPage(
   { given = new URLSearchParams(), problems = new Map() }: { given?: URLSearchParams; problems?: Problems },
 ): Outcome {
   const { look, partner } = visit;
-  const words = look.m.giveBack;
+  const words = look.m.startRefund;
   return show(visit, {
     title: words.title,
     body: html`${paragraph(words.intro(partner.name))}
 ${what(visit, shown)}
 ${formOf(visit, {
-  act: 'address',
+  intent: 'address',
   body: fields(look, [fieldOf(visit, shown)], given, problems),
   button: button(words.goOn),
 })}`,
@@ -107,24 +107,24 @@ ${formOf(visit, {
 }
 
 function confirmPage(visit: Visit, shown: Shown): Outcome {
-  const words = visit.look.m.giveBack.check;
+  const words = visit.look.m.startRefund.check;
   const address = shown.address ?? '';
   return show(visit, {
     title: words.title,
     body: html`${paragraph(words.intro(amountOf(shown.units, shown.of), shown.of.chain ?? ''))}
 <p class="check" id="address">${address.match(/.{1,4}/g)?.map((part) => html`<span>${part}</span>`)}</p>
 ${formOf(visit, {
-  act: 'confirm',
+  intent: 'confirm',
   body: html`<input type="hidden" name="address" value="${address}">`,
   button: button(words.yes),
 })}
-${formOf(visit, { act: 'other', body: html``, button: button(words.other, 'second') })}`,
+${formOf(visit, { intent: 'other', body: html``, button: button(words.other, 'second') })}`,
   });
 }
 
 function standingPage(visit: Visit, shown: Shown, stage: 'waits' | 'submitted' | 'settled' | 'over'): Outcome {
   const { look, action } = visit;
-  const { giveBack: words, checkout, mayClose } = look.m;
+  const { startRefund: words, checkout, mayClose } = look.m;
   const { title, text } = words[stage];
   const isOver = stage === 'settled' || stage === 'over';
   return show(visit, {
@@ -141,7 +141,7 @@ function what(
   { look }: Visit,
   { orderId, of, cameUnits, units, cameAt, reference, stage, address, paidBy }: Shown,
 ): Html {
-  const { giveBack: words, checkout } = look.m;
+  const { startRefund: words, checkout } = look.m;
   const copy = (text: string): Html => html`<span class="copy">${text}</span>`;
   const whole = cameUnits === units && stage !== 'over' ? '' : `${amountOf(cameUnits, of)}, `;
   const goes = [words.amount, amountOf(units, of)] as const;

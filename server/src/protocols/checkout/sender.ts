@@ -1,5 +1,5 @@
 /**
- * Code senders: how a one-time code reaches a phone. The sandbox's code is known; production hands codes over to whoever
+ * Code senders: how a one-time code reaches a phone. The sandbox's code is known; production sends codes to whoever
  * sends text messages for the operator (sender.webhook.ts), and does not start without. registry.ts lists them.
  */
 import { randomInt } from 'node:crypto';
@@ -11,7 +11,7 @@ export interface CodeSender {
   readonly nextCode?: () => string;
   /** What the page may say about it, where it is no secret. */
   readonly hint?: string;
-  /** @throws Unavailable when it could not be handed over */
+  /** @throws Unavailable when it could not be submitted */
   sendCode(phone: string, code: string): Promise<void>;
 }
 
@@ -22,7 +22,7 @@ export const SANDBOX_CODE = '123456';
 /** A phone whose number ends so cannot be reached. */
 export const SANDBOX_DEAD_PHONE = '000404';
 
-/** Sends nothing to anybody: the code is known. Never handed in by production. */
+/** Sends nothing to anybody: the code is known. Never passed in by production. */
 export const sandboxSender: CodeSender = {
   nextCode: () => SANDBOX_CODE,
   hint: SANDBOX_CODE,

@@ -1,9 +1,9 @@
 /**
- * Codes handed over by HTTP: one signed POST to an address of the operator's, which has them sent as text messages. Every
+ * Codes sent by HTTP: one signed POST to an address of the operator's, which has them sent as text messages. Every
  * provider has its own interface, so what stands between is a few lines of the operator's.
  *
  * The body is `{"phone":"+91…","code":"123456","sentAt":"…"}`. `X-Cloverleaf-Signature` is the HMAC-SHA256 of it in hex
- * under the shared secret; `Idempotency-Key` is other for each. Any 2xx is taken for handed over. Nothing is repeated from here: the
+ * under the shared secret; `Idempotency-Key` is other for each. Any 2xx means taken. Nothing is repeated from here: the
  * customer asks for another code. Phone and code stand in the body alone, never in an address, an error or a log.
  */
 import { createHmac, randomUUID } from 'node:crypto';

@@ -50,7 +50,7 @@ export function readSession(
   if (sealed === undefined) return undefined;
   try {
     const bytes = Buffer.from(sealed.slice(ahead.length), 'base64url');
-    const session = JSON.parse(vault.open(bytes, CONTEXT)) as Session;
+    const session = JSON.parse(vault.decrypt(bytes, CONTEXT)) as Session;
     const isTheirs = customerId === null || session.customerId === customerId;
     return isTheirs && now.getTime() < session.until ? session : undefined;
   } catch {
@@ -60,7 +60,7 @@ export function readSession(
 
 /** The Set-Cookie header. It has no end of its own: the one sealed inside counts. */
 export function sessionCookie(vault: Vault, session: Session, secure: boolean): string {
-  const sealed = vault.seal(JSON.stringify(session), CONTEXT).toString('base64url');
+  const sealed = vault.encrypt(JSON.stringify(session), CONTEXT).toString('base64url');
   return `${nameOf(secure)}=${sealed}; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
 }
 

@@ -20,12 +20,12 @@ export interface DetailsVerifier {
   readonly code: string;
   readonly highestLevel: number;
   /** @throws Unavailable */
-  begin(ask: DetailsAsk): Promise<{ pageUrl: string | undefined }>;
+  begin(input: DetailsInput): Promise<{ pageUrl: string | undefined }>;
   /** @throws Unavailable */
-  finding(ask: DetailsAsk): Promise<Parameters<typeof recordFinding>[1]['finding']>;
+  finding(input: DetailsInput): Promise<Parameters<typeof recordFinding>[1]['finding']>;
 }
 
-interface DetailsAsk {
+interface DetailsInput {
   /** The same key is the same verification. */
   key: string;
   customerId: string;
@@ -110,7 +110,7 @@ export const show = (
   page: page(visit.look, p),
 });
 
-export const formOf = (visit: Arrival, f: { act: string; body: Html; button: Html }): Html =>
+export const formOf = (visit: Arrival, f: { intent: string; body: Html; button: Html }): Html =>
   form({ action: visit.action, csrf: visit.session.csrf, ...f });
 
 /** The partner's address with what it is told put in; undefined where it gave none that a browser may be sent to. */

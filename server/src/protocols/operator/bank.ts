@@ -1,8 +1,8 @@
 /**
- * The door to the desk of a bank without an API: what is read there, and statements, which come in as files.
+ * The way to the desk of a bank without an API: what is read there, and statements, which come in as files.
  *
- * Mounted below /operator/v1. What changes something is an act like any other (acts/bank.ts); a statement is one whose request
- * is the file itself. Where taking it in needs another person, that person hands in the same file: one that differs in a byte
+ * Mounted below /operator/v1. What changes something is an action like any other (actions/bank.ts); a statement is one whose request
+ * is the file itself. Where taking it in needs another person, that person uploads the same file: one that differs in a byte
  * is another. So nothing of a file is kept before it is taken, and both have read it.
  *
  *   GET  /bank/accounts, /bank/payouts, /bank/files, /bank/files/<id>, /bank/imports, /bank/statements
@@ -21,8 +21,8 @@ import { openTyped } from '../../base/typed.ts';
 import { openProposal } from '../../operators/index.ts';
 import { lookUp } from '../../orders/index.ts';
 import { assets } from '../../partners/index.ts';
-import { type Caller, closeExpired, confirm, type OperatorDeps, perform } from './act.ts';
-import { takeStatement, unlessStopped } from './acts/bank.ts';
+import { type Caller, closeExpired, confirm, type OperatorDeps, perform } from './action.ts';
+import { takeStatement, unlessStopped } from './actions/bank.ts';
 import { day, type Fields, givenBy, id, optional, readFields, reason, text, type Values } from './fields.ts';
 
 /** What is needed of rails/manual: protocols know no rail. */
@@ -36,7 +36,7 @@ export interface BankDesk<File extends StatementFile = StatementFile> {
   closeBatch(tx: Tx, given: { asset: string; by: string; keys?: readonly string[] }): Promise<BankFile>;
   batches(tx: Tx): Promise<BankFile[]>;
   batch(tx: Tx, id: bigint): Promise<BankFile>;
-  file(tx: Tx, id: bigint): Promise<HandedOut>;
+  file(tx: Tx, id: bigint): Promise<Downloaded>;
   requireMayLeave(tx: Tx, id: bigint): Promise<void>;
   lookAgain(tx: Tx, of: { file: bigint } | { asset: string }): Promise<void>;
   withdrawBatch(tx: Tx, id: bigint, given: { by: string; statement: string }): Promise<object>;
@@ -74,7 +74,7 @@ export interface StatementFile {
 }
 
 /** A file of payouts, as it is uploaded. */
-interface HandedOut {
+interface Downloaded {
   name: string;
   type: string;
   bytes: Buffer;
@@ -96,22 +96,22 @@ export const bankRoutes =
       done(null, undefined);
     });
 
-    const read = <F extends Fields>(url: string, fields: F, answer: (tx: Tx, ask: Values<F>) => Promise<unknown>) =>
+    const read = <F extends Fields>(url: string, fields: F, answer: (tx: Tx, input: Values<F>) => Promise<unknown>) =>
       inside.route({
         method: 'GET',
         url,
         handler: async (request) => {
           callerOf(request, 'read');
-          const ask = readFields(fields, givenBy(request.query, request.params));
+          const input = readFields(fields, givenBy(request.query, request.params));
           return await db.asSystem(async (tx) =>
-            shown({ known: await assets(tx), vault: deps.vault }, await answer(tx, ask)),
+            shown({ known: await assets(tx), vault: deps.vault }, await answer(tx, input)),
           );
         },
       });
 
     read('/bank/accounts', {}, async () => ({ rail: desk.code, accounts: desk.accounts() }));
-    read('/bank/payouts', { asset: optional(asset) }, async (tx, ask) => ({
-      payouts: await desk.waiting(tx, ask.asset),
+    read('/bank/payouts', { asset: optional(asset) }, async (tx, input) => ({
+      payouts: await desk.waiting(tx, input.asset),
     }));
     read('/bank/files', {}, async (tx) => ({ files: await desk.batches(tx) }));
     inside.route({
@@ -119,15 +119,15 @@ export const bankRoutes =
       url: '/bank/files/preview',
       handler: async (request) => {
         callerOf(request, 'read');
-        const ask = readFields({ asset }, givenBy(request.query, {}));
+        const input = readFields({ asset }, givenBy(request.query, {}));
         await db.asSystem((tx) => unlessStopped(tx, desk.code));
-        const found = await desk.previewFile(ask);
+        const found = await desk.previewFile(input);
         return await db.asSystem(async (tx) =>
           shown({ known: await assets(tx), vault: deps.vault }, { preview: true, ...found }),
         );
       },
     });
-    read('/bank/files/:id', { id }, (tx, ask) => desk.batch(tx, ask.id));
+    read('/bank/files/:id', { id }, (tx, input) => desk.batch(tx, input.id));
     read('/bank/imports', {}, async (tx) => ({ imports: await desk.imports(tx) }));
     read('/bank/statements', { asset, from: day, to: day }, async (tx, { asset: of, ...span }) => ({
       statements: await desk.statements(tx, of, span),
@@ -226,13 +226,13 @@ async function withOrders(deps: OperatorDeps, tx: Tx, rail: string, lines: reado
   return found;
 }
 
-/** What an act answers with where its answer is a file. */
-export const fileIn = ({ file }: Readonly<Record<string, unknown>>): HandedOut | undefined =>
+/** What an action answers with where its answer is a file. */
+export const fileIn = ({ file }: Readonly<Record<string, unknown>>): Downloaded | undefined =>
   typeof file === 'object' && file !== null && Buffer.isBuffer((file as { bytes?: unknown }).bytes)
-    ? (file as HandedOut)
+    ? (file as Downloaded)
     : undefined;
 
-export const handOut = (reply: FastifyReply, { name, type, bytes, sha256 }: HandedOut): FastifyReply =>
+export const handOut = (reply: FastifyReply, { name, type, bytes, sha256 }: Downloaded): FastifyReply =>
   reply
     .header('content-type', type)
     .header('content-disposition', `attachment; filename="${name}"`)

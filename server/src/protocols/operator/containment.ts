@@ -1,7 +1,7 @@
 /**
  * What was made since a time, found in every module that keeps some of it, and held; and let go again.
  *
- * All of it happens in the transaction of the operator's act, after the partner's activity was closed: what is found here is
+ * All of it happens in the transaction of the operator's action, after the partner's activity was closed: what is found here is
  * all that there is, because nothing is made meanwhile or afterwards.
  */
 import type { Tx } from '../../base/db.ts';
@@ -43,11 +43,11 @@ export async function contain(
 ): Promise<Containment> {
   const { partnerId, now } = c;
   const containment = await openContainment(tx, c);
-  const ask: Since = { partnerId, since: c.since, apiKey: containment.apiKey, from: await recordedFrom(tx) };
+  const input: Since = { partnerId, since: c.since, apiKey: containment.apiKey, from: await recordedFrom(tx) };
   const found = [
-    ...(await foundEndpoints(tx, ask)),
-    ...(await foundAccounts(tx, ask)),
-    ...(await foundAddresses(tx, ask)),
+    ...(await foundEndpoints(tx, input)),
+    ...(await foundAccounts(tx, input)),
+    ...(await foundAddresses(tx, input)),
   ];
   const held = await holdItems(tx, { ...containment, partnerId }, found);
   const ids = held.filter(({ kind }) => kind === 'endpoint').map(({ subject }) => subject);
@@ -58,70 +58,72 @@ export async function contain(
   return containment;
 }
 
-async function foundEndpoints(tx: Tx, ask: Since): Promise<FoundItem[]> {
-  const there = await endpointsSince(tx, ask);
+async function foundEndpoints(tx: Tx, input: Since): Promise<FoundItem[]> {
+  const there = await endpointsSince(tx, input);
   const subjectOf = (id: string) => `endpoint:${id}`;
-  const item = (id: string, act: ActivityKind, why: string, madeAt: Date): FoundItem => ({
-    ...{ kind: 'endpoint', subject: id, why, madeAt, act, about: subjectOf(id) },
+  const item = (id: string, action: ActivityKind, why: string, madeAt: Date): FoundItem => ({
+    ...{ kind: 'endpoint', subject: id, why, madeAt, action, about: subjectOf(id) },
   });
-  const changes = await changedSince(tx, { ...ask, acts: ENDPOINT_CHANGES });
+  const changes = await changedSince(tx, { ...input, actions: ENDPOINT_CHANGES });
   return there.flatMap(({ id, createdAt, changedAt }) => {
     // One that was made since may be another key's, and changed by the one that leaked.
-    const made = createdAt >= ask.since ? [item(id, 'endpoint.made', 'made since then', createdAt)] : [];
+    const made = createdAt >= input.since ? [item(id, 'endpoint.made', 'made since then', createdAt)] : [];
     const change = changes.find(({ subject }) => subject === subjectOf(id));
     if (change !== undefined)
       return [
         ...made,
         item(
           id,
-          change.act,
-          change.act === 'endpoint.rotated' ? 'its secret was rotated since then' : 'changed since then',
+          change.action,
+          change.action === 'endpoint.rotated' ? 'its secret was rotated since then' : 'changed since then',
           change.at,
         ),
       ];
     if (made.length > 0) return made;
     // A change of before changes were recorded: whose it was nobody can say.
-    return ask.since < ask.from && changedAt >= ask.since
+    return input.since < input.from && changedAt >= input.since
       ? [item(id, 'endpoint.changed', 'changed since then, by a key that was not recorded', changedAt)]
       : [];
   });
 }
 
-async function foundAccounts(tx: Tx, ask: Since): Promise<FoundItem[]> {
-  return (await accountsSince(tx, ask)).map(({ id, created_at }) => ({
+async function foundAccounts(tx: Tx, input: Since): Promise<FoundItem[]> {
+  return (await accountsSince(tx, input)).map(({ id, created_at }) => ({
     kind: 'account',
     subject: String(id),
     why: 'added since then',
     madeAt: created_at,
-    act: 'account.added',
+    action: 'account.added',
     about: `account:${id}`,
   }));
 }
 
-async function foundAddresses(tx: Tx, ask: Since): Promise<FoundItem[]> {
+async function foundAddresses(tx: Tx, input: Since): Promise<FoundItem[]> {
   const item =
-    (why: string, act: ActivityKind) =>
+    (why: string, action: ActivityKind) =>
     (one: NamedAddress): FoundItem => ({
       kind: 'destination',
       subject: String(one.orderId),
       address: one.address,
       why,
       madeAt: one.at,
-      act,
+      action,
       about: `order:${one.orderId}`,
     });
-  const named = await namedSince(tx, ask);
+  const named = await namedSince(tx, input);
   const orders = [...new Set(named.map(({ subject }) => BigInt(subject.replace('order:', ''))))];
-  const now = await refundAddressesOf(tx, { ...ask, orders });
+  const now = await refundAddressesOf(tx, { ...input, orders });
   // Of an order, what was said; where none of that is there in these letters, all that is there.
   const said = new Set(named.map(({ subject, address }) => `${subject} ${address.toLowerCase()}`));
   const isSaid = ({ orderId, address }: NamedAddress) => said.has(`order:${orderId} ${address.toLowerCase()}`);
   const found = new Set(now.filter(isSaid).map(({ orderId }) => orderId));
   const renamed = now.filter((one) => isSaid(one) || !found.has(one.orderId));
   const unrecorded =
-    ask.since < ask.from ? await refundAddressesOf(tx, { ...ask, orders: await perhapsNamedSince(tx, ask) }) : [];
+    input.since < input.from
+      ? await refundAddressesOf(tx, { ...input, orders: await perhapsNamedSince(tx, input) })
+      : [];
   return [
-    ...(await addressesSince(tx, ask)).map(item('named since then, by a new order', 'order.created')),
+    ...(await addressesSince(tx, input)).map(item('named since then, by a new order', 'order.created')),
     ...renamed.map(item('named since then, for a refund', 'refund_destination.named')),
     ...unrecorded.map(item('perhaps named since then, for a refund', 'refund_destination.named')),
   ];
@@ -130,10 +132,10 @@ async function foundAddresses(tx: Tx, ask: Since): Promise<FoundItem[]> {
 /** Releases or rejects, and does what follows: an endpoint hears what it missed, or is removed. */
 export async function decide(
   tx: Tx,
-  ask: { partnerId: bigint; items: readonly bigint[] | 'all'; state: 'released' | 'rejected'; by: string; now: Date },
+  input: { partnerId: bigint; items: readonly bigint[] | 'all'; state: 'released' | 'rejected'; by: string; now: Date },
 ): Promise<HeldItem[]> {
-  const { partnerId, now } = ask;
-  const decided = await decideHeld(tx, ask);
+  const { partnerId, now } = input;
+  const decided = await decideHeld(tx, input);
   const endpoints = (state: HeldItem['state']) =>
     decided.filter((one) => one.kind === 'endpoint' && one.state === state).map(({ subject }) => subject);
   const ids = await freeOf(tx, partnerId, 'endpoint', endpoints('released'));
@@ -144,7 +146,7 @@ export async function decide(
     await closeCases(tx, {
       kind: 'partner_contained',
       subject: `partner:${partnerId}`,
-      outcome: `ended by ${ask.by}`,
+      outcome: `ended by ${input.by}`,
       now,
     });
   return decided;

@@ -41,7 +41,7 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
     say: (facts) =>
       `The order is ${facts.state}${facts.why === undefined ? '' : ` (${facts.why})`}, where this cannot be done.`,
   },
-  proposal_exists: { status: 409, say: () => 'The same act is proposed already and waits for another operator.' },
+  proposal_exists: { status: 409, say: () => 'The same action is proposed already and waits for another operator.' },
   proposal_over: { status: 409, say: (facts) => `The proposal is ${facts.state}.` },
   proposal_waits: {
     status: 409,
@@ -53,9 +53,9 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
   batch_refused: { status: 409, say: (facts) => String(facts.why) },
   operator_exists: { status: 409, say: () => 'There is an operator of this name.' },
   partner_exists: { status: 409, say: () => 'There is a partner of this name.' },
-  rail_not_stopped: {
+  rail_not_halted: {
     status: 409,
-    say: (facts) => `${facts.rail} has not stopped by itself. What an operator switched off is switched on by start.`,
+    say: (facts) => `${facts.rail} has not halted by itself. What an operator switched off is switched on by start.`,
   },
   market_not_halted: {
     status: 409,
@@ -89,7 +89,7 @@ const WORDS: Partial<Record<RefusalCode, Word>> = {
   unknown_proposal: missing('proposal'),
   unknown_partner: missing('partner'),
   unknown_market: missing('market'),
-  unknown_bulk: missing('act on unpaid orders'),
+  unknown_bulk: missing('action on unpaid orders'),
   no_secret_waits: {
     status: 409,
     say: () =>

@@ -8,7 +8,7 @@ import { isIP } from 'node:net';
 import { isDay } from '../../base/clock.ts';
 import type { Vault } from '../../base/crypto.ts';
 import { Refusal } from '../../base/errors.ts';
-import { sealTyped, sealTypedSame } from '../../base/typed.ts';
+import { encryptTyped, encryptTypedSame } from '../../base/typed.ts';
 
 export interface Field<T> {
   /** In words: what it must be. */
@@ -166,12 +166,16 @@ export function readFields<F extends Fields>(fields: F, given: Readonly<Record<s
 }
 
 /** What was read, with what a person typed encrypted. */
-export const sealFields = <V extends Readonly<Record<string, unknown>>>(vault: Vault, fields: Fields, values: V): V =>
+export const encryptFields = <V extends Readonly<Record<string, unknown>>>(
+  vault: Vault,
+  fields: Fields,
+  values: V,
+): V =>
   Object.fromEntries(
     Object.entries(values).map(([name, value]) => {
       const how = fields[name]?.typed;
       if (how === undefined || typeof value !== 'string') return [name, value];
-      return [name, how === 'kept' ? sealTyped(vault, value) : sealTypedSame(vault, value)];
+      return [name, how === 'kept' ? encryptTyped(vault, value) : encryptTypedSame(vault, value)];
     }),
   ) as V;
 

@@ -2,8 +2,8 @@
  * The operator's wire: what those who run this read and do, as JSON under /operator/v1.
  *
  * Whoever comes shows a token of a named operator, looked up anew at each request. GET reads and never changes anything; what
- * changes something, or opens what is personal, is an act: a POST with a reason, carried out in one way (act.ts). Which there
- * are stands in tables: reads.ts and acts/.
+ * changes something, or opens what is personal, is an action: a POST with a reason, carried out in one way (action.ts). Which there
+ * are stands in tables: reads.ts and actions/.
  *
  * Amounts are plain decimals of their asset, times ISO 8601 in UTC. A failure says `error` (a sentence), `reason` (a word)
  * and, for bad input, `fields` (each with its rule).
@@ -18,7 +18,7 @@ import { operatorOf } from '../../operators/index.ts';
 import { assets } from '../../partners/index.ts';
 import type { Protocol } from '../protocol.ts';
 import {
-  type Act,
+  type Action,
   type ActReply,
   type Caller,
   confirm,
@@ -26,50 +26,50 @@ import {
   type OperatorDeps,
   perform,
   requireRight,
-} from './act.ts';
-import { bankActs } from './acts/bank.ts';
-import { BULK_ACTS } from './acts/bulk.ts';
-import { CASE_ACTS } from './acts/cases.ts';
-import { COMPENSATION_ACTS } from './acts/compensations.ts';
-import { CORRECTION_ACTS } from './acts/corrections.ts';
-import { DORMANCY_ACTS } from './acts/dormancy.ts';
-import { DUST_ACTS } from './acts/dust.ts';
-import { OPERATOR_ACTS } from './acts/operators.ts';
-import { ORDER_ACTS } from './acts/orders.ts';
-import { PARTNER_ACTS } from './acts/partners.ts';
-import { PAYER_ACTS } from './acts/payers.ts';
-import { RESTORE_ACTS } from './acts/restore.ts';
-import { REVIEW_ACTS } from './acts/reviews.ts';
-import { SCREENING_ACTS } from './acts/screening.ts';
-import { SHORTAGE_ACTS } from './acts/shortages.ts';
-import { STOP_ACTS } from './acts/stops.ts';
-import { TERM_ACTS } from './acts/terms.ts';
+} from './action.ts';
+import { bankActions } from './actions/bank.ts';
+import { BULK_ACTIONS } from './actions/bulk.ts';
+import { CASE_ACTIONS } from './actions/cases.ts';
+import { COMPENSATION_ACTIONS } from './actions/compensations.ts';
+import { CORRECTION_ACTIONS } from './actions/corrections.ts';
+import { DORMANCY_ACTIONS } from './actions/dormancy.ts';
+import { DUST_ACTIONS } from './actions/dust.ts';
+import { KILL_SWITCH_ACTIONS } from './actions/kill-switches.ts';
+import { OPERATOR_ACTIONS } from './actions/operators.ts';
+import { ORDER_ACTIONS } from './actions/orders.ts';
+import { PARTNER_ACTIONS } from './actions/partners.ts';
+import { PAYER_ACTIONS } from './actions/payers.ts';
+import { RESTORE_ACTIONS } from './actions/restore.ts';
+import { REVIEW_ACTIONS } from './actions/reviews.ts';
+import { SCREENING_ACTIONS } from './actions/screening.ts';
+import { SHORTAGE_ACTIONS } from './actions/shortages.ts';
+import { TERM_ACTIONS } from './actions/terms.ts';
 import { bankRoutes, fileIn, handOut } from './bank.ts';
 import { csvOf } from './csv.ts';
 import { failureOf } from './errors.ts';
 import { givenBy, id, readFields } from './fields.ts';
 import { READS } from './reads.ts';
 
-export type { OperatorDeps } from './act.ts';
+export type { OperatorDeps } from './action.ts';
 
-/** Everything an operator can do; where there is a bank without an API, acts/bank.ts besides. */
-export const ACTS: readonly Act[] = [
-  ...ORDER_ACTS,
-  ...CASE_ACTS,
-  ...PAYER_ACTS,
-  ...REVIEW_ACTS,
-  ...SCREENING_ACTS,
-  ...SHORTAGE_ACTS,
-  ...DORMANCY_ACTS,
-  ...DUST_ACTS,
-  ...STOP_ACTS,
-  ...RESTORE_ACTS,
-  ...CORRECTION_ACTS,
-  ...PARTNER_ACTS,
-  ...TERM_ACTS,
-  ...BULK_ACTS,
-  ...COMPENSATION_ACTS,
-  ...OPERATOR_ACTS,
+/** Everything an operator can do; where there is a bank without an API, actions/bank.ts besides. */
+export const OPERATOR_API_ACTIONS: readonly Action[] = [
+  ...ORDER_ACTIONS,
+  ...CASE_ACTIONS,
+  ...PAYER_ACTIONS,
+  ...REVIEW_ACTIONS,
+  ...SCREENING_ACTIONS,
+  ...SHORTAGE_ACTIONS,
+  ...DORMANCY_ACTIONS,
+  ...DUST_ACTIONS,
+  ...KILL_SWITCH_ACTIONS,
+  ...RESTORE_ACTIONS,
+  ...CORRECTION_ACTIONS,
+  ...PARTNER_ACTIONS,
+  ...TERM_ACTIONS,
+  ...BULK_ACTIONS,
+  ...COMPENSATION_ACTIONS,
+  ...OPERATOR_ACTIONS,
 ];
 
 const MAX_BODY_BYTES = 64 * 1024;
@@ -77,8 +77,8 @@ const MAX_BODY_BYTES = 64 * 1024;
 const NEXT_HEADER = 'x-next';
 
 export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
-  const acts = deps.bank === undefined ? ACTS : [...ACTS, ...bankActs(deps.bank)];
-  const byName = new Map(acts.map((act) => [act.name, act]));
+  const actions = deps.bank === undefined ? OPERATOR_API_ACTIONS : [...OPERATOR_API_ACTIONS, ...bankActions(deps.bank)];
+  const byName = new Map(actions.map((action) => [action.name, action]));
   await app.register(
     async (inside) => {
       const callers = new WeakMap<FastifyRequest, Caller>();
@@ -113,16 +113,16 @@ export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
           handler: async (request, reply) => {
             const caller = callerOf(request);
             requireRight(caller.operator, 'read');
-            const ask = readFields(fields, givenBy(request.query, request.params));
-            const body = await readable(deps, (tx) => answer(deps, tx, ask, caller));
-            if (table === undefined || ask.format !== 'csv') return body;
+            const input = readFields(fields, givenBy(request.query, request.params));
+            const body = await readable(deps, (tx) => answer(deps, tx, input, caller));
+            if (table === undefined || input.format !== 'csv') return body;
             const { next } = body as { next?: string | null };
             if (typeof next === 'string') reply.header(NEXT_HEADER, next);
             return reply.type('text/csv; charset=utf-8; header=present').send(csvOf(table, body));
           },
         });
       }
-      const post = (url: string, run: (caller: Caller, ask: Record<string, unknown>) => Promise<ActReply>) =>
+      const post = (url: string, run: (caller: Caller, input: Record<string, unknown>) => Promise<ActReply>) =>
         inside.route({
           method: 'POST',
           url,
@@ -134,8 +134,8 @@ export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
             return reply.code(status).send(await readable(deps, async () => body));
           },
         });
-      for (const act of acts)
-        if (act.byFile === undefined) post(act.path, (caller, ask) => perform(deps, act, caller, ask));
+      for (const action of actions)
+        if (action.byFile === undefined) post(action.path, (caller, input) => perform(deps, action, caller, input));
       for (const [path, decide] of [
         ['/proposals/:proposal/confirm', confirm],
         ['/proposals/:proposal/decline', decline],
@@ -145,12 +145,12 @@ export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
         );
       }
       if (deps.bank === undefined) return;
-      const door = bankRoutes(deps, deps.bank, (request, right) => {
+      const routes = bankRoutes(deps, deps.bank, (request, right) => {
         const caller = callerOf(request);
         requireRight(caller.operator, right);
         return caller;
       });
-      await inside.register(door);
+      await inside.register(routes);
     },
     { prefix: '/operator/v1' },
   );

@@ -11,7 +11,7 @@ import { amountsIn, FILTERS, limit, narrowed, type Read, read } from './read.ts'
 
 const DAY_MS = 86_400_000;
 const DEPOSIT_STATES = ['seen', 'confirmed', 'reversed', 'applied', 'suspense', 'refunded', 'lost'] as const;
-const PAYOUT_STATES = ['written', 'handing', 'handed', 'unknown', 'settled', 'returned', 'refused'] as const;
+const PAYOUT_STATES = ['created', 'submitting', 'submitted', 'unknown', 'settled', 'returned', 'rejected'] as const;
 const ORDER_STATES = Object.keys(STATES) as (keyof typeof STATES)[];
 
 const below = optional(id);
@@ -122,7 +122,7 @@ export const LISTS: readonly Read[] = [
     table: {
       list: 'payouts',
       columns: [
-        ...['id', 'writtenAt', 'handedAt', 'endedAt', 'purpose', 'partnerId', 'customerId', 'marketId', 'orderId'],
+        ...['id', 'createdAt', 'submittedAt', 'endedAt', 'purpose', 'partnerId', 'customerId', 'marketId', 'orderId'],
         ...['refundId', 'attempt', 'rail', 'asset', 'units', 'paidUnits', 'state', 'waitsFor', 'why', 'reference'],
       ],
     },

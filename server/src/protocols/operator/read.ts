@@ -4,8 +4,8 @@ import { Refusal } from '../../base/errors.ts';
 import { formatUnits } from '../../base/money.ts';
 import { findCustomer } from '../../customers/index.ts';
 import { assets, findPartner } from '../../partners/index.ts';
-import type { Caller, OperatorDeps } from './act.ts';
-import { marketOf } from './acts/terms.ts';
+import type { Caller, OperatorDeps } from './action.ts';
+import { marketOf } from './actions/terms.ts';
 import { type Fields, id, oneOf, optional, text, time, type Values, whole } from './fields.ts';
 
 /** Rows of an answer, and their cells in order. */
@@ -19,7 +19,7 @@ export interface Read<F extends Fields = Fields> {
   fields: F;
   /** Of what may be asked for as CSV, too: with `format=csv` the answer is exactly the rows that JSON has. */
   table?: Table;
-  answer(deps: OperatorDeps, tx: Tx, ask: Values<F>, caller: Caller): Promise<unknown>;
+  answer(deps: OperatorDeps, tx: Tx, input: Values<F>, caller: Caller): Promise<unknown>;
 }
 
 /** How a table is answered. */
@@ -43,8 +43,8 @@ export const FILTERS = {
 };
 
 /** @throws Refusal 'malformed_field' where a span of time ends before it begins */
-export function requireSpan(ask: { from?: Date | undefined; until?: Date | undefined }): void {
-  if (ask.from !== undefined && ask.until !== undefined && ask.until <= ask.from)
+export function requireSpan(input: { from?: Date | undefined; until?: Date | undefined }): void {
+  if (input.from !== undefined && input.until !== undefined && input.until <= input.from)
     throw new Refusal('malformed_field', { fields: { until: 'must be after from' } });
 }
 
@@ -55,7 +55,7 @@ export function requireSpan(ask: { from?: Date | undefined; until?: Date | undef
  */
 export async function narrowed(
   tx: Tx,
-  ask: {
+  input: {
     partner?: bigint | undefined;
     customer?: string | undefined;
     market?: bigint | undefined;
@@ -63,19 +63,19 @@ export async function narrowed(
     until?: Date | undefined;
   },
 ) {
-  requireSpan(ask);
-  if (ask.partner !== undefined && (await findPartner(tx, { id: ask.partner })) === undefined)
+  requireSpan(input);
+  if (input.partner !== undefined && (await findPartner(tx, { id: input.partner })) === undefined)
     throw new Refusal('unknown_partner');
-  const customer = ask.customer === undefined ? undefined : await findCustomer(tx, ask.customer);
-  if (customer !== undefined && ask.partner !== undefined && customer.partnerId !== ask.partner)
+  const customer = input.customer === undefined ? undefined : await findCustomer(tx, input.customer);
+  if (customer !== undefined && input.partner !== undefined && customer.partnerId !== input.partner)
     throw new Refusal('unknown_customer');
-  const market = ask.market === undefined ? undefined : await marketOf(tx, ask.market);
+  const market = input.market === undefined ? undefined : await marketOf(tx, input.market);
   return {
-    partnerId: customer?.partnerId ?? ask.partner,
+    partnerId: customer?.partnerId ?? input.partner,
     customerId: customer?.id,
     marketId: market?.id,
-    from: ask.from,
-    until: ask.until,
+    from: input.from,
+    until: input.until,
   };
 }
 

@@ -1,5 +1,5 @@
 /**
- * What operators read. Nothing here is personal: that is an act of its own (`customer.personal`).
+ * What operators read. Nothing here is personal: that is an action of its own (`customer.personal`).
  *
  * Every list has a bound, and says how to ask for what comes after it.
  */
@@ -51,6 +51,7 @@ import {
   HELD_STATES,
   heldItems,
   keysOf,
+  killSwitches,
   layersOf,
   listPartners,
   MAX_ACTIVITY,
@@ -59,13 +60,12 @@ import {
   partnerIds,
   policyFor,
   recordedFrom,
-  stops,
 } from '../../partners/index.ts';
 import { priceLevels } from '../../quotes/index.ts';
-import { closeExpired } from './act.ts';
-import { shownRule } from './acts/operators.ts';
-import { address } from './acts/orders.ts';
-import { marketOf, shownMarket } from './acts/terms.ts';
+import { closeExpired } from './action.ts';
+import { shownRule } from './actions/operators.ts';
+import { address } from './actions/orders.ts';
+import { marketOf, shownMarket } from './actions/terms.ts';
 import { flag, id, oneOf, optional, text, time } from './fields.ts';
 import { LISTS } from './lists.ts';
 import { amountsIn, limit, type Read, read, requireSpan } from './read.ts';
@@ -107,8 +107,8 @@ export const READS: readonly Read[] = [
   read({
     path: '/orders/:order/trace',
     fields: order,
-    async answer({ vault, orders }, tx, ask) {
-      const found = await trace(tx, ask.order, orders.rails);
+    async answer({ vault, orders }, tx, input) {
+      const found = await trace(tx, input.order, orders.rails);
       const money = await moneyIn(tx);
       const history = found.history.map((step) => ({ ...step, facts: inAmounts(step.facts, found.order, money) }));
       return { ...found, history, order: opened(vault, found.order) };
@@ -117,9 +117,9 @@ export const READS: readonly Read[] = [
   read({
     path: '/orders/:order/timeline',
     fields: order,
-    answer: ({ orders }, tx, ask) => timeline(tx, ask.order, orders.rails),
+    answer: ({ orders }, tx, input) => timeline(tx, input.order, orders.rails),
   }),
-  // What the acts on unpaid orders would touch now.
+  // What the actions on unpaid orders would touch now.
   read({
     path: '/markets/:market/unpaid',
     fields: {
@@ -133,9 +133,9 @@ export const READS: readonly Read[] = [
         ...['rate', 'isClaimed'],
       ],
     },
-    async answer(_deps, tx, ask) {
-      const { id: marketId } = await marketOf(tx, ask.market);
-      const { from, until, partner: partnerId = null, after = 0n, limit: most = MAX_UNPAID } = ask;
+    async answer(_deps, tx, input) {
+      const { id: marketId } = await marketOf(tx, input.market);
+      const { from, until, partner: partnerId = null, after = 0n, limit: most = MAX_UNPAID } = input;
       const amount = await amountsIn(tx);
       const found = await unpaidOrders(tx, { marketId, partnerId, from, until, after, limit: most + 1 });
       const orders = found.slice(0, most).map((one) => ({
@@ -149,8 +149,8 @@ export const READS: readonly Read[] = [
   read({
     path: '/bulk/:bulk',
     fields: { bulk: id },
-    async answer(_deps, tx, ask) {
-      const found = await bulkOf(tx, ask.bulk);
+    async answer(_deps, tx, input) {
+      const found = await bulkOf(tx, input.bulk);
       if (found === undefined) throw new Refusal('unknown_bulk');
       return found;
     },
@@ -165,11 +165,11 @@ export const READS: readonly Read[] = [
   read({
     path: '/lookup',
     fields: { text: text(128, /^[\x21-\x7e]{2,}$/, 'an id, address, hash or reference of 2 to 128 characters') },
-    async answer({ orders, vault }, tx, ask) {
-      const by = { text: ask.text, vault, partnerIds: await partnerIds(tx) };
+    async answer({ orders, vault }, tx, input) {
+      const by = { text: input.text, vault, partnerIds: await partnerIds(tx) };
       const found = await lookUp(tx, { ...by, rails: [...orders.rails.keys()] });
       // A clock of the worker's that says nothing to a person.
-      const payouts = found.payouts.map((one) => ({ ...one, handingLeftMs: undefined }));
+      const payouts = found.payouts.map((one) => ({ ...one, submitLeftMs: undefined }));
       const customers = (await customersLike(tx, vault, by)).map((one) => shownCustomer(vault, one));
       return { ...found, payouts, customers };
     },
@@ -177,27 +177,27 @@ export const READS: readonly Read[] = [
   read({
     path: '/deposits/:deposit',
     fields: { deposit: id },
-    async answer({ clock }, tx, ask) {
-      const found = await findDeposit(tx, ask.deposit);
-      const refunds = await refundsOfDeposit(tx, ask.deposit);
+    async answer({ clock }, tx, input) {
+      const found = await findDeposit(tx, input.deposit);
+      const refunds = await refundsOfDeposit(tx, input.deposit);
       const ageDays = Math.floor((clock.now().getTime() - found.seenAt.getTime()) / DAY_MS);
-      const returnLinks = await returnLinksOf(tx, ask.deposit);
-      return { ...found, ageDays, refunds, returnLinks, heldBy: (await heldDeposit(tx, ask.deposit))?.by ?? null };
+      const returnLinks = await returnLinksOf(tx, input.deposit);
+      return { ...found, ageDays, refunds, returnLinks, heldBy: (await heldDeposit(tx, input.deposit))?.by ?? null };
     },
   }),
   // What the sender of coins signs, so that they go back to an address.
   read({
     path: '/deposits/:deposit/return-text',
     fields: { deposit: id, address },
-    answer: async ({ orders }, tx, ask) => ({
-      text: await returnText(orders, tx, { depositId: ask.deposit, address: ask.address }),
+    answer: async ({ orders }, tx, input) => ({
+      text: await returnText(orders, tx, { depositId: input.deposit, address: input.address }),
     }),
   }),
   read({
     path: '/customers/:customer',
     fields: { customer: text(40) },
-    async answer({ vault }, tx, ask) {
-      const customer = await findCustomer(tx, ask.customer);
+    async answer({ vault }, tx, input) {
+      const customer = await findCustomer(tx, input.customer);
       // The last characters of an account tell two apart for whoever may not see it.
       const accounts = await fiatAccounts(tx, customer.id);
       return {
@@ -227,11 +227,11 @@ export const READS: readonly Read[] = [
         ...['outcome', 'facts'],
       ],
     },
-    async answer(_deps, tx, ask) {
-      const last = ask.after === undefined ? undefined : (await findCase(tx, ask.after))?.found;
-      if (ask.after !== undefined && last === undefined) throw new Refusal('unknown_case');
-      const { limit: most = 50 } = ask;
-      const found = await listCases(tx, { ...ask, open: ask.open ?? true, after: last, limit: most + 1 });
+    async answer(_deps, tx, input) {
+      const last = input.after === undefined ? undefined : (await findCase(tx, input.after))?.found;
+      if (input.after !== undefined && last === undefined) throw new Refusal('unknown_case');
+      const { limit: most = 50 } = input;
+      const found = await listCases(tx, { ...input, open: input.open ?? true, after: last, limit: most + 1 });
       const cases = found.slice(0, most).map((one) => ({ ...one, facts: asAmounts(one.facts) }));
       return { cases, next: found.length > most ? cases.at(-1)?.id : null };
     },
@@ -239,31 +239,31 @@ export const READS: readonly Read[] = [
   read({
     path: '/cases/:case',
     fields: { case: id },
-    async answer(_deps, tx, ask) {
-      const there = await findCase(tx, ask.case);
+    async answer(_deps, tx, input) {
+      const there = await findCase(tx, input.case);
       if (there === undefined) throw new Refusal('unknown_case');
-      return { ...there.found, facts: asAmounts(there.found.facts), acts: there.acts };
+      return { ...there.found, facts: asAmounts(there.found.facts), actions: there.actions };
     },
   }),
   read({
     path: '/partners',
     fields: { after: optional(id), limit: limit(MAX_PARTNERS) },
-    answer: async (_deps, tx, ask) => ({
-      partners: await listPartners(tx, { after: ask.after ?? 0n, limit: ask.limit ?? 50 }),
+    answer: async (_deps, tx, input) => ({
+      partners: await listPartners(tx, { after: input.after ?? 0n, limit: input.limit ?? 50 }),
     }),
   }),
   read({
     path: '/partners/:partner',
     fields: { partner: id },
-    async answer(_deps, tx, ask) {
-      const found = await findPartner(tx, { id: ask.partner });
+    async answer(_deps, tx, input) {
+      const found = await findPartner(tx, { id: input.partner });
       if (found === undefined) throw new Refusal('unknown_partner');
       // Where it hears of events, and which key made that: an address nobody knows is seen here.
-      const heard = (await endpoints(tx, ask.partner)).map((one) => ({
+      const heard = (await endpoints(tx, input.partner)).map((one) => ({
         ...{ id: one.id, url: one.url, format: one.format, enabled: one.enabled, madeByKey: one.madeByKey },
         ...{ signedByKey: one.apiKey, heldAt: one.heldAt, createdAt: one.createdAt, updatedAt: one.updatedAt },
       }));
-      return { ...found, keys: await keysOf(tx, ask.partner), endpoints: heard };
+      return { ...found, keys: await keysOf(tx, input.partner), endpoints: heard };
     },
   }),
   read({
@@ -271,12 +271,12 @@ export const READS: readonly Read[] = [
     fields: {
       partner: id,
       key: optional(text(128, /^[\x21-\x7e]+$/, 'an API key')),
-      act: optional(oneOf(ACTIVITIES)),
+      action: optional(oneOf(ACTIVITIES)),
       since: optional(time),
       below: optional(id),
       limit: limit(MAX_ACTIVITY),
     },
-    table: { list: 'activity', columns: ['id', 'at', 'act', 'subject', 'apiKey', 'link', 'facts'] },
+    table: { list: 'activity', columns: ['id', 'at', 'action', 'subject', 'apiKey', 'link', 'facts'] },
     async answer(_deps, tx, { partner, key, limit: most = 50, ...rest }) {
       if ((await findPartner(tx, { id: partner })) === undefined) throw new Refusal('unknown_partner');
       if (key !== undefined && (await findKey(tx, key))?.partnerId !== partner) throw new Refusal('unknown_key');
@@ -311,16 +311,16 @@ export const READS: readonly Read[] = [
   read({
     path: '/markets/:market',
     fields: { market: id, partner: optional(id) },
-    async answer(_deps, tx, ask) {
-      const market = await marketOf(tx, ask.market);
+    async answer(_deps, tx, input) {
+      const market = await marketOf(tx, input.market);
       const { decimals } = market.fiat;
-      const fees = await feesFor(tx, market, ask.partner ?? 0n);
+      const fees = await feesFor(tx, market, input.partner ?? 0n);
       const shown = Object.entries(fees).map(([kind, fee]) => ({
         ...{ kind, fixed: formatUnits(fee.fixedUnits, decimals), bps: fee.bps },
         ...{ minimum: formatUnits(fee.minimumUnits, decimals), gasUnits: String(fee.gasUnits) },
       }));
       const prices = await priceLevels(tx, { marketId: market.id });
-      return { ...shownMarket(market), prices, fees: shown, policy: await policyFor(tx, market, ask.partner ?? 0n) };
+      return { ...shownMarket(market), prices, fees: shown, policy: await policyFor(tx, market, input.partner ?? 0n) };
     },
   }),
   read({
@@ -346,13 +346,13 @@ export const READS: readonly Read[] = [
     answer: async ({ movements }, tx) => ({ movements: await movements.list(tx) }),
   }),
   read({
-    path: '/stops',
+    path: '/kill-switches',
     fields: {},
     answer: async (_deps, tx) => ({
-      stops: await Promise.all(
-        (await stops(tx)).map(async (stop) => ({
-          ...stop,
-          laidBy: (await layersOf(tx, stop.kind, stop.subject)).map(({ by }) => by),
+      killSwitches: await Promise.all(
+        (await killSwitches(tx)).map(async (one) => ({
+          ...one,
+          laidBy: (await layersOf(tx, one.kind, one.subject)).map(({ by }) => by),
         })),
       ),
     }),
@@ -361,8 +361,8 @@ export const READS: readonly Read[] = [
   read({
     path: '/operators/:operator',
     fields: { operator: text(40) },
-    async answer(_deps, tx, ask) {
-      const found = await findOperator(tx, ask.operator);
+    async answer(_deps, tx, input) {
+      const found = await findOperator(tx, input.operator);
       return { ...found, tokens: await tokensOf(tx, found.id) };
     },
   }),
@@ -372,16 +372,16 @@ export const READS: readonly Read[] = [
       state: optional(oneOf(PROPOSAL_STATES)),
       limit: limit(MAX_PROPOSALS),
     },
-    async answer({ clock }, tx, ask) {
+    async answer({ clock }, tx, input) {
       await closeExpired(tx, clock.now());
-      return { proposals: await proposals(tx, { state: ask.state, limit: ask.limit ?? 50 }) };
+      return { proposals: await proposals(tx, { state: input.state, limit: input.limit ?? 50 }) };
     },
   }),
   read({
     path: '/proposals/:proposal',
     fields: { proposal: id },
-    async answer(_deps, tx, ask) {
-      const found = await findProposal(tx, ask.proposal);
+    async answer(_deps, tx, input) {
+      const found = await findProposal(tx, input.proposal);
       if (found === undefined) throw new Refusal('unknown_proposal');
       return { ...found, seen: asAmounts(found.seen) };
     },
@@ -399,21 +399,21 @@ export const READS: readonly Read[] = [
     fields: {
       operator: optional(text(40)),
       subject: optional(text(160)),
-      ...{ act: optional(text(60)), from: optional(time), until: optional(time) },
+      ...{ action: optional(text(60)), from: optional(time), until: optional(time) },
       below: optional(id),
       limit: limit(MAX_AUDIT),
     },
     table: {
       list: 'audit',
       columns: [
-        ...['id', 'at', 'operator', 'role', 'address', 'act', 'subject', 'outcome', 'proposal', 'reason'],
+        ...['id', 'at', 'operator', 'role', 'address', 'action', 'subject', 'outcome', 'proposal', 'reason'],
         ...['before', 'after'],
       ],
     },
-    async answer(_deps, tx, { limit: most = 50, ...ask }) {
-      requireSpan(ask);
+    async answer(_deps, tx, { limit: most = 50, ...input }) {
+      requireSpan(input);
       // One more than is shown, where that is not above the most that is read at once.
-      const found = await readAudit(tx, { ...ask, limit: most + 1 });
+      const found = await readAudit(tx, { ...input, limit: most + 1 });
       const audit = found.slice(0, most);
       return { audit, next: found.length > most ? audit.at(-1)?.id : null };
     },

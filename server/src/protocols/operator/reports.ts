@@ -6,7 +6,7 @@ import { type AccountAt, balancesAt, trialBalance } from '../../ledger/index.ts'
 import { feeRow, findChange, type Market, partnersWithOwnFee } from '../../partners/index.ts';
 import { PRICED_FEES, type PricedFee } from '../../quotes/index.ts';
 import { affectedOrders, customerStatement, type OtherTerms, revenue } from '../../reports/index.ts';
-import { marketOf } from './acts/terms.ts';
+import { marketOf } from './actions/terms.ts';
 import { amount, day, id, oneOf, optional, text, time, type Values, whole } from './fields.ts';
 import { amountsIn, FILTERS, limit, narrowed, type Read, read } from './read.ts';
 
@@ -30,8 +30,8 @@ export const REPORTS: readonly Read[] = [
       list: 'accounts',
       columns: ['account', 'kind', 'asset', 'debits', 'credits', 'heldDebits', 'heldCredits', 'balance'],
     },
-    async answer(_deps, tx, { at, by, ...ask }) {
-      const isByAccount = at !== undefined || by === 'account' || (ask as { format?: string }).format === 'csv';
+    async answer(_deps, tx, { at, by, ...input }) {
+      const isByAccount = at !== undefined || by === 'account' || (input as { format?: string }).format === 'csv';
       if (!isByAccount) return await trialBalance(tx);
       const amounts = await amountsIn(tx);
       const found = await balancesAt(tx, at);

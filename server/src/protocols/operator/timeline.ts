@@ -14,7 +14,7 @@ import { assets } from '../../partners/index.ts';
 
 export interface Line {
   at: Date;
-  kind: 'order' | 'deposit' | 'decision' | 'entry' | 'payout' | 'refund' | 'event' | 'case' | 'act';
+  kind: 'order' | 'deposit' | 'decision' | 'entry' | 'payout' | 'refund' | 'event' | 'case' | 'action';
   what: string;
   amount?: string;
   reference?: string;
@@ -66,8 +66,9 @@ export async function timeline(tx: Tx, orderId: bigint, rails: Parameters<typeof
   for (const one of traced.payouts) {
     const about = { kind: one.purpose, amount: money(one.units, one.asset) };
     const paid = one.reference === null ? {} : { reference: one.reference };
-    lines.push({ ...about, at: one.writtenAt, what: `${one.id} written for ${one.rail}` });
-    if (one.handedAt !== null) lines.push({ ...about, ...paid, at: one.handedAt, what: `${one.id} taken by the rail` });
+    lines.push({ ...about, at: one.createdAt, what: `${one.id} written for ${one.rail}` });
+    if (one.submittedAt !== null)
+      lines.push({ ...about, ...paid, at: one.submittedAt, what: `${one.id} taken by the rail` });
     if (one.unknownSince !== null)
       lines.push({ ...about, at: one.unknownSince, what: `${one.id} unknown since then (${one.why ?? ''})` });
     if (one.endedAt !== null) {
@@ -76,7 +77,7 @@ export async function timeline(tx: Tx, orderId: bigint, rails: Parameters<typeof
     }
   }
   for (const one of traced.refunds) {
-    const what = `refund ${one.id} of deposit ${one.depositId}, wanted by ${one.wantedBy}: ${one.why}, now ${one.state}`;
+    const what = `refund ${one.id} of deposit ${one.depositId}, wanted by ${one.requestedBy}: ${one.why}, now ${one.state}`;
     lines.push({ at: one.createdAt, kind: 'refund', what, amount: money(one.netUnits, one.asset) });
   }
   for (const { depositId, madeBy, madeAt, confirmedAt, confirmedAddress } of traced.returnLinks) {
@@ -97,12 +98,12 @@ export async function timeline(tx: Tx, orderId: bigint, rails: Parameters<typeof
   for (const one of await casesOfOrder(tx, orderId)) {
     const name = `case ${one.id}, ${one.kind}`;
     lines.push({ at: one.openedAt, kind: 'case', what: `${name}, opened: ${one.reason}` });
-    for (const { at, by, what, note } of (await findCase(tx, one.id))?.acts ?? [])
+    for (const { at, by, what, note } of (await findCase(tx, one.id))?.actions ?? [])
       lines.push({ at, kind: 'case', what: `${name}, ${what} by ${by}: ${note}` });
     if (one.closedAt !== null) lines.push({ at: one.closedAt, kind: 'case', what: `${name}, closed: ${one.outcome}` });
   }
   for (const row of (await readAudit(tx, { subject: `order:${orderId}`, limit: 100 })).toReversed())
-    lines.push({ at: row.at, kind: 'act', what: `${row.act} ${row.outcome} by ${row.operator}: ${row.reason}` });
+    lines.push({ at: row.at, kind: 'action', what: `${row.action} ${row.outcome} by ${row.operator}: ${row.reason}` });
 
   // Stable: what happened at one moment stays in the order of these kinds, cause before consequence.
   lines.sort((a, b) => a.at.getTime() - b.at.getTime());

@@ -91,7 +91,7 @@ const unauthenticated = (why: string): Refusal => new Refusal('unauthenticated',
 export const sign = (message: string, secret: string): string =>
   createHmac('sha512', secret).update(message, 'latin1').digest('hex');
 
-/** Node hands header bytes over as Latin-1, so the text is hashed byte for byte as it was sent. */
+/** Node gives header bytes as Latin-1, so the text is hashed byte for byte as it was sent. */
 export function signatureMatches(payload: string, signature: string, secret: string): boolean {
   const expected = Buffer.from(sign(payload, secret), 'latin1');
   const given = Buffer.from(signature, 'latin1');

@@ -55,7 +55,7 @@ const NOT_OF_THIS_WIRE = {
   proposal_exists: elsewhere,
   proposal_over: elsewhere,
   operator_exists: elsewhere,
-  rail_not_stopped: elsewhere,
+  rail_not_halted: elsewhere,
   market_not_halted: elsewhere,
   partner_exists: elsewhere,
   unknown_payout: elsewhere,
@@ -87,7 +87,7 @@ const WORDS: Record<RefusalCode, Word> = {
   unauthenticated: { code: 401, say: (facts) => `Unauthorized: ${facts.why ?? 'the request is not signed'}.` },
   clock_ahead: { code: 401, say: () => 'Ahead of Time' },
   partner_suspended: { code: 403, say: () => 'This account is suspended.' },
-  partner_stopped: { code: 403, say: () => 'New quotes and orders are stopped for this account at present.' },
+  partner_switched_off: { code: 403, say: () => 'New quotes and orders are switched off for this account at present.' },
   scope_missing: { code: 403, say: (facts) => `This key may not do that: it lacks the scope ${facts.scope}.` },
   address_not_allowed: { code: 403, say: () => 'This key may not be used from this network address.' },
   too_many_requests: { code: 429, say: () => 'Too many requests: wait before sending the next.' },
@@ -113,7 +113,7 @@ const WORDS: Record<RefusalCode, Word> = {
   verification_required: { code: 403, say: () => 'The customer is not verified far enough for this request.' },
   customer_blocked: { code: 403, say: () => 'This customer may not trade.' },
 
-  market_stopped: { code: 503, say: () => 'New quotes and orders are stopped on this market at present.' },
+  market_switched_off: { code: 503, say: () => 'New quotes and orders are switched off on this market at present.' },
   unsupported_pair: {
     code: 406,
     say: (facts) =>
@@ -134,7 +134,7 @@ const WORDS: Record<RefusalCode, Word> = {
   unknown_refund: { code: 404, say: () => 'Nothing of this transaction is to be sent back or paid again.' },
   unknown_deposit: { code: 404, say: () => 'Deposit not found.' },
   refund_under_way: { code: 417, say: () => 'The money is on its way, or has arrived: it cannot be sent elsewhere.' },
-  refund_exceeds: { code: 413, say: () => 'There is not so much of this deposit to give back.' },
+  refund_exceeds: { code: 413, say: () => 'There is not so much of this deposit to refund.' },
   deposit_unfit: { code: 417, say: (facts) => `The deposit does not fit: ${facts.why}.` },
   exposure_exceeded: {
     code: 413,

@@ -7,7 +7,7 @@
  */
 import { type Format, type Happened, type Message, TEST_EVENT } from '../../events/index.ts';
 import type { ListedOrder } from '../../orders/index.ts';
-import { orderNumberOf } from './endpoints/either.ts';
+import { orderNumberOf } from './endpoints/orders.ts';
 import { type Assets, flatShape } from './shapes.ts';
 import { secretFor, signedMessage } from './webhooks.ts';
 

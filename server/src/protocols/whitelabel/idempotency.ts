@@ -11,13 +11,13 @@
  */
 import { createHash } from 'node:crypto';
 import type { Vault } from '../../base/crypto.ts';
-import { type Database, type Tx, together } from '../../base/db.ts';
+import { awaitAll, type Database, type Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
-import { openText, sealText } from '../../base/texts.ts';
+import { encryptText, openText } from '../../base/texts.ts';
 import type { Reply } from '../protocol.ts';
 import { type Body, canonical } from './body.ts';
 import { malformedField } from './fields.ts';
-import { keptReplies } from './store.ts';
+import { idempotencyRecords } from './store.ts';
 
 export const KEPT_FOR_MS = 24 * 3_600_000;
 const MAX_KEY_CHARS = 255;
@@ -50,9 +50,9 @@ export async function once(
   for (;;) {
     const reply = await db.asPartner(partnerId, async (tx) => {
       // Looked up once it is locked: what is asked at once is done in this order.
-      const [isFree, kept] = await together(
-        keptReplies.lock(tx, number),
-        keptReplies.find(tx, { partnerId, path, key }),
+      const [isFree, kept] = await awaitAll(
+        idempotencyRecords.lock(tx, number),
+        idempotencyRecords.find(tx, { partnerId, path, key }),
       );
       if (!isFree) throw new Refusal('idempotency_in_flight', { retryAfterMs: 1_000 });
       if (kept !== undefined) {
@@ -61,16 +61,16 @@ export async function once(
         return JSON.parse(openText(vault, partnerId, kept.reply)) as Reply;
       }
       const made = await work(tx);
-      const reply = sealText(vault, partnerId, JSON.stringify(made));
-      keptReplies.keep(tx, { partnerId, path, key, body, reply, now });
+      const reply = encryptText(vault, partnerId, JSON.stringify(made));
+      idempotencyRecords.keep(tx, { partnerId, path, key, body, reply, now });
       return made;
     });
     if (reply !== 'lapsed') return reply;
-    await forgetReplies(db, now);
+    await purgeIdempotencyRecords(db, now);
   }
 }
 
 /** Forgets what is older than a day. Harmless at any time; called for a lapsed key, and now and then by whoever tidies up. */
-export async function forgetReplies(db: Database, now: Date): Promise<number> {
-  return await db.asSystem((tx) => keptReplies.forget(tx, new Date(now.getTime() - KEPT_FOR_MS)));
+export async function purgeIdempotencyRecords(db: Database, now: Date): Promise<number> {
+  return await db.asSystem((tx) => idempotencyRecords.forget(tx, new Date(now.getTime() - KEPT_FOR_MS)));
 }

@@ -30,7 +30,7 @@ export { CLOCK_WINDOW } from './auth.ts';
 export { diagnose, type Finding, type KnownKey } from './diagnose.ts';
 export { CONTROLS, type Control } from './endpoints/controls.ts';
 export { flatFormat } from './flat.ts';
-export { forgetReplies } from './idempotency.ts';
+export { purgeIdempotencyRecords } from './idempotency.ts';
 export {
   type BankFault,
   type PayHow,
@@ -77,9 +77,9 @@ function answerer(deps: WhitelabelDeps, strangers: Strangers) {
   const limiter = openLimiter();
   return async (route: Route, call: Call): Promise<Reply> => {
     const path = route.paths[0] ?? '';
-    const ask = { deps, call, path, values: {}, body: new Map() };
+    const input = { deps, call, path, values: {}, body: new Map() };
     if (route.auth === 'public' || (route.auth === 'optional' && !isSigned(call.headers)))
-      return await route.answer(ask);
+      return await route.answer(input);
 
     const caller = await authenticate(call.headers, {
       credential: (key) => deps.partners.credential(key, () => strangers.mayLookUp(call.address)),
@@ -95,12 +95,12 @@ function answerer(deps: WhitelabelDeps, strangers: Strangers) {
     const allowance =
       deps.sandbox === undefined ? limiter.take(caller.credential.key, caller.partner.requestsPerMinute) : undefined;
     const limits = allowance?.headers ?? {};
-    const signedAsk = {
-      ...ask,
+    const signedRequest = {
+      ...input,
       body,
       caller,
       inTx: <T>(work: (tx: Tx) => Promise<T>) => deps.db.asPartner(caller.partner.id, work),
-      look: <T>(work: (tx: Tx) => Promise<T>) => deps.db.readAsPartner(caller.partner.id, work),
+      readOnly: <T>(work: (tx: Tx) => Promise<T>) => deps.db.readOnlyAsPartner(caller.partner.id, work),
     };
     try {
       // PostgreSQL keeps no such text, so nothing of ours has it for a name.
@@ -109,12 +109,12 @@ function answerer(deps: WhitelabelDeps, strangers: Strangers) {
       if (allowance?.allowed === false)
         throw new Refusal('too_many_requests', { retryAfterMs: allowance.retryAfterMs });
       authorize(caller.credential, { address: call.address, scope: route.scope });
-      const reply = await route.answer(signedAsk);
+      const reply = await route.answer(signedRequest);
       return { ...reply, headers: { ...limits, ...reply.headers } };
     } catch (error) {
       const refused = error instanceof Refusal ? error : cutOff(error);
       if (refused === undefined) throw error;
-      const reply = failureOf(await withLoginLink(signedAsk, refused));
+      const reply = failureOf(await withLoginLink(signedRequest, refused));
       return { ...reply, headers: { ...limits, ...reply.headers } };
     }
   };

@@ -190,7 +190,7 @@ const money = {
 };
 const told = {
   unclaimedFrom: Type.Optional(isoTime('From when money that nobody claims is dormant; only where that was announced')),
-  receivedAmount: amountText('What has come in for the transaction and was not taken back'),
+  receivedAmount: amountText('What has come in for the transaction and was not reversed'),
   receivedCurrency: text('Currency of that'),
   reason: reason('Why the transaction is not as usual'),
   needsDestination: Type.Boolean({ description: 'Money waits until refundDestination names where it goes' }),

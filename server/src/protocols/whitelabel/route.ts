@@ -7,7 +7,7 @@ import type { Vault } from '../../base/crypto.ts';
 import type { Database, Tx } from '../../base/db.ts';
 import { BugError, type RefusalCode } from '../../base/errors.ts';
 import type { Log } from '../../base/log.ts';
-import type { Outside, Sender } from '../../events/index.ts';
+import type { EgressPolicy, Sender } from '../../events/index.ts';
 import type { Order, Orders } from '../../orders/index.ts';
 import type { Market, openPartners, Scope, Through } from '../../partners/index.ts';
 import type { Call, Reply } from '../protocol.ts';
@@ -36,10 +36,10 @@ export type BankFault = (typeof BANK_FAULTS)[number];
  * follows, the machine draws it. Bad wishes are refused as 'malformed_field'.
  */
 export interface SandboxControls {
-  /** @param ask.key the same again pays nothing more @returns what the rail calls each payment */
-  pay(ask: { order: Order; how: PayHow; units: bigint | undefined; key: string }): Promise<{ payments: string[] }>;
+  /** @param input.key the same again pays nothing more @returns what the rail calls each payment */
+  pay(input: { order: Order; how: PayHow; units: bigint | undefined; key: string }): Promise<{ payments: string[] }>;
   /** A credit at the bank. @returns the bank's name for its line */
-  credit(ask: {
+  credit(input: {
     order: Order;
     units: bigint | undefined;
     reference: 'RIGHT' | 'NONE' | 'WRONG';
@@ -47,44 +47,47 @@ export interface SandboxControls {
     key: string;
   }): Promise<{ line: string }>;
   /** The payer's bank takes a credit back: the order's last, or the line named. */
-  recall(ask: { partnerId: bigint; order: Order } | { partnerId: bigint; line: string }): Promise<{ line: string }>;
+  recall(input: { partnerId: bigint; order: Order } | { partnerId: bigint; line: string }): Promise<{ line: string }>;
   /** What we paid to an account comes back. */
-  bounce(ask: { order: Order }): Promise<{ payment: string }>;
+  bounce(input: { order: Order }): Promise<{ payment: string }>;
   /** Has the order held by screening, or no longer. */
-  screening(ask: { order: Order; fails: boolean }): Promise<{ list: string }>;
+  screening(input: { order: Order; fails: boolean }): Promise<{ list: string }>;
   /** Moves the due times of a partner's own rows. */
-  advanceClock(ask: { partnerId: bigint; ms: number }): Promise<{ orders: number; quotes: number; deliveries: number }>;
+  advanceClock(input: {
+    partnerId: bigint;
+    ms: number;
+  }): Promise<{ orders: number; quotes: number; deliveries: number }>;
 
   // Of the world: for all partners.
-  reorg(ask: { chain: string; blocks: number }): Promise<{ chain: string; blocks: number }>;
-  bankFault(ask: {
+  reorg(input: { chain: string; blocks: number }): Promise<{ chain: string; blocks: number }>;
+  bankFault(input: {
     fault: BankFault | 'NONE';
     times: number;
     delayMs: number;
   }): Promise<{ fault: string; times: number }>;
-  /** @param ask.price fiat for one coin; without it, the table's again */
-  movePrice(ask: {
+  /** @param input.price fiat for one coin; without it, the table's again */
+  movePrice(input: {
     coin: string;
     fiat: string;
     price: string | undefined;
   }): Promise<{ pair: string; price: string | null }>;
-  /** @param ask.units how much is brought, for `FILLED`; without it, as much as at the beginning */
-  treasury(ask: {
+  /** @param input.units how much is brought, for `FILLED`; without it, as much as at the beginning */
+  treasury(input: {
     currency: string;
     chain: string | undefined;
     state: 'DRY' | 'FILLED';
     amount: string | undefined;
   }): Promise<{ asset: string; available: string }>;
-  dropWebhooks(ask: { drop: boolean }): Promise<{ webhooks: 'dropped' | 'delivered' }>;
+  dropWebhooks(input: { drop: boolean }): Promise<{ webhooks: 'dropped' | 'delivered' }>;
 }
 
 /** Causes, in the sandbox, the facts that bring an order to a status; real money on a pretended world. */
 export interface SandboxDriver {
   readonly controls?: SandboxControls | undefined;
   /** @throws Refusal 'order_over'. A status passed already is a success. */
-  driveOrder(ask: { partnerId: bigint; orderId: bigint; status: number }): Promise<void>;
+  driveOrder(input: { partnerId: bigint; orderId: bigint; status: number }): Promise<void>;
   /** Has the sandbox's verifier verify a customer to a level. */
-  verify(ask: {
+  verify(input: {
     customerId: string;
     kind: 'INDIVIDUAL' | 'BUSINESS';
     level: number;
@@ -111,14 +114,14 @@ export interface WhitelabelDeps {
   /** Of the chains that are connected; without it, as they are publicly known. */
   readonly networkIds?: NetworkIds | undefined;
   /** Which addresses webhooks may go to, and how one is tried at once. */
-  readonly outside: Pick<Outside, 'plain' | 'allows'>;
+  readonly egress: Pick<EgressPolicy, 'plain' | 'allows'>;
   readonly send: Sender;
   readonly clockWindow?: ClockWindow | undefined;
   readonly maxBodyBytes?: number | undefined;
 }
 
 /** A request that has been authenticated, read and found to be in form. */
-export interface Ask<F extends Fields> {
+export interface Input<F extends Fields> {
   readonly deps: WhitelabelDeps;
   readonly values: Values<F>;
   readonly body: Body;
@@ -126,16 +129,16 @@ export interface Ask<F extends Fields> {
   /** The endpoint's own path, the same for all its aliases. */
   readonly path: string;
 }
-export interface SignedAsk<F extends Fields> extends Ask<F> {
+export interface SignedRequest<F extends Fields> extends Input<F> {
   readonly caller: Caller;
   /** A transaction that sees this partner's rows only. */
   readonly inTx: <T>(body: (tx: Tx) => Promise<T>) => Promise<T>;
   /** The same for what only reads. */
-  readonly look: <T>(body: (tx: Tx) => Promise<T>) => Promise<T>;
+  readonly readOnly: <T>(body: (tx: Tx) => Promise<T>) => Promise<T>;
 }
 
 /** Where a signature is not asked for, there may be one all the same. */
-export type MaybeSigned = Ask<Fields> & Partial<Pick<SignedAsk<Fields>, 'caller' | 'inTx' | 'look'>>;
+export type MaybeSigned = Input<Fields> & Partial<Pick<SignedRequest<Fields>, 'caller' | 'inTx' | 'readOnly'>>;
 
 /** What a caller is told of an endpoint, beside its paths and fields (openapi.ts). */
 export interface Declared {
@@ -164,7 +167,7 @@ export interface Route extends Declared {
   readonly fields: (body: Body) => Fields;
   /** All that it may take, one row for each form that a request can have. */
   readonly forms: readonly Fields[];
-  readonly answer: (ask: MaybeSigned) => Promise<Reply>;
+  readonly answer: (input: MaybeSigned) => Promise<Reply>;
 }
 
 export const ok = (data: unknown, headers?: Readonly<Record<string, string>>): Reply => ({
@@ -186,7 +189,7 @@ interface SignedEndpoint<F extends Fields> extends Declared {
   readonly method?: Route['method'];
   readonly sandbox?: boolean;
   readonly control?: boolean;
-  readonly answer: (ask: SignedAsk<F>) => Promise<Reply>;
+  readonly answer: (input: SignedRequest<F>) => Promise<Reply>;
 }
 /** Fields that depend on what was sent are declared by each form that a request can have. */
 type Takes<F extends Fields> =
@@ -204,11 +207,11 @@ export function signed<F extends Fields>(endpoint: SignedEndpoint<F> & Takes<F>)
     auth: 'signed',
     fields: fieldsFor,
     forms: 'forms' in endpoint ? endpoint.forms : [endpoint.takes as Fields],
-    async answer(ask) {
-      const fields = fieldsFor(ask.body);
-      const values = readFields(fields, ask.body);
-      const reply = await answer({ ...(ask as SignedAsk<Fields>), values });
-      return ask.deps.sandbox === undefined ? reply : withIgnored(reply, fields, ask.body);
+    async answer(input) {
+      const fields = fieldsFor(input.body);
+      const values = readFields(fields, input.body);
+      const reply = await answer({ ...(input as SignedRequest<Fields>), values });
+      return input.deps.sandbox === undefined ? reply : withIgnored(reply, fields, input.body);
     },
   };
 }
@@ -226,7 +229,7 @@ interface OpenEndpoint extends Declared {
   readonly paths: readonly string[];
   /** 'optional': unsigned is fine, signed wrongly is not. */
   readonly auth?: 'public' | 'optional';
-  readonly answer: (ask: MaybeSigned) => Promise<Reply>;
+  readonly answer: (input: MaybeSigned) => Promise<Reply>;
 }
 
 /** A GET that needs no signature. */
@@ -251,7 +254,7 @@ export const whenNeeded = (db: Database): Tx => ({
   rows: (text, values) => db.asSystem((tx) => tx.rows(text, values)),
   row: (text, values) => db.asSystem((tx) => tx.row(text, values)),
   run: (text, values) => db.asSystem((tx) => tx.run(text, values)),
-  send() {
+  defer() {
     throw new BugError('what is remembered is only read');
   },
 });

@@ -201,7 +201,7 @@ export function accountShape(account: FiatAccount & { details: Record<string, st
   };
 }
 
-/** States in which the trade has been made and has not been taken back. */
+/** States in which the trade has been made and has not been reversed. */
 const TRADED: readonly Order['state'][] = ['paying_out', 'payout_held', 'settled'];
 
 /** An order as one flat row of numbers, for accounting. What was expected stands beside what has come of it so far. */
@@ -253,7 +253,7 @@ export function historyShape(order: ListedOrder, assets: Assets) {
     actualCryptoAmount: number(paidUnits, crypto),
     onRampFee: number(order.fees.operator, fiat),
     kycNeeded: 0,
-    referenceId: order.claimedReference,
+    referenceId: order.payerReference,
     transactionHash: (order.payoutReference ?? '').toLowerCase(),
   };
 }
@@ -295,7 +295,7 @@ export function flatShape(order: ListedOrder, assets: Assets, webhookTrials: num
     createdAt: isoTime(order.createdAt),
     updatedAt: isoTime(order.updatedAt),
     status: statusNumber(order),
-    referenceId: (isSale ? order.payoutReference : order.claimedReference) ?? '',
+    referenceId: (isSale ? order.payoutReference : order.payerReference) ?? '',
     onRampFee: number(order.fees.operator, fiat),
     clientFee: number(order.fees.partner, fiat),
     gatewayFee: number(order.fees.rail, fiat),

@@ -9,7 +9,7 @@ import type { Direction, ListedOrder, OrderState } from '../../orders/index.ts';
 
 export type Shown = Pick<
   ListedOrder,
-  'state' | 'direction' | 'payoutAttempt' | 'handedPayout' | 'wasHeld' | 'claimedReference' | 'exception' | 'failure'
+  'state' | 'direction' | 'payoutAttempt' | 'submittedPayout' | 'wasHeld' | 'payerReference' | 'exception' | 'failure'
 >;
 type Shows = number | ((order: Shown) => number);
 
@@ -21,7 +21,7 @@ const nameMismatch = (order: Shown): boolean => order.failure === 'name';
 
 const NUMBERS: Record<Direction, Record<OrderState, Shows>> = {
   onramp: {
-    created: (order) => (order.claimedReference === null ? 0 : 1),
+    created: (order) => (order.payerReference === null ? 0 : 1),
     deposit_seen: 1,
     // Priced anew by an operator after a payout was created: what was shown then stays.
     deposit_confirmed: (order) => (paidOutOnce(order) ? 3 : 2),
@@ -44,7 +44,7 @@ const NUMBERS: Record<Direction, Record<OrderState, Shows>> = {
     awaiting_liquidity: (order) => (paidOutOnce(order) ? 5 : order.wasHeld ? 3 : 2),
     on_hold: (order) => (paidOutOnce(order) ? 5 : 3),
     // An attempt after the first follows one that was shown as begun.
-    paying_out: (order) => (order.handedPayout || order.payoutAttempt > 1 ? 5 : 4),
+    paying_out: (order) => (order.submittedPayout || order.payoutAttempt > 1 ? 5 : 4),
     payout_held: 5,
     settled: 6,
     refunding: (order) => (paidOutOnce(order) ? 5 : 3),

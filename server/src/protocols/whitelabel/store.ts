@@ -1,30 +1,30 @@
 /** SQL of the replies that are kept for idempotency: the only table a protocol has. */
 import type { Tx } from '../../base/db.ts';
 
-export interface KeptReply {
+export interface IdempotencyRecord {
   body: Buffer;
   reply: string;
   kept_at: Date;
 }
 
-export const keptReplies = {
+export const idempotencyRecords = {
   /** Until the transaction ends, and without waiting. The number is the key's own. */
   lock: async (tx: Tx, number: bigint): Promise<boolean> =>
     (await tx.row<{ locked: boolean }>('select pg_try_advisory_xact_lock($1) as locked', [number]))?.locked === true,
 
   /** Kept as a JSON string inside the column, because jsonb itself would not keep the order of keys. */
   find: (tx: Tx, k: { partnerId: bigint; path: string; key: Buffer }) =>
-    tx.row<KeptReply>(
-      `select body, reply #>> '{}' as reply, kept_at from kept_replies where partner_id = $1 and path = $2 and key = $3`,
+    tx.row<IdempotencyRecord>(
+      `select body, reply #>> '{}' as reply, kept_at from idempotency_records where partner_id = $1 and path = $2 and key = $3`,
       [k.partnerId, k.path, k.key],
     ),
 
   keep: (tx: Tx, k: { partnerId: bigint; path: string; key: Buffer; body: Buffer; reply: string; now: Date }) =>
-    tx.send(
-      'insert into kept_replies (partner_id, path, key, body, reply, kept_at) values ($1, $2, $3, $4, to_jsonb($5::text), $6)',
+    tx.defer(
+      'insert into idempotency_records (partner_id, path, key, body, reply, kept_at) values ($1, $2, $3, $4, to_jsonb($5::text), $6)',
       [k.partnerId, k.path, k.key, k.body, k.reply, k.now],
     ),
 
   /** As the system: a partner may add replies and read its own, and forget none. */
-  forget: (tx: Tx, before: Date) => tx.run('delete from kept_replies where kept_at <= $1', [before]),
+  forget: (tx: Tx, before: Date) => tx.run('delete from idempotency_records where kept_at <= $1', [before]),
 };

@@ -32,7 +32,6 @@ import {
 } from './endpoints/common.ts';
 import { CONTROLS } from './endpoints/controls.ts';
 import { kycStatus, kycStatusFields, kycUrl, kycUrlFields } from './endpoints/customers.ts';
-import { quoteFields, transactionFields } from './endpoints/either.ts';
 import { allFields, historyFields, listAllOfframp, listAllOnramp, merchantHistory } from './endpoints/lists.ts';
 import {
   dummyFields,
@@ -54,14 +53,15 @@ import {
   bankDetails,
   bankDetailsFields,
   claimFields,
-  claimReference,
   createOnramp,
   createOnrampFields,
   getOnramp,
   listOnramp,
+  namePayerReference,
   onrampListFields,
   quoteOnramp,
 } from './endpoints/onramp.ts';
+import { quoteFields, transactionFields } from './endpoints/orders.ts';
 import {
   currentTimestamp,
   gasFees,
@@ -118,8 +118,8 @@ const QUOTED: readonly RefusalCode[] = [
   'amount_outside_limits',
   'amount_below_fees',
   'exposure_exceeded',
-  'market_stopped',
-  'partner_stopped',
+  'market_switched_off',
+  'partner_switched_off',
 ];
 const TRADING: readonly RefusalCode[] = [
   'unknown_customer',
@@ -307,7 +307,7 @@ const BUYING: readonly Route[] = [
     takes: claimFields,
     gives: replies.CLAIMED,
     refuses: [...ONE_OF_ITS, 'order_over'],
-    answer: claimReference,
+    answer: namePayerReference,
   }),
   signed({
     paths: wl('onramp/refundDestination'),

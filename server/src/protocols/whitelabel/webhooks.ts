@@ -1,8 +1,8 @@
 /**
  * Webhooks in the words of this wire: the format `whitelabel`.
  *
- * Receivers know a handful of words per direction, and act on each: so each word is said once of an order, in the order of
- * the words, and none is taken back. An event whose word was said before, or that comes behind one said, is not sent
+ * Receivers know a handful of words per direction, and action on each: so each word is said once of an order, in the order of
+ * the words, and none is reversed. An event whose word was said before, or that comes behind one said, is not sent
  * (`concerns`). "Trade completed" is spelt with a space for a purchase and with an underscore for a sale, because receivers
  * compare it so.
  *
@@ -23,7 +23,7 @@ import { sign } from './auth.ts';
 import { toldShape } from './shapes.ts';
 import { verificationWords } from './verification.ts';
 
-type Says = string | undefined | ((handedPayout: boolean) => string);
+type Says = string | undefined | ((submittedPayout: boolean) => string);
 
 /** What is said of an order in a state; a state that says nothing new says nothing. */
 const WORDS: Record<Direction, Record<OrderState, Says>> = {
@@ -34,7 +34,7 @@ const WORDS: Record<Direction, Record<OrderState, Says>> = {
     deposit_confirmed: 'ON_CHAIN_DEPOSIT_RECEIVED',
     awaiting_liquidity: undefined,
     on_hold: undefined,
-    paying_out: (handed) => (handed ? 'FIAT_TRANSFER_INITIATED' : 'TRADE_COMPLETED'),
+    paying_out: (submitted) => (submitted ? 'FIAT_TRANSFER_INITIATED' : 'TRADE_COMPLETED'),
     payout_held: undefined,
     settled: 'FIAT_TRANSFER_COMPLETED',
     refunding: undefined,
@@ -51,7 +51,7 @@ const WORDS: Record<Direction, Record<OrderState, Says>> = {
     deposit_confirmed: 'FIAT_DEPOSIT_RECEIVED',
     awaiting_liquidity: undefined,
     on_hold: undefined,
-    paying_out: (handed) => (handed ? 'ON_CHAIN_INITIATED' : 'TRADE COMPLETED'),
+    paying_out: (submitted) => (submitted ? 'ON_CHAIN_INITIATED' : 'TRADE COMPLETED'),
     payout_held: undefined,
     settled: 'ON_CHAIN_COMPLETED',
     refunding: undefined,
@@ -79,7 +79,7 @@ interface OrderBody extends Partial<Told> {
   orderId: string;
   direction: Direction;
   state: OrderState;
-  handedPayout?: boolean;
+  submittedPayout?: boolean;
   exception: string | null;
   failure: string | null;
 }
@@ -89,9 +89,9 @@ const isCustomer = (event: Happened): boolean => event.type.startsWith('customer
 
 /** 0: no word; otherwise the higher, the further on. */
 function rankOf(event: Happened): number {
-  const { direction, state, handedPayout } = event.body as unknown as OrderBody;
+  const { direction, state, submittedPayout } = event.body as unknown as OrderBody;
   const says = WORDS[direction]?.[state];
-  const word = typeof says === 'function' ? says(handedPayout === true) : says;
+  const word = typeof says === 'function' ? says(submittedPayout === true) : says;
   return word === undefined ? 0 : RANKS[direction].indexOf(word) + 1;
 }
 

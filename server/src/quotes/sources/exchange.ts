@@ -115,10 +115,10 @@ function middle(bid: Rate | undefined, ask: Rate | undefined): Rate | undefined 
 }
 
 /** In order, a few at once. */
-async function eachOf<T, R>(all: readonly T[], act: (one: T) => Promise<R>): Promise<R[]> {
+async function eachOf<T, R>(all: readonly T[], action: (one: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   for (let from = 0; from < all.length; from += AT_ONCE) {
-    results.push(...(await Promise.all(all.slice(from, from + AT_ONCE).map(act))));
+    results.push(...(await Promise.all(all.slice(from, from + AT_ONCE).map(action))));
   }
   return results;
 }

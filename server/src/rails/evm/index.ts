@@ -167,7 +167,7 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
       return await work();
     } catch (error) {
       if (error instanceof RpcError)
-        throw new Unavailable(code, `the node refused: ${error.message}`, { cause: error });
+        throw new Unavailable(code, `the node rejected: ${error.message}`, { cause: error });
       throw error;
     }
   }
@@ -391,11 +391,11 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
 
   type Estimated = { fee: Fee; needUnits: bigint; hasUnits: bigint };
 
-  async function estimated(wallet: string, call: Call): Promise<Estimated | { refused: string }> {
+  async function estimated(wallet: string, call: Call): Promise<Estimated | { rejected: string }> {
     const signer = signerFor(wallet);
-    if (signer === undefined) return { refused: 'no signer for this wallet' };
+    if (signer === undefined) return { rejected: 'no signer for this wallet' };
     const unwilling = await signer.refuses({ ...call, gas: 0n, price: 0n });
-    if (unwilling !== undefined) return { refused: unwilling };
+    if (unwilling !== undefined) return { rejected: unwilling };
     const asked = {
       from: signer.address,
       to: call.target,
@@ -409,24 +409,24 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
       if (!(error instanceof RpcError)) throw error;
       // Code 3 is "execution reverted"; other refusals may be of the node's own making.
       const fails = error.code === 3 || /revert|insufficient|exceeds balance/i.test(error.message);
-      if (fails) return { refused: `would fail: ${error.message}` };
-      throw new Unavailable(code, `the node refused: ${error.message}`, { cause: error });
+      if (fails) return { rejected: `would fail: ${error.message}` };
+      throw new Unavailable(code, `the node rejected: ${error.message}`, { cause: error });
     }
     const usual = orUnavailable(code, () => quantity(answer, 'gas'));
     // A fifth more: a recipient's first balance takes a storage slot that may not have been missing when estimated.
     const fee = await offer(usual === PLAIN_TRANSFER_GAS ? usual : usual + usual / 5n);
     const tooDear = await signer.refuses({ ...call, ...amounts(fee) });
-    if (tooDear !== undefined) return { refused: tooDear };
+    if (tooDear !== undefined) return { rejected: tooDear };
     const [coin] = await balances(null, [signer.address]);
     const { gas, price } = amounts(fee);
     return { fee, needUnits: call.value + gas * price, hasUnits: coin ?? 0n };
   }
 
   /** A node takes nothing that the wallet could not pay for at the highest price offered. */
-  async function estimate(wallet: string, call: Call): Promise<{ fee: Fee } | { refused: string }> {
+  async function estimate(wallet: string, call: Call): Promise<{ fee: Fee } | { rejected: string }> {
     const found = await estimated(wallet, call);
-    if ('refused' in found) return found;
-    return found.hasUnits < found.needUnits ? { refused: NO_GAS } : { fee: found.fee };
+    if ('rejected' in found) return found;
+    return found.hasUnits < found.needUnits ? { rejected: NO_GAS } : { fee: found.fee };
   }
 
   async function raise(wallet: string, call: Call, fee: Fee): Promise<Fee | undefined> {
@@ -489,8 +489,8 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
     gasPrice,
     call(contract, to, units) {
       const recipient = readAddress(to);
-      if (recipient === undefined) return { refused: 'not an address' };
-      if (recipient === contract) return { refused: 'tokens to their own contract' };
+      if (recipient === undefined) return { rejected: 'not an address' };
+      if (recipient === contract) return { rejected: 'tokens to their own contract' };
       return contract === null
         ? { target: recipient, data: Buffer.alloc(0), value: units }
         : { target: contract, data: encodeTransfer(recipient, units), value: 0n };

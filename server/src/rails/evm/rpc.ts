@@ -160,7 +160,7 @@ export function orUnavailable<T>(source: string, read: () => T): T {
   } catch (error) {
     if (error instanceof Malformed) throw new Unavailable(source, `malformed answer: ${error.message}`);
     if (error instanceof RpcError)
-      throw new Unavailable(source, `the node refused: ${error.message}`, { cause: error });
+      throw new Unavailable(source, `the node rejected: ${error.message}`, { cause: error });
     throw error;
   }
 }

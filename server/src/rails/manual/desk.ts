@@ -3,7 +3,7 @@
  *
  * 1. Payouts wait on a list (`waiting`).
  * 2. A person closes a batch (`closeBatch`): what waits is written into one file, once. Each payout is in one file for good.
- * 3. The file is handed out (`file`), the same bytes every time, and uploaded at the bank.
+ * 3. The file is downloaded (`file`), the same bytes every time, and uploaded at the bank.
  * 4. A statement is downloaded there, read and taken in (`readStatement`, `takeStatement`). It alone says what became of
  *    payouts.
  *
@@ -17,9 +17,9 @@
 import { createHash } from 'node:crypto';
 import type { Tx } from '../../base/db.ts';
 import { assert, Refusal } from '../../base/errors.ts';
+import { enqueue } from '../../base/jobs.ts';
 import type { AssetCode } from '../../base/money.ts';
 import { openTyped } from '../../base/typed.ts';
-import { ring } from '../../base/work.ts';
 import type { BankContext } from '../bank.ts';
 import { type Gate, payoutByKey } from '../payouts.ts';
 import { missing } from './continuity.ts';
@@ -93,7 +93,7 @@ export interface ManualDesk {
    */
   file(tx: Tx, id: bigint): Promise<{ name: string; type: string; bytes: Buffer; sha256: string }>;
   /**
-   * The same question without the answer's file: whether it could be handed out now.
+   * The same question without the answer's file: whether it could be downloaded now.
    * @throws Refusal as `file`
    */
   requireMayLeave(tx: Tx, id: bigint): Promise<void>;
@@ -108,7 +108,7 @@ export interface ManualDesk {
 
   /**
    * Where the database was put back and nobody has stated yet that its statements show every file that was uploaded before:
-   * when, and which unexplained debits may have paid which payouts that wait. No file is closed or handed out until then.
+   * when, and which unexplained debits may have paid which payouts that wait. No file is closed or downloaded until then.
    */
   unconfirmed(tx: Tx): Promise<{ restoredAt: Date; doubtful: { line: string; payout: string }[] } | undefined>;
   /** States it. @throws Refusal 'batch_refused' where there is nothing to state, or a statement is being read */
@@ -238,10 +238,10 @@ export function openDesk(
 
   const openOf = async (tx: Tx, id: bigint): Promise<string[]> =>
     (await store.payoutsOfBatch(tx, id))
-      .filter(({ state }) => state === 'handed' || state === 'unknown')
+      .filter(({ state }) => state === 'submitted' || state === 'unknown')
       .map(({ key }) => key);
 
-  /** Handing a file out is the last moment of ours, so each of its payouts passes the gate as if it were submitted now. */
+  /** Submission a file out is the last moment of ours, so each of its payouts passes the gate as if it were submitted now. */
   async function mayLeave(tx: Tx, id: bigint): Promise<store.BatchRow> {
     const batch = await there(tx, id);
     if (batch.withdrawnAt !== null) throw refuse('The file was withdrawn: it must not be uploaded.');
@@ -291,7 +291,7 @@ export function openDesk(
       if (listed === undefined) throw refuse('There is no such payout on the list.');
       if (!(await unlist(tx, rail, key, { why: 'taken_off_list', now: clock.now() })))
         throw refuse(`It is in file ${(await store.readListed(tx, rail, key))?.batchId}.`);
-      ring(tx, { kind: 'send_payout', subject: key, dueAt: clock.now() });
+      enqueue(tx, { kind: 'send_payout', subject: key, dueAt: clock.now() });
     },
 
     async next(tx, { asset, until }) {
@@ -330,14 +330,14 @@ export function openDesk(
       const listed = await store.lockWaitingOf(tx, rail, asset, [...leftOut.keys()]);
       // What is over by another way must not be paid by this one.
       const over = listed.filter(({ ended }) => ended).map(({ key }) => key);
-      if (over.length > 0) await store.markRefused(tx, rail, over, 'over_before_it_was_in_a_file', now);
+      if (over.length > 0) await store.markRejected(tx, rail, over, 'over_before_it_was_in_a_file', now);
       const isAsked = (key: string) => shown?.includes(key) ?? true;
       const chosen = listed.filter(({ key, ended }) => !ended && leftOut.get(key) === null && isAsked(key));
       const stays = listed.flatMap(({ key, ended }) => (ended ? [] : withWhy(key, leftOut.get(key))));
       if (chosen.length === 0 && shown === undefined) throw nothingLeaves(stays);
       if (shown !== undefined) requireAllOf(shown, chosen, stays);
       // The engine holds or releases what stays, in a transaction of its own.
-      for (const { key } of stays) ring(tx, { kind: 'send_payout', subject: key, dueAt: now });
+      for (const { key } of stays) enqueue(tx, { kind: 'send_payout', subject: key, dueAt: now });
       const id = await store.nextBatchId(tx);
       const text = writeFile(account.payoutFile, {
         id,
@@ -347,7 +347,7 @@ export function openDesk(
         payouts: chosen.map(({ key, endToEnd, units, details }) => ({
           endToEnd,
           units,
-          payee: JSON.parse(vault.open(details, detailsPlace(rail, key))) as PayeeDetails,
+          payee: JSON.parse(vault.decrypt(details, detailsPlace(rail, key))) as PayeeDetails,
         })),
       });
       const batch = await store.insertBatch(tx, rail, {
@@ -356,7 +356,7 @@ export function openDesk(
         format: account.payoutFile,
         keys: chosen.map(({ key }) => key),
         units: chosen.reduce((sum, { units }) => sum + units, 0n),
-        content: vault.seal(text, filePlace(rail, id)),
+        content: vault.encrypt(text, filePlace(rail, id)),
         sha256: createHash('sha256').update(text).digest(),
         closedAt: now,
         closedBy: by,
@@ -378,9 +378,9 @@ export function openDesk(
       const batch = await mayLeave(tx, id);
       const content = await store.batchContent(tx, id);
       assert(content !== undefined, `file ${id} has content`);
-      const bytes = Buffer.from(vault.open(content, filePlace(rail, id)), 'utf8');
+      const bytes = Buffer.from(vault.decrypt(content, filePlace(rail, id)), 'utf8');
       assert(createHash('sha256').update(bytes).digest('hex') === batch.sha256, `file ${id} is what was closed`);
-      log.info({ rail, batch: id }, 'payout file handed out');
+      log.info({ rail, batch: id }, 'payout file downloaded');
       const { type, ending } = FILE_TYPES[batch.format];
       return { name: `${batchName(id)}.${ending}`, type, bytes, sha256: batch.sha256 };
     },
@@ -395,7 +395,7 @@ export function openDesk(
         'file' in of
           ? await openOf(tx, of.file)
           : (await store.waiting(tx, rail, of.asset, MOST_PAYOUTS)).map(({ key }) => key);
-      for (const key of keys) ring(tx, { kind: 'send_payout', subject: key, dueAt: clock.now() });
+      for (const key of keys) enqueue(tx, { kind: 'send_payout', subject: key, dueAt: clock.now() });
     },
 
     async withdrawBatch(tx, id, { by, statement }) {
@@ -415,9 +415,9 @@ export function openDesk(
       const now = clock.now();
       await store.markWithdrawn(tx, id, { by, why, now });
       const keys = (await store.payoutsOfBatch(tx, id)).map(({ key }) => key);
-      await store.markRefused(tx, rail, keys, 'file_withdrawn', now);
+      await store.markRejected(tx, rail, keys, 'file_withdrawn', now);
       // The payout engine asks for the status of each, and is told of the refusal.
-      for (const key of keys) ring(tx, { kind: 'send_payout', subject: key, dueAt: now });
+      for (const key of keys) enqueue(tx, { kind: 'send_payout', subject: key, dueAt: now });
       log.warn({ rail, batch: id }, 'payout file withdrawn');
       return await there(tx, id);
     },
@@ -473,7 +473,7 @@ export async function unlist(
 ): Promise<boolean> {
   const listed = await store.lockListed(tx, rail, key);
   if (listed === undefined || listed.batchId !== null) return false;
-  if (listed.refusedAt === null) await store.markRefused(tx, rail, [key], why, now);
+  if (listed.rejectedAt === null) await store.markRejected(tx, rail, [key], why, now);
   return true;
 }
 

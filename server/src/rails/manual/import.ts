@@ -11,8 +11,8 @@
 import { createHash } from 'node:crypto';
 import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
+import { enqueue } from '../../base/jobs.ts';
 import { formatUnits } from '../../base/money.ts';
-import { ring } from '../../base/work.ts';
 import type { BankContext, StatementLine } from '../bank.ts';
 import { OBSERVE } from '../rail.ts';
 import { readCamt } from './camt.ts';
@@ -214,7 +214,7 @@ async function take(context: BankContext, tx: Tx, file: ReadFile, by: string): P
     } else taken = 'unbalanced';
     await storeLines(context, tx, file, place.id, fresh);
   }
-  ring(tx, { kind: OBSERVE, subject: rail, dueAt: now });
+  enqueue(tx, { kind: OBSERVE, subject: rail, dueAt: now });
   context.log.info(
     { rail, import: imported.id, lines: imported.lines, fresh: imported.newLines },
     'statement taken in',
@@ -246,7 +246,7 @@ async function linesThere(
   const others = await store.linesOfOtherForm(tx, rail, asset, { format, days, without: ids, most: MOST_LINES });
   if (others.length === 0) return known;
   const taken = others.map(({ content, externalId: id, bookedOn: day, direction, units, chargeUnits, ...of }) => {
-    const { free } = JSON.parse(context.vault.open(content, contentPlace(rail, id))) as LineContent;
+    const { free } = JSON.parse(context.vault.decrypt(content, contentPlace(rail, id))) as LineContent;
     const words = { account: free.account ?? '', text: free.text ?? '' };
     return { id, day, direction, units: units + chargeUnits, ...words, ...of };
   });
@@ -399,7 +399,7 @@ async function storeOpening(
       bookedOn: from,
       statementId,
       relation: null,
-      content: context.vault.seal(JSON.stringify(content), contentPlace(rail, externalId)),
+      content: context.vault.encrypt(JSON.stringify(content), contentPlace(rail, externalId)),
     },
   ]);
 }
@@ -433,7 +433,7 @@ async function storeLines(
       bookedOn: line.bookedOn,
       statementId,
       relation,
-      content: context.vault.seal(JSON.stringify(content), contentPlace(rail, id)),
+      content: context.vault.encrypt(JSON.stringify(content), contentPlace(rail, id)),
     });
     if (waiting.length >= LINES_AT_ONCE) await flush();
   }

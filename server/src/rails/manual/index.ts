@@ -3,7 +3,7 @@
  * come in as files that a person downloads.
  *
  * To the rest it is a bank like any other: the engine (rails/bank.ts) reads its statement, which here is the lines that
- * were taken in (import.ts), and `send` hands a payout over, which here means that it is put on the list for the next file.
+ * were taken in (import.ts), and `send` submits a payout, which here means that it is put on the list for the next file.
  * From then on the statement alone says what became of it. What a person does in between is desk.ts.
  *
  * `deduplicates` is false, as for every bank that takes files: nothing is sent twice. A payout that is on the list already
@@ -52,7 +52,7 @@ export function manualBank(settings: ManualBankSettings, context: BankContext): 
 
 async function waitsForPerson(tx: Tx, code: string, key: string): Promise<string | undefined> {
   const listed = await store.readListed(tx, code, key);
-  if (listed === undefined || listed.refusedAt !== null) return undefined;
+  if (listed === undefined || listed.rejectedAt !== null) return undefined;
   if (listed.batchId === null) return `it waits on the list of ${code}, and a person closes a file with it`;
   return `it is in file ${listed.batchId} of ${code}, which a person uploads; then the bank's statement shows it`;
 }
@@ -96,7 +96,7 @@ export function openManualDesk(settings: ManualBankSettings, context: DeskContex
 /** A line as it was taken in, as the engine reads it. */
 const lineOf = ({ code, accounts }: ManualBankSettings, vault: Vault, row: store.LineRow): StatementLine => ({
   bookedOn: 'day',
-  ...(JSON.parse(vault.open(row.content, contentPlace(code, row.externalId))) as LineContent),
+  ...(JSON.parse(vault.decrypt(row.content, contentPlace(code, row.externalId))) as LineContent),
   externalId: row.externalId,
   direction: row.direction,
   currency: accounts.find(({ asset }) => asset === row.asset)?.currency ?? '',
@@ -109,9 +109,9 @@ function adapterOf(settings: ManualBankSettings, { db, vault, clock }: BankConte
   const { code, accounts } = settings;
   const accountOf = (asset: AssetCode): ManualAccount | undefined => accounts.find((one) => one.asset === asset);
   /** Our own tables are all there is of this bank: when they do not answer, the bank does not. */
-  const asked = async <T>(what: string, ask: () => Promise<T>): Promise<T> => {
+  const asked = async <T>(what: string, input: () => Promise<T>): Promise<T> => {
     try {
-      return await ask();
+      return await input();
     } catch (error) {
       throw error instanceof Unavailable ? error : new Unavailable(code, `${what} cannot be read`, { cause: error });
     }
@@ -148,17 +148,17 @@ function adapterOf(settings: ManualBankSettings, { db, vault, clock }: BankConte
 
     async send({ key, asset, units, destination, notAfter }: Sending): Promise<Sent> {
       const account = accountOf(asset);
-      if (account === undefined) return { outcome: 'refused', why: 'currency_not_held' };
+      if (account === undefined) return { outcome: 'rejected', why: 'currency_not_held' };
       const payee = payeeOf(destination, account);
-      if ('why' in payee) return { outcome: 'refused', why: payee.why };
+      if ('why' in payee) return { outcome: 'rejected', why: payee.why };
       const endToEnd = endToEndOf(key);
-      if (endToEnd === '') return { outcome: 'refused', why: 'key_not_writable' };
-      const details = vault.seal(JSON.stringify(payee), detailsPlace(code, key));
+      if (endToEnd === '') return { outcome: 'rejected', why: 'key_not_writable' };
+      const details = vault.encrypt(JSON.stringify(payee), detailsPlace(code, key));
       try {
         const fresh = await db.asSystem((tx) =>
           store.insertListed(tx, code, { key, endToEnd, asset, units, details, now: clock.now(), notAfter }),
         );
-        if (fresh) return { outcome: 'accepted', reference: endToEnd };
+        if (fresh) return { outcome: 'submitted', reference: endToEnd };
         return { outcome: 'unknown', why: 'on the list already, or too late to be put there' };
       } catch {
         return { outcome: 'unknown', why: 'the list did not answer' };
@@ -169,7 +169,7 @@ function adapterOf(settings: ManualBankSettings, { db, vault, clock }: BankConte
       try {
         const listed = await db.asSystem((tx) => store.readListed(tx, code, key));
         if (listed === undefined) return { outcome: 'absent' };
-        if (listed.refusedWhy !== null) return { outcome: 'refused', why: listed.refusedWhy };
+        if (listed.rejectedWhy !== null) return { outcome: 'rejected', why: listed.rejectedWhy };
         return { outcome: 'known', reference: listed.endToEnd };
       } catch {
         return { outcome: 'unknown', why: 'the list did not answer' };

@@ -22,12 +22,12 @@ export interface Listed {
   units: bigint;
   listedAt: Date;
   batchId: bigint | null;
-  refusedAt: Date | null;
-  refusedWhy: string | null;
+  rejectedAt: Date | null;
+  rejectedWhy: string | null;
 }
 
 const LISTED = `key, end_to_end as "endToEnd", asset, units, listed_at as "listedAt", batch_id as "batchId",
-  refused_at as "refusedAt", refused_why as "refusedWhy"`;
+  rejected_at as "rejectedAt", rejected_why as "rejectedWhy"`;
 
 /**
  * @param notAfter real time; looked at by the database as the row is written
@@ -73,7 +73,7 @@ export const lockListed = (tx: Tx, rail: string, key: string): Promise<Listed | 
 export const waiting = (tx: Tx, rail: string, asset: AssetCode | undefined, most: number): Promise<Listed[]> =>
   tx.rows<Listed>(
     `select ${LISTED} from manual_payouts
-      where rail = $1 and ($2::text is null or asset = $2) and batch_id is null and refused_at is null
+      where rail = $1 and ($2::text is null or asset = $2) and batch_id is null and rejected_at is null
       order by listed_at, key limit $3`,
     [rail, asset ?? null, most],
   );
@@ -81,7 +81,7 @@ export const waiting = (tx: Tx, rail: string, asset: AssetCode | undefined, most
 const ON_LIST = `select ${LISTED}, details,
             exists (select from payouts p where p.id = manual_payouts.key and p.ended_at is not null) as ended
        from manual_payouts
-      where rail = $1 and asset = $2 and batch_id is null and refused_at is null`;
+      where rail = $1 and asset = $2 and batch_id is null and rejected_at is null`;
 const WAITING_OF = `${ON_LIST} and key = any($3::text[]) order by listed_at, key`;
 const WAITING = `${ON_LIST}
         and ($4::timestamptz is null or listed_at <= $4)
@@ -105,10 +105,10 @@ export const waitingOf = (tx: Tx, rail: string, asset: AssetCode, keys: readonly
 export const lockWaitingOf = (tx: Tx, rail: string, asset: AssetCode, keys: readonly string[]): Promise<Waiting[]> =>
   tx.rows(`${WAITING_OF} for update`, [rail, asset, keys]);
 
-export const markRefused = (tx: Tx, rail: string, keys: readonly string[], why: string, now: Date): Promise<number> =>
+export const markRejected = (tx: Tx, rail: string, keys: readonly string[], why: string, now: Date): Promise<number> =>
   tx.run(
-    `update manual_payouts set refused_at = $3, refused_why = $4
-      where rail = $1 and key = any($2) and refused_at is null`,
+    `update manual_payouts set rejected_at = $3, rejected_why = $4
+      where rail = $1 and key = any($2) and rejected_at is null`,
     [rail, keys, now, why],
   );
 
@@ -210,11 +210,11 @@ export const shownOfBatch = async (tx: Tx, rail: string, id: bigint): Promise<nu
     )
   )?.shown ?? 0;
 
-export const markWithdrawn = (tx: Tx, id: bigint, act: { by: string; why: string; now: Date }): Promise<number> =>
+export const markWithdrawn = (tx: Tx, id: bigint, action: { by: string; why: string; now: Date }): Promise<number> =>
   tx.run(
     `update manual_batches set withdrawn_at = $2, withdrawn_by = $3, withdrawn_why = $4
       where id = $1 and withdrawn_at is null`,
-    [id, act.now, act.by, act.why],
+    [id, action.now, action.by, action.why],
   );
 
 // After a restore.
@@ -243,7 +243,7 @@ export const confirmRestore = (
 
 /**
  * Debits shown since that no payout explains and nobody has decided about, and the payouts that they may have been: of the same
- * amount or key, and in no file. Also those that wait because payouts are stopped, and so are on no list yet.
+ * amount or key, and in no file. Also those that wait because payouts are switched off, and so are on no list yet.
  */
 export const doubtful = (tx: Tx, rail: string, since: Date): Promise<{ line: string; payout: string }[]> =>
   tx.rows(
@@ -251,7 +251,7 @@ export const doubtful = (tx: Tx, rail: string, since: Date): Promise<{ line: str
        join payouts p on p.rail = l.rail and p.asset = l.asset and (p.units = l.units or p.id = l.key) and p.ended_at is null
       where l.rail = $1 and l.direction = 'debit' and l.meaning = 'unexplained' and l.foreign_at is null and l.read_at >= $2
         and not exists (select from manual_payouts m
-                         where m.rail = p.rail and m.key = p.id and (m.batch_id is not null or m.refused_at is not null))
+                         where m.rail = p.rail and m.key = p.id and (m.batch_id is not null or m.rejected_at is not null))
       order by l.external_id, p.id limit 200`,
     [rail, since],
   );
@@ -496,7 +496,7 @@ export const linesOfOtherForm = (
   tx: Tx,
   rail: string,
   asset: AssetCode,
-  ask: { format: 'csv' | 'camt.053'; days: readonly string[]; without: readonly string[]; most: number },
+  input: { format: 'csv' | 'camt.053'; days: readonly string[]; without: readonly string[]; most: number },
 ): Promise<OtherLine[]> =>
   tx.rows<OtherLine>(
     `select l.external_id as "externalId", l.direction, l.units, l.charge_units as "chargeUnits", l.booked_on::text as "bookedOn",
@@ -505,7 +505,7 @@ export const linesOfOtherForm = (
       where l.rail = $1 and l.asset = $2 and l.booked_on = any($3::date[]) and i.format <> $4
         and not l.external_id = any($5::text[]) and l.external_id <> $6
       order by l.seq limit $7`,
-    [rail, asset, ask.days, ask.format, ask.without, openingId(asset), ask.most],
+    [rail, asset, input.days, input.format, input.without, openingId(asset), input.most],
   );
 
 /** Whether lines were taken in that the bank engine has not read yet. */

@@ -3,7 +3,7 @@
  *
  * It is reached over HTTP on the loopback, keeps books of its own (books.store.ts) and settles what it accepted later, by
  * itself; so an answer that is lost is really lost, and the effect behind it is not. What can go wrong with a bank can be
- * ordered here: by a fault, which strikes the next call or calls, or by a magic account number (magic.ts).
+ * ordered here: by a fault, which hits the next call or calls, or by a magic account number (magic.ts).
  *
  *   POST /payments {key, units, currency, account, name, notAfter?}   202 taken · 422 refused · 409 key used for another
  *   GET  /payments/:key                                               200 · 404 {proved}
@@ -22,6 +22,7 @@ import { describeError, type Log } from '../../base/log.ts';
 import {
   bookLine,
   deleteFaults,
+  fault,
   insertFault,
   insertPayment,
   isFirstCall,
@@ -35,7 +36,6 @@ import {
   returnPayment,
   setLineUnits,
   settleDue,
-  strike,
 } from './books.store.ts';
 import { magicOf } from './magic.ts';
 import type { Fault, FaultKind, Payment, Settings } from './types.ts';
@@ -66,7 +66,7 @@ export interface SimulatedBank {
    */
   recall(lineId: string, id?: string): Promise<string>;
   /** Has a payment that it made, or will make, come back. @returns whether there is one under the key that can */
-  giveBack(key: string): Promise<boolean>;
+  startRefund(key: string): Promise<boolean>;
   /** Whether it has shown a line of this id. */
   hasLine(id: string): Promise<boolean>;
   /** Its own records: what it really did, however often it was asked. */
@@ -99,7 +99,7 @@ export async function startSimulatedBank(
     chargeUnits: options.chargeUnits ?? 0n,
   });
   const token = randomHex();
-  const struck = (kind: FaultKind) => books.read((tx) => strike(tx, kind));
+  const struck = (kind: FaultKind) => books.read((tx) => fault(tx, kind));
   const settling = keepSettling(() => books.locked((tx) => settleDue(tx, clock.now())), log);
 
   const server = createServer((request, response) => {
@@ -143,14 +143,14 @@ export async function startSimulatedBank(
         return agrees ? same : 'conflict';
       }
       const why = await refusal(tx, order, magic);
-      const returns = magic === 'returned' || (why === null && (await strike(tx, 'return_next')) !== undefined);
+      const returns = magic === 'returned' || (why === null && (await fault(tx, 'return_next')) !== undefined);
       const payment = {
         key: order.key,
         currency: order.currency,
         units: order.units,
         account: order.account,
         name: order.name,
-        state: why === null ? ('accepted' as const) : ('refused' as const),
+        state: why === null ? ('accepted' as const) : ('rejected' as const),
         why,
         returns,
         reference: `UTR${randomHex(8).toUpperCase()}`,
@@ -166,14 +166,14 @@ export async function startSimulatedBank(
     const delay = await struck('delay_answer');
     if (delay) await new Promise((wake) => setTimeout(wake, delay.delayMs));
     if (taken === 'conflict') return reply(response, 409, { error: 'key_used_for_another' });
-    if (taken.state === 'refused') return reply(response, 422, { error: 'refused', why: taken.why });
+    if (taken.state === 'rejected') return reply(response, 422, { error: 'rejected', why: taken.why });
     return reply(response, 202, { reference: taken.reference });
   }
 
   async function showPayment(response: ServerResponse, key: string): Promise<void> {
     if (await struck('status_unavailable')) return reply(response, 503, { error: 'unavailable' });
     const payments = await books.read((tx) => readPayments(tx, key));
-    const payment = payments.find(({ state }) => state !== 'refused') ?? payments[0];
+    const payment = payments.find(({ state }) => state !== 'rejected') ?? payments[0];
     if (payment === undefined) return reply(response, 404, { proved: (await books.read(readSettings)).provesAbsence });
     return reply(response, 200, { state: payment.state, reference: payment.reference, why: payment.why });
   }
@@ -238,7 +238,7 @@ export async function startSimulatedBank(
         });
       });
     },
-    async giveBack(key) {
+    async startRefund(key) {
       const given = await books.locked((tx) => returnPayment(tx, key, clock.now()));
       settling.poke();
       return given;
@@ -275,8 +275,8 @@ interface Order {
 }
 
 async function refusal(tx: Tx, order: Order, magic: ReturnType<typeof magicOf>): Promise<string | null> {
-  if (magic === 'refused') return 'account_closed';
-  if (await strike(tx, 'refuse_next')) return 'refused_by_bank';
+  if (magic === 'rejected') return 'account_closed';
+  if (await fault(tx, 'refuse_next')) return 'refused_by_bank';
   const free = (await readBalance(tx, order.currency)) - (await readPending(tx, order.currency));
   return order.units > free ? 'insufficient_funds' : null;
 }

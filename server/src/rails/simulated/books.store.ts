@@ -28,7 +28,7 @@ create table if not exists payments (
   units     numeric(78,0) not null check (units > 0),
   account   text not null,
   name      text not null,
-  state     text not null check (state in ('accepted', 'settled', 'returned', 'refused')),
+  state     text not null check (state in ('accepted', 'settled', 'returned', 'rejected')),
   why       text,
   returns   boolean not null default false,
   reference text not null,
@@ -276,7 +276,7 @@ export const insertFault = (tx: Tx, fault: Fault): Promise<number> =>
   ]);
 
 /** Takes one fault of a kind, if one is set. */
-export const strike = (tx: Tx, kind: FaultKind): Promise<{ delayMs: number } | undefined> =>
+export const fault = (tx: Tx, kind: FaultKind): Promise<{ delayMs: number } | undefined> =>
   tx.row<{ delayMs: number }>(
     `update simulated_bank.faults set left_over = left_over - 1
       where id = (select id from simulated_bank.faults where kind = $1 and left_over > 0 order by id limit 1 for update)

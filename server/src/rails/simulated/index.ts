@@ -115,13 +115,13 @@ function adapterOf(settings: SimulatedBankSettings): BankAdapter {
 
     async send({ key, asset, units, destination, notAfter }) {
       const currency = currencyOf(asset);
-      if (currency === undefined) return { outcome: 'refused', why: 'currency_not_held' };
-      if (destination.kind !== 'account') return { outcome: 'refused', why: 'not_an_account' };
+      if (currency === undefined) return { outcome: 'rejected', why: 'currency_not_held' };
+      if (destination.kind !== 'account') return { outcome: 'rejected', why: 'not_an_account' };
       const { account, iban, name } = destination.details;
       const to = account ?? iban;
-      if (!to) return { outcome: 'refused', why: 'no_account_number' };
+      if (!to) return { outcome: 'rejected', why: 'no_account_number' };
       if (notAfter !== undefined && Date.now() > notAfter.getTime())
-        return { outcome: 'unknown', why: 'too late to hand over' };
+        return { outcome: 'unknown', why: 'too late to submit' };
       try {
         const { status, body } = await call('POST', '/payments', {
           key,
@@ -132,8 +132,8 @@ function adapterOf(settings: SimulatedBankSettings): BankAdapter {
           notAfter: notAfter?.toISOString(),
         });
         const { reference, why } = (body ?? {}) as { reference?: string; why?: string };
-        if (status === 202) return { outcome: 'accepted', ...(reference === undefined ? {} : { reference }) };
-        if (status === 422) return { outcome: 'refused', why: why ?? 'refused_by_bank' };
+        if (status === 202) return { outcome: 'submitted', ...(reference === undefined ? {} : { reference }) };
+        if (status === 422) return { outcome: 'rejected', why: why ?? 'refused_by_bank' };
         return { outcome: 'unknown', why: `the bank answered ${status}` };
       } catch (error) {
         return { outcome: 'unknown', why: whyOf(error) };
@@ -146,7 +146,7 @@ function adapterOf(settings: SimulatedBankSettings): BankAdapter {
         const said = (body ?? {}) as { state?: string; reference?: string; why?: string; proved?: boolean };
         if (status === 404 && said.proved === true) return { outcome: 'absent' };
         if (status !== 200) return { outcome: 'unknown', why: `the bank answered ${status}` };
-        if (said.state === 'refused') return { outcome: 'refused', why: said.why ?? 'refused_by_bank' };
+        if (said.state === 'rejected') return { outcome: 'rejected', why: said.why ?? 'refused_by_bank' };
         return { outcome: 'known', ...(said.reference === undefined ? {} : { reference: said.reference }) };
       } catch (error) {
         return { outcome: 'unknown', why: whyOf(error) };

@@ -2,10 +2,10 @@
  * Magic account numbers and names of the simulated bank: a payout to an account whose number ends so, or whose holder is called
  * so, goes the way it says. Everything else is paid.
  */
-export type MagicOutcome = 'refused' | 'returned' | 'answer_lost_after_effect' | 'answer_lost_before_effect' | 'slow';
+export type MagicOutcome = 'rejected' | 'returned' | 'answer_lost_after_effect' | 'answer_lost_before_effect' | 'slow';
 
 export const MAGIC_ACCOUNTS: readonly { ending: string; outcome: MagicOutcome; says: string }[] = [
-  { ending: '9001', outcome: 'refused', says: 'refused at once: the account is closed' },
+  { ending: '9001', outcome: 'rejected', says: 'refused at once: the account is closed' },
   { ending: '9002', outcome: 'returned', says: 'paid, and comes back a moment later' },
   { ending: '9003', outcome: 'answer_lost_after_effect', says: 'paid, but our call for it gets no answer' },
   {
@@ -18,7 +18,7 @@ export const MAGIC_ACCOUNTS: readonly { ending: string; outcome: MagicOutcome; s
 
 /** Capitals and small letters are the same. */
 export const MAGIC_NAMES: readonly { name: string; outcome: MagicOutcome; says: string }[] = [
-  { name: 'Refuse Me', outcome: 'refused', says: 'refused at once: the account is closed' },
+  { name: 'Refuse Me', outcome: 'rejected', says: 'refused at once: the account is closed' },
   { name: 'Return Me', outcome: 'returned', says: 'paid, and comes back a moment later' },
 ];
 

@@ -26,7 +26,7 @@ export type FaultKind =
 
 export interface Fault {
   kind: FaultKind;
-  /** How many times it strikes; once, unless said. */
+  /** How many calls it hits; once, unless said. */
   times?: number;
   delayMs?: number;
 }
@@ -38,7 +38,7 @@ export interface Payment {
   units: bigint;
   account: string;
   name: string;
-  state: 'accepted' | 'settled' | 'returned' | 'refused';
+  state: 'accepted' | 'settled' | 'returned' | 'rejected';
   why: string | null;
   returns: boolean;
   reference: string;

@@ -2,7 +2,7 @@
  * The manual verifier: a person looks at what a customer gave, and decides. Until then it is in review.
  *
  * It asks for a person once per version of the details, and answers with what that person found. Who that is, what they see
- * and where it is kept is handed in (compliance/reviews.ts): a verifier keeps nothing.
+ * and where it is kept is passed in (compliance/reviews.ts): a verifier keeps nothing.
  */
 import { adapter } from '../../base/adapter.ts';
 import type { Verifier, VerifierContext } from '../verifier.ts';

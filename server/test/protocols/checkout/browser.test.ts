@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import axe, { type AxeResults } from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
-import { sealLink } from '../../../src/customers/index.ts';
+import { encryptLink } from '../../../src/customers/index.ts';
 import { noChromium, startChromium } from '../../support/chromium.ts';
 import type { TestPartner } from '../whitelabel/world.ts';
 import { DETAILS, type PagesWorld, pagesWorld } from './world.ts';
@@ -285,8 +285,8 @@ async function partArrives(id: string): Promise<void> {
 async function payoutComesBack(id: string): Promise<void> {
   const key = `pay_${id}_1`;
   await world.query(
-    `insert into payouts (id, order_id, partner_id, purpose, attempt, rail, asset, units, fiat_account_id, written_at, state, reference,
-       handings, ended_at, why)
+    `insert into payouts (id, order_id, partner_id, purpose, attempt, rail, asset, units, fiat_account_id, created_at, state, reference,
+       submissions, ended_at, why)
      select $2, id, partner_id, 'payout', 1, payout_rail, payout_asset, payout_units, fiat_account_id, now(), 'returned', 'UTR-1',
             1, now(), 'account_closed (AC04)' from orders where id = $1`,
     [id, key],
@@ -299,7 +299,7 @@ async function payoutComesBack(id: string): Promise<void> {
     [id, key],
   );
   await world.query(
-    `insert into refunds (id, deposit_id, order_id, partner_id, purpose, rail, asset, gross_units, net_units, source, why, wanted_by,
+    `insert into refunds (id, deposit_id, order_id, partner_id, purpose, rail, asset, gross_units, net_units, source, why, requested_by,
        state, attempt, created_at, updated_at)
      select $2, $2, id, partner_id, 'payout', payout_rail, payout_asset, payout_units, payout_units, 'suspense', 'payout_returned',
             'policy', 'needs_destination', 0, now(), now() from orders where id = $1`,
@@ -420,7 +420,7 @@ async function paidAgain(customerId: string): Promise<string> {
     [id, deposit, partner, customerId, until],
   );
   const link = { id, partnerId: String(partner), customerId, until: until.getTime() };
-  const token = sealLink(world.vault, 'return', { ...link, redirectUrl: null, closeAfterLogin: false });
+  const token = encryptLink(world.vault, 'return', { ...link, redirectUrl: null, closeAfterLogin: false });
   return `${world.baseUrl}/return/${token}`;
 }
 

@@ -1,7 +1,7 @@
 /** Buying and selling by a link, over HTTP: from generateLink to the page of the order, and everything that may go wrong. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { openText, sealText } from '../../../src/base/texts.ts';
+import { encryptText, openText } from '../../../src/base/texts.ts';
 import { setExposureCap, setLimit } from '../../../src/partners/index.ts';
 import { openClient } from '../../support/client.ts';
 import { findInDump } from '../../support/dump.ts';
@@ -184,7 +184,7 @@ describe('a link', () => {
     const fields = { ...BUY, clientCustomerId: 'by-link', phoneNumber: '+91 91111 11111' };
     const links = [await linked(fields), await linked(fields)];
     const made = await world.query('select id from customers where client_customer_id = $1', [
-      sealText(world.vault, acme.partner.id, 'by-link'),
+      encryptText(world.vault, acme.partner.id, 'by-link'),
     ]);
     assert.equal(made.length, 1);
     const { shown } = await entered(links[1] ?? '');
@@ -707,12 +707,12 @@ describe('whose it is', () => {
     const count = (await ordersOf(acme.customerId)).length;
     const forged = await browser.ask(link, {
       method: 'POST',
-      body: new URLSearchParams({ csrf: '0'.repeat(32), act: 'order', quote: quoteIn(shown) }),
+      body: new URLSearchParams({ csrf: '0'.repeat(32), intent: 'order', quote: quoteIn(shown) }),
     });
     assert.equal(forged.status, 403);
     const bare = await openBrowser().ask(link, {
       method: 'POST',
-      body: new URLSearchParams({ csrf: browser.csrf(), act: 'order', quote: quoteIn(shown) }),
+      body: new URLSearchParams({ csrf: browser.csrf(), intent: 'order', quote: quoteIn(shown) }),
     });
     assert.equal(bare.status, 403);
     assert.equal((await ordersOf(acme.customerId)).length, count);
@@ -755,17 +755,17 @@ describe('the page of an order', () => {
     await world.query(`update orders set exception = null where id = $1`, [id]);
     await world.query(
       `insert into refunds (id, deposit_id, order_id, partner_id, purpose, rail, asset, gross_units, net_units, source, why,
-         wanted_by, state, attempt, key, fiat_account_id, created_at, updated_at)
-       values (77, $4, $1, $2, 'refund', 'bank.simulated', 'inr', 250000, 250000, 'order', 'underpaid', 'policy', 'sent', 2,
+         requested_by, state, attempt, key, fiat_account_id, created_at, updated_at)
+       values (77, $4, $1, $2, 'refund', 'bank.simulated', 'inr', 250000, 250000, 'order', 'underpaid', 'policy', 'submitted', 2,
          'ref_77_2', $3, now(), now())`,
       [id, acme.partner.id, BigInt(acme.fiatAccountId), deposit.id],
     );
     for (const [key, attempt, state] of [
-      ['ref_77_1', 1, 'refused'],
-      ['ref_77_2', 2, 'written'],
+      ['ref_77_1', 1, 'rejected'],
+      ['ref_77_2', 2, 'created'],
     ])
       await world.query(
-        `insert into payouts (id, order_id, partner_id, purpose, attempt, rail, asset, units, fiat_account_id, deposit_id, refund_id, written_at, state, ended_at, handings)
+        `insert into payouts (id, order_id, partner_id, purpose, attempt, rail, asset, units, fiat_account_id, deposit_id, refund_id, created_at, state, ended_at, submissions)
          values ($5, $1, $2, 'refund', $6, 'bank.simulated', 'inr', 250000, $3, $4, 77, now(), $7::text, case when $7::text = 'refused' then now() end, 1)`,
         [id, acme.partner.id, BigInt(acme.fiatAccountId), deposit.id, key, attempt, state],
       );

@@ -150,7 +150,7 @@ describe('a customer', () => {
     const browser = openBrowser();
     await browser.open(kycUrl);
     await browser.go('code');
-    const values = { csrf: browser.csrf(), act: 'login', code: '123456' };
+    const values = { csrf: browser.csrf(), intent: 'login', code: '123456' };
     const post = () =>
       fetch(kycUrl, {
         method: 'POST',
@@ -386,7 +386,7 @@ describe('strangers', () => {
     }
     const post = await browser.ask(`${world.baseUrl}/kyc/x`, {
       method: 'POST',
-      body: new URLSearchParams({ act: 'code' }),
+      body: new URLSearchParams({ intent: 'code' }),
     });
     assert.equal(post.status, 404);
     assert.equal((await browser.open(`${world.baseUrl}/kyc`)).status, 404);
@@ -411,7 +411,7 @@ describe('strangers', () => {
     }
     const bare = await fetch(kycUrl, {
       method: 'POST',
-      body: new URLSearchParams({ csrf: browser.csrf(), act: 'code' }),
+      body: new URLSearchParams({ csrf: browser.csrf(), intent: 'code' }),
     });
     assert.equal(bare.status, 403, 'and none without a cookie');
     assert.deepEqual(await world.query('select 1 from login_sends where customer_id = $1', [customerId]), []);
@@ -428,7 +428,7 @@ describe('strangers', () => {
     const cookies = new Map(browser.cookies);
     const refused = await openBrowser(cookies).ask(theirs.kycUrl, {
       method: 'POST',
-      body: new URLSearchParams({ csrf: browser.csrf(), act: 'details', ...DETAILS }),
+      body: new URLSearchParams({ csrf: browser.csrf(), intent: 'details', ...DETAILS }),
     });
     assert.equal(refused.status, 403);
     assert.equal((await openBrowser(cookies).open(theirs.kycUrl)).title, 'Log in');
@@ -449,7 +449,7 @@ describe('strangers', () => {
     const first = await browser.open(kycUrl);
     assert.match(first.text, /Acme &#60;b&#62;&#38;&#34;Wallet&#34;/);
     await browser.login(kycUrl);
-    const wrong = await browser.go('details', { ...DETAILS, firstName: script, city: script, act: 'details' });
+    const wrong = await browser.go('details', { ...DETAILS, firstName: script, city: script, intent: 'details' });
     const done = await browser.go('details', { ...DETAILS, firstName: script });
     assert.equal(done.title, 'You are verified');
     for (const { text } of [first, wrong, done]) {

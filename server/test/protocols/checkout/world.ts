@@ -6,7 +6,7 @@ import { Unavailable } from '../../../src/base/errors.ts';
 import { type CheckoutDeps, checkout, sandboxSender } from '../../../src/protocols/checkout/index.ts';
 import { verificationWords } from '../../../src/protocols/whitelabel/index.ts';
 import { simulatedVerifier } from '../../../src/verifiers/simulated/index.ts';
-import type { Finding, VerificationAsk } from '../../../src/verifiers/verifier.ts';
+import type { Finding, VerificationRequest } from '../../../src/verifiers/verifier.ts';
 import { type TestPartner, wireWorld } from '../whitelabel/world.ts';
 
 export type PagesWorld = Awaited<ReturnType<typeof pagesWorld>>;
@@ -17,7 +17,7 @@ export const BACK = 'https://wallet.example/back?flow=7';
 export async function pagesWorld(
   options: { requestsPerMinute?: number; sender?: CheckoutDeps['sender'] | null; publicUrl?: string } = {},
 ) {
-  const asked: VerificationAsk[] = [];
+  const asked: VerificationRequest[] = [];
   /** What the verifier answers from now on; undefined: as the simulated one does. */
   const verifier: { finding?: Finding | undefined; isAway?: boolean } = {};
   const world = await wireWorld({
@@ -30,12 +30,12 @@ export async function pagesWorld(
         statusWord: (customer, partner) => verificationWords(customer, partner).status,
         verifier: {
           ...simulatedVerifier,
-          async begin(ask) {
-            asked.push(ask);
+          async begin(input) {
+            asked.push(input);
             if (verifier.isAway === true) throw new Unavailable('verifier', 'away');
-            return await simulatedVerifier.begin(ask);
+            return await simulatedVerifier.begin(input);
           },
-          finding: async (ask) => verifier.finding ?? (await simulatedVerifier.finding(ask)),
+          finding: async (input) => verifier.finding ?? (await simulatedVerifier.finding(input)),
         },
       }),
   });
@@ -108,13 +108,13 @@ export function openBrowser(cookies = new Map<string, string>()) {
     /** Of the last page that had a form. */
     csrf: (): string => csrf,
     /** Sends a form of the page, and says what came, redirect or not. */
-    async send(act: string, values: Record<string, string> = {}): Promise<Shown> {
+    async send(intent: string, values: Record<string, string> = {}): Promise<Shown> {
       const page = (at.split('?', 1)[0] ?? at).split('#', 1)[0] ?? at;
-      return await ask(page, { method: 'POST', body: new URLSearchParams({ csrf, act, ...values }) });
+      return await ask(page, { method: 'POST', body: new URLSearchParams({ csrf, intent, ...values }) });
     },
     /** Sends a form and looks at what comes next. */
-    async go(act: string, values: Record<string, string> = {}): Promise<Shown> {
-      const shown = await browser.send(act, values);
+    async go(intent: string, values: Record<string, string> = {}): Promise<Shown> {
+      const shown = await browser.send(intent, values);
       return shown.location === undefined ? shown : await browser.open(shown.location);
     },
     async login(url: string, code = '123456'): Promise<Shown> {

@@ -39,16 +39,16 @@ before(async () => {
   app = createServer({ log: w.log });
   const orders = { ...w, rails: new Map([[w.rail.code, w.rail]]) } as unknown as OrdersContext;
   const movements = openMovements({ ...w, rails: orders.rails, report: async () => {} });
-  const chainStops = { codes: [], why: async () => null, clear: async () => {} };
+  const chainHalts = { codes: [], why: async () => null, clear: async () => {} };
   const corrections = noCorrections(w.clock);
   await app.register(
     operator({
       ...w,
       orders,
       bank: w.desk,
-      handOverAgain: async () => {},
+      submitAgain: async () => {},
       publicUrl: () => '',
-      chainStops,
+      chainHalts,
       movements,
       corrections,
     }),
@@ -121,7 +121,7 @@ test('a file is looked at, closed by two, written for its owner only, and settle
 
   await both(['bank', 'close', 'eur']);
   const [{ id: file, sha256 } = { id: '', sha256: '' }] = JSON.parse(await does(ada, 'bank', 'files', '--json')).files;
-  const said = await both(['bank', 'hand-out', String(file)], ['--out', 'today.xml']);
+  const said = await both(['bank', 'download', String(file)], ['--out', 'today.xml']);
   assert.match(said, /today\.xml/);
   assert.equal(
     createHash('sha256')
@@ -132,7 +132,7 @@ test('a file is looked at, closed by two, written for its owner only, and settle
   assert.equal(statSync(at('today.xml')).mode & 0o777, 0o600, 'others on the machine may read the file');
 
   // A file that is there is not written over, and nobody is asked for another.
-  const proposed = await types(ada, 'bank', 'hand-out', String(file), '--reason', 'again', '--json');
+  const proposed = await types(ada, 'bank', 'download', String(file), '--reason', 'again', '--json');
   const { proposal } = JSON.parse(proposed.out);
   const there = await types(bob, 'confirm', proposal, '--reason', 'looked at', '--out', 'today.xml');
   assert.deepEqual([there.code, /is there already/.test(there.err)], [2, true], there.err);
@@ -140,7 +140,7 @@ test('a file is looked at, closed by two, written for its owner only, and settle
   await does(bob, 'confirm', proposal, '--reason', 'looked at');
   assert.ok(readdirSync(folder).includes(`CLOVERLEAF-${file}.xml`), readdirSync(folder).join(' '));
   // What is no file leaves none behind.
-  const refused = await types(ada, 'bank', 'hand-out', '999', '--reason', 'a slip', '--out', 'none.xml');
+  const refused = await types(ada, 'bank', 'download', '999', '--reason', 'a slip', '--out', 'none.xml');
   assert.deepEqual([refused.code, readdirSync(folder).includes('none.xml')], [1, false], refused.err);
 
   const reference = makeReference(7n);
@@ -182,7 +182,7 @@ test('a file is looked at, closed by two, written for its owner only, and settle
   assert.match(again, /^newLines +0$/m);
 });
 
-test('a preview is refused in the words in which the act would be', async () => {
+test('a preview is refused in the words in which the action would be', async () => {
   const wrong = statement('W.xml', camt({ iban: 'DE75512108001245126199', from: w.today(), entries: [{ units: 5n }] }));
   const previewed = await types(ada, 'bank', 'take', 'eur', wrong, '--dry-run');
   const taken = await types(ada, 'bank', 'take', 'eur', wrong);
@@ -191,10 +191,10 @@ test('a preview is refused in the words in which the act would be', async () => 
   const missing = await types(ada, 'bank', 'take', 'eur', 'not-there.xml');
   assert.deepEqual([missing.code, missing.err], [2, 'not-there.xml cannot be read\n']);
   const stop = { kind: 'rail', subject: w.rail.code };
-  assert.equal((await ada.does('/stops', stop)).status, 200);
+  assert.equal((await ada.does('/kill-switches', stop)).status, 200);
   const stopped = await types(ada, 'bank', 'close', 'eur', '--dry-run');
-  assert.deepEqual([stopped.code, /Handing over is stopped/.test(stopped.err)], [1, true], stopped.err);
-  assert.equal((await ada.does('/stops/lift', stop)).status, 200);
+  assert.deepEqual([stopped.code, /Submission is switched off/.test(stopped.err)], [1, true], stopped.err);
+  assert.equal((await ada.does('/kill-switches/lift', stop)).status, 200);
   const none = await types(ada, 'orders', 'unpaid', '1', 'a', 'b', '--dry-run');
   assert.deepEqual([none.code, /--dry-run is not an option/.test(none.err)], [2, true], none.err);
 });
@@ -210,6 +210,6 @@ test('a payout is taken off the list, and a file that was not uploaded is withdr
   await does(bob, 'confirm', JSON.parse(said.out).proposal, '--reason', 'looked at');
   for (const key of [off, filed]) {
     await w.looksAt(key);
-    assert.equal(await w.state(key), 'refused');
+    assert.equal(await w.state(key), 'rejected');
   }
 });

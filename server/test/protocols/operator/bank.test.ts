@@ -1,5 +1,5 @@
 /**
- * The desk of a manual bank over HTTP: a payout goes out by a file and is settled by a statement, each act is recorded with
+ * The desk of a manual bank over HTTP: a payout goes out by a file and is settled by a statement, each action is recorded with
  * who did it, and what is refused says so in a sentence.
  */
 import assert from 'node:assert/strict';
@@ -25,16 +25,16 @@ before(async () => {
   app = createServer({ log: w.log });
   const orders = { ...w, rails: new Map([[w.rail.code, w.rail]]) } as unknown as OrdersContext;
   const movements = openMovements({ ...w, rails: orders.rails, report: async () => {} });
-  const chainStops = { codes: [], why: async () => null, clear: async () => {} };
+  const chainHalts = { codes: [], why: async () => null, clear: async () => {} };
   const corrections = noCorrections(w.clock);
   await app.register(
     operator({
       ...w,
       orders,
       bank: w.desk,
-      handOverAgain: async () => {},
+      submitAgain: async () => {},
       publicUrl: () => '',
-      chainStops,
+      chainHalts,
       movements,
       corrections,
     }),
@@ -67,30 +67,30 @@ async function both(path: string, payload: object) {
   assert.equal(said.statusCode, 202, said.body);
   return await post(`proposals/${said.json().proposal}/confirm`, { reason: 'looked at' }, bob);
 }
-const acts = async (): Promise<string[]> => {
+const actions = async (): Promise<string[]> => {
   const reply = await app.inject({ url: '/operator/v1/audit', headers: { authorization: `Bearer ${vic.token}` } });
-  const audit = reply.json().audit as { operator: string; act: string; subject: string; reason: string }[];
-  return audit.map(({ operator: by, act, subject, reason }) => `${by} ${act} ${subject} ${reason}`).toReversed();
+  const audit = reply.json().audit as { operator: string; action: string; subject: string; reason: string }[];
+  return audit.map(({ operator: by, action, subject, reason }) => `${by} ${action} ${subject} ${reason}`).toReversed();
 };
 
-test('a payout waits, leaves in a file that is handed out, and is settled by the statement that is taken in', async () => {
+test('a payout waits, leaves in a file that is downloaded, and is settled by the statement that is taken in', async () => {
   const id = await w.pays(12_345n);
   const waiting = await get('payouts?asset=eur');
   assert.deepEqual(waiting.body.payouts[0].units, '123.45');
   const closed = await both('bank/files', { asset: 'eur', reason: 'the day is over' });
   assert.equal(closed.statusCode, 200, closed.body);
   const { id: file, sha256 } = closed.json();
-  const handed = await both(`bank/files/${file}/hand-out`, { reason: 'to be uploaded' });
-  assert.equal(handed.headers['content-disposition'], `attachment; filename="CLOVERLEAF-${file}.xml"`);
-  assert.equal(handed.headers['x-content-sha256'], sha256);
-  assert.match(handed.body, /<InstdAmt Ccy="EUR">123.45</);
+  const submitted = await both(`bank/files/${file}/download`, { reason: 'to be uploaded' });
+  assert.equal(submitted.headers['content-disposition'], `attachment; filename="CLOVERLEAF-${file}.xml"`);
+  assert.equal(submitted.headers['x-content-sha256'], sha256);
+  assert.match(submitted.body, /<InstdAmt Ccy="EUR">123.45</);
   const statement = w.nextStatement([{ units: -12_345n, endToEnd: id.replaceAll('_', '-'), ref: 'D1' }]);
   const taken = await post('bank/statements?asset=eur', statement, ada, 'application/xml');
   assert.deepEqual([taken.statusCode, taken.json().taken, taken.json().import.newLines], [200, 'taken', 1], taken.body);
   await w.rail.observe();
   assert.equal((await get(`files/${file}`)).body.list[0].state, 'settled');
   const sha = createHash('sha256').update(statement).digest('hex');
-  assert.deepEqual(await acts(), [
+  assert.deepEqual(await actions(), [
     'ada bank.close_file bank.manual:eur the day is over',
     'bob bank.close_file bank.manual:eur looked at',
     'bob bank.close_file bank.manual:eur the day is over (proposed by ada; looked at)',
@@ -108,7 +108,7 @@ test('a payout waits, leaves in a file that is handed out, and is settled by the
 });
 
 test('what is refused says why, changes nothing and is not recorded', async () => {
-  const before = await acts();
+  const before = await actions();
   const wrong = await post(
     'bank/statements?asset=eur',
     germanCsv([{ units: 5n }], { iban: 'DE75512108001245126199' }),
@@ -141,7 +141,7 @@ test('what is refused says why, changes nothing and is not recorded', async () =
   );
   const february = (await get('statements?asset=eur&from=2026-02-01&to=2026-02-31')).body;
   assert.equal(february.fields?.to, 'must be a day, YYYY-MM-DD', JSON.stringify(february));
-  assert.deepEqual(await acts(), before);
+  assert.deepEqual(await actions(), before);
 });
 
 test('a payout is taken off the list, and a file that was not uploaded is withdrawn with its reason', async () => {
@@ -153,43 +153,46 @@ test('a payout is taken off the list, and a file that was not uploaded is withdr
   assert.match(withdrawn.json().withdrawnWhy, /^The bank showed an error and took nothing\. \(proposed by ada/);
   for (const key of [id, other]) {
     await w.looksAt(key);
-    assert.equal(await w.state(key), 'refused');
+    assert.equal(await w.state(key), 'rejected');
   }
-  assert.equal((await post(`bank/files/${file}/hand-out`, { reason: 'to be sure' })).statusCode, 409);
+  assert.equal((await post(`bank/files/${file}/download`, { reason: 'to be sure' })).statusCode, 409);
 });
 
-test('no file is closed or handed out while handing over is stopped', async () => {
+test('no file is closed or downloaded while submission is switched off', async () => {
   await w.pays(700n);
   const { id: file } = (await both('bank/files', { asset: 'eur', reason: 'evening' })).json();
   await w.pays(701n);
   const stop = { kind: 'rail', subject: w.rail.code, reason: 'it burns' };
-  assert.equal((await post('stops', stop)).statusCode, 200);
-  for (const path of ['bank/files', `bank/files/${file}/hand-out`]) {
+  assert.equal((await post('kill-switches', stop)).statusCode, 200);
+  for (const path of ['bank/files', `bank/files/${file}/download`]) {
     const refused = await post(path, { ...(path === 'bank/files' ? { asset: 'eur' } : {}), reason: 'now' });
-    assert.deepEqual([refused.statusCode, refused.json().error], [409, 'Handing over is stopped, so no file leaves.']);
+    assert.deepEqual(
+      [refused.statusCode, refused.json().error],
+      [409, 'Submission is switched off, so no file leaves.'],
+    );
   }
-  assert.equal((await post('stops/lift', stop)).statusCode, 200);
-  assert.equal((await both(`bank/files/${file}/hand-out`, { reason: 'now' })).statusCode, 200);
+  assert.equal((await post('kill-switches/lift', stop)).statusCode, 200);
+  assert.equal((await both(`bank/files/${file}/download`, { reason: 'now' })).statusCode, 200);
 });
 
-test('a file with a payout that may not leave yet is not handed out, with its name and why, and looks again at once', async () => {
+test('a file with a payout that may not leave yet is not downloaded, with its name and why, and looks again at once', async () => {
   const key = await w.pays(750n);
   const { id: file } = (await both('bank/files', { asset: 'eur', reason: 'evening' })).json();
-  const rings = async () => (await w.rows.query(`select rings from work where subject = $1`, [key]))[0]?.rings;
-  const before = Number(await rings());
+  const enqueued = async () => (await w.rows.query(`select enqueued from jobs where subject = $1`, [key]))[0]?.enqueued;
+  const before = Number(await enqueued());
   w.gateSays(key, { outcome: 'wait', why: 'its screening is too old and is asked again', againInMs: 30_000 });
-  const refused = await post(`bank/files/${file}/hand-out`, { reason: 'now' });
+  const refused = await post(`bank/files/${file}/download`, { reason: 'now' });
   assert.deepEqual([refused.statusCode, refused.json().reason], [409, 'batch_refused'], refused.body);
   assert.match(refused.json().error, new RegExp(`${key} \\(its screening is too old`));
-  assert.equal(Number(await rings()), before + 1, 'nothing asks the screener again');
+  assert.equal(Number(await enqueued()), before + 1, 'nothing asks the screener again');
   w.gateSays(key, { outcome: 'pay' });
-  const proposed = await post(`bank/files/${file}/hand-out`, { reason: 'now' });
+  const proposed = await post(`bank/files/${file}/download`, { reason: 'now' });
   assert.equal(proposed.statusCode, 202, proposed.body);
   w.gateSays(key, { outcome: 'wait', why: 'not cleared', againInMs: 30_000 });
   const confirm = `proposals/${proposed.json().proposal}/confirm`;
   const late = await post(confirm, { reason: 'looked at' }, bob);
   assert.deepEqual([late.statusCode, late.json().reason], [409, 'batch_refused'], late.body);
-  assert.equal(Number(await rings()), before + 2);
+  assert.equal(Number(await enqueued()), before + 2);
   w.gateSays(key, { outcome: 'pay' });
 });
 
@@ -249,7 +252,7 @@ test('a file holds exactly the payouts that were shown when it was proposed, or 
   assert.deepEqual([named.statusCode, named.json().reason], [409, 'batch_refused'], 'what is in a file already');
 });
 
-test('a statement that credits above the limit is taken in when another hands in the same file, to the byte', async () => {
+test('a statement that credits above the limit is taken in when another uploads the same file, to the byte', async () => {
   await w.db.asSystem((tx) => takes(tx, 2, { right: 'money', asset: 'eur', above: 10_000n }));
   const before = await w.db.asSystem((tx) => w.desk.imports(tx));
   const small = w.nextStatement([{ units: 9_000n, text: 'a', ref: 'C1' }]);
@@ -298,7 +301,7 @@ test('a limit for payout files holds: each file counts, and the same file once',
     (await post(`bank/files/${id}/${what}`, { reason: 'the bank took none of it' }, cleo)).statusCode;
   const [one, two] = [first.json().id, agreed.json().id];
   assert.deepEqual(
-    [await does('hand-out', one), await does('hand-out', one), await does('hand-out', two)],
+    [await does('download', one), await does('download', one), await does('download', two)],
     [200, 200, 202],
   );
   assert.deepEqual([await does('withdraw', one), await does('withdraw', two)], [200, 202]);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { Client as Postgres } from 'pg';
-import { LINK_FOR_MS, sealLink } from '../../../src/customers/index.ts';
+import { encryptLink, LINK_FOR_MS } from '../../../src/customers/index.ts';
 import { addEndpoint } from '../../../src/events/index.ts';
 import type { OrdersContext } from '../../../src/orders/index.ts';
 import { heldDestination } from '../../../src/partners/index.ts';
@@ -36,9 +36,9 @@ before(async () => {
       ({ db, vault, clock, log, orders, publicUrl }) =>
       async (app) => {
         const context = { db, clock, log, rails: new Map() } as unknown as OrdersContext;
-        const chainStops = { codes: [], why: async () => null, clear: async () => {} };
+        const chainHalts = { codes: [], why: async () => null, clear: async () => {} };
         const movements = openMovements({ db, clock, rails: new Map(), report: async () => {} });
-        const handOverAgain = async () => {};
+        const submitAgain = async () => {};
         const corrections = noCorrections(clock);
         await app.register(
           operator({
@@ -46,9 +46,9 @@ before(async () => {
             vault,
             clock,
             orders: context,
-            handOverAgain,
+            submitAgain,
             publicUrl: () => '',
-            chainStops,
+            chainHalts,
             movements,
             corrections,
           }),
@@ -223,14 +223,14 @@ test('of before activity was recorded, what may have been made since is held, wh
     later,
   ]);
   const { customerId } = shop;
-  const token = sealLink(world.vault, 'bank', {
+  const token = encryptLink(world.vault, 'bank', {
     partnerId: String(partnerId),
     customerId,
     until: later.getTime() + LINK_FOR_MS,
     redirectUrl: null,
     closeAfterLogin: false,
   });
-  await admin.query('update partner_acts_began set at = $1', [new Date(later.getTime() + 1_000)]);
+  await admin.query('update partner_activity_began set at = $1', [new Date(later.getTime() + 1_000)]);
   world.clock.advance(5_000);
   const said = await suspends({ key: thief.apiKey });
   assert.deepEqual(
@@ -242,7 +242,7 @@ test('of before activity was recorded, what may have been made since is held, wh
   assert.equal((await fetch(`${world.baseUrl}/bank/${token}`)).status, 403);
   await does('held/release', { items: 'all' });
   assert.equal((await fetch(`${world.baseUrl}/bank/${token}`)).status, 200);
-  await admin.query('update partner_acts_began set at = $1', [new Date(0)]);
+  await admin.query('update partner_activity_began set at = $1', [new Date(0)]);
 });
 
 test('as much of something else between a proposal and its confirmation is not what was agreed to', async () => {
@@ -275,7 +275,7 @@ test('as much of something else between a proposal and its confirmation is not w
 
 test('a link that nobody recorded stays shut when a containment ended by rejecting, and opens when all is released', async () => {
   world.clock.advance(5_000);
-  const token = sealLink(world.vault, 'bank', {
+  const token = encryptLink(world.vault, 'bank', {
     partnerId: String(shop.partner.id),
     customerId: shop.customerId,
     until: world.clock.now().getTime() + LINK_FOR_MS,

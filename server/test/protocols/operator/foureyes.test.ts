@@ -8,7 +8,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { blockCustomer } from '../../../src/customers/index.ts';
 import { declareInstallation, RIGHTS, ROLES, sealAudit, setRule, verifyAudit } from '../../../src/operators/index.ts';
 import type { OrdersContext } from '../../../src/orders/index.ts';
-import { ACTS, operator } from '../../../src/protocols/operator/index.ts';
+import { OPERATOR_API_ACTIONS, operator } from '../../../src/protocols/operator/index.ts';
 import { openMovements } from '../../../src/treasury/index.ts';
 import { openClient } from '../../support/client.ts';
 import { noCorrections } from '../../support/corrections.ts';
@@ -41,9 +41,9 @@ before(async () => {
           log: { warn: (facts: object) => void warned.push(facts) },
           rails: new Map([['bank.simulated', {}]]),
         } as unknown as OrdersContext,
-        handOverAgain: async () => {},
+        submitAgain: async () => {},
         publicUrl: () => 'http://pages.test',
-        chainStops: { codes: [], why: async () => null, clear: async () => {} },
+        chainHalts: { codes: [], why: async () => null, clear: async () => {} },
         movements: openMovements({ db, clock, rails: new Map(), report: async () => {} }),
         corrections: noCorrections(clock),
       }),
@@ -339,27 +339,27 @@ describe('a kill switch', () => {
     await ruled({ action: '*', right: 'resume', people: 1 });
     const all = { kind: 'payouts', subject: 'all' };
     const nina = await operatorNamed(world, 'nina', 'night');
-    assert.equal((await nina.does('/stops', all)).status, 200);
-    assert.equal((await nina.does('/stops', all)).status, 200, 'twice is once');
+    assert.equal((await nina.does('/kill-switches', all)).status, 200);
+    assert.equal((await nina.does('/kill-switches', all)).status, 200, 'twice is once');
     assert.deepEqual(
-      (await finn.does('/stops/lift', all)).body.after,
-      { stopped: false },
+      (await finn.does('/kill-switches/lift', all)).body.after,
+      { on: false },
       'laid by one, lifted by one',
     );
-    for (const person of [nina, ada]) await person.does('/stops', all);
-    const { stops } = (await finn.reads('/stops')).body;
-    assert.deepEqual(stops[0].laidBy, ['nina', 'ada']);
-    const said = await finn.does('/stops/lift', all);
+    for (const person of [nina, ada]) await person.does('/kill-switches', all);
+    const { killSwitches } = (await finn.reads('/kill-switches')).body;
+    assert.deepEqual(killSwitches[0].laidBy, ['nina', 'ada']);
+    const said = await finn.does('/kill-switches/lift', all);
     assert.deepEqual([said.status, said.body.people], [202, 2]);
     assert.equal((await confirms(nina, String(said.body.proposal))).body.reason, 'role_missing');
     // One more lays it before the second agrees: it is another switch than the one that was to be lifted.
-    await bea.does('/stops', all);
+    await bea.does('/kill-switches', all);
     assert.equal((await confirms(ada, String(said.body.proposal))).body.reason, 'proposal_overtaken');
-    const again = await finn.does('/stops/lift', all);
+    const again = await finn.does('/kill-switches/lift', all);
     assert.equal(again.body.people, 3);
     assert.equal((await confirms(ada, String(again.body.proposal))).status, 202);
     assert.equal((await confirms(bea, String(again.body.proposal))).status, 200);
-    assert.deepEqual((await finn.reads('/stops')).body.stops, []);
+    assert.deepEqual((await finn.reads('/kill-switches')).body.killSwitches, []);
   });
 });
 
@@ -369,13 +369,13 @@ describe('the night desk', () => {
     for (const role of ROLES) people.set(role, await operatorNamed(world, `a-${role}`, role));
     const path = (text: string) => text.replace(/:(\w+)/g, (_, name) => (/operator/.test(name) ? 'nobody' : '1'));
     const may: string[] = [];
-    for (const act of ACTS)
+    for (const action of OPERATOR_API_ACTIONS)
       for (const [role, person] of people) {
         // Without a reason, so that nothing is done: who has no right is told so before.
-        const said = await person.sends(path(act.path), {});
-        const has = RIGHTS[act.right].some((one) => one === role);
-        assert.equal(said.status === 403, !has, `${role}, ${act.name}: ${JSON.stringify(said.body)}`);
-        if (has && role === 'night') may.push(act.name);
+        const said = await person.sends(path(action.path), {});
+        const has = RIGHTS[action.right].some((one) => one === role);
+        assert.equal(said.status === 403, !has, `${role}, ${action.name}: ${JSON.stringify(said.body)}`);
+        if (has && role === 'night') may.push(action.name);
       }
     assert.deepEqual(may.toSorted(), [
       'case.assign',
@@ -384,11 +384,11 @@ describe('the night desk', () => {
       'customer.block',
       'deposit.hold',
       'key.revoke',
+      'kill-switch.set',
       'order.hold',
       'partner.suspend',
       'self.revoke-token',
       'self.token',
-      'stop.set',
     ]);
   });
 
@@ -422,7 +422,7 @@ describe('an installation of one operator', () => {
     const shown = (await ada.reads(`/proposals/${proposal}`)).body;
     assert.equal(Date.parse(shown.ready_at), Date.parse(shown.proposed_at) + 3_600_000);
     assert.deepEqual(await casesOpen(), [`proposal:${proposal}`]);
-    assert.deepEqual(warned.at(-1), { proposal, act: 'customer.unblock', readyAt: new Date(shown.ready_at) });
+    assert.deepEqual(warned.at(-1), { proposal, action: 'customer.unblock', readyAt: new Date(shown.ready_at) });
     assert.equal((await confirms(finn, proposal)).body.reason, 'proposal_waits');
     world.clock.advance(3_600_000);
     assert.equal(
@@ -460,7 +460,7 @@ describe('an installation of one operator', () => {
     assert.equal((await confirms(finn, proposal)).body.reason, 'own_proposal');
     assert.equal((await confirms(ada, proposal)).status, 200);
     const [row] = await world.query(
-      `select before, after from audit where act = 'installation.declare' order by id desc`,
+      `select before, after from audit where action = 'installation.declare' order by id desc`,
     );
     assert.deepEqual([row.before.operators, row.after.operators], ['one', 'two']);
   });

@@ -11,7 +11,7 @@ export interface Said {
 export type Person = ReturnType<typeof withToken>;
 
 export const withToken = (baseUrl: string, token: string, name = '') => {
-  const ask = async (method: string, path: string, body?: unknown): Promise<Said> => {
+  const input = async (method: string, path: string, body?: unknown): Promise<Said> => {
     const reply = await fetch(`${baseUrl}/operator/v1${path}`, {
       method,
       headers: {
@@ -25,10 +25,10 @@ export const withToken = (baseUrl: string, token: string, name = '') => {
   return {
     name,
     token,
-    reads: (path: string) => ask('GET', path),
+    reads: (path: string) => input('GET', path),
     /** With a reason, unless one is given. */
-    does: (path: string, body: Record<string, unknown> = {}) => ask('POST', path, { reason: 'a test', ...body }),
-    sends: (path: string, body: unknown) => ask('POST', path, body),
+    does: (path: string, body: Record<string, unknown> = {}) => input('POST', path, { reason: 'a test', ...body }),
+    sends: (path: string, body: unknown) => input('POST', path, body),
   };
 };
 

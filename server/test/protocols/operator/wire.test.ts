@@ -1,11 +1,11 @@
-/** The operator's wire over HTTP: who may, what is refused and how it is said, and what each act leaves behind. */
+/** The operator's wire over HTTP: who may, what is refused and how it is said, and what each action leaves behind. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { parseRate } from '../../../src/base/money.ts';
 import { openCase } from '../../../src/compliance/index.ts';
 import { startOperator } from '../../../src/operators/index.ts';
 import { dustThreshold, type OrdersContext, setDustThreshold } from '../../../src/orders/index.ts';
-import { ACTS, operator } from '../../../src/protocols/operator/index.ts';
+import { OPERATOR_API_ACTIONS, operator } from '../../../src/protocols/operator/index.ts';
 import { READS } from '../../../src/protocols/operator/reads.ts';
 import { openMovements } from '../../../src/treasury/index.ts';
 import { openClient } from '../../support/client.ts';
@@ -31,9 +31,9 @@ before(async () => {
         vault,
         clock,
         orders: { db, clock, log, rails: new Map([['bank.simulated', {}]]) } as unknown as OrdersContext,
-        handOverAgain: async () => {},
+        submitAgain: async () => {},
         publicUrl: () => 'http://pages.test',
-        chainStops: { codes: [], why: async () => null, clear: async () => {} },
+        chainHalts: { codes: [], why: async () => null, clear: async () => {} },
         movements: openMovements({ db, clock, rails: new Map(), report: async () => {} }),
         corrections: noCorrections(clock),
       }),
@@ -50,7 +50,7 @@ before(async () => {
 });
 after(async () => await world?.stop());
 
-const quoteAsk = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20', fromAmount: '100' };
+const quoteInput = { fromCurrency: 'usdc', toCurrency: 'INR', chain: 'matic20', fromAmount: '100' };
 const auditOf = async (subject: string) => (await vic.reads(`/audit?subject=${subject}`)).body.audit;
 /** Fills a path's names with something of the right form. */
 const filled = (path: string) => path.replace(/:(\w+)/g, (_, name) => (/operator/.test(name) ? 'nobody' : '1'));
@@ -67,7 +67,7 @@ describe('who comes', () => {
     world.clock.advance(86_400_000 + 1);
     for (const caller of [withToken(world.baseUrl, ''), withToken(world.baseUrl, 'x'.repeat(47)), spent, short]) {
       for (const { path } of READS) assert.equal((await caller.reads(filled(path))).status, 401, path);
-      for (const { path } of ACTS) assert.equal((await caller.does(filled(path))).status, 401, path);
+      for (const { path } of OPERATOR_API_ACTIONS) assert.equal((await caller.does(filled(path))).status, 401, path);
       assert.equal((await caller.does('/proposals/1/confirm')).status, 401);
     }
   });
@@ -90,7 +90,7 @@ describe('who comes', () => {
       terms: [vic, sue, finn],
       operators: [vic, sue, finn],
     };
-    for (const { path, right } of ACTS) {
+    for (const { path, right } of OPERATOR_API_ACTIONS) {
       for (const person of rights[right] ?? []) {
         const said = await person.does(filled(path));
         assert.equal(said.status, 403, `${path} as one without ${right}`);
@@ -101,15 +101,15 @@ describe('who comes', () => {
 });
 
 describe('what is asked', () => {
-  test('of every act is refused without a reason and with a field it does not know, each named', async () => {
-    for (const { path, name } of ACTS) {
+  test('of every action is refused without a reason and with a field it does not know, each named', async () => {
+    for (const { path, name } of OPERATOR_API_ACTIONS) {
       const none = await ada.sends(filled(path), {});
       assert.equal(none.status, 400, name);
       assert.equal(none.body.fields.reason, 'is missing', name);
       const odd = await ada.does(filled(path), { colour: 'red', reason: '' });
       assert.equal(odd.status, 400, name);
     }
-    const odd = await ada.does('/stops', { kind: 'payouts', subject: 'all', colour: 'red' });
+    const odd = await ada.does('/kill-switches', { kind: 'payouts', subject: 'all', colour: 'red' });
     assert.match(odd.body.fields.colour, /is not one of kind, subject, reason/);
   });
 
@@ -141,8 +141,8 @@ describe('what is asked', () => {
       [`/markets/${market}/policies`, { question: 'late', answer: { then: 'dance' } }, 'late.then', /one of/],
       [`/partners/${shop.partner.id}/caps`, { fiat: 'usdc', max: '5' }, 'fiat', /code of a fiat/],
       [`/markets/${market}`, { enabled: 'constructor' }, 'enabled', /true or false/],
-      ['/stops', { kind: 'rail', subject: 'rail.of.nowhere' }, 'subject', /bank.simulated/],
-      ['/stops', { kind: 'payouts', subject: 'some' }, 'subject', /all/],
+      ['/kill-switches', { kind: 'rail', subject: 'rail.of.nowhere' }, 'subject', /bank.simulated/],
+      ['/kill-switches', { kind: 'payouts', subject: 'some' }, 'subject', /all/],
       ['/rules', { action: 'order.release', asset: 'gold', above: '1', people: 2 }, 'asset', /an asset's code/],
       ['/rules', { action: 'order.relase', people: 1 }, 'action', /that there is/],
       ['/rules', { action: 'terms', people: 1 }, 'action', /a family such as/],
@@ -156,12 +156,12 @@ describe('what is asked', () => {
     // What the database cannot keep is the caller's to mend.
     for (const odd of ['a case\0', 'half a \ud83d'])
       assert.match(
-        (await ada.does('/stops', { kind: 'payouts', subject: 'all', reason: odd })).body.fields.reason,
+        (await ada.does('/kill-switches', { kind: 'payouts', subject: 'all', reason: odd })).body.fields.reason,
         /500 char/,
       );
     assert.equal((await vic.reads('/cases?kind=%00')).status, 400);
-    assert.equal((await ada.sends('/stops', '[1]')).body.reason, 'malformed_body');
-    assert.equal((await ada.sends('/stops', '{"a')).body.reason, 'malformed_body');
+    assert.equal((await ada.sends('/kill-switches', '[1]')).body.reason, 'malformed_body');
+    assert.equal((await ada.sends('/kill-switches', '{"a')).body.reason, 'malformed_body');
     const twice = await ada.does(`/markets/${market}`, { market: '9' });
     assert.equal(twice.body.fields.market, 'stands in the path');
     assert.equal((await ada.does(`/markets/${market}`, { max: '1.0000001' })).body.reason, 'malformed_amount');
@@ -202,7 +202,7 @@ describe('partners and keys', () => {
     assert.equal((await ada.does('/partners', { name: 'Newcomer' })).body.reason, 'partner_exists');
     const { body: key } = await ada.does(`/partners/${id}/keys`, { label: 'main', scopes: ['read', 'trade'] });
     const client = openClient(world.baseUrl, key);
-    assert.equal((await client.post('offramp/quote', quoteAsk)).status, 200);
+    assert.equal((await client.post('offramp/quote', quoteInput)).status, 200);
 
     assert.equal((await ada.does(`/partners/${id}/suspend`)).body.after.suspended, true);
     const [, resumed] = [await vic.reads(`/partners/${id}`), await ada.does(`/partners/${id}/resume`)];
@@ -210,22 +210,22 @@ describe('partners and keys', () => {
     const said = (await vic.reads(`/partners/${id}`)).body;
     assert.equal(said.keys[0].label, 'main');
     assert.equal(JSON.stringify(said).includes(key.apiSecret), false);
-    const acts = (await auditOf(`partner:${id}`)).map(({ act }: { act: string }) => act);
-    assert.deepEqual(acts, ['partner.resume', 'partner.suspend', 'key.create']);
+    const actions = (await auditOf(`partner:${id}`)).map(({ action }: { action: string }) => action);
+    assert.deepEqual(actions, ['partner.resume', 'partner.suspend', 'key.create']);
   });
 
   test('a key does what its scopes say, from where it may, until it expires', async () => {
     const make = async (over: object) =>
       (await ada.does(`/partners/${shop.partner.id}/keys`, { label: 'k', scopes: 'read', ...over })).body;
     const reader = openClient(world.baseUrl, await make({}));
-    assert.equal((await reader.post('offramp/quote', quoteAsk)).body.reason, 'scope_missing');
+    assert.equal((await reader.post('offramp/quote', quoteInput)).body.reason, 'scope_missing');
     const away = openClient(world.baseUrl, await make({ scopes: 'trade', addresses: '192.0.2.0/24' }));
-    assert.equal((await away.post('offramp/quote', quoteAsk)).body.reason, 'address_not_allowed');
+    assert.equal((await away.post('offramp/quote', quoteInput)).body.reason, 'address_not_allowed');
     const expiresAt = new Date(world.clock.now().getTime() + 3_600_000).toISOString();
     const brief = openClient(world.baseUrl, await make({ scopes: 'trade', addresses: '127.0.0.0/8', expiresAt }));
-    assert.equal((await brief.post('offramp/quote', quoteAsk)).status, 200);
+    assert.equal((await brief.post('offramp/quote', quoteInput)).status, 200);
     world.clock.advance(3_600_001);
-    assert.equal((await brief.post('offramp/quote', quoteAsk)).status, 401);
+    assert.equal((await brief.post('offramp/quote', quoteInput)).status, 401);
   });
 
   test('rotation lets both secrets in until the overlap ends, then the new one only', async () => {
@@ -234,7 +234,7 @@ describe('partners and keys', () => {
     assert.notEqual(rotated.apiSecret, key.apiSecret);
     const old = openClient(world.baseUrl, key);
     const fresh = openClient(world.baseUrl, rotated);
-    const status = async (client: typeof old) => (await client.post('offramp/quote', quoteAsk)).status;
+    const status = async (client: typeof old) => (await client.post('offramp/quote', quoteInput)).status;
     assert.deepEqual([await status(old), await status(fresh)], [200, 200]);
     world.clock.advance(2 * 3_600_000 - 1_000);
     assert.deepEqual([await status(old), await status(fresh)], [200, 200]);
@@ -251,16 +251,16 @@ describe('partners and keys', () => {
       return keys.find((one: { key: string }) => one.key === key.apiKey).lastUsedAt;
     };
     const forged = openClient(world.baseUrl, { ...key, apiSecret: 'guessed' });
-    assert.equal((await forged.post('offramp/quote', quoteAsk)).status, 401);
+    assert.equal((await forged.post('offramp/quote', quoteInput)).status, 401);
     assert.equal(await usedAt(), null);
-    assert.equal((await openClient(world.baseUrl, key).post('offramp/quote', quoteAsk)).status, 200);
+    assert.equal((await openClient(world.baseUrl, key).post('offramp/quote', quoteInput)).status, 200);
     assert.ok(world.clock.now().getTime() - Date.parse(await usedAt()) < 60_000);
   });
 
   test('a partner who may ask nothing a minute is told when to come back, in a number', async () => {
     const { id } = (await ada.does('/partners', { name: 'Quiet', requestsPerMinute: 0 })).body.after;
     const { body: key } = await ada.does(`/partners/${id}/keys`, { label: 'q', scopes: 'trade' });
-    const said = await openClient(world.baseUrl, key).post('offramp/quote', quoteAsk);
+    const said = await openClient(world.baseUrl, key).post('offramp/quote', quoteInput);
     assert.equal(said.status, 429);
     assert.match(said.headers.get('retry-after') ?? '', /^[1-9][0-9]*$/);
     assert.match(said.headers.get('ratelimit-reset') ?? '', /^[0-9]+$/);
@@ -268,10 +268,10 @@ describe('partners and keys', () => {
 });
 
 describe('terms of trade', () => {
-  test('a market, its fee, limit, cap and policy are set, act, and keep who changed them and why', async () => {
+  test('a market, its fee, limit, cap and policy are set, action, and keep who changed them and why', async () => {
     const set = (path: string, body: object) => ada.does(path, { reason: 'new year', ...body });
     assert.equal((await set(`/markets/${market}`, { max: '50', quoteTtlS: 30 })).body.after.max, '50');
-    assert.equal((await shop.post('offramp/quote', quoteAsk)).body.code, 413);
+    assert.equal((await shop.post('offramp/quote', quoteInput)).body.code, 413);
     assert.equal((await set(`/markets/${market}`, { max: '10000' })).status, 200);
     const fee = await set(`/markets/${market}/fees`, { kind: 'operator', bps: 100, minimum: '5' });
     assert.deepEqual([fee.body.after.bps, fee.body.after.minimum_units], [100, '500']);
@@ -293,7 +293,7 @@ describe('terms of trade', () => {
     assert.deepEqual([changes[0].by, changes[0].why], ['ada', 'new year']);
     const [last] = await auditOf(`market:${market}`);
     assert.deepEqual(
-      [last.act, last.operator, last.reason, last.before, last.after !== null],
+      [last.action, last.operator, last.reason, last.before, last.after !== null],
       ['policy.set', 'ada', 'new year', null, true],
     );
   });
@@ -333,31 +333,31 @@ describe('a market', () => {
     }
   });
 
-  const ask = {
+  const input = {
     ...{ direction: 'onramp', crypto: 'dai.matic20', fiat: 'inr', paymentMethod: 'UPI' },
-    ...{ depositRail: 'bank.simulated', payoutRail: 'bank.simulated', payoutPlaces: 2, priceSources: 'fixed' },
+    ...{ depositRail: 'bank.simulated', payoutRail: 'bank.simulated', payoutDecimals: 2, priceSources: 'fixed' },
     ...{ min: '100', max: '5000', singleSource: 'true' },
   };
   test('is made closed and once, with every wrong field named, and opened by setting it', async () => {
     // The partner's wire has methods with hyphens and with underscores.
     const paymentMethod = 'AED-BANK-TRANSFER';
     const wrong = await ada.does('/markets', {
-      ...ask,
+      ...input,
       paymentMethod,
       crypto: 'gold',
       depositRail: 'rail.x',
       max: '1',
     });
     assert.deepEqual(Object.keys(wrong.body.fields).sort(), ['crypto', 'depositRail', 'max']);
-    const made = await ada.does('/markets', ask);
+    const made = await ada.does('/markets', input);
     assert.deepEqual([made.status, made.body.after.enabled, made.body.after.min], [200, false, '100']);
-    assert.match((await ada.does('/markets', ask)).body.fields.crypto, /already/);
+    assert.match((await ada.does('/markets', input)).body.fields.crypto, /already/);
     const opened = await ada.does(`/markets/${made.body.after.id}`, { enabled: 'true' });
     assert.equal(opened.body.after.enabled, true);
     const set = (body: Record<string, unknown>) => ada.does(`/markets/${made.body.after.id}`, body);
     assert.match((await set({ priceQuorum: 2 })).body.fields.priceQuorum, /must not be above the 1 sources/);
     assert.match((await set({ singleSource: false })).body.fields.singleSource, /must be true where priceQuorum is 1/);
-    const again = { ...ask, fiat: 'eur' };
+    const again = { ...input, fiat: 'eur' };
     assert.match(
       (await ada.does('/markets', { ...again, singleSource: false })).body.fields.singleSource,
       /quotes at the word of one source/,
@@ -453,7 +453,7 @@ describe('the token that the server is started with', () => {
     assert.equal((await withToken(world.baseUrl, two).reads('/self')).body.role, 'admin');
     const made = await auditOf('operator:first');
     assert.deepEqual(
-      made.map(({ act, operator }: Record<string, string>) => [act, operator]),
+      made.map(({ action, operator }: Record<string, string>) => [action, operator]),
       [
         ['operator.token', 'the machine'],
         ['operator.disable', 'ada'],
@@ -465,32 +465,32 @@ describe('the token that the server is started with', () => {
 
 describe('stops', () => {
   test('a stopped market takes no new quotes and orders and says for how long, and the others go on', async () => {
-    const ask = { kind: 'market', subject: market };
-    assert.equal((await sue.does('/stops', ask)).body.after.stopped, true);
-    assert.equal((await sue.does('/stops', ask)).status, 200, 'twice is once');
-    const said = await shop.post('offramp/quote', quoteAsk);
-    assert.deepEqual([said.status, said.body.reason], [503, 'market_stopped']);
+    const input = { kind: 'market', subject: market };
+    assert.equal((await sue.does('/kill-switches', input)).body.after.on, true);
+    assert.equal((await sue.does('/kill-switches', input)).status, 200, 'twice is once');
+    const said = await shop.post('offramp/quote', quoteInput);
+    assert.deepEqual([said.status, said.body.reason], [503, 'market_switched_off']);
     assert.equal(said.headers.get('retry-after'), '60');
-    assert.equal((await shop.post('offramp/quote', { ...quoteAsk, chain: 'erc20' })).status, 200);
-    assert.equal((await sue.does('/stops/lift', ask)).status, 403, 'on again is not for everybody');
-    assert.equal((await finn.does('/stops/lift', ask)).body.after.stopped, false);
-    assert.equal((await shop.post('offramp/quote', quoteAsk)).status, 200);
+    assert.equal((await shop.post('offramp/quote', { ...quoteInput, chain: 'erc20' })).status, 200);
+    assert.equal((await sue.does('/kill-switches/lift', input)).status, 403, 'on again is not for everybody');
+    assert.equal((await finn.does('/kill-switches/lift', input)).body.after.on, false);
+    assert.equal((await shop.post('offramp/quote', quoteInput)).status, 200);
   });
 
   test('a stopped partner may look and not begin, also with a quote from before, and others notice nothing', async () => {
     const other = await world.partner('Other');
-    const { body } = await shop.post('offramp/quote', quoteAsk);
-    const ask = { kind: 'partner', subject: String(shop.partner.id) };
-    assert.equal((await sue.does('/stops', ask)).status, 200);
-    const order = { ...quoteAsk, rate: body.data.rate, toAmount: body.data.toAmount };
+    const { body } = await shop.post('offramp/quote', quoteInput);
+    const input = { kind: 'partner', subject: String(shop.partner.id) };
+    assert.equal((await sue.does('/kill-switches', input)).status, 200);
+    const order = { ...quoteInput, rate: body.data.rate, toAmount: body.data.toAmount };
     const { customerId, fiatAccountId } = shop;
     const said = await shop.post('offramp/createTransaction', { ...order, customerId, fiatAccountId });
-    assert.deepEqual([said.status, said.body.reason], [403, 'partner_stopped']);
-    assert.equal((await shop.post('offramp/quote', quoteAsk)).status, 403);
+    assert.deepEqual([said.status, said.body.reason], [403, 'partner_switched_off']);
+    assert.equal((await shop.post('offramp/quote', quoteInput)).status, 403);
     const list = await shop.post('offramp/allUserTransaction', { customerId, page: '1', pageSize: '5' });
     assert.equal(list.status, 200);
-    assert.equal((await other.post('offramp/quote', quoteAsk)).status, 200);
-    assert.equal((await finn.does('/stops/lift', ask)).status, 200);
+    assert.equal((await other.post('offramp/quote', quoteInput)).status, 200);
+    assert.equal((await finn.does('/kill-switches/lift', input)).status, 200);
     assert.equal((await shop.post('offramp/createTransaction', { ...order, customerId, fiatAccountId })).status, 200);
   });
 });
@@ -499,7 +499,7 @@ describe('cases', () => {
   test('are listed by age with what to do, assigned, noted and closed, each by somebody', async () => {
     await world.db.asSystem(async (tx) => {
       for (const subject of ['first', 'second', 'third'])
-        await openCase(tx, { kind: 'rail_stopped', subject, reason: 'a test', now: world.clock.now() });
+        await openCase(tx, { kind: 'rail_halted', subject, reason: 'a test', now: world.clock.now() });
     });
     const { cases } = (await vic.reads('/cases?limit=2')).body;
     assert.deepEqual(
@@ -522,7 +522,7 @@ describe('cases', () => {
     assert.equal((await finn.does(`/cases/${id}/close`, { outcome: 'mended' })).body.after.open, false);
     const shown = (await vic.reads(`/cases/${id}`)).body;
     assert.deepEqual(
-      shown.acts.map(({ by, note }: Record<string, string>) => [by, note]),
+      shown.actions.map(({ by, note }: Record<string, string>) => [by, note]),
       [
         ['sue', 'finn: a test'],
         ['finn', 'the node is back'],
@@ -546,7 +546,7 @@ describe('customers', () => {
     assert.equal(body.personal.accounts[0].account, '000111222333');
     const [row] = await auditOf(`customer:${customer.id}`);
     assert.deepEqual(
-      [row.act, row.operator, row.reason, row.address],
+      [row.action, row.operator, row.reason, row.address],
       ['customer.personal', 'sue', 'the customer called', '127.0.0.1'],
     );
     assert.equal(/000111222333|\+91-9/.test(JSON.stringify(row)), false);
@@ -594,16 +594,16 @@ describe('a price that jumped', () => {
     const at = (text: string) => world.source.move('usdc', 'inr', parseRate(text));
     at('8600');
     await world.refreshPrices();
-    assert.deepEqual((await shop.post('offramp/quote', quoteAsk)).body.reason, 'price_halted');
+    assert.deepEqual((await shop.post('offramp/quote', quoteInput)).body.reason, 'price_halted');
     const { prices } = (await vic.reads(`/markets/${market}`)).body;
     assert.deepEqual([prices[0].why, prices[0].level, prices[0].seen], ['jump', '86', '8600']);
     const confirm = (level: string, by = ada) => by.does(`/markets/${market}/price`, { level });
     assert.equal((await confirm('8600', finn)).status, 403);
     assert.match((await confirm('86')).body.fields.level, /within [0-9]+ bps of what the sources say now, 8600/);
     assert.deepEqual((await confirm('8600')).body.after, { halted: [] });
-    assert.equal((await shop.post('offramp/quote', quoteAsk)).body.data.rate, '8600');
+    assert.equal((await shop.post('offramp/quote', quoteInput)).body.data.rate, '8600');
     const [last] = await auditOf(`market:${market}`);
-    assert.deepEqual([last.act, last.before.halted[0].coin], ['price.confirm', 'usdc']);
+    assert.deepEqual([last.action, last.before.halted[0].coin], ['price.confirm', 'usdc']);
     assert.deepEqual((await confirm('8600')).body.reason, 'market_not_halted');
     world.source.move('usdc', 'inr', undefined);
     await world.refreshPrices();

@@ -668,9 +668,9 @@ describe('what may not be done', () => {
       }
       const bare = await trader.post('offramp/createTransaction', { ...sale, customerId: stranger });
       assert.deepEqual([bare.status, bare.body.kycUrl], [403, undefined], 'a key that may make no links is given one');
-    }, ['partner_acts']);
+    }, ['partner_activity']);
     const made = await world.query(
-      `select count(*)::int as links from partner_acts where act = 'link.made' and facts->>'customer' = $1`,
+      `select count(*)::int as links from partner_activity where action = 'link.made' and facts->>'customer' = $1`,
       [stranger],
     );
     assert.equal(made[0]?.links, 3, 'a link is given that is not recorded');

@@ -8,19 +8,19 @@ const shown = (state: OrderState, direction: Direction, over: Partial<Shown> = {
   state,
   direction,
   payoutAttempt: 0,
-  handedPayout: false,
+  submittedPayout: false,
   exception: null,
   failure: null,
   wasHeld: false,
-  claimedReference: null,
+  payerReference: null,
   ...over,
 });
 
 /** What an order remembers on its way into a state. */
 const carry = (over: Partial<Shown>, to: OrderState): Partial<Shown> => ({
   payoutAttempt: (over.payoutAttempt ?? 0) + (to === 'paying_out' ? 1 : 0),
-  // A payout that failed had been handed over.
-  handedPayout: over.handedPayout === true || to === 'payout_held',
+  // A payout that failed had been submitted.
+  submittedPayout: over.submittedPayout === true || to === 'payout_held',
   wasHeld: over.wasHeld === true || to === 'on_hold',
 });
 
@@ -31,8 +31,8 @@ describe('status numbers', () => {
       ['deposit_seen', {}],
       ['deposit_confirmed', {}],
       ['paying_out', { payoutAttempt: 1 }],
-      ['paying_out', { payoutAttempt: 1, handedPayout: true }],
-      ['settled', { payoutAttempt: 1, handedPayout: true }],
+      ['paying_out', { payoutAttempt: 1, submittedPayout: true }],
+      ['settled', { payoutAttempt: 1, submittedPayout: true }],
     ];
     assert.deepEqual(
       life.map(([state, over]) => statusNumber(shown(state, 'offramp', over))),
@@ -62,7 +62,7 @@ describe('status numbers', () => {
     for (const direction of ['offramp', 'onramp'] as const) {
       const seen = new Set<string>();
       const walk = (state: OrderState, over: Partial<Shown>) => {
-        const known = JSON.stringify([state, Math.min(over.payoutAttempt ?? 0, 2), over.handedPayout, over.wasHeld]);
+        const known = JSON.stringify([state, Math.min(over.payoutAttempt ?? 0, 2), over.submittedPayout, over.wasHeld]);
         if (seen.has(known)) return;
         seen.add(known);
         const before = statusNumber(shown(state, direction, over));

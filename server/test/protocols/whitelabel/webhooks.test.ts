@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Happened } from '../../../src/events/index.ts';
-import { openSender, outsideFor, publish, standard, startCourier } from '../../../src/events/index.ts';
+import { openSender, outsideFor, publish, standard, startDispatcher } from '../../../src/events/index.ts';
 import { type Direction, type OrderState, STATES } from '../../../src/orders/index.ts';
 import { TRANSITIONS } from '../../../src/orders/machine.ts';
 import { assets, signingSecrets } from '../../../src/partners/index.ts';
@@ -60,8 +60,8 @@ async function ok(answer: Promise<Answer>) {
   return body.data;
 }
 
-const courierOf = () =>
-  startCourier({
+const dispatcherOf = () =>
+  startDispatcher({
     db: world.db,
     clock: world.clock,
     log: world.log,
@@ -73,11 +73,11 @@ const courierOf = () =>
 
 /** Delivers for as long as something runs. */
 async function delivering<T>(body: () => Promise<T>): Promise<T> {
-  const courier = await courierOf();
+  const dispatcher = await dispatcherOf();
   try {
     return await body();
   } finally {
-    await courier.stop();
+    await dispatcher.stop();
   }
 }
 
@@ -368,11 +368,11 @@ describe('endpoints and events under /v1', () => {
     receiver.behaves((_, response) => response.writeHead(500).end('Asha Rao\u0007was not found'));
     await ok(admin.post(`/v1/webhooks/${made.id}/test`));
     const before = receiver.seen.length;
-    const courier = delivers(1);
+    const dispatcher = delivers(1);
     await until('one came', () => receiver.seen.length > before);
     receiver.behaves(receiver.takes);
     world.clock.advance(60_000);
-    await courier;
+    await dispatcher;
     const { deliveries } = await ok(admin.get(`/v1/webhooks/${made.id}/deliveries`));
     assert.deepEqual(
       deliveries.map(({ type, state, attempts }: Record<string, unknown>) => [type, state, attempts]),
@@ -494,7 +494,7 @@ describe('words', () => {
       orderId: '7',
       direction,
       state,
-      handedPayout: false,
+      submittedPayout: false,
       exception: null,
       failure: null,
       ...over,
@@ -512,11 +512,11 @@ describe('words', () => {
       order(direction, 'deposit_seen'),
       order(direction, 'deposit_confirmed'),
       order(direction, 'paying_out'),
-      order(direction, 'paying_out', { handedPayout: true }),
-      order(direction, 'payout_held', { handedPayout: true }),
-      order(direction, 'paying_out', { handedPayout: true }),
-      order(direction, 'settled', { handedPayout: true }),
-      order(direction, 'settled', { handedPayout: true, exception: 'late' }),
+      order(direction, 'paying_out', { submittedPayout: true }),
+      order(direction, 'payout_held', { submittedPayout: true }),
+      order(direction, 'paying_out', { submittedPayout: true }),
+      order(direction, 'settled', { submittedPayout: true }),
+      order(direction, 'settled', { submittedPayout: true, exception: 'late' }),
     ];
     assert.deepEqual(said(life('offramp')), [
       'ON_CHAIN_DEPOSIT_RECEIVED',

@@ -24,8 +24,8 @@ import { fixedSource } from '../../../src/quotes/sources/fixed.ts';
 import { readAddress } from '../../../src/rails/evm/addresses.ts';
 import type { Rail } from '../../../src/rails/rail.ts';
 import { type Client, type Keys, newPhone, openClient } from '../../support/client.ts';
+import { type Fixture, freshFixture } from '../../support/fixture.ts';
 import { gateRules } from '../../support/gate.ts';
-import { freshGround, type Ground } from '../../support/ground.ts';
 import { fiat } from '../../support/terms.ts';
 
 /** Prices are put in once: a file that a busy machine takes long over must not run out of them. */
@@ -82,10 +82,10 @@ export async function wireWorld(
   options: {
     production?: boolean;
     withdrawalFee?: boolean;
-    beside?: (ground: Ground & { publicUrl: () => string; orders: Orders }) => FastifyPluginAsync;
+    beside?: (ground: Fixture & { publicUrl: () => string; orders: Orders }) => FastifyPluginAsync;
   } = {},
 ) {
-  const ground = await freshGround();
+  const ground = await freshFixture();
   const { db, vault, clock, log } = ground;
   const admin = new Postgres({ connectionString: ground.adminUrl, options: '-c search_path=cloverleaf' });
   await admin.connect();
@@ -103,7 +103,13 @@ export async function wireWorld(
       const prices = { priceSources: ['fixed'], priceMaxAgeMs: PRICES_FOR_MS, ...ONE_SOURCE };
       const unit = 10n ** BigInt(decimals);
       for (const fiat of ['inr', 'eur']) {
-        const pair = { crypto: code, fiat, depositRail: `evm.${chain}`, payoutRail: 'bank.simulated', payoutPlaces: 2 };
+        const pair = {
+          crypto: code,
+          fiat,
+          depositRail: `evm.${chain}`,
+          payoutRail: 'bank.simulated',
+          payoutDecimals: 2,
+        };
         const paymentMethod = fiat === 'inr' ? 'IMPS' : 'SEPA_BANK_TRANSFER';
         await upsertMarket(tx, {
           ...terms,
@@ -116,7 +122,7 @@ export async function wireWorld(
         });
       }
     }
-    const back = { depositRail: 'bank.simulated', payoutRail: 'evm.matic20', payoutPlaces: 2, paymentMethod: 'UPI' };
+    const back = { depositRail: 'bank.simulated', payoutRail: 'evm.matic20', payoutDecimals: 2, paymentMethod: 'UPI' };
     await upsertMarket(tx, {
       ...back,
       direction: 'onramp',
@@ -157,7 +163,7 @@ export async function wireWorld(
       partners,
       orders,
       publicUrl: () => baseUrl,
-      outside: outsideFor(options.production === true ? 'production' : 'sandbox'),
+      egress: outsideFor(options.production === true ? 'production' : 'sandbox'),
       send: openSender(outsideFor(options.production === true ? 'production' : 'sandbox')),
       ...(options.production === true ? {} : { sandbox }),
       ...(options.withdrawalFee === false ? {} : { withdrawalFee: async () => 210_000n }),

@@ -15,13 +15,13 @@ import {
   accountShapeOf,
   addFiatAccount,
   type Customer,
+  encryptLink,
   type FiatAccount,
   fiatAccounts,
   findCustomer,
   hasAccountShape,
   LINK_FOR_MS,
   openFiatAccount,
-  sealLink,
 } from '../../../customers/index.ts';
 import { assets, type Market, markets, recordActivity } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
@@ -40,7 +40,7 @@ import {
   webAddress,
 } from '../fields.ts';
 import { fiatOf } from '../reference.ts';
-import { ok, type SignedAsk, throughOf } from '../route.ts';
+import { ok, type SignedRequest, throughOf } from '../route.ts';
 import { accountShape } from '../shapes.ts';
 
 const formed = (form: AccountForm): Reader<string> =>
@@ -101,7 +101,12 @@ export const addAccountFieldsOf = (body: Body) => {
   return addAccountFields;
 };
 
-export async function addAccount({ deps, caller, values, inTx }: SignedAsk<typeof addAccountFields>): Promise<Reply> {
+export async function addAccount({
+  deps,
+  caller,
+  values,
+  inTx,
+}: SignedRequest<typeof addAccountFields>): Promise<Reply> {
   const { customerId, fiatAccount, fiatType, ...rest } = values;
   const bankCode = rest.ifsc ?? fiatAccount?.ifsc;
   const account = await inTx(async (tx) => {
@@ -114,7 +119,7 @@ export async function addAccount({ deps, caller, values, inTx }: SignedAsk<typeo
     const now = deps.clock.now();
     const added = await addFiatAccount(tx, deps.vault, { customer, fiat, details, now });
     const facts = { customer: customer.id, fiat, ending: added.hint };
-    recordActivity(tx, throughOf(caller), { act: 'account.added', subject: `account:${added.id}`, facts, now });
+    recordActivity(tx, throughOf(caller), { action: 'account.added', subject: `account:${added.id}`, facts, now });
     return added;
   });
   return ok({ fiatAccountId: String(account.id) });
@@ -153,19 +158,19 @@ export const addAccountUrlFields = {
 };
 
 /** A link to our own page, where the customer logs in and adds an account itself. */
-export async function addAccountUrl(ask: SignedAsk<typeof addAccountUrlFields>): Promise<Reply> {
-  const { deps, caller, values, inTx } = ask;
+export async function addAccountUrl(input: SignedRequest<typeof addAccountUrlFields>): Promise<Reply> {
+  const { deps, caller, values, inTx } = input;
   const now = deps.clock.now();
   const linkId = randomText(20);
   const { customer, fiat } = await inTx(async (tx) => {
     const found = await findCustomer(tx, values.customerId);
     const named = values.fiatType === undefined ? undefined : fiatOf(values.fiatType, await markets(tx)).code;
     const facts = { purpose: 'bank', customer: found.id };
-    recordActivity(tx, throughOf(caller), { act: 'link.made', subject: `link:${linkId}`, facts, now });
+    recordActivity(tx, throughOf(caller), { action: 'link.made', subject: `link:${linkId}`, facts, now });
     return { customer: found, fiat: named };
   });
   const referenceId = String(numericId(now));
-  const token = sealLink(deps.vault, 'bank', {
+  const token = encryptLink(deps.vault, 'bank', {
     id: linkId,
     madeBy: caller.credential.key,
     partnerId: String(customer.partnerId),
@@ -186,7 +191,7 @@ function requireLogin(customer: Customer): void {
 
 export const accountsFields = { customerId: required(id) };
 
-export async function listAccounts({ deps, values, inTx }: SignedAsk<typeof accountsFields>): Promise<Reply> {
+export async function listAccounts({ deps, values, inTx }: SignedRequest<typeof accountsFields>): Promise<Reply> {
   return await inTx(async (tx) => {
     const customer = await findCustomer(tx, values.customerId);
     const known = await assets(tx);

@@ -20,11 +20,11 @@ import {
   type Customer,
   clientIdOf,
   customerNamed,
+  encryptLink,
   enroll,
   findCustomer,
   LINK_FOR_MS,
   openContact,
-  sealLink,
   updateContact,
 } from '../../../customers/index.ts';
 import { type Market, markets, recordActivity } from '../../../partners/index.ts';
@@ -47,11 +47,11 @@ import {
 } from '../fields.ts';
 import { idempotencyKey, once } from '../idempotency.ts';
 import { methodKind, methodsOf } from '../reference.ts';
-import { ok, type SignedAsk, throughOf, whenNeeded } from '../route.ts';
+import { ok, type SignedRequest, throughOf, whenNeeded } from '../route.ts';
 import { isoTime } from '../shapes.ts';
 import { marketNamed } from './common.ts';
-import { sayLimits } from './either.ts';
 import { addressTrouble } from './onramp.ts';
+import { sayLimits } from './orders.ts';
 
 const word = (body: Body, name: string): string | undefined => {
   const value = body.get(name);
@@ -85,23 +85,23 @@ export const generateLinkFields = (body: Body) => {
   };
 };
 
-type LinkAsk = SignedAsk<ReturnType<typeof generateLinkFields>>;
+type LinkInput = SignedRequest<ReturnType<typeof generateLinkFields>>;
 
-export async function generateLink(ask: LinkAsk): Promise<Reply> {
-  const { deps, caller, values, body, call, path } = ask;
+export async function generateLink(input: LinkInput): Promise<Reply> {
+  const { deps, caller, values, body, call, path } = input;
   if (values.type !== undefined && values.flowType !== undefined && values.type !== values.flowType)
     throw malformedField('flowType', 'must be the same as type');
   const direction = (values.type ?? values.flowType) === '2' ? 'offramp' : 'onramp';
-  const market = await marketOrRefusal(ask, direction);
-  const walletAddress = market instanceof Refusal ? null : await walletOf(ask, market);
+  const market = await marketOrRefusal(input, direction);
+  const walletAddress = market instanceof Refusal ? null : await walletOf(input, market);
   const now = deps.clock.now();
   const { id: partnerId } = caller.partner;
   const key = idempotencyKey(call.headers['idempotency-key'], caller.payload);
   return await once(deps, { partnerId, path, key, body, now }, async (tx) => {
-    const customer = await customerOf(tx, ask, now);
+    const customer = await customerOf(tx, input, now);
     if (market instanceof Refusal) throw market;
     const paymentMethod = await methodOf(tx, market, values.paymentMethod);
-    const depositUnits = await depositOf(tx, ask, market);
+    const depositUnits = await depositOf(tx, input, market);
     // What the page would refuse is refused here, where somebody can mend it.
     await sayLimits(depositAsset(market), () =>
       previewQuote(tx, { partner: caller.partner, market, depositUnits, now }),
@@ -109,8 +109,8 @@ export async function generateLink(ask: LinkAsk): Promise<Reply> {
     const id = randomText(20);
     const through = throughOf(caller);
     const facts = { purpose: 'checkout', customer: customer?.id ?? null, walletAddress };
-    recordActivity(tx, through, { act: 'link.made', subject: `link:${id}`, facts, now });
-    const token = sealLink(deps.vault, 'checkout', {
+    recordActivity(tx, through, { action: 'link.made', subject: `link:${id}`, facts, now });
+    const token = encryptLink(deps.vault, 'checkout', {
       id,
       madeBy: caller.credential.key,
       partnerId: String(partnerId),
@@ -133,7 +133,7 @@ export async function generateLink(ask: LinkAsk): Promise<Reply> {
   });
 }
 
-async function marketOrRefusal({ deps, values }: LinkAsk, direction: Market['direction']): Promise<Market | Refusal> {
+async function marketOrRefusal({ deps, values }: LinkInput, direction: Market['direction']): Promise<Market | Refusal> {
   try {
     return await marketNamed(whenNeeded(deps.db), direction, values);
   } catch (error) {
@@ -143,7 +143,7 @@ async function marketOrRefusal({ deps, values }: LinkAsk, direction: Market['dir
 }
 
 /** Where what is bought goes. A sale has no use for one. */
-async function walletOf({ deps, values }: LinkAsk, market: Market): Promise<string | null> {
+async function walletOf({ deps, values }: LinkInput, market: Market): Promise<string | null> {
   if (values.walletAddress === undefined || market.direction === 'offramp') return null;
   const read = await deps.orders.readPayoutAddress(whenNeeded(deps.db), market, values.walletAddress);
   if ('why' in read) throw malformedField('walletAddress', addressTrouble(read.why, market));
@@ -151,7 +151,7 @@ async function walletOf({ deps, values }: LinkAsk, market: Market): Promise<stri
 }
 
 /** @throws Refusal 'unknown_customer', also where two names are of two customers; 'missing_fields' of a new one */
-async function customerOf(tx: Tx, { deps, caller, values }: LinkAsk, now: Date): Promise<Customer | undefined> {
+async function customerOf(tx: Tx, { deps, caller, values }: LinkInput, now: Date): Promise<Customer | undefined> {
   const { customerId, clientCustomerId, phoneNumber } = values;
   const partnerId = caller.partner.id;
   if (customerId === undefined && clientCustomerId === undefined) return undefined;
@@ -168,7 +168,7 @@ async function customerOf(tx: Tx, { deps, caller, values }: LinkAsk, now: Date):
       kind: 'INDIVIDUAL',
       now,
     });
-    recordActivity(tx, throughOf(caller), { act: 'customer.enrolled', subject: `customer:${enrolled.id}`, now });
+    recordActivity(tx, throughOf(caller), { action: 'customer.enrolled', subject: `customer:${enrolled.id}`, now });
     return enrolled;
   }
   if (clientCustomerId !== undefined && clientIdOf(deps.vault, known) !== clientCustomerId)
@@ -178,7 +178,7 @@ async function customerOf(tx: Tx, { deps, caller, values }: LinkAsk, now: Date):
   if (phoneNumber !== undefined && phoneNumber !== kept) {
     await updateContact(tx, deps.vault, known.id, { phone: phoneNumber, now });
     const about = { subject: `customer:${known.id}`, facts: { phone: true, email: false } };
-    recordActivity(tx, throughOf(caller), { act: 'customer.contact_changed', ...about, now });
+    recordActivity(tx, throughOf(caller), { action: 'customer.contact_changed', ...about, now });
   }
   return known;
 }
@@ -196,7 +196,7 @@ async function methodOf(tx: Tx, market: Market, asked: string | undefined): Prom
 const MOST_PLACES = 6;
 
 /** What the customer gives. A sale said in fiat is the quantity that is worth it at the moment, before fees, rounded up. */
-async function depositOf(tx: Tx, { values }: LinkAsk, market: Market): Promise<bigint> {
+async function depositOf(tx: Tx, { values }: LinkInput, market: Market): Promise<bigint> {
   const { crypto, fiat, direction } = market;
   if (direction === 'offramp' && values.quantity !== undefined)
     return unitsOf('quantity', values.quantity, crypto.decimals);

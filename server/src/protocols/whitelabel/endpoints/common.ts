@@ -11,24 +11,24 @@ import type { Reply } from '../../protocol.ts';
 import { type Body, isAbsent, JsonNumber } from '../body.ts';
 import { amount, code, type Field, id, oneOf, optional, required, unitsOf } from '../fields.ts';
 import { allConfig, chainNumber, coinNumber, configMap, fiatNumber, fiatOf, type NetworkIds } from '../reference.ts';
-import { ok, type SignedAsk, whenNeeded } from '../route.ts';
+import { ok, type SignedRequest, whenNeeded } from '../route.ts';
 import { isoTime, quoteNumbersShape, rawNumber } from '../shapes.ts';
 import { statusNumber } from '../status.ts';
-import { orderNumberOf, sayLimits } from './either.ts';
+import { orderNumberOf, sayLimits } from './orders.ts';
 
 export const noFields = {};
 type NoFields = typeof noFields;
 
 const fromMarkets =
   (view: (all: readonly Market[], networkIds: NetworkIds) => unknown) =>
-  async ({ deps }: SignedAsk<NoFields>): Promise<Reply> =>
+  async ({ deps }: SignedRequest<NoFields>): Promise<Reply> =>
     ok(view(await markets(whenNeeded(deps.db)), deps.networkIds ?? new Map()));
 
 export const allConfigMapping = fromMarkets(configMap);
 export const allChainMapping = fromMarkets(allConfig);
 
 /** `{"54": {"3": {withdrawalFee: "0.21", minimumWithdrawal: "0.21", nodeInSync: 1, depositEnable: 1}}}`, as text. */
-export async function gasFeeMap({ deps }: SignedAsk<NoFields>): Promise<Reply> {
+export async function gasFeeMap({ deps }: SignedRequest<NoFields>): Promise<Reply> {
   const { withdrawalFee } = deps;
   if (withdrawalFee === undefined) throw new Refusal('unknown_path');
   const all = await markets(whenNeeded(deps.db));
@@ -65,7 +65,7 @@ export const limitsFields = { type: required(oneOf('1', '2', '3'), SIDE) };
  * `{onramp: {"1": {min: 100, max: 10000000}}, offramp: {…}}`: the least and the most of a fiat on any of its markets. What is
  * limited by crypto is said at the present rate, and left out while there is none.
  */
-export async function limits({ deps, values }: SignedAsk<typeof limitsFields>): Promise<Reply> {
+export async function limits({ deps, values }: SignedRequest<typeof limitsFields>): Promise<Reply> {
   const tx = whenNeeded(deps.db);
   const all = await markets(tx);
   const side = async (direction: Market['direction']) => {
@@ -117,7 +117,7 @@ async function orNone<T>(read: () => Promise<T>): Promise<T | undefined> {
 export const coinLimitsFields = { fiatType: required(code) };
 
 /** `{"54": {"3": 100}}`: the least of a fiat that buys a coin on a chain. */
-export async function coinLimits({ deps, values }: SignedAsk<typeof coinLimitsFields>): Promise<Reply> {
+export async function coinLimits({ deps, values }: SignedRequest<typeof coinLimitsFields>): Promise<Reply> {
   const all = await markets(whenNeeded(deps.db));
   const fiat = fiatOf(values.fiatType, all);
   const list: Record<string, Record<string, unknown>> = {};
@@ -135,7 +135,7 @@ export const tickerFields = { type: required(oneOf('1', '2', '3'), SIDE), fiatTy
  *
  * @throws Unavailable where none of the prices asked for is fresh
  */
-export async function priceTicker({ deps, values }: SignedAsk<typeof tickerFields>): Promise<Reply> {
+export async function priceTicker({ deps, values }: SignedRequest<typeof tickerFields>): Promise<Reply> {
   const tx = whenNeeded(deps.db);
   const all = await markets(tx);
   const fiat = fiatOf(values.fiatType, all);
@@ -158,7 +158,7 @@ export async function priceTicker({ deps, values }: SignedAsk<typeof tickerField
 
 export const orderStatusFields = { orderId: required(id), type: required(oneOf('1', '2'), DIRECTION) };
 
-export async function orderStatus({ deps, values, inTx }: SignedAsk<typeof orderStatusFields>): Promise<Reply> {
+export async function orderStatus({ deps, values, inTx }: SignedRequest<typeof orderStatusFields>): Promise<Reply> {
   const direction = values.type === '1' ? 'onramp' : 'offramp';
   try {
     const order = await inTx((tx) => deps.orders.get(tx, { id: orderNumberOf(values.orderId), direction }));
@@ -196,7 +196,7 @@ export async function quoteNumbers({
   caller,
   values,
   inTx,
-}: SignedAsk<ReturnType<typeof quotesFields>>): Promise<Reply> {
+}: SignedRequest<ReturnType<typeof quotesFields>>): Promise<Reply> {
   const direction = values.type === '1' ? 'onramp' : 'offramp';
   const [name, given] =
     direction === 'onramp' ? (['fiatAmount', values.fiatAmount] as const) : (['quantity', values.quantity] as const);

@@ -28,9 +28,9 @@ import {
   wholeNumber,
 } from '../fields.ts';
 import { idempotencyKey } from '../idempotency.ts';
-import { BANK_FAULTS, ok, PAY_HOW, type Route, type SandboxControls, type SignedAsk, signed } from '../route.ts';
+import { BANK_FAULTS, ok, PAY_HOW, type Route, type SandboxControls, type SignedRequest, signed } from '../route.ts';
 import { drivenStatus } from '../status.ts';
-import { orderNumberOf } from './either.ts';
+import { orderNumberOf } from './orders.ts';
 
 export interface Control {
   name: string;
@@ -73,7 +73,7 @@ function control<F extends Fields>(
     gives: TSchema;
     refuses?: readonly RefusalCode[];
   },
-  act: (controls: SandboxControls, ask: SignedAsk<F>) => Promise<unknown>,
+  action: (controls: SandboxControls, input: SignedRequest<F>) => Promise<unknown>,
 ): Control {
   const shared = c.shared ?? false;
   const { gives, refuses = [] } = c;
@@ -92,7 +92,7 @@ function control<F extends Fields>(
     refuses: [...refuses, 'sandbox_only'],
     sandbox: true,
     control: true,
-    answer: async (ask: SignedAsk<F>) => ok(await act(controlsOf(ask), ask)),
+    answer: async (input: SignedRequest<F>) => ok(await action(controlsOf(input), input)),
   });
   const takes = Object.fromEntries(
     Object.entries<Field<unknown>>(c.fields).map(([name, field]) => [
@@ -106,7 +106,7 @@ function control<F extends Fields>(
 const wordsOf = ({ read }: Field<unknown>): readonly string[] =>
   Array.isArray(read.schema.enum) ? read.schema.enum.map(String) : [];
 
-function controlsOf<F extends Fields>({ deps }: SignedAsk<F>): SandboxControls {
+function controlsOf<F extends Fields>({ deps }: SignedRequest<F>): SandboxControls {
   if (deps.sandbox?.controls === undefined) throw new Refusal('sandbox_only');
   return deps.sandbox.controls;
 }
@@ -114,16 +114,20 @@ function controlsOf<F extends Fields>({ deps }: SignedAsk<F>): SandboxControls {
 const ofOrder = { transactionId: required(id) };
 type OfOrder = { transactionId: string };
 
-const orderOf = ({ deps, inTx }: SignedAsk<Fields>, { transactionId }: OfOrder): Promise<Order> =>
+const orderOf = ({ deps, inTx }: SignedRequest<Fields>, { transactionId }: OfOrder): Promise<Order> =>
   inTx((tx) => deps.orders.get(tx, { id: orderNumberOf(transactionId) }));
 
-const keyOf = ({ call, caller }: SignedAsk<Fields>): string =>
+const keyOf = ({ call, caller }: SignedRequest<Fields>): string =>
   idempotencyKey(call.headers['idempotency-key'], caller.payload).toString('hex').slice(0, 32);
 
 /** An amount in what the order's deposit is counted in. */
-async function unitsFor(ask: SignedAsk<Fields>, order: Order, read: string | undefined): Promise<bigint | undefined> {
+async function unitsFor(
+  input: SignedRequest<Fields>,
+  order: Order,
+  read: string | undefined,
+): Promise<bigint | undefined> {
   if (read === undefined) return undefined;
-  const asset = (await ask.inTx(assets)).get(order.depositAsset);
+  const asset = (await input.inTx(assets)).get(order.depositAsset);
   return asset === undefined ? undefined : unitsOf('amount', read, asset.decimals);
 }
 
@@ -148,10 +152,10 @@ export const CONTROLS: readonly Control[] = [
       gives: object({ payments: Type.Array(Type.String(), { description: 'What the rail calls each payment' }) }),
       refuses: ['unknown_order', 'order_over'],
     },
-    async (controls, ask) => {
-      const order = await orderOf(ask, ask.values);
-      const units = await unitsFor(ask, order, ask.values.amount);
-      return await controls.pay({ order, how: ask.values.how ?? 'EXACT', units, key: keyOf(ask) });
+    async (controls, input) => {
+      const order = await orderOf(input, input.values);
+      const units = await unitsFor(input, order, input.values.amount);
+      return await controls.pay({ order, how: input.values.how ?? 'EXACT', units, key: keyOf(input) });
     },
   ),
   control(
@@ -174,11 +178,11 @@ export const CONTROLS: readonly Control[] = [
       gives: object({ line: Type.String({ description: 'Line at the bank' }) }),
       refuses: ['unknown_order', 'order_over'],
     },
-    async (controls, ask) => {
-      const order = await orderOf(ask, ask.values);
-      const units = await unitsFor(ask, order, ask.values.amount);
-      const { reference = 'RIGHT', name = 'RIGHT' } = ask.values;
-      return await controls.credit({ order, units, reference, name, key: keyOf(ask) });
+    async (controls, input) => {
+      const order = await orderOf(input, input.values);
+      const units = await unitsFor(input, order, input.values.amount);
+      const { reference = 'RIGHT', name = 'RIGHT' } = input.values;
+      return await controls.credit({ order, units, reference, name, key: keyOf(input) });
     },
   ),
   control(
@@ -191,12 +195,12 @@ export const CONTROLS: readonly Control[] = [
       gives: object({ line: Type.String({ description: 'Line at the bank' }) }),
       refuses: ['unknown_order', 'order_over'],
     },
-    async (controls, ask) => {
-      const { transactionId, line } = ask.values;
-      const partnerId = ask.caller.partner.id;
+    async (controls, input) => {
+      const { transactionId, line } = input.values;
+      const partnerId = input.caller.partner.id;
       if (line !== undefined) return await controls.recall({ partnerId, line });
       if (transactionId === undefined) throw missingFields(['transactionId']);
-      return await controls.recall({ partnerId, order: await orderOf(ask, { transactionId }) });
+      return await controls.recall({ partnerId, order: await orderOf(input, { transactionId }) });
     },
   ),
   control(
@@ -209,7 +213,7 @@ export const CONTROLS: readonly Control[] = [
       gives: object({ payment: Type.String({ description: 'Payment that comes back' }) }),
       refuses: ['unknown_order', 'order_over'],
     },
-    async (controls, ask) => await controls.bounce({ order: await orderOf(ask, ask.values) }),
+    async (controls, input) => await controls.bounce({ order: await orderOf(input, input.values) }),
   ),
   control(
     {
@@ -221,12 +225,12 @@ export const CONTROLS: readonly Control[] = [
       gives: object({ status: Type.Integer(), word: Type.String() }),
       refuses: ['unknown_order', 'order_over'],
     },
-    async (_controls, ask) => {
-      const { direction, id: orderId } = await orderOf(ask, ask.values);
-      const asked = drivenStatus(direction, ask.values.status);
+    async (_controls, input) => {
+      const { direction, id: orderId } = await orderOf(input, input.values);
+      const asked = drivenStatus(direction, input.values.status);
       if (asked === undefined) throw malformedField('status', `must be a status number of an ${direction} transaction`);
       if (asked.number !== 0)
-        await ask.deps.sandbox?.driveOrder({ partnerId: ask.caller.partner.id, orderId, status: asked.number });
+        await input.deps.sandbox?.driveOrder({ partnerId: input.caller.partner.id, orderId, status: asked.number });
       return { status: asked.number, word: asked.word };
     },
   ),
@@ -240,8 +244,8 @@ export const CONTROLS: readonly Control[] = [
       gives: object({ list: Type.String({ description: 'List that holds the destination' }) }),
       refuses: ['unknown_order', 'order_over'],
     },
-    async (controls, ask) =>
-      await controls.screening({ order: await orderOf(ask, ask.values), fails: ask.values.outcome === 'FAIL' }),
+    async (controls, input) =>
+      await controls.screening({ order: await orderOf(input, input.values), fails: input.values.outcome === 'FAIL' }),
   ),
   control(
     {
@@ -252,7 +256,8 @@ export const CONTROLS: readonly Control[] = [
       fieldsSay: { advance: '`90s`, `15m`, `2h`, `3d`; at most 30 days' },
       gives: object({ orders: Type.Integer(), quotes: Type.Integer(), deliveries: Type.Integer() }),
     },
-    async (controls, ask) => await controls.advanceClock({ partnerId: ask.caller.partner.id, ms: ask.values.advance }),
+    async (controls, input) =>
+      await controls.advanceClock({ partnerId: input.caller.partner.id, ms: input.values.advance }),
   ),
   control(
     {
@@ -263,11 +268,11 @@ export const CONTROLS: readonly Control[] = [
       fields: { chain: required(code), blocks: required(wholeNumber({ min: 1, max: 12 })) },
       fieldsSay: {
         chain: '`matic20`, `erc20`, `bep20`, `arbitrum`, `base`, `optimism`',
-        blocks: '1 to 12; more would be deeper than final and stop the chain',
+        blocks: '1 to 12; more would be deeper than final and halt the chain',
       },
       gives: object({ chain: Type.String(), blocks: Type.Integer() }),
     },
-    async (controls, ask) => await controls.reorg(ask.values),
+    async (controls, input) => await controls.reorg(input.values),
   ),
   control(
     {
@@ -288,8 +293,8 @@ export const CONTROLS: readonly Control[] = [
       },
       gives: object({ fault: Type.String(), times: Type.Integer() }),
     },
-    async (controls, ask) => {
-      const { fault, times = 1, delayMs = 8_000 } = ask.values;
+    async (controls, input) => {
+      const { fault, times = 1, delayMs = 8_000 } = input.values;
       return await controls.bankFault({ fault, times, delayMs });
     },
   ),
@@ -303,8 +308,8 @@ export const CONTROLS: readonly Control[] = [
       fieldsSay: { coin: '`usdc`', fiat: '`inr`', price: "fiat for one coin; without it, the table's again" },
       gives: object({ pair: Type.String(), price: Type.Union([Type.String(), Type.Null()]) }),
     },
-    async (controls, ask) => {
-      const { coin, fiat, price } = ask.values;
+    async (controls, input) => {
+      const { coin, fiat, price } = input.values;
       return await controls.movePrice({ coin: coin.toLowerCase(), fiat: fiat.toLowerCase(), price });
     },
   ),
@@ -328,7 +333,7 @@ export const CONTROLS: readonly Control[] = [
       },
       gives: object({ asset: Type.String(), available: Type.String({ description: 'What may be paid out' }) }),
     },
-    async (controls, ask) => await controls.treasury(ask.values),
+    async (controls, input) => await controls.treasury(input.values),
   ),
   control(
     {
@@ -340,6 +345,6 @@ export const CONTROLS: readonly Control[] = [
       fieldsSay: { deliveries: '`drop`, `deliver`' },
       gives: object({ webhooks: Type.String() }),
     },
-    async (controls, ask) => await controls.dropWebhooks({ drop: ask.values.deliveries === 'DROP' }),
+    async (controls, input) => await controls.dropWebhooks({ drop: input.values.deliveries === 'DROP' }),
   ),
 ];

@@ -9,11 +9,11 @@ import {
   type Customer,
   clientIdOf,
   customerNamed,
+  encryptLink,
   enroll,
   findCustomer,
   hasPhone,
   LINK_FOR_MS,
-  sealLink,
   updateContact,
 } from '../../../customers/index.ts';
 import { recordActivity } from '../../../partners/index.ts';
@@ -33,7 +33,7 @@ import {
   sameType,
   webAddress,
 } from '../fields.ts';
-import { ok, type SignedAsk, throughOf } from '../route.ts';
+import { ok, type SignedRequest, throughOf } from '../route.ts';
 import { rawNumber, spacedTime } from '../shapes.ts';
 import { verificationWords } from '../verification.ts';
 
@@ -58,7 +58,7 @@ export async function kycUrl({
   caller,
   values,
   inTx,
-}: SignedAsk<ReturnType<typeof kycUrlFields>>): Promise<Reply> {
+}: SignedRequest<ReturnType<typeof kycUrlFields>>): Promise<Reply> {
   const now = deps.clock.now();
   const { clientCustomerId, phoneNumber, email: mail, customerId } = values;
   const contact = { phone: phoneNumber, email: mail, now };
@@ -66,7 +66,7 @@ export async function kycUrl({
   const linkId = randomText(20);
   const recordLink = (customer: string, tx: Tx) => {
     const about = { subject: `link:${linkId}`, facts: { purpose: 'kyc', customer } };
-    recordActivity(tx, through, { act: 'link.made', ...about, now });
+    recordActivity(tx, through, { action: 'link.made', ...about, now });
   };
   const customer = await inTx(async (tx) => {
     if (customerId === undefined) {
@@ -76,7 +76,7 @@ export async function kycUrl({
         kind: values.type ?? 'INDIVIDUAL',
         ...contact,
       });
-      recordActivity(tx, through, { act: 'customer.enrolled', subject: `customer:${enrolled.id}`, now });
+      recordActivity(tx, through, { action: 'customer.enrolled', subject: `customer:${enrolled.id}`, now });
       recordLink(enrolled.id, tx);
       return enrolled;
     }
@@ -94,7 +94,7 @@ export async function kycUrl({
     if (phoneNumber !== undefined || mail !== undefined) {
       await updateContact(tx, deps.vault, known.id, contact);
       const facts = { phone: phoneNumber !== undefined, email: mail !== undefined };
-      recordActivity(tx, through, { act: 'customer.contact_changed', subject: `customer:${known.id}`, facts, now });
+      recordActivity(tx, through, { action: 'customer.contact_changed', subject: `customer:${known.id}`, facts, now });
     }
     recordLink(known.id, tx);
     return known;
@@ -115,12 +115,12 @@ export async function kycUrl({
 
 /** The address of the page behind a link that the caller has recorded. */
 function kycLink(
-  { deps, caller }: Pick<SignedAsk<Fields>, 'deps' | 'caller'>,
+  { deps, caller }: Pick<SignedRequest<Fields>, 'deps' | 'caller'>,
   id: string,
   customer: Customer,
   { now, redirectUrl, closeAfterLogin }: { now: Date; redirectUrl: string | null; closeAfterLogin: boolean },
 ): string {
-  const token = sealLink(deps.vault, 'kyc', {
+  const token = encryptLink(deps.vault, 'kyc', {
     id,
     madeBy: caller.credential.key,
     partnerId: String(customer.partnerId),
@@ -137,7 +137,7 @@ function kycLink(
  * any other, so what a leaked key was told can be found and held.
  */
 export async function withLoginLink(
-  { deps, caller, body, inTx }: Pick<SignedAsk<Fields>, 'deps' | 'caller' | 'body' | 'inTx'>,
+  { deps, caller, body, inTx }: Pick<SignedRequest<Fields>, 'deps' | 'caller' | 'body' | 'inTx'>,
   refusal: Refusal,
 ): Promise<Refusal> {
   const customerId = body.get('customerId');
@@ -148,7 +148,7 @@ export async function withLoginLink(
   const id = randomText(20);
   const customer = await inTx(async (tx) => {
     const facts = { purpose: 'kyc', customer: customerId };
-    recordActivity(tx, throughOf(caller), { act: 'link.made', subject: `link:${id}`, facts, now });
+    recordActivity(tx, throughOf(caller), { action: 'link.made', subject: `link:${id}`, facts, now });
     return await findCustomer(tx, customerId);
   });
   const kycUrl = kycLink({ deps, caller }, id, customer, { now, redirectUrl: null, closeAfterLogin: true });
@@ -157,7 +157,7 @@ export async function withLoginLink(
 
 export const kycStatusFields = { customerId: required(id) };
 
-export async function kycStatus({ deps, caller, values, inTx }: SignedAsk<typeof kycStatusFields>): Promise<Reply> {
+export async function kycStatus({ deps, caller, values, inTx }: SignedRequest<typeof kycStatusFields>): Promise<Reply> {
   const customer = await inTx((tx) => findCustomer(tx, values.customerId));
   const failedReason = openTextOrNull(deps.vault, caller.partner.id, customer.failedReason);
   const words = verificationWords(customer, caller.partner);

@@ -9,7 +9,7 @@ import { type Asset, assets, markets } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
 import { code, moment, oneOf, optional, required, wholeNumber } from '../fields.ts';
 import { fiatOf } from '../reference.ts';
-import { ok, type SignedAsk, whenNeeded } from '../route.ts';
+import { ok, type SignedRequest, whenNeeded } from '../route.ts';
 import { type Assets, historyShape, offrampShape, onrampShape } from '../shapes.ts';
 
 const MOST = 500;
@@ -19,13 +19,14 @@ export const allFields = {
   pageSize: required(wholeNumber({ min: 1, max: MOST })),
 };
 
-export const listAllOnramp = (ask: SignedAsk<typeof allFields>): Promise<Reply> => listAll('onramp', ask, onrampShape);
-export const listAllOfframp = (ask: SignedAsk<typeof allFields>): Promise<Reply> =>
-  listAll('offramp', ask, offrampShape);
+export const listAllOnramp = (input: SignedRequest<typeof allFields>): Promise<Reply> =>
+  listAll('onramp', input, onrampShape);
+export const listAllOfframp = (input: SignedRequest<typeof allFields>): Promise<Reply> =>
+  listAll('offramp', input, offrampShape);
 
 async function listAll(
   direction: Direction,
-  { deps, caller, values, look }: SignedAsk<typeof allFields>,
+  { deps, caller, values, readOnly: look }: SignedRequest<typeof allFields>,
   shape: (order: ListedOrder, assets: Assets) => unknown,
 ): Promise<Reply> {
   return await look(async (tx) => {
@@ -50,7 +51,12 @@ export const historyFields = {
   fiatType: optional(code),
 };
 
-export async function merchantHistory({ deps, caller, values, look }: SignedAsk<typeof historyFields>): Promise<Reply> {
+export async function merchantHistory({
+  deps,
+  caller,
+  values,
+  readOnly: look,
+}: SignedRequest<typeof historyFields>): Promise<Reply> {
   const { page = 1, pageSize = 50, since, order = 'ASC', type = '1', fiatType } = values;
   const fiat: Pick<Asset, 'code'> | undefined =
     fiatType === undefined ? undefined : fiatOf(fiatType, await markets(whenNeeded(deps.db)));

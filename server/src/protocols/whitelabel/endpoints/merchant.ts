@@ -28,22 +28,27 @@ import { recordActivity } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
 import { type Fields, id, oneWordOf, optional, required, text } from '../fields.ts';
 import { sampleFlatMessage } from '../flat.ts';
-import { ok, type SignedAsk, throughOf } from '../route.ts';
+import { ok, type SignedRequest, throughOf } from '../route.ts';
 import { sampleMessage } from '../webhooks.ts';
-import { orderNumberOf } from './either.ts';
+import { orderNumberOf } from './orders.ts';
 
 const wireFormat = oneWordOf(...WIRE_FORMATS);
 export const setUrlFields = { webhookUrl: required(text({ max: 1_000 })), format: optional(wireFormat) };
 
-export async function setWebhookUrl({ deps, caller, values, inTx }: SignedAsk<typeof setUrlFields>): Promise<Reply> {
-  const url = readUrl(deps.outside, 'webhookUrl', values.webhookUrl);
+export async function setWebhookUrl({
+  deps,
+  caller,
+  values,
+  inTx,
+}: SignedRequest<typeof setUrlFields>): Promise<Reply> {
+  const url = readUrl(deps.egress, 'webhookUrl', values.webhookUrl);
   const { id: partnerId } = caller.partner;
   const formats = values.format === undefined ? WIRE_FORMATS : [values.format];
   const now = deps.clock.now();
   await inTx(async (tx) => {
     const changes = await setWireUrl(tx, deps.vault, { partnerId, url, formats, apiKey: caller.credential.key, now });
     for (const { before, after } of changes) {
-      const act =
+      const action =
         before === undefined ? 'endpoint.made' : after === undefined ? 'endpoint.removed' : 'endpoint.changed';
       const told = after ?? before;
       if (told === undefined) continue;
@@ -51,7 +56,7 @@ export async function setWebhookUrl({ deps, caller, values, inTx }: SignedAsk<ty
         url: told.url,
         ...(before === undefined || before.url === told.url ? {} : { before: before.url }),
       };
-      recordActivity(tx, throughOf(caller), { act, subject: `endpoint:${told.id}`, facts, now });
+      recordActivity(tx, throughOf(caller), { action, subject: `endpoint:${told.id}`, facts, now });
     }
   });
   return ok(`Webhook url set to ${values.webhookUrl}`);
@@ -80,8 +85,8 @@ async function oneOfFew<T>(partnerId: bigint, body: () => Promise<T>): Promise<T
 export const resendFields = { orderId: required(id) };
 
 /** All that was ever said of an order, once more, in its order. */
-export async function resendWebhook(ask: SignedAsk<typeof resendFields>): Promise<Reply> {
-  const { deps, caller, values, inTx } = ask;
+export async function resendWebhook(input: SignedRequest<typeof resendFields>): Promise<Reply> {
+  const { deps, caller, values, inTx } = input;
   const { id: partnerId } = caller.partner;
   return await oneOfFew(partnerId, async () => {
     const sent = await inTx(async (tx) => {
@@ -91,11 +96,11 @@ export async function resendWebhook(ask: SignedAsk<typeof resendFields>): Promis
       return await eachOf(tx, await wireEndpoints(tx, partnerId), async (endpoint) => {
         const { eventIds } = await replay(tx, { endpointId: endpoint.id, partnerId, subject, now });
         const about = { subject: `endpoint:${endpoint.id}`, facts: { url: endpoint.url, order: String(order.id) } };
-        recordActivity(tx, throughOf(caller), { act: 'endpoint.replayed', ...about, now });
+        recordActivity(tx, throughOf(caller), { action: 'endpoint.replayed', ...about, now });
         return eventIds;
       });
     });
-    return await answerOf(ask, sent);
+    return await answerOf(input, sent);
   });
 }
 
@@ -105,11 +110,11 @@ export const dummyFields = { webhookUrl: optional(text({ max: 1_000 })), format:
  * A sample order: to the address that is set, by the way of every webhook; or to the one named, once and at once, to see
  * whether it would do.
  */
-export async function sendDummyWebhook(ask: SignedAsk<typeof dummyFields>): Promise<Reply> {
-  const { deps, caller, values, inTx } = ask;
+export async function sendDummyWebhook(input: SignedRequest<typeof dummyFields>): Promise<Reply> {
+  const { deps, caller, values, inTx } = input;
   const { id: partnerId } = caller.partner;
   const through = throughOf(caller);
-  const named = values.webhookUrl === undefined ? undefined : readUrl(deps.outside, 'webhookUrl', values.webhookUrl);
+  const named = values.webhookUrl === undefined ? undefined : readUrl(deps.egress, 'webhookUrl', values.webhookUrl);
   const { format } = values;
   /** Those of the address that is set and of the format that is asked for. */
   const meant = async (tx: Tx) =>
@@ -124,17 +129,17 @@ export async function sendDummyWebhook(ask: SignedAsk<typeof dummyFields>): Prom
         return await eachOf(tx, await meant(tx), async (endpoint) => {
           await testEndpoint(tx, endpoint, now);
           const about = { subject: `endpoint:${endpoint.id}`, facts: { url: endpoint.url } };
-          recordActivity(tx, through, { act: 'endpoint.tested', ...about, now });
+          recordActivity(tx, through, { action: 'endpoint.tested', ...about, now });
           const eventId = await newestEventOf(tx, endpointSubject(endpoint.id));
           return eventId === undefined ? [] : [eventId];
         });
       });
-      return await answerOf(ask, sent);
+      return await answerOf(input, sent);
     }
     // Before it is sent: what goes to an address that nobody keeps is known from here alone.
     await inTx(async (tx) => {
       const about = { subject: 'endpoint:none', facts: { url: named } };
-      recordActivity(tx, through, { act: 'endpoint.tested', ...about, now: deps.clock.now() });
+      recordActivity(tx, through, { action: 'endpoint.tested', ...about, now: deps.clock.now() });
     });
     const samples = { whitelabel: sampleMessage, flat: sampleFlatMessage };
     const outcomes = await Promise.all(
@@ -155,7 +160,7 @@ interface Sent {
   before: ReadonlyMap<bigint, number>;
 }
 
-/** Rings what is to go to each of these endpoints of the wire's address. @throws Refusal 'unknown_endpoint' where there is none */
+/** Enqueues what is to go to each of these endpoints of the wire's address. @throws Refusal 'unknown_endpoint' where there is none */
 async function eachOf(
   tx: Tx,
   endpoints: readonly Endpoint[],
@@ -182,7 +187,7 @@ const PATIENCE_MS = 6_000;
 const LOOK_EVERY_MS = 50;
 
 /** Waits until each endpoint has taken what went to it, or an attempt has failed. */
-async function answerOf({ inTx }: Pick<SignedAsk<Fields>, 'inTx'>, sent: readonly Sent[]): Promise<Reply> {
+async function answerOf({ inTx }: Pick<SignedRequest<Fields>, 'inTx'>, sent: readonly Sent[]): Promise<Reply> {
   const giveUpAt = performance.now() + PATIENCE_MS;
   for (;;) {
     const isLast = performance.now() > giveUpAt;

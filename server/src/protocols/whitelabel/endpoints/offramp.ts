@@ -1,7 +1,7 @@
 /**
  * Selling crypto: quote, create, get, list.
  */
-import { together } from '../../../base/db.ts';
+import { awaitAll } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { parseRate } from '../../../base/money.ts';
 import { type FiatAccount, fiatAccounts, findCustomer, requireTrading } from '../../../customers/index.ts';
@@ -9,9 +9,10 @@ import { assets, type Market } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
 import { amount, code, id, malformedField, missingFields, optional, required, text, unitsOf } from '../fields.ts';
 import { idempotencyKey, once } from '../idempotency.ts';
-import { ok, type SignedAsk, whenNeeded } from '../route.ts';
+import { ok, type SignedRequest, whenNeeded } from '../route.ts';
 import { createdOfframpShape, offrampDetailShape, offrampShape } from '../shapes.ts';
 import { accountNamed, requireFiat } from './accounts.ts';
+import { addressTrouble } from './onramp.ts';
 import {
   getIn,
   listFields,
@@ -22,10 +23,9 @@ import {
   recordOrder,
   sayLimits,
   type transactionFields,
-} from './either.ts';
-import { addressTrouble } from './onramp.ts';
+} from './orders.ts';
 
-export const quoteOfframp = (ask: SignedAsk<typeof quoteFields>): Promise<Reply> => quoteIn('offramp', ask);
+export const quoteOfframp = (input: SignedRequest<typeof quoteFields>): Promise<Reply> => quoteIn('offramp', input);
 
 export const createFields = {
   fromCurrency: required(code),
@@ -45,16 +45,16 @@ export const createFields = {
  * Creates the order, once per request. Form is checked first, places of amounts too where the market is known; then, in the
  * transaction that also keeps the reply: customer, login, account, market, price.
  */
-export async function createOfframp(ask: SignedAsk<typeof createFields>): Promise<Reply> {
-  const { deps, caller, values, body, call, path } = ask;
+export async function createOfframp(input: SignedRequest<typeof createFields>): Promise<Reply> {
+  const { deps, caller, values, body, call, path } = input;
   const { partner } = caller;
-  const market = await marketOf(ask, {
+  const market = await marketOf(input, {
     direction: 'offramp',
     coin: values.fromCurrency,
     fiat: values.toCurrency,
     chain: values.chain,
   });
-  const refundAddress = market instanceof Refusal ? undefined : await refundAddressOf(ask, market);
+  const refundAddress = market instanceof Refusal ? undefined : await refundAddressOf(input, market);
   const units =
     market instanceof Refusal
       ? undefined
@@ -66,7 +66,7 @@ export async function createOfframp(ask: SignedAsk<typeof createFields>): Promis
   const key = idempotencyKey(call.headers['idempotency-key'], caller.payload);
   const now = deps.clock.now();
   return await once(deps, { partnerId: partner.id, path, key, body, now }, async (tx) => {
-    const [customer, accounts] = await together(
+    const [customer, accounts] = await awaitAll(
       findCustomer(tx, values.customerId),
       fiatAccounts(tx, values.customerId),
     );
@@ -94,7 +94,7 @@ export async function createOfframp(ask: SignedAsk<typeof createFields>): Promis
 }
 
 async function refundAddressOf(
-  { deps, values }: SignedAsk<typeof createFields>,
+  { deps, values }: SignedRequest<typeof createFields>,
   market: Market,
 ): Promise<string | undefined> {
   if (values.refundAddress === undefined) return undefined;
@@ -112,10 +112,10 @@ function accountOf(accounts: readonly FiatAccount[], named: string | undefined):
 }
 
 /** Beside the interface's own fields: what came in, why it is unusual, what goes back and what came back to us. */
-export const getOfframp = (ask: SignedAsk<typeof transactionFields>): Promise<Reply> =>
-  getIn('offramp', async (order, known, tx) => offrampDetailShape(order, known, await ask.deps.orders.told(tx, order)))(
-    ask,
-  );
+export const getOfframp = (input: SignedRequest<typeof transactionFields>): Promise<Reply> =>
+  getIn('offramp', async (order, known, tx) =>
+    offrampDetailShape(order, known, await input.deps.orders.told(tx, order)),
+  )(input);
 
 export const offrampListFields = listFields(499);
 export const listOfframp = listIn('offramp', offrampShape);

@@ -1,7 +1,7 @@
 /**
  * Buying crypto: quote, create with instructions to pay, claim a bank reference, get, list.
  */
-import { together } from '../../../base/db.ts';
+import { awaitAll } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { parseRate } from '../../../base/money.ts';
 import { fiatAccounts, findCustomer, requireTrading } from '../../../customers/index.ts';
@@ -10,7 +10,7 @@ import { assets, type Market, recordActivity } from '../../../partners/index.ts'
 import type { Reply } from '../../protocol.ts';
 import { amount, code, id, malformedField, optional, required, text, unitsOf } from '../fields.ts';
 import { idempotencyKey, once } from '../idempotency.ts';
-import { ok, type SignedAsk, throughOf, whenNeeded } from '../route.ts';
+import { ok, type SignedRequest, throughOf, whenNeeded } from '../route.ts';
 import { createdOnrampShape, onrampShape, payInstructionsShape } from '../shapes.ts';
 import { accountNamed, requireFiat } from './accounts.ts';
 import {
@@ -25,9 +25,9 @@ import {
   quoteIn,
   recordOrder,
   sayLimits,
-} from './either.ts';
+} from './orders.ts';
 
-export const quoteOnramp = (ask: SignedAsk<typeof quoteFields>): Promise<Reply> => quoteIn('onramp', ask);
+export const quoteOnramp = (input: SignedRequest<typeof quoteFields>): Promise<Reply> => quoteIn('onramp', input);
 
 /** In the interface's order, which is the order in which what is missing is named. */
 export const createOnrampFields = {
@@ -45,20 +45,20 @@ export const createOnrampFields = {
 };
 
 /** Creates the order, once per request; the same order of checks as selling. */
-export async function createOnramp(ask: SignedAsk<typeof createOnrampFields>): Promise<Reply> {
-  const { deps, caller, values, body, call, path } = ask;
+export async function createOnramp(input: SignedRequest<typeof createOnrampFields>): Promise<Reply> {
+  const { deps, caller, values, body, call, path } = input;
   const { partner } = caller;
-  const market = await marketOf(ask, {
+  const market = await marketOf(input, {
     direction: 'onramp',
     coin: values.toCurrency,
     fiat: values.fromCurrency,
     chain: values.chain,
   });
-  const read = market instanceof Refusal ? undefined : await readFor(ask, market);
+  const read = market instanceof Refusal ? undefined : await readFor(input, market);
   const key = idempotencyKey(call.headers['idempotency-key'], caller.payload);
   const now = deps.clock.now();
   return await once(deps, { partnerId: partner.id, path, key, body, now }, async (tx) => {
-    const [customer, accounts] = await together(
+    const [customer, accounts] = await awaitAll(
       findCustomer(tx, values.customerId),
       fiatAccounts(tx, values.customerId),
     );
@@ -87,7 +87,7 @@ export async function createOnramp(ask: SignedAsk<typeof createOnrampFields>): P
   });
 }
 
-async function readFor({ deps, values }: SignedAsk<typeof createOnrampFields>, market: Market) {
+async function readFor({ deps, values }: SignedRequest<typeof createOnrampFields>, market: Market) {
   const read = await deps.orders.readPayoutAddress(whenNeeded(deps.db), market, values.depositAddress);
   if ('why' in read) throw malformedField('depositAddress', addressTrouble(read.why, market));
   const { address } = read;
@@ -118,7 +118,12 @@ export const claimFields = {
 };
 
 /** The customer says which bank transfer is theirs. It helps a person who looks; money is matched by what the bank says. */
-export async function claimReference({ deps, caller, values, inTx }: SignedAsk<typeof claimFields>): Promise<Reply> {
+export async function namePayerReference({
+  deps,
+  caller,
+  values,
+  inTx,
+}: SignedRequest<typeof claimFields>): Promise<Reply> {
   const now = deps.clock.now();
   return await inTx(async (tx) => {
     const customer = await findCustomer(tx, values.customerId);
@@ -129,7 +134,7 @@ export async function claimReference({ deps, caller, values, inTx }: SignedAsk<t
       reference: values.referenceId,
       now,
     });
-    recordActivity(tx, throughOf(caller), { act: 'order.reference_claimed', subject: `order:${order.id}`, now });
+    recordActivity(tx, throughOf(caller), { action: 'order.payer_reference_named', subject: `order:${order.id}`, now });
     return ok({ transactionId: String(order.id), referenceId: values.referenceId });
   });
 }
@@ -141,9 +146,9 @@ export const bankDetailsFields = {
   paymentMethodType: optional(code),
 };
 
-export async function bankDetails(ask: SignedAsk<typeof bankDetailsFields>): Promise<Reply> {
-  return await ask.inTx(async (tx) => {
-    const order = await orderIn('onramp', tx, ask);
-    return ok(payInstructionsShape(order, ask.deps.orders.payInstructions(order)));
+export async function bankDetails(input: SignedRequest<typeof bankDetailsFields>): Promise<Reply> {
+  return await input.inTx(async (tx) => {
+    const order = await orderIn('onramp', tx, input);
+    return ok(payInstructionsShape(order, input.deps.orders.payInstructions(order)));
   });
 }

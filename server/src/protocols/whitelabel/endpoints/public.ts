@@ -15,12 +15,12 @@ import {
   paymentMethods,
   supportedFiats,
 } from '../reference.ts';
-import { type Ask, type MaybeSigned, ok, whenNeeded } from '../route.ts';
+import { type Input, type MaybeSigned, ok, whenNeeded } from '../route.ts';
 import { rawNumber } from '../shapes.ts';
 
 const fromMarkets =
   (view: (all: readonly Market[], networkIds: NetworkIds) => unknown) =>
-  async ({ deps }: Ask<Fields>): Promise<Reply> =>
+  async ({ deps }: Input<Fields>): Promise<Reply> =>
     ok(view(await markets(whenNeeded(deps.db)), deps.networkIds ?? new Map()));
 
 export const listFiats = fromMarkets(supportedFiats);
@@ -47,7 +47,7 @@ export async function kybRequirements({ caller, inTx }: MaybeSigned): Promise<Re
 export const currentTimestamp = async (): Promise<Reply> => ok(Date.now());
 
 /** `{allGasFee: {"54": {"3": {withdrawalFee: 0.21, minimumWithdrawal: 0.21, nodeInSync: 1}}}}`, in the coin, as numbers. */
-export async function gasFees({ deps }: Ask<Fields>): Promise<Reply> {
+export async function gasFees({ deps }: Input<Fields>): Promise<Reply> {
   const list: Record<string, Record<string, unknown>> = {};
   for (const market of await markets(whenNeeded(deps.db))) {
     const { crypto } = market;

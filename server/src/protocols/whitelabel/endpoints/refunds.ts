@@ -8,10 +8,10 @@ import { type Direction, MOST_ASKED } from '../../../orders/index.ts';
 import { recordActivity, requireNotHeld } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
 import { id, Malformed, missingFields, optional, reader, required, text, wholeNumber } from '../fields.ts';
-import { ok, type SignedAsk, throughOf } from '../route.ts';
+import { ok, type SignedRequest, throughOf } from '../route.ts';
 import { toldShape } from '../shapes.ts';
 import { accountNumberOf } from './accounts.ts';
-import { orderIn, orderNumberOf, transactionFields } from './either.ts';
+import { orderIn, orderNumberOf, transactionFields } from './orders.ts';
 
 const refundId = reader({ type: 'string', pattern: '^[0-9]{1,18}$' }, (value): bigint => {
   const read = text({ max: 18 })(value);
@@ -28,13 +28,13 @@ export const refundsFields = {
 /** Of both directions alike: a purchase's transaction has the interface's own fields and no others. */
 export const refundsIn =
   (direction: Direction) =>
-  (ask: SignedAsk<typeof refundsFields>): Promise<Reply> =>
-    ask.look(async (tx) => {
-      const { before, limit: most = MOST_ASKED } = ask.values;
-      const order = await orderIn(direction, tx, ask);
+  (input: SignedRequest<typeof refundsFields>): Promise<Reply> =>
+    input.readOnly(async (tx) => {
+      const { before, limit: most = MOST_ASKED } = input.values;
+      const order = await orderIn(direction, tx, input);
       return ok({
         transactionId: String(order.id),
-        ...toldShape(await ask.deps.orders.told(tx, order, { before, most })),
+        ...toldShape(await input.deps.orders.told(tx, order, { before, most })),
       });
     });
 
@@ -45,10 +45,10 @@ export const destinationFields = {
   fiatAccountId: optional(id),
 };
 
-/** Whoever's order it is is asked at the partner's door; what waits for the destination is no partner's to change. */
+/** Whoever's order it is is asked at the partner role; what waits for the destination is no partner's to change. */
 export const nameDestinationIn =
   (direction: Direction) =>
-  async ({ deps, caller, values, inTx }: SignedAsk<typeof destinationFields>): Promise<Reply> => {
+  async ({ deps, caller, values, inTx }: SignedRequest<typeof destinationFields>): Promise<Reply> => {
     const { address, fiatAccountId } = values;
     // One of the two, and not both: which it is depends on what goes back.
     if ((address === undefined) === (fiatAccountId === undefined)) throw missingFields(['address or fiatAccountId']);
@@ -65,8 +65,8 @@ export const nameDestinationIn =
       await requireNotHeld(tx, { ...through, fiatAccountId: account, address: address ?? null, orderId: null, now });
       await deps.orders.nameDestination(tx, { orderId: order.id, to, now });
       const facts = account === null ? { address } : { account: String(account) };
-      const act = 'refund_destination.named';
-      recordActivity(tx, through, { act, subject: `order:${order.id}`, facts, now });
+      const action = 'refund_destination.named';
+      recordActivity(tx, through, { action, subject: `order:${order.id}`, facts, now });
     });
     return ok({ transactionId: String(order.id), ...(address === undefined ? { fiatAccountId } : { address }) });
   };

@@ -6,7 +6,7 @@ import { type Body, isAbsent } from '../body.ts';
 import { code, type Field, id, optional, required } from '../fields.ts';
 import { KYC_REQUIREMENTS } from '../kyb.ts';
 import { fiatOf, fiatOfCountry } from '../reference.ts';
-import type { SignedAsk } from '../route.ts';
+import type { SignedRequest } from '../route.ts';
 
 /** A country stands for its currency where no currency is named. */
 export const kycRequirementsFields = (body: Body) => {
@@ -18,7 +18,7 @@ export const kycRequirementsFields = (body: Body) => {
 export async function kycRequirements({
   values,
   inTx,
-}: SignedAsk<ReturnType<typeof kycRequirementsFields>>): Promise<Reply> {
+}: SignedRequest<ReturnType<typeof kycRequirementsFields>>): Promise<Reply> {
   const { customerId, fiatType, countryCode = '' } = values;
   await inTx(async (tx) => {
     await findCustomer(tx, customerId);

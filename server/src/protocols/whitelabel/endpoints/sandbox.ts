@@ -6,22 +6,22 @@ import { type Customer, findCustomer, forgetLogin, recordLogin, recordVerificati
 import type { Direction } from '../../../orders/index.ts';
 import type { Reply } from '../../protocol.ts';
 import { type Fields, id, malformedField, optional, reader, required, text } from '../fields.ts';
-import { ok, type SignedAsk } from '../route.ts';
+import { ok, type SignedRequest } from '../route.ts';
 import { drivenStatus } from '../status.ts';
 import { BUSINESS_WORDS, businessChangeFor, type Change, changeFor, VERIFICATION_WORDS } from '../verification.ts';
-import { orderIn } from './either.ts';
+import { orderIn } from './orders.ts';
 
 export const changeKycFields = {
   customerId: required(id),
   status: required(reader({ type: 'string', enum: VERIFICATION_WORDS }, text({ max: 64 })), 'A word of verification'),
 };
 
-export async function changeKycStatus(ask: SignedAsk<typeof changeKycFields>): Promise<Reply> {
-  const { customerId, status } = ask.values;
-  const change = changeFor(status, ask.caller.partner);
+export async function changeKycStatus(input: SignedRequest<typeof changeKycFields>): Promise<Reply> {
+  const { customerId, status } = input.values;
+  const change = changeFor(status, input.caller.partner);
   if (change === undefined) throw malformedField('status', `must be one of ${VERIFICATION_WORDS.join(', ')}`);
-  const customer = await ask.inTx((tx) => findCustomer(tx, customerId));
-  await verify(ask, customer, change, 'Set in the sandbox');
+  const customer = await input.inTx((tx) => findCustomer(tx, customerId));
+  await verify(input, customer, change, 'Set in the sandbox');
   return ok({ changeStatus: true, message: `Status changed to ${status}` });
 }
 
@@ -32,21 +32,21 @@ export const changeKybFields = {
 };
 
 /** Of a business. What it submits is not kept yet, so a submission that is named is one we do not know. */
-export async function changeKybStatus(ask: SignedAsk<typeof changeKybFields>): Promise<Reply> {
-  const { customerId, submissionId, status } = ask.values;
+export async function changeKybStatus(input: SignedRequest<typeof changeKybFields>): Promise<Reply> {
+  const { customerId, submissionId, status } = input.values;
   const change = businessChangeFor(status);
   if (change === undefined) throw malformedField('status', `must be one of ${BUSINESS_WORDS.join(', ')}`);
-  const customer = await ask.inTx((tx) => findCustomer(tx, customerId));
+  const customer = await input.inTx((tx) => findCustomer(tx, customerId));
   if (customer.kind !== 'BUSINESS')
     throw malformedField('customerId', 'is an individual: its status is changed by test/changeKycStatus');
   if (submissionId !== undefined) throw new Refusal('unknown_submission');
-  await verify(ask, customer, change, change.reason);
+  await verify(input, customer, change, change.reason);
   return ok({ changeStatus: true, message: `Status changed to ${status}` });
 }
 
 /** Through the verifier and the record that every verification goes through. */
 async function verify(
-  { deps, inTx }: Pick<SignedAsk<Fields>, 'deps' | 'inTx'>,
+  { deps, inTx }: Pick<SignedRequest<Fields>, 'deps' | 'inTx'>,
   { id: customerId, kind }: Customer,
   change: Change,
   reason: string | undefined,
@@ -81,17 +81,17 @@ export const changeOrderFields = {
   status: required(reader(STATUS, text({ max: 8 })), 'Status number, as in webhooks'),
 };
 
-export const changeOfframpStatus = (ask: SignedAsk<typeof changeOrderFields>): Promise<Reply> =>
-  changeStatus('offramp', ask);
-export const changeOnrampStatus = (ask: SignedAsk<typeof changeOrderFields>): Promise<Reply> =>
-  changeStatus('onramp', ask);
+export const changeOfframpStatus = (input: SignedRequest<typeof changeOrderFields>): Promise<Reply> =>
+  changeStatus('offramp', input);
+export const changeOnrampStatus = (input: SignedRequest<typeof changeOrderFields>): Promise<Reply> =>
+  changeStatus('onramp', input);
 
-async function changeStatus(direction: Direction, ask: SignedAsk<typeof changeOrderFields>): Promise<Reply> {
-  const { deps, caller, values } = ask;
+async function changeStatus(direction: Direction, input: SignedRequest<typeof changeOrderFields>): Promise<Reply> {
+  const { deps, caller, values } = input;
   if (deps.sandbox === undefined) throw new Refusal('sandbox_only');
   const asked = drivenStatus(direction, values.status);
   if (asked === undefined) throw malformedField('status', `must be a status number of an ${direction} transaction`);
-  const order = await ask.inTx((tx) => orderIn(direction, tx, ask));
+  const order = await input.inTx((tx) => orderIn(direction, tx, input));
   // Every order has been created.
   if (asked.number !== 0) {
     await deps.sandbox.driveOrder({ partnerId: caller.partner.id, orderId: order.id, status: asked.number });

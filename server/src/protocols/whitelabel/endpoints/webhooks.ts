@@ -39,8 +39,8 @@ import {
   text,
   wholeNumber,
 } from '../fields.ts';
-import { ok, type SignedAsk, throughOf } from '../route.ts';
-import { orderNumberOf } from './either.ts';
+import { ok, type SignedRequest, throughOf } from '../route.ts';
+import { orderNumberOf } from './orders.ts';
 
 const MOST_EVENTS = 500;
 const FEW = 100;
@@ -55,10 +55,10 @@ const limit = wholeNumber({ min: 1, max: MOST_EVENTS });
 export const eventsFields = { after: optional(cursor), limit: optional(limit) };
 
 /** A partner's events in an order that never changes: what comes later comes later. */
-export async function listEvents({ deps, caller, values, inTx }: SignedAsk<typeof eventsFields>): Promise<Reply> {
+export async function listEvents({ deps, caller, values, inTx }: SignedRequest<typeof eventsFields>): Promise<Reply> {
   const { id: partnerId } = caller.partner;
-  const ask = { partnerId, after: values.after ?? 0n, limit: values.limit ?? FEW };
-  const { events, next, hasMore } = await inTx((tx) => readFeed(tx, deps.vault, ask));
+  const input = { partnerId, after: values.after ?? 0n, limit: values.limit ?? FEW };
+  const { events, next, hasMore } = await inTx((tx) => readFeed(tx, deps.vault, input));
   return ok({ events, next: String(next), hasMore });
 }
 
@@ -102,12 +102,12 @@ const shape = (endpoint: Endpoint) => ({
   updatedAt: endpoint.updatedAt.toISOString(),
 });
 
-/** The partner's door shows no other's, so what is found is the partner's own. */
-const own = (tx: Tx, ask: SignedAsk<Record<never, never>>) => endpointById(tx, ask.call.params.id ?? '');
+/** The partner role shows no other's, so what is found is the partner's own. */
+const own = (tx: Tx, input: SignedRequest<Record<never, never>>) => endpointById(tx, input.call.params.id ?? '');
 
 export const nothing = {};
 
-export async function listEndpoints({ caller, inTx }: SignedAsk<typeof nothing>): Promise<Reply> {
+export async function listEndpoints({ caller, inTx }: SignedRequest<typeof nothing>): Promise<Reply> {
   return ok((await inTx((tx) => endpoints(tx, caller.partner.id))).map(shape));
 }
 
@@ -119,8 +119,8 @@ export const addFields = {
 };
 
 /** The secret is in this reply and in no other. */
-export async function createEndpoint({ deps, caller, values, inTx }: SignedAsk<typeof addFields>): Promise<Reply> {
-  const url = readUrl(deps.outside, 'url', values.url);
+export async function createEndpoint({ deps, caller, values, inTx }: SignedRequest<typeof addFields>): Promise<Reply> {
+  const url = readUrl(deps.egress, 'url', values.url);
   const now = deps.clock.now();
   const { endpoint, secret } = await inTx(async (tx) => {
     const added = await addEndpoint(tx, deps.vault, {
@@ -132,7 +132,7 @@ export async function createEndpoint({ deps, caller, values, inTx }: SignedAsk<t
       apiKey: caller.credential.key,
       now,
     });
-    recordActivity(tx, throughOf(caller), { act: 'endpoint.made', ...about(added.endpoint), now });
+    recordActivity(tx, throughOf(caller), { action: 'endpoint.made', ...about(added.endpoint), now });
     return added;
   });
   return ok({ ...shape(endpoint), secret });
@@ -141,8 +141,8 @@ export async function createEndpoint({ deps, caller, values, inTx }: SignedAsk<t
 /** What is recorded of a request about an endpoint. */
 const about = ({ id: endpointId, url }: Endpoint) => ({ subject: `endpoint:${endpointId}`, facts: { url } });
 
-export async function getEndpoint(ask: SignedAsk<typeof nothing>): Promise<Reply> {
-  return ok(shape(await ask.inTx((tx) => own(tx, ask))));
+export async function getEndpoint(input: SignedRequest<typeof nothing>): Promise<Reply> {
+  return ok(shape(await input.inTx((tx) => own(tx, input))));
 }
 
 /** `events: []` is a change to all of them, and not an absent field. */
@@ -155,9 +155,9 @@ export const changeFields = (body: Body) => ({
   ...(isAbsent(body.get('apiKey')) ? {} : { apiKey: optional(id) }),
 });
 
-export async function putEndpoint(ask: SignedAsk<ReturnType<typeof changeFields>>): Promise<Reply> {
-  const { deps, caller, values, inTx } = ask;
-  const url = values.url === undefined ? undefined : readUrl(deps.outside, 'url', values.url);
+export async function putEndpoint(input: SignedRequest<ReturnType<typeof changeFields>>): Promise<Reply> {
+  const { deps, caller, values, inTx } = input;
+  const url = values.url === undefined ? undefined : readUrl(deps.egress, 'url', values.url);
   // Another's key must not sign here, and an own one that is not at hand need not be.
   if (values.apiKey !== undefined && values.apiKey !== caller.credential.key) {
     throw malformedField('apiKey', 'must be the key that signs this request');
@@ -165,7 +165,7 @@ export async function putEndpoint(ask: SignedAsk<ReturnType<typeof changeFields>
   const { format: to, events, payloadForm: form, enabled, apiKey } = values;
   const now = deps.clock.now();
   const changed = await inTx(async (tx) => {
-    const before = await own(tx, ask);
+    const before = await own(tx, input);
     // One of each format is what setWebhookUrl sets, and it finds them again by that.
     if (before.isWire && to !== undefined && to !== before.format)
       throw malformedField(
@@ -175,34 +175,34 @@ export async function putEndpoint(ask: SignedAsk<ReturnType<typeof changeFields>
     const change = { url, format: to, filter: events, payloadForm: form, enabled, apiKey, now };
     const after = await changeEndpoint(tx, before.id, change);
     const facts = { url: after.url, ...(before.url === after.url ? {} : { before: before.url }), enabled, events };
-    recordActivity(tx, throughOf(caller), { act: 'endpoint.changed', subject: `endpoint:${after.id}`, facts, now });
+    recordActivity(tx, throughOf(caller), { action: 'endpoint.changed', subject: `endpoint:${after.id}`, facts, now });
     return after;
   });
   return ok(shape(changed));
 }
 
 /** One that is held may be removed, too: what waited for it is dropped. */
-export async function deleteEndpoint(ask: SignedAsk<typeof nothing>): Promise<Reply> {
-  const { deps, caller, inTx } = ask;
+export async function deleteEndpoint(input: SignedRequest<typeof nothing>): Promise<Reply> {
+  const { deps, caller, inTx } = input;
   const now = deps.clock.now();
-  const endpoint = await inTx((tx) => own(tx, ask));
+  const endpoint = await inTx((tx) => own(tx, input));
   const remove = async (tx: Tx) => {
     await removeEndpoint(tx, endpoint.id, now);
-    recordActivity(tx, throughOf(caller), { act: 'endpoint.removed', ...about(endpoint), now });
+    recordActivity(tx, throughOf(caller), { action: 'endpoint.removed', ...about(endpoint), now });
   };
   if (endpoint.heldAt === null) await inTx(remove);
   else
     await deps.db.asSystem(async (tx) => {
-      await decideAbout(tx, ask, endpoint, 'rejected');
+      await decideAbout(tx, input, endpoint, 'rejected');
       await remove(tx);
     });
   return ok({ removed: true });
 }
 
-/** What is held is no partner's to change, so this goes through the system's door, once it is known whose endpoint it is. */
+/** What is held is no partner's to change, so this goes through the system role, once it is known whose endpoint it is. */
 async function decideAbout(
   tx: Tx,
-  { caller, deps }: SignedAsk<typeof nothing>,
+  { caller, deps }: SignedRequest<typeof nothing>,
   endpoint: Endpoint,
   state: 'released' | 'rejected',
 ): Promise<void> {
@@ -223,40 +223,40 @@ async function decideAbout(
  * An endpoint that was held hears of everything it missed. The key that asks is none of those that are held, or it would not
  * have been let in; whether the address is the partner's own, the partner has looked at.
  */
-export async function resumeEndpoint(ask: SignedAsk<typeof nothing>): Promise<Reply> {
-  const { deps, caller, inTx } = ask;
+export async function resumeEndpoint(input: SignedRequest<typeof nothing>): Promise<Reply> {
+  const { deps, caller, inTx } = input;
   const now = deps.clock.now();
-  const endpoint = await inTx((tx) => own(tx, ask));
+  const endpoint = await inTx((tx) => own(tx, input));
   await deps.db.asSystem(async (tx) => {
-    await decideAbout(tx, ask, endpoint, 'released');
+    await decideAbout(tx, input, endpoint, 'released');
     const ids = await freeOf(tx, caller.partner.id, 'endpoint', [endpoint.id]);
     await freeEndpoints(tx, { partnerId: caller.partner.id, ids, now });
-    recordActivity(tx, throughOf(caller), { act: 'endpoint.resumed', ...about(endpoint), now });
+    recordActivity(tx, throughOf(caller), { action: 'endpoint.resumed', ...about(endpoint), now });
   });
-  return ok(shape(await inTx((tx) => own(tx, ask))));
+  return ok(shape(await inTx((tx) => own(tx, input))));
 }
 
 const MAX_OVERLAP_MS = 7 * 24 * 3_600_000;
 export const rotateFields = { overlapSeconds: optional(wholeNumber({ min: 0, max: MAX_OVERLAP_MS / 1000 })) };
 
-export async function rotateEndpoint(ask: SignedAsk<typeof rotateFields>): Promise<Reply> {
-  const { deps, caller, values, inTx } = ask;
+export async function rotateEndpoint(input: SignedRequest<typeof rotateFields>): Promise<Reply> {
+  const { deps, caller, values, inTx } = input;
   const overlap = values.overlapSeconds === undefined ? {} : { overlapMs: values.overlapSeconds * 1000 };
   const now = deps.clock.now();
   const { endpoint, secret } = await inTx(async (tx) => {
-    const rotated = await rotateSecret(tx, deps.vault, { id: (await own(tx, ask)).id, now, ...overlap });
-    recordActivity(tx, throughOf(caller), { act: 'endpoint.rotated', ...about(rotated.endpoint), now });
+    const rotated = await rotateSecret(tx, deps.vault, { id: (await own(tx, input)).id, now, ...overlap });
+    recordActivity(tx, throughOf(caller), { action: 'endpoint.rotated', ...about(rotated.endpoint), now });
     return rotated;
   });
   return ok({ ...shape(endpoint), secret });
 }
 
-export async function tryEndpoint(ask: SignedAsk<typeof nothing>): Promise<Reply> {
-  const now = ask.deps.clock.now();
-  await ask.inTx(async (tx) => {
-    const endpoint = await own(tx, ask);
+export async function tryEndpoint(input: SignedRequest<typeof nothing>): Promise<Reply> {
+  const now = input.deps.clock.now();
+  await input.inTx(async (tx) => {
+    const endpoint = await own(tx, input);
     await testEndpoint(tx, endpoint, now);
-    recordActivity(tx, throughOf(ask.caller), { act: 'endpoint.tested', ...about(endpoint), now });
+    recordActivity(tx, throughOf(input.caller), { action: 'endpoint.tested', ...about(endpoint), now });
   });
   return ok({ sent: true });
 }
@@ -275,10 +275,10 @@ const deliveryShape = ({ eventId, type, subject, sequence, state, attempts, last
 export const deliveriesFields = { before: optional(cursor), limit: optional(limit) };
 
 /** What was and is to be delivered, newest first. */
-export async function listDeliveries(ask: SignedAsk<typeof deliveriesFields>): Promise<Reply> {
-  const { caller, values, inTx } = ask;
+export async function listDeliveries(input: SignedRequest<typeof deliveriesFields>): Promise<Reply> {
+  const { caller, values, inTx } = input;
   const rows = await inTx(async (tx) => {
-    const { id: endpointId } = await own(tx, ask);
+    const { id: endpointId } = await own(tx, input);
     const { before, limit: most = FEW } = values;
     return await deliveries(tx, { endpointId, partnerId: caller.partner.id, before, limit: most });
   });
@@ -289,12 +289,12 @@ export async function listDeliveries(ask: SignedAsk<typeof deliveriesFields>): P
 }
 
 /** Every attempt at one event: when, how long, what came back. */
-export async function listAttempts(ask: SignedAsk<typeof nothing>): Promise<Reply> {
-  const { deps, caller, call, inTx } = ask;
+export async function listAttempts(input: SignedRequest<typeof nothing>): Promise<Reply> {
+  const { deps, caller, call, inTx } = input;
   const position = positionOf(caller.partner.id, call.params.event ?? '');
   const { id: partnerId } = caller.partner;
   const rows = await inTx(async (tx) => {
-    const { id: endpointId } = await own(tx, ask);
+    const { id: endpointId } = await own(tx, input);
     return await attemptsOf(tx, deps.vault, { endpointId, partnerId, position });
   });
   return ok(rows.map(({ at, ...row }) => ({ at: at.toISOString(), ...row })));
@@ -308,8 +308,8 @@ export const replayFields = {
 };
 
 /** One event, those of an order, or those of a span of time. */
-export async function replayEvents(ask: SignedAsk<typeof replayFields>): Promise<Reply> {
-  const { deps, caller, values, inTx } = ask;
+export async function replayEvents(input: SignedRequest<typeof replayFields>): Promise<Reply> {
+  const { deps, caller, values, inTx } = input;
   const { eventId, orderId, from, to } = values;
   if (eventId === undefined && orderId === undefined && from === undefined) {
     throw malformedField('eventId', 'or orderId or from must say what is meant');
@@ -317,13 +317,13 @@ export async function replayEvents(ask: SignedAsk<typeof replayFields>): Promise
   const { id: partnerId } = caller.partner;
   const position = eventId === undefined ? undefined : positionOf(partnerId, eventId);
   const replayed = await inTx(async (tx) => {
-    const endpoint = await own(tx, ask);
+    const endpoint = await own(tx, input);
     const { id: endpointId } = endpoint;
     const order = orderId === undefined ? undefined : await deps.orders.get(tx, { id: orderNumberOf(orderId) });
     const subject = order === undefined ? undefined : `order:${order.id}`;
     const now = deps.clock.now();
     const done = await replay(tx, { endpointId, partnerId, position, subject, from, to, now });
-    recordActivity(tx, throughOf(caller), { act: 'endpoint.replayed', ...about(endpoint), now });
+    recordActivity(tx, throughOf(caller), { action: 'endpoint.replayed', ...about(endpoint), now });
     return done;
   });
   if (position !== undefined && replayed.count === 0) throw new Refusal('unknown_event');

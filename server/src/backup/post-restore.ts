@@ -1,0 +1,84 @@
+/**
+ * Older than the world: what a database must be told once it was put back to an earlier moment, by whatever means, before a
+ * server works on it.
+ *
+ * - What was paid since may stand in it as not yet paid. So all payouts are switched off, as by an operator's action, with its reason
+ *   and a row in the audit, until an operator lifts that: docs/operating/backup.md says after what.
+ * - Numbers that were given to somebody outside since are not given a second time: the address that a lost order's customer
+ *   still pays to must not become another's. Their sequences go on a million further.
+ *
+ * All of it is one transaction of the database's owner, whatever roles the server will work with.
+ */
+import pg from 'pg';
+import { txOn } from '../base/db.ts';
+import { SettingError } from '../base/env.ts';
+import { recordByMachine } from '../operators/index.ts';
+import { killSwitches, liftKillSwitch, setKillSwitch } from '../partners/index.ts';
+
+/** More than any installation gives away between two backups; there are addresses for two thousand such jumps. */
+const JUMP = 1_000_000;
+/** What counts up and is known outside: deposit addresses, files for a bank, events. Orders, payouts and refunds have ids by time. */
+const KNOWN_OUTSIDE = `select setval(name, nextval(name) + ${JUMP}) from unnest(array[
+  'deposit_indexes', 'manual_batch_ids', pg_get_serial_sequence('events', 'id')]::regclass[]) as name`;
+
+/** Whoever restored it had no other name here. */
+const BY = 'the machine';
+
+/**
+ * @param adminUrl the role that owns the database's tables
+ * @param about.takenAt of the backup it came from; where nobody knows, the newest entry stands for it
+ * @returns when the newest entry of the books was made
+ * @throws SettingError where the database has no books
+ */
+export async function markRestored(
+  adminUrl: string,
+  about: { takenAt?: Date; now: Date },
+): Promise<{ lastCommitAt: Date | null; reason: string }> {
+  const client = new pg.Client({
+    connectionString: adminUrl,
+    connectionTimeoutMillis: 10_000,
+    options: '-c search_path=cloverleaf',
+  });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    const tx = txOn(client);
+    const { now } = about;
+    const found = await tx.row<{ there: boolean }>(
+      `select to_regclass('cloverleaf.kill_switches') is not null as there`,
+    );
+    if (!found?.there) throw new SettingError('DATABASE_URL has no books of ours: there is nothing to stop');
+    await client.query('begin');
+    const row = await tx.row<{ at: Date | null }>(
+      'select greatest((select max(at) from entries), (select max(at) from order_history)) as at',
+    );
+    const lastCommitAt = row?.at ?? null;
+    const from = about.takenAt === undefined ? '' : ` from the backup of ${about.takenAt.toISOString()}`;
+    const until = lastCommitAt === null ? 'no entry' : `the newest entry is of ${lastCommitAt.toISOString()}`;
+    // One stop of all payouts is all there can be, so that of a person before is kept in the words of this one.
+    const before = (await killSwitches(tx)).find(({ kind }) => kind === 'payouts');
+    if (before !== undefined) await liftKillSwitch(tx, 'payouts', before.subject);
+    const also = before === undefined ? '' : `; stopped before by ${before.by}: ${before.reason}`;
+    const reason = `restored${from}, ${until}: what was paid since is not in the books${also}`;
+    await setKillSwitch(tx, { kind: 'payouts', subject: 'all', by: BY, reason, at: now });
+    await recordByMachine(tx, {
+      action: 'kill-switch.set',
+      subject: 'payouts:all',
+      reason,
+      now,
+      before: { stopped: before !== undefined },
+      after: { stopped: true, by: BY, at: now },
+    });
+    // Whose addresses are looked at from here on, although no order in the books has them (rails/ahead.ts).
+    await tx.run(
+      `insert into restores (backup_taken_at, restored_at, first_lost_index)
+       select $1, $2, case when is_called then last_value + 1 else last_value end from deposit_indexes`,
+      [about.takenAt ?? lastCommitAt ?? now, now],
+    );
+    await tx.rows(KNOWN_OUTSIDE);
+    await client.query('commit');
+    return { lastCommitAt, reason };
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,47 @@
+/**
+ * Sealing what customers gave us: under which context each field is sealed, and what its blind index is made of.
+ *
+ * A context names table, column and row, so a sealed value copied into another row does not open there. A blind index is
+ * made of the value without its spelling (spaces, hyphens, case), per partner or per customer, so that equal values of two
+ * of them do not look equal in a dump.
+ */
+import type { Vault } from '../base/crypto.ts';
+
+export type Details = Readonly<Record<string, string>>;
+
+export function encryptPhone(vault: Vault, customer: { id: string; partnerId: bigint }, phone: string) {
+  return {
+    sealed: vault.encrypt(phone, `customers.phone:${customer.id}`),
+    index: vault.index(phone.replace(/[^0-9]/g, ''), `customers.phone:${customer.partnerId}`),
+  };
+}
+
+export const encryptEmail = (vault: Vault, customerId: string, email: string): Buffer =>
+  vault.encrypt(email, `customers.email:${customerId}`);
+
+export const openPhone = (vault: Vault, customerId: string, sealed: Buffer): string =>
+  vault.decrypt(sealed, `customers.phone:${customerId}`);
+
+export const openEmail = (vault: Vault, customerId: string, sealed: Buffer): string =>
+  vault.decrypt(sealed, `customers.email:${customerId}`);
+
+export const encryptDetails = (vault: Vault, accountId: bigint, details: Details): Buffer =>
+  vault.encrypt(JSON.stringify(details), `fiat_accounts.details:${accountId}`);
+
+export const openDetails = (vault: Vault, accountId: bigint, sealed: Buffer): Record<string, string> =>
+  JSON.parse(vault.decrypt(sealed, `fiat_accounts.details:${accountId}`));
+
+export function indexDetails(vault: Vault, customerId: string, fiat: string, details: Details): Buffer {
+  const plain = Object.entries(details)
+    .map(([field, value]) => [field, value.replace(/[\s-]/g, '').toUpperCase()])
+    .filter(([, value]) => value !== '')
+    .toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1));
+  return vault.index(JSON.stringify([fiat, plain]), `fiat_accounts.details:${customerId}`);
+}
+
+/** The last characters, for showing: at most four, and never more than a third of the number. */
+export function hintOf(details: Details): string {
+  const number = (details.account ?? details.iban ?? Object.values(details)[0] ?? '').replace(/[\s-]/g, '');
+  const shown = Math.min(4, Math.floor(number.length / 3));
+  return shown === 0 ? '' : number.slice(-shown);
+}

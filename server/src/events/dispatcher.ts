@@ -1,0 +1,266 @@
+/**
+ * Dispatcher: brings events to endpoints. Apart from the table of work and on connections of its own, so that no number of
+ * slow receivers takes a place from money.
+ *
+ * What waits for one endpoint about one subject is an ordering key, and goes strictly one after the other. Ordering keys are leased: a
+ * process that dies, or hangs, has its ordering keys looked at by others once the lease has lapsed, and what it had sent but not
+ * recorded is sent again under the same id (at least once). The sequence in every message tells stale from fresh.
+ *
+ * Nobody waits for another. Each endpoint has at most KEYS_AT_ONCE ordering keys under way, and one that fails again and again has
+ * one, after a pause that doubles; so what dead and slow endpoints can hold is bounded by their number, and there is room for
+ * many (AT_ONCE). When such an endpoint answers again, all that waits for it is due at once.
+ *
+ * An ordering key pauses after a failure for 5 s, doubling up to an hour, a quarter more or less by chance. After three days an event is
+ * given up with a case, and the next of its ordering key has its turn. An endpoint that has taken nothing for five days by then is
+ * switched off. What is for an endpoint that is held for a containment waits without an attempt, and its days begin anew
+ * afterwards. Due times are the clock's, which may be moved; leases and
+ * the times that are signed are the world's.
+ */
+import { pauseAfter, shaken } from '../base/backoff.ts';
+import { type Clock, later } from '../base/clock.ts';
+import type { Vault } from '../base/crypto.ts';
+import type { Database, Tx } from '../base/db.ts';
+import { assert } from '../base/errors.ts';
+import { randomHex } from '../base/ids.ts';
+import { describeError, type Log } from '../base/log.ts';
+import { openWakeup } from '../base/wakeup.ts';
+import { type EndpointRow, secretsOf, switchOffDead } from './endpoints.ts';
+import { publish } from './feed.ts';
+import { type Formats, happened, opened } from './format.ts';
+import { purgeLog, recordAttempt } from './log.ts';
+import type { Outcome, Sender } from './sender.ts';
+import { CHANNEL, type EventRow } from './store.ts';
+
+const AT_ONCE = 256;
+const KEYS_AT_ONCE = 8;
+/** An attempt takes five seconds at most, and is recorded. */
+const LEASE_S = 15;
+const POLL_MS = 500;
+const PAUSES = { firstMs: 5_000, longestMs: 3_600_000 };
+/** So many failures in a row are the endpoint's and not one event's. */
+const FAILING_AFTER = 5;
+const LONGEST_ENDPOINT_PAUSE_MS = 900_000;
+const GIVE_UP_AFTER_MS = 3 * 24 * 3_600_000;
+const PURGE_EVERY_MS = 600_000;
+
+export interface DispatcherDeps {
+  /** Its own: see the top. */
+  db: Database;
+  clock: Clock;
+  log: Log;
+  vault: Vault;
+  formats: Formats;
+  send: Sender;
+  /** Tells somebody that an event was given up, and whether its endpoint was switched off with it. */
+  onDead: (tx: Tx, dead: { partnerId: bigint; endpointId: string; isOff: boolean; now: Date }) => Promise<void>;
+  leaseS?: number;
+}
+
+export interface Dispatcher {
+  /** Claims nothing more, and waits for what is under way. */
+  stop(): Promise<void>;
+}
+
+interface OrderingKey {
+  endpoint_id: string;
+  subject: string;
+  partner_id: bigint;
+  tries: number;
+}
+
+type Item = EventRow & { endpoint: EndpointRow; attempts: number; since: Date };
+
+const sql = {
+  // Each endpoint's own due ordering keys by its own index, as many as it has room for; those that waited longest first.
+  claim: `with chosen as (
+      select l.endpoint_id, l.subject from webhook_endpoints e
+       cross join lateral (
+         select w.endpoint_id, w.subject, w.due_at from webhook_ordering_keys w
+          where w.endpoint_id = e.id and w.due_at <= $1 and (w.leased_until is null or w.leased_until < clock_timestamp())
+          order by w.due_at
+          limit greatest(0, case when e.failures >= ${FAILING_AFTER} then 1 else ${KEYS_AT_ONCE} end
+            - (select count(*) from webhook_ordering_keys b
+                where b.endpoint_id = e.id and b.lease is not null and b.leased_until >= clock_timestamp()))) l
+       where e.enabled and e.held_at is null and (e.paused_until is null or e.paused_until <= $1)
+       order by l.due_at limit $2),
+    locked as (
+      select w.endpoint_id, w.subject from webhook_ordering_keys w join chosen c using (endpoint_id, subject)
+       where w.leased_until is null or w.leased_until < clock_timestamp()
+       for update of w skip locked)
+    update webhook_ordering_keys w set lease = $3, leased_until = clock_timestamp() + make_interval(secs => $4)
+      from locked where w.endpoint_id = locked.endpoint_id and w.subject = locked.subject
+    returning w.endpoint_id, w.subject, w.partner_id, w.tries`,
+  head: `select e.id, e.partner_id, f.position, e.type, e.subject, e.subject_seq, e.body, e.at, d.attempts, d.since
+    from webhook_deliveries d join events e on e.id = d.event_id join event_feed f on f.event_id = d.event_id
+    where d.endpoint_id = $1 and d.subject = $2 and d.state = 'waiting' order by d.subject_seq limit 1`,
+  endpoint: 'select * from webhook_endpoints where id = $1',
+  lockOrderingKey:
+    'select from webhook_ordering_keys where endpoint_id = $1 and subject = $2 and lease = $3 for update',
+  isWaiting: `select from webhook_deliveries where endpoint_id = $1 and subject = $2 and state = 'waiting' limit 1`,
+  release: `update webhook_ordering_keys set lease = null, leased_until = null, due_at = $3, tries = $4
+    where endpoint_id = $1 and subject = $2`,
+  removeOrderingKey: 'delete from webhook_ordering_keys where endpoint_id = $1 and subject = $2',
+  end: `update webhook_deliveries set state = $3, attempts = attempts + $4, last_error = $5, ended_at = $6
+    where endpoint_id = $1 and event_id = $2 and state = 'waiting'`,
+  failed: `update webhook_deliveries set attempts = attempts + 1, last_error = $3
+    where endpoint_id = $1 and event_id = $2 and state = 'waiting'`,
+  endpointFails: `update webhook_endpoints set failures = failures + 1, failing_since = coalesce(failing_since, $2), paused_until = case when failures + 1 < ${FAILING_AFTER}
+      then null else $2::timestamptz + least(${LONGEST_ENDPOINT_PAUSE_MS / 1000}, 5 * 2.0 ^ least(failures + 1 - ${FAILING_AFTER}, 20))
+        * $3::float8 * interval '1 second' end
+    where id = $1 returning held_at is not null as is_held`,
+  endpointWorks: `update webhook_endpoints set failures = 0, paused_until = null, failing_since = null
+    where id = $1 and failures > 0`,
+  wakeOrderingKeys: `update webhook_ordering_keys set due_at = $2, tries = 0 where (endpoint_id, subject) in
+    (select endpoint_id, subject from webhook_ordering_keys where endpoint_id = $1 and due_at > $2 for update skip locked)`,
+  lockPurge: 'select pg_try_advisory_xact_lock(1702194542) as locked',
+} as const;
+
+export async function startDispatcher(deps: DispatcherDeps): Promise<Dispatcher> {
+  const { db, clock, log } = deps;
+  const running = new Set<Promise<void>>();
+  let stopped = false;
+  const wakeup = openWakeup();
+  const listening = await db.listen(CHANNEL, wakeup.signal);
+
+  async function round(): Promise<void> {
+    while (!stopped && (await publish(deps)) > 0);
+    const room = AT_ONCE - running.size;
+    if (room <= 0) return;
+    const [lease, leaseS] = [randomHex(), deps.leaseS ?? LEASE_S];
+    const orderingKeys = await db.asSystem((tx) => tx.rows<OrderingKey>(sql.claim, [clock.now(), room, lease, leaseS]));
+    for (const orderingKey of orderingKeys) {
+      const job: Promise<void> = deliver(deps, orderingKey, lease)
+        // If this fails the lease lapses and somebody looks again.
+        .catch((error) =>
+          log.error({ endpoint: orderingKey.endpoint_id, ...describeError(error) }, 'delivery not recorded'),
+        )
+        .finally(() => {
+          running.delete(job);
+          wakeup.signal();
+        });
+      running.add(job);
+    }
+  }
+
+  async function loop(): Promise<void> {
+    let purgedAt = performance.now();
+    while (!stopped) {
+      wakeup.begin();
+      try {
+        await round();
+        if (performance.now() - purgedAt > PURGE_EVERY_MS) {
+          purgedAt = performance.now();
+          await purge(deps);
+        }
+      } catch (error) {
+        if (!stopped) log.error(describeError(error), 'events could not be delivered');
+      }
+      if (!stopped) await wakeup.wait(POLL_MS);
+    }
+  }
+
+  const looping = loop();
+  return {
+    async stop() {
+      stopped = true;
+      wakeup.signal();
+      await looping;
+      await Promise.allSettled(running);
+      await listening.stop();
+    },
+  };
+}
+
+async function purge({ db, clock }: DispatcherDeps): Promise<void> {
+  await db.asSystem(async (tx) => {
+    const lock = await tx.row<{ locked: boolean }>(sql.lockPurge);
+    if (lock?.locked === true) await purgeLog(tx, clock.now());
+  });
+}
+
+/** One attempt at what stands at the head of a leased ordering key. */
+async function deliver(deps: DispatcherDeps, orderingKey: OrderingKey, lease: string): Promise<void> {
+  const { db, clock } = deps;
+  const item = await db.asSystem((tx) => headOf(tx, orderingKey));
+  // Held since the ordering key was claimed: it waits like the others.
+  if (item === undefined || item.endpoint.held_at !== null) {
+    await db.asSystem((tx) => moveOn(tx, orderingKey, lease, clock.now()));
+    return;
+  }
+  const message = await deps.formats[item.endpoint.format].message(opened(deps.vault, happened(item)), {
+    secrets: secretsOf(item.endpoint, deps.vault, clock.now()),
+    apiKey: item.endpoint.api_key,
+    attempt: item.attempts,
+    sentAt: new Date(),
+    payloadForm: item.endpoint.payload_form,
+  });
+  if (message === 'no_word') {
+    await db.asSystem(async (tx) => {
+      await tx.run(sql.end, [orderingKey.endpoint_id, item.id, 'dropped', 0, null, clock.now()]);
+      await moveOn(tx, orderingKey, lease, clock.now());
+    });
+    return;
+  }
+  const outcome: Outcome =
+    message === 'no_key'
+      ? { ok: false, status: null, error: 'no_key', answer: '', tookMs: 0 }
+      : await deps.send({ url: item.endpoint.url, ...message });
+  await db.asSystem((tx) => record(deps, tx, { orderingKey, lease, item, outcome }));
+  if (outcome.ok && item.endpoint.failures >= FAILING_AFTER) {
+    // It is back: what waits for it need not wait out its pauses. On its own, because it locks many ordering keys.
+    await db.asSystem((tx) => tx.run(sql.wakeOrderingKeys, [orderingKey.endpoint_id, clock.now()]));
+  }
+}
+
+async function headOf(tx: Tx, orderingKey: OrderingKey): Promise<Item | undefined> {
+  const endpoint = await tx.row<EndpointRow>(sql.endpoint, [orderingKey.endpoint_id]);
+  assert(endpoint !== undefined, 'an ordering key leads to an endpoint');
+  const row = await tx.row<Omit<Item, 'endpoint'>>(sql.head, [orderingKey.endpoint_id, orderingKey.subject]);
+  return row && { ...row, endpoint };
+}
+
+async function record(
+  { vault, clock, onDead }: DispatcherDeps,
+  tx: Tx,
+  { orderingKey, lease, item, outcome }: { orderingKey: OrderingKey; lease: string; item: Item; outcome: Outcome },
+): Promise<void> {
+  const now = clock.now();
+  const { endpoint_id: endpointId, partner_id: partnerId } = orderingKey;
+  const isOurs = await isLeased(tx, orderingKey, lease);
+  await recordAttempt(tx, vault, { partnerId, endpointId, eventId: item.id, at: now, outcome });
+  if (outcome.ok) {
+    await tx.run(sql.end, [endpointId, item.id, 'delivered', 1, null, now]);
+    await tx.run(sql.endpointWorks, [endpointId]);
+    if (isOurs) await moveOn(tx, orderingKey, lease, now);
+    return;
+  }
+  const row = await tx.row<{ is_held: boolean }>(sql.endpointFails, [endpointId, now, shaken(1)]);
+  // Held while the attempt was under way: its days begin anew afterwards.
+  if (row?.is_held !== true && now.getTime() - item.since.getTime() >= GIVE_UP_AFTER_MS) {
+    await tx.run(sql.end, [endpointId, item.id, 'dead', 1, outcome.error, now]);
+    const isOff = await switchOffDead(tx, { id: endpointId, partnerId, now });
+    await onDead(tx, { partnerId, endpointId, isOff, now });
+    if (isOurs) await moveOn(tx, orderingKey, lease, now);
+    return;
+  }
+  await tx.run(sql.failed, [endpointId, item.id, outcome.error]);
+  const pauseMs = pauseAfter(orderingKey.tries, PAUSES);
+  if (isOurs)
+    await tx.run(sql.release, [
+      endpointId,
+      orderingKey.subject,
+      later(now, Math.round(shaken(pauseMs))),
+      orderingKey.tries + 1,
+    ]);
+}
+
+const isLeased = async (tx: Tx, orderingKey: OrderingKey, lease: string): Promise<boolean> =>
+  (await tx.row(sql.lockOrderingKey, [orderingKey.endpoint_id, orderingKey.subject, lease])) !== undefined;
+
+/** Frees the ordering key for what comes next in it, or takes it away where nothing does. It is locked from here to the end. */
+async function moveOn(tx: Tx, orderingKey: OrderingKey, lease: string, now: Date): Promise<void> {
+  if (!(await isLeased(tx, orderingKey, lease))) return;
+  const next = await tx.row(sql.isWaiting, [orderingKey.endpoint_id, orderingKey.subject]);
+  if (next === undefined) await tx.run(sql.removeOrderingKey, [orderingKey.endpoint_id, orderingKey.subject]);
+  else await tx.run(sql.release, [orderingKey.endpoint_id, orderingKey.subject, now, 0]);
+}

@@ -1,0 +1,111 @@
+/**
+ * FollowOn: a new order made of a deposit that came too late for its order, or a second time, where that order's policy says so.
+ *
+ * The first order stays as it ended. The new one is for the same customer, market and destination, at the price of now, and
+ * names the first as the one it follows; it has its deposit from its making, so it goes straight on to screening. The money
+ * lies in suspense until then, with a case, so that nothing is lost while prices are missing. What may not be traded (the
+ * limits, the fees, a market that is closed, a partner or customer that may not) goes back instead.
+ *
+ * Not here: what the policy asks for (decide.ts and facts.ts).
+ */
+import type { Tx } from '../base/db.ts';
+import { assert, Refusal } from '../base/errors.ts';
+import type { Handled } from '../base/jobs.ts';
+import { closeCases } from '../compliance/index.ts';
+import { findCustomer, requireTrading } from '../customers/index.ts';
+import { chart } from '../ledger/index.ts';
+import { findPartner, marketById } from '../partners/index.ts';
+import { advance } from './advance.ts';
+import { create } from './create.ts';
+import { wakeDeposit } from './dormant.ts';
+import { receivedFromSuspense } from './facts.ts';
+import { areHeld } from './held.store.ts';
+import type { OrdersContext } from './index.ts';
+import { lookAgain, notReady } from './ready.ts';
+import { requestRefund } from './refunds.ts';
+import { type DepositRow, type Order, store } from './store.ts';
+
+/** How often a deposit that an operator holds is looked at again. */
+const HELD_AGAIN_MS = 30_000;
+
+/**
+ * Looks at a deposit in suspense whose order wants a new order made of it, once its rail can no longer take it back: a new
+ * order has its deposit from its making, so it could be paid out at once. Enqueueing twice is harmless.
+ */
+export async function createFollowOnOrder(context: OrdersContext, depositId: bigint): Promise<Handled> {
+  try {
+    return await context.db.asSystem(async (tx) => {
+      const found = await waiting(tx, depositId);
+      if (found === undefined) return undefined;
+      const now = context.clock.now();
+      if (await areHeld(tx, [found.row])) return { againInMs: HELD_AGAIN_MS };
+      const early = await notReady(context, tx, [found.row], now);
+      if (early !== undefined) return lookAgain(early, now);
+      await makeOrder(context, tx, found);
+      return undefined;
+    });
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    await context.db.asSystem(async (tx) => {
+      const found = await waiting(tx, depositId);
+      if (found === undefined) return;
+      const now = context.clock.now();
+      await requestRefund(context, tx, { depositId, units: found.row.units, why: error.code, order: found.first, now });
+    });
+    return undefined;
+  }
+}
+
+/** The deposit and the order it came for, both locked, order first; undefined where somebody has placed it already. */
+async function waiting(tx: Tx, depositId: bigint): Promise<{ row: DepositRow; first: Order } | undefined> {
+  const known = await store.depositById(tx, depositId);
+  if (known === undefined || known.order_id === null) return undefined;
+  const first = await store.lock(tx, known.order_id);
+  const row = await store.lockDeposit(tx, known.rail, known.external_id);
+  if (first === undefined || row?.state !== 'suspense' || row.order_id !== first.id) return undefined;
+  // A refund names some of it: it goes back, and becomes no order.
+  if (row.refund_units > 0n) return undefined;
+  return { row, first };
+}
+
+async function makeOrder(
+  context: OrdersContext,
+  tx: Tx,
+  { row, first }: { row: DepositRow; first: Order },
+): Promise<void> {
+  const now = context.clock.now();
+  await wakeDeposit(tx, row, { by: 'the machine', why: 'a new order is made of it', now });
+  const partner = await findPartner(tx, { id: first.partnerId });
+  const customer = await findCustomer(tx, first.customerId);
+  assert(partner !== undefined, `partner ${first.partnerId} is there`);
+  if (partner.suspended) throw new Refusal('partner_suspended');
+  requireTrading(customer, partner);
+  const market = await marketById(tx, first.marketId);
+  if (!market.enabled) throw new Refusal('unsupported_pair', {});
+  const made = await create(context, tx, {
+    partner,
+    customer,
+    market,
+    depositUnits: row.units,
+    ...(first.fiatAccountId === null ? {} : { fiatAccountId: first.fiatAccountId }),
+    ...(first.payoutAddress === null ? {} : { payoutAddress: first.payoutAddress }),
+    ...(first.merchantReference === null ? {} : { merchantReference: first.merchantReference }),
+    paymentMethod: first.paymentMethod,
+    follows: first.id,
+    now,
+  });
+  const order = await store.lock(tx, made.id);
+  assert(order !== undefined, `order ${made.id} was just made`);
+  const advanced = await advance(context, tx, order, 'deposit_confirmed', {
+    now,
+    parts: [receivedFromSuspense(row, 0n)],
+    receivedUnits: row.units,
+    facts: { reference: row.reference, deposit: String(row.id), follows: String(first.id) },
+    depositReference: row.reference,
+  });
+  assert(advanced.outcome === 'advanced', `order ${order.id} takes the deposit it was made of`);
+  await store.giveDepositTo(tx, row.id, order.id);
+  const bookedTo = chart.order(order.id, order.partnerId, order.depositAsset).code;
+  await store.changeDeposit(tx, row.id, { state: 'applied', bookedTo, takenUnits: row.units });
+  await closeCases(tx, { subject: `deposit:${row.id}`, outcome: `became order ${order.id}`, now });
+}

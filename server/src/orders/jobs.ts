@@ -1,0 +1,314 @@
+/**
+ * Work on orders: deadlines, screening, what is made of another amount or price, waiting for funds. Each handler reads the
+ * order and does what its state calls for; enqueueing twice is harmless.
+ */
+import { later } from '../base/clock.ts';
+import type { Tx } from '../base/db.ts';
+import { assert, Refusal } from '../base/errors.ts';
+import { enqueue, type Handled, type Handlers } from '../base/jobs.ts';
+import { openCase, record } from '../compliance/index.ts';
+import { findCustomer } from '../customers/index.ts';
+import { chart } from '../ledger/index.ts';
+import { marketById } from '../partners/index.ts';
+import { rateNow, repriceAt, requireWithinLevel, requote } from '../quotes/index.ts';
+import { advance, change } from './advance.ts';
+import { bulkHandlers } from './bulk.ts';
+import {
+  atDeadline,
+  beforePayout,
+  deadlineOf,
+  type Finding,
+  failureOf,
+  isForAPerson,
+  onAmount,
+  onPrice,
+  rateIsOpen,
+} from './decide.ts';
+import { clearDeposit, receivedFromSuspense } from './facts.ts';
+import { createFollowOnOrder } from './follow-on-order.ts';
+import { keepVerdict, payoutOf, screeningOf, standing } from './gate.ts';
+import type { OrdersContext } from './index.ts';
+import { LOST_TIME_EVERY_MS, mayHavePaid } from './lost-time.ts';
+import { refundHandlers } from './refunds.ts';
+import { rescreenHandlers, screenOutside } from './rescreen.ts';
+import { shortageHandlers } from './short.ts';
+import { type Order, store } from './store.ts';
+import { dormancyHandlers } from './unclaimed.ts';
+
+/** How often an order waits anew for funds, or for a deposit that is seen but not confirmed at the deadline. */
+const FUNDS_EVERY_MS = 5_000;
+const CONFIRMATION_EVERY_MS = 10_000;
+const SOON_MS = 500;
+/** How long after its deadline an order waits for a rail to be read up to it, where the rail says nothing else. */
+const UNREAD_AT_MOST_MS = 86_400_000;
+/** How often it is looked for orders that have waited too long, and how many are taken at a time. */
+const OVERDUE_EVERY_MS = 1_000;
+const OVERDUE_AT_ONCE = 100;
+
+/** Enqueued once for ever; its subject says nothing. */
+export const OVERDUE = 'overdue_orders';
+
+export function orderHandlers(context: OrdersContext): Handlers {
+  const locked = (subject: string, body: (tx: Tx, order: Order) => Promise<Handled>): Promise<Handled> =>
+    context.db.asSystem(async (tx) => {
+      const order = await store.lock(tx, BigInt(subject));
+      assert(order !== undefined, `order ${subject} exists`);
+      return await body(tx, order);
+    });
+
+  return {
+    ...refundHandlers(context),
+    ...rescreenHandlers(context),
+    ...bulkHandlers(context),
+    ...shortageHandlers(context),
+    ...dormancyHandlers(context),
+    create_follow_on_order: (subject) => createFollowOnOrder(context, BigInt(subject)),
+
+    clear_deposit: (subject) => context.db.asSystem((tx) => clearDeposit(context, tx, BigInt(subject))),
+
+    expire_order: (subject) => locked(subject, (tx, order) => expire(context, tx, order)),
+
+    async screen_order(subject) {
+      const order = await context.db.asSystem((tx) => store.get(tx, BigInt(subject)));
+      if (order?.state !== 'deposit_confirmed') return undefined;
+      // Screening may ask somebody outside, so it happens between two transactions; the second looks again.
+      const screened = await screenOutside(
+        context,
+        screeningOf(await context.db.asSystem((tx) => payoutOf(tx, order))),
+      );
+      return await locked(subject, async (tx, now) => {
+        if (now.state !== 'deposit_confirmed') return undefined;
+        keepVerdict(tx, await payoutOf(tx, now), screened, context.clock.now());
+        return await decideScreened(context, tx, now, screened);
+      });
+    },
+
+    /** Recurring jobs: one look for all orders, so that an order that goes on in time costs none of its own. */
+    async [OVERDUE]() {
+      const now = context.clock.now();
+      const found = await context.db.asSystem((tx) => store.overdue(tx, { now, limit: OVERDUE_AT_ONCE }));
+      // One that cannot be looked at does not hide those after it; the work fails all the same, and is seen to.
+      const failures: unknown[] = [];
+      for (const { id } of found)
+        await locked(String(id), async (tx, order) => void (await waitedTooLong(context, tx, order))).catch(
+          (error: unknown) => failures.push(error),
+        );
+      if (failures.length > 0) throw failures[0];
+      return { againInMs: found.length === OVERDUE_AT_ONCE ? 0 : OVERDUE_EVERY_MS };
+    },
+
+    fund_order: (subject) =>
+      locked(subject, async (tx, order) => {
+        if (order.state !== 'awaiting_liquidity') return undefined;
+        const now = context.clock.now();
+        // While it waited its deposit may have been reversed, or its customer blocked.
+        const [found] = await standing(context, tx, await payoutOf(tx, order), now);
+        const reason = found?.rule;
+        const by = found?.action === null ? 'policy' : 'screening';
+        const advanced = await (reason === undefined
+          ? advance(context, tx, order, 'funded', { now })
+          : advance(context, tx, order, 'held', { now, reason, facts: { reason, by } }));
+        return advanced.outcome === 'ignored' ? { againInMs: FUNDS_EVERY_MS } : undefined;
+      }),
+  };
+}
+
+async function expire(context: OrdersContext, tx: Tx, order: Order): Promise<Handled> {
+  const now = context.clock.now();
+  if (now < order.expiresAt) return { againInMs: order.expiresAt.getTime() - now.getTime() };
+  const deposits = (await store.depositsOf(tx, order.id)).filter(
+    (row) => row.asset === order.depositAsset && !row.late,
+  );
+  const parts = deposits.filter((row) => row.state === 'confirmed');
+  const read = await readUpTo(context, tx, order, now);
+  const decision = atDeadline(order.state, {
+    unconfirmed: deposits.filter((row) => row.state === 'seen').length,
+    confirmedUnits: parts.reduce((sum, row) => sum + row.units, 0n),
+    allRead: read !== 'not yet',
+  });
+  if (read === 'given up' && (decision === 'expire' || decision === 'take_what_came'))
+    await openCase(tx, {
+      kind: 'rail_unread',
+      subject: order.depositRail,
+      reason: 'an order ended without its rail having been read up to its deadline',
+      facts: { order: String(order.id), asset: order.depositAsset, deadline: order.expiresAt.toISOString() },
+      now,
+    });
+  switch (decision) {
+    case 'nothing':
+      return undefined;
+    case 'wait':
+      return { againInMs: lookAgainMs(now, order) };
+    case 'expire':
+      await advance(context, tx, order, 'deadline_passed', { now });
+      return undefined;
+    case 'take_what_came': {
+      const advanced = await advance(context, tx, order, 'deposit_confirmed', {
+        now,
+        parts: parts.map((row) => receivedFromSuspense(row, 0n)),
+        receivedUnits: parts.reduce((sum, row) => sum + row.units, 0n),
+        exception: 'underpaid',
+        facts: { why: 'deadline_passed' },
+      });
+      assert(advanced.outcome === 'advanced', `order ${order.id} takes the parts that came`);
+      const bookedTo = chart.order(order.id, order.partnerId, order.depositAsset).code;
+      for (const row of parts)
+        await store.changeDeposit(tx, row.id, { state: 'applied', bookedTo, takenUnits: row.units });
+      return undefined;
+    }
+  }
+}
+
+/** States in which nothing goes on by itself. */
+const STANDS_STILL: readonly Order['state'][] = ['on_hold', 'payout_held', 'refund_held'];
+/** Soon after the deadline, which the next block or look at the statement mostly settles; then not so often. */
+const lookAgainMs = (now: Date, { expiresAt }: Order): number =>
+  Math.min(Math.max((now.getTime() - expiresAt.getTime()) / 2, SOON_MS), CONFIRMATION_EVERY_MS);
+
+/**
+ * Whether all that came up to an order's deadline is known: the rail has been read to it or past it, by the outside's time.
+ * After an outage that takes as long as the catching up; one that lasts too long is no reason to keep orders open for ever.
+ */
+async function readUpTo(
+  { rails }: OrdersContext,
+  tx: Tx,
+  { depositRail, depositAsset, expiresAt }: Order,
+  now: Date,
+): Promise<'read' | 'not yet' | 'given up'> {
+  const rail = rails.get(depositRail);
+  if (rail?.readTo === undefined) return 'read';
+  const readTo = await rail.readTo(tx, depositAsset);
+  if (readTo !== undefined && readTo >= expiresAt) return 'read';
+  return now >= later(expiresAt, rail.unreadAtMostMs ?? UNREAD_AT_MOST_MS) ? 'given up' : 'not yet';
+}
+
+type Screened = Awaited<ReturnType<OrdersContext['screener']['screen']>>;
+
+/** All that is to be known before a deposit is converted comes together here: amount, price, payer, screening. */
+async function decideScreened(context: OrdersContext, tx: Tx, before: Order, screened: Screened): Promise<Handled> {
+  const now = context.clock.now();
+  const found: Finding[] = [];
+  let order = before;
+  if (await store.hasLostDeposit(tx, order.id)) found.push({ reason: 'deposit_lost', then: 'hold' });
+  else {
+    const terms = await settleTerms(context, tx, order);
+    if (terms.outcome === 'wait') return { againInMs: LOST_TIME_EVERY_MS };
+    order = terms.order;
+    if (terms.wrong !== undefined) found.push(terms.wrong);
+  }
+  // A person may release it: names differ for good reasons, too.
+  if (await store.paidByAnother(tx, order.id)) found.push({ reason: 'payer_name', ...order.policy.payerName });
+  if (screened.outcome === 'held') found.push({ reason: screened.reason ?? 'screening', then: 'hold' });
+  const held = beforePayout(found);
+  await record(tx, {
+    partnerId: order.partnerId,
+    orderId: order.id,
+    about: 'payout',
+    outcome: held === undefined ? 'cleared' : 'held',
+    rules: screened.rules,
+    inputs: screened.inputs,
+    now,
+  });
+  if (held === undefined) await advance(context, tx, order, 'cleared', { now });
+  else await hold(context, tx, order, { ...held, by: screened.outcome === 'held' ? 'screening' : 'policy' });
+  return undefined;
+}
+
+/** Held for a person, or, where its policy says so, on its way back to whoever paid. */
+async function hold(
+  context: OrdersContext,
+  tx: Tx,
+  order: Order,
+  { reason, refund, by = 'policy' }: { reason: string; refund: boolean; by?: 'policy' | 'screening' },
+): Promise<void> {
+  const now = context.clock.now();
+  const failure = refund ? { failure: failureOf(reason) } : {};
+  await advance(context, tx, order, 'held', { now, reason, facts: { reason, by }, ...failure });
+  if (refund) enqueue(tx, { kind: 'refund_order', subject: String(order.id), dueAt: now });
+}
+
+/**
+ * Brings amount and rate of an order in line with what came and when, or says why they cannot be. What is changed is one
+ * step of its own in the order's history.
+ *
+ * @returns 'wait' where another rate is due and it is not known yet whether the order was paid in the time that a restore has lost
+ * @throws Unavailable where the price of now is asked for and none is fresh: the order waits for one, up to its deadline
+ */
+async function settleTerms(
+  context: OrdersContext,
+  tx: Tx,
+  order: Order,
+): Promise<{ outcome: 'wait' } | { outcome: 'settled'; order: Order; wrong?: Finding }> {
+  const outcome = 'settled';
+  const now = context.clock.now();
+  const amount = onAmount(order, order.policy);
+  const depositUnits = order.receivedUnits ?? order.depositUnits;
+  const wrongAmount = depositUnits < order.depositUnits ? 'underpaid' : 'overpaid';
+  if (amount === 'hold' || amount === 'refund') return { outcome, order, wrong: { reason: wrongAmount, then: amount } };
+  const market = await marketById(tx, order.marketId);
+  const open = rateIsOpen(order, await store.completedAt(tx, order.id), order.policy);
+  const lost = open ? await mayHavePaid(context, tx, order) : undefined;
+  if (lost === 'unread') return { outcome: 'wait' };
+  // What seems to have paid it is matched by people with its payout, which waits for that; the rate is none of theirs to change.
+  const price =
+    open && lost === undefined ? onPrice(order.rate, await rateNow(tx, market), order.policy.priceMoved) : 'honour';
+  if (price === 'refund') return { outcome, order, wrong: { reason: 'price_moved', then: 'refund' } };
+  if (amount === 'as_asked' && price === 'honour') return { outcome, order };
+  const reason = price === 'requote' ? 'price_moved' : wrongAmount;
+  const input = { partner: { id: order.partnerId }, market, depositUnits };
+  try {
+    const { level } = await findCustomer(tx, order.customerId);
+    await requireWithinLevel(tx, { market, level, depositUnits });
+    const terms =
+      price === 'requote'
+        ? await requote(tx, { ...input, orderId: order.id, now }).then(({ id, ...quote }) => ({
+            ...quote,
+            quoteId: id,
+          }))
+        : {
+            ...order,
+            ...(await repriceAt(tx, { ...input, rate: order.rate, chainFee: order.fees.chain })),
+            depositUnits,
+          };
+    const advanced = await advance(context, tx, order, 'requoted', { now, terms, facts: { reason } });
+    assert(advanced.outcome === 'advanced', `order ${order.id} is requoted before it is cleared`);
+    return { outcome, order: advanced.order };
+  } catch (error) {
+    // Too little for the limits or for the fees: it cannot go on at the new amount, and nobody could make it.
+    if (!(error instanceof Refusal)) throw error;
+    return { outcome, order, wrong: { reason, then: 'refund' } };
+  }
+}
+
+/**
+ * A state has lasted too long: somebody hears of it, and the money goes back where the policy says so. It is looked at again
+ * when it has lasted as long once more, so that a case closed without the order moving comes back.
+ */
+async function waitedTooLong(context: OrdersContext, tx: Tx, order: Order): Promise<void> {
+  const now = context.clock.now();
+  if (order.waitsUntil === null || order.waitsUntil > now) return;
+  const deadline = deadlineOf(order.state, order.policy);
+  // Moved on by a server that knew of no deadlines.
+  if (deadline === undefined) return await store.waitOn(tx, order.id, null);
+  const { afterS } = deadline;
+  const mayGoBack = !STANDS_STILL.includes(order.state) || !isForAPerson(await store.history(tx, order.id));
+  const then = mayGoBack ? deadline.then : 'case';
+  // It may have been paid in the time that a restore has lost: nothing goes back before that is known.
+  if (then === 'refund' && (await mayHavePaid(context, tx, order)) !== undefined)
+    return await store.waitLonger(tx, order.id, later(now, LOST_TIME_EVERY_MS));
+  if (order.state === 'awaiting_liquidity' && then === 'refund')
+    return await hold(context, tx, order, { reason: 'waited_too_long', refund: true });
+  await store.waitOn(tx, order.id, later(now, afterS * 1000));
+  await openCase(tx, {
+    kind: 'overdue',
+    subject: `order:${order.id}`,
+    orderId: order.id,
+    partnerId: order.partnerId,
+    reason: `${order.state} for longer than ${afterS} s`,
+    facts: { state: order.state, then },
+    now,
+  });
+  if (then !== 'refund') return;
+  await change(tx, order, { failure: order.failure ?? failureOf('waited_too_long'), now });
+  enqueue(tx, { kind: 'refund_order', subject: String(order.id), dueAt: now });
+}

@@ -1,0 +1,468 @@
+/**
+ * An action: something an operator does, as data, and the one way in which every action is carried out.
+ *
+ * Right, reason and fields first. Then, in one transaction: the operator is locked as it is now, what the action is about is
+ * looked at (and locked), how many people it takes is asked, it is done, and the audit gets its row with before and after. An
+ * action that has to ask somebody outside is audited as begun, does its own transactions, and is audited again with its end.
+ *
+ * Where one person is not enough it becomes a proposal. Confirming looks again: where what it is about has changed, the
+ * proposal is overtaken and nothing is done. Where the action is refused, the proposal is over with the reason.
+ */
+import type { Clock } from '../../base/clock.ts';
+import type { Vault } from '../../base/crypto.ts';
+import type { Database, Tx } from '../../base/db.ts';
+import { assert, BugError, Refusal } from '../../base/errors.ts';
+import { encryptTyped, openTyped, openTypedIn } from '../../base/typed.ts';
+import { closeCases, openCase } from '../../compliance/index.ts';
+import {
+  agree,
+  type Doing,
+  decideProposal,
+  expireProposals,
+  failProposal,
+  installation,
+  isAsSeen,
+  lockOperator,
+  lockProposal,
+  may,
+  type Need,
+  noteAlone,
+  type Operator,
+  type Proposed,
+  peopleWanted,
+  propose,
+  type Right,
+  recordAction,
+  requireOther,
+  standing,
+  type Wanted,
+} from '../../operators/index.ts';
+import type { OrdersContext } from '../../orders/index.ts';
+import type { BankDesk } from './bank.ts';
+import { encryptFields, type Fields, readFields, reason, type Values } from './fields.ts';
+
+export interface OperatorDeps {
+  db: Database;
+  vault: Vault;
+  clock: Clock;
+  orders: OrdersContext;
+  /** Enqueues for what waited while submission was switched off. */
+  submitAgain: (tx: Tx, now: Date) => Promise<void>;
+  /** Where customers' browsers reach us, without a slash at the end. */
+  publicUrl: () => string;
+  chainHalts: ChainHalts;
+  movements: MovementDesk;
+  corrections: CorrectionDesk;
+  /** The desk of a bank without an API, where there is one. */
+  bank?: BankDesk;
+}
+
+/** Chains that halt by themselves, and go on when a person has looked. */
+export interface ChainHalts {
+  /** Codes of the rails that are chains. */
+  codes: readonly string[];
+  /** Null where it is not stopped; locked, so that it stays as it was seen. */
+  why(tx: Tx, rail: string): Promise<string | null>;
+  /** `restart` begins again below what was final when it stopped. */
+  clear(tx: Tx, rail: string, options: { restart: boolean }): Promise<void>;
+}
+
+/** What does not fit between books and outside, and the entries that end it. */
+export interface CorrectionDesk {
+  /** Open ones, in transit or not, at most 200. */
+  list(tx: Tx, rail: string | undefined): Promise<readonly object[]>;
+  /** As it stands, locked. @throws Refusal 'unknown_break' */
+  look(tx: Tx, id: bigint): Promise<{ asset: string }>;
+  /** @throws Refusal 'unknown_break' | 'break_over' | 'does_not_fit' */
+  require(tx: Tx, input: CorrectionInput): Promise<void>;
+  /** @throws Refusal as `require` */
+  correct(tx: Tx, input: CorrectionInput & { by: string }): Promise<void>;
+}
+
+export const CORRECTIONS = ['fee', 'gone', 'found', 'dust', 'sweep_undone'] as const;
+
+export interface CorrectionInput {
+  item: bigint;
+  as: (typeof CORRECTIONS)[number];
+  evidence: string;
+  units: bigint;
+}
+
+/** Transactions of our wallets that are not in the books, after a restore from an older backup. */
+export interface MovementDesk {
+  /** Those that wait first, then the newest, at most 200. */
+  list(tx: Tx): Promise<readonly object[]>;
+  /** As it stands, locked. @throws Refusal 'unknown_movement' */
+  look(tx: Tx, id: bigint): Promise<{ asset: string | null; units: bigint | null }>;
+  /** @throws Refusal 'unknown_payout' */
+  lookPayout(tx: Tx, key: string): Promise<{ rail: string }>;
+  /** What the books order under a key, on the movement's rail; undefined where there is none. */
+  ordered(tx: Tx, movement: bigint, key: string): Promise<object | undefined>;
+  match(tx: Tx, input: { movement: bigint; key: string; otherAmount?: boolean | undefined }): Promise<void>;
+  foreign(tx: Tx, id: bigint): Promise<void>;
+  /** Its nonce is used up by an empty transfer. @throws Refusal 'unknown_movement' | 'movement_over' | 'does_not_fit' */
+  cancel(tx: Tx, id: bigint): Promise<void>;
+  /** A debit of a bank's statement, locked. @throws Refusal 'does_not_fit' */
+  lookDebit(tx: Tx, debit: { rail: string; line: string }): Promise<object>;
+  /** It paid no payout of ours. @throws Refusal 'does_not_fit' */
+  debitForeign(tx: Tx, debit: { rail: string; line: string }): Promise<void>;
+  /** Asks the chain, where it is by a hash. */
+  settleBy(input: {
+    payout: string;
+    rail: string;
+    by: { hash: string } | { line: string };
+    otherAmount?: boolean | undefined;
+  }): Promise<void>;
+}
+/** What an action asks people to agree on; of several, the one that takes most people decides. */
+export type Needs = Need | readonly Need[];
+
+export interface Action<F extends Fields = Fields> {
+  /** Noun and verb: `order.release`. */
+  name: string;
+  /** Under /operator/v1, always POST; its `:names` are fields. */
+  path: string;
+  right: Right;
+  fields: F;
+  /**
+   * Fills in what is asked from how things stand, when it is asked for and not again: a proposal keeps it, so what is confirmed is
+   * what was shown.
+   */
+  bind?(deps: OperatorDeps, tx: Tx, input: Values<F>): Promise<Values<F>>;
+  subject(input: Values<F>): string;
+  /** What it is about as it stands, null where it is yet to be made. Locked where that matters. Ids, states, amounts. */
+  look(deps: OperatorDeps, tx: Tx, input: Values<F>): Promise<unknown>;
+  /** What people have to agree on, if anything. */
+  needs?(deps: OperatorDeps, tx: Tx, input: Values<F>, doing: Doing): Promise<Needs | undefined>;
+  /** Its `needs` name amounts, so a rule may set a limit in an asset for it. */
+  weighs?: true;
+  /** Its `needs` are all `named` or `always`: a rule for every action (`*`) says nothing of it. */
+  onlyNamed?: true;
+  /** @returns what only the caller is shown: a secret, or something personal */
+  perform?(
+    deps: OperatorDeps,
+    tx: Tx,
+    input: Values<F>,
+    doing: Doing,
+  ): Promise<Readonly<Record<string, unknown>> | void>;
+  /** What is set going where it was refused, in a transaction after the one that was undone: what it was about waits for it. */
+  refused?(deps: OperatorDeps, tx: Tx, input: Values<F>): Promise<void>;
+  /** Instead of `perform`, where somebody outside is asked. */
+  outside?(deps: OperatorDeps, input: Values<F>, doing: Doing): Promise<void>;
+  /** Confirmed only by uploading the same file again: how. */
+  byFile?: string;
+}
+
+/** All actions there are, by name: what a rule may name. */
+export const ACTIONS = new Map<string, Action>();
+
+/** Keeps the types of its fields while it is written down. */
+export function action<F extends Fields>(written: Action<F>): Action {
+  const made = written as unknown as Action;
+  ACTIONS.set(made.name, made);
+  return made;
+}
+
+export interface ActReply {
+  status: number;
+  body: Readonly<Record<string, unknown>>;
+}
+
+export interface Caller {
+  operator: Operator;
+  address: string;
+}
+
+const withReason = (fields: Fields): Fields => ({ ...fields, reason });
+const subjectOfProposal = (id: bigint): string => `proposal:${id}`;
+
+/** @throws Refusal of the action, or 'role_missing' | 'missing_fields' | 'malformed_field' */
+export async function perform(
+  deps: OperatorDeps,
+  action: Action,
+  caller: Caller,
+  given: Readonly<Record<string, unknown>>,
+): Promise<ActReply> {
+  requireRight(caller.operator, action.right);
+  const fields = withReason(action.fields);
+  const { reason: why, ...asked } = encryptFields(deps.vault, fields, readFields(fields, given));
+  const now = deps.clock.now();
+  const subject = action.subject(asked);
+  const begun = await unlessRefused(deps, { action, ask: asked }, async (tx) => {
+    const doing = await doingNow(tx, caller, { why: String(why), now });
+    requireRight(doing.operator, action.right);
+    const input = (await action.bind?.(deps, tx, asked)) ?? asked;
+    const before = await action.look(deps, tx, input);
+    const wanted = await wantedOf(deps, tx, { action, ask: input, doing }, doing.operator.id);
+    const people = await peopleWanted(tx, wanted);
+    const { operators, delay_s: delayS } = await installation(tx);
+    if (people > 1 && !(operators === 'one' && delayS === 0)) {
+      await closeExpired(tx, now);
+      const alone = operators === 'one' ? delayS : null;
+      return { proposal: await proposed(deps, tx, doing, { action, ask: input, before, people, delayS: alone }) };
+    }
+    await noteAlone(tx, wanted);
+    return { doing, ask: input, begun: await carryOut(deps, tx, { action, ask: input, doing, before }) };
+  });
+  if ('proposal' in begun) {
+    const { id, ...proposal } = begun.proposal;
+    return { status: 202, body: { action: action.name, subject, outcome: 'proposed', proposal: id, ...proposal } };
+  }
+  return await end(deps, { action, ask: begun.ask, doing: begun.doing }, begun.begun);
+}
+
+async function unlessRefused<T>(
+  deps: OperatorDeps,
+  { action, ask: input }: Pick<Going, 'action' | 'ask'>,
+  body: (tx: Tx) => Promise<T>,
+): Promise<T> {
+  try {
+    return await deps.db.asSystem(body);
+  } catch (error) {
+    if (error instanceof Refusal) await deps.db.asSystem(async (tx) => await action.refused?.(deps, tx, input));
+    throw error;
+  }
+}
+
+/** What was proposed waits; where nobody else is there to look at it, it is made to be noticed. */
+async function proposed(
+  { orders }: OperatorDeps,
+  tx: Tx,
+  doing: Doing,
+  p: { action: Action; ask: Readonly<Record<string, unknown>>; before: unknown; people: number; delayS: number | null },
+): Promise<Proposed> {
+  const { action, ask: input, before: seen, people, delayS } = p;
+  const subject = action.subject(input);
+  const made = await propose(tx, doing, { action: action.name, subject, ask: input, seen, people, delayS });
+  if (made.readyAt === null) return made;
+  await openCase(tx, {
+    kind: 'action_delayed',
+    subject: subjectOfProposal(made.id),
+    reason: `${action.name} of ${subject}, proposed by ${doing.operator.name}, may be confirmed from ${made.readyAt.toISOString()}`,
+    facts: { proposal: String(made.id), action: action.name, about: subject },
+    now: doing.now,
+  });
+  orders.log.warn(
+    { proposal: String(made.id), action: action.name, readyAt: made.readyAt },
+    'an action waits out its delay',
+  );
+  return made;
+}
+
+/** Closes what nobody decided in time, and the cases about it. */
+export async function closeExpired(tx: Tx, now: Date): Promise<void> {
+  for (const id of await expireProposals(tx, now)) await closeDelayed(tx, id, 'expired', now);
+}
+
+const closeDelayed = (tx: Tx, id: bigint, outcome: string, now: Date): Promise<void> =>
+  closeCases(tx, { kind: 'action_delayed', subject: subjectOfProposal(id), outcome, now });
+
+/** The caller as it is now: its role and whether it is still one stay so until `tx` ends. */
+async function doingNow(tx: Tx, caller: Caller, { why, now }: { why: string; now: Date }): Promise<Doing> {
+  const operator = await lockOperator(tx, caller.operator.id);
+  return { operator, address: caller.address, people: [operator.name], reason: why, now };
+}
+
+/** @param by whose actions of the day count with it: who asked for it first */
+async function wantedOf(deps: OperatorDeps, tx: Tx, { action, ask: input, doing }: Going, by: bigint): Promise<Wanted> {
+  const given = (await action.needs?.(deps, tx, input, doing)) ?? [];
+  const needs: readonly Need[] = Array.isArray(given) ? given : [given as Need];
+  const isWeighed = needs.some((need) => typeof need !== 'string' && 'asset' in need);
+  assert(!isWeighed || action.weighs === true, `${action.name} says that it weighs amounts`);
+  return {
+    action: action.name,
+    right: action.right,
+    needs,
+    operator: by,
+    subject: action.subject(input),
+    now: doing.now,
+  };
+}
+
+/**
+ * @throws Refusal 'unknown_proposal' | 'proposal_over' | 'own_proposal' | 'agreed_already' | 'proposal_waits' | 'file_needed'
+ *   | 'role_missing', or of the action
+ */
+export async function confirm(
+  deps: OperatorDeps,
+  actions: ReadonlyMap<string, Action>,
+  caller: Caller,
+  given: Readonly<Record<string, unknown>>,
+  id: bigint,
+): Promise<ActReply> {
+  const { reason: why } = encryptFields(deps.vault, { reason }, readFields({ reason }, given));
+  const now = deps.clock.now();
+  let confirming: Doing | undefined;
+  let isActing = false;
+  let asked: Pick<Going, 'action' | 'ask'> | undefined;
+  try {
+    const begun = await deps.db.asSystem(async (tx) => {
+      isActing = false;
+      confirming = await doingNow(tx, caller, { why, now });
+      const row = await lockProposal(tx, id, now);
+      const action = actions.get(row.action);
+      assert(action !== undefined, `action ${row.action} of proposal ${id} is known`);
+      requireRight(confirming.operator, action.right);
+      await requireOther(tx, row, confirming.operator, now);
+      if (action.byFile !== undefined) throw new Refusal('file_needed', { how: action.byFile });
+      const others = await standing(tx, row, action.right);
+      isActing = true;
+      const input = askedOf(deps, action, row.ask);
+      asked = { action, ask: input };
+      const before = await action.look(deps, tx, input);
+      if (others === undefined || !isAsSeen(row, before)) {
+        await decideProposal(tx, confirming, row, 'overtaken', { before: row.seen, after: before });
+        await closeDelayed(tx, id, 'overtaken', now);
+        return { overtaken: true } as const;
+      }
+      const isOwn = row.proposed_by === confirming.operator.id;
+      const people = isOwn ? [row.proposer] : [...others, confirming.operator.name];
+      const wanted = await wantedOf(deps, tx, { action, ask: input, doing: confirming }, row.proposed_by);
+      const takes = Math.max(row.people, await peopleWanted(tx, wanted));
+      if (!isOwn && people.length < takes) {
+        await agree(tx, confirming, row);
+        return { agreed: people, takes, action: action.name, subject: row.subject };
+      }
+      await decideProposal(tx, confirming, row, 'confirmed');
+      await closeDelayed(tx, id, 'confirmed', now);
+      const doing: Doing = { ...confirming, people, reason: saidBy(deps, row, people.slice(1, -1), why) };
+      return {
+        action,
+        ask: input,
+        doing,
+        begun: await carryOut(deps, tx, { action, ask: input, doing, before, proposal: id }),
+      };
+    });
+    isActing = false;
+    if ('overtaken' in begun)
+      return {
+        status: 409,
+        body: {
+          error: 'What this is about, or who proposed it, is not as it was then. Nothing was done.',
+          reason: 'proposal_overtaken',
+        },
+      };
+    if ('agreed' in begun) {
+      const { agreed, takes, ...about } = begun;
+      return { status: 202, body: { ...about, outcome: 'agreed', proposal: id, agreed, people: takes } };
+    }
+    return await end(deps, { ...begun, proposal: id }, begun.begun);
+  } catch (error) {
+    // Nothing was done, and nobody who confirms it again would see it end otherwise.
+    const why = error instanceof Refusal ? error.code : error instanceof BugError ? 'internal' : undefined;
+    const doing = confirming;
+    if (isActing && why !== undefined && doing !== undefined)
+      await deps.db.asSystem(async (tx) => {
+        await failed(tx, doing, { id, why, from: 'open' });
+        if (error instanceof Refusal) await asked?.action.refused?.(deps, tx, asked.ask);
+      });
+    throw error;
+  }
+}
+
+async function failed(tx: Tx, doing: Doing, f: { id: bigint; why: string; from: 'open' | 'confirmed' }): Promise<void> {
+  await failProposal(tx, doing, f);
+  await closeDelayed(tx, f.id, `failed: ${f.why}`, doing.now);
+}
+
+/** Reasons of all, in the words of each, as long as the audit takes them. */
+function saidBy(
+  { vault }: OperatorDeps,
+  row: { reason: string; proposer: string },
+  agreed: readonly string[],
+  why: string,
+): string {
+  const others = agreed.length === 0 ? '' : `, agreed by ${agreed.join(' and ')}`;
+  const said = `${openTyped(vault, row.reason)} (proposed by ${row.proposer}${others}; ${openTyped(vault, why)})`;
+  return encryptTyped(vault, said.slice(0, 500));
+}
+
+/** What a proposal keeps, read by the rules of its action again. An encrypted text stays the very one that was seen. */
+function askedOf({ vault }: OperatorDeps, { fields }: Action, kept: Readonly<Record<string, unknown>>) {
+  const opened = openTypedIn(vault, kept) as Readonly<Record<string, unknown>>;
+  const asked = encryptFields(vault, fields, readFields(fields, opened));
+  return Object.fromEntries(
+    Object.entries(asked).map(([name, value]) => [
+      name,
+      fields[name]?.typed !== undefined && kept[name] !== opened[name] ? kept[name] : value,
+    ]),
+  );
+}
+
+export async function decline(
+  deps: OperatorDeps,
+  actions: ReadonlyMap<string, Action>,
+  caller: Caller,
+  given: Readonly<Record<string, unknown>>,
+  id: bigint,
+): Promise<ActReply> {
+  const { reason: why } = encryptFields(deps.vault, { reason }, readFields({ reason }, given));
+  const now = deps.clock.now();
+  await deps.db.asSystem(async (tx) => {
+    const doing = await doingNow(tx, caller, { why, now });
+    const row = await lockProposal(tx, id, now);
+    // Taking back one's own is no confirming.
+    const right = actions.get(row.action)?.right ?? 'operators';
+    if (row.proposed_by !== doing.operator.id) requireRight(doing.operator, right);
+    await decideProposal(tx, doing, row, 'declined');
+    await closeDelayed(tx, id, 'declined', now);
+  });
+  return { status: 200, body: { proposal: id, outcome: 'declined' } };
+}
+
+export function requireRight(operator: Operator, right: Right): void {
+  if (!may(operator, right)) throw new Refusal('role_missing', { right, role: operator.role });
+}
+
+interface Going {
+  action: Action;
+  ask: Readonly<Record<string, unknown>>;
+  doing: Doing;
+  proposal?: bigint;
+}
+
+type Begun = { after: unknown; shown: Readonly<Record<string, unknown>> } | { isOutside: true };
+
+async function carryOut(deps: OperatorDeps, tx: Tx, going: Going & { before: unknown }): Promise<Begun> {
+  const { action, ask: input, doing, before, proposal } = going;
+  const about = { action: action.name, subject: action.subject(input), proposal };
+  if (action.outside !== undefined) {
+    await recordAction(tx, doing, { ...about, outcome: 'begun', before, after: input });
+    return { isOutside: true };
+  }
+  assert(action.perform !== undefined, `${action.name} does something`);
+  const shown = (await action.perform(deps, tx, input, doing)) ?? {};
+  const after = await action.look(deps, tx, input);
+  await recordAction(tx, doing, { ...about, outcome: 'done', before, after });
+  return { after, shown };
+}
+
+async function end(deps: OperatorDeps, going: Going, begun: Begun): Promise<ActReply> {
+  const { action, ask: input, doing, proposal } = going;
+  const about = { action: action.name, subject: action.subject(input), proposal };
+  const reply = (after: unknown, shown: Readonly<Record<string, unknown>>): ActReply => ({
+    status: 200,
+    body: { action: action.name, subject: about.subject, outcome: 'done', after, ...shown },
+  });
+  if (!('isOutside' in begun)) return reply(begun.after, begun.shown);
+  assert(action.outside !== undefined, `${action.name} asks outside`);
+  try {
+    await action.outside(deps, input, doing);
+  } catch (error) {
+    // Of anything else nobody knows how it ended, so it stays begun: what it is about says where that stands.
+    if (error instanceof Refusal) {
+      const after = { why: error.code };
+      await deps.db.asSystem(async (tx) => {
+        await recordAction(tx, doing, { ...about, outcome: 'refused', after });
+        if (proposal !== undefined) await failed(tx, doing, { id: proposal, why: error.code, from: 'confirmed' });
+      });
+    }
+    throw error;
+  }
+  const after = await deps.db.asSystem(async (tx) => {
+    const seen = await action.look(deps, tx, input);
+    await recordAction(tx, doing, { ...about, outcome: 'done', after: seen });
+    return seen;
+  });
+  return reply(after, {});
+}

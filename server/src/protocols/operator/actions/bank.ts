@@ -1,0 +1,160 @@
+/**
+ * Actions at the desk of a bank without an API: a file of payouts is closed, downloaded and withdrawn, a statement is taken in.
+ *
+ * A file is how money leaves and a statement how it is believed to have come, so by default two people do each, however much
+ * it is; a rule that names the action may set a limit. A statement up to the limit of its asset is one person's; the opening
+ * balance of an account's first one counts, because it is booked as the operator's own. A proposal to close a file names its payouts, as they
+ * were shown: the file that is closed holds exactly these, or nothing is closed. Later ones are left for the next file.
+ *
+ * Not here: reading statements (../bank.ts), what a file or a line is (rails/manual).
+ */
+import type { Tx } from '../../../base/db.ts';
+import { Refusal } from '../../../base/errors.ts';
+import type { Need } from '../../../operators/index.ts';
+import { isSubmittingOff } from '../../../partners/index.ts';
+import { type Action, action, type OperatorDeps } from '../action.ts';
+import type { BankDesk, StatementFile } from '../bank.ts';
+import { id, listOf, optional, text, time } from '../fields.ts';
+
+const asset = text(60);
+const payoutKey = text(60, /^[\x21-\x7e]+$/, 'the id of a payout');
+/** As many as a file holds. */
+const MOST_PAYOUTS = 1_000;
+
+export function bankActions(desk: BankDesk): readonly Action[] {
+  const subjectOfFile = (input: { id: bigint }): string => `${desk.code}:${input.id}`;
+  const lookAtFile = async (_deps: OperatorDeps, tx: Tx, input: { id: bigint }) => {
+    const { id: file, asset: of, payouts, units, sha256, withdrawnAt } = await desk.batch(tx, input.id);
+    return { file, asset: of, payouts, units, sha256, withdrawn: withdrawnAt !== null };
+  };
+  const amountOfFile = async (tx: Tx, file: bigint): Promise<Need> => {
+    const { asset: of, units } = await desk.batch(tx, file);
+    return { asset: of, units, ask: 'named' };
+  };
+  return [
+    action({
+      name: 'bank.take_off',
+      path: '/bank/payouts/:key/take-off',
+      right: 'money',
+      fields: { key: text(60) },
+      subject: ({ key }) => `${desk.code}:${key}`,
+      look: async () => null,
+      async perform(_deps, tx, { key }) {
+        await desk.takeOff(tx, key);
+        return { key };
+      },
+    }),
+    action({
+      name: 'bank.close_file',
+      path: '/bank/files',
+      right: 'money',
+      /** `until`: payouts that were listed later are left for the next file. `payouts`: exactly these. */
+      fields: { asset, until: optional(time), payouts: optional(listOf(payoutKey, MOST_PAYOUTS)) },
+      async bind({ clock }, tx, input) {
+        await unlessStopped(tx, desk.code);
+        if (input.payouts !== undefined) return input;
+        const { keys } = await desk.next(tx, { asset: input.asset, until: input.until ?? clock.now() });
+        return { ...input, payouts: keys };
+      },
+      subject: (input) => `${desk.code}:${input.asset}`,
+      async look(_deps, tx, input) {
+        await unlessStopped(tx, desk.code);
+        const { keys, units } = await shownOf(desk, tx, input);
+        return {
+          asset: input.asset,
+          units,
+          payouts: keys,
+          lastFile: (await lastFileOf(desk, tx, input.asset)) ?? null,
+        };
+      },
+      weighs: true,
+      async needs(_deps, tx, input): Promise<Need> {
+        const { keys, units } = await shownOf(desk, tx, input);
+        if (keys.length === 0) throw new Refusal('batch_refused', { why: 'None of these payouts waits for a file.' });
+        // Every file counts on its own: all of an asset have one subject.
+        const counts = `${desk.code}:${input.asset}:after ${(await lastFileOf(desk, tx, input.asset)) ?? 'none'}`;
+        return { asset: input.asset, units, ask: 'named', counts };
+      },
+      async perform(_deps, tx, input, { operator }) {
+        const { payouts: keys = [] } = input;
+        return { ...(await desk.closeBatch(tx, { asset: input.asset, by: operator.name, keys })) };
+      },
+      refused: (_deps, tx, input) => desk.lookAgain(tx, { asset: input.asset }),
+    }),
+    action({
+      name: 'bank.hand_out_file',
+      path: '/bank/files/:id/download',
+      right: 'money',
+      fields: { id },
+      subject: subjectOfFile,
+      async look(deps, tx, input) {
+        await unlessStopped(tx, desk.code);
+        return await lookAtFile(deps, tx, input);
+      },
+      weighs: true,
+      async needs(_deps, tx, input) {
+        // Asked before anything is proposed, and in words of the desk.
+        await desk.requireMayLeave(tx, input.id);
+        return await amountOfFile(tx, input.id);
+      },
+      refused: (_deps, tx, input) => desk.lookAgain(tx, { file: input.id }),
+      perform: async (_deps, tx, input) => ({ file: await desk.file(tx, input.id) }),
+    }),
+    action({
+      name: 'bank.withdraw_file',
+      path: '/bank/files/:id/withdraw',
+      right: 'money',
+      fields: { id },
+      subject: subjectOfFile,
+      look: lookAtFile,
+      weighs: true,
+      needs: (_deps, tx, input) => amountOfFile(tx, input.id),
+      async perform(_deps, tx, input, { operator, reason: statement }) {
+        return { ...(await desk.withdrawBatch(tx, input.id, { by: operator.name, statement })) };
+      },
+    }),
+    // Confirmed by its file and no other way; declined like any other.
+    takeStatement(desk, undefined),
+  ];
+}
+
+/** A statement, with its file where it is at hand. */
+export const takeStatement = <File extends StatementFile>(desk: BankDesk<File>, file: File | undefined): Action =>
+  action({
+    name: 'bank.take_statement',
+    path: '/bank/statements',
+    right: 'money',
+    fields: { asset, sha256: text(64, /^[0-9a-f]{64}$/, 'the SHA-256 of the file') },
+    subject: ({ sha256 }) => `${desk.code}:${sha256}`,
+    async look(_deps, tx, input) {
+      if (file === undefined) return null;
+      return { asset: input.asset, sha256: input.sha256, ...(await desk.newOf(tx, file)) };
+    },
+    weighs: true,
+    async needs(_deps, tx, input) {
+      const credits = file === undefined ? 0n : (await desk.newOf(tx, file)).creditUnits;
+      return credits === 0n ? undefined : { asset: input.asset, units: credits };
+    },
+    async perform(_deps, tx, _ask, { operator }) {
+      if (file === undefined) throw new Refusal('file_needed', { how: HOW });
+      // What it came to stands above what this action came to.
+      const { outcome, ...taken } = await desk.takeStatement(tx, { file, by: operator.name });
+      return { ...taken, taken: outcome };
+    },
+    ...(file === undefined ? { byFile: HOW } : {}),
+  });
+
+const lastFileOf = async (desk: BankDesk, tx: Tx, of: string): Promise<bigint | undefined> =>
+  (await desk.batches(tx)).find((file) => file.asset === of)?.id;
+
+const HOW = 'another operator sends the same file to bank/statements';
+
+/** What was shown, as far as it waits still. */
+const shownOf = (desk: BankDesk, tx: Tx, input: { asset: string; payouts?: readonly string[] | undefined }) =>
+  desk.stillWaiting(tx, { asset: input.asset, keys: input.payouts ?? [] });
+
+/** A file is how money leaves here, so what stops submission stops files: none leaves after the switch has answered. */
+export async function unlessStopped(tx: Tx, rail: string): Promise<void> {
+  if (await isSubmittingOff(tx, rail))
+    throw new Refusal('batch_refused', { why: 'Submission is switched off, so no file leaves.' });
+}

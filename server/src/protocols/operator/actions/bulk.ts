@@ -1,0 +1,33 @@
+/** Actions on all unpaid orders of a market and a span of time: what is to be done when they were made at a wrong price. */
+import { Refusal } from '../../../base/errors.ts';
+import { beginBulk, lastBulk } from '../../../orders/index.ts';
+import { type Action, action } from '../action.ts';
+import { id, optional, time } from '../fields.ts';
+import { marketOf, requirePartner } from './terms.ts';
+
+const bulk = (kind: 'cancel' | 'requote'): Action =>
+  action({
+    name: `orders.${kind}-unpaid`,
+    path: `/markets/:market/unpaid/${kind}`,
+    right: 'terms',
+    fields: { market: id, from: time, until: time, partner: optional(id) },
+    subject: ({ market }) => `market:${market}`,
+    // Orders are paid and run out while two people agree; that another of these began since is what overtakes it.
+    async look({ clock }, tx, { market, from, until, partner }) {
+      const { id: marketId } = await marketOf(tx, market);
+      await requirePartner(tx, partner);
+      const wrong = (field: string, why: string) => new Refusal('malformed_field', { fields: { [field]: why } });
+      if (from >= until) throw wrong('until', 'must be later than from');
+      if (until > clock.now())
+        throw wrong('until', 'must not lie ahead: nobody can look at orders that are yet to be made');
+      return { last: (await lastBulk(tx, marketId)) ?? null };
+    },
+    needs: async () => 'rule' as const,
+    async perform(_deps, tx, input, { operator, people, reason, now }) {
+      const { market: marketId, partner: partnerId = null, from, until } = input;
+      const done = { kind, marketId, partnerId, from, until, by: operator.name, people, why: reason, now };
+      return { bulk: await beginBulk(tx, done) };
+    },
+  });
+
+export const BULK_ACTIONS: readonly Action[] = [bulk('cancel'), bulk('requote')];

@@ -1,0 +1,158 @@
+/** Operator actions that pay customers back what a wrong fee took of orders that have settled: one order, or all of a span. */
+import type { Tx } from '../../../base/db.ts';
+import { Refusal } from '../../../base/errors.ts';
+import { parseUnits } from '../../../base/money.ts';
+import type { Need } from '../../../operators/index.ts';
+import {
+  type BulkTerms,
+  beginBulk,
+  type Compensation,
+  compensate,
+  lastBulk,
+  lookCompensation,
+  requireCompensable,
+} from '../../../orders/index.ts';
+import { assets } from '../../../partners/index.ts';
+import { PRICED_FEES, type PricedFee } from '../../../quotes/index.ts';
+import { affectedOrders } from '../../../reports/index.ts';
+import { type Action, action } from '../action.ts';
+import { amount, id, oneOf, optional, text, time, type Values, whole } from '../fields.ts';
+import { amountsIn } from '../read.ts';
+import { TERMS, termsOf } from '../reports.ts';
+import { marketOf, requirePartner } from './terms.ts';
+
+/** One order is not compensated for the same fee again and again. */
+const MOST_TIMES = 20;
+
+interface Said {
+  order: bigint;
+  fee: PricedFee;
+  amount: string;
+  asset: string;
+  nth: number | undefined;
+  fiatAccountId: bigint | undefined;
+}
+
+async function askOf(tx: Tx, said: Said): Promise<Compensation> {
+  const { order: orderId, fee, asset, nth = 1, fiatAccountId } = said;
+  const known = await assets(tx);
+  const { decimals } = known.get(asset) ?? {};
+  if (decimals === undefined)
+    throw new Refusal('malformed_field', { fields: { asset: `must be one of ${[...known.keys()].join(', ')}` } });
+  return { orderId, fee, asset, units: parseUnits(said.amount, decimals), nth, fiatAccountId };
+}
+
+const { rate: _, ...FEE_TERMS } = TERMS;
+const BULK_FIELDS = {
+  ...{ market: id, from: time, until: time, partner: optional(id), ...FEE_TERMS },
+  most: amount,
+};
+type BulkSaid = Values<typeof BULK_FIELDS>;
+
+/** Whose orders, by which terms, and at most how much. @throws Refusal 'malformed_field' */
+async function bulkAskOf(tx: Tx, said: BulkSaid) {
+  const { market: marketId, from, until, partner, most, ...wanted } = said;
+  const market = await marketOf(tx, marketId);
+  const wrong = (fields: Record<string, string>) => new Refusal('malformed_field', { fields });
+  const { terms, partnerId: only } = await termsOf(tx, market, { ...wanted, rate: undefined });
+  if ('rate' in terms) throw wrong({ fee: 'or change must be given' });
+  if (only !== undefined && partner !== undefined && only !== partner)
+    throw wrong({ partner: `must be ${only}: the change was of its fee alone` });
+  const { code: asset, decimals } = market.fiat;
+  const { fee, fixedUnits, bps, minimumUnits, notFor } = terms;
+  const mostUnits = parseUnits(most, decimals);
+  if (mostUnits <= 0n) throw wrong({ most: 'must be above zero' });
+  const bulk: BulkTerms = { asset, mostUnits, fee, fixedUnits, bps, minimumUnits, notFor: [...notFor] };
+  const partnerId: bigint | undefined = only ?? partner;
+  return { market, span: { from, until, partnerId }, terms, bulk };
+}
+
+export const COMPENSATION_ACTIONS: readonly Action[] = [
+  action({
+    name: 'order.compensate',
+    path: '/orders/:order/compensate',
+    right: 'money',
+    fields: {
+      ...{ order: id, fee: oneOf(PRICED_FEES), amount, asset: text(60) },
+      ...{ nth: optional(whole(1, MOST_TIMES)), fiatAccountId: optional(id) },
+    },
+    subject: ({ order }) => `order:${order}`,
+    // What was charged and how often it was compensated is seen with it: of two who agree at once, the second is overtaken.
+    async look({ orders }, tx, { order: orderId, fee, fiatAccountId }) {
+      const found = await lookCompensation(orders, tx, { orderId, fee, fiatAccountId });
+      const { order, chargedUnits, before, goesTo } = found;
+      const to =
+        goesTo === undefined
+          ? null
+          : 'senderOf' in goesTo
+            ? `sender of deposit ${goesTo.senderOf}`
+            : `account:${goesTo.fiatAccountId}`;
+      const compensated = before.map(({ id: deposit, state, units }) => ({
+        deposit,
+        state,
+        asset: order.fiatAsset,
+        units,
+      }));
+      return { state: order.state, fee, asset: order.fiatAsset, chargedUnits, compensated, goesTo: to };
+    },
+    weighs: true,
+    async needs({ orders }, tx, said): Promise<Need> {
+      const input = await askOf(tx, said);
+      // Said at once, and not proposed to somebody first.
+      const { before, goesTo } = await requireCompensable(orders, tx, input);
+      // All that the order was compensated with counts, so pieces are no way below a limit.
+      const units = before.reduce((sum, one) => sum + one.units, input.units);
+      // Two where no rule names it; where only the bank says whose the account is, whatever a rule says.
+      return { asset: input.asset, units, ask: 'senderOf' in goesTo ? 'always' : 'named' };
+    },
+    async perform({ orders }, tx, said, { people, reason, now }) {
+      const refund = await compensate(orders, tx, {
+        ...(await askOf(tx, said)),
+        ...{ by: people.join(', '), why: reason, now },
+      });
+      return { refund: refund.id };
+    },
+  }),
+  action({
+    name: 'orders.compensate',
+    path: '/markets/:market/settled/compensate',
+    right: 'money',
+    fields: BULK_FIELDS,
+    subject: ({ market }) => `market:${market}`,
+    // Orders settle while two people agree. What they agree on is the most; that another bulk began since is what overtakes it.
+    async look({ clock }, tx, { market, from, until, partner }) {
+      const { id: marketId, fiat } = await marketOf(tx, market);
+      await requirePartner(tx, partner);
+      const wrong = (field: string, why: string) => new Refusal('malformed_field', { fields: { [field]: why } });
+      if (from >= until) throw wrong('until', 'must be later than from');
+      if (until > clock.now())
+        throw wrong('until', 'must not lie ahead: nobody can look at orders that are yet to be made');
+      return { asset: fiat.code, last: (await lastBulk(tx, marketId)) ?? null };
+    },
+    weighs: true,
+    async needs(_deps, tx, said): Promise<Need> {
+      const { market, span, terms, bulk } = await bulkAskOf(tx, said);
+      const units = await dueUnits(tx, { market, ...span, terms });
+      const wrong = (rule: string) => new Refusal('malformed_field', { fields: { most: rule } });
+      const amounts = await amountsIn(tx);
+      if (units === 0n) throw wrong('is for nothing: no order of that span was charged more than that fee');
+      if (bulk.mostUnits < units)
+        throw wrong(`must be at least ${amounts(units, bulk.asset)} ${bulk.asset}, which they were charged too much`);
+      return { asset: bulk.asset, units: bulk.mostUnits, ask: 'always' };
+    },
+    async perform(_deps, tx, said, { operator, people, reason, now }) {
+      const { market, span, bulk: terms } = await bulkAskOf(tx, said);
+      const { partnerId = null, ...dates } = span;
+      const begun = { kind: 'compensate' as const, marketId: market.id, partnerId, ...dates, terms };
+      return { bulk: await beginBulk(tx, { ...begun, by: operator.name, people, why: reason, now }) };
+    },
+  }),
+];
+
+/** What settled orders of the span were charged too much. Others' differences take nothing off it. */
+async function dueUnits(tx: Tx, input: Parameters<typeof affectedOrders>[1]): Promise<bigint> {
+  const { orders } = await affectedOrders(tx, input);
+  return orders
+    .filter(({ state, difference }) => state === 'settled' && difference > 0n)
+    .reduce((sum, { difference }) => sum + difference, 0n);
+}

@@ -1,0 +1,73 @@
+/**
+ * Correcting entries: each ends a break or a case, and is of a kind that says which accounts it touches. Two at least, whatever
+ * a rule says.
+ */
+import type { Tx } from '../../../base/db.ts';
+import { parseUnits } from '../../../base/money.ts';
+import {
+  CASE_CORRECTIONS,
+  type CaseCorrectionInput,
+  correctCase,
+  lookCorrectable,
+  requireCorrectable,
+} from '../../../orders/index.ts';
+import { assets } from '../../../partners/index.ts';
+import { type Action, action, CORRECTIONS, type CorrectionInput, type OperatorDeps } from '../action.ts';
+import { amount, id, oneOf, optional, text } from '../fields.ts';
+
+const evidence = text(200);
+
+interface Said extends Omit<CorrectionInput, 'units'> {
+  amount: string;
+}
+
+async function askOf({ corrections }: OperatorDeps, tx: Tx, said: Said): Promise<CorrectionInput & { asset: string }> {
+  const { asset } = await corrections.look(tx, said.item);
+  const units = parseUnits(said.amount, (await assets(tx)).get(asset)?.decimals ?? 0);
+  return { item: said.item, as: said.as, evidence: said.evidence, units, asset };
+}
+
+async function caseAskOf(tx: Tx, said: { case: bigint; amount: string } & Omit<CaseCorrectionInput, 'units'>) {
+  const { asset } = await lookCorrectable(tx, said.case);
+  const units = parseUnits(said.amount, (await assets(tx)).get(asset)?.decimals ?? 0);
+  return { case: said.case, as: said.as, evidence: said.evidence, deposit: said.deposit, units, asset };
+}
+
+export const CORRECTION_ACTIONS: readonly Action[] = [
+  action({
+    name: 'entry.correct-case',
+    path: '/cases/:case/correct',
+    right: 'money',
+    fields: { case: id, as: oneOf(CASE_CORRECTIONS), amount, evidence, deposit: optional(id) },
+    subject: (input) => `case:${input.case}`,
+    look: (_deps, tx, input) => lookCorrectable(tx, input.case),
+    weighs: true,
+    async needs(_deps, tx, said) {
+      const input = await caseAskOf(tx, said);
+      await requireCorrectable(tx, input);
+      return ['always', { finding: 'entry.correct', asset: input.asset, units: input.units }];
+    },
+    async perform({ orders }, tx, said, { people, now }) {
+      await correctCase(orders, tx, { ...(await caseAskOf(tx, said)), by: people.join(', '), now });
+    },
+  }),
+  action({
+    name: 'break.correct',
+    path: '/breaks/:item/correct',
+    right: 'money',
+    fields: { item: id, as: oneOf(CORRECTIONS), amount, evidence },
+    subject: ({ item }) => `break:${item}`,
+    look: ({ corrections }, tx, { item }) => corrections.look(tx, item),
+    weighs: true,
+    async needs(deps, tx, said) {
+      const { asset, units, ...input } = await askOf(deps, tx, said);
+      // Said at once, and not proposed to somebody first.
+      await deps.corrections.require(tx, { ...input, units });
+      return ['always', { finding: 'entry.correct', asset, units }];
+    },
+    async perform(deps, tx, said, { people }) {
+      const { asset: _, ...input } = await askOf(deps, tx, said);
+      await deps.corrections.correct(tx, { ...input, by: people.join(', ') });
+    },
+  }),
+];

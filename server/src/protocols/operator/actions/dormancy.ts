@@ -1,0 +1,53 @@
+/** Operator actions on money that nobody claims: after which time it is dormant, and taking it out again, which sends nothing anywhere. */
+import { dormancyPolicy, lookDormancy, requireDormancy, setDormancy, wakeByHand } from '../../../orders/index.ts';
+import { type Action, action } from '../action.ts';
+import { id, orNone, whole } from '../fields.ts';
+
+const MOST_DAYS = 36_500;
+const MOST_NOTICE_DAYS = 365;
+
+export const DORMANCY_ACTIONS: readonly Action[] = [
+  action({
+    name: 'dormancy.set',
+    path: '/dormancy',
+    right: 'terms',
+    fields: { afterDays: orNone(whole(1, MOST_DAYS)), noticeDays: whole(1, MOST_NOTICE_DAYS) },
+    subject: () => 'dormancy',
+    look: async (_deps, tx) => (await dormancyPolicy(tx)) ?? null,
+    needs: async () => 'rule',
+    async perform(_deps, tx, { afterDays, noticeDays }, { operator, reason, now }) {
+      const by = { by: operator.name, reason, now };
+      await setDormancy(tx, afterDays === 'none' ? undefined : { afterDays, noticeDays }, by);
+    },
+  }),
+  action({
+    name: 'deposit.wake',
+    path: '/deposits/:deposit/wake',
+    right: 'money',
+    fields: { deposit: id },
+    subject: ({ deposit }) => `deposit:${deposit}`,
+    look: async (_deps, tx, { deposit }) => (await lookDormancy(tx, { depositId: deposit })) ?? null,
+    async needs(_deps, tx, { deposit }) {
+      await requireDormancy(tx, { depositId: deposit });
+      return undefined;
+    },
+    async perform(_deps, tx, { deposit }, { operator, reason, now }) {
+      await wakeByHand(tx, { depositId: deposit }, { by: operator.name, why: reason, now });
+    },
+  }),
+  action({
+    name: 'order.wake',
+    path: '/orders/:order/wake',
+    right: 'money',
+    fields: { order: id },
+    subject: ({ order }) => `order:${order}`,
+    look: async (_deps, tx, { order }) => (await lookDormancy(tx, { orderId: order })) ?? null,
+    async needs(_deps, tx, { order }) {
+      await requireDormancy(tx, { orderId: order });
+      return undefined;
+    },
+    async perform(_deps, tx, { order }, { operator, reason, now }) {
+      await wakeByHand(tx, { orderId: order }, { by: operator.name, why: reason, now });
+    },
+  }),
+];

@@ -1,0 +1,116 @@
+/**
+ * Actions that switch off and on: a market, a partner, a rail, all payouts. Off is one person's, and each who lays the same kill
+ * switch adds their name. On takes as many people as the rules say and as laid it; also of a chain that halted by itself.
+ */
+import type { Tx } from '../../../base/db.ts';
+import { Refusal } from '../../../base/errors.ts';
+import { closeCases } from '../../../compliance/index.ts';
+import { confirmers } from '../../../operators/index.ts';
+import {
+  findPartner,
+  type KillSwitchKind,
+  killSwitches,
+  layersOf,
+  liftKillSwitch,
+  MACHINE,
+  setKillSwitch,
+} from '../../../partners/index.ts';
+import { type Action, action, type OperatorDeps } from '../action.ts';
+import { flag, oneOf, optional, text } from '../fields.ts';
+import { marketOf } from './terms.ts';
+
+interface Input {
+  kind: KillSwitchKind;
+  subject: string;
+}
+
+const fields = {
+  kind: oneOf(['market', 'partner', 'rail', 'payouts']),
+  subject: text(60, /^[A-Za-z0-9._-]+$/, "a market's or partner's id, a rail's code, or all for payouts"),
+};
+const subject = ({ kind, subject: of }: Input): string => `${kind}:${of}`;
+
+async function look(_deps: OperatorDeps, tx: Tx, input: Input): Promise<unknown> {
+  const row = (await killSwitches(tx)).find((one) => one.kind === input.kind && one.subject === input.subject);
+  if (row === undefined) return { on: false };
+  const laidBy = await layersOf(tx, input.kind, input.subject);
+  return { on: true, by: row.by, at: row.at, laidBy: laidBy.map(({ by }) => by) };
+}
+
+export const KILL_SWITCH_ACTIONS: readonly Action[] = [
+  action({
+    name: 'kill-switch.set',
+    path: '/kill-switches',
+    right: 'stop',
+    fields,
+    subject,
+    async look(deps, tx, input) {
+      await requireThere(deps, tx, input);
+      return await look(deps, tx, input);
+    },
+    async perform(_deps, tx, input, { operator, reason, now }) {
+      await setKillSwitch(tx, { ...input, by: operator.name, reason, at: now });
+    },
+  }),
+  action({
+    name: 'kill-switch.lift',
+    path: '/kill-switches/lift',
+    right: 'resume',
+    fields,
+    subject,
+    look,
+    // As many as laid it, whoever they are: no more than there are who could. The machine is nobody.
+    async needs(_deps, tx, { kind, subject: of }) {
+      const laid = (await layersOf(tx, kind, of)).filter(({ by }) => by !== MACHINE).length;
+      return ['rule', { atLeast: Math.min(laid, await confirmers(tx)) }];
+    },
+    async perform({ submitAgain }, tx, input, { now }) {
+      const wasThere = await liftKillSwitch(tx, input.kind, input.subject);
+      if (wasThere && (input.kind === 'rail' || input.kind === 'payouts')) await submitAgain(tx, now);
+    },
+  }),
+  action({
+    name: 'rail.clear',
+    path: '/rails/:rail/clear',
+    right: 'resume',
+    fields: { rail: text(60), restart: optional(flag) },
+    subject: ({ rail }) => `rail:${rail}`,
+    async look({ chainHalts }, tx, { rail }) {
+      if (!chainHalts.codes.includes(rail))
+        throw new Refusal('malformed_field', { fields: { rail: `must be one of ${chainHalts.codes.join(', ')}` } });
+      const why = await chainHalts.why(tx, rail);
+      return { halted: why !== null, ...(why === null ? {} : { why }) };
+    },
+    // Asked before anything is done or proposed; of a proposal whose stop is gone or another, `look` tells.
+    async needs({ chainHalts }, tx, { rail }) {
+      if ((await chainHalts.why(tx, rail)) === null) throw new Refusal('rail_not_halted', { rail });
+      return 'rule' as const;
+    },
+    async perform({ chainHalts }, tx, { rail, restart = false }, { operator, now }) {
+      await chainHalts.clear(tx, rail, { restart });
+      // Nonces used by others are the same case, and a stop of their own that stays.
+      if ((await killSwitches(tx)).some((one) => one.kind === 'rail' && one.subject === rail && one.by === MACHINE))
+        return;
+      const outcome = `cleared by ${operator.name}${restart ? ', begun again below what was final' : ''}`;
+      await closeCases(tx, { kind: 'rail_halted', subject: rail, outcome, now });
+    },
+  }),
+];
+
+/** A misspelt subject would stop nothing and look as if it did. */
+async function requireThere({ orders }: OperatorDeps, tx: Tx, input: Input): Promise<void> {
+  const wrong = (rule: string) => new Refusal('malformed_field', { fields: { subject: rule } });
+  const number = /^[1-9][0-9]{0,17}$/.test(input.subject) ? BigInt(input.subject) : 0n;
+  switch (input.kind) {
+    case 'market':
+      return void (await marketOf(tx, number));
+    case 'partner':
+      if ((await findPartner(tx, { id: number })) === undefined) throw new Refusal('unknown_partner');
+      return;
+    case 'rail':
+      if (!orders.rails.has(input.subject)) throw wrong(`must be one of ${[...orders.rails.keys()].join(', ')}`);
+      return;
+    case 'payouts':
+      if (input.subject !== 'all') throw wrong('must be all');
+  }
+}

@@ -1,0 +1,279 @@
+/**
+ * Actions on operators and on how many of them an action takes.
+ *
+ * Who may confirm decides what two are worth, so making such an operator, or a token for another person, needs two as soon as
+ * there ever were two. The first ones are made by one. Taking away never needs two.
+ *
+ * A token for another person is made by that person, who tells only its SHA-256. So neither who proposes it nor who confirms
+ * it could sign in with it; who confirms compares the hash with that person first.
+ */
+import { later } from '../../../base/clock.ts';
+import type { Tx } from '../../../base/db.ts';
+import { Refusal } from '../../../base/errors.ts';
+import { parseUnits } from '../../../base/money.ts';
+import {
+  admitToken,
+  createOperator,
+  disable,
+  enable,
+  FINDINGS,
+  type Finding,
+  findOperator,
+  hasTwoConfirmers,
+  installation,
+  issueToken,
+  lockRules,
+  MAX_PEOPLE,
+  MAX_RULES,
+  mayConfirm,
+  peopleForChange,
+  peopleRules,
+  RIGHTS,
+  ROLES,
+  type Rule,
+  revokeToken,
+  setRole,
+  setRule,
+  tokensOf,
+} from '../../../operators/index.ts';
+import { assets } from '../../../partners/index.ts';
+import { ACTIONS, type Action, action, type OperatorDeps } from '../action.ts';
+import { amount, id, oneOf, optional, orNone, text, typed, whole } from '../fields.ts';
+
+const DAY_MS = 24 * 3_600_000;
+/** It is for making one's own. */
+const DAYS_FOR_OTHERS = 7;
+const tokenSha256 = text(
+  64,
+  /^[0-9a-f]{64}$/,
+  'the SHA-256 of a token as 64 small hexadecimal digits; its person makes both with: npm run operator -- new token',
+);
+
+export const operatorName = text(
+  40,
+  /^[a-z0-9][a-z0-9._-]{1,39}$/,
+  'a name of 2 to 40 small letters, digits, dots, hyphens and underscores',
+);
+const subject = ({ operator }: { operator: string }): string => `operator:${operator}`;
+const role = oneOf(ROLES);
+
+async function look(_deps: OperatorDeps, tx: Tx, input: { operator: string }): Promise<unknown> {
+  const found = await findOperator(tx, input.operator);
+  const tokens = (await tokensOf(tx, found.id)).filter((token) => token.revoked_at === null);
+  return {
+    role: found.role,
+    disabled: found.disabledAt !== null,
+    tokens: tokens.map(({ id: number, label, expires_at }) => ({ token: number, label, expiresAt: expires_at })),
+  };
+}
+
+/** Where one operator is declared, the delay holds from the first on: another name must be no way around it. */
+const twoOnceThereAre = async (tx: Tx) =>
+  (await installation(tx)).operators === 'one' || (await hasTwoConfirmers(tx)) ? ('always' as const) : undefined;
+
+export const OPERATOR_ACTIONS: readonly Action[] = [
+  action({
+    name: 'operator.create',
+    path: '/operators',
+    right: 'operators',
+    fields: { operator: operatorName, role, tokenSha256 },
+    subject,
+    async look(deps, tx, input) {
+      try {
+        return await look(deps, tx, input);
+      } catch (error) {
+        if (error instanceof Refusal && error.code === 'unknown_operator') return null;
+        throw error;
+      }
+    },
+    onlyNamed: true,
+    needs: async (_deps, tx, input) => (mayConfirm(input.role) ? await twoOnceThereAre(tx) : undefined),
+    async perform(_deps, tx, input, { now }) {
+      const made = await createOperator(tx, { name: input.operator, role: input.role, now });
+      const expiresAt = later(now, DAYS_FOR_OTHERS * DAY_MS);
+      await admitToken(tx, { operatorId: made.id, sha256: input.tokenSha256, label: 'first', now, expiresAt });
+    },
+  }),
+  action({
+    name: 'operator.role',
+    path: '/operators/:operator/role',
+    right: 'operators',
+    fields: { operator: operatorName, role },
+    subject,
+    look,
+    // Down, too: whoever could lower all others would be the only one who may confirm, and make the next alone.
+    onlyNamed: true,
+    needs: async (_deps, tx, input) =>
+      mayConfirm(input.role) || mayConfirm((await findOperator(tx, input.operator)).role)
+        ? await twoOnceThereAre(tx)
+        : undefined,
+    async perform(_deps, tx, input) {
+      await setRole(tx, (await findOperator(tx, input.operator)).id, input.role);
+    },
+  }),
+  action({
+    name: 'operator.disable',
+    path: '/operators/:operator/disable',
+    right: 'operators',
+    fields: { operator: operatorName },
+    subject,
+    look,
+    async perform(_deps, tx, input, { now }) {
+      await disable(tx, (await findOperator(tx, input.operator)).id, now);
+    },
+  }),
+  action({
+    name: 'operator.enable',
+    path: '/operators/:operator/enable',
+    right: 'operators',
+    fields: { operator: operatorName },
+    subject,
+    look,
+    onlyNamed: true,
+    needs: async (_deps, tx) => await twoOnceThereAre(tx),
+    async perform(_deps, tx, input) {
+      await enable(tx, (await findOperator(tx, input.operator)).id);
+    },
+  }),
+  action({
+    name: 'operator.token',
+    path: '/operators/:operator/token',
+    right: 'operators',
+    fields: { operator: operatorName, label: typed(60), days: whole(1, DAYS_FOR_OTHERS), tokenSha256 },
+    subject,
+    look,
+    onlyNamed: true,
+    needs: async (_deps, tx) => await twoOnceThereAre(tx),
+    async perform(_deps, tx, input, { now }) {
+      const { id: operatorId } = await findOperator(tx, input.operator);
+      const expiresAt = later(now, input.days * DAY_MS);
+      await admitToken(tx, { operatorId, sha256: input.tokenSha256, label: input.label, now, expiresAt });
+    },
+  }),
+  action({
+    name: 'operator.revoke-token',
+    path: '/operators/:operator/revoke-token',
+    right: 'operators',
+    fields: { operator: operatorName, token: id },
+    subject,
+    look,
+    async perform(_deps, tx, input, { now }) {
+      await revokeToken(tx, { operatorId: (await findOperator(tx, input.operator)).id, token: input.token, now });
+    },
+  }),
+  // Everybody's own: a new token while the old one still works, and its end.
+  action({
+    name: 'self.token',
+    path: '/self/token',
+    right: 'read',
+    fields: { label: typed(60), days: whole(1, 365) },
+    subject: () => 'self',
+    look: async () => null,
+    async perform(_deps, tx, input, { operator, now }) {
+      const expiresAt = later(now, input.days * DAY_MS);
+      return { token: await issueToken(tx, { operatorId: operator.id, label: input.label, now, expiresAt }) };
+    },
+  }),
+  action({
+    name: 'self.revoke-token',
+    path: '/self/revoke-token',
+    right: 'read',
+    fields: { token: id },
+    subject: () => 'self',
+    look: async () => null,
+    async perform(_deps, tx, input, { operator, now }) {
+      await revokeToken(tx, { operatorId: operator.id, token: input.token, now });
+    },
+  }),
+  action({
+    name: 'rule.set',
+    path: '/rules',
+    right: 'operators',
+    fields: {
+      action: text(60, /^(\*|[a-z][a-z-]*\.(\*|[a-z][a-z_-]*))$/, 'an action, a family such as order.*, or *'),
+      people: orNone(whole(1, MAX_PEOPLE)),
+      right: optional(oneOf(['*', ...(Object.keys(RIGHTS) as (keyof typeof RIGHTS)[])])),
+      asset: optional(text(60, /^(\*|[a-z0-9.]+)$/, "an asset's code, or *")),
+      above: optional(amount),
+    },
+    subject: (input) => `rule:${[input.action, input.right ?? '*', input.asset ?? '*', input.above ?? '0'].join(':')}`,
+    async look(_deps, tx, input) {
+      await lockRules(tx);
+      const key = await ruleOf(tx, input);
+      const rule = (await peopleRules(tx)).find(
+        (one) =>
+          one.action === key.action &&
+          one.right === key.right &&
+          one.asset === key.asset &&
+          one.aboveUnits === key.aboveUnits,
+      );
+      return { ...shownRule(key), people: rule?.people ?? null };
+    },
+    onlyNamed: true,
+    // The stricter of what was and what will be: three are not made two by two.
+    async needs(_deps, tx, input) {
+      const rules = await peopleRules(tx);
+      return ['always' as const, { atLeast: peopleForChange(rules, await ruleOf(tx, input)) }];
+    },
+    async perform(_deps, tx, input) {
+      const rule = await ruleOf(tx, input);
+      if (rule.people !== null && (await peopleRules(tx)).length >= MAX_RULES)
+        throw new Refusal('malformed_field', { fields: { action: `has no place: there are ${MAX_RULES} rules` } });
+      await setRule(tx, rule);
+    },
+  }),
+];
+
+interface AskedRule {
+  action: string;
+  people: number | 'none';
+  right?: string | undefined;
+  asset?: string | undefined;
+  above?: string | undefined;
+}
+
+/** @throws Refusal 'malformed_field' */
+async function ruleOf(tx: Tx, input: AskedRule): Promise<Omit<Rule, 'people'> & { people: number | null }> {
+  const { action, right = '*', asset = '*', above = '0' } = input;
+  const wrong = (fields: Record<string, string>) => new Refusal('malformed_field', { fields });
+  // A misspelt name would rule nothing and look as if it did.
+  const named = [...ACTIONS.values(), ...FINDINGS.map(findingAction)].filter(
+    ({ name }) => action === '*' || name === action || (action.endsWith('.*') && name.startsWith(action.slice(0, -1))),
+  );
+  if (named.length === 0)
+    throw wrong({
+      action: 'must be an action or finding that there is, such as order.release, a family of them, or *',
+    });
+  const known = asset === '*' ? undefined : (await assets(tx)).get(asset);
+  if (asset !== '*' && known === undefined) throw wrong({ asset: "must be an asset's code, or *" });
+  const aboveUnits = known === undefined ? 0n : parseUnits(above, known.decimals);
+  if (known === undefined && !/^0+(\.0+)?$/.test(above)) throw wrong({ above: 'must be left out where asset is *' });
+  // So would one for an action that asks nobody. One that is there already may be taken away.
+  if (input.people !== 'none') {
+    const asking = named.filter(
+      ({ needs, onlyNamed }) => needs !== undefined && !(action === '*' && onlyNamed === true),
+    );
+    if (asking.length === 0)
+      throw wrong({ action: `asks for nobody's agreement, so a rule for ${action} would change nothing` });
+    const ofRight = asking.filter((one) => right === '*' || one.right === right);
+    if (ofRight.length === 0)
+      throw wrong({
+        right: `must be left out or ${[...new Set(asking.map((one) => one.right))].join(', ')}: nothing else asks under ${action}`,
+      });
+    if (asset !== '*' && !ofRight.some(({ weighs }) => weighs === true))
+      throw wrong({ asset: `must be left out: ${action} has no amount that could be held against a limit` });
+  }
+  return { action, right, asset, aboveUnits, people: input.people === 'none' ? null : input.people };
+}
+
+/** A finding as a rule sees it. */
+const findingAction = (name: Finding): Pick<Action, 'name' | 'right' | 'needs' | 'weighs' | 'onlyNamed'> => ({
+  ...{ name, right: 'money', weighs: true, onlyNamed: true },
+  needs: async () => undefined,
+});
+
+/** As an operator reads it: `aboveUnits` is of `asset`. */
+export const shownRule = ({ action, right, asset, aboveUnits }: Omit<Rule, 'people'>) => ({
+  ...{ action, right },
+  ...(asset === '*' ? { asset, above: '0' } : { asset, aboveUnits }),
+});

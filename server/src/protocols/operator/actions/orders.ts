@@ -1,0 +1,654 @@
+/** Actions on orders and customers: what moves money or lets somebody trade. */
+import type { Tx } from '../../../base/db.ts';
+import { Refusal } from '../../../base/errors.ts';
+import { parseUnits } from '../../../base/money.ts';
+import {
+  blockCustomer,
+  customerName,
+  fiatAccounts,
+  fiatOfAccount,
+  findCustomer,
+  openContact,
+  openFiatAccount,
+  unblockCustomer,
+} from '../../../customers/index.ts';
+import { balance, chart } from '../../../ledger/index.ts';
+import type { Doing, Need } from '../../../operators/index.ts';
+import {
+  assignDeposit,
+  block,
+  blockedNow,
+  cancel,
+  findDeposit,
+  heldDeposit,
+  holdBack,
+  holdDeposit,
+  isNewDestination,
+  type Leaving,
+  lockOrder,
+  NAMEABLE,
+  nameDestination,
+  type Action as OrderAction,
+  type OrderState,
+  paidBefore,
+  payoutOf,
+  type RefundTo,
+  refundAddressOn,
+  refundDeposit,
+  refundOf,
+  refundOrder,
+  refundsOf,
+  refundsOfDeposit,
+  release,
+  releaseBlocked,
+  releaseDeposit,
+  reprice,
+  requireNotHeldDeposit,
+  requireNotSender,
+  retry,
+  retryRefund,
+  settleBy,
+  standing,
+  standsForLoss,
+  suspenseRefundOf,
+  trace,
+  weightOf,
+} from '../../../orders/index.ts';
+import { assets } from '../../../partners/index.ts';
+import { type Action, action, type OperatorDeps } from '../action.ts';
+import { amount, flag, id, oneOf, optional, text } from '../fields.ts';
+
+/** What an order is at, without what moves by itself while nothing happens. */
+async function look(_deps: OperatorDeps, tx: Tx, input: { order: bigint }): Promise<unknown> {
+  const order = await lockOrder(tx, input.order);
+  return {
+    state: order.state,
+    version: order.version,
+    exception: order.exception,
+    asset: order.depositAsset,
+    receivedUnits: order.receivedUnits ?? order.depositUnits,
+    payoutAsset: order.payoutAsset,
+    payoutUnits: order.payoutUnits,
+  };
+}
+
+/** The same, where what the order took is to go back: the destination that is named has to fit it. */
+async function lookBack(deps: OperatorDeps, tx: Tx, input: { order: bigint } & To): Promise<unknown> {
+  const { depositRail, depositAsset } = await lockOrder(tx, input.order);
+  await requireFit(deps, tx, { rail: depositRail, asset: depositAsset, orderId: input.order }, input);
+  const leaving = await goesBack(deps, tx, input);
+  const approved = leaving === undefined ? [] : await approves(deps, tx, leaving);
+  return { ...(Object(await look(deps, tx, input)) as object), approves: approved };
+}
+
+/** As much as came in: that is what can leave. */
+async function amountOf(tx: Tx, id: bigint): Promise<{ asset: string; units: bigint }> {
+  const order = await lockOrder(tx, id);
+  return { asset: order.depositAsset, units: order.receivedUnits ?? order.depositUnits };
+}
+
+/** The same, with what keeps its payout from leaving: whoever lets it go on approves just that. */
+async function lookPaid(deps: OperatorDeps, tx: Tx, input: { order: bigint }): Promise<unknown> {
+  const leaving = await payoutOf(tx, await lockOrder(tx, input.order));
+  return { ...(Object(await look(deps, tx, input)) as object), approves: await approves(deps, tx, leaving) };
+}
+
+/** What goes on to the customer, past whatever stands against it. */
+const needsPaid =
+  (from?: OrderState) =>
+  async (deps: OperatorDeps, tx: Tx, input: { order: bigint }): Promise<Need[]> => {
+    const order = await lockOrder(tx, input.order);
+    // Said at once, and not proposed to somebody first.
+    if (from !== undefined && order.state !== from) throw new Refusal('order_over', { state: order.state });
+    return [await amountOf(tx, input.order), ...(await needsOf(deps, tx, await payoutOf(tx, order)))];
+  };
+
+/** What stands against money that would leave: what is hit, the list's entry, where it goes and how much. */
+export async function approves({ orders, clock }: OperatorDeps, tx: Tx, leaving: Leaving): Promise<unknown> {
+  const { asset, units, address, fiatAccountId } = leaving;
+  return (await standing(orders, tx, leaving, clock.now())).map(({ rule, entry }) => ({
+    ...{ rule, entry, asset, units, address, fiatAccountId },
+  }));
+}
+
+/** A finding for each thing that stands, and for an address that no customer and no partner named. */
+async function needsOf(
+  { orders, clock }: OperatorDeps,
+  tx: Tx,
+  leaving: Leaving,
+  { pastHits = true }: { pastHits?: boolean | undefined } = {},
+): Promise<Need[]> {
+  const weight = weightOf(leaving);
+  const stands = pastHits ? await standing(orders, tx, leaving, clock.now()) : [];
+  const found = stands.flatMap(({ action }) => (action === null ? [] : [action]));
+  return [...found, ...(isNewDestination(leaving) ? (['destination.new'] as const) : [])].map((finding) => ({
+    ...{ finding, ...weight },
+  }));
+}
+
+/** What would go back of an order, where the destination is said. */
+async function goesBack(
+  { orders }: OperatorDeps,
+  tx: Tx,
+  input: { order: bigint } & Partial<To>,
+): Promise<Leaving | undefined> {
+  const order = await lockOrder(tx, input.order);
+  const { address: to, fiatAccountId } = input;
+  const read = await destinationOf(orders, tx, order.depositRail, { address: to, fiatAccountId });
+  return read && (await refundOf(tx, order, read));
+}
+
+async function needsBack(
+  deps: OperatorDeps,
+  tx: Tx,
+  input: { order: bigint; pastHits: boolean | undefined } & To,
+): Promise<Need[]> {
+  const leaving = await goesBack(deps, tx, input);
+  const pastHits = input.pastHits === true;
+  return [
+    await amountOf(tx, input.order),
+    ...(leaving === undefined ? [] : await needsOf(deps, tx, leaving, { pastHits })),
+  ];
+}
+
+const subject = ({ order }: { order: bigint }): string => `order:${order}`;
+const said = (input: { order: bigint }, doing: Doing): OrderAction => ({
+  orderId: input.order,
+  by: doing.operator.name,
+  people: doing.people,
+  why: doing.reason,
+  now: doing.now,
+});
+
+export const address = text(128, /^[\x21-\x7e]+$/, 'an address of at most 128 characters without spaces');
+const customer = text(40, /^[0-9A-Za-z]{10}_[0-9]{1,19}$/, "a customer's id");
+
+/** With what it owes: a debt does not keep a customer blocked, but those who unblock it see it. */
+async function customerLook(_deps: OperatorDeps, tx: Tx, input: { customer: string }) {
+  const { blocked, partnerId } = await findCustomer(tx, input.customer);
+  const debts: { asset: string; units: bigint }[] = [];
+  for (const asset of (await assets(tx)).keys()) {
+    const { units } = await balance(tx, chart.receivable(input.customer, partnerId, asset));
+    if (units > 0n) debts.push({ asset, units });
+  }
+  return { blocked, debts };
+}
+const customerSubject = (input: { customer: string }) => `customer:${input.customer}`;
+
+export const ORDER_ACTIONS: readonly Action[] = [
+  action({
+    name: 'order.release',
+    path: '/orders/:order/release',
+    right: 'money',
+    fields: { order: id },
+    subject,
+    look: lookPaid,
+    weighs: true,
+    needs: needsPaid('on_hold'),
+    async perform({ orders }, tx, input, doing) {
+      await release(orders, tx, said(input, doing));
+    },
+  }),
+  action({
+    name: 'order.hold',
+    path: '/orders/:order/hold',
+    right: 'block',
+    fields: { order: id },
+    subject,
+    look,
+    // Nothing leaves by it, so the night desk may.
+    async perform({ orders }, tx, input, doing) {
+      const { notCancelled } = await holdBack(orders, tx, said(input, doing));
+      return notCancelled.length === 0 ? {} : { notCancelled };
+    },
+  }),
+  action({
+    name: 'order.cancel',
+    path: '/orders/:order/cancel',
+    right: 'money',
+    fields: { order: id },
+    subject,
+    look,
+    async perform({ orders }, tx, input, doing) {
+      await cancel(orders, tx, said(input, doing));
+    },
+  }),
+  action({
+    name: 'order.requote',
+    path: '/orders/:order/requote',
+    right: 'money',
+    fields: { order: id },
+    subject,
+    look,
+    weighs: true,
+    needs: needsPaid(),
+    async perform({ orders }, tx, input, doing) {
+      await reprice(orders, tx, said(input, doing));
+    },
+  }),
+  action({
+    name: 'order.refund',
+    path: '/orders/:order/refund',
+    right: 'money',
+    fields: {
+      order: id,
+      failure: oneOf(['amount', 'name', 'other']),
+      address: optional(address),
+      fiatAccountId: optional(id),
+      pastHits: optional(flag),
+    },
+    subject,
+    async look(deps, tx, input) {
+      // What stands against a destination is let pass where the action names it: a destination that the customer or partner has named
+      // could be another by the time the money goes.
+      requireNamed(input);
+      const to = await refusedTo(tx, input);
+      requireDestination(to);
+      // Seen with it: whoever agrees, agrees to this destination.
+      return { ...Object(await lookBack(deps, tx, { ...input, ...to })), goesTo: to };
+    },
+    weighs: true,
+    needs: async (deps, tx, input) => await needsBack(deps, tx, { ...input, ...(await refusedTo(tx, input)) }),
+    async outside({ db, orders }, input, doing) {
+      const { failure } = input;
+      const { address: to, fiatAccountId } = await db.asSystem((tx) => refusedTo(tx, input));
+      await refundOrder(
+        orders,
+        { ...said(input, doing), pastHits: input.pastHits },
+        {
+          failure,
+          ...(to === undefined ? {} : { address: to }),
+          ...(fiatAccountId === undefined ? {} : { fiatAccountId }),
+        },
+      );
+    },
+  }),
+  action({
+    name: 'order.retry',
+    path: '/orders/:order/retry',
+    right: 'money',
+    fields: { order: id },
+    subject,
+    look: lookPaid,
+    weighs: true,
+    needs: needsPaid('payout_held'),
+    async perform({ orders }, tx, input, doing) {
+      await retry(orders, tx, said(input, doing));
+    },
+  }),
+  action({
+    name: 'order.retry-refund',
+    path: '/orders/:order/retry-refund',
+    right: 'money',
+    fields: { order: id, address: optional(address), fiatAccountId: optional(id), pastHits: optional(flag) },
+    subject,
+    async look(deps, tx, input) {
+      requireNamed(input);
+      return await lookBack(deps, tx, input);
+    },
+    weighs: true,
+    needs: needsBack,
+    async outside({ db, orders }, input, doing) {
+      const to = await db.asSystem(async (tx) => {
+        const { depositRail } = await lockOrder(tx, input.order);
+        return await destinationOf(orders, tx, depositRail, input);
+      });
+      await retryRefund(orders, { ...said(input, doing), pastHits: input.pastHits, to });
+    },
+  }),
+  action({
+    name: 'order.destination',
+    path: '/orders/:order/destination',
+    right: 'money',
+    fields: { order: id, address: optional(address), fiatAccountId: optional(id), pastHits: optional(flag) },
+    subject,
+    async look(deps, tx, input) {
+      requireDestination(input);
+      requireOne(input);
+      await requireOwnAccount(tx, input);
+      const waiting = (await waitingFor(tx, input.order)).map(({ id: refund, state, asset, grossUnits }) => ({
+        refund,
+        state,
+        asset,
+        units: grossUnits,
+      }));
+      return { ...(Object(await look(deps, tx, input)) as object), waiting };
+    },
+    // What waits for this word may be more than the order: a second deposit, or what came in excess.
+    weighs: true,
+    async needs(deps, tx, input) {
+      const needs = await needsBack(deps, tx, input);
+      const sums = new Map<string, bigint>();
+      for (const { asset, grossUnits } of await waitingFor(tx, input.order))
+        sums.set(asset, (sums.get(asset) ?? 0n) + grossUnits);
+      // All that this word lets go counts together: the order's own money too, where it is of the same asset.
+      const { asset: own, units } = await amountOf(tx, input.order);
+      return [...needs, ...[...sums].map(([asset, sum]) => ({ asset, units: asset === own ? sum + units : sum }))];
+    },
+    async perform({ orders }, tx, input, { now, people, reason }) {
+      const to = { address: input.address, fiatAccountId: input.fiatAccountId };
+      const approvedBy = { people, reason, pastHits: input.pastHits };
+      await nameDestination(orders, tx, { orderId: input.order, to, by: 'operator', approvedBy, now });
+    },
+  }),
+  action({
+    name: 'order.release-blocked',
+    path: '/orders/:order/release-blocked',
+    right: 'money',
+    fields: { order: id, legalAct: { ...text(200), typed: 'looked up' as const } },
+    subject,
+    look,
+    weighs: true,
+    needs: async (_deps, tx, input) => ({ ...(await amountOf(tx, input.order)), ask: 'always' as const }),
+    async perform({ orders }, tx, input, doing) {
+      await releaseBlocked(orders, tx, { ...said(input, doing), legalAct: input.legalAct });
+    },
+  }),
+  action({
+    name: 'deposit.refund',
+    path: '/deposits/:deposit/refund',
+    right: 'money',
+    fields: {
+      deposit: id,
+      amount: optional(amount),
+      address: optional(address),
+      fiatAccountId: optional(id),
+      pastHits: optional(flag),
+      despiteDebt: optional(flag),
+    },
+    subject: (input) => `deposit:${input.deposit}`,
+    async look(deps, tx, input) {
+      requireNamed(input);
+      const deposit = await findDeposit(tx, input.deposit);
+      await requireFit(deps, tx, deposit, input);
+      await requireNamedByOthers(deps, tx, deposit, input);
+      // Said at once, and not proposed to somebody first.
+      await requireNotHeldDeposit(tx, input.deposit);
+      const { state, asset, units } = deposit;
+      const refunds = (await refundsOfDeposit(tx, input.deposit)).map((one) => ({ id: one.id, state: one.state }));
+      const leaving = await ofDeposit(deps, tx, input);
+      return { state, asset, units, refunds, approves: leaving === undefined ? [] : await approves(deps, tx, leaving) };
+    },
+    weighs: true,
+    async needs(deps, tx, input) {
+      const { orderId, asset, units } = await findDeposit(tx, input.deposit);
+      const leaving = await ofDeposit(deps, tx, input);
+      const back = async (amount: { asset: string; units: bigint }): Promise<Need[]> => [
+        // Without an order only the operator says whose it is, and with a debt it is given up: two, whatever a rule says.
+        orderId === null || (await standsForLoss(tx, orderId)) ? { ...amount, ask: 'always' } : amount,
+        ...(leaving === undefined ? [] : await needsOf(deps, tx, leaving, { pastHits: input.pastHits === true })),
+      ];
+      // All that went back of it counts, so pieces are no way below the limit; one that waits goes as a whole.
+      const refunds = (await refundsOfDeposit(tx, input.deposit)).filter((one) => one.state !== 'cancelled');
+      const named = refunds.reduce((sum, one) => sum + one.grossUnits, 0n);
+      if (refunds.some((one) => one.state !== 'settled')) return await back({ asset, units: named });
+      return await back({ asset, units: named + ((await unitsOf(tx, asset, input.amount)) ?? units) });
+    },
+    async perform({ orders }, tx, input, { operator, people, reason, now }) {
+      const deposit = await findDeposit(tx, input.deposit);
+      const to = await destinationOf(orders, tx, deposit.rail, input);
+      const units = await unitsOf(tx, deposit.asset, input.amount);
+      await refundDeposit(orders, tx, {
+        ...{ depositId: input.deposit, by: operator.name, people, pastHits: input.pastHits, why: reason, now },
+        despiteDebt: input.despiteDebt,
+        ...(units === undefined ? {} : { units }),
+        ...(to === undefined ? {} : { to }),
+      });
+    },
+  }),
+  action({
+    name: 'deposit.hold',
+    path: '/deposits/:deposit/hold',
+    right: 'block',
+    fields: { deposit: id },
+    subject: (input) => `deposit:${input.deposit}`,
+    look: lookHeld,
+    // Nothing leaves by it, so the night desk may.
+    async perform({ orders }, tx, input, { operator, reason, now }) {
+      await holdDeposit(orders, tx, { depositId: input.deposit, by: operator.name, why: reason, now });
+    },
+  }),
+  action({
+    name: 'deposit.release',
+    path: '/deposits/:deposit/release',
+    right: 'money',
+    weighs: true,
+    fields: { deposit: id },
+    subject: (input) => `deposit:${input.deposit}`,
+    look: lookHeld,
+    async needs(_deps, tx, input) {
+      const { orderId, asset, units } = await findDeposit(tx, input.deposit);
+      // Whose it is nobody knows but the operator who says so.
+      return orderId === null ? ('always' as const) : { asset, units };
+    },
+    async perform(_deps, tx, input, { operator, now }) {
+      await releaseDeposit(tx, { depositId: input.deposit, by: operator.name, now });
+    },
+  }),
+  action({
+    name: 'deposit.assign',
+    path: '/deposits/:deposit/assign',
+    right: 'money',
+    fields: { deposit: id, order: id, amount: optional(amount) },
+    subject: (input) => `deposit:${input.deposit}`,
+    async look(_deps, tx, input) {
+      const { state, asset, units, orderId } = await findDeposit(tx, input.deposit);
+      const order = await lockOrder(tx, input.order);
+      await requireNotHeldDeposit(tx, input.deposit);
+      return {
+        state,
+        asset,
+        units,
+        belongs: orderId,
+        order: { id: order.id, state: order.state, version: order.version },
+      };
+    },
+    weighs: true,
+    async needs(_deps, tx, input) {
+      const { orderId, asset, units } = await findDeposit(tx, input.deposit);
+      // Of another order's deposit, or of none's, only the operator says whose it is: two, whatever a rule says.
+      return orderId === input.order ? { asset, units } : { asset, units, ask: 'always' as const };
+    },
+    async perform({ orders }, tx, input, { operator, reason, now }) {
+      const { deposit: depositId, order: orderId } = input;
+      const { asset } = await findDeposit(tx, depositId);
+      const units = await unitsOf(tx, asset, input.amount);
+      await assignDeposit(orders, tx, { depositId, orderId, units, by: operator.name, why: reason, now });
+    },
+  }),
+  action({
+    name: 'order.settle-by',
+    path: '/orders/:order/settle-by',
+    right: 'money',
+    fields: {
+      order: id,
+      payout: text(60, /^pay_[0-9]+_[0-9]+$/, 'the id of an attempt, such as pay_17_1'),
+      rest: optional(oneOf(['keep', 'pay'])),
+    },
+    subject,
+    async look(deps, tx, input) {
+      const seen = Object(await look(deps, tx, input)) as object;
+      const attempt = (await trace(tx, input.order)).payouts.find(({ id: of }) => of === input.payout);
+      return { ...seen, attempt: attempt && { state: attempt.state, units: attempt.paidUnits ?? attempt.units } };
+    },
+    // It decides what a customer is owed, and what is ours.
+    needs: async (_deps, tx, input) => {
+      await paidBefore(tx, await lockOrder(tx, input.order), input);
+      return 'always' as const;
+    },
+    async perform({ orders }, tx, input, doing) {
+      const { payout, rest } = input;
+      await settleBy(orders, tx, { ...said(input, doing), payout, rest });
+    },
+  }),
+  action({
+    name: 'order.block',
+    path: '/orders/:order/block',
+    right: 'money',
+    fields: { order: id },
+    subject,
+    look,
+    // Nothing leaves by it, and the law does not wait.
+    async perform({ orders }, tx, input, doing) {
+      await block(orders, tx, said(input, doing));
+    },
+  }),
+  action({
+    name: 'customer.block',
+    path: '/customers/:customer/block',
+    right: 'block',
+    fields: { customer },
+    subject: customerSubject,
+    look: customerLook,
+    // What is not submitted is held from here on. What is submitted may still arrive, and the reply says so.
+    async perform(_deps, tx, input, doing) {
+      await blockCustomer(tx, input.customer, doing.now);
+      return { underWay: await blockedNow(tx, input.customer, doing.now) };
+    },
+  }),
+  action({
+    name: 'customer.unblock',
+    path: '/customers/:customer/unblock',
+    right: 'money',
+    fields: { customer },
+    subject: customerSubject,
+    look: customerLook,
+    needs: async () => 'always' as const,
+    async perform(_deps, tx, input, doing) {
+      await unblockCustomer(tx, input.customer, doing.now);
+    },
+  }),
+  // Looking is an action, too.
+  action({
+    name: 'customer.personal',
+    path: '/customers/:customer/personal',
+    right: 'personal',
+    fields: { customer },
+    subject: customerSubject,
+    async look(_deps, tx, input) {
+      await findCustomer(tx, input.customer);
+      return null;
+    },
+    async perform({ vault }, tx, input) {
+      const accounts = await fiatAccounts(tx, input.customer);
+      return {
+        personal: {
+          ...(await openContact(tx, vault, input.customer)),
+          name: (await customerName(tx, vault, input.customer)) ?? null,
+          accounts: await Promise.all(
+            accounts.map(async (account) => ({
+              fiatAccountId: account.id,
+              fiat: account.fiat,
+              ...(await openFiatAccount(tx, vault, account.id)).details,
+            })),
+          ),
+        },
+      };
+    },
+  }),
+];
+
+/** A deposit with its refunds, and who holds it. */
+async function lookHeld(_deps: OperatorDeps, tx: Tx, input: { deposit: bigint }) {
+  const { state, asset, units } = await findDeposit(tx, input.deposit);
+  const refunds = (await refundsOfDeposit(tx, input.deposit)).map((one) => ({ id: one.id, state: one.state }));
+  return { state, asset, units, refunds, heldBy: (await heldDeposit(tx, input.deposit))?.by ?? null };
+}
+
+/** What would go back of money in suspense, where the destination is said. */
+async function ofDeposit(
+  { orders }: OperatorDeps,
+  tx: Tx,
+  input: { deposit: bigint; amount: string | undefined } & To,
+): Promise<Leaving | undefined> {
+  const { id: depositId, rail, asset, units, orderId } = await findDeposit(tx, input.deposit);
+  const to = await destinationOf(orders, tx, rail, input);
+  if (to === undefined) return undefined;
+  const order = orderId === null ? undefined : await lockOrder(tx, orderId);
+  const { address = null, fiatAccountId = null } = to;
+  const netUnits = (await unitsOf(tx, asset, input.amount)) ?? units;
+  return await suspenseRefundOf(tx, { id: 0n, depositId, rail, asset, netUnits, address, fiatAccountId }, order);
+}
+
+interface Back {
+  rail: string;
+  asset: string;
+  orderId: bigint | null;
+}
+
+/** Refunds out of suspense that go, or go again, where somebody says. */
+const waitingFor = async (tx: Tx, order: bigint) =>
+  (await refundsOf(tx, order)).filter(({ source, state }) => source === 'suspense' && NAMEABLE.includes(state));
+
+/** One destination, such as the rail has, in the deposit's own fiat. @throws Refusal 'malformed_field' | 'unknown_account' */
+async function requireFit({ orders }: OperatorDeps, tx: Tx, back: Back, input: To): Promise<void> {
+  requireOne(input);
+  const { fiatAccountId } = input;
+  if (fiatAccountId === undefined) return;
+  if (back.orderId !== null) await requireOwnAccount(tx, { order: back.orderId, fiatAccountId });
+  const wrong = (rule: string) => new Refusal('malformed_field', { fields: { fiatAccountId: rule } });
+  if (orders.rails.get(back.rail)?.kind === 'chain')
+    throw wrong(`must be left out: on ${back.rail} there are addresses`);
+  if ((await fiatOfAccount(tx, fiatAccountId)) !== back.asset) throw wrong(`must be an account in ${back.asset}`);
+}
+
+/** The address that coins came from is no destination because an operator names it. @throws Refusal 'malformed_field' */
+async function requireNamedByOthers({ orders }: OperatorDeps, tx: Tx, back: Back & { id: bigint }, input: To) {
+  if (input.address === undefined) return;
+  const to = await refundAddressOn(orders, tx, back.rail, input.address);
+  const order = back.orderId === null ? undefined : await lockOrder(tx, back.orderId);
+  const named = order?.refundToBy === 'operator' ? null : (order?.refundAddress ?? null);
+  await requireNotSender(orders, tx, { depositId: back.id, address: to, named });
+}
+
+/** A hit is let pass for a destination that the action names, and for no other. */
+function requireNamed({ pastHits, ...to }: To & { pastHits: boolean | undefined }): void {
+  if (pastHits === true) requireDestination(to);
+}
+
+function requireOne({ address: to, fiatAccountId }: To): void {
+  if (to !== undefined && fiatAccountId !== undefined)
+    throw new Refusal('malformed_field', { fields: { fiatAccountId: 'must not stand beside address' } });
+}
+
+/** A deposit goes back to an account of its own customer, never of another. */
+async function requireOwnAccount(tx: Tx, input: { order: bigint; fiatAccountId: bigint | undefined }): Promise<void> {
+  if (input.fiatAccountId === undefined) return;
+  const { customerId } = await lockOrder(tx, input.order);
+  const own = (await fiatAccounts(tx, customerId)).some((account) => account.id === input.fiatAccountId);
+  if (!own) throw new Refusal('unknown_account');
+}
+
+interface To {
+  address: string | undefined;
+  fiatAccountId: bigint | undefined;
+}
+
+/** Where it is said to go, or else where its customer or partner has said: nobody is asked twice. */
+async function refusedTo(tx: Tx, input: To & { order: bigint }): Promise<To> {
+  const { address: to, fiatAccountId } = input;
+  if (to !== undefined || fiatAccountId !== undefined) return { address: to, fiatAccountId };
+  const { refundAddress, refundAccountId } = await lockOrder(tx, input.order);
+  return { address: refundAddress ?? undefined, fiatAccountId: refundAccountId ?? undefined };
+}
+
+function requireDestination({ address: to, fiatAccountId }: To): void {
+  if (to === undefined && fiatAccountId === undefined)
+    throw new Refusal('missing_fields', { names: ['address or fiatAccountId'] });
+}
+
+/** In the spelling that is kept, on the rail it goes back by; undefined where none is named. @throws Refusal 'malformed_field' */
+async function destinationOf(
+  orders: OperatorDeps['orders'],
+  tx: Tx,
+  railCode: string,
+  input: To,
+): Promise<RefundTo | undefined> {
+  if (input.fiatAccountId !== undefined) return { fiatAccountId: input.fiatAccountId };
+  if (input.address === undefined) return undefined;
+  return { address: await refundAddressOn(orders, tx, railCode, input.address) };
+}
+
+async function unitsOf(tx: Tx, asset: string, given: string | undefined): Promise<bigint | undefined> {
+  return given === undefined ? undefined : parseUnits(given, (await assets(tx)).get(asset)?.decimals ?? 0);
+}

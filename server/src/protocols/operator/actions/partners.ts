@@ -1,0 +1,245 @@
+/**
+ * Actions on partners and their keys. A secret is shown once, to one operator: who asked for it. Where another confirms, it waits a day, sealed, for
+ * who asked to collect it (`key.collect`), and the one who confirms is not shown it.
+ */
+import { later } from '../../../base/clock.ts';
+import type { Tx } from '../../../base/db.ts';
+import { Refusal } from '../../../base/errors.ts';
+import type { Doing } from '../../../operators/index.ts';
+import {
+  activityOf,
+  collectSecret,
+  createKey,
+  createPartner,
+  findKey,
+  findPartner,
+  heldByIds,
+  heldCounts,
+  MAX_HELD,
+  MOST_SINCE_MS,
+  newestHeld,
+  recordedFrom,
+  resumePartner,
+  revokeKey,
+  rotateKey,
+  SCOPES,
+  suspendPartner,
+} from '../../../partners/index.ts';
+import { type Action, action, type OperatorDeps } from '../action.ts';
+import { contain, decide, stillHeld } from '../containment.ts';
+import { type Field, id, listOf, network, oneOf, optional, text, time, typed, whole } from '../fields.ts';
+
+const HOUR_MS = 3_600_000;
+const DEFAULT_OVERLAP_H = 24;
+
+const subject = ({ partner }: { partner: bigint }): string => `partner:${partner}`;
+const keySubject = ({ key }: { key: string }): string => `key:${key}`;
+const keyName = text(128, /^[\x21-\x7e]+$/, 'an API key');
+const origin = text(200, /^(\*|https?:\/\/[^/\s]+)$/, 'an origin such as https://shop.example');
+
+async function look(_deps: OperatorDeps, tx: Tx, input: { partner: bigint }): Promise<unknown> {
+  const found = await findPartner(tx, { id: input.partner });
+  if (found === undefined) throw new Refusal('unknown_partner');
+  return { name: found.name, suspended: found.suspended };
+}
+
+/** With what is held: who resumes or releases agrees to just that, not to as much of something else. */
+async function lookAtHeld(deps: OperatorDeps, tx: Tx, input: { partner: bigint }): Promise<Record<string, unknown>> {
+  const found = (await look(deps, tx, input)) as Record<string, unknown>;
+  return { ...found, held: await heldCounts(tx, input.partner), newestHeld: await newestHeld(tx, input.partner) };
+}
+
+async function lookAtKey(_deps: OperatorDeps, tx: Tx, input: { key: string }): Promise<unknown> {
+  const found = await findKey(tx, input.key);
+  if (found === undefined) throw new Refusal('unknown_key');
+  const { lastUsedAt: _, secretFor: __, secretUntil: ___, ...lasting } = found;
+  return lasting;
+}
+
+/** Who asked, where another confirms; undefined where both are one. */
+const collectorOf = ({ people, operator }: Doing): string | undefined =>
+  people[0] === operator.name ? undefined : people[0];
+
+const rule = async () => 'rule' as const;
+
+/** Items by their numbers, or all of them. */
+const heldList: Field<bigint[] | 'all'> = {
+  rule: `all, or a list of at most ${MAX_HELD} numbers of held items`,
+  read: (given) => (given === 'all' ? given : listOf(id, MAX_HELD).read(given)),
+};
+
+async function lookAtItems(
+  deps: OperatorDeps,
+  tx: Tx,
+  input: { partner: bigint; items: bigint[] | 'all' },
+): Promise<unknown> {
+  const found = await lookAtHeld(deps, tx, input);
+  return input.items === 'all' ? found : { ...found, items: await heldByIds(tx, input.partner, input.items) };
+}
+
+async function decided(tx: Tx, input: Parameters<typeof decide>[1]): Promise<Record<string, unknown>> {
+  const items = await decide(tx, input);
+  return { decided: items.length, ...(await stillHeld(tx, input.partnerId)) };
+}
+
+const malformed = (field: string, rule: string) => new Refusal('malformed_field', { fields: { [field]: rule } });
+/** In the reply that suspends; the rest is asked for (reads.ts). */
+const SHOWN_ACTIVITY = 50;
+
+export const PARTNER_ACTIONS: readonly Action[] = [
+  action({
+    name: 'partner.create',
+    path: '/partners',
+    right: 'partners',
+    fields: {
+      name: text(60),
+      quoteShape: optional(oneOf(['A', 'B'])),
+      toleranceBps: optional(whole(0, 10_000)),
+      tradeLevel: optional(whole(0, 4)),
+      requestsPerMinute: optional(whole(0, 1_000_000)),
+      corsOrigins: optional(listOf(origin, 20)),
+    },
+    subject: ({ name }) => `partner:${name}`,
+    async look(_deps, tx, input) {
+      const found = await findPartner(tx, { name: input.name });
+      return found === undefined ? null : { id: found.id, name: found.name, suspended: found.suspended };
+    },
+    async perform(_deps, tx, input, { now }) {
+      if ((await findPartner(tx, { name: input.name })) !== undefined) throw new Refusal('partner_exists');
+      const { toleranceBps, ...rest } = input;
+      const tolerance = toleranceBps === undefined ? {} : { toleranceBps: BigInt(toleranceBps) };
+      await createPartner(tx, { ...rest, ...tolerance, now });
+    },
+  }),
+  action({
+    name: 'partner.suspend',
+    path: '/partners/:partner/suspend',
+    right: 'block',
+    fields: { partner: id, since: optional(time), key: optional(keyName) },
+    subject,
+    look: lookAtHeld,
+    async perform(_deps, tx, input, { operator, reason, now }) {
+      const { partner, since, key } = input;
+      if (since === undefined) {
+        if (key !== undefined) throw malformed('since', 'is needed with a key');
+        return await suspendPartner(tx, partner, now);
+      }
+      if (since > now) throw malformed('since', 'must not lie ahead');
+      if (now.getTime() - since.getTime() > MOST_SINCE_MS) throw malformed('since', 'must lie within the last 90 days');
+      if (key !== undefined && (await findKey(tx, key))?.partnerId !== partner) throw new Refusal('unknown_key');
+      await suspendPartner(tx, partner, now);
+      const opened = await contain(tx, { partnerId: partner, since, apiKey: key, by: operator.name, reason, now });
+      const done = await activityOf(tx, { partnerId: partner, apiKey: key, since, limit: SHOWN_ACTIVITY + 1 });
+      return {
+        containment: opened,
+        ...(await stillHeld(tx, partner)),
+        activity: done.slice(0, SHOWN_ACTIVITY),
+        hasMoreActivity: done.length > SHOWN_ACTIVITY,
+        recordedFrom: await recordedFrom(tx),
+      };
+    },
+  }),
+  action({
+    name: 'partner.resume',
+    path: '/partners/:partner/resume',
+    right: 'partners',
+    fields: { partner: id },
+    subject,
+    look: lookAtHeld,
+    needs: rule,
+    async perform(_deps, tx, input) {
+      await resumePartner(tx, input.partner);
+      return await stillHeld(tx, input.partner);
+    },
+  }),
+  action({
+    name: 'held.release',
+    path: '/partners/:partner/held/release',
+    right: 'partners',
+    fields: { partner: id, items: heldList },
+    subject,
+    look: lookAtItems,
+    needs: rule,
+    async perform(_deps, tx, { partner, items }, { operator, now }) {
+      const state = 'released' as const;
+      return await decided(tx, { partnerId: partner, items, state, by: operator.name, now });
+    },
+  }),
+  action({
+    name: 'held.reject',
+    path: '/partners/:partner/held/reject',
+    right: 'partners',
+    fields: { partner: id, items: heldList },
+    subject,
+    look: lookAtItems,
+    async perform(_deps, tx, { partner, items }, { operator, now }) {
+      const state = 'rejected' as const;
+      return await decided(tx, { partnerId: partner, items, state, by: operator.name, now });
+    },
+  }),
+  action({
+    name: 'key.create',
+    path: '/partners/:partner/keys',
+    right: 'partners',
+    fields: {
+      partner: id,
+      label: typed(60),
+      scopes: listOf(oneOf(SCOPES), SCOPES.length),
+      addresses: optional(listOf(network, 50)),
+      expiresAt: optional(time),
+    },
+    subject,
+    look,
+    needs: rule,
+    async perform({ vault }, tx, input, doing) {
+      const { now } = doing;
+      const { partner, scopes, ...rest } = input;
+      if (rest.expiresAt !== undefined && rest.expiresAt <= now)
+        throw new Refusal('malformed_field', { fields: { expiresAt: 'must lie ahead' } });
+      const secretFor = collectorOf(doing);
+      const made = { ...rest, partnerId: partner, scopes: [...new Set(scopes)], now, secretFor };
+      const { apiKey, apiSecret } = await createKey(tx, vault, made);
+      return { apiKey, ...(secretFor === undefined ? { apiSecret } : { secretFor }) };
+    },
+  }),
+  action({
+    name: 'key.rotate',
+    path: '/keys/:key/rotate',
+    right: 'partners',
+    fields: { key: keyName, overlapHours: optional(whole(0, 24 * 30)) },
+    subject: keySubject,
+    look: lookAtKey,
+    needs: rule,
+    async perform({ vault }, tx, input, doing) {
+      const { now } = doing;
+      if ((await findKey(tx, input.key))?.revokedAt !== null) throw new Refusal('unknown_key');
+      const overlapMs = (input.overlapHours ?? DEFAULT_OVERLAP_H) * HOUR_MS;
+      const secretFor = collectorOf(doing);
+      const { apiSecret } = await rotateKey(tx, vault, { key: input.key, now, overlapMs, secretFor });
+      const shown = secretFor === undefined ? { apiSecret } : { secretFor };
+      return { apiKey: input.key, ...shown, oldSecretValidUntil: later(now, overlapMs) };
+    },
+  }),
+  action({
+    name: 'key.collect',
+    path: '/keys/:key/secret',
+    right: 'partners',
+    fields: { key: keyName },
+    subject: keySubject,
+    look: lookAtKey,
+    async perform({ vault }, tx, { key }, { operator, now }) {
+      return { apiKey: key, apiSecret: await collectSecret(tx, vault, { key, by: operator.name, now }) };
+    },
+  }),
+  action({
+    name: 'key.revoke',
+    path: '/keys/:key/revoke',
+    right: 'block',
+    fields: { key: keyName },
+    subject: keySubject,
+    look: lookAtKey,
+    async perform(_deps, tx, input, { now }) {
+      await revokeKey(tx, input.key, now);
+    },
+  }),
+];

@@ -1,0 +1,170 @@
+/** Operator actions on who paid: looking, which is kept in the audit, and sending money back to where it came from. */
+import type { Tx } from '../../../base/db.ts';
+import { Refusal } from '../../../base/errors.ts';
+import { findCase } from '../../../compliance/index.ts';
+import { encryptLink, keepSenderAccount, RETURN_FOR_MS } from '../../../customers/index.ts';
+import type { Need } from '../../../operators/index.ts';
+import {
+  closeConfirmed,
+  confirmedReturn,
+  depositsAbout,
+  findDeposit,
+  type Leaving,
+  lockOrder,
+  makeReturnLink,
+  payerOf,
+  type RefundTo,
+  refundAddressOn,
+  refundDeposit,
+  refundsOfDeposit,
+  requireNotHeldDeposit,
+  requireSigned,
+  senderAccount,
+  standing,
+  suspenseRefundOf,
+} from '../../../orders/index.ts';
+import { type Action, action, type OperatorDeps } from '../action.ts';
+import { flag, id, optional, text } from '../fields.ts';
+import { address, approves } from './orders.ts';
+
+interface Input {
+  deposit: bigint;
+  address: string | undefined;
+  signature: string | undefined;
+}
+
+const subject = (input: { deposit: bigint }): string => `deposit:${input.deposit}`;
+const wrong = (field: string, rule: string) => new Refusal('malformed_field', { fields: { [field]: rule } });
+
+/**
+ * Where it goes: to the account that the statement shows, to the address that the sender of coins has signed for, or to the one that
+ * the customer has confirmed on a page of ours. The account is kept for that, so that it is screened and paid like any other; asked again, it is the same one.
+ */
+async function destinationOf({ orders, vault, clock }: OperatorDeps, tx: Tx, input: Input): Promise<RefundTo> {
+  const { deposit: depositId, signature } = input;
+  const { rail, asset } = await findDeposit(tx, depositId);
+  if (orders.rails.get(rail)?.kind === 'chain') {
+    const confirmed = signature === undefined ? await confirmedReturn(tx, depositId) : undefined;
+    if (confirmed !== undefined && confirmed.confirmedAddress !== null) {
+      const to = await refundAddressOn(orders, tx, rail, input.address ?? confirmed.confirmedAddress);
+      if (to !== confirmed.confirmedAddress) throw wrong('address', 'must be the one that the customer has confirmed');
+      return { address: to };
+    }
+    if (input.address === undefined || signature === undefined)
+      throw new Refusal('missing_fields', { names: ['address', 'signature'] });
+    const to = await refundAddressOn(orders, tx, rail, input.address);
+    await requireSigned(orders, tx, { depositId, address: to, signature });
+    return { address: to };
+  }
+  if (input.address !== undefined) throw wrong('address', `must be left out: ${rail} pays to accounts`);
+  if (signature !== undefined) throw wrong('signature', 'must be left out: the statement says who paid');
+  const details = await senderAccount(orders, tx, depositId);
+  return { fiatAccountId: await keepSenderAccount(tx, vault, { depositId, fiat: asset, details, now: clock.now() }) };
+}
+
+async function leavingOf(deps: OperatorDeps, tx: Tx, input: Input): Promise<Leaving> {
+  const { id: depositId, rail, asset, units, orderId } = await findDeposit(tx, input.deposit);
+  const order = orderId === null ? undefined : await lockOrder(tx, orderId);
+  const { address: to = null, fiatAccountId = null } = await destinationOf(deps, tx, input);
+  return await suspenseRefundOf(
+    tx,
+    { id: 0n, depositId, rail, asset, netUnits: units, address: to, fiatAccountId },
+    order,
+  );
+}
+
+export const PAYER_ACTIONS: readonly Action[] = [
+  action({
+    name: 'deposit.payer',
+    path: '/deposits/:deposit/payer',
+    right: 'personal',
+    fields: { deposit: id },
+    subject,
+    async look(_deps, tx, input) {
+      await findDeposit(tx, input.deposit);
+      return null;
+    },
+    perform: async ({ orders }, tx, input) => ({ payer: await payerOf(orders, tx, input.deposit) }),
+  }),
+  action({
+    name: 'case.payer',
+    path: '/cases/:case/payer',
+    right: 'personal',
+    fields: { case: id },
+    subject: (input) => `case:${input.case}`,
+    async look(_deps, tx, input) {
+      const there = await findCase(tx, input.case);
+      if (there === undefined) throw new Refusal('unknown_case');
+      return { deposits: (await depositsAbout(tx, there.found)).map(String) };
+    },
+    async perform({ orders }, tx, input) {
+      const there = await findCase(tx, input.case);
+      const payers = [];
+      for (const deposit of there === undefined ? [] : await depositsAbout(tx, there.found))
+        payers.push({ deposit, ...(await payerOf(orders, tx, deposit)) });
+      return { payers };
+    },
+  }),
+  action({
+    name: 'deposit.return-link',
+    path: '/deposits/:deposit/return-link',
+    right: 'money',
+    fields: { deposit: id },
+    subject,
+    async look(_deps, tx, input) {
+      const { state, asset, units } = await findDeposit(tx, input.deposit);
+      // Of a link that was made before nothing counts any more: whoever makes another one sees it.
+      const confirmed = (await confirmedReturn(tx, input.deposit))?.confirmedAddress ?? null;
+      return { state, asset, units, confirmed };
+    },
+    // Nothing leaves by it. The link opens a page that asks for a code sent to the customer's phone.
+    async perform({ orders, vault, publicUrl }, tx, input, { operator, now }) {
+      const expiresAt = new Date(now.getTime() + RETURN_FOR_MS);
+      const made = await makeReturnLink(orders, tx, { depositId: input.deposit, by: operator.name, expiresAt, now });
+      const token = encryptLink(vault, 'return', {
+        ...{ id: made.id, partnerId: String(made.partnerId), customerId: made.customerId },
+        ...{ until: expiresAt.getTime(), redirectUrl: null, closeAfterLogin: false },
+      });
+      return { returnUrl: `${publicUrl()}/return/${token}`, expiresAt };
+    },
+  }),
+  action({
+    name: 'deposit.return',
+    path: '/deposits/:deposit/return',
+    right: 'money',
+    fields: {
+      deposit: id,
+      address: optional(address),
+      signature: optional(text(132, /^0x[0-9a-fA-F]{130}$/, 'a signature: 0x and 130 hex digits')),
+      pastHits: optional(flag),
+    },
+    subject,
+    async look(deps, tx, input) {
+      const { state, asset, units } = await findDeposit(tx, input.deposit);
+      await requireNotHeldDeposit(tx, input.deposit);
+      const leaving = await leavingOf(deps, tx, input);
+      const refunds = (await refundsOfDeposit(tx, input.deposit)).map((one) => ({ id: one.id, state: one.state }));
+      const to = leaving.address ?? `account:${leaving.fiatAccountId}`;
+      // Whoever agrees sees on what word it goes there.
+      const by = input.signature === undefined ? await confirmedReturn(tx, input.deposit) : undefined;
+      const confirmed = by && { link: by.id, at: by.confirmedAt, loggedInAt: by.loggedInAt };
+      return { state, asset, units, to, confirmed, refunds, approves: await approves(deps, tx, leaving) };
+    },
+    weighs: true,
+    // Nobody but the operator says that it may go there: two, whatever a rule says.
+    async needs(deps, tx, input): Promise<Need[]> {
+      const { asset, units } = await findDeposit(tx, input.deposit);
+      const leaving = await leavingOf(deps, tx, input);
+      const stands = input.pastHits === true ? await standing(deps.orders, tx, leaving, deps.clock.now()) : [];
+      const found = [...stands.flatMap(({ action }) => action ?? []), 'destination.new' as const];
+      return [{ asset, units, ask: 'always' }, ...found.map((finding) => ({ finding, asset, units }))];
+    },
+    async perform(deps, tx, input, { operator, people, reason, now }) {
+      await refundDeposit(deps.orders, tx, {
+        ...{ depositId: input.deposit, to: await destinationOf(deps, tx, input), by: operator.name, people },
+        ...{ pastHits: input.pastHits, why: reason, now },
+      });
+      await closeConfirmed(tx, input.deposit, { by: operator.name, now });
+    },
+  }),
+];

@@ -1,0 +1,73 @@
+/**
+ * Actions on reviews: a person looks at what a customer gave, and decides, where no program verifies. Looking is an action, too.
+ * The reason of a refusal is shown to the partner, so it names nobody.
+ */
+import type { Tx } from '../../../base/db.ts';
+import { encryptText } from '../../../base/texts.ts';
+import { openTyped } from '../../../base/typed.ts';
+import { decideReview, openReview } from '../../../compliance/index.ts';
+import { detachPhone, findCustomer, givenDetails, HIGHEST_LEVEL, openContact } from '../../../customers/index.ts';
+import { type Action, action, type OperatorDeps } from '../action.ts';
+import { oneOf, optional, text, typed, whole } from '../fields.ts';
+
+const customer = text(40, /^[0-9A-Za-z]{10}_[0-9]{1,19}$/, 'the id of a customer');
+const subject = (input: { customer: string }): string => `customer:${input.customer}`;
+
+async function look(_deps: OperatorDeps, tx: Tx, input: { customer: string }): Promise<unknown> {
+  const { level, verification } = await findCustomer(tx, input.customer);
+  return { level, verification, version: (await givenDetails(tx, input.customer))?.version ?? null };
+}
+
+export const REVIEW_ACTIONS: readonly Action[] = [
+  action({
+    name: 'review.open',
+    path: '/customers/:customer/review/open',
+    right: 'personal',
+    fields: { customer },
+    subject,
+    look,
+    async perform({ vault }, tx, input) {
+      const { given, details } = await openReview(tx, vault, input.customer);
+      return { review: { version: given?.version ?? null, outcome: given?.outcome ?? null, details: details ?? {} } };
+    },
+  }),
+  action({
+    name: 'review.decide',
+    path: '/customers/:customer/review/decide',
+    right: 'reviews',
+    fields: {
+      customer,
+      /** Of the details that were looked at. */
+      version: whole(1, 1_000_000),
+      outcome: oneOf(['verified', 'failed', 'refused']),
+      level: optional(whole(1, HIGHEST_LEVEL)),
+    },
+    subject,
+    look,
+    async perform({ vault }, tx, input, { operator, reason, now }) {
+      const { customer: customerId, version, outcome, level = 0 } = input;
+      const { partnerId } = await findCustomer(tx, customerId);
+      const told = encryptText(vault, partnerId, openTyped(vault, reason));
+      await decideReview(tx, { customerId, version, outcome, level, reason, told, by: operator.name, now });
+    },
+  }),
+  // A number is given to somebody else by its network after a while: the new owner must not log in as the old one.
+  action({
+    name: 'customer.detach_phone',
+    path: '/customers/:customer/detach-phone',
+    right: 'reviews',
+    fields: {
+      customer,
+      /** What was verified afresh, and where that is kept. */
+      evidence: typed(500, /\S{2}/, 'what was verified, in 3 to 500 characters'),
+    },
+    subject,
+    async look({ vault }, tx, input) {
+      const { phone } = await openContact(tx, vault, input.customer);
+      return { hasPhone: phone !== undefined, evidence: input.evidence };
+    },
+    async perform(_deps, tx, input, { now }) {
+      return { detached: await detachPhone(tx, await findCustomer(tx, input.customer), now) };
+    },
+  }),
+];

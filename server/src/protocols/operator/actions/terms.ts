@@ -1,0 +1,415 @@
+/** Actions on the terms of trade: markets, fees, limits, caps, policies. Each keeps its history in the module's own rows, too. */
+import type { Tx } from '../../../base/db.ts';
+import { Refusal } from '../../../base/errors.ts';
+import { formatUnits, parseRate, parseUnits } from '../../../base/money.ts';
+import { HIGHEST_LEVEL } from '../../../customers/index.ts';
+import type { Doing } from '../../../operators/index.ts';
+import { dustThreshold, setDustThreshold } from '../../../orders/index.ts';
+import {
+  type Asset,
+  allMarkets,
+  assets,
+  capRow,
+  feeRow,
+  findPartner,
+  limitRow,
+  lockMarkets,
+  type Market,
+  POLICY_QUESTIONS,
+  type PolicyQuestion,
+  policyRow,
+  setExposureCap,
+  setFee,
+  setLimit,
+  setPolicy,
+  upsertMarket,
+} from '../../../partners/index.ts';
+import { confirmLevel, confirmPair, priceLevels } from '../../../quotes/index.ts';
+import { type Action, action } from '../action.ts';
+import { amount, flag, id, listOf, object, oneOf, optional, orNone, text, whole } from '../fields.ts';
+
+const DAY_S = 86_400;
+const terms = async () => 'rule' as const;
+const coin = text(20, /^[a-z0-9]+$/, 'the code of a coin or fiat, such as usdc');
+const subject = ({ market }: { market: bigint }): string => `market:${market}`;
+const reasonOf = ({ operator, reason }: Doing) => ({ by: operator.name, why: reason });
+
+/** @throws Refusal 'unknown_market' */
+export const marketOf = async (tx: Tx, market: bigint): Promise<Market> => findIn(await allMarkets(tx), market);
+/** As it stands, and nobody else's to change until `tx` ends. @throws Refusal 'unknown_market' */
+const lockMarket = async (tx: Tx, market: bigint): Promise<Market> => findIn(await lockMarkets(tx), market);
+
+function findIn(all: readonly Market[], id: bigint): Market {
+  const found = all.find((market) => market.id === id);
+  if (found === undefined) throw new Refusal('unknown_market');
+  return found;
+}
+
+/** The one of this direction and pair, locked like all of them. */
+const lockPair = async (
+  tx: Tx,
+  input: { direction: string; crypto: string; fiat: string },
+): Promise<Market | undefined> =>
+  (await lockMarkets(tx)).find(
+    ({ direction, crypto, fiat }) =>
+      direction === input.direction && crypto.code === input.crypto && fiat.code === input.fiat,
+  );
+
+const depositAssetOf = (market: Market) => (market.direction === 'offramp' ? market.crypto : market.fiat);
+
+/** The terms of a market as an operator reads and sets them: amounts as decimals, times in seconds. */
+export function shownMarket(market: Market): Readonly<Record<string, unknown>> {
+  const { decimals, code } = depositAssetOf(market);
+  return {
+    id: market.id,
+    direction: market.direction,
+    crypto: market.crypto.code,
+    fiat: market.fiat.code,
+    enabled: market.enabled,
+    isDefault: market.isDefault,
+    depositRail: market.depositRail,
+    payoutRail: market.payoutRail,
+    min: formatUnits(market.minUnits, decimals),
+    max: formatUnits(market.maxUnits, decimals),
+    of: code,
+    quoteTtlS: market.quoteTtlMs / 1000,
+    depositTtlS: market.depositTtlMs / 1000,
+    clearingS: market.clearingMs / 1000,
+    priceSources: market.priceSources,
+    priceMaxAgeS: market.priceMaxAgeMs / 1000,
+    priceQuorum: market.priceQuorum,
+    outlierBps: market.outlierBps,
+    singleSource: market.singleSource,
+    jumpBps: market.jumpBps,
+    resumeAfterS: market.resumeMs / 1000,
+    taxBps: market.taxBps,
+  };
+}
+
+/**
+ * A quorum of one is said to be meant, and one that no number of sources reaches is none.
+ *
+ * @throws Refusal 'malformed_field'
+ */
+function requireDeclared(quorum: number, singleSource: boolean, sources: readonly string[]): void {
+  const wrong = (field: string, why: string) => new Refusal('malformed_field', { fields: { [field]: why } });
+  if (quorum > sources.length) throw wrong('priceQuorum', `must not be above the ${sources.length} sources of prices`);
+  if (quorum === 1 && !singleSource)
+    throw wrong(
+      'singleSource',
+      'must be true where priceQuorum is 1: the market then quotes at the word of one source',
+    );
+  if (quorum > 1 && singleSource) throw wrong('singleSource', 'must be false where priceQuorum is above 1');
+}
+
+export async function requirePartner(tx: Tx, partner: bigint | undefined): Promise<bigint | null> {
+  if (partner === undefined) return null;
+  if ((await findPartner(tx, { id: partner })) === undefined) throw new Refusal('unknown_partner');
+  return partner;
+}
+
+/** A row as it is kept, with units as text: those of a coin with eighteen places have more digits than a JSON number keeps. */
+const json = (row: string | null): unknown =>
+  row === null ? null : JSON.parse(row, unitsAsText as (name: string, value: unknown) => unknown);
+const unitsAsText = (name: string, value: unknown, { source }: { source?: string }): unknown =>
+  typeof value === 'number' && name.endsWith('_units') ? source : value;
+
+const feeKind = oneOf(['operator', 'partner', 'rail', 'chain']);
+const fiatCode = text(20, /^[a-z0-9]+$/, "a fiat's code, such as inr");
+
+const code = text(40, /^[a-z0-9.]+$/, "an asset's code");
+const railCode = text(40, /^[a-z0-9.-]+$/, "a rail's code");
+const times = {
+  isDefault: optional(flag),
+  quoteTtlS: optional(whole(1, 3_600)),
+  depositTtlS: optional(whole(60, 30 * DAY_S)),
+  clearingS: optional(whole(0, 120 * DAY_S)),
+  priceMaxAgeS: optional(whole(1, 7 * DAY_S)),
+  priceQuorum: optional(whole(1, 20)),
+  outlierBps: optional(whole(1, 10_000)),
+  singleSource: optional(flag),
+  jumpBps: optional(whole(1, 1_000_000)),
+  resumeAfterS: optional(whole(1, DAY_S)),
+  // Withheld of the fiat converted or paid in; none where left out. No country takes more than half.
+  taxBps: optional(whole(0, 5_000)),
+};
+
+export const TERM_ACTIONS: readonly Action[] = [
+  // Made disabled: fees and limits come first, then `market.set` opens it.
+  action({
+    name: 'market.create',
+    path: '/markets',
+    right: 'terms',
+    fields: {
+      direction: oneOf(['offramp', 'onramp']),
+      crypto: code,
+      fiat: fiatCode,
+      depositRail: railCode,
+      payoutRail: railCode,
+      paymentMethod: text(40, /^[A-Z0-9_-]+$/, 'a method of payment such as IMPS or AED-BANK-TRANSFER'),
+      min: amount,
+      max: amount,
+      payoutDecimals: whole(0, 18),
+      priceSources: listOf(text(20, /^[a-z]+$/, 'the name of a source of prices'), 20),
+      ...times,
+    },
+    subject: ({ direction, crypto, fiat }) => `market:${direction}:${crypto}:${fiat}`,
+    async look(_deps, tx, input) {
+      const found = await lockPair(tx, input);
+      return found === undefined ? null : shownMarket(found);
+    },
+    needs: terms,
+    async perform({ orders }, tx, input, doing) {
+      const known = await assets(tx);
+      const wrong: Record<string, string> = {};
+      if (known.get(input.crypto)?.kind !== 'crypto') wrong.crypto = 'must be the code of a crypto asset';
+      if (known.get(input.fiat)?.kind !== 'fiat') wrong.fiat = 'must be the code of a fiat';
+      for (const side of ['depositRail', 'payoutRail'] as const)
+        if (!orders.rails.has(input[side])) wrong[side] = `must be one of ${[...orders.rails.keys()].join(', ')}`;
+      if ((await lockPair(tx, input)) !== undefined) wrong.crypto = 'has this market already';
+      const decimals = known.get(input.direction === 'offramp' ? input.crypto : input.fiat)?.decimals ?? 0;
+      const [minUnits, maxUnits] = [parseUnits(input.min, decimals), parseUnits(input.max, decimals)];
+      if (minUnits <= 0n) wrong.min = 'must be above zero';
+      if (maxUnits < minUnits) wrong.max = 'must not be below min';
+      if (Object.keys(wrong).length > 0) throw new Refusal('malformed_field', { fields: wrong });
+      const { direction, crypto, fiat, depositRail, payoutRail, paymentMethod, payoutDecimals, priceSources } = input;
+      const { singleSource = false, priceQuorum = singleSource || priceSources.length === 1 ? 1 : 2 } = input;
+      requireDeclared(priceQuorum, singleSource, priceSources);
+      await upsertMarket(
+        tx,
+        {
+          ...{ direction, crypto, fiat, depositRail, payoutRail, paymentMethod, payoutDecimals, priceSources },
+          ...{ enabled: false, isDefault: input.isDefault ?? false, minUnits, maxUnits },
+          quoteTtlMs: (input.quoteTtlS ?? 60) * 1000,
+          depositTtlMs: (input.depositTtlS ?? 3_600) * 1000,
+          clearingMs: (input.clearingS ?? 0) * 1000,
+          priceMaxAgeMs: (input.priceMaxAgeS ?? 30) * 1000,
+          priceQuorum,
+          outlierBps: BigInt(input.outlierBps ?? 300),
+          singleSource,
+          ...(input.jumpBps === undefined ? {} : { jumpBps: BigInt(input.jumpBps) }),
+          ...(input.resumeAfterS === undefined ? {} : { resumeMs: input.resumeAfterS * 1000 }),
+          taxBps: BigInt(input.taxBps ?? 0),
+        },
+        reasonOf(doing),
+      );
+    },
+  }),
+  action({
+    name: 'market.set',
+    path: '/markets/:market',
+    right: 'terms',
+    fields: {
+      market: id,
+      enabled: optional(flag),
+      min: optional(amount),
+      max: optional(amount),
+      ...times,
+    },
+    subject,
+    look: async (_deps, tx, input) => shownMarket(await lockMarket(tx, input.market)),
+    needs: terms,
+    async perform(_deps, tx, input, doing) {
+      const market = await lockMarket(tx, input.market);
+      const { decimals } = depositAssetOf(market);
+      const units = (text: string | undefined, before: bigint) =>
+        text === undefined ? before : parseUnits(text, decimals);
+      const ms = (seconds: number | undefined, before: number) => (seconds === undefined ? before : seconds * 1000);
+      const minUnits = units(input.min, market.minUnits);
+      const maxUnits = units(input.max, market.maxUnits);
+      if (minUnits <= 0n) throw new Refusal('malformed_field', { fields: { min: 'must be above zero' } });
+      if (maxUnits < minUnits) throw new Refusal('malformed_field', { fields: { max: 'must not be below min' } });
+      const { priceQuorum = market.priceQuorum, singleSource = market.singleSource && priceQuorum === 1 } = input;
+      // One that was never declared is asked to be where its prices are set or it is opened, and not for its limits.
+      if (input.priceQuorum !== undefined || input.singleSource !== undefined || input.enabled === true)
+        requireDeclared(priceQuorum, singleSource, market.priceSources);
+      await upsertMarket(
+        tx,
+        {
+          ...market,
+          crypto: market.crypto.code,
+          fiat: market.fiat.code,
+          enabled: input.enabled ?? market.enabled,
+          isDefault: input.isDefault ?? market.isDefault,
+          minUnits,
+          maxUnits,
+          quoteTtlMs: ms(input.quoteTtlS, market.quoteTtlMs),
+          depositTtlMs: ms(input.depositTtlS, market.depositTtlMs),
+          clearingMs: ms(input.clearingS, market.clearingMs),
+          priceMaxAgeMs: ms(input.priceMaxAgeS, market.priceMaxAgeMs),
+          priceQuorum,
+          outlierBps: input.outlierBps === undefined ? market.outlierBps : BigInt(input.outlierBps),
+          singleSource,
+          jumpBps: input.jumpBps === undefined ? market.jumpBps : BigInt(input.jumpBps),
+          resumeMs: ms(input.resumeAfterS, market.resumeMs),
+          taxBps: input.taxBps === undefined ? market.taxBps : BigInt(input.taxBps),
+        },
+        reasonOf(doing),
+      );
+    },
+  }),
+  // A person vouches for the level of a halted market. What the sources say moves; what is vouched for stands in the action.
+  action({
+    name: 'price.confirm',
+    path: '/markets/:market/price',
+    right: 'terms',
+    fields: { market: id, level: amount, coin: optional(coin) },
+    subject,
+    async look(_deps, tx, input) {
+      const market = await marketOf(tx, input.market);
+      const levels = await priceLevels(tx, { marketId: market.id });
+      return {
+        halted: levels
+          .filter((one) => one.haltedAt !== null)
+          .map(({ coin, why, haltedAt }) => ({ coin, why, haltedAt })),
+      };
+    },
+    needs: terms,
+    async perform(_deps, tx, input, doing) {
+      const market = await marketOf(tx, input.market);
+      const coin = input.coin ?? market.crypto.coin;
+      await confirmLevel(tx, {
+        marketId: market.id,
+        coin,
+        level: parseRate(input.level),
+        by: doing.people.join(' and '),
+      });
+    },
+  }),
+  // The same of all markets that are halted for a pair: one cause, one word.
+  action({
+    name: 'price.confirm-pair',
+    path: '/prices/:coin/:fiat/confirm',
+    right: 'terms',
+    fields: { coin, fiat: coin, level: amount },
+    subject: (input) => `price:${input.coin}/${input.fiat}`,
+    async look(_deps, tx, input) {
+      const fiats = new Map((await allMarkets(tx)).map((one) => [one.id, one.fiat.coin]));
+      return {
+        halted: (await priceLevels(tx))
+          .filter((one) => one.haltedAt !== null && one.coin === input.coin && fiats.get(one.marketId) === input.fiat)
+          .map(({ marketId: market, why, haltedAt }) => ({ market, why, haltedAt })),
+      };
+    },
+    needs: terms,
+    async perform(_deps, tx, input, doing) {
+      return await confirmPair(tx, {
+        ...{ coin: input.coin, fiat: input.fiat, level: parseRate(input.level) },
+        by: doing.people.join(' and '),
+      });
+    },
+  }),
+  // A fee is set whole: what is left out is nothing.
+  action({
+    name: 'fee.set',
+    path: '/markets/:market/fees',
+    right: 'terms',
+    fields: {
+      market: id,
+      partner: optional(id),
+      kind: feeKind,
+      fixed: optional(amount),
+      bps: optional(whole(0, 10_000)),
+      minimum: optional(amount),
+      gasUnits: optional(whole(0, 100_000_000)),
+    },
+    subject,
+    async look(_deps, tx, input) {
+      await marketOf(tx, input.market);
+      return json(await feeRow(tx, input.market, await requirePartner(tx, input.partner), input.kind));
+    },
+    needs: terms,
+    async perform(_deps, tx, input, doing) {
+      const { decimals } = (await marketOf(tx, input.market)).fiat;
+      const fee = {
+        marketId: input.market,
+        partnerId: input.partner ?? null,
+        kind: input.kind,
+        fixedUnits: parseUnits(input.fixed ?? '0', decimals),
+        bps: BigInt(input.bps ?? 0),
+        minimumUnits: parseUnits(input.minimum ?? '0', decimals),
+        gasUnits: BigInt(input.gasUnits ?? 0),
+      };
+      await setFee(tx, fee, reasonOf(doing));
+    },
+  }),
+  action({
+    name: 'limit.set',
+    path: '/markets/:market/limits',
+    right: 'terms',
+    fields: { market: id, level: whole(0, HIGHEST_LEVEL), max: orNone(amount) },
+    subject,
+    async look(_deps, tx, input) {
+      await marketOf(tx, input.market);
+      return json(await limitRow(tx, input.market, input.level));
+    },
+    needs: terms,
+    async perform(_deps, tx, input, doing) {
+      const { decimals } = depositAssetOf(await marketOf(tx, input.market));
+      const maxUnits = input.max === 'none' ? null : parseUnits(input.max, decimals);
+      await setLimit(tx, { marketId: input.market, level: input.level, maxUnits }, reasonOf(doing));
+    },
+  }),
+  action({
+    name: 'cap.set',
+    path: '/partners/:partner/caps',
+    right: 'terms',
+    fields: { partner: id, fiat: fiatCode, max: orNone(amount) },
+    subject: ({ partner }) => `partner:${partner}`,
+    async look(_deps, tx, input) {
+      await requirePartner(tx, input.partner);
+      await decimalsOf(tx, input.fiat);
+      return json(await capRow(tx, input.partner, input.fiat));
+    },
+    needs: terms,
+    async perform(_deps, tx, input, doing) {
+      const maxUnits = input.max === 'none' ? null : parseUnits(input.max, await decimalsOf(tx, input.fiat));
+      await setExposureCap(tx, { partnerId: input.partner, fiat: input.fiat, maxUnits }, reasonOf(doing));
+    },
+  }),
+  action({
+    name: 'dust.set',
+    path: '/dust',
+    right: 'terms',
+    fields: { asset: text(40, /^[a-z0-9.]+$/, 'the code of an asset'), below: orNone(amount) },
+    subject: ({ asset }) => `asset:${asset}`,
+    async look(_deps, tx, { asset }) {
+      await assetOf(tx, asset);
+      return { belowUnits: (await dustThreshold(tx, asset)) ?? null };
+    },
+    needs: terms,
+    async perform(_deps, tx, { asset, below }) {
+      const { decimals } = await assetOf(tx, asset);
+      await setDustThreshold(tx, asset, below === 'none' ? 0n : parseUnits(below, decimals));
+    },
+  }),
+  action({
+    name: 'policy.set',
+    path: '/markets/:market/policies',
+    right: 'terms',
+    fields: { market: id, partner: optional(id), question: oneOf(POLICY_QUESTIONS), answer: orNone(object) },
+    subject,
+    async look(_deps, tx, input) {
+      await marketOf(tx, input.market);
+      return json(await policyRow(tx, input.market, await requirePartner(tx, input.partner), input.question));
+    },
+    needs: terms,
+    async perform(_deps, tx, input, doing) {
+      const answer = input.answer === 'none' ? null : input.answer;
+      const { market: marketId, partner, question } = input;
+      await setPolicy<PolicyQuestion>(tx, { marketId, partnerId: partner ?? null, question, answer }, reasonOf(doing));
+    },
+  }),
+];
+
+async function assetOf(tx: Tx, code: string): Promise<Asset> {
+  const asset = (await assets(tx)).get(code);
+  if (asset === undefined) throw new Refusal('malformed_field', { fields: { asset: 'must be the code of an asset' } });
+  return asset;
+}
+
+async function decimalsOf(tx: Tx, fiat: string): Promise<number> {
+  const asset = (await assets(tx)).get(fiat);
+  if (asset?.kind !== 'fiat') throw new Refusal('malformed_field', { fields: { fiat: 'must be the code of a fiat' } });
+  return asset.decimals;
+}

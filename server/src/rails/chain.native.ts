@@ -1,0 +1,150 @@
+/**
+ * Native coin: it leaves no log, so it is found by balance, at finalized blocks only, where no reorg can take back what was
+ * found. What our own sends moved and cost in between is reckoned out of it.
+ *
+ * - At deposit addresses, those of orders that asked for another chain too, and only where they are young enough that somebody
+ *   may still pay to them: an increase is a deposit.
+ * - At the wallet that pays, from its opening balance on: an increase is gas of the operator's where a plain payment from a
+ *   trusted source brought it, else money of nobody known. Who paid is looked for in the blocks since the look before.
+ *
+ * Not here: booking the opening balance (treasury/opening.ts), tokens (chain.follow.ts).
+ */
+import { Unavailable } from '../base/errors.ts';
+import type { AssetCode } from '../base/money.ts';
+import type { Block, ChainAdapter, CoinPayment, RailContext } from './chain.adapter.ts';
+import { HOT } from './chain.follow.ts';
+import * as store from './chain.store.ts';
+
+/** Addresses whose native balance is asked for at one look; the next look takes the next ones. */
+const PAGE = 300;
+/** Blocks in which a payer is looked for, the newest; and payments that are told one by one. What is beyond has no payer. */
+const PAYER_BLOCKS = 64n;
+const MOST_PAYMENTS = 50;
+
+export function nativeWatcher(adapter: ChainAdapter, { db, clock, log, report }: RailContext) {
+  const { code: rail, chain, pace } = adapter;
+  const hot = adapter.wallets[HOT]?.address;
+  let after = -1n;
+
+  async function look(): Promise<void> {
+    const found = await db.asSystem(async (tx) => {
+      const cursor = await store.cursorOf(tx, rail);
+      return {
+        asset: (await store.assetsOf(tx, chain)).find((one) => one.native)?.code,
+        block: cursor && (await store.blockAt(tx, rail, cursor.finalized)),
+      };
+    });
+    if (found.asset === undefined || found.block === undefined) return;
+    await lookAtDeposits(found.asset, found.block);
+    if (hot !== undefined) await lookAtHot(found.asset, found.block, hot);
+  }
+
+  async function balancesAt(block: Block, addresses: readonly string[]): Promise<bigint[] | undefined> {
+    const found = await adapter.nativeBalancesAt(block, addresses);
+    if (found === undefined)
+      log.warn({ rail, block: Number(block.number) }, 'the node no longer has the balances of this block');
+    return found;
+  }
+
+  /** An address that one of our sends is still under way to or from is left for a later look. */
+  async function lookAtDeposits(asset: AssetCode, block: Block): Promise<void> {
+    const since = new Date(clock.now().getTime() - pace.nativeWatchMs);
+    const numbered = await db.asSystem((tx) => store.addressesAnywhere(tx, rail, after, since, PAGE));
+    after = numbered.length < PAGE ? -1n : (numbered.at(-1)?.index ?? -1n);
+    // Ours only where the same number has the same address here: then we have its key.
+    const page = numbered.filter((row) => row.rail === rail || adapter.address(row.index) === row.address);
+    if (page.length === 0) return;
+    const addresses = page.map((row) => row.address);
+    const found = await balancesAt(block, addresses);
+    if (found === undefined) return;
+    await db.asSystem(async (tx) => {
+      await store.lockCursor(tx, rail);
+      const known = await store.nativeBalances(tx, rail, addresses);
+      const own = await store.ownNativeMoves(tx, rail, page, block.number);
+      for (const [at, watched] of page.entries()) {
+        const { address } = watched;
+        const units = found[at] ?? 0n;
+        const before = known.get(address);
+        const { movedUnits = 0n, underWay = false } = own.get(address) ?? {};
+        if (underWay || (before !== undefined && before.block >= block.number)) continue;
+        if (units === (before?.units ?? 0n) && movedUnits === 0n) continue;
+        await store.setNativeBalance(tx, rail, address, units, block.number);
+        const increase = units - (before?.units ?? 0n) - movedUnits;
+        if (increase <= 0n) continue;
+        const home = watched.homeRail ?? watched.rail;
+        if (watched.rail !== rail) await store.adopt(tx, rail, watched);
+        await report(tx, {
+          type: 'deposit_confirmed',
+          rail,
+          externalId: `native:${address}:${block.number}`,
+          target: address,
+          ...(home === rail ? {} : { homeRail: home }),
+          asset,
+          units: increase,
+          reference: '',
+          facts: { block: Number(block.number), confirmations: adapter.finality },
+        });
+      }
+    });
+  }
+
+  /** Nothing before the opening balance was booked: that one says from where to count. */
+  async function lookAtHot(asset: AssetCode, block: Block, address: string): Promise<void> {
+    const before = await db.asSystem(async (tx) => (await store.nativeBalances(tx, rail, [address])).get(address));
+    if (before === undefined || before.block >= block.number) return;
+    const [units] = (await balancesAt(block, [address])) ?? [];
+    if (units === undefined) return;
+    const moves = () => db.asSystem((tx) => store.walletMoves(tx, rail, HOT, before.block, block.number));
+    const seen = await moves();
+    const payments =
+      !seen.underWay && units - before.units > seen.movedUnits
+        ? await paymentsTo(address, before.block, block.number)
+        : [];
+    await db.asSystem(async (tx) => {
+      await store.lockCursor(tx, rail);
+      const known = (await store.nativeBalances(tx, rail, [address])).get(address);
+      const own = await store.walletMoves(tx, rail, HOT, before.block, block.number);
+      // Another process was here first, or a send of ours has yet to say what it cost.
+      if (known?.block !== before.block || own.underWay) return;
+      const increase = units - before.units - own.movedUnits;
+      if (increase < 0n && own.isSending) return;
+      await store.setNativeBalance(tx, rail, address, units, block.number);
+      if (increase <= 0n) return;
+      const said = payments.reduce((sum, one) => sum + one.units, 0n);
+      const named = said <= increase ? payments : [];
+      const trusted = await store.trustedAmong(
+        tx,
+        rail,
+        named.map(({ from }) => from),
+      );
+      for (const { txHash, from, units: paid } of named) {
+        const fact = { rail, externalId: `${txHash}:coin`, asset, units: paid, reference: txHash };
+        if (trusted.has(from)) await report(tx, { type: 'funding_confirmed', ...fact, forGas: true });
+        else await report(tx, { type: 'credit_unexpected', ...fact, payer: from });
+      }
+      const rest = named.length === 0 ? increase : increase - said;
+      if (rest > 0n) {
+        const externalId = `coin:${block.number}`;
+        await report(tx, { type: 'credit_unexpected', rail, externalId, asset, units: rest, reference: '', payer: '' });
+      }
+    });
+  }
+
+  async function paymentsTo(address: string, since: bigint, upTo: bigint): Promise<CoinPayment[]> {
+    const from = upTo - since > PAYER_BLOCKS ? upTo - PAYER_BLOCKS + 1n : since + 1n;
+    const found = (await adapter.coinTo?.(from, upTo, address)) ?? [];
+    const others = found.filter((one) => one.from !== address);
+    return others.length > MOST_PAYMENTS ? [] : others;
+  }
+
+  /** What the wallet that pays has of it at the newest block. @throws Unavailable */
+  async function hotNow(): Promise<{ address: string; units: bigint; block: bigint } | undefined> {
+    if (hot === undefined) return undefined;
+    const { newest } = await adapter.head();
+    const [units] = (await adapter.nativeBalancesAt(newest, [hot])) ?? [];
+    if (units === undefined) throw new Unavailable(rail, 'the node does not say the balance of its newest block');
+    return { address: hot, units, block: newest.number };
+  }
+
+  return { look, hotNow };
+}

@@ -1,0 +1,95 @@
+/**
+ * Recurring jobs: they enqueue themselves again, whatever is traded. Looking at rails, sweeping, prices, gas, sealing journal and audit,
+ * deleting idempotency records that have run out.
+ */
+import type { Clock } from './base/clock.ts';
+import type { Database, Tx } from './base/db.ts';
+import { BugError } from './base/errors.ts';
+import { enqueue, type Handled, type Handlers } from './base/jobs.ts';
+import { closeCases, openCase } from './compliance/index.ts';
+import { seal } from './ledger/index.ts';
+import { sealAudit } from './operators/index.ts';
+import { DORMANCY, OVERDUE } from './orders/index.ts';
+import { purgeIdempotencyRecords } from './protocols/whitelabel/index.ts';
+import type { ChainRail } from './rails/chain.ts';
+import { OBSERVE, type Rail } from './rails/rail.ts';
+import { RECONCILE } from './reconcile/index.ts';
+import { SWEEP, WATCH } from './treasury/index.ts';
+
+/** Inserts those that are not there yet. */
+export async function enqueueRecurring(
+  db: Database,
+  clock: Clock,
+  subjects: { rails: string[]; sources: string[]; chains: string[] },
+): Promise<void> {
+  const dueAt = clock.now();
+  await db.asSystem(async (tx) => {
+    for (const subject of subjects.rails)
+      enqueueRailJobs(tx, dueAt, { subject, isChain: subjects.chains.includes(subject) });
+    for (const subject of subjects.sources) enqueue(tx, { kind: 'refresh_prices', subject, dueAt });
+    enqueue(tx, { kind: 'watch_prices', subject: 'all', dueAt });
+    enqueue(tx, { kind: 'purge_quotes', subject: 'all', dueAt });
+    enqueue(tx, { kind: 'purge_idempotency_records', subject: 'all', dueAt });
+    enqueue(tx, { kind: OVERDUE, subject: 'all', dueAt });
+    enqueue(tx, { kind: DORMANCY, subject: 'all', dueAt });
+    enqueue(tx, { kind: 'seal', subject: 'journal', dueAt });
+    enqueue(tx, { kind: 'seal', subject: 'audit', dueAt });
+  });
+}
+
+/** The recurring jobs of one rail: all of them of every rail at the start, and of a sandbox's chain when it is woken. */
+export function enqueueRailJobs(
+  tx: Tx,
+  dueAt: Date,
+  { subject, isChain }: { subject: string; isChain: boolean },
+): void {
+  for (const kind of [OBSERVE, WATCH, RECONCILE]) enqueue(tx, { kind, subject, dueAt });
+  if (isChain) for (const kind of ['refresh_gas', SWEEP]) enqueue(tx, { kind, subject, dueAt });
+}
+
+/** What is not done by a module of its own. */
+export function recurringHandlers(deps: {
+  db: Database;
+  clock: Clock;
+  rails: ReadonlyMap<string, Rail>;
+  chains: ReadonlyMap<string, ChainRail>;
+}): Handlers {
+  const { db, clock, rails, chains } = deps;
+  /** Rails of which it is known here that no case about them is open. */
+  const well = new Set<string>();
+
+  /** A fact that our own books cannot take stops its rail where it is, and somebody hears of it by name. */
+  async function observed(code: string): Promise<Handled> {
+    const about = { kind: 'rail_failing', subject: code } as const;
+    try {
+      const looked = await rails.get(code)?.observe();
+      if (!well.has(code))
+        await db.asSystem((tx) => closeCases(tx, { ...about, outcome: 'it goes on', now: clock.now() }));
+      well.add(code);
+      return looked;
+    } catch (error) {
+      if (error instanceof BugError) {
+        well.delete(code);
+        await db.asSystem((tx) => openCase(tx, { ...about, reason: error.message.slice(0, 200), now: clock.now() }));
+      }
+      throw error;
+    }
+  }
+
+  return {
+    // A rail that is no longer configured is not looked at; enqueueing for it ends here.
+    [OBSERVE]: async (code) => await observed(code),
+    async refresh_gas(code) {
+      await chains.get(code)?.refreshGas();
+      return { againInMs: 5_000 };
+    },
+    async seal(subject) {
+      const sealed = await db.asSystem((tx) => (subject === 'audit' ? sealAudit : seal)(tx, clock.now()));
+      return { againInMs: sealed > 0 ? 0 : 2_000 };
+    },
+    async purge_idempotency_records() {
+      await purgeIdempotencyRecords(db, clock.now());
+      return { againInMs: 600_000 };
+    },
+  };
+}

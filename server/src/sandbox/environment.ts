@@ -1,0 +1,250 @@
+/**
+ * World: everything outside that the sandbox brings along. A node per chain with test tokens, and a bank.
+ *
+ * Of the chains, those run from the start that always do or were used before; the others are woken (chains.ts).
+ *
+ * Each is a real other party: nodes are processes of their own reached by JSON-RPC, the bank keeps its own books and is
+ * reached by HTTP. Nothing of theirs is shared with the server but the sockets.
+ */
+import { join } from 'node:path';
+import type { Clock } from '../base/clock.ts';
+import { awaitAll, type Database } from '../base/db.ts';
+import { SettingError } from '../base/env.ts';
+import { Refusal, Unavailable } from '../base/errors.ts';
+import { randomHex } from '../base/ids.ts';
+import type { Log } from '../base/log.ts';
+import { pow10 } from '../base/money.ts';
+import type { Config } from '../config.ts';
+import { followedGenesis } from '../rails/chain.ts';
+import { addressesOf } from '../rails/evm/index.ts';
+import { loopbackBank, type SimulatedBank, startSimulatedBank } from '../rails/simulated/index.ts';
+import type { Connections } from '../registry.ts';
+import {
+  type ChainLimits,
+  openJournal,
+  openSigner,
+  publicOf,
+  type SignerClient,
+  signerClient,
+  signerWithin,
+} from '../signer/index.ts';
+import { CHAIN_CODES, CHAINS, FIATS, POCKET_MONEY, type SandboxChain } from './catalogue.ts';
+import { hasNode, openSleepers, type Sleepers } from './chains.ts';
+import { call, type SandboxNode, startNode } from './nodes.ts';
+import { type DeployedToken, evmCode, type SandboxFile, seedCatalogue, seedMarkets } from './seed.ts';
+import { deployTokens, tokensOf } from './tokens.ts';
+import { depositXprv, MNEMONIC, privateKey } from './wallets.ts';
+
+export interface LocalEnvironment {
+  connections: Connections;
+  bank: SimulatedBank;
+  /** Of every chain, asleep or not. */
+  tokens: ReadonlyMap<string, readonly DeployedToken[]>;
+  /** What programs are told of the chains that have a node, and of those that have none yet. */
+  chains(): Pick<SandboxFile, 'chains' | 'asleep'>;
+  sleepers: Sleepers;
+  /** What a wake goes on with once the node runs and has its tokens. Until it is said, no chain can be woken. */
+  wakesWith(rest: (chain: string) => Promise<void>): void;
+  /** Markets and fees, once the partners they name are there. */
+  seedMarkets(): Promise<void>;
+  /** Mines until all that is in the chain's pool or newest block is final. */
+  finalize(chain: string): Promise<void>;
+  /** Takes the newest blocks of a chain back. @throws Refusal 'malformed_field' where it has not so many */
+  reorg(chain: string, blocks: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Native units per unit of gas that are ever offered here: 200 gwei. */
+const MAX_GAS_PRICE = 200n * pow10(9);
+/** Limits of the signer per hour, as a multiple of those per transfer: more than any test moves. */
+const TRANSFERS_PER_HOUR = 10_000n;
+
+export async function startWorld(deps: {
+  config: Config;
+  db: Database;
+  adminUrl: string;
+  clock: Clock;
+  log: Log;
+}): Promise<LocalEnvironment> {
+  const { config, db, log } = deps;
+  const started: { stop(): Promise<void> }[] = [];
+  const nodes = new Map<string, SandboxNode>();
+  /** Run again, it goes on where it failed. */
+  const startChain = async (chain: SandboxChain): Promise<void> => {
+    let node = nodes.get(chain.code);
+    if (node === undefined) {
+      node = await startNode(
+        { code: chain.code, chainId: chain.chainId },
+        { dataDir: config.dataDir, mnemonic: MNEMONIC, log: (line) => log.info({ node: chain.code, line }) },
+      );
+      started.push(node);
+      nodes.set(chain.code, node);
+    }
+    await refuseAnotherChain(db, node);
+    await deployTokens(node, chain.tokens);
+  };
+  try {
+    const followed = await chainsFollowed(db);
+    const isUsed = ({ code, atStart }: SandboxChain): boolean =>
+      atStart || hasNode(config.dataDir, code) || followed.has(code);
+    const starting = CHAINS.filter(isUsed).map(startChain);
+    // Where one fails the others are waited for, or they would be left running.
+    await Promise.allSettled(starting);
+    await Promise.all(starting);
+    let rest = async (chain: string): Promise<void> => {
+      throw new Unavailable(evmCode(chain), 'the server is still starting');
+    };
+    const sleepers = openSleepers({
+      codes: CHAINS.map(({ code }) => code).filter((code) => !nodes.has(code)),
+      log,
+      async awaken(code) {
+        for (const chain of CHAINS) if (chain.code === code) await startChain(chain);
+        await rest(code);
+      },
+    });
+    const banking = config.valuesOf(loopbackBank);
+    const bank = await startSimulatedBank({ ...deps, deduplicates: banking.deduplicates === '1' });
+    started.push(bank);
+    const tokens = new Map(CHAINS.map((chain) => [chain.code, tokensOf(chain)]));
+    const signer = startSigner(config.dataDir, tokens);
+    started.push(signer);
+    const urlOf = (code: string): string => {
+      const node = nodes.get(code);
+      if (node !== undefined) return node.rpcUrl;
+      throw new Unavailable(evmCode(code), 'its node has not been started yet', { chain: code });
+    };
+    const told = ({ code, chainId }: SandboxChain) => ({ code, chainId, tokens: tokens.get(code) ?? [] });
+    await seedCatalogue(db, tokens);
+    return {
+      connections: {
+        evmChains: CHAINS.map((chain) => ({
+          ...evmOptions(chain, signer),
+          rpcUrl: () => urlOf(chain.code),
+          isAsleep: () => sleepers.isAsleep(chain.code),
+        })),
+        banks: [
+          loopbackBank.create(banking, {
+            url: bank.url,
+            token: bank.token,
+            currencies: Object.fromEntries(FIATS.map((fiat) => [fiat.code.toUpperCase(), fiat.code])),
+          }),
+        ],
+      },
+      bank,
+      tokens,
+      chains: () => ({
+        chains: CHAINS.flatMap((chain) => {
+          const node = nodes.get(chain.code);
+          return node === undefined ? [] : [{ ...told(chain), rpcUrl: node.rpcUrl }];
+        }),
+        asleep: CHAINS.filter(({ code }) => !nodes.has(code)).map(told),
+      }),
+      sleepers,
+      wakesWith(said) {
+        rest = said;
+      },
+      seedMarkets: () => seedMarkets(db, tokens),
+      async finalize(code) {
+        const finality = CHAINS.find((chain) => chain.code === code)?.finality ?? 0;
+        await nodes.get(code)?.mine(finality + 1);
+      },
+      async reorg(code, blocks) {
+        const node = nodes.get(code);
+        if (node === undefined) return;
+        const head = BigInt(await call<string>(node.rpcUrl, 'eth_blockNumber'));
+        if (BigInt(blocks) >= head)
+          throw new Refusal('malformed_field', { fields: { blocks: `must be less than the ${head} that there are` } });
+        await node.reorg(blocks);
+      },
+      async stop() {
+        await sleepers.stop();
+        await stopAll(started);
+      },
+    };
+  } catch (error) {
+    await stopAll(started);
+    throw error;
+  }
+}
+
+/** Chains that the books know: their nodes must run, or orders on them would wait for ever. */
+export const chainsFollowed = async (db: Database): Promise<ReadonlySet<string>> =>
+  await db.asSystem(async (tx) => {
+    const genesis = await awaitAll(...CHAIN_CODES.map((code) => followedGenesis(tx, evmCode(code))));
+    return new Set(CHAIN_CODES.filter((_, at) => genesis[at] !== undefined));
+  });
+
+/** The rail would stop at it, for every server on this database: a folder and a database that do not belong together. */
+async function refuseAnotherChain(db: Database, node: SandboxNode): Promise<void> {
+  const followed = await db.asSystem((tx) => followedGenesis(tx, evmCode(node.code)));
+  const { hash } = await call<{ hash: string }>(node.rpcUrl, 'eth_getBlockByNumber', ['0x0', false]);
+  if (followed === undefined || followed === hash) return;
+  throw new SettingError(
+    `DATA_DIR: the database has followed another chain ${node.code} than the one in this folder. Start with the folder that belongs to the database, or on a database of its own.`,
+  );
+}
+
+async function stopAll(started: readonly { stop(): Promise<void> }[]): Promise<void> {
+  await Promise.allSettled(started.map((one) => one.stop()));
+}
+
+type Signing = { client: SignerClient; wallets: Readonly<Record<string, string>>; xpub: string };
+
+/**
+ * The signer within this process: its keys are public, so there is nothing to keep apart, and all else is as it is in a
+ * process of its own. The faucet and the simulated customer are wallets of the world, not of the operator.
+ */
+function startSigner(
+  dataDir: string,
+  tokens: ReadonlyMap<string, readonly DeployedToken[]>,
+): Signing & { stop(): Promise<void> } {
+  const names = ['hot', 'faucet', 'customer'] as const;
+  const keys = {
+    wallets: Object.fromEntries(names.map((name) => [name, privateKey(name)])),
+    deposits: depositXprv(),
+  };
+  const journal = openJournal(join(dataDir, 'signer.journal'), { durable: false });
+  const secret = randomHex(32);
+  const expected = publicOf(keys);
+  const limits = CHAINS.map((chain) => limitsOf(chain, tokens.get(chain.code) ?? []));
+  const connect = signerWithin(openSigner(keys, limits, journal), secret);
+  const client = signerClient({ connect, secret, expected });
+  return {
+    client,
+    ...expected,
+    async stop() {
+      client.close();
+      journal.close();
+    },
+  };
+}
+
+function limitsOf(chain: SandboxChain, tokens: readonly DeployedToken[]): ChainLimits {
+  const limit = (perTransfer: bigint) => ({ perTransfer, perHour: perTransfer * TRANSFERS_PER_HOUR });
+  return {
+    chainId: BigInt(chain.chainId),
+    tokens: Object.fromEntries(
+      tokens.map((token) => [token.address.toLowerCase(), limit(POCKET_MONEY * pow10(token.decimals))]),
+    ),
+    gas: limit(pow10(18)),
+    native: limit(10n * pow10(18)),
+    fees: limit(pow10(18)),
+  };
+}
+
+function evmOptions(chain: SandboxChain, { client, wallets, xpub }: Signing) {
+  const chainId = BigInt(chain.chainId);
+  return {
+    code: evmCode(chain.code),
+    chain: chain.code,
+    chainId,
+    xpub,
+    signers: Object.fromEntries(
+      Object.entries(wallets).map(([name, address]) => [name, client.wallet(chainId, name, address)]),
+    ),
+    sweepSigner: client.deposits(chainId, addressesOf(xpub)),
+    finality: chain.finality,
+    maxGasPrice: MAX_GAS_PRICE,
+    pace: { pollMs: 250, nativeEveryMs: 3_000, lowerBranchMs: 2_000 },
+  };
+}

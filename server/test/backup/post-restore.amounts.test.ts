@@ -1,0 +1,147 @@
+/**
+ * The same drills where what was paid is not what the books order now: priced anew in the time that the restore has lost, or after
+ * it. Two people match the two, what left is what is booked, and the difference stands by itself.
+ */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { parseUnits } from '../../src/base/money.ts';
+import { balance, chart } from '../../src/ledger/index.ts';
+import { CHAIN_RAIL, type Drills, openDrills } from '../support/drills.ts';
+
+let w: Drills;
+
+before(async () => {
+  w = await openDrills();
+});
+after(async () => await w?.close());
+
+const someone = (): string => `0x${randomBytes(20).toString('hex')}`;
+const noCases = () => w.until('no case is open', async () => (await w.openCases()).length === 0);
+const difference = async () => {
+  const { units } = await w.read((tx) => balance(tx, chart.difference('usdc.base')));
+  return units;
+};
+const theMovement = async (): Promise<string> => {
+  const [found] = await w.until('the movement has a case', async () => {
+    const cases = await w.casesOf('movement_unmatched');
+    return cases.length > 0 && cases;
+  });
+  return found?.subject.replace('movement:', '') ?? '';
+};
+
+async function requotes(id: bigint): Promise<void> {
+  const { outcome, proposal } = await w.operates(`/orders/${id}/requote`, {});
+  if (outcome === 'proposed') await w.operates(`/proposals/${proposal}/confirm`, {}, w.secondToken());
+}
+
+/** Matched by two who say that the amount differs; by two who do not say it, it is declined. */
+async function matches(movement: string, key: string): Promise<void> {
+  const unsaid = await w.operates(`/movements/${movement}/match`, { key });
+  const declined = await w.tries(`/proposals/${unsaid.proposal}/confirm`, {}, w.secondToken());
+  assert.equal(declined.status, 409, 'another amount was matched by people who did not say so');
+  assert.match(declined.body.error, /otherAmount/);
+  await w.twoDo(`/movements/${movement}/match`, { key, otherAmount: true });
+}
+
+/** Paid to the wire of the world, booked to the unit, and told by the order's own trace. */
+async function isPaidWith(id: bigint, key: string, paid: string, recipient: string, was: bigint): Promise<void> {
+  await w.reaches(id, 'settled');
+  assert.deepEqual(await w.paidTo(recipient), [paid], 'it was not paid once');
+  const { order, payouts, history, entries } = await w.traceOf(id);
+  const units = parseUnits(paid, 6);
+  assert.notEqual(order.payoutUnits, units, 'the amounts are the same: this drill shows nothing');
+  assert.equal(payouts.find((one) => one.id === key)?.paidUnits, units);
+  assert.equal(order.exception, 'paid_other_amount');
+  const last = history.at(-1)?.facts;
+  assert.deepEqual([last?.paidUnits, last?.orderedUnits], [String(units), String(order.payoutUnits)]);
+  assert.ok(
+    entries.some(({ kind }) => kind === 'payout_difference'),
+    'the difference has no entry of its own',
+  );
+  assert.equal(
+    (await difference()) - was,
+    order.payoutUnits - units,
+    'the difference is not what the order has beyond it',
+  );
+  await noCases();
+  await w.isClean();
+}
+
+/** A paid order whose coins wait until their rail is switched on again. */
+async function waitsForTheRail() {
+  await w.operates('/kill-switches', { kind: 'rail', subject: CHAIN_RAIL });
+  const recipient = someone();
+  const order = await w.buys('100', recipient);
+  w.pays(order);
+  await w.takesStatements();
+  await w.reaches(order.id, 'paying_out');
+  return { order, recipient };
+}
+
+test('an order priced anew after the backup and paid so: two people match it, what left is booked and the difference stands by itself', async () => {
+  const was = await difference();
+  const { order, recipient } = await waitsForTheRail();
+  const restores = await w.backup();
+  // Dearer from now on, so that less leaves than the restored books order.
+  await w.feeBecomes(300n);
+  await requotes(order.id);
+  await w.lifts('rail', CHAIN_RAIL);
+  await w.reaches(order.id, 'settled');
+  const [paid = ''] = await w.paidTo(recipient);
+
+  await restores();
+  await w.lifts('rail', CHAIN_RAIL);
+  const movement = await theMovement();
+  await matches(movement, `pay_${order.id}_1`);
+  await w.lifts('payouts', 'all');
+  await isPaidWith(order.id, `pay_${order.id}_1`, paid, recipient, was);
+  // What came after it is paid as ever.
+  const next = await w.buys('20');
+  w.pays(next);
+  await w.takesStatements();
+  await w.reaches(next.id, 'settled');
+});
+
+test('an order priced anew after the restore: what had left for it before is matched with its new attempt, although it is more', async () => {
+  const was = await difference();
+  const { order, recipient } = await waitsForTheRail();
+  const restores = await w.backup();
+  await w.lifts('rail', CHAIN_RAIL);
+  await w.reaches(order.id, 'settled');
+  const [paid = ''] = await w.paidTo(recipient);
+  // Nobody can read it yet, when somebody prices the order anew.
+  await w.anvil.rpc('evm_setIntervalMining', [0]);
+  await restores();
+  await w.feeBecomes(300n);
+  await requotes(order.id);
+  await w.reaches(order.id, 'paying_out');
+  await w.anvil.rpc('evm_setIntervalMining', [1]);
+  await w.lifts('rail', CHAIN_RAIL);
+  await w.lifts('payouts', 'all');
+  const movement = await theMovement();
+  await matches(movement, `pay_${order.id}_2`);
+  await isPaidWith(order.id, `pay_${order.id}_2`, paid, recipient, was);
+});
+
+test('another recipient or asset is never matched, whatever people say about the amount', async () => {
+  const restores = await w.backup();
+  const lost = await w.buys('40', someone());
+  w.pays(lost);
+  await w.takesStatements();
+  await w.reaches(lost.id, 'settled');
+  await restores();
+  const movement = await theMovement();
+  const order = await w.buys('30', someone());
+  w.pays(order);
+  await w.takesStatements();
+  await w.reaches(order.id, 'paying_out');
+  const wrong = await w.operates(`/movements/${movement}/match`, { key: `pay_${order.id}_1`, otherAmount: true });
+  const declined = await w.tries(`/proposals/${wrong.proposal}/confirm`, {}, w.secondToken());
+  assert.match(declined.body.error, /another recipient/);
+  assert.equal(declined.status, 409);
+  await w.twoDo(`/movements/${movement}/foreign`, {});
+  await w.lifts('payouts', 'all');
+  await w.reaches(order.id, 'settled');
+  await w.isClean();
+});

@@ -1,0 +1,198 @@
+/** Due work that fails: what goes on trying, what is given up, and who sees it. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { systemClock } from '../../src/base/clock.ts';
+import { Unavailable } from '../../src/base/errors.ts';
+import { enqueue, enqueueAt, type Handlers, startWorkers, type Workers } from '../../src/base/jobs.ts';
+import { failingJobsCheck, workCheck } from '../../src/ops/index.ts';
+import { runCheck } from '../../src/ops/routes.ts';
+import { type Fixture, freshFixture } from '../support/fixture.ts';
+import { until } from '../support/until.ts';
+
+let ground: Fixture;
+before(async () => {
+  ground = await freshFixture();
+});
+after(() => ground?.stop());
+
+/** Lets workers fail at one thing so many times, by a clock that is two minutes on whenever it is looked at. */
+async function failing(kind: string, times: number, fails: () => Error): Promise<void> {
+  const { db, log } = ground;
+  let at = Date.now();
+  const clock = { now: () => new Date((at += 120_000)) };
+  let tries = 0;
+  let workers: Workers | undefined;
+  const done = new Promise<void>((enough) => {
+    const handlers: Handlers = {
+      [kind]: async () => {
+        tries += 1;
+        if (tries >= times) enough();
+        throw fails();
+      },
+    };
+    void startWorkers({ db, clock, log, handlers }).then((started) => {
+      workers = started;
+    });
+  });
+  await db.asSystem((tx) => enqueue(tx, { kind, subject: '1', dueAt: clock.now() }));
+  const late = new Promise<void>((end) => setTimeout(end, 30_000).unref());
+  await Promise.race([done, late]);
+  await workers?.stop();
+}
+
+const rowOf = (kind: string) =>
+  ground.db.asSystem((tx) =>
+    tx.row<{ attempts: number; dead: boolean }>(
+      'select attempts, dead_at is not null as dead from jobs where kind = $1',
+      [kind],
+    ),
+  );
+
+test('work on something unavailable is never given up, however long it lasts', async () => {
+  await failing('look_outside', 40, () => new Unavailable('a bank', 'no answer'));
+  assert.deepEqual(await rowOf('look_outside'), { attempts: 40, dead: false });
+});
+
+test('work that fails in another way is given up after 25 attempts, and tried again at the next start', async () => {
+  await failing('trip_over', 25, () => new Error('a bug'));
+  assert.deepEqual(await rowOf('trip_over'), { attempts: 25, dead: true });
+
+  const { db, clock, log } = ground;
+  let tried: () => void = () => {};
+  const again = new Promise<void>((done) => {
+    tried = done;
+  });
+  const handlers: Handlers = {
+    trip_over: async () => {
+      tried();
+      return undefined;
+    },
+  };
+  const workers = await startWorkers({ db, clock, log, handlers });
+  await again;
+  await workers.stop();
+  assert.equal(await rowOf('trip_over'), undefined);
+});
+
+test('work that keeps failing is seen while it waits for its next try, and so is work given up', async () => {
+  const { db } = ground;
+  await db.asSystem((tx) => tx.run('delete from jobs'));
+  const seen = async () => {
+    const { ok, essential, failing: count, dead } = await runCheck(failingJobsCheck(db));
+    return { ok, essential, count, dead };
+  };
+  await failing('hand_over', 3, () => new Error('once or twice'));
+  assert.deepEqual(await seen(), { ok: true, essential: false, count: 0, dead: 0 });
+  await failing('hand_over', 6, () => new Error('again and again'));
+  assert.deepEqual(await seen(), { ok: false, essential: false, count: 1, dead: 0 });
+  await failing('hand_over', 25, () => new Error('for ever'));
+  assert.deepEqual(await seen(), { ok: false, essential: false, count: 0, dead: 1 });
+});
+
+test('what waits for its turn in an ordering key is taken up at once, and not when it is looked for again', async () => {
+  const { db, clock, log } = ground;
+  const subjects = Array.from({ length: 60 }, (_, n) => String(n));
+  const worked: string[] = [];
+  const take: Handlers = {
+    take_turns: async (subject) => {
+      worked.push(subject);
+      return undefined;
+    },
+  };
+  await db.asSystem(async (tx) => {
+    for (const subject of subjects)
+      await enqueue(tx, { kind: 'take_turns', subject, orderingKey: 'one', dueAt: clock.now() });
+  });
+  const workers = await startWorkers({ db, clock, log, handlers: take, pollMs: 3_600_000 });
+  try {
+    await until('all had their turn', () => worked.length === subjects.length, { withinMs: 30_000 });
+  } finally {
+    await workers.stop();
+  }
+  assert.deepEqual(worked, subjects);
+});
+
+/** Polls every few milliseconds by a clock that is ahead by as much as `aheadMs` says. */
+async function polling(kind: string, aheadMs: () => number) {
+  const { db, log } = ground;
+  const clock = { now: () => new Date(Date.now() + aheadMs()) };
+  let polls = 0;
+  const handlers: Handlers = {
+    [kind]: async () => {
+      polls += 1;
+      return { againInMs: 20 };
+    },
+  };
+  const workers = await startWorkers({ db, clock, log, handlers, pollMs: 50 });
+  return { polls: () => polls, stop: () => workers.stop() };
+}
+
+test('a clock that steps ahead by an hour and comes back puts nothing to sleep that polls', async () => {
+  const { db, clock } = ground;
+  let aheadMs = 0;
+  const worker = await polling('look_stepping', () => aheadMs);
+  try {
+    await db.asSystem((tx) => enqueue(tx, { kind: 'look_stepping', subject: '1', dueAt: clock.now() }));
+    await until('it polls', () => worker.polls() > 3);
+    aheadMs = 3_600_000;
+    const before = worker.polls();
+    await until('it polls by the clock that is ahead', () => worker.polls() > before + 3);
+    aheadMs = 0;
+    const then = worker.polls();
+    await until('it polls by the clock that came back', () => worker.polls() > then + 3);
+  } finally {
+    await worker.stop();
+  }
+});
+
+test('work that one fast server put to sleep is done by the others', async () => {
+  const { db, clock } = ground;
+  const fast = await polling('look_two', () => 3_600_000);
+  await db.asSystem((tx) => enqueue(tx, { kind: 'look_two', subject: '1', dueAt: clock.now() }));
+  await until('the fast one polls', () => fast.polls() > 0);
+  await fast.stop();
+  const right = await polling('look_two', () => 0);
+  try {
+    await until('the right one polls', () => right.polls() > 3);
+  } finally {
+    await right.stop();
+  }
+});
+
+test('what was told to sleep until a time is not woken before it', async () => {
+  const { db, clock } = ground;
+  const worker = await polling('look_on', () => 0);
+  const at = new Date(clock.now().getTime() + 3_600_000);
+  try {
+    await db.asSystem((tx) => {
+      enqueueAt(tx, { kind: 'look_later', subject: '1', dueAt: at });
+      enqueue(tx, { kind: 'look_on', subject: '1', dueAt: clock.now() });
+    });
+    await until('workers have looked round', () => worker.polls() > 60);
+    const row = await db.asSystem((tx) =>
+      tx.row<{ due_at: Date }>(`select due_at from jobs where kind = 'look_later'`),
+    );
+    assert.deepEqual(row?.due_at, at);
+  } finally {
+    await worker.stop();
+  }
+});
+
+test('a server whose recurring work sleeps from a time that is yet to come is not ready', async () => {
+  const { db } = ground;
+  const seen = async () => {
+    const { ok, essential, asleep } = await runCheck(workCheck(db, systemClock));
+    return { ok, essential, asleep };
+  };
+  await db.asSystem((tx) => tx.run('delete from jobs'));
+  await db.asSystem((tx) =>
+    tx.run(
+      `insert into jobs (kind, subject, due_at, slept_at) values ('observe_rail', 'evm.x', now() + interval '5 s', now())`,
+    ),
+  );
+  assert.deepEqual(await seen(), { ok: true, essential: true, asleep: 0 });
+  await db.asSystem((tx) =>
+    tx.run(`update jobs set due_at = now() + interval '16 s', slept_at = now() + interval '15 s'`),
+  );
+  assert.deepEqual(await seen(), { ok: false, essential: true, asleep: 1 });
+});

@@ -1,0 +1,597 @@
+/**
+ * The gate asked about real rows: each cause by itself, what a person's word lets pass of it, and what it does not. The decision
+ * as a table is gate.test.ts; what follows from an answer is told by stories (stories/gate.test.ts).
+ */
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import type { Tx } from '../../src/base/db.ts';
+import { approve, screenOwn, type Verdict } from '../../src/compliance/index.ts';
+import { addFiatAccount, findCustomer } from '../../src/customers/index.ts';
+import {
+  type ApprovedAction,
+  approveStanding,
+  askGate,
+  type GateContext,
+  keepVerdict,
+  leavingOf,
+  payoutOf,
+  refundOf,
+  screeningOf,
+  screeningSubject,
+  standing,
+} from '../../src/orders/gate.ts';
+import { lockOrder } from '../../src/orders/index.ts';
+import { setLimit } from '../../src/partners/index.ts';
+import { findPayout, type GateAnswer, write } from '../../src/rails/payouts.ts';
+import type { Rail } from '../../src/rails/rail.ts';
+import { type Fixture, freshFixture } from '../support/fixture.ts';
+import { openRows, type Rows } from '../support/rows.ts';
+
+const MAX_AGE_MS = 60_000;
+const BANK = 'bank.simulated';
+const CHAIN = 'evm.test';
+const CUSTOMER = 'gatecaller_1';
+const OWN = '0xown';
+const ELSEWHERE = '0xelse';
+
+/** Stands still, so that what is as old as it may be can be told from what is older. */
+let nowMs = Date.UTC(2026, 10, 1, 12);
+const clock = { now: () => new Date(nowMs) };
+const passes = (ms: number) => {
+  nowMs += ms;
+};
+
+let ground: Fixture;
+let rows: Rows;
+let account = 0n;
+let marketId = 0n;
+/** What outside and rules say; each test says otherwise what it is about. */
+let says: {
+  switchedOff: string[];
+  people: number;
+  notDeep?: string;
+  held?: { since: Date; why: string; isRejected: boolean };
+};
+let asked: ApprovedAction[] = [];
+
+before(async () => {
+  ground = await freshFixture();
+  rows = await openRows(ground.adminUrl);
+  await rows.cryptoAsset('usdc.test', 'test', '0x01');
+  await rows.order('usdc.test', CHAIN, '0xfirst');
+  await rows.query(`insert into customers (id, partner_id, kind, created_at, updated_at)
+    select '${CUSTOMER}', id, 'INDIVIDUAL', now(), now() from partners`);
+  const [market] = await rows.query<{ id: string }>('select id::text from markets');
+  marketId = BigInt(market?.id ?? 0);
+  account = await ground.db.asSystem(async (tx) => {
+    const customer = await findCustomer(tx, CUSTOMER);
+    const details = { account: '12345678', ifsc: 'SIMB0000001', name: 'Asha Rao' };
+    return (await addFiatAccount(tx, ground.vault, { customer, fiat: 'inr', details, now: clock.now() })).id;
+  });
+});
+after(async () => {
+  await rows?.close();
+  await ground?.stop();
+});
+beforeEach(() => {
+  says = { switchedOff: [], people: 2 };
+  asked = [];
+});
+
+const context = (): GateContext => {
+  const bank = { code: BANK, kind: 'bank' };
+  const chain = {
+    code: CHAIN,
+    kind: 'chain',
+    chain: 'test',
+    readAddress: (text: string) => (text.startsWith('0x') ? text : undefined),
+    notDeep: async () => says.notDeep,
+  };
+  return {
+    clock,
+    rails: new Map([bank, chain].map((rail) => [rail.code, rail as unknown as Rail])),
+    gate: {
+      screenOwn: (tx, input) => screenOwn(tx, ground.vault, input),
+      isSwitchedOff: async (_, rail) => says.switchedOff.includes(rail),
+      peopleNeeded: async (_, { action }) => {
+        asked.push(action);
+        return says.people;
+      },
+      heldDestination: async () => says.held,
+      screeningMaxAgeMs: MAX_AGE_MS,
+    },
+  };
+};
+
+interface Made {
+  orderId: bigint;
+  depositId: bigint;
+  payoutId: string;
+}
+
+/** An order that took its deposit and whose payout is created; or, to an address, a refund of that deposit. */
+async function made(refundTo?: string): Promise<Made> {
+  const { orderId, partnerId } = await rows.order('usdc.test', CHAIN, `0x${Math.random().toString(16).slice(2)}`);
+  await rows.query(
+    `update orders set state = 'paying_out', fiat_account_id = $2, received_units = deposit_units, refund_address = $3,
+       refund_to_by = 'partner', customer_id = $4 where id = $1`,
+    [orderId, account, OWN, CUSTOMER],
+  );
+  const [row] = await rows.query<{ id: string }>(
+    `insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, reference, seen_at, taken_units)
+     values ($1, $2, 'usdc.test', 1000000, '', $3, $4, 'applied', '', now(), 1000000) returning id::text`,
+    [CHAIN, `tx ${orderId}`, orderId, partnerId],
+  );
+  const depositId = BigInt(row?.id ?? 0);
+  const payoutId = refundTo === undefined ? `pay_${orderId}_1` : `ref_${orderId}_1`;
+  const of = { id: payoutId, orderId, partnerId, attempt: 1, now: clock.now() };
+  if (refundTo !== undefined) {
+    await rows.query("update deposits set state = 'suspense', taken_units = 0 where id = $1", [depositId]);
+    await rows.query(
+      `insert into refunds (id, deposit_id, order_id, partner_id, purpose, rail, asset, gross_units, net_units, source, why,
+         requested_by, state, address, key, attempt, created_at, updated_at)
+       values ($1, $2, $1, $3, 'refund', $4, 'usdc.test', 1000000, 1000000, 'suspense', '', '', 'created', $5, $6, 1, now(), now())`,
+      [orderId, depositId, partnerId, CHAIN, refundTo, payoutId],
+    );
+  }
+  await ground.db.asSystem((tx) =>
+    write(tx, {
+      ...of,
+      ...(refundTo === undefined
+        ? { purpose: 'payout', rail: BANK, asset: 'inr', units: 8_000n, fiatAccountId: account }
+        : {
+            purpose: 'refund',
+            rail: CHAIN,
+            asset: 'usdc.test',
+            units: 1_000_000n,
+            address: refundTo,
+            depositId,
+            refundId: orderId,
+          }),
+    }),
+  );
+  await screened({ orderId, depositId, payoutId });
+  return { orderId, depositId, payoutId };
+}
+
+const inTx = <T>(of: Made, body: (tx: Tx, leaving: Awaited<ReturnType<typeof leavingOf>>) => Promise<T>): Promise<T> =>
+  ground.db.asSystem(async (tx) => {
+    const payout = await findPayout(tx, of.payoutId);
+    assert(payout);
+    return await body(tx, await leavingOf(tx, payout));
+  });
+
+/** The provider has answered, with nothing or with these hits. */
+const screened = (of: Made, hits: Verdict['hits'] = []): Promise<void> =>
+  inTx(of, async (tx, leaving) => {
+    const outcome = hits.length === 0 ? 'cleared' : 'held';
+    keepVerdict(tx, leaving, { outcome, hits, rules: 'a provider', inputs: {} }, clock.now());
+  });
+
+const asks = (of: Made): Promise<GateAnswer> =>
+  ground.db.asSystem(async (tx) => {
+    const payout = await findPayout(tx, of.payoutId);
+    assert(payout);
+    return await askGate(context(), tx, payout);
+  });
+const holds = async (of: Made, why: string) =>
+  assert.deepEqual(await asks(of), { outcome: 'hold', why: `held: ${why}` });
+const pays = async (of: Made, message?: string) => assert.deepEqual(await asks(of), { outcome: 'pay' }, message);
+
+const approves = (of: Made, people: string[]): Promise<void> =>
+  inTx(of, (tx, leaving) => approveStanding(context(), tx, leaving, { people, reason: 'looked at', now: clock.now() }));
+
+test('what nothing stands against is paid, and its order is locked until the answer is used', async () => {
+  const one = await made();
+  await pays(one);
+  const other = await made();
+  await inTx(other, async () => {
+    const found = await rows.query('select from orders where id = $1 for update skip locked', [other.orderId]);
+    assert.equal(found.length, 0, 'another may change the order while the gate is asked');
+  });
+});
+
+test('a blocked customer is held, until as many people as are asked let just this block pass', async () => {
+  const one = await made();
+  const [{ at } = { at: undefined }] = await rows.query<{ at: Date }>(
+    `update customers set blocked_at = now() where id = '${CUSTOMER}' returning blocked_at as at`,
+  );
+  try {
+    await holds(one, 'customer_blocked');
+    const found = await inTx(one, (tx, leaving) => standing(context(), tx, leaving, clock.now()));
+    assert.deepEqual(found, [
+      { rule: 'customer_blocked', entry: at?.toISOString(), action: 'release.customer_blocked' },
+    ]);
+    await approves(one, ['ada']);
+    await holds(one, 'customer_blocked');
+    await approves(one, ['ada', 'bea']);
+    await pays(one);
+    assert.ok(asked.length > 0 && asked.every((action) => action === 'release.customer_blocked'));
+    says.people = 3;
+    await holds(one, 'customer_blocked');
+    says.people = 2;
+    // Of what was approved for one order nothing is approved for another, nor for more, nor for elsewhere.
+    await holds(await made(), 'customer_blocked');
+    await rows.query('update payouts set units = units + 1 where id = $1', [one.payoutId]);
+    await holds(one, 'customer_blocked');
+    await rows.query('update payouts set units = units - 1 where id = $1', [one.payoutId]);
+    await pays(one);
+    await rows.query(`update customers set blocked_at = blocked_at + interval '1 second' where id = '${CUSTOMER}'`);
+    await holds(one, 'customer_blocked');
+  } finally {
+    await rows.query(`update customers set blocked_at = null where id = '${CUSTOMER}'`);
+  }
+});
+
+test("an approval for one destination says nothing of another of the customer's accounts", async () => {
+  const one = await made();
+  await screened(one, [{ rule: 'held_by_magic_value', entry: 'e', own: false }]);
+  const bound = await inTx(one, async (tx, { order, asset, units }) => {
+    const of = { partnerId: order?.partnerId ?? null, orderId: one.orderId, depositId: null, asset, units };
+    const by = { people: ['ada', 'bea'], reason: '', now: clock.now() };
+    await approve(tx, { ...of, ...by, destination: 'account:1', rule: 'held_by_magic_value', entry: 'e' });
+    return { ...of, ...by };
+  });
+  await holds(one, 'held_by_magic_value');
+  const right = { ...bound, destination: `account:${account}`, rule: 'held_by_magic_value' };
+  await ground.db.asSystem((tx) => approve(tx, { ...right, asset: 'usdc.test', entry: 'e' }));
+  await holds(one, 'held_by_magic_value');
+  await ground.db.asSystem((tx) => approve(tx, { ...right, entry: 'another' }));
+  await holds(one, 'held_by_magic_value');
+  await ground.db.asSystem((tx) => approve(tx, { ...right, entry: 'e' }));
+  await pays(one);
+});
+
+test("a provider's stored hit holds; a stored hit of our own lists is asked anew and not believed", async () => {
+  const one = await made();
+  await screened(one, [{ rule: 'destination_denied', entry: 'list 1', own: false }]);
+  await holds(one, 'destination_denied');
+  await approves(one, ['ada', 'bea']);
+  assert.ok(asked.every((action) => action === 'release.screening_hit'));
+  await pays(one);
+  await screened(one, [{ rule: 'destination_denied', entry: 'list 2', own: true }]);
+  await pays(one);
+});
+
+test('a screening result counts for its own destination and for so long, and is then asked for again', async () => {
+  const one = await made();
+  passes(MAX_AGE_MS);
+  await pays(one, 'as old as it may be');
+  passes(1);
+  await rows.query("delete from jobs where kind = 'rescreen_payout'");
+  const answer = await asks(one);
+  assert(answer.outcome === 'wait');
+  assert.match(answer.why, /screening/);
+  assert.equal(answer.againInMs, 30_000);
+  const enqueued = await rows.query("select subject from jobs where kind = 'rescreen_payout'");
+  assert.deepEqual(enqueued, [{ subject: one.payoutId }]);
+  await screened(one);
+  await pays(one);
+  await rows.query('update screenings set subject = $2 where subject = $1', [
+    `payout:order:${one.orderId}:account:${account}`,
+    `payout:order:${one.orderId}:account:1`,
+  ]);
+  assert.equal((await asks(one)).outcome, 'wait', 'another destination was screened, and not this one');
+});
+
+test('a kill switch makes what leaves by its rail wait, and nothing is asked of a screener for that', async () => {
+  const one = await made();
+  says.switchedOff = [CHAIN];
+  await pays(one);
+  says.switchedOff = [BANK];
+  await rows.query("delete from jobs where kind = 'rescreen_payout'");
+  const answer = await asks(one);
+  assert(answer.outcome === 'wait');
+  assert.match(answer.why, /kill switch/);
+  assert.equal(answer.againInMs, 5_000);
+  assert.deepEqual(await rows.query("select from jobs where kind = 'rescreen_payout'"), []);
+});
+
+test('money that its bank may take back, or that is not deep enough, makes it wait until just then', async () => {
+  const one = await made();
+  says.notDeep = 'a deposit has 2 of the 4 confirmations';
+  assert.deepEqual(await asks(one), { outcome: 'wait', why: says.notDeep, againInMs: 2_000 });
+  delete says.notDeep;
+  const clearsAt = new Date(clock.now().getTime() + 3_000);
+  await rows.query('update deposits set rail = $2, clears_at = $3 where id = $1', [one.depositId, BANK, clearsAt]);
+  const answer = await asks(one);
+  assert(answer.outcome === 'wait');
+  assert.match(answer.why, new RegExp(clearsAt.toISOString()));
+  assert.equal(answer.againInMs, 3_000);
+  passes(2_990);
+  assert.deepEqual(await asks(one), { ...answer, againInMs: 100 }, 'it asks a little later than it might');
+  passes(10);
+  await pays(one);
+});
+
+test('what its rail took back, and what an order got too little or too much of, nobody can let pass', async () => {
+  const one = await made();
+  await rows.query(`update deposits set state = 'lost', state_before_loss = 'applied' where id = $1`, [one.depositId]);
+  await holds(one, 'deposit_lost');
+  await assert.rejects(approves(one, ['ada', 'bea', 'cleo']), { code: 'order_over' });
+  for (const [change, why] of [
+    ['- 1', 'underpaid'],
+    ['+ 1', 'overpaid'],
+  ]) {
+    const other = await made();
+    await rows.query(`update orders set received_units = deposit_units ${change} where id = $1`, [other.orderId]);
+    await holds(other, String(why));
+    await assert.rejects(approves(other, ['ada', 'bea', 'cleo']), { code: 'order_over' });
+  }
+});
+
+test('money goes by a rail that runs, to an account in its own currency that is the customer’s', async () => {
+  const one = await made();
+  await rows.query("update payouts set rail = 'bank.gone' where id = $1", [one.payoutId]);
+  await screened(one);
+  await holds(one, 'destination_unfit');
+  await assert.rejects(approves(one, ['ada', 'bea']), { code: 'order_over' });
+  const other = await made();
+  await rows.query("update payouts set asset = 'usdc.test' where id = $1", [other.payoutId]);
+  await holds(other, 'destination_unfit');
+});
+
+test('an order above the limit of its customer’s level is held, at the limit it is not, and a refund never', async () => {
+  const [one, refund] = [await made(), await made(OWN)];
+  const limit = (maxUnits: bigint | null) => ground.db.asSystem((tx) => setLimit(tx, { marketId, level: 4, maxUnits }));
+  try {
+    await limit(1_000_000n);
+    await pays(one);
+    await limit(999_999n);
+    await holds(one, 'over_level_limit');
+    const [found] = await inTx(one, (tx, leaving) => standing(context(), tx, leaving, clock.now()));
+    assert.deepEqual(found, { rule: 'over_level_limit', entry: '999999', action: 'release.screening_hit' });
+    await pays(refund);
+    await approves(one, ['ada', 'bea']);
+    await pays(one);
+    await limit(999_998n);
+    await holds(one, 'over_level_limit');
+  } finally {
+    await limit(null);
+  }
+});
+
+test('a refund goes where the customer said; elsewhere only by the word of as many people as are asked', async () => {
+  await pays(await made(OWN));
+  const one = await made(ELSEWHERE);
+  await holds(one, 'destination_new');
+  await approves(one, ['ada']);
+  await holds(one, 'destination_new');
+  says.people = 1;
+  await pays(one, 'one person names a destination by doing it, where the rules ask for one');
+  says.people = 2;
+  await approves(one, ['ada', 'bea']);
+  await pays(one);
+  assert.ok(asked.every((action) => action === 'destination.new'));
+  // What the order noted on an operator's word is no word of the customer's.
+  const other = await made(OWN);
+  await rows.query("update orders set refund_to_by = 'operator' where id = $1", [other.orderId]);
+  await holds(other, 'destination_new');
+  await rows.query('update orders set payout_address = $2 where id = $1', [other.orderId, OWN]);
+  await pays(other, 'where an order pays to is what its customer said');
+  // Of money that belongs to no order nobody has said where it goes.
+  const nobodys = await made(OWN);
+  await rows.query('update refunds set order_id = null where id = $1', [nobodys.orderId]);
+  await rows.query('update payouts set order_id = null where id = $1', [nobodys.payoutId]);
+  await screened(nobodys);
+  await holds(nobodys, 'destination_new');
+  const found = await inTx(nobodys, (tx, leaving) => standing(context(), tx, leaving, clock.now()));
+  assert.deepEqual(found, [{ rule: 'destination_new', entry: '', action: 'destination.new' }]);
+  await approves(nobodys, ['ada', 'bea']);
+  await pays(nobodys);
+  // It stands under the partner whose customer paid it, as far as that is known.
+  const [{ owner } = { owner: '' }] = await rows.query<{ owner: string }>(
+    'select min(id)::text as owner from partners',
+  );
+  for (const table of ['approvals', 'screenings']) {
+    const kept = await rows.query(`select partner_id::text as owner from ${table} where order_id is null`);
+    assert.deepEqual(kept, [{ owner }], table);
+  }
+});
+
+/** A later attempt at the same, after the one before has ended so. */
+async function attemptAfter(one: Made, ended: 'rejected' | 'returned', units = 'units'): Promise<Made> {
+  await rows.query(`update payouts set state = $2, ended_at = now(), reference = 'r' where id = $1`, [
+    one.payoutId,
+    ended,
+  ]);
+  const payoutId = `${one.payoutId.replace(/_[0-9]+$/, '')}_${Number(one.payoutId.split('_').at(-1)) + 1}`;
+  await rows.query(
+    `insert into payouts (id, order_id, partner_id, purpose, attempt, deposit_id, refund_id, rail, asset, units, fiat_account_id,
+       address, created_at)
+     select $2, order_id, partner_id, purpose, attempt + 1, deposit_id, refund_id, rail, asset, ${units}, fiat_account_id, address, now()
+       from payouts where id = $1`,
+    [one.payoutId, payoutId],
+  );
+  const next = { ...one, payoutId };
+  await screened(next);
+  return next;
+}
+
+describe('an approval', () => {
+  const hit = { rule: 'held_by_magic_value', entry: 'e', own: false } as const;
+
+  test('is used up by what was submitted with it, which may be submitted again and after a rejection, and by nothing else', async () => {
+    const one = await made();
+    await screened(one, [hit]);
+    await approves(one, ['ada', 'bea']);
+    await pays(one);
+    await pays(one, 'the same payout was asked for again');
+    const again = await attemptAfter(one, 'rejected');
+    await screened(again, [hit]);
+    await pays(again, 'nothing left by the attempt before');
+    const more = await attemptAfter(again, 'rejected', 'units + 1');
+    await screened(more, [hit]);
+    await holds(more, 'held_by_magic_value');
+    await rows.query('update payouts set units = units - 1 where id = $1', [more.payoutId]);
+    await pays(more);
+    const after = await attemptAfter(more, 'returned');
+    await screened(after, [hit]);
+    await holds(after, 'held_by_magic_value');
+    await approves(after, ['ada', 'bea']);
+    await pays(after);
+    const uses = await rows.query<{ payout_id: string }>(
+      'select payout_id from approval_uses where payout_id like $1 order by payout_id',
+      [`pay_${one.orderId}_%`],
+    );
+    assert.deepEqual(
+      uses.map(({ payout_id }) => payout_id),
+      [one, again, more, after].map(({ payoutId }) => payoutId),
+    );
+  });
+
+  test('of an amount covers parts up to that amount together', async () => {
+    const one = await made();
+    await screened(one, [hit]);
+    await approves(one, ['ada', 'bea']);
+    await rows.query('update payouts set units = units - 3000 where id = $1', [one.payoutId]);
+    await pays(one);
+    // The same order pays again although nothing came back: of the sum 3000 are left.
+    const rest = await attemptAfter(one, 'returned', '3000');
+    await screened(rest, [hit]);
+    await pays(rest);
+    const beyond = await attemptAfter(rest, 'returned', '1');
+    await screened(beyond, [hit]);
+    await holds(beyond, 'held_by_magic_value');
+  });
+
+  test('of one deposit in suspense says nothing of another, of the same order or of none', async () => {
+    for (const owner of ['none', 'one order']) {
+      const [first, second] = [await made(ELSEWHERE), await made(ELSEWHERE)];
+      const order_id = owner === 'none' ? null : first.orderId;
+      for (const { depositId, payoutId } of [first, second]) {
+        await rows.query('update payouts set order_id = $2 where id = $1', [payoutId, order_id]);
+        await rows.query('update refunds set order_id = $2 where deposit_id = $1', [depositId, order_id]);
+        await rows.query('update deposits set order_id = $2 where id = $1', [depositId, order_id]);
+      }
+      await screened(first);
+      await screened(second);
+      await approves(first, ['ada', 'bea']);
+      await pays(first);
+      await holds(second, 'destination_new');
+    }
+  });
+});
+
+test('an order lacks what its rail took back of it, also where nothing else stands in that deposit’s place', async () => {
+  const one = await made();
+  await rows.query(
+    `insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, state_before_loss, reference, seen_at)
+     select rail, 'gone ' || id, asset, units, target, order_id, partner_id, 'lost', 'applied', '', now()
+       from deposits where id = $1`,
+    [one.depositId],
+  );
+  await holds(one, 'deposit_lost');
+});
+
+test('an order that an attempt before has paid after all is not paid again, and nobody can let that pass', async () => {
+  const one = await made();
+  await rows.query(
+    `insert into payouts (id, order_id, partner_id, purpose, attempt, rail, asset, units, fiat_account_id, state, created_at, ended_at)
+     select 'pay_' || order_id || '_before', order_id, partner_id, purpose, 2, rail, asset, units, fiat_account_id, 'settled', now(), now()
+       from payouts where id = $1`,
+    [one.payoutId],
+  );
+  await holds(one, 'paid_before');
+  await assert.rejects(approves(one, ['ada', 'bea', 'cleo']), { code: 'order_over' });
+});
+
+test('money that came back, or was let go, does not leave for an order whose deposit is gone', async () => {
+  for (const origin of ['returned', 'released']) {
+    const one = await made(OWN);
+    await rows.query('update deposits set origin = $2 where id = $1', [one.depositId, origin]);
+    await pays(one, origin);
+    await rows.query(
+      `insert into deposits (rail, external_id, asset, units, target, order_id, partner_id, state, state_before_loss, reference, seen_at)
+       select rail, 'gone ' || id, asset, units, target, order_id, partner_id, 'lost', 'applied', '', now()
+         from deposits where id = $1`,
+      [one.depositId],
+    );
+    await holds(one, 'deposit_lost');
+  }
+});
+
+test('what would leave is an order’s payout to its own destination, or all it received to where it is to go back', async () => {
+  const { orderId, depositId } = await made();
+  const [payout, back, asAsked] = await ground.db.asSystem(async (tx) => {
+    const order = await lockOrder(tx, orderId);
+    return [
+      await payoutOf(tx, order),
+      await refundOf(tx, { ...order, receivedUnits: 900_000n }, { fiatAccountId: 7n }),
+      await refundOf(tx, { ...order, receivedUnits: null }, { address: OWN }),
+    ] as const;
+  });
+  const of = ({ deposits, order, ...rest }: typeof payout) => ({
+    ...rest,
+    order: order?.id,
+    deposits: deposits.map(({ id }) => id),
+  });
+  const both = { order: orderId, refundId: null, suspenseId: null, deposits: [depositId] };
+  assert.deepEqual(of(payout), {
+    ...both,
+    purpose: 'payout',
+    rail: BANK,
+    asset: 'inr',
+    units: 8_000n,
+    address: null,
+    fiatAccountId: account,
+  });
+  const refund = { ...both, purpose: 'refund', rail: CHAIN, asset: 'usdc.test' };
+  assert.deepEqual(of(back), { ...refund, units: 900_000n, address: null, fiatAccountId: 7n });
+  assert.deepEqual(of(asAsked), {
+    ...refund,
+    units: 1_000_000n,
+    address: OWN,
+    fiatAccountId: null,
+  });
+});
+
+test('a refund of what its rail took back does not leave', async () => {
+  const one = await made(OWN);
+  await rows.query(`update deposits set state = 'lost', state_before_loss = 'suspense' where id = $1`, [one.depositId]);
+  await holds(one, 'deposit_lost');
+});
+
+test('a destination that was added since its partner is distrusted is held until people let it pass', async () => {
+  const one = await made();
+  says.held = { since: new Date('2026-01-02T03:04:05Z'), why: 'a key leaked', isRejected: false };
+  await holds(one, 'destination_held');
+  await approves(one, ['ada', 'bea']);
+  await pays(one);
+  assert.ok(asked.every((action) => action === 'release.destination_held'));
+  says.held = { ...says.held, since: new Date('2026-01-02T03:04:06Z') };
+  await holds(one, 'destination_held');
+});
+
+test('a destination that containment rejected is approved by nobody, also where it was approved before', async () => {
+  const one = await made();
+  says.held = { since: new Date('2026-01-02T03:04:05Z'), why: 'a key leaked', isRejected: false };
+  await approves(one, ['ada', 'bea']);
+  await pays(one);
+  says.held = { ...says.held, isRejected: true };
+  await holds(one, 'destination_rejected');
+  await assert.rejects(approves(one, ['ada', 'bea', 'cal']), { code: 'order_over' });
+  await holds(one, 'destination_rejected');
+});
+
+test('a screener is asked about the order, or about the refund where there is none, and where it goes', async () => {
+  const [one, refund] = [await made(), await made(ELSEWHERE)];
+  await inTx(one, async (_, leaving) => {
+    const { id, purpose, fiatAccountId, payoutAddress, depositUnits } = screeningOf(leaving);
+    assert.deepEqual(
+      [id, purpose, fiatAccountId, payoutAddress, depositUnits],
+      [one.orderId, 'payout', account, null, 1_000_000n],
+    );
+    assert.equal(screeningSubject(leaving), `payout:order:${one.orderId}:account:${account}`);
+  });
+  await inTx(refund, async (_, leaving) => {
+    const { purpose, fiatAccountId, payoutAddress } = screeningOf(leaving);
+    assert.deepEqual([purpose, fiatAccountId, payoutAddress], ['refund', null, ELSEWHERE]);
+    assert.equal(screeningSubject(leaving), `refund:order:${refund.orderId}:address:${ELSEWHERE}`);
+    const alone = { ...leaving, order: undefined };
+    assert.equal(screeningSubject(alone), `refund:refund:${refund.orderId}:address:${ELSEWHERE}`);
+    const asks = screeningOf(alone);
+    assert.deepEqual([asks.id, asks.customerId], [refund.orderId, null]);
+    assert.ok(asks.partnerId !== null && !('depositUnits' in asks));
+  });
+});

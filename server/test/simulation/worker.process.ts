@@ -1,0 +1,29 @@
+/**
+ * A worker: a process that plays one seed after the other, for the process that started it (workers.ts): on a PostgreSQL of its own,
+ * or on that of another worker which does not play meanwhile. Time is one for a whole process (time.ts), so two runs at once need
+ * two of them.
+ */
+import { fixtureAt, type Place, prepareFixture } from './ground.ts';
+import { parting, simulate } from './run.ts';
+import type { Asked, Told } from './workers.ts';
+
+/** Of a run that failed: how many of its last points are told. */
+const LAST_POINTS = 400;
+
+const { SIMULATION_GROUND } = process.env;
+const ground =
+  SIMULATION_GROUND === undefined ? await prepareFixture() : fixtureAt(JSON.parse(SIMULATION_GROUND) as Place);
+process.on('message', (asked: Asked) => void play(asked).then((told) => process.send?.(told)));
+process.on('disconnect', () => void ground.drop().then(() => process.exit()));
+// Whoever is at the terminal ends the one who started us, and that ends us.
+process.on('SIGINT', () => {});
+process.send?.(ground.place);
+
+async function play({ twice, ...asked }: Asked): Promise<Told> {
+  const outcome = await simulate(ground, asked);
+  if (twice) {
+    const parts = parting(outcome, await simulate(ground, asked));
+    if (parts !== undefined) outcome.violations.push({ kind: 'run', what: parts });
+  }
+  return { ...outcome, schedule: outcome.violations.length === 0 ? [] : outcome.schedule.slice(-LAST_POINTS) };
+}

@@ -1,0 +1,91 @@
+/**
+ * Workers: processes that play seeds side by side (worker.process.ts). They end with the one who opened them, and one that does
+ * not answer is ended.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { join, resolve } from 'node:path';
+import type { Place } from './ground.ts';
+import type { Outcome, Play } from './run.ts';
+
+export interface Asked extends Play {
+  /** Is played again and compared. */
+  twice?: boolean;
+}
+
+export type Told = Outcome;
+
+export interface Workers {
+  /**
+   * Plays all of them, whichever worker is free the next.
+   *
+   * @param tell told of each in the order in which they end; `false` ends the rest
+   */
+  play(plays: Iterable<Asked>, tell: (told: Told, asked: Asked) => boolean | undefined): Promise<void>;
+  close(): Promise<void>;
+  /** Where each plays. */
+  readonly places: readonly Place[];
+}
+
+/** A run takes some seconds; on a machine that does much else, a minute. */
+const PATIENCE_MS = 10 * 60_000;
+const OWN_ROOT = resolve(import.meta.dirname, '..', '..', '..');
+
+/**
+ * @param root  where the source is that is to be played: this one, or a copy with a bug planted in it
+ * @param place of a worker that does not play meanwhile: its ground, which need not be prepared again
+ */
+export async function openOrderingKeys(count: number, root = OWN_ROOT, place?: Place): Promise<Workers> {
+  const children = Array.from({ length: count }, () =>
+    fork(join(root, 'server', 'test', 'simulation', 'worker.process.ts'), {
+      cwd: root,
+      serialization: 'advanced',
+      env: { ...process.env, ...(place === undefined ? {} : { SIMULATION_GROUND: JSON.stringify(place) }) },
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    }),
+  );
+  const places = (await Promise.all(children.map((child) => heard(child, 60_000)))) as Place[];
+  return {
+    places,
+    async play(plays, tell) {
+      const waiting = plays[Symbol.iterator]();
+      let stopped = false;
+      const worker = async (child: ChildProcess): Promise<void> => {
+        for (let next = waiting.next(); !stopped && !next.done; next = waiting.next()) {
+          child.send(next.value);
+          const told = (await heard(child, PATIENCE_MS)) as Told;
+          if (!stopped && tell(told, next.value) === false) stopped = true;
+        }
+      };
+      await Promise.all(children.map(worker));
+    },
+    async close() {
+      await Promise.all(
+        children.map(
+          (child) =>
+            new Promise<void>((done) => {
+              child.once('exit', () => done());
+              child.disconnect();
+            }),
+        ),
+      );
+    },
+  };
+}
+
+/** The next word of a worker. */
+function heard(child: ChildProcess, patienceMs: number): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const settle = (body: () => void): void => {
+      clearTimeout(timer);
+      child.off('message', onMessage).off('exit', onExit);
+      body();
+    };
+    const onMessage = (message: unknown): void => settle(() => resolve(message));
+    const onExit = (code: number | null): void => settle(() => reject(new Error(`a worker ended (${code})`)));
+    const timer = setTimeout(() => {
+      child.kill('SIGKILL');
+      settle(() => reject(new Error(`a worker did not answer within ${patienceMs / 1000} s`)));
+    }, patienceMs);
+    child.on('message', onMessage).on('exit', onExit);
+  });
+}

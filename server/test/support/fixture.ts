@@ -1,0 +1,31 @@
+/**
+ * Fixture for tests: a migrated database of its own, with the pools, the vault and a clock that can be moved.
+ */
+import { createHash } from 'node:crypto';
+import { movableClock } from '../../src/base/clock.ts';
+import { openVault } from '../../src/base/crypto.ts';
+import { openDatabase } from '../../src/base/db.ts';
+import { openLog } from '../../src/base/log.ts';
+import { migrate } from '../../src/base/migrate.ts';
+import { freshDatabase } from './database.ts';
+
+export async function freshFixture() {
+  const { adminUrl, drop } = await freshDatabase();
+  const vault = openVault(createHash('sha256').update('a master key for tests').digest());
+  const serverUrl = await migrate(adminUrl, vault.derive('database login'));
+  const db = openDatabase(serverUrl);
+  return {
+    adminUrl,
+    serverUrl,
+    db,
+    vault,
+    clock: movableClock(),
+    log: openLog(process.env.LOG_LEVEL ?? 'silent'),
+    async stop() {
+      await db.close();
+      await drop();
+    },
+  };
+}
+
+export type Fixture = Awaited<ReturnType<typeof freshFixture>>;
