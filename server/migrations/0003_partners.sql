@@ -30,7 +30,7 @@ create table api_keys (
   partner_id   bigint      not null references partners (id),
   label        text        not null,
   scopes       text[]      not null,
-  -- Checking an HMAC needs the secret itself, so it is sealed rather than hashed. Two are valid while rotating.
+  -- Checking an HMAC needs the secret itself, so it is encrypted rather than hashed. Two are valid while rotating.
   secret       bytea       not null,
   next_secret  bytea,
   next_until   timestamptz,

@@ -23,7 +23,7 @@ create table customers (
   created_at         timestamptz not null,
   updated_at         timestamptz not null,
   blocked_for        text        check (blocked_for in ('debt')),
-  -- A session of the hosted pages is a sealed cookie, and nothing is kept for it. It says under which of these numbers its customer logged in:
+  -- A session of the hosted pages is an encrypted cookie, and nothing is kept for it. It says under which of these numbers its customer logged in:
   -- where the phone is another person's since, the number is another, and the session is over for good, whoever logs in anew.
   login_epoch        integer     not null default 0,
   unique (partner_id, client_customer_id)
@@ -51,7 +51,7 @@ create trigger append_only before update or delete on verifications for each row
 create table customer_details (
   customer_id text        primary key references customers (id),
   partner_id  bigint      not null references partners (id),
-  -- Sealed JSON of what was typed in.
+  -- Encrypted JSON of what was typed in.
   details     bytea       not null,
   -- Counts what was given; names the verification with the verifier.
   version     integer     not null default 1 check (version > 0),

@@ -190,7 +190,7 @@ create table deposits (
   partner_id        bigint        references partners (id),
   state             text          not null check (state in ('seen', 'confirmed', 'reversed', 'applied', 'suspense', 'refunded', 'lost', 'written_off')),
   reference         text          not null,
-  -- Whether who paid is the customer; the name itself is kept by the rail, sealed.
+  -- Whether who paid is the customer; the name itself is kept by the rail, encrypted.
   payer             text          not null default 'unknown' check (payer in ('same', 'other', 'unknown')),
   -- Account the money is booked to, once it is booked.
   booked_to         text,

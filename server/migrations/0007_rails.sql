@@ -327,7 +327,7 @@ create table bank_lines (
   direction    text          not null check (direction in ('credit', 'debit')),
   asset        text          not null references assets (code),
   units        numeric(78,0) not null check (units > 0),
-  -- Free text and the other party's account, sealed: customers write names into references.
+  -- Free text and the other party's account, encrypted: customers write names into references.
   details      bytea,
   -- What we took it for; reconciliation sums by this.
   meaning      text          not null check (meaning in ('deposit', 'funding', 'return', 'payout', 'recall', 'unexplained')),

@@ -15,7 +15,7 @@ create table manual_batches (
   format        text          not null check (format in ('csv', 'pain.001.001.09')),
   payouts       integer       not null check (payouts > 0),
   units         numeric(78,0) not null check (units > 0),
-  -- The file as it is downloaded, sealed: it names people and their accounts.
+  -- The file as it is downloaded, encrypted: it names people and their accounts.
   content       bytea         not null,
   sha256        bytea         not null,
   closed_at     timestamptz   not null,
@@ -34,7 +34,7 @@ create table manual_payouts (
   end_to_end  text          not null check (length(end_to_end) between 1 and 35),
   asset       text          not null references assets (code),
   units       numeric(78,0) not null check (units > 0),
-  -- Name and account of the payee, sealed.
+  -- Name and account of the payee, encrypted.
   details     bytea         not null,
   listed_at   timestamptz   not null,
   batch_id    bigint        references manual_batches (id),
@@ -107,7 +107,7 @@ create table manual_lines (
   booked_on    date          not null,
   -- Blind index of the reference that a payment keeps when it is returned or reversed.
   relation     bytea,
-  -- References, text and the other party, sealed.
+  -- References, text and the other party, encrypted.
   content      bytea         not null,
   unique (rail, external_id)
 );

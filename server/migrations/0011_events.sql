@@ -48,7 +48,7 @@ create table webhook_endpoints (
   format          text        not null check (format in ('whitelabel', 'standard', 'flat')),
   -- Types of events, such as order.settled or order.*; none means all.
   filter          text[]      not null default '{}',
-  -- Of the standard format, sealed. The one before is valid, too, until a time.
+  -- Of the standard format, encrypted. The one before is valid, too, until a time.
   secret          bytea       not null,
   old_secret      bytea,
   old_until       timestamptz,
@@ -111,7 +111,7 @@ create index webhook_deliveries_dead on webhook_deliveries (endpoint_id) where s
 create index webhook_deliveries_ended on webhook_deliveries (ended_at) where ended_at is not null;
 call protect('webhook_deliveries');
 
--- Every attempt. An answer may say anything, so its first bytes are sealed.
+-- Every attempt. An answer may say anything, so its first bytes are encrypted.
 create table webhook_attempts (
   id          bigint      generated always as identity primary key,
   partner_id  bigint      not null references partners (id),

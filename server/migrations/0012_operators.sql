@@ -69,7 +69,7 @@ create table proposals (
   id          bigint      generated always as identity primary key,
   action         text        not null,
   subject     text        not null,
-  ask         jsonb       not null,
+  input       jsonb       not null,
   seen        jsonb,
   reason      text        not null,
   proposed_by bigint      not null references operators (id),

@@ -15,7 +15,7 @@ create table idempotency_records (
 create index idempotency_records_age on idempotency_records (kept_at);
 call protect('idempotency_records');
 
--- One row per link that somebody has begun to use. What the link is for stands sealed in the link itself.
+-- One row per link that somebody has begun to use. What the link is for stands encrypted in the link itself.
 create table checkouts (
   id           text        primary key,
   partner_id   bigint      not null references partners (id),

@@ -1,5 +1,5 @@
 /**
- * World: what an installation is connected to, and the one place where the profiles differ. server.ts puts the same modules
+ * Environment: what an installation is connected to, and the one place where the profiles differ. server.ts puts the same modules
  * on top of either.
  *
  * sandbox/profile.ts brings a world along: database, chains, bank, keys that everybody knows, test controls.

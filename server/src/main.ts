@@ -130,7 +130,7 @@ function explained(error: unknown, { host, port, metricsPort, dataDir, databaseU
   if (syscall === 'getaddrinfo') return new SettingError(`HOST ${host} is no address of this machine`);
   if (message === ENCRYPTED_OTHERWISE)
     return new SettingError(
-      'MASTER_KEY (or master.key in DATA_DIR) is not the key that this database was sealed with; start with that one',
+      'MASTER_KEY (or master.key in DATA_DIR) is not the key that this database was encrypted with; start with that one',
     );
   if (['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'ENOTDIR', 'EEXIST'].includes(code ?? ''))
     return new SettingError(`DATA_DIR ${dataDir} cannot be written: ${message}`);

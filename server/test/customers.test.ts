@@ -10,14 +10,14 @@ import { simulatedVerifier } from '../src/verifiers/simulated/index.ts';
 import { type Fixture, freshFixture } from './support/fixture.ts';
 import { fiat } from './support/terms.ts';
 
-let ground: Fixture;
+let fixture: Fixture;
 let mine: Partner;
 let other: Partner;
 
 before(async () => {
-  ground = await freshFixture();
-  const now = ground.clock.now();
-  await ground.db.asSystem(async (tx) => {
+  fixture = await freshFixture();
+  const now = fixture.clock.now();
+  await fixture.db.asSystem(async (tx) => {
     mine = await createPartner(tx, { name: 'Mine', now, tradeLevel: 2 });
     other = await createPartner(tx, { name: 'Other', now });
     await upsertAsset(tx, fiat('inr'));
@@ -25,14 +25,14 @@ before(async () => {
   });
 });
 
-after(() => ground?.stop());
+after(() => fixture?.stop());
 
 const refusal = (code: string) => (error: unknown) => error instanceof Refusal && error.code === code;
-const now = () => ground.clock.now();
+const now = () => fixture.clock.now();
 let phones = 0;
 const enroll = (partner: Partner, clientCustomerId: string) =>
-  ground.db.asPartner(partner.id, (tx) =>
-    customers.enroll(tx, ground.vault, {
+  fixture.db.asPartner(partner.id, (tx) =>
+    customers.enroll(tx, fixture.vault, {
       partnerId: partner.id,
       clientCustomerId,
       phone: `+1 555 ${(phones += 1)}`,
@@ -40,19 +40,19 @@ const enroll = (partner: Partner, clientCustomerId: string) =>
       now: now(),
     }),
   );
-const find = (partner: Partner, id: string) => ground.db.asPartner(partner.id, (tx) => customers.findCustomer(tx, id));
+const find = (partner: Partner, id: string) => fixture.db.asPartner(partner.id, (tx) => customers.findCustomer(tx, id));
 const verify = (customer: customers.Customer, outcome: customers.Customer['verification'], level: number) =>
-  ground.db.asPartner(mine.id, (tx) =>
+  fixture.db.asPartner(mine.id, (tx) =>
     customers.recordVerification(tx, { customer, verifier: simulatedVerifier.code, outcome, level, now: now() }),
   );
 const addAccount = (customer: customers.Customer, details: Record<string, string>, fiat = 'inr') => {
-  ground.clock.advance(1);
-  return ground.db.asPartner(mine.id, (tx) =>
-    customers.addFiatAccount(tx, ground.vault, { customer, fiat, details, now: now() }),
+  fixture.clock.advance(1);
+  return fixture.db.asPartner(mine.id, (tx) =>
+    customers.addFiatAccount(tx, fixture.vault, { customer, fiat, details, now: now() }),
   );
 };
 const eventsOf = (subject: string) =>
-  ground.db.asSystem((tx) =>
+  fixture.db.asSystem((tx) =>
     tx.rows<{ seq: number; type: string; body: Record<string, unknown> }>(
       'select subject_seq as seq, type, body from events where subject = $1 order by subject_seq',
       [subject],
@@ -93,7 +93,7 @@ test('trading wants a login and a level, and a review of a higher level does not
   let customer = await enroll(mine, 'trader');
   const may = (code: string) => assert.throws(() => customers.requireTrading(customer, mine), refusal(code));
   may('login_required');
-  await ground.db.asPartner(mine.id, (tx) => customers.recordLogin(tx, customer.id, now()));
+  await fixture.db.asPartner(mine.id, (tx) => customers.recordLogin(tx, customer.id, now()));
   customer = await find(mine, customer.id);
   may('verification_required');
   customer = await verify(customer, 'verified', 1);
@@ -107,7 +107,7 @@ test('trading wants a login and a level, and a review of a higher level does not
   customer = await verify(customer, 'refused', 2);
   may('verification_required');
   assert.deepEqual([customer.previousLevel, customer.level], [1, 2]);
-  await ground.db.asSystem((tx) => customers.blockCustomer(tx, customer.id, now()));
+  await fixture.db.asSystem((tx) => customers.blockCustomer(tx, customer.id, now()));
   customer = await find(mine, customer.id);
   may('customer_blocked');
 });
@@ -128,7 +128,7 @@ test('every verification is an event of the customer, numbered', async () => {
 
 test('events of one subject written at once are numbered without a gap', async () => {
   const write = (i: number) =>
-    ground.db.asPartner(mine.id, (tx) =>
+    fixture.db.asPartner(mine.id, (tx) =>
       emit(tx, { partnerId: mine.id, type: 'test', subject: 'test:1', body: { i, units: 10n ** 30n }, at: now() }),
     );
   await Promise.all(Array.from({ length: 40 }, (_, i) => write(i)));
@@ -141,7 +141,7 @@ test('events of one subject written at once are numbered without a gap', async (
 });
 
 test('an event is not there when its cause is undone', async () => {
-  const write = ground.db.asPartner(mine.id, async (tx) => {
+  const write = fixture.db.asPartner(mine.id, async (tx) => {
     await emit(tx, { partnerId: mine.id, type: 'test', subject: 'test:2', body: {}, at: now() });
     throw new Error('the cause fails');
   });
@@ -160,7 +160,7 @@ test('the same account details again, however spelt, are the same account', asyn
     await addAccount(await enroll(mine, 'accounts too'), { account: '1234567890', ifsc: 'TEST0001' }),
   ];
   assert.equal(new Set([account, ...more].map(({ id }) => id)).size, 4);
-  const listed = await ground.db.asPartner(mine.id, (tx) => customers.fiatAccounts(tx, customer.id));
+  const listed = await fixture.db.asPartner(mine.id, (tx) => customers.fiatAccounts(tx, customer.id));
   assert.deepEqual(
     listed.map(({ id }) => id),
     [account, more[0], more[1]].map((one) => one?.id),
@@ -170,7 +170,7 @@ test('the same account details again, however spelt, are the same account', asyn
 test('an account is opened by its own partner alone', async () => {
   const account = await addAccount(await enroll(mine, 'opened'), { account: '42424242', ifsc: 'TEST0001' });
   const open = (partner: Partner, id: bigint) =>
-    ground.db.asPartner(partner.id, (tx) => customers.openFiatAccount(tx, ground.vault, id));
+    fixture.db.asPartner(partner.id, (tx) => customers.openFiatAccount(tx, fixture.vault, id));
   assert.deepEqual((await open(mine, account.id)).details, { account: '42424242', ifsc: 'TEST0001' });
   for (const id of [account.id, 0n, -1n, 2n ** 63n, 10n ** 40n]) {
     await assert.rejects(open(other, id), refusal('unknown_account'));
@@ -196,8 +196,8 @@ const payout = async (customer: customers.Customer, to: { account: Record<string
 });
 
 test('what goes to a denied destination is held, and the decision says by which list', async () => {
-  const { db, vault } = ground;
-  const screener = compliance.openScreener(ground);
+  const { db, vault } = fixture;
+  const screener = compliance.openScreener(fixture);
   const customer = await enroll(mine, 'screened');
   const toAccount = await payout(customer, { account: { account: '777 000 777', ifsc: 'TEST0001' } });
   const toAddress = await payout(customer, { address: '0xAbCd' });
@@ -227,13 +227,13 @@ test('what goes to a denied destination is held, and the decision says by which 
 test('a customer who was blocked after ordering is held', async () => {
   const customer = await enroll(mine, 'blocked');
   const input = await payout(customer, { address: '0x1' });
-  await ground.db.asSystem((tx) => customers.blockCustomer(tx, customer.id, now()));
-  const verdict = await compliance.openScreener(ground).screen(input);
+  await fixture.db.asSystem((tx) => customers.blockCustomer(tx, customer.id, now()));
+  const verdict = await compliance.openScreener(fixture).screen(input);
   assert.deepEqual([verdict.outcome, verdict.reason], ['held', 'customer_blocked']);
 });
 
 test('the magic reference holds a payout and lets its refund go', async () => {
-  const screener = compliance.magicScreener(compliance.openScreener(ground), ground.vault, async () => '10');
+  const screener = compliance.magicScreener(compliance.openScreener(fixture), fixture.vault, async () => '10');
   const input = await payout(await enroll(mine, 'magic'), { address: '0x1' });
   assert.equal((await screener.screen(input)).outcome, 'cleared');
   const magic = { ...input, merchantReference: compliance.MAGIC_HOLDS.reference };
@@ -242,7 +242,7 @@ test('the magic reference holds a payout and lets its refund go', async () => {
 });
 
 test('one case is open of a kind about a subject, however often its cause comes, and anew once it is closed', async () => {
-  const { db } = ground;
+  const { db } = fixture;
   const open = () =>
     db.asSystem((tx) =>
       compliance.openCase(tx, {

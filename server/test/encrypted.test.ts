@@ -23,7 +23,7 @@ const GIVEN = {
   deniedAccount: 'GB33BUKB20201555555555',
 };
 
-let ground: Fixture;
+let fixture: Fixture;
 let admin: Client;
 let partnerId = 0n;
 let first: customers.Customer;
@@ -33,14 +33,14 @@ let keys: { apiKey: string; apiSecret: string }[];
 let rotated: { apiSecret: string };
 
 before(async () => {
-  ground = await freshFixture();
-  const { db, vault } = ground;
-  const now = ground.clock.now();
-  admin = new Client({ connectionString: ground.adminUrl, options: '-c search_path=cloverleaf' });
+  fixture = await freshFixture();
+  const { db, vault } = fixture;
+  const now = fixture.clock.now();
+  admin = new Client({ connectionString: fixture.adminUrl, options: '-c search_path=cloverleaf' });
   await admin.connect();
   await db.asSystem(async (tx) => {
     await upsertAsset(tx, fiat('inr'));
-    partnerId = (await createPartner(tx, { name: 'Sealed', now })).id;
+    partnerId = (await createPartner(tx, { name: 'Encrypted', now })).id;
     keys = [
       await createKey(tx, vault, { partnerId, label: 'one', scopes: ['read'], now }),
       await createKey(tx, vault, { partnerId, label: 'two', scopes: ['read'], now }),
@@ -79,11 +79,11 @@ before(async () => {
 
 after(async () => {
   await admin?.end();
-  await ground?.stop();
+  await fixture?.stop();
 });
 
 const screened = (customer: customers.Customer, fiatAccountId: bigint) =>
-  openScreener(ground).screen({
+  openScreener(fixture).screen({
     id: 1n,
     partnerId,
     customerId: customer.id,
@@ -95,7 +95,7 @@ const screened = (customer: customers.Customer, fiatAccountId: bigint) =>
 test('nothing that names a person, and no secret, is in a dump of the database', async () => {
   const verdict = await screened(second, accounts[2]?.id ?? 0n);
   assert.equal(verdict.outcome, 'held', 'the denied account is found by its blind index');
-  await ground.db.asSystem((tx) => record(tx, { partnerId, about: 'payout', ...verdict, now: ground.clock.now() }));
+  await fixture.db.asSystem((tx) => record(tx, { partnerId, about: 'payout', ...verdict, now: fixture.clock.now() }));
 
   const secrets = [...keys.map(({ apiSecret }) => apiSecret), rotated.apiSecret];
   const words = [
@@ -107,12 +107,12 @@ test('nothing that names a person, and no secret, is in a dump of the database',
     '7700900461',
     '50100283746519',
   ];
-  assert.deepEqual(await findInDump(ground.adminUrl, words), []);
+  assert.deepEqual(await findInDump(fixture.adminUrl, words), []);
 });
 
 test('the search finds what is there, in text and inside bytes', async () => {
-  const words = ['Sealed', first.id, 'two'];
-  const found = await findInDump(ground.adminUrl, words);
+  const words = ['Encrypted', first.id, 'two'];
+  const found = await findInDump(fixture.adminUrl, words);
   for (const word of words)
     assert.ok(
       found.some((one) => one.word === word),
@@ -126,7 +126,7 @@ test('the search finds what is there, in text and inside bytes', async () => {
         Buffer.from(`${ahead}Quagmire`).toString('base64'),
       ]);
     }
-    const leaks = await findInDump(ground.adminUrl, ['Quagmire']);
+    const leaks = await findInDump(fixture.adminUrl, ['Quagmire']);
     assert.deepEqual([...new Set(leaks.map(({ how }) => how))].toSorted(), [
       'base64 after 0',
       'base64 after 1',
@@ -138,8 +138,8 @@ test('the search finds what is there, in text and inside bytes', async () => {
   }
 });
 
-test('what was sealed is read again as it was given', async () => {
-  const { db, vault } = ground;
+test('what was encrypted is read again as it was given', async () => {
+  const { db, vault } = fixture;
   await db.asPartner(partnerId, async (tx) => {
     assert.deepEqual(await customers.openContact(tx, vault, first.id), { phone: GIVEN.phone, email: GIVEN.email });
     assert.deepEqual(await customers.openContact(tx, vault, second.id), {
@@ -149,13 +149,13 @@ test('what was sealed is read again as it was given', async () => {
     const opened = await customers.openFiatAccount(tx, vault, accounts[0]?.id ?? 0n);
     assert.deepEqual(opened.details, { account: GIVEN.account, ifsc: GIVEN.ifsc, holder: GIVEN.holder });
   });
-  const credential = await openPartners(ground).credential(keys[0]?.apiKey ?? '');
+  const credential = await openPartners(fixture).credential(keys[0]?.apiKey ?? '');
   assert.deepEqual(credential?.secrets, [keys[0]?.apiSecret, rotated.apiSecret]);
 });
 
 test('the same phone of two partners does not look the same', async () => {
-  const { db, vault } = ground;
-  const now = ground.clock.now();
+  const { db, vault } = fixture;
+  const now = fixture.clock.now();
   const other = await db.asSystem((tx) => createPartner(tx, { name: 'Other', now }));
   await db.asPartner(other.id, (tx) =>
     customers.enroll(tx, vault, {
@@ -171,7 +171,7 @@ test('the same phone of two partners does not look the same', async () => {
 });
 
 test('an encrypted value moved to another row does not open there', async () => {
-  const { db, vault } = ground;
+  const { db, vault } = fixture;
   const [own, , denied] = accounts;
   await admin.query('update customers set phone = (select phone from customers where id = $1) where id = $2', [
     first.id,
@@ -188,7 +188,7 @@ test('an encrypted value moved to another row does not open there', async () => 
   const attempts = [
     () => db.asPartner(partnerId, (tx) => customers.openContact(tx, vault, second.id)),
     () => db.asPartner(partnerId, (tx) => customers.openFiatAccount(tx, vault, denied?.id ?? 0n)),
-    () => openPartners(ground).credential(keys[1]?.apiKey ?? ''),
+    () => openPartners(fixture).credential(keys[1]?.apiKey ?? ''),
   ];
   for (const attempt of attempts) {
     const error = await attempt().then<unknown, unknown>(

@@ -6,16 +6,16 @@ import { freshFixture } from './support/fixture.ts';
 import { fiat, marketTerms } from './support/terms.ts';
 
 test('who looks for markets while the first are being made finds them once they are', async () => {
-  const ground = await freshFixture();
+  const fixture = await freshFixture();
   try {
-    const look = () => ground.db.asSystem(markets);
-    await ground.db.asSystem(async (tx) => {
+    const look = () => fixture.db.asSystem(markets);
+    await fixture.db.asSystem(async (tx) => {
       for (const code of ['inr', 'eur']) await upsertAsset(tx, fiat(code));
       await upsertMarket(tx, { ...marketTerms, crypto: 'eur', fiat: 'inr' });
       assert.deepEqual(await look(), []);
     });
     assert.equal((await look()).length, 1);
   } finally {
-    await ground.stop();
+    await fixture.stop();
   }
 });

@@ -91,15 +91,15 @@ const ROWS: Record<string, string> = {
     values ('evm.test', $2, $1, $1, $1, now())`,
 };
 
-let ground: Fixture;
+let fixture: Fixture;
 let admin: Client;
 let partnerA = 0n;
 let partnerB = 0n;
 let guarded: string[] = [];
 
 before(async () => {
-  ground = await freshFixture();
-  admin = new Client({ connectionString: ground.adminUrl, options: '-c search_path=cloverleaf' });
+  fixture = await freshFixture();
+  admin = new Client({ connectionString: fixture.adminUrl, options: '-c search_path=cloverleaf' });
   await admin.connect();
   await admin.query(`insert into assets (code, kind, coin, chain, contract, decimals) values
     ('usdc.test', 'crypto', 'usdc', 'test', '0x1', 6), ('inr', 'fiat', 'inr', null, null, 2)`);
@@ -125,7 +125,7 @@ before(async () => {
 
 after(async () => {
   await admin?.end();
-  await ground?.stop();
+  await fixture?.stop();
 });
 
 interface Table {
@@ -181,17 +181,17 @@ test('every protected table takes part in this test', () => {
 
 test("a partner who asks for everything gets its own rows and nobody else's", async () => {
   for (const table of guarded) {
-    const seen = await ground.db.asPartner(partnerA, (tx) => owners(tx, table));
+    const seen = await fixture.db.asPartner(partnerA, (tx) => owners(tx, table));
     assert.ok(seen.length > 0, `${table}: its own rows are seen`);
     assert.deepEqual([...new Set(seen)], [partnerA], table);
-    const all = await ground.db.asSystem((tx) => owners(tx, table));
+    const all = await fixture.db.asSystem((tx) => owners(tx, table));
     assert.ok(all.includes(partnerA) && all.includes(partnerB), `${table}: workers see all`);
   }
 });
 
 test('without a partner named, the partner role sees nothing', async () => {
   const client = new Client({
-    connectionString: ground.serverUrl,
+    connectionString: fixture.serverUrl,
     options: '-c role=cloverleaf_partner -c search_path=cloverleaf',
   });
   await client.connect();
@@ -210,7 +210,7 @@ test('without a partner named, the partner role sees nothing', async () => {
 
 test('a partner named in one transaction is forgotten in the next on the same connection', async () => {
   const client = new Client({
-    connectionString: ground.serverUrl,
+    connectionString: fixture.serverUrl,
     options: '-c role=cloverleaf_partner -c search_path=cloverleaf',
   });
   await client.connect();
@@ -226,7 +226,7 @@ test('a partner named in one transaction is forgotten in the next on the same co
 
 test('what a role says of its partner ends with the transaction, whichever way that ends', async () => {
   const client = new Client({
-    connectionString: ground.serverUrl,
+    connectionString: fixture.serverUrl,
     options: '-c role=cloverleaf_partner -c search_path=cloverleaf',
   });
   await client.connect();
@@ -263,14 +263,14 @@ test('what a role says of its partner ends with the transaction, whichever way t
 
 test("writing another partner's row is refused in every table", async () => {
   for (const [table, statement] of Object.entries(ROWS)) {
-    const insert = ground.db.asPartner(partnerA, (tx) =>
+    const insert = fixture.db.asPartner(partnerA, (tx) =>
       tx.run(statement.replace(/\$2/g, '($2::text)'), [partnerB, String(partnerB)]),
     );
     await refused(insert, `${table}: insert as another`);
   }
   for (const table of guarded) {
     const column = partnerColumn(table);
-    const give = ground.db.asPartner(partnerA, (tx) => tx.run(`update ${table} set ${column} = $1`, [partnerB]));
+    const give = fixture.db.asPartner(partnerA, (tx) => tx.run(`update ${table} set ${column} = $1`, [partnerB]));
     await assert.rejects(
       give,
       (error: { code?: string }) => error.code === '42501' || error.code === '428C9',
@@ -290,7 +290,7 @@ test("changing or deleting everything changes nobody else's row", async () => {
     const column = rows[0]?.name ?? partnerColumn(table);
     for (const statement of [`update ${table} set ${column} = ${column}`, `delete from ${table}`]) {
       try {
-        await ground.db.asPartner(partnerA, async (tx) => {
+        await fixture.db.asPartner(partnerA, async (tx) => {
           const touched = await tx.run(statement);
           const own = (await owners(tx, table)).length;
           // After a delete nothing is left to count; either way there was one row of its own.
@@ -305,7 +305,7 @@ test("changing or deleting everything changes nobody else's row", async () => {
         );
       }
     }
-    const all = await ground.db.asSystem((tx) => owners(tx, table));
+    const all = await fixture.db.asSystem((tx) => owners(tx, table));
     assert.ok(all.includes(partnerB), `${table}: the other partner's row is still there`);
   }
 });
@@ -313,7 +313,7 @@ test("changing or deleting everything changes nobody else's row", async () => {
 class RollBack extends Error {}
 
 test("the server's login has no rights of its own", async () => {
-  const client = new Client({ connectionString: ground.serverUrl });
+  const client = new Client({ connectionString: fixture.serverUrl });
   await client.connect();
   try {
     const { rows } = await client.query(
@@ -341,7 +341,7 @@ test("the server's login has no rights of its own", async () => {
 test('row-level security cannot be switched off', async () => {
   for (const role of ['cloverleaf_partner', 'cloverleaf_system']) {
     const client = new Client({
-      connectionString: ground.serverUrl,
+      connectionString: fixture.serverUrl,
       options: `-c role=${role} -c search_path=cloverleaf`,
     });
     await client.connect();
@@ -382,11 +382,11 @@ test('entries and transfers are neither changed nor deleted, by either role or t
   const deletions = ['entries', 'transfers'].flatMap((table) => [`delete from ${table}`, `truncate ${table} cascade`]);
   for (const statement of [...changes, ...deletions]) {
     await refused(
-      ground.db.asPartner(partnerA, (tx) => tx.run(statement)),
+      fixture.db.asPartner(partnerA, (tx) => tx.run(statement)),
       `partner: ${statement}`,
     );
     await refused(
-      ground.db.asSystem((tx) => tx.run(statement)),
+      fixture.db.asSystem((tx) => tx.run(statement)),
       `system: ${statement}`,
     );
     await assert.rejects(admin.query(statement), { code: '23001' }, `owner: ${statement}`);

@@ -166,17 +166,17 @@ describe('a name in every field', () => {
 });
 
 describe('a text in a column', () => {
-  let ground: Fixture;
+  let fixture: Fixture;
   let partnerId: bigint;
   before(async () => {
-    ground = await freshFixture();
-    const now = ground.clock.now();
-    partnerId = await ground.db.asSystem(async (tx) => (await createPartner(tx, { name: 'Acme', now })).id);
+    fixture = await freshFixture();
+    const now = fixture.clock.now();
+    partnerId = await fixture.db.asSystem(async (tx) => (await createPartner(tx, { name: 'Acme', now })).id);
   });
-  after(() => ground?.stop());
+  after(() => fixture?.stop());
 
   test('two requests at once that enroll one name make one customer, who is found by it', async () => {
-    const { db, vault, clock } = ground;
+    const { db, vault, clock } = fixture;
     const enrolled = () =>
       db.asPartner(partnerId, (tx) =>
         enroll(tx, vault, { partnerId, clientCustomerId: 'Ebenezer', kind: 'INDIVIDUAL', now: clock.now() }),
@@ -190,11 +190,11 @@ describe('a text in a column', () => {
     const named = await db.asPartner(partnerId, (tx) => customerNamed(tx, vault, partnerId, 'Ebenezer'));
     assert.ok(named !== undefined && named.id === made.id, 'the customer is not found by its name');
     assert.equal(clientIdOf(vault, named), 'Ebenezer');
-    assert.deepEqual(await findInDump(ground.adminUrl, WORDS), []);
+    assert.deepEqual(await findInDump(fixture.adminUrl, WORDS), []);
   });
 
   test('an event is never changed or deleted', async () => {
-    const { db, vault, clock } = ground;
+    const { db, vault, clock } = fixture;
     const body = { clientCustomerId: encryptText(vault, partnerId, 'Ebenezer'), level: 1 };
     await db.asPartner(partnerId, (tx) =>
       emit(tx, { partnerId, type: 'customer.login', subject: 'customer:1', body, at: clock.now() }),
@@ -205,7 +205,7 @@ describe('a text in a column', () => {
         { code: '42501' },
         statement,
       );
-    const admin = new pg.Client({ connectionString: ground.adminUrl, options: '-c search_path=cloverleaf' });
+    const admin = new pg.Client({ connectionString: fixture.adminUrl, options: '-c search_path=cloverleaf' });
     await admin.connect();
     try {
       for (const statement of [`update events set body = body || '{"level": 2}'`, 'delete from events'])
@@ -216,13 +216,13 @@ describe('a text in a column', () => {
   });
 
   test('a text opens for its partner alone, is the same each time, and one that looks encrypted is kept as it is', () => {
-    const { vault } = ground;
-    const sealed = encryptText(vault, 1n, 'Ebenezer');
-    assert.equal(encryptText(vault, 1n, 'Ebenezer'), sealed);
-    assert.notEqual(encryptText(vault, 2n, 'Ebenezer'), sealed);
-    assert.equal(openText(vault, 1n, sealed), 'Ebenezer');
-    assert.equal(openText(vault, 2n, sealed), sealed);
-    for (const odd of ['enc:v1:', 'enc:v1:AAAA', sealed])
+    const { vault } = fixture;
+    const encrypted = encryptText(vault, 1n, 'Ebenezer');
+    assert.equal(encryptText(vault, 1n, 'Ebenezer'), encrypted);
+    assert.notEqual(encryptText(vault, 2n, 'Ebenezer'), encrypted);
+    assert.equal(openText(vault, 1n, encrypted), 'Ebenezer');
+    assert.equal(openText(vault, 2n, encrypted), encrypted);
+    for (const odd of ['enc:v1:', 'enc:v1:AAAA', encrypted])
       assert.equal(openText(vault, 1n, encryptText(vault, 1n, odd)), odd);
   });
 });

@@ -40,12 +40,12 @@ import { type Fixture, freshFixture } from './support/fixture.ts';
 import { freshFolder } from './support/folder.ts';
 import { until } from './support/until.ts';
 
-let ground: Fixture;
+let fixture: Fixture;
 
 before(async () => {
-  ground = await freshFixture();
+  fixture = await freshFixture();
 });
-after(() => ground?.stop());
+after(() => fixture?.stop());
 
 const railWith = (health: () => Promise<RailHealth>) => ({ code: 'evm.test', health }) as Rail;
 const check = (name: string, essential: boolean, run: Check['run']): Check => ({ name, essential, run });
@@ -109,7 +109,7 @@ test('asking for readiness a hundred times asks the database once', async () => 
 });
 
 test('the checks of a live server: database, work, prices, rails', async () => {
-  const { db, clock } = ground;
+  const { db, clock } = fixture;
   assert.equal((await runCheck(databaseCheck(db))).ok, true);
   const gone = openDatabase('postgres://nobody@127.0.0.1:1/none');
   assert.equal((await runCheck(databaseCheck(gone))).ok, false);
@@ -145,7 +145,7 @@ test('the checks of a live server: database, work, prices, rails', async () => {
 
 describe('readiness asks whether a write commits', () => {
   /** What the server says of a database on which reading still works. */
-  async function ready(db = ground.db) {
+  async function ready(db = fixture.db) {
     const { status, body } = await ask([databaseCheck(db), writesCheck(db)], '/readyz');
     const [database, writes] = body.checks;
     assert.equal(database.ok, true, 'reading does not work');
@@ -153,7 +153,8 @@ describe('readiness asks whether a write commits', () => {
   }
 
   test('it does, and takes a row and no more', async () => {
-    const size = () => ground.db.asSystem((tx) => tx.row<{ n: bigint }>(`select pg_relation_size('write_probe') as n`));
+    const size = () =>
+      fixture.db.asSystem((tx) => tx.row<{ n: bigint }>(`select pg_relation_size('write_probe') as n`));
     const before = (await size())?.n ?? 0n;
     assert.deepEqual(await ready(), { status: 200, ok: true, why: undefined });
     assert.equal((await size())?.n, before + 8192n, 'the file did not grow by a page');
@@ -176,7 +177,7 @@ describe('readiness asks whether a write commits', () => {
     const { rows } = await onAdmin('select current_database() as name');
     await onAdmin(`alter database ${rows[0].name} set default_transaction_read_only = on`);
     // Connections made from now on are.
-    const readOnly = openDatabase(ground.serverUrl);
+    const readOnly = openDatabase(fixture.serverUrl);
     try {
       assert.deepEqual(await ready(readOnly), { status: 503, ok: false, why: 'the database is read-only' });
     } finally {
@@ -187,8 +188,8 @@ describe('readiness asks whether a write commits', () => {
   });
 
   test('a write that hangs fails at the deadline, and no second one joins it', async () => {
-    const check = writesCheck(ground.db, 0);
-    const holder = new Client({ connectionString: ground.adminUrl });
+    const check = writesCheck(fixture.db, 0);
+    const holder = new Client({ connectionString: fixture.adminUrl });
     await holder.connect();
     await holder.query('begin; lock table cloverleaf.write_probe in access exclusive mode');
     for (const _ of [1, 2, 3]) assert.equal((await runCheck(check, 50)).why, 'no answer within 50 ms');
@@ -200,14 +201,14 @@ describe('readiness asks whether a write commits', () => {
   });
 
   test('asked at every moment it writes once in a while, and its rows do not pile up', async () => {
-    const check = writesCheck(ground.db);
+    const check = writesCheck(fixture.db);
     await Promise.all(Array.from({ length: 50 }, () => runCheck(check)));
     const rows = async () => Number((await onAdmin('select count(*) as n from cloverleaf.write_probe')).rows[0].n);
     const before = await rows();
     await runCheck(check);
     assert.equal(await rows(), before, 'a row was added before its time');
     await onAdmin(`insert into cloverleaf.write_probe (filler) select repeat('x', 1000) from generate_series(1, 1100)`);
-    await runCheck(writesCheck(ground.db));
+    await runCheck(writesCheck(fixture.db));
     assert.equal(await rows(), 0, 'eight megabytes of rows were kept');
   });
 
@@ -221,7 +222,7 @@ describe('readiness asks whether a write commits', () => {
   });
 
   async function onAdmin(text: string) {
-    const client = new Client({ connectionString: ground.adminUrl });
+    const client = new Client({ connectionString: fixture.adminUrl });
     await client.connect();
     try {
       return await client.query(text);
@@ -282,7 +283,7 @@ describe('readiness asks whether a write commits', () => {
 });
 
 test('metrics: requests by route template, work by kind, and what the database holds', async () => {
-  const { db, clock } = ground;
+  const { db, clock } = fixture;
   const metrics = openMetrics([
     databaseReadings(db, clock),
     railReadings([railWith(async () => ({ healthy: true, ageMs: 2_000 }))]),

@@ -9,7 +9,7 @@ import { type Fixture, freshFixture } from './support/fixture.ts';
 import { fiat, marketTerms } from './support/terms.ts';
 import { until } from './support/until.ts';
 
-let ground: Fixture;
+let fixture: Fixture;
 let one: partners.Partner;
 let two: partners.Partner;
 
@@ -17,9 +17,9 @@ const usdc = { kind: 'crypto', coin: 'usdc', decimals: 6, native: false } as con
 const terms = { ...marketTerms, fiat: 'inr', isDefault: false };
 
 before(async () => {
-  ground = await freshFixture();
-  const now = ground.clock.now();
-  await ground.db.asSystem(async (tx) => {
+  fixture = await freshFixture();
+  const now = fixture.clock.now();
+  await fixture.db.asSystem(async (tx) => {
     one = await partners.createPartner(tx, { name: 'One', now });
     two = await partners.createPartner(tx, { name: 'Two', now, quoteShape: 'A', corsOrigins: ['https://two.example'] });
     await partners.upsertAsset(tx, { ...usdc, code: 'usdc.erc20', chain: 'erc20', contract: '0x1' });
@@ -30,21 +30,21 @@ before(async () => {
   });
 });
 
-after(() => ground?.stop());
+after(() => fixture?.stop());
 
 const refusal = (code: string) => (error: unknown) => error instanceof Refusal && error.code === code;
 const newKey = (partnerId: bigint, more: { expiresAt?: Date } = {}) =>
-  ground.db.asSystem((tx) =>
-    partners.createKey(tx, ground.vault, {
+  fixture.db.asSystem((tx) =>
+    partners.createKey(tx, fixture.vault, {
       partnerId,
       label: 'test',
       scopes: ['read', 'trade'],
-      now: ground.clock.now(),
+      now: fixture.clock.now(),
       ...more,
     }),
   );
 /** A process that has just started: nothing remembered. */
-const credential = (key: string) => partners.openPartners(ground).credential(key);
+const credential = (key: string) => partners.openPartners(fixture).credential(key);
 
 test('a key says whose it is, what it may do and which secret it has', async () => {
   const { apiKey, apiSecret } = await newKey(two.id);
@@ -63,60 +63,60 @@ test('what is no key of ours is nobody, whatever it looks like', async () => {
 test('while a key is rotated both secrets are valid, and then the new one alone', async () => {
   const { apiKey, apiSecret } = await newKey(one.id);
   const rotate = (overlapMs: number) =>
-    ground.db.asSystem((tx) =>
-      partners.rotateKey(tx, ground.vault, { key: apiKey, now: ground.clock.now(), overlapMs }),
+    fixture.db.asSystem((tx) =>
+      partners.rotateKey(tx, fixture.vault, { key: apiKey, now: fixture.clock.now(), overlapMs }),
     );
   const { apiSecret: second } = await rotate(60_000);
   assert.deepEqual((await credential(apiKey))?.secrets, [apiSecret, second]);
-  ground.clock.advance(60_001);
+  fixture.clock.advance(60_001);
   assert.deepEqual((await credential(apiKey))?.secrets, [second]);
   const { apiSecret: third } = await rotate(0);
   assert.deepEqual((await credential(apiKey))?.secrets, [third], 'a leaked secret goes at once');
 });
 
 test('an expired or a revoked key is nobody', async () => {
-  const short = await newKey(one.id, { expiresAt: later(ground.clock.now(), 1_000) });
+  const short = await newKey(one.id, { expiresAt: later(fixture.clock.now(), 1_000) });
   assert.ok(await credential(short.apiKey));
-  ground.clock.advance(1_001);
+  fixture.clock.advance(1_001);
   assert.equal(await credential(short.apiKey), undefined);
   const revoked = await newKey(one.id);
-  await ground.db.asSystem((tx) => partners.revokeKey(tx, revoked.apiKey, ground.clock.now()));
+  await fixture.db.asSystem((tx) => partners.revokeKey(tx, revoked.apiKey, fixture.clock.now()));
   assert.equal(await credential(revoked.apiKey), undefined);
 });
 
 test('a suspension acts within seconds on a process that knows the key', async () => {
   const { apiKey } = await newKey(two.id);
-  const running = partners.openPartners(ground);
+  const running = partners.openPartners(fixture);
   assert.equal((await running.credential(apiKey))?.partner.suspended, false);
-  await ground.db.asSystem((tx) => partners.suspendPartner(tx, two.id, ground.clock.now()));
+  await fixture.db.asSystem((tx) => partners.suspendPartner(tx, two.id, fixture.clock.now()));
   const isSuspended = async () => (await running.credential(apiKey))?.partner.suspended;
   await until('it is suspended', isSuspended, { withinMs: 5_000 });
-  await ground.db.asSystem((tx) => partners.resumePartner(tx, two.id));
+  await fixture.db.asSystem((tx) => partners.resumePartner(tx, two.id));
 });
 
 test('the last use of a key is noted once a minute', async () => {
   const { apiKey } = await newKey(one.id);
   const used = () =>
-    ground.db.asSystem((tx) =>
+    fixture.db.asSystem((tx) =>
       tx.row<{ at: Date | null }>('select last_used_at as at from api_keys where key = $1', [apiKey]),
     );
-  const running = partners.openPartners(ground);
+  const running = partners.openPartners(fixture);
   await running.credential(apiKey);
   assert.equal((await used())?.at, null, 'knowing its name is no use of it');
   await running.noteUse(apiKey);
   const first = (await used())?.at;
   assert.ok(first);
   await running.noteUse(apiKey);
-  await partners.openPartners(ground).noteUse(apiKey);
+  await partners.openPartners(fixture).noteUse(apiKey);
   assert.deepEqual((await used())?.at, first, 'neither by this process nor by another');
-  ground.clock.advance(60_001);
+  fixture.clock.advance(60_001);
   await running.noteUse(apiKey);
   assert.ok(((await used())?.at ?? first) > first);
 });
 
 test('a market is found without case, by its chain or as the default', async () => {
   const find = (coin: string, fiat: string, chain?: string) =>
-    ground.db.asPartner(one.id, (tx) => partners.findMarket(tx, { direction: 'offramp', coin, fiat, chain }));
+    fixture.db.asPartner(one.id, (tx) => partners.findMarket(tx, { direction: 'offramp', coin, fiat, chain }));
   assert.equal((await find('USDC', 'INR')).crypto.code, 'usdc.matic20');
   assert.equal((await find('usdc', 'inr', '')).crypto.code, 'usdc.matic20');
   assert.equal((await find('UsdC', 'iNr', 'USDC')).crypto.code, 'usdc.matic20');
@@ -125,14 +125,14 @@ test('a market is found without case, by its chain or as the default', async () 
   await assert.rejects(find('doge', 'inr'), refusal('unsupported_pair'));
   await assert.rejects(find('usdc', '\u0131nr'), refusal('unsupported_pair'), 'a look-alike is another word');
   await assert.rejects(find('usdc', '', 'erc20'), refusal('unsupported_pair'));
-  const onramp = ground.db.asPartner(one.id, (tx) =>
+  const onramp = fixture.db.asPartner(one.id, (tx) =>
     partners.findMarket(tx, { direction: 'onramp', coin: 'usdc', fiat: 'inr' }),
   );
   await assert.rejects(onramp, refusal('unsupported_pair'));
 });
 
 test('setting the same again changes nothing, and a market that is switched off is gone', async () => {
-  const { db } = ground;
+  const { db } = fixture;
   const made = await db.asSystem((tx) => partners.markets(tx));
   await db.asSystem(async (tx) => {
     await partners.upsertAsset(tx, { ...usdc, code: 'usdc.erc20', chain: 'erc20', contract: '0x1' });
@@ -155,14 +155,14 @@ test('setting the same again changes nothing, and a market that is switched off 
 });
 
 test('an asset never changes what its units mean', async () => {
-  const change = ground.db.asSystem((tx) =>
+  const change = fixture.db.asSystem((tx) =>
     partners.upsertAsset(tx, { ...usdc, code: 'usdc.erc20', chain: 'erc20', contract: '0x1', decimals: 18 }),
   );
   await assert.rejects(change, /keeps its decimals/);
 });
 
 test("a partner's own fee stands before the general one, and no row is no fee", async () => {
-  const { db } = ground;
+  const { db } = fixture;
   const market = await db.asSystem((tx) =>
     partners.findMarket(tx, { direction: 'offramp', coin: 'usdc', fiat: 'inr' }),
   );
@@ -178,7 +178,7 @@ test("a partner's own fee stands before the general one, and no row is no fee", 
 });
 
 test('a confirmation policy has a step for every amount and replaces the one before', async () => {
-  const { db } = ground;
+  const { db } = fixture;
   const set = (steps: { fromUnits: bigint; confirmations: number }[]) =>
     db.asSystem((tx) => partners.setConfirmationPolicy(tx, { chain: 'erc20', asset: 'usdc.erc20', steps }));
   await set([

@@ -55,15 +55,15 @@ const A_STEP = {
   rows: 2_500,
 };
 
-let ground: Fixture;
+let fixture: Fixture;
 let admin: Client;
 let large: Set<string>;
 let partner: partners.Partner;
 let context: OrdersContext & { vault: Vault };
 
 before(async () => {
-  ground = await freshFixture();
-  admin = new Client({ connectionString: ground.adminUrl, options: '-c search_path=cloverleaf' });
+  fixture = await freshFixture();
+  admin = new Client({ connectionString: fixture.adminUrl, options: '-c search_path=cloverleaf' });
   await admin.connect();
   await fill();
   const { rows } = await admin.query<{ relname: string }>(
@@ -72,15 +72,15 @@ before(async () => {
   );
   large = new Set(rows.map(({ relname }) => relname));
   const rails = new Map([quietRail('evm.test', 'chain'), quietRail('bank.test', 'bank')].map((one) => [one.code, one]));
-  context = { ...ground, rails, screener: openScreener(ground), gate: gateRules(ground.vault) };
-  const found = await ground.db.asSystem((tx) => partners.findPartner(tx, { id: 1n }));
+  context = { ...fixture, rails, screener: openScreener(fixture), gate: gateRules(fixture.vault) };
+  const found = await fixture.db.asSystem((tx) => partners.findPartner(tx, { id: 1n }));
   assert.ok(found);
   partner = found;
 });
 
 after(async () => {
   await admin?.end();
-  await ground?.stop();
+  await fixture?.stop();
 });
 
 test('the tables that grow are large here', () => {
@@ -100,19 +100,19 @@ test('the tables that grow are large here', () => {
 });
 
 test('a request is let in by an index', async () => {
-  const { db, vault, clock } = ground;
+  const { db, vault, clock } = fixture;
   const { apiKey } = await db.asSystem((tx) =>
     partners.createKey(tx, vault, { partnerId: 1n, label: 'plans', scopes: ['read'], now: clock.now() }),
   );
   const watch = watching(db);
-  assert.ok(await partners.openPartners({ ...ground, db: watch.db }).credential(apiKey));
+  assert.ok(await partners.openPartners({ ...fixture, db: watch.db }).credential(apiKey));
   watch.assertCheap();
 });
 
 test('a list: page 50,000 costs what page 1 costs', async () => {
   const orders = openOrders(context);
   const blocksOf = async (page: number, pageSize: number, expected: number): Promise<number> => {
-    const watch = watching(ground.db);
+    const watch = watching(fixture.db);
     const got = await watch.db.asPartner(1n, (tx) =>
       orders.list(tx, { customerId: BIG_CUSTOMER, direction: 'offramp', page, pageSize }),
     );
@@ -140,7 +140,7 @@ test('a list of all of a partner’s orders: the same, of one fiat, since a time
   const since = rows[0]?.since;
   assert.ok(all > 60_000n && since !== undefined);
   const blocksOf = async (input: Omit<Parameters<typeof orders.listAll>[1], 'partnerId' | 'direction'>) => {
-    const watch = watching(ground.db);
+    const watch = watching(fixture.db);
     const got = await watch.db.asPartner(1n, (tx) =>
       orders.listAll(tx, { partnerId: 1n, direction: 'offramp', ...input }),
     );
@@ -161,7 +161,7 @@ test('a list of all of a partner’s orders: the same, of one fiat, since a time
 
 test('an order takes its place among all by indexes', async () => {
   // The statements of the trigger, which no Tx sees: explained as the partner, who runs them, and undone.
-  const watch = watching(ground.db);
+  const watch = watching(fixture.db);
   const undone = watch.db.asPartner(1n, async (tx) => {
     for (const fiat of ['', 'inr']) {
       await tx.row(
@@ -179,7 +179,7 @@ test('an order takes its place among all by indexes', async () => {
 test('a list is in the order of its making, newest first, without a gap', async () => {
   const orders = openOrders(context);
   const seen: bigint[] = [];
-  await ground.db.asPartner(1n, async (tx) => {
+  await fixture.db.asPartner(1n, async (tx) => {
     for (const page of [1, 2, 3]) {
       const got = await orders.list(tx, { customerId: BIG_CUSTOMER, direction: 'offramp', page, pageSize: 7 });
       // Its orders are the first of all, so that their ids are their places.
@@ -193,20 +193,20 @@ test('a list is in the order of its making, newest first, without a gap', async 
 });
 
 test('looking up an order, a customer and accounts', async () => {
-  const watch = watching(ground.db);
+  const watch = watching(fixture.db);
   await watch.db.asPartner(1n, async (tx) => {
     await customers.findCustomer(tx, BIG_CUSTOMER);
     await openOrders(context).get(tx, { id: 50_000n, customerId: BIG_CUSTOMER });
     await customers.fiatAccounts(tx, BIG_CUSTOMER);
-    await customers.openFiatAccount(tx, ground.vault, 1n).catch(() => {});
+    await customers.openFiatAccount(tx, fixture.vault, 1n).catch(() => {});
   });
   watch.assertCheap();
 });
 
 test('enrolling, logging in, verifying, adding an account', async () => {
-  const { vault } = ground;
-  const now = ground.clock.now();
-  const watch = watching(ground.db);
+  const { vault } = fixture;
+  const now = fixture.clock.now();
+  const watch = watching(fixture.db);
   await watch.db.asPartner(1n, async (tx) => {
     const customer = await customers.enroll(tx, vault, {
       partnerId: 1n,
@@ -230,11 +230,11 @@ test('enrolling, logging in, verifying, adding an account', async () => {
 });
 
 test('the life of an order, from quote to settled', async () => {
-  const { clock, vault } = ground;
-  const watch = watching(ground.db);
+  const { clock, vault } = fixture;
+  const watch = watching(fixture.db);
   const watched = { ...context, db: watch.db, screener: openScreener({ db: watch.db, vault }) };
   await freshPrices();
-  await ground.db.asSystem((tx) =>
+  await fixture.db.asSystem((tx) =>
     post(tx, {
       id: 'fund',
       kind: 'fund',
@@ -278,7 +278,7 @@ test('the life of an order, from quote to settled', async () => {
     reference: '0x1',
     facts: {},
   };
-  const state = async () => (await ground.db.asSystem((tx) => openOrders(context).get(tx, { id: order.id }))).state;
+  const state = async () => (await fixture.db.asSystem((tx) => openOrders(context).get(tx, { id: order.id }))).state;
   await watch.db.asSystem((tx) => report(tx, { type: 'deposit_seen', ...deposit }));
   await watch.db.asSystem((tx) => report(tx, { type: 'deposit_confirmed', ...deposit }));
   await orderHandlers(watched).screen_order?.(String(order.id));
@@ -292,10 +292,10 @@ test('the life of an order, from quote to settled', async () => {
 });
 
 test('finding due work among much that is not due, and setting it down again', async () => {
-  const watch = watching(ground.db);
-  const { clock, log } = ground;
+  const watch = watching(fixture.db);
+  const { clock, log } = fixture;
   const done = Promise.withResolvers<void>();
-  await ground.db.asSystem((tx) => enqueue(tx, { kind: 'plans', subject: '1', dueAt: clock.now() }));
+  await fixture.db.asSystem((tx) => enqueue(tx, { kind: 'plans', subject: '1', dueAt: clock.now() }));
   const workers = await startWorkers({
     db: watch.db,
     clock,
@@ -317,19 +317,19 @@ test('looking for orders that have waited too long reads those and no others', a
     `update orders set waits_until = now() + interval '1 day' where state not in ('settled', 'refunded', 'expired', 'cancelled')`,
   );
   await admin.query('analyze orders');
-  const watch = watching(ground.db);
+  const watch = watching(fixture.db);
   await orderHandlers({ ...context, db: watch.db }).overdue_orders?.('all');
   watch.assertCheap();
   for (const { statement, blocks } of watch.plans) assert.ok(blocks < 10, statement);
 });
 
 test('telling partners, beside an endpoint that has a hundred thousand events before it', async () => {
-  const watch = watching(ground.db);
-  const { clock, vault, log } = ground;
+  const watch = watching(fixture.db);
+  const { clock, vault, log } = fixture;
   const now = clock.now();
   const formats = { standard: events.standard, whitelabel: events.standard, flat: events.standard };
   const told: string[] = [];
-  await ground.db.asPartner(1n, (tx) =>
+  await fixture.db.asPartner(1n, (tx) =>
     events.addEndpoint(tx, vault, {
       partnerId: 1n,
       url: 'http://localhost:9/',
@@ -339,7 +339,7 @@ test('telling partners, beside an endpoint that has a hundred thousand events be
       now,
     }),
   );
-  await ground.db.asPartner(1n, (tx) =>
+  await fixture.db.asPartner(1n, (tx) =>
     events.emit(tx, { partnerId: 1n, type: 'test.plan', subject: 'order:1', body: {}, at: now }),
   );
   const dispatcher = await events.startDispatcher({
@@ -355,7 +355,7 @@ test('telling partners, beside an endpoint that has a hundred thousand events be
   await until('it is delivered', isDelivered);
   await dispatcher.stop();
   await watch.db.asPartner(1n, async (tx) => {
-    const { events: page } = await events.readFeed(tx, ground.vault, { partnerId: 1n, after: 20_000n, limit: 50 });
+    const { events: page } = await events.readFeed(tx, fixture.vault, { partnerId: 1n, after: 20_000n, limit: 50 });
     assert.equal(page.length, 50);
     const input = { endpointId: 'whe_dead', partnerId: 1n };
     assert.equal((await events.deliveries(tx, { ...input, before: 20_000n, limit: 40 })).length, 40);
@@ -368,7 +368,7 @@ test('telling partners, beside an endpoint that has a hundred thousand events be
 });
 
 test('counting what is open for the metrics reads what is open', async () => {
-  const watch = watching(ground.db);
+  const watch = watching(fixture.db);
   await watch.db.asSystem((tx) => openByState(tx));
   assert.ok(watch.plans.length > 0);
   // Every open order is read, which is what it is about; the others, a hundred times as many, are not.
@@ -399,7 +399,7 @@ describe('what operators list', () => {
   for (const [name, filter] of Object.entries(filters)) {
     test(`costs a page of an index: ${name}`, async () => {
       for (const state of [undefined, 'created'] as const) {
-        const watch = watching(ground.db);
+        const watch = watching(fixture.db);
         await watch.db.asSystem(async (tx) => {
           const first = await listOrders(tx, { ...filter, state, limit: 50 });
           if (first.next !== null) await listOrders(tx, { ...filter, state, limit: 50, below: first.next });
@@ -407,14 +407,14 @@ describe('what operators list', () => {
         watch.assertCheap(A_STEP);
       }
       for (const state of [undefined, 'suspense'] as const) {
-        const watch = watching(ground.db);
+        const watch = watching(fixture.db);
         await watch.db.asSystem(async (tx) => {
           const first = await listDeposits(tx, { ...filter, state, limit: 50 });
           if (first.next !== null) await listDeposits(tx, { ...filter, state, limit: 50, below: first.next });
         });
         watch.assertCheap(A_STEP);
       }
-      const watch = watching(ground.db);
+      const watch = watching(fixture.db);
       await watch.db.asSystem(async (tx) => {
         const lying = await listSuspense(tx, { ...filter, limit: 50 });
         if (lying.next !== null) await listSuspense(tx, { ...filter, limit: 50, after: lying.next });
@@ -428,7 +428,7 @@ describe('what operators list', () => {
   }
 
   test('an orders list that lets nothing through ends a page after a bounded number of rows', async () => {
-    const watch = watching(ground.db);
+    const watch = watching(fixture.db);
     const page = await watch.db.asSystem((tx) => listOrders(tx, { partnerId: 1n, state: 'expired', limit: 50 }));
     assert.deepEqual(page.rows, []);
     assert.ok(page.next !== null, 'a page that is not the last says that it is');
@@ -438,11 +438,11 @@ describe('what operators list', () => {
   });
 
   test('endpoints of all partners, and what was posted within a day', async () => {
-    const watch = watching(ground.db);
+    const watch = watching(fixture.db);
     await watch.db.asSystem((tx) => events.listEndpoints(tx, { limit: 50 }));
     watch.assertCheap();
     const day = { from: new Date(Date.now() - 172_800_000), until: new Date(Date.now() - 86_400_000) };
-    const reports = watching(ground.db);
+    const reports = watching(fixture.db);
     await reports.db.asSystem((tx) => revenue(tx, { ...day, limit: 100 }));
     reports.assertCheap();
   });
@@ -604,7 +604,7 @@ async function freshPrices(): Promise<void> {
 }
 
 async function fill(): Promise<void> {
-  const { db, clock } = ground;
+  const { db, clock } = fixture;
   const now = clock.now();
   await db.asSystem(async (tx) => {
     for (const name of ['One', 'Two', 'Three', 'Four']) await partners.createPartner(tx, { name, now });

@@ -9,15 +9,15 @@ import { fiat, marketTerms } from './support/terms.ts';
 
 const usdc = { code: 'usdc.test', kind: 'crypto', coin: 'usdc', decimals: 6, native: false } as const;
 
-let ground: Fixture;
+let fixture: Fixture;
 let one: partners.Partner;
 let two: partners.Partner;
 let market: { id: bigint };
 
 before(async () => {
-  ground = await freshFixture();
-  const now = ground.clock.now();
-  await ground.db.asSystem(async (tx) => {
+  fixture = await freshFixture();
+  const now = fixture.clock.now();
+  await fixture.db.asSystem(async (tx) => {
     one = await partners.createPartner(tx, { name: 'One', now });
     two = await partners.createPartner(tx, { name: 'Two', now });
     await partners.upsertAsset(tx, fiat('inr'));
@@ -25,13 +25,13 @@ before(async () => {
     market = { id: await partners.upsertMarket(tx, { ...marketTerms, crypto: 'usdc.test', fiat: 'inr' }) };
   });
 });
-after(() => ground?.stop());
+after(() => fixture?.stop());
 
 type Input = Omit<Parameters<typeof setPolicy>[1], 'marketId'>;
 const set = (input: Input, reason?: partners.Reason) =>
-  ground.db.asSystem((tx) => setPolicy(tx, { marketId: market.id, ...input }, reason));
+  fixture.db.asSystem((tx) => setPolicy(tx, { marketId: market.id, ...input }, reason));
 const policyOf = (partner: partners.Partner) =>
-  ground.db.asPartner(partner.id, (tx) => policyFor(tx, market, partner.id));
+  fixture.db.asPartner(partner.id, (tx) => policyFor(tx, market, partner.id));
 
 test('a partner’s answer stands before the market’s, and that before the built-in one, field by field', async () => {
   assert.deepEqual(await policyOf(one), BUILT_IN_POLICY);
@@ -54,12 +54,12 @@ test('a partner’s answer stands before the market’s, and that before the bui
 
 test('another partner sees nothing of it', async () => {
   await set({ partnerId: two.id, question: 'late', answer: { then: 'refund' } });
-  const seen = await ground.db.asPartner(one.id, (tx) =>
+  const seen = await fixture.db.asPartner(one.id, (tx) =>
     tx.rows('select question from policies where partner_id = $1', [two.id]),
   );
   assert.deepEqual(seen, []);
   await assert.rejects(
-    ground.db.asPartner(one.id, (tx) => tx.run('delete from policies')),
+    fixture.db.asPartner(one.id, (tx) => tx.run('delete from policies')),
     { code: '42501' },
   );
 });
@@ -104,7 +104,7 @@ test('a change is kept with what it was before, who made it and why', async () =
   await set({ partnerId: one.id, question: 'overpaid', answer: { acceptBps: 5 } }, reason);
   await set({ partnerId: one.id, question: 'overpaid', answer: { acceptBps: 5 } }, reason);
   await set({ partnerId: one.id, question: 'overpaid', answer: null }, reason);
-  const [gone, made] = await ground.db.asSystem((tx) => partners.marketChanges(tx, { marketId: market.id, limit: 2 }));
+  const [gone, made] = await fixture.db.asSystem((tx) => partners.marketChanges(tx, { marketId: market.id, limit: 2 }));
   assert.deepEqual([made?.what, made?.item, made?.partnerId, made?.by], ['policy', 'overpaid', one.id, 'anna']);
   assert.equal(made?.before, null);
   assert.match(made?.after ?? '', /"acceptBps": 5/);

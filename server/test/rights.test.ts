@@ -230,17 +230,17 @@ const SEQUENCES: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-let ground: Fixture;
+let fixture: Fixture;
 let admin: Client;
 
 before(async () => {
-  ground = await freshFixture();
-  admin = new Client({ connectionString: ground.adminUrl, options: '-c search_path=cloverleaf' });
+  fixture = await freshFixture();
+  admin = new Client({ connectionString: fixture.adminUrl, options: '-c search_path=cloverleaf' });
   await admin.connect();
 });
 after(async () => {
   await admin?.end();
-  await ground?.stop();
+  await fixture?.stop();
 });
 
 const plain = (rights: string): string => rights.replaceAll(/\s+/g, ' ');
@@ -324,7 +324,7 @@ test('the comparison sees a right that is granted to a column, a table, or every
 
 describe("a partner's request", () => {
   const denied = (body: Parameters<Fixture['db']['asPartner']>[1], partnerId: bigint, what: string) =>
-    assert.rejects(ground.db.asPartner(partnerId, body), { code: '42501' }, what);
+    assert.rejects(fixture.db.asPartner(partnerId, body), { code: '42501' }, what);
 
   test('changes nothing of its order but the reference that the customer says', async () => {
     const { rows } = await admin.query<{ attname: string }>(
@@ -344,14 +344,14 @@ describe("a partner's request", () => {
     const { partnerId, order } = await newPartner();
     const other = await newPartner();
     await denied((tx) => order(tx, 'paying_out'), partnerId, 'an order was created in paying_out');
-    const id = await ground.db.asPartner(partnerId, (tx) => order(tx, 'created'));
-    const foreign = await ground.db.asPartner(other.partnerId, (tx) => other.order(tx, 'created'));
-    const dueAt = ground.clock.now();
+    const id = await fixture.db.asPartner(partnerId, (tx) => order(tx, 'created'));
+    const foreign = await fixture.db.asPartner(other.partnerId, (tx) => other.order(tx, 'created'));
+    const dueAt = fixture.clock.now();
     const alarm = (kind: string, subject: string) => ({ kind, subject, dueAt });
     for (const _ of ['set', 'set again'])
-      await ground.db.asPartner(partnerId, (tx) => enqueueAt(tx, alarm('expire_order', String(id))));
-    await ground.db.asPartner(other.partnerId, (tx) => enqueueAt(tx, alarm('expire_order', String(foreign))));
-    await ground.db.asSystem((tx) => enqueueAt(tx, alarm('send_payout', 'p')));
+      await fixture.db.asPartner(partnerId, (tx) => enqueueAt(tx, alarm('expire_order', String(id))));
+    await fixture.db.asPartner(other.partnerId, (tx) => enqueueAt(tx, alarm('expire_order', String(foreign))));
+    await fixture.db.asSystem((tx) => enqueueAt(tx, alarm('send_payout', 'p')));
     for (const [kind, subject] of [
       ['expire_order', String(foreign)],
       ['expire_order', '1'],
@@ -361,9 +361,9 @@ describe("a partner's request", () => {
       ['screen_order', String(id)],
     ] as const)
       await denied((tx) => enqueueAt(tx, alarm(kind, subject)), partnerId, `${kind} ${subject} was enqueued`);
-    const seen = await ground.db.asPartner(partnerId, (tx) => tx.rows('select kind, subject from jobs'));
+    const seen = await fixture.db.asPartner(partnerId, (tx) => tx.rows('select kind, subject from jobs'));
     assert.deepEqual(seen, [{ kind: 'expire_order', subject: String(id) }]);
-    const touched = await ground.db.asPartner(partnerId, (tx) => tx.run('update jobs set due_at = due_at'));
+    const touched = await fixture.db.asPartner(partnerId, (tx) => tx.run('update jobs set due_at = due_at'));
     assert.equal(touched, 1, 'alarms of others were moved');
     await denied((tx) => tx.run('update jobs set lease = null'), partnerId, 'a lease was taken away');
     await denied((tx) => tx.run('delete from jobs'), partnerId, 'work was deleted');

@@ -23,7 +23,7 @@ export interface Vault {
   /** Equal bytes for equal text and context: the nonce is a keyed hash of both. For what is looked up by equality. */
   encryptSame(text: string, context: string): Buffer;
   /** @throws when the bytes, the key or the context do not match */
-  decrypt(sealed: Buffer, context: string): string;
+  decrypt(encrypted: Buffer, context: string): string;
   /** 32 bytes, equal for equal text and purpose. */
   index(text: string, purpose: string): Buffer;
   /** A key or password of its own for one purpose, as hex. */
@@ -49,16 +49,16 @@ export function openVault(masterKey: Buffer): Vault {
       const hash = createHmac('sha256', sameness).update(`${context}\0${text}`).digest();
       return encryptWith(hash.subarray(0, NONCE_BYTES), text, context);
     },
-    decrypt(sealed, context) {
+    decrypt(encrypted, context) {
       assert(
-        sealed[0] === VERSION && sealed.length >= 1 + NONCE_BYTES + TAG_BYTES,
-        'a sealed value of a known version',
+        encrypted[0] === VERSION && encrypted.length >= 1 + NONCE_BYTES + TAG_BYTES,
+        'an encrypted value of a known version',
       );
-      const nonce = sealed.subarray(1, 1 + NONCE_BYTES);
+      const nonce = encrypted.subarray(1, 1 + NONCE_BYTES);
       const decipher = createDecipheriv('aes-256-gcm', sealing, nonce);
       decipher.setAAD(Buffer.from(context));
-      decipher.setAuthTag(sealed.subarray(1 + NONCE_BYTES, 1 + NONCE_BYTES + TAG_BYTES));
-      const body = sealed.subarray(1 + NONCE_BYTES + TAG_BYTES);
+      decipher.setAuthTag(encrypted.subarray(1 + NONCE_BYTES, 1 + NONCE_BYTES + TAG_BYTES));
+      const body = encrypted.subarray(1 + NONCE_BYTES + TAG_BYTES);
       return Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8');
     },
     index: (text, purpose) => createHmac('sha256', indexing).update(`${purpose}\0${text}`).digest(),

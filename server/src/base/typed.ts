@@ -25,14 +25,14 @@ export const encryptTyped = (vault: Vault, text: string): string => wrapped(vaul
 /** Equal texts look equal: for what is looked up. */
 export const encryptTypedSame = (vault: Vault, text: string): string => wrapped(vault.encryptSame(text, CONTEXT));
 
-const wrapped = (sealed: Buffer): string => `${BEGIN}${sealed.toString('base64url')}${END}`;
+const wrapped = (encrypted: Buffer): string => `${BEGIN}${encrypted.toString('base64url')}${END}`;
 
 /** A text with what is encrypted in it opened. */
 export function openTyped(vault: Vault, text: string): string {
   if (!text.includes(BEGIN)) return text;
-  return text.replace(ENCRYPTED, (all, sealed: string) => {
+  return text.replace(ENCRYPTED, (all, encrypted: string) => {
     try {
-      return vault.decrypt(Buffer.from(sealed, 'base64url'), CONTEXT);
+      return vault.decrypt(Buffer.from(encrypted, 'base64url'), CONTEXT);
     } catch {
       // It looks like one, and is none of ours.
       return all;

@@ -38,12 +38,12 @@ export async function saveDetails(
   const { id, partnerId } = d.customer;
   const context = `customer_details.details:${id}`;
   const text = JSON.stringify(d.details);
-  const sealed = vault.encrypt(text, context);
-  if ((await tx.run(sql.firstDetails, [id, partnerId, sealed, d.now])) === 1) return { version: 1, outcome: null };
+  const encrypted = vault.encrypt(text, context);
+  if ((await tx.run(sql.firstDetails, [id, partnerId, encrypted, d.now])) === 1) return { version: 1, outcome: null };
   const before = await tx.row<CustomerDetailsRow>(sql.lockDetails, [id]);
   const isSame = before !== undefined && before.outcome === null && vault.decrypt(before.details, context) === text;
   const version = (before?.version ?? 0) + (isSame ? 0 : 1);
-  if (!isSame) await tx.run(sql.replaceDetails, [id, sealed, version, d.now]);
+  if (!isSame) await tx.run(sql.replaceDetails, [id, encrypted, version, d.now]);
   return { version, outcome: null };
 }
 

@@ -11,7 +11,7 @@ export type Details = Readonly<Record<string, string>>;
 
 export function encryptPhone(vault: Vault, customer: { id: string; partnerId: bigint }, phone: string) {
   return {
-    sealed: vault.encrypt(phone, `customers.phone:${customer.id}`),
+    encrypted: vault.encrypt(phone, `customers.phone:${customer.id}`),
     index: vault.index(phone.replace(/[^0-9]/g, ''), `customers.phone:${customer.partnerId}`),
   };
 }
@@ -19,17 +19,17 @@ export function encryptPhone(vault: Vault, customer: { id: string; partnerId: bi
 export const encryptEmail = (vault: Vault, customerId: string, email: string): Buffer =>
   vault.encrypt(email, `customers.email:${customerId}`);
 
-export const openPhone = (vault: Vault, customerId: string, sealed: Buffer): string =>
-  vault.decrypt(sealed, `customers.phone:${customerId}`);
+export const openPhone = (vault: Vault, customerId: string, encrypted: Buffer): string =>
+  vault.decrypt(encrypted, `customers.phone:${customerId}`);
 
-export const openEmail = (vault: Vault, customerId: string, sealed: Buffer): string =>
-  vault.decrypt(sealed, `customers.email:${customerId}`);
+export const openEmail = (vault: Vault, customerId: string, encrypted: Buffer): string =>
+  vault.decrypt(encrypted, `customers.email:${customerId}`);
 
 export const encryptDetails = (vault: Vault, accountId: bigint, details: Details): Buffer =>
   vault.encrypt(JSON.stringify(details), `fiat_accounts.details:${accountId}`);
 
-export const openDetails = (vault: Vault, accountId: bigint, sealed: Buffer): Record<string, string> =>
-  JSON.parse(vault.decrypt(sealed, `fiat_accounts.details:${accountId}`));
+export const openDetails = (vault: Vault, accountId: bigint, encrypted: Buffer): Record<string, string> =>
+  JSON.parse(vault.decrypt(encrypted, `fiat_accounts.details:${accountId}`));
 
 export function indexDetails(vault: Vault, customerId: string, fiat: string, details: Details): Buffer {
   const plain = Object.entries(details)

@@ -127,7 +127,7 @@ export async function enroll(
     c.partnerId,
     name,
     c.kind,
-    phone?.sealed ?? null,
+    phone?.encrypted ?? null,
     phone?.index ?? null,
     c.email === undefined ? null : encryptEmail(vault, id, c.email),
     c.now,
@@ -179,12 +179,12 @@ export async function customerByPhone(
 ): Promise<Customer> {
   const { partnerId } = c;
   const id = `${randomText(10)}_${partnerId}`;
-  const { sealed, index } = encryptPhone(vault, { id, partnerId }, c.phone);
+  const { encrypted, index } = encryptPhone(vault, { id, partnerId }, c.phone);
   // Two who come at once with one phone are one customer: the second waits here.
   await tx.run('select pg_advisory_xact_lock($1)', [index.readBigInt64BE(0)]);
   const row =
     (await tx.row<CustomerRow>(sql.byPhone, [partnerId, index])) ??
-    (await tx.row<CustomerRow>(sql.insert, [id, partnerId, null, 'INDIVIDUAL', sealed, index, null, c.now]));
+    (await tx.row<CustomerRow>(sql.insert, [id, partnerId, null, 'INDIVIDUAL', encrypted, index, null, c.now]));
   assert(row !== undefined, 'a customer without a name is inserted');
   return customerOf(row);
 }
@@ -211,7 +211,7 @@ export async function updateContact(
   const phone = c.phone === undefined ? undefined : encryptPhone(vault, customer, c.phone);
   const email = c.email === undefined ? null : encryptEmail(vault, id, c.email);
   if (phone !== undefined) await refuseTaken(tx, customer, phone.index);
-  await tx.run(sql.updateContact, [id, phone?.sealed ?? null, phone?.index ?? null, email, c.now]);
+  await tx.run(sql.updateContact, [id, phone?.encrypted ?? null, phone?.index ?? null, email, c.now]);
   if (phone === undefined) return;
   await tx.run(sql.forgetLoginCode, [id]);
 }

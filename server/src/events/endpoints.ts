@@ -354,7 +354,7 @@ export const listening = (tx: Tx, partnerIds: readonly bigint[]) => tx.rows<Endp
 
 /** The secrets valid now, newest first. */
 export function secretsOf(row: EndpointRow, vault: Vault, now: Date): string[] {
-  const open = (sealed: Buffer) => vault.decrypt(sealed, secretContext(row.id));
+  const open = (encrypted: Buffer) => vault.decrypt(encrypted, secretContext(row.id));
   const isOverlap = row.old_secret !== null && row.old_until !== null && now < row.old_until;
   return [open(row.secret), ...(isOverlap && row.old_secret !== null ? [open(row.old_secret)] : [])];
 }

@@ -180,8 +180,8 @@ export async function recordAttempt(
   a: { partnerId: bigint; endpointId: string; eventId: bigint; at: Date; outcome: Outcome },
 ): Promise<void> {
   const { status, error, answer, tookMs } = a.outcome;
-  const sealed = answer === '' ? null : vault.encrypt(answer, answerContext(a.endpointId, a.eventId));
-  await tx.run(sql.insertAttempt, [a.partnerId, a.endpointId, a.eventId, a.at, tookMs, status, error, sealed]);
+  const encrypted = answer === '' ? null : vault.encrypt(answer, answerContext(a.endpointId, a.eventId));
+  await tx.run(sql.insertAttempt, [a.partnerId, a.endpointId, a.eventId, a.at, tookMs, status, error, encrypted]);
 }
 
 const answerContext = (endpointId: string, eventId: bigint): string =>

@@ -42,7 +42,7 @@ export {
   proposals,
   propose,
   requireOther,
-  standing,
+  validAgreers,
 } from './proposals.ts';
 export {
   declareInstallation,

@@ -49,7 +49,7 @@ export async function propose(
   p: {
     action: string;
     subject: string;
-    ask: Readonly<Record<string, unknown>>;
+    input: Readonly<Record<string, unknown>>;
     seen: unknown;
     people: number;
     delayS: number | null;
@@ -60,7 +60,7 @@ export async function propose(
   const row = await store.insertProposal(tx, {
     action: p.action,
     subject: p.subject,
-    ask: canonical(p.ask),
+    input: canonical(p.input),
     seen: canonical(p.seen),
     reason: doing.reason,
     by: doing.operator.id,
@@ -71,7 +71,7 @@ export async function propose(
     delayS: p.delayS,
   });
   if (row === undefined) throw new Refusal('proposal_exists');
-  await recordAction(tx, doing, { ...p, outcome: 'proposed', proposal: row.id, before: p.seen, after: p.ask });
+  await recordAction(tx, doing, { ...p, outcome: 'proposed', proposal: row.id, before: p.seen, after: p.input });
   return { id: row.id, expiresAt, people: p.people, readyAt };
 }
 
@@ -123,7 +123,7 @@ export async function requireOther(tx: Tx, row: ProposalRow, operator: { id: big
  *
  * @returns undefined where the proposer is not among them
  */
-export async function standing(tx: Tx, row: ProposalRow, right: Right): Promise<string[] | undefined> {
+export async function validAgreers(tx: Tx, row: ProposalRow, right: Right): Promise<string[] | undefined> {
   const ids = [row.proposed_by, ...(await store.approvers(tx, row.id))];
   const people = await store.shareOperators(tx, ids);
   const left = people.filter((person) => person.disabled_at === null && may(person, right)).map(({ name }) => name);

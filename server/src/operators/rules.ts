@@ -48,7 +48,7 @@ export type Need =
   | 'rule'
   | 'named'
   | 'always'
-  | { asset: string; units: bigint; ask?: 'named' | 'always'; counts?: string }
+  | { asset: string; units: bigint; asks?: 'named' | 'always'; counts?: string }
   | { finding: Finding; asset?: string; units?: bigint }
   | { atLeast: number };
 
@@ -167,9 +167,9 @@ export async function peopleWanted(tx: Tx, wanted: Wanted): Promise<number> {
     else if ('finding' in need)
       most = Math.max(most, await asked(tx, rules, { ...about, ...need, action: need.finding, isNamed: true }));
     else {
-      const { asset, units, ask: input, counts: subject = about.subject } = need;
-      const people = await asked(tx, rules, { ...about, asset, units, subject, isNamed: input !== undefined });
-      most = Math.max(most, input === 'always' ? DEFAULT_PEOPLE : 1, people);
+      const { asset, units, asks, counts: subject = about.subject } = need;
+      const people = await asked(tx, rules, { ...about, asset, units, subject, isNamed: asks !== undefined });
+      most = Math.max(most, asks === 'always' ? DEFAULT_PEOPLE : 1, people);
     }
   }
   return most;

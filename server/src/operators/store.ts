@@ -36,7 +36,7 @@ export interface ProposalRow {
   id: bigint;
   action: string;
   subject: string;
-  ask: Record<string, unknown>;
+  input: Record<string, unknown>;
   seen: unknown;
   reason: string;
   proposed_by: bigint;
@@ -94,7 +94,7 @@ export interface AuditRow {
 
 const OPERATOR = 'id, name, role, created_at, disabled_at';
 const AUDIT = 'id, at, operator, role, address, action, subject, reason, outcome, proposal, before, after';
-const PROPOSAL = `p.id, p.action, p.subject, p.ask, p.seen, p.reason, p.proposed_by, by.name as proposer, p.proposed_at, p.expires_at,
+const PROPOSAL = `p.id, p.action, p.subject, p.input, p.seen, p.reason, p.proposed_by, by.name as proposer, p.proposed_at, p.expires_at,
   p.state, d.name as decider, p.decided_at, p.people, p.ready_at, p.failed_why,
   array(select o.name from proposal_approvals a join operators o on o.id = a.operator_id
     where a.proposal_id = p.id order by a.at, o.name) as agreed`;
@@ -147,7 +147,7 @@ const sql = {
     values ($1, $2, $3, $4, $5, $6, $7)`,
 
   insertProposal: `insert into proposals
-      (action, subject, ask, seen, reason, proposed_by, proposed_at, expires_at, people, ready_at, delay_s)
+      (action, subject, input, seen, reason, proposed_by, proposed_at, expires_at, people, ready_at, delay_s)
     values ($1, $2, $3::jsonb, $4::jsonb, $5, $6, $7, $8, $9, $10, $11) on conflict (action, subject) where state = 'open' do nothing returning id`,
   expireProposals: `update proposals set state = 'expired' where state = 'open' and expires_at <= $1 returning id`,
   openProposal: `select ${PROPOSAL} ${PROPOSALS} where p.action = $1 and p.subject = $2 and p.state = 'open'`,
@@ -215,7 +215,7 @@ export const store = {
     p: {
       action: string;
       subject: string;
-      ask: string;
+      input: string;
       seen: string;
       reason: string;
       by: bigint;
@@ -229,7 +229,7 @@ export const store = {
     tx.row<{ id: bigint }>(sql.insertProposal, [
       p.action,
       p.subject,
-      p.ask,
+      p.input,
       p.seen,
       p.reason,
       p.by,

@@ -12,7 +12,14 @@ import { findCustomer } from '../customers/index.ts';
 import { type Account, chart, isPosted, type Line, move, post, statement } from '../ledger/index.ts';
 import { marketById } from '../partners/index.ts';
 import { requireWithinLevel, requote } from '../quotes/index.ts';
-import { cancelUnlessSubmitted, type Payout, payoutByKey, payoutsOf, refused, unitsPaid } from '../rails/payouts.ts';
+import {
+  cancelUnlessSubmitted,
+  type Payout,
+  payoutByKey,
+  payoutsOf,
+  recordRejected,
+  unitsPaid,
+} from '../rails/payouts.ts';
 import type { Rail } from '../rails/rail.ts';
 import { type AdvanceFacts, advance, change, custodyOf, fromPosition } from './advance.ts';
 import { holdBeforePayout, PAID_OTHER_AMOUNT, paidOtherwise, placeDeposit } from './decide.ts';
@@ -181,7 +188,7 @@ async function unsubmit(context: Context, tx: Tx, order: Order, why: string, now
   const rail = context.rails.get(order.payoutRail);
   // On a list of payouts for the next file it has not left either.
   if (payout?.state === 'submitted' && (await rail?.unlist?.(tx, key, why)) === true) {
-    await refused(tx, { rail: order.payoutRail, key, why, now });
+    await recordRejected(tx, { rail: order.payoutRail, key, why, now });
     return;
   }
   throw submitted(order, [key], payout?.state);

@@ -22,7 +22,7 @@ import {
   payoutByKey,
   payoutsOf,
   payoutsOfRefund,
-  refused,
+  recordRejected,
   returned,
   settled,
   unitsPaid,
@@ -522,7 +522,7 @@ async function unlisted(
   const unlist = context.rails.get(payoutRail)?.unlist;
   if (unlist === undefined || (await payoutByKey(tx, payoutRail, key))?.state !== 'submitted') return false;
   if (!(await unlist(tx, key, reason))) return false;
-  await refused(tx, { rail: payoutRail, key, why: reason, now });
+  await recordRejected(tx, { rail: payoutRail, key, why: reason, now });
   return true;
 }
 
@@ -733,7 +733,7 @@ async function paidAfterAll(context: Context, tx: Tx, orderId: bigint, now: Date
 async function payoutRejected(context: Context, tx: Tx, fact: Of<'payout_rejected'>): Promise<void> {
   const now = context.clock.now();
   const order = await lockOrderOf(tx, fact);
-  const observed = await refused(tx, { rail: fact.rail, key: fact.key, why: fact.why, now });
+  const observed = await recordRejected(tx, { rail: fact.rail, key: fact.key, why: fact.why, now });
   // Whether the call is repeated or not, the chain has charged once: the cost entry has the payout's id.
   await bookCost(context, tx, fact);
   const payout = observed?.payout;

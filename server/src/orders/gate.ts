@@ -380,8 +380,12 @@ const heldFinding = ({ since, isRejected }: { since: Date; isRejected: boolean }
 });
 
 /** Of what was found: what no approval covers for this destination and amount, with as many people as are asked now. */
-export const standing = async (context: GateContext, tx: Tx, leaving: Leaving, now: Date): Promise<Finding[]> =>
-  (await weigh(context, tx, leaving, { now })).left;
+export const uncoveredFindings = async (
+  context: GateContext,
+  tx: Tx,
+  leaving: Leaving,
+  now: Date,
+): Promise<Finding[]> => (await weigh(context, tx, leaving, { now })).left;
 
 /** The same, with the approvals that cover the rest. @param as.payoutId what it is submitted as: its own uses are none */
 async function weigh(
@@ -465,7 +469,7 @@ export async function approveStanding(
   leaving: Leaving,
   by: ApprovedBy & { now: Date },
 ): Promise<void> {
-  for (const { rule, entry, action } of await standing(context, tx, leaving, by.now)) {
+  for (const { rule, entry, action } of await uncoveredFindings(context, tx, leaving, by.now)) {
     if (action === null) throw new Refusal('order_over', { state: leaving.order?.state, why: rule });
     await approve(tx, { ...boundOf(leaving), rule, entry, ...by });
   }
@@ -481,7 +485,7 @@ export async function approveRefund(
   leaving: Leaving,
   { pastHits = false, ...by }: ApprovedBy & { pastHits?: boolean | undefined; now: Date },
 ): Promise<void> {
-  for (const { rule, entry, action } of await standing(context, tx, leaving, by.now))
+  for (const { rule, entry, action } of await uncoveredFindings(context, tx, leaving, by.now))
     if (action !== null && (pastHits || action === 'destination.new'))
       await approve(tx, { ...boundOf(leaving), rule, entry, ...by });
 }

@@ -105,14 +105,14 @@ export {
   type Leaving,
   payoutOf,
   refundOf,
-  standing,
   suspenseRefundOf,
+  uncoveredFindings,
   weightOf,
 } from './gate.ts';
 export { heldDeposit } from './held.store.ts';
 export { holdDeposit, releaseDeposit, requireNotHeldDeposit } from './held.ts';
 export { OVERDUE, orderHandlers } from './jobs.ts';
-export { newestOrders, ordersBelow, placesOf } from './lists.store.ts';
+export { newestOrders, ordersBelow, whoseOrders } from './lists.store.ts';
 export {
   type DepositLine,
   listDeposits,
@@ -285,11 +285,11 @@ export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock' | 'gat
 
   return {
     async create(tx, { merchantReference, ...input }) {
-      const sealed =
+      const encrypted =
         merchantReference === undefined ? undefined : encryptText(vault, input.partner.id, merchantReference);
       const order = await create(context, tx, {
         ...input,
-        ...(sealed === undefined ? {} : { merchantReference: sealed }),
+        ...(encrypted === undefined ? {} : { merchantReference: encrypted }),
       });
       return opened(vault, order);
     },

@@ -26,7 +26,7 @@ import {
 } from './decide.ts';
 import { clearDeposit, receivedFromSuspense } from './facts.ts';
 import { createFollowOnOrder } from './follow-on-order.ts';
-import { keepVerdict, payoutOf, screeningOf, standing } from './gate.ts';
+import { keepVerdict, payoutOf, screeningOf, uncoveredFindings } from './gate.ts';
 import type { OrdersContext } from './index.ts';
 import { LOST_TIME_EVERY_MS, mayHavePaid } from './lost-time.ts';
 import { refundHandlers } from './refunds.ts';
@@ -102,7 +102,7 @@ export function orderHandlers(context: OrdersContext): Handlers {
         if (order.state !== 'awaiting_liquidity') return undefined;
         const now = context.clock.now();
         // While it waited its deposit may have been reversed, or its customer blocked.
-        const [found] = await standing(context, tx, await payoutOf(tx, order), now);
+        const [found] = await uncoveredFindings(context, tx, await payoutOf(tx, order), now);
         const reason = found?.rule;
         const by = found?.action === null ? 'policy' : 'screening';
         const advanced = await (reason === undefined

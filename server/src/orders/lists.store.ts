@@ -125,7 +125,7 @@ export const newestOrders = async (tx: Tx, customerId: string, most: number): Pr
   ).map(({ id }) => id);
 
 /** Whose these orders are, and of which market. */
-export const placesOf = (tx: Tx, ids: readonly bigint[]) =>
+export const whoseOrders = (tx: Tx, ids: readonly bigint[]) =>
   tx.rows<{ id: bigint; partnerId: bigint; customerId: string; marketId: bigint }>(
     `select id, partner_id as "partnerId", customer_id as "customerId", market_id as "marketId" from orders
       where id = any($1::bigint[])`,

@@ -16,10 +16,10 @@ import {
   type OrderFilter,
   type OrderLine,
   ordersBelow,
-  placesOf,
   refundIdsOf,
   type SuspenseLine,
   suspenseAfter,
+  whoseOrders,
 } from './lists.store.ts';
 import { findDeposit } from './lookup.ts';
 
@@ -47,7 +47,8 @@ export async function listOrders(
   tx: Tx,
   input: OrderFilter & Paging & { below?: bigint | undefined },
 ): Promise<Page<OrderLine, bigint>> {
-  if (input.below !== undefined && (await placesOf(tx, [input.below])).length === 0) throw new Refusal('unknown_order');
+  if (input.below !== undefined && (await whoseOrders(tx, [input.below])).length === 0)
+    throw new Refusal('unknown_order');
   await walkOnly(tx);
   return await scan(
     {
@@ -165,14 +166,14 @@ export async function listPayouts(
     },
     async (below, count) => {
       const read = await payoutsBelow(tx, { ...input, of }, below, count);
-      const places = new Map(
-        (await placesOf(tx, [...new Set(read.flatMap(({ row }) => (row.orderId === null ? [] : [row.orderId])))])).map(
-          (place) => [place.id, place],
-        ),
+      const owners = new Map(
+        (
+          await whoseOrders(tx, [...new Set(read.flatMap(({ row }) => (row.orderId === null ? [] : [row.orderId])))])
+        ).map((owner) => [owner.id, owner]),
       );
       return read.map(({ row, fits }) => {
-        const place = row.orderId === null ? undefined : places.get(row.orderId);
-        const { customerId = null, marketId = null } = place ?? {};
+        const owner = row.orderId === null ? undefined : owners.get(row.orderId);
+        const { customerId = null, marketId = null } = owner ?? {};
         const isOf =
           (input.customerId === undefined || input.customerId === customerId) &&
           (input.marketId === undefined || input.marketId === marketId);

@@ -33,7 +33,7 @@ import {
   payoutByKey,
   payoutsOf,
   payoutsOfRefund,
-  refused,
+  recordRejected,
 } from '../rails/payouts.ts';
 import type { Rail } from '../rails/rail.ts';
 import { advance, bookedRefund, change, writeRefund } from './advance.ts';
@@ -47,8 +47,8 @@ import {
   keepVerdict,
   refundOf,
   screeningOf,
-  standing,
   suspenseRefundOf,
+  uncoveredFindings,
 } from './gate.ts';
 import type { OrdersContext } from './index.ts';
 import { LOST_TIME_EVERY_MS, mayHavePaid } from './lost-time.ts';
@@ -340,7 +340,7 @@ async function isKept(
 ): Promise<boolean> {
   const leaving = await refundOf(tx, order, to);
   keepVerdict(tx, leaving, verdict, now);
-  const left = await standing(context, tx, leaving, now);
+  const left = await uncoveredFindings(context, tx, leaving, now);
   const outcome = left.length > 0 ? 'held' : 'cleared';
   await record(tx, { orderId: order.id, partnerId: order.partnerId, about: 'refund', ...verdict, outcome, now });
   return left.length > 0;
@@ -454,7 +454,7 @@ async function screenRefund(context: OrdersContext, id: bigint): Promise<Handled
     const now = context.clock.now();
     const leaving = await suspenseRefundOf(tx, there, locked.order);
     keepVerdict(tx, leaving, verdict, now);
-    const [first] = await standing(context, tx, leaving, now);
+    const [first] = await uncoveredFindings(context, tx, leaving, now);
     await record(tx, {
       orderId: there.orderId ?? undefined,
       partnerId: there.partnerId,
@@ -923,7 +923,7 @@ export async function cancelUnsubmitted(context: Rails, tx: Tx, id: bigint, why:
   if (payout === undefined) return false;
   const isListed = state === 'submitted' && payout.state === 'submitted';
   if (isListed && (await context.rails.get(rail)?.unlist?.(tx, key, why)) === true)
-    await refused(tx, { rail, key, why, now });
+    await recordRejected(tx, { rail, key, why, now });
   else if (!(await cancelUnlessSubmitted(tx, key, why, now))) return false;
   await refundRejected(context, tx, payout, why, now);
   return true;

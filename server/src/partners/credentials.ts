@@ -78,7 +78,7 @@ export function openPartners({ db, vault, clock }: { db: Database; vault: Vault;
   async function look(apiKey: string, mayLookUp: (() => void) | undefined): Promise<Known | undefined> {
     const row = await lookups.find(apiKey, mayLookUp);
     if (row === undefined) return undefined;
-    const open = (sealed: Buffer) => vault.decrypt(sealed, secretContext(apiKey));
+    const open = (encrypted: Buffer) => vault.decrypt(encrypted, secretContext(apiKey));
     return {
       row,
       partner: partnerOf(row),
@@ -122,7 +122,7 @@ function credentialAt({ row, partner, secret, nextSecret }: Known, now: Date): C
 export async function signingSecrets(tx: Tx, vault: Vault, key: string, now: Date): Promise<readonly string[]> {
   const [row] = await keysByName(tx, [key]);
   if (row === undefined) return [];
-  const open = (sealed: Buffer) => vault.decrypt(sealed, secretContext(key));
+  const open = (encrypted: Buffer) => vault.decrypt(encrypted, secretContext(key));
   const nextSecret = row.next_secret === null ? undefined : open(row.next_secret);
   return credentialAt({ row, partner: partnerOf(row), secret: open(row.secret), nextSecret }, now)?.secrets ?? [];
 }

@@ -12,9 +12,9 @@ const PLACES: Readonly<Record<number, string>> = {
   4: 'CLF UYW',
 };
 
-const places = new Map(
+const decimals = new Map(
   Object.entries(PLACES).flatMap(([count, codes]) => codes.split(' ').map((code) => [code, Number(count)] as const)),
 );
 
 /** @param currency three capital letters */
-export const placesOf = (currency: string): number => places.get(currency) ?? 2;
+export const decimalsOf = (currency: string): number => decimals.get(currency) ?? 2;

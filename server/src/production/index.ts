@@ -19,7 +19,7 @@ import type { AnyBank } from '../registry.ts';
 import { connectTo, type SignerClient, signerClient } from '../signer/index.ts';
 import { bookOpening, seedMinimum, seedThreshold } from '../treasury/index.ts';
 import type { Levels, ProductionChain } from './chains.ts';
-import { placesOf } from './currencies.ts';
+import { decimalsOf } from './currencies.ts';
 import { type Settled, settle } from './refusals.ts';
 
 const HOT = 'hot';
@@ -91,7 +91,7 @@ async function catalogue(
     };
     for (const { asset, currency } of accounts) {
       const fiat = { code: asset, kind: 'fiat', coin: asset, chain: null, contract: null, native: false } as const;
-      await upsertAsset(tx, { ...fiat, decimals: placesOf(currency) });
+      await upsertAsset(tx, { ...fiat, decimals: decimalsOf(currency) });
     }
     for (const chain of chains) {
       const common = { kind: 'crypto', chain: chain.code } as const;

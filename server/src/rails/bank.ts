@@ -275,10 +275,10 @@ export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { w
     },
 
     async payerOf(tx, externalId) {
-      const sealed = await readDetails(tx, adapter.code, externalId);
-      if (sealed === undefined) return undefined;
+      const encrypted = await readDetails(tx, adapter.code, externalId);
+      if (encrypted === undefined) return undefined;
       const { name, account, text } = JSON.parse(
-        context.vault.decrypt(sealed, `bank_lines.details:${adapter.code}:${externalId}`),
+        context.vault.decrypt(encrypted, `bank_lines.details:${adapter.code}:${externalId}`),
       ) as StatementLine['free'];
       return { name, account, text };
     },

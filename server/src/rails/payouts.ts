@@ -183,7 +183,7 @@ async function begin(
   if (answer.outcome === 'hold') {
     context.log.warn({ payout: payout.id, rail: payout.rail, why: answer.why }, 'payout held before it was submitted');
     const ends =
-      payout.state === 'created' ? refuse(context, tx, payout, answer.why) : endHeld(context, tx, payout, answer.why);
+      payout.state === 'created' ? reject(context, tx, payout, answer.why) : endHeld(context, tx, payout, answer.why);
     return { handled: await ends };
   }
   const submission = await beginSubmission(tx, payout, context.submitMs ?? SUBMIT_MS);
@@ -223,7 +223,7 @@ async function submit(context: PayoutContext, { payout, destination }: Submissio
   );
   return await recording(context, payout, async (tx) => {
     if (sent.outcome === 'submitted') return await recordTaken(context, tx, payout, sent.reference);
-    if (sent.outcome === 'rejected') return await refuse(context, tx, payout, sent.why);
+    if (sent.outcome === 'rejected') return await reject(context, tx, payout, sent.why);
     return await recordStillUnknown(context, tx, payout, sent.why);
   });
 }
@@ -239,7 +239,7 @@ async function ask(context: PayoutContext, payout: Payout): Promise<Handled> {
         if (await heldOnList(context, tx, payout)) return undefined;
         return await recordTaken(context, tx, payout, status.reference);
       case 'rejected':
-        return await refuse(context, tx, payout, status.why);
+        return await reject(context, tx, payout, status.why);
       case 'absent': {
         if (!rail.deduplicates) return await endIfAbsent(context, tx, payout);
         const begun = await begin(context, tx, payout);
@@ -261,7 +261,7 @@ async function ask(context: PayoutContext, payout: Payout): Promise<Handled> {
 async function endHeld(context: PayoutContext, tx: Tx, payout: Payout, why: string): Promise<Handled> {
   const overForMs = -(payout.submitLeftMs ?? 0);
   const graceMs = context.graceMs ?? GRACE_MS;
-  if (payout.submittedAt === null && overForMs > graceMs) return await refuse(context, tx, payout, why);
+  if (payout.submittedAt === null && overForMs > graceMs) return await reject(context, tx, payout, why);
   await noteWaiting(tx, payout.id, `${why}; what was submitted before may still be under way`);
   const handled = await recordStillUnknown(context, tx, payout, why);
   return payout.submittedAt === null ? { againInMs: graceMs - overForMs + 100 } : handled;
@@ -281,7 +281,7 @@ async function heldOnList(context: PayoutContext, tx: Tx, payout: Payout): Promi
   unlessOutrun(there?.state === payout.state && there.submissions === payout.submissions ? 1 : 0);
   if (!(await rail.unlist(tx, payout.id, brief(answer.why)))) return false;
   context.log.warn({ payout: payout.id, rail: payout.rail, why: answer.why }, 'payout held before it was in a file');
-  await refuse(context, tx, payout, answer.why);
+  await reject(context, tx, payout, answer.why);
   return true;
 }
 
@@ -292,7 +292,7 @@ async function endIfAbsent(context: PayoutContext, tx: Tx, payout: Payout): Prom
     return await recordStillUnknown(context, tx, payout, 'accepted once, and absent now');
   const overForMs = -(payout.submitLeftMs ?? 0);
   const graceMs = context.graceMs ?? GRACE_MS;
-  if (overForMs > graceMs) return await refuse(context, tx, payout, 'never_arrived');
+  if (overForMs > graceMs) return await reject(context, tx, payout, 'never_arrived');
   await recordStillUnknown(context, tx, payout, 'absent, and may still be under way');
   return { againInMs: graceMs - overForMs + 100 };
 }
@@ -316,9 +316,9 @@ async function recordTaken(
 }
 
 /** The receiver of the fact may call `refused` itself, or leave it to the call here. */
-async function refuse(context: PayoutContext, tx: Tx, payout: Payout, why: string): Promise<Handled> {
+async function reject(context: PayoutContext, tx: Tx, payout: Payout, why: string): Promise<Handled> {
   await context.report(tx, { type: 'payout_rejected', rail: payout.rail, key: payout.id, why: brief(why) });
-  await refused(tx, { rail: payout.rail, key: payout.id, why, now: context.clock.now() });
+  await recordRejected(tx, { rail: payout.rail, key: payout.id, why, now: context.clock.now() });
   const there = await lockPayout(tx, payout.id);
   unlessOutrun(there?.submissions === payout.submissions ? 1 : 0);
   return undefined;
@@ -472,7 +472,7 @@ export const returned = (
 ): Promise<Observed | undefined> => observed(tx, 'returned', fact);
 
 /** The rail will not pay it. After settlement this is a contradiction, and the row stays as it is. */
-export const refused = (
+export const recordRejected = (
   tx: Tx,
   fact: { rail: string; key: string; why: string; now: Date },
 ): Promise<Observed | undefined> => observed(tx, 'rejected', fact);

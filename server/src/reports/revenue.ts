@@ -8,7 +8,7 @@
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 import { EARNING_KINDS, type EarningKind, earnedWithin } from '../ledger/index.ts';
-import { placesOf } from '../orders/index.ts';
+import { whoseOrders } from '../orders/index.ts';
 
 export interface RevenueRow {
   /** YYYY-MM-DD. */
@@ -64,10 +64,10 @@ async function ofDay(
 ): Promise<RevenueRow[]> {
   const earned = await earnedWithin(tx, span);
   const ids = [...new Set(earned.flatMap(({ orderId }) => (orderId === null ? [] : [orderId])))];
-  const places = new Map((await placesOf(tx, ids)).map((place) => [place.id, place]));
+  const owners = new Map((await whoseOrders(tx, ids)).map((owner) => [owner.id, owner]));
   const sums = new Map<string, RevenueRow & { units: Record<EarningKind, bigint> }>();
   for (const { orderId, kind, asset, units } of earned) {
-    const { partnerId = null, marketId = null } = (orderId === null ? undefined : places.get(orderId)) ?? {};
+    const { partnerId = null, marketId = null } = (orderId === null ? undefined : owners.get(orderId)) ?? {};
     if (input.partnerId !== undefined && input.partnerId !== partnerId) continue;
     if (input.marketId !== undefined && input.marketId !== marketId) continue;
     const key = `${partnerId}:${marketId}:${asset}`;

@@ -1,5 +1,5 @@
 /**
- * World: everything outside that the sandbox brings along. A node per chain with test tokens, and a bank.
+ * Environment: everything outside that the sandbox brings along. A node per chain with test tokens, and a bank.
  *
  * Of the chains, those run from the start that always do or were used before; the others are woken (chains.ts).
  *

@@ -56,24 +56,24 @@ export function encryptKeys(keys: Keys, passphrase: string): string {
   const nonce = randomBytes(12);
   const cipher = createCipheriv('aes-256-gcm', scryptSync(passphrase, salt, 32, COST), nonce);
   cipher.setAAD(Buffer.from(WHAT));
-  const sealed = Buffer.concat([cipher.update(JSON.stringify(keys), 'utf8'), cipher.final()]);
-  const [saltText, nonceText, tag, text] = [salt, nonce, cipher.getAuthTag(), sealed].map((one) =>
+  const encrypted = Buffer.concat([cipher.update(JSON.stringify(keys), 'utf8'), cipher.final()]);
+  const [saltText, nonceText, tag, text] = [salt, nonce, cipher.getAuthTag(), encrypted].map((one) =>
     one.toString('base64'),
   );
-  return `${JSON.stringify({ what: WHAT, salt: saltText, nonce: nonceText, tag, sealed: text }, null, 2)}\n`;
+  return `${JSON.stringify({ what: WHAT, salt: saltText, nonce: nonceText, tag, encrypted: text }, null, 2)}\n`;
 }
 
 /** @returns undefined where the file is none, was altered, or has another passphrase */
 export function openKeys(file: string, passphrase: string): Keys | undefined {
   try {
-    const { what, salt, nonce, tag, sealed } = JSON.parse(file) as Record<string, string>;
+    const { what, salt, nonce, tag, encrypted } = JSON.parse(file) as Record<string, string>;
     if (what !== WHAT) return undefined;
     const bytes = (text: string | undefined) => Buffer.from(text ?? '', 'base64');
     const key = scryptSync(passphrase, bytes(salt), 32, COST);
     const decipher = createDecipheriv('aes-256-gcm', key, bytes(nonce), { authTagLength: 16 });
     decipher.setAAD(Buffer.from(WHAT));
     decipher.setAuthTag(bytes(tag));
-    return JSON.parse(Buffer.concat([decipher.update(bytes(sealed)), decipher.final()]).toString('utf8')) as Keys;
+    return JSON.parse(Buffer.concat([decipher.update(bytes(encrypted)), decipher.final()]).toString('utf8')) as Keys;
   } catch {
     return undefined;
   }

@@ -25,7 +25,7 @@ const SETTINGS = {
   secret: secret('SIGNER_SECRET', 'shared with the server, at least 32 characters'),
   limits: text('SIGNER_LIMITS', 'file with the limits', undefined),
   dir: text('SIGNER_DIR', 'folder of the journal; one signer at a time', 'signer'),
-  keystore: text('SIGNER_KEYSTORE', 'file with the sealed keys', undefined),
+  keystore: text('SIGNER_KEYSTORE', 'file with the encrypted keys', undefined),
   passphrase: secret('SIGNER_PASSPHRASE', 'opens the key file; at least 12 characters'),
   phrase: secret('SIGNER_PHRASE', 'the phrase itself, instead of a key file'),
 } as const satisfies Record<string, Setting<unknown>>;
@@ -79,7 +79,7 @@ function keysFrom({ keystore, passphrase, phrase }: Given): Keys {
     if (keys === undefined) throw new SettingError('SIGNER_PHRASE is no phrase: a word or their order is wrong');
     return keys;
   }
-  if (keystore === undefined) throw new SettingError('SIGNER_KEYSTORE must name the file with the sealed keys');
+  if (keystore === undefined) throw new SettingError('SIGNER_KEYSTORE must name the file with the encrypted keys');
   const keys = openKeys(readTextFile('SIGNER_KEYSTORE', keystore), passphrase ?? '');
   if (keys === undefined)
     throw new SettingError('SIGNER_PASSPHRASE does not open SIGNER_KEYSTORE, or it is no key file');

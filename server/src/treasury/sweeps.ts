@@ -178,7 +178,7 @@ async function goOn(context: SweepContext, rail: ChainRail, sweep: OwnTransfer, 
 
   const wallet = depositWallet(sweep.index);
   const cost = await rail.gasFor(wallet, sendingOf(sweep));
-  if ('rejected' in cost) return isSent ? undefined : await refused(context, rail, sweep, cost.rejected);
+  if ('rejected' in cost) return isSent ? undefined : await rejected(context, rail, sweep, cost.rejected);
   const { needUnits, hasUnits } = cost;
   // Coin that the books do not know may be a customer's that is not counted yet.
   const isFunded = gas.some((one) => one.state !== 'created' && one.state !== 'dropped');
@@ -215,7 +215,7 @@ async function submit(
   }
   const sent = await rail.sendFrom(wallet, sendingOf(transfer));
   if (sent.outcome === 'rejected') {
-    await refused(context, rail, transfer, sent.why);
+    await rejected(context, rail, transfer, sent.why);
     return 'created';
   }
   // Where it is not known whether the node took it, its bytes may be stored: the next look asks.
@@ -228,7 +228,7 @@ const noted = ({ db, clock }: SweepContext, { key }: OwnTransfer, state: 'create
   db.asSystem((tx) => store.note(tx, key, { state, why, at: clock.now() }));
 
 /** Not sent, and nothing taken for it. Tried again at every look; in the end a person is told. */
-async function refused(context: SweepContext, rail: ChainRail, transfer: OwnTransfer, why: string): Promise<void> {
+async function rejected(context: SweepContext, rail: ChainRail, transfer: OwnTransfer, why: string): Promise<void> {
   const { db, clock, log } = context;
   const now = clock.now();
   const since = now.getTime() - transfer.created_at.getTime();

@@ -34,31 +34,31 @@ function counting(db: Database) {
 }
 
 describe('keys that nobody has', () => {
-  let ground: Fixture;
+  let fixture: Fixture;
   let apiKey: string;
   before(async () => {
-    ground = await freshFixture();
-    const { db, vault, clock } = ground;
+    fixture = await freshFixture();
+    const { db, vault, clock } = fixture;
     apiKey = await db.asSystem(async (tx) => {
       const { id: partnerId } = await createPartner(tx, { name: 'Real', now: clock.now() });
       return (await createKey(tx, vault, { partnerId, label: '', scopes: ['read'], now: clock.now() })).apiKey;
     });
   });
-  after(() => ground?.stop());
+  after(() => fixture?.stop());
 
   test('are looked up by one statement at a time, and a real key and due work pass', async () => {
-    const { db, seen } = counting(ground.db);
-    const partners = openPartners({ ...ground, db });
+    const { db, seen } = counting(fixture.db);
+    const partners = openPartners({ ...fixture, db });
     assert.ok(await partners.credential(apiKey), 'the real key is not found');
     seen.all = 0;
     const done = new Set<string>();
     const handlers = { looked_at: async (subject: string) => void done.add(subject) };
-    const workers = await startWorkers({ ...ground, handlers: handlers as never });
+    const workers = await startWorkers({ ...fixture, handlers: handlers as never });
     try {
       const flood = Promise.all(Array.from({ length: 900 }, () => partners.credential(madeUp())));
-      await ground.db.asSystem((tx) => {
+      await fixture.db.asSystem((tx) => {
         for (let at = 0; at < 20; at += 1)
-          enqueue(tx, { kind: 'looked_at', subject: String(at), dueAt: ground.clock.now() });
+          enqueue(tx, { kind: 'looked_at', subject: String(at), dueAt: fixture.clock.now() });
       });
       assert.ok(await partners.credential(apiKey), 'the real key is not found during the flood');
       assert.deepEqual(new Set(await flood), new Set([undefined]));

@@ -8,16 +8,16 @@ import { randomHex } from '../../src/base/ids.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { until } from '../support/until.ts';
 
-let ground: Fixture;
+let fixture: Fixture;
 before(async () => {
-  ground = await freshFixture();
+  fixture = await freshFixture();
 });
-after(() => ground?.stop());
+after(() => fixture?.stop());
 
 test('a connection that dies in the middle of a transaction fails that transaction and not the process', async () => {
-  const admin = new pg.Client(ground.adminUrl);
+  const admin = new pg.Client(fixture.adminUrl);
   await admin.connect();
-  const cut = ground.db.asSystem(async (tx) => {
+  const cut = fixture.db.asSystem(async (tx) => {
     const row = await tx.row<{ pid: number }>('select pg_backend_pid() as pid');
     await admin.query('select pg_terminate_backend($1)', [row?.pid]);
     // Its end comes while nothing is being asked: nobody but the connection itself can be told.
@@ -27,11 +27,11 @@ test('a connection that dies in the middle of a transaction fails that transacti
   });
   await assert.rejects(cut);
   await admin.end();
-  assert.deepEqual(await ground.db.asSystem((tx) => tx.row('select 1 as one')), { one: 1 });
+  assert.deepEqual(await fixture.db.asSystem((tx) => tx.row('select 1 as one')), { one: 1 });
 });
 
 test('PostgreSQL ending a session between its last answer and being ready fails what was asked, and not the process', async () => {
-  const client = new pg.Client(ground.adminUrl);
+  const client = new pg.Client(fixture.adminUrl);
   client.on('error', () => {});
   await client.connect();
   // Told by the client's own connection, where the word of an administrator comes in between.
@@ -44,7 +44,7 @@ test('PostgreSQL ending a session between its last answer and being ready fails 
 
 /** A table of the test's own, which either role may use. */
 async function newTable(): Promise<string> {
-  const admin = new pg.Client(ground.adminUrl);
+  const admin = new pg.Client(fixture.adminUrl);
   await admin.connect();
   const table = `cloverleaf.tried_${randomHex(4)}`;
   await admin.query(`create table ${table} (id int primary key, said text)`);
@@ -53,30 +53,30 @@ async function newTable(): Promise<string> {
   return table;
 }
 const idsIn = async (table: string): Promise<number[]> =>
-  (await ground.db.asSystem((tx) => tx.rows<{ id: number }>(`select id from ${table} order by id`))).map(
+  (await fixture.db.asSystem((tx) => tx.rows<{ id: number }>(`select id from ${table} order by id`))).map(
     ({ id }) => id,
   );
 
 describe('what is sent ahead', () => {
   test('is there for what is asked after it, and is committed with nothing asked at all', async () => {
     const table = await newTable();
-    const seen = await ground.db.asSystem(async (tx) => {
+    const seen = await fixture.db.asSystem(async (tx) => {
       tx.defer(`insert into ${table} values ($1, 'first')`, [1]);
       return await tx.rows(`select id, said from ${table}`);
     });
     assert.deepEqual(seen, [{ id: 1, said: 'first' }]);
-    await ground.db.asSystem((tx) => tx.defer(`insert into ${table} values ($1, 'first')`, [2]));
+    await fixture.db.asSystem((tx) => tx.defer(`insert into ${table} values ($1, 'first')`, [2]));
     assert.deepEqual(await idsIn(table), [1, 2]);
   });
 
   test('fails the transaction where it fails, with what PostgreSQL said, and neither commit nor anything after it is done', async () => {
     const table = await newTable();
     const taken = { code: '23505' };
-    const alone = ground.db.asSystem((tx) => {
+    const alone = fixture.db.asSystem((tx) => {
       for (const id of [1, 2, 1, 3]) tx.defer(`insert into ${table} values ($1)`, [id]);
     });
     await assert.rejects(alone, taken);
-    const asked = ground.db.asSystem(async (tx) => {
+    const asked = fixture.db.asSystem(async (tx) => {
       for (const id of [1, 1]) tx.defer(`insert into ${table} values ($1)`, [id]);
       await tx.run(`insert into ${table} values (3)`);
     });
@@ -88,7 +88,7 @@ describe('what is sent ahead', () => {
     const table = await newTable();
     const circle: Record<string, unknown> = {};
     circle.own = circle;
-    const cut = ground.db.asSystem((tx) => {
+    const cut = fixture.db.asSystem((tx) => {
       tx.defer(`insert into ${table} values ($1)`, [1]);
       tx.defer(`insert into ${table} values (2, $1::jsonb::text)`, [circle]);
     });
@@ -98,7 +98,7 @@ describe('what is sent ahead', () => {
 
   test('is not sent where the body fails', async () => {
     const table = await newTable();
-    const failed = ground.db.asSystem((tx) => {
+    const failed = fixture.db.asSystem((tx) => {
       tx.defer(`insert into ${table} values (1)`);
       throw new Error('changed my mind');
     });
@@ -108,10 +108,10 @@ describe('what is sent ahead', () => {
 
   test('is refused where nothing would ever carry it, and a transaction that is over is asked nothing more', async () => {
     await assert.rejects(
-      ground.db.readOnlyAsPartner(1n, (tx) => tx.defer('select 1')),
+      fixture.db.readOnlyAsPartner(1n, (tx) => tx.defer('select 1')),
       /nothing is sent ahead here/,
     );
-    const kept = await ground.db.asSystem((tx) => ({ tx }));
+    const kept = await fixture.db.asSystem((tx) => ({ tx }));
     await assert.rejects(kept.tx.row('select 1'), /is over/);
   });
 });
@@ -119,7 +119,7 @@ describe('what is sent ahead', () => {
 describe('what is asked together', () => {
   test('is answered one by one in its order, and of several that fail the first is thrown', async () => {
     const table = await newTable();
-    await ground.db.asSystem(async (tx) => {
+    await fixture.db.asSystem(async (tx) => {
       const [made, seen, none] = await awaitAll(
         tx.run(`insert into ${table} values (1), (2)`),
         tx.rows<{ id: number }>(`select id from ${table} order by id`),
@@ -132,7 +132,7 @@ describe('what is asked together', () => {
   });
 
   test('sees one partner’s rows alone, and can change nothing where it only reads', async () => {
-    const seen = await ground.db.readOnlyAsPartner(7n, (tx) =>
+    const seen = await fixture.db.readOnlyAsPartner(7n, (tx) =>
       awaitAll(
         tx.row(`select current_setting('cloverleaf.partner') as partner`),
         tx.row(`select current_setting('transaction_read_only') as "readOnly"`),
@@ -141,7 +141,7 @@ describe('what is asked together', () => {
     assert.deepEqual(seen, [{ partner: '7' }, { readOnly: 'on' }]);
     const table = await newTable();
     await assert.rejects(
-      ground.db.readOnlyAsPartner(7n, (tx) => tx.run(`insert into ${table} values (1)`)),
+      fixture.db.readOnlyAsPartner(7n, (tx) => tx.run(`insert into ${table} values (1)`)),
       { code: '25006' },
     );
   });
@@ -161,19 +161,19 @@ describe('what is asked together', () => {
     ];
     const types = 'text numeric bool text timestamptz bytea text[] bigint[] jsonb'.split(' ');
     const columns = types.map((type, i) => `$${i + 1}::${type} as c${i}`).join(', ');
-    const row = await ground.db.asSystem((tx) => tx.row<Record<string, unknown>>(`select ${columns}`, values));
+    const row = await fixture.db.asSystem((tx) => tx.row<Record<string, unknown>>(`select ${columns}`, values));
     assert.deepEqual(Object.values(row ?? {}), values.with(7, ['1', '2']));
     await assert.rejects(
-      ground.db.asSystem((tx) => tx.row(`select 'NaN'::numeric as n`)),
+      fixture.db.asSystem((tx) => tx.row(`select 'NaN'::numeric as n`)),
       SyntaxError,
     );
-    assert.deepEqual(await ground.db.asSystem((tx) => tx.row('select 1 as one')), { one: 1 });
+    assert.deepEqual(await fixture.db.asSystem((tx) => tx.row('select 1 as one')), { one: 1 });
   });
 });
 
 test('nothing of a transaction that fails is done after it was rolled back, whatever was asked beside what failed', async () => {
   const table = await newTable();
-  const cut = ground.db.asSystem(async (tx) => {
+  const cut = fixture.db.asSystem(async (tx) => {
     await tx.row('select 1');
     const beside = tx.run(`insert into ${table} values (1)`);
     beside.catch(() => {});

@@ -9,15 +9,15 @@ import { runCheck } from '../../src/ops/routes.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { until } from '../support/until.ts';
 
-let ground: Fixture;
+let fixture: Fixture;
 before(async () => {
-  ground = await freshFixture();
+  fixture = await freshFixture();
 });
-after(() => ground?.stop());
+after(() => fixture?.stop());
 
 /** Lets workers fail at one thing so many times, by a clock that is two minutes on whenever it is looked at. */
 async function failing(kind: string, times: number, fails: () => Error): Promise<void> {
-  const { db, log } = ground;
+  const { db, log } = fixture;
   let at = Date.now();
   const clock = { now: () => new Date((at += 120_000)) };
   let tries = 0;
@@ -41,7 +41,7 @@ async function failing(kind: string, times: number, fails: () => Error): Promise
 }
 
 const rowOf = (kind: string) =>
-  ground.db.asSystem((tx) =>
+  fixture.db.asSystem((tx) =>
     tx.row<{ attempts: number; dead: boolean }>(
       'select attempts, dead_at is not null as dead from jobs where kind = $1',
       [kind],
@@ -57,7 +57,7 @@ test('work that fails in another way is given up after 25 attempts, and tried ag
   await failing('trip_over', 25, () => new Error('a bug'));
   assert.deepEqual(await rowOf('trip_over'), { attempts: 25, dead: true });
 
-  const { db, clock, log } = ground;
+  const { db, clock, log } = fixture;
   let tried: () => void = () => {};
   const again = new Promise<void>((done) => {
     tried = done;
@@ -75,7 +75,7 @@ test('work that fails in another way is given up after 25 attempts, and tried ag
 });
 
 test('work that keeps failing is seen while it waits for its next try, and so is work given up', async () => {
-  const { db } = ground;
+  const { db } = fixture;
   await db.asSystem((tx) => tx.run('delete from jobs'));
   const seen = async () => {
     const { ok, essential, failing: count, dead } = await runCheck(failingJobsCheck(db));
@@ -90,7 +90,7 @@ test('work that keeps failing is seen while it waits for its next try, and so is
 });
 
 test('what waits for its turn in an ordering key is taken up at once, and not when it is looked for again', async () => {
-  const { db, clock, log } = ground;
+  const { db, clock, log } = fixture;
   const subjects = Array.from({ length: 60 }, (_, n) => String(n));
   const worked: string[] = [];
   const take: Handlers = {
@@ -114,7 +114,7 @@ test('what waits for its turn in an ordering key is taken up at once, and not wh
 
 /** Polls every few milliseconds by a clock that is ahead by as much as `aheadMs` says. */
 async function polling(kind: string, aheadMs: () => number) {
-  const { db, log } = ground;
+  const { db, log } = fixture;
   const clock = { now: () => new Date(Date.now() + aheadMs()) };
   let polls = 0;
   const handlers: Handlers = {
@@ -128,7 +128,7 @@ async function polling(kind: string, aheadMs: () => number) {
 }
 
 test('a clock that steps ahead by an hour and comes back puts nothing to sleep that polls', async () => {
-  const { db, clock } = ground;
+  const { db, clock } = fixture;
   let aheadMs = 0;
   const worker = await polling('look_stepping', () => aheadMs);
   try {
@@ -146,7 +146,7 @@ test('a clock that steps ahead by an hour and comes back puts nothing to sleep t
 });
 
 test('work that one fast server put to sleep is done by the others', async () => {
-  const { db, clock } = ground;
+  const { db, clock } = fixture;
   const fast = await polling('look_two', () => 3_600_000);
   await db.asSystem((tx) => enqueue(tx, { kind: 'look_two', subject: '1', dueAt: clock.now() }));
   await until('the fast one polls', () => fast.polls() > 0);
@@ -160,7 +160,7 @@ test('work that one fast server put to sleep is done by the others', async () =>
 });
 
 test('what was told to sleep until a time is not woken before it', async () => {
-  const { db, clock } = ground;
+  const { db, clock } = fixture;
   const worker = await polling('look_on', () => 0);
   const at = new Date(clock.now().getTime() + 3_600_000);
   try {
@@ -179,7 +179,7 @@ test('what was told to sleep until a time is not woken before it', async () => {
 });
 
 test('a server whose recurring work sleeps from a time that is yet to come is not ready', async () => {
-  const { db } = ground;
+  const { db } = fixture;
   const seen = async () => {
     const { ok, essential, asleep } = await runCheck(workCheck(db, systemClock));
     return { ok, essential, asleep };

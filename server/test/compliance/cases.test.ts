@@ -33,12 +33,12 @@ test('a kind that another version opened is shown all the same', () => {
 });
 
 describe('cases as rows', () => {
-  let ground: Fixture;
+  let fixture: Fixture;
   before(async () => {
-    ground = await freshFixture();
+    fixture = await freshFixture();
   });
-  after(() => ground?.stop());
-  const inTx = <T>(body: (tx: Tx) => Promise<T>) => ground.db.asSystem(body);
+  after(() => fixture?.stop());
+  const inTx = <T>(body: (tx: Tx) => Promise<T>) => fixture.db.asSystem(body);
   const now = new Date('2026-01-05T00:00:00Z');
   const open = (subject: string, minutes: number) =>
     inTx((tx) => openCase(tx, { kind: 'rail_halted', subject, reason: 'a test', now: later(now, minutes * 60_000) }));

@@ -10,26 +10,26 @@ import { manualVerifier } from '../../src/verifiers/manual/index.ts';
 import { newPhone } from '../support/client.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
 
-let ground: Fixture;
+let fixture: Fixture;
 let partner: Partner;
-const now = () => ground.clock.now();
-const inTx = <T>(work: (tx: Tx) => Promise<T>) => ground.db.asPartner(partner.id, work);
+const now = () => fixture.clock.now();
+const inTx = <T>(work: (tx: Tx) => Promise<T>) => fixture.db.asPartner(partner.id, work);
 
 before(async () => {
-  ground = await freshFixture();
-  partner = await ground.db.asSystem((tx) => createPartner(tx, { name: 'Mine', now: now(), tradeLevel: 1 }));
+  fixture = await freshFixture();
+  partner = await fixture.db.asSystem((tx) => createPartner(tx, { name: 'Mine', now: now(), tradeLevel: 1 }));
 });
-after(() => ground?.stop());
+after(() => fixture?.stop());
 
 const verifier = manualVerifier({
-  ask: (asked) => ground.db.asSystem((tx) => askReview(tx, { ...asked, now: now() })),
-  found: (asked) => ground.db.asSystem((tx) => reviewed(tx, asked.customerId)),
+  ask: (asked) => fixture.db.asSystem((tx) => askReview(tx, { ...asked, now: now() })),
+  found: (asked) => fixture.db.asSystem((tx) => reviewed(tx, asked.customerId)),
 });
 
 /** What the hosted page does once a form was sent. */
 async function gives(customerId: string, details: Record<string, string>): Promise<number> {
   const customer = await inTx((tx) => findCustomer(tx, customerId));
-  const { version } = await inTx((tx) => saveDetails(tx, ground.vault, { customer, details, now: now() }));
+  const { version } = await inTx((tx) => saveDetails(tx, fixture.vault, { customer, details, now: now() }));
   await looks(customerId, version);
   return version;
 }
@@ -44,7 +44,7 @@ async function looks(customerId: string, version: number): Promise<void> {
 const newCustomer = async (name: string) => {
   const kind = 'INDIVIDUAL';
   const given = { partnerId: partner.id, clientCustomerId: name, phone: newPhone(), kind, now: now() } as const;
-  return (await inTx((tx) => enroll(tx, ground.vault, given))).id;
+  return (await inTx((tx) => enroll(tx, fixture.vault, given))).id;
 };
 const stands = async (customerId: string) => {
   const { verification, level, failedReason } = await inTx((tx) => findCustomer(tx, customerId));
@@ -52,7 +52,7 @@ const stands = async (customerId: string) => {
 };
 type Decision = Partial<Parameters<typeof decideReview>[1]>;
 const decides = (customerId: string, version: number, d: Decision = {}) =>
-  ground.db.asSystem((tx) =>
+  fixture.db.asSystem((tx) =>
     decideReview(tx, {
       ...{
         customerId,
@@ -70,7 +70,7 @@ const decides = (customerId: string, version: number, d: Decision = {}) =>
 const names = (field: string) => (error: unknown) =>
   error instanceof Refusal && field in (error.facts.fields as Record<string, string>);
 const openCases = async (customerId: string) =>
-  (await ground.db.asSystem((tx) => listCases(tx, { open: true, limit: 100 }))).filter(({ subject }) =>
+  (await fixture.db.asSystem((tx) => listCases(tx, { open: true, limit: 100 }))).filter(({ subject }) =>
     subject.endsWith(customerId),
   );
 
@@ -82,7 +82,7 @@ test('waits for a person, who sees what was given, and verifies', async () => {
     (await openCases(id)).map(({ kind }) => kind),
     ['verification_review'],
   );
-  const seen = await ground.db.asSystem((tx) => openReview(tx, ground.vault, id));
+  const seen = await fixture.db.asSystem((tx) => openReview(tx, fixture.vault, id));
   assert.deepEqual(seen.details, { firstName: 'Asha', firstSurname: 'Rao' });
 
   await decides(id, version);

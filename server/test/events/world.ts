@@ -26,8 +26,8 @@ export interface TestPartner {
 }
 
 export async function deliveryWorld() {
-  const ground = await freshFixture();
-  const { db, vault, clock, log } = ground;
+  const fixture = await freshFixture();
+  const { db, vault, clock, log } = fixture;
   const dispatchers = new Set<Dispatcher>();
   const dead: { partnerId: bigint; endpointId: string; isOff: boolean }[] = [];
   const formats = {
@@ -42,7 +42,7 @@ export async function deliveryWorld() {
   let partners = 0;
 
   return {
-    ...ground,
+    ...fixture,
     formats,
     /** What was given up. */
     dead,
@@ -107,7 +107,7 @@ export async function deliveryWorld() {
 
     async stop() {
       await Promise.all([...dispatchers].map((dispatcher) => dispatcher.stop()));
-      await ground.stop();
+      await fixture.stop();
     },
   };
 }

@@ -503,7 +503,7 @@ fuzz(
 
 fuzz(
   'signer: key file',
-  'opens as it was sealed, or not at all',
+  'opens as it was encrypted, or not at all',
   40,
   mangledJson(
     fc.constant({
@@ -511,7 +511,7 @@ fuzz(
       salt: '',
       nonce: '',
       tag: '',
-      sealed: '',
+      encrypted: '',
     }),
   ).filter((file) => (file as { what?: string } | null)?.what?.startsWith?.('cloverleaf') !== true),
   (file) => {

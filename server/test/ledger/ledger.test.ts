@@ -23,16 +23,16 @@ import { upsertAsset } from '../../src/partners/index.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { fiat } from '../support/terms.ts';
 
-let ground: Fixture;
+let fixture: Fixture;
 before(async () => {
-  ground = await freshFixture();
-  await ground.db.asSystem(async (tx) => {
+  fixture = await freshFixture();
+  await fixture.db.asSystem(async (tx) => {
     for (const code of ['inr', 'eur']) {
       await upsertAsset(tx, fiat(code));
     }
   });
 });
-after(() => ground.stop());
+after(() => fixture.stop());
 
 let count = 0;
 const fresh = (): { custody: Account; treasury: Account; order: Account } => {
@@ -44,8 +44,8 @@ const fresh = (): { custody: Account; treasury: Account; order: Account } => {
   };
 };
 const entry = (lines: Line[], id = `e${(count += 1)}`): Entry => ({ id, kind: 'test', at: new Date(), lines });
-const posting = (given: Entry) => ground.db.asSystem((tx) => post(tx, given));
-const unitsOf = async (account: Account) => (await ground.db.asSystem((tx) => balance(tx, account))).units;
+const posting = (given: Entry) => fixture.db.asSystem((tx) => post(tx, given));
+const unitsOf = async (account: Account) => (await fixture.db.asSystem((tx) => balance(tx, account))).units;
 
 test('what is posted stands on both accounts', async () => {
   const { custody, treasury } = fresh();
@@ -111,7 +111,7 @@ test('a voided hold leaves everything where it was', async () => {
   await posting(entry([...move(custody, treasury, 100n), ...move(treasury, order, 100n)]));
   await posting(entry(hold(id, order, custody, 100n)));
   await posting(entry(release(id)));
-  const { units, heldUnits } = await ground.db.asSystem((tx) => balance(tx, order));
+  const { units, heldUnits } = await fixture.db.asSystem((tx) => balance(tx, order));
   assert.deepEqual([units, heldUnits], [100n, 0n]);
 });
 
@@ -130,7 +130,7 @@ test('no line crosses assets', async () => {
 });
 
 const refuses = async (statement: string, values: unknown[] = []) => {
-  await assert.rejects(ground.db.asSystem((tx: Tx) => tx.run(statement, values)));
+  await assert.rejects(fixture.db.asSystem((tx: Tx) => tx.run(statement, values)));
 };
 
 test('the table itself refuses overdraft, change and deletion', async () => {
@@ -173,14 +173,14 @@ test('whatever is posted at once, in whatever order, both sides stay equal and n
         return owner === other ? [] : [move(owner, other, units)];
       });
       await Promise.all(lines.map((one) => posting(entry(one))));
-      for (const row of await ground.db.asSystem(trialBalance)) {
+      for (const row of await fixture.db.asSystem(trialBalance)) {
         assert.equal(row.debits, row.credits, row.asset);
         assert.equal(row.heldDebits, row.heldCredits, row.asset);
       }
     }),
     { numRuns: 15 },
   );
-  const rows = await ground.db.asSystem((tx) =>
+  const rows = await fixture.db.asSystem((tx) =>
     tx.rows<{ code: string; debits: bigint; credits: bigint; d: bigint; c: bigint }>(
       `select code, debits, credits,
               coalesce((select sum(units) from transfers where debit = a.id and step in ('post', 'settle')), 0) as d,
@@ -194,21 +194,21 @@ test('whatever is posted at once, in whatever order, both sides stay equal and n
 
 async function problems(): Promise<Problem[]> {
   const told: Problem[] = [];
-  await ground.db.asSystem((tx) => verifyJournal(tx, (problem) => told.push(problem)));
+  await fixture.db.asSystem((tx) => verifyJournal(tx, (problem) => told.push(problem)));
   return told;
 }
 
 test('seals hold, until somebody rewrites what they cover', async () => {
   let sealed = 0;
   for (;;) {
-    const more = await ground.db.asSystem((tx) => seal(tx, new Date()));
+    const more = await fixture.db.asSystem((tx) => seal(tx, new Date()));
     if (more === 0) break;
     sealed += more;
   }
   assert.ok(sealed > 0);
   assert.deepEqual(await problems(), []);
   const pg = (await import('pg')).default;
-  const owner = new pg.Client({ connectionString: ground.adminUrl });
+  const owner = new pg.Client({ connectionString: fixture.adminUrl });
   await owner.connect();
   await owner.query('set search_path = cloverleaf; alter table entries disable trigger append_only');
   await owner.query(`update entries set kind = 'forged' where seq = (select min(seq) from entries)`);

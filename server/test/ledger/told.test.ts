@@ -31,21 +31,21 @@ const ORDER = 7n;
 const order = chart.order(ORDER, 1n, 'inr');
 const at = new Date('2026-03-01T10:00:00Z');
 
-let ground: Fixture;
+let fixture: Fixture;
 before(async () => {
-  ground = await freshFixture();
-  await ground.db.asSystem(async (tx) => {
+  fixture = await freshFixture();
+  await fixture.db.asSystem(async (tx) => {
     for (const code of ['inr', 'eur']) await upsertAsset(tx, fiat(code));
   });
 });
-after(() => ground.stop());
+after(() => fixture.stop());
 
 let count = 0;
 const entry = (lines: readonly Line[], more: Partial<Entry> = {}): Entry => {
   count += 1;
   return { id: `e${count}`, kind: 'test', at, lines, ...more };
 };
-const posting = (given: Entry) => ground.db.asSystem((tx) => post(tx, given));
+const posting = (given: Entry) => fixture.db.asSystem((tx) => post(tx, given));
 /** A wallet that has so much, which belongs to a source of its own. */
 async function funded(name: string, units: bigint): Promise<{ custody: Account; suspense: Account }> {
   const [custody, suspense] = [chart.custody(name, 'main', 'inr'), chart.suspense(name, 'inr')];
@@ -130,14 +130,14 @@ test('an account of either side goes below nothing, and says so', async () => {
   const { suspense } = await funded('position', 30n);
   const fx = chart.fx('inr');
   assert.deepEqual(await posting(entry(move(fx, suspense, 30n))), { outcome: 'posted' });
-  assert.equal((await ground.db.asSystem((tx) => balance(tx, fx))).units, -30n);
+  assert.equal((await fixture.db.asSystem((tx) => balance(tx, fx))).units, -30n);
   await posting(entry(move(suspense, fx, 30n)));
-  assert.equal((await ground.db.asSystem((tx) => balance(tx, fx))).units, 0n);
+  assert.equal((await fixture.db.asSystem((tx) => balance(tx, fx))).units, 0n);
 });
 
 test('an account that nobody posted to has nothing', async () => {
   const never = chart.cost('never', 'inr');
-  assert.deepEqual(await ground.db.asSystem((tx) => balance(tx, never)), {
+  assert.deepEqual(await fixture.db.asSystem((tx) => balance(tx, never)), {
     code: 'cost:never:inr',
     asset: 'inr',
     units: 0n,
@@ -148,22 +148,22 @@ test('an account that nobody posted to has nothing', async () => {
 test('an order tells its balance, what is set aside of it, and all that happened to it', async () => {
   const { custody, suspense } = await funded('life', 90n);
   const took = entry(move(suspense, order, 90n), { id: 'took', orderId: ORDER, kind: 'received' });
-  assert.equal(await ground.db.asSystem((tx) => isPosted(tx, 'took')), false);
+  assert.equal(await fixture.db.asSystem((tx) => isPosted(tx, 'took')), false);
   await posting(took);
-  assert.equal(await ground.db.asSystem((tx) => isPosted(tx, 'took')), true);
+  assert.equal(await fixture.db.asSystem((tx) => isPosted(tx, 'took')), true);
   await posting(entry(hold('paying', order, custody, 60n), { id: 'pays', orderId: ORDER, kind: 'paying' }));
 
   const has = { code: 'order:7:inr', asset: 'inr', units: 90n, heldUnits: 60n };
-  assert.deepEqual(await ground.db.asSystem((tx) => orderBalances(tx, ORDER)), [has]);
-  assert.deepEqual(await ground.db.asSystem((tx) => orderBalances(tx, 8n)), []);
-  const ofBoth = await ground.db.asSystem((tx) => balancesOfOrders(tx, [8n, ORDER]));
+  assert.deepEqual(await fixture.db.asSystem((tx) => orderBalances(tx, ORDER)), [has]);
+  assert.deepEqual(await fixture.db.asSystem((tx) => orderBalances(tx, 8n)), []);
+  const ofBoth = await fixture.db.asSystem((tx) => balancesOfOrders(tx, [8n, ORDER]));
   assert.deepEqual(ofBoth, [{ ...has, orderId: ORDER }]);
-  assert.deepEqual(await ground.db.asSystem((tx) => balancesOf(tx, ['order'])), [has]);
-  const wallet = await ground.db.asSystem((tx) => balance(tx, custody));
+  assert.deepEqual(await fixture.db.asSystem((tx) => balancesOf(tx, ['order'])), [has]);
+  const wallet = await fixture.db.asSystem((tx) => balance(tx, custody));
   assert.deepEqual([wallet.units, wallet.heldUnits], [90n, 60n]);
 
   const line = { at, asset: 'inr' };
-  assert.deepEqual(await ground.db.asSystem((tx) => statement(tx, ORDER)), [
+  assert.deepEqual(await fixture.db.asSystem((tx) => statement(tx, ORDER)), [
     { ...line, entry: 'took', kind: 'received', step: 'post', debit: suspense.code, credit: order.code, units: 90n },
     { ...line, entry: 'pays', kind: 'paying', step: 'hold', debit: order.code, credit: custody.code, units: 60n },
   ]);

@@ -8,12 +8,12 @@ import { verifiedTable, verifyLedger } from '../../src/reconcile/verify.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { until } from '../support/until.ts';
 
-let ground: Fixture;
+let fixture: Fixture;
 let owner: Client;
 
 before(async () => {
-  ground = await freshFixture();
-  owner = new Client({ connectionString: ground.adminUrl, options: '-c search_path=cloverleaf' });
+  fixture = await freshFixture();
+  owner = new Client({ connectionString: fixture.adminUrl, options: '-c search_path=cloverleaf' });
   await owner.connect();
   for (let n = 1; n <= 12; n += 1) {
     await writes(n);
@@ -22,29 +22,29 @@ before(async () => {
 });
 after(async () => {
   await owner?.end();
-  await ground?.stop();
+  await fixture?.stop();
 });
 
 const writes = (n: number) =>
-  ground.db.asSystem((tx) =>
+  fixture.db.asSystem((tx) =>
     recordByMachine(tx, {
-      ...{ action: 'a.test', subject: `subject:${n}`, reason: `a reason of “${n}” – ½`, now: ground.clock.now() },
-      after: { units: 10n ** 30n, at: ground.clock.now(), nothing: null },
+      ...{ action: 'a.test', subject: `subject:${n}`, reason: `a reason of “${n}” – ½`, now: fixture.clock.now() },
+      after: { units: 10n ** 30n, at: fixture.clock.now(), nothing: null },
     }),
   );
 /** One seal over all that is not sealed. Transactions of other databases on the same PostgreSQL hold rows back for a while. */
 async function seals(): Promise<void> {
   const heldBack = 'select count(*)::int as n from audit where written_in >= pg_snapshot_xmin(pg_current_snapshot())';
   await until('no row is held back', async () => {
-    return (await ground.db.asSystem((tx) => tx.row<{ n: number }>(heldBack)))?.n === 0;
+    return (await fixture.db.asSystem((tx) => tx.row<{ n: number }>(heldBack)))?.n === 0;
   });
-  await ground.db.asSystem((tx) => sealAudit(tx, ground.clock.now()));
+  await fixture.db.asSystem((tx) => sealAudit(tx, fixture.clock.now()));
 }
 
-async function problems(db: Database = ground.db, kept?: { number: bigint; hash: string }): Promise<string[]> {
+async function problems(db: Database = fixture.db, kept?: { number: bigint; hash: string }): Promise<string[]> {
   const told: string[] = [];
   await db.asSystem((tx) =>
-    verifyAudit(tx, ({ subject, why }) => told.push(`${subject}: ${why}`), ground.clock.now(), kept),
+    verifyAudit(tx, ({ subject, why }) => told.push(`${subject}: ${why}`), fixture.clock.now(), kept),
   );
   return told;
 }
@@ -60,7 +60,7 @@ async function tampered(statements: readonly string[]): Promise<string[]> {
   const tx = {
     rows: async (text: string, values: unknown[] = []) => (await owner.query(text, values)).rows,
   } as unknown as Parameters<typeof verifyAudit>[0];
-  await verifyAudit(tx, ({ subject, why }) => told.push(`${subject}: ${why}`), ground.clock.now());
+  await verifyAudit(tx, ({ subject, why }) => told.push(`${subject}: ${why}`), fixture.clock.now());
   await owner.query('rollback');
   return told;
 }
@@ -71,11 +71,11 @@ test('an audit that nobody touched is as it was sealed, and its newest hash can 
     seals: count,
     unsealed,
     newest,
-  } = await ground.db.asSystem((tx) => verifyAudit(tx, untold, ground.clock.now()));
+  } = await fixture.db.asSystem((tx) => verifyAudit(tx, untold, fixture.clock.now()));
   assert.deepEqual([rows, count, unsealed, newest?.number], [12n, 4n, 0n, 4n]);
   assert.ok(newest);
-  assert.deepEqual(await problems(ground.db, newest), []);
-  assert.deepEqual(await problems(ground.db, { number: 4n, hash: '0'.repeat(64) }), [
+  assert.deepEqual(await problems(fixture.db, newest), []);
+  assert.deepEqual(await problems(fixture.db, { number: 4n, hash: '0'.repeat(64) }), [
     'audit seal 4: it is not there with the hash that was kept',
   ]);
 });
@@ -125,7 +125,7 @@ test('a row that is slipped in among older ones is found, sealed or not', async 
   const slipped = (id: number): string =>
     `insert into audit (id, at, operator, role, address, action, subject, reason, outcome)
      overriding system value values (${id}, now(), 'finn', 'finance', 'local', 'order.release', 'order:1', 'as agreed', 'done')`;
-  ground.clock.advance(3_600_000);
+  fixture.clock.advance(3_600_000);
   assert.deepEqual(await tampered([slipped(14)]), ['audit row 14: it stands among sealed rows and no seal covers it']);
   // The server seals it in good faith.
   await owner.query(slipped(14));
@@ -134,7 +134,7 @@ test('a row that is slipped in among older ones is found, sealed or not', async 
 });
 
 test('verify-ledger says which row', async () => {
-  const verified = await ground.db.asSystem((tx) => verifyLedger(tx, undefined, undefined, ground.clock.now()));
+  const verified = await fixture.db.asSystem((tx) => verifyLedger(tx, undefined, undefined, fixture.clock.now()));
   assert.deepEqual(
     verified.problems.filter(({ rule }) => rule === 'audit').map(({ subject }) => subject),
     ['audit row 14'],

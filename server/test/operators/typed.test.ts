@@ -194,16 +194,17 @@ test('a reason that is edited in the database is found, also where its place is 
 
 test('an encrypted text opens inside a sentence, once, and never where it is none of ours', () => {
   const { vault } = world;
-  const sealed = encryptTyped(vault, 'Zenobia');
-  assert.notEqual(encryptTyped(vault, 'Zenobia'), sealed);
+  const encrypted = encryptTyped(vault, 'Zenobia');
+  assert.notEqual(encryptTyped(vault, 'Zenobia'), encrypted);
   assert.equal(encryptTypedSame(vault, 'Zenobia'), encryptTypedSame(vault, 'Zenobia'));
-  assert.equal(openTyped(vault, `${sealed}-${sealed}, ${sealed}`), 'Zenobia-Zenobia, Zenobia');
-  assert.equal(openTyped(vault, encryptTyped(vault, sealed)), sealed, 'what was typed is not opened');
+  assert.equal(openTyped(vault, `${encrypted}-${encrypted}, ${encrypted}`), 'Zenobia-Zenobia, Zenobia');
+  assert.equal(openTyped(vault, encryptTyped(vault, encrypted)), encrypted, 'what was typed is not opened');
   const odd = `enc:op1:${'A'.repeat(60)}.`;
-  for (const text of [odd, 'enc:op1:', 'plain', `${sealed.slice(0, -1)}`]) assert.equal(openTyped(vault, text), text);
+  for (const text of [odd, 'enc:op1:', 'plain', `${encrypted.slice(0, -1)}`])
+    assert.equal(openTyped(vault, text), text);
   const at = new Date(0);
-  assert.deepEqual(openTypedIn(vault, { a: [sealed, 1n, at], b: null }), { a: ['Zenobia', 1n, at], b: null });
-  assert.equal(cutTyped(sealed, 5), sealed);
+  assert.deepEqual(openTypedIn(vault, { a: [encrypted, 1n, at], b: null }), { a: ['Zenobia', 1n, at], b: null });
+  assert.equal(cutTyped(encrypted, 5), encrypted);
   assert.equal(cutTyped('plain', 2), 'pl');
 });
 

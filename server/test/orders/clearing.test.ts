@@ -24,7 +24,7 @@ const CLEARING_MS = 2 * HOUR_MS;
 const UNREAD_MS = 24 * HOUR_MS;
 const WALLET = '0x00000000000000000000000000000000000000aa';
 
-let ground: Fixture;
+let fixture: Fixture;
 let context: OrdersContext;
 let partner: Partner;
 let markets: { clearing: bigint; atOnce: bigint };
@@ -33,10 +33,10 @@ let credits = 0;
 let readTo: Date | undefined;
 
 before(async () => {
-  ground = await freshFixture();
-  const { db, clock } = ground;
+  fixture = await freshFixture();
+  const { db, clock } = fixture;
   const rails = new Map([rail('bank.test', 'bank'), rail('evm.test', 'chain')].map((one) => [one.code, one]));
-  context = { ...ground, rails, screener: openScreener(ground), gate: gateRules(ground.vault) };
+  context = { ...fixture, rails, screener: openScreener(fixture), gate: gateRules(fixture.vault) };
   await db.asSystem(async (tx) => {
     partner = await createPartner(tx, { name: 'One', now: clock.now() });
     await upsertAsset(tx, fiat('inr'));
@@ -65,7 +65,7 @@ before(async () => {
     );
   });
 });
-after(async () => await ground?.stop());
+after(async () => await fixture?.stop());
 
 function rail(code: string, kind: 'bank' | 'chain'): Rail {
   const wallets = { deposits: 'main', payouts: 'main' };
@@ -82,14 +82,14 @@ function rail(code: string, kind: 'bank' | 'chain'): Rail {
 }
 
 async function buys(market: bigint): Promise<Order> {
-  const { db, vault, clock } = ground;
+  const { db, vault, clock } = fixture;
   const now = clock.now();
   return await db.asPartner(partner.id, async (tx) => {
     const name = { partnerId: partner.id, clientCustomerId: String(Math.random()), kind: 'INDIVIDUAL' } as const;
     const customer = await enroll(tx, vault, { ...name, now });
     await recordLogin(tx, customer.id, now);
     await recordVerification(tx, { customer, verifier: 'test', outcome: 'verified', level: 2, now });
-    return await openOrders({ ...context, vault: ground.vault }).create(tx, {
+    return await openOrders({ ...context, vault: fixture.vault }).create(tx, {
       partner,
       customer,
       market: await marketById(tx, market),
@@ -111,20 +111,20 @@ const credit = (order: Order, units = order.depositUnits): DepositFact => ({
 });
 
 const hears = (fact: Parameters<ReturnType<typeof orderFacts>>[1]) =>
-  ground.db.asSystem((tx) => orderFacts(context)(tx, fact));
+  fixture.db.asSystem((tx) => orderFacts(context)(tx, fact));
 const confirmed = (fact: DepositFact) => hears({ type: 'deposit_confirmed', ...fact });
-const moneyOf = (order: Order) => ground.db.asSystem((tx) => trace(tx, order.id));
+const moneyOf = (order: Order) => fixture.db.asSystem((tx) => trace(tx, order.id));
 const stateOf = async (order: Order) => (await moneyOf(order)).order.state;
 const inBank = async (asset: string) =>
-  (await ground.db.asSystem((tx) => balance(tx, chart.custody('bank.test', 'main', asset)))).units;
+  (await fixture.db.asSystem((tx) => balance(tx, chart.custody('bank.test', 'main', asset)))).units;
 
 /** Does what has fallen due of one kind, as the workers would. */
 async function falls(kind: 'clear_deposit' | 'expire_order', read: 'all' | 'nothing' | Date = 'all'): Promise<void> {
-  readTo = read === 'all' ? ground.clock.now() : read === 'nothing' ? undefined : read;
-  const due = await ground.db.asSystem((tx) =>
+  readTo = read === 'all' ? fixture.clock.now() : read === 'nothing' ? undefined : read;
+  const due = await fixture.db.asSystem((tx) =>
     tx.rows<{ subject: string }>('select subject from jobs where kind = $1 and due_at <= $2 order by id', [
       kind,
-      ground.clock.now(),
+      fixture.clock.now(),
     ]),
   );
   for (const { subject } of due) await orderHandlers(context)[kind]?.(subject);
@@ -140,12 +140,12 @@ describe('a market with a clearing time', () => {
     assert.equal(await stateOf(order), 'deposit_seen');
     assert.equal(await inBank('inr'), before);
 
-    ground.clock.advance(HOUR_MS);
+    fixture.clock.advance(HOUR_MS);
     await falls('clear_deposit');
     await falls('expire_order');
     assert.equal(await stateOf(order), 'deposit_seen', 'it came in time, so it is waited for');
 
-    ground.clock.advance(HOUR_MS);
+    fixture.clock.advance(HOUR_MS);
     await falls('clear_deposit');
     assert.equal(await stateOf(order), 'deposit_confirmed');
     assert.equal(await inBank('inr'), before + order.depositUnits);
@@ -161,7 +161,7 @@ describe('a market with a clearing time', () => {
     await confirmed(fact);
     await hears({ type: 'deposit_reversed', rail: fact.rail, externalId: fact.externalId, why: 'recalled' });
     assert.equal(await stateOf(order), 'created');
-    ground.clock.advance(CLEARING_MS);
+    fixture.clock.advance(CLEARING_MS);
     await falls('clear_deposit');
     assert.equal(await stateOf(order), 'created');
     await falls('expire_order');
@@ -172,31 +172,31 @@ describe('a market with a clearing time', () => {
   test('parts are waited with one by one, and complete the order with the last', async () => {
     const order = await buys(markets.clearing);
     await confirmed(credit(order, 30_000n));
-    ground.clock.advance(HOUR_MS / 2);
+    fixture.clock.advance(HOUR_MS / 2);
     await confirmed(credit(order, 50_000n));
-    ground.clock.advance(CLEARING_MS - HOUR_MS / 2);
+    fixture.clock.advance(CLEARING_MS - HOUR_MS / 2);
     await falls('clear_deposit');
     const { order: half } = await moneyOf(order);
     assert.deepEqual([half.state, half.exception], ['deposit_seen', 'underpaid']);
-    ground.clock.advance(HOUR_MS / 2);
+    fixture.clock.advance(HOUR_MS / 2);
     await falls('clear_deposit');
     const { order: whole } = await moneyOf(order);
     assert.deepEqual([whole.state, whole.exception], ['deposit_confirmed', 'paid_in_parts']);
   });
 
   const notReadyNow = async (deposits: readonly Parameters<typeof notReady>[2][number][]) =>
-    await ground.db.asSystem((tx) => notReady(context, tx, deposits, ground.clock.now()));
+    await fixture.db.asSystem((tx) => notReady(context, tx, deposits, fixture.clock.now()));
 
   test('what comes too late goes to suspense at once, for no order waits for it, and is not ready before it has cleared', async () => {
     const order = await buys(markets.clearing);
-    ground.clock.advance(HOUR_MS);
+    fixture.clock.advance(HOUR_MS);
     await falls('expire_order');
     await confirmed(credit(order));
     const { deposits } = await moneyOf(order);
     assert.deepEqual([await stateOf(order), deposits[0]?.state], ['expired', 'suspense']);
     const early = await notReadyNow(deposits);
     assert.deepEqual([early?.cause, early?.until], ['clearing', deposits[0]?.clears_at]);
-    ground.clock.advance(CLEARING_MS);
+    fixture.clock.advance(CLEARING_MS);
     assert.equal(await notReadyNow(deposits), undefined);
   });
 
@@ -204,7 +204,7 @@ describe('a market with a clearing time', () => {
     const order = await buys(markets.clearing);
     await confirmed({ ...credit(order), target: '' });
     const read = () =>
-      ground.db.asSystem((tx) =>
+      fixture.db.asSystem((tx) =>
         tx.rows<Parameters<typeof notReady>[2][number]>(
           'select * from deposits where order_id is null order by id desc limit 1',
         ),
@@ -212,7 +212,7 @@ describe('a market with a clearing time', () => {
     const [stray] = await read();
     assert(stray);
     assert.equal(stray.clears_at?.getTime(), stray.seen_at.getTime() + CLEARING_MS);
-    await ground.db.asSystem((tx) => tx.run('update deposits set clears_at = null where id = $1', [stray.id]));
+    await fixture.db.asSystem((tx) => tx.run('update deposits set clears_at = null where id = $1', [stray.id]));
     assert.deepEqual((await notReadyNow(await read()))?.until, stray.clears_at);
     // A market of the same rail that takes another asset says nothing of this one.
     const euros = { ...credit(order), target: '', asset: 'eur' };
@@ -231,18 +231,20 @@ describe('at its deadline an order', () => {
   const minutes = (from: Date, count: number): Date => new Date(from.getTime() + count * 60_000);
   const openCases = async (kind: string) =>
     (
-      await ground.db.asSystem((tx) =>
+      await fixture.db.asSystem((tx) =>
         tx.rows('select from cases where kind = $1 and subject = $2 and closed_at is null', [kind, 'bank.test']),
       )
     ).length;
 
   test('waits until its rail was read up to it, and takes what came in time however late it is seen', async () => {
     const order = await buys(markets.atOnce);
-    ground.clock.advance(HOUR_MS + 60_000);
+    fixture.clock.advance(HOUR_MS + 60_000);
     await falls('expire_order', 'nothing');
     await falls('expire_order', minutes(order.expiresAt, -1));
     assert.equal(await stateOf(order), 'created');
-    assert.throws(() => openOrders({ ...context, vault: ground.vault }).payInstructions(order), { code: 'order_over' });
+    assert.throws(() => openOrders({ ...context, vault: fixture.vault }).payInstructions(order), {
+      code: 'order_over',
+    });
     await confirmed({ ...credit(order), at: minutes(order.expiresAt, -2) });
     assert.equal(await stateOf(order), 'deposit_confirmed');
     const { deposits } = await moneyOf(order);
@@ -251,7 +253,7 @@ describe('at its deadline an order', () => {
 
   test('takes nothing that came after it, and ends once its rail was read', async () => {
     const order = await buys(markets.atOnce);
-    ground.clock.advance(HOUR_MS + 60_000);
+    fixture.clock.advance(HOUR_MS + 60_000);
     const late = { ...credit(order), at: minutes(order.expiresAt, 1) };
     await hears({ type: 'deposit_seen', ...late });
     assert.equal(await stateOf(order), 'created', 'what is late does not keep it waiting');
@@ -266,7 +268,7 @@ describe('at its deadline an order', () => {
   test('does not end for parts that came in time, either, as long as more of them may have come', async () => {
     const order = await buys(markets.atOnce);
     await confirmed({ ...credit(order, 30_000n), at: minutes(order.expiresAt, -50) });
-    ground.clock.advance(HOUR_MS);
+    fixture.clock.advance(HOUR_MS);
     await falls('expire_order', minutes(order.expiresAt, -1));
     assert.equal(await stateOf(order), 'created');
     await confirmed({ ...credit(order, 50_000n), at: minutes(order.expiresAt, -1) });
@@ -275,10 +277,10 @@ describe('at its deadline an order', () => {
 
   test('ends with a case where its rail was not read for too long, and what comes then is late', async () => {
     const order = await buys(markets.atOnce);
-    ground.clock.advance(HOUR_MS + UNREAD_MS - 60_000);
+    fixture.clock.advance(HOUR_MS + UNREAD_MS - 60_000);
     await falls('expire_order', 'nothing');
     assert.equal(await stateOf(order), 'created');
-    ground.clock.advance(60_000);
+    fixture.clock.advance(60_000);
     await falls('expire_order', 'nothing');
     assert.equal(await stateOf(order), 'expired');
     assert.equal(await openCases('rail_unread'), 1);
@@ -290,7 +292,7 @@ describe('at its deadline an order', () => {
   test('of a booking that says the day alone, counts to the end of its day; of one without, as what is not known', async () => {
     const day = (at: Date): Date => new Date(`${at.toISOString().slice(0, 10)}T00:00:00Z`);
     const [same, next, none] = [await buys(markets.atOnce), await buys(markets.atOnce), await buys(markets.atOnce)];
-    ground.clock.advance(2 * HOUR_MS);
+    fixture.clock.advance(2 * HOUR_MS);
     await confirmed({ ...credit(same), at: day(same.expiresAt), withinMs: 86_400_000 });
     assert.equal(await stateOf(same), 'deposit_confirmed');
     const tomorrow = minutes(day(next.expiresAt), 24 * 60);

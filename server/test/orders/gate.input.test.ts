@@ -18,7 +18,7 @@ import {
   refundOf,
   screeningOf,
   screeningSubject,
-  standing,
+  uncoveredFindings,
 } from '../../src/orders/gate.ts';
 import { lockOrder } from '../../src/orders/index.ts';
 import { setLimit } from '../../src/partners/index.ts';
@@ -41,7 +41,7 @@ const passes = (ms: number) => {
   nowMs += ms;
 };
 
-let ground: Fixture;
+let fixture: Fixture;
 let rows: Rows;
 let account = 0n;
 let marketId = 0n;
@@ -55,23 +55,23 @@ let says: {
 let asked: ApprovedAction[] = [];
 
 before(async () => {
-  ground = await freshFixture();
-  rows = await openRows(ground.adminUrl);
+  fixture = await freshFixture();
+  rows = await openRows(fixture.adminUrl);
   await rows.cryptoAsset('usdc.test', 'test', '0x01');
   await rows.order('usdc.test', CHAIN, '0xfirst');
   await rows.query(`insert into customers (id, partner_id, kind, created_at, updated_at)
     select '${CUSTOMER}', id, 'INDIVIDUAL', now(), now() from partners`);
   const [market] = await rows.query<{ id: string }>('select id::text from markets');
   marketId = BigInt(market?.id ?? 0);
-  account = await ground.db.asSystem(async (tx) => {
+  account = await fixture.db.asSystem(async (tx) => {
     const customer = await findCustomer(tx, CUSTOMER);
     const details = { account: '12345678', ifsc: 'SIMB0000001', name: 'Asha Rao' };
-    return (await addFiatAccount(tx, ground.vault, { customer, fiat: 'inr', details, now: clock.now() })).id;
+    return (await addFiatAccount(tx, fixture.vault, { customer, fiat: 'inr', details, now: clock.now() })).id;
   });
 });
 after(async () => {
   await rows?.close();
-  await ground?.stop();
+  await fixture?.stop();
 });
 beforeEach(() => {
   says = { switchedOff: [], people: 2 };
@@ -91,7 +91,7 @@ const context = (): GateContext => {
     clock,
     rails: new Map([bank, chain].map((rail) => [rail.code, rail as unknown as Rail])),
     gate: {
-      screenOwn: (tx, input) => screenOwn(tx, ground.vault, input),
+      screenOwn: (tx, input) => screenOwn(tx, fixture.vault, input),
       isSwitchedOff: async (_, rail) => says.switchedOff.includes(rail),
       peopleNeeded: async (_, { action }) => {
         asked.push(action);
@@ -134,7 +134,7 @@ async function made(refundTo?: string): Promise<Made> {
       [orderId, depositId, partnerId, CHAIN, refundTo, payoutId],
     );
   }
-  await ground.db.asSystem((tx) =>
+  await fixture.db.asSystem((tx) =>
     write(tx, {
       ...of,
       ...(refundTo === undefined
@@ -155,7 +155,7 @@ async function made(refundTo?: string): Promise<Made> {
 }
 
 const inTx = <T>(of: Made, body: (tx: Tx, leaving: Awaited<ReturnType<typeof leavingOf>>) => Promise<T>): Promise<T> =>
-  ground.db.asSystem(async (tx) => {
+  fixture.db.asSystem(async (tx) => {
     const payout = await findPayout(tx, of.payoutId);
     assert(payout);
     return await body(tx, await leavingOf(tx, payout));
@@ -169,7 +169,7 @@ const screened = (of: Made, hits: Verdict['hits'] = []): Promise<void> =>
   });
 
 const asks = (of: Made): Promise<GateAnswer> =>
-  ground.db.asSystem(async (tx) => {
+  fixture.db.asSystem(async (tx) => {
     const payout = await findPayout(tx, of.payoutId);
     assert(payout);
     return await askGate(context(), tx, payout);
@@ -198,7 +198,7 @@ test('a blocked customer is held, until as many people as are asked let just thi
   );
   try {
     await holds(one, 'customer_blocked');
-    const found = await inTx(one, (tx, leaving) => standing(context(), tx, leaving, clock.now()));
+    const found = await inTx(one, (tx, leaving) => uncoveredFindings(context(), tx, leaving, clock.now()));
     assert.deepEqual(found, [
       { rule: 'customer_blocked', entry: at?.toISOString(), action: 'release.customer_blocked' },
     ]);
@@ -234,11 +234,11 @@ test("an approval for one destination says nothing of another of the customer's 
   });
   await holds(one, 'held_by_magic_value');
   const right = { ...bound, destination: `account:${account}`, rule: 'held_by_magic_value' };
-  await ground.db.asSystem((tx) => approve(tx, { ...right, asset: 'usdc.test', entry: 'e' }));
+  await fixture.db.asSystem((tx) => approve(tx, { ...right, asset: 'usdc.test', entry: 'e' }));
   await holds(one, 'held_by_magic_value');
-  await ground.db.asSystem((tx) => approve(tx, { ...right, entry: 'another' }));
+  await fixture.db.asSystem((tx) => approve(tx, { ...right, entry: 'another' }));
   await holds(one, 'held_by_magic_value');
-  await ground.db.asSystem((tx) => approve(tx, { ...right, entry: 'e' }));
+  await fixture.db.asSystem((tx) => approve(tx, { ...right, entry: 'e' }));
   await pays(one);
 });
 
@@ -333,13 +333,14 @@ test('money goes by a rail that runs, to an account in its own currency that is 
 
 test('an order above the limit of its customer’s level is held, at the limit it is not, and a refund never', async () => {
   const [one, refund] = [await made(), await made(OWN)];
-  const limit = (maxUnits: bigint | null) => ground.db.asSystem((tx) => setLimit(tx, { marketId, level: 4, maxUnits }));
+  const limit = (maxUnits: bigint | null) =>
+    fixture.db.asSystem((tx) => setLimit(tx, { marketId, level: 4, maxUnits }));
   try {
     await limit(1_000_000n);
     await pays(one);
     await limit(999_999n);
     await holds(one, 'over_level_limit');
-    const [found] = await inTx(one, (tx, leaving) => standing(context(), tx, leaving, clock.now()));
+    const [found] = await inTx(one, (tx, leaving) => uncoveredFindings(context(), tx, leaving, clock.now()));
     assert.deepEqual(found, { rule: 'over_level_limit', entry: '999999', action: 'release.screening_hit' });
     await pays(refund);
     await approves(one, ['ada', 'bea']);
@@ -375,7 +376,7 @@ test('a refund goes where the customer said; elsewhere only by the word of as ma
   await rows.query('update payouts set order_id = null where id = $1', [nobodys.payoutId]);
   await screened(nobodys);
   await holds(nobodys, 'destination_new');
-  const found = await inTx(nobodys, (tx, leaving) => standing(context(), tx, leaving, clock.now()));
+  const found = await inTx(nobodys, (tx, leaving) => uncoveredFindings(context(), tx, leaving, clock.now()));
   assert.deepEqual(found, [{ rule: 'destination_new', entry: '', action: 'destination.new' }]);
   await approves(nobodys, ['ada', 'bea']);
   await pays(nobodys);
@@ -513,7 +514,7 @@ test('money that came back, or was let go, does not leave for an order whose dep
 
 test('what would leave is an order’s payout to its own destination, or all it received to where it is to go back', async () => {
   const { orderId, depositId } = await made();
-  const [payout, back, asAsked] = await ground.db.asSystem(async (tx) => {
+  const [payout, back, asAsked] = await fixture.db.asSystem(async (tx) => {
     const order = await lockOrder(tx, orderId);
     return [
       await payoutOf(tx, order),

@@ -1,9 +1,9 @@
 /** How many places a currency has: a fact of its issuer, and not how this machine would show it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { placesOf } from '../../src/production/currencies.ts';
+import { decimalsOf } from '../../src/production/currencies.ts';
 
 test('a currency has the places of ISO 4217, whatever is usual on a screen', () => {
   const asked = { EUR: 2, INR: 2, PKR: 2, HUF: 2, IDR: 2, COP: 2, JPY: 0, KRW: 0, XOF: 0, KWD: 3, IQD: 3, CLF: 4 };
-  assert.deepEqual(Object.fromEntries(Object.keys(asked).map((code) => [code, placesOf(code)])), asked);
+  assert.deepEqual(Object.fromEntries(Object.keys(asked).map((code) => [code, decimalsOf(code)])), asked);
 });

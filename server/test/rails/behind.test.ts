@@ -14,7 +14,7 @@ import { until } from '../support/until.ts';
 const RAIL = 'fake.chain';
 const FINALITY = 2;
 
-let ground: Fixture;
+let fixture: Fixture;
 let rows: Rows;
 let chain: FakeChain;
 let rail: ChainRail;
@@ -25,15 +25,15 @@ let sent: 'no state' | undefined;
 let aheadMs: number;
 
 before(async () => {
-  ground = await freshFixture();
-  rows = await openRows(ground.adminUrl);
+  fixture = await freshFixture();
+  rows = await openRows(fixture.adminUrl);
   await rows.cryptoAsset('usdc.fake', 'fake', TOKEN);
   await rows.policy('fake', 'usdc.fake', 0n, 1);
   await rows.query('insert into restores (backup_taken_at, restored_at) values (now(), now())');
 });
 after(async () => {
   await rows.close();
-  await ground.stop();
+  await fixture.stop();
 });
 beforeEach(async () => {
   for (const table of ['found_movements', 'chain_sends', 'chain_nonces', 'chain_blocks', 'chains'])
@@ -53,7 +53,7 @@ beforeEach(async () => {
       (await asked.blocks(from, to)).map((block) => ({ ...block, at: new Date(block.at.getTime() + aheadMs) })),
   });
   facts = [];
-  rail = chainRail(chain.adapter, { ...ground, report: async (_, fact) => void facts.push(fact) });
+  rail = chainRail(chain.adapter, { ...fixture, report: async (_, fact) => void facts.push(fact) });
   chain.mineEmpty(FINALITY + 1);
   await look();
 });
@@ -103,7 +103,7 @@ test('the rail may have paid anybody until the wallet was looked at since the re
     ...{ id: 1n, payoutAsset: 'usdc.fake', payoutUnits: 1n, payoutAddress: '0xann' },
     ...{ createdAt: new Date(0), follows: null },
   };
-  const mayHavePaid = () => ground.db.asSystem(async (tx) => await rail.mayHavePaid?.(tx, order));
+  const mayHavePaid = () => fixture.db.asSystem(async (tx) => await rail.mayHavePaid?.(tx, order));
   says = { mined: 0n, pending: 1n };
   await look();
   assert.equal(await mayHavePaid(), 'unread', 'what waits to be mined is not known');
@@ -135,7 +135,7 @@ test('a movement that people decide about while the rail matches it is not adopt
     [RAIL],
   );
   // Two people say that it is not ours, and have not committed when the rail looks.
-  const people = await openRows(ground.adminUrl);
+  const people = await openRows(fixture.adminUrl);
   await people.query('begin');
   await people.query('select from found_movements where id = $1 for update', [movement?.id]);
   await people.query(`update found_movements set state = 'foreign', ended_at = now() where id = $1`, [movement?.id]);

@@ -12,7 +12,7 @@ const RAIL = 'fake.chain';
 const FINALITY = 12;
 
 describe('following a chain', () => {
-  let ground: Fixture;
+  let fixture: Fixture;
   let rows: Rows;
   let chain: FakeChain;
   let rail: ChainRail;
@@ -20,8 +20,8 @@ describe('following a chain', () => {
   let addresses = 0n;
 
   before(async () => {
-    ground = await freshFixture();
-    rows = await openRows(ground.adminUrl);
+    fixture = await freshFixture();
+    rows = await openRows(fixture.adminUrl);
     await rows.cryptoAsset('usdc.fake', 'fake', TOKEN);
     await rows.cryptoAsset('coin.fake', 'fake', null, 18);
     await rows.policy('fake', 'usdc.fake', 0n, 3);
@@ -29,7 +29,7 @@ describe('following a chain', () => {
   });
   after(async () => {
     await rows.close();
-    await ground.stop();
+    await fixture.stop();
   });
   beforeEach(async () => {
     for (const table of ['chain_deposits', 'chain_credits', 'chain_blocks', 'native_balances', 'chains'])
@@ -48,7 +48,7 @@ describe('following a chain', () => {
   /** Another process, or this one after a restart. */
   const open = (of = facts): ChainRail =>
     chainRail(chain.adapter, {
-      ...ground,
+      ...fixture,
       report: async (_, fact) => {
         of.push(fact);
       },
@@ -63,7 +63,7 @@ describe('following a chain', () => {
     addresses += 1n;
     const { target } = rail.instructions(index);
     const order = await rows.order('usdc.fake', RAIL, target);
-    await ground.db.asPartner(order.partnerId, (tx) =>
+    await fixture.db.asPartner(order.partnerId, (tx) =>
       watchAddress(tx, { rail: RAIL, address: target, index, ...order }),
     );
     return target;
@@ -131,7 +131,7 @@ describe('following a chain', () => {
     assert.deepEqual(take(), ['deposit_confirmed 0xlarge:0']);
   });
 
-  const notDeep = (...names: string[]) => ground.db.asSystem(async (tx) => await rail.notDeep?.(tx, names));
+  const notDeep = (...names: string[]) => fixture.db.asSystem(async (tx) => await rail.notDeep?.(tx, names));
 
   test('a large amount in parts waits as long as in one, and what was confirmed as a small one is not deep any more', async () => {
     const to = await address();
@@ -391,7 +391,7 @@ describe('following a chain', () => {
     assert.equal(health.healthy, false);
     assert.match(health.why ?? '', /deeper than 12 blocks/);
 
-    await ground.db.asSystem((tx) => clearHalt(tx, RAIL, { restart: true }));
+    await fixture.db.asSystem((tx) => clearHalt(tx, RAIL, { restart: true }));
     chain.mine();
     await follow();
     assert.deepEqual(take(), ['deposit_seen 0xb:0']);
@@ -413,7 +413,7 @@ describe('following a chain', () => {
     assert.deepEqual(take(), ['rail_halted']);
     // Nobody looks for a long time.
     chain.mineEmpty(3 * FINALITY);
-    await ground.db.asSystem((tx) => clearHalt(tx, RAIL, { restart: true }));
+    await fixture.db.asSystem((tx) => clearHalt(tx, RAIL, { restart: true }));
     await follow();
     assert.deepEqual(take().toSorted(), [
       'deposit_confirmed 0xearly:0',
@@ -436,7 +436,7 @@ describe('following a chain', () => {
     chain.mineEmpty(3 * FINALITY);
     await follow();
     assert.deepEqual(take(), ['rail_halted']);
-    await ground.db.asSystem((tx) => clearHalt(tx, RAIL, { restart: true }));
+    await fixture.db.asSystem((tx) => clearHalt(tx, RAIL, { restart: true }));
     await follow();
     assert.deepEqual(take(), ['credit_unexpected 0xmoved:0']);
   });
@@ -578,7 +578,7 @@ describe('following a chain', () => {
   test('a report that fails leaves the cursor where it was', async () => {
     const to = await address();
     const failing = chainRail(chain.adapter, {
-      ...ground,
+      ...fixture,
       report: async () => {
         throw new Error('the books refuse');
       },

@@ -182,7 +182,7 @@ describe('a signer', () => {
 });
 
 describe('an EVM rail on a real node', () => {
-  let ground: Fixture;
+  let fixture: Fixture;
   let rows: Rows;
   let anvil: Anvil;
   let token: string;
@@ -191,8 +191,8 @@ describe('an EVM rail on a real node', () => {
   let keys = 0;
 
   before(async () => {
-    [ground, anvil] = await Promise.all([freshFixture(), startAnvil()]);
-    rows = await openRows(ground.adminUrl);
+    [fixture, anvil] = await Promise.all([freshFixture(), startAnvil()]);
+    rows = await openRows(fixture.adminUrl);
     token = await deployToken(anvil);
     stranger = await deployToken(anvil);
     // The wallets of strangers here are the first addresses of the same seed: none of them is one that comes next.
@@ -208,7 +208,7 @@ describe('an EVM rail on a real node', () => {
   after(async () => {
     await rows.close();
     await anvil.stop();
-    await ground.stop();
+    await fixture.stop();
   });
 
   /** A rail of its own on the shared node, with a funded hot wallet of its own. */
@@ -242,7 +242,7 @@ describe('an EVM rail on a real node', () => {
       evmRail(
         { ...settings, ...changes },
         {
-          ...ground,
+          ...fixture,
           ...(mayLeave === undefined ? {} : { mayLeave }),
           report: async (_, fact) => {
             // What the wallets are given to begin with.
@@ -270,7 +270,7 @@ describe('an EVM rail on a real node', () => {
         index += 1n;
         const { target } = rail.instructions(index);
         const order = await rows.order('usdc.anvil', code, target);
-        await ground.db.asSystem((tx) => watchAddress(tx, { rail: code, address: target, index, ...order }));
+        await fixture.db.asSystem((tx) => watchAddress(tx, { rail: code, address: target, index, ...order }));
         return target;
       },
       async rowsOf(key: string) {
@@ -527,7 +527,7 @@ describe('an EVM rail on a real node', () => {
         maxNativeUnitsPerTransfer: 0n,
         maxFeeUnits: ETHER,
       });
-      const limited = evmRail({ ...settings, signers: { hot: strict } }, { ...ground, report: async () => {} });
+      const limited = evmRail({ ...settings, signers: { hot: strict } }, { ...fixture, report: async () => {} });
       const cases = [
         [rail, sending(10n ** 12n + 1n), /more than one transfer may move/],
         [rail, sending(5n, '0x1234'), /not an address/],
@@ -543,7 +543,7 @@ describe('an EVM rail on a real node', () => {
         assert.deepEqual(await rowsOf(payout.key), []);
         assert.deepEqual(await from.status(payout.key), { outcome: 'absent' });
       }
-      const without = await evmRail({ ...settings, signers: {} }, { ...ground, report: async () => {} }).send(
+      const without = await evmRail({ ...settings, signers: {} }, { ...fixture, report: async () => {} }).send(
         sending(1n),
       );
       assert.equal(without.outcome, 'rejected');
@@ -826,7 +826,7 @@ describe('an EVM rail on a real node', () => {
       await anvil.rpc('anvil_dropAllTransactions');
       await follow(rail);
       assert.deepEqual(said(), ['rail_halted']);
-      await ground.db.asSystem((tx) => clearHalt(tx, settings.code, { restart: true }));
+      await fixture.db.asSystem((tx) => clearHalt(tx, settings.code, { restart: true }));
       await follow(rail);
       await anvil.mine(3);
       await follow(rail);

@@ -9,7 +9,7 @@ import {
   enqueueUnsubmitted,
   openPayouts,
   payoutHandlers,
-  refused,
+  recordRejected,
   returned,
   settled,
   write,
@@ -502,7 +502,7 @@ describe('observations in an odd order', () => {
     const w = await make();
     const id = await w.writes(1n);
     const fact = { rail: w.rail.code, key: id, reference: 'UTR1', why: 'no', now: w.clock.now() };
-    await w.db.asSystem((tx) => refused(tx, fact));
+    await w.db.asSystem((tx) => recordRejected(tx, fact));
     const observed = await w.db.asSystem((tx) => settled(tx, fact));
     assert.deepEqual([observed?.contradiction, observed?.payout.state], [true, 'settled']);
     assert.equal(await w.db.asSystem((tx) => settled(tx, fact)), undefined);
@@ -513,7 +513,7 @@ describe('observations in an odd order', () => {
     const id = await w.writes(1n);
     const fact = { rail: w.rail.code, key: id, reference: 'UTR1', why: 'no', now: w.clock.now() };
     await w.db.asSystem((tx) => settled(tx, fact));
-    const late = await w.db.asSystem((tx) => refused(tx, fact));
+    const late = await w.db.asSystem((tx) => recordRejected(tx, fact));
     assert.deepEqual([late?.contradiction, await w.state(id)], [true, 'settled']);
     const back = await w.db.asSystem((tx) => returned(tx, fact));
     assert.deepEqual([back?.before, back?.payout.state, back?.contradiction], ['settled', 'returned', false]);

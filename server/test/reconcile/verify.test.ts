@@ -10,7 +10,7 @@ import { verifyLedger } from '../../src/reconcile/index.ts';
 import { type Fixture, freshFixture } from '../support/fixture.ts';
 import { openRows, type Rows } from '../support/rows.ts';
 
-let ground: Fixture;
+let fixture: Fixture;
 let rows: Rows;
 let superuser: pg.Client;
 let kept: { number: bigint; hash: string };
@@ -19,9 +19,9 @@ let kept: { number: bigint; hash: string };
 const [EACH, BATCHES] = [4, 3];
 
 before(async () => {
-  ground = await freshFixture();
-  rows = await openRows(ground.adminUrl);
-  superuser = new pg.Client({ connectionString: ground.adminUrl, options: '-c search_path=cloverleaf' });
+  fixture = await freshFixture();
+  rows = await openRows(fixture.adminUrl);
+  superuser = new pg.Client({ connectionString: fixture.adminUrl, options: '-c search_path=cloverleaf' });
   await superuser.connect();
   await rows.cryptoAsset('usdc.test', 'test', '0x01');
   const { orderId, partnerId } = await rows.order('usdc.test', 'evm.test', '0xabc');
@@ -38,20 +38,20 @@ before(async () => {
   for (let batch = 0; batch < BATCHES; batch += 1) {
     const id = (name: string) => `entry_${batch}_${name}`;
     // In one transaction, so that they are sealed together or not at all.
-    await ground.db.asSystem(async (tx) => {
+    await fixture.db.asSystem(async (tx) => {
       for (const [name, lines] of [
         ['in', move(bank, treasury, 100n)],
         ['over', move(treasury, owed, 50n)],
         ['hold', hold(`held_${batch}`, owed, bank, 20n)],
         ['settle', settle(`held_${batch}`)],
       ] as const) {
-        const posted = await post(tx, { id: id(name), kind: name, at: ground.clock.now(), lines });
+        const posted = await post(tx, { id: id(name), kind: name, at: fixture.clock.now(), lines });
         assert.equal(posted.outcome, 'posted');
       }
     });
     await sealsAll();
   }
-  const clean = await ground.db.asSystem((tx) => verifyLedger(tx));
+  const clean = await fixture.db.asSystem((tx) => verifyLedger(tx));
   assert.deepEqual(clean.problems, []);
   assert.deepEqual(
     [clean.entries, clean.seals, clean.unsealed, clean.orders],
@@ -63,7 +63,7 @@ before(async () => {
 after(async () => {
   await superuser.end();
   await rows.close();
-  await ground.stop();
+  await fixture.stop();
 });
 
 /** A transaction of another database of the cluster, older than our entries, has sealing wait for its end. */
@@ -71,7 +71,7 @@ async function sealsAll(): Promise<void> {
   const giveUpAt = Date.now() + 20_000;
   for (let sealed = 0; sealed < EACH; ) {
     assert.ok(Date.now() < giveUpAt, `${sealed} of ${EACH} entries were sealed`);
-    sealed += await ground.db.asSystem((tx) => seal(tx, ground.clock.now()));
+    sealed += await fixture.db.asSystem((tx) => seal(tx, fixture.clock.now()));
   }
 }
 
@@ -200,11 +200,11 @@ test('the command says so with its exit code: 0, 1 for what is broken, 2 where i
     const { status, stdout, stderr } = spawnSync(process.execPath, [file, 'verify-ledger', ...args], { env });
     return { status, said: `${stdout}${stderr}` };
   };
-  const clean = run(ground.adminUrl, '--seal', `${kept.number}:${kept.hash}`);
+  const clean = run(fixture.adminUrl, '--seal', `${kept.number}:${kept.hash}`);
   assert.equal(clean.status, 0, clean.said);
   assert.match(clean.said, new RegExp(`Newest seal: ${kept.number}:${kept.hash}`));
-  const other = run(ground.adminUrl, '--seal', `2:${kept.hash}`);
+  const other = run(fixture.adminUrl, '--seal', `2:${kept.hash}`);
   assert.deepEqual([other.status, /BROKEN {2}seal/.test(other.said)], [1, true]);
-  assert.equal(run(ground.adminUrl, '--seal', 'x').status, 2);
+  assert.equal(run(fixture.adminUrl, '--seal', 'x').status, 2);
   assert.equal(run('postgres://127.0.0.1:1/nothing').status, 2);
 });

@@ -249,11 +249,11 @@ describe('the journal', () => {
 
 describe('keys', () => {
   test('come out of their file with the passphrase and not otherwise', () => {
-    const sealed = encryptKeys(KEYS, 'a long passphrase');
-    assert.deepEqual(openKeys(sealed, 'a long passphrase'), KEYS);
-    assert.equal(openKeys(sealed, 'a long passphrasE'), undefined);
-    assert.equal(openKeys(sealed.replace(/"sealed": "./, '"sealed": "'), 'a long passphrase'), undefined);
-    for (const secret of [...Object.values(KEYS.wallets), KEYS.deposits]) assert.ok(!sealed.includes(secret));
+    const encrypted = encryptKeys(KEYS, 'a long passphrase');
+    assert.deepEqual(openKeys(encrypted, 'a long passphrase'), KEYS);
+    assert.equal(openKeys(encrypted, 'a long passphrasE'), undefined);
+    assert.equal(openKeys(encrypted.replace(/"encrypted": "./, '"encrypted": "'), 'a long passphrase'), undefined);
+    for (const secret of [...Object.values(KEYS.wallets), KEYS.deposits]) assert.ok(!encrypted.includes(secret));
   });
 
   test('are those that any wallet program finds below the phrase', () => {

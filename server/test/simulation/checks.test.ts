@@ -9,19 +9,19 @@ import { openRows } from '../support/rows.ts';
 import { unproven } from './checks.ts';
 
 test('an attempt after one of which nobody knows that it failed is told, and no other', async (t) => {
-  const ground = await freshFixture();
-  const rows = await openRows(ground.adminUrl);
+  const fixture = await freshFixture();
+  const rows = await openRows(fixture.adminUrl);
   t.after(async () => {
     await rows.close();
-    await ground.stop();
+    await fixture.stop();
   });
-  const side = await openPayoutSide(ground, rows, { rail: 'bank.test', asset: 'inr' });
+  const side = await openPayoutSide(fixture, rows, { rail: 'bank.test', asset: 'inr' });
   const [first, second] = [await side.writes(5n, {}), await side.writes(5n, {})];
   const told = async (last: string, next: string) => {
     const states = { [first]: last, [second]: next };
     for (const [id, state] of Object.entries(states))
       await rows.query('update payouts set state = $2 where id = $1', [id, state]);
-    return await ground.db.asSystem(unproven);
+    return await fixture.db.asSystem(unproven);
   };
   for (const [last, next] of [
     ['rejected', 'created'],

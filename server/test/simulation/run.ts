@@ -80,11 +80,11 @@ export interface Play {
 }
 
 export async function simulate(
-  ground: Fixture,
+  fixture: Fixture,
   { seed, orders, restore, endAt, lie, until = [] }: Play,
 ): Promise<Outcome> {
   const startedAt = realNow();
-  const database = await ground.database();
+  const database = await fixture.database();
   const chance = chanceOf(seed);
   // Some runs are calm, some wild.
   const faults = openFaults(chance, chance.pick([0.3, 1, 1, 2]));

@@ -18,11 +18,11 @@ const KEPT: readonly { seed: number; orders: number; found: string }[] = [
   { seed: 2, orders: 8, found: 'what was given up stood as a debt and not as a loss' },
 ];
 
-let ground: Fixture;
+let fixture: Fixture;
 before(async () => {
-  ground = await prepareFixture();
+  fixture = await prepareFixture();
 });
-after(async () => await ground?.drop());
+after(async () => await fixture?.drop());
 
 const told = ({ seed, violations, history, schedule }: Outcome) =>
   violations.length === 0
@@ -36,13 +36,13 @@ const told = ({ seed, violations, history, schedule }: Outcome) =>
 
 for (const { seed, orders, found } of KEPT)
   test(`seed ${seed}: everybody is paid what is due, once (${found})`, async () => {
-    const outcome = await simulate(ground, { seed, orders });
+    const outcome = await simulate(fixture, { seed, orders });
     assert.equal(told(outcome), '');
     assert.ok(outcome.faults.size > 0 && outcome.orders > 0, 'something was ordered, and something went wrong');
   });
 
 test('seed 46, put back to an older copy: everybody has what is due once, and people end it by the documented actions', async () => {
-  const outcome = await simulate(ground, { seed: 46, orders: 8, restore: true });
+  const outcome = await simulate(fixture, { seed: 46, orders: 8, restore: true });
   assert.equal(told(outcome), '');
   assert.equal(outcome.restored?.get('let go'), 1, 'payouts were not let go after the restore');
   assert.ok(
@@ -52,13 +52,13 @@ test('seed 46, put back to an older copy: everybody has what is due once, and pe
 });
 
 test('seed 25, put back: what was signed and no node has is cancelled, with the nonce below it that nobody used', async () => {
-  const outcome = await simulate(ground, { seed: 25, orders: 10, restore: true });
+  const outcome = await simulate(fixture, { seed: 25, orders: 10, restore: true });
   assert.equal(told(outcome), '');
   assert.ok((outcome.restored?.get('cancelled what nobody mined') ?? 0) > 0, 'this seed shows nothing any more');
 });
 
 test('seed 20, with money of no order: it goes back to whom it came from, is dust, or lies dormant, to the unit', async () => {
-  const outcome = await simulate(ground, { seed: 20, orders: 6 });
+  const outcome = await simulate(fixture, { seed: 20, orders: 6 });
   assert.equal(told(outcome), '');
   for (const what of [
     'returned to its account',
@@ -73,8 +73,8 @@ test('seed 20, with money of no order: it goes back to whom it came from, is dus
 });
 
 test('a seed plays the same twice, to the last step, with statements that wait for each other', async () => {
-  const first = await simulate(ground, { seed: 21, orders: 6 });
-  const second = await simulate(ground, { seed: 21, orders: 6 });
+  const first = await simulate(fixture, { seed: 21, orders: 6 });
+  const second = await simulate(fixture, { seed: 21, orders: 6 });
   assert.equal(told(first), '');
   assert.equal(parting(first, second), undefined);
   assert.ok(first.waits > 3, 'statements waited');
@@ -82,7 +82,7 @@ test('a seed plays the same twice, to the last step, with statements that wait f
 
 test('a bank that promises to deduplicate and does not is found to have paid twice', async () => {
   for (let seed = 4; seed <= 20; seed += 1) {
-    const { violations } = await simulate(ground, { seed, orders: 10, lie: 'the bank deduplicates' });
+    const { violations } = await simulate(fixture, { seed, orders: 10, lie: 'the bank deduplicates' });
     if (violations.some(({ kind }) => kind === 'paid_twice')) return;
   }
   assert.fail('nothing was found in seventeen seeds');
@@ -92,7 +92,7 @@ test('a chain that never mines what we send is found to be stuck, and the run en
   const seen: string[] = [];
   // Not every seed has something to send by then.
   for (let seed = 4; seed <= 12; seed += 1) {
-    const { violations } = await simulate(ground, { seed, orders: 3, lie: 'the chain mines what we send' });
+    const { violations } = await simulate(fixture, { seed, orders: 3, lie: 'the chain mines what we send' });
     seen.push(...violations.map(({ kind, what }) => `${kind}: ${what}`));
     const stuck = violations.find(({ kind }) => kind === 'stuck');
     if (/send (pay|ref)_[0-9_]+ is signed.*waits to be mined with nonce 0/.test(stuck?.what ?? '')) return;

@@ -11,18 +11,18 @@ import type { Asked, Told } from './workers.ts';
 const LAST_POINTS = 400;
 
 const { SIMULATION_GROUND } = process.env;
-const ground =
+const fixture =
   SIMULATION_GROUND === undefined ? await prepareFixture() : fixtureAt(JSON.parse(SIMULATION_GROUND) as Place);
 process.on('message', (asked: Asked) => void play(asked).then((told) => process.send?.(told)));
-process.on('disconnect', () => void ground.drop().then(() => process.exit()));
+process.on('disconnect', () => void fixture.drop().then(() => process.exit()));
 // Whoever is at the terminal ends the one who started us, and that ends us.
 process.on('SIGINT', () => {});
-process.send?.(ground.place);
+process.send?.(fixture.place);
 
 async function play({ twice, ...asked }: Asked): Promise<Told> {
-  const outcome = await simulate(ground, asked);
+  const outcome = await simulate(fixture, asked);
   if (twice) {
-    const parts = parting(outcome, await simulate(ground, asked));
+    const parts = parting(outcome, await simulate(fixture, asked));
     if (parts !== undefined) outcome.violations.push({ kind: 'run', what: parts });
   }
   return { ...outcome, schedule: outcome.violations.length === 0 ? [] : outcome.schedule.slice(-LAST_POINTS) };

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { findCustomer, saveDetails } from '../../src/customers/index.ts';
-import { payoutOf, standing } from '../../src/orders/gate.ts';
+import { payoutOf, uncoveredFindings } from '../../src/orders/gate.ts';
 import { lockOrder } from '../../src/orders/index.ts';
 import { openStory, type Purchase, type Story } from '../support/story.ts';
 
@@ -87,7 +87,7 @@ describe('a purchase', () => {
     await assert.rejects(world.releases(order), { code: 'order_over' });
     const leaving = await world.read(async (tx) => {
       const locked = await lockOrder(tx, order.id);
-      return await standing(world.server.orders, tx, await payoutOf(tx, locked), world.clock.now());
+      return await uncoveredFindings(world.server.orders, tx, await payoutOf(tx, locked), world.clock.now());
     });
     assert.ok(leaving.some(({ rule, action }) => rule === 'deposit_lost' && action === null));
     assert.deepEqual((await world.traceOf(order)).payouts, []);

@@ -22,24 +22,24 @@ const BAD = new Set(['unexplained_debit', 'line_refused', 'payout_unknown']);
 export async function bankWorld(
   options: Partial<Settings> & { submitMs?: number; graceMs?: number; funds?: bigint } = {},
 ) {
-  const ground = await freshFixture();
-  const rows = await openRows(ground.adminUrl);
-  const { report, openAccount, ...payouts } = await openPayoutSide(ground, rows, { rail: RAIL, asset: 'inr' });
+  const fixture = await freshFixture();
+  const rows = await openRows(fixture.adminUrl);
+  const { report, openAccount, ...payouts } = await openPayoutSide(fixture, rows, { rail: RAIL, asset: 'inr' });
   const bankSettings = { settleMs: 0, deduplicates: true, ...options };
-  let bank = await startSimulatedBank({ ...ground, ...bankSettings });
+  let bank = await startSimulatedBank({ ...fixture, ...bankSettings });
   await bank.fund({ currency: 'INR', units: options.funds ?? 1_000_000n, id: 'seed' });
 
   const makeRail = (): Rail & { wake(tx: Tx): void } =>
     simulatedBank(
       { url: bank.url, token: bank.token, deduplicates: bankSettings.deduplicates, deadlineMs: 1_000 },
-      { ...ground, report },
+      { ...fixture, report },
     );
   let rail = makeRail();
 
   /** A worker of its own over a rail that may misbehave. */
   const worker = (through: Rail = rail) => {
     const { send_payout: handle } = payoutHandlers({
-      ...ground,
+      ...fixture,
       rails: new Map([[RAIL, through]]),
       report,
       openAccount,
@@ -55,7 +55,7 @@ export async function bankWorld(
   };
 
   return {
-    ...ground,
+    ...fixture,
     ...payouts,
     rows,
     report,
@@ -72,7 +72,7 @@ export async function bankWorld(
     /** A worker looks at a payout. */
     looksAt: (id: string, through?: Rail): Promise<Handled> => worker(through)(id),
     async payout(id: string): Promise<Payout> {
-      const payout = await ground.db.asSystem((tx) => payoutByKey(tx, RAIL, id));
+      const payout = await fixture.db.asSystem((tx) => payoutByKey(tx, RAIL, id));
       assert(payout, id);
       return payout;
     },
@@ -93,14 +93,14 @@ export async function bankWorld(
     },
     async restartsBank(): Promise<void> {
       await bank.stop();
-      bank = await startSimulatedBank({ ...ground, ...bankSettings });
+      bank = await startSimulatedBank({ ...fixture, ...bankSettings });
       rail = makeRail();
     },
     sleep,
     async stop(): Promise<void> {
       await bank.stop();
       await rows.close();
-      await ground.stop();
+      await fixture.stop();
     },
   };
 }

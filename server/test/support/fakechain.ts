@@ -28,12 +28,12 @@ const sendsNothing = (): never => {
 
 export function fakeChain(options: { finality: number; pace?: Partial<ChainPace> }) {
   let branch = 0;
-  const sealed = (number: bigint, parentHash: string, paid: readonly Paid[]): FakeBlock => {
+  const encrypted = (number: bigint, parentHash: string, paid: readonly Paid[]): FakeBlock => {
     branch += 1;
     const hash = `0x${createHash('sha256').update(`${number} ${parentHash} ${branch}`).digest('hex')}`;
     return { number, hash, parentHash, paid, at: new Date() };
   };
-  let chain: FakeBlock[] = [sealed(0n, '0x', [])];
+  let chain: FakeBlock[] = [encrypted(0n, '0x', [])];
   /** Every block there ever was, as a node knows the abandoned ones too. */
   const all = new Map<string, FakeBlock>(chain.map((block) => [block.hash, block]));
 
@@ -97,7 +97,7 @@ export function fakeChain(options: { finality: number; pace?: Partial<ChainPace>
     blocks: () => chain as readonly FakeBlock[],
     mine(...paid: Paid[]) {
       const last = at(BigInt(chain.length - 1));
-      const block = sealed(last.number + 1n, last.hash, paid);
+      const block = encrypted(last.number + 1n, last.hash, paid);
       all.set(block.hash, block);
       chain = [...chain, block];
     },
@@ -110,7 +110,7 @@ export function fakeChain(options: { finality: number; pace?: Partial<ChainPace>
     },
     /** Another chain altogether, as when a node's data was thrown away. */
     restart() {
-      chain = [sealed(0n, '0x', [])];
+      chain = [encrypted(0n, '0x', [])];
       for (const block of chain) all.set(block.hash, block);
     },
     /** What the node knows now, to come back to. */

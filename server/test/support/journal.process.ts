@@ -17,8 +17,8 @@ const AT_ONCE = 20_000;
 
 const transfers = Number(process.argv[2] ?? 1_000_000);
 const orders = Math.ceil(transfers / PER_ORDER);
-const ground = await freshFixture();
-const client = new pg.Client({ connectionString: ground.adminUrl, options: '-c search_path=cloverleaf' });
+const fixture = await freshFixture();
+const client = new pg.Client({ connectionString: fixture.adminUrl, options: '-c search_path=cloverleaf' });
 await client.connect();
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -87,14 +87,16 @@ await client.query(
   [orders],
 );
 await client.query('analyze');
-while ((await ground.db.asSystem((tx) => seal(tx, new Date()))) > 0);
+while ((await fixture.db.asSystem((tx) => seal(tx, new Date()))) > 0);
 await client.query('analyze');
-say(`${orders * PER_ORDER} transfers written and sealed in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
+say(
+  `${orders * PER_ORDER} transfers written and encrypted in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`,
+);
 
 await client.query('begin isolation level repeatable read read only');
 const verified = await verifyLedger(txOn(client));
 say(verifiedTable(verified));
 say(`${Math.round(process.memoryUsage().rss / 1e6)} MB of memory`);
 await client.end();
-await ground.stop();
+await fixture.stop();
 process.exitCode = verified.problems.length === 0 ? 0 : 1;

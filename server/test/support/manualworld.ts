@@ -17,20 +17,23 @@ export const PAYEE = { name: 'Jürgen Groß & Co', iban: 'DE89370400440532013000
 const BY = 'Asha at the desk';
 
 export async function manualWorld() {
-  const ground = await freshFixture();
-  const rows = await openRows(ground.adminUrl);
+  const fixture = await freshFixture();
+  const rows = await openRows(fixture.adminUrl);
   await rows.query(
     `insert into assets (code, kind, coin, decimals) values ('eur', 'fiat', 'eur', 2) on conflict do nothing`,
   );
   const settings = readManualBank(JSON.stringify(SETTINGS));
-  const { report, openAccount, ...payouts } = await openPayoutSide(ground, rows, { rail: settings.code, asset: 'eur' });
-  const context = { ...ground, report };
+  const { report, openAccount, ...payouts } = await openPayoutSide(fixture, rows, {
+    rail: settings.code,
+    asset: 'eur',
+  });
+  const context = { ...fixture, report };
   const rail = manualBank(settings, context);
   const answers = new Map<string, GateAnswer>();
   const gate: Gate = async (_tx, { id }) => answers.get(id) ?? { outcome: 'pay' };
   const desk = openManualDesk(settings, { ...context, gate });
   const { send_payout: handle } = payoutHandlers({
-    ...ground,
+    ...fixture,
     rails: new Map([[rail.code, rail]]),
     report,
     openAccount,
@@ -41,14 +44,15 @@ export async function manualWorld() {
 
   let closing = 0n;
   let statements = 0;
-  const today = () => ground.clock.now().toISOString().slice(0, 10);
+  const today = () => fixture.clock.now().toISOString().slice(0, 10);
   return {
-    ...ground,
+    ...fixture,
     rows,
     rail,
     desk,
     /** At the desk, in a transaction of its own. */
-    asks: <T>(what: (desk: ManualDesk, tx: Tx) => Promise<T>): Promise<T> => ground.db.asSystem((tx) => what(desk, tx)),
+    asks: <T>(what: (desk: ManualDesk, tx: Tx) => Promise<T>): Promise<T> =>
+      fixture.db.asSystem((tx) => what(desk, tx)),
     facts: payouts.facts,
     contradictions: payouts.contradictions,
     /** What the gate says of a payout from now on; without a word it may leave. */
@@ -63,7 +67,7 @@ export async function manualWorld() {
     },
     /** Writes the payout of a key that is sent past the engine, as the contract of a rail does. */
     async writesOnce(key: string, units: bigint): Promise<void> {
-      if ((await ground.db.asSystem((tx) => payoutByKey(tx, settings.code, key))) === undefined)
+      if ((await fixture.db.asSystem((tx) => payoutByKey(tx, settings.code, key))) === undefined)
         await payouts.writes(units, PAYEE, key);
     },
     looksAt: handle,
@@ -76,22 +80,22 @@ export async function manualWorld() {
     },
     async imports(file: string | Uint8Array, asset = 'eur') {
       const read = await desk.readStatement({ asset, bytes: typeof file === 'string' ? Buffer.from(file) : file });
-      return await ground.db.asSystem((tx) => desk.takeStatement(tx, { file: read, by: BY }));
+      return await fixture.db.asSystem((tx) => desk.takeStatement(tx, { file: read, by: BY }));
     },
     /** Takes a file in and reads what it brought. */
     async takes(file: string | Uint8Array): Promise<void> {
       await this.imports(file);
       await rail.observe();
     },
-    closes: (asset = 'eur') => ground.db.asSystem((tx) => desk.closeBatch(tx, { asset, by: BY })),
+    closes: (asset = 'eur') => fixture.db.asSystem((tx) => desk.closeBatch(tx, { asset, by: BY })),
     withdraws: (id: bigint, statement: string) =>
-      ground.db.asSystem((tx) => desk.withdrawBatch(tx, id, { by: BY, statement })),
+      fixture.db.asSystem((tx) => desk.withdrawBatch(tx, id, { by: BY, statement })),
     async state(id: string): Promise<Payout['state'] | undefined> {
-      return (await ground.db.asSystem((tx) => payoutByKey(tx, rail.code, id)))?.state;
+      return (await fixture.db.asSystem((tx) => payoutByKey(tx, rail.code, id)))?.state;
     },
     async stop(): Promise<void> {
       await rows.close();
-      await ground.stop();
+      await fixture.stop();
     },
   };
 }

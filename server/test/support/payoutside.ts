@@ -3,7 +3,7 @@
  * a fact about one is done to it as orders do.
  */
 import type { Tx } from '../../src/base/db.ts';
-import { refused, returned, settled, write } from '../../src/rails/payouts.ts';
+import { recordRejected, returned, settled, write } from '../../src/rails/payouts.ts';
 import type { RailFact } from '../../src/rails/rail.ts';
 import type { Fixture } from './fixture.ts';
 import type { openRows } from './rows.ts';
@@ -33,7 +33,7 @@ export async function openPayoutSide(
           : fact.type === 'payout_returned'
             ? await returned(tx, { ...fact, now })
             : fact.type === 'payout_rejected'
-              ? await refused(tx, { ...fact, now })
+              ? await recordRejected(tx, { ...fact, now })
               : undefined;
       if (observed?.contradiction) contradictions.push(observed.payout.id);
     },

@@ -81,7 +81,7 @@ export async function openRows(adminUrl: string): Promise<Rows> {
       );
       return { orderId, partnerId };
     },
-    async fiatAccount(details = Buffer.from('sealed')) {
+    async fiatAccount(details = Buffer.from('encrypted')) {
       owner ??= makeOwner();
       const partnerId = await owner;
       accounts += 1;

@@ -12,19 +12,19 @@ import { openRows, type Rows } from '../support/rows.ts';
 const RAIL = 'evm.test';
 const ASSET = 'usdc.test';
 const HOT = chart.custody(RAIL, 'hot', ASSET);
-let ground: Fixture;
+let fixture: Fixture;
 let rows: Rows;
 let outside: bigint | 'down';
 let entries = 0;
 
 before(async () => {
-  ground = await freshFixture();
-  rows = await openRows(ground.adminUrl);
+  fixture = await freshFixture();
+  rows = await openRows(fixture.adminUrl);
   await rows.cryptoAsset(ASSET, 'test', '0xtoken', 6);
 });
 after(async () => {
   await rows.close();
-  await ground.stop();
+  await fixture.stop();
 });
 beforeEach(async () => {
   await rows.query(`update cases set closed_at = now() where closed_at is null`);
@@ -39,10 +39,10 @@ const rail = {
     return outside;
   },
 } as unknown as Rail;
-const watch = async () => await levelHandlers({ ...ground, rails: new Map([[RAIL, rail]]) })[WATCH]?.(RAIL);
+const watch = async () => await levelHandlers({ ...fixture, rails: new Map([[RAIL, rail]]) })[WATCH]?.(RAIL);
 
 const threshold = (low: bigint, alarm: bigint) =>
-  ground.db.asSystem((tx) =>
+  fixture.db.asSystem((tx) =>
     setThreshold(tx, {
       rail: RAIL,
       wallet: 'hot',
@@ -57,7 +57,7 @@ async function has(whole: bigint, asideWhole = 0n): Promise<void> {
   await rows.query('delete from jobs');
   const { units, heldUnits } = await now();
   const [less, more] = [units, whole * 1_000_000n];
-  await ground.db.asSystem(async (tx) => {
+  await fixture.db.asSystem(async (tx) => {
     const entry = (lines: Parameters<typeof post>[1]['lines']) => {
       entries += 1;
       return post(tx, { id: `test:${entries}`, kind: 'test', at: new Date(), lines });
@@ -76,7 +76,7 @@ async function now(): Promise<{ units: bigint; heldUnits: bigint }> {
   return { units: BigInt(row?.units ?? 0), heldUnits: BigInt(row?.held ?? 0) };
 }
 
-const shown = () => treasuryCheck(ground.db, ASSET).run(AbortSignal.timeout(1_000));
+const shown = () => treasuryCheck(fixture.db, ASSET).run(AbortSignal.timeout(1_000));
 const cases = () =>
   rows.query<{ subject: string; reason: string }>(
     `select subject, reason from cases where kind = 'treasury_low' and closed_at is null`,
@@ -133,7 +133,7 @@ test('gauges say the same, per account', async () => {
   await has(99n);
   outside = 98_500_000n;
   await watch();
-  const text = await openMetrics([treasuryReadings(ground.db)]).text();
+  const text = await openMetrics([treasuryReadings(fixture.db)]).text();
   assert.match(text, new RegExp(`cloverleaf_account_balance\\{account="${HOT.code}"\\} 99\n`));
   assert.match(text, new RegExp(`cloverleaf_account_balance\\{account="treasury:${ASSET}"\\} 99\n`));
   assert.match(text, new RegExp(`cloverleaf_account_outside\\{account="${HOT.code}"\\} 98.5\n`));

@@ -33,7 +33,7 @@ const DAI = 'dai.anvil';
 const ETH = 'eth.anvil';
 const parent = HDKey.fromMasterSeed(mnemonicToSeedSync(ANVIL_MNEMONIC)).derive("m/44'/60'/1'");
 
-let ground: Fixture;
+let fixture: Fixture;
 let rows: Rows;
 let anvil: Anvil;
 let usdc: string;
@@ -41,8 +41,8 @@ let dai: string;
 let worlds = 0;
 
 before(async () => {
-  [ground, anvil] = await Promise.all([freshFixture(), startAnvil()]);
-  rows = await openRows(ground.adminUrl);
+  [fixture, anvil] = await Promise.all([freshFixture(), startAnvil()]);
+  rows = await openRows(fixture.adminUrl);
   usdc = await deployToken(anvil);
   dai = await deployToken(anvil);
   await rows.cryptoAsset(USDC, 'anvil', usdc);
@@ -50,7 +50,7 @@ before(async () => {
   await rows.cryptoAsset(ETH, 'anvil', null, 18);
   for (const asset of [USDC, DAI]) {
     await rows.policy('anvil', asset, 0n, 2);
-    await ground.db.asSystem((tx) => setMinimum(tx, asset, 100n));
+    await fixture.db.asSystem((tx) => setMinimum(tx, asset, 100n));
   }
   for (const token of [usdc, dai])
     await anvil.send({ to: token, data: data('mint(address,uint256)', ANVIL_FIRST, 10n ** 15n) });
@@ -59,7 +59,7 @@ before(async () => {
 after(async () => {
   await rows.close();
   await anvil.stop();
-  await ground.stop();
+  await fixture.stop();
 });
 
 type World = Awaited<ReturnType<typeof openWorld>>;
@@ -95,16 +95,16 @@ async function openWorld(options: Partial<EvmOptions> = {}, mayLeave?: RailConte
     const rail = evmRail(
       { ...settings, ...changes },
       {
-        ...ground,
+        ...fixture,
         ...(mayLeave === undefined ? {} : { mayLeave }),
         report: async (tx, fact) => {
           facts.push(fact);
-          const context = { rails: chains as ReadonlyMap<string, Rail>, clock: ground.clock };
+          const context = { rails: chains as ReadonlyMap<string, Rail>, clock: fixture.clock };
           await orderFacts(context, (inner, own) => takeOwnTransfer({ ...context, chains }, inner, own))(tx, fact);
         },
       },
     );
-    const handle = sweepHandlers({ ...ground, chains: new Map([[code, tamper(rail)]]), everyMs: 1 })[SWEEP];
+    const handle = sweepHandlers({ ...fixture, chains: new Map([[code, tamper(rail)]]), everyMs: 1 })[SWEEP];
     chains.set(code, rail);
     const follow = async () => {
       while ((await rail.observe()).againInMs === 0);
@@ -115,7 +115,7 @@ async function openWorld(options: Partial<EvmOptions> = {}, mayLeave?: RailConte
 
   await anvil.rpc('anvil_setBalance', [hot.address, `0x${ETHER.toString(16)}`]);
   await one.follow();
-  await ground.db.asSystem((tx) =>
+  await fixture.db.asSystem((tx) =>
     post(tx, {
       id: `opening:${code}`,
       kind: 'capital',
@@ -140,7 +140,7 @@ async function openWorld(options: Partial<EvmOptions> = {}, mayLeave?: RailConte
       const { target } = one.rail.instructions(mine);
       const order = await rows.order(asset, code, target);
       await rows.query('update orders set state = $2 where id = $1', [order.orderId, state]);
-      await ground.db.asSystem((tx) => watchAddress(tx, { rail: code, address: target, index: mine, ...order }));
+      await fixture.db.asSystem((tx) => watchAddress(tx, { rail: code, address: target, index: mine, ...order }));
       return { at: target, index: mine };
     },
     /** Everything now on the chain becomes final and is heard of. */
@@ -173,7 +173,7 @@ async function openWorld(options: Partial<EvmOptions> = {}, mayLeave?: RailConte
         )
       ).map(({ kind }) => kind),
     async booked(wallet: string, asset: string): Promise<bigint> {
-      const all = await ground.db.asSystem((tx) => balancesOf(tx, ['custody']));
+      const all = await fixture.db.asSystem((tx) => balancesOf(tx, ['custody']));
       return all.find((account) => account.code === `custody:${code}:${wallet}:${asset}`)?.units ?? 0n;
     },
     /** To the unit, for every custody account there is, native coin too. */
@@ -182,7 +182,7 @@ async function openWorld(options: Partial<EvmOptions> = {}, mayLeave?: RailConte
         for (const asset of [USDC, DAI, ETH])
           assert.equal(await world.booked(wallet, asset), await one.rail.balance(wallet, asset), `${wallet} ${asset}`);
       }
-      for (const row of await ground.db.asSystem(trialBalance)) assert.equal(row.debits, row.credits);
+      for (const row of await fixture.db.asSystem(trialBalance)) assert.equal(row.debits, row.credits);
     },
     /** What has been booked as paid in by customers, in native coin. */
     nativeFound: () =>
@@ -302,7 +302,7 @@ describe('a sweep', () => {
       entries.map(({ id }) => id),
       [gas?.key, sweep?.key],
     );
-    const books = await ground.db.asSystem((tx) => balancesOf(tx, ['cost', 'suspense']));
+    const books = await fixture.db.asSystem((tx) => balancesOf(tx, ['cost', 'suspense']));
     assert.ok((books.find((one) => one.code === `cost:${world.code}:${ETH}`)?.units ?? 0n) > 0n);
     assert.equal(books.find((one) => one.code === `suspense:${world.code}:${USDC}`)?.units, 500n, 'whose it is stays');
     assert.deepEqual(world.nativeFound(), [], 'our own gas is nobody’s deposit');
@@ -314,11 +314,11 @@ describe('a sweep', () => {
     const world = await openWorld();
     await deposited(world);
     const stop = { kind: 'rail', subject: world.code, by: 'a test', reason: 'a test', at: new Date() } as const;
-    await ground.db.asSystem((tx) => setKillSwitch(tx, stop));
+    await fixture.db.asSystem((tx) => setKillSwitch(tx, stop));
     await world.sweeps();
     assert.deepEqual(await world.states(), ['sweep created', 'gas created']);
     assert.match((await world.transfers())[1]?.why ?? '', /stopped the rail/);
-    await ground.db.asSystem((tx) => liftKillSwitch(tx, 'rail', world.code));
+    await fixture.db.asSystem((tx) => liftKillSwitch(tx, 'rail', world.code));
     await world.sweeps();
     assert.deepEqual(await world.states(), ['sweep settled', 'gas settled']);
     await world.agrees();
@@ -332,7 +332,7 @@ describe('a sweep', () => {
     await world.look();
     assert.deepEqual(await world.transfers(), [], 'too little for its gas');
     await pays(at, 60n);
-    ground.clock.advance(600_000);
+    fixture.clock.advance(600_000);
     await world.final();
     await world.sweeps();
     await pays(at, 200n);
@@ -352,7 +352,7 @@ describe('a sweep', () => {
 
   test('finds what is worth sweeping behind any number of crumbs at its address', async () => {
     const world = await openWorld();
-    await ground.db.asSystem((tx) => setMinimum(tx, USDC, 1_000n));
+    await fixture.db.asSystem((tx) => setMinimum(tx, USDC, 1_000n));
     try {
       const { at } = await world.address();
       for (let crumb = 0; crumb < 510; crumb += 1) await pays(at, 1n);
@@ -360,7 +360,7 @@ describe('a sweep', () => {
       await pays(at, 5_000n);
       await world.final();
       await world.look();
-      ground.clock.advance(600_000);
+      fixture.clock.advance(600_000);
       await world.sweeps();
       assert.deepEqual(
         (await world.transfers())
@@ -370,7 +370,7 @@ describe('a sweep', () => {
       );
       await world.agrees();
     } finally {
-      await ground.db.asSystem((tx) => setMinimum(tx, USDC, 100n));
+      await fixture.db.asSystem((tx) => setMinimum(tx, USDC, 100n));
     }
   });
 
@@ -385,7 +385,7 @@ describe('a sweep', () => {
     await world.look();
     assert.deepEqual(await world.transfers(), []);
     await rows.query(`update orders set state = 'expired' where deposit_rail = $1`, [world.code]);
-    ground.clock.advance(30_000);
+    fixture.clock.advance(30_000);
     await world.sweeps();
     assert.deepEqual(await world.states(), ['sweep settled', 'gas settled']);
     await world.agrees();
@@ -398,7 +398,7 @@ describe('a sweep', () => {
     await pays(at, 700n, dai);
     await world.final();
     await world.sweeps();
-    ground.clock.advance(5_000);
+    fixture.clock.advance(5_000);
     await world.sweeps();
     assert.equal(await world.booked('hot', USDC), 500n);
     assert.equal(await world.booked('hot', DAI), 700n);
@@ -463,7 +463,7 @@ describe('a sweep that nobody mines', () => {
     assert.equal(await versions(), 1, 'a fee that the address could not pay is not offered');
     await world.look();
     assert.deepEqual(await world.states(), ['sweep submitted', 'gas settled'], 'not at once');
-    ground.clock.advance(120_001);
+    fixture.clock.advance(120_001);
     await world.look();
     assert.deepEqual(await world.states(), ['sweep submitted', 'gas settled', 'gas submitted']);
     await anvil.mine();
@@ -562,7 +562,7 @@ describe('native coin of a customer', () => {
         if (random(2) === 0) await world.look();
       }
       for (let round = 0; round < 4; round += 1) {
-        ground.clock.advance(600_000);
+        fixture.clock.advance(600_000);
         await world.sweeps();
       }
       await world.follow();
@@ -677,7 +677,7 @@ describe('a sweep that fails', () => {
     await world.agrees();
     await world.sweeps();
     assert.equal((await world.transfers()).length, 2, 'not at once again: each try costs gas');
-    ground.clock.advance(3_600_000);
+    fixture.clock.advance(3_600_000);
     await world.sweeps();
     assert.deepEqual(
       (await world.states()).filter((state) => state.startsWith('sweep')),
@@ -693,14 +693,14 @@ describe('a sweep that fails', () => {
     await setTokens(at, 0n);
     await world.look();
     assert.deepEqual(await world.states(), ['sweep created']);
-    ground.clock.advance(600_000);
+    fixture.clock.advance(600_000);
     await world.look();
     assert.deepEqual(await world.cases(), ['sweep_rejected']);
-    ground.clock.advance(3_600_000);
+    fixture.clock.advance(3_600_000);
     await world.look();
     assert.deepEqual(await world.states(), ['sweep dropped']);
     await setTokens(at, 500n);
-    ground.clock.advance(3_600_000);
+    fixture.clock.advance(3_600_000);
     await world.sweeps();
     assert.equal(await world.booked('hot', USDC), 500n);
     assert.deepEqual(await world.cases(), []);
@@ -891,11 +891,11 @@ describe('the signer of deposit addresses', () => {
 
 describe('tokens that come to the hot wallet', () => {
   const units = async (kind: 'treasury' | 'suspense', code: string) =>
-    (await ground.db.asSystem((tx) => balancesOf(tx, [kind]))).find((one) => one.code === code)?.units ?? 0n;
+    (await fixture.db.asSystem((tx) => balancesOf(tx, [kind]))).find((one) => one.code === code)?.units ?? 0n;
 
   test('from a known source are the operator’s, once they are final', async () => {
     const world = await openWorld();
-    await ground.db.asSystem((tx) => trustFundingSource(tx, world.code, ANVIL_FIRST, 'ours'));
+    await fixture.db.asSystem((tx) => trustFundingSource(tx, world.code, ANVIL_FIRST, 'ours'));
     const before = await units('treasury', `treasury:${USDC}`);
     await pays(world.hot, 900n);
     await anvil.mine(2);

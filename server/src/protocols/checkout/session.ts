@@ -43,13 +43,13 @@ export function readSession(
   { customerId, now, secure }: { customerId: string | null; now: Date; secure: boolean },
 ): Session | undefined {
   const ahead = `${nameOf(secure)}=`;
-  const sealed = cookies
+  const encrypted = cookies
     ?.split(';')
     .map((cookie) => cookie.trim())
     .find((cookie) => cookie.startsWith(ahead));
-  if (sealed === undefined) return undefined;
+  if (encrypted === undefined) return undefined;
   try {
-    const bytes = Buffer.from(sealed.slice(ahead.length), 'base64url');
+    const bytes = Buffer.from(encrypted.slice(ahead.length), 'base64url');
     const session = JSON.parse(vault.decrypt(bytes, CONTEXT)) as Session;
     const isTheirs = customerId === null || session.customerId === customerId;
     return isTheirs && now.getTime() < session.until ? session : undefined;
@@ -60,8 +60,8 @@ export function readSession(
 
 /** The Set-Cookie header. It has no end of its own: the one sealed inside counts. */
 export function sessionCookie(vault: Vault, session: Session, secure: boolean): string {
-  const sealed = vault.encrypt(JSON.stringify(session), CONTEXT).toString('base64url');
-  return `${nameOf(secure)}=${sealed}; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
+  const encrypted = vault.encrypt(JSON.stringify(session), CONTEXT).toString('base64url');
+  return `${nameOf(secure)}=${encrypted}; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
 }
 
 export function isOwnForm(session: Session | undefined, csrf: string | null): session is Session {

@@ -34,7 +34,7 @@ import {
   type Right,
   recordAction,
   requireOther,
-  standing,
+  validAgreers,
   type Wanted,
 } from '../../operators/index.ts';
 import type { OrdersContext } from '../../orders/index.ts';
@@ -188,32 +188,32 @@ export async function perform(
   const { reason: why, ...asked } = encryptFields(deps.vault, fields, readFields(fields, given));
   const now = deps.clock.now();
   const subject = action.subject(asked);
-  const begun = await unlessRefused(deps, { action, ask: asked }, async (tx) => {
+  const begun = await unlessRefused(deps, { action, input: asked }, async (tx) => {
     const doing = await doingNow(tx, caller, { why: String(why), now });
     requireRight(doing.operator, action.right);
     const input = (await action.bind?.(deps, tx, asked)) ?? asked;
     const before = await action.look(deps, tx, input);
-    const wanted = await wantedOf(deps, tx, { action, ask: input, doing }, doing.operator.id);
+    const wanted = await wantedOf(deps, tx, { action, input, doing }, doing.operator.id);
     const people = await peopleWanted(tx, wanted);
     const { operators, delay_s: delayS } = await installation(tx);
     if (people > 1 && !(operators === 'one' && delayS === 0)) {
       await closeExpired(tx, now);
       const alone = operators === 'one' ? delayS : null;
-      return { proposal: await proposed(deps, tx, doing, { action, ask: input, before, people, delayS: alone }) };
+      return { proposal: await proposed(deps, tx, doing, { action, input, before, people, delayS: alone }) };
     }
     await noteAlone(tx, wanted);
-    return { doing, ask: input, begun: await carryOut(deps, tx, { action, ask: input, doing, before }) };
+    return { doing, input, begun: await carryOut(deps, tx, { action, input, doing, before }) };
   });
   if ('proposal' in begun) {
     const { id, ...proposal } = begun.proposal;
     return { status: 202, body: { action: action.name, subject, outcome: 'proposed', proposal: id, ...proposal } };
   }
-  return await end(deps, { action, ask: begun.ask, doing: begun.doing }, begun.begun);
+  return await end(deps, { action, input: begun.input, doing: begun.doing }, begun.begun);
 }
 
 async function unlessRefused<T>(
   deps: OperatorDeps,
-  { action, ask: input }: Pick<Going, 'action' | 'ask'>,
+  { action, input }: Pick<Going, 'action' | 'input'>,
   body: (tx: Tx) => Promise<T>,
 ): Promise<T> {
   try {
@@ -229,11 +229,17 @@ async function proposed(
   { orders }: OperatorDeps,
   tx: Tx,
   doing: Doing,
-  p: { action: Action; ask: Readonly<Record<string, unknown>>; before: unknown; people: number; delayS: number | null },
+  p: {
+    action: Action;
+    input: Readonly<Record<string, unknown>>;
+    before: unknown;
+    people: number;
+    delayS: number | null;
+  },
 ): Promise<Proposed> {
-  const { action, ask: input, before: seen, people, delayS } = p;
+  const { action, input, before: seen, people, delayS } = p;
   const subject = action.subject(input);
-  const made = await propose(tx, doing, { action: action.name, subject, ask: input, seen, people, delayS });
+  const made = await propose(tx, doing, { action: action.name, subject, input, seen, people, delayS });
   if (made.readyAt === null) return made;
   await openCase(tx, {
     kind: 'action_delayed',
@@ -264,7 +270,7 @@ async function doingNow(tx: Tx, caller: Caller, { why, now }: { why: string; now
 }
 
 /** @param by whose actions of the day count with it: who asked for it first */
-async function wantedOf(deps: OperatorDeps, tx: Tx, { action, ask: input, doing }: Going, by: bigint): Promise<Wanted> {
+async function wantedOf(deps: OperatorDeps, tx: Tx, { action, input, doing }: Going, by: bigint): Promise<Wanted> {
   const given = (await action.needs?.(deps, tx, input, doing)) ?? [];
   const needs: readonly Need[] = Array.isArray(given) ? given : [given as Need];
   const isWeighed = needs.some((need) => typeof need !== 'string' && 'asset' in need);
@@ -294,7 +300,7 @@ export async function confirm(
   const now = deps.clock.now();
   let confirming: Doing | undefined;
   let isActing = false;
-  let asked: Pick<Going, 'action' | 'ask'> | undefined;
+  let asked: Pick<Going, 'action' | 'input'> | undefined;
   try {
     const begun = await deps.db.asSystem(async (tx) => {
       isActing = false;
@@ -305,10 +311,10 @@ export async function confirm(
       requireRight(confirming.operator, action.right);
       await requireOther(tx, row, confirming.operator, now);
       if (action.byFile !== undefined) throw new Refusal('file_needed', { how: action.byFile });
-      const others = await standing(tx, row, action.right);
+      const others = await validAgreers(tx, row, action.right);
       isActing = true;
-      const input = askedOf(deps, action, row.ask);
-      asked = { action, ask: input };
+      const input = askedOf(deps, action, row.input);
+      asked = { action, input };
       const before = await action.look(deps, tx, input);
       if (others === undefined || !isAsSeen(row, before)) {
         await decideProposal(tx, confirming, row, 'overtaken', { before: row.seen, after: before });
@@ -317,7 +323,7 @@ export async function confirm(
       }
       const isOwn = row.proposed_by === confirming.operator.id;
       const people = isOwn ? [row.proposer] : [...others, confirming.operator.name];
-      const wanted = await wantedOf(deps, tx, { action, ask: input, doing: confirming }, row.proposed_by);
+      const wanted = await wantedOf(deps, tx, { action, input, doing: confirming }, row.proposed_by);
       const takes = Math.max(row.people, await peopleWanted(tx, wanted));
       if (!isOwn && people.length < takes) {
         await agree(tx, confirming, row);
@@ -328,9 +334,9 @@ export async function confirm(
       const doing: Doing = { ...confirming, people, reason: saidBy(deps, row, people.slice(1, -1), why) };
       return {
         action,
-        ask: input,
+        input,
         doing,
-        begun: await carryOut(deps, tx, { action, ask: input, doing, before, proposal: id }),
+        begun: await carryOut(deps, tx, { action, input, doing, before, proposal: id }),
       };
     });
     isActing = false;
@@ -354,7 +360,7 @@ export async function confirm(
     if (isActing && why !== undefined && doing !== undefined)
       await deps.db.asSystem(async (tx) => {
         await failed(tx, doing, { id, why, from: 'open' });
-        if (error instanceof Refusal) await asked?.action.refused?.(deps, tx, asked.ask);
+        if (error instanceof Refusal) await asked?.action.refused?.(deps, tx, asked.input);
       });
     throw error;
   }
@@ -416,7 +422,7 @@ export function requireRight(operator: Operator, right: Right): void {
 
 interface Going {
   action: Action;
-  ask: Readonly<Record<string, unknown>>;
+  input: Readonly<Record<string, unknown>>;
   doing: Doing;
   proposal?: bigint;
 }
@@ -424,7 +430,7 @@ interface Going {
 type Begun = { after: unknown; shown: Readonly<Record<string, unknown>> } | { isOutside: true };
 
 async function carryOut(deps: OperatorDeps, tx: Tx, going: Going & { before: unknown }): Promise<Begun> {
-  const { action, ask: input, doing, before, proposal } = going;
+  const { action, input, doing, before, proposal } = going;
   const about = { action: action.name, subject: action.subject(input), proposal };
   if (action.outside !== undefined) {
     await recordAction(tx, doing, { ...about, outcome: 'begun', before, after: input });
@@ -438,7 +444,7 @@ async function carryOut(deps: OperatorDeps, tx: Tx, going: Going & { before: unk
 }
 
 async function end(deps: OperatorDeps, going: Going, begun: Begun): Promise<ActReply> {
-  const { action, ask: input, doing, proposal } = going;
+  const { action, input, doing, proposal } = going;
   const about = { action: action.name, subject: action.subject(input), proposal };
   const reply = (after: unknown, shown: Readonly<Record<string, unknown>>): ActReply => ({
     status: 200,

@@ -75,8 +75,8 @@ describe('a link', () => {
     assert.ok(body.data.link.startsWith(`${world.baseUrl}/checkout/`));
     assert.match(body.data.urlHash, /^[0-9A-Za-z]{20}$/);
     assert.equal(Date.parse(body.data.expiresAt) - world.clock.now().getTime() > 23 * 3_600_000, true);
-    const sealed = Buffer.from(new URL(body.data.link).pathname.split('/')[2] ?? '', 'base64url').toString('latin1');
-    for (const secret of ['98765', WALLET, acme.customerId]) assert.ok(!sealed.includes(secret));
+    const encrypted = Buffer.from(new URL(body.data.link).pathname.split('/')[2] ?? '', 'base64url').toString('latin1');
+    for (const secret of ['98765', WALLET, acme.customerId]) assert.ok(!encrypted.includes(secret));
   });
 
   test('is made from what public programs send, in every spelling and format', async () => {

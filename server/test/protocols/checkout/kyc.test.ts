@@ -432,8 +432,8 @@ describe('strangers', () => {
     });
     assert.equal(refused.status, 403);
     assert.equal((await openBrowser(cookies).open(theirs.kycUrl)).title, 'Log in');
-    const [name = '', sealed = ''] = [...browser.cookies][0] ?? [];
-    const bent = new Map([[name, `${sealed.slice(0, -4)}AAAA`]]);
+    const [name = '', encrypted = ''] = [...browser.cookies][0] ?? [];
+    const bent = new Map([[name, `${encrypted.slice(0, -4)}AAAA`]]);
     assert.equal((await openBrowser(bent).open(mine.kycUrl)).title, 'Log in', 'a bent cookie is none');
     assert.equal((await browser.open(mine.kycUrl)).title, 'Your details');
     world.clock.advance(31 * MINUTE);

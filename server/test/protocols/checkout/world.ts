@@ -21,9 +21,9 @@ export async function pagesWorld(
   /** What the verifier answers from now on; undefined: as the simulated one does. */
   const verifier: { finding?: Finding | undefined; isAway?: boolean } = {};
   const world = await wireWorld({
-    beside: (ground) =>
+    beside: (fixture) =>
       checkout({
-        ...ground,
+        ...fixture,
         ...(options.publicUrl === undefined ? {} : { publicUrl: () => options.publicUrl ?? '' }),
         requestsPerMinute: options.requestsPerMinute ?? 10_000,
         sender: options.sender === null ? undefined : (options.sender ?? sandboxSender),

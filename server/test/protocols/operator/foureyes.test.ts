@@ -122,7 +122,7 @@ describe('a token for another person', () => {
     const kim = withToken(world.baseUrl, token);
     assert.equal((await kim.reads('/self')).status, 401, 'nothing is confirmed yet');
     const shown = (await bea.reads(`/proposals/${said.body.proposal}`)).body;
-    assert.equal(shown.ask.tokenSha256, sha256(token), 'what the confirmer compares with Kim');
+    assert.equal(shown.input.tokenSha256, sha256(token), 'what the confirmer compares with Kim');
     const done = await confirms(bea, String(said.body.proposal));
     assert.equal(done.status, 200, JSON.stringify(done.body));
     for (const { body } of [said, done]) assert.doesNotMatch(JSON.stringify(body), /clo_/);
@@ -322,7 +322,7 @@ describe('a proposal whose action is refused', () => {
     const said = await ada.does('/operators', make);
     assert.equal(said.status, 202);
     // As what it is about was when proposed: there is none of this name. The role that it names is gone meanwhile.
-    await world.query(`update proposals set ask = jsonb_set(ask, '{role}', '"chief"') where id = $1`, [
+    await world.query(`update proposals set input = jsonb_set(input, '{role}', '"chief"') where id = $1`, [
       said.body.proposal,
     ]);
     assert.equal((await confirms(bea, String(said.body.proposal))).status, 400);
@@ -474,7 +474,7 @@ describe('an installation of one operator', () => {
 
 test('all of this stands in an audit that is as it was sealed', async () => {
   // What the machine does meanwhile is sealed in the next round.
-  const rows = await until('all is sealed', async () => {
+  const rows = await until('all is encrypted', async () => {
     await world.db.asSystem((tx) => sealAudit(tx, world.clock.now()));
     const problems: object[] = [];
     const verified = await world.db.asSystem((tx) =>

@@ -389,7 +389,7 @@ describe('endpoints and events under /v1', () => {
     const kept = await world.query('select answer from webhook_attempts where answer is not null');
     assert.ok(
       kept.every(({ answer }) => !(answer as Buffer).includes('Asha')),
-      'an answer is kept sealed',
+      'an answer is kept encrypted',
     );
 
     assert.equal(

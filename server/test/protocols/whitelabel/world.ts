@@ -82,12 +82,12 @@ export async function wireWorld(
   options: {
     production?: boolean;
     withdrawalFee?: boolean;
-    beside?: (ground: Fixture & { publicUrl: () => string; orders: Orders }) => FastifyPluginAsync;
+    beside?: (fixture: Fixture & { publicUrl: () => string; orders: Orders }) => FastifyPluginAsync;
   } = {},
 ) {
-  const ground = await freshFixture();
-  const { db, vault, clock, log } = ground;
-  const admin = new Postgres({ connectionString: ground.adminUrl, options: '-c search_path=cloverleaf' });
+  const fixture = await freshFixture();
+  const { db, vault, clock, log } = fixture;
+  const admin = new Postgres({ connectionString: fixture.adminUrl, options: '-c search_path=cloverleaf' });
   await admin.connect();
 
   await db.asSystem(async (tx) => {
@@ -169,7 +169,8 @@ export async function wireWorld(
       ...(options.withdrawalFee === false ? {} : { withdrawalFee: async () => 210_000n }),
     }),
   );
-  if (options.beside !== undefined) await app.register(options.beside({ ...ground, orders, publicUrl: () => baseUrl }));
+  if (options.beside !== undefined)
+    await app.register(options.beside({ ...fixture, orders, publicUrl: () => baseUrl }));
   await app.listen({ port: 0, host: '127.0.0.1' });
   baseUrl = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
 
@@ -234,7 +235,7 @@ export async function wireWorld(
   }
 
   return {
-    ...ground,
+    ...fixture,
     baseUrl,
     orders,
     driven,
@@ -248,7 +249,7 @@ export async function wireWorld(
     async stop() {
       await app.close();
       await admin.end();
-      await ground.stop();
+      await fixture.stop();
     },
   };
 }

@@ -29,7 +29,7 @@ export function bankActions(desk: BankDesk): readonly Action[] {
   };
   const amountOfFile = async (tx: Tx, file: bigint): Promise<Need> => {
     const { asset: of, units } = await desk.batch(tx, file);
-    return { asset: of, units, ask: 'named' };
+    return { asset: of, units, asks: 'named' };
   };
   return [
     action({
@@ -73,7 +73,7 @@ export function bankActions(desk: BankDesk): readonly Action[] {
         if (keys.length === 0) throw new Refusal('batch_refused', { why: 'None of these payouts waits for a file.' });
         // Every file counts on its own: all of an asset have one subject.
         const counts = `${desk.code}:${input.asset}:after ${(await lastFileOf(desk, tx, input.asset)) ?? 'none'}`;
-        return { asset: input.asset, units, ask: 'named', counts };
+        return { asset: input.asset, units, asks: 'named', counts };
       },
       async perform(_deps, tx, input, { operator }) {
         const { payouts: keys = [] } = input;

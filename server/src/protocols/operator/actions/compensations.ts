@@ -103,7 +103,7 @@ export const COMPENSATION_ACTIONS: readonly Action[] = [
       // All that the order was compensated with counts, so pieces are no way below a limit.
       const units = before.reduce((sum, one) => sum + one.units, input.units);
       // Two where no rule names it; where only the bank says whose the account is, whatever a rule says.
-      return { asset: input.asset, units, ask: 'senderOf' in goesTo ? 'always' : 'named' };
+      return { asset: input.asset, units, asks: 'senderOf' in goesTo ? 'always' : 'named' };
     },
     async perform({ orders }, tx, said, { people, reason, now }) {
       const refund = await compensate(orders, tx, {
@@ -138,7 +138,7 @@ export const COMPENSATION_ACTIONS: readonly Action[] = [
       if (units === 0n) throw wrong('is for nothing: no order of that span was charged more than that fee');
       if (bulk.mostUnits < units)
         throw wrong(`must be at least ${amounts(units, bulk.asset)} ${bulk.asset}, which they were charged too much`);
-      return { asset: bulk.asset, units: bulk.mostUnits, ask: 'always' };
+      return { asset: bulk.asset, units: bulk.mostUnits, asks: 'always' };
     },
     async perform(_deps, tx, said, { operator, people, reason, now }) {
       const { market, span, bulk: terms } = await bulkAskOf(tx, said);

@@ -48,10 +48,10 @@ import {
   retry,
   retryRefund,
   settleBy,
-  standing,
   standsForLoss,
   suspenseRefundOf,
   trace,
+  uncoveredFindings,
   weightOf,
 } from '../../../orders/index.ts';
 import { assets } from '../../../partners/index.ts';
@@ -106,7 +106,7 @@ const needsPaid =
 /** What stands against money that would leave: what is hit, the list's entry, where it goes and how much. */
 export async function approves({ orders, clock }: OperatorDeps, tx: Tx, leaving: Leaving): Promise<unknown> {
   const { asset, units, address, fiatAccountId } = leaving;
-  return (await standing(orders, tx, leaving, clock.now())).map(({ rule, entry }) => ({
+  return (await uncoveredFindings(orders, tx, leaving, clock.now())).map(({ rule, entry }) => ({
     ...{ rule, entry, asset, units, address, fiatAccountId },
   }));
 }
@@ -119,7 +119,7 @@ async function needsOf(
   { pastHits = true }: { pastHits?: boolean | undefined } = {},
 ): Promise<Need[]> {
   const weight = weightOf(leaving);
-  const stands = pastHits ? await standing(orders, tx, leaving, clock.now()) : [];
+  const stands = pastHits ? await uncoveredFindings(orders, tx, leaving, clock.now()) : [];
   const found = stands.flatMap(({ action }) => (action === null ? [] : [action]));
   return [...found, ...(isNewDestination(leaving) ? (['destination.new'] as const) : [])].map((finding) => ({
     ...{ finding, ...weight },
@@ -339,7 +339,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
     subject,
     look,
     weighs: true,
-    needs: async (_deps, tx, input) => ({ ...(await amountOf(tx, input.order)), ask: 'always' as const }),
+    needs: async (_deps, tx, input) => ({ ...(await amountOf(tx, input.order)), asks: 'always' as const }),
     async perform({ orders }, tx, input, doing) {
       await releaseBlocked(orders, tx, { ...said(input, doing), legalAct: input.legalAct });
     },
@@ -375,7 +375,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
       const leaving = await ofDeposit(deps, tx, input);
       const back = async (amount: { asset: string; units: bigint }): Promise<Need[]> => [
         // Without an order only the operator says whose it is, and with a debt it is given up: two, whatever a rule says.
-        orderId === null || (await standsForLoss(tx, orderId)) ? { ...amount, ask: 'always' } : amount,
+        orderId === null || (await standsForLoss(tx, orderId)) ? { ...amount, asks: 'always' } : amount,
         ...(leaving === undefined ? [] : await needsOf(deps, tx, leaving, { pastHits: input.pastHits === true })),
       ];
       // All that went back of it counts, so pieces are no way below the limit; one that waits goes as a whole.
@@ -447,7 +447,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
     async needs(_deps, tx, input) {
       const { orderId, asset, units } = await findDeposit(tx, input.deposit);
       // Of another order's deposit, or of none's, only the operator says whose it is: two, whatever a rule says.
-      return orderId === input.order ? { asset, units } : { asset, units, ask: 'always' as const };
+      return orderId === input.order ? { asset, units } : { asset, units, asks: 'always' as const };
     },
     async perform({ orders }, tx, input, { operator, reason, now }) {
       const { deposit: depositId, order: orderId } = input;

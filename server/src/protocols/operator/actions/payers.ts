@@ -20,8 +20,8 @@ import {
   requireNotHeldDeposit,
   requireSigned,
   senderAccount,
-  standing,
   suspenseRefundOf,
+  uncoveredFindings,
 } from '../../../orders/index.ts';
 import { type Action, action, type OperatorDeps } from '../action.ts';
 import { flag, id, optional, text } from '../fields.ts';
@@ -155,9 +155,9 @@ export const PAYER_ACTIONS: readonly Action[] = [
     async needs(deps, tx, input): Promise<Need[]> {
       const { asset, units } = await findDeposit(tx, input.deposit);
       const leaving = await leavingOf(deps, tx, input);
-      const stands = input.pastHits === true ? await standing(deps.orders, tx, leaving, deps.clock.now()) : [];
+      const stands = input.pastHits === true ? await uncoveredFindings(deps.orders, tx, leaving, deps.clock.now()) : [];
       const found = [...stands.flatMap(({ action }) => action ?? []), 'destination.new' as const];
-      return [{ asset, units, ask: 'always' }, ...found.map((finding) => ({ finding, asset, units }))];
+      return [{ asset, units, asks: 'always' }, ...found.map((finding) => ({ finding, asset, units }))];
     },
     async perform(deps, tx, input, { operator, people, reason, now }) {
       await refundDeposit(deps.orders, tx, {
