@@ -24,7 +24,7 @@ export const RIGHTS = {
   /** Deciding who a customer is, which lets it trade. */
   reviews: ['support', 'finance', 'admin'],
   /** Laying a kill switch. */
-  stop: ['night', 'support', 'finance', 'admin'],
+  kill_switch: ['night', 'support', 'finance', 'admin'],
   /** Taking away from one: suspending a partner, revoking a key, blocking a customer. No money moves by it. */
   block: ['night', 'finance', 'admin'],
   /** Switching on again. */

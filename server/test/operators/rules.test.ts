@@ -32,8 +32,8 @@ describe('the most specific rule decides', () => {
     // The family before everything, the action before its family, the right before any right.
     ['order.release', 'money', 'inr', 1n, 3],
     ['order.retry', 'money', 'inr', 1_000n, 1],
-    ['order.retry', 'stop', 'inr', 51n, 2],
-    ['order.retry', 'stop', 'inr', 50n, 1],
+    ['order.retry', 'kill_switch', 'inr', 51n, 2],
+    ['order.retry', 'kill_switch', 'inr', 50n, 1],
     ['bank.close_file', 'money', undefined, undefined, 1],
   ] as const)
     test(`${action} (${right}) of ${units ?? 'no'} ${asset ?? 'amount'} takes ${people}`, () => {

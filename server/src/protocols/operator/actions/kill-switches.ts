@@ -41,7 +41,7 @@ export const KILL_SWITCH_ACTIONS: readonly Action[] = [
   action({
     name: 'kill-switch.set',
     path: '/kill-switches',
-    right: 'stop',
+    right: 'kill_switch',
     fields,
     subject,
     async look(deps, tx, input) {
