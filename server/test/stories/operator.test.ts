@@ -335,7 +335,7 @@ describe('a chain that halted by itself', () => {
     const done = await ada.does(confirm);
     assert.deepEqual([done.status, done.body.after], [200, { halted: false }]);
     // It is loud in the log, and was meant.
-    const loud = world.complaints.findIndex((line) => /"msg":"rail stopped"/.test(line));
+    const loud = world.complaints.findIndex((line) => /"msg":"rail halted"/.test(line));
     assert.notEqual(loud, -1);
     world.complaints.splice(loud, 1);
     await world.until('it is well', async () => (await health())?.ok === true);
