@@ -568,14 +568,14 @@ export async function claimDepositsBefore(
   return true;
 }
 
-/** The sweep moved nothing: its deposits may be given to another, not before `due`. */
-/** A send that was final is looked for again, and broadcast again where no block has it. */
+/** Follows a final send again: it is broadcast again when no block contains it. */
 export const broadcastAgain = (tx: Tx, rail: string, key: string): Promise<number> =>
   tx.run(
     `update chain_sends set state = 'mined', reported_at = null where rail = $1 and key = $2 and state = 'confirmed'`,
     [rail, key],
   );
 
+/** The sweep moved nothing: another sweep may take its deposits, not before `due`. */
 export async function releaseDeposits(tx: Tx, rail: string, sweep: string, due: Date): Promise<void> {
   await tx.run('update chain_deposits set sweep = null, sweep_due = $3 where rail = $1 and sweep = $2', [
     rail,
