@@ -8,9 +8,7 @@
  */
 import type { Read, Settings } from './env.ts';
 
-/**
- * @typeParam T what the adapter creates. @typeParam C what the installation passes to `create` besides the settings
- */
+/** @typeParam T what the adapter creates. @typeParam C what the installation passes to `create` besides the settings */
 export interface Adapter<T, C = void> {
   /** Stored in rows and settings, so it never changes. */
   readonly code: string;

@@ -30,9 +30,7 @@ export interface Answer {
   rows: unknown[];
 }
 
-/**
- * @returns one answer per statement; throws the error of the first statement that failed
- */
+/** @returns one answer per statement; throws the error of the first statement that failed */
 export async function sendAll(client: pg.ClientBase, statements: readonly Statement[]): Promise<Answer[]> {
   try {
     return await new Promise((resolve, reject) => {

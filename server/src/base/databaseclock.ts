@@ -37,9 +37,7 @@ export async function clockAheadMs(tx: Tx): Promise<number> {
   return Math.round((before + Date.now()) / 2 - there.getTime());
 }
 
-/**
- * @throws the database's error when the first reading fails
- */
+/** @throws the database's error when the first reading fails */
 export async function openDatabaseClock(db: Database, everyMs = LOOK_EVERY_MS): Promise<DatabaseClock> {
   const look = async (): Promise<number> => {
     const asked = performance.now();

@@ -36,9 +36,7 @@ export interface Tx {
   rows<R>(text: string, values?: readonly unknown[]): Promise<R[]>;
   /** The first row, or undefined. */
   row<R>(text: string, values?: readonly unknown[]): Promise<R | undefined>;
-  /**
-   * @returns the number of rows touched
-   */
+  /** @returns the number of rows touched */
   run(text: string, values?: readonly unknown[]): Promise<number>;
   /**
    * Sends a statement whose result the caller does not need before going on. It goes out, in order, with the next awaited

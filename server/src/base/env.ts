@@ -48,9 +48,7 @@ function valueOrFile(name: string, env: NodeJS.ProcessEnv): string | undefined {
   return readTextFile(`${name}_FILE`, file);
 }
 
-/**
- * @throws SettingError naming the setting, never the file's content
- */
+/** @throws SettingError naming the setting, never the file's content */
 export function readTextFile(name: string, file: string): string {
   try {
     return readFileSync(file, 'utf8').trim();
@@ -72,9 +70,7 @@ export function sharedSecret(name: string, about: string): Setting<string | unde
   return { ...secret(name, about), shared: true };
 }
 
-/**
- * @param what what the setting is for: production refuses to start without it when the part it belongs to is used
- */
+/** @param what what the setting is for: production refuses to start without it when the part it belongs to is used */
 export const demanded = <T>(setting: Setting<T>, what: string): Setting<T> => ({ ...setting, demand: what });
 
 export function integer<F extends number | undefined>(

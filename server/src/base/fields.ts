@@ -13,9 +13,7 @@ export function parseJson(from: string, text: string): unknown {
   }
 }
 
-/**
- * @param at name of the object in errors: `CHAINS_FILE: chains[0]`. @throws SettingError
- */
+/** @param at name of the object in errors: `CHAINS_FILE: chains[0]`. @throws SettingError */
 export function objectAt(value: unknown, at: string, known?: readonly string[]): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new SettingError(`${at} must be an object`);

@@ -60,9 +60,7 @@ export async function migrate(adminUrl: string, password: string, folder: URL = 
 export const knownMigrations = async (folder: URL = FOLDER): Promise<string[]> =>
   (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort();
 
-/**
- * @returns whether the database was empty
- */
+/** @returns whether the database was empty */
 async function apply(client: pg.Client, folder: URL): Promise<boolean> {
   const names = await knownMigrations(folder);
   const applied = new Map<string, { content: string; breaking: string | null }>(

@@ -189,9 +189,7 @@ export async function customerByPhone(
   return customerOf(row);
 }
 
-/**
- * @throws Refusal 'unknown_customer', also for another partner's customer
- */
+/** @throws Refusal 'unknown_customer', also for another partner's customer */
 export async function findCustomer(tx: Tx, id: string): Promise<Customer> {
   const row = /^[0-9A-Za-z]{10}_[0-9]{1,19}$/.test(id) ? await customerById(tx, id) : undefined;
   if (row === undefined) throw new Refusal('unknown_customer');

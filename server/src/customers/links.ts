@@ -92,9 +92,7 @@ const CONTEXT: Readonly<Record<LinkPurpose, string>> = {
 export const encryptLink = <P extends LinkPurpose>(vault: Vault, purpose: P, link: LinkOf[P]): string =>
   vault.encrypt(JSON.stringify(link), CONTEXT[purpose]).toString('base64url');
 
-/**
- * @returns undefined for a token that is not ours or was altered; 'ended' for an expired one of ours
- */
+/** @returns undefined for a token that is not ours or was altered; 'ended' for an expired one of ours */
 export function openLink<P extends LinkPurpose>(
   vault: Vault,
   purpose: P,

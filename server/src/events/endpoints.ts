@@ -168,9 +168,7 @@ export async function listEndpoints(
 
 const secretContext = (id: string): string => `webhook_endpoints.secret:${id}`;
 
-/**
- * @returns the endpoint, and its secret: shown here and never again
- */
+/** @returns the endpoint, and its secret: shown here and never again */
 export async function addEndpoint(
   tx: Tx,
   vault: Vault,
@@ -210,9 +208,7 @@ export async function addEndpoint(
 export const endpoints = async (tx: Tx, partnerId: bigint): Promise<Endpoint[]> =>
   (await tx.rows<EndpointRow>(sql.all, [partnerId])).map(endpointOf);
 
-/**
- * @throws Refusal 'unknown_endpoint', also for another partner's
- */
+/** @throws Refusal 'unknown_endpoint', also for another partner's */
 export async function endpointById(tx: Tx, id: string): Promise<Endpoint> {
   return endpointOf(found(await tx.row<EndpointRow>(sql.byId, [id])));
 }

@@ -42,9 +42,7 @@ export interface Signing {
 export interface Format {
   /** Whether the format has a message for this event, given the subject's earlier events. Oldest first. */
   concerns(event: Happened, earlier: readonly Happened[]): boolean;
-  /**
-   * @returns 'no_word' when the format has no message for such an event, 'no_key' when its key is gone
-   */
+  /** @returns 'no_word' when the format has no message for such an event, 'no_key' when its key is gone */
   message(event: Happened, signing: Signing): Promise<Message | 'no_word' | 'no_key'>;
 }
 

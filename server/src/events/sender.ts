@@ -31,9 +31,7 @@ export const DEADLINE_MS = 5_000;
 const MAX_ANSWER_BYTES = 1024;
 const MAX_ANSWER_CHARS = 500;
 
-/**
- * @param options.ca for tests: a certificate to trust beside the usual ones
- */
+/** @param options.ca for tests: a certificate to trust beside the usual ones */
 export function openSender(egress: EgressPolicy, options: { deadlineMs?: number; ca?: string } = {}): Sender {
   const deadlineMs = options.deadlineMs ?? DEADLINE_MS;
   const agents = {

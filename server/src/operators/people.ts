@@ -123,9 +123,7 @@ export async function issueToken(
   return token;
 }
 
-/**
- * @throws Refusal 'unknown_token' when the operator has none with this number
- */
+/** @throws Refusal 'unknown_token' when the operator has none with this number */
 export async function revokeToken(tx: Tx, t: { operatorId: bigint; token: bigint; now: Date }): Promise<void> {
   if ((await store.revokeToken(tx, t.operatorId, t.token, t.now)) === 0) throw new Refusal('unknown_token');
 }

@@ -75,9 +75,7 @@ export async function propose(
   return { id: row.id, expiresAt, people: p.people, readyAt };
 }
 
-/**
- * @returns ids of the proposals that expire now, because nobody decided in time
- */
+/** @returns ids of the proposals that expire now, because nobody decided in time */
 export const expireProposals = async (tx: Tx, now: Date): Promise<bigint[]> =>
   (await store.expireProposals(tx, now)).map(({ id }) => id);
 

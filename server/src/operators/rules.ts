@@ -87,9 +87,7 @@ export function decidingRules(rules: readonly Rule[], question: Question): Rule[
   return first === undefined ? [] : matching.filter((rule) => sameRules(rule, first));
 }
 
-/**
- * @param sum amount compared with the limits; the action's own amount if nothing else counts
- */
+/** @param sum amount compared with the limits; the action's own amount if nothing else counts */
 export function peopleBy(deciding: readonly Rule[], sum: bigint | undefined): number {
   if (deciding.length === 0) return DEFAULT_PEOPLE;
   // A rule for any asset (`*`) has no limit and always counts; the others only above their limit.
@@ -223,9 +221,7 @@ export const lockRules = (tx: Tx): Promise<unknown> => store.lockRules(tx);
 /** Leaves an existing rule unchanged. */
 export const seedRule = async (tx: Tx, rule: Rule): Promise<void> => void (await store.seedRule(tx, rule));
 
-/**
- * @param people null removes the rule
- */
+/** @param people null removes the rule */
 export async function setRule(tx: Tx, rule: Omit<Rule, 'people'> & { people: number | null }): Promise<void> {
   const { people, ...key } = rule;
   if (people === null) await store.dropRule(tx, key);

@@ -35,9 +35,7 @@ export type { Bulk, BulkTerms, Span } from './bulk.store.ts';
 const AT_ONCE = 50;
 export const MAX_UNPAID = 200;
 
-/**
- * @returns the number under which `bulkOf` reports progress
- */
+/** @returns the number under which `bulkOf` reports progress */
 export async function beginBulk(
   tx: Tx,
   input: Span & {
@@ -80,9 +78,7 @@ export function bulkHandlers(context: OrdersContext): Handlers {
   };
 }
 
-/**
- * @returns whether nothing is left to do
- */
+/** @returns whether nothing is left to do */
 async function nextOf(context: OrdersContext, tx: Tx, id: bigint): Promise<boolean> {
   const bulk = await bulkStore.lock(tx, id);
   assert(bulk !== undefined, `there is no bulk ${id}`);

@@ -12,9 +12,7 @@ import { invariantBroken } from './trace.ts';
 
 const PAGE = 1_000;
 
-/**
- * @returns the number of orders; `tell` is called with each problem found
- */
+/** @returns the number of orders; `tell` is called with each problem found */
 export async function checkOrders(tx: Tx, tell: (orderId: bigint, why: string) => void): Promise<bigint> {
   let count = 0n;
   for (let after = -1n; ; ) {

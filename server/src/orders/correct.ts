@@ -192,9 +192,7 @@ const isGiven = ({ state, booked_to }: DepositRow): boolean =>
   state === 'applied' && IS_LOST_ORDER.test(booked_to ?? '');
 const IS_LOST_ORDER = /^out_.+:order$/;
 
-/**
- * @throws Refusal 'does_not_fit' when nothing of it is free in suspense
- */
+/** @throws Refusal 'does_not_fit' when nothing of it is free in suspense */
 function requireFree(row: DepositRow): void {
   if (row.state !== 'suspense' || row.taken_units > 0n || inSuspense(row) === 0n)
     throw unfit('the deposit does not lie in suspense');

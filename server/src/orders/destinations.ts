@@ -41,9 +41,7 @@ export interface Outgoing {
   depositId?: bigint | undefined;
 }
 
-/**
- * @throws Refusal 'unknown_account' | 'malformed_field' when money of this rail and asset cannot arrive there
- */
+/** @throws Refusal 'unknown_account' | 'malformed_field' when money of this rail and asset cannot arrive there */
 export async function requireFits({ rails }: Rails, tx: Tx, money: Outgoing, to: RefundTo): Promise<void> {
   const { address, fiatAccountId } = to;
   const wrong = (field: string, rule: string) => new Refusal('malformed_field', { fields: { [field]: rule } });

@@ -28,16 +28,12 @@ export const homeOf = ({ depositId, orderId, partnerId, rail, asset }: Dormancy)
   return chart.order(orderId, partnerId, asset);
 };
 
-/**
- * @param deposit locked, its order before it. Nothing happens when nothing of it is announced or dormant
- */
+/** @param deposit locked, its order before it. Nothing happens when nothing of it is announced or dormant */
 export async function wakeDeposit(tx: Tx, deposit: DepositRow, waking: Waking): Promise<void> {
   if (deposit.dormant_from !== null) await wake(tx, { depositId: deposit.id }, waking);
 }
 
-/**
- * @param order locked. @returns the order after waking
- */
+/** @param order locked. @returns the order after waking */
 export async function wakeOrder(tx: Tx, order: Order, waking: Waking): Promise<Order> {
   if (order.dormantFrom === null) return order;
   await wake(tx, { orderId: order.id }, waking);

@@ -74,9 +74,7 @@ async function keptFrom(tx: Tx, row: DepositRow): Promise<string | undefined> {
   return (await findCustomer(tx, order.customerId)).blocked ? 'its customer is blocked' : undefined;
 }
 
-/**
- * @throws Refusal 'does_not_fit' when there is none
- */
+/** @throws Refusal 'does_not_fit' when there is none */
 export async function writeOffDust(tx: Tx, input: DustInput & { by: string; now: Date }): Promise<DustPile> {
   const pile = await lookDust(tx, input);
   if (pile.count === 0) throw unfit(`no dust of ${input.asset} that may be written off came before that`);
@@ -98,9 +96,7 @@ export async function requireDust(tx: Tx, row: DepositRow): Promise<void> {
   if (why !== undefined) throw unfit(why);
 }
 
-/**
- * @param row locked, and checked
- */
+/** @param row locked, and checked */
 export async function writeOff(tx: Tx, row: DepositRow, { by, now }: { by: string; now: Date }): Promise<void> {
   await wakeDeposit(tx, row, { by, why: 'it is written off', now });
   const { id, rail, asset, units, order_id: orderId, reference } = row;

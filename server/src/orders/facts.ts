@@ -76,9 +76,7 @@ export type OwnTransfers = (
   fact: Extract<RailFact, { type: 'own_transfer_settled' | 'own_transfer_failed' }>,
 ) => Promise<void>;
 
-/**
- * @param ownTransfers the treasury, if there is one: sweeps and their gas touch no order
- */
+/** @param ownTransfers the treasury, if there is one: sweeps and their gas touch no order */
 export function orderFacts(context: Context, ownTransfers?: OwnTransfers): Report {
   return async (tx, fact) => {
     switch (fact.type) {
@@ -646,9 +644,7 @@ async function payoutSettled(context: Context, tx: Tx, fact: Of<'payout_settled'
 const isKnownAgain = (tx: Tx, key: string, outcome: string, now: Date): Promise<void> =>
   closeCases(tx, { kind: 'payout_unknown', subject: `payout:${key}`, outcome, now });
 
-/**
- * @returns whether the order, or the refund, was waiting for it
- */
+/** @returns whether the order, or the refund, was waiting for it */
 async function bookSettled(
   context: Context,
   tx: Tx,

@@ -57,9 +57,7 @@ export const ordersLike = (
 export const depositOfId = (tx: Tx, id: bigint): Promise<FoundDeposit | undefined> =>
   tx.row<FoundDeposit>(`select ${DEPOSIT} from deposits where id = $1`, [id]);
 
-/**
- * @param input.typed the text as searchable operator texts are stored
- */
+/** @param input.typed the text as searchable operator texts are stored */
 export const depositsLike = (tx: Tx, input: { text: string; number: bigint | null; typed: string }) =>
   tx.rows<FoundDeposit>(
     `select ${DEPOSIT} from (

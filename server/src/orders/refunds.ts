@@ -538,9 +538,7 @@ export async function refundSubmitted(tx: Tx, payout: Payout, now: Date): Promis
   await tell(tx, locked.order, now);
 }
 
-/**
- * @returns false when the books cannot accept it as this refund's: it was not under way
- */
+/** @returns false when the books cannot accept it as this refund's: it was not under way */
 export async function refundSettled(
   context: Rails,
   tx: Tx,

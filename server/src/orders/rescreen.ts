@@ -15,9 +15,7 @@ const SUBJECT = 'screening';
 /** Screeners that this process has not seen answer last time: their case may be open. */
 const mayBeDown = new WeakMap<object, boolean>();
 
-/**
- * @throws Unavailable when the screener does not answer; then a case is open
- */
+/** @throws Unavailable when the screener does not answer; then a case is open */
 export async function screenOutside(context: OrdersContext, input: Screening): Promise<Verdict> {
   const { screener, db, clock } = context;
   try {

@@ -105,9 +105,7 @@ export async function makeReturnLink(
 
 const CASE = 'return_confirmed';
 
-/**
- * @returns undefined when this customer has no such link, or a newer one replaced it
- */
+/** @returns undefined when this customer has no such link, or a newer one replaced it */
 export async function returnShown(tx: Tx, asked: LinkAsked): Promise<ReturnShown | undefined> {
   const link = await returnLinks.find(tx, asked.id);
   return isUsable(link, asked) ? await shownOf(tx, link) : undefined;

@@ -622,9 +622,7 @@ export const store = {
     return row?.units ?? 0n;
   },
 
-  /**
-   * @returns undefined when a payout had been submitted before
-   */
+  /** @returns undefined when a payout had been submitted before */
   async noteSubmitted(tx: Tx, orderId: bigint, at: Date): Promise<Order | undefined> {
     const row = await tx.row<OneRow>(
       `update orders set payout_submitted_at = $2, updated_at = $2 where id = $1 and payout_submitted_at is null returning ${ALL}`,

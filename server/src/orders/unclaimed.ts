@@ -39,9 +39,7 @@ export const MAX_DORMANT = 200;
 
 export const dormancyPolicy = (tx: Tx): Promise<DormancyPolicy | undefined> => dormantStore.policy(tx);
 
-/**
- * @param set undefined: nothing becomes dormant from now on, and announcements are withdrawn
- */
+/** @param set undefined: nothing becomes dormant from now on, and announcements are withdrawn */
 export async function setDormancy(
   tx: Tx,
   set: DormancyPolicy | undefined,

@@ -54,9 +54,7 @@ export async function requireUndone(tx: Tx, lost: DepositRow, backId: bigint): P
   return { order, lost, back };
 }
 
-/**
- * @param entry the correcting entry, without its lines
- */
+/** @param entry the correcting entry, without its lines */
 export async function undoExchange(
   context: { rails: ReadonlyMap<string, Rail> },
   tx: Tx,

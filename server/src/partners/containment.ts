@@ -172,9 +172,7 @@ export async function heldItems(
   return (await tx.rows<HeldRow>(sql.page, [partnerId, kind, state, after, limit])).map(itemOf);
 }
 
-/**
- * @throws Refusal 'unknown_held_item' when one does not belong to the partner
- */
+/** @throws Refusal 'unknown_held_item' when one does not belong to the partner */
 export async function heldByIds(tx: Tx, partnerId: bigint, ids: readonly bigint[]): Promise<HeldItem[]> {
   const rows = await tx.rows<HeldRow>(sql.byIds, [partnerId, ids]);
   const missing = ids.find((id) => !rows.some((row) => row.id === id));

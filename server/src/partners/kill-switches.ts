@@ -41,9 +41,7 @@ export async function setKillSwitch(tx: Tx, stop: KillSwitch): Promise<boolean> 
   return isNew;
 }
 
-/**
- * @returns false when it was not set
- */
+/** @returns false when it was not set */
 export async function liftKillSwitch(tx: Tx, kind: KillSwitchKind, subject: string): Promise<boolean> {
   const wasThere = (await removeKillSwitch(tx, kind, subject)) === 1;
   remembered.forget();

@@ -32,9 +32,7 @@ interface Waiting<V> {
   fail(error: unknown): void;
 }
 
-/**
- * @param read looks up to 200 keys up in one statement; unknown keys are omitted
- */
+/** @param read looks up to 200 keys up in one statement; unknown keys are omitted */
 export function openLookups<V>(read: (keys: readonly string[]) => Promise<ReadonlyMap<string, V>>): Lookups<V> {
   const foundBefore = new Set<string>();
   const unknownUntil = new Map<string, number>();

@@ -221,9 +221,7 @@ export const sql = {
 } as const;
 
 export const keysByName = (tx: Tx, keys: readonly string[]) => tx.rows<KeyRow>(sql.keysByName, [keys]);
-/**
- * @param since skipped when any process has stored a use after this time
- */
+/** @param since skipped when any process has stored a use after this time */
 export const noteUse = (tx: Tx, key: string, at: Date, since: Date) => tx.run(sql.noteUse, [key, at, since]);
 export const partnerById = (tx: Tx, id: bigint) => tx.row<PartnerRow>(sql.partnerById, [id]);
 export const partnerByName = (tx: Tx, name: string) => tx.row<PartnerRow>(sql.partnerByName, [name]);

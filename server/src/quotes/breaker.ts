@@ -52,9 +52,7 @@ export const NO_LEVEL: Level = {
 /** Symmetric: a jump from 100 to 10 is as large as one from 10 to 100. */
 export const isNear = (a: Rate, b: Rate, bps: bigint): boolean => ratesWithin(a, b, bps) && ratesWithin(b, a, bps);
 
-/**
- * @returns the new level (the same object when nothing has changed), and the resulting transition
- */
+/** @returns the new level (the same object when nothing has changed), and the resulting transition */
 export function observe(before: Level, agreed: Agreed, rules: BreakerRules, now: Date): { level: Level; turn: Turn } {
   if (before.haltedAt !== null) return whileHalted(before, agreed, rules, now);
   if (agreed === undefined) {

@@ -203,9 +203,7 @@ async function requireRoom(tx: Tx, quote: Quote, fiatUnits: bigint): Promise<voi
 export const liveUnits = (tx: Tx, input: { partnerId: bigint; fiat: string; now: Date }): Promise<bigint> =>
   store.liveUnits(tx, input);
 
-/**
- * @throws Refusal 'exposure_exceeded' with what is left of the cap
- */
+/** @throws Refusal 'exposure_exceeded' with what is left of the cap */
 export function requireWithin(
   cap: bigint,
   { asked, live, fiat }: { asked: bigint; live: bigint; fiat: Market['fiat'] },

@@ -129,9 +129,7 @@ export const store = {
     return { prices, levels, gasUnits, gasAgeMs, now: rows[0]?.now ?? new Date() };
   },
 
-  /**
-   * @param made.orderId the order that takes it at once, or null
-   */
+  /** @param made.orderId the order that takes it at once, or null */
   insert(
     tx: Tx,
     quote: Quote,

@@ -29,9 +29,7 @@ const breakerOf = (market: Market): BreakerRules => ({
   missingMs: Math.min(market.priceMaxAgeMs, MISSING_AT_MOST_MS),
 });
 
-/**
- * @param keep stores prices, under the lock, before they are judged
- */
+/** @param keep stores prices, under the lock, before they are judged */
 export async function judgePrices(tx: Tx, keep: () => Promise<void> = async () => {}): Promise<void> {
   await lockPrices(tx);
   await keep();
@@ -182,9 +180,7 @@ export interface ShownLevel {
   seenSince: Date | null;
 }
 
-/**
- * @param input.marketId default: all markets
- */
+/** @param input.marketId default: all markets */
 export async function priceLevels(
   tx: Tx,
   input: { marketId?: bigint } = {},
@@ -251,9 +247,7 @@ export async function confirmPair(
   return { confirmed, halted };
 }
 
-/**
- * @returns why it cannot be; then nothing was written
- */
+/** @returns why it cannot be; then nothing was written */
 function confirmOne(
   tx: Tx,
   { market, row }: Halt,

@@ -17,9 +17,7 @@ import { frontiers, passOver } from './ahead.store.ts';
  */
 export const MARGIN = 1_000n;
 
-/**
- * @param derive the address of a number; it caches what it derived
- */
+/** @param derive the address of a number; it caches what it derived */
 export function targetsAhead(derive: (index: bigint) => string) {
   /** Keyed by the first number of a range that a restore left; 'now' is the range that comes next. */
   const runs = new Map<bigint | 'now', { known: Map<string, bigint>; to: bigint }>();

@@ -178,9 +178,7 @@ export const explainLine = (tx: Tx, rail: string, externalId: string, key: strin
     [rail, externalId, key],
   );
 
-/**
- * @returns whether it is new with this content
- */
+/** @returns whether it is new with this content */
 export async function insertOddLine(
   tx: Tx,
   rail: string,

@@ -291,9 +291,7 @@ export const noteSigned = (
     [of.rail, of.wallet, of.nonce, what.recipient, what.asset ?? null, what.asset === undefined ? null : what.units],
   );
 
-/**
- * @returns false when it has been read by now, or was not found through the signer's journal
- */
+/** @returns false when it has been read by now, or was not found through the signer's journal */
 export const noteCancel = async (tx: Tx, id: bigint): Promise<boolean> =>
   (await tx.run(
     `update found_movements set cancel_at = coalesce(cancel_at, clock_timestamp())

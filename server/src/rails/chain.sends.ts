@@ -288,9 +288,7 @@ export function sender(
     }
   }
 
-  /**
-   * @param finalized the finalized block at the time before the receipt was requested
-   */
+  /** @param finalized the finalized block at the time before the receipt was requested */
   async function settle(version: SendVersion, receipt: Receipt, finalized: bigint): Promise<void> {
     await db.asSystem(async (tx) => {
       const cursor = await store.lockCursor(tx, rail);

@@ -54,9 +54,7 @@ export async function moveCursor(
   await tx.run('delete from chain_blocks where rail = $1 and number < $2', [rail, to.finalized]);
 }
 
-/**
- * @returns false when it was halted already
- */
+/** @returns false when it was halted already */
 export async function haltChain(tx: Tx, rail: string, why: string): Promise<boolean> {
   return (await tx.run('update chains set halted_why = $2 where rail = $1 and halted_why is null', [rail, why])) > 0;
 }
@@ -716,9 +714,7 @@ export async function setNextNonce(tx: Tx, rail: string, wallet: string, next: b
   await tx.run('update chain_nonces set next = $3 where rail = $1 and wallet = $2', [rail, wallet, next]);
 }
 
-/**
- * @returns false when this version already exists
- */
+/** @returns false when this version already exists */
 export async function reserveSend(
   tx: Tx,
   rail: string,

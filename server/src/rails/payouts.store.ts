@@ -127,9 +127,7 @@ export const recordSubmitted = (
     [payout.id, payout.state, payout.submissions, reference ?? null, now],
   );
 
-/**
- * @param alarm whether a case is opened with this, which happens once
- */
+/** @param alarm whether a case is opened with this, which happens once */
 export const recordUnknown = (
   tx: Tx,
   payout: Payout,

@@ -14,9 +14,7 @@ const AGAIN_MS = 500;
 /** How long a statement that is still growing is read again. */
 const BALANCES_WITHIN_MS = 5_000;
 
-/**
- * @param isRunning whether a server continues reading and booking meanwhile, so that waiting for it makes sense
- */
+/** @param isRunning whether a server continues reading and booking meanwhile, so that waiting for it makes sense */
 export async function reconcileAll(
   context: Omit<RunContext, 'graceMs'>,
   rails: ReadonlyMap<string, Rail>,

@@ -27,9 +27,7 @@ export const JUST_FOUND = 'just found; the other side may be a moment later';
 export const sideKey = (side: { key: string; wallet: string; asset: string }): string =>
   `${side.wallet} ${side.asset} ${side.key}`;
 
-/**
- * @returns undefined when both sides are equal
- */
+/** @returns undefined when both sides are equal */
 export function itemOf(side: Side, about: Circumstances): Item | undefined {
   const { key, wallet, asset, outside, booked } = side;
   if (outside === booked) return undefined;

@@ -13,9 +13,7 @@ export interface Named {
   deposit?: bigint;
 }
 
-/**
- * @param entry a line, its kind and facts; `asset` and `wallet` name lines that no rule covers
- */
+/** @param entry a line, its kind and facts; `asset` and `wallet` name lines that no rule covers */
 export function nameOf(
   rail: string,
   line: Pick<CustodyLine, 'entry' | 'kind' | 'facts' | 'hold' | 'asset'>,

@@ -77,9 +77,7 @@ export async function reconcileRail(context: RunContext, rail: Rail, full?: 'beg
   }
 }
 
-/**
- * @returns whether there is more; undefined before the rail was ever polled
- */
+/** @returns whether there is more; undefined before the rail was ever polled */
 async function takePage(
   { db }: RunContext,
   rail: Rail,

@@ -113,9 +113,7 @@ async function countSweeps(tx: Tx, rail: string, address: string, asset: AssetCo
 export const nextSweepKey = async (tx: Tx, rail: string, address: string, asset: AssetCode): Promise<string> =>
   `sweep:${rail}:${address}:${asset}:${(await countSweeps(tx, rail, address, asset)) + 1}`;
 
-/**
- * @param before number of earlier gas transfers for the sweep
- */
+/** @param before number of earlier gas transfers for the sweep */
 export const gasKey = (sweep: string, before: number): string => `${sweep.replace(/^sweep:/, 'gas:')}.${before + 1}`;
 
 export const gasOf = (tx: Tx, sweep: string) =>

@@ -202,9 +202,7 @@ const sendingOf = ({ key, asset, units, target }: OwnTransfer): Sending => ({
   destination: { kind: 'address', address: target },
 });
 
-/**
- * @returns its state now
- */
+/** @returns its state now */
 async function submit(
   context: SweepContext,
   rail: ChainRail,

@@ -34,9 +34,7 @@ export interface Exchange extends Where {
   listed: Readonly<Record<string, string>>;
   /** The calls that fetch the tickers of these symbols: one for all or one each, depending on its limits and errors. */
   calls(symbols: readonly string[]): readonly Call[];
-  /**
-   * @param heardAt used by exchanges that give no time of their own
-   */
+  /** @param heardAt used by exchanges that give no time of their own */
   read(body: Json, symbol: string, heardAt: Date): Ticker;
 }
 

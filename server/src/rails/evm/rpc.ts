@@ -16,9 +16,7 @@ export interface Call {
 }
 
 export interface Rpc {
-  /**
-   * @throws RpcError when the node returns an error, Unavailable when it does not answer in time or in a valid format
-   */
+  /** @throws RpcError when the node returns an error, Unavailable when it does not answer in time or in a valid format */
   call(method: string, params: readonly unknown[]): Promise<unknown>;
   /** Answers in the order of the calls, errors as RpcError. Up to BATCH of them are answered by one node at one time. */
   batch(calls: readonly Call[]): Promise<unknown[]>;

@@ -45,9 +45,7 @@ export interface Signer {
    * @throws NotSigned when the keys are elsewhere and do not answer
    */
   refuses(wanted: Wanted): Promise<string | undefined>;
-  /**
-   * @throws BugError for a transfer it rejects; NotSigned when the keys are elsewhere
-   */
+  /** @throws BugError for a transfer it rejects; NotSigned when the keys are elsewhere */
   sign(unsigned: Unsigned): Promise<SignedTransfer>;
   /**
    * What it has signed under nonces from this one on, in order; only the first ones when there are many. Absent for a signer

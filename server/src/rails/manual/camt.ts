@@ -242,9 +242,7 @@ interface Context {
   where: string;
 }
 
-/**
- * @throws Refusal when the amount is not exact in the asset, or in another currency
- */
+/** @throws Refusal when the amount is not exact in the asset, or in another currency */
 function exact(amount: Amount | undefined, { account, decimals, where }: Context): bigint {
   if (amount === undefined) throw refuseFile(`${where} has no amount.`);
   if (amount.currency !== account.currency) throw refuseFile(`${where} is not in ${account.currency}.`);

@@ -135,9 +135,7 @@ export interface ManualDesk {
   }>;
   /** What is new in a file: sums of the lines that no earlier file brought, none for a file taken before (`importId`). */
   newOf(tx: Tx, file: ReadFile): Promise<NewLines>;
-  /**
-   * @throws Refusal 'file_refused' for future days without a stated reason, and for days far ahead
-   */
+  /** @throws Refusal 'file_refused' for future days without a stated reason, and for days far ahead */
   requireDated(file: ReadFile, reason: string | undefined): void;
   /**
    * Takes in what was read, all of it or nothing.
@@ -183,9 +181,7 @@ const nothingLeaves = (stays: readonly { key: string; why: string }[]): Refusal 
       : `None of the ${stays.length} payouts that wait may leave now: ${named(stays)}.`,
   );
 
-/**
- * @throws Refusal 'batch_refused' when the file would differ from the one that was reviewed
- */
+/** @throws Refusal 'batch_refused' when the file would differ from the one that was reviewed */
 function requireAllOf(
   shown: readonly string[],
   chosen: readonly { key: string }[],

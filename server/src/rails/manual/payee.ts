@@ -21,9 +21,7 @@ export interface PayeeDetails {
 const LONGEST_NAME = 70;
 const LONGEST_ACCOUNT = 34;
 
-/**
- * @returns the payee, or why no file can pay it, as one word
- */
+/** @returns the payee, or why no file can pay it, as one word */
 export function payeeOf(destination: Destination, account: ManualAccount): PayeeDetails | { why: string } {
   if (destination.kind !== 'account') return { why: 'not_an_account' };
   const { details } = destination;

@@ -52,9 +52,7 @@ const silent = openLog('silent');
 /** Rolls a preview's transaction back once its result is known. */
 class OnlyLooked extends Error {}
 
-/**
- * @returns what `body` returns; everything it wrote is rolled back
- */
+/** @returns what `body` returns; everything it wrote is rolled back */
 export async function rolledBack<T>(db: Database, body: (tx: Tx) => Promise<T>): Promise<T> {
   let found: { answer: T } | undefined;
   try {
@@ -71,9 +69,7 @@ export async function rolledBack<T>(db: Database, body: (tx: Tx) => Promise<T>):
   return found.answer;
 }
 
-/**
- * @throws Refusal 'file_refused' when taking it in would be rejected, with the same sentence
- */
+/** @throws Refusal 'file_refused' when taking it in would be rejected, with the same sentence */
 export function previewStatement(
   context: BankContext,
   adapter: BankAdapter,
