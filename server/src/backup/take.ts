@@ -63,7 +63,7 @@ const LEFT_OUT = /^(postmaster\.(pid|opts)|backup_label|tablespace_map|.*pg_inte
 /**
  * @param from the running database: the superuser's URL, and the data folder with the cluster
  * @param to the folder of backups; the backup gets its own folder there, named after its time
- * @throws Unavailable when PostgreSQL or the disk fails; only an unfinished folder is left, and removed
+ * @throws Unavailable when PostgreSQL or the disk fails; its unfinished folder is then removed
  */
 export async function takeBackup(from: { adminUrl: string; dataDir: string }, to: string, now: Date): Promise<Taken> {
   const name = now.toISOString().replaceAll(':', '-').replace('.', '-');

@@ -169,8 +169,8 @@ export async function customerNamed(
 }
 
 /**
- * The customer who came through a link that named nobody and is identified by this phone, or a new one. The partner's own
- * customers with the same phone are separate: nothing says that they are the same person.
+ * The customer who came through a link that named no customer and is identified by this phone, or a new one. The partner's
+ * own customers with the same phone are separate: nothing says that they are the same person.
  */
 export async function customerByPhone(
   tx: Tx,

@@ -49,7 +49,7 @@ export interface Asking {
   readonly session: string;
   /** Identifies the link. */
   readonly link: string;
-  /** The link names nobody: its holder typed the number. */
+  /** The link names no customer: its holder typed the number. */
   readonly isOpen: boolean;
   readonly network: string;
 }

@@ -27,7 +27,7 @@ export const RIGHTS = {
   stop: ['night', 'support', 'finance', 'admin'],
   /** Taking rights away: suspending a partner, revoking a key, blocking a customer. Moves no money. */
   block: ['night', 'finance', 'admin'],
-  /** Lifting kill switches and suspensions. */
+  /** Lifting kill switches, and resuming a halted chain. */
   resume: ['finance', 'admin'],
   /** Actions that move a customer's money, and confirming them. */
   money: ['finance', 'admin'],

@@ -103,7 +103,8 @@ export async function advance(
   if (transition.post !== undefined) {
     const posted = await postEntry(context, tx, order, transition.post, booked, given);
     if (posted === 'short') {
-      // Only a payout waits for funds. If a refund waited with it, a cancelled order would be paid out when funds arrive.
+      // Only a payout waits for funds. If a refund waited with it, an order that is to be refunded would be paid out when
+      // funds arrive.
       if (transition.then !== 'send_payout') return { outcome: 'ignored', order };
       // The table says what `short` does in this state; where it has no row (already waiting), nothing changes.
       return await advance(context, tx, order, 'short', { now: given.now, facts: given.facts ?? {} });

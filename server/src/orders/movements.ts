@@ -22,7 +22,7 @@ export async function movementKnown(
   if (left > 0n) return;
   const stop = (await killSwitches(tx)).find((one) => one.kind === 'rail' && one.subject === rail);
   if (stop !== undefined && (stop.by !== 'the machine' || !FOR_MOVEMENTS.test(stop.reason))) return;
-  // If a person set the same switch as well, it stays on, whoever was first.
+  // If a person set the same switch as well, it stays on.
   const people = (await layersOf(tx, 'rail', rail)).filter(({ by }) => by !== 'the machine');
   if (people.length > 0) return;
   if (stop !== undefined) await liftKillSwitch(tx, 'rail', rail);

@@ -182,7 +182,7 @@ async function itemsOf(context: RunContext, tx: Tx, rail: Rail, outsideAt: Date)
     kind: rail.kind,
     outsideAt,
     waiting,
-    // An existing break gets no new grace period, whoever compares.
+    // An existing break gets no new grace period.
     foundAt: new Map(open.map((item) => [sideKey(item), item.transit === null ? new Date(0) : item.found_at])),
     graceMs: context.graceMs ?? GRACE_MS,
     now: new Date(),

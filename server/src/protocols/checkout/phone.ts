@@ -1,5 +1,5 @@
 /**
- * The phone page: a customer who comes through a link that names nobody enters a phone number.
+ * The phone page: a customer who comes through a link that names no customer enters a phone number.
  *
  * The customer's row is created before the code is right, because codes belong to customers; until then it is only an
  * encrypted number. A link accepts only a few numbers, and a network a few per period, because each costs a message to a

@@ -60,7 +60,7 @@ export const KILL_SWITCH_ACTIONS: readonly Action[] = [
     fields,
     subject,
     look,
-    // As many people as have set it, whoever they are, but no more than there are with the right. The machine does not count.
+    // As many people as have set it, but no more than there are who may confirm. The machine does not count.
     async needs(_deps, tx, { kind, subject: of }) {
       const laid = (await layersOf(tx, kind, of)).filter(({ by }) => by !== MACHINE).length;
       return ['rule', { atLeast: Math.min(laid, await confirmers(tx)) }];
