@@ -56,22 +56,22 @@ export const LISTS: Lists = {
     krakenSource,
     bitstampSource,
     ecbSource,
-    // To add a price source: one line here.
+    // A price source: one line here.
   ],
   verifiers: [
     simulatedFindings,
     manualReviews,
-    // To add a verifier: one line here.
+    // A verifier: one line here.
   ],
   codeSenders: [
     knownCodes,
     webhookCodes,
-    // To add a sender of login codes: one line here.
+    // A sender of login codes: one line here.
   ],
   banks: [
     loopbackBank,
     fileBank,
-    // To add a bank: one line here.
+    // A bank: one line here.
   ],
 };
 
