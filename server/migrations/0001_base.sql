@@ -1,13 +1,13 @@
--- The schema, its two roles, due work, and the servers that run on this database.
+-- The schema, its two roles, jobs, and the servers that run on this database.
 --
--- The server never works as the owner of these tables. `cloverleaf_partner` sees the rows of the one partner named in the setting
--- cloverleaf.partner, and none where that is not set; `cloverleaf_system` is for workers, which serve all partners. Neither can
--- bypass row-level security. Roles belong to the whole cluster, so they are created only where they are absent.
+-- The server never works as the owner of these tables. `cloverleaf_partner` sees the rows of the one partner named in the
+-- setting cloverleaf.partner, and none while that is not set; `cloverleaf_system` is for workers, which serve all partners.
+-- Neither can bypass row-level security. Roles belong to the whole cluster, so they are created only if missing.
 
 create schema cloverleaf;
 set search_path = cloverleaf;
 
--- Another database of the cluster may be doing the same at this moment, so a role that appears in between is as good.
+-- Another database of the cluster may be running this at the same moment: a role that it creates in between is accepted.
 do $$
 declare
   role_name text;
@@ -29,7 +29,7 @@ create function current_partner() returns bigint
 language sql stable parallel safe
 as $$ select nullif(current_setting('cloverleaf.partner', true), '')::bigint $$;
 
--- Row-level security for a table with a partner's rows: the one policy every such table has.
+-- Row-level security for a table with a partner's rows: the one policy of every such table.
 create procedure protect(protected regclass)
 language plpgsql as $$
 begin
@@ -38,7 +38,7 @@ begin
   execute format('create policy all_rows on %s to cloverleaf_system using (true)', protected);
 end $$;
 
--- For triggers on tables that are only ever added to.
+-- For triggers on insert-only tables.
 create function refuse_change() returns trigger
 language plpgsql as $$
 begin
@@ -47,7 +47,7 @@ end $$;
 
 create sequence job_holders as integer cycle;
 
--- Due work: alarm clocks, never the truth (src/base/jobs.ts). No partner's data stands here, only kinds and ids.
+-- Due work: a row is a wake-up call, never the truth (src/base/jobs.ts). It contains no partner's data, only kinds and ids.
 create table jobs (
   id           bigint      generated always as identity primary key,
   kind         text        not null,
@@ -72,15 +72,15 @@ create index jobs_slept on jobs (slept_at) where slept_at is not null and dead_a
 alter table jobs enable row level security;
 create policy all_rows on jobs to cloverleaf_system using (true);
 
--- Servers that work on this database, and the migrations each of them knows: a breaking migration waits until none runs that does
--- not know it (src/base/servers.ts).
+-- Servers that work on this database, and the migrations each of them knows: a breaking migration waits until no server runs
+-- that does not know it (src/base/servers.ts).
 create table servers (
   id         uuid        primary key,
   version    text        not null,
   -- Names of all migrations its code has.
   known      text[]      not null,
   started_at timestamptz not null default now(),
-  -- By the database's clock, as is whoever asks how long ago that was.
+  -- By the database's clock, like the query for its age.
   seen_at    timestamptz not null default now()
 );
 

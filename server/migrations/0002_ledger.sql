@@ -1,15 +1,15 @@
 -- Accounts, entries of transfers, holds, and the seals that show when an entry was changed.
 --
--- A transfer has one debit account, one credit account, one asset and an amount above zero, so an unbalanced entry has no form.
--- (account, asset) is a foreign key, so no transfer crosses assets. A check on the running balance refuses an overdraft. Entries
--- and transfers are never updated or deleted.
+-- A transfer has one debit account, one credit account, one asset and an amount above zero, so an unbalanced entry cannot be
+-- expressed. (account, asset) is a foreign key, so no transfer crosses assets. A check on the running balance rejects an
+-- overdraft. Entries and transfers are never updated or deleted.
 
 set search_path = cloverleaf;
 
 create table assets (
   code     text     primary key,
   kind     text     not null check (kind in ('crypto', 'fiat')),
-  -- What people call it: usdc, inr. Several assets share a coin, one per chain.
+  -- The coin's usual name: usdc, inr. Several assets share a coin, one per chain.
   coin     text     not null,
   chain    text,
   -- Lower-case contract address; null for a chain's native coin and for fiat.
@@ -25,7 +25,7 @@ create table accounts (
   code         text          not null unique,
   kind         text          not null,
   asset        text          not null references assets (code),
-  -- The side on which the balance stands; 'either' for positions that may be long or short.
+  -- The side of its balance; 'either' for positions that may be long or short.
   side         text          not null check (side in ('debit', 'credit', 'either')),
   order_id     bigint,
   partner_id   bigint,
@@ -45,7 +45,7 @@ create table entries (
   seq        bigint      generated always as identity unique,
   kind       text        not null,
   order_id   bigint,
-  -- What was posted, hashed: the same id with another content is a bug, not a duplicate.
+  -- Hash of what was posted: the same id with other content is a bug, not a duplicate.
   content    bytea       not null,
   at         timestamptz not null,
   facts      jsonb       not null default '{}',
@@ -55,7 +55,7 @@ create table entries (
 create index entries_order on entries (order_id, seq) where order_id is not null;
 create trigger append_only before update or delete on entries for each row execute function refuse_change();
 create trigger no_truncate before truncate on entries for each statement execute function refuse_change();
--- From an instant to the entries since: the balances of then are those of now less what was posted since.
+-- For the entries since an instant: the balances at that instant are today's minus what was posted since.
 create index entries_at on entries (at, seq);
 
 create table transfers (
@@ -90,7 +90,7 @@ create table holds (
   foreign key (credit, asset) references accounts (id, asset)
 );
 
--- Committed entries, sealed afterwards in batches, each hash over the one before: nobody waits for it.
+-- Committed entries, sealed afterwards in batches, each hash over the previous one: nobody waits for it.
 create table seals (
   number    bigint      primary key,
   first_seq bigint      not null,

@@ -1,7 +1,7 @@
--- Partners and what is agreed with them: keys, markets, fees, limits, policies, kill switches; and what each key did.
+-- Partners and their terms: keys, markets, fees, limits, policies, kill switches; and what each key did.
 --
--- An order keeps the policy it was created under, so a change of a policy does not reach orders that are under way. What a key
--- does is one row, written in the transaction that does it. A trigger refuses that row once the partner is suspended or the key is
+-- An order keeps the policy it was created under, so a changed policy does not affect orders under way. What a key does is
+-- one row, written in the transaction that does it. A trigger rejects that row once the partner is suspended or the key is
 -- revoked or held, so the whole request is rolled back, on every server and whatever that server has cached.
 
 set search_path = cloverleaf;
@@ -11,9 +11,9 @@ create table partners (
   name                text        not null unique,
   suspended_at        timestamptz,
   quote_shape         text        not null default 'B' check (quote_shape in ('A', 'B')),
-  -- How far a fresh price may lie from the rate a partner sends.
+  -- How far a fresh price may differ from the rate a partner sends.
   tolerance_bps       integer     not null default 50 check (tolerance_bps between 0 and 10000),
-  -- Words for our verification levels, where a partner's program wants others than the defaults.
+  -- Words for our verification levels, if a partner's program needs others than the defaults.
   kyc_words           jsonb       not null default '{}',
   -- Level from which a customer may trade.
   trade_level         smallint    not null default 1,
@@ -30,7 +30,7 @@ create table api_keys (
   partner_id   bigint      not null references partners (id),
   label        text        not null,
   scopes       text[]      not null,
-  -- Checking an HMAC needs the secret itself, so it is encrypted rather than hashed. Two are valid while rotating.
+  -- Checking an HMAC needs the secret itself, so it is encrypted rather than hashed. Two are valid during a rotation.
   secret       bytea       not null,
   next_secret  bytea,
   next_until   timestamptz,
@@ -39,7 +39,7 @@ create table api_keys (
   revoked_at   timestamptz,
   last_used_at timestamptz,
   created_at   timestamptz not null,
-  -- Paused for a containment: the key signs nothing in; the endpoint's deliveries wait.
+  -- Held by a containment: the key authenticates nobody; the endpoint's deliveries wait.
   held_at      timestamptz,
   secret_for   text,
   secret_until timestamptz,
@@ -55,12 +55,12 @@ create table markets (
   crypto_asset    text          not null references assets (code),
   fiat_asset      text          not null references assets (code),
   enabled         boolean       not null default true,
-  -- The market taken where the request names a coin but no chain.
+  -- Used when a request names a coin but no chain.
   is_default      boolean       not null default false,
   deposit_rail    text          not null,
   payout_rail     text          not null,
   payment_method  text          not null,
-  -- Limits on what comes in, in the deposit asset's units.
+  -- Limits on the deposit, in the deposit asset's units.
   min_units       numeric(78,0) not null check (min_units > 0),
   max_units       numeric(78,0) not null check (max_units >= min_units),
   payout_decimals   smallint      not null,
@@ -72,19 +72,19 @@ create table markets (
   outlier_bps     integer       not null default 300,
   -- Seconds from a bank's credit until an order takes it, for rails whose payments can be recalled.
   clearing_s      integer       not null default 0 check (clearing_s >= 0),
-  -- A quorum of one is declared: one source is believed alone, and its word is nobody's agreement.
+  -- A quorum of one is declared: a single source is accepted, without confirmation by another.
   single_source   boolean       not null default false,
-  -- Further than this from the last accepted level, up or down, and quoting halts.
+  -- Quoting halts at a price further than this from the last accepted level, up or down.
   jump_bps        integer       not null default 1000 check (jump_bps between 1 and 1000000),
-  -- So long sources must agree before a halted market quotes again by itself.
+  -- How long sources must agree before a halted market resumes by itself.
   resume_s        integer       not null default 300 check (resume_s between 1 and 86400),
   tax_bps         int           not null default 0 check (tax_bps between 0 and 5000),
   unique (direction, crypto_asset, fiat_asset)
 );
 create index markets_default on markets (direction, fiat_asset) where is_default;
 
--- Each of the four fees: fixed part + basis points, at least the minimum; units of the market's fiat.
--- A row with a partner stands before the row without.
+-- Each of the four fees: fixed part + basis points, at least the minimum; units of the market's fiat. A row with a partner
+-- overrides the row without.
 create table fee_schedules (
   id            bigint        generated always as identity primary key,
   market_id     bigint        not null references markets (id),
@@ -93,7 +93,7 @@ create table fee_schedules (
   fixed_units   numeric(78,0) not null default 0 check (fixed_units >= 0),
   bps           integer       not null default 0 check (bps between 0 and 10000),
   minimum_units numeric(78,0) not null default 0 check (minimum_units >= 0),
-  -- For the chain fee: gas used by the transfers an order causes, priced at the node's gas price.
+  -- For the chain fee: gas used by an order's transfers, priced at the node's gas price.
   gas_units     bigint        not null default 0 check (gas_units >= 0),
   unique nulls not distinct (market_id, partner_id, kind)
 );
@@ -102,7 +102,7 @@ create policy own_rows on fee_schedules to cloverleaf_partner
   using (partner_id is null or partner_id = cloverleaf.current_partner());
 create policy all_rows on fee_schedules to cloverleaf_system using (true);
 
--- How many confirmations an amount wants: the row with the greatest from_units that the amount reaches.
+-- How many confirmations an amount needs: the row with the greatest from_units that the amount reaches.
 create table confirmation_policies (
   chain         text          not null,
   asset         text          not null references assets (code),
@@ -111,8 +111,8 @@ create table confirmation_policies (
   primary key (chain, asset, from_units)
 );
 
--- The most that customers up to this level may give at once, in the deposit asset's units. Without a row that reaches a
--- customer's level the market's own limit stands alone.
+-- The most that customers up to this level may pay at once, in the deposit asset's units. Without a row that reaches a
+-- customer's level, only the market's own limit applies.
 create table market_limits (
   market_id bigint        not null references markets (id),
   level     smallint      not null check (level >= 0),
@@ -120,7 +120,7 @@ create table market_limits (
   primary key (market_id, level)
 );
 
--- The most that a partner's live quotes of one fiat may come to, in that fiat's units. No row: no cap.
+-- Maximum sum of a partner's live quotes in one fiat, in that fiat's units. No row: no cap.
 create table exposure_caps (
   partner_id bigint        not null references partners (id),
   fiat_asset text          not null references assets (code),
@@ -129,13 +129,13 @@ create table exposure_caps (
 );
 call protect('exposure_caps');
 
--- Every change of a market, a fee, a limit or a cap, with what it was before. The operator's own affair: no partner role.
+-- Every change of a market, a fee, a limit or a cap, with the previous value. For operators only: no partner role reads it.
 create table market_changes (
   id         bigint      generated always as identity primary key,
   what       text        not null check (what in ('market', 'fee', 'limit', 'exposure', 'policy')),
   market_id  bigint      references markets (id),
   partner_id bigint      references partners (id),
-  -- Of a fee its kind, of a limit its level, of a cap its fiat.
+  -- The kind of a fee, the level of a limit, the fiat of a cap.
   item       text        not null default '',
   before     jsonb,
   after      jsonb,
@@ -147,11 +147,11 @@ create index market_changes_market on market_changes (market_id, id);
 create trigger append_only before update or delete on market_changes for each row execute function refuse_change();
 create trigger no_truncate before truncate on market_changes for each statement execute function refuse_change();
 
--- One answer per question. Fields that an answer leaves out are answered by the market's row, or by the built-in policy.
+-- One answer per question. Fields that an answer omits come from the market's row, or from the built-in policy.
 create table policies (
   id         bigint generated always as identity primary key,
   market_id  bigint not null references markets (id),
-  -- Null: for every partner that has no answer of its own.
+  -- Null: for every partner without its own answer.
   partner_id bigint references partners (id),
   question   text   not null,
   answer     jsonb  not null check (jsonb_typeof(answer) = 'object'),
@@ -164,18 +164,18 @@ create policy all_rows on policies to cloverleaf_system using (true);
 
 create table kyb_requirements (
   partner_id   bigint      primary key references partners (id),
-  -- Shown as it stands, in the order in which it was written.
+  -- Shown unchanged, in its original order.
   requirements json        not null check (json_typeof(requirements) = 'object'),
   set_at       timestamptz not null
 );
 call protect('kyb_requirements');
 
--- What is switched off. A row is a stop; switching on again takes it away, and the audit has both.
+-- Kill switches. A row is active; lifting deletes it, and the audit has both.
 create table kill_switches (
   kind       text        not null check (kind in ('market', 'partner', 'rail', 'payouts')),
   -- Id of the market or partner, code of the rail; `all` for payouts.
   subject    text        not null,
-  -- Of a stopped partner. A market's stop is everybody's.
+  -- Of a suspended partner. A market's kill switch affects every partner.
   partner_id bigint      references partners (id),
   by         text        not null,
   reason     text        not null,
@@ -190,7 +190,7 @@ create policy own_rows on kill_switches to cloverleaf_partner
   using ((partner_id is null and kind = 'market') or partner_id = cloverleaf.current_partner());
 create policy all_rows on kill_switches to cloverleaf_system using (true);
 
--- Everybody who laid a kill switch. One that was laid by several takes as many to lift.
+-- Everybody who set a kill switch. One set by several people takes as many to lift.
 create table kill_switch_layers (
   kind    text        not null,
   subject text        not null,
@@ -203,17 +203,17 @@ create table kill_switch_layers (
 
 create table partner_activity (
   id         bigint      generated always as identity primary key,
-  -- Looked up by the trigger below, once for this and for the rest.
+  -- Looked up by the trigger below, once for both columns.
   partner_id bigint      not null,
-  -- The key that signed the request. Of what was done on a hosted page: the key that made the link, null where the link is
-  -- older than this table.
+  -- The key that signed the request. For an action on a hosted page: the key that made the link, null if the link is older
+  -- than this table.
   api_key    text,
-  -- Of what was done on a hosted page: the link's id.
+  -- For an action on a hosted page: the link's id.
   link       text,
   action        text        not null check (action ~ '^[a-z_]+\.[a-z_]+$'),
-  -- What was made or changed: `endpoint:…`, `link:…`, `customer:…`, `account:…`, `order:…`.
+  -- What was created or changed: `endpoint:…`, `link:…`, `customer:…`, `account:…`, `order:…`.
   subject    text        not null check (length(subject) <= 160),
-  -- Ids, addresses on a chain, web addresses. Nothing personal and no secret.
+  -- Ids, addresses on a chain, URLs. Nothing personal and no secret.
   facts      jsonb       not null default '{}',
   at         timestamptz not null,
   check (api_key is not null or link is not null)
@@ -223,9 +223,9 @@ call protect('partner_activity');
 create trigger append_only before update or delete on partner_activity for each row execute function refuse_change();
 create trigger no_truncate before truncate on partner_activity for each statement execute function refuse_change();
 
--- Who actions shares the partner's lock until the commit; who suspends, revokes or holds takes it alone. So when one of these has
--- answered, nothing of before is still to come, and nothing begins. Of a hosted page the key is not looked at: a link that is
--- to be stopped is held itself.
+-- A changing request holds the partner's lock in shared mode until its commit; suspending, revoking and holding take it
+-- exclusively. So once one of these has returned, no earlier request is still running, and no new one begins. For a hosted
+-- page the key is not checked: to stop a link, the link itself is held.
 create function partner_is_active() returns trigger
 language plpgsql as $$
 declare
@@ -233,7 +233,7 @@ declare
   is_of_use boolean;
 begin
   perform pg_advisory_xact_lock_shared(1702194543, hashint8(new.partner_id));
-  -- A statement of its own: it sees what was committed while the lock was waited for.
+  -- A separate statement: it sees what was committed while the lock was awaited.
   select p.suspended_at is not null, k.key is not null into is_suspended, is_of_use
     from cloverleaf.partners p
     left join cloverleaf.api_keys k on k.key = new.api_key and k.partner_id = p.id and k.revoked_at is null and k.held_at is null
@@ -249,12 +249,12 @@ begin
 end $$;
 create trigger is_active after insert on partner_activity for each row execute function partner_is_active();
 
--- Since when they are written here: what happened before is in no row.
+-- Since when activity is recorded: earlier activity has no rows.
 create table partner_activity_began (
   at timestamptz not null
 );
 
--- From when on a partner's doings are distrusted, of one key or of all.
+-- From when a partner's activity is distrusted, for one key or for all.
 create table containments (
   id             bigint      generated always as identity primary key,
   partner_id     bigint      not null references partners (id),
@@ -266,7 +266,7 @@ create table containments (
   -- When everything held had been released or rejected.
   ended_at       timestamptz,
   ended_by       text,
-  -- Links that were made before they were recorded are no items; they go on once all that a containment holds was released.
+  -- Links made before links were recorded are no items; they work again once everything that a containment holds is released.
   links_released boolean     not null default false,
   check (since <= opened_at),
   check ((ended_at is null) = (ended_by is null))
@@ -275,15 +275,15 @@ create index containments_partner on containments (partner_id, id);
 create index containments_open on containments (partner_id) where ended_at is null;
 call protect('containments');
 
--- What a containment holds. `rejected` is for good: it stays refused when the containment is over.
+-- What a containment holds. `rejected` is permanent: it stays rejected after the containment ends.
 create table held_items (
   id             bigint      generated always as identity primary key,
   containment_id bigint      not null references containments (id),
   partner_id     bigint      not null references partners (id),
   kind           text        not null check (kind in ('key', 'endpoint', 'link', 'account', 'destination')),
-  -- The key, the endpoint's, link's or account's id; of a destination the order's.
+  -- Id of the key, endpoint, link or account; for a destination the order's.
   subject        text        not null,
-  -- Of a destination: an address on a chain, in the spelling that orders keep.
+  -- For a destination: an address on a chain, in our spelling.
   address        text,
   why            text        not null,
   made_at        timestamptz not null,

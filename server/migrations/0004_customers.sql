@@ -12,7 +12,7 @@ create table customers (
   phone              bytea,
   phone_index        bytea,
   email              bytea,
-  -- Our own level of verification; each partner has words for it.
+  -- Our own verification level; each partner has words for it.
   level              smallint    not null default 0,
   verification       text        not null default 'none' check (verification in ('none', 'in_review', 'verified', 'failed', 'refused')),
   previous_level     smallint    not null default 0,
@@ -23,15 +23,16 @@ create table customers (
   created_at         timestamptz not null,
   updated_at         timestamptz not null,
   blocked_for        text        check (blocked_for in ('debt')),
-  -- A session of the hosted pages is an encrypted cookie, and nothing is kept for it. It says under which of these numbers its customer logged in:
-  -- where the phone is another person's since, the number is another, and the session is over for good, whoever logs in anew.
+  -- A session of the hosted pages is an encrypted cookie, and nothing is stored for it. It contains the login epoch of its
+  -- customer: when the phone belongs to another person, the epoch increases, and the session has ended permanently, whoever
+  -- logs in again.
   login_epoch        integer     not null default 0,
   unique (partner_id, client_customer_id)
 );
 create index customers_phone on customers (partner_id, phone_index) where phone_index is not null;
 call protect('customers');
 create index customers_client on customers (client_customer_id) where client_customer_id is not null;
--- A customer who came by a link that named nobody is known by its phone alone.
+-- A customer who came through a link that named nobody is identified by its phone only.
 create index customers_by_phone on customers (partner_id, phone_index) where client_customer_id is null;
 
 -- What was decided about a customer, when, by whom: never changed.
@@ -51,11 +52,11 @@ create trigger append_only before update or delete on verifications for each row
 create table customer_details (
   customer_id text        primary key references customers (id),
   partner_id  bigint      not null references partners (id),
-  -- Encrypted JSON of what was typed in.
+  -- Encrypted JSON of the submitted details.
   details     bytea       not null,
-  -- Counts what was given; names the verification with the verifier.
+  -- Counts submissions; the verifier's key for the verification.
   version     integer     not null default 1 check (version > 0),
-  -- What the verifier found about this version; null while it has not answered.
+  -- The verifier's result for this version; null while it has not answered.
   outcome     text        check (outcome in ('in_review', 'verified', 'failed', 'refused')),
   given_at    timestamptz not null
 );
@@ -69,11 +70,11 @@ create table fiat_accounts (
   -- JSON of what the rail needs: account number, routing code, holder.
   details       bytea       not null,
   details_index bytea       not null,
-  -- Last characters, for showing.
+  -- Last characters, for display.
   hint          text        not null,
   created_at    timestamptz not null,
-  -- The account that a credit came from, as the statement shows it: where two people send that money back to. It is no customer's and no
-  -- partner's, and no partner sees it.
+  -- The account that a credit came from, according to the statement: two people may return that money to it. It belongs to no
+  -- customer and no partner, and no partner sees it.
   sender_of     bigint      unique,
   unique (customer_id, details_index),
   check ((customer_id is null) = (sender_of is not null)),
@@ -81,21 +82,21 @@ create table fiat_accounts (
 );
 call protect('fiat_accounts');
 
--- Login codes, one row for each that is sent: it belongs to the browser session that asked for it, and what may be asked for is
--- counted by session, link, network and customer (src/customers/login.ts): with one lock for a customer, anybody with a link could
--- lock the customer out.
+-- Login codes, one row per code: it belongs to the browser session that requested it, and limits are counted by session,
+-- link, network and customer (src/customers/login.ts). With one limit per customer, anybody with a link could lock the
+-- customer out.
 create table login_sends (
   id          bigint      generated always as identity primary key,
   partner_id  bigint      not null references partners (id),
   customer_id text        not null references customers (id),
-  -- Keyed hashes of what asked.
+  -- Keyed hashes of the requester.
   session     bytea       not null,
   link        bytea       not null,
   network     bytea       not null,
-  -- By a link that names nobody; and whether the code went out, or was only told as sent.
+  -- Whether the link names nobody; and whether the code was sent, or the page only said so.
   is_open     boolean     not null,
   is_sent     boolean     not null,
-  -- A keyed hash, of a code that nobody has where none went out. Null once the phone is another.
+  -- Keyed hash of the code; of a code that nobody has, if none was sent. Null once the phone has changed.
   code        bytea,
   sent_at     timestamptz not null,
   tries       smallint    not null default 0,

@@ -1,7 +1,7 @@
 -- Prices, the state of their sources and the circuit breaker; quotes.
 --
--- The state of a source is a row and not in memory: another process may take the next turn, and a pause that a source asked for
--- outlasts a restart.
+-- The state of a source is a row and not in memory: another process may poll it next, and a pause that a source asked for
+-- survives a restart.
 
 set search_path = cloverleaf;
 
@@ -12,7 +12,7 @@ create table prices (
   quote      text          not null,
   num        numeric(78,0) not null check (num > 0),
   den        numeric(78,0) not null check (den > 0),
-  -- When the source says it held, and when we heard.
+  -- When it was valid according to the source, and when we received it.
   priced_at  timestamptz   not null,
   fetched_at timestamptz   not null,
   primary key (base, quote, source)
@@ -22,16 +22,17 @@ create table price_sources (
   source          text        primary key,
   last_success_at timestamptz,
   last_failure_at timestamptz,
-  -- In words of ours, never of the answer: it is shown to everybody.
+  -- In our words, never the answer's: it is public.
   last_failure    text,
   -- Since the last success.
   failures        integer     not null default 0,
-  -- Not asked before.
+  -- Not polled before this.
   paused_until    timestamptz
 );
 
 -- The last accepted level of each price that a market uses (its coin, and the coin its chain charges gas in), and whether
--- quoting is halted for it. Written in the transaction that keeps a price, so that no server sees the price without the halt.
+-- quoting is halted for it. Written in the transaction that stores a price, so that no server sees the price without the
+-- halt.
 create table price_levels (
   market_id     bigint        not null references markets (id),
   coin          text          not null,
@@ -43,7 +44,7 @@ create table price_levels (
   missing_since timestamptz,
   halted_at     timestamptz,
   why           text          check (why in ('jump', 'quorum')),
-  -- While halted: what sources agree on, and since when.
+  -- While halted: the price the sources agree on, and since when.
   seen_num      numeric(78,0) check (seen_num > 0),
   seen_den      numeric(78,0) check (seen_den > 0),
   seen_since    timestamptz,
@@ -66,14 +67,15 @@ create table quotes (
   fee_partner   numeric(78,0) not null,
   fee_rail      numeric(78,0) not null,
   fee_chain     numeric(78,0) not null,
-  -- Every price that went in, with its source and time.
+  -- Every price used, with its source and time.
   prices        jsonb         not null,
   created_at    timestamptz   not null,
   expires_at    timestamptz   not null,
   order_id      bigint,
-  -- Equality of numeric is not leakproof, so under row-level security no index on deposit_units is used; on text it is.
+  -- Equality of numeric is not leakproof, so row-level security prevents an index on deposit_units from being used; one on
+  -- text is used.
   deposit_text  text          not null generated always as (deposit_units::text) stored,
-  -- What a quote is worth in its market's fiat, for the cap.
+  -- Value of a quote in its market's fiat, for the cap.
   fiat_asset    text          references assets (code),
   fiat_units    numeric(78,0),
   fee_tax       numeric(78,0) not null default 0 check (fee_tax >= 0)

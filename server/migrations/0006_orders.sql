@@ -1,12 +1,13 @@
 -- Orders and what they hold: deposits, refunds, dust, dormant money.
 --
--- A deposit counts what its order took and what refunds name, and a check refuses more than came in. Triggers keep the count under
--- the lock of the deposit's row, so two writers queue up. A refund is sent again only after its last attempt has provably failed
--- or come back; a trigger checks it under the refund's lock. Dormant money has to be woken before it moves; triggers refuse all
--- else.
+-- A deposit counts what its order took and what refunds name, and a check rejects more than came in. Triggers maintain the
+-- count under the lock of the deposit's row, so two writers queue up. A refund is sent again only after its last attempt has
+-- provably failed or was returned; a trigger checks that under the refund's lock. Dormant money has to be woken before it
+-- moves; triggers reject everything else.
 --
--- Order lists are read by position: of a partner and direction, and of those and a fiat. A page is a range, so the last page costs
--- what the first costs. A trigger takes the positions as the row is written (docs/decisions/0029-round-trips.md).
+-- Order lists are read by position: within a partner and direction, and within those and a fiat. A page is a range, so the
+-- last page costs what the first costs. A trigger assigns the positions when the row is inserted
+-- (docs/decisions/0029-round-trips.md).
 
 set search_path = cloverleaf;
 
@@ -20,14 +21,14 @@ create table orders (
   market_id          bigint        not null references markets (id),
   quote_id           bigint        references quotes (id),
   state              text          not null,
-  -- What is asked of the customer, and what the customer gets for it.
+  -- What the customer pays, and what the customer gets for it.
   deposit_asset      text          not null references assets (code),
   deposit_units      numeric(78,0) not null check (deposit_units > 0),
   payout_asset       text          not null references assets (code),
   payout_units       numeric(78,0) not null check (payout_units > 0),
-  -- What the order's account was given; less than asked where an underpaid deposit was taken.
+  -- What the order's account received; less than asked for when an underpaid deposit was accepted.
   received_units     numeric(78,0) check (received_units > 0),
-  -- All that is converted, before fees; fees stand in the market's fiat.
+  -- The converted amount before fees; fees are in the market's fiat.
   gross_units        numeric(78,0) not null,
   fiat_asset         text          not null references assets (code),
   fee_operator       numeric(78,0) not null,
@@ -46,45 +47,45 @@ create table orders (
   fiat_account_id    bigint        references fiat_accounts (id),
   payout_address     text,
   merchant_reference text,
-  -- The payer's bank reference as the customer says it: shown to whoever looks for the money, never matched by.
+  -- The payer's bank reference as the customer claims: shown to operators who search for the money, never used for matching.
   payer_reference  text,
-  -- What was unusual about the money, where anything was; and why it ended, where it did not end well.
+  -- What was unusual about the money, if anything; and why it failed, if it did.
   exception          text,
   failure            text,
   payout_attempt     integer       not null default 0,
   refund_attempt     integer       not null default 0,
-  -- Whether a person had to look at it: what is shown of that never goes back.
+  -- Whether a person has reviewed it: what is shown of that stays shown.
   was_held           boolean       not null default false,
   -- When a rail first accepted a payout of this order.
   payout_submitted_at   timestamptz,
-  -- Evidence for showing: the chain transaction, the bank's reference.
+  -- Evidence for display: the chain transaction, the bank's reference.
   deposit_reference  text,
   payout_reference   text,
   expires_at         timestamptz   not null,
   created_at         timestamptz   not null,
   updated_at         timestamptz   not null,
   version            integer       not null default 0,
-  -- Both dense from 1, in the order of commits. Null only inside the transaction that makes the order.
+  -- Both dense from 1, in commit order. Null only inside the transaction that creates the order.
   partner_seq        bigint        check (partner_seq > 0),
   fiat_seq           bigint        check (fiat_seq > 0),
-  -- The policy it was made under. An order older than policies has none of its own: the built-in one is what it went by.
+  -- The policy it was created under. An order older than policies has none: the built-in one applies.
   policy             jsonb         not null default '{}',
-  -- The order whose late or second deposit this one was made of.
+  -- The order whose late or second deposit this one was made from.
   follows            bigint        references orders (id),
-  -- Until when the state it is in may last before somebody hears of it; null where nothing is waited for.
+  -- When its state becomes overdue; null when nothing is awaited.
   waits_until        timestamptz,
-  -- It has waited too long already, and there is a case.
+  -- It is overdue, and there is a case.
   overdue            boolean       not null default false,
-  -- Where a deposit goes back to, as the customer said: an address on the deposit's chain, or an account.
+  -- Refund destination, as the customer named it: an address on the deposit's chain, or an account.
   refund_address     text,
   refund_account_id  bigint        references fiat_accounts (id),
-  -- Why all of it is to go back, and on whose word, until it does.
+  -- Why all of it is to be refunded, and who requested it, until it is.
   refund_request      jsonb,
-  -- What of received_units has gone back: parts go one by one.
+  -- The refunded part of received_units: parts are refunded one by one.
   refunded_units     numeric(78,0) not null default 0 check (refunded_units >= 0),
-  -- Who named where the deposit goes back to; the partner speaks for the customer.
+  -- Who named the refund destination; the partner speaks for the customer.
   refund_to_by       text          check (refund_to_by in ('partner', 'operator')),
-  -- Since when an order waits for funds; the first time it began to, where it was held or priced anew meanwhile: it keeps its place.
+  -- Since when an order waits for funds; the first time, even if it was held or repriced in between: it keeps its position.
   short_since        timestamptz,
   dormant            boolean       not null default false,
   dormant_from       timestamptz,
@@ -119,15 +120,15 @@ begin
   return new;
 end $$;
 create trigger take_positions before insert on orders for each row execute function take_positions();
--- Unpaid orders of a market, in the order in which they were made. They are few at any time.
+-- Unpaid orders of a market, in creation order. There are few at any time.
 create index orders_unpaid_market on orders (market_id, id) where state = 'created';
--- A request creates orders. What comes after that is not a request's to say.
+-- A request creates orders. Later states are not set by requests.
 create policy created_only on orders as restrictive for insert to cloverleaf_partner with check (state = 'created');
 create index orders_short on orders (payout_rail, payout_asset, short_since) where state = 'awaiting_liquidity';
--- All orders by the time they were made, a partner's, a customer's, and those in one state. The states in which most orders end are read
--- by time: an index of them would be the table once more.
--- A condition that always holds keeps an index for the statements that repeat it: walking all orders in search of a partner's
--- looks cheap to the planner where that partner has a tenth of them, and is not where these are the oldest tenth.
+-- All orders by creation time: a partner's, a customer's, and those in one state. Orders in the most common final states are
+-- read by time: an index on those would be as large as the table. An always-true condition reserves an index for the
+-- statements that repeat it: walking all orders in search of a partner's looks cheap to the planner if that partner has a
+-- tenth of them, and is not if these are the oldest tenth.
 create index orders_made on orders (created_at, id) where id > 0;
 create index orders_partner_made on orders (partner_id, created_at, id);
 create index orders_customer_made on orders (customer_id, created_at, id);
@@ -143,7 +144,7 @@ begin
 end $$;
 create trigger dormant_stays before update on orders for each row execute function dormant_order_stays();
 
--- How many orders a customer has of a direction; its row is locked while one is made, which is what keeps the sequence dense.
+-- How many orders a customer has of a direction; its row is locked while one is created, which keeps the sequence dense.
 create table order_counts (
   partner_id  bigint not null references partners (id),
   customer_id text   not null references customers (id),
@@ -190,34 +191,34 @@ create table deposits (
   partner_id        bigint        references partners (id),
   state             text          not null check (state in ('seen', 'confirmed', 'reversed', 'applied', 'suspense', 'refunded', 'lost', 'written_off')),
   reference         text          not null,
-  -- Whether who paid is the customer; the name itself is kept by the rail, encrypted.
+  -- Whether the payer is the customer; the rail stores the name itself, encrypted.
   payer             text          not null default 'unknown' check (payer in ('same', 'other', 'unknown')),
-  -- Account the money is booked to, once it is booked.
+  -- The account it is booked to, once it is booked.
   booked_to         text,
   why               text,
   facts             jsonb         not null default '{}',
   seen_at           timestamptz   not null,
   confirmed_at      timestamptz,
-  -- A chain may take a booked deposit back, and even bring it again.
+  -- A chain may reverse a booked deposit, and even bring it again.
   state_before_loss text,
   losses            integer       not null default 0,
-  -- Until when a deposit that has arrived is waited with; null where nothing was.
+  -- Until when an arrived deposit has to wait; null without a wait.
   clears_at         timestamptz,
-  -- By its rail; or money of ours that came back, was let go, or is a fee refunded, which is given out by the same ways.
+  -- From its rail; or our own money (returned, released, or a compensated fee), which leaves in the same ways.
   origin            text          not null default 'rail' check (origin in ('rail', 'returned', 'released', 'credit', 'compensation')),
-  -- What its order's account was given of it, and what refunds name of it. The rest of a booked deposit is in suspense.
+  -- What its order's account received of it, and what refunds name of it. The rest of a booked deposit is in suspense.
   taken_units       numeric(78,0) not null default 0 check (taken_units >= 0),
   refund_units      numeric(78,0) not null default 0 check (refund_units >= 0),
-  -- When it was reversed: what of it stands as a loss or as the customer's debt, and on which account.
+  -- After a reversal: the amount booked as a loss or as the customer's debt, and the account.
   lost_units        numeric(78,0) not null default 0 check (lost_units >= 0),
   lost_to           text,
   dust              boolean       not null default false,
-  -- When it came, by the chain's block or the bank's booking, at the latest: a block says the second, some banks the day alone.
-  -- Null where the rail did not say.
+  -- When it arrived, by the chain's block or the bank's booking, at the latest: a block gives the second, some banks only the
+  -- day. Null when the rail did not say.
   came_at           timestamptz,
-  -- It came after its order's deadline, by that time. Decided once, when it was first seen.
+  -- It arrived after its order's deadline, by that time. Decided once, when it was first seen.
   late              boolean       not null default false,
-  -- What of it stands on the dormant account in place of suspense; and from when on it does, once that was announced.
+  -- The amount on the dormant account instead of suspense; and when it becomes dormant, once that was announced.
   dormant_units     numeric(78,0) not null default 0 check (dormant_units >= 0),
   dormant_from      timestamptz,
   unique (rail, external_id),
@@ -227,19 +228,20 @@ create table deposits (
 create index deposits_order on deposits (order_id) where order_id is not null;
 create index deposits_suspense on deposits (seen_at) where state = 'suspense';
 call protect('deposits');
--- What an operator is asked about: a hash, a reference, an address.
+-- For operators' look-ups: a hash, a reference, an address.
 create index deposits_reference on deposits (reference) where reference <> '';
 create index deposits_target on deposits (target) where target <> '';
 create index deposits_dust on deposits (rail) where dust;
 create index deposits_seen on deposits (seen_at, id) where id > 0;
 create index deposits_partner_seen on deposits (partner_id, seen_at, id) where partner_id is not null;
--- What lies in suspense of a deposit, and refunds out of it that have not ended.
+-- A deposit's money in suspense, and refunds out of it that have not ended.
 create index deposits_in_suspense on deposits (seen_at, id)
   where state in ('suspense', 'applied', 'refunded', 'confirmed') and taken_units + refund_units < units;
 create index deposits_unclaimed on deposits (id)
   where state in ('suspense', 'applied', 'refunded') and units > taken_units + refund_units and not dust;
 
--- Suspense is one account for all deposits of a rail: whoever took dormant money for money in suspense would take another's.
+-- Suspense is one account for all deposits of a rail: taking dormant money as if it were in suspense would take another
+-- deposit's.
 create function dormant_deposit_stays() returns trigger
 language plpgsql as $$
 begin
@@ -251,7 +253,7 @@ begin
   return new;
 end $$;
 create trigger dormant_stays before update on deposits for each row execute function dormant_deposit_stays();
--- What a write-off of many looks for, the oldest first.
+-- For write-offs of many: the oldest first.
 create index deposits_dust_waiting on deposits (asset, id) where dust and state = 'suspense';
 
 create table refunds (
@@ -259,24 +261,24 @@ create table refunds (
   deposit_id      bigint        not null references deposits (id),
   order_id        bigint        references orders (id),
   partner_id      bigint        references partners (id),
-  -- A payout that came back is paid again as a payout of its order.
+  -- A returned payout is paid again as a payout of its order.
   purpose         text          not null check (purpose in ('refund', 'payout')),
   rail            text          not null,
   asset           text          not null references assets (code),
   gross_units     numeric(78,0) not null check (gross_units > 0),
-  -- Kept of it, as the order's policy says; what is left goes out.
+  -- The fee kept of it, as the order's policy says; the rest is sent.
   cost_units      numeric(78,0) not null default 0 check (cost_units >= 0),
   net_units       numeric(78,0) not null check (net_units > 0),
-  -- Whose account it leaves: the order's, or suspense.
+  -- The account it leaves from: the order's, or suspense.
   source          text          not null check (source in ('order', 'suspense')),
   why             text          not null,
   requested_by       text          not null,
-  -- Where to; neither while nobody has said.
+  -- Destination; neither while none is named.
   fiat_account_id bigint        references fiat_accounts (id),
   address         text,
   state           text          not null check (state in ('needs_destination', 'screening', 'held', 'created', 'submitted', 'settled', 'rejected', 'returned', 'cancelled')),
   attempt         integer       not null default 0,
-  -- The payout that is the newest attempt.
+  -- The payout of its newest attempt.
   key             text,
   created_at      timestamptz   not null,
   updated_at      timestamptz   not null,
@@ -292,7 +294,7 @@ create index refunds_waiting on refunds (created_at) where state in ('needs_dest
 call protect('refunds');
 create trigger no_truncate before truncate on refunds for each statement execute function refuse_change();
 
--- A refund of what an order took takes it from the order; cancelled, it is the order's again.
+-- A refund of what an order took takes it from the order; a cancelled one gives it back.
 create function count_refunds() returns trigger
 language plpgsql as $$
 declare
@@ -329,8 +331,8 @@ begin
 end $$;
 create trigger dormant_stays before update on refunds for each row execute function dormant_refund_stays();
 
--- What an operator has done to all unpaid or settled orders of a market and a span of time, order by order (orders/bulk.ts). The row is the
--- continuation: whoever goes on, goes on behind `cursor`.
+-- An operator's action on all unpaid or settled orders of a market and a time span, order by order (orders/bulk.ts). The row
+-- is the continuation: a worker continues behind `cursor`.
 create table bulk_orders (
   id         bigint      generated always as identity primary key,
   kind       text        not null check (kind in ('cancel', 'requote', 'compensate')),
@@ -345,11 +347,11 @@ create table bulk_orders (
   ended_at   timestamptz,
   cursor     bigint      not null default 0,
   changed    integer     not null default 0,
-  -- Paid, over or at the right price already when their turn came.
+  -- Already paid, over or at the right price when their turn came.
   left_alone integer     not null default 0,
   -- Could not be requoted: outside the limits, or below the fees.
   refused    integer     not null default 0,
-  -- Of compensations: the fee as it should have been, the most that all orders together are paid, and what was paid so far.
+  -- For compensations: the correct fee, the most that all orders together are paid, and what was paid so far.
   asset         text          references assets (code),
   fee           text,
   fixed_units   numeric(78,0),
@@ -363,13 +365,14 @@ create table bulk_orders (
 );
 create index bulk_orders_market on bulk_orders (market_id, id);
 
--- Money that no order takes and that is below its asset's threshold is booked and counted, and calls nobody.
+-- Money that no order takes and that is below its asset's threshold is booked and counted, and opens no case.
 create table dust_thresholds (
   asset       text          primary key references assets (code),
   below_units numeric(78,0) not null check (below_units > 0)
 );
 
--- Deposits of which an operator lets nothing go: no refund of what lies in suspense, no order, until one releases them.
+-- Deposits held by an operator: no refund of their money in suspense, and no follow-on order, until an operator releases
+-- them.
 create table held_deposits (
   deposit_id bigint      primary key references deposits (id),
   by         text        not null,
@@ -377,7 +380,7 @@ create table held_deposits (
   at         timestamptz not null
 );
 
--- An operator lets orders pass for which the funds do, although older ones wait that they do not do for.
+-- An operator lets orders pass that the funds suffice for, although they do not suffice for older ones.
 create table shortage_passes (
   rail   text        not null,
   asset  text        not null references assets (code),
@@ -388,7 +391,7 @@ create table shortage_passes (
   primary key (rail, asset)
 );
 
--- One row, or none: then nothing becomes dormant, and nobody is told that it will.
+-- One row, or none: then nothing becomes dormant, and nothing is announced.
 create table dormancy_policy (
   single      boolean     primary key default true check (single),
   after_days  integer     not null check (after_days between 1 and 36500),
@@ -398,7 +401,7 @@ create table dormancy_policy (
   at          timestamptz not null
 );
 
--- What was announced, what became dormant, and what ended it. What an order holds may be of one asset only, as its deposit is.
+-- What was announced, what became dormant, and what ended it. An order's own money is in one asset, its deposit's.
 create table dormancies (
   id           bigint        generated always as identity primary key,
   deposit_id   bigint        references deposits (id),
@@ -415,7 +418,7 @@ create table dormancies (
   ended_at     timestamptz,
   ended_by     text,
   ended_why    text,
-  -- A deposit's, with the order it came for where there is one; or an order's own.
+  -- A deposit's, with the order it came for, if any; or an order's own.
   check (deposit_id is not null or order_id is not null),
   check ((ended_at is null) = (ended_by is null))
 );
@@ -425,21 +428,22 @@ create index dormancies_open on dormancies (id) where ended_at is null;
 create index dormancies_of_deposit on dormancies (deposit_id, ended_at) where deposit_id is not null;
 create index dormancies_of_order on dormancies (order_id, ended_at) where deposit_id is null;
 
--- Links by which a customer confirms where coins in suspense go back to: made by an operator for one deposit, used once.
+-- Links through which a customer confirms the refund address for coins in suspense: made by an operator for one deposit, used
+-- once.
 create table return_links (
   id                text        primary key check (id ~ '^[0-9a-f]{32}$'),
   deposit_id        bigint      not null references deposits (id),
-  -- Whose deposit it was when the link was made: nobody else opens it.
+  -- The deposit's customer when the link was made: no other customer can open it.
   partner_id        bigint      not null references partners (id),
   customer_id       text        not null references customers (id),
   made_by           text        not null,
   made_at           timestamptz not null,
   expires_at        timestamptz not null,
-  -- A newer link for the same deposit was made: this one is over, and what was confirmed by it counts no more.
+  -- A newer link for the same deposit was made: this one is invalid, and so is what was confirmed through it.
   replaced_at       timestamptz,
-  -- Typed in, and shown back to be confirmed.
+  -- Typed by the customer, and shown back for confirmation.
   entered_address   text,
-  -- What the customer confirmed, when, and the login by which that was done.
+  -- What the customer confirmed, when, and with which login.
   confirmed_address text,
   confirmed_at      timestamptz,
   logged_in_at      timestamptz,

@@ -1,7 +1,8 @@
--- Money in and out of chains and banks: payouts, followed blocks, sends, bank lines; all that rails may not remember in memory.
+-- Money in and out of chains and banks: payouts, followed blocks, sends, bank lines; everything that rails must not keep in
+-- memory only.
 --
--- After a restore of an older backup: what our own wallets did on a chain that this database does not know, and what was paid to
--- addresses it never issued.
+-- After a restore of an older backup: what our own wallets did on a chain that this database does not know, and what was paid
+-- to addresses it never issued.
 
 set search_path = cloverleaf;
 
@@ -19,15 +20,15 @@ create table payouts (
   rail            text          not null,
   asset           text          not null references assets (code),
   units           numeric(78,0) not null check (units > 0),
-  -- Where to: a fiat account of the customer, or an address.
+  -- Destination: a fiat account of the customer, or an address.
   fiat_account_id bigint        references fiat_accounts (id),
   address         text,
   state           text          not null default 'created' check (state in ('created', 'submitting', 'submitted', 'unknown', 'settled', 'returned', 'rejected')),
-  -- While submitting: nobody else may submit it before this, and after it nobody may without asking the rail first.
+  -- While submitting: no other worker may submit it before this, and afterwards none may without asking the rail first.
   submitting_until   timestamptz,
   -- How often it was submitted; a worker records its answer only while the number is still its own.
   submissions        integer       not null default 0,
-  -- Since when we do not know what became of it, and when a person was told.
+  -- Since when its outcome is unknown, and when a person was told.
   unknown_since   timestamptz,
   alarmed_at      timestamptz,
   reference       text,
@@ -36,9 +37,9 @@ create table payouts (
   submitted_at       timestamptz,
   ended_at        timestamptz,
   refund_id       bigint        references refunds (id),
-  -- Why the payout is not submitted although it could be, in words; null while nothing keeps it.
+  -- Why it is not submitted for now, in words; null while nothing prevents it.
   waits_for       text,
-  -- Two people have matched a payout with a movement of another amount: that is what has left. Null where it left as ordered.
+  -- The amount that left, if two people have matched it with a movement of another amount. Null if it left as ordered.
   paid_units      numeric(78,0) check (paid_units > 0),
   check ((purpose = 'refund') = (deposit_id is not null)),
   check ((fiat_account_id is null) <> (address is null)),
@@ -49,7 +50,8 @@ call protect('payouts');
 create unique index payouts_attempt on payouts (order_id, attempt) where purpose = 'payout';
 create index payouts_of_refund on payouts (refund_id) where refund_id is not null;
 
--- One attempt at a refund at a time. (Of an order's own payout the machine sees to it: its state says what is under way.)
+-- One attempt at a refund at a time. (For an order's own payout the state machine ensures it: its state says what is under
+-- way.)
 create function one_attempt() returns trigger
 language plpgsql as $$
 begin
@@ -67,7 +69,7 @@ create index payouts_reference on payouts (reference) where reference is not nul
 create index payouts_address on payouts (address) where address is not null;
 create index payouts_created on payouts (created_at, id);
 
--- Which addresses to watch. An address belongs to one order for good.
+-- The addresses to watch. An address belongs to one order permanently.
 create table deposit_addresses (
   rail       text        not null,
   address    text        not null,
@@ -75,8 +77,8 @@ create table deposit_addresses (
   order_id   bigint      references orders (id),
   partner_id bigint      references partners (id),
   made_at    timestamptz not null,
-  -- One key has the same address on each chain of its family. Where money comes to an order's address on another chain than the
-  -- order asked for, that chain gets a row of its own for it; `home_rail` is the one that the customer was told.
+  -- One key has the same address on each chain of its family. If money comes to an order's address on another chain than the
+  -- order asked for, that chain gets its own row for it; `home_rail` is the one that the customer was given.
   home_rail  text,
   primary key (rail, address),
   unique (rail, index)
@@ -85,7 +87,7 @@ create index deposit_addresses_order on deposit_addresses (order_id);
 call protect('deposit_addresses');
 create index deposit_addresses_lost on deposit_addresses (index) where order_id is null;
 
--- What a chain charges now: native units per unit of gas.
+-- Current gas price of a chain: native units per unit of gas.
 create table gas_prices (
   chain      text          primary key,
   units      numeric(78,0) not null,
@@ -95,14 +97,14 @@ create table gas_prices (
 create table chains (
   rail         text          primary key,
   chain        text          not null,
-  -- Which chain this is: noted at the first look, and a node that says otherwise is not listened to.
+  -- The chain's id, stored at the first step; a node that reports another one is not used.
   chain_id     numeric(78,0),
   genesis_hash text,
-  -- Blocks below the head that can no longer change, as far as we rely on it.
+  -- Number of blocks below the head after which a block is treated as final.
   finality     integer       not null check (finality > 0),
-  -- Set when something happened that a person must look at first: a reorg deeper than finality.
+  -- Set when a person must check something first: a reorg deeper than finality.
   halted_why  text,
-  -- The oldest block kept, which no reorg may replace; -1 before the first look.
+  -- The oldest block kept, which no reorg may replace; -1 before the first step.
   finalized    bigint        not null default -1,
   head_number  bigint,
   head_hash    text,
@@ -120,8 +122,8 @@ create table chain_blocks (
   primary key (rail, number)
 );
 
--- Transfers of listed tokens to deposit addresses, as the chain has them now. What was reported of each stands here, so
--- that seen, confirmed and reversed are each said once, whatever is restarted or mined again.
+-- Transfers of listed tokens to deposit addresses, as the chain has them now. What was reported of each is stored here, so
+-- that seen, confirmed and reversed are each reported once, even after a restart or when mined again.
 create table chain_deposits (
   rail         text          not null references chains (rail),
   external_id  text          not null,
@@ -131,16 +133,15 @@ create table chain_deposits (
   address      text          not null,
   block        bigint        not null,
   block_hash   text          not null,
-  -- Its block left the chain, and the new branch has not yet been read to its end.
+  -- Its block was reorged out, and the new branch has not yet been read to its end.
   orphaned       boolean       not null default false,
   seen_at      timestamptz   not null,
   confirmed_at timestamptz,
   reversed_at  timestamptz,
-  -- The sweep that moved or is to move it. Looked at again not before `sweep_due`: what was too little, or not free yet.
+  -- The sweep that moved or is to move it. Not examined again before `sweep_due`, when it was too small or not free yet.
   sweep        text,
-  -- The sweep that moved or is to move it. Looked at again not before `sweep_due`: what was too little, or not free yet.
   sweep_due    timestamptz   not null default '-infinity',
-  -- Who sent it: what one sender pays in one block is confirmed by its sum.
+  -- The sender: what one sender pays in one block is confirmed by its sum.
   payer        text,
   primary key (rail, external_id)
 );
@@ -150,10 +151,10 @@ create index chain_deposits_unswept on chain_deposits (rail, sweep_due)
   where sweep is null and reversed_at is null and confirmed_at is not null;
 create index chain_deposits_address on chain_deposits (rail, address) where sweep is null;
 create index chain_deposits_sweep on chain_deposits (rail, sweep) where sweep is not null;
--- What an address was sent of an asset: its deposits are confirmed by their sum.
+-- What an address received of an asset: its deposits are confirmed by their sum.
 create index chain_deposits_sum on chain_deposits (rail, address, asset);
 
--- Tokens that arrived at the wallet we pay from. Reported only when final, so a reorg takes back what nobody was told.
+-- Tokens that arrived at the paying wallet. Reported only when final, so a reorg undoes only what was not reported.
 create table chain_credits (
   rail        text          not null references chains (rail),
   external_id text          not null,
@@ -176,7 +177,7 @@ create table native_balances (
   primary key (rail, address)
 );
 
--- Addresses of the operator's own from which money is put in. What comes from elsewhere belongs to somebody unknown.
+-- The operator's own addresses that funding comes from. Money from elsewhere belongs to an unknown party.
 create table funding_sources (
   rail    text not null,
   address text not null,
@@ -184,7 +185,7 @@ create table funding_sources (
   primary key (rail, address)
 );
 
--- Transfers that left or are to leave one of our wallets. Bytes and nonce are here before anything is broadcast.
+-- Transfers that left or are to leave one of our wallets. Bytes and nonce are stored before anything is broadcast.
 create table chain_sends (
   id           bigint        generated always as identity primary key,
   rail         text          not null references chains (rail),
@@ -193,33 +194,34 @@ create table chain_sends (
   -- What it is for: the payout's id, or sandbox:… for money of a simulated customer.
   key          text          not null,
   version      integer       not null default 1,
-  -- Recipient contract or account, call data and value: what every version of it must share.
+  -- Recipient contract or account, call data and value: shared by every version of it.
   target       text          not null,
   data         bytea         not null,
   value        numeric(78,0) not null,
   -- What it pays, for the confirmations it needs.
   asset        text          not null references assets (code),
   units        numeric(78,0) not null check (units > 0),
-  -- What this version offers the chain, in the adapter's words; a bump starts from it.
+  -- The fee this version offers, in the adapter's format; an increase starts from it.
   fee          jsonb,
-  -- Null while the nonce is reserved and the signature still to be made.
+  -- Null while the nonce is reserved and nothing is signed yet.
   hash         text,
   raw          bytea,
   state        text          not null default 'reserved' check (state in ('reserved', 'signed', 'mined', 'confirmed', 'failed', 'replaced')),
   block        bigint,
-  -- Native units it cost, once mined.
+  -- Its cost in native units, once mined.
   cost_units   numeric(78,0),
   why          text,
   reserved_at  timestamptz   not null,
   broadcast_at timestamptz,
-  -- When its outcome was first said: a reorg above finality may make it be mined, and ended, once more.
+  -- When its outcome was first reported: after a reorg above finality it may be mined, and end, once more.
   reported_at  timestamptz,
-  -- A send adopted from the chain has a hash and no bytes of ours: it is final when it is adopted.
+  -- A send adopted from the chain has a hash and no bytes of ours: it is final when adopted.
   found        boolean       not null default false,
-  -- A send that is reserved and not signed asks the gate again before it is signed; where that lets it not pass, the reservation is
-  -- given up and its nonce is taken by the next send.
+  -- A send that is reserved and not signed asks the gate again before it is signed; if the gate refuses, the reservation is
+  -- released and the next send takes its nonce.
   --
-  -- When a signer was asked last: from then on bytes may exist that nobody has stored, and the reservation stays. Null before.
+  -- When a signer was last asked: from then on bytes may exist that nobody has stored, and the reservation stays. Null
+  -- before.
   signing_at   timestamptz   default '-infinity',
   unique (rail, key, version),
   unique (rail, wallet, nonce, version),
@@ -229,7 +231,7 @@ create table chain_sends (
 create index chain_sends_open on chain_sends (rail, id) where state in ('reserved', 'signed', 'mined');
 -- Gas on its way to a deposit address, found by the address when its native coin is counted.
 create index chain_sends_gas on chain_sends (rail, target) where key like 'gas:%';
--- What a wallet's sends did to its coin between two blocks is asked at every look for coin that came from elsewhere.
+-- The effect of a wallet's sends on its native balance between two blocks, read at every check for coin from elsewhere.
 create index chain_sends_of_wallet on chain_sends (rail, wallet, block) where state in ('confirmed', 'failed');
 
 create function delete_unsigned() returns trigger
@@ -242,12 +244,12 @@ begin
 end $$;
 create trigger delete_unsigned before delete on chain_sends for each row execute function delete_unsigned();
 
--- Next nonce of each wallet; the row is locked while one is taken.
+-- Next nonce of each wallet; the row is locked while one is reserved.
 create table chain_nonces (
   rail      text        not null,
   wallet    text        not null,
   next      bigint      not null,
-  -- When the wallet's used nonces were last compared with these books, with nothing of it waiting to be mined unknown.
+  -- When the wallet's used nonces were last compared with these books, with no unknown transaction of it waiting to be mined.
   looked_at timestamptz,
   primary key (rail, wallet)
 );
@@ -257,40 +259,41 @@ create table released_nonces (
   rail        text        not null,
   wallet      text        not null,
   nonce       bigint      not null,
-  -- Whose it was, and why it was given up.
+  -- Whose it was, and why it was released.
   key         text        not null,
   why         text        not null,
   released_at timestamptz not null default clock_timestamp(),
-  -- Which send has it since.
+  -- The send that has it since.
   taken_by    text
 );
 create unique index released_nonces_free on released_nonces (rail, wallet, nonce) where taken_by is null;
 
--- Transactions of our wallets found on a chain, of which no row of chain_sends knows. Nothing more is sent to the same
--- recipient in the same asset until each is matched with a payout, refund or own transfer, or declared foreign.
+-- Transactions of our wallets found on a chain and unknown to chain_sends. Nothing more is sent to the same recipient in the
+-- same asset until each is matched with a payout, refund or own transfer, or declared foreign.
 create table found_movements (
   id          bigint        generated always as identity primary key,
   rail        text          not null references chains (rail),
   -- `hot`, or `deposit:<index>`.
   wallet      text          not null,
-  -- One of the two is enough to find it: a nonce that is used, or a hash that was seen.
+  -- One of the two suffices to find it: a used nonce, or a known hash.
   nonce       bigint,
   hash        text,
-  -- unread: still to be read, or not final. open: read, and no row of ours fits alone. cancelled: an empty transfer of ours used the nonce.
+  -- unread: still to be read, or not final. open: read, and no row of ours matches uniquely. cancelled: an empty transfer of
+  -- ours used the nonce.
   state       text          not null default 'unread' check (state in ('unread', 'open', 'adopted', 'foreign', 'cancelled')),
-  -- Known from the signer's journal, perhaps before any block holds it: recipient, asset and units are then what was signed.
+  -- Known from the signer's journal, perhaps before any block contains it: recipient, asset and units are then those signed.
   signed      boolean       not null default false,
-  -- Two people want the nonce used up by an empty transfer; what was offered for that last, and when.
+  -- Two people have asked to use up the nonce by an empty transfer; the last fee offered for that, and when.
   cancel_at   timestamptz,
   cancel_fee  jsonb,
   cancel_sent_at timestamptz,
-  -- How far the blocks were searched, where the node could not be asked by nonce.
+  -- How far the blocks were searched, if the node could not be asked by nonce.
   searched_to bigint,
   block       bigint,
   block_at    timestamptz,
   succeeded   boolean,
   cost_units  numeric(78,0),
-  -- The call as it was made, and what it moved where that is a plain transfer.
+  -- The call as made, and what it moved if it is a plain transfer.
   target      text,
   data        bytea,
   value       numeric(78,0),
@@ -298,7 +301,7 @@ create table found_movements (
   recipient   text,
   asset       text          references assets (code),
   units       numeric(78,0),
-  -- What it was found to be: a payout's id or the key of an own transfer.
+  -- What it turned out to be: a payout's id or the key of an own transfer.
   key         text,
   found_at    timestamptz   not null default clock_timestamp(),
   told_at     timestamptz,
@@ -316,11 +319,11 @@ create table bank_cursors (
   rail    text        primary key,
   cursor  text        not null,
   read_at timestamptz not null,
-  -- Up to which time of the bank its statement was read, per asset: {"inr": "2026-01-31T10:00:00.000Z"}.
+  -- Up to which bank time its statement was read, per asset: {"inr": "2026-01-31T10:00:00.000Z"}.
   read_to jsonb       not null default '{}'
 );
 
--- Statement lines as read, each once, whatever the bank shows twice.
+-- Statement lines as read, each once, even if the bank shows it twice.
 create table bank_lines (
   rail         text          not null,
   external_id  text          not null,
@@ -329,26 +332,26 @@ create table bank_lines (
   units        numeric(78,0) not null check (units > 0),
   -- Free text and the other party's account, encrypted: customers write names into references.
   details      bytea,
-  -- What we took it for; reconciliation sums by this.
+  -- What it was booked as; reconciliation sums by this.
   meaning      text          not null check (meaning in ('deposit', 'funding', 'return', 'payout', 'recall', 'unexplained')),
-  -- The payout it belongs to, where the bank says so.
+  -- The payout it belongs to, if the bank says so.
   key          text,
-  -- What the bank charged on top of a debit.
+  -- What the bank charged in addition to a debit.
   charge_units numeric(78,0) not null default 0 check (charge_units >= 0),
   booked_at    timestamptz   not null,
   read_at      timestamptz   not null,
-  -- An unexplained debit of which two people have said that it paid no payout of ours.
+  -- An unexplained debit that two people have declared not to have paid any payout of ours.
   foreign_at   timestamptz,
   primary key (rail, external_id)
 );
 create index bank_lines_key on bank_lines (rail, key) where key is not null;
 create index bank_lines_unexplained on bank_lines (rail, asset, units) where meaning = 'unexplained' and foreign_at is null;
 
--- Lines that could not be taken (no amount, another currency, changed since we booked it): each told to a person once.
+-- Lines that could not be booked (no amount, another currency, changed since we booked it): each reported once.
 create table bank_odd_lines (
   rail        text        not null,
   external_id text        not null,
-  -- Hash of what the line said, so that a line which changes again is told again.
+  -- Hash of the line's content, so that a line that changes again is reported again.
   content     bytea       not null,
   why         text        not null,
   details     bytea       not null,

@@ -1,11 +1,11 @@
--- The manual bank: payouts leave as files that a person uploads, statements come in as files that a person downloads.
+-- The manual bank: payouts leave as files that a person uploads, statements arrive as files that a person downloads.
 --
--- A file can be uploaded twice by mistake, and the bank would pay twice. So the file of each payout is fixed here for good, the bytes
--- of a file are kept (encrypted) and never made again, and only the columns that may change may be updated.
+-- A file can be uploaded twice by mistake, and the bank would pay twice. So the file of each payout is fixed permanently, the
+-- bytes of a file are stored (encrypted) and never created again, and only the columns that may change can be updated.
 
 set search_path = cloverleaf;
 
--- Numbers of files: they stand in the file itself, so they are taken before it is written.
+-- Numbers of files: they are part of the file itself, so they are drawn before it is written.
 create sequence manual_batch_ids as bigint;
 
 create table manual_batches (
@@ -15,12 +15,12 @@ create table manual_batches (
   format        text          not null check (format in ('csv', 'pain.001.001.09')),
   payouts       integer       not null check (payouts > 0),
   units         numeric(78,0) not null check (units > 0),
-  -- The file as it is downloaded, encrypted: it names people and their accounts.
+  -- The file as downloaded, encrypted: it contains names and accounts.
   content       bytea         not null,
   sha256        bytea         not null,
   closed_at     timestamptz   not null,
   closed_by     text          not null,
-  -- A person states that it was not uploaded and why they know.
+  -- A person states that it was not uploaded, and how they know.
   withdrawn_at  timestamptz,
   withdrawn_by  text,
   withdrawn_why text,
@@ -76,14 +76,14 @@ create table manual_statements (
   rail          text          not null,
   asset         text          not null references assets (code),
   import_id     bigint        not null references manual_imports (id),
-  -- Hash of the bank's own id of it, which may hold an account number.
+  -- Hash of the bank's own id of it, which may contain an account number.
   identity      bytea         not null,
   sequence      numeric(78,0),
   from_on       date          not null,
   to_on         date          not null,
-  -- The last of its days that it can say anything of: a day that had not come when it was taken in may yet get lines.
+  -- The last of its days that it covers: a day that had not come when it was taken in may still get lines.
   stands_to     date          not null,
-  -- Null where the file carries no balances. An overdrawn account is below zero.
+  -- Null when the file carries no balances. An overdrawn account is negative.
   opening_units numeric(78,0),
   closing_units numeric(78,0),
   check (num_nulls(opening_units, closing_units) in (0, 2)),
@@ -93,8 +93,8 @@ create table manual_statements (
 );
 create index manual_statements_newest on manual_statements (rail, asset, stands_to desc, sequence desc nulls last, id desc);
 
--- Lines in the order they were taken in, which is the order the bank engine reads them in. Imports of one rail follow each
--- other, so a smaller seq never appears after a larger one.
+-- Lines in the order they were taken in, which is the order in which the bank engine reads them. Imports of one rail are
+-- serialized, so a smaller seq never appears after a larger one.
 create table manual_lines (
   seq          bigint        generated always as identity primary key,
   rail         text          not null,
@@ -115,7 +115,7 @@ create index manual_lines_rail on manual_lines (rail, seq);
 create index manual_lines_span on manual_lines (rail, asset, booked_on, seq);
 create index manual_lines_relation on manual_lines (rail, relation) where relation is not null;
 
--- Two people have stated that a bank's statements show every file that was uploaded before the restore.
+-- Two people have confirmed that a bank's statements show every file that was uploaded before the restore.
 create table confirmed_restores (
   rail         text        not null,
   restored_at  timestamptz not null,

@@ -1,12 +1,13 @@
 -- Cases, screening, decisions and approvals.
 --
--- Screening may ask a provider, so its result is stored before and read by the gate, in the transaction that submits. An approval
--- says exactly what was approved: one hit, for one destination and amount, and by whom. Deny lists come from outside, each with a
--- version, and are replaced whole; a destination is a blind index, because account numbers on a list name people.
+-- Screening may call a provider, so its result is stored beforehand and read by the gate, in the transaction that submits. An
+-- approval records exactly what was approved: one hit, for one destination and amount, and by whom. Deny lists come from
+-- outside, each with a version, and are replaced as a whole; a destination is a blind index, because account numbers on a
+-- list identify people.
 
 set search_path = cloverleaf;
 
--- Something a person has to look at. One open case for the same kind and subject.
+-- Something a person has to decide. At most one open case per kind and subject.
 create table cases (
   id         bigint      generated always as identity primary key,
   kind       text        not null,
@@ -18,7 +19,7 @@ create table cases (
   opened_at  timestamptz not null,
   closed_at  timestamptz,
   outcome    text,
-  -- Work on cases.
+  -- Assignment of cases.
   assignee   text
 );
 create unique index cases_open on cases (kind, subject) where closed_at is null;
@@ -39,7 +40,7 @@ create index case_actions_case on case_actions (case_id, id);
 create trigger append_only before update or delete on case_actions for each row execute function refuse_change();
 create trigger no_truncate before truncate on case_actions for each statement execute function refuse_change();
 
--- Every decision about whether something may happen, with what it was decided on.
+-- Every decision about whether something may happen, with its inputs.
 create table decisions (
   id         bigint      generated always as identity primary key,
   partner_id bigint      references partners (id),
@@ -68,19 +69,19 @@ create table denied_destinations (
 );
 create index denied_destinations_list on denied_destinations (list);
 
--- The newest result for one destination of one order or refund. No partner may read it: what was hit is never told.
+-- The newest result for one destination of one order or refund. No partner may read it: hits are never disclosed.
 create table screenings (
   subject    text        primary key,
   partner_id bigint      references partners (id),
   order_id   bigint      references orders (id),
   outcome    text        not null check (outcome in ('cleared', 'held')),
-  -- [{rule, entry, own}]: `own` marks what our own blocks and lists said then; the gate asks those anew.
+  -- [{rule, entry, own}]: `own` marks hits of our own blocks and lists at the time; the gate reads those again.
   hits       jsonb       not null,
   rules      text        not null,
   at         timestamptz not null
 );
 
--- A provider is down for longer than a result may be old: two people may extend the age, for a bounded time.
+-- A provider is down for longer than a result is valid: two people may extend the age, for a limited time.
 create table screening_extensions (
   id        bigint      generated always as identity primary key,
   max_age_s bigint      not null check (max_age_s > 0),
@@ -96,7 +97,7 @@ create table approvals (
   id          bigint        generated always as identity primary key,
   partner_id  bigint        references partners (id),
   order_id    bigint        references orders (id),
-  -- What was approved: the rule that hit, and the entry it hit (a list's entry, the time of a block).
+  -- What was approved: the rule and the entry that hit (a list's entry, the time of a block).
   rule        text          not null,
   entry       text          not null,
   destination text          not null,
@@ -105,7 +106,7 @@ create table approvals (
   people      text[]        not null check (cardinality(people) >= 1),
   reason      text          not null,
   at          timestamptz   not null,
-  -- Of a refund out of suspense: which deposit it is of. Null of what an order's own account pays.
+  -- For a refund out of suspense: its deposit. Null for what an order's own account pays.
   deposit_id  bigint        references deposits (id)
 );
 create index approvals_destination on approvals (destination, asset);
@@ -113,8 +114,8 @@ create index approvals_order on approvals (order_id);
 create trigger append_only before update or delete on approvals for each row execute function refuse_change();
 create trigger no_truncate before truncate on approvals for each statement execute function refuse_change();
 
--- Which submissions an approval let pass, and how much of it they took. One whose payout was rejected, so that nothing left, is free
--- again.
+-- Which submissions an approval let pass, and how much of it they used. A use whose payout was rejected, so that nothing
+-- left, is free again.
 create table approval_uses (
   approval_id bigint        not null references approvals (id),
   payout_id   text          not null references payouts (id),

@@ -1,18 +1,18 @@
 -- Events, their order, and their delivery to webhook endpoints.
 --
--- Ids of events are given when a row is inserted, and transactions commit in another order, so a reader of "all above this id" would
--- miss what commits late. A position is therefore given after the commit, by one process at a time (src/events/feed.ts). It is dense
--- per partner and tells nothing about other partners.
+-- An event gets its id when its row is inserted, and transactions commit in another order, so a reader of "all above this id"
+-- would miss events that commit late. A position is therefore assigned after the commit, by one process at a time
+-- (src/events/feed.ts). It is dense per partner and reveals nothing about other partners.
 
 set search_path = cloverleaf;
 
--- What happened, for partners: written with its cause, delivered later.
+-- What happened, for partners: inserted with its cause, delivered later.
 create table events (
   id          bigint      generated always as identity primary key,
   partner_id  bigint      not null references partners (id),
   type        text        not null,
   subject     text        not null,
-  -- Position among the subject's events, so that a receiver can tell stale news.
+  -- Position among the subject's events, so that a receiver can detect stale news.
   subject_seq integer     not null,
   body        jsonb       not null,
   at          timestamptz not null,
@@ -30,7 +30,7 @@ end $$;
 create trigger feed after insert on events for each row execute function feed_event();
 create trigger append_only before update or delete on events for each row execute function refuse_change();
 
--- Inserted with its event, by a trigger. The position comes when the event is published.
+-- Inserted with its event, by a trigger. The position is set when the event is published.
 create table event_feed (
   event_id   bigint primary key references events (id),
   partner_id bigint not null references partners (id),
@@ -40,24 +40,24 @@ create table event_feed (
 create index event_feed_unpublished on event_feed (event_id) where position is null;
 call protect('event_feed');
 
--- Where a partner wants to hear of events.
+-- Where a partner receives events.
 create table webhook_endpoints (
   id              text        primary key,
   partner_id      bigint      not null references partners (id),
   url             text        not null check (length(url) <= 1000),
   format          text        not null check (format in ('whitelabel', 'standard', 'flat')),
-  -- Types of events, such as order.settled or order.*; none means all.
+  -- Event types, such as order.settled or order.*; empty means all.
   filter          text[]      not null default '{}',
-  -- Of the standard format, encrypted. The one before is valid, too, until a time.
+  -- For the standard format, encrypted. The previous one is valid, too, until a time.
   secret          bytea       not null,
   old_secret      bytea,
   old_until       timestamptz,
-  -- Of the whitelabel format: the key whose secret signs.
+  -- For the whitelabel format: the key whose secret signs.
   api_key         text        not null references api_keys (key),
   -- The one that merchant/setWebhookUrl sets.
   is_wire         boolean     not null default false,
   enabled         boolean     not null default true,
-  -- Attempts that failed one after the other, and until when it is left alone for that.
+  -- Consecutive failed attempts, and until when the endpoint is paused for that.
   failures        integer     not null default 0,
   paused_until    timestamptz,
   created_at      timestamptz not null,
@@ -66,7 +66,7 @@ create table webhook_endpoints (
   failing_since   timestamptz,
   switched_off_at timestamptz check (switched_off_at is null or not enabled),
   held_at         timestamptz,
-  -- The key that made it, which stays; api_key is the one it is signed with, which may change.
+  -- The key that made it, which never changes; api_key is the one it is signed with, which may change.
   made_by_key     text,
   payload_form    text        not null default 'body' check (payload_form in ('body', 'wrapped'))
 );
@@ -74,8 +74,8 @@ create index webhook_endpoints_partner on webhook_endpoints (partner_id, created
 call protect('webhook_endpoints');
 create unique index webhook_endpoints_wire on webhook_endpoints (partner_id, format) where is_wire and removed_at is null;
 
--- What waits for one endpoint about one subject goes one after the other. An ordering_key is there while anything waits in it; it
--- says when the next attempt is due and who is at it. Leases are real time, due times the clock's.
+-- Deliveries to one endpoint about one subject are sequential. An ordering key exists while a delivery waits in it; it has
+-- the time of the next attempt and the worker's lease. Leases are real time, due times the clock's.
 create table webhook_ordering_keys (
   endpoint_id  text        not null references webhook_endpoints (id),
   subject      text        not null,
@@ -99,7 +99,7 @@ create table webhook_deliveries (
   subject_seq integer     not null,
   state       text        not null default 'waiting' check (state in ('waiting', 'delivered', 'dead', 'dropped')),
   attempts    integer     not null default 0,
-  -- From when the days are counted after which it is given up.
+  -- Start of the period after which it is given up.
   since       timestamptz not null,
   last_error  text,
   ended_at    timestamptz,
@@ -111,7 +111,7 @@ create index webhook_deliveries_dead on webhook_deliveries (endpoint_id) where s
 create index webhook_deliveries_ended on webhook_deliveries (ended_at) where ended_at is not null;
 call protect('webhook_deliveries');
 
--- Every attempt. An answer may say anything, so its first bytes are encrypted.
+-- Every attempt. An answer may contain anything, so its first bytes are encrypted.
 create table webhook_attempts (
   id          bigint      generated always as identity primary key,
   partner_id  bigint      not null references partners (id),

@@ -1,7 +1,7 @@
--- Operators, their tokens, rules of how many people an action takes, proposals, and the audit.
+-- Operators, their tokens, rules for how many people an action takes, proposals, and the audit.
 --
--- No partner may read any of it. Names of operators are written into the audit as they were, so a row says the same for ever. The audit
--- is sealed into a chain of hashes (src/operators/seals.ts).
+-- No partner may read any of it. The audit stores operators' names as they were, so a row never changes its meaning. The
+-- audit is sealed into a chain of hashes (src/operators/seals.ts).
 
 set search_path = cloverleaf;
 
@@ -13,7 +13,7 @@ create table operators (
   disabled_at timestamptz
 );
 
--- A token is 256 random bits, shown once; only its SHA-256 is kept. There is nothing to guess, so nothing to slow down.
+-- A token is 256 random bits, shown once; only its SHA-256 is stored. It cannot be guessed, so a slow hash is unnecessary.
 create table operator_tokens (
   id           bigint      generated always as identity primary key,
   operator_id  bigint      not null references operators (id),
@@ -26,7 +26,7 @@ create table operator_tokens (
 );
 create index operator_tokens_operator on operator_tokens (operator_id);
 
--- Whether this installation has one operator or several, as its servers declare it at their start.
+-- Whether this installation has one operator or several, as its servers declare it at start.
 create table installation (
   only_row  boolean primary key default true check (only_row),
   operators text    not null default 'two' check (operators in ('one', 'two')),
@@ -34,12 +34,13 @@ create table installation (
   delay_s   integer not null default 86400 check (delay_s >= 0)
 );
 
--- A rule. The most specific one that matches decides: by action, then right, then asset. What no rule matches takes two.
+-- A rule. The most specific matching one decides: by action, then right, then asset. An action without a matching rule takes
+-- two.
 create table people_rules (
   -- An action (`order.release`), a family (`order.*`), or `*`.
   action      text          not null check (action ~ '^(\*|[a-z][a-z-]*\.(\*|[a-z][a-z_-]*))$'),
   for_right   text          not null check (for_right ~ '^(\*|[a-z]+)$'),
-  -- `*` is every asset, and what has no amount. Amounts of several assets do not add up, so it has no limit.
+  -- `*` is every asset, and actions without an amount. Amounts of several assets cannot be added, so it has no limit.
   asset       text          not null,
   above_units numeric(78,0) not null check (above_units >= 0),
   people      smallint      not null check (people between 1 and 3),
@@ -47,12 +48,12 @@ create table people_rules (
   primary key (action, for_right, asset, above_units)
 );
 
--- What a person did without another, of the last day and before. One subject counts once: its money leaves once.
+-- What a person did without another, in the last day and before. One subject counts once: its money leaves once.
 create table alone_amounts (
   id          bigint        generated always as identity primary key,
   operator_id bigint        not null references operators (id),
   at          timestamptz   not null,
-  -- By the database's clock: a server whose clock steps ahead forgets nothing.
+  -- By the database's clock: a server whose clock steps ahead must not drop anything.
   recorded_at timestamptz   not null default clock_timestamp(),
   action      text          not null,
   for_right   text          not null,
@@ -64,7 +65,7 @@ create index alone_amounts_person on alone_amounts (operator_id, asset, recorded
 create trigger append_only before update or delete on alone_amounts for each row execute function refuse_change();
 create trigger no_truncate before truncate on alone_amounts for each statement execute function refuse_change();
 
--- An action that waits for another operator. `seen` is what it is about as it stood when proposed.
+-- An action that waits for another operator. `seen` is its subject's state at the time of the proposal.
 create table proposals (
   id          bigint      generated always as identity primary key,
   action         text        not null,
@@ -79,7 +80,7 @@ create table proposals (
   decided_by  bigint      references operators (id),
   decided_at  timestamptz,
   people      smallint    not null default 2 check (people between 2 and 3),
-  -- Of an installation with one operator: from when on its own proposer may confirm.
+  -- With one operator: from when its own proposer may confirm it.
   ready_at    timestamptz,
   delay_s     integer     check (delay_s >= 0),
   recorded_at timestamptz not null default clock_timestamp(),
@@ -87,12 +88,12 @@ create table proposals (
   check ((state in ('confirmed', 'declined')) <= (decided_by is not null)),
   constraint proposals_failed check ((state = 'failed') = (failed_why is not null)),
   constraint proposals_delayed check (num_nulls(ready_at, delay_s) in (0, 2)),
-  -- Nobody is two people; where there is one, the delay stands in for the other.
+  -- One person cannot act as two; with a single operator the delay replaces the second.
   constraint proposals_others check (state <> 'confirmed' or decided_by <> proposed_by or ready_at is not null)
 );
 create unique index proposals_open on proposals (action, subject) where state = 'open';
 
--- Who agreed besides the proposer, where more than one other is asked for.
+-- Who confirmed besides the proposer, when more than one other person is required.
 create table proposal_approvals (
   proposal_id bigint      not null references proposals (id),
   operator_id bigint      not null references operators (id),
@@ -112,7 +113,7 @@ create table audit (
   action        text        not null,
   subject    text        not null,
   reason     text        not null check (length(reason) between 1 and 8000),
-  -- `begun` stands alone where an action calls somebody outside and its end is a row of its own.
+  -- `begun` stands alone for an action that calls outside; its end is a separate row.
   outcome    text        not null check (outcome in ('done', 'begun', 'proposed', 'agreed', 'confirmed', 'declined', 'overtaken', 'refused', 'failed')),
   proposal   bigint      references proposals (id),
   before     jsonb,
@@ -143,7 +144,7 @@ create table sealed_audit (
   audit_id bigint  primary key references audit (id),
   seal     bigint  not null references audit_seals (number),
   position integer not null,
-  -- Of the row as it was sealed, so that a changed one is found by name.
+  -- Hash of the row as it was sealed, so that a changed row is identified.
   content  bytea   not null,
   unique (seal, position)
 );

@@ -1,25 +1,25 @@
--- Reconciliation: what the outside shows, item by item, beside what the ledger booked, and what differs.
+-- Reconciliation: what the outside shows, item by item, beside what the ledger booked, and the differences.
 --
--- The outside is read again and kept here apart from the copies that rails work with, so what a rail has missed or misread is found.
--- A name is the outside's own (`<chain transaction>:<position>`, a statement line's id). A key is what both sides know a group by: a
--- payout's id, or the name itself.
+-- The outside is read again and stored separately from the rails' own copies, so that what a rail has missed or misread is
+-- found. A name is the outside's own (`<chain transaction>:<position>`, a statement line's id). A key identifies a group on
+-- both sides: a payout's id, or the name itself.
 
 set search_path = cloverleaf;
 
--- How far each rail has been asked. A full run begins again from the beginning under the next number.
+-- How far each rail has been read. A full run starts from the beginning under the next number.
 create table reconcile_rails (
   rail         text        primary key,
   position     text        not null default '',
-  -- Time of the outside at that position; what was booked later may not be visible there yet.
+  -- The outside's time at that position; what was booked later may not be visible there yet.
   position_at  timestamptz,
   run          integer     not null default 1,
-  -- When the run under way began, and when one last went through to the end.
+  -- When the current run began, and when one was last completed.
   run_began_at timestamptz not null default clock_timestamp(),
   run_ended_at timestamptz,
-  -- The seals whose entries have been taken.
+  -- Up to which seal the entries have been read.
   seal         bigint      not null default 0,
   compared_at  timestamptz,
-  -- Why it could not be compared, last time; null when it could.
+  -- Why the last comparison failed; null when it succeeded.
   failed_why   text
 );
 
@@ -28,15 +28,15 @@ create table outside_movements (
   name    text          not null,
   wallet  text          not null,
   asset   text          not null references assets (code),
-  -- Signed: above zero came in.
+  -- Signed: positive is incoming.
   units   numeric(78,0) not null,
-  -- Which address of the wallet, where its balance is reckoned with by itself; else ''.
+  -- The wallet's address, if its balance is reconciled separately; else ''.
   place   text          not null default '',
   key     text          not null,
-  -- The last run that was shown it, and since when it is no longer shown.
+  -- The last run that showed it, and since when it is no longer shown.
   run     integer       not null,
   gone_at timestamptz,
-  -- What it was before the outside changed it.
+  -- Its amount before the outside changed it.
   before  numeric(78,0),
   seen_at timestamptz   not null default clock_timestamp(),
   -- Its key has not been found equal on both sides since it changed.
@@ -54,19 +54,19 @@ create table booked_movements (
   wallet  text          not null,
   asset   text          not null references assets (code),
   units   numeric(78,0) not null,
-  -- What the entry calls it, and the key it has by that.
+  -- The entry's name for it, and the resulting key.
   name    text          not null,
   key     text          not null,
   seen_at timestamptz   not null default clock_timestamp(),
   open    boolean       not null default true,
-  -- One line may lead from one of our wallets to another.
+  -- One line may go from one of our wallets to another.
   primary key (entry, line, wallet)
 );
 create index booked_movements_key on booked_movements (rail, key);
 create index booked_movements_name on booked_movements (rail, name);
 create index booked_movements_open on booked_movements (rail) where open;
 
--- Running sums of the two tables above, so that comparing costs what has changed.
+-- Running sums of the two tables above, so that a comparison costs as much as has changed.
 create table reconcile_sums (
   rail          text          not null,
   wallet        text          not null,
@@ -77,13 +77,13 @@ create table reconcile_sums (
   primary key (rail, wallet, place, asset)
 );
 
--- What the last comparison said of each wallet.
+-- The last comparison's result for each wallet.
 create table reconcile_balances (
   rail          text          not null,
   wallet        text          not null,
   asset         text          not null references assets (code),
   ledger_units  numeric(78,0) not null,
-  -- Null where the outside could not be asked this time.
+  -- Null when the outside could not be read this time.
   outside_units numeric(78,0),
   transit_units numeric(78,0) not null,
   position      text          not null,
@@ -91,7 +91,8 @@ create table reconcile_balances (
   primary key (rail, wallet, asset)
 );
 
--- What does not fit. In transit with a reason, or a break with a case; closed when a later comparison finds it gone.
+-- Items that do not agree. In transit with a reason, or a break with a case; closed when a later comparison no longer finds
+-- them.
 create table reconcile_items (
   id            bigint        generated always as identity primary key,
   rail          text          not null,
@@ -104,7 +105,7 @@ create table reconcile_items (
   -- Null: a break.
   transit       text,
   why           text          not null,
-  -- Names outside and ids of entries.
+  -- Outside names and entry ids.
   names         jsonb         not null,
   found_at      timestamptz   not null default clock_timestamp(),
   closed_at     timestamptz

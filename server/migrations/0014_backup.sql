@@ -2,12 +2,12 @@
 
 set search_path = cloverleaf;
 
--- When this database was restored from a backup, and what is known of what it lost.
+-- When this database was restored from a backup, and what is known about what it lost.
 create table restores (
   id               bigint      generated always as identity primary key,
   backup_taken_at  timestamptz not null,
   restored_at      timestamptz not null,
-  -- The first index that the restored books had not given out. Targets from here on were given out by what was lost.
+  -- The first index that the restored books had not given out. The lost period gave out targets from here on.
   first_lost_index bigint
 );
 

@@ -1,8 +1,8 @@
--- Replies kept for idempotency keys, and checkout links.
+-- Stored replies for idempotency keys, and checkout links.
 
 set search_path = cloverleaf;
 
--- The reply to a signed request, kept so that the same request gets the same reply and has happened once.
+-- The reply to a signed request, stored so that the same request takes effect once and gets the same reply.
 create table idempotency_records (
   partner_id bigint      not null references partners (id),
   path       text        not null,
@@ -15,19 +15,19 @@ create table idempotency_records (
 create index idempotency_records_age on idempotency_records (kept_at);
 call protect('idempotency_records');
 
--- One row per link that somebody has begun to use. What the link is for stands encrypted in the link itself.
+-- One row per link in use. What the link is for is encrypted in the link itself.
 create table checkouts (
   id           text        primary key,
   partner_id   bigint      not null references partners (id),
-  -- Phone numbers that a code was asked for with this link: each costs a message, so there is an end to it.
+  -- Number of phone numbers for which a code was requested through this link: limited, because each costs a message.
   phones       smallint    not null default 0,
-  -- The price shown last, so that looking again is not another promise.
+  -- The quote shown last, so that reloading makes no further promise.
   quote_id     bigint,
-  -- The one order of this link, and whose it is.
+  -- The one order of this link, and its customer.
   order_id     bigint      unique references orders (id),
   customer_id  text        references customers (id),
   begun_at     timestamptz not null,
-  -- The numbers that were named with a link, as keyed hashes: the same one again is not another.
+  -- The phone numbers entered through this link, as keyed hashes: the same one again does not count.
   phones_named bytea[]     not null default '{}',
   check ((order_id is null) = (customer_id is null))
 );

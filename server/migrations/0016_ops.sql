@@ -2,8 +2,8 @@
 
 set search_path = cloverleaf;
 
--- A row is added to prove that a write commits. Each takes a page of its own (fill factor), so that the file has to grow: on a
--- full disk an update in place still succeeds when nothing else does. Space is never reused but by truncation: no vacuum.
+-- A row is inserted to prove that a write commits. Each takes a page of its own (fill factor), so that the file has to grow:
+-- on a full disk an update in place still succeeds when nothing else does. Space is reused only after truncation: no vacuum.
 create table write_probe (
   at     timestamptz not null default clock_timestamp(),
   filler text        not null

@@ -105,19 +105,21 @@ type Own = Read<ReturnType<typeof settingsFor>>;
 export type Config = Readonly<Omit<Own, 'operators' | 'operatorDelayS'>> & {
   readonly operators: 'one' | 'two';
   readonly operatorDelayS: number;
-  /** What may be chosen from. */
+  /** The registered adapters. */
   readonly lists: Lists;
-  /** What was set for an adapter of the lists. */
+  /** The settings of a registered adapter. */
   valuesOf(adapter: Declaring): Values;
 };
 
 type Declaring = Adapter<unknown, never>;
 
-/** How long what takes two people waits where one is declared: long enough to be noticed, and to be declined. */
+/**
+ * How long a two-person action waits if one operator is declared, in seconds: long enough to be noticed, and to be declined.
+ */
 const DELAY_S = { sandbox: 0, production: 86_400 };
 
 /**
- * @param lists what may be chosen from; another than the registry's only in tests
+ * @param lists registered adapters; tests pass their own
  * @throws SettingError naming the setting and its rule
  */
 export function readConfig(env: NodeJS.ProcessEnv, lists: Lists = LISTS): Config {

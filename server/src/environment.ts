@@ -1,9 +1,9 @@
 /**
- * Environment: what an installation is connected to, and the one place where the profiles differ. server.ts puts the same modules
- * on top of either.
+ * Environment: what an installation is connected to, and the one place where the profiles differ. server.ts builds the same
+ * modules on either.
  *
- * sandbox/profile.ts brings a world along: database, chains, bank, keys that everybody knows, test controls.
- * production/index.ts is told where everything is, and refuses to start with anything of the other.
+ * sandbox/profile.ts provides an environment: database, chains, bank, publicly known keys, test controls. production/index.ts
+ * gets the addresses of everything from its settings, and refuses to start with anything that belongs to a sandbox.
  */
 import type { FastifyPluginAsync } from 'fastify';
 import type { Clock } from './base/clock.ts';
@@ -22,12 +22,12 @@ import type { Connections } from './registry.ts';
 import type { SandboxFile } from './sandbox/seed.ts';
 
 export interface Profile {
-  /** From which all sealing keys derive. */
+  /** All encryption keys are derived from it. */
   masterKey: Buffer;
   operatorToken: string;
-  /** PostgreSQL to use, started where there is none; the address of a role that may create schemas and roles. */
+  /** The PostgreSQL to use, started if necessary; the URL of a role that may create schemas and roles. */
   database(): Promise<string>;
-  /** Connects to everything outside. Rows that rails need are there when it resolves. */
+  /** Connects to everything outside. The rows that rails need exist when it resolves. */
   connect(deps: Connecting): Promise<Environment>;
 }
 
@@ -42,30 +42,30 @@ export interface Connecting {
 export interface Environment {
   connections: Connections;
   screener(usual: Screener): Screener;
-  /** Where a sandbox can lose what is sent to partners. */
+  /** Lets a sandbox drop messages to partners. */
   webhooks?(usual: Sender): Sender;
-  /** What readiness asks of this world in particular. */
+  /** Additional readiness checks of this environment. */
   checks: readonly Check[];
-  /** What it brings along once rails and workers run: seeds and opening funds. */
+  /** Its own steps once rails and workers run: seeds and opening funds. */
   begin(deps: {
     chains: ReadonlyMap<string, ChainRail>;
     partners: Partners;
-    /** Begins the recurring jobs of a rail. */
+    /** Starts the recurring jobs of a rail. */
     follow(rail: string): Promise<void>;
-    /** A chain that was asleep is as any other from now on. */
+    /** Called when a sleeping chain was woken: from now on it is like any other. */
     woken(): Promise<void>;
   }): Promise<void>;
-  /** The database as protocols use it, where a sandbox has chains that are woken by what needs them. */
+  /** The database as protocols use it, for a sandbox whose chains are woken when needed. */
   front?(usual: Database): Database;
-  /** Native units for one unit of gas on a chain whose node has yet to be started; undefined for every other. */
+  /** Native units per unit of gas on a chain whose node has not been started yet; undefined for every other. */
   gasAtRest?(chain: string): bigint | undefined;
-  /** Only a sandbox can move orders at will. */
+  /** Only a sandbox can drive orders. */
   controls?(
     context: OrdersContext & { chains: ReadonlyMap<string, ChainRail>; prices: ReadonlyMap<string, PriceSource> },
   ): SandboxDriver;
-  /** Once it serves. @returns what a sandbox tells programs; in production the address and nothing else */
+  /** Called once it serves. @returns what a sandbox tells programs; in production only the URL */
   ready(baseUrl: string): SandboxFile;
-  /** What stands at `/`. In production there is nothing. */
+  /** The page at `/`. Production has none. */
   welcome?(at: () => { sandbox: SandboxFile | undefined; baseUrl: string; metricsUrl: string }): FastifyPluginAsync;
   stop(): Promise<void>;
 }

@@ -1,7 +1,8 @@
 /**
- * Main: starts the server from the environment, says where it is, and ends it on Ctrl-C.
+ * Main: starts the server from the environment, prints its URL, and stops it on Ctrl-C.
  *
- * A signal during the start waits for its end and then stops what it started: nodes outlive a process that just dies.
+ * A signal during the start waits until the start is complete and then stops everything: nodes outlive a process that simply
+ * dies.
  */
 import { relative } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -10,7 +11,7 @@ import { Unavailable } from './base/errors.ts';
 import { type Config, printConfig, readConfig } from './config.ts';
 import { type Running, start } from './server.ts';
 
-/** What Node's crypto says of a text that another key sealed. */
+/** The error message of Node's crypto for a text encrypted with another key. */
 const ENCRYPTED_OTHERWISE = 'Unsupported state or unable to authenticate data';
 
 async function main(): Promise<void> {
@@ -22,7 +23,7 @@ async function main(): Promise<void> {
   }
   const begunAt = performance.now();
   const starting = start(config, {
-    // Production is started by programs, which read its one line and its log.
+    // Programs start production, and read its one line and its log.
     ...(config.profile === 'sandbox' && { onProgress: (what: string) => void process.stdout.write(`· ${what}\n`) }),
     onOutdated: (why) => {
       process.stderr.write(`${why.message}\n`);
@@ -42,7 +43,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** Answers whether settings are to be printed and nothing started. All else comes from the environment. */
+/** Whether settings are to be printed and nothing started. Everything else comes from the environment. */
 function readArguments(): boolean {
   try {
     return parseArgs({ options: { 'print-config': { type: 'boolean', default: false } } }).values['print-config'];
@@ -53,7 +54,7 @@ function readArguments(): boolean {
   }
 }
 
-/** Answers whether a signal came. SIGHUP is a terminal that was closed. */
+/** Whether a signal came. SIGHUP means a closed terminal. */
 function endOnSignal(starting: Promise<Running>): () => boolean {
   let ending = false;
   const end = () => {
@@ -68,7 +69,7 @@ function endOnSignal(starting: Promise<Running>): () => boolean {
       );
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, end);
-  // A terminal that is gone takes no more words; that must not be what ends us.
+  // Writing to a closed terminal fails; that must not end the process.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   return () => ending;
 }
@@ -108,7 +109,7 @@ function banner({ baseUrl, metricsUrl, sandbox }: Running, dataDir: string, took
   return `${lines.join('\n')}\n`;
 }
 
-/** What a setting has to do with a failure of the system beneath, in a sentence. Unknown ones stay as they are. */
+/** Explains, in a sentence, how a setting relates to a system error. Unknown errors are returned as they are. */
 function explained(error: unknown, { host, port, metricsPort, dataDir, databaseUrl }: Config): unknown {
   const {
     code,

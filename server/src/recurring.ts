@@ -1,6 +1,6 @@
 /**
- * Recurring jobs: they enqueue themselves again, whatever is traded. Looking at rails, sweeping, prices, gas, sealing journal and audit,
- * deleting idempotency records that have run out.
+ * Recurring jobs: jobs that re-enqueue themselves. Polling rails, sweeping, prices, gas, sealing journal and audit, deleting
+ * expired idempotency records.
  */
 import type { Clock } from './base/clock.ts';
 import type { Database, Tx } from './base/db.ts';
@@ -16,7 +16,7 @@ import { OBSERVE, type Rail } from './rails/rail.ts';
 import { RECONCILE } from './reconcile/index.ts';
 import { SWEEP, WATCH } from './treasury/index.ts';
 
-/** Inserts those that are not there yet. */
+/** Inserts the missing ones. */
 export async function enqueueRecurring(
   db: Database,
   clock: Clock,
@@ -37,7 +37,7 @@ export async function enqueueRecurring(
   });
 }
 
-/** The recurring jobs of one rail: all of them of every rail at the start, and of a sandbox's chain when it is woken. */
+/** The recurring jobs of one rail: for every rail at the start, and for a sandbox's chain when it is woken. */
 export function enqueueRailJobs(
   tx: Tx,
   dueAt: Date,
@@ -47,7 +47,7 @@ export function enqueueRailJobs(
   if (isChain) for (const kind of ['refresh_gas', SWEEP]) enqueue(tx, { kind, subject, dueAt });
 }
 
-/** What is not done by a module of its own. */
+/** Handlers of recurring jobs that belong to no other module. */
 export function recurringHandlers(deps: {
   db: Database;
   clock: Clock;
@@ -55,10 +55,10 @@ export function recurringHandlers(deps: {
   chains: ReadonlyMap<string, ChainRail>;
 }): Handlers {
   const { db, clock, rails, chains } = deps;
-  /** Rails of which it is known here that no case about them is open. */
+  /** Rails known to this process to have no open case. */
   const well = new Set<string>();
 
-  /** A fact that our own books cannot take stops its rail where it is, and somebody hears of it by name. */
+  /** A fact that our own books cannot apply stops its rail at that point, and a case names it. */
   async function observed(code: string): Promise<Handled> {
     const about = { kind: 'rail_failing', subject: code } as const;
     try {
@@ -77,7 +77,7 @@ export function recurringHandlers(deps: {
   }
 
   return {
-    // A rail that is no longer configured is not looked at; enqueueing for it ends here.
+    // A rail that is no longer configured is not polled; its job ends here.
     [OBSERVE]: async (code) => await observed(code),
     async refresh_gas(code) {
       await chains.get(code)?.refreshGas();

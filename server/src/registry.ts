@@ -1,13 +1,13 @@
 /**
- * Registry: the one list of what an installation may be made of. A price source, verifier, sender of codes or bank is one file or
- * folder that declares itself (base/adapter.ts), and one line here. Its settings, what production demands and refuses of it,
- * `npm run config`, docs/settings.md and its contract tests follow from the line.
+ * Registry: the one list of the parts of an installation. A price source, verifier, code sender or bank is one file or folder
+ * with its own declaration (base/adapter.ts), and one line here. Its settings, what production requires and rejects, `npm run
+ * config`, docs/settings.md and its contract tests follow from that line.
  *
- * Which of a list are used, settings say (PRICE_SOURCES, VERIFIER, CODE_SENDER, BANKS). Where they say nothing, a list of
- * several (price sources) is used whole and of the others the first, each as far as it fits the profile: what is `sandboxOnly`
- * in the sandbox, the rest in production.
+ * Settings choose which adapters are used (PRICE_SOURCES, VERIFIER, CODE_SENDER, BANKS). By default all price sources are
+ * used, and of each other list the first, each as far as it fits the profile: `sandboxOnly` ones in the sandbox, the others
+ * in production.
  *
- * Not yet in lists: families of chains. The sandbox and the chains file each name chains of the one family that there is.
+ * Not yet in lists: chain families. The sandbox and the chains file name chains of the only existing family.
  */
 import type { Adapter } from './base/adapter.ts';
 import { SettingError } from './base/env.ts';
@@ -34,14 +34,17 @@ import type { Verifier, VerifierAdapter, VerifierContext } from './verifiers/ver
 /** A bank that may have a desk, where a person does what an API would. */
 export type AnyBank = Bank & { openDesk?(context: DeskContext): ManualDesk };
 
-/** Where the sandbox's bank is. */
+/** Connection data of the sandbox's bank. */
 type Brought = Omit<SimulatedBankSettings, 'deduplicates'>;
 
 export interface Lists {
   priceSources: readonly Adapter<PriceSource>[];
   verifiers: readonly VerifierAdapter[];
   codeSenders: readonly Adapter<CodeSender>[];
-  /** What a bank is submitted is where the sandbox has started its own (sandbox/environment.ts); production's have settings instead. */
+  /**
+   * The context of a bank is the connection to the sandbox's own (sandbox/environment.ts); production's banks have settings
+   * instead.
+   */
   banks: readonly Adapter<AnyBank, Brought | undefined>[];
 }
 
@@ -72,7 +75,7 @@ export const LISTS: Lists = {
   ],
 };
 
-/** What is outside, as far as this installation is connected to it. */
+/** The outside systems that this installation is connected to. */
 export interface Connections {
   evmChains: readonly EvmOptions[];
   banks: readonly AnyBank[];
@@ -88,7 +91,7 @@ export function rails(
   ]);
 }
 
-/** @throws SettingError where production would start with what only a sandbox may have */
+/** @throws SettingError when production would use a sandbox-only adapter */
 export const priceSources = (config: Config): ReadonlyMap<string, PriceSource> =>
   byCode(chosen(config, 'priceSources').map((one) => create(config, one, undefined)));
 
@@ -104,7 +107,10 @@ function theOne<T, C>(config: Config, [first]: readonly Adapter<T, C>[], context
   return create(config, first, context);
 }
 
-/** Production has asked for all demands before, with all else that is missing; a sandbox that uses the same adapter is told here. */
+/**
+ * Production has checked all required settings before, together with everything else that is missing; a sandbox with the same
+ * adapter fails here.
+ */
 function create<T, C>(config: Config, one: Adapter<T, C>, context: C): T {
   const values = config.valuesOf(one);
   for (const [key, { name, demand }] of Object.entries(one.settings)) {
@@ -114,7 +120,7 @@ function create<T, C>(config: Config, one: Adapter<T, C>, context: C): T {
   return one.create(values, context);
 }
 
-/** The setting that chooses from each list, and what it says. */
+/** The setting that chooses from each list, and its value. */
 const CHOICES: Readonly<Record<keyof Lists, readonly [string, (config: Config) => readonly string[] | undefined]>> = {
   priceSources: ['PRICE_SOURCES', (config) => config.priceSources],
   verifiers: ['VERIFIER', ({ verifier: code }) => (code === undefined ? undefined : [code])],
@@ -125,7 +131,7 @@ const CHOICES: Readonly<Record<keyof Lists, readonly [string, (config: Config) =
 /**
  * The adapters of a list that this configuration uses.
  *
- * @throws SettingError naming the setting, where one is for the sandbox only and this is production
+ * @throws SettingError naming the setting, when one is sandbox-only and this is production
  */
 export function chosen<K extends keyof Lists>(config: Config, kind: K): Lists[K][number][] {
   const list: readonly Lists[K][number][] = config.lists[kind];

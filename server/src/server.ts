@@ -1,6 +1,6 @@
 /**
- * Server: the composition of one process. Config → database → outside → modules → HTTP and workers, and all of it back
- * again. It knows everything and decides nothing.
+ * Server: the composition of one process. Config → database → outside → modules → HTTP and workers, and their shutdown in
+ * reverse. It knows everything and decides nothing.
  */
 import { mkdirSync, readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
@@ -88,35 +88,33 @@ import { levelHandlers, levels, openMovements, sweepHandlers, sweepUndone, takeO
 export interface Running {
   baseUrl: string;
   metricsUrl: string;
-  /** What sandbox.json says; in production the address and nothing else. */
+  /** The content of sandbox.json; in production only the URL. */
   sandbox: SandboxFile;
   db: Database;
   vault: Vault;
   rails: ReadonlyMap<string, Rail>;
   orders: OrdersContext;
-  /** Ends everything that was started, in the reverse order; what is on its way waits as rows. */
+  /** Stops everything that was started, in reverse order; work in progress waits as rows. */
   stop(): Promise<void>;
 }
 
 const VERSION: string = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
 
 export interface StartOptions {
-  /** Instead of the database's, for tests. */
+  /** Replaces the database clock, for tests. */
   clock?: Clock;
   log?: Log;
   /** PostgreSQL without fsync, for tests. */
   fast?: boolean;
-  /** The database was migrated to where this code must stop; by default the server just ends. */
+  /** Called when the database was migrated beyond this code; by default the server just stops. */
   onOutdated?: (why: Error) => void;
-  /** Told what the start is at, in a few words. */
+  /** Called with the current step of the start, in a few words. */
   onProgress?: (what: string) => void;
-  /** Another world than the configured profile's, for tests. */
+  /** Another environment than the configured profile's, for tests. */
   profile?: Profile;
 }
 
-/**
- * @throws SettingError | Unavailable with a sentence for whoever started it
- */
+/** @throws SettingError | Unavailable with a sentence for the operator */
 export async function start(config: Config, options: StartOptions = {}): Promise<Running> {
   const log = options.log ?? openLog(config.logLevel);
   const ending = endings();
@@ -161,9 +159,9 @@ async function compose(
   const world = await profile.connect({ db, adminUrl, vault, clock, log });
   ending.add(() => world.stop());
 
-  // Rails report to orders and orders send through rails: the one circle, closed here.
+  // Rails report to orders and orders send through rails: the one circular dependency, closed here.
   let rails: ReadonlyMap<string, Rail> = new Map();
-  // Sweeps are the treasury's; it, too, is told of them by the rails it sends through.
+  // The treasury sends sweeps through rails, and the rails report them to it.
   let chains: ReadonlyMap<string, ChainRail> = new Map();
   const report: Report = (tx, fact) =>
     orderFacts({ rails, clock, comparePayer: (tx, id, name) => comparePayer(tx, vault, id, name) }, (tx, own) =>
@@ -230,7 +228,7 @@ async function compose(
     },
   });
   leveled = await assetsWithLevels(db);
-  // What protocols ask may need a chain whose node has yet to be started.
+  // A protocol's request may need a chain whose node has not been started yet.
   const front = world.front?.(db) ?? db;
 
   const outside = outsideFor(config.profile);
@@ -390,14 +388,16 @@ async function databaseClock(db: Database, ending: ReturnType<typeof endings>): 
 }
 
 /**
- * Thresholds are rows and may change at any time; an asset that gets its first one is shown from the next start on, or from
- * when its chain is woken.
+ * Thresholds are rows and may change at any time; an asset with its first one is shown from the next start on, or when its
+ * chain is woken.
  */
 const assetsWithLevels = async (db: Database): Promise<string[]> => [
   ...new Set((await db.asSystem(levels)).map(({ asset }) => asset)),
 ];
 
-/** Ready means that a quote can be had: waits for the first prices, briefly. Without a market there is none to wait for. */
+/**
+ * Ready means that a quote is available: waits briefly for the first prices. Without markets there is nothing to wait for.
+ */
 async function pricesAreFresh(db: Database): Promise<void> {
   if ((await db.asSystem(markets)).length === 0) return;
   const check = pricesCheck(db);
@@ -409,10 +409,10 @@ async function pricesAreFresh(db: Database): Promise<void> {
   }
 }
 
-/** What records deliveries waits for these and takes none from money. */
+/** Recording deliveries uses these connections and takes none from payouts. */
 const DISPATCHER_CONNECTIONS = 4;
 
-/** What was started last is ended first; one that fails to end does not keep the others. */
+/** Stops in reverse order of starting; a failure does not prevent the others. */
 function endings() {
   const steps: (() => unknown)[] = [];
   return {
@@ -424,7 +424,7 @@ function endings() {
         try {
           await step();
         } catch {
-          // Whatever it was, its rows are where they were.
+          // Whatever failed, its rows are unchanged.
         }
       }
     },

@@ -1,23 +1,23 @@
 /**
- * The archive: every finished piece of the write-ahead log, put into a folder as soon as PostgreSQL has finished it, so that
- * a backup can be brought forward to the last commit.
+ * The archive: every finished segment of the write-ahead log, copied to a folder as soon as PostgreSQL has finished it, so
+ * that a restored backup can be replayed up to the last commit.
  *
- * A piece is finished when it is full (16 MB) or a minute old, so a machine lost with its disk costs a minute at most, and
- * one that only lost its cluster's files costs nothing (restore.ts also reads the log that the cluster left). A piece is
- * compressed, written under another name, flushed and then renamed; one that is there already is never written over.
- * PostgreSQL keeps each piece until this has succeeded, so an archive that fails fills the disk: it is a metric to watch.
+ * A segment is finished when it is full (16 MB) or a minute old, so losing a machine with its disk costs a minute at most,
+ * and losing only the cluster's files costs nothing (restore.ts also reads the log that the cluster left). A segment is
+ * compressed, written under another name, flushed and then renamed; an existing one is never overwritten. PostgreSQL keeps
+ * each segment until this has succeeded, so a failing archive fills the disk: it is a metric to watch.
  *
- * The commands are run by PostgreSQL itself, through a shell and as its own user.
+ * PostgreSQL itself runs the commands, through a shell and as its own user.
  */
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { SettingError } from '../base/env.ts';
 import { giveToPostgres } from '../sandbox/postgres.ts';
 
-/** At most so much is lost with a disk. A quiet database finishes no pieces. */
+/** Maximum loss with a disk, in seconds. A quiet database finishes no segments. */
 const FINISH_AFTER_S = 60;
 
-/** PostgreSQL's settings that keep the archive; makes the folder. @throws SettingError for a path that a shell would read otherwise */
+/** PostgreSQL's settings for the archive; creates the folder. @throws SettingError for a path that a shell would interpret */
 export function archiveSettings(folder: string): Record<string, string> {
   const path = resolve(folder);
   if (!/^[\w./ -]+$/.test(path))
@@ -28,7 +28,8 @@ export function archiveSettings(folder: string): Record<string, string> {
   return {
     archive_mode: 'on',
     archive_timeout: String(FINISH_AFTER_S),
-    // There already: done before, and PostgreSQL was not told. Another content under one name would be another cluster's.
+    // Existing: archived before, but PostgreSQL did not learn of it. Different content under the same name belongs to another
+    // cluster.
     archive_command: `if test -f ${piece}; then gzip -dc ${piece} | cmp -s - "%p"; else gzip -c < "%p" > ${part} && sync ${part} && mv ${part} ${piece}; fi`,
   };
 }

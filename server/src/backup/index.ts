@@ -1,9 +1,9 @@
 /**
- * Backup: copies of the embedded PostgreSQL that can be put back, to the last commit where its log was kept.
+ * Backup: copies of the embedded PostgreSQL that can be restored, up to the last commit if its log was kept.
  *
- * take.ts (a copy while it runs) → archive.ts (the log since) → restore.ts (putting it back) → post-restore.ts (it is older than
- * the world, and must know) → main.ts (the commands). A PostgreSQL of one's own is backed up by its own tools
- * (docs/operating/backup.md); post-restore.ts is for it, too.
+ * take.ts (a copy while it runs) → archive.ts (the log since) → restore.ts (restoring it) → post-restore.ts (what the
+ * database must record about the restore) → main.ts (the commands). An external PostgreSQL is backed up with its own tools
+ * (docs/operating/backup.md); post-restore.ts applies to it, too.
  */
 export { archiveSettings } from './archive.ts';
 export { markRestored } from './post-restore.ts';

@@ -2,8 +2,8 @@
  * `npm run backup -- --to <folder>` and `npm run restore -- --from <backup>`: the commands.
  *
  * A backup is taken of the running server's database, or of a stopped one's, which is started for it. A restore needs the
- * server stopped, which the data folder's lock makes sure of. It ends with all payouts stopped, in the database, until an
- * operator starts them; `--restored` does only that, for a PostgreSQL that other tools have put back.
+ * server stopped, which the data folder's lock ensures. It ends with all payouts switched off, in the database, until an
+ * operator switches them on; `--restored` does only that, for a PostgreSQL that other tools have restored.
  */
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { SettingError } from '../base/env.ts';
@@ -106,7 +106,7 @@ async function restore(
   }
 }
 
-/** A PostgreSQL of one's own was put back by whatever tool. */
+/** An external PostgreSQL was restored with another tool. */
 async function restored({ databaseUrl }: Config, from: string | undefined): Promise<void> {
   if (from !== undefined) throw new SettingError('--restored and --from exclude each other');
   if (databaseUrl === undefined) throw new SettingError('--restored is for DATABASE_URL, which is not set');
@@ -118,7 +118,7 @@ async function restored({ databaseUrl }: Config, from: string | undefined): Prom
 const STOPPED = `Payouts are stopped: what was paid after that moment is not in the books.
 Compare with the outside first, then: npm run operator -- kill-switch lift payouts all (docs/operating/backup.md).`;
 
-/** @throws SettingError with the help, where an option is none of ours */
+/** @throws SettingError with the help, for an unknown option */
 function parsed<T extends ParseArgsConfig>(config: T) {
   try {
     return parseArgs(config).values;

@@ -1,13 +1,13 @@
 /**
- * Older than the world: what a database must be told once it was put back to an earlier moment, by whatever means, before a
- * server works on it.
+ * After a restore: what must be recorded in a database that was restored to an earlier moment, by any means, before a server
+ * works on it.
  *
- * - What was paid since may stand in it as not yet paid. So all payouts are switched off, as by an operator's action, with its reason
- *   and a row in the audit, until an operator lifts that: docs/operating/backup.md says after what.
- * - Numbers that were given to somebody outside since are not given a second time: the address that a lost order's customer
- *   still pays to must not become another's. Their sequences go on a million further.
+ * - Payouts made since may be recorded as not yet paid. So all payouts are switched off, as by an operator's action, with its
+ *   reason and an audit row, until an operator lifts that: docs/operating/backup.md says under which conditions.
+ * - Numbers given out since must not be given out again: the address that a lost order's customer still pays to must not
+ *   become another's. Their sequences advance by a million.
  *
- * All of it is one transaction of the database's owner, whatever roles the server will work with.
+ * All of it is one transaction as the database's owner, whatever roles the server will use.
  */
 import pg from 'pg';
 import { txOn } from '../base/db.ts';
@@ -15,20 +15,23 @@ import { SettingError } from '../base/env.ts';
 import { recordByMachine } from '../operators/index.ts';
 import { killSwitches, liftKillSwitch, setKillSwitch } from '../partners/index.ts';
 
-/** More than any installation gives away between two backups; there are addresses for two thousand such jumps. */
+/** More than any installation gives out between two backups; there are addresses for two thousand such jumps. */
 const JUMP = 1_000_000;
-/** What counts up and is known outside: deposit addresses, files for a bank, events. Orders, payouts and refunds have ids by time. */
+/**
+ * Sequences whose numbers are known outside: deposit addresses, files for a bank, events. Orders, payouts and refunds have
+ * ids based on time.
+ */
 const KNOWN_OUTSIDE = `select setval(name, nextval(name) + ${JUMP}) from unnest(array[
   'deposit_indexes', 'manual_batch_ids', pg_get_serial_sequence('events', 'id')]::regclass[]) as name`;
 
-/** Whoever restored it had no other name here. */
+/** The person who restored it has no operator name here. */
 const BY = 'the machine';
 
 /**
  * @param adminUrl the role that owns the database's tables
- * @param about.takenAt of the backup it came from; where nobody knows, the newest entry stands for it
- * @returns when the newest entry of the books was made
- * @throws SettingError where the database has no books
+ * @param about.takenAt of its backup; if unknown, the time of the newest entry
+ * @returns when the newest entry of the books was posted
+ * @throws SettingError when the database has no books
  */
 export async function markRestored(
   adminUrl: string,
@@ -55,7 +58,7 @@ export async function markRestored(
     const lastCommitAt = row?.at ?? null;
     const from = about.takenAt === undefined ? '' : ` from the backup of ${about.takenAt.toISOString()}`;
     const until = lastCommitAt === null ? 'no entry' : `the newest entry is of ${lastCommitAt.toISOString()}`;
-    // One stop of all payouts is all there can be, so that of a person before is kept in the words of this one.
+    // There is only one kill switch for all payouts, so the reason of an earlier one by a person is kept inside this one's.
     const before = (await killSwitches(tx)).find(({ kind }) => kind === 'payouts');
     if (before !== undefined) await liftKillSwitch(tx, 'payouts', before.subject);
     const also = before === undefined ? '' : `; stopped before by ${before.by}: ${before.reason}`;
@@ -69,7 +72,7 @@ export async function markRestored(
       before: { stopped: before !== undefined },
       after: { stopped: true, by: BY, at: now },
     });
-    // Whose addresses are looked at from here on, although no order in the books has them (rails/ahead.ts).
+    // From here on these addresses are watched, although no order in the books has them (rails/ahead.ts).
     await tx.run(
       `insert into restores (backup_taken_at, restored_at, first_lost_index)
        select $1, $2, case when is_called then last_value + 1 else last_value end from deposit_indexes`,

@@ -1,13 +1,14 @@
 /**
- * Putting a backup back, brought forward as far as there is log for.
+ * Restoring a backup, replayed as far as there is log.
  *
- * The log is looked for in three places, and the first that has a piece of this cluster's is believed: the archive, the
- * cluster that is being replaced (its last minutes are nowhere else), the backup itself. Every file of the backup is checked
- * against its manifest before anything is touched. The copy is recovered in a folder of its own and told that it is older
- * than the world (post-restore.ts); only then it takes its place, so no server ever starts on one that was not told. The cluster
- * that was there is moved aside, never deleted; ended between the two, nothing is there, and a server refuses to begin anew.
+ * The log is searched in three places, and the first one with a segment of this cluster wins: the archive, the cluster being
+ * replaced (its last minutes are nowhere else), the backup itself. Every file of the backup is checked against its manifest
+ * before anything is changed. The copy is recovered in a separate folder, and the restore is recorded in it
+ * (post-restore.ts); only then does it take its place, so no server ever starts on a copy without that record. The previous
+ * cluster is moved aside, never deleted. If the process ends between the two steps, there is no cluster, and a server refuses
+ * to create a new one.
  *
- * Not here: the master key. It is not in a backup, and without it no sealed field can be read.
+ * Not here: the master key. It is not in a backup, and without it no encrypted field can be read.
  */
 import {
   copyFileSync,
@@ -27,19 +28,19 @@ import { ASIDE, giveToPostgres, startPostgres } from '../sandbox/postgres.ts';
 import { markRestored } from './post-restore.ts';
 import { describe, type Manifest } from './take.ts';
 
-/** Names of pieces of log, and of the files that tell timelines apart. */
+/** Names of log segments, and of timeline history files. */
 const PIECE = /^([0-9A-F]{24}|[0-9A-F]{8}\.history)$/;
 
 export interface Restored {
   manifest: Manifest;
-  /** How many pieces of log there were beyond the backup's own. */
+  /** How many log segments there were beyond the backup's own. */
   laterPieces: number;
-  /** Where the cluster is that was there before. */
+  /** Where the previous cluster is now. */
   movedTo?: string;
   lastCommitAt: Date | null;
 }
 
-/** @throws SettingError where the folder is no backup of ours, or not a whole one */
+/** @throws SettingError when the folder is not a complete backup of ours */
 export async function readBackup(folder: string): Promise<Manifest> {
   const path = join(folder, 'manifest.json');
   if (!existsSync(path)) throw new SettingError(`${folder} is no finished backup: it has no manifest.json`);
@@ -70,8 +71,8 @@ export async function readBackup(folder: string): Promise<Manifest> {
 /**
  * Restores into a data folder whose lock the caller holds.
  *
- * @param input.replace whether a cluster that is there may be moved aside
- * @throws SettingError | Unavailable; the data folder is then as it was
+ * @param input.replace whether an existing cluster may be moved aside
+ * @throws SettingError | Unavailable; the data folder is then unchanged
  */
 export async function restoreBackup(input: {
   backup: string;
@@ -116,7 +117,7 @@ export async function restoreBackup(input: {
   }
 }
 
-/** Lets PostgreSQL replay all the log there is, become the next timeline, and tells it that it is older than the world. */
+/** Has PostgreSQL replay the whole log and start a new timeline, and records the restore in it. */
 async function recover(work: string, log: string, now: Date, manifest: Manifest): Promise<Date | null> {
   const postgres = await startPostgres({
     dataDir: work,
@@ -124,7 +125,7 @@ async function recover(work: string, log: string, now: Date, manifest: Manifest)
       restore_command: `cp "${log}/%f" "%p"`,
       recovery_target_timeline: 'latest',
       hot_standby: 'off',
-      // Nothing but this may connect meanwhile, so nobody sees a state that is not final.
+      // Only this process may connect meanwhile, so that no other sees an intermediate state.
       max_connections: '200',
       track_commit_timestamp: 'off',
     },
@@ -137,8 +138,9 @@ async function recover(work: string, log: string, now: Date, manifest: Manifest)
 }
 
 /**
- * All pieces that this cluster wrote into one folder that PostgreSQL may read; of each the first that is found. Another's have
- * the same names: whoever lost a disk may have started a server on the new one before thinking of the backup.
+ * Collects all segments that this cluster wrote in one folder that PostgreSQL may read; of each the first one found. Another
+ * cluster's segments have the same names: after a lost disk, an operator may have started a server on the new one before
+ * restoring.
  */
 function gatherLog(to: string, folders: readonly (string | undefined)[], system: string): void {
   mkdirSync(to, { mode: 0o700 });
@@ -157,7 +159,7 @@ function gatherLog(to: string, folders: readonly (string | undefined)[], system:
         keep(name, piece);
       }
     }
-    // They do not say whose they are.
+    // History files do not name their cluster.
     if (isOurs) for (const [name, piece] of histories) keep(name, piece);
   }
 
@@ -166,5 +168,5 @@ function gatherLog(to: string, folders: readonly (string | undefined)[], system:
   }
 }
 
-/** The cluster's identifier in the first page of a piece (xlp_sysid). Source: PostgreSQL's access/xlog_internal.h */
+/** The cluster's identifier in the first page of a segment (xlp_sysid). Source: PostgreSQL's access/xlog_internal.h */
 const writerOf = (piece: Buffer): string => (piece.length < 32 ? '' : String(piece.readBigUInt64LE(24)));

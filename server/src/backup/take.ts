@@ -1,18 +1,19 @@
 /**
  * Taking a backup of the embedded PostgreSQL while it runs: the cluster's files as they are, and the write-ahead log that
- * makes one moment of them.
+ * makes them consistent.
  *
- * No pg_dump or pg_basebackup comes with the embedded PostgreSQL, so this is the way that PostgreSQL documents for programs
- * of one's own (low-level base backup): announce it, copy the files in any order while they change, end it, keep the log
- * between the two. Restored, the copy replays that log and stands where the database stood when the backup ended: whatever
- * was acknowledged before is in it. A slot of the backup's own session keeps PostgreSQL from recycling log that is still
- * to be copied; it goes with the session, whatever happens to us.
+ * The embedded PostgreSQL comes without pg_dump or pg_basebackup, so this follows the method that PostgreSQL documents for
+ * other programs (low-level base backup): announce it, copy the files in any order while they change, end it, keep the log
+ * between the two. When restored, the copy replays that log and has the database's state at the end of the backup: everything
+ * acknowledged before is in it. A replication slot of the backup's own session keeps PostgreSQL from recycling log that is
+ * still to be copied; it ends with the session, whatever happens to us.
  *
- * A backup is a folder: `cluster/`, `wal/`, the superuser's password, and `manifest.json` with size and SHA-256 of every file. It has its final name
- * only when it is whole and on the disk. The master key is not in it: a backup alone opens no sealed field.
+ * A backup is a folder: `cluster/`, `wal/`, the superuser's password, and `manifest.json` with size and SHA-256 of every
+ * file. It gets its final name only when it is complete and on disk. It does not contain the master key: a backup alone
+ * decrypts no field.
  *
- * Not here: putting it back (restore.ts), the log since the backup (archive.ts).
- * Source: https://www.postgresql.org/docs/18/continuous-archiving.html#BACKUP-LOWLEVEL-BASE-BACKUP
+ * Not here: restoring it (restore.ts), the log since the backup (archive.ts). Source:
+ * https://www.postgresql.org/docs/18/continuous-archiving.html#BACKUP-LOWLEVEL-BASE-BACKUP
  */
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -24,15 +25,15 @@ import pg from 'pg';
 import { Unavailable } from '../base/errors.ts';
 
 export interface Manifest {
-  /** Of this description; a reader refuses one it does not know. */
+  /** Version of the manifest; a reader rejects unknown ones. */
   format: 1;
   takenAt: string;
-  /** PostgreSQL's major version: a cluster is read by no other. */
+  /** PostgreSQL's major version: no other version reads the cluster. */
   postgres: number;
-  /** Which cluster, so that log of another is never replayed into it. */
+  /** Cluster identifier, so that another cluster's log is never replayed into it. */
   system: string;
   migrations: string[];
-  /** The log from the first to the second is in `wal/`. */
+  /** `wal/` has the log from the first to the second. */
   startLsn: string;
   stopLsn: string;
   files: { path: string; bytes: number; sha256: string }[];
@@ -44,7 +45,7 @@ export interface Taken {
   bytes: number;
 }
 
-/** Folders that are empty in a backup: what is in them belongs to the running process. */
+/** Folders that are empty in a backup: their content belongs to the running process. */
 const EMPTIED = [
   'pg_wal',
   'pg_replslot',
@@ -55,14 +56,14 @@ const EMPTIED = [
   'pg_stat_tmp',
   'pg_subtrans',
 ];
-/** Of the superuser: what is copied knows it only as a hash. */
+/** The superuser's: the copied cluster contains only its hash. */
 const PASSWORD = 'postgres.password';
 const LEFT_OUT = /^(postmaster\.(pid|opts)|backup_label|tablespace_map|.*pg_internal\.init.*|pgsql_tmp.*)$/;
 
 /**
- * @param from what runs: the superuser's URL, and the data folder that the cluster lies in
- * @param to the folder that backups lie in; the backup gets a folder of its own there, named after its time
- * @throws Unavailable where PostgreSQL or the disk says no; nothing but an unfinished folder, which is removed, is left
+ * @param from the running database: the superuser's URL, and the data folder with the cluster
+ * @param to the folder of backups; the backup gets its own folder there, named after its time
+ * @throws Unavailable when PostgreSQL or the disk fails; its unfinished folder is then removed
  */
 export async function takeBackup(from: { adminUrl: string; dataDir: string }, to: string, now: Date): Promise<Taken> {
   const name = now.toISOString().replaceAll(':', '-').replace('.', '-');
@@ -121,12 +122,12 @@ async function copyAll(client: pg.Client, dataDir: string, folder: string, now: 
   };
 }
 
-/** Every segment from the one that the backup began in to the one that it ended in. */
+/** Every segment from the backup's first to its last. */
 async function copyLog(
   client: pg.Client,
   { cluster, folder, start, stop }: { cluster: string; folder: string; start: string; stop: string },
 ): Promise<Manifest['files']> {
-  // The end is written, and may not have reached the file yet.
+  // The end is written, and may not be in the file yet.
   await client.query('select pg_switch_wal()');
   const { rows } = await client.query<{ name: string }>(
     `select pg_walfile_name($1::pg_lsn + n * size) as name
@@ -142,7 +143,7 @@ async function copyLog(
   return copied;
 }
 
-/** Files may change, grow and go while they are copied: the log makes up for all of it. */
+/** Files may change, grow and disappear while they are copied: replaying the log corrects all of it. */
 async function copyFolder(from: string, to: string, root: string): Promise<Manifest['files']> {
   mkdirSync(to, { mode: 0o700 });
   const files: Manifest['files'] = [];
@@ -185,7 +186,7 @@ export async function describe(path: string, root: string): Promise<Manifest['fi
   return { path: relative(root, path), bytes, sha256: hash.digest('hex') };
 }
 
-/** Waits until a file or folder is on the disk, so that a name is never there before its content. */
+/** Waits until a file or folder is on disk, so that a name never exists before its content. */
 async function onDisk(path: string): Promise<void> {
   const file = await open(path, 'r');
   try {

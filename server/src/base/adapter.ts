@@ -1,30 +1,30 @@
 /**
- * Adapter: what a price source, verifier, sender of codes or bank says of itself, in the folder or file that it is. registry.ts
- * lists them, and everything else follows from the list: settings and what production demands of them (config.ts,
- * production/refusals.ts), `npm run config`, docs/settings.md, and the contract tests.
+ * Adapter: the declaration each price source, verifier, code sender and bank exports from its own file or folder. registry.ts
+ * lists the adapters, and everything else is derived from that list: settings and what production requires of them
+ * (config.ts, production/refusals.ts), `npm run config`, docs/settings.md, and the contract tests.
  *
- * Settings belong to one adapter, and their names to nobody else; a test looks. They are read and judged by their rules whether
- * or not the adapter is used; what they demand is asked only where it is.
+ * A setting belongs to exactly one adapter, and its name is unique; a test checks this. Settings are always read and
+ * validated, whether or not the adapter is used; a required setting must be present only when the adapter is used.
  */
 import type { Read, Settings } from './env.ts';
 
-/** @typeParam T what it makes. @typeParam C what it is submitted for that by the installation, beside its settings */
+/** @typeParam T what the adapter creates. @typeParam C what the installation passes to `create` besides the settings */
 export interface Adapter<T, C = void> {
-  /** Stands in rows and settings, so it never changes. */
+  /** Stored in rows and settings, so it never changes. */
   readonly code: string;
-  /** One line for people who choose. */
+  /** One line that helps an operator choose. */
   readonly about: string;
-  /** Why production does not start with it; absent where it is meant for real money. */
+  /** Why production refuses to start with it; absent for adapters that handle real money. */
   readonly sandboxOnly?: string;
   readonly settings: Settings;
   /** @throws SettingError naming the setting and its rule */
   create(values: Values, context: C): T;
 }
 
-/** The settings of one adapter, as it has declared them. */
+/** The settings of one adapter, as declared. */
 export type Values = Readonly<Record<string, unknown>>;
 
-/** Declares an adapter; what its settings are read to is known within it and forgotten in lists. */
+/** Declares an adapter. The types of its settings are known inside the declaration and erased in lists. */
 export const adapter = <const S extends Settings, T, C = unknown>(declared: {
   code: string;
   about: string;

@@ -1,16 +1,15 @@
 /**
- * Batch: statements that go to PostgreSQL together and are answered together, in one round trip.
+ * Batch: several statements sent to PostgreSQL in one round trip.
  *
- * They are run in their order and end in one Sync. After the first that fails PostgreSQL passes over the rest: a COMMIT behind
- * a statement that failed is not run at all. Values are made into text before anything is sent, so that no batch goes out
- * with one of its statements missing.
+ * Statements run in order and end in one Sync. After the first failure PostgreSQL skips the rest, so a COMMIT behind a failed
+ * statement does not run. Values are serialized before anything is sent, so no batch goes out with a statement missing.
  *
- * Statements are prepared under a name made from their text: pooled and named is 2.5 times the rate of unnamed here. What
- * their rows look like is asked once per connection and kept; where it changes meanwhile (a migration) PostgreSQL refuses the
+ * Statements are prepared under a name derived from their text: pooled and named runs at 2.5 times the rate of unnamed here.
+ * The shape of their rows is described once per connection and cached; when it changes (a migration), PostgreSQL rejects the
  * prepared statement.
  *
- * It is a query class of its own for the pg client, as pg-cursor is, because the client's own way of sending ahead ends every
- * statement in a Sync of its own: there a COMMIT is run whatever became of the statement before it.
+ * This is a query class of its own for the pg client, as pg-cursor is, because the client's own pipelining ends every
+ * statement in its own Sync: a COMMIT would then run even though the statement before it failed.
  */
 import { createHash } from 'node:crypto';
 import pg from 'pg';
@@ -19,32 +18,32 @@ import { assert } from './errors.ts';
 export interface Statement {
   readonly text: string;
   readonly values?: readonly unknown[] | undefined;
-  /** Nobody looks at its rows. */
+  /** The caller ignores the rows. */
   readonly isBlind?: boolean;
 }
 
 export interface Answer {
   /** `SELECT`, `INSERT`, `COMMIT`, … */
   command: string;
-  /** How many rows were touched or read. */
+  /** Number of rows touched or read. */
   count: number;
   rows: unknown[];
 }
 
-/** @returns an answer for each; throws what the first that failed throws */
+/** @returns one answer per statement; throws the error of the first statement that failed */
 export async function sendAll(client: pg.ClientBase, statements: readonly Statement[]): Promise<Answer[]> {
   try {
     return await new Promise((resolve, reject) => {
       client.query(new Batch(statements, resolve, reject));
     });
   } catch (error) {
-    // The trace of whoever asked, instead of the socket's.
+    // The caller's stack trace instead of the socket's.
     if (error instanceof Error) Error.captureStackTrace(error);
     throw error;
   }
 }
 
-/** Of the client's connection: what its own query classes use. */
+/** The parts of the client's connection that its query classes use. */
 interface Wire {
   readonly stream: { cork(): void; uncork(): void };
   /** Text by name; the client adds to it when PostgreSQL has parsed one. */
@@ -89,7 +88,7 @@ class Batch {
     return this.#parts.length;
   }
 
-  // What the client asks of a query.
+  // Called by the client to start the query.
 
   submit(connection: pg.Connection): void {
     const wire = connection as unknown as Wire;
@@ -109,7 +108,10 @@ class Batch {
     wire.stream.uncork();
   }
 
-  /** Of the statement that is being answered: the client notes it as parsed. None is when all have been, and PostgreSQL has more to say. */
+  /**
+   * Name of the statement being answered: the client marks it as parsed. Undefined once all are parsed and PostgreSQL still
+   * sends messages.
+   */
   get name(): string {
     return this.#answering?.name ?? '';
   }
@@ -170,7 +172,7 @@ function readRow(shape: Shape, fields: readonly (string | null)[]): Record<strin
   return row;
 }
 
-/** A value as PostgreSQL reads it; bytes stay bytes. */
+/** A value in PostgreSQL's text format; bytes stay bytes. */
 function valueText(value: unknown): string | Buffer | null {
   if (value === null || value === undefined) return null;
   if (typeof value === 'string' || Buffer.isBuffer(value)) return value;

@@ -1,30 +1,30 @@
 /**
- * Clock: where the time comes from.
+ * Clock: the source of time.
  *
- * Due times, expiries and what is written into rows are asked of a clock that is passed in, so that tests and the
- * sandbox can move it. Signatures, leases and chain heads stay on real time: they are about the world, not about us.
+ * Due times, expiries and stored timestamps come from a clock passed as a parameter, so that tests and the sandbox can move
+ * it. Signatures, leases and chain heads use real time, because they depend on the outside world.
  */
 export interface Clock {
   now(): Date;
   /**
-   * A moment of the outside, such as a block's time, as this clock showed it then: so that it is compared with what this clock
-   * has written into rows. Absent where the clock is the outside's own.
+   * Converts an outside time, such as a block's, to what this clock showed at that moment, so that it can be compared with
+   * stored timestamps. Absent when this clock is real time.
    */
   at?(outside: Date): Date;
 }
 
-/** The time of something outside, on the scale of our clock. */
+/** An outside time, converted to our clock. */
 export const onClock = (clock: Clock, outside: Date): Date => clock.at?.(outside) ?? outside;
 
 export const systemClock: Clock = { now: () => new Date() };
 
-/** A clock that runs with real time plus an offset one can move forward. */
+/** A clock that follows real time plus an offset that can be increased. */
 export function movableClock(): Clock & { advance(ms: number): void } {
   let offsetMs = 0;
   const moves: { since: number; offsetMs: number }[] = [];
   return {
     now: () => new Date(Date.now() + offsetMs),
-    // Blocks tell whole seconds: one of the second in which the clock was moved counts as after it.
+    // Block times are whole seconds: a block in the second in which the clock was moved counts as after the move.
     at: (outside) => later(outside, moves.findLast(({ since }) => since < outside.getTime() + 1000)?.offsetMs ?? 0),
     advance(ms) {
       offsetMs += ms;
@@ -35,7 +35,10 @@ export function movableClock(): Clock & { advance(ms: number): void } {
 
 export const later = (from: Date, ms: number): Date => new Date(from.getTime() + ms);
 
-/** A day as `YYYY-MM-DD`, of no time before ours. Of the 31st of February JavaScript makes the 3rd of March, and PostgreSQL an error. */
+/**
+ * Whether the text is a valid day, `YYYY-MM-DD`, without time of day. Checked because JavaScript reads 31 February as 3 March
+ * and PostgreSQL throws an error.
+ */
 export function isDay(text: string): boolean {
   const date = /^\d{4}-\d{2}-\d{2}$/.test(text) ? new Date(`${text}T00:00:00Z`) : undefined;
   return date !== undefined && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text) && text >= '1990';

@@ -1,14 +1,14 @@
 /**
- * Crypto: sealing what customers gave us, and finding it again without opening it.
+ * Crypto: encrypts customer data, and finds it again without decrypting it.
  *
- * One master key; every use derives its own key from it (HKDF), so a key leaked from one use opens nothing else.
- * - `seal` is AES-256-GCM. The context (which table, column and row) is authenticated with it, so a sealed value copied
- *   into another row does not open there.
- * - `encryptSame` gives equal bytes for equal text and context, for what is unique or looked up and has to be read again.
- * - `index` is a keyed hash for exact look-up (blind index): equal inputs give equal bytes, and without the key a dump
- *   cannot be searched by guessing.
+ * One master key; each purpose derives its own key from it (HKDF), so a key leaked from one purpose decrypts nothing else.
+ * - `encrypt` is AES-256-GCM. The context (table, column and row) is authenticated with it, so an encrypted value copied into
+ *   another row does not decrypt there.
+ * - `encryptSame` gives equal bytes for equal text and context, for values that are unique or looked up and must be readable.
+ * - `index` is a keyed hash for exact look-up (blind index): equal inputs give equal bytes, and without the key a dump cannot
+ *   be searched by guessing.
  *
- * Sealed layout: version (1 byte) | nonce (12) | tag (16) | ciphertext.
+ * Layout of an encrypted value: version (1 byte) | nonce (12) | tag (16) | ciphertext.
  */
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { assert } from './errors.ts';
@@ -26,7 +26,7 @@ export interface Vault {
   decrypt(encrypted: Buffer, context: string): string;
   /** 32 bytes, equal for equal text and purpose. */
   index(text: string, purpose: string): Buffer;
-  /** A key or password of its own for one purpose, as hex. */
+  /** A separate key or password for one purpose, as hex. */
   derive(purpose: string): string;
 }
 

@@ -1,16 +1,16 @@
 /**
- * Database: PostgreSQL through two pools, each a role of its own that row-level security binds.
+ * Database: PostgreSQL through two pools, each with its own role that row-level security binds.
  *
- * - `asPartner(id, …)` sees and touches that partner's rows only, whatever the SQL forgets to say.
+ * - `asPartner(id, …)` sees and changes only that partner's rows, even if the SQL forgets the filter.
  * - `asSystem(…)` is for workers and rails, which serve all partners.
  *
- * Neither role owns a table nor bypasses a policy; the login behind them has no rights of its own, so a statement outside
- * a role fails. The two pools are two pools, because a prepared plan under row security belongs to the role it was made for.
+ * Neither role owns a table or bypasses a policy; the login behind them has no rights of its own, so a statement outside a
+ * role fails. There are two pools because a prepared plan under row security belongs to the role it was made for.
  *
- * Every call is one transaction. It is run again, whole, when PostgreSQL says that two collided (serialization, deadlock) or
- * when a generated id was taken; that is sound because what takes a `tx` calls nobody outside.
+ * Every call is one transaction. The whole transaction runs again when PostgreSQL reports a collision (serialization,
+ * deadlock) or a duplicate generated id. That is safe because code that takes a `tx` never calls outside systems.
  *
- * A round trip costs more than most statements do, so statements travel together wherever nobody waits in between (batch.ts).
+ * A round trip costs more than most statements do, so statements share one whenever no caller waits between them (batch.ts).
  */
 import pg from 'pg';
 import { type Answer, type Statement, sendAll } from './batch.ts';
@@ -36,31 +36,31 @@ export interface Tx {
   rows<R>(text: string, values?: readonly unknown[]): Promise<R[]>;
   /** The first row, or undefined. */
   row<R>(text: string, values?: readonly unknown[]): Promise<R | undefined>;
-  /** How many rows were touched. */
+  /** @returns the number of rows touched */
   run(text: string, values?: readonly unknown[]): Promise<number>;
   /**
-   * Whose outcome nobody needs to know before going on. It goes out, in its place, with the next one that is waited for or
-   * with the commit; where it fails, that one throws, and the transaction is rolled back.
+   * Sends a statement whose result the caller does not need before going on. It goes out, in order, with the next awaited
+   * statement or with the commit. If it fails, that later call throws and the transaction is rolled back.
    */
   defer(text: string, values?: readonly unknown[]): void;
 }
 
-/** May be over before anything is waited for: where all it does is to send. */
+/** May return synchronously when it only defers statements. */
 type Body<T> = (tx: Tx) => Promise<T> | T;
 
 export interface Database {
   asPartner<T>(partnerId: bigint, body: Body<T>): Promise<T>;
-  /** For looking only: what is asked at once is seen at once, in one round trip, and what is asked later as it is later. */
+  /** Read-only. Statements issued together share one round trip and one snapshot; later statements may see newer data. */
   readOnlyAsPartner<T>(partnerId: bigint, body: Body<T>): Promise<T>;
   asSystem<T>(body: Body<T>): Promise<T>;
-  /** Calls back on every NOTIFY of the channel, and once after each reconnect (something may have been missed). */
+  /** Calls back on every NOTIFY of the channel, and once after each reconnect (a notification may have been missed). */
   listen(channel: string, onNotify: (payload: string) => void): Promise<{ stop(): Promise<void> }>;
   /** A connection of its own, outside the pools, for a session-level lock. */
   session(): Promise<pg.Client>;
   close(): Promise<void>;
 }
 
-/** All of what is asked at once. Where several fail, it is the first of these that is thrown. */
+/** Awaits all of them. When several fail, throws the error of the first in the list. */
 export async function awaitAll<T extends readonly unknown[]>(
   ...asked: { readonly [At in keyof T]: Promise<T[At]> | T[At] }
 ): Promise<T> {
@@ -71,7 +71,7 @@ export async function awaitAll<T extends readonly unknown[]>(
 }
 
 const ATTEMPTS = 5;
-/** Longest any statement may run, wait for a lock, or leave a transaction idle. */
+/** Maximum time for a statement, a lock wait, and an idle transaction. */
 const STATEMENT_TIMEOUT_MS = 15_000;
 
 export function openDatabase(
@@ -111,21 +111,21 @@ export function openDatabase(
 }
 
 /**
- * A connection that dies fails what runs on it, and is replaced at the next use. It also says `error`: the pool where it was
- * idle, itself where it was in use; without a listener for both, a PostgreSQL that restarts would end the process.
+ * A connection that dies fails the statements on it and is replaced at the next use. It also emits `error`: on the pool when
+ * idle, on the client when in use. Without listeners for both, a PostgreSQL restart would end the process.
  */
 export function surviveLostConnections(pool: pg.Pool): void {
   pool.on('error', () => {});
   pool.on('connect', (client) => void client.on('error', () => {}));
 }
 
-/** As much of a pool as a transaction needs: the simulation brings connections that it can stop, lose and break. */
+/** The part of a pool that a transaction needs. The simulation passes connections that it can pause, lose and break. */
 export interface Connections {
   connect(): Promise<Connection & { release(broken?: Error): void }>;
 }
 
 interface Connection {
-  /** Runs them in their order, and none after one that fails. */
+  /** Runs the statements in order, and none after one that fails. */
   send(batch: readonly Statement[]): Promise<Answer[]>;
 }
 
@@ -136,7 +136,7 @@ const connectionsOf = (pool: pg.Pool): Connections => ({
   },
 });
 
-/** The two pools, as transactions on these connections. */
+/** The two pools as a `Database`. */
 export const pools = (
   partners: Connections,
   system: Connections,
@@ -154,7 +154,7 @@ const seenBy = (partnerId: bigint): Statement => ({
 const COMMIT: Statement = { text: 'commit' };
 const ROLLBACK: Statement = { text: 'rollback' };
 
-/** One transaction on one of these connections, run again where that is worth it. */
+/** One transaction on one of these connections, run again after a retryable error. */
 async function transact<T>(pool: Connections, begin: readonly Statement[], body: Body<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     const connection = await pool.connect();
@@ -170,11 +170,12 @@ async function transact<T>(pool: Connections, begin: readonly Statement[], body:
     try {
       const result = await body(tx);
       const end = await ask(COMMIT);
-      // A transaction in which a statement failed answers COMMIT with the tag ROLLBACK: never take that for success.
+      // COMMIT of a transaction with a failed statement returns the tag ROLLBACK: never take that for success.
       assert(end.command === 'COMMIT', 'a transaction whose statement failed was committed');
       return result;
     } catch (error) {
-      // What was asked beside what failed, and has not gone out, would be done behind the rollback, by itself.
+      // Statements issued beside the failed one and not yet sent would otherwise run after the rollback, outside the
+      // transaction.
       isOver = true;
       try {
         if (hasBegun) await connection.send([ROLLBACK]);
@@ -193,7 +194,7 @@ async function transact<T>(pool: Connections, begin: readonly Statement[], body:
   }
 }
 
-/** Each batch is a transaction of its own: statements that only read are promised no more than that anyway. */
+/** Each batch is its own transaction: read-only callers are promised one snapshot per batch, not more. */
 async function look<T>(pool: Connections, begin: readonly Statement[], body: Body<T>): Promise<T> {
   const { tx } = converse(async (batch) => {
     const connection = await pool.connect();
@@ -212,7 +213,7 @@ async function look<T>(pool: Connections, begin: readonly Statement[], body: Bod
   return await body(onlyAsking(tx));
 }
 
-/** To the batch only, not to what is sent around it. */
+/** Only the batch's answers, without those of the statements sent around it. */
 async function answersTo(
   connection: Connection,
   { first, batch, last }: { first: readonly Statement[]; batch: readonly Statement[]; last?: Statement },
@@ -222,8 +223,8 @@ async function answersTo(
 }
 
 /**
- * What is asked or sent before anything has to be waited for goes out as one batch, in the order in which it was said. The
- * next goes out when that one is answered. Where one statement fails, all that wait for its batch are told why.
+ * Statements issued before anything is awaited go out as one batch, in order. The next batch goes out when that one is
+ * answered. When a statement fails, every caller waiting for its batch gets the error.
  */
 function converse(send: (batch: readonly Statement[]) => Promise<Answer[]>) {
   let said: { statement: Statement; tell?: (answer: Answer) => void; fail?: (error: unknown) => void }[] = [];
@@ -243,7 +244,7 @@ function converse(send: (batch: readonly Statement[]) => Promise<Answer[]>) {
   }
   function begin(): void {
     isUnderWay = true;
-    // After all that can go on without waiting: it may ask, too.
+    // Runs after all code that can continue without waiting, because that code may issue statements too.
     process.nextTick(flush);
   }
   const ask = (statement: Statement): Promise<Answer> =>
@@ -267,10 +268,10 @@ function worthRepeating(error: unknown): boolean {
   return code === '23505' && /^(orders|fiat_accounts|quotes|refunds)_pkey$/.test(constraint ?? '');
 }
 
-/** The Tx over one client, for migrations and tests that bring a connection, and begin and end, of their own. */
+/** A Tx over one client, for migrations and tests that own the connection, its begin and its commit. */
 export const txOn = (client: pg.ClientBase): Tx => onlyAsking(converse((batch) => sendAll(client, batch)).tx);
 
-/** Where no commit of ours comes, what was sent last would never go out. */
+/** No code of ours sends the commit, so a deferred statement at the end would never go out: `defer` throws here. */
 const onlyAsking = (tx: Tx): Tx => ({
   ...tx,
   defer() {

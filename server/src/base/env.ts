@@ -1,7 +1,7 @@
 /**
- * Environment: reading settings as text with a rule each, so that a wrong one is refused with its name at start.
+ * Environment: reads settings from text with one rule each, so that an invalid one stops the start with its name.
  *
- * A secret may stand in a file instead: `NAME_FILE` names it, as container platforms pass secrets.
+ * A secret may come from a file instead: `NAME_FILE` gives its path, as container platforms pass secrets.
  */
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
@@ -17,13 +17,13 @@ export interface Setting<T> {
   read(value: string | undefined): T;
   /** Never printed. */
   secret?: boolean;
-  /** What it is where nothing is said, for `npm run config` and the documents. */
+  /** Default value, for `npm run config` and the documents. */
   fallback?: string | undefined;
-  /** What may be said, where that is a list. */
+  /** Allowed values, when they are a list. */
   choices?: readonly string[];
-  /** Production does not start without it, where what it belongs to is used: what it is for. */
+  /** What the setting is for. Production refuses to start without it when the part it belongs to is used. */
   demand?: string;
-  /** A secret that we and another program share: production judges how much chance is in it. */
+  /** A secret shared with another program: production checks its length and randomness. */
   shared?: boolean;
 }
 
@@ -48,7 +48,7 @@ function valueOrFile(name: string, env: NodeJS.ProcessEnv): string | undefined {
   return readTextFile(`${name}_FILE`, file);
 }
 
-/** @throws SettingError naming the setting, never what the file holds */
+/** @throws SettingError naming the setting, never the file's content */
 export function readTextFile(name: string, file: string): string {
   try {
     return readFileSync(file, 'utf8').trim();
@@ -65,12 +65,12 @@ export function secret(name: string, about: string): Setting<string | undefined>
   return { ...text(name, about, undefined), secret: true };
 }
 
-/** A secret that we and another program share, which production judges: long enough, and made by chance. */
+/** A secret shared with another program. Production checks that it is long enough and random. */
 export function sharedSecret(name: string, about: string): Setting<string | undefined> {
   return { ...secret(name, about), shared: true };
 }
 
-/** @param what it is for: production does not start without it, where what it belongs to is used */
+/** @param what what the setting is for: production refuses to start without it when the part it belongs to is used */
 export const demanded = <T>(setting: Setting<T>, what: string): Setting<T> => ({ ...setting, demand: what });
 
 export function integer<F extends number | undefined>(
@@ -113,7 +113,7 @@ export function oneOf<const C extends readonly string[], F extends C[number] | u
   };
 }
 
-/** Some of the choices, with commas between them, each once. */
+/** A subset of the choices, comma-separated, each at most once. */
 export function someOf<const C extends readonly string[]>(
   name: string,
   about: string,
@@ -134,7 +134,7 @@ export function someOf<const C extends readonly string[]>(
   };
 }
 
-/** Whole numbers with commas between them. */
+/** Whole numbers, comma-separated. */
 export function someNumbers(name: string, about: string): Setting<readonly bigint[]> {
   return {
     name,
@@ -149,7 +149,7 @@ export function someNumbers(name: string, about: string): Setting<readonly bigin
   };
 }
 
-/** Addresses and networks (`10.0.0.0/8`) with commas between them; `none` is an answer, too, and not the same as nothing. */
+/** Addresses and networks (`10.0.0.0/8`), comma-separated. `none` is a valid value and differs from leaving it unset. */
 export function addresses(name: string, about: string): Setting<readonly string[] | undefined> {
   return {
     name,
@@ -175,7 +175,7 @@ function isNetwork(text: string): boolean {
   );
 }
 
-/** Where something outside is: https, or http on this machine, because what can be altered on its way is not believed. */
+/** URL of an outside service: https, or http on this machine only, because plain http can be altered in transit. */
 export function webAddress<F extends string | undefined>(
   name: string,
   about: string,

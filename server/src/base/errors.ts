@@ -1,15 +1,16 @@
 /**
- * The three kinds of error, and no fourth.
+ * The three kinds of error. There is no fourth.
  *
- * - `Refusal`: expected. The caller asked for something we do not do; the code says which rule, the facts name the field.
- *   Nothing has changed when one is thrown out of a database transaction, because the transaction is rolled back.
- * - `Unavailable`: something outside (a node, a bank, a price) did not answer or is not fresh. Retried by whoever called.
- * - `assert`: our own bug. Loud, never caught to go on.
+ * - `Refusal`: expected. The caller asked for something we do not do; the code names the rule, the facts name the field.
+ *   Thrown out of a database transaction it leaves nothing changed, because the transaction is rolled back.
+ * - `Unavailable`: an outside system (a node, a bank, a price source) did not answer or its data is stale. The caller
+ *   retries.
+ * - `assert`: our own bug. Never caught in order to go on.
  *
- * HTTP words are not here: each protocol maps codes to its own.
+ * HTTP status codes are not here: each protocol maps these codes to its own.
  */
 
-/** Every reason for which we decline. One union, so a protocol that forgets to translate one does not compile. */
+/** Every code of a Refusal. One union, so that a protocol that does not translate a code does not compile. */
 export type RefusalCode =
   // input
   | 'missing_fields'
@@ -21,7 +22,7 @@ export type RefusalCode =
   | 'unsupported_media_type'
   | 'unknown_path'
   | 'method_not_allowed'
-  // who is asking
+  // authentication
   | 'unauthenticated'
   | 'clock_ahead'
   | 'partner_suspended'
@@ -32,7 +33,7 @@ export type RefusalCode =
   // idempotency
   | 'idempotency_conflict'
   | 'idempotency_in_flight'
-  // things that are not there, for this partner
+  // not found, for this partner
   | 'unknown_customer'
   | 'unknown_order'
   | 'unknown_account'
@@ -52,7 +53,7 @@ export type RefusalCode =
   | 'webhook_not_taken'
   | 'too_many_endpoints'
   | 'customer_exists'
-  // may this customer trade
+  // whether this customer may trade
   | 'login_required'
   | 'verification_required'
   | 'customer_blocked'
@@ -74,7 +75,7 @@ export type RefusalCode =
   | 'unknown_break'
   | 'break_over'
   | 'partner_exists'
-  // what is asked
+  // the request itself
   | 'market_switched_off'
   | 'unsupported_pair'
   | 'unsupported_chain'
@@ -110,16 +111,16 @@ export class Refusal extends Error {
   }
 }
 
-/** Something outside did not answer, or answered too late to be used. */
+/** An outside system did not answer, or answered too late. */
 export class Unavailable extends Error {
   readonly source: string;
-  /** When asking again makes sense; a protocol turns it into Retry-After. */
+  /** When a retry makes sense, in milliseconds; a protocol turns it into Retry-After. */
   readonly retryAfterMs: number;
-  /** Where callers are told more than that it is away. */
+  /** A more precise reason that callers are told. */
   readonly reason: 'unavailable' | 'price_halted';
-  /** A sentence for the caller: what is down and what was not done. It names no address and no secret. */
+  /** A sentence for the caller: what is down and what was not done. It contains no address and no secret. */
   readonly said: string | undefined;
-  /** The chain that was needed. A sandbox may have one whose node has not been started yet. */
+  /** The chain that was needed. In a sandbox its node may not have been started yet. */
   readonly chain: string | undefined;
   constructor(
     source: string,
@@ -144,7 +145,7 @@ export function assert(condition: unknown, what: string): asserts condition {
   if (!condition) throw new BugError(what);
 }
 
-/** For the end of an exhaustive switch: a case left out does not compile. */
+/** For the end of an exhaustive switch: an unhandled case does not compile. */
 export function unreachable(value: never): never {
   throw new BugError(`unreachable: ${String(value)}`);
 }

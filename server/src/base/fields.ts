@@ -1,6 +1,6 @@
 /**
- * Fields: reading a JSON file that a person wrote. Everything that is wrong is named by its place and its rule, and what is
- * not known is refused, so that a misspelt field is not silently left out.
+ * Fields: reads a JSON file written by a person. Every error names the place and the rule. Unknown fields are rejected, so
+ * that a misspelt one is not silently ignored.
  */
 import { SettingError } from './env.ts';
 
@@ -13,7 +13,7 @@ export function parseJson(from: string, text: string): unknown {
   }
 }
 
-/** @param at what the object is called: `CHAINS_FILE: chains[0]`. @throws SettingError */
+/** @param at name of the object in errors: `CHAINS_FILE: chains[0]`. @throws SettingError */
 export function objectAt(value: unknown, at: string, known?: readonly string[]): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new SettingError(`${at} must be an object`);
@@ -35,7 +35,7 @@ export function textAt(value: unknown, at: string, form: RegExp, rule: string): 
   return value;
 }
 
-/** A whole number as text: JSON's own lose digits. @throws SettingError */
+/** A whole number as text, because JSON numbers lose digits. @throws SettingError */
 export function unitsAt(value: unknown, at: string): bigint {
   return BigInt(textAt(value, at, /^[0-9]{1,78}$/, 'must be a whole number, as text'));
 }

@@ -1,20 +1,21 @@
 /**
- * HTTP: the one client by which this program asks others. Every outgoing HTTP request of ours is made here.
+ * HTTP: the one client for all outgoing HTTP requests of this program.
  *
- * - **One try.** Nothing underneath sends a request a second time, which is why it is made on node:http and not on fetch:
- *   whoever asked decides whether asking again is harmless. Nothing that moves money is ever asked again from here.
- * - **One deadline** for all of it: name, connection, request, and the answer to its last byte. It is the caller's signal, so
- *   several requests may share one.
- * - **A bound on the answer**, counted after unpacking. A longer answer is not read to its end. Heads have 16 KiB.
+ * - **One try.** No layer sends a request twice, which is why this uses node:http and not fetch: the caller decides whether a
+ *   retry is harmless. A request that moves money is never retried here.
+ * - **One deadline** for name resolution, connection, request, and the answer up to its last byte. It is the caller's signal,
+ *   so several requests may share one.
+ * - **A size limit on the answer**, counted after decompression. The rest of a longer answer is not read. Heads are limited
+ *   to 16 KiB.
  * - **No redirects.** A 3xx is an answer like any other; the caller reads its status.
- * - **Proxies** of the environment are used where Node itself is told to (`NODE_USE_ENV_PROXY=1`), and never by a caller that
- *   brings an agent of its own, as the sender of webhooks does.
- * - **Connections** are kept for the next request to the same host, except where an answer was not read to its end.
+ * - **Proxies** from the environment are used when Node is told to (`NODE_USE_ENV_PROXY=1`), and never when the caller passes
+ *   its own agent, as the webhook sender does.
+ * - **Connections** are reused for the next request to the same host, except after an answer that was not read to its end.
  *
- * A request that brings no whole answer is a `NoAnswer`, which says why in a word. Its message holds nothing of the answer.
- * Whether the request had an effect is then not known.
+ * A request without a complete answer throws `NoAnswer`, whose `why` is one word. Its message contains nothing of the answer.
+ * The request may or may not have had an effect.
  *
- * Not here: what an answer means (each caller), which addresses may be called (events/address.ts), waiting before another try
+ * Not here: the meaning of an answer (each caller), which addresses may be called (events/address.ts), waiting before a retry
  * (backoff.ts).
  */
 import { type Agent as HttpAgent, request as http, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
@@ -23,7 +24,7 @@ import type { LookupFunction } from 'node:net';
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 
-/** How a caller asks; a test that plays the other side without a network brings its own. */
+/** The client's interface; a test that simulates the remote side without a network passes its own. */
 export type Http = (request: HttpRequest) => Promise<HttpAnswer>;
 
 export interface HttpRequest {
@@ -32,17 +33,17 @@ export interface HttpRequest {
   headers?: Readonly<Record<string, string>>;
   body?: string | Uint8Array;
   deadline: AbortSignal;
-  /** Bytes of the body, after unpacking. */
+  /** Maximum size of the body in bytes, after decompression. */
   longestBytes: number;
-  /** By the head, how much of the body is read: all of it where this is left out. */
+  /** Decides from the head how much of the body to read; all of it by default. */
   wants?: (head: HttpHead) => Wanted;
-  /** Where the connection goes, instead of where its name leads. */
+  /** Connects through this agent and lookup instead of resolving the URL's host. */
   via?: { agent: HttpAgent | HttpsAgent; lookup: LookupFunction };
 }
 
 /**
- * `whole`: an answer without its end, or beyond the bound, is none. `beginning`: the head is the answer, and as much of the
- * body as comes within bound and deadline is shown with it, as it came. `none`: the head alone.
+ * `whole`: an answer that is cut off or beyond the limit is an error. `beginning`: the head is the answer; as much of the
+ * body as arrives within limit and deadline comes with it, as received. `none`: the head alone.
  */
 export type Wanted = 'whole' | 'beginning' | 'none';
 
@@ -55,11 +56,11 @@ export interface HttpAnswer extends HttpHead {
   body: Buffer;
 }
 
-/** `late`: past the deadline. `long`: beyond the bound. `short`: it ended before its end. `failed`: see the code. */
+/** `late`: past the deadline. `long`: beyond the size limit. `short`: cut off before its end. `failed`: see `code`. */
 export class NoAnswer extends Error {
   override name = 'NoAnswer';
   readonly why: 'late' | 'long' | 'short' | 'failed';
-  /** Of a failure, Node's word for it, such as ECONNREFUSED. */
+  /** Node's code of a failure, such as ECONNREFUSED. */
   readonly code: string | undefined;
   constructor(why: NoAnswer['why'], cause?: unknown) {
     const code = why === 'failed' ? codeOf(cause) : undefined;
@@ -76,9 +77,9 @@ const WORDS = {
   failed: 'no whole answer',
 } as const;
 
-/** For callers that take answers packed: what is understood here. */
+/** For callers that accept compressed answers: the encodings supported here. */
 export const MAY_BE_PACKED = { 'accept-encoding': 'gzip, deflate, br' } as const;
-/** Some hosts refuse callers that do not say what they are. */
+/** Some hosts reject requests without a user agent. */
 const AGENT = 'cloverleaf';
 const LONGEST_HEAD = 16 * 1024;
 
@@ -102,7 +103,7 @@ async function exchange(asked: HttpRequest): Promise<HttpAnswer> {
     const body = wanted === 'none' ? Buffer.alloc(0) : await READ[wanted](response, longestBytes);
     return { status, headers, body };
   } finally {
-    // A socket with an unread body would never be free again.
+    // A socket with an unread body would never be reused.
     if (!response.readableEnded) response.destroy();
   }
 }
@@ -122,7 +123,7 @@ function headOf({ url, method = 'GET', headers, body, deadline, via }: HttpReque
       ...via,
     });
     request.once('response', resolve);
-    // Not once: what fails after the head is told by the response, too, and must not be an uncaught error here.
+    // `on`, not `once`: a failure after the head is also emitted by the response and must not become an uncaught error here.
     request.on('error', reject);
     request.end(body);
   });
@@ -132,7 +133,7 @@ const READ: Record<Exclude<Wanted, 'none'>, (response: IncomingMessage, longestB
   async whole(response, longestBytes) {
     const chunks: Buffer[] = [];
     let size = 0;
-    // Leaving the loop ends the stream, so the rest is never received.
+    // Leaving the loop closes the stream, so the rest is never received.
     for await (const chunk of unpacked(response) as AsyncIterable<Buffer>) {
       size += chunk.length;
       if (size > longestBytes) throw new NoAnswer('long');
@@ -151,7 +152,7 @@ const READ: Record<Exclude<Wanted, 'none'>, (response: IncomingMessage, longestB
         if (size >= longestBytes) break;
       }
     } catch {
-      // Past the deadline or cut: what came before is shown.
+      // Past the deadline or cut off: return what has arrived.
     }
     return Buffer.concat(chunks).subarray(0, longestBytes);
   },
@@ -166,11 +167,11 @@ const UNPACK: Readonly<Record<string, () => ReturnType<typeof createGunzip>>> = 
 
 function unpacked(response: IncomingMessage): Readable {
   const unpack = UNPACK[response.headers['content-encoding']?.toLowerCase() ?? ''];
-  // Its errors are those of the stream that is read.
+  // Its errors surface on the stream that is read.
   return unpack === undefined ? response : pipeline(response, unpack(), () => {});
 }
 
-/** Of several addresses that were tried, the first one's. */
+/** When several addresses were tried, the first one's code. */
 function codeOf(error: unknown): string | undefined {
   const { code, errors } = (error ?? {}) as { code?: unknown; errors?: { code?: unknown }[] };
   const found = code ?? errors?.[0]?.code;

@@ -1,10 +1,10 @@
 /**
- * Identifiers: numeric, safe as a JSON number, and telling a curious partner nothing about anybody else's volume.
+ * Identifiers: numeric, safe as a JSON number, and useless for estimating another partner's volume.
  *
- * A plain database sequence would let one partner count the orders of all others between two of its own. So an id is the
- * millisecond of its making times 8192 plus thirteen random bits: it grows with time, stays below 2^53 until the year
- * 2058, and two made in the same millisecond collide once in 8192, where the primary key refuses the second and the
- * transaction is run again with a new one (`db.ts` retries a collision on a column so generated).
+ * With a plain database sequence a partner could count the orders of all others between two of its own. So an id is its
+ * creation time in milliseconds times 8192 plus thirteen random bits: it grows with time and stays below 2^53 until the year
+ * 2058. Two ids created in the same millisecond collide once in 8192; the primary key then rejects the second, and the
+ * transaction runs again with a new id (`db.ts` retries collisions of generated columns).
  */
 import { randomBytes, randomInt } from 'node:crypto';
 
@@ -14,10 +14,10 @@ export function numericId(now: Date): bigint {
   return BigInt(now.getTime() - EPOCH_MS) * 8192n + BigInt(randomInt(8192));
 }
 
-/** The lowest id that can be made from this time on. */
+/** The lowest id that can be created from this time on. */
 export const firstIdAt = (at: Date): bigint => BigInt(Math.max(0, at.getTime() - EPOCH_MS)) * 8192n;
 
-/** When an id of this kind was made, to the millisecond. */
+/** Creation time of an id, to the millisecond. */
 export const timeOfId = (id: bigint): Date => new Date(Number(id / 8192n) + EPOCH_MS);
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -29,5 +29,5 @@ export function randomText(length: number): string {
   return text;
 }
 
-/** 128 random bits as hex: for keys and tokens that must not be guessed. */
+/** 128 random bits by default, as hex: for keys and tokens that must not be guessable. */
 export const randomHex = (bytes = 16): string => randomBytes(bytes).toString('hex');

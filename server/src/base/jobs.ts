@@ -1,24 +1,23 @@
 /**
  * Jobs: due work as rows, inserted in the same transaction as its cause.
  *
- * A row is a wake-up call, not a command: it says "look at payout 17", and whoever wakes up reads the payout to see what
- * is to be done. Enqueueing twice is therefore harmless, and a second enqueue for the same (kind, subject) merges into the row
- * that is there. An enqueue that comes *while* the row is being worked on is counted, so the row is worked on once more
- * instead of being deleted.
+ * A row names what to look at, not what to do: the handler for "payout 17" reads the payout and decides. Enqueueing twice is
+ * therefore harmless: a second enqueue for the same (kind, subject) merges into the existing row. An enqueue that arrives
+ * *while* the row is being worked on is counted, and the row runs once more instead of being deleted.
  *
- * - Claimed in batches with `for update skip locked` under a lease. A handler must be done well before its lease ends;
- *   whoever comes after a lapsed lease may run beside a frozen predecessor, which is why handlers re-read the domain row.
- * - A worker holds a session lock as long as its process lives. PostgreSQL drops it the moment a killed process's
+ * - Rows are claimed in batches with `for update skip locked` under a lease. A handler must finish well before its lease
+ *   ends; a worker that claims a lapsed lease may run beside a frozen predecessor, so handlers re-read the domain row.
+ * - A worker holds a session lock for as long as its process lives. PostgreSQL drops it as soon as a killed process's
  *   connection closes, so its rows are free again within a second or two; the lease is for processes that hang.
- * - Rows that share an `ordering_key` run strictly in the order of their making.
- * - A row that runs again later keeps the time from which it sleeps. Where that is later than now, a clock was
- *   ahead when it was written: it is pulled back, and sleeps as long as it was told, from now. So no clock that was wrong for
- *   a moment puts polling to sleep for longer than polling sleeps.
- * - A failing row is tried again with doubling pauses and jitter. While something outside is unavailable that goes on for as
- *   long as it takes; after MAX_ATTEMPTS of anything else the row is set aside as dead: counted, shown, and tried again at
- *   the next start, which may bring the code that can do it.
+ * - Rows that share an `ordering_key` run strictly in creation order.
+ * - A row that runs again later records when its wait began. If that time is in the future, a clock was ahead when it was
+ *   written: the wait then starts now, with its full length. So a clock that was wrong for a moment delays polling by one
+ *   interval at most.
+ * - A failing row is retried with doubling pauses and jitter. While an outside system is unavailable retries go on without
+ *   limit; after MAX_ATTEMPTS of any other failure the row is marked dead: counted, shown, and retried at the next start,
+ *   which may bring code that can handle it.
  *
- * Measured against two libraries before it was written: docs/decisions/0003-own-work-table.md.
+ * Two libraries were measured first: docs/decisions/0003-own-work-table.md.
  */
 import { pauseAfter, shaken } from './backoff.ts';
 import { type Clock, later } from './clock.ts';
@@ -30,14 +29,16 @@ import { openWakeup } from './wakeup.ts';
 
 export interface Job {
   kind: string;
-  /** What to look at: an id. */
+  /** The id of what to look at. */
   subject: string;
   dueAt: Date;
-  /** Rows of one ordering key run one after the other, oldest first. */
+  /** Rows with the same ordering key run one after the other, oldest first. */
   orderingKey?: string;
 }
 
-/** `undefined`: done. `againInMs`: keep the row, due again after that long (polling is a row that never ends). */
+/**
+ * `undefined`: done. `againInMs`: keep the row, due again after that many milliseconds (polling is a row that never ends).
+ */
 export type Handled = undefined | { againInMs: number };
 export type Handler = (subject: string) => Promise<Handled>;
 export type Handlers = Readonly<Record<string, Handler>>;
@@ -54,7 +55,7 @@ export function enqueue(tx: Tx, work: Job): void {
   tx.defer(`select pg_notify('jobs', '')`);
 }
 
-/** Inserts a job that falls due later. It wakes nobody: workers look for due jobs every half second. */
+/** Inserts a job that is due later. It wakes no worker: workers look for due jobs every half second. */
 export function enqueueAt(tx: Tx, work: Job): void {
   tx.defer(
     `insert into jobs (kind, subject, ordering_key, due_at) values ($1, $2, $3, $4)
@@ -64,7 +65,7 @@ export function enqueueAt(tx: Tx, work: Job): void {
   );
 }
 
-/** Brings what is due for these subjects nearer by so much; what is being worked on is left alone. */
+/** Moves due times of these subjects earlier by the given time; rows being worked on are left alone. */
 export async function shiftDueTimes(
   tx: Tx,
   work: { kinds: readonly string[]; subjects: readonly string[]; ms: number },
@@ -86,7 +87,7 @@ interface Claimed {
 }
 
 export interface Workers {
-  /** Stops claiming, waits for what runs. */
+  /** Stops claiming and waits for running handlers. */
   stop(): Promise<void>;
 }
 
@@ -96,9 +97,9 @@ export async function startWorkers(options: {
   log: Log;
   handlers: Handlers;
   concurrency?: number;
-  /** How often to look without having been notified. */
+  /** How often to look without a notification, in milliseconds. */
   pollMs?: number;
-  /** Told of every handler that threw, for metrics and tests. */
+  /** Called for every handler that threw, for metrics and tests. */
   onFailure?: (kind: string, subject: string, error: unknown) => void;
 }): Promise<Workers> {
   const { db, clock, log, handlers } = options;
@@ -142,7 +143,7 @@ export async function startWorkers(options: {
         ]);
         if (gone > 0) return;
       }
-      // Enqueued while it was being worked on, or asked to be enqueued again.
+      // It was enqueued again while being worked on, or the handler asked to run again.
       await tx.run(
         `update jobs set holder = null, lease = null, leased_until = null, attempts = 0, last_error = null,
                 due_at = case when enqueued > $3 then least(due_at, $5) else $4 end, enqueued = 1, slept_at = $5
@@ -166,7 +167,7 @@ export async function startWorkers(options: {
         'work failed',
       );
     }
-    // If even this fails the lease lapses and somebody looks again: that is what leases are for.
+    // If this fails too, the lease lapses and a worker claims the row again.
     await settle(item, outcome).catch((error) =>
       log.error({ work: item.kind, ...describeError(error) }, 'work not settled'),
     );
@@ -190,7 +191,8 @@ export async function startWorkers(options: {
       for (const item of claimed) {
         const job: Promise<void> = work(item).finally(() => {
           running.delete(job);
-          // What it leaves behind, in its ordering key or due again, may be there since the claim that is under way looked.
+          // The next row of its ordering key, or the row itself if due again, may have become claimable after the running
+          // claim looked.
           wakeup.signal();
         });
         running.add(job);
@@ -239,8 +241,8 @@ async function claim(
 }
 
 /**
- * Holds an advisory lock for as long as this process has a connection.
- * Its number is in every row we lease, so others can tell that we are gone.
+ * Holds an advisory lock for as long as this process has a connection. Its number is in every row we lease, so other workers
+ * can tell that this process is gone.
  */
 async function holdPresence(db: Database, isStopped: () => boolean, log: Log) {
   let holder = 0;
@@ -276,8 +278,8 @@ const PRESENCE = 0x776f726b;
 const CLOCKS_DIFFER_MS = 1_000;
 
 /**
- * Frees what workers held that are gone, and pulls back what sleeps from a time that is yet to come. A row that is just being
- * enqueued is left for the next look: whoever enqueued several at once would wait for us, and we for them.
+ * Frees rows held by workers that are gone, and restarts waits that begin in the future. Rows locked by a running enqueue are
+ * skipped until the next round: a transaction that enqueues several at once would otherwise deadlock with this one.
  */
 async function tidy(db: Database, now: Date): Promise<void> {
   await db.asSystem((tx) => {

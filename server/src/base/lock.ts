@@ -1,9 +1,9 @@
 /**
- * The lock of a data folder: one server at a time.
+ * Lock of a data folder: one server at a time.
  *
- * A file with the holder's process number and start time, created whole by a hard link. Whoever finds it asks whether that
- * very process still lives; a dead holder's lock is taken over, so a kill -9 needs no cleaning up. Nothing is waited for:
- * a living holder is an error with its number.
+ * A file with the holder's process number and start time, created atomically by a hard link. A process that finds the file
+ * checks whether that very process still lives; it takes over a dead holder's lock, so a kill -9 needs no cleanup. It does
+ * not wait: a living holder is an error with its process number.
  *
  * What would surprise: process numbers mean nothing across containers, so two containers sharing one folder are not told
  * apart. PostgreSQL's own lock on its cluster is then the last guard.
@@ -20,10 +20,10 @@ interface Holder {
 }
 
 /**
- * Takes the folder for this process, creating it where there is none.
+ * Takes the folder for this process, creating it if missing.
  *
- * @param otherwise what to do where it is taken
- * @returns a function that gives it back; harmless to call twice
+ * @param otherwise what to do when it is taken: the last sentence of the error
+ * @returns a function that releases it; harmless to call twice
  * @throws Unavailable naming the process that holds it
  */
 export function lockDataDir(
@@ -39,7 +39,7 @@ export function lockDataDir(
     for (;;) {
       if (link(own, path)) return () => release(path, text);
       const seen = readIfThere(path);
-      if (seen === undefined) continue; // refunded between the two looks
+      if (seen === undefined) continue; // released between the two reads
       const holder = parse(seen);
       if (holder !== undefined && isAlive(holder.pid) && startOf(holder.pid) === holder.start) {
         throw new Unavailable(
@@ -58,7 +58,7 @@ function release(path: string, text: string): void {
   if (readIfThere(path) === text) rmSync(path, { force: true });
 }
 
-/** Moved aside first and looked at again: since our look, another server may have put its own lock in its place. */
+/** Moves the file aside and reads it again, because another server may have written its own lock since our first read. */
 function removeStale(path: string, seen: string): void {
   const aside = `${path}.${randomUUID()}`;
   try {
@@ -90,7 +90,7 @@ function readIfThere(path: string): string | undefined {
   }
 }
 
-/** A lock is written before it is linked, so anything unreadable was not written by a server: stale. */
+/** A lock is written before it is linked, so an unreadable file was not written by a server: stale. */
 function parse(text: string): Holder | undefined {
   try {
     const { pid, start } = JSON.parse(text) as Partial<Holder>;

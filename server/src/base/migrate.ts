@@ -1,20 +1,20 @@
 /**
  * Migrations: plain SQL files, forward only, each applied once, in the order of their names.
  *
- * Runs as the owner of the database (the admin URL), under an advisory lock, so that several servers may start at once.
- * A file that was applied and has since changed is refused: what a database has been through is not to be rewritten.
+ * Runs as the owner of the database (the admin URL), under an advisory lock, so that several servers may start at once. A
+ * file that changed after it was applied is an error: applied migrations are never edited.
  *
- * Servers of two versions work side by side while one is exchanged for the other. So a migration is written for older code
- * to live with: it adds, and takes nothing away that the version before reads or writes. One that cannot be starts with the
- * line `-- Breaking: <why>`. It is not applied while a server runs that does not know it, and a server that does not know
- * it refuses to start, or stops at its next look (servers.ts). Files that are unknown here and not breaking are lived with.
+ * During an upgrade servers of two versions run side by side, so a migration must work with older code: it adds, and removes
+ * nothing that the previous version reads or writes. A migration that cannot starts with the line `-- Breaking: <why>`. It is
+ * not applied while a server runs that does not know it, and a server that does not know it refuses to start, or stops at its
+ * next check (servers.ts). Unknown files that are not breaking are accepted.
  *
- * Files are numbered from 0001 without gaps. A database whose first migration is another one than ours was made by a development
- * version before 0.1.0, or by another program, and is refused.
+ * Files are numbered from 0001 without gaps. A database whose first migration differs from ours was made by a development
+ * version before 0.1.0, or by another program, and is an error.
  *
- * The server then works as a login of its own without any rights but the two roles' (0001_base.sql); its password is
- * derived from the master key, so every process of one installation finds the same. A server with another master key could
- * read nothing that is sealed and would lock the others out, so it is refused.
+ * The server then works as its own login, with no rights except through the two roles (0001_base.sql). Its password is
+ * derived from the master key, so every process of one installation derives the same. A server with another master key could
+ * not decrypt anything and would lock the others out, so it does not start.
  */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
@@ -25,7 +25,7 @@ const FOLDER = new URL('../../migrations/', import.meta.url);
 const FROM_BEFORE =
   'The database was made by a development version before 0.1.0, whose migrations no longer exist. Start on an empty database: in the sandbox delete the data folder (DATA_DIR), elsewhere name another database in DATABASE_URL. A database that holds money of customers has to be finished with the version that made it.';
 const BREAKING = /^-- Breaking: (.+)$/m;
-/** A server looks every five seconds (servers.ts); one not seen for so long is no more. */
+/** A server reports every five seconds (servers.ts); one not seen for this long counts as gone. */
 const GONE_AFTER_S = 30;
 /** Advisory lock key, any constant. */
 export const MIGRATION_LOCK = 0x6d696772;
@@ -34,7 +34,7 @@ const WRONG_PASSWORD = '28P01';
 
 /**
  * @param adminUrl a role that may create schemas, tables and roles in this database
- * @param password for the server's own login
+ * @param password of the server's own login
  * @param folder   of migrations, ending in a slash
  * @returns the URL the server connects with
  */
@@ -56,11 +56,11 @@ export async function migrate(adminUrl: string, password: string, folder: URL = 
   }
 }
 
-/** Names of the migrations of this code, in order. */
+/** Names of this version's migrations, in order. */
 export const knownMigrations = async (folder: URL = FOLDER): Promise<string[]> =>
   (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort();
 
-/** @returns whether the database was an empty one */
+/** @returns whether the database was empty */
 async function apply(client: pg.Client, folder: URL): Promise<boolean> {
   const names = await knownMigrations(folder);
   const applied = new Map<string, { content: string; breaking: string | null }>(
@@ -117,7 +117,7 @@ async function refuseWhileOlderRun(client: pg.Client, name: string, why: string)
   );
 }
 
-/** The login is named after the database, because logins belong to the whole cluster and databases may share it. */
+/** The login is named after the database, because logins belong to the whole cluster and databases may share a cluster. */
 async function ensureLogin(
   client: pg.Client,
   { adminUrl, password, isNew }: { adminUrl: string; password: string; isNew: boolean },
@@ -155,7 +155,7 @@ async function ensureLogin(
   if (known.rows.length === 0)
     await client.query(`create role ${quoted} login noinherit nobypassrls password ${secret}`);
   else if (before !== 'works') await client.query(`alter role ${quoted} login noinherit password ${secret}`);
-  // Also where the login works: who made it may have been killed before this.
+  // Also when the login exists: the process that created it may have been killed before this grant.
   await client.query(`grant cloverleaf_partner, cloverleaf_system to ${quoted}`);
   if (before !== 'works' && (await tries()) !== 'works')
     throw new Error(`The server's own login ${login} cannot connect: check pg_hba.conf of the database.`);

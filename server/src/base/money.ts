@@ -1,15 +1,14 @@
 /**
- * Money: an amount of one asset in that asset's smallest units, and the exact arithmetic on it.
+ * Money: an amount of one asset in that asset's smallest units, and exact arithmetic on it.
  *
- * No amount, rate or fee is ever a `number`: units are bigint, a rate is a fraction of two bigints. Whatever loses
- * precision must be told which way to lose it, so every call that can round *requires* the direction. The house rule is:
- * down when we pay, up when we charge.
+ * No amount, rate or fee is ever a `number`: units are bigint, a rate is a fraction of two bigints. Every call that can round
+ * *requires* the direction. The house rule: down when we pay, up when we charge.
  *
  * Not here: which fees apply (partners), what a quote comes to (quotes/price.ts), how the wire spells amounts (protocols).
  */
 import { Refusal } from './errors.ts';
 
-/** An asset is one thing one can own: `usdc.matic20` and `usdc.erc20` are two assets, `inr` is one. */
+/** One kind of thing that can be owned: `usdc.matic20` and `usdc.erc20` are two assets, `inr` is one. */
 export type AssetCode = string;
 
 export interface Money {
@@ -26,14 +25,14 @@ export interface Rate {
 
 export type Rounding = 'up' | 'down';
 
-/** Longest amount text accepted: 40 characters hold any uint256 divided by its decimals that anybody means seriously. */
+/** Longest amount text accepted: 40 characters hold any realistic uint256 divided by its decimals. */
 export const MAX_AMOUNT_CHARS = 40;
 
 /**
- * Reads a decimal amount as written by people and programs.
+ * Parses a decimal amount.
  *
  * @param text     ASCII digits with at most one point: `12`, `12.`, `.5`, `100.0`
- * @param decimals places of the asset; more significant places than this are refused, trailing zeros are not significant
+ * @param decimals places of the asset; more significant places than this are rejected, trailing zeros are not significant
  * @returns        smallest units
  * @throws         Refusal 'malformed_amount' with `why` in words
  */
@@ -63,7 +62,7 @@ export function formatUnits(units: bigint, decimals: number): string {
 }
 
 /**
- * Divides with the direction of rounding said aloud.
+ * Integer division with an explicit rounding direction.
  *
  * @param numerator   not negative
  * @param denominator above zero
@@ -81,7 +80,7 @@ export function percentage(units: bigint, bps: bigint, rounding: Rounding): bigi
 }
 
 /**
- * What `units` of the base asset are worth in the quote asset.
+ * Value of `units` of the base asset in the quote asset.
  *
  * @param rate whole quote units per one whole base unit
  */
@@ -94,7 +93,7 @@ export function baseToQuote(
   return divide(units * rate.num * pow10(decimals.quote), rate.den * pow10(decimals.base), rounding);
 }
 
-/** What `units` of the quote asset buy of the base asset. The inverse of `baseToQuote`, rounded on its own. */
+/** How much of the base asset `units` of the quote asset buy. The inverse of `baseToQuote`, rounded separately. */
 export function quoteToBase(
   units: bigint,
   rate: Rate,
@@ -112,7 +111,7 @@ export function truncateTo(units: bigint, decimals: number, places: number): big
 }
 
 /**
- * Reads a positive decimal as an exact fraction.
+ * Parses a positive decimal as an exact fraction.
  *
  * @throws Refusal 'malformed_amount'
  */
@@ -133,8 +132,8 @@ export function fraction(num: bigint, den: bigint): Rate {
 /**
  * A rate as decimal text of at most `digits` significant digits.
  *
- * Fifteen is what an IEEE double carries through unchanged, and programs on the wire do carry rates through doubles; so
- * the rate that a quote *uses* is rounded to fifteen digits first (`roundRate`), and what is shown is what was used.
+ * An IEEE double carries fifteen digits unchanged, and programs on the wire do carry rates in doubles. So a quote first
+ * rounds its rate to fifteen digits (`roundRate`), and the rate shown is exactly the rate used.
  */
 export function formatRate(rate: Rate, digits = 15): string {
   const rounded = roundRate(rate, digits);
@@ -142,9 +141,9 @@ export function formatRate(rate: Rate, digits = 15): string {
   return formatUnits(rounded.num, places);
 }
 
-/** The nearest rate below with at most `digits` significant digits, as a fraction whose denominator is a power of ten. */
+/** The rate rounded down to at most `digits` significant digits, as a fraction whose denominator is a power of ten. */
 export function roundRate(rate: Rate, digits = 15): Rate {
-  // Enough places that at least `digits` significant ones are present, then cut the tail.
+  // Enough places to include at least `digits` significant ones; then the tail is cut.
   let places = 0;
   let scaled = rate.num / rate.den;
   if (scaled.toString().length < digits || scaled === 0n) {

@@ -1,12 +1,12 @@
 /**
- * Processes of this machine, by number: is it alive, since when, what is it, wait until it is gone.
+ * Processes of this machine, by number: whether one is alive, since when, its command line, and waiting until it is gone.
  *
- * Three traps this file exists for. A killed process whose parent never collects it stays as a zombie, for which signal 0
- * still succeeds: dead, unless other threads of it still run, which hold its ports and files. A number is given out again
- * after a restart of the machine or the container: the start time tells two holders of one number apart. A signal to
- * another user's process answers EPERM: alive.
+ * This file handles three traps. A killed process whose parent never reaps it stays a zombie, for which signal 0 still
+ * succeeds: it counts as dead, unless other threads of it still run and hold its ports and files. A number is reused after a
+ * restart of the machine or the container: the start time tells two holders of one number apart. A signal to another user's
+ * process fails with EPERM: alive.
  *
- * Linux answers from /proc; elsewhere `ps` is asked.
+ * Linux reads /proc; other systems run `ps`.
  */
 import { spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -30,7 +30,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** A text that two processes of the same number never share; undefined when there is no such process. */
+/** A text that differs between two processes with the same number; undefined when there is no such process. */
 export function startOf(pid: number): string | undefined {
   if (!hasProc) return ps(pid, 'lstart=');
   const stat = statOf(pid);
@@ -44,7 +44,7 @@ export function commandOf(pid: number): string {
   return read(`/proc/${pid}/cmdline`)?.replaceAll('\0', ' ').trim() ?? '';
 }
 
-/** Answers false when it is still there after `timeoutMs`. Polls, because only a parent is told of a death. */
+/** False when it is still there after `timeoutMs`. Polls, because only a parent is notified of an exit. */
 export async function isGoneWithin(pid: number, timeoutMs: number): Promise<boolean> {
   for (const until = Date.now() + timeoutMs; isAlive(pid); await sleep(10)) if (Date.now() > until) return false;
   return true;
@@ -59,11 +59,11 @@ export function signal(pid: number, name: NodeJS.Signals): void {
 }
 
 /**
- * A TCP port of 127.0.0.1 that nobody listens on now: `wanted` if that is so, else any.
+ * A TCP port of 127.0.0.1 that is free now: `wanted` if possible, else any.
  *
- * Not from the range from which the kernel gives ports to outgoing connections (from 32,768 on): while its listener is
- * dead and being brought back, such a port is taken by whoever calls anywhere, and a caller retrying it may even reach
- * itself. Another process may still take the port first, so who uses it must cope.
+ * Not from the kernel's range for outgoing connections (from 32,768 on): while its listener is down and being restarted, any
+ * outgoing call may take such a port, and a caller retrying it may even connect to itself. Another process may still take the
+ * port first, so the caller must handle that.
  */
 export async function portOrAnother(wanted = 0): Promise<number> {
   if (wanted !== 0 && (await isFree(wanted))) return wanted;
@@ -104,7 +104,7 @@ function read(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    return undefined; // gone between two looks
+    return undefined; // gone between the two reads
   }
 }
 

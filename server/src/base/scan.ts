@@ -1,13 +1,13 @@
 /**
- * Pages of long lists with filters that can be combined, at a bounded cost.
+ * Pages of long lists with combinable filters, at a bounded cost.
  *
- * A statement walks one index in the list's order and says of each row whether the other filters let it through; it never looks
- * for the next row that fits. So a step reads at most `STEP_ROWS`, a page at most `MOST_STEPS` steps. Where these end before the
- * page is full, the page is short and its `next` goes on behind the last row that was read: a list is over where `next` is
- * null, and not where a page is short.
+ * A statement walks one index in list order and reports for each row whether the other filters accept it; it never searches
+ * for the next matching row. So a step reads at most `STEP_ROWS` rows, and a page takes at most `MOST_STEPS` steps. If these
+ * run out before the page is full, the page is short and its `next` continues behind the last row read: a list ends where
+ * `next` is null, not where a page is short.
  */
 
-/** Rows a step reads: as many as the largest page that anything here shows. */
+/** Rows per step: as many as the largest page shown anywhere. */
 const STEP_ROWS = 500;
 /** Ten thousand rows: a few dozen milliseconds. */
 const MOST_STEPS = 20;
@@ -20,8 +20,8 @@ export interface Page<R, I> {
 
 /**
  * @param input.after the id behind which the page begins
- * @param input.isFiltered whether rows may be left out; otherwise no more are read than shown
- * @param step rows behind an id, in the list's order, each with whether it is in the list
+ * @param input.isFiltered whether filters may drop rows; if not, no more rows are read than shown
+ * @param step rows behind an id, in list order, each with whether the filters accept it
  */
 export async function scan<R extends { id: I }, I>(
   input: { after: I | undefined; limit: number; isFiltered: boolean },
@@ -42,7 +42,7 @@ export async function scan<R extends { id: I }, I>(
   return { rows, next: after ?? null };
 }
 
-/** Values of a statement as they are written into it: `put` answers the parameter's name. */
+/** Collects the values of a statement while it is being written: `put` returns the parameter's name. */
 export function parameters() {
   const values: unknown[] = [];
   return { values, put: (value: unknown): string => `$${values.push(value)}` };

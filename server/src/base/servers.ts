@@ -1,9 +1,9 @@
 /**
- * Servers: which of them work on one database, so that nobody migrates it from under another.
+ * Servers: which servers work on one database, so that none of them migrates it while an older one runs.
  *
- * Each says every few seconds that it is there, and looks whether the schema has been through a breaking migration that it
- * does not know. Then it must not touch a row more, and says so to whoever started it. The first word is said before any
- * other work begins; one that cannot be said (the database is away) is said later, and nothing else can be done meanwhile.
+ * Each server reports every few seconds, and checks for a breaking migration that it does not know. On finding one it must
+ * not touch another row, and calls `onOutdated`. The first report comes before any other work; if the database is unreachable
+ * it comes later, and nothing else can happen meanwhile.
  */
 import { randomUUID } from 'node:crypto';
 import type { Database } from './db.ts';
@@ -12,12 +12,13 @@ import { knownMigrations, MIGRATION_LOCK, tooOld } from './migrate.ts';
 const EVERY_MS = 5_000;
 
 const sql = {
-  // Held by whoever migrates: the first word waits for it, so that either it sees us or we see what it did.
+  // The migrating process holds this lock and the first report waits for it: either the migration sees us, or we see its
+  // result.
   waitForMigration: `select pg_advisory_xact_lock_shared(${MIGRATION_LOCK})`,
   say: `insert into servers (id, version, known) values ($1, $2, $3)
     on conflict (id) do update set seen_at = now()`,
   leave: 'delete from servers where id = $1',
-  // Whoever was killed leaves a row behind.
+  // A killed server leaves a row behind.
   forget: "delete from servers where seen_at < now() - interval '1 day'",
   breaking: `select name, breaking from cloverleaf_meta.migrations
     where breaking is not null and not name = any($1) order by name limit 1`,
@@ -25,7 +26,7 @@ const sql = {
 
 /**
  * @param server.onOutdated called once, when this code must stop; its error says why in a sentence
- * @throws SettingError where this code is outdated already
+ * @throws SettingError when this code is already outdated
  */
 export async function joinServers(
   db: Database,
@@ -53,7 +54,7 @@ export async function joinServers(
         clearInterval(timer);
         server.onOutdated(why);
       },
-      () => {}, // the database is away: everything else waits for it, too
+      () => {}, // the database is unreachable: all other work waits for it, too
     );
   }, server.everyMs ?? EVERY_MS);
   timer.unref();

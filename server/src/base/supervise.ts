@@ -1,16 +1,15 @@
 /**
- * Supervise: what programs that we start on this machine have in common (the embedded PostgreSQL, a node per local chain).
+ * Supervise: what the programs we start on this machine have in common (the embedded PostgreSQL, a node per local chain).
  *
- * - **A port of their own** is looked for before they start, so another program may take it in between: then another port is
- *   tried, five times in all.
- * - **Brought back** when they die while we run, on the port they had, since others have been told of it. Tries that fail are
- *   followed by longer and longer pauses, and end only when the program succeeds or is no longer wanted.
- * - **Ended** by signals from gentle to hard, each with its time. One that survives them all is reported as `Unavailable`, never
- *   forgotten.
+ * - **A free port** is found before the start. Another program may take it in between: then another port is tried, five times
+ *   in all.
+ * - **Restarted** when they die while we run, on the same port, since others know it. Failed tries are followed by longer and
+ *   longer pauses, until the program starts or is no longer wanted.
+ * - **Ended** by signals from gentle to hard, each with its timeout. A program that survives them all is reported as
+ *   `Unavailable`, never forgotten.
  *
- * Not here: how each is started, and how it shows that it is ready; whether it outlives us (PostgreSQL ends with us, a node is
- * adopted by the next server); telling processes of one number apart (processes.ts). The signer is run by whoever operates it,
- * not by us.
+ * Not here: how each is started and how it shows that it is ready; whether it outlives us (PostgreSQL ends with us, the next
+ * server adopts a node); telling processes with one number apart (processes.ts). The operator runs the signer, not we.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Pauses, pauseAfter } from './backoff.ts';
@@ -21,7 +20,7 @@ const PORTS_TRIED = 5;
 
 /**
  * @param wanted  the port to take if it is free; 0 for any
- * @param isTaken whether a failure says that another program took the port meanwhile
+ * @param isTaken whether a failure means that another program took the port meanwhile
  */
 export async function startOnFreePort<T>(
   start: (port: number) => Promise<T>,
@@ -37,12 +36,12 @@ export async function startOnFreePort<T>(
 }
 
 /**
- * Starts what has died, as often as it takes.
+ * Restarts a program that died, with as many tries as it takes.
  *
  * @param isWanted asked before each try and after each pause
- * @param onFailure told why a try failed
- * @param ref whether a pause keeps a process alive that has nothing else to do
- * @returns what was started, or `undefined` where it was no longer wanted
+ * @param onFailure called with the reason of each failed try
+ * @param ref whether the pause alone keeps this process alive
+ * @returns what was started, or `undefined` when it was no longer wanted
  */
 export async function bringBack<T>(
   start: () => Promise<T>,
@@ -65,9 +64,9 @@ export async function bringBack<T>(
 }
 
 /**
- * @param name    how the error calls the program
- * @param signals from gentle to hard, and how long each is given
- * @param isStill whether the number still belongs to the process that is meant
+ * @param name    the program's name in the error
+ * @param signals from gentle to hard, with the timeout of each
+ * @param isStill whether the number still belongs to the same process
  * @throws Unavailable when it survives them all
  */
 export async function endProcess(

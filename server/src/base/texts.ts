@@ -1,19 +1,19 @@
 /**
- * Texts: what partners and their customers type into free fields, encrypted where it stands.
+ * Texts: what partners and their customers type into free fields, encrypted in the same column.
  *
- * A name of a customer or of an order is looked up by equality and is unique, so equal texts of one partner are encrypted to
- * equal texts: the nonce is a keyed hash of partner and text (AES-256-GCM, as in SIV mode). A column keeps its type, its
- * uniqueness and its indexes, and a dump shows which are equal and not what they say. A text is bound to its partner, not to its row.
+ * Names of customers and orders are looked up by equality and are unique, so equal texts of one partner encrypt to equal
+ * texts: the nonce is a keyed hash of partner and text (AES-256-GCM, as in SIV mode). A column keeps its type, its uniqueness
+ * and its indexes; a dump shows which values are equal, not what they say. A text is bound to its partner, not to its row.
  */
 import type { Vault } from './crypto.ts';
 
 const PREFIX = 'enc:v1:';
 
-/** For a column. The same text of the same partner is the same again. */
+/** Encrypts a text for a column. The same text of the same partner gives the same result. */
 export const encryptText = (vault: Vault, partnerId: bigint, text: string): string =>
   `${PREFIX}${vault.encryptSame(text, contextOf(partnerId)).toString('base64url')}`;
 
-/** What was given. Texts that were not encrypted for this partner come back as they are stored. */
+/** The decrypted text. Texts that were not encrypted for this partner are returned as stored. */
 export function openText(vault: Vault, partnerId: bigint, stored: string): string {
   if (!stored.startsWith(PREFIX)) return stored;
   try {
@@ -26,7 +26,7 @@ export function openText(vault: Vault, partnerId: bigint, stored: string): strin
 export const openTextOrNull = (vault: Vault, partnerId: bigint, stored: string | null): string | null =>
   stored === null ? null : openText(vault, partnerId, stored);
 
-/** The texts among the values of an object, opened; for bodies of events. */
+/** Decrypts the texts among an object's values; for bodies of events. */
 export const openTexts = <T extends Readonly<Record<string, unknown>>>(vault: Vault, partnerId: bigint, body: T): T =>
   Object.fromEntries(
     Object.entries(body).map(([name, value]) => [

@@ -1,14 +1,14 @@
 /**
- * Typed texts: what operators type into free fields (reasons, notes, outcomes, evidence, labels). People type names and account
- * numbers into them, so they are encrypted.
+ * Typed texts: what operators type into free fields (reasons, notes, outcomes, evidence, labels). People type names and
+ * account numbers into them, so they are encrypted.
  *
- * The operators' wire encrypts such a text as it reads it, and opens it as it shows it. Everything between keeps and passes on
- * the encrypted text like any other: the audit, proposals, cases, histories, facts of entries, kill switches, and tables that
- * are added later. An encrypted text is a word with an end of its own, so it may stand inside a sentence; `openTyped` opens it
- * there, once. It must not be cut: `cutTyped` cuts only what has none.
+ * The operator API encrypts such a text when it reads it and decrypts it when it shows it. Everything in between stores and
+ * passes on the encrypted text like any other: the audit, proposals, cases, histories, facts of entries, kill switches, and
+ * tables added later. An encrypted text is one word with its own end marker, so it may stand inside a sentence; `openTyped`
+ * decrypts it there. It must not be cut: `cutTyped` cuts only texts that contain none.
  *
- * A text of the machine itself is in clear, and is read as it is. Texts are not bound to their row, because
- * they move between rows; that a row of the audit was edited is found by its seal, which is over the encrypted text.
+ * Texts written by the program are in clear and returned as they are. Typed texts are not bound to their row, because they
+ * move between rows; an edited audit row is detected by its seal, which covers the encrypted text.
  *
  * Not here: what partners and customers type (texts.ts).
  */
@@ -19,28 +19,28 @@ const END = '.';
 const ENCRYPTED = /enc:op1:([A-Za-z0-9_-]{38,})\./g;
 const CONTEXT = 'operator_text';
 
-/** Two equal texts look different. */
+/** Encrypting the same text twice gives different results. */
 export const encryptTyped = (vault: Vault, text: string): string => wrapped(vault.encrypt(text, CONTEXT));
 
-/** Equal texts look equal: for what is looked up. */
+/** Equal texts give equal results: for texts that are looked up. */
 export const encryptTypedSame = (vault: Vault, text: string): string => wrapped(vault.encryptSame(text, CONTEXT));
 
 const wrapped = (encrypted: Buffer): string => `${BEGIN}${encrypted.toString('base64url')}${END}`;
 
-/** A text with what is encrypted in it opened. */
+/** Decrypts every encrypted part of a text. */
 export function openTyped(vault: Vault, text: string): string {
   if (!text.includes(BEGIN)) return text;
   return text.replace(ENCRYPTED, (all, encrypted: string) => {
     try {
       return vault.decrypt(Buffer.from(encrypted, 'base64url'), CONTEXT);
     } catch {
-      // It looks like one, and is none of ours.
+      // It has the markers but was not encrypted by us.
       return all;
     }
   });
 }
 
-/** Every text of a value opened, however deep; dates, bytes and numbers as they are. */
+/** Decrypts every text of a value, at any depth; dates, bytes and numbers are returned as they are. */
 export function openTypedIn(vault: Vault, value: unknown): unknown {
   if (typeof value === 'string') return openTyped(vault, value);
   if (Array.isArray(value)) return value.map((one) => openTypedIn(vault, one));
@@ -48,5 +48,5 @@ export function openTypedIn(vault: Vault, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, openTypedIn(vault, part)]));
 }
 
-/** At most so long, unless something in it is encrypted: the wire has bounded that. */
+/** Cuts to at most `most` characters, unless part of it is encrypted: the wire has already bounded those. */
 export const cutTyped = (text: string, most: number): string => (text.includes(BEGIN) ? text : text.slice(0, most));

@@ -1,14 +1,14 @@
 /**
  * Wakeup: what a loop waits on between two rounds.
  *
- * A signal while a round is under way means another round at once, because the round may have looked before there was anything
- * to see. Without a signal the loop looks again after a while, because one may be lost.
+ * A signal during a round starts another round at once, because the round may have looked before the new work was there.
+ * Without a signal the loop looks again after a while, because a signal may be lost.
  */
 export interface Wakeup {
   signal(): void;
-  /** A round begins: what was signalled for before, it will see. */
+  /** Begins a round: signals received before it are covered by it. */
   begin(): void;
-  /** Until somebody signals, or `ms` have passed; not at all where somebody has signalled since the round began. */
+  /** Waits until a signal or until `ms` have passed; returns at once if there was a signal since the round began. */
   wait(ms: number): Promise<void>;
 }
 

@@ -1,40 +1,40 @@
 /**
- * The commands of `npm run operator`, as a table. A command is words, what stands behind them, and one request of the
- * operator's wire (protocols/operator). What an option may be, the server knows and says.
+ * The commands of `npm run operator`, as a table. A command is its words, its arguments, and one request of the operator API
+ * (protocols/operator). The server validates options and explains errors.
  */
 
 export interface Command {
   /** As typed, such as `order release`. */
   words: string;
-  /** Behind the words, in order: the `:names` of the path first, then fields. */
+  /** Arguments after the words, in order: the `:names` of the path first, then fields. */
   args: readonly string[];
-  /** Fields that may follow as `--name value`. An action takes `--reason` besides. */
+  /** Fields that may follow as `--name value`. An action also takes `--reason`. */
   options?: readonly string[];
   method: 'GET' | 'POST';
   path: string;
   about: string;
-  /** The list in the reply, and what of it is shown in columns. */
+  /** The list in the reply, and its columns. */
   list?: string;
   columns?: readonly string[];
-  /** Kinds of line that `--brief` leaves out of the list. */
+  /** Kinds of line that `--brief` omits from the list. */
   brief?: readonly string[];
-  /** The server writes its list as CSV, too (`--csv`), and has pages of it: the field that says where one begins (`--all`). */
+  /** The server also writes this list as CSV (`--csv`), and pages it: the field that says where a page begins (`--all`). */
   pages?: 'below' | 'after';
   /** CSV without pages. */
   csv?: true;
-  /** Fields that are sent with it, whatever is typed. */
+  /** Fields that are always sent. */
   always?: Readonly<Record<string, string>>;
-  /** The last of `args` is a file on this machine, and the body of the request; the rest stands in the query. */
+  /** The last of `args` is a file on this machine, and the body of the request; the other fields are in the query. */
   sendsFile?: true;
-  /** The answer may be a file, which is written to `--out`, for its owner only. */
+  /** The answer may be a file, which is written to `--out`, readable by its owner only. */
   getsFile?: true;
-  /** An action that says itself why. */
+  /** An action with its own reason. */
   reasonIsOptional?: true;
-  /** What `--dry-run` asks instead: what would come of it. Nothing is changed. */
+  /** The request of `--dry-run`: shows the effect and changes nothing. */
   dryRun?: Pick<Command, 'method' | 'path' | 'list' | 'columns'>;
 }
 
-/** What lists over all partners are narrowed by. */
+/** Filters of lists over all partners. */
 const FILTERS = ['partner', 'customer', 'market', 'state', 'from', 'until'];
 
 const get = (

@@ -1,14 +1,14 @@
 /**
- * `npm run operator -- …`: the operator's wire for people at a terminal.
+ * `npm run operator -- …`: the operator API for people at a terminal.
  *
- * A thin client over HTTP: it knows words and columns, the server knows the rules. The token comes from a file or the
+ * A thin client over HTTP: it knows commands and columns, the server knows the rules. The token comes from a file or the
  * environment and never from the command line, which everybody on the machine can read.
  *
- * One command asks no server: `new token` makes a token here, so that its person is the only one who ever has it.
+ * One command calls no server: `new token` creates a token here, so that its owner is the only one who ever has it.
  *
- * A list is followed page by page with --all, and each page is written as it comes.
+ * With --all a list is followed page by page, and each page is written as it arrives.
  *
- * Ends with 0 done, 1 declined, 2 misused, 3 waits for others to agree or for its delay, 4 server not reached.
+ * Exit codes: 0 done, 1 declined, 2 misused, 3 waiting for confirmation or for its delay, 4 server not reached.
  */
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,17 +18,17 @@ import { COMMANDS, type Command } from './commands.ts';
 
 const EXIT = { done: 0, declined: 1, misused: 2, waits: 3, unreached: 4 } as const;
 const DEADLINE_MS = 30_000;
-/** A statement of a big day is read and compared line by line. */
+/** A large day's statement is read and compared line by line. */
 const FILE_DEADLINE_MS = 300_000;
 const MOST_NAMES = 100;
-/** Of a report, which adds up what may be years. */
+/** For a report, which may sum up years. */
 const REPORT_DEADLINE_MS = 100_000;
 const deadlineOf = ({ sendsFile, words }: Command): number =>
   sendsFile === true ? FILE_DEADLINE_MS : words.startsWith('report ') ? REPORT_DEADLINE_MS : DEADLINE_MS;
 const GLOBAL = ['url', 'token-file', 'reason'];
-/** Where --all ends: what a spreadsheet still opens. */
+/** Limit of --all: what a spreadsheet still opens. */
 const MOST_ROWS = 100_000;
-/** A year of a busy journal as CSV, and more than any file of payouts. */
+/** A year of a busy journal as CSV; more than any payout file. */
 const LONGEST_ANSWER = 512 * 1024 * 1024;
 
 class Misuse extends Error {}
@@ -41,7 +41,7 @@ interface Asked {
   json: boolean;
   brief: boolean;
   csv: boolean;
-  /** Page after page, until the list or the bound is reached. */
+  /** Page after page, up to the end of the list or the limit. */
   all: boolean;
   dryRun: boolean;
 }
@@ -71,7 +71,7 @@ function read(argv: readonly string[]): Asked | { help: string } | { newTokenIn:
     } else words.push(word);
   }
   if (!help && words.join(' ') === 'new token') return { newTokenIn: options['token-file'] };
-  // The longest words win: `order release 5` is not `order` of an order called release.
+  // The most words win: `order release 5` is not `order` with the argument release.
   const command = COMMANDS.filter(({ words: named }) => `${words.join(' ')} `.startsWith(`${named} `))
     .sort((a, b) => b.words.length - a.words.length)
     .at(0);
@@ -141,7 +141,10 @@ function usage({ words, args, options = [], brief, about, method, pages, csv, ..
   return [`npm run operator -- ${[...typed, ...more].join(' ')}`, `  ${about}`].join('\n');
 }
 
-/** 256 random bits, as the server makes its own. Whoever lets this person in is told the hash, and nobody the token. */
+/**
+ * 256 random bits, like the server's own tokens. The operator who admits this person gets the hash, and nobody gets the
+ * token.
+ */
 function newToken(file: string | undefined): string {
   const token = `clo_${randomText(43)}`;
   const sha256 = createHash('sha256').update(token).digest('hex');
@@ -168,7 +171,7 @@ function tokenOf(options: Record<string, string>): string {
 interface Reply {
   status: number;
   body: Record<string, unknown>;
-  /** The rows as CSV, where that was asked for and answered. */
+  /** The rows as CSV, if requested and returned. */
   csv?: string;
   /** Where the next page begins. */
   next: string | undefined;
@@ -186,7 +189,7 @@ async function ask({ command, fields, options, csv, dryRun }: Asked): Promise<Re
   });
   const url = new URL(`${options.url ?? process.env.OPERATOR_URL ?? 'http://127.0.0.1:8080'}/operator/v1${path}`);
   if (command.method === 'GET' || sent !== undefined) url.search = new URLSearchParams(given).toString();
-  // Opened before anything is asked: an action must not be done whose file could not be kept.
+  // Opened before the request: an action must not be performed if its file could not be saved.
   const out = options.out === undefined ? undefined : openOut(options.out);
   const reply = await askServer({
     url: url.href,
@@ -228,7 +231,7 @@ async function ask({ command, fields, options, csv, dryRun }: Asked): Promise<Re
   return { status: reply.status, body: { file: to.path, sha256, bytes: bytes.length }, next: undefined };
 }
 
-/** The statement named last: its bytes as they are. The server knows CSV from XML by what is in it. */
+/** The statement file named last, as raw bytes. The server tells CSV from XML by content. */
 function statementIn(given: Record<string, string>): { bytes: Uint8Array<ArrayBuffer>; type: string } {
   const { file = '' } = given;
   delete given.file;
@@ -239,7 +242,7 @@ function statementIn(given: Record<string, string>): { bytes: Uint8Array<ArrayBu
   }
 }
 
-/** A new file that only its owner reads: it has names and account numbers. Nothing that is there is written over. */
+/** A new file readable by its owner only: it contains names and account numbers. An existing file is never overwritten. */
 function openOut(wanted: string, how: { orAnother?: boolean } = {}) {
   for (let n = 1; ; n += 1) {
     const path = n === 1 ? wanted : `${wanted}.${n}`;
@@ -264,13 +267,13 @@ function openOut(wanted: string, how: { orAnother?: boolean } = {}) {
   }
 }
 
-// Showing.
+// Output.
 
 const WIDEST = 110;
 const cut = (text: string): string => (text.length > WIDEST ? `${text.slice(0, WIDEST - 1)}…` : text);
-/** Nobody at a terminal reads milliseconds. All times are UTC. */
+/** Milliseconds are omitted at a terminal. All times are UTC. */
 const TIME = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)\.\d{3}Z$/;
-/** What came from outside may carry what a terminal obeys. */
+/** Outside text may contain terminal control sequences. */
 const plain = (value: unknown): string =>
   (value === null || value === undefined
     ? ''
@@ -295,14 +298,14 @@ function table(rows: readonly Record<string, unknown>[], columns: readonly strin
   return [line(columns), line(widths.map((width) => '-'.repeat(width))), ...cells.map(line)].join('\n');
 }
 
-/** What says nothing is left out: a program asks for JSON, a person looks for what is there. */
+/** Empty values are omitted: a program uses JSON, a person looks for what is there. */
 const isEmpty = (value: unknown): boolean =>
   value === null ||
   value === undefined ||
   value === '' ||
   (typeof value === 'object' && Object.keys(value).length === 0);
 
-/** Columns in which some row says something. */
+/** Columns with a value in at least one row. */
 const filled = (rows: readonly Record<string, unknown>[]): string[] =>
   Object.keys(rows[0] ?? {}).filter((name) => rows.some((row) => !isEmpty(row[name])));
 
@@ -330,9 +333,9 @@ function shown({ list, columns, brief }: Command, body: Record<string, unknown>,
   ].join('\n');
 }
 
-/** Whom a proposal waits for. */
+/** Who a proposal is waiting for. */
 function whatNext({ command, fields }: Asked, body: Record<string, unknown>): string {
-  // A file is confirmed by another who has it, too.
+  // A statement is confirmed by another person who has the file, too.
   const confirm =
     command.sendsFile === true
       ? `npm run operator -- ${[command.words, ...command.args.map((name) => plain(fields[name]))].join(' ')}`
@@ -373,14 +376,14 @@ async function main(): Promise<number> {
   }
 }
 
-/** Writes one page; of CSV the line of names once. */
+/** Writes one page; for CSV the header only once. */
 function tell(asked: Asked, { status, body, csv, next: more }: Reply, isFirst: boolean): void {
   if (csv !== undefined) {
     process.stdout.write(isFirst ? csv : csv.slice(csv.indexOf('\n') + 1));
     if (more !== undefined && !asked.all)
       complain(`There is more: it goes on with --${asked.command.pages} ${plain(more)}, and --all follows it.`);
   }
-  // A filter may let nothing of a page through.
+  // A filter may leave a page empty.
   else if (!isFirst && status < 400 && !asked.json && rowsIn(asked.command, body, csv) === 0) return;
   else if (asked.json) say(JSON.stringify(body));
   else if (status >= 400) complain(plain(body.error ?? `the server answered ${status}`));
@@ -392,7 +395,7 @@ function tell(asked: Asked, { status, body, csv, next: more }: Reply, isFirst: b
   }
 }
 
-/** How many rows a page has; of CSV at most. */
+/** How many rows a page has; for CSV an upper bound. */
 const rowsIn = ({ list }: Command, body: Record<string, unknown>, csv: string | undefined): number =>
   csv !== undefined ? csv.split('\n').length - 2 : list === undefined ? 0 : (body[list] as unknown[]).length;
 

@@ -1,10 +1,10 @@
 /**
- * Cases: what a program cannot decide, until a person has.
+ * Cases: questions that a program cannot decide, kept until a person has.
  *
- * There is one open case of a kind about a subject, however often its cause comes again. What persons do with a case is kept
- * line by line and never changed. Through the system role only.
+ * There is at most one open case of a kind about a subject, however often its cause recurs. Every action of a person on a
+ * case is a line that never changes. Through the system role only.
  *
- * Not here: what a kind means (kinds.ts), the actions that end a case's cause (orders, treasury).
+ * Not here: what a kind means (kinds.ts), the actions that remove a case's cause (orders, treasury).
  */
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
@@ -33,7 +33,7 @@ export async function openCase(
 }
 
 /**
- * Opens a case about a cause that many share, or has the open one say how it stands now.
+ * Opens a case about a cause that many subjects share, or updates the facts of the open one.
  *
  * @param c.facts ids and amounts only
  */
@@ -44,7 +44,7 @@ export async function tellCase(
   await tx.run(sql.tellCase, [c.kind, c.subject, c.reason, json(c.facts), c.now]);
 }
 
-/** Closes what is open about a subject: of one kind, or of every kind where none is named. */
+/** Closes a subject's open cases: of one kind, or of every kind if none is given. */
 export async function closeCases(
   tx: Tx,
   c: { kind?: CaseKind | undefined; subject: string; outcome: string; now: Date },
@@ -55,7 +55,7 @@ export async function closeCases(
 /** Open cases by kind, with the oldest of each. */
 export const openCaseCounts = (tx: Tx) => tx.rows<{ kind: string; count: bigint; oldest: Date }>(sql.openCaseCounts);
 
-/** A case as a person reads it. */
+/** A case as shown to a person. */
 export interface Case extends CaseMeaning {
   id: bigint;
   kind: string;
@@ -70,7 +70,7 @@ export interface Case extends CaseMeaning {
   outcome: string | null;
 }
 
-/** A line of what was done with a case. */
+/** One action on a case. */
 export interface CaseAction {
   at: Date;
   by: string;
@@ -78,13 +78,13 @@ export interface CaseAction {
   note: string;
 }
 
-/** No list is longer. */
+/** Maximum page size. */
 export const MAX_CASES = 200;
 
 /**
- * Cases, the oldest first.
+ * Cases, oldest first.
  *
- * @param input.after id and time of the last one of the page before
+ * @param input.after id and time of the last one of the previous page
  */
 export async function listCases(
   tx: Tx,
@@ -113,11 +113,11 @@ export async function findCase(tx: Tx, id: bigint): Promise<{ found: Case; actio
     : { found: caseOf(row), actions: await tx.rows<CaseAction>(sql.caseActions, [id]) };
 }
 
-/** Every case about an order, its deposits and its payouts, the oldest first. */
+/** Every case about an order, its deposits and its payouts, oldest first. */
 export const casesOfOrder = async (tx: Tx, orderId: bigint): Promise<Case[]> =>
   (await tx.rows<CaseRow>(sql.casesOfOrder, [orderId])).map(caseOf);
 
-/** Who looks after it; null for nobody. @throws Refusal 'unknown_case' also where it is closed */
+/** Assigns it to an operator; null to none. @throws Refusal 'unknown_case' also when it is closed */
 export async function assignCase(
   tx: Tx,
   c: { id: bigint; to: string | null; by: string; why: string; now: Date },
@@ -135,7 +135,7 @@ export async function noteCase(
   await tx.run(sql.insertCaseAction, [c.id, c.now, c.by, c.what, c.note]);
 }
 
-/** Closed by a person, where no action of ours would close it. @throws Refusal 'unknown_case' also where it is closed */
+/** Closed by a person, because no action of ours would close it. @throws Refusal 'unknown_case' also when it is closed */
 export async function closeCase(tx: Tx, c: { id: bigint; outcome: string; by: string; now: Date }): Promise<void> {
   if ((await tx.run(sql.closeCase, [c.id, c.outcome, c.now])) === 0) throw new Refusal('unknown_case');
   await tx.run(sql.insertCaseAction, [c.id, c.now, c.by, 'closed', c.outcome]);

@@ -5,9 +5,9 @@ import type { Tx } from '../base/db.ts';
 import { sql } from './store.ts';
 
 /**
- * Keeps a decision for good.
+ * Stores a decision permanently.
  *
- * @param d.about  what was decided on, such as `payout` or `refund`
+ * @param d.about  the subject of the decision, such as `payout` or `refund`
  * @param d.inputs ids and words only, never a name or an account number
  */
 export async function record(
@@ -37,6 +37,6 @@ export async function record(
 const json = (value: unknown): string =>
   JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? part.toString() : part));
 
-/** What was decided about an order, the oldest first. */
+/** Decisions about an order, oldest first. */
 export const decisionsOf = (tx: Tx, orderId: bigint) =>
   tx.rows<{ about: string; outcome: string; rules: string; at: Date }>(sql.decisionsOf, [orderId]);

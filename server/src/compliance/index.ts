@@ -1,8 +1,8 @@
 /**
- * Compliance: may this happen, and who looks at it where a program cannot say.
+ * Compliance: whether something is allowed, and who decides when a program cannot.
  *
- * Every decision is a row with its rules, list versions and inputs, written in the transaction that acts on it. What a
- * person must look at is a case (cases.ts), of a kind that says what it means and what to do (kinds.ts).
+ * Every decision is a row with its rules, list versions and inputs, written in the transaction that acts on it. What a person
+ * must decide is a case (cases.ts), whose kind says what it means and what to do (kinds.ts).
  *
  * Not here: limits of a market (partners), how far a customer is verified (customers).
  */

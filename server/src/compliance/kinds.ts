@@ -1,8 +1,8 @@
 /**
- * Kinds of case: what a person must look at, what it means, what to do, and who acts next.
+ * Kinds of cases: what happened, what it means, what to do, and who acts next.
  *
- * Written for somebody tired who sees the kind for the first time. A kind that is no row here does not compile. Ids and
- * amounts stand in the case itself; here are only words.
+ * Written for a tired reader who sees the kind for the first time. A kind without a row here does not compile. Ids and
+ * amounts are in the case itself; here are only words.
  *
  * To add a kind: a line here and one in docs/operating/cases.md.
  */
@@ -12,17 +12,17 @@ export type NextActor = 'operator' | 'partner' | 'customer' | 'nobody';
 export interface CaseMeaning {
   /** What has happened. */
   means: string;
-  /** What ends it. */
+  /** How to resolve it. */
   remedy: string;
   who: NextActor;
-  /** In docs/operating. */
+  /** The page in docs/operating. */
   page: string;
 }
 
 const PAGE = 'cases.md';
 
 export const CASE_KINDS = {
-  // An order that stands still.
+  // An order on hold.
   on_hold: {
     means: 'Screening, a name or an amount stopped this order before its payout.',
     remedy:
@@ -94,7 +94,7 @@ export const CASE_KINDS = {
     page: PAGE,
   },
 
-  // A customer who waits.
+  // A customer waiting for a decision.
   verification_review: {
     means: 'A customer gave details, and no program verifies here: a person decides.',
     remedy: 'Look at the details. Verify to a level, let them be given again, or refuse for good; each with a reason.',
@@ -102,7 +102,7 @@ export const CASE_KINDS = {
     page: PAGE,
   },
 
-  // Money that came in no expected way. It is booked to suspense.
+  // Unexpected money. It is booked to suspense.
   overpaid: {
     means: 'More came than the order asked for. The order goes on, the rest is in suspense.',
     remedy:
@@ -176,7 +176,7 @@ export const CASE_KINDS = {
     page: PAGE,
   },
 
-  // Money that goes back.
+  // Refunds.
   refund_destination: {
     means: 'Money is to go back, and nobody has said where to.',
     remedy: 'The customer names an address or account, through the partner; or you do. It goes there once screened.',
@@ -223,7 +223,7 @@ export const CASE_KINDS = {
     page: PAGE,
   },
 
-  // Money that went out.
+  // Payouts.
   payout_returned: {
     means: 'A payout that had left came back. The money is in suspense.',
     remedy: 'Ask the customer for another account, then pay again, or give the deposit back.',
@@ -265,7 +265,7 @@ export const CASE_KINDS = {
     page: PAGE,
   },
 
-  // What reconciliation found.
+  // Findings of reconciliation.
   break_missing_in_ledger: {
     means: 'Chain or bank show a movement in a wallet of ours that the books do not know.',
     remedy:
@@ -361,7 +361,7 @@ export const CASE_KINDS = {
     page: PAGE,
   },
 
-  // Telling partners.
+  // Webhook deliveries.
   webhook_undelivered: {
     means:
       'An endpoint of a partner refused an event for three days. The event was given up; later ones are still tried.',
@@ -390,7 +390,7 @@ export type CaseKind = keyof typeof CASE_KINDS;
 
 export const isCaseKind = (text: string): text is CaseKind => Object.hasOwn(CASE_KINDS, text);
 
-/** A row of another version of the server may have a kind that this one does not know. */
+/** A row written by another version of the server may have a kind that this one does not know. */
 export const meaningOf = (kind: string): CaseMeaning =>
   isCaseKind(kind)
     ? CASE_KINDS[kind]

@@ -1,10 +1,10 @@
 /**
- * Reviews: a person decides about what a customer gave, where no program verifies.
+ * Reviews: a person decides about a customer's details when no program verifies them.
  *
- * `askReview` opens a case and `decideReview` ends it: the finding is recorded as any verifier's is, on the version of the
- * details that was looked at, with a reason and who decided. Details that were given anew meanwhile are looked at anew.
+ * `askReview` opens a case and `decideReview` closes it: the finding is recorded like any verifier's, on the version of the
+ * details that was reviewed, with a reason and who decided. Details submitted again meanwhile are reviewed again.
  *
- * The reason is kept, and shown to the partner, so it should name nobody.
+ * The reason is stored, and shown to the partner, so it should name nobody.
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
@@ -37,7 +37,7 @@ export async function askReview(tx: Tx, asked: { customerId: string; level: numb
   });
 }
 
-/** What a person found about the newest details, in the words of a verifier; undefined while nobody has. */
+/** A person's finding about the newest details, in a verifier's terms; undefined while there is none. */
 export async function reviewed(tx: Tx, customerId: string) {
   const outcome = (await givenDetails(tx, customerId))?.outcome;
   if (outcome !== 'verified' && outcome !== 'failed' && outcome !== 'refused') return undefined;
@@ -45,7 +45,7 @@ export async function reviewed(tx: Tx, customerId: string) {
   return { outcome, level, ...(failedReason === null ? {} : { reason: failedReason }) };
 }
 
-/** What is to be decided on, opened: for the eyes of the person who decides, and into no log. */
+/** The details to decide on, decrypted: for the person who decides, and for no log. */
 export async function openReview(tx: Tx, vault: Vault, customerId: string) {
   const customer = await findCustomer(tx, customerId);
   const given = await givenDetails(tx, customerId);
@@ -53,12 +53,12 @@ export async function openReview(tx: Tx, vault: Vault, customerId: string) {
 }
 
 /**
- * Decides.
+ * Records the decision.
  *
- * @param d.outcome `failed` may give other details; `refused` may not
- * @param d.version of the details that were looked at
- * @param d.told    the reason as it is stored for the partner
- * @throws Refusal 'unknown_customer'; 'malformed_field' where there is nothing to decide, or no reason
+ * @param d.outcome after `failed` the customer may give other details; after `refused` not
+ * @param d.version of the details that were reviewed
+ * @param d.told    the reason as stored for the partner
+ * @throws Refusal 'unknown_customer'; 'malformed_field' when there is nothing to decide, or no reason
  */
 export async function decideReview(
   tx: Tx,
@@ -79,7 +79,7 @@ export async function decideReview(
     throw bad('level', `must be a level from 1 to ${HIGHEST_LEVEL}`);
   const { customerId, version, outcome, by, now } = d;
   const customer = await findCustomer(tx, customerId);
-  // Two who decide at once take turns: the second one is told.
+  // Two concurrent decisions are serialized: the second one gets the Refusal.
   const given = await lockGivenDetails(tx, customerId);
   if (given?.version !== version) throw bad('version', 'must be that of the newest details');
   if (given.outcome !== null && given.outcome !== 'in_review') throw bad('version', 'was decided on before');

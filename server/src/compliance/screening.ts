@@ -1,12 +1,12 @@
 /**
- * Screening: may this money go where it is about to go? Asked once before every payout and every refund.
+ * Screening: may this money go to its destination? Called once before every payout and every refund.
  *
- * A screener answers `cleared` or `held`, with the rules and list versions it went by and the inputs it looked at, so that
- * the answer can be reckoned again years later. `held` is never the last word: a person releases or rejects.
- * A screener that cannot answer throws `Unavailable`; no answer is never taken for `cleared`.
+ * A screener answers `cleared` or `held`, with the rules, list versions and inputs it used, so that the answer can be
+ * reproduced years later. `held` is never final: a person releases or refunds. A screener that cannot answer throws
+ * `Unavailable`; a missing answer never counts as `cleared`.
  *
- * Here: the built-in one, which holds what goes to a denied destination or belongs to a blocked customer. A bought one
- * implements `Screener` too.
+ * Here: the built-in one, which holds money for a denied destination or of a blocked customer. A bought one implements
+ * `Screener` too.
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Database, Tx } from '../base/db.ts';
@@ -16,35 +16,35 @@ import { blockOf, openFiatAccount } from '../customers/index.ts';
 import { type DestinationKind, look, sql } from './store.ts';
 
 export interface Screener {
-  /** Calls out where it must, so it takes no `tx`. @throws Unavailable */
+  /** May call outside, so it takes no `tx`. @throws Unavailable */
   screen(input: Screening): Promise<Verdict>;
 }
 
-/** Ids only: a screener opens what it needs. An order is one of these. */
+/** Ids only: a screener decrypts what it needs. An order has this shape. */
 export interface Screening {
-  /** The order's; the refund's where there is none. */
+  /** The order's id; the refund's when there is no order. */
   id: bigint;
-  /** Null of money that belongs to no order we know: the destination alone is looked at. */
+  /** Null for money without a known order: only the destination is checked. */
   partnerId: bigint | null;
   customerId: string | null;
-  /** As it is stored (base/texts.ts). */
+  /** As stored (base/texts.ts). */
   merchantReference: string | null;
-  /** Where the money is about to go: an account of the customer, or an address. */
+  /** Destination: an account of the customer's, or an address. */
   fiatAccountId: bigint | null;
   payoutAddress: string | null;
-  /** What the order was to be paid with. */
+  /** The asset the order was to be paid in. */
   depositAsset?: string;
   depositUnits?: bigint;
-  /** A payout unless said otherwise; a refund brings its own destination. */
+  /** A payout by default; a refund has its own destination. */
   purpose?: 'payout' | 'refund' | undefined;
 }
 
-/** One thing that screening found. */
+/** One finding of screening. */
 export interface Hit {
   rule: HeldReason;
-  /** What exactly was hit: the list's entry, the time of the block. An approval names it, so that only what is new is asked again. */
+  /** The exact hit: the list's entry, the time of the block. An approval names it, so that only new hits need another one. */
   entry: string;
-  /** Found by our own blocks and lists, which the gate asks anew each time. */
+  /** Found by our own blocks and lists, which the gate reads again each time. */
   own: boolean;
 }
 
@@ -52,17 +52,17 @@ export interface Verdict {
   outcome: 'cleared' | 'held';
   /** Why it is held: the rule of the first hit. */
   reason?: HeldReason;
-  /** All that was found; empty where it is cleared. */
+  /** Everything found; empty when cleared. */
   hits: readonly Hit[];
   /** Rules and list versions, such as `built-in 1, sanctions@2026-01-05`. */
   rules: string;
-  /** Ids and words only: this is kept unsealed. */
+  /** Ids and words only: stored unencrypted. */
   inputs: Readonly<Record<string, string | boolean | readonly string[]>>;
 }
 
 export type HeldReason = 'destination_denied' | 'customer_blocked' | 'held_by_magic_value';
 
-/** Changes whenever what the built-in screener decides changes. */
+/** Changes whenever the built-in screener's decisions change. */
 const RULES = 'built-in 1';
 
 export const openScreener = ({ db, vault }: { db: Database; vault: Vault }): Screener => ({
@@ -70,8 +70,8 @@ export const openScreener = ({ db, vault }: { db: Database; vault: Vault }): Scr
 });
 
 /**
- * Asks our own blocks and deny lists, as they stand in this transaction. The customer's row is locked against a block until
- * `tx` ends: a block that was committed before is seen, and one that comes later waits.
+ * Checks our own blocks and deny lists, as they are in this transaction. The customer's row is locked against a block until
+ * `tx` ends: a block committed before is seen, and a later one waits.
  */
 export async function screenOwn(tx: Tx, vault: Vault, input: Screening): Promise<Verdict> {
   const blockedAt = input.customerId === null ? null : await blockOf(tx, input.customerId);
@@ -90,7 +90,7 @@ export async function screenOwn(tx: Tx, vault: Vault, input: Screening): Promise
       customerId: input.customerId ?? '',
       blocked: blockedAt !== null,
       purpose: input.purpose ?? 'payout',
-      // The blind indexes themselves: with the key, and only with it, one can ask an old list again.
+      // The blind indexes themselves: with the key, and only with it, an old list can be checked again.
       destination: indexes.map((index) => `${kind}:${index.toString('hex')}`),
       foundOn: [...new Set(entries.map(({ list }) => list))],
     },
@@ -103,7 +103,7 @@ const verdictOf = (hits: readonly Hit[]): Pick<Verdict, 'outcome' | 'reason' | '
   hits,
 });
 
-/** Every detail of an account is looked up: which of them a list names is up to the list. */
+/** Every detail of an account is looked up, because a list may name any of them. */
 async function destinationOf(
   tx: Tx,
   vault: Vault,
@@ -115,18 +115,19 @@ async function destinationOf(
   return { kind: 'account', values: Object.values(details) };
 }
 
-/** In the sandbox, an order with any of these is held on its way out. */
+/** In the sandbox, an order with any of these is held before its payout. */
 export const MAGIC_HOLDS = {
   reference: 'screen:hold',
-  /** Whole units of what came in. */
+  /** Whole units received. */
   amount: '666',
   address: '0x000000000000000000000000000000000000dead',
 } as const;
 
 /**
- * The sandbox's screener: as usual, but for magic values. A refund passes, or what is rejected could never leave.
+ * The sandbox's screener: the built-in one plus magic values. A refund passes, because otherwise a held order's money could
+ * never leave.
  *
- * @param amountOf what came in for an order, as text
+ * @param amountOf amount received for an order, as text
  */
 export function magicScreener(
   usual: Screener,
@@ -148,7 +149,7 @@ export function magicScreener(
 }
 
 /**
- * Replaces a list of denied destinations by a newer version of it.
+ * Replaces a list of denied destinations with a newer version.
  *
  * @param l.destinations addresses, or single details of an account (its number, IBAN or alias), in any spelling
  */
@@ -167,8 +168,8 @@ export async function replaceDenyList(
 }
 
 /**
- * Without spaces, hyphens and case. Some chains' addresses do differ by case alone; two that do are not made by chance,
- * and the worst of it is that a person looks once more.
+ * Without spaces, hyphens and case. Some chains' addresses do differ by case alone; two such addresses do not occur by
+ * chance, and at worst a person checks once more.
  */
 const indexOf = (vault: Vault, kind: DestinationKind, value: string): Buffer =>
   vault.index(value.replace(/[\s-]/g, '').toLowerCase(), `denied_destinations.${kind}`);

@@ -1,21 +1,21 @@
 /**
- * Stored screening results and approvals: what the gate reads in the transaction that submits money.
+ * Stored screening results and approvals, which the gate reads in the transaction that submits money.
  *
- * A screener may ask a provider, which takes time and may fail, so its result is stored beforehand, the newest one for each
- * destination of each order or refund. The gate reads it there, and asks our own blocks and lists anew (screening.ts).
+ * A screener may call a provider, which takes time and may fail, so its result is stored beforehand: the newest one for each
+ * destination of each order or refund. The gate reads it there, and checks our own blocks and lists again (screening.ts).
  *
- * An approval binds one hit, one destination, an amount, and what is paid: an order's payout, what goes back of an order, or a
- * deposit in suspense. Another hit, another entry of a list, another destination, another deposit or a larger amount is new and
- * is asked again. An approval is used up by what was submitted with it; who reads it subtracts that. Both are only ever added.
+ * An approval covers one hit, one destination, an amount, and what is paid: an order's payout, an order's refund, or a
+ * deposit in suspense. Another hit, another entry of a list, another destination, another deposit or a larger amount is new
+ * and needs another approval. A submission uses an approval up; the reader subtracts used ones. Both tables are insert-only.
  *
- * Not here: who may approve, and how many it takes (operators); what is asked at the gate (orders/gate.ts).
+ * Not here: who may approve, and how many people it takes (operators); what the gate checks (orders/gate.ts).
  */
 import type { Tx } from '../base/db.ts';
 import { cutTyped } from '../base/typed.ts';
 import type { Hit, Verdict } from './screening.ts';
 import { sql } from './store.ts';
 
-/** A stored result is used for so long; after that the screener is asked again before money leaves. */
+/** How long a stored result is valid, in milliseconds; after that the screener is called again before money leaves. */
 export const SCREENING_MAX_AGE_MS = 24 * 3_600_000;
 
 /** Replaces the stored result for a subject. */
@@ -35,22 +35,22 @@ export function keepScreening(
   ]);
 }
 
-/** The newest stored result, and what of it no list of ours can answer anew: the provider's hits. */
+/** The newest stored result, reduced to the provider's hits: our own lists are read again. */
 export async function keptScreening(tx: Tx, subject: string): Promise<{ hits: Hit[]; at: Date } | undefined> {
   const row = await tx.row<{ hits: Hit[]; at: Date }>(sql.keptScreening, [subject]);
   return row && { hits: row.hits.filter(({ own }) => !own), at: row.at };
 }
 
 /**
- * How old a stored result may be now, in milliseconds: the usual age, or longer while two people have extended it because
- * the provider is down.
+ * Maximum age of a stored result now, in milliseconds: the usual one, or longer while two people have extended it because the
+ * provider is down.
  */
 export async function screeningMaxAgeMs(tx: Tx, now: Date, usualMs: number): Promise<number> {
   const row = await tx.row<{ max_age_s: bigint }>(sql.extension, [now]);
   return row === undefined ? usualMs : Math.max(usualMs, Number(row.max_age_s) * 1000);
 }
 
-/** Results may be as old as `maxAgeS` until a time. Hits are never passed over by it. */
+/** Until a time, results may be as old as `maxAgeS`. Hits still count. */
 export async function extendScreening(
   tx: Tx,
   e: { maxAgeS: bigint; until: Date; people: readonly string[]; reason: string; now: Date },
@@ -58,11 +58,11 @@ export async function extendScreening(
   await tx.run(sql.extend, [e.maxAgeS, e.until, e.people, e.reason, e.now]);
 }
 
-/** Where money goes, and how much: what an approval is bound to. `destination` is `account:<id>` or `address:<address>`. */
+/** What an approval is bound to: destination and amount. `destination` is `account:<id>` or `address:<address>`. */
 export interface Bound {
   partnerId: bigint | null;
   orderId: bigint | null;
-  /** Of what goes out of suspense: its deposit. Null of what an order's account pays. */
+  /** For money out of suspense: its deposit. Null for an order's account. */
   depositId: bigint | null;
   destination: string;
   asset: string;
@@ -73,7 +73,7 @@ export interface Approval {
   id: bigint;
   rule: string;
   entry: string;
-  /** As many as were approved, whatever was used of them. */
+  /** The approved amount, regardless of what was used of it. */
   units: bigint;
   people: readonly string[];
 }
@@ -85,7 +85,7 @@ export interface ApprovalUse {
   units: bigint;
 }
 
-/** Keeps that these people let this hit pass, for this destination and up to this amount. */
+/** Records that these people let this hit pass, for this destination and up to this amount. */
 export async function approve(
   tx: Tx,
   a: Bound & { rule: string; entry: string; people: readonly string[]; reason: string; now: Date },
@@ -107,7 +107,7 @@ export async function approve(
 
 const LONGEST_REASON = 500;
 
-/** What was approved for this destination and asset, of this order or this deposit, and what was submitted with it. */
+/** Approvals for this destination and asset, of this order or this deposit, and the submissions that used them. */
 export async function approvalsFor(
   tx: Tx,
   bound: Pick<Bound, 'orderId' | 'depositId' | 'destination' | 'asset'>,
@@ -118,7 +118,7 @@ export async function approvalsFor(
   return { approvals, uses: await tx.rows<ApprovalUse>(sql.approvalUses, [approvals.map(({ id }) => id)]) };
 }
 
-/** These approvals let this payout be submitted. Said again of the same payout, it is the same use. */
+/** Records that this payout's submission used these approvals. Idempotent per payout. */
 export async function useApprovals(
   tx: Tx,
   ids: readonly bigint[],

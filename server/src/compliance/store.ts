@@ -1,4 +1,6 @@
-/** Rows of compliance: decisions (only ever added to), cases, and lists of denied destinations. */
+/**
+ * Rows of compliance: decisions (insert-only), cases, and lists of denied destinations.
+ */
 import type { Tx } from '../base/db.ts';
 
 export type DestinationKind = 'address' | 'account';
@@ -29,7 +31,7 @@ export const sql = {
     where (cases.reason, cases.facts) is distinct from (excluded.reason, excluded.facts)`,
   closeCases: `update cases set closed_at = $4, outcome = $3
     where subject = $2 and ($1::text is null or kind = $1) and closed_at is null`,
-  // One statement each for open and closed, so that either walks its own index.
+  // One statement each for open and closed, so that each uses its own index.
   openCases: `select ${CASE} from cases where closed_at is null and ($1::text is null or kind = $1)
       and ($2::text is null or assignee = $2) and ($3::timestamptz is null or (opened_at, id) > ($3, $4::bigint))
     order by opened_at, id limit $5`,
@@ -54,7 +56,7 @@ export const sql = {
   extend: `insert into screening_extensions (max_age_s, until, people, reason, at) values ($1, $2, $3, $4, $5)`,
   approve: `insert into approvals (partner_id, order_id, deposit_id, rule, entry, destination, asset, units, people, reason, at)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-  // Of an order the order's own; of a deposit in suspense that deposit's.
+  // For an order its own; for a deposit in suspense that deposit's.
   approvals: `select id, rule, entry, units, people from approvals
     where destination = $1 and asset = $2 and order_id is not distinct from $3::bigint
       and deposit_id is not distinct from $4::bigint order by id`,
@@ -69,7 +71,7 @@ export const sql = {
     select kind, index, $1 from unnest($2::text[], $3::bytea[]) as given (kind, index) on conflict do nothing`,
 } as const;
 
-/** The lists as they stand, and their entries that any of the indexes is. */
+/** The current lists, and their entries that match any of the indexes. */
 export async function look(tx: Tx, kind: DestinationKind, indexes: readonly Buffer[]) {
   const lists = await tx.rows<{ list: string; version: string }>(sql.lists);
   const hits = await tx.rows<{ list: string; index: Buffer }>(sql.hits, [kind, indexes]);

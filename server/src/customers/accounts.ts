@@ -1,10 +1,10 @@
 /**
- * Account numbers: what a bank account's number, code or IBAN looks like, and what is kept of them.
+ * Account numbers: what a bank account's number, code or IBAN looks like, and its stored form.
  *
- * One place, so that an account typed into our page and the same one sent by a partner's program are one account.
+ * In one place, so that an account typed into our page and the same one sent by a partner's program are one account.
  */
 
-/** The value as it is kept, or why it is none. */
+/** The value as stored, or why it is invalid. */
 export type Read = { value: string } | { why: string };
 export type AccountForm = (given: string) => Read;
 
@@ -31,7 +31,7 @@ export const accountForms = {
     /^(?=.*[0-9])[A-Za-z0-9][A-Za-z0-9 -]{2,33}$/,
     'must be an account number of 3 to 34 digits and letters',
   ),
-  /** Whatever else tells whose bank it is. */
+  /** Other bank identifiers. */
   routing: pattern(/^[A-Za-z0-9][A-Za-z0-9 -]{1,33}$/, 'must be a bank code of letters and digits'),
   ifsc: pattern(/^[A-Za-z]{4}(?=.*[0-9])[A-Za-z0-9]{7}$/, 'must be four letters and seven digits or letters'),
   iban,
@@ -40,7 +40,7 @@ export const accountForms = {
 export type AccountField = 'account' | 'ifsc' | 'iban' | 'sortCode' | 'routingNumber' | 'bankCode';
 type Shape = Readonly<Partial<Record<AccountField, AccountForm>>>;
 
-/** Spaces and hyphens are how people group digits. */
+/** People group digits with spaces and hyphens. */
 const digits =
   (least: number, most: number, why: string, isRight: (value: string) => boolean = () => true): AccountForm =>
   (given) => {
@@ -57,7 +57,9 @@ const ibanOf =
     if ('why' in read || (read.value.startsWith(country) && read.value.length === length)) return read;
     return { why: `must be an IBAN of ${length} characters that begins with ${country}` };
   };
-/** Seventeen digits weighed 3, 7, 1, each without its tens, and what is missing to a ten. */
+/**
+ * Seventeen digits weighted 3, 7, 1, each product without its tens; the check digit completes the sum to a multiple of ten.
+ */
 const isClabe = (value: string): boolean => {
   const sum = [...value.slice(0, 17)].reduce(
     (all, digit, at) => all + ((Number(digit) * ([3, 7, 1][at % 3] ?? 0)) % 10),
@@ -66,7 +68,7 @@ const isClabe = (value: string): boolean => {
   return (10 - (sum % 10)) % 10 === Number(value[17]);
 };
 
-/** What an account goes by, per currency: what has to be there, and its form. */
+/** The fields of an account per currency: which are required, and their form. */
 const SHAPES: Readonly<Record<string, Shape>> = {
   inr: { account: accountForms.account, ifsc: accountForms.ifsc },
   eur: { iban },
@@ -100,10 +102,10 @@ const ELSEWHERE: Shape = { account: accountForms.account, bankCode: accountForms
 export const accountShapeOf = (fiat: string): [AccountField, AccountForm][] =>
   Object.entries(SHAPES[fiat] ?? ELSEWHERE) as [AccountField, AccountForm][];
 
-/** Whether accounts in this currency have a shape that is known; others need a number. */
+/** Whether the account form of this currency is known; others need a number. */
 export const hasAccountShape = (fiat: string): boolean => fiat in SHAPES;
 
-/** What is sealed of an account: all that was given, with the number always under `account`. */
+/** The encrypted part of an account: everything given, with the number always under `account`. */
 export function accountDetails(given: {
   account?: string | undefined;
   ifsc?: string | undefined;

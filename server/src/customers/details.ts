@@ -1,12 +1,12 @@
 /**
- * Details: what a customer gave about itself to be verified, sealed, and what the verifier made of them.
+ * Details: what a customer submitted for verification, encrypted, and the verifier's result.
  *
- * Each set of details has a version, which names the verification with the verifier: the same form sent twice is one
+ * Each set of details has a version, which is also the verifier's key for the verification: the same form sent twice is one
  * verification, a corrected one is another.
  *
- * Names given here are also what the payer of a deposit is compared with (`comparePayer`).
+ * A deposit's payer name is compared with the names given here (`comparePayer`).
  *
- * Not here: recording what was found (`recordFinding`, beside what it changes).
+ * Not here: recording the result (`recordFinding`, beside what it changes).
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
@@ -18,18 +18,18 @@ export interface GivenDetails {
   readonly outcome: 'in_review' | 'verified' | 'failed' | 'refused' | null;
 }
 
-/** What the verifier is to be asked about next, if anything was given. */
+/** What the verifier is to be asked about next, if anything was submitted. */
 export async function givenDetails(tx: Tx, customerId: string): Promise<GivenDetails | undefined> {
   return await tx.row<GivenDetails>(sql.detailsVersion, [customerId]);
 }
 
-/** The same, locked until `tx` ends: nobody else gives or finds anything meanwhile. */
+/** The same, locked until `tx` ends: no other request or result can come in between. */
 export async function lockGivenDetails(tx: Tx, customerId: string): Promise<GivenDetails | undefined> {
   const row = await tx.row<CustomerDetailsRow>(sql.lockDetails, [customerId]);
   return row && { version: row.version, outcome: row.outcome };
 }
 
-/** Keeps details, sealed. The same again while nothing has been found about them is the same version. */
+/** Stores details, encrypted. The same details again, while there is no result about them, are the same version. */
 export async function saveDetails(
   tx: Tx,
   vault: Vault,
@@ -47,7 +47,7 @@ export async function saveDetails(
   return { version, outcome: null };
 }
 
-/** What the customer gave, opened, by field; undefined where nothing was given. For the person who verifies. */
+/** What the customer submitted, decrypted, by field; undefined when nothing was. For the person who verifies. */
 export async function openGivenDetails(
   tx: Tx,
   vault: Vault,
@@ -63,14 +63,14 @@ export type PayerMatch = 'same' | 'other' | 'unknown';
 /**
  * Whether a payer's name is the customer's own.
  *
- * @returns 'unknown' where the customer gave no name, or the rail none
+ * @returns 'unknown' when the customer or the rail gave no name
  */
 export async function comparePayer(tx: Tx, vault: Vault, customerId: string, payerName: string): Promise<PayerMatch> {
   const own = await customerName(tx, vault, customerId);
   return own === undefined ? 'unknown' : compareNames(own, payerName);
 }
 
-/** First name and surnames as given, or undefined where none were. */
+/** First name and surnames as given, or undefined. */
 export async function customerName(tx: Tx, vault: Vault, customerId: string): Promise<string | undefined> {
   const row = await tx.row<{ details: Buffer }>(sql.details, [customerId]);
   if (row === undefined) return undefined;
@@ -83,9 +83,9 @@ export async function customerName(tx: Tx, vault: Vault, customerId: string): Pr
 }
 
 /**
- * Two names of one person: banks drop accents, change case and order, leave out middle names and shorten them to initials.
- * So the shorter name's words must each stand in the longer one, whole or as its first letter, and at least two of them
- * whole; one word is enough only where neither has more.
+ * Compares two spellings of a person's name: banks drop accents, change case and order, omit middle names and shorten them to
+ * initials. So each word of the shorter name must occur in the longer one, whole or as its first letter, and at least two of
+ * them whole; one word is enough only if neither name has more.
  */
 export function compareNames(own: string, payer: string): PayerMatch {
   const [a, b] = [wordsOf(own), wordsOf(payer)];

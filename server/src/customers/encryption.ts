@@ -1,9 +1,9 @@
 /**
- * Sealing what customers gave us: under which context each field is sealed, and what its blind index is made of.
+ * Encrypting customer data: the context in which each field is encrypted, and the input of its blind index.
  *
- * A context names table, column and row, so a sealed value copied into another row does not open there. A blind index is
- * made of the value without its spelling (spaces, hyphens, case), per partner or per customer, so that equal values of two
- * of them do not look equal in a dump.
+ * A context names table, column and row, so an encrypted value copied into another row does not decrypt there. A blind index
+ * is computed from the value without its spelling (spaces, hyphens, case), per partner or per customer, so that equal values
+ * of two of them do not look equal in a dump.
  */
 import type { Vault } from '../base/crypto.ts';
 
@@ -39,7 +39,7 @@ export function indexDetails(vault: Vault, customerId: string, fiat: string, det
   return vault.index(JSON.stringify([fiat, plain]), `fiat_accounts.details:${customerId}`);
 }
 
-/** The last characters, for showing: at most four, and never more than a third of the number. */
+/** The last characters, for display: at most four, and never more than a third of the number. */
 export function hintOf(details: Details): string {
   const number = (details.account ?? details.iban ?? Object.values(details)[0] ?? '').replace(/[\s-]/g, '');
   const shown = Math.min(4, Math.floor(number.length / 3));

@@ -1,13 +1,13 @@
 /**
- * Customers: who they are, how far they are verified, and the fiat accounts they are paid to. The links that bring them to
- * our own pages are in links.ts, the codes they log in with in login.ts, and what they give there in details.ts.
+ * Customers: who they are, how far they are verified, and the fiat accounts they are paid to. links.ts has the links that
+ * bring them to our own pages, login.ts the codes they log in with, details.ts what they submit there.
  *
- * A customer belongs to one partner, and for every other partner does not exist: row-level security sees to it, so a
- * look-up here needs no partner's id. Phone, e-mail and account details are sealed before they reach a statement; nothing
- * personal is in an error, an event or a log.
+ * A customer belongs to one partner, and does not exist for any other: row-level security enforces that, so a look-up here
+ * needs no partner id. Phone, e-mail and account details are encrypted before they reach a statement; nothing personal is in
+ * an error, an event or a log.
  *
- * Verification levels: 0 none, 1 basic, 2 intermediate, 3 advanced, 4 enhanced. Each partner has its own words for them
- * and its own level from which customers may trade; neither is stored here.
+ * Verification levels: 0 none, 1 basic, 2 intermediate, 3 advanced, 4 enhanced. Each partner has its own words for them and
+ * its own level from which customers may trade; neither is stored here.
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
@@ -66,7 +66,7 @@ export { REQUIREMENTS, type Requirement } from './requirements.ts';
 export interface Customer {
   readonly id: string;
   readonly partnerId: bigint;
-  /** The partner's own name for it, as it is stored: `clientIdOf` opens it. */
+  /** The partner's own name for it, as stored (encrypted): `clientIdOf` decrypts it. */
   readonly storedClientId: string | null;
   readonly kind: 'INDIVIDUAL' | 'BUSINESS';
   readonly level: number;
@@ -77,7 +77,7 @@ export interface Customer {
   /** ISO 3166-1, two letters. */
   readonly country: string;
   readonly loggedInAt: Date | null;
-  /** Counts up where its logins are over: another phone, or none. Sessions of before are none. */
+  /** Incremented when its logins become invalid: a new phone, or none. Older sessions are invalid. */
   readonly loginEpoch: number;
   readonly blocked: boolean;
   readonly createdAt: Date;
@@ -86,12 +86,12 @@ export interface Customer {
 
 export interface FiatAccount {
   readonly id: bigint;
-  /** Null of the account that a deposit came from. */
+  /** Null for the account that a deposit came from. */
   readonly customerId: string | null;
-  /** The one deposit that may go back to it; null of a customer's. */
+  /** The one deposit that may be refunded to it; null for a customer's own account. */
   readonly senderOf: bigint | null;
   readonly fiat: AssetCode;
-  /** The last characters of the account number, for showing. */
+  /** The last characters of the account number, for display. */
   readonly hint: string;
   readonly createdAt: Date;
 }
@@ -101,8 +101,8 @@ export const HIGHEST_LEVEL = 5;
 /**
  * Adds a customer of a partner.
  *
- * @throws Refusal 'customer_exists' {customerId} when the partner has given us this clientCustomerId before, or named another
- * customer with this phone
+ * @throws Refusal 'customer_exists' {customerId} when the partner has used this clientCustomerId before, or named another
+ *   customer with this phone
  */
 export async function enroll(
   tx: Tx,
@@ -133,14 +133,14 @@ export async function enroll(
     c.now,
   ]);
   if (row !== undefined) return customerOf(row);
-  // Another request has enrolled the same name since it was looked up.
+  // Another request has enrolled the same name since the look-up.
   const other = await tx.row<{ id: string }>(sql.idOfClient, [c.partnerId, name]);
   throw new Refusal('customer_exists', { customerId: other?.id });
 }
 
 /**
- * One phone, one customer of a partner, among those that the partner has named. The lock is held until `tx` ends, so of two who
- * come at once with one phone the second is refused.
+ * A phone belongs to one customer of a partner, among those that the partner has named. The lock is held until `tx` ends, so
+ * of two concurrent requests with one phone the second is refused.
  *
  * @throws Refusal 'customer_exists' {customerId}
  */
@@ -150,11 +150,11 @@ async function refuseTaken(tx: Tx, c: { id: string; partnerId: bigint }, phoneIn
   if (taken !== undefined) throw new Refusal('customer_exists', { customerId: taken.id });
 }
 
-/** The partner's own name of a customer, as it was given. */
+/** The partner's own name for a customer, as it was given. */
 export const clientIdOf = (vault: Vault, { partnerId, storedClientId }: Customer): string | null =>
   openTextOrNull(vault, partnerId, storedClientId);
 
-/** The partner's customer of this name, if there is one. */
+/** The partner's customer with this name, if there is one. */
 export async function customerNamed(
   tx: Tx,
   vault: Vault,
@@ -169,8 +169,8 @@ export async function customerNamed(
 }
 
 /**
- * The customer who came by a link that named nobody and is known by this phone, or a new one. The partner's own customers with
- * the same phone are others: nobody has said that they are the same person.
+ * The customer who came through a link that named no customer and is identified by this phone, or a new one. The partner's
+ * own customers with the same phone are separate: nothing says that they are the same person.
  */
 export async function customerByPhone(
   tx: Tx,
@@ -180,7 +180,7 @@ export async function customerByPhone(
   const { partnerId } = c;
   const id = `${randomText(10)}_${partnerId}`;
   const { encrypted, index } = encryptPhone(vault, { id, partnerId }, c.phone);
-  // Two who come at once with one phone are one customer: the second waits here.
+  // Two concurrent requests with one phone are one customer: the second waits here.
   await tx.run('select pg_advisory_xact_lock($1)', [index.readBigInt64BE(0)]);
   const row =
     (await tx.row<CustomerRow>(sql.byPhone, [partnerId, index])) ??
@@ -189,7 +189,7 @@ export async function customerByPhone(
   return customerOf(row);
 }
 
-/** @throws Refusal 'unknown_customer', for another partner's customer too */
+/** @throws Refusal 'unknown_customer', also for another partner's customer */
 export async function findCustomer(tx: Tx, id: string): Promise<Customer> {
   const row = /^[0-9A-Za-z]{10}_[0-9]{1,19}$/.test(id) ? await customerById(tx, id) : undefined;
   if (row === undefined) throw new Refusal('unknown_customer');
@@ -197,9 +197,9 @@ export async function findCustomer(tx: Tx, id: string): Promise<Customer> {
 }
 
 /**
- * Replaces what is given and keeps the rest. A login code on its way to the phone there was before ends.
+ * Replaces the given fields and keeps the rest. A login code sent to the previous phone becomes invalid.
  *
- * @throws Refusal 'unknown_customer' | 'customer_exists' {customerId} where the phone is another customer's
+ * @throws Refusal 'unknown_customer' | 'customer_exists' {customerId} when the phone is another customer's
  */
 export async function updateContact(
   tx: Tx,
@@ -216,15 +216,15 @@ export async function updateContact(
   await tx.run(sql.forgetLoginCode, [id]);
 }
 
-/** Whether this is the phone a customer has. */
+/** Whether this is the customer's current phone. */
 export async function hasPhone(tx: Tx, vault: Vault, customer: Customer, phone: string): Promise<boolean> {
   const row = await tx.row(sql.hasPhone, [customer.id, encryptPhone(vault, customer, phone).index]);
   return row !== undefined;
 }
 
 /**
- * Takes the phone from a customer: it is somebody else's now. The login it proved is forgotten, and its sessions are over, so the
- * customer trades again once it has logged in with another number.
+ * Removes the phone from a customer, because it is another person's now. The login it proved is invalid, and its sessions
+ * end, so the customer trades again only after logging in with another number.
  *
  * @returns whether there was one
  */
@@ -234,7 +234,7 @@ export async function detachPhone(tx: Tx, customer: Customer, now: Date): Promis
   return true;
 }
 
-/** Phone and e-mail, opened: for verifiers and for the customer's own page. */
+/** Phone and e-mail, decrypted: for verifiers and for the customer's own page. */
 export async function openContact(tx: Tx, vault: Vault, id: string): Promise<{ phone?: string; email?: string }> {
   const row = await tx.row<{ phone: Buffer | null; email: Buffer | null }>(sql.contact, [id]);
   if (row === undefined) throw new Refusal('unknown_customer');
@@ -245,7 +245,7 @@ export async function openContact(tx: Tx, vault: Vault, id: string): Promise<{ p
 }
 
 /**
- * Records what a verifier found: on the customer, as a row that never changes, and as an event `customer.verification`.
+ * Records a verifier's result: on the customer, as a row that never changes, and as an event `customer.verification`.
  *
  * @param v.level        level the customer has from now on, 0 to 5
  * @param v.failedReason a word or sentence that names nobody
@@ -271,7 +271,7 @@ export async function recordVerification(
   return customer;
 }
 
-/** How far a customer has come, the whole of it every time. */
+/** Announces the customer's verification state, completely every time. */
 async function announce(tx: Tx, customer: Customer, what: 'login' | 'verification', at: Date): Promise<void> {
   await emit(tx, {
     partnerId: customer.partnerId,
@@ -279,7 +279,7 @@ async function announce(tx: Tx, customer: Customer, what: 'login' | 'verificatio
     subject: `customer:${customer.id}`,
     body: {
       customerId: customer.id,
-      // As it is stored: whoever tells the event opens it.
+      // As stored (encrypted): the code that delivers the event decrypts it.
       clientCustomerId: customer.storedClientId,
       kind: customer.kind,
       verification: customer.verification,
@@ -293,10 +293,10 @@ async function announce(tx: Tx, customer: Customer, what: 'login' | 'verificatio
 }
 
 /**
- * Records what a verifier found about a version of a customer's details (details.ts).
+ * Records a verifier's result for a version of a customer's details (details.ts).
  *
- * Nothing happens where that was recorded before, where newer details were given meanwhile, or where the customer was
- * blocked or refused for good while the verifier was thinking.
+ * Does nothing when it was recorded before, when newer details were submitted meanwhile, or when the customer was blocked or
+ * refused permanently in the meantime.
  */
 export async function recordFinding(
   tx: Tx,
@@ -316,7 +316,7 @@ export async function recordFinding(
     customer,
     verifier: f.verifier,
     outcome,
-    // What was reached before is not lost by failing to reach more, and is not lowered by reaching less.
+    // Failing to reach a higher level does not lose the present one, and reaching a lower one does not lower it.
     level: outcome === 'verified' ? Math.max(level, customer.level) : customer.level,
     failedReason: reason,
     now: f.now,
@@ -324,7 +324,7 @@ export async function recordFinding(
 }
 
 /**
- * The customer has proved, by a one-time password or the like, to be who the phone belongs to. The first time is an event,
+ * The customer has proved to own the phone, by a one-time password or the like. The first time emits the event
  * `customer.login`, because it is a step of verification.
  *
  * @throws Refusal 'unknown_customer'
@@ -335,14 +335,14 @@ export async function recordLogin(tx: Tx, customerId: string, now: Date): Promis
   if (before.loggedInAt === null) await announce(tx, { ...before, loggedInAt: now }, 'login', now);
 }
 
-/** As if the customer had never logged in: whatever asks for a login asks for one again. */
+/** As if the customer had never logged in: everything that requires a login requires one again. */
 export async function forgetLogin(tx: Tx, customerId: string, now: Date): Promise<void> {
   await tx.run(sql.loggedOut, [customerId, now]);
 }
 
 /**
- * Since when a customer is blocked, or null. The row is share-locked until `tx` ends, so a block waits for those who have
- * looked, and those who look after it see it.
+ * Since when a customer is blocked, or null. The row is share-locked until `tx` ends, so a block waits for transactions that
+ * have read it, and later readers see the block.
  *
  * @throws Refusal 'unknown_customer'
  */
@@ -352,27 +352,27 @@ export async function blockOf(tx: Tx, customerId: string): Promise<Date | null> 
   return row.blocked_at;
 }
 
-/** May not trade from now on; what is not submitted yet is held before it leaves. */
+/** The customer may not trade from now on; money not submitted yet is held before it leaves. */
 export async function blockCustomer(tx: Tx, customerId: string, now: Date): Promise<void> {
   await tx.run(sql.block, [customerId, now, null]);
 }
 
-/** The same for what the customer owes: it ends with the debt, unless a person blocks or has blocked, too. */
+/** The same for a debt: it ends with the debt, unless a person blocks or has blocked the customer, too. */
 export async function blockForDebt(tx: Tx, customerId: string, now: Date): Promise<void> {
   await tx.run(sql.block, [customerId, now, 'debt']);
 }
 
-/** The customer owes nothing any more. @returns whether that ended a block */
+/** The customer no longer owes anything. @returns whether that ended a block */
 export async function debtEnded(tx: Tx, customerId: string, now: Date): Promise<boolean> {
   return (await tx.run(sql.debtEnded, [customerId, now])) > 0;
 }
 
-/** The end of a block. */
+/** Ends a block. */
 export async function unblockCustomer(tx: Tx, customerId: string, now: Date): Promise<void> {
   await tx.run(sql.unblock, [customerId, now]);
 }
 
-/** Those of this id, or this name given by a partner, of whichever partner the role sees. */
+/** Customers with this id, or this partner-given name, of every partner the role sees. */
 export const customersLike = async (
   tx: Tx,
   vault: Vault,
@@ -383,7 +383,8 @@ export const customersLike = async (
 };
 
 /**
- * Whether this customer may trade with this partner. A review of a higher level does not stop trading at the level had.
+ * Checks that this customer may trade with this partner. A pending review for a higher level does not stop trading at the
+ * present level.
  *
  * @throws Refusal 'customer_blocked' | 'login_required' | 'verification_required'
  */
@@ -397,7 +398,7 @@ export function requireTrading(customer: Customer, partner: Partner): void {
 }
 
 /**
- * Adds an account to be paid to. The same details again, however spaced or cased, are the same account.
+ * Adds an account to be paid to. The same details again, with any spacing or case, are the same account.
  *
  * @param a.details what the rail needs, in plain text: `{ account, ifsc }`, `{ iban }`, …
  */
@@ -423,7 +424,7 @@ export async function addFiatAccount(
   return accountOf(row);
 }
 
-/** The account that a deposit came from, kept once, to send that deposit back to and nothing else. @returns its id */
+/** The account that a deposit came from, stored once, used only to refund that deposit. @returns its id */
 export async function keepSenderAccount(
   tx: Tx,
   vault: Vault,
@@ -449,7 +450,7 @@ export async function fiatAccounts(tx: Tx, customerId: string): Promise<FiatAcco
   return (await accountsOf(tx, customerId)).map(accountOf);
 }
 
-/** Accounts of a partner's customers that were added since a time. */
+/** Accounts of a partner's customers added since a time. */
 export const accountsSince = (
   tx: Tx,
   input: { partnerId: bigint; since: Date },
@@ -468,9 +469,9 @@ export async function findFiatAccount(tx: Tx, id: bigint): Promise<FiatAccount> 
 export const fiatOfAccount = async (tx: Tx, id: bigint): Promise<string> => (await findFiatAccount(tx, id)).fiat;
 
 /**
- * An account with its details opened: for the payout, and for showing a customer's own. Whose it is, the caller compares.
+ * An account with its details decrypted: for the payout, and for showing a customer's own. The caller checks whose it is.
  *
- * @throws Refusal 'unknown_account', for another partner's account too
+ * @throws Refusal 'unknown_account', also for another partner's account
  */
 export async function openFiatAccount(
   tx: Tx,
@@ -483,8 +484,8 @@ export async function openFiatAccount(
 }
 
 /**
- * Whom a payout to an account goes to: its details, and where they name nobody, the customer whose account it is. For the
- * moment of submission, and into no log.
+ * The payee of a payout to an account: its details, with the customer's name if they contain none. For the moment of
+ * submission, and for no log.
  *
  * @throws Refusal 'unknown_account'
  */

@@ -1,17 +1,17 @@
 /**
- * Links to hosted pages: what a partner asked for, sealed into the address that its customer opens.
+ * Links to hosted pages: what a partner requested, encrypted into the URL that its customer opens.
  *
- * A token says whose it is, what it is for, an end and where to go back to. Any process of the installation can read it and
- * nobody else, so nothing is kept for it. Holding a link shows a login page (and of a checkout the offer) and no more: who is
- * behind it proves the code.
+ * A token contains whose it is, its purpose, an expiry and a return URL. Any process of the installation can read it and
+ * nobody else, so nothing is stored for it. Holding a link shows a login page (and for a checkout the offer) and no more: the
+ * login code proves who the customer is.
  */
 import type { Vault } from '../base/crypto.ts';
 
-/** What every link says of its making. */
+/** Common to all links: how it was made. */
 interface Made {
-  /** Names the link, to us and in the activity of its partner. Links of before that was recorded have none, or no maker. */
+  /** Identifies the link, to us and in its partner's activity. Links from before that was recorded have none, or no maker. */
   id?: string;
-  /** The key that asked for it. */
+  /** The key that requested it. */
   madeBy?: string;
 }
 
@@ -20,44 +20,47 @@ export interface Link extends Made {
   customerId: string;
   /** Milliseconds since 1970. */
   until: number;
-  /** http or https; null: there is nowhere to go back to. */
+  /** http or https; null: no return URL. */
   redirectUrl: string | null;
   closeAfterLogin: boolean;
-  /** The partner's handle on this flow, refunded with the customer. */
+  /** The partner's own id of this flow, returned with the customer. */
   referenceId?: string;
-  /** The fiat that the account is to be in, where the partner has said it: the customer is not asked then. */
+  /** The account's fiat, if the partner has chosen it: the customer is not asked then. */
   fiat?: string;
 }
 
-/** A link by which a customer confirms where coins go back to. An operator made it, so no key of the partner did. */
+/**
+ * A link through which a customer confirms the address for a refund of coins. An operator made it, so no key of the partner
+ * did.
+ */
 export interface ReturnLink extends Link {
-  /** Names its row. */
+  /** Id of its row. */
   id: string;
 }
 
-/** A link to buy or to sell by, once. */
+/** A link to buy or sell with, once. */
 export interface CheckoutLink extends Made {
-  /** Names the link, to us and to the partner. */
+  /** Identifies the link, to us and to the partner. */
   id: string;
   partnerId: string;
-  /** null: whoever opens it says who it is, by phone. */
+  /** null: the customer who opens it identifies by phone. */
   customerId: string | null;
-  /** Filled in for them, where the partner knows it but has no customer for it. */
+  /** Prefilled, if the partner knows it but has no customer for it. */
   phone: string | null;
-  /** What it is for. */
+  /** The market it is for. */
   marketId: string;
   depositUnits: string;
-  /** Where what is bought goes, in the spelling we keep; null: the customer says. */
+  /** Where bought crypto goes, in our spelling; null: the customer names it. */
   walletAddress: string | null;
   paymentMethod: string | null;
   merchantReference: string | null;
-  /** Until when an order can be made by it, and until when that can be looked at. Milliseconds since 1970. */
+  /** Until when it can make an order, and until when that order can be viewed. Milliseconds since 1970. */
   orderUntil: number;
   until: number;
   redirectUrl: string | null;
 }
 
-/** What the page behind a link is for; a token of one opens no other. */
+/** The page a link is for; a token for one page opens no other. */
 interface LinkOf {
   kyc: Link;
   bank: Link;
@@ -68,12 +71,12 @@ export type LinkPurpose = keyof LinkOf;
 
 /** Long enough to come back to a message the next day. */
 export const LINK_FOR_MS = 24 * 3_600_000;
-/** Long enough to be passed on by the partner's support, and to see what became of it. */
+/** Long enough for the partner's support to pass it on, and for the customer to see the result. */
 export const RETURN_FOR_MS = 7 * 24 * 3_600_000;
-/** Long enough to see what became of an order, a refund by a bank included. */
+/** Long enough to follow an order to its end, including a refund by a bank. */
 export const CHECKOUT_FOR_MS = 30 * 24 * 3_600_000;
 
-/** When a link was asked for, and its id where that was recorded then. */
+/** When a link was requested, and its id if that was recorded. */
 export const madeAs = (link: Link | CheckoutLink): { id: string | undefined; madeAt: Date } => ({
   id: link.madeBy === undefined ? undefined : link.id,
   madeAt: new Date(link.until - ('marketId' in link ? CHECKOUT_FOR_MS : LINK_FOR_MS)),
@@ -89,7 +92,7 @@ const CONTEXT: Readonly<Record<LinkPurpose, string>> = {
 export const encryptLink = <P extends LinkPurpose>(vault: Vault, purpose: P, link: LinkOf[P]): string =>
   vault.encrypt(JSON.stringify(link), CONTEXT[purpose]).toString('base64url');
 
-/** @returns undefined for a token that is not ours or was altered; 'ended' for one of ours that is too old */
+/** @returns undefined for a token that is not ours or was altered; 'ended' for an expired one of ours */
 export function openLink<P extends LinkPurpose>(
   vault: Vault,
   purpose: P,

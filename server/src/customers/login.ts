@@ -1,8 +1,8 @@
 /**
  * Login codes: six digits that prove a customer holds the phone it gave.
  *
- * A code belongs to the browser session that asked for it, is good for five minutes and five tries there, and does nothing in
- * another. Every sending is a row, and all limits are counted from these rows:
+ * A code belongs to the browser session that requested it, is valid for five minutes and five tries there, and is invalid in
+ * any other. Every code issued is a row, and all limits are counted from these rows:
  *
  * | What is counted | Within an hour | Beyond it |
  * |---|---|---|
@@ -12,14 +12,14 @@
  * | codes for a customer by links that name it | 20 | told to wait |
  * | codes for a customer by links that name nobody: from one network, and in all | 5; 10 | told that it is sent if it can be; not sent |
  *
- * What is told depends on the session, the link and the network that ask, never on what others did with the same number. So a
- * link that names nobody does not tell a number that we know from one that we do not; and whoever guesses locks out itself: the
- * owner of the phone gets in from another session, by another link. Guesses at a number are bounded by the codes that are sent.
+ * The answer depends on the requesting session, link and network, never on what others did with the same number. So a link
+ * that names nobody does not reveal whether we know a number; and an attacker who guesses locks out only itself: the owner of
+ * the phone gets in from another session, through another link. The number of codes sent bounds the guesses at a number.
  *
- * At rest there is a keyed hash, made with session and time, so that equal codes do not look equal. Answers are words and not
- * errors, because a wrong try has to be counted and an error would roll the count back.
+ * Only a keyed hash is stored, computed with session and time, so that equal codes do not look equal. Results are returned
+ * and not thrown, because a wrong try has to be counted and an error would roll the count back.
  *
- * Not here: making a code and bringing it to the phone (whoever shows the page), the session that follows.
+ * Not here: creating a code and sending it to the phone (the page's protocol), the session that follows.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { later } from '../base/clock.ts';
@@ -43,29 +43,29 @@ const PER_CUSTOMER_AND_NETWORK = 5;
 
 type Who = { readonly id: string; readonly partnerId: bigint };
 
-/** Where a code is asked for. */
+/** Where a code is requested. */
 export interface Asking {
-  /** Names the browser session. */
+  /** Identifies the browser session. */
   readonly session: string;
-  /** Names the link. */
+  /** Identifies the link. */
   readonly link: string;
-  /** The link names nobody: the number was typed in by its holder. */
+  /** The link names no customer: its holder typed the number. */
   readonly isOpen: boolean;
   readonly network: string;
 }
 
 export type Issued =
-  /** `isSent` false: the page says that it was sent, and nobody is called. `id` names the sending. */
+  /** `isSent` false: the page says that it was sent, and nothing is sent. `id` identifies the row. */
   { outcome: 'issued'; id: bigint; isSent: boolean } | { outcome: 'wait' | 'locked'; until: Date };
 
-/** Makes this code the session's only one, unless it is too soon for another. It is to be sent after the commit. */
+/** Makes this code the session's only one, unless it is too soon for another. The caller sends it after the commit. */
 export async function issueCode(
   tx: Tx,
   vault: Vault,
   { customer, code, asking, now }: { customer: Who; code: string; asking: Asking; now: Date },
 ): Promise<Issued> {
   const by = indexed(vault, customer, asking);
-  // Those who ask for one customer, and those who ask by one link, count one after the other.
+  // Serializes the counts of requests for one customer, and of requests through one link.
   for (const lock of [vault.index(customer.id, 'login_sends.customer'), by.link].toSorted(Buffer.compare))
     await tx.run('select pg_advisory_xact_lock($1)', [lock.readBigInt64BE(0)]);
   await tx.run(sql.forgetLoginSends, [customer.id, later(now, -FORGET_AFTER_MS)]);
@@ -92,7 +92,7 @@ export async function issueCode(
   return { outcome: 'issued', id: row.id, isSent };
 }
 
-/** What is told of its own doing to whoever asks; undefined where a code may be issued. */
+/** The answer due to the requester's own activity; undefined when a code may be issued. */
 function toldBy(counts: SendCounts, isOpen: boolean, now: Date): Exclude<Issued, { outcome: 'issued' }> | undefined {
   if (Number(counts.wrong) >= LOCK_AFTER)
     return { outcome: 'locked', until: later(counts.session_oldest ?? now, WINDOW_MS) };
@@ -114,8 +114,8 @@ function toldBy(counts: SendCounts, isOpen: boolean, now: Date): Exclude<Issued,
 /**
  * Tries a code.
  *
- * @param c.session as the code was asked for; once right, the code is right again for it
- * @returns 'over': there is no code that could be right, a new one has to be sent
+ * @param c.session the session that requested the code; a code that was right once stays right for it
+ * @returns 'over': no code is valid, a new one has to be sent
  */
 export async function checkCode(
   tx: Tx,
@@ -138,7 +138,7 @@ export async function checkCode(
   return row.tries + 1 >= TRIES ? 'over' : 'wrong';
 }
 
-/** Of the session's newest code: that it could still be entered, or that it could not be sent. */
+/** State of the session's newest code: it can still be entered, or it could not be sent. */
 export async function codeUnderWay(
   tx: Tx,
   vault: Vault,
@@ -150,7 +150,7 @@ export async function codeUnderWay(
   return isLive(row, now) ? 'live' : 'none';
 }
 
-/** It could not be brought to the phone. */
+/** Records that the code could not be sent to the phone. */
 export const sendingFailed = async (tx: Tx, id: bigint, now: Date): Promise<void> =>
   void (await tx.run(sql.failLoginSend, [id, now]));
 

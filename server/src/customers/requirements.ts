@@ -1,6 +1,6 @@
 /**
- * Requirements: what must be supplied to be verified, by default. The patterns are part of the partners' interface, where
- * programs check input with them, and our own pages check with the same.
+ * Requirements: what a customer must supply to be verified, by default. The patterns are part of the partner API, where
+ * programs validate input with them; our own pages use the same ones.
  */
 
 export interface Requirement {

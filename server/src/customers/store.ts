@@ -1,6 +1,6 @@
 /**
- * Rows of customers: who they are (sealed), what was verified about them, their fiat accounts (sealed), the codes they log
- * in with and the details they gave (sealed).
+ * Rows of customers: identity (encrypted), verification results, fiat accounts (encrypted), login codes, and submitted
+ * details (encrypted).
  */
 import type { Tx } from '../base/db.ts';
 
@@ -34,7 +34,7 @@ export interface LoginSendRow {
   id: bigint;
   customer_id: string;
   session: Buffer;
-  /** Null: forgotten, because the phone is another now. */
+  /** Null: invalidated, because the phone has changed. */
   code: Buffer | null;
   sent_at: Date;
   tries: number;
@@ -42,7 +42,10 @@ export interface LoginSendRow {
   failed_at: Date | null;
 }
 
-/** Sendings within a time: of the session, of the link for this customer and for anybody, and of the customer by kind of link. */
+/**
+ * Codes sent within a time: by the session, by the link for this customer and for anybody, and to the customer by kind of
+ * link.
+ */
 export interface SendCounts {
   session_sends: bigint;
   session_newest: Date | null;
@@ -88,7 +91,7 @@ export const sql = {
       login_epoch = login_epoch + case when $3::bytea is not null and phone_index is distinct from $3 then 1 else 0 end
     where id = $1`,
   contact: 'select phone, email from customers where id = $1',
-  // The level before is kept only where the level changes, and both are reckoned from the row as it is now.
+  // The previous level is stored only when the level changes, and both are computed from the current row.
   verified: `update customers set verification = $2, level = $3, failed_reason = $4, updated_at = $5,
       previous_level = case when level <> $3 then level else previous_level end
     where id = $1 returning ${CUSTOMER}`,
@@ -100,7 +103,7 @@ export const sql = {
   unblock: 'update customers set blocked_at = null, blocked_for = null, updated_at = $2 where id = $1',
   debtEnded: `update customers set blocked_at = null, blocked_for = null, updated_at = $2 where id = $1 and blocked_for = 'debt'`,
   likeText: `select ${CUSTOMER} from customers where id = $1 or client_customer_id = any($2::text[]) order by id limit 50`,
-  // A person's block, before or since, is not the debt's.
+  // A block by a person, before or since, is independent of the debt.
   block: `update customers set blocked_at = coalesce(blocked_at, $2), updated_at = $2,
       blocked_for = case when $3::text is null or blocked_at is null then $3 else blocked_for end where id = $1`,
   insertAccount: `insert into fiat_accounts (id, partner_id, customer_id, fiat, details, details_index, hint, created_at)
@@ -115,7 +118,7 @@ export const sql = {
   accountById: `select ${ACCOUNT}, details from fiat_accounts where id = $1`,
 
   forgetLoginSends: 'delete from login_sends where customer_id = $1 and sent_at < $2',
-  // Wrong tries of a code that was right in the end do not count.
+  // Wrong tries of a code that was finally entered right do not count.
   loginSends: `select count(*) filter (where session = $2) as session_sends,
       max(sent_at) filter (where session = $2) as session_newest, min(sent_at) filter (where session = $2) as session_oldest,
       coalesce(sum(tries) filter (where session = $2 and used_at is null), 0)::int8 as wrong,
@@ -146,7 +149,7 @@ export const sql = {
   lockDetails: 'select details, version, outcome from customer_details where customer_id = $1 for update',
   replaceDetails: `update customer_details set details = $2, version = $3, outcome = null, given_at = $4
     where customer_id = $1`,
-  // What was found is not undone by an answer that is late to say that nothing is found yet.
+  // A late answer "no result yet" does not overwrite a result.
   detailsFound: `update customer_details set outcome = $3
     where customer_id = $1 and version = $2 and outcome is distinct from $3
       and ($3 <> 'in_review' or outcome is null)`,

@@ -1,8 +1,8 @@
 /**
- * A partner's program, as small as one can be: signs, calls, unwraps. It imports nothing of the server.
+ * A minimal partner program: signs, calls, unwraps. It imports nothing of the server.
  *
- * A server that is being restarted is waited for; an order is created under one idempotency key, so a reply that was lost
- * is asked for again without making a second order.
+ * While the server restarts it waits; an order is created under one idempotency key, so after a lost reply the request is
+ * repeated without making a second order.
  */
 import { createHmac, randomUUID } from 'node:crypto';
 

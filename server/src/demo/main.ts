@@ -1,9 +1,10 @@
 /**
- * Demo: one customer sells crypto for fiat and buys some back, played as a partner, a wallet and a bank would.
+ * Demo: one customer sells crypto for fiat and buys some back, with the parts of partner, wallet and bank played by this
+ * program.
  *
- * Runs against the server whose sandbox.json lies in DATA_DIR, or starts one on free ports. Each step says what happened, who
- * holds the money now and on what evidence; the end is the order's money trace and the trial balance. Exits with 1 where
- * anything is off.
+ * Runs against the server whose sandbox.json is in DATA_DIR, or starts one on free ports. Each step prints what happened, who
+ * holds the money now and on what evidence; the end is the order's money trace and the trial balance. Exits with 1 when
+ * anything is wrong.
  */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -21,7 +22,7 @@ const SELL = { coin: 'usdc', fiat: 'INR', chain: 'matic20', amount: '250.5' };
 const BUY_FOR = '5000';
 const PATIENCE_MS = 120_000;
 const COLUMNS = 120;
-/** Of what the operator view tells of one order. */
+/** For the operator's view of one order. */
 const LONGEST_ANSWER = 8 * 1024 * 1024;
 
 interface Sandbox {
@@ -72,7 +73,7 @@ async function play(sandbox: Sandbox, operatorToken: string): Promise<void> {
   process.stdout.write(`\nA customer of ${partner.name}\n\n`);
   const { customerId = '' } = await call(`${WL}/kyc/url`, {
     clientCustomerId: randomUUID(),
-    // One phone is one customer: each run brings one of its own.
+    // A phone belongs to one customer: each run uses a new one.
     phoneNumber: `+91-9${String(Date.now()).slice(-9)}`,
     type: 'INDIVIDUAL',
   });
@@ -98,11 +99,11 @@ interface Scene {
   call: ReturnType<typeof partnerClient>;
   chain: Sandbox['chains'][number];
   token: Sandbox['chains'][number]['tokens'][number];
-  /** Webhooks, as they come. */
+  /** Webhooks, as received. */
   heard: Heard[];
 }
 
-/** What the partner is told last of an order, in each format. */
+/** The last event of an order, in each format. */
 const LAST_WORDS = [
   'OFFRAMP FIAT_TRANSFER_COMPLETED',
   'ONRAMP ON_CHAIN_COMPLETED',
@@ -111,7 +112,7 @@ const LAST_WORDS = [
   'order.settled',
 ];
 
-/** Waits until the partner has been told of the end. @returns what is off */
+/** Waits until the partner has received the last event. @returns what is wrong */
 async function told({ heard }: Pick<Scene, 'heard'>, orderId: string): Promise<string[]> {
   const isTold = () =>
     ['whitelabel', 'flat', 'standard'].every((format) =>
@@ -204,7 +205,7 @@ const unitsOf = (amount: string, decimals: number): bigint => {
   return BigInt(whole + fraction.padEnd(decimals, '0'));
 };
 
-/** Says every state the order passes through, as the operator sees it, until it is over. */
+/** Prints every state the order passes through, as the operator sees it, until it is over. */
 async function follow(
   { sandbox, operatorToken }: Pick<Scene, 'sandbox' | 'operatorToken'>,
   id: string,
@@ -258,7 +259,7 @@ async function printTrialBalance({
   return trial.every(balanced);
 }
 
-/** A server that is being restarted is waited for. */
+/** While the server restarts it waits. */
 async function operatorGet<T>(sandbox: Sandbox, token: string, path: string): Promise<T> {
   const giveUpAt = Date.now() + PATIENCE_MS;
   for (;;) {
@@ -278,7 +279,7 @@ async function operatorGet<T>(sandbox: Sandbox, token: string, path: string): Pr
   }
 }
 
-/** The server that runs already, if one does. */
+/** The running server, if there is one. */
 async function running(dataDir: string): Promise<Sandbox | undefined> {
   try {
     const sandbox = JSON.parse(readFileSync(join(dataDir, 'sandbox.json'), 'utf8')) as Sandbox;
@@ -298,7 +299,7 @@ async function main(): Promise<void> {
     process.stdout.write('No server is running on this data folder: starting one on free ports.\n');
   const onProgress = (what: string) => void process.stdout.write(`· ${what}\n`);
   const own = there === undefined ? await start(config, { onProgress }) : undefined;
-  // Interrupted, it takes along what it started.
+  // When interrupted, it stops what it started.
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.once(name, () => {
       void (own?.stop() ?? Promise.resolve()).then(() => process.exit(130));

@@ -1,8 +1,8 @@
 /**
- * A partner's receiver of webhooks, as small as one can be: an endpoint per format on this machine, signatures checked as a
- * partner would check them. It imports nothing of the server.
+ * A minimal partner receiver for webhooks: one endpoint per format on this machine, with signatures checked as a partner
+ * would. It imports nothing of the server.
  *
- * Endpoints of receivers that died before they could remove them are removed by the next one.
+ * Endpoints of receivers that died before removing them are removed by the next one.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
@@ -45,7 +45,7 @@ export async function openReceiver(
     void textOf(request).then(
       (text) => {
         const format = FORMATS.find((one) => request.url === `${PATH}/${one}`) ?? 'whitelabel';
-        // Faster than the reply that says with which secret it is signed: it will come again.
+        // Earlier than the reply that contains its secret: it will be delivered again.
         if (format === 'standard' && secret === '') return void response.writeHead(503).end();
         const heard =
           format === 'standard' ? readStandard(request, text, secret) : READERS[format](request, text, partner);
@@ -97,7 +97,7 @@ function same(one: string, other: string): boolean {
 
 const isFresh = (atMs: number): boolean => Math.abs(Date.now() - atMs) <= TOLERANCE_MS;
 
-/** The signature is over the header's text, and that is base64 of the very body. */
+/** The signature covers the header's text, which is base64 of the exact body. */
 function isSigned(request: IncomingMessage, text: string, { apiSecret }: Partner): boolean {
   const payload = header(request, 'x-onramp-payload');
   const expected = createHmac('sha512', apiSecret).update(payload).digest('hex');
@@ -122,7 +122,7 @@ function readWire(request: IncomingMessage, text: string, partner: Partner): Hea
   };
 }
 
-/** It has no time in it that is signed: what guards against an old one is that an order is completed once. */
+/** It contains no signed time: what prevents replays is that an order is completed once. */
 function readFlat(request: IncomingMessage, text: string, partner: Partner): Heard {
   const body = JSON.parse(text) as { orderId: number; eventType: string; status: number };
   return {
@@ -138,7 +138,7 @@ function readFlat(request: IncomingMessage, text: string, partner: Partner): Hea
 
 const READERS = { whitelabel: readWire, flat: readFlat } as const;
 
-/** Any of the signatures may be the one of the secret we have: there are two while it is rotated. */
+/** Any of the signatures may match our secret: there are two during a rotation. */
 function readStandard(request: IncomingMessage, text: string, secret: string): Heard {
   const [id, timestamp] = [header(request, 'webhook-id'), header(request, 'webhook-timestamp')];
   const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');

@@ -1,9 +1,9 @@
 /**
- * `npm run sandbox -- <command>`: what one wants at hand beside a running sandbox, whose address and keys it reads from
- * sandbox.json. `--help` lists the commands.
+ * `npm run sandbox -- <command>`: tools for a running sandbox, whose URL and keys it reads from sandbox.json. `--help` lists
+ * the commands.
  *
- * `listen` has a partner's webhooks sent to this machine in every format, checks every signature and prints what comes, until
- * it is interrupted. `doctor` (sandbox/doctor.ts) says why a request is refused. The controls (sandbox/commands.ts) make
+ * `listen` receives a partner's webhooks on this machine in every format, checks every signature and prints them, until it is
+ * interrupted. `doctor` (sandbox/doctor.ts) explains why a request is refused. The controls (sandbox/commands.ts) make
  * something happen.
  */
 import { readFileSync } from 'node:fs';
@@ -56,7 +56,7 @@ async function listen(args: string[]): Promise<void> {
 const LISTEN = `npm run sandbox -- listen [--partner <name>] [--bodies]
   has a partner's webhooks sent here, in every format, checks their signatures and prints them`;
 
-/** `--partner name` wherever it stands, and the rest. */
+/** Takes `--partner name` from anywhere in the arguments, and returns the rest. */
 function takePartner(args: readonly string[]): { partner: string | undefined; rest: string[] } {
   const at = args.findIndex((arg) => arg === '--partner' || arg.startsWith('--partner='));
   if (at < 0) return { partner: undefined, rest: [...args] };

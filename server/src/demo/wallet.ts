@@ -1,5 +1,5 @@
 /**
- * A customer's wallet: one account of the sandbox's test phrase, sending tokens as any wallet would, by JSON-RPC.
+ * A customer's wallet: one account of the sandbox's test phrase that sends tokens by JSON-RPC, as any wallet would.
  */
 import { createPublicClient, createWalletClient, encodeFunctionData, erc20Abi, http } from 'viem';
 import { generatePrivateKey, mnemonicToAccount, privateKeyToAccount } from 'viem/accounts';
@@ -37,10 +37,10 @@ export async function sendTokens(
   });
 }
 
-/** An address nobody has used before. */
+/** A newly generated address. */
 export const newAddress = (): string => privateKeyToAccount(generatePrivateKey()).address;
 
-/** What an address holds of a token, smallest units. */
+/** Token balance of an address, smallest units. */
 export async function tokensOf(chain: { rpcUrl: string }, token: string, owner: string): Promise<bigint> {
   const client = createPublicClient({ transport: http(chain.rpcUrl, { timeout: 10_000, retryCount: 10 }) });
   const input = {

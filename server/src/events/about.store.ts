@@ -1,4 +1,6 @@
-/** What was told about one subject. */
+/**
+ * The events of one subject.
+ */
 import type { Tx } from '../base/db.ts';
 
 export const eventsAbout = (tx: Tx, subject: string) =>

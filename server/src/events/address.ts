@@ -1,12 +1,12 @@
 /**
- * Addresses that may be called for a partner, which is to say: that a stranger has named.
+ * Addresses that may be called for a partner, that is, addresses named by a stranger.
  *
- * Two looks. When an address is set, its form: scheme, host and port, no login in it. When it is called, where its name
- * leads: every address behind it must be one that may be called, and the connection goes to the very addresses that were
- * looked at, so that a name which answers differently the second time (rebinding) gains nothing.
+ * Checked twice. When a URL is set, its form: scheme, host and port, no login in it. When it is called, what its name
+ * resolves to: every address must be allowed, and the connection goes to exactly the addresses that were checked, so a name
+ * that resolves differently the second time (DNS rebinding) gains nothing.
  *
- * Names are asked of the name servers directly (c-ares) and not through the system's resolver: that one takes one of the
- * four threads which files and keys need too, and a slow name server would hold them. /etc/hosts is therefore not read.
+ * Names are resolved by querying the name servers directly (c-ares) and not through the system's resolver, which takes one of
+ * the four threads that file and crypto work need too; a slow name server would block them. /etc/hosts is therefore not read.
  */
 import { Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
@@ -14,15 +14,15 @@ import ipaddr from 'ipaddr.js';
 import { Refusal } from '../base/errors.ts';
 
 export interface EgressPolicy {
-  /** Plain http, and ports of a developer's machine. */
+  /** Allows plain http, and ports of a developer's machine. */
   readonly plain: boolean;
-  /** Whether this address may be connected to. */
+  /** Whether connecting to this address is allowed. */
   allows(address: string): boolean;
-  /** Addresses of a name; throws where there are none. */
+  /** Addresses of a name; throws when there are none. */
   resolve(host: string, signal: AbortSignal): Promise<readonly string[]>;
 }
 
-/** In the sandbox also this machine and the private networks around it. */
+/** In the sandbox this machine and private networks are allowed, too. */
 export const egressPolicyFor = (profile: 'sandbox' | 'production'): EgressPolicy =>
   profile === 'production'
     ? { plain: false, allows: isPublic, resolve: lookUp }
@@ -35,14 +35,14 @@ export const egressPolicyFor = (profile: 'sandbox' | 'production'): EgressPolicy
 
 const MAX_URL_CHARS = 1_000;
 const NEAR: ReadonlySet<string> = new Set(['loopback', 'private', 'uniqueLocal']);
-/** https only, on the ports where it is usually served; in the sandbox whatever a developer may listen on. */
+/** https only, on its usual ports; in the sandbox any port a developer uses. */
 const PORTS = new Set(['', '443', '8443']);
-/** Names that mean something inside a network only. */
+/** Names that only have a meaning inside a network. */
 const INNER =
   /(^|\.)(localhost|local|localdomain|internal|intranet|lan|home|corp|private|onion|arpa|test|invalid|example)$/;
 
 /**
- * The address as it is kept.
+ * The normalised URL, as stored.
  *
  * @throws Refusal 'malformed_field' saying what is wrong with it
  */
@@ -76,13 +76,13 @@ export function readUrl(egress: Pick<EgressPolicy, 'plain' | 'allows'>, field: s
 /** Without the brackets of an IPv6 address. */
 export const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');
 
-/** Thrown where a name leads to an address that may not be called. */
+/** Thrown when a name resolves to an address that may not be called. */
 export class Forbidden extends Error {}
 
 /**
- * Where a host leads, all of it looked at.
+ * Resolves a host and checks every address.
  *
- * @throws Forbidden where any of it may not be called: one bad answer among good ones is an attempt
+ * @throws Forbidden when any of them may not be called: one forbidden answer among allowed ones is an attempt
  */
 export async function addressesOf(egress: EgressPolicy, host: string, signal: AbortSignal): Promise<readonly string[]> {
   const addresses = isIP(host) === 0 ? await egress.resolve(host, signal) : [host];
@@ -90,7 +90,7 @@ export async function addressesOf(egress: EgressPolicy, host: string, signal: Ab
   return addresses;
 }
 
-/** IPv4 by its ranges; of IPv6 only what is given out to the internet, without the ways back into IPv4. */
+/** IPv4 by its ranges; of IPv6 only the blocks allocated to the internet, without those that map back into IPv4. */
 export function isPublic(address: string): boolean {
   if (rangeOf(address) !== 'unicast') return false;
   const parsed = ipaddr.parse(address);

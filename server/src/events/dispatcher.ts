@@ -1,20 +1,19 @@
 /**
- * Dispatcher: brings events to endpoints. Apart from the table of work and on connections of its own, so that no number of
- * slow receivers takes a place from money.
+ * Webhook dispatcher: delivers events to endpoints. Separate from the jobs table and on its own connections, so that slow
+ * receivers never occupy capacity that payouts need.
  *
- * What waits for one endpoint about one subject is an ordering key, and goes strictly one after the other. Ordering keys are leased: a
- * process that dies, or hangs, has its ordering keys looked at by others once the lease has lapsed, and what it had sent but not
- * recorded is sent again under the same id (at least once). The sequence in every message tells stale from fresh.
+ * The deliveries to one endpoint about one subject share an ordering key and go strictly one after the other. Ordering keys
+ * are leased: if a process dies or hangs, another one takes its ordering keys once the lease has lapsed, and what was sent
+ * but not recorded is sent again under the same id (at least once). The sequence in every message tells stale from fresh.
  *
- * Nobody waits for another. Each endpoint has at most KEYS_AT_ONCE ordering keys under way, and one that fails again and again has
- * one, after a pause that doubles; so what dead and slow endpoints can hold is bounded by their number, and there is room for
- * many (AT_ONCE). When such an endpoint answers again, all that waits for it is due at once.
+ * No endpoint waits for another. Each has at most KEYS_AT_ONCE ordering keys under way; an endpoint that keeps failing has
+ * one, after a pause that doubles. So dead and slow endpoints can occupy only a bounded number, and there is room for many
+ * (AT_ONCE). When such an endpoint answers again, everything waiting for it is due at once.
  *
- * An ordering key pauses after a failure for 5 s, doubling up to an hour, a quarter more or less by chance. After three days an event is
- * given up with a case, and the next of its ordering key has its turn. An endpoint that has taken nothing for five days by then is
- * switched off. What is for an endpoint that is held for a containment waits without an attempt, and its days begin anew
- * afterwards. Due times are the clock's, which may be moved; leases and
- * the times that are signed are the world's.
+ * After a failure an ordering key pauses for 5 s, doubling up to an hour, with a random quarter more or less. After three
+ * days an event is given up with a case, and the next of its ordering key is tried. An endpoint that has accepted nothing for
+ * five days by then is switched off. Events for an endpoint held by a containment wait without attempts, and their days start
+ * again afterwards. Due times follow the clock, which may be moved; leases and signed times are real time.
  */
 import { pauseAfter, shaken } from '../base/backoff.ts';
 import { type Clock, later } from '../base/clock.ts';
@@ -33,31 +32,31 @@ import { CHANNEL, type EventRow } from './store.ts';
 
 const AT_ONCE = 256;
 const KEYS_AT_ONCE = 8;
-/** An attempt takes five seconds at most, and is recorded. */
+/** An attempt takes at most five seconds, plus recording it. */
 const LEASE_S = 15;
 const POLL_MS = 500;
 const PAUSES = { firstMs: 5_000, longestMs: 3_600_000 };
-/** So many failures in a row are the endpoint's and not one event's. */
+/** This many consecutive failures are the endpoint's fault and not one event's. */
 const FAILING_AFTER = 5;
 const LONGEST_ENDPOINT_PAUSE_MS = 900_000;
 const GIVE_UP_AFTER_MS = 3 * 24 * 3_600_000;
 const PURGE_EVERY_MS = 600_000;
 
 export interface DispatcherDeps {
-  /** Its own: see the top. */
+  /** Separate connections: see the header. */
   db: Database;
   clock: Clock;
   log: Log;
   vault: Vault;
   formats: Formats;
   send: Sender;
-  /** Tells somebody that an event was given up, and whether its endpoint was switched off with it. */
+  /** Called when an event was given up, with whether its endpoint was switched off because of it. */
   onDead: (tx: Tx, dead: { partnerId: bigint; endpointId: string; isOff: boolean; now: Date }) => Promise<void>;
   leaseS?: number;
 }
 
 export interface Dispatcher {
-  /** Claims nothing more, and waits for what is under way. */
+  /** Claims nothing more, and waits for running deliveries. */
   stop(): Promise<void>;
 }
 
@@ -71,7 +70,7 @@ interface OrderingKey {
 type Item = EventRow & { endpoint: EndpointRow; attempts: number; since: Date };
 
 const sql = {
-  // Each endpoint's own due ordering keys by its own index, as many as it has room for; those that waited longest first.
+  // Each endpoint's due ordering keys by its own index, as many as it has room for; the longest waiting first.
   claim: `with chosen as (
       select l.endpoint_id, l.subject from webhook_endpoints e
        cross join lateral (
@@ -130,7 +129,7 @@ export async function startDispatcher(deps: DispatcherDeps): Promise<Dispatcher>
     const orderingKeys = await db.asSystem((tx) => tx.rows<OrderingKey>(sql.claim, [clock.now(), room, lease, leaseS]));
     for (const orderingKey of orderingKeys) {
       const job: Promise<void> = deliver(deps, orderingKey, lease)
-        // If this fails the lease lapses and somebody looks again.
+        // If this fails the lease lapses and another worker takes it.
         .catch((error) =>
           log.error({ endpoint: orderingKey.endpoint_id, ...describeError(error) }, 'delivery not recorded'),
         )
@@ -178,7 +177,7 @@ async function purge({ db, clock }: DispatcherDeps): Promise<void> {
   });
 }
 
-/** One attempt at what stands at the head of a leased ordering key. */
+/** One attempt at the first event of a leased ordering key. */
 async function deliver(deps: DispatcherDeps, orderingKey: OrderingKey, lease: string): Promise<void> {
   const { db, clock } = deps;
   const item = await db.asSystem((tx) => headOf(tx, orderingKey));
@@ -207,7 +206,8 @@ async function deliver(deps: DispatcherDeps, orderingKey: OrderingKey, lease: st
       : await deps.send({ url: item.endpoint.url, ...message });
   await db.asSystem((tx) => record(deps, tx, { orderingKey, lease, item, outcome }));
   if (outcome.ok && item.endpoint.failures >= FAILING_AFTER) {
-    // It is back: what waits for it need not wait out its pauses. On its own, because it locks many ordering keys.
+    // The endpoint answers again: its deliveries skip their pauses. In a separate transaction, because it locks many ordering
+    // keys.
     await db.asSystem((tx) => tx.run(sql.wakeOrderingKeys, [orderingKey.endpoint_id, clock.now()]));
   }
 }
@@ -235,7 +235,7 @@ async function record(
     return;
   }
   const row = await tx.row<{ is_held: boolean }>(sql.endpointFails, [endpointId, now, shaken(1)]);
-  // Held while the attempt was under way: its days begin anew afterwards.
+  // Held during the attempt: its days start again afterwards.
   if (row?.is_held !== true && now.getTime() - item.since.getTime() >= GIVE_UP_AFTER_MS) {
     await tx.run(sql.end, [endpointId, item.id, 'dead', 1, outcome.error, now]);
     const isOff = await switchOffDead(tx, { id: endpointId, partnerId, now });
@@ -257,7 +257,7 @@ async function record(
 const isLeased = async (tx: Tx, orderingKey: OrderingKey, lease: string): Promise<boolean> =>
   (await tx.row(sql.lockOrderingKey, [orderingKey.endpoint_id, orderingKey.subject, lease])) !== undefined;
 
-/** Frees the ordering key for what comes next in it, or takes it away where nothing does. It is locked from here to the end. */
+/** Releases the ordering key for its next event, or deletes it if there is none. It stays locked until the end. */
 async function moveOn(tx: Tx, orderingKey: OrderingKey, lease: string, now: Date): Promise<void> {
   if (!(await isLeased(tx, orderingKey, lease))) return;
   const next = await tx.row(sql.isWaiting, [orderingKey.endpoint_id, orderingKey.subject]);

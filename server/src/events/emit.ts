@@ -3,13 +3,13 @@ import type { Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
 import { insertAlone, insertNext } from './store.ts';
 
-/** Each attempt that fails has waited for another transaction to commit, so this many writers at once get through. */
+/** Each failed attempt has waited for another transaction to commit, so this many concurrent writers get through. */
 const ATTEMPTS = 1_000;
 
 export interface Emitted {
   partnerId: bigint;
   type: string;
-  /** What it is about, such as `order:17`; belongs to one partner. */
+  /** What it is about, such as `order:17`; it belongs to one partner. */
   subject: string;
   /** Plain data; bigint becomes text. */
   body: unknown;
@@ -17,8 +17,8 @@ export interface Emitted {
 }
 
 /**
- * Writes an event about a subject that the caller does not hold locked. Two may reckon the same number: the second waits for
- * the first to commit and reckons again.
+ * Inserts an event about a subject that the caller has not locked. Two transactions may compute the same sequence number: the
+ * second waits for the first to commit and computes again.
  */
 export async function emit(tx: Tx, e: Emitted): Promise<void> {
   const body = textOf(e.body);
@@ -29,8 +29,8 @@ export async function emit(tx: Tx, e: Emitted): Promise<void> {
 }
 
 /**
- * Writes an event about a subject whose row the caller holds locked or has just made. Nobody else can reckon the same number
- * meanwhile, so nothing has to be waited for; were it not so, the transaction would fail.
+ * Inserts an event about a subject whose row the caller has locked or just created. No other transaction can compute the same
+ * sequence number meanwhile, so nothing is awaited; if one did, the transaction would fail.
  */
 export const emitAlone = (tx: Tx, e: Emitted): void => insertAlone(tx, { ...e, body: textOf(e.body) });
 

@@ -1,10 +1,10 @@
 /**
- * Endpoints: where a partner wants to hear of events, in which format, of which kinds, and signed with what.
+ * Endpoints: where a partner receives events, in which format, of which types, and signed with which secret.
  *
- * Each has a secret of its own for the format `standard`, shown when it is made and when it is rotated; after a rotation the
- * one before is valid for a day more. The formats `whitelabel` and `flat` are signed with the secret of an API key: that of the
- * key the endpoint was last set with. A removed endpoint hears nothing more and keeps its log. One that is held for a containment hears
- * nothing for as long, and everything afterwards.
+ * An endpoint of the format `standard` has its own secret, shown when it is created and when it is rotated; after a rotation
+ * the previous one stays valid for one more day. The formats `whitelabel` and `flat` are signed with the secret of an API
+ * key: the one with which the endpoint was last set. A removed endpoint receives nothing more and keeps its log. An endpoint
+ * held by a containment receives nothing meanwhile, and everything afterwards.
  *
  * Not here: whether an address may be called (address.ts), signing itself (standard.ts, the wire's own format).
  */
@@ -23,27 +23,27 @@ export interface Endpoint {
   readonly partnerId: bigint;
   readonly url: string;
   readonly format: FormatName;
-  /** Types of events, `order.*` for all of a kind; none means all. */
+  /** Event types, `order.*` for all of a kind; empty means all. */
   readonly filter: readonly string[];
-  /** Of the formats that are signed in a header: what that header carries. */
+  /** For formats signed in a header: what that header carries. */
   readonly payloadForm: PayloadForm;
-  /** The key whose secret signs in the formats `whitelabel` and `flat`: the one it was last set with. */
+  /** The key whose secret signs in the formats `whitelabel` and `flat`: the one with which it was last set. */
   readonly apiKey: string;
-  /** The key that made it; null where that was not recorded yet. */
+  /** The key that created it; null when that was not recorded yet. */
   readonly madeByKey: string | null;
-  /** One of those that the wire's `setWebhookUrl` sets: at most one for each format. */
+  /** Set by the wire's `setWebhookUrl`: at most one per format. */
   readonly isWire: boolean;
   readonly enabled: boolean;
-  /** Attempts that failed one after the other. */
+  /** Consecutive failed attempts. */
   readonly failures: number;
   readonly pausedUntil: Date | null;
-  /** From when on every attempt has failed; null where the last one did not. */
+  /** Since when every attempt has failed; null when the last one succeeded. */
   readonly failingSince: Date | null;
-  /** When it was switched off for that, and not by its partner. */
+  /** When it was switched off for that reason, and not by its partner. */
   readonly switchedOffAt: Date | null;
-  /** Since when it is held for a containment: what is for it waits, for as long as that takes. */
+  /** Since when a containment holds it: its deliveries wait for the whole time. */
   readonly heldAt: Date | null;
-  /** Until when the secret before the present one is valid. */
+  /** Until when the previous secret is valid. */
   readonly oldSecretUntil: Date | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
@@ -73,7 +73,7 @@ export interface EndpointRow {
   removed_at: Date | null;
 }
 
-/** Of one partner: enough for every system it has, and a bound on what one event costs us. */
+/** Per partner: enough for every system it has, and a bound on the cost of one event. */
 const MOST = 16;
 const OVERLAP_MS = 24 * 3_600_000;
 
@@ -81,7 +81,7 @@ const COLUMNS = `id, partner_id, url, format, filter, payload_form, secret, old_
   failures, paused_until, failing_since, switched_off_at, held_at, created_at, updated_at, removed_at`;
 
 const sql = {
-  // Two at once would each count one too few: the partner's own row is not theirs to lock, so the lock is on its number.
+  // Two concurrent calls would each count one too few. Neither may lock the partner's own row, so the lock is on its id.
   lockPartner: `select pg_advisory_xact_lock(1702194541, hashint8($1))`,
   count: 'select count(*) as count from webhook_endpoints where partner_id = $1 and removed_at is null',
   insert: `insert into webhook_endpoints (id, partner_id, url, format, filter, secret, api_key, made_by_key, is_wire,
@@ -99,15 +99,15 @@ const sql = {
   byId: `select ${COLUMNS} from webhook_endpoints where id = $1 and removed_at is null`,
   wire: `select ${COLUMNS} from webhook_endpoints where partner_id = $1 and is_wire and removed_at is null
     order by format desc`,
-  // One that is held hears later of what happens meanwhile, also where it was switched off before: who did that is not known.
+  // A held endpoint receives later what happens meanwhile, even if it was switched off before: it is unknown who did that.
   listening: `select ${COLUMNS} from webhook_endpoints
     where partner_id = any($1::bigint[]) and (enabled or held_at is not null) and removed_at is null`,
-  // Another address, or one that is switched on again, is tried at once.
+  // A new address, or an endpoint switched on again, is tried at once.
   change: `update webhook_endpoints set url = coalesce($2, url), format = coalesce($3, format), filter = coalesce($4, filter),
       enabled = coalesce($5, enabled), api_key = coalesce($6, api_key), payload_form = coalesce($8, payload_form), failures = 0, paused_until = null, failing_since = null,
       switched_off_at = case when not coalesce($5, enabled) then switched_off_at end, updated_at = $7
     where id = $1 and removed_at is null returning ${COLUMNS}`,
-  // What waits is due at once, and has its days before it once more.
+  // Waiting deliveries are due at once, and have all their days again.
   wakeOrderingKeys: 'update webhook_ordering_keys set due_at = $2, tries = 0 where endpoint_id = $1',
   restart: `update webhook_deliveries set since = $2 where endpoint_id = $1 and state = 'waiting'`,
   rotate: `update webhook_endpoints set old_secret = secret, old_until = $3, secret = $2, updated_at = $4
@@ -117,7 +117,7 @@ const sql = {
   since: `select id, created_at, updated_at from webhook_endpoints
     where partner_id = $1 and removed_at is null and updated_at >= $2`,
   hold: `update webhook_endpoints set held_at = coalesce(held_at, $3) where partner_id = $1 and id = any($2)`,
-  // As if it had been switched on again: what waits has its days before it, and earlier failures count for nothing.
+  // As if it had been switched on again: waiting deliveries have all their days again, and earlier failures no longer count.
   free: `update webhook_endpoints set held_at = null, failures = 0, paused_until = null, failing_since = null
     where partner_id = $1 and id = any($2) and held_at is not null`,
   wakeAll: 'update webhook_ordering_keys set due_at = $2, tries = 0 where endpoint_id = any($1)',
@@ -128,15 +128,15 @@ const sql = {
   drop: `update webhook_deliveries set state = 'dropped', ended_at = $2 where endpoint_id = $1 and state = 'waiting'`,
 } as const;
 
-/** Most that one page shows. */
+/** Maximum page size. */
 export const MAX_ENDPOINTS = 200;
 
-/** An endpoint, with what came of the last attempt at the newest event that was tried. */
+/** An endpoint, with the result of the last attempt at the newest event that was tried. */
 export interface ListedEndpoint extends Endpoint {
   readonly lastAttempt: { at: Date; status: number | null } | null;
 }
 
-/** Endpoints of all partners or of one, by partner and age. @param input.after the id of the last one of the page before */
+/** Endpoints of all partners or of one, by partner and age. @param input.after the last id of the previous page */
 export async function listEndpoints(
   tx: Tx,
   input: {
@@ -204,16 +204,16 @@ export async function addEndpoint(
   return { endpoint: endpointOf(row), secret };
 }
 
-/** Those of a partner, oldest first. */
+/** A partner's endpoints, oldest first. */
 export const endpoints = async (tx: Tx, partnerId: bigint): Promise<Endpoint[]> =>
   (await tx.rows<EndpointRow>(sql.all, [partnerId])).map(endpointOf);
 
-/** @throws Refusal 'unknown_endpoint', for another partner's too */
+/** @throws Refusal 'unknown_endpoint', also for another partner's */
 export async function endpointById(tx: Tx, id: string): Promise<Endpoint> {
   return endpointOf(found(await tx.row<EndpointRow>(sql.byId, [id])));
 }
 
-/** Changes what is given and keeps the rest. @throws Refusal 'unknown_endpoint' */
+/** Changes the given fields and keeps the rest. @throws Refusal 'unknown_endpoint' */
 export async function changeEndpoint(
   tx: Tx,
   id: string,
@@ -234,16 +234,16 @@ export async function changeEndpoint(
   return endpointOf(row);
 }
 
-/** The formats of the wire's own address, in the order in which they are shown. */
+/** The formats of the wire's own address, in display order. */
 export const WIRE_FORMATS = ['whitelabel', 'flat'] as const;
 export type WireFormat = (typeof WIRE_FORMATS)[number];
 
 /**
- * Sets the wire's own address: one endpoint for each of `formats`, made where there is none. One of a format that is not
- * wanted any more is removed where nothing waits for it. Where something does it is switched off, and stays with what waits, until the partner
- * removes it or wants it again. One that is held stays, until somebody has decided about it.
+ * Sets the wire's own address: one endpoint for each of `formats`, created if missing. An endpoint of a format that is no
+ * longer wanted is removed if no delivery waits for it. Otherwise it is switched off and keeps its deliveries, until the
+ * partner removes it or wants it again. A held endpoint stays until an operator has decided about it.
  *
- * @returns the endpoints of the address, each with what it was before
+ * @returns the endpoints of the address, each with its previous state
  */
 export async function setWireUrl(
   tx: Tx,
@@ -275,12 +275,12 @@ export async function setWireUrl(
   return changes;
 }
 
-/** Those of the wire's own address: one for each format that is sent there. */
+/** Those of the wire's own address: one per format sent there. */
 export const wireEndpoints = async (tx: Tx, partnerId: bigint): Promise<Endpoint[]> =>
   (await tx.rows<EndpointRow>(sql.wire, [partnerId])).map(endpointOf);
 
 /**
- * A new secret; the one before stays valid for `overlapMs`. Of three, the oldest goes at once.
+ * Creates a new secret; the previous one stays valid for `overlapMs`. Of three, the oldest ends at once.
  *
  * @throws Refusal 'unknown_endpoint'
  */
@@ -295,13 +295,13 @@ export async function rotateSecret(
   return { endpoint: endpointOf(found(row)), secret };
 }
 
-/** What waited for it is dropped. @throws Refusal 'unknown_endpoint' */
+/** Its waiting deliveries are dropped. @throws Refusal 'unknown_endpoint' */
 export async function removeEndpoint(tx: Tx, id: string, now: Date): Promise<void> {
   if ((await tx.run(sql.remove, [id, now])) === 0) throw new Refusal('unknown_endpoint');
   await tx.run(sql.drop, [id, now]);
 }
 
-/** Endpoints of a partner that were made since a time, or changed in any way; those that are removed are none. */
+/** A partner's endpoints created or changed in any way since a time, without removed ones. */
 export async function endpointsSince(
   tx: Tx,
   input: { partnerId: bigint; since: Date },
@@ -310,11 +310,11 @@ export async function endpointsSince(
   return rows.map((row) => ({ id: row.id, createdAt: row.created_at, changedAt: row.updated_at }));
 }
 
-/** From now on what is for these waits: none of it is sent, given up or forgotten, however long that takes. */
+/** Holds these endpoints: their deliveries are neither sent nor given up nor purged, however long that takes. */
 export const holdEndpoints = (tx: Tx, e: { partnerId: bigint; ids: readonly string[]; now: Date }): Promise<number> =>
   tx.run(sql.hold, [e.partnerId, e.ids, e.now]);
 
-/** What has waited for these is due now, in its order. */
+/** Releases these endpoints: their waiting deliveries are due now, in order. */
 export async function freeEndpoints(
   tx: Tx,
   e: { partnerId: bigint; ids: readonly string[]; now: Date },
@@ -326,19 +326,21 @@ export async function freeEndpoints(
   tx.defer(feed.notify);
 }
 
-/** An event to try it with, for this endpoint alone, on the same way as any other. */
+/** Emits a test event for this endpoint alone, delivered like any other. */
 export async function testEndpoint(tx: Tx, endpoint: Endpoint, now: Date): Promise<void> {
   const { id, partnerId } = endpoint;
   const body = { endpointId: id, message: 'This is a test event.' };
   await emit(tx, { partnerId, type: TEST_EVENT, subject: endpointSubject(id), body, at: now });
 }
 
-/** So long has every attempt failed when an endpoint is switched off: two days after the first event was given up. */
+/**
+ * How long every attempt must have failed before an endpoint is switched off: two days after the first event was given up.
+ */
 const SWITCH_OFF_AFTER_MS = 5 * 24 * 3_600_000;
 
 /**
- * Switches an endpoint off that has taken nothing for five days, and says so to whoever else listens. What waits for it is
- * kept, and goes when it is switched on again.
+ * Switches off an endpoint that has accepted nothing for five days, and tells the partner's other endpoints. Its waiting
+ * deliveries are kept, and sent when it is switched on again.
  *
  * @returns whether it is off now
  */

@@ -1,13 +1,13 @@
 /**
- * The feed: a partner's events in one order that never changes, to be read from a position on.
+ * The feed: a partner's events in one order that never changes, readable from any position.
  *
- * Publishing gives committed events their positions and writes, in the same transaction, which endpoints are to hear of
- * them. One process publishes at a time, so positions become visible in their order: a reader that has seen position 7
- * will never find a 6 that was not there before. What is not committed yet is not published yet, and comes later under a
- * higher position; nothing is passed over, because what is unpublished is marked so (decision 23).
+ * Publishing assigns positions to committed events and inserts, in the same transaction, which endpoints are to receive them.
+ * One process publishes at a time, so positions become visible in order: a reader that has seen position 7 never finds a 6
+ * that was not there before. Uncommitted events are published later, under a higher position; none is skipped, because
+ * unpublished events are marked (decision 23).
  *
- * The order of one subject's events is kept: the second can only be inserted once the first is committed, so its id is
- * higher and it is never visible without the first.
+ * The order of one subject's events is kept: the second can only be inserted once the first is committed, so its id is higher
+ * and it is never visible without the first.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Vault } from '../base/crypto.ts';
@@ -19,19 +19,19 @@ import { resource } from './standard.ts';
 import { type EventRow, sql } from './store.ts';
 
 const BATCH = 200;
-/** An order has a dozen; what comes after so many is told without looking further back. */
+/** An order has about a dozen; after this many earlier events, later ones are sent without checking further back. */
 const MOST_EARLIER = 500;
 
 /**
- * Publishes what is there to be published.
+ * Publishes all unpublished events.
  *
- * @returns how many events; 0 too where another process is at it
+ * @returns how many events; also 0 while another process publishes
  */
 export async function publish(deps: { db: Database; clock: Clock; formats: Formats }): Promise<number> {
   return await deps.db.asSystem(async (tx) => {
     const lock = await tx.row<{ locked: boolean }>(sql.lockFeed);
     if (lock?.locked !== true) return 0;
-    // A statement of its own, so that it sees all that the one before it has published.
+    // A separate statement, so that it sees everything the previous one has published.
     const rows = await tx.rows<EventRow>(sql.unpublished, [BATCH]);
     if (rows.length === 0) return 0;
     const last = new Map<bigint, bigint>();
@@ -73,14 +73,15 @@ async function tellEndpoints(
       if (formats[endpoint.format].concerns(event, earlier)) given.push({ endpointId: endpoint.id, row });
     }
   }
-  // The ordering key's row first: whoever empties an ordering key holds it locked, and sees what was put in while it waited (dispatcher.ts).
+  // The ordering key's row first: a worker that empties an ordering key holds it locked, and sees what was inserted while it
+  // waited (dispatcher.ts).
   await insertOrderingKeys(tx, given, now);
   await insertDeliveries(tx, given, now);
 }
 
 export interface FeedPage {
   events: ReturnType<typeof resource>[];
-  /** To be given as `after` next time. */
+  /** Pass as `after` next time. */
   next: bigint;
   hasMore: boolean;
 }

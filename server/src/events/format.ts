@@ -1,5 +1,5 @@
 /**
- * Formats: how an event is said to a receiver. A format is data in, message out; it sends nothing.
+ * Formats: how an event is represented for a receiver. A format is data in, message out; it sends nothing.
  */
 import type { Vault } from '../base/crypto.ts';
 import { openTexts } from '../base/texts.ts';
@@ -10,11 +10,11 @@ export interface Happened {
   /** Ours and stable: the same in every attempt, every replay and in the feed. */
   readonly id: string;
   readonly partnerId: bigint;
-  /** Its place among the partner's events, from 1. */
+  /** Position among the partner's events, from 1. */
   readonly position: bigint;
   readonly type: string;
   readonly subject: string;
-  /** Its place among the subject's events, from 1. */
+  /** Position among the subject's events, from 1. */
   readonly sequence: number;
   readonly body: Readonly<Record<string, unknown>>;
   readonly at: Date;
@@ -26,34 +26,34 @@ export interface Message {
   readonly body: string;
 }
 
-/** What signing may need of an endpoint. Secrets are opened for the moment of signing. */
+/** Signing data of an endpoint. Secrets are decrypted only for signing. */
 export interface Signing {
   /** The endpoint's own, newest first: two while rotating. */
   readonly secrets: readonly string[];
   readonly apiKey: string;
-  /** How often this delivery was tried before. */
+  /** How many attempts this delivery had before. */
   readonly attempt: number;
-  /** The world's time, not the movable clock's: a receiver compares it with its own. */
+  /** Real time, not the movable clock's: a receiver compares it with its own. */
   readonly sentAt: Date;
   /** How a signed header carries the body, in the formats that have one. */
   readonly payloadForm: PayloadForm;
 }
 
 export interface Format {
-  /** Whether there is anything to say of the event, given what happened to its subject before. Oldest first. */
+  /** Whether the format has a message for this event, given the subject's earlier events. Oldest first. */
   concerns(event: Happened, earlier: readonly Happened[]): boolean;
-  /** @returns 'no_word' where the format says nothing of such an event, 'no_key' where its key is gone */
+  /** @returns 'no_word' when the format has no message for such an event, 'no_key' when its key is gone */
   message(event: Happened, signing: Signing): Promise<Message | 'no_word' | 'no_key'>;
 }
 
 export type FormatName = 'whitelabel' | 'flat' | 'standard';
-/** `body`: base64 of the very body. `wrapped`: base64 of `{timestamp, body}`, for receivers that were written against that. */
+/** `body`: base64 of the exact body. `wrapped`: base64 of `{timestamp, body}`, for receivers written for that. */
 export type PayloadForm = 'body' | 'wrapped';
 export type Formats = Readonly<Record<FormatName, Format>>;
 
-/** An event of this type goes to the endpoint that is its subject, and to no other. */
+/** An event of this type goes only to the endpoint that is its subject. */
 export const TEST_EVENT = 'webhook.test';
-/** An endpoint was switched off: told to the others. */
+/** An endpoint was switched off: sent to the partner's others. */
 export const OFF_EVENT = 'webhook.switched_off';
 export const endpointSubject = (endpointId: string): string => `webhook:${endpointId}`;
 
@@ -70,13 +70,13 @@ export const happened = (row: EventRow): Happened => ({
   at: row.at,
 });
 
-/** With what partners gave as they gave it: for telling it to them. */
+/** The event with the partner's texts decrypted, to be sent to that partner. */
 export const opened = (vault: Vault, event: Happened): Happened => ({
   ...event,
   body: openTexts(vault, event.partnerId, event.body),
 });
 
-/** `order.settled` is meant by `order.settled`, by `order.*` and by an empty filter. */
+/** `order.settled` matches the filters `order.settled` and `order.*`, and an empty filter. */
 export const wanted = (filter: readonly string[], type: string): boolean =>
   filter.length === 0 ||
   filter.some((one) => one === type || (one.endsWith('.*') && type.startsWith(one.slice(0, -1))));

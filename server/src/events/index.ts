@@ -1,13 +1,13 @@
 /**
- * Events: what happened, for the partner it concerns, and telling the partner.
+ * Events: what happened, for the partner it concerns, and how it is delivered.
  *
- * An event is a row written in the transaction of its cause: there is no event without its cause and no cause without its
- * event. Each subject's events are numbered from 1 without gaps, so a receiver can tell stale news from fresh.
- * Bodies carry ids, states and amounts; never a name, a document or an account number.
+ * An event is a row inserted in the transaction of its cause: there is no event without its cause and no cause without its
+ * event. Each subject's events are numbered from 1 without gaps, so a receiver can tell stale news from fresh. Bodies carry
+ * ids, states and amounts; never a name, a document or an account number.
  *
- * The way of an event: emit.ts → feed.ts gives it its place among the partner's events and says who is to hear of it →
- * dispatcher.ts delivers, through sender.ts, in the words of a format (format.ts, standard.ts, the wire's own in protocols/).
- * endpoints.ts and log.ts are what partners set and see.
+ * The path of an event: emit.ts → feed.ts assigns its position among the partner's events and its receivers → dispatcher.ts
+ * delivers it through sender.ts, in a format (format.ts, standard.ts, the wire's own in protocols/). Partners use
+ * endpoints.ts and log.ts.
  */
 
 export { eventsAbout } from './about.store.ts';

@@ -1,7 +1,8 @@
 /**
- * Log: what is to be delivered, what was, what came of each attempt; and delivering again.
+ * Delivery log: what is waiting, what was delivered, the result of each attempt; and replaying events.
  *
- * Attempts and ended deliveries are kept for thirty days, events for good: what is no longer in the log can still be replayed.
+ * Attempts and ended deliveries are kept for thirty days, events permanently: an event no longer in the log can still be
+ * replayed.
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
@@ -32,7 +33,7 @@ export interface Attempt {
 
 const KEPT_MS = 30 * 24 * 3_600_000;
 const PURGE_ROWS = 5_000;
-/** A replay of more is asked for in parts. */
+/** Larger replays are requested in parts. */
 const MOST_REPLAYED = 1_000;
 const MOST_ATTEMPTS_SHOWN = 100;
 
@@ -52,7 +53,7 @@ const sql = {
   deliveriesForward: `update webhook_deliveries set since = since - $2::float8 * interval '1 millisecond'
     where partner_id = $1 and state = 'waiting'`,
   keysForward: `update webhook_ordering_keys set due_at = due_at - $2::float8 * interval '1 millisecond' where partner_id = $1`,
-  // The page first, and what belongs to it by its ids: joined at once, PostgreSQL merges all that there ever was.
+  // First the page, then what belongs to it by id: joined at once, PostgreSQL would merge all rows there ever were.
   log: `select event_id, state, attempts, last_error, ended_at from webhook_deliveries
     where endpoint_id = $1 and event_id < $2 order by event_id desc limit $3`,
   eventsOf: `select e.id, e.type, e.subject, e.subject_seq, f.position, e.partner_id
@@ -67,7 +68,7 @@ const sql = {
   replay: `insert into webhook_deliveries (endpoint_id, event_id, partner_id, subject, subject_seq, since)
     select $1, e.id, e.partner_id, e.subject, e.subject_seq, $3 from events e where e.id = any($2::bigint[])
     on conflict (endpoint_id, event_id) do update set state = 'waiting', since = excluded.since, ended_at = null`,
-  // One statement each, so that each goes by its index whatever plan PostgreSQL keeps for it.
+  // One statement each, so that each uses its index whatever plan PostgreSQL caches for it.
   one: 'select event_id as id from event_feed where partner_id = $1 and position = $2',
   ofSubject: `select e.id from events e join event_feed f on f.event_id = e.id
     where e.subject = $2 and e.partner_id = $1 and f.position is not null
@@ -87,11 +88,11 @@ const sql = {
   purgeAttempts: `delete from webhook_attempts where id in (select id from webhook_attempts where at < $1 order by at limit ${PURGE_ROWS})`,
   purgeDeliveries: `delete from webhook_deliveries where (endpoint_id, event_id) in
     (select endpoint_id, event_id from webhook_deliveries where ended_at < $1 limit ${PURGE_ROWS})`,
-  // What waits for an endpoint that nobody has switched on again, and ordering keys of one that is no more.
+  // Deliveries waiting for an endpoint that was not switched on again, and ordering keys of removed ones.
   purgeWaiting: `update webhook_deliveries d set state = 'dropped', ended_at = $2 from webhook_endpoints e
     where e.id = d.endpoint_id and not e.enabled and e.held_at is null and d.state = 'waiting' and d.since < $1`,
   purgeOrderingKeys: `delete from webhook_ordering_keys l using webhook_endpoints e where e.id = l.endpoint_id and e.removed_at is not null`,
-  // Each by its own index of what is waiting or dead, so that what was delivered costs nothing here.
+  // Each by its own index of waiting or dead deliveries, so that delivered ones cost nothing here.
   open: `select (select count(*) from webhook_deliveries where state = 'waiting') as waiting,
       (select min(since) from webhook_deliveries where state = 'waiting') as oldest,
       (select count(*) from webhook_deliveries where state = 'dead') as dead,
@@ -105,8 +106,8 @@ interface Given {
 }
 
 /**
- * Brings a partner's deliveries nearer: the next attempts, the rest of endpoints that failed, and the day on which they are
- * given up. @returns how many ordering keys were waiting
+ * Moves a partner's delivery times earlier: the next attempts, the pauses of failing endpoints, and the day on which
+ * deliveries are given up. @returns how many ordering keys were waiting
  */
 export async function bringDeliveriesForward(
   tx: Tx,
@@ -139,7 +140,7 @@ export async function insertDeliveries(tx: Tx, given: readonly Given[], now: Dat
   ]);
 }
 
-/** The newest first. @param input.before a position; those older than it */
+/** Newest first. @param input.before a position; deliveries older than it */
 export async function deliveries(
   tx: Tx,
   input: { endpointId: string; partnerId: bigint; before?: bigint | undefined; limit: number },
@@ -187,7 +188,7 @@ export async function recordAttempt(
 const answerContext = (endpointId: string, eventId: bigint): string =>
   `webhook_attempts.answer:${endpointId}:${eventId}`;
 
-/** Every attempt to deliver an event, the newest first. @param input.position of the event in the partner's feed */
+/** Every attempt to deliver an event, newest first. @param input.position of the event in the partner's feed */
 export async function attemptsOf(
   tx: Tx,
   vault: Vault,
@@ -212,8 +213,8 @@ export async function attemptsOf(
 }
 
 /**
- * Delivers once more what is meant: one event, those of a subject, those of a span of time, or of both. Filters do not count;
- * what the format has no word for is dropped when its turn comes.
+ * Delivers events again: one event, those of a subject, those of a time span, or of both. Filters do not apply; events for
+ * which the format has no message are dropped when their turn comes.
  *
  * @returns how many are enqueued, and whether there are more than fit into one call
  */
@@ -238,7 +239,7 @@ export async function replay(
   return { count: some.length, hasMore: ids.length > MOST_REPLAYED, eventIds: some };
 }
 
-/** How far one event is on its way to an endpoint; no state where it is not published yet, or is not for that endpoint. */
+/** The state of one event's delivery to an endpoint; no state when it is not published yet, or is not for that endpoint. */
 export interface Progress {
   readonly eventId: bigint;
   readonly state: Delivery['state'] | null;
@@ -262,7 +263,7 @@ export async function progressOf(
   return rows.map(({ event_id, ...row }) => ({ eventId: event_id, ...row }));
 }
 
-/** The event that was emitted last about a subject. */
+/** The last event emitted about a subject. */
 export const newestEventOf = async (tx: Tx, subject: string): Promise<bigint | undefined> =>
   (await tx.row<{ id: bigint }>(sql.newestOf, [subject]))?.id;
 
@@ -274,7 +275,7 @@ interface Meant {
   to?: Date | undefined;
 }
 
-/** One more than are replayed at once, where there are so many. */
+/** One more than a replay allows, if there are that many. */
 async function idsOf(tx: Tx, { partnerId, position, subject, from, to }: Meant): Promise<bigint[]> {
   const ids = async (text: string, values: readonly unknown[]) =>
     (await tx.rows<{ id: bigint }>(text, values)).map(({ id }) => id);
@@ -288,10 +289,10 @@ async function idsOf(tx: Tx, { partnerId, position, subject, from, to }: Meant):
 }
 
 const END_OF_TIME = new Date(Date.UTC(9000, 0));
-/** Positions are in the order of commits; an event is as much older as its transaction lasted and clocks differ. */
+/** Positions are in commit order; an event may be older by the length of its transaction and the difference of clocks. */
 const DISORDER_MS = 300_000;
 
-/** The first position from which on events are not older than a time, found by halving: positions are dense. */
+/** The first position from which on events are not older than a time, found by bisection: positions are dense. */
 async function firstSince(tx: Tx, partnerId: bigint, last: bigint, since: Date): Promise<bigint> {
   let [low, high] = [1n, last + 1n];
   while (low < high) {
@@ -303,7 +304,7 @@ async function firstSince(tx: Tx, partnerId: bigint, last: bigint, since: Date):
   return low;
 }
 
-/** Forgets what is older than it is kept, a bounded part at a time. */
+/** Deletes what is past its retention, in bounded batches. */
 export async function purgeLog(tx: Tx, now: Date): Promise<void> {
   const before = new Date(now.getTime() - KEPT_MS);
   await tx.run(sql.purgeAttempts, [before]);
@@ -312,7 +313,7 @@ export async function purgeLog(tx: Tx, now: Date): Promise<void> {
   await tx.run(sql.purgeOrderingKeys);
 }
 
-/** What waits, since when, and what was given up, for metrics. */
+/** Waiting deliveries, since when the oldest waits, and the given-up ones, for metrics. */
 export async function openDeliveries(tx: Tx) {
   const row = await tx.row<{
     waiting: bigint;

@@ -1,13 +1,13 @@
 /**
- * Sender: one request to an address that a stranger has named, and what came of it. It never throws.
+ * Sender: one request to an address named by a stranger, and its result. It never throws.
  *
- * - Five seconds for all of it: name, connection, request, and the answer's head. A status of 2xx in that time is success,
- *   whatever becomes of the body.
- * - Of the answer, 16 KiB of head and the first kilobyte of body are read; then the connection is cut.
- * - The connection goes to an address that was looked at a moment before (address.ts). Nothing is redirected, no proxy of the
- *   environment is used, no connection is kept, and certificates are checked.
+ * - Five seconds for everything: name, connection, request, and the answer's head. A 2xx status within that time is success,
+ *   whatever happens to the body.
+ * - Of the answer, 16 KiB of head and the first kilobyte of body are read; then the connection is closed.
+ * - The connection goes to an address that was just checked (address.ts). Redirects are not followed, no proxy of the
+ *   environment is used, no connection is reused, and certificates are verified.
  *
- * The request itself is made by base/http.ts, with an agent and addresses of ours.
+ * base/http.ts makes the request, with our own agent and the checked addresses.
  */
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
@@ -18,9 +18,9 @@ import { addressesOf, type EgressPolicy, Forbidden, hostOf } from './address.ts'
 export interface Outcome {
   readonly ok: boolean;
   readonly status: number | null;
-  /** Why it failed, one word. */
+  /** Why it failed, as one word. */
   readonly error: string | null;
-  /** What the answer begins with, as printable text. */
+  /** The beginning of the answer, as printable text. */
   readonly answer: string;
   readonly tookMs: number;
 }
@@ -51,7 +51,7 @@ export function openSender(egress: EgressPolicy, options: { deadlineMs?: number;
     const deadline = AbortSignal.timeout(deadlineMs);
     try {
       const url = new URL(text);
-      // What was fit to be kept may no longer be: the server may have become a production server since.
+      // A stored URL may no longer be allowed: the server may have become a production server since.
       if (url.protocol !== 'https:' && !egress.plain) return ended({ error: 'not_https' });
       const addresses = await within(deadline, addressesOf(egress, hostOf(url), deadline));
       const answer = await ask({
@@ -76,20 +76,20 @@ export function openSender(egress: EgressPolicy, options: { deadlineMs?: number;
   };
 }
 
-/** The head of the answer is the outcome. */
+/** The status decides the outcome. */
 function verdict(status: number): Pick<Outcome, 'ok' | 'status' | 'error'> {
   const ok = status >= 200 && status < 300;
   return { ok, status, error: ok ? null : status >= 300 && status < 400 ? 'redirect' : 'status' };
 }
 
-/** A body may be anything: what is kept of it is text without control characters. */
+/** A body may be anything: it is stored as text without control characters. */
 export const printable = (bytes: Buffer): string =>
   bytes
     .toString('utf8')
     .replace(/[\p{Cc}\p{Cf}\p{Cs}\ufffd]+/gu, ' ')
     .slice(0, MAX_ANSWER_CHARS);
 
-/** Answers with what was looked at, whatever it is asked. */
+/** A lookup that always returns the checked addresses. */
 const only =
   (addresses: readonly string[]): LookupFunction =>
   (_host, asked, answer) => {

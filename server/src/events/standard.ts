@@ -1,19 +1,19 @@
 /**
  * The format `standard`: Standard Webhooks (standardwebhooks.com), with the whole resource.
  *
- * The signature is HMAC-SHA256 over `id.timestamp.body`. While a secret is being rotated there are two, one for each
- * secret, and a receiver that knows either accepts. What is sent is what the feed gives (`resource`).
+ * The signature is HMAC-SHA256 over `id.timestamp.body`. During a rotation there are two signatures, one per secret, and a
+ * receiver that knows either accepts. The message is the feed's representation (`resource`).
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Format, Happened } from './format.ts';
 
 const PREFIX = 'whsec_';
-/** Between the 24 and 64 that the specification asks for. */
+/** The specification allows 24 to 64. */
 const SECRET_BYTES = 32;
 
 export const newSecret = (): string => `${PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`;
 
-/** An event as it is delivered and as the feed gives it. */
+/** An event as delivered and as returned by the feed. */
 export const resource = (event: Happened) => ({
   id: event.id,
   type: event.type,

@@ -1,7 +1,9 @@
-/** Rows of events and of their feed: only ever added to, but for the position in the feed. */
+/**
+ * Rows of events and of their feed: insert-only, except for the position in the feed.
+ */
 import type { Tx } from '../base/db.ts';
 
-/** Enqueued by every event, heard by whoever publishes. */
+/** Notified by every event; the publisher listens. */
 export const CHANNEL = 'events';
 
 export interface EventRow {
@@ -50,14 +52,14 @@ interface NewEvent {
   at: Date;
 }
 
-/** False when another transaction took the number meanwhile. */
+/** False when another transaction took the sequence number meanwhile. */
 export async function insertNext(tx: Tx, e: NewEvent): Promise<boolean> {
   if ((await tx.run(sql.insert, [e.partnerId, e.type, e.subject, e.body, e.at])) !== 1) return false;
   tx.defer(sql.notify);
   return true;
 }
 
-/** For whoever lets nobody else take the number. */
+/** For callers whose lock keeps others from taking the sequence number. */
 export function insertAlone(tx: Tx, e: NewEvent): void {
   tx.defer(sql.insertAlone, [e.partnerId, e.type, e.subject, e.body, e.at]);
   tx.defer(sql.notify);

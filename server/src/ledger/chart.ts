@@ -1,9 +1,9 @@
 /**
- * The chart of accounts: every account there is, whose money it holds, and on which side its balance stands.
+ * The chart of accounts: every kind of account, whose money it holds, and the side of its balance.
  *
- * What we have stands on the debit side (custody, receivables, what was spent or lost); whom it belongs to stands on the
- * credit side (orders, treasury, fees earned or owed, suspense, blocked). Per asset both sides are always equal, which is
- * what the trial balance shows.
+ * The debit side has what we hold (custody, receivables, what was spent or lost); the credit side has whom it belongs to
+ * (orders, treasury, fees earned or owed, suspense, blocked). Per asset both sides are always equal, as the trial balance
+ * shows.
  */
 import type { AssetCode } from '../base/money.ts';
 
@@ -22,13 +22,13 @@ export interface Account {
 const SIDES = {
   /** What we hold outside: per rail and wallet. */
   custody: 'debit',
-  /** What a customer gave us for an order, until it is paid out or refunded. */
+  /** What a customer paid us for an order, until it is paid out or refunded. */
   order: 'credit',
-  /** The operator's own funds that orders are filled from. Never overdrawn: that is what `short` means. */
+  /** The operator's own funds that orders are filled from. Never overdrawn: `short` is the result instead. */
   treasury: 'credit',
   /** The operator's own funds set aside for running: native coin for gas. */
   capital: 'credit',
-  /** Long or short position left by undoing a conversion that the treasury could not carry. */
+  /** Long or short position left by undoing a conversion that the treasury could not cover. */
   fx: 'either',
   fee_operator: 'credit',
   /** Owed to the partner. */
@@ -40,21 +40,21 @@ const SIDES = {
   /** What chains and banks charged us. */
   cost: 'debit',
   rounding: 'credit',
-  /** Money that arrived and belongs to somebody we have yet to tell. */
+  /** Money that arrived and whose owner is not determined yet. */
   suspense: 'credit',
-  /** Of customers who have not claimed it for a long time: out of suspense, or out of an order's account. Still theirs. */
+  /** Money that customers have not claimed for a long time, from suspense or from an order's account. Still theirs. */
   dormant: 'credit',
-  /** What left a wallet beyond what the books had free there: custody less this is what the outside has. */
+  /** What left a wallet beyond the free balance in the books: custody minus this is the outside's balance. */
   uncovered: 'credit',
   /**
-   * What orders held for payouts that left with less, which stays with us, less what others left with beyond: two people matched
-   * them with a movement of another amount.
+   * What orders held for payouts that left with a smaller amount, which stays with us, minus what others left with in excess:
+   * two people matched them with a movement of another amount.
    */
   difference: 'either',
-  /** Money frozen by law. */
+  /** Money blocked by law. */
   blocked: 'credit',
   receivable: 'debit',
-  /** Money that was booked as received and was reversed from us. */
+  /** Money booked as received and then reversed. */
   loss: 'debit',
 } as const satisfies Record<string, Side>;
 

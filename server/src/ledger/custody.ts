@@ -1,11 +1,11 @@
 /**
  * What the journal says moved in a rail's wallets: for reconciliation, each line once.
  *
- * Entries are taken by their seals, which put every committed entry in one order and none twice; the newest, not sealed
- * yet, come at the end and are to be taken again, so the taker keeps each line under its entry and number.
+ * Entries are read by their seals, which put every committed entry in one order, once. The newest entries, not sealed yet,
+ * come at the end and are returned again later, so the caller stores each line under its entry and number.
  *
- * What a wallet gave beyond what the books had free there stands as `uncovered`: the outside knows it as one movement with
- * the rest, so it counts as moved, too.
+ * What a wallet paid beyond the free balance in the books is on `uncovered`: outside it is one movement together with the
+ * rest, so it counts as moved, too.
  */
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
@@ -17,21 +17,21 @@ export interface CustodyLine {
   kind: string;
   facts: Readonly<Record<string, unknown>>;
   hold: string | null;
-  /** Null of what is uncovered: of the wallet whose line stands beside it. */
+  /** Null for the uncovered part: it belongs to the wallet of the line beside it. */
   wallet: string | null;
   asset: AssetCode;
-  /** Signed: above zero came in. */
+  /** Signed: positive is incoming. */
   units: bigint;
 }
 
-/** Entries taken at a time, as far as whole seals allow. */
+/** Entries per call, as far as whole seals allow. */
 const PAGE_SEALS = 5_000;
 const PAGE_ENTRIES = 5_000;
 
 /**
- * Lines of the seals after one. At the end also those of entries that no seal covers yet.
+ * Lines of the seals after the given one. At the end also those of entries that no seal covers yet.
  *
- * @returns `seal` is where the next call goes on
+ * @returns `seal` is where the next call continues
  */
 export async function custodyLines(
   tx: Tx,

@@ -1,11 +1,14 @@
-/** What makes two entries the same: everything but the time of posting. Computed when posting, and again when verifying. */
+/**
+ * Content hash: two entries are the same if everything but the time of posting is equal. Computed when posting, and again
+ * when verifying.
+ */
 import { createHash } from 'node:crypto';
 
 export interface DigestedLine {
   step: 'post' | 'hold' | 'settle' | 'void';
-  /** '' where there is none. */
+  /** '' without a hold. */
   hold: string;
-  /** Codes of the accounts; those of a line that ends a hold are the hold's. */
+  /** Codes of the accounts; for a line that ends a hold, those of the hold. */
   debit: string;
   credit: string;
   units: string;

@@ -1,14 +1,14 @@
 /**
  * Ledger: whose money it is, decided here and nowhere else.
  *
- * An entry is a list of lines under one id, its cause (`ord_17:receive`). A line moves units of one asset from one account
- * to another: it debits one and credits the other, so no entry can be out of balance. A `hold` sets units aside for a
- * transfer that may still not happen; `settle` makes the transfer, `void` lets go.
+ * An entry is a list of lines under one id, its cause (`ord_17:receive`). A line moves units of one asset from one account to
+ * another: it debits one and credits the other, so no entry can be out of balance. A `hold` sets units aside for a transfer
+ * that may still not happen; `settle` makes the transfer, `void` releases it.
  *
  * Promises:
  * - posting the same entry twice does nothing the second time; the same id with other content is an assertion failure;
- * - no account is overdrawn: `post` answers `short` and writes nothing, and a check in the table stands behind it;
- * - accounts are locked in the order of their ids, so entries that touch the same accounts queue up instead of deadlocking.
+ * - no account is overdrawn: `post` returns `short` and writes nothing, and a check in the table enforces it;
+ * - accounts are locked in id order, so entries that touch the same accounts queue up instead of deadlocking.
  *
  * Not here: which entries an order causes (orders/entries.ts), whether the outside agrees (reconcile).
  */
@@ -51,12 +51,12 @@ export interface Entry {
   lines: readonly Line[];
 }
 
-/** In place of an account that lacks units: they are there, and others have waited for them longer. */
+/** Used instead of an account that lacks units: they are there, and other orders have waited for them longer. */
 export const OTHERS_WAIT = 'others wait';
 
 export type Posted = { outcome: 'posted' } | { outcome: 'duplicate' } | { outcome: 'short'; account: string };
 
-/** Moves units between two accounts; nothing where there is nothing to move. */
+/** Moves units between two accounts; no line when `units` is zero. */
 export const move = (debit: Account, credit: Account, units: bigint): Line[] =>
   units === 0n ? [] : [{ step: 'post', debit, credit, units }];
 export const hold = (id: string, debit: Account, credit: Account, units: bigint): Line[] => [
@@ -68,10 +68,11 @@ export const release = (id: string): Line[] => [{ step: 'void', hold: id }];
 /**
  * Posts an entry within the caller's transaction.
  *
- * @param mayTake asked where the units are there, with the accounts locked until `tx` ends: so of two that want them, the second
- *   sees what the first has decided. Where it says no, the entry is as short as if they were not there
- * @returns `short` with the account that lacks the units: nothing was written and the transaction is still good
- * @throws BugError for an empty entry, an amount that is not above zero, an unknown or finished hold, the same id with other content
+ * @param mayTake called when the units are there, with the accounts locked until `tx` ends: so of two that want them, the
+ *   second sees what the first has decided. If it returns false, the entry is short as if they were not there
+ * @returns `short` with the account that lacks the units: nothing was written and the transaction is still usable
+ * @throws BugError for an empty entry, an amount that is not above zero, an unknown or finished hold, the same id with other
+ *   content
  */
 export async function post(tx: Tx, entry: Entry, mayTake?: () => Promise<boolean>): Promise<Posted> {
   assert(entry.lines.length > 0, `entry ${entry.id} has a line`);
@@ -83,7 +84,7 @@ export async function post(tx: Tx, entry: Entry, mayTake?: () => Promise<boolean
   const touched = [...ids.values(), ...[...holds.values()].flatMap((row) => [row.debit, row.credit])];
   const accounts = await store.lockAccounts(tx, touched);
 
-  // Only now, under the locks, may we believe that nobody else is posting the same entry.
+  // Only under the locks is it certain that no other transaction is posting the same entry.
   const before = await store.entryContent(tx, entry.id);
   if (before !== undefined) {
     assert(before.equals(content), `entry ${entry.id} was posted before with other content`);
@@ -104,7 +105,7 @@ export async function post(tx: Tx, entry: Entry, mayTake?: () => Promise<boolean
 /**
  * Posts the reverse of an entry that moves and holds nothing: every line with its sides exchanged.
  *
- * @returns as `post`; 'duplicate' also where there is nothing to undo
+ * @returns as `post`; 'duplicate' also when there is nothing to undo
  */
 export async function undo(tx: Tx, id: string, entry: Omit<Entry, 'lines'>): Promise<Posted> {
   const lines = (await store.linesOf(tx, id)).map((line): Line => {
@@ -204,9 +205,9 @@ function digest({ kind, orderId, lines }: Entry): Buffer {
 export interface Balance {
   code: string;
   asset: AssetCode;
-  /** On the account's own side; for `either`, credits less debits. */
+  /** On the account's own side; for `either`, credits minus debits. */
   units: bigint;
-  /** What of it is set aside by holds. */
+  /** The part set aside by holds. */
   heldUnits: bigint;
 }
 
@@ -218,8 +219,8 @@ const asBalance = (row: AccountRow): Balance => ({
 });
 
 /**
- * Locks accounts in the order in which every posting does. For a transaction that posts more than once: what its later postings lock
- * besides would otherwise be locked while it holds what others, who hold that, wait for.
+ * Locks accounts in the same order as every posting. For a transaction that posts more than once: its later postings would
+ * otherwise lock accounts while it holds others, and deadlock.
  */
 export async function lockAccounts(tx: Tx, accounts: readonly Account[]): Promise<void> {
   await store.lockByCode(
@@ -228,7 +229,7 @@ export async function lockAccounts(tx: Tx, accounts: readonly Account[]): Promis
   );
 }
 
-/** An account never posted to has a balance of nothing. */
+/** An account never posted to has a balance of zero. */
 export async function balance(tx: Tx, account: Account): Promise<Balance> {
   const row = await store.accountByCode(tx, account.code);
   return row === undefined ? { code: account.code, asset: account.asset, units: 0n, heldUnits: 0n } : asBalance(row);
@@ -238,7 +239,7 @@ export async function orderBalances(tx: Tx, orderId: bigint): Promise<Balance[]>
   return (await store.accountsOfOrder(tx, orderId)).map(asBalance);
 }
 
-/** What each of these orders' accounts has. */
+/** Balances of each of these orders' accounts. */
 export async function balancesOfOrders(
   tx: Tx,
   orderIds: readonly bigint[],

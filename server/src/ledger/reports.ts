@@ -1,16 +1,15 @@
 /**
- * What the journal says over time, for reports: balances as they stood at an instant, what fee and cost accounts got within a
- * span, and everything that was posted for some orders. Sums are PostgreSQL's, exact.
+ * The journal over time, for reports: balances at an instant, what fee and cost accounts received within a span, and
+ * everything posted for given orders. PostgreSQL computes the sums, exactly.
  *
- * A span begins with its first instant and ends before its last; an instant is the end of such a span: an entry counts at an
- * instant that is later than its own.
+ * A span includes its first instant and excludes its last; a balance at an instant counts entries before that instant.
  */
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { AccountKind } from './chart.ts';
 
 export interface AccountAt {
-  /** Its code; `order:*:inr` for all orders' accounts of an asset together, and so for what customers owe. */
+  /** Its code; `order:*:inr` for all orders' accounts of an asset together, and likewise for customers' debts. */
   account: string;
   kind: AccountKind;
   asset: AssetCode;
@@ -18,7 +17,7 @@ export interface AccountAt {
   credits: bigint;
   heldDebits: bigint;
   heldCredits: bigint;
-  /** On the account's own side; for `either`, credits less debits. */
+  /** On the account's own side; for `either`, credits minus debits. */
   balance: bigint;
 }
 
@@ -32,7 +31,7 @@ const sidesOf = (transfers: string) => `
          as s (account, debits, credits, debits_held, credits_held)
    group by s.account`;
 
-/** One line for each account, but one for all of the accounts of which every order or customer has its own. */
+/** One line per account, except that accounts per order or per customer are summed into one line. */
 const summed = (debits: string, credits: string, debitsHeld: string, creditsHeld: string) => `
   select case when a.kind in ('order', 'receivable') then a.kind || ':*:' || a.asset else a.code end as account, a.kind, a.asset,
          sum(${debits})::numeric(78,0) as debits, sum(${credits})::numeric(78,0) as credits,
@@ -41,11 +40,11 @@ const summed = (debits: string, credits: string, debitsHeld: string, creditsHeld
 const GROUPED = `group by 1, 2, 3
   having sum(a_debits) <> 0 or sum(a_credits) <> 0 or sum(a_debits_held) <> 0 or sum(a_credits_held) <> 0`;
 
-/** Now: what the accounts say. */
+/** Now: from the account rows. */
 const NOW = `${summed('a_debits', 'a_credits', 'a_debits_held', 'a_credits_held')}
     from (select *, debits as a_debits, credits as a_credits, debits_held as a_debits_held, credits_held as a_credits_held
             from accounts) a ${GROUPED} order by 1`;
-/** Nearer to the end of the journal: now, less what was posted since. */
+/** For an instant nearer to the end of the journal: now, minus what was posted since. */
 const BACKWARD = `
   with since as (select t.* from entries e join transfers t on t.entry = e.id where e.at >= $1),
        sides as (${sidesOf('since')})
@@ -54,7 +53,7 @@ const BACKWARD = `
                  a.debits_held - coalesce(s.debits_held, 0) as a_debits_held,
                  a.credits_held - coalesce(s.credits_held, 0) as a_credits_held
             from accounts a left join sides s on s.account = a.id) a ${GROUPED} order by 1`;
-/** Nearer to its beginning: what had been posted by then. */
+/** For an instant nearer to its beginning: what had been posted by then. */
 const FORWARD = `
   with before as (select t.* from entries e join transfers t on t.entry = e.id where e.at < $1),
        sides as (${sidesOf('before')})
@@ -63,13 +62,13 @@ const FORWARD = `
                  s.debits_held as a_debits_held, s.credits_held as a_credits_held
             from sides s join accounts a on a.id = s.account) a ${GROUPED} order by 1`;
 
-/** What a report may take; the terminal waits as long. */
+/** Time limit of a report; the terminal waits as long. */
 const LONGEST_MS = 90_000;
 
-/** Every account that is not empty, as it stood at an instant: by what was posted before that. Now, where none is named. */
+/** Every non-empty account at an instant: from what was posted before it. Now by default. */
 export async function balancesAt(tx: Tx, at?: Date): Promise<AccountAt[]> {
   if (at === undefined) return await tx.rows<AccountAt>(NOW);
-  // In the middle of a long journal half of it is added up: longer than any statement of an order may take.
+  // In the middle of a long journal half of it is summed: longer than the usual statement timeout allows.
   await tx.row(`select set_config('statement_timeout', $1, true)`, [String(LONGEST_MS)]);
   const place = await tx.row<{ isLate: boolean }>(
     `select coalesce((select seq from entries where at >= $1 order by at, seq limit 1) * 2 > (select max(seq) from entries), true)
@@ -83,15 +82,15 @@ export const EARNING_KINDS = ['fee_operator', 'fee_partner', 'fee_rail', 'fee_ch
 export type EarningKind = (typeof EARNING_KINDS)[number];
 
 export interface Earned {
-  /** Null of what was posted for no order: what chains and banks charge us, mostly. */
+  /** Null for what was posted without an order: mostly charges of chains and banks. */
   orderId: bigint | null;
   kind: EarningKind;
   asset: AssetCode;
-  /** Of fees what came less what was refunded; of costs what was charged. */
+  /** Fees: received minus refunded; costs: charged. */
   units: bigint;
 }
 
-/** What the accounts of fees and costs got within a span, by order. */
+/** What the fee and cost accounts received within a span, by order. */
 export const earnedWithin = (tx: Tx, { from, until }: { from: Date; until: Date }): Promise<Earned[]> =>
   tx.rows<Earned>(
     `select e.order_id as "orderId", a.kind, a.asset,
@@ -109,7 +108,7 @@ export interface Charged {
   units: bigint;
 }
 
-/** What conversions of these orders charged, less what was refunded where one was undone. Not what refunds kept. */
+/** What conversions of these orders charged, minus what was refunded where one was undone. Without fees kept on refunds. */
 export const chargedOf = (tx: Tx, orderIds: readonly bigint[]): Promise<Charged[]> =>
   tx.rows<Charged>(
     `select e.order_id as "orderId", a.kind,
@@ -136,7 +135,7 @@ export interface PostedFor {
   creditKind: AccountKind;
 }
 
-/** All that was moved for these orders, and on what their customer owes, before an instant; in the order of posting. */
+/** Everything posted for these orders, and to their customer's debt, before an instant; in posting order. */
 export const postedFor = (
   tx: Tx,
   input: { orderIds: readonly bigint[]; customerId: string; until: Date },

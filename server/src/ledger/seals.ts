@@ -1,19 +1,19 @@
 /**
- * Seals: committed entries, chained by hash in batches, so that history cannot be rewritten unseen.
+ * Seals: committed entries, chained by hash in batches, so that history cannot be rewritten undetected.
  *
- * Sealing runs after the fact and nobody waits for it. Entries get their sequence number before they commit, so a batch
- * takes only entries whose writing transaction is older than every transaction still running: none can appear before them.
- * Publishing the newest hash elsewhere fixes everything below it. Computing them again: verify.ts.
+ * Sealing runs afterwards and nobody waits for it. Entries get their sequence number before they commit, so a batch takes
+ * only entries whose transaction is older than every running one: none can appear before them. Publishing the newest hash
+ * elsewhere fixes everything below it. Verification: verify.ts.
  */
 import { createHash } from 'node:crypto';
 import type { Tx } from '../base/db.ts';
 
 const BATCH = 1_000;
-/** What the first seal is made over. */
+/** The input of the first seal in place of a previous hash. */
 export const FIRST = Buffer.alloc(32);
 /**
- * How far below the newest seal an unsealed entry may still turn up. A transaction ends within 15 s (base/db.ts), in which
- * a single database never drew this many sequence numbers.
+ * How far below the newest seal an unsealed entry may still appear. A transaction ends within 15 s (base/db.ts), in which a
+ * single database never drew this many sequence numbers.
  */
 export const LOOK_BACK = 100_000n;
 
@@ -27,7 +27,7 @@ export interface SealedEntry {
 
 /** Seals one batch. @returns how many entries were sealed */
 export async function seal(tx: Tx, now: Date): Promise<number> {
-  // One sealer at a time; the others come back later.
+  // One sealer at a time; the others return 0.
   const mine = await tx.row<{ locked: boolean }>(`select pg_try_advisory_xact_lock(hashtext('seal')) as locked`);
   if (!mine?.locked) return 0;
   const last = await tx.row<{ number: bigint; last_seq: bigint; hash: Buffer }>(
@@ -56,7 +56,9 @@ export async function seal(tx: Tx, now: Date): Promise<number> {
   return entries.length;
 }
 
-/** Sequence numbers drawn since the newest seal: about the entries not yet sealed, without counting the journal. */
+/**
+ * Sequence numbers drawn since the newest seal: approximately the number of unsealed entries, without counting the journal.
+ */
 export async function sealLag(tx: Tx): Promise<bigint> {
   const row = await tx.row<{ lag: bigint }>(
     `select coalesce((select max(seq) from entries), 0)
@@ -65,7 +67,7 @@ export async function sealLag(tx: Tx): Promise<bigint> {
   return row?.lag ?? 0n;
 }
 
-/** When the oldest entry behind the newest seal was booked; null where everything is sealed. */
+/** When the oldest entry behind the newest seal was booked; null when everything is sealed. */
 export async function unsealedSince(tx: Tx): Promise<Date | null> {
   const row = await tx.row<{ at: Date }>(
     `select at from entries
@@ -80,7 +82,7 @@ function hashOf(previous: Buffer, entries: readonly SealedEntry[]): Buffer {
   return hasher.hash();
 }
 
-/** The hash of a seal, made entry by entry. */
+/** Computes the hash of a seal, entry by entry. */
 export function hasherOver(previous: Buffer): { add(entry: SealedEntry): void; hash(): Buffer } {
   const hash = createHash('sha256').update(previous);
   return {

@@ -1,4 +1,6 @@
-/** SQL of the ledger's tables; nobody else's SQL names them. */
+/**
+ * SQL of the ledger's tables; no other module's SQL names them.
+ */
 import type { Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
@@ -42,7 +44,7 @@ const sorted = <T extends bigint | string>(values: Iterable<T>): T[] =>
   [...new Set(values)].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
 
 export const store = {
-  /** Ids by code; accounts that are not there yet are opened. */
+  /** Ids by code; missing accounts are created. */
   async accountIds(tx: Tx, accounts: readonly Account[]): Promise<Map<string, bigint>> {
     const codes = sorted(accounts.map((account) => account.code));
     const find = async () =>
@@ -54,7 +56,7 @@ export const store = {
     const ids = await find();
     const missing = codes.filter((code) => !ids.has(code));
     if (missing.length === 0) return ids;
-    // In the order of their codes, so that two openers of the same accounts cannot wait for each other.
+    // In code order, so that two transactions that create the same accounts cannot deadlock.
     const opened = missing.map((code) => accounts.find((account) => account.code === code));
     await tx.run(
       `insert into accounts (code, kind, asset, side, order_id, partner_id)
@@ -154,7 +156,7 @@ export const store = {
     );
   },
 
-  /** What an entry moved, with its accounts by name. */
+  /** The lines of an entry, with account codes. */
   linesOf: (tx: Tx, id: string) =>
     tx.rows<PostedLine>(
       `select t.step, t.asset, t.units, d.code as debit, d.kind as debit_kind, d.side as debit_side, c.code as credit,

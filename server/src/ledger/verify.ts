@@ -1,25 +1,24 @@
 /**
- * Verifying the journal: everything that can be computed again from entries and transfers alone, computed again.
+ * Verifying the journal: recomputes everything that follows from entries and transfers alone.
  *
- * - what each entry was posted with (its content hash), from its transfers;
- * - the seals, each over the entries below and the seal before, from the first on;
- * - what every account has on both sides and what of it is held, and what became of every hold;
+ * - each entry's content hash, from its transfers;
+ * - the seals, each over its entries and the previous seal, from the first on;
+ * - each account's balance on both sides and its held part, and the end of every hold;
  * - per asset, that both sides are equal.
  *
- * Entries are read a few thousand at a time in the order in which they were sealed, and balances are added up by
- * PostgreSQL, so a journal of any length takes the same memory. Run it inside one `repeatable read` transaction: the server
- * goes on posting meanwhile.
+ * Entries are read a few thousand at a time in sealing order, and PostgreSQL sums the balances, so a journal of any length
+ * takes the same memory. Run it inside one `repeatable read` transaction: the server continues posting meanwhile.
  *
- * What a chain of hashes cannot show: that its end was cut off. Whoever kept a newest hash elsewhere passes it in.
+ * A hash chain cannot show that its end was cut off. An auditor who kept a newest hash elsewhere passes it in.
  *
- * Not here: what orders say of themselves (orders/check.ts), what chains and banks say (reconcile/).
+ * Not here: what orders say about themselves (orders/check.ts), what chains and banks say (reconcile/).
  */
 import type { Tx } from '../base/db.ts';
 import { type DigestedLine, digestOf } from './digest.ts';
 import { FIRST, hasherOver } from './seals.ts';
 
 export interface Problem {
-  /** What does not hold: content, seal, unsealed, balance, hold, double_entry. */
+  /** The broken rule: content, seal, unsealed, balance, hold, double_entry. */
   rule: 'content' | 'seal' | 'unsealed' | 'balance' | 'hold' | 'double_entry';
   /** Entry, seal, account, hold or asset. */
   subject: string;
@@ -31,18 +30,18 @@ export interface JournalSummary {
   transfers: bigint;
   seals: bigint;
   unsealed: bigint;
-  /** The newest seal: worth being kept where nobody can change it together with the database. */
+  /** The newest seal: keep it somewhere that cannot be changed together with the database. */
   newest: { number: bigint; hash: string } | null;
 }
 
-/** Entries read at a time: some ten megabytes with their transfers. */
+/** Entries per read: about ten megabytes with their transfers. */
 const PAGE_ENTRIES = 5_000;
-/** Seals looked through for a page; each has at least one entry. */
+/** Seals examined per page; each has at least one entry. */
 const PAGE_SEALS = 5_000;
 
 /**
- * @param kept a seal's number and hash as somebody wrote them down: they must still be there
- * @param tell is given every problem as it is found
+ * @param kept a seal's number and hash from a copy kept elsewhere: they must still be there
+ * @param tell is called with every problem as it is found
  */
 export async function verifyJournal(
   tx: Tx,
@@ -80,7 +79,7 @@ interface LineRow {
   units: string;
 }
 
-/** Lines of a page as arrays in order; an entry without any has one row without a step. */
+/** Lines of a page as arrays in order; an entry without lines has one row without a step. */
 const LINES = `e.seq, e.id, e.kind, e.order_id, e.at, e.content, t.step, t.hold, d.code as debit, c.code as credit, t.units::text as units`;
 const JOINS = `left join transfers t on t.entry = e.id left join accounts d on d.id = t.debit left join accounts c on c.id = t.credit`;
 
@@ -146,7 +145,7 @@ async function verifySealed(
     });
 }
 
-/** As many of the seals as hold about so many entries; at least one. */
+/** The first seals that together have about this many entries; at least one. */
 function upTo(seals: readonly SealRow[], entries: number): SealRow[] {
   let sum = 0;
   const end = seals.findIndex((seal) => {
@@ -156,7 +155,7 @@ function upTo(seals: readonly SealRow[], entries: number): SealRow[] {
   return seals.slice(0, end === -1 ? seals.length : Math.max(end, 1));
 }
 
-/** Consecutive rows of one entry each. */
+/** Groups consecutive rows by entry. */
 function entriesOf(rows: readonly LineRow[]): LineRow[][] {
   const entries: LineRow[][] = [];
   for (const row of rows) {
@@ -184,10 +183,10 @@ function verifyContent(
     tell({ rule: 'content', subject: id, why: 'its transfers are not what it was posted with' });
 }
 
-/** Entries that no seal covers: the newest, and none that is older than what was sealed long ago. */
+/** Entries that no seal covers: only the newest, and none older than what was sealed long ago. */
 async function verifyUnsealed(tx: Tx, tell: (problem: Problem) => void, summary: JournalSummary): Promise<void> {
   const edge = await tx.row<{ seq: bigint }>(
-    // A batch back: entries get their numbers before they commit, so the last seals may have passed over a few.
+    // One batch back: entries get their numbers before they commit, so the last seals may have skipped a few.
     'select coalesce((select first_seq from seals order by number desc offset 100 limit 1), 0) as seq',
   );
   for (let after = 0n; ; ) {
@@ -213,8 +212,8 @@ async function verifyUnsealed(tx: Tx, tell: (problem: Problem) => void, summary:
 }
 
 /**
- * What each account is by its transfers, less what its row says: nothing of it may be left. Added up and not joined, because
- * a planner that guesses the number of accounts wrong takes minutes for a join where this takes seconds.
+ * Each account's balance from its transfers, minus that of its row: nothing may remain. Summed and not joined, because a
+ * planner that misjudges the number of accounts takes minutes for a join where this takes seconds.
  */
 const ACCOUNTS = `
   with sides as (
@@ -237,7 +236,7 @@ const ACCOUNTS = `
            w.debits, w.credits, w.debits_held, w.credits_held) as why
     from wrong w join accounts a on a.id = w.account order by a.code`;
 
-/** A hold begins with one line and ends with one line of the same accounts and amount, or stands. */
+/** A hold begins with one line and either ends with one line of the same accounts and amount, or is still open. */
 const HOLDS = `
   with told as (
     select hold, count(*) filter (where step = 'hold') as begun, count(*) filter (where step <> 'hold') as ended,
@@ -252,7 +251,7 @@ const HOLDS = `
       or h.state <> case t.how when 'settle' then 'settled' when 'void' then 'voided' else 'held' end
    order by 2 limit 1000`;
 
-/** Both sides of each asset, over the accounts' rows: equal where these are what their transfers say. */
+/** Both sides of each asset, over the account rows: equal if these agree with their transfers. */
 const DOUBLE_ENTRY = `
   select 'double_entry' as rule, asset as subject,
          format('%s debited, %s credited, %s and %s held', sum(debits), sum(credits), sum(debits_held), sum(credits_held)) as why

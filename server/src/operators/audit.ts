@@ -1,18 +1,18 @@
 /**
- * The audit: every action of an operator, who, when, from where, why, and what it changed. Only ever added to: a trigger refuses
- * the rest, truncation too.
+ * The audit: every action of an operator: who, when, from where, why, and what it changed. Insert-only: a trigger rejects
+ * everything else, truncation too.
  *
- * Written in the transaction of its action, so there is no act without its row. Ids, states and amounts only: no secret, and
- * nothing personal of a customer; the reason as the operators' wire has encrypted it (base/typed.ts).
+ * Written in the transaction of its action, so there is no action without its row. Ids, states and amounts only: no secret,
+ * and nothing personal of a customer; the reason is stored as the operator API encrypted it (base/typed.ts).
  */
 import type { Tx } from '../base/db.ts';
 import type { Operator } from './people.ts';
 import { type AuditRow, type Outcome, store } from './store.ts';
 
-/** Who does something, from where, and why. */
+/** Who acts, from where, and why. */
 export interface Doing {
   readonly operator: Operator;
-  /** Names of all who stand behind it: the operator, and the one who proposed it where another confirmed. */
+  /** Names of everyone behind it: the operator, and the proposer when another person confirmed. */
   readonly people: readonly string[];
   readonly address: string;
   readonly reason: string;
@@ -48,7 +48,7 @@ export async function recordAction(
   });
 }
 
-/** What was done without anybody signed in: at the start of a server, by a restore. */
+/** An action without a signed-in operator: at a server's start, by a restore. */
 export async function recordByMachine(
   tx: Tx,
   did: { action: string; subject: string; reason: string; now: Date; before?: unknown; after?: unknown },
@@ -68,14 +68,14 @@ export async function recordByMachine(
   });
 }
 
-/** Newest first. @param input.below the id of the last one of the page before */
+/** Newest first. @param input.below the last id of the previous page */
 export const readAudit = (
   tx: Tx,
   input: {
     operator?: string | undefined;
     subject?: string | undefined;
     action?: string | undefined;
-    /** At or after this time, and before that one. */
+    /** At or after this time (inclusive), and before `until` (exclusive). */
     from?: Date | undefined;
     until?: Date | undefined;
     below?: bigint | undefined;
@@ -92,7 +92,7 @@ export const readAudit = (
     limit: Math.min(input.limit, MAX_AUDIT + 1),
   });
 
-/** One text for one meaning: names in order, times and big integers as text. */
+/** A canonical text of a value: names sorted, times and big integers as text. */
 export function canonical(value: unknown): string {
   return JSON.stringify(plain(value));
 }

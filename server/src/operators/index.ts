@@ -1,8 +1,9 @@
 /**
- * Operators: the people who run this, each with a name, a role and tokens (people.ts), everything they did (audit.ts, sealed
- * by seals.ts), how many of them an action takes (rules.ts), and what waits until others agree (proposals.ts).
+ * Operators: the people who run this installation, each with a name, a role and tokens (people.ts); everything they did
+ * (audit.ts, sealed by seals.ts); how many of them an action takes (rules.ts); and what waits for others' approval
+ * (proposals.ts).
  *
- * Not here: what can be done (protocols/operator).
+ * Not here: which actions exist (protocols/operator).
  */
 export { type Doing, MAX_AUDIT, readAudit, recordAction, recordByMachine } from './audit.ts';
 export {

@@ -1,8 +1,8 @@
 /**
- * Operators themselves: who they are, what each role may, and the tokens they come with.
+ * Operators themselves: who they are, what each role may do, and their tokens.
  *
- * A token is 256 random bits, shown once to its own person; what is kept is its SHA-256. It is looked up anew at every
- * request, so one that is revoked or expired, and an operator who is disabled, is out at once.
+ * A token is 256 random bits, shown once to its owner; only its SHA-256 is stored. It is looked up again at every request, so
+ * a revoked or expired token, and a disabled operator, lose access at once.
  */
 import { createHash } from 'node:crypto';
 import type { Tx } from '../base/db.ts';
@@ -13,21 +13,21 @@ import { type OperatorRow, type Role, store, type TokenRow } from './store.ts';
 
 export const ROLES: readonly Role[] = ['viewer', 'night', 'support', 'finance', 'admin'];
 
-/** Who may what. A right that is not here nobody has. */
+/** Roles per right. A right that is not listed here is granted to no role. */
 export const RIGHTS = {
   /** Orders, cases, books, settings, the audit. Nothing personal of a customer. */
   read: ['viewer', 'night', 'support', 'finance', 'admin'],
-  /** What a customer gave about itself, opened. Each look is in the audit. */
+  /** A customer's own details, decrypted. Each access is in the audit. */
   personal: ['support', 'finance', 'admin'],
-  /** Working on cases: who looks after one, notes, closing. */
+  /** Working on cases: assigning, noting, closing. */
   cases: ['night', 'support', 'finance', 'admin'],
-  /** Deciding who a customer is, which lets it trade. */
+  /** Deciding whether a customer is verified, which lets it trade. */
   reviews: ['support', 'finance', 'admin'],
-  /** Laying a kill switch. */
+  /** Setting a kill switch. */
   kill_switch: ['night', 'support', 'finance', 'admin'],
-  /** Taking away from one: suspending a partner, revoking a key, blocking a customer. No money moves by it. */
+  /** Taking rights away: suspending a partner, revoking a key, blocking a customer. Moves no money. */
   block: ['night', 'finance', 'admin'],
-  /** Switching on again. */
+  /** Lifting kill switches, and resuming a halted chain. */
   resume: ['finance', 'admin'],
   /** Actions that move a customer's money, and confirming them. */
   money: ['finance', 'admin'],
@@ -52,7 +52,7 @@ export interface Operator {
 export const may = (operator: { role: Role }, right: Right): boolean =>
   (RIGHTS[right] as readonly Role[]).includes(operator.role);
 
-/** One who may agree with others: whose role lets a proposal through. */
+/** Whether a role's confirmation counts for a proposal. */
 export const mayConfirm = (role: Role): boolean => RIGHTS.money.some((one) => one === role);
 
 const TOKEN_CHARS = 43;
@@ -60,7 +60,7 @@ const NOTE_USE_EVERY_MS = 60_000;
 
 export const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 
-/** Whose token this is; undefined where it is nobody's, revoked or expired, or its operator disabled. */
+/** The operator with this token; undefined when the token is unknown, revoked or expired, or the operator disabled. */
 export async function operatorOf(tx: Tx, token: string, now: Date): Promise<Operator | undefined> {
   const row = await store.byToken(tx, hashOf(token));
   if (row === undefined || row.disabled_at !== null || row.revoked_at !== null) return undefined;
@@ -84,10 +84,10 @@ export async function findOperator(tx: Tx, name: string): Promise<Operator> {
 }
 
 /**
- * An operator as it is now and stays until `tx` ends: a role that is taken away meanwhile waits, or was taken before. Actions of
- * one person follow each other, so what it did alone adds up.
+ * The operator, locked until `tx` ends: a role change meanwhile waits, or was committed before. Actions of one person are
+ * serialized, so that amounts approved alone add up.
  *
- * @throws Refusal 'unauthenticated' where it is disabled
+ * @throws Refusal 'unauthenticated' when it is disabled
  */
 export async function lockOperator(tx: Tx, id: bigint): Promise<Operator> {
   const row = await store.lockOperator(tx, id);
@@ -99,10 +99,10 @@ export const operators = async (tx: Tx): Promise<Operator[]> => (await store.ope
 export const tokensOf = (tx: Tx, operatorId: bigint): Promise<TokenRow[]> => store.tokensOf(tx, operatorId);
 
 /**
- * Lets in with a token that its person made (`npm run operator -- new token`) and of which only the hash was told: no other
- * operator ever has it, neither the one who asks for it nor those who agree.
+ * Admits a token that its owner created (`npm run operator -- new token`), by its hash: no other operator ever has the token,
+ * neither the one who requests it nor those who confirm.
  *
- * @throws Refusal 'malformed_field' where a token of this hash was issued before
+ * @throws Refusal 'malformed_field' when a token with this hash was issued before
  */
 export async function admitToken(
   tx: Tx,
@@ -113,7 +113,7 @@ export async function admitToken(
     throw new Refusal('malformed_field', { fields: { tokenSha256: 'must be of a new token' } });
 }
 
-/** A new token. It is in the reply and nowhere else. */
+/** Creates a token. It is in the reply and nowhere else. */
 export async function issueToken(
   tx: Tx,
   t: { operatorId: bigint; label: string; now: Date; expiresAt: Date | null },
@@ -123,7 +123,7 @@ export async function issueToken(
   return token;
 }
 
-/** @throws Refusal 'unknown_token' where the operator has none of this number */
+/** @throws Refusal 'unknown_token' when the operator has none with this number */
 export async function revokeToken(tx: Tx, t: { operatorId: bigint; token: bigint; now: Date }): Promise<void> {
   if ((await store.revokeToken(tx, t.operatorId, t.token, t.now)) === 0) throw new Refusal('unknown_token');
 }
@@ -134,9 +134,9 @@ export const disable = async (tx: Tx, id: bigint, now: Date): Promise<void> => v
 export const enable = async (tx: Tx, id: bigint): Promise<void> => void (await store.enable(tx, id));
 
 /**
- * The operator whose token whoever starts the server gives it: the first one, and with another token the way back in when
- * everybody is out. Who may start the server may read its database anyway. A token is taken once: one that was revoked stays
- * so, whatever the environment says.
+ * The operator whose token is in the server's environment: the first one, and with a new token the way back in when everybody
+ * is locked out. A person who can start the server can read its database anyway. A token is admitted once: a revoked one
+ * stays revoked, whatever the environment says.
  */
 export async function startOperator(tx: Tx, o: { name: string; token: string; now: Date }): Promise<void> {
   const made = await store.insertOperator(tx, { ...o, role: 'admin' });

@@ -1,16 +1,16 @@
 /**
- * Proposals: actions that wait until others agree.
+ * Proposals: actions that wait for other people's confirmation.
  *
- * A proposal keeps what it is about as it stood, and how many people it takes. At each confirmation what it is about is looked
- * at again; where it has changed, or the proposer may no longer, the proposal is overtaken and nothing is done. Those who
- * agreed before and may no longer do not count. A proposal whose action is refused when it is done is over, with the reason.
- * After a day it expires.
+ * A proposal stores its subject's state at the time, and how many people it takes. At each confirmation the subject is read
+ * again; if it has changed, or the proposer has lost the right, the proposal is superseded and nothing is done. Confirmations
+ * by people who have lost the right do not count. If the action throws a Refusal when carried out, the proposal ends with
+ * that reason. It expires after a day.
  *
- * Nobody confirms their own: the table refuses it, too. In an installation declared to have one operator the delay stands in
- * for the other person: the proposal waits, is announced, may be declined meanwhile, and its proposer confirms it after the
- * delay. That has to be over by the server's clock and by the database's.
+ * Nobody confirms their own proposal: the table rejects it, too. In an installation declared to have one operator, a delay
+ * replaces the second person: the proposal waits, is announced, may be declined meanwhile, and its proposer confirms it after
+ * the delay. The delay must have passed on the server's clock and on the database's.
  *
- * Not here: how many people (rules.ts), the actions (protocols/operator), which read what they are about under its lock.
+ * Not here: how many people (rules.ts), the actions (protocols/operator), which read their subject under its lock.
  */
 import { later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
@@ -23,25 +23,25 @@ import { type ProposalRow, type ProposalState, store } from './store.ts';
 const OPEN_FOR_MS = 24 * 3_600_000;
 export const MAX_PROPOSALS = 200;
 
-/** Whether there are two who could agree on who else is an operator. The first ones are made by one. */
+/** Whether two operators can confirm who else becomes one. One person alone creates the first ones. */
 export const hasTwoConfirmers = async (tx: Tx): Promise<boolean> => (await confirmers(tx)) >= 2;
 
-/** How many could ever agree to what moves money, those who are disabled now included. */
+/** How many operators have roles that confirm money actions, including disabled ones. */
 export const confirmers = async (tx: Tx): Promise<number> => Number(await store.everConfirmers(tx));
 
 export interface Proposed {
   id: bigint;
   expiresAt: Date;
-  /** How many people it takes, the proposer included. */
+  /** Number of people required, including the proposer. */
   people: number;
-  /** In an installation of one operator: from when on the proposer may confirm it. */
+  /** In an installation with one operator: from when the proposer may confirm it. */
   readyAt: Date | null;
 }
 
 /**
- * @param p.people  how many it takes, the proposer included
- * @param p.delayS  in an installation of one operator, how long it waits; null elsewhere
- * @throws Refusal 'proposal_exists' where the same action about the same subject waits already
+ * @param p.people  number of people required, including the proposer
+ * @param p.delayS  the waiting time in an installation with one operator, in seconds; null elsewhere
+ * @throws Refusal 'proposal_exists' when the same action about the same subject is waiting already
  */
 export async function propose(
   tx: Tx,
@@ -75,11 +75,11 @@ export async function propose(
   return { id: row.id, expiresAt, people: p.people, readyAt };
 }
 
-/** @returns ids of those that are over by this, because nobody decided in time */
+/** @returns ids of the proposals that expire now, because nobody decided in time */
 export const expireProposals = async (tx: Tx, now: Date): Promise<bigint[]> =>
   (await store.expireProposals(tx, now)).map(({ id }) => id);
 
-/** The newest first. */
+/** Newest first. */
 export const proposals = (
   tx: Tx,
   input: { state?: ProposalState | undefined; limit: number },
@@ -90,7 +90,7 @@ export const openProposal = (tx: Tx, action: string, subject: string): Promise<P
   store.openProposal(tx, action, subject);
 
 /**
- * Takes a proposal, locked until `tx` ends: only one decides.
+ * Locks a proposal until `tx` ends: only one person decides.
  *
  * @throws Refusal 'unknown_proposal' | 'proposal_over'
  */
@@ -102,13 +102,13 @@ export async function lockProposal(tx: Tx, id: bigint, now: Date): Promise<Propo
   return row;
 }
 
-/** Whether what it is about is as it was when proposed. */
+/** Whether its subject is unchanged since the proposal. */
 export const isAsSeen = (row: ProposalRow, now: unknown): boolean => canonical(row.seen) === canonical(now);
 
 /**
- * Whether this person may agree to it.
+ * Checks that this person may confirm it.
  *
- * @throws Refusal 'own_proposal' | 'agreed_already' | 'proposal_waits' where the delay of an own one is not over
+ * @throws Refusal 'own_proposal' | 'agreed_already' | 'proposal_waits' when the delay of one's own proposal is not over
  */
 export async function requireOther(tx: Tx, row: ProposalRow, operator: { id: bigint; name: string }, now: Date) {
   if (row.agreed.includes(operator.name)) throw new Refusal('agreed_already');
@@ -119,9 +119,9 @@ export async function requireOther(tx: Tx, row: ProposalRow, operator: { id: big
 }
 
 /**
- * Names of those who stand behind it and still may: the proposer first. What they are stays so until `tx` ends.
+ * Names of those who approved it and still have the right: the proposer first. Their rights stay so until `tx` ends.
  *
- * @returns undefined where the proposer is not among them
+ * @returns undefined when the proposer is not among them
  */
 export async function validAgreers(tx: Tx, row: ProposalRow, right: Right): Promise<string[] | undefined> {
   const ids = [row.proposed_by, ...(await store.approvers(tx, row.id))];
@@ -130,7 +130,7 @@ export async function validAgreers(tx: Tx, row: ProposalRow, right: Right): Prom
   return left.includes(row.proposer) ? [row.proposer, ...row.agreed.filter((name) => left.includes(name))] : undefined;
 }
 
-/** One more agrees, and it takes still more. */
+/** Records a confirmation that is not yet the last one. */
 export async function agree(tx: Tx, doing: Doing, row: ProposalRow): Promise<void> {
   await store.approve(tx, { id: row.id, by: doing.operator.id, now: doing.now, reason: doing.reason });
   await recordAction(tx, doing, { action: row.action, subject: row.subject, outcome: 'agreed', proposal: row.id });
@@ -155,9 +155,10 @@ export async function decideProposal(
 }
 
 /**
- * It was agreed to, and its action was refused: it is over, with the reason. Nothing where another decided meanwhile.
+ * It was confirmed, and its action threw a Refusal: it ends with that reason. No effect when another person decided
+ * meanwhile.
  *
- * @param f.from `confirmed` where the action asked somebody outside and was refused there
+ * @param f.from `confirmed` when the action made an outside call and was refused there
  */
 export async function failProposal(
   tx: Tx,

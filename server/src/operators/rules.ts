@@ -1,48 +1,52 @@
 /**
  * Rules: how many people an action takes.
  *
- * A rule is a row: action, right, asset and above how much, and the number of people. The most specific rule that matches
- * decides: one that names the action before one of its family (`order.*`) before `*`, then one that names the right, then one
- * that names the asset. Of the limits of the rules that are equally specific, every one that is passed counts; below all of
- * them one person is enough. What no rule matches takes two.
+ * A rule is a row: action, right, asset, the amount above which it applies, and the number of people. The most specific
+ * matching rule decides: one that names the action before one that names its family (`order.*`) before `*`, then one that
+ * names the right, then one that names the asset. Among equally specific rules every exceeded limit counts; below all of them
+ * one person is enough. An action without a matching rule takes two.
  *
- * Amounts add up per person over 24 hours: what a person did alone under the same rules, and this action, are held against the
- * limit together. One subject counts once, with its largest amount, because its money leaves once. What two agreed on does
- * not count, nor what waited out the delay. Callers hold the lock of the person (people.ts), so two actions at once see each other.
+ * Amounts add up per person over 24 hours: everything a person did alone under the same rules, plus this action, is compared
+ * with the limit. One subject counts once, with its largest amount, because its money leaves once. What two people approved
+ * does not count, nor what waited out the delay. Callers hold the person's lock (people.ts), so concurrent actions see each
+ * other.
  *
- * An installation declared to have one operator has nobody to ask. There one is enough after a delay (proposals.ts); a delay
- * of zero, the sandbox's, means at once.
+ * An installation declared to have one operator has no second person. There one is enough after a delay (proposals.ts); a
+ * delay of zero, as in the sandbox, means at once.
  *
- * Not here: which actions ask for what (protocols/operator).
+ * Not here: what each action requires (protocols/operator).
  */
 import type { Tx } from '../base/db.ts';
 import { recordByMachine } from './audit.ts';
 import { type Installation, type Rule, store } from './store.ts';
 
-/** What an action may turn out to be about, whatever the action. Only a rule that names it, or its family, makes it less than two. */
+/**
+ * What an action may turn out to involve, whatever the action. Only a rule that names the finding, or its family, allows less
+ * than two.
+ */
 export const FINDINGS = [
-  /** Letting money go past a hit of screening. */
+  /** Sending money despite a screening hit. */
   'release.screening_hit',
-  /** Letting money go to a destination that is held since a key of its partner leaked. */
+  /** Sending money to a destination held because a key of its partner leaked. */
   'release.destination_held',
-  /** Letting money of a blocked customer go. */
+  /** Sending money of a blocked customer. */
   'release.customer_blocked',
   /** Sending money to an address or account that no partner and no customer named. */
   'destination.new',
-  /** Entries that correct the books, whichever action makes them: two at least. */
+  /** Correcting ledger entries, by whichever action: at least two. */
   'entry.correct',
 ] as const;
 export type Finding = (typeof FINDINGS)[number];
 
 /**
- * What an action asks people to agree on:
- * - `rule`: whatever the rules say of the action;
+ * What an action needs people's approval for:
+ * - `rule`: whatever the rules say about the action;
  * - `named`: two, unless a rule names the action or its family;
- * - `always`: two at least, whatever a rule says;
- * - an amount: whatever the rules say of the action with so much of the asset; with `ask`, as `named` and `always` do. `counts`
- *   is what it counts under in a person's day, where that is not the action's subject;
- * - a finding: the same of the finding, and a rule has to name it;
- * - so many at least.
+ * - `always`: at least two, whatever a rule says;
+ * - an amount: whatever the rules say about the action with this amount of the asset; with `ask`, like `named` and `always`.
+ *   `counts` is what it counts under in a person's day, if that is not the action's subject;
+ * - a finding: the same for the finding, and a rule has to name it;
+ * - a number: at least that many.
  */
 export type Need =
   | 'rule'
@@ -61,7 +65,7 @@ interface Question {
   right: string;
   asset?: string | undefined;
   units?: bigint | undefined;
-  /** Rules for every action (`*`) say nothing of it. */
+  /** Rules for every action (`*`) do not apply. */
   isNamed?: boolean;
 }
 
@@ -74,7 +78,7 @@ const weight = ({ action, right, asset }: Rule): number =>
   (action === '*' ? 0 : action.endsWith('.*') ? 4 : 8) + (right === '*' ? 0 : 2) + (asset === '*' ? 0 : 1);
 const sameRules = (a: Rule, b: Rule): boolean => a.action === b.action && a.right === b.right && a.asset === b.asset;
 
-/** The rules that decide: all equally specific, one for each limit. None where no rule matches. */
+/** The deciding rules: all equally specific, one per limit. None when no rule matches. */
 export function decidingRules(rules: readonly Rule[], question: Question): Rule[] {
   const matching = rules.filter(
     (rule) => asksFor(rule, question) && !(question.isNamed === true && rule.action === '*'),
@@ -83,15 +87,15 @@ export function decidingRules(rules: readonly Rule[], question: Question): Rule[
   return first === undefined ? [] : matching.filter((rule) => sameRules(rule, first));
 }
 
-/** @param sum what is held against the limits; the amount alone where nothing else counts */
+/** @param sum amount compared with the limits; the action's own amount if nothing else counts */
 export function peopleBy(deciding: readonly Rule[], sum: bigint | undefined): number {
   if (deciding.length === 0) return DEFAULT_PEOPLE;
-  // What has no amount is above every limit but is held against none.
+  // A rule for any asset (`*`) has no limit and always counts; the others only above their limit.
   const passed = deciding.filter(({ asset, aboveUnits }) => asset === '*' || (sum ?? 0n) > aboveUnits);
   return passed.reduce((most, { people }) => Math.max(most, people), 1);
 }
 
-/** How many would be asked for, were there enough of them. */
+/** How many people would be required if there were enough of them. */
 async function asked(
   tx: Tx,
   rules: readonly Rule[],
@@ -119,12 +123,12 @@ async function asked(
   );
 }
 
-/** As the installation is declared. */
+/** The declared installation. */
 export async function installation(tx: Tx): Promise<Installation> {
   return (await store.installation(tx)) ?? { operators: 'two', delay_s: 0 };
 }
 
-/** Declares it, and leaves a line in the audit where that changes anything. */
+/** Declares it, with an audit row if that changes anything. */
 export async function declareInstallation(
   tx: Tx,
   declared: { operators: 'one' | 'two'; delayS: number; now: Date },
@@ -143,7 +147,7 @@ export async function declareInstallation(
   });
 }
 
-/** What the people of an action, or of money that is about to leave, have to be. */
+/** The requirement on the people behind an action, or behind money that is about to leave. */
 export interface Wanted {
   action: string;
   right: string;
@@ -153,7 +157,7 @@ export interface Wanted {
   now: Date;
 }
 
-/** How many people an action takes where there is more than one operator. */
+/** How many people an action takes in an installation with more than one operator. */
 export async function peopleWanted(tx: Tx, wanted: Wanted): Promise<number> {
   const { needs, ...about } = wanted;
   if (needs.length === 0) return 1;
@@ -175,7 +179,7 @@ export async function peopleWanted(tx: Tx, wanted: Wanted): Promise<number> {
   return most;
 }
 
-/** Keeps what one person did alone, to be added to what comes. */
+/** Records what one person did alone, to be added to later actions. */
 export async function noteAlone(tx: Tx, { needs, action, right, ...rest }: Wanted): Promise<void> {
   for (const need of needs) {
     if (typeof need === 'string' || !('units' in need) || need.asset === undefined || need.units === undefined)
@@ -187,11 +191,11 @@ export async function noteAlone(tx: Tx, { needs, action, right, ...rest }: Wante
 }
 
 /**
- * How many people have to stand behind something when money is about to leave. One in an installation of one operator.
+ * How many people must have approved money that is about to leave. One in an installation with one operator.
  *
  * @param need.action   an action's name or a finding
  * @param need.units    of `asset`, in its smallest units
- * @param need.operator whose sum of the day counts with it, where one person asks
+ * @param need.operator whose daily sum counts with it, when one person asks
  */
 export async function peopleNeeded(
   tx: Tx,
@@ -211,13 +215,13 @@ export async function peopleNeeded(
 
 export const peopleRules = (tx: Tx): Promise<Rule[]> => store.rules(tx);
 
-/** Nobody else changes a rule until `tx` ends. */
+/** Prevents rule changes until `tx` ends. */
 export const lockRules = (tx: Tx): Promise<unknown> => store.lockRules(tx);
 
-/** Leaves one that is there as it is. */
+/** Leaves an existing rule unchanged. */
 export const seedRule = async (tx: Tx, rule: Rule): Promise<void> => void (await store.seedRule(tx, rule));
 
-/** @param people null takes the rule away */
+/** @param people null removes the rule */
 export async function setRule(tx: Tx, rule: Omit<Rule, 'people'> & { people: number | null }): Promise<void> {
   const { people, ...key } = rule;
   if (people === null) await store.dropRule(tx, key);
@@ -225,8 +229,8 @@ export async function setRule(tx: Tx, rule: Omit<Rule, 'people'> & { people: num
 }
 
 /**
- * The stricter of what was and what will be: as many as the new rule says, and as any rule says that matches something this
- * one matches, for it may stand in that one's place.
+ * The stricter of the old and the new rule: as many people as the new rule says, and as any rule says that matches something
+ * this one matches, because this one may replace it.
  */
 export function peopleForChange(
   rules: readonly Rule[],

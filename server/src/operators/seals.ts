@@ -1,22 +1,22 @@
 /**
  * Seals of the audit: its committed rows, chained by hash in batches like the journal's entries (ledger/seals.ts), so that a
- * row that is edited, taken away or slipped in afterwards is found by its number.
+ * row that is later edited, deleted or inserted is detected by its number.
  *
- * A row's hash is over all of its fields. A seal's is over the seal before, its time and the hashes of its rows. Sealing runs after the
- * fact and nobody waits for it; a batch takes only rows whose transaction is older than every one that still runs.
+ * A row's hash covers all of its fields. A seal's hash covers the previous seal, its time and the hashes of its rows. Sealing
+ * runs afterwards and nobody waits for it; a batch takes only rows whose transaction is older than every running one.
  *
  * A row gets its number before it commits, so an honest one may be sealed a little after rows with higher numbers: within the
- * 15 s of a transaction. One that is sealed, or still unsealed, long after those is told as slipped in. Rows added behind the
- * end look like any other, and a chain does not show that its end was cut off: a newest hash that is kept elsewhere does.
+ * 15 s of a transaction. One that is sealed, or still unsealed, long after those is reported as inserted later. Rows appended
+ * at the end look like any other, and a chain does not show that its end was cut off: a newest hash kept elsewhere does.
  */
 import { createHash } from 'node:crypto';
 import type { Tx } from '../base/db.ts';
 
 const BATCH = 1_000;
 const FIRST = Buffer.alloc(32);
-/** How far below the newest sealed row an unsealed one is still looked for. */
+/** How far below the newest sealed row an unsealed one is still searched for. */
 const LOOK_BACK = 10_000n;
-/** A transaction ends within 15 s; servers' clocks are a little apart. */
+/** A transaction ends within 15 s; servers' clocks differ a little. */
 const LATE_MS = 600_000;
 const PAGE_ROWS = 5_000;
 
@@ -25,7 +25,7 @@ interface SealedRow {
   fields: (string | null)[];
 }
 
-/** Every field as PostgreSQL writes it; the time in microseconds. The migration seals what was there before in the same form. */
+/** Every field as PostgreSQL formats it; the time in microseconds. The migration seals existing rows in the same form. */
 const FIELDS = `array[a.id::text, (extract(epoch from a.at) * 1000000)::bigint::text, a.operator, a.role, a.address, a.action,
   a.subject, a.reason, a.outcome, a.proposal::text, a.before::text, a.after::text]`;
 
@@ -49,7 +49,7 @@ const sql = {
 
 /** Seals one batch. @returns how many rows were sealed */
 export async function sealAudit(tx: Tx, now: Date): Promise<number> {
-  // One sealer at a time; the others come back later.
+  // One sealer at a time; the others return 0.
   if ((await tx.row<{ locked: boolean }>(sql.lock))?.locked !== true) return 0;
   const last = await tx.row<{ number: bigint; last_id: bigint; hash: Buffer }>(sql.newest);
   const rows = await tx.rows<SealedRow>(sql.next, [(last?.last_id ?? 0n) - LOOK_BACK]);
@@ -84,7 +84,7 @@ export interface AuditSummary {
   rows: bigint;
   seals: bigint;
   unsealed: bigint;
-  /** The newest seal: worth being kept where nobody can change it together with the database. */
+  /** The newest seal: keep it somewhere that cannot be changed together with the database. */
   newest: { number: bigint; hash: string } | null;
 }
 
@@ -98,9 +98,9 @@ interface SealRow {
 }
 
 /**
- * The audit against its seals, from the first row on.
+ * Verifies the audit against its seals, from the first row on.
  *
- * @param kept a seal's number and hash as somebody wrote them down: they must still be there
+ * @param kept a seal's number and hash from a copy kept elsewhere: they must still be there
  */
 export async function verifyAudit(
   tx: Tx,
@@ -109,9 +109,9 @@ export async function verifyAudit(
   kept?: { number: bigint; hash: string },
 ): Promise<AuditSummary> {
   const summary: AuditSummary = { rows: 0n, seals: 0n, unsealed: 0n, newest: null };
-  /** Up to which row seals had come, and when; the oldest first. */
+  /** Up to which row seals had come, and when; oldest first. */
   const reached: { id: bigint; at: number }[] = [];
-  /** Since when rows above this one were sealed; undefined where none was. */
+  /** Since when rows above this one were sealed; undefined if none was. */
   const passedAt = (id: bigint): number | undefined => {
     let [low, high] = [0, reached.length];
     while (low < high) {
@@ -163,7 +163,7 @@ export async function verifyAudit(
   return summary;
 }
 
-/** Rows that no seal covers: the newest, and none that rows above it were sealed long before. */
+/** Rows that no seal covers: only the newest, and none that higher rows were sealed long before. */
 async function verifyUnsealed(
   tx: Tx,
   tell: (problem: AuditProblem) => void,

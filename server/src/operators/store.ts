@@ -1,4 +1,6 @@
-/** Rows of operators: who they are, their tokens, the audit (only ever added to), proposals, rules, and what one did alone. */
+/**
+ * Rows of operators: people, their tokens, the audit (insert-only), proposals, rules, and what one person did alone.
+ */
 import type { Tx } from '../base/db.ts';
 
 export type Role = 'viewer' | 'night' | 'support' | 'finance' | 'admin';
@@ -46,17 +48,17 @@ export interface ProposalRow {
   state: ProposalState;
   decider: string | null;
   decided_at: Date | null;
-  /** How many people it takes, the proposer included. */
+  /** Number of people required, including the proposer. */
   people: number;
-  /** Where one operator is all there is: from when on its proposer may confirm it. */
+  /** With a single operator: from when its proposer may confirm it. */
   ready_at: Date | null;
-  /** Why it failed: the code of the refusal. */
+  /** Why it failed: the code of the Refusal. */
   failed_why: string | null;
-  /** Names of those who agreed besides the proposer, in order. */
+  /** Names of those who confirmed besides the proposer, in order. */
   agreed: string[];
 }
 
-/** A rule: an action of this right, of more than this much of this asset, takes so many people. `*` is any. */
+/** A rule: an action with this right, above this amount of this asset, takes this many people. `*` matches any. */
 export interface Rule {
   action: string;
   right: string;
@@ -100,7 +102,7 @@ const PROPOSAL = `p.id, p.action, p.subject, p.input, p.seen, p.reason, p.propos
     where a.proposal_id = p.id order by a.at, o.name) as agreed`;
 const PROPOSALS = `from proposals p join operators by on by.id = p.proposed_by left join operators d on d.id = p.decided_by`;
 
-/** Advisory lock: whoever changes a rule, alone. Any constant. */
+/** Advisory lock, exclusive for rule changes. Any constant. */
 const RULES_LOCK = 0x72756c65;
 
 const sql = {
@@ -109,12 +111,12 @@ const sql = {
   insertOperator: `insert into operators (name, role, created_at) values ($1, $2, $3)
     on conflict (name) do nothing returning ${OPERATOR}`,
   setRole: 'update operators set role = $2 where id = $1',
-  // Its role and whether it is disabled stay so until the transaction ends, and its actions follow each other.
+  // Its role and whether it is disabled stay so until the transaction ends, and its actions are serialized.
   lockOperator: `select ${OPERATOR} from operators where id = $1 for no key update`,
   shareOperators: `select ${OPERATOR} from operators where id = any($1::bigint[]) order by id for share`,
   disable: 'update operators set disabled_at = coalesce(disabled_at, $2) where id = $1',
   enable: 'update operators set disabled_at = null where id = $1',
-  // Also those who are disabled now: switching everybody else off must not make one person two.
+  // Includes disabled ones: disabling everybody else must not let one person count as two.
   everConfirmers: `select count(*) as count from operators where role in ('finance', 'admin')`,
 
   byToken: `select o.id, o.name, o.role, o.created_at, o.disabled_at, t.id as token, t.expires_at, t.revoked_at, t.last_used_at

@@ -1,9 +1,9 @@
 /**
- * What readiness asks: the database, whether it takes writes, due work, each rail, the prices.
+ * Readiness checks: the database, whether it accepts writes, jobs, each rail, the prices.
  *
- * Without the database, with one that takes no writes, or with work that nobody does, a process is of no use: those three are
- * essential. A rail or a price source that is down stops some markets; taking every process out of service for it would stop
- * the others too.
+ * Without the database, with one that accepts no writes, or with jobs that no worker runs, a process is useless: those three
+ * are essential. A rail or a price source that is down stops some markets; taking every process out of service for it would
+ * stop the others too.
  */
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -33,10 +33,10 @@ export function databaseCheck(db: Database): Check {
   };
 }
 
-/** However often readiness is asked. */
+/** Minimum interval, however often readiness is requested. */
 const PROBE_EVERY_MS = 5_000;
 
-/** Why a write failed, in words that anybody may read. What has no word here is 'failed'. */
+/** Why a write failed, in words that may be public. Causes without an entry here are 'failed'. */
 const REFUSED_WRITES: Readonly<Record<string, string>> = {
   '53100': 'the disk of the database is full',
   '25006': 'the database is read-only',
@@ -47,8 +47,8 @@ const REFUSED_WRITES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Whether a write commits: a row is added in a transaction of its own, and the file has to grow for it. A round trip does not
- * show that. On a full disk every read is answered and every request that writes is a 503.
+ * Whether a write commits: inserts a row in its own transaction, for which the file has to grow. A round trip does not show
+ * that: on a full disk every read succeeds and every request that writes is a 503.
  */
 export function writesCheck(db: Database, everyMs = PROBE_EVERY_MS): Check {
   const probe = atMostEvery(everyMs, async () => {
@@ -57,9 +57,7 @@ export function writesCheck(db: Database, everyMs = PROBE_EVERY_MS): Check {
   return { name: 'writes', essential: true, run: probe };
 }
 
-/**
- * Whether a file in the data folder can be written. Essential where the database lies in it.
- */
+/** Whether a file in the data folder can be written. Essential if the database is in it. */
 export function folderCheck(folder: string, essential: boolean, everyMs = PROBE_EVERY_MS): Check {
   const path = join(folder, `.write-probe-${process.pid}`);
   const probe = atMostEvery(everyMs, async () => {
@@ -75,7 +73,7 @@ export function folderCheck(folder: string, essential: boolean, everyMs = PROBE_
   return { name: 'data folder', essential, run: probe };
 }
 
-/** One at a time: one that hangs is waited for and not joined by a second. */
+/** One at a time: a hanging write is awaited, and no second one is started. */
 function atMostEvery(everyMs: number, write: () => Promise<void>): Check['run'] {
   let last: { at: number; done: ReturnType<Check['run']> } | undefined;
   let isUnderWay = false;
@@ -101,7 +99,7 @@ function atMostEvery(everyMs: number, write: () => Promise<void>): Check['run'] 
   };
 }
 
-/** Polling rows are due every second or so; one that waits a minute has nobody who does it. */
+/** Polling jobs are due every second or so; one that waits a minute has no worker. */
 const LATE_MS = 60_000;
 
 export function workCheck(db: Database, clock: Clock, lateMs = LATE_MS): Check {
@@ -127,12 +125,12 @@ export function workCheck(db: Database, clock: Clock, lateMs = LATE_MS): Check {
   };
 }
 
-/** As far as a signed request may be off, and a price ahead. */
+/** The tolerance for a signed request, and for a price dated ahead. */
 const CLOCK_OFF_MS = 5_000;
 
 /**
- * This machine's clock against the database's. Due times and prices go by the database's, so a clock that is off stops
- * neither; signatures of partners and heads of chains are still held against it.
+ * Compares this machine's clock with the database's. Due times and prices use the database's, so a wrong clock affects
+ * neither; partners' signatures and heads of chains are still compared with it.
  */
 export function clockCheck(db: Database): Check {
   return {
@@ -146,8 +144,8 @@ export function clockCheck(db: Database): Check {
 }
 
 /**
- * Work that fails waits for its next try and is not due meanwhile, so the backlog does not show it. One payout that cannot
- * be submitted is no reason to take a process out of service, but somebody must see it.
+ * A failing job waits for its next try and is not due meanwhile, so the backlog does not show it. One payout that cannot be
+ * submitted is no reason to take a process out of service, but an operator must see it.
  */
 export function failingJobsCheck(db: Database): Check {
   return {
@@ -167,8 +165,8 @@ export function failingJobsCheck(db: Database): Check {
 }
 
 /**
- * Whether what happens gets its place in the feeds: that is ours to mend. What a partner's receiver does not take is not, and
- * is no reason to call this server unwell: it is in the metrics and in a case.
+ * Whether events get their positions in the feeds, which is our responsibility. A partner's receiver that accepts nothing is
+ * not, and does not make this server unhealthy: it is in the metrics and in a case.
  */
 export function eventsCheck(db: Database, clock: Clock, lateMs = LATE_MS): Check {
   return {
@@ -196,10 +194,10 @@ export function railCheck(rail: Rail): Check {
   };
 }
 
-/** Compared every few seconds; a full run in between may take its time. */
+/** Compared every few seconds; a full run in between may take longer. */
 const COMPARED_WITHIN_MS = 600_000;
 
-/** Whether books and outside agree, and are still being compared: a number of breaks and an age for each rail. */
+/** Whether books and outside agree, and are still being compared: the number of breaks and an age per rail. */
 export function reconcileCheck(db: Database, withinMs = COMPARED_WITHIN_MS): Check {
   return {
     name: 'reconciliation',
@@ -220,7 +218,7 @@ export function reconcileCheck(db: Database, withinMs = COMPARED_WITHIN_MS): Che
   };
 }
 
-/** What an operator has switched off: shown, and never a reason to take a process out of service. */
+/** Kill switches: shown, and never a reason to take a process out of service. */
 export function killSwitchesCheck(db: Database): Check {
   return {
     name: 'kill_switches',
@@ -235,7 +233,7 @@ export function killSwitchesCheck(db: Database): Check {
   };
 }
 
-/** Whether one person runs this, as declared, or several: shown, and never a reason to take a process out of service. */
+/** Whether one operator is declared, or several: shown, and never a reason to take a process out of service. */
 export function operatorsCheck(db: Database): Check {
   return {
     name: 'operators',
@@ -250,7 +248,7 @@ export function operatorsCheck(db: Database): Check {
   };
 }
 
-/** As old as a price may be in a market that says nothing else. */
+/** Maximum age of a price in a market without its own setting. */
 const PRICE_MAX_AGE_MS = 30_000;
 
 export function pricesCheck(db: Database, maxAgeMs = PRICE_MAX_AGE_MS): Check {
@@ -259,7 +257,7 @@ export function pricesCheck(db: Database, maxAgeMs = PRICE_MAX_AGE_MS): Check {
     essential: false,
     async run() {
       const ages = await db.asSystem((tx) => priceAges(tx));
-      // One dated ahead does not count in any market. The next one replaces it.
+      // A price dated ahead does not count in any market. The next one replaces it.
       const ok = ages.length > 0 && ages.every(({ ageMs }) => ageMs <= maxAgeMs && ageMs >= -CLOCK_OFF_MS);
       return { ok, ...Object.fromEntries(ages.map(({ source, ageMs }) => [`${source}AgeMs`, ageMs])) };
     },
@@ -267,8 +265,8 @@ export function pricesCheck(db: Database, maxAgeMs = PRICE_MAX_AGE_MS): Check {
 }
 
 /**
- * Markets that do not quote because of their prices, and how many quote at the word of one source. One that does so without
- * saying it in its terms is not well: nobody has decided it.
+ * Markets halted because of their prices, and how many quote on a single source. A market that does so without declaring it
+ * is unhealthy: nobody has decided it.
  */
 export function breakersCheck(db: Database): Check {
   return {
@@ -297,10 +295,10 @@ export function breakersCheck(db: Database): Check {
   };
 }
 
-/** Where everything is halted, a hundred lines say no more than a few. */
+/** If everything is halted, a hundred lines say no more than a few. */
 const SHOWN_AT_MOST = 10;
 
-/** So many turns in a row may be missed by chance: a restart, a slow answer. */
+/** This many consecutive turns may be missed by chance: a restart, a slow answer. */
 const MISSED_TURNS = 6;
 
 export function priceSourceCheck(db: Database, source: PriceSource): Check {
@@ -324,7 +322,9 @@ export function priceSourceCheck(db: Database, source: PriceSource): Check {
   };
 }
 
-/** An asset wherever it has a threshold: what is free in each wallet, and what chain or bank say. Amounts as text, exact. */
+/**
+ * An asset in every wallet with a threshold: the free balance, and the balance from chain or bank. Amounts as text, exact.
+ */
 export function treasuryCheck(db: Database, asset: string): Check {
   return {
     name: `treasury ${asset}`,

@@ -1,4 +1,6 @@
-/** Thrown to whoever waited; the work itself is told by the signal, and may not listen. */
+/**
+ * Thrown to the caller that waited; the work itself only gets the abort signal, and may ignore it.
+ */
 export class Late extends Error {
   override name = 'Late';
 }

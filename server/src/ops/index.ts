@@ -1,7 +1,7 @@
 /**
- * Operations: how the server shows those who run it how it is.
+ * Operations: how the server reports its health and metrics.
  *
- * Not here: logs (base/log.ts), alarms for people about money (compliance cases).
+ * Not here: logs (base/log.ts), cases about money (compliance).
  */
 export {
   breakersCheck,

@@ -1,10 +1,10 @@
 /**
- * Metrics, for Prometheus, on a port of their own: what is measured as it happens, and what is counted when asked.
+ * Metrics, for Prometheus, on a separate port: counters measured as events happen, and gauges read on request.
  *
- * Counting asks the database, so it is done at most every five seconds however many scrapers there are, and with a
- * deadline: when the database does not answer, the scrape still says how this process is, and `cloverleaf_readings_ok` is 0.
+ * Gauges query the database, so they are read at most every five seconds however many scrapers there are, and with a
+ * deadline: when the database does not answer, the scrape still describes this process, and `cloverleaf_readings_ok` is 0.
  *
- * Labels are kinds, states, routes as templates and rails: never an id, or their number would grow without end.
+ * Labels are kinds, states, routes as templates and rails: never an id, because their number would grow without bound.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,7 +13,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { Handlers } from '../base/jobs.ts';
 import { within } from './deadline.ts';
 
-/** A number that is counted when asked for, or one for each value of a label. */
+/** A number read on request, or one per value of a label. */
 export interface Reading {
   readonly name: string;
   readonly help: string;
@@ -22,7 +22,7 @@ export interface Reading {
 
 export type Value = { of?: string; value: number };
 
-/** Reads several at once, because one question to the database may answer several. */
+/** Reads several at once, because one query may return several. */
 export interface Readings {
   readonly readings: readonly Reading[];
   read(): Promise<Readonly<Record<string, readonly Value[]>>>;
@@ -32,15 +32,15 @@ export interface Metrics {
   readonly registry: Registry;
   /** Measures every request of this app: add it before the routes. */
   measureHttp(app: FastifyInstance): void;
-  /** The same handlers, with what they do counted. */
+  /** Wraps the handlers and counts their runs. */
   measureJobs(handlers: Handlers): Handlers;
-  /** Everything as Prometheus reads it. */
+  /** All metrics in Prometheus' text format. */
   text(): Promise<string>;
 }
 
 const READ_EVERY_MS = 5_000;
 const READ_DEADLINE_MS = 2_000;
-/** Seconds. From what memory answers to what a program gives up on. */
+/** Seconds. From an answer out of memory to the point where a client gives up. */
 const HTTP_BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 const WORK_BUCKETS = [0.005, 0.025, 0.1, 0.5, 2.5, 10, 20];
 
@@ -85,7 +85,7 @@ export function openMetrics(sources: readonly Readings[] = []): Metrics {
     outcomes.forEach((outcome, i) => {
       for (const { name, label } of sources[i]?.readings ?? []) {
         const gauge = gauges.get(name);
-        // What could not be read is not shown: an old number would look like a fresh one.
+        // A gauge that could not be read is omitted: an old value would look current.
         gauge?.reset();
         if (outcome.status === 'rejected') gauge?.remove();
         else
@@ -101,7 +101,7 @@ export function openMetrics(sources: readonly Readings[] = []): Metrics {
   return {
     registry,
     measureHttp(app) {
-      // Finding the counter of these labels costs more than counting, and there are few: routes as templates times statuses.
+      // Looking up a counter by its labels costs more than counting, and there are few: route templates times statuses.
       const known = new Map<string, ReturnType<typeof http.labels>>();
       app.addHook('onResponse', (request, reply, done) => {
         const { method } = request;

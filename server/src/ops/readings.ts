@@ -1,5 +1,5 @@
 /**
- * What is counted when Prometheus asks: due work, orders under way, cases, prices, rails, sizes.
+ * Gauges read when Prometheus asks: jobs, open orders, cases, prices, rails, sizes.
  */
 import type { Clock } from '../base/clock.ts';
 import { clockAheadMs } from '../base/databaseclock.ts';
@@ -19,10 +19,10 @@ import type { Readings, Value } from './metrics.ts';
 import { type Check, runCheck } from './routes.ts';
 import { newestEntry, rowCounts, waiting } from './store.ts';
 
-/** Below what a scrape has for its readings, so that one check that hangs is one that fails. */
+/** Less than a scrape's deadline for its readings, so that a hanging check fails alone. */
 const CHECK_MS = 1_500;
 
-/** Readiness in numbers, for alarms: also when the database is away and most other numbers with it. */
+/** Readiness as numbers, for alerts: available even when the database is down and most other numbers are missing. */
 export function checkReadings(checks: () => readonly Check[]): Readings {
   return {
     readings: [{ name: 'cloverleaf_check_ok', help: '1 when a check of /readyz holds.', label: 'check' }],
@@ -127,7 +127,7 @@ export function databaseReadings(db: Database, clock: Clock): Readings {
   };
 }
 
-/** Of the rails that are not asleep. */
+/** For rails that are not asleep. */
 export function railReadings(all: readonly Rail[]): Readings {
   return {
     readings: [
@@ -184,7 +184,7 @@ export function reconcileReadings(db: Database): Readings {
   };
 }
 
-/** Gauges, in whole units and so not exact to the last place; the ledger is. Accounts are few: none is an order's. */
+/** Gauges in whole units, and so not exact to the last place; the ledger is. There are few accounts: none is an order's. */
 export function treasuryReadings(db: Database): Readings {
   return {
     readings: [
@@ -221,7 +221,7 @@ function each<R, K extends keyof R>(rows: readonly R[], label: K, value: (row: R
   return rows.map((row) => ({ of: String(row[label]), value: value(row) }));
 }
 
-/** Where a label has several rows: the longest of them, and not their sum. */
+/** If a label has several rows: the longest of them, and not their sum. */
 function oldest<R, K extends keyof R>(rows: readonly R[], label: K, value: (row: R) => number): Value[] {
   const longest = new Map<string, number>();
   for (const row of rows) longest.set(String(row[label]), Math.max(longest.get(String(row[label])) ?? 0, value(row)));

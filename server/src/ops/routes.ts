@@ -1,19 +1,19 @@
 /**
  * `/healthz`: this process answers. `/readyz`: it has what it needs to serve, each part with its numbers.
  *
- * Health asks nobody, so that a database that is down does not get every process restarted. Readiness asks everything at
- * once, each with a deadline of its own. Both are open to all, so readiness is answered from memory for a second, and
- * says ages, counts and the operator's balances only. Who must not know those is kept from it by what stands in front.
+ * Health runs no checks, so that a database that is down does not get every process restarted. Readiness runs all checks at
+ * once, each with its own deadline. Both are public, so readiness is cached for a second, and contains ages, counts and the
+ * operator's balances only. To hide those, restrict access in the proxy in front.
  */
 import type { FastifyPluginAsync } from 'fastify';
 import { Late, within } from './deadline.ts';
 
 export interface Check {
   readonly name: string;
-  /** Whether the server is of no use without it. What is not essential is shown, and leaves the answer 200. */
+  /** Whether the server is useless without it. A failing check that is not essential is shown, and leaves the answer 200. */
   readonly essential: boolean;
   /**
-   * Numbers to show. It fails by throwing, or by `ok: false` among them.
+   * Numbers to show. It fails by throwing, or with `ok: false` among them.
    * @param signal aborts at the deadline
    */
   run(signal: AbortSignal): Promise<Record<string, number | string | boolean>>;
@@ -30,7 +30,7 @@ export interface Checked {
 export const CHECK_DEADLINE_MS = 2_000;
 const REMEMBER_MS = 1_000;
 
-/** @param checks those that there are now: a rail that sleeps is not asked */
+/** @param checks the current ones: a sleeping rail has none */
 export function opsRoutes(checks: () => readonly Check[]): FastifyPluginAsync {
   let last: { at: number; checked: Promise<Checked[]> } | undefined;
   const recently = (): Promise<Checked[]> => {
@@ -63,7 +63,7 @@ export async function runCheck(check: Check, deadlineMs = CHECK_DEADLINE_MS): Pr
     const detail = await within(deadlineMs, (signal) => check.run(signal));
     return { ...detail, name, ok: detail.ok !== false, essential, tookMs: took() };
   } catch (error) {
-    // Anyone may read this, and a library's message may carry an address or a key.
+    // This is public, and a library's message may contain an address or a key.
     return { name, ok: false, essential, tookMs: took(), why: error instanceof Late ? error.message : 'failed' };
   }
 }

@@ -1,22 +1,22 @@
 /**
- * Numbers for those who run the server: each answered from an index, a few rows or PostgreSQL's own statistics, so that
- * asking often costs little however large the tables are. The only thing written is the row that proves that writing works.
+ * Numbers for operators: each read from an index, a few rows or PostgreSQL's own statistics, so that frequent reads cost
+ * little however large the tables are. The only row written is the one that proves that writing works.
  */
 import type { Tx } from '../base/db.ts';
 
-/** With the pauses that double, so many failures in a row have taken about eight seconds: no hiccup any more. */
+/** With doubling pauses, this many failures take about eight seconds: more than a hiccup. */
 const FAILING_ATTEMPTS = 5;
 
 export const sql = {
   ping: 'select 1 as one',
-  // What a worker has in hand is not waiting.
+  // Jobs that a worker is running are not waiting.
   waiting: `select kind, count(*) filter (where dead_at is null and due_at <= $1) as due, count(dead_at) as dead,
       count(*) filter (where dead_at is null and attempts >= ${FAILING_ATTEMPTS}) as failing,
       min(due_at) filter (where dead_at is null and due_at <= $1) as oldest,
       count(*) filter (where dead_at is null and slept_at > $1 + interval '3 s') as asleep
     from jobs where leased_until is null or leased_until < clock_timestamp() group by kind order by kind`,
   newestEntry: 'select coalesce(max(seq), 0) as newest from entries',
-  // Counted where PostgreSQL has not yet estimated it, which it has not while the table is small.
+  // Counted exactly while PostgreSQL has no estimate yet, as for a small table.
   rows: `select c.relname as name, case c.relname when 'quotes'
         then case when c.reltuples < 0 then (select count(*) from quotes) else c.reltuples::bigint end
         else case when c.reltuples < 0 then (select count(*) from orders) else c.reltuples::bigint end end as count
@@ -27,19 +27,19 @@ export interface WaitingRow {
   kind: string;
   due: bigint;
   dead: bigint;
-  /** Failed again and again, and waiting for the next try: not due, and yet not well. */
+  /** Failed repeatedly and waiting for the next try: not due, and yet unhealthy. */
   failing: bigint;
   oldest: Date | null;
-  /** Sleeps from a time that is yet to come: the clock that sent it to sleep was ahead. Workers pull it back. */
+  /** Its wait begins in the future: the clock that wrote it was ahead. Workers correct it. */
   asleep: bigint;
 }
 
-/** Rows of the probe are a page each: eight megabytes. */
+/** Probe rows take a page each: eight megabytes. */
 const MOST_PROBE_BYTES = 8 * 1024 * 1024;
-/** With the table's fill factor, a second one does not go into the same page. */
+/** With the table's fill factor, a second one does not fit into the same page. */
 const FILLER = 'x'.repeat(1_000);
 
-/** Adds a row for which the file has to grow. @returns whether there are so many that they should go */
+/** Inserts a row for which the file has to grow. @returns whether there are so many that they should be deleted */
 export async function probeWrite(tx: Tx): Promise<boolean> {
   await tx.run('set local statement_timeout = 5000');
   await tx.run('insert into write_probe (filler) values ($1)', [FILLER]);
@@ -47,7 +47,7 @@ export async function probeWrite(tx: Tx): Promise<boolean> {
   return (row?.bytes ?? 0n) > MOST_PROBE_BYTES;
 }
 
-/** Gives up at once where somebody reads the table, such as a dump: the next one tries again. */
+/** Gives up at once while another session, such as a dump, reads the table: the next call tries again. */
 export async function emptyProbe(tx: Tx): Promise<void> {
   await tx.run('set local lock_timeout = 100');
   await tx.run('truncate write_probe');

@@ -1,8 +1,8 @@
 /**
- * Actions: what a person (or the sandbox in a person's place) decides about one order.
+ * Actions: what a person (or the sandbox standing in for one) decides about one order.
  *
- * Each is an event of the machine, refused where the machine has no such row. Every action says who and why, and both stand in
- * the order's history.
+ * Each action is an event of the state machine and throws a Refusal when the machine has no such transition. Every action
+ * records who and why in the order's history.
  */
 import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
@@ -59,9 +59,9 @@ import { isUnreleased } from './told.ts';
 export interface Action {
   orderId: bigint;
   by: string;
-  /** Names of all who agreed to it. */
+  /** Names of everyone who approved it. */
   people?: readonly string[];
-  /** Of money that goes back: past what screening and blocks say of its destination, as it stands now. */
+  /** For refunds: go ahead despite the screening hits and blocks that stand against the destination now. */
   pastHits?: boolean | undefined;
   why: string;
   now: Date;
@@ -69,18 +69,18 @@ export interface Action {
 
 type Context = { rails: ReadonlyMap<string, Rail> };
 
-/** Who lets a hit pass with an action. */
+/** The people whose approval an action carries, for hits it lets pass. */
 const approval = ({ by, people, why, now, pastHits }: Action) => ({
   ...{ people: people ?? [by], reason: why, pastHits, now },
 });
 
-/** Only before any money was seen. @throws Refusal 'unknown_order' | 'order_over' */
+/** Cancels an order before any money was seen. @throws Refusal 'unknown_order' | 'order_over' */
 export const cancel = (context: Context, tx: Tx, action: Action): Promise<Order> =>
   perform(context, tx, action, 'cancelled', { failure: 'other' });
 
 /**
- * A held order goes on, past what screening and limits have found of it by now, which these people approve. One that was
- * underpaid, or whose deposit was reversed, cannot: it would be paid out what is not there.
+ * Releases a held order. These people approve everything that screening and limits have found by now. An order that was
+ * underpaid, or whose deposit was reversed, cannot be released: it would pay out money that is not there.
  *
  * @throws Refusal 'unknown_order' | 'order_over'
  */
@@ -95,10 +95,10 @@ export async function release(context: GateContext, tx: Tx, action: Action): Pro
 }
 
 /**
- * A held order's deposit goes back. The destination is screened first, outside the transaction that acts on the answer.
+ * Refunds the deposit of a held order. The destination is screened first, outside the transaction that acts on the answer.
  *
- * @param refund.failure why, in the partner's terms: the amount was wrong, the payer's name was, or something else
- * @param refund.address,refund.fiatAccountId where to: the customer's address on a chain, or an account at a bank
+ * @param refund.failure why, in the partner's terms: wrong amount, wrong payer name, or other
+ * @param refund.address,refund.fiatAccountId destination: the customer's address on a chain, or a bank account
  * @throws Refusal 'unknown_order' | 'order_over' | 'destination_held'
  */
 export async function refundOrder(
@@ -126,15 +126,15 @@ export async function refundOrder(
 }
 
 /**
- * A payout that the rail rejected goes out again, under an id of its own. Not where its deposit has been reversed since:
- * that order can only be rejected.
+ * Sends a payout that the rail rejected again, under a new payout id. Not when its deposit has been reversed since: that
+ * order can only be refunded.
  *
  * @throws Refusal 'unknown_order' | 'order_over'
  */
 export async function retry(context: GateContext, tx: Tx, action: Action): Promise<Order> {
   const order = await lockOrder(tx, action.orderId);
   const { state } = order;
-  // A refund is tried again with its deposit and destination: retryRefund.
+  // A rejected refund is retried with its deposit and destination: retryRefund.
   if (state !== 'payout_held') throw new Refusal('order_over', { state });
   const why = holdBeforePayout(order, await store.hasLostDeposit(tx, order.id));
   if (why !== undefined) throw new Refusal('order_over', { state, why });
@@ -143,13 +143,14 @@ export async function retry(context: GateContext, tx: Tx, action: Action): Promi
 }
 
 /**
- * An order that goes on by itself is given to a person: what is not submitted yet is not submitted. It waits on hold, or with
- * its payout or refund held. Of several refunds those that are not submitted are stopped, and the order is held once the others have
+ * Takes an order that goes on by itself and gives it to a person. Nothing more is submitted: the order waits on hold, or with
+ * its payout or refund held. Of several refunds the unsubmitted ones are stopped, and the order is held once the others have
  * ended.
  *
- * @returns the order, and the payouts of its refunds that it was too late for
- * @throws Refusal 'unknown_order' | 'order_over' where nothing of it goes on by itself | 'payout_submitted' where it is too late for
- *         all of it
+ * @returns the order, and the refund payouts that were already submitted
+ * @throws Refusal 'unknown_order' | 'order_over' when nothing of it goes on by itself | 'payout_submitted' when everything
+ *   was
+ *         already submitted
  */
 export async function holdBack(
   context: Context,
@@ -180,13 +181,13 @@ export async function holdBack(
 const submitted = ({ id }: Order, payouts: readonly string[], state: string | undefined) =>
   new Refusal('payout_submitted', { orderId: String(id), payout: payouts.join(', '), state });
 
-/** Ends an order's payout before it is submitted. @throws Refusal 'payout_submitted' */
+/** Cancels an order's payout before it is submitted. @throws Refusal 'payout_submitted' */
 async function unsubmit(context: Context, tx: Tx, order: Order, why: string, now: Date): Promise<void> {
   const key = payoutId(order);
   if (await cancelUnlessSubmitted(tx, key, why, now)) return;
   const payout = await payoutByKey(tx, order.payoutRail, key);
   const rail = context.rails.get(order.payoutRail);
-  // On a list of payouts for the next file it has not left either.
+  // A payout that the rail only lists for its next file has not left either.
   if (payout?.state === 'submitted' && (await rail?.unlist?.(tx, key, why)) === true) {
     await recordRejected(tx, { rail: order.payoutRail, key, why, now });
     return;
@@ -196,7 +197,7 @@ async function unsubmit(context: Context, tx: Tx, order: Order, why: string, now
 
 const GOES_ON: readonly Order['state'][] = ['deposit_confirmed', 'awaiting_liquidity', 'paying_out', 'refunding'];
 
-/** The order with nothing of it going on by itself any more. @throws Refusal 'payout_submitted' where part of it is submitted */
+/** Stops everything of the order that goes on by itself. @throws Refusal 'payout_submitted' when part of it was submitted */
 async function heldBack(context: Context, tx: Tx, order: Order, action: Action): Promise<Order> {
   if (!GOES_ON.includes(order.state)) return order;
   const { order: held, notCancelled } = await holdBack(context, tx, action);
@@ -205,8 +206,8 @@ async function heldBack(context: Context, tx: Tx, order: Order, action: Action):
 }
 
 /**
- * An order that a person holds, or that waits for funds, or whose payout is not submitted yet, is priced anew: at the price of
- * now, for what came in. It is screened again, and goes on by itself.
+ * Reprices an order that a person holds, that waits for funds, or whose payout is not submitted yet: at the current price,
+ * for the amount received. It is screened again and then goes on by itself.
  *
  * @throws Refusal 'unknown_order' | 'order_over' | 'payout_submitted' | 'amount_outside_limits' | 'amount_below_fees';
  *   Unavailable without a price
@@ -242,9 +243,9 @@ export async function reprice(context: Context, tx: Tx, action: Action): Promise
 }
 
 /**
- * An attempt that its rail had rejected has left after all, and the order has other terms since: what left has paid it. What the
- * order holds makes good what was booked as a loss then. The rest stays with us as a difference, or is paid as well, to where
- * the payout goes; what left beyond is a difference.
+ * Settles an order with an attempt that its rail had rejected and paid all the same, although the order's terms have changed
+ * since. The order's balance covers the loss that was booked then. The rest stays with us as a difference, or is paid as
+ * well, to the payout's destination; an amount paid beyond the balance is booked as a difference.
  *
  * @throws Refusal 'unknown_order' | 'unknown_payout' | 'does_not_fit' | 'order_over' | 'missing_fields'
  */
@@ -276,7 +277,7 @@ export async function settleBy(
     now,
   });
   if (!isOwed) return settled;
-  // As of a payout that came back: it is the order's, and is paid by an attempt of its own.
+  // Treated like a returned payout: it belongs to the order, and a new attempt pays it.
   const row = await store.insertDeposit(tx, {
     rail: payoutRail,
     external_id: `rest:${paid.id}`,
@@ -310,9 +311,11 @@ export async function settleBy(
 }
 
 /**
- * The attempt that is said to have paid an order, and what the order holds beyond it.
+ * The attempt that people say has paid an order, and what the order holds beyond it.
  *
- * @throws Refusal 'unknown_payout' | 'does_not_fit' | 'order_over' | 'missing_fields' where nobody said what becomes of the rest
+ * @throws Refusal 'unknown_payout' | 'does_not_fit' | 'order_over' | 'missing_fields' when the caller does not say what
+ *   happens
+ *         to the rest
  */
 export async function paidBefore(
   tx: Tx,
@@ -333,7 +336,7 @@ export async function paidBefore(
 }
 
 /**
- * Stopped by law, for good: what we hold of it stands apart. What is not submitted yet is not submitted.
+ * Blocks an order by law, permanently: the money we hold of it moves to the blocked account. Nothing more is submitted.
  *
  * @throws Refusal 'unknown_order' | 'order_over' | 'payout_submitted'
  */
@@ -345,10 +348,11 @@ export async function block(context: Context, tx: Tx, action: Action): Promise<O
 }
 
 /**
- * Where money of this order goes back to, or, of a payout that came back, where it is paid again: the customer's word, by the
- * partner or by an operator. What waits for it goes on: a refund of the whole order, of money in suspense, a second payout.
+ * Sets the destination of this order's refund, or of a returned payout that is paid again. The partner (for the customer) or
+ * an operator names it. Everything waiting for it goes on: a refund of the whole order, of money in suspense, a second
+ * payout.
  *
- * @param input.to an address on the deposit's chain, or an account of the customer's in the right fiat
+ * @param input.to an address on the deposit's chain, or one of the customer's accounts in the right fiat
  * @throws Refusal 'unknown_order' | 'unknown_account' | 'malformed_field' | 'refund_under_way'
  */
 export async function nameDestination(
@@ -358,7 +362,7 @@ export async function nameDestination(
     orderId: bigint;
     to: RefundTo;
     by: 'partner' | 'operator';
-    /** Who lets what stands against this destination pass: an operator's word, not a partner's. */
+    /** People who approve this destination despite what stands against it: operators only, never a partner. */
     approvedBy?: ApprovedBy & { pastHits?: boolean | undefined };
     now: Date;
   },
@@ -372,18 +376,18 @@ export async function nameDestination(
     (one) => one.source === 'suspense' && NAMEABLE.includes(one.state) && context.rails.get(one.rail)?.kind === kind,
   );
   const back = context.rails.get(order.depositRail)?.kind === kind;
-  // To a partner an order that the law has stopped is one that a person looks into, until the law lets it go.
+  // A partner sees an order blocked by law as under review, until the law releases it.
   const isStopped = by === 'partner' && isUnreleased(order, await store.depositsOf(tx, order.id));
   const under = ['refunding', 'refunded', 'frozen'].includes(order.state) && !isStopped;
   if (waiting.length === 0 && (!back || under)) {
-    // Said twice, as where the first answer was lost: it is as they say.
+    // Said twice, for example because the first answer was lost: the destination is set already.
     if (refunds.some((one) => one.state !== 'cancelled' && goesTo(context, one, to))) return order;
     throw new Refusal('refund_under_way', { orderId: String(order.id), state: order.state });
   }
   const on = back ? order.depositRail : (waiting[0]?.rail ?? order.depositRail);
   const named = kind === 'chain' ? { address: await refundAddressOn(context, tx, on, address) } : to;
   const fits = (money: { rail: string; asset: string }) => fitsRefund(context, tx, outgoing(money, order), named);
-  // An account is in one currency: of money in two, what does not fit it waits on for another.
+  // An account is in one currency: of money in two currencies, the part that does not fit keeps waiting for another account.
   const takesDeposit = back && (await fits({ rail: order.depositRail, asset: order.depositAsset }));
   const fitting: Refund[] = [];
   for (const refund of waiting) if (await fits(refund)) fitting.push(refund);
@@ -408,13 +412,13 @@ const goesTo = ({ rails }: Context, refund: Refund, { address, fiatAccountId }: 
     ? refund.fiatAccountId === fiatAccountId
     : refund.address !== null && rails.get(refund.rail)?.readAddress?.(address) === refund.address;
 
-/** States in which a refund goes, or goes again, where somebody says. */
+/** States in which naming a destination sends a refund, or sends it again. */
 export const NAMEABLE: readonly Refund['state'][] = ['needs_destination', 'held', 'rejected', 'returned'];
 
 /**
- * An address on a chain, in the spelling we keep.
+ * Parses an address on a chain into the spelling we store.
  *
- * @throws Refusal 'malformed_field' for what is no address there, the contract of a token, or one of ours
+ * @throws Refusal 'malformed_field' when it is no address there, a token's contract, or one of our own
  */
 export async function refundAddressOn(
   context: Context,
@@ -433,11 +437,12 @@ export async function refundAddressOn(
 }
 
 /**
- * Money in suspense goes back: what came in excess, late, twice or as another asset.
+ * Refunds money in suspense: an excess, a late or second deposit, or another asset.
  *
- * @param input.units all of what is free of it, where left out; while a refund of it is open, that one's
- * @param input.to    while a refund of it is on its way, where that one goes
- * @throws Refusal 'unknown_deposit' | 'refund_exceeds' | 'deposit_unfit' where its order still lacks a deposit that was reversed | 'refund_under_way'
+ * @param input.units default: all of it that no refund names; while a refund of it is open, that refund's amount
+ * @param input.to    default while a refund of it is under way: that refund's destination
+ * @throws Refusal 'unknown_deposit' | 'refund_exceeds' | 'deposit_unfit' while its order still lacks a reversed deposit |
+ *   'refund_under_way'
  */
 export async function refundDeposit(
   context: GateContext,
@@ -449,7 +454,7 @@ export async function refundDeposit(
     by: string;
     people?: readonly string[];
     pastHits?: boolean | undefined;
-    /** Also while a deposit of its order is reversed, and this could make that good. */
+    /** Also while a deposit of its order is reversed and this money could replace it. */
     despiteDebt?: boolean | undefined;
     why: string;
     now: Date;
@@ -464,7 +469,7 @@ export async function refundDeposit(
   return refund;
 }
 
-/** Whether its order lacks a deposit that was reversed, which it could make good. */
+/** Whether its order lacks a reversed deposit that this money could replace. */
 export const standsForLoss = async (tx: Tx, orderId: bigint | null): Promise<boolean> =>
   orderId !== null && standingLoss(await store.depositsOf(tx, orderId)) !== undefined;
 
@@ -476,7 +481,7 @@ async function refundOfDeposit(
   const known = await store.depositById(tx, input.depositId);
   if (known === undefined) throw new Refusal('unknown_deposit', {});
   const order = known.order_id === null ? undefined : await lockOrder(tx, known.order_id);
-  // Locked before it is looked at: of two who ask at once, the second one sees the first one's.
+  // Locked before it is read: of two concurrent calls, the second sees the first one's refund.
   const deposit = await store.lockDepositById(tx, known.id);
   assert(deposit !== undefined, `deposit ${known.id} stays where it is`);
   await requireNotHeldDeposit(tx, known.id);
@@ -504,11 +509,12 @@ async function refundOfDeposit(
 }
 
 /**
- * Money in suspense is given to the order it was meant for, once somebody knows: what came without a reference, with a wrong
- * one, or to another wallet of ours. What it is to the order follows from the order:
- * - it waits for its deposit: this is it, or a part of it, and screening looks at the order as ever;
- * - its deposit was reversed by chain or bank: this replaces it, or pays the customer's debt, whole or in part.
- * What is above that stays in suspense, and so does what is beyond `units`, where only a part is kept for a debt.
+ * Assigns money in suspense to the order it was meant for, once a person knows: it came without a reference, with a wrong
+ * one, or to another wallet of ours. The order decides what it is used for:
+ * - an order waiting for its deposit takes it as the deposit or a part of it, and is screened as usual;
+ * - an order whose deposit the chain or bank reversed takes it as a replacement, or as payment of the customer's debt, in
+ *   whole or in part. The excess stays in suspense, and so does everything beyond `units`, when only a part is used for a
+ *   debt.
  *
  * @throws Refusal 'unknown_order' | 'unknown_deposit' | 'order_over' | 'deposit_unfit' | 'refund_under_way'
  */
@@ -537,7 +543,7 @@ export async function assignDeposit(
     throw unfit('it is of another asset or rail than the order asks for');
   const earlier = deposits.filter(({ state }) => state === 'confirmed');
   const sum = earlier.reduce((units, one) => units + one.units, 0n);
-  // A person says that it is the order's: late or not is theirs to judge.
+  // A person says that it belongs to the order, so its lateness is theirs to judge.
   const placed = placeDeposit(order, { ...row, late: false }, sum);
   const facts = { by, why, deposit: String(row.id), reference: row.reference };
   await wakeDeposit(tx, row, action);
@@ -579,9 +585,9 @@ export async function assignDeposit(
 }
 
 /**
- * Money blocked by law is let go, by a legal act that is named: it lies in suspense from then on, as the order's, and is
- * refunded or paid like any other money there. What the order's rail has reversed meanwhile is not let go to anybody: the
- * blocked money makes that loss good first, its conversion undone where there was one.
+ * Releases money blocked by law, citing a legal act: it moves to suspense as the order's money, and is refunded or paid like
+ * any other money there. The part that the order's rail has reversed meanwhile is not released: the blocked money covers that
+ * loss first, and its conversion, if any, is undone.
  *
  * @throws Refusal 'unknown_order' | 'order_over'
  */
@@ -602,7 +608,7 @@ export async function releaseBlocked(context: Context, tx: Tx, action: Action & 
     facts: { by: action.by, why: action.why, legalAct: action.legalAct },
   };
   let posted = await post(tx, { ...entry, lines: released.lines });
-  // The treasury may have spent what it got for it: the position carries the rest.
+  // The treasury may have spent what it received in the conversion: the position account covers the rest.
   if (posted.outcome === 'short')
     posted = await post(tx, { ...entry, lines: released.lines.flatMap(fromPosition(order.depositAsset)) });
   assert(posted.outcome === 'posted', `what was blocked of order ${order.id} cannot be let go`);
@@ -653,7 +659,7 @@ interface BlockedMoney {
   railOf(asset: string): string;
 }
 
-/** What a legal release posts, and what of it lies free in suspense afterwards. */
+/** What a legal release posts, and how much of it is free in suspense afterwards. */
 function releasedLines(
   context: Context,
   order: Order,
@@ -686,14 +692,14 @@ function releasedLines(
   };
 }
 
-/** An order, locked until `tx` ends. @throws Refusal 'unknown_order' */
+/** Loads an order and locks it until `tx` ends. @throws Refusal 'unknown_order' */
 export async function lockOrder(tx: Tx, id: bigint): Promise<Order> {
   const order = await store.lock(tx, id);
   if (order === undefined) throw new Refusal('unknown_order', {});
   return order;
 }
 
-/** Lets the deadline of an order pass now. */
+/** Moves an order's deadline to now. */
 export async function passDeadline(tx: Tx, action: Action): Promise<void> {
   const order = await store.lock(tx, action.orderId);
   if (order === undefined) throw new Refusal('unknown_order', {});
@@ -711,7 +717,7 @@ async function perform(
 ): Promise<Order> {
   const order = await store.lock(tx, action.orderId);
   if (order === undefined) throw new Refusal('unknown_order', {});
-  // Closed before: the transition may open one of its own, as when the treasury is short.
+  // Closed first, because the transition may open a case of its own, for example when the treasury is short.
   await closeCases(tx, { subject: `order:${order.id}`, outcome: `${event} by ${action.by}`, now: action.now });
   const advanced = await advance(context, tx, order, event, {
     ...given,

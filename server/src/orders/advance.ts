@@ -1,12 +1,12 @@
 /**
  * Advance: the one place where an order changes its state.
  *
- * In the caller's transaction, all or nothing: the ledger entry, the state (with the states it is legal from repeated in the
- * SQL), the history row, the event for the partner, and the work that falls due. Nothing outside is called.
+ * In the caller's transaction, all or nothing: the ledger entry, the state (the SQL repeats the states from which the
+ * transition is legal), the history row, the event for the partner, and the jobs that fall due. Nothing outside is called.
  *
- * An event that is no row of the machine's table changes nothing: `ignored`, and the caller decides whether it was a
- * duplicate or belongs into a case. A conversion that the treasury cannot carry, or for whose funds other orders have waited
- * longer, becomes the event `short`; an entry that was posted before is not posted again.
+ * An event without a transition in the machine changes nothing: `ignored`, and the caller decides whether it was a duplicate
+ * or needs a case. A conversion becomes the event `short` when the treasury lacks the funds or other orders have waited
+ * longer for them. An entry that is already posted is not posted again.
  */
 import { later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
@@ -44,27 +44,27 @@ export type Advanced = { outcome: 'advanced'; order: Order } | { outcome: 'ignor
 
 export interface AdvanceFacts {
   now: Date;
-  /** From when the new state's clock runs, where something is waited for that has a time of its own. */
+  /** Start of the new state's waiting time, when it differs from now. */
   waitsFrom?: Date;
-  /** Kept in the history: ids, references, reasons. */
+  /** Stored in the history: ids, references, reasons. */
   facts?: Record<string, string | number>;
   /** For 'deposit_confirmed'. */
   parts?: readonly ReceivedPart[];
   receivedUnits?: bigint;
-  /** For 'requoted': what the order converts from now on. */
+  /** For 'requoted': the new terms of the conversion. */
   terms?: OrderTerms;
   exception?: string;
-  /** Why it ends badly: 'amount' | 'name' | 'other'. */
+  /** Why the order fails: 'amount' | 'name' | 'other'. */
   failure?: string;
   depositReference?: string;
   payoutReference?: string;
-  /** Why a case is opened, where the transition opens one. */
+  /** Reason of the case, when the transition opens one. */
   reason?: string;
-  /** Those that are held and written, settled, or let go with it; each names its deposit and where it goes. */
+  /** Refunds held and created, settled, or released with this transition; each names its deposit and destination. */
   refunds?: readonly Refund[];
-  /** Of what was received: reversed by its rail since, and given up with this transition. */
+  /** Parts of the received amount that the rail has reversed and that this transition gives up. */
   lost?: readonly LostPart[];
-  /** For 'payout_found': what has left for it. */
+  /** For 'payout_found': the attempt that paid the order. */
   paid?: PaidBefore;
 }
 
@@ -80,7 +80,7 @@ export async function advance(
 ): Promise<Advanced> {
   const transition = next(order.state, event);
   if (transition === undefined) return { outcome: 'ignored', order };
-  // Whatever happens to it now, somebody has begun to deal with it.
+  // Any transition means that the money is no longer unclaimed.
   if (order.dormantFrom !== null)
     return await advance(
       context,
@@ -103,9 +103,10 @@ export async function advance(
   if (transition.post !== undefined) {
     const posted = await postEntry(context, tx, order, transition.post, booked, given);
     if (posted === 'short') {
-      // Only a payout waits for funds: were a refund to wait with it, an order rejected would be paid out when they come.
+      // Only a payout waits for funds. If a refund waited with it, an order that is to be refunded would be paid out when
+      // funds arrive.
       if (transition.then !== 'send_payout') return { outcome: 'ignored', order };
-      // The table says what short means in this state; where it says nothing (waiting already), nothing changes.
+      // The table says what `short` does in this state; where it has no row (already waiting), nothing changes.
       return await advance(context, tx, order, 'short', { now: given.now, facts: given.facts ?? {} });
     }
   }
@@ -121,7 +122,7 @@ export async function advance(
       : { receivedUnits: booked.receivedUnits - lostUnits }),
     ...(transition.to === 'refunded' ? { refundedUnits: booked.receivedUnits } : {}),
     ...(given.exception === undefined ? {} : { exception: given.exception }),
-    // Whoever has it go on has decided against giving it back; and what is paid has not failed.
+    // The decision to continue cancels an earlier decision to refund; and a paid order has not failed.
     failure: given.failure ?? (transition.to === 'paying_out' || transition.to === 'settled' ? null : order.failure),
     ...(given.terms === undefined ? {} : { terms: given.terms }),
     ...waitAfter(order, transition.to, given.waitsFrom ?? given.now),
@@ -144,7 +145,7 @@ export async function advance(
     shortageChanged(tx, order, given.now);
     const waiting = await firstInTurn(tx, { rail: order.payoutRail, asset: order.payoutAsset });
     if (waiting !== undefined) enqueue(tx, { kind: 'fund_order', subject: String(waiting.id), dueAt: given.now });
-    // Servers of the version before open one for each order.
+    // Servers of the previous version open one case per order.
     const its = { kind: 'treasury_short', subject: `order:${order.id}` } as const;
     await closeCases(tx, { ...its, outcome: `went on: ${event}`, now: given.now });
   }
@@ -152,14 +153,14 @@ export async function advance(
   return { outcome: 'advanced', order: changed };
 }
 
-/** The clock of a state starts when it is entered. */
+/** A state's waiting time starts when the state is entered. */
 function waitAfter(order: Order, to: OrderState, from: Date): { waitsUntil: Date | null; overdue: boolean } {
   if (to === order.state) return order;
   const deadline = deadlineOf(to, order.policy);
   return { waitsUntil: deadline === undefined ? null : later(from, deadline.afterS * 1000), overdue: false };
 }
 
-/** What is other than before, beside what it was: for the history. */
+/** The changed terms with their previous values, for the history. */
 function termsChanged(before: OrderTerms, after: OrderTerms): Record<string, string> {
   const said = ({ depositUnits, payoutUnits, grossUnits, rate, fees, quoteId }: OrderTerms) => ({
     ...{ depositUnits, payoutUnits, grossUnits, rate: formatRate(rate), quoteId: quoteId ?? 'none' },
@@ -219,15 +220,16 @@ async function postEntry(
     at: given.now,
     ...(given.facts === undefined ? {} : { facts: given.facts }),
   };
-  // Whoever wants these funds locks the account they come from, so the turn is looked at under that lock.
+  // Every order that wants these funds locks the account they come from, so the turn is read under that lock.
   const isInTurn = async () => !(await waitsBehind(tx, order.id, given.now));
   let posted = await post(tx, { ...entry, lines }, name === 'convert_and_hold' ? isInTurn : undefined);
   if (posted.outcome === 'short' && name.startsWith('reverse_conversion')) {
-    // A customer's money is refunded even if the treasury has spent what it got for it: the position carries the rest.
+    // The customer is refunded even if the treasury has spent what it received in the conversion: the position account covers
+    // the rest.
     posted = await post(tx, { ...entry, lines: lines.flatMap(fromPosition(order.depositAsset)) });
   }
   if (posted.outcome === 'short' && name === 'convert_and_payout_found') {
-    // It has left already, so the treasury is not asked whether it may.
+    // The money has left already, so the treasury's balance is not checked.
     posted = await post(tx, { ...entry, lines: lines.flatMap(fromPosition(order.payoutAsset)) });
   }
   if (posted.outcome !== 'short') return 'posted';
@@ -240,15 +242,15 @@ async function postEntry(
 }
 
 /**
- * A refund that is on its way has a key: that of its newest attempt. What is kept is kept of an order's money, once: what came
- * back and lies in suspense is what had been sent, and the fees are not in it any more.
+ * A refund under way has a key: that of its newest attempt. Fees are kept only from an order's money, and only once: a
+ * returned payment in suspense is the amount that was sent, which no longer contains the fees.
  */
 export function bookedRefund({ id, key, source, netUnits, costUnits }: Refund): BookedRefund {
   assert(key !== null, `refund ${id} has an attempt`);
   return { key, netUnits, costUnits: source === 'order' ? costUnits : 0n };
 }
 
-/** The same lines, with the order's position carrying what the treasury would have had to give. */
+/** The same lines, with the position account instead of the treasury. */
 export const fromPosition =
   (asset: string) =>
   (line: Line): Line[] =>
@@ -267,7 +269,7 @@ export function custodyOf(rails: ReadonlyMap<string, Rail>, order: Order): Custo
 }
 
 /**
- * Notes what has changed about an order that is in the state it was in: its exception, its evidence, its deadlines.
+ * Changes an order without changing its state: its exception, its evidence, its deadlines.
  *
  * @param order locked by the caller in this transaction
  */
@@ -277,24 +279,24 @@ export async function change(tx: Tx, order: Order, { now, ...what }: Noted & { n
   return changed;
 }
 
-/** Announces that a rail has taken the payout: no state of ours, and news to whoever waits for the money. */
+/** Announces that a rail accepted the payout. Not a state of ours, but news for the partner. */
 export const emitSubmitted = (tx: Tx, order: Order, at: Date): Promise<void> =>
   announce(tx, order, 'payout_submitted', at);
 
 /** Announces the state an order is in. */
 export const emitState = (tx: Tx, order: Order, at: Date): Promise<void> => announce(tx, order, order.state, at);
 
-/** The tax is among them where some is withheld: elsewhere receivers know four. */
+/** Tax is included only when some is withheld; otherwise the event has four fees. */
 const toldFees = ({ tax, ...fees }: Fees): Partial<Fees> => (tax === 0n ? fees : { ...fees, tax });
 
-/** The whole resource every time, so that a receiver needs no second call. */
+/** The event carries the whole resource, so that a receiver needs no second call. */
 async function announce(
   tx: Tx,
   order: Order,
   what: OrderState | 'changed' | 'payout_submitted',
   at: Date,
 ): Promise<void> {
-  // Who is stopped by law is not told of it, nor is anybody else: what was announced last still stands.
+  // An order blocked by law is not announced to anybody: the last announced state stands.
   if (what === 'frozen') return;
   const known = await assets(tx);
   const amount = (units: bigint, asset: string) => formatUnits(units, known.get(asset)?.decimals ?? 0);
@@ -325,7 +327,7 @@ async function announce(
       depositTarget: order.depositTarget,
       payoutAddress: order.payoutAddress,
       fiatAccountId: order.fiatAccountId === null ? null : String(order.fiatAccountId),
-      // Of the payout: whether the rail has taken it.
+      // Whether the rail has accepted the payout.
       submittedPayout: order.submittedPayout,
       exception: order.exception,
       failure: order.failure,
@@ -333,14 +335,14 @@ async function announce(
       payoutReference: order.payoutReference,
       merchantReference: order.merchantReference,
       follows: order.follows === null ? null : String(order.follows),
-      // It never changes after.
+      // It never changes afterwards.
       ...(what === 'created' ? { policy: order.policy } : {}),
     },
     at,
   });
 }
 
-/** How often an order that waits for funds looks again. */
+/** How often an order that waits for funds checks again. */
 const FUNDS_EVERY_MS = 5_000;
 
 async function fallDue(tx: Tx, order: Order, transition: Transition, given: AdvanceFacts): Promise<void> {
@@ -396,7 +398,7 @@ async function fallDue(tx: Tx, order: Order, transition: Transition, given: Adva
   }
 }
 
-/** The payout that is a refund's newest attempt; held in the ledger already, in this transaction. */
+/** Creates the payout row of a refund's newest attempt. The ledger hold is already made in this transaction. */
 export async function writeRefund(tx: Tx, refund: Refund, now: Date): Promise<void> {
   const { key, fiatAccountId, address } = refund;
   assert(key !== null, `refund ${refund.id} has an attempt`);

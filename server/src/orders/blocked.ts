@@ -1,6 +1,6 @@
 /**
- * What a customer's block does to money that is under way: whatever is not submitted looks at the gate at once and is held
- * there; whatever is submitted already cannot be stopped by us, and a case says so.
+ * Effect of a customer's block on money under way: every payout and refund that is not submitted asks the gate at once, which
+ * holds it. What is submitted already can no longer be stopped, and a case says so.
  */
 import type { Tx } from '../base/db.ts';
 import { enqueue } from '../base/jobs.ts';
@@ -16,10 +16,10 @@ export interface UnderWay {
   orders: bigint[];
 }
 
-/** No customer has more under way that a person could look at. */
+/** More than any customer has under way and a person could review. */
 const MOST = 1_000;
 
-/** Has everything of a customer's that is under way look again now, after a block in the same transaction. */
+/** Makes everything of a customer's that is under way check again now, after a block in the same transaction. */
 export async function blockedNow(tx: Tx, customerId: string, now: Date): Promise<UnderWay> {
   const { payouts, orders } = await store.underWay(tx, customerId, MOST);
   for (const { id } of payouts) enqueue(tx, { kind: 'send_payout', subject: id, dueAt: now });

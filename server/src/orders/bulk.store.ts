@@ -1,31 +1,33 @@
-/** Rows of what is done to many orders at once, and which orders those are. */
+/**
+ * SQL of bulk operations on many orders, and of which orders they cover.
+ */
 import type { Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
 import type { Rate } from '../base/money.ts';
 import type { PricedFee } from '../quotes/index.ts';
 
-/** The first two of unpaid orders, the third of settled ones. */
+/** `cancel` and `requote` act on unpaid orders, `compensate` on settled ones. */
 export type BulkKind = 'cancel' | 'requote' | 'compensate';
 
-/** What orders are compensated by: the fee as it should have been. */
+/** The basis of a compensation: the fee as it should have been. */
 export interface BulkTerms {
-  /** The fiat, and in its units the most that all orders together are paid. */
+  /** The fiat, and the most that all orders together are paid, in its units. */
   asset: string;
   mostUnits: bigint;
   fee: PricedFee;
   fixedUnits: bigint;
   bps: bigint;
   minimumUnits: bigint;
-  /** Partners that have a fee of their own. */
+  /** Partners with a fee of their own. */
   notFor: bigint[];
 }
 
-/** Orders of a market that were made in a span of time, of one partner or of all. */
+/** Orders of a market created in a time span, of one partner or of all. */
 export interface Span {
   marketId: bigint;
   partnerId: bigint | null;
   from: Date;
-  /** Not included. */
+  /** Exclusive. */
   until: Date;
 }
 
@@ -37,12 +39,12 @@ export interface Bulk extends Span, Partial<{ [N in keyof BulkTerms]: BulkTerms[
   why: string;
   begunAt: Date;
   endedAt: Date | null;
-  /** The order looked at last. */
+  /** The last order processed. */
   cursor: bigint;
   changed: number;
   leftAlone: number;
   refused: number;
-  /** Of a compensation: what was paid so far. */
+  /** For a compensation: what has been paid so far. */
   doneUnits: bigint;
 }
 
@@ -56,7 +58,7 @@ export interface UnpaidOrder {
   payoutAsset: string;
   payoutUnits: bigint;
   rate: Rate;
-  /** The customer says that the money is on its way. */
+  /** The customer says that the money has been sent. */
   isClaimed: boolean;
 }
 
@@ -71,8 +73,8 @@ const UNPAID = `from orders o where market_id = $1 and state = 'created' and ($2
   and not exists (select from deposits d where d.order_id = o.id and d.state <> 'reversed')`;
 
 /**
- * The same of settled ones, in the order of their making: by the index that lists walk, so that the next is found where the last was.
- * $6 are partners that are left out.
+ * The same for settled ones, in creation order: by the index that lists walk, so that the next order is found behind the
+ * last. $6 are partners to leave out.
  */
 const SETTLED = `from orders o where market_id = $1 and state = 'settled' and ($2::bigint is null or partner_id = $2)
   and not partner_id = any($6::bigint[]) and created_at >= $3 and created_at < $4 and id > 0

@@ -1,18 +1,18 @@
 /**
- * Bulk: an operator cancels or requotes all unpaid orders of a market that were made in a span of time, because their price was
- * wrong; or compensates all settled ones for a fee that was.
+ * Bulk: an operator cancels or requotes all unpaid orders of a market created in a time span, because their price was wrong;
+ * or compensates all settled ones because a fee was wrong.
  *
- * What is to be done is a row, with who and why. A worker goes through the orders by id, one transaction and one lock each, and
- * notes in the same transaction how far it is. So it is done once to each order, however often it is interrupted, and no order
- * waits for another. An order that has been paid, however little, when its turn comes is left alone: what was paid is bought
- * or sold at what was promised, or dealt with by a person.
+ * The operation is a row, with who and why. A worker goes through the orders by id, with one transaction and one lock each,
+ * and records its position in the same transaction. So each order is processed exactly once, however often the worker is
+ * interrupted, and no order waits for another. An order that has been paid, even in part, by the time its turn comes is left
+ * alone: it is filled at the promised price, or a person handles it.
  *
- * A compensated order is paid what the journal says that it was charged beyond the fee as it should have been (compensate.ts), asked
- * under its lock: one that was compensated since is left alone. Together they are paid no more than the people have agreed on; what
- * would be beyond that, and what no account is known for, is refused and left to a person.
+ * A compensated order is paid what the journal says it was charged beyond the correct fee (compensate.ts), computed under its
+ * lock: one that was compensated meanwhile is left alone. All together are paid no more than the approved total; an order
+ * that would exceed it, or has no known account, is counted as refused and left to a person.
  *
- * A requoted order keeps what the customer gives, where to and until when, so that instructions stay right; what the customer
- * gets for it is priced anew, and announced as `order.changed`. Requoting waits while there is no price.
+ * A requoted order keeps what the customer pays, where to and until when, so that payment instructions stay valid; what the
+ * customer receives is repriced and announced as `order.changed`. Requoting waits while there is no price.
  *
  * Source: docs/decisions/0034-prices-nobody-should-believe.md
  */
@@ -31,11 +31,11 @@ import { type Order, store } from './store.ts';
 
 export type { Bulk, BulkTerms, Span } from './bulk.store.ts';
 
-/** Well done before a worker's lease ends. */
+/** Small enough to finish before a worker's lease ends. */
 const AT_ONCE = 50;
 export const MAX_UNPAID = 200;
 
-/** @returns the number by which `bulkOf` tells how far it is */
+/** @returns the number under which `bulkOf` reports progress */
 export async function beginBulk(
   tx: Tx,
   input: Span & {
@@ -58,7 +58,7 @@ export async function beginBulk(
 export const bulkOf = (tx: Tx, id: bigint): Promise<Bulk | undefined> => bulkStore.get(tx, id);
 export const lastBulk = (tx: Tx, marketId: bigint): Promise<bigint | undefined> => bulkStore.last(tx, marketId);
 
-/** What a bulk of this span would touch now, by id; at most `MAX_UNPAID` after one. */
+/** Orders that a bulk operation of this span would touch now, by id; at most `MAX_UNPAID` per call, after an id. */
 export async function unpaidOrders(
   tx: Tx,
   input: Span & { after: bigint; limit: number },
@@ -94,7 +94,7 @@ async function nextOf(context: OrdersContext, tx: Tx, id: bigint): Promise<boole
     await bulkStore.note(tx, id, { cursor: orderId, ...(await payBack(context, tx, bulk, order)) });
     return false;
   }
-  // Looked at again under its lock: whoever saw money come held it before us.
+  // Checked again under its lock: code that saw money arrive held this lock before us.
   const isUnpaid = order.state === 'created' && !(await bulkStore.isPaid(tx, orderId));
   const outcome = isUnpaid ? await perform(context, tx, bulk, order) : 'leftAlone';
   await bulkStore.note(tx, id, { cursor: orderId, outcome });
@@ -124,7 +124,7 @@ async function perform(
       orderId: order.id,
       now,
     };
-    // Fees may have been wrong where the rate was not.
+    // The fees may have been wrong even where the rate was not.
     const made = await requoteUnless(tx, input, (quote) => isSameRate && quote.payoutUnits === order.payoutUnits);
     if (made === undefined) return 'leftAlone';
     const { id: quoteId, ...quote } = made;
@@ -136,7 +136,7 @@ async function perform(
     assert(advanced.outcome === 'advanced', `order ${order.id} was not requoted while it was unpaid`);
     return 'changed';
   } catch (error) {
-    // Too little for the limits or fees of now. Nothing was written: both are asked before.
+    // Below the current limits or fees. Nothing was written: both are checked first.
     if (error instanceof Refusal) return 'refused';
     throw error;
   }
@@ -168,7 +168,7 @@ async function payBack(
     });
     return { outcome: 'changed', units };
   } catch (error) {
-    // Nothing was written: all is asked before.
+    // Nothing was written: everything is checked first.
     if (error instanceof Refusal) return { outcome: 'refused' };
     throw error;
   }

@@ -1,8 +1,8 @@
 /**
- * Check: whether every order, its accounts and its history tell the same story. A page at a time, over any number of orders.
+ * Check: whether every order, its accounts and its history agree. One page at a time, over any number of orders.
  *
- * An order's accounts hold what its state says, and one that is over holds nothing of any asset; its history has no gap,
- * takes only steps that are rows of the machine's table, and ends where the order is.
+ * An order's accounts hold what its state says, and an ended order holds nothing of any asset; its history has no gap,
+ * contains only transitions of the machine's table, and ends in the order's state.
  */
 import type { Tx } from '../base/db.ts';
 import { type Balance, balancesOfOrders } from '../ledger/index.ts';
@@ -12,7 +12,7 @@ import { invariantBroken } from './trace.ts';
 
 const PAGE = 1_000;
 
-/** @returns how many orders there are; `tell` is given what is wrong with each */
+/** @returns the number of orders; `tell` is called with each problem found */
 export async function checkOrders(tx: Tx, tell: (orderId: bigint, why: string) => void): Promise<bigint> {
   let count = 0n;
   for (let after = -1n; ; ) {
@@ -44,7 +44,7 @@ interface Step {
   state_to: string;
 }
 
-/** What is wrong with a history, oldest step first, of an order in this state; undefined where nothing is. */
+/** The problem with a history, oldest step first, of an order in this state; undefined when there is none. */
 export function brokenHistory(state: OrderState, steps: readonly Step[]): string | undefined {
   let at = 'none';
   for (const [index, { version, state_from, event, state_to }] of steps.entries()) {

@@ -1,20 +1,21 @@
 /**
- * Compensation: a customer is paid back what a wrong fee took of an order that has settled.
+ * Compensation: pays a customer back what a wrong fee took from a settled order.
  *
- * The amount moves from the account of the fee to suspense, as a deposit of the order with an origin of its own, and leaves by a
- * refund of that deposit: screened, held for a blocked customer, stopped by kill switches, sent once and asked after like every
- * other refund. So there is one way out, and nothing here sends anything. The order stays settled.
+ * The amount moves from the fee account to suspense, as a deposit of the order with an origin of its own, and leaves by a
+ * refund of that deposit: screened, held for a blocked customer, stopped by kill switches, sent once and queried afterwards
+ * like every other refund. So there is one way out, and this file sends nothing. The order stays settled.
  *
  * Promises:
- * - never more of a fee than the journal says its order was charged and was not refunded: asked under the order's lock;
- * - once: the name of the deposit says of which order and fee, and the how many-th it is, and names are unique. Two at once, the
- *   same action sent again, and a crash anywhere leave one;
- * - not of an order whose deposit its rail took back: refused before, and what has not left by then is the fee's again
- *   (cancelCompensations in refunds.ts);
- * - in the fiat of the fee. A sale's goes to the account that its payout went to; a purchase's to the account that its customer named
- *   for refunds, or else to the one that its deposit came from, where the bank shows it.
+ * - never more of a fee than the journal says its order was charged and was not refunded: computed under the order's lock;
+ * - once: the deposit's name contains the order, the fee and the ordinal of the compensation, and names are unique. Two
+ *   concurrent calls, the same action sent again, and a crash anywhere leave one;
+ * - not for an order whose deposit its rail reversed: refused before, and the part that has not left by then returns to the
+ *   fee account (cancelCompensations in refunds.ts);
+ * - in the fiat of the fee. A sale is compensated to the account that its payout went to; a purchase to the account that its
+ *   customer named for refunds, or else to the one that its deposit came from, if the bank reports it.
  *
- * Not here: how much a fee should have been (otherFee says it for a schedule; people decide), tax (it is the authority's).
+ * Not here: how much a fee should have been (otherFee computes it for a schedule; people decide), tax (it belongs to the
+ * authority).
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
@@ -39,7 +40,7 @@ interface Context {
   vault: Vault;
 }
 
-/** Why it goes back, as the partner is told (reasons.ts); also the kind of the entry. */
+/** Reason told to the partner (reasons.ts); also the kind of the ledger entry. */
 export const FEE_COMPENSATED = 'fee_compensated';
 
 export interface Compensation {
@@ -48,20 +49,20 @@ export interface Compensation {
   asset: string;
   /** In the fiat's smallest units. */
   units: bigint;
-  /** The how many-th of this order and fee, from 1. */
+  /** Ordinal of the compensation for this order and fee, from 1. */
   nth: number;
-  /** An account of the customer's; the one that is known where left out. */
+  /** An account of the customer's; the known one by default. */
   fiatAccountId?: bigint | undefined;
 }
 
-/** What is known before anybody agrees. */
+/** What is known before anybody approves. */
 export interface Compensable {
   order: Order;
   /** What the order was charged of this fee, less what was refunded of it. */
   chargedUnits: bigint;
-  /** Compensations of this fee so far, the first one first. */
+  /** Earlier compensations of this fee, the first one first. */
   before: readonly DepositRow[];
-  /** An account, the deposit whose sender it goes to, or neither. */
+  /** Destination: an account, the deposit whose sender is paid, or none known. */
   goesTo: { fiatAccountId: bigint } | { senderOf: bigint } | undefined;
 }
 
@@ -69,14 +70,14 @@ const unfit = (why: string) => new Refusal('does_not_fit', { why });
 const wrong = (field: string, rule: string) => new Refusal('malformed_field', { fields: { [field]: rule } });
 
 const isSale = ({ payoutAsset, fiatAsset }: Order): boolean => payoutAsset === fiatAsset;
-/** The rail that the fiat of an order goes by. */
+/** The rail of the order's fiat leg. */
 const fiatRail = (order: Order): string => (isSale(order) ? order.payoutRail : order.depositRail);
 
-/** How the deposit is named that a compensation is paid of. */
+/** Name of the deposit that a compensation is paid from. */
 const nameOf = ({ orderId, fee, nth }: Pick<Compensation, 'orderId' | 'fee' | 'nth'>): string =>
   `compensation:${orderId}:${fee}:${nth}`;
 
-/** Compensations of an order's deposits, of one fee or of all. */
+/** The compensations among an order's deposits, for one fee or for all. */
 const compensations = (deposits: readonly DepositRow[], fee: PricedFee): DepositRow[] =>
   deposits.filter(({ origin, facts }) => origin === 'compensation' && facts.fee === fee);
 
@@ -110,7 +111,7 @@ async function destinationFor(
 ): Promise<Compensable['goesTo']> {
   if (fiatAccountId !== undefined) return { fiatAccountId };
   if (isSale(order)) {
-    // Of several payouts the one that has arrived: others were rejected or came back.
+    // Of several payouts the one that arrived: the others were rejected or returned.
     const paid = (await payoutsOf(tx, order.id)).findLast(
       ({ purpose, state }) => purpose === 'payout' && state === 'settled',
     );
@@ -138,7 +139,7 @@ async function shownSender(
 }
 
 /**
- * Whether it may be made as asked. Nothing is written.
+ * Checks a compensation as requested. Writes nothing.
  *
  * @throws Refusal 'unknown_order' | 'does_not_fit' | 'malformed_field' | 'missing_fields' | 'unknown_account'
  */
@@ -187,9 +188,9 @@ async function chargedKinds(tx: Tx, order: Order): Promise<string[]> {
 }
 
 /**
- * Moves the amount out of the fee, and has it leave as a refund.
+ * Moves the amount out of the fee account and refunds it.
  *
- * @param input.why as it was typed: kept with the entry, and told to nobody outside
+ * @param input.why as typed by the operator: stored with the entry, never shown outside
  * @throws Refusal as `requireCompensable`: nothing was written
  */
 export async function compensate(
@@ -218,7 +219,8 @@ export async function compensate(
   await store.changeDeposit(tx, row.id, {
     ...{ state: 'suspense', bookedTo: suspense.code, why: FEE_COMPENSATED, confirmedAt: now },
   });
-  // What is told of an order that nothing unusual happened to is not read from its refunds.
+  // For an order without an exception the partner is told "nothing unusual" without reading its refunds, so the exception is
+  // set.
   const noted = order.exception === null ? await store.note(tx, order.id, { exception: FEE_COMPENSATED, now }) : order;
   const to = await accountOf(context, tx, { goesTo, depositId: row.id, asset, now });
   const refund = await requestRefund(context, tx, {
@@ -228,7 +230,7 @@ export async function compensate(
   return refund;
 }
 
-/** A sender's account is kept for the deposit that goes back to it, as where a credit is returned. */
+/** The sender's account is stored for the deposit that goes back to it, as when a credit is returned. */
 async function accountOf(
   context: Context,
   tx: Tx,
@@ -240,14 +242,14 @@ async function accountOf(
   return { fiatAccountId: await keepSenderAccount(tx, context.vault, { depositId, fiat: asset, details, now }) };
 }
 
-/** A schedule of a fee, as it should have been. */
+/** The fee schedule as it should have been. */
 export interface FeeSchedule {
   fixedUnits: bigint;
   bps: bigint;
   minimumUnits: bigint;
 }
 
-/** Pure. A fee is taken of the fiat: of what a sale is converted to, of what a purchase is paid with. */
+/** Pure. A fee is charged on the fiat: on the proceeds of a sale, on the payment of a purchase. */
 export function otherFee(
   order: Pick<Order, 'payoutAsset' | 'fiatAsset' | 'grossUnits' | 'depositUnits'>,
   terms: FeeSchedule,

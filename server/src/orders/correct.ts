@@ -1,4 +1,6 @@
-/** Entries that correct the books, as far as they touch deposits, debts and what left unexplained. */
+/**
+ * Correcting entries, as far as they touch deposits, debts and unexplained debits.
+ */
 import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
 import { closeCases, findCase, openCase } from '../compliance/index.ts';
@@ -12,7 +14,9 @@ import { inSuspense } from './refunds.ts';
 import { type DepositRow, store } from './store.ts';
 import { requireUndone, undoExchange } from './undone.ts';
 
-/** Money that is in a wallet and in no books: in suspense from now on, to be refunded or to its order by a person. */
+/**
+ * Books money that is in a wallet but not in the books: to suspense, until a person refunds it or assigns it to its order.
+ */
 export async function bookFound(
   tx: Tx,
   found: {
@@ -46,18 +50,20 @@ export async function bookFound(
 
 export const CASE_CORRECTIONS = ['fee', 'debt', 'dust', 'lost_order', 'undone'] as const;
 /**
- * - `fee`: what left unexplained was a charge of the bank: no loss, but a cost of its rail;
- * - `debt`: what a customer owes is written off: a loss;
- * - `dust`: a deposit that is too little to be looked at, in suspense: rounding;
- * - `lost_order`: what left unexplained has paid an order that a restore has lost, and a deposit in suspense is what had been given for it.
- *   The deposit is the operator's, and what left is no loss: the exchange that the order was, without its fees. What of the deposit has
- *   gone back before is not taken. Of an order from which more left (a payout, and what was beyond went back) each further debit names
- *   the same deposit; of one that was paid in parts each further deposit names, by its own case, the one that was given first.
- * - `undone`: the payout of an order came back, and its deposit was reversed: the exchange is undone, and nobody owes anything for it.
+ * - `fee`: an unexplained debit was a bank charge: a cost of its rail, not a loss;
+ * - `debt`: a customer's debt is written off: a loss;
+ * - `dust`: a deposit in suspense that is too small to handle: rounding;
+ * - `lost_order`: an unexplained debit paid an order that a restore has lost, and a deposit in suspense was that order's
+ *   payment. The deposit becomes the operator's, and the debit is no loss: the entry books the exchange that the order was,
+ *   without its fees. The part of the deposit already refunded is not taken. If an order had several debits (a payout, and a
+ *   refund of the excess), each further debit names the same deposit; if it was paid in parts, each further deposit names,
+ *   through its own case, the first deposit.
+ * - `undone`: an order's payout was returned and its deposit was reversed: the exchange is undone, and nobody owes anything
+ *   for it.
  */
 export type CaseCorrection = (typeof CASE_CORRECTIONS)[number];
 
-/** What a case stands for that an entry may end: asset and amount as they are now, and by which name the outside knows it. */
+/** What a case that an entry can close is about: current asset and amount, and the outside's reference. */
 export interface Correctable {
   kind: string;
   subject: string;
@@ -69,7 +75,9 @@ export interface Correctable {
 
 const unfit = (why: string) => new Refusal('does_not_fit', { why });
 
-/** Locked, as far as it is about a deposit. @throws Refusal 'unknown_case' | 'does_not_fit' where no entry ends a case of its kind */
+/**
+ * Locked when it is about a deposit. @throws Refusal 'unknown_case' | 'does_not_fit' when no entry closes a case of its kind
+ */
 export async function lookCorrectable(tx: Tx, id: bigint): Promise<Correctable> {
   const found = (await findCase(tx, id))?.found;
   if (found === undefined) throw new Refusal('unknown_case');
@@ -87,11 +95,11 @@ export async function lookCorrectable(tx: Tx, id: bigint): Promise<Correctable> 
   return { ...about, asset: row.asset, units: row.lost_units, reference: row.reference };
 }
 
-/** Kinds of a case about money in suspense that nobody has placed. */
+/** Kinds of cases about unassigned money in suspense. */
 const isOfDeposit = (kind: string): boolean =>
   kind === 'unexpected_credit' || kind === 'dormant' || (kind.startsWith('deposit_') && kind !== 'deposit_lost');
 
-/** Its order locked before it. */
+/** Locks its order first. */
 async function debtOf(tx: Tx, subject: string): Promise<{ row: DepositRow }> {
   const id = BigInt(/^deposit:([0-9]+)$/.exec(subject)?.[1] ?? '0');
   const known = await store.depositById(tx, id);
@@ -107,11 +115,14 @@ export interface CaseCorrectionInput {
   as: CaseCorrection;
   evidence: string;
   units: bigint;
-  /** Of `undone`: what came back of the payout. Of `lost_order`: what had been given for it; of a further deposit's case, the one that was given first. */
+  /**
+   * For `undone`: the returned payout's deposit. For `lost_order`: the deposit that paid the order; for the case of a further
+   * deposit, the first one.
+   */
   deposit?: bigint | undefined;
 }
 
-/** Whether it may be made as asked. @throws Refusal 'unknown_case' | 'does_not_fit' */
+/** Checks a correction as requested. @throws Refusal 'unknown_case' | 'does_not_fit' */
 export async function requireCorrectable(tx: Tx, input: CaseCorrectionInput): Promise<Correctable> {
   const about = await lookCorrectable(tx, input.case);
   if (!about.open) throw unfit('the case is closed');
@@ -145,10 +156,10 @@ async function requireUnexplained(tx: Tx, debit: string): Promise<void> {
     if (await isPosted(tx, made)) throw unfit('it is corrected already');
 }
 
-/** What says of an entry for money that left unexplained that it had paid a lost order. */
+/** Id of the entry that says that an unexplained debit paid a lost order. */
 export const lostOrderEntry = (debit: string): string => `${debit}:order`;
 
-/** Stands between that entry and a further deposit's number. */
+/** Separates that entry's id from the number of a further deposit. */
 export const LOST_PART = ':with_';
 
 const debitEntry = ({ subject }: Correctable): string => {
@@ -167,7 +178,7 @@ const fitsKind = (as: CaseCorrection, kind: string): boolean =>
 
 const depositOf = ({ subject }: Correctable): bigint => BigInt(subject.replace('deposit:', ''));
 
-/** A deposit of no order, locked. @throws Refusal 'unknown_deposit' | 'does_not_fit' */
+/** Locks a deposit without an order. @throws Refusal 'unknown_deposit' | 'does_not_fit' */
 async function lockGiven(tx: Tx, id: bigint): Promise<DepositRow> {
   const row = await store.lockDepositById(tx, id);
   if (row === undefined) throw new Refusal('unknown_deposit', {});
@@ -176,18 +187,21 @@ async function lockGiven(tx: Tx, id: bigint): Promise<DepositRow> {
   return row;
 }
 
-/** It was given for a lost order, by an entry before. */
+/** An earlier entry took it as the payment of a lost order. */
 const isGiven = ({ state, booked_to }: DepositRow): boolean =>
   state === 'applied' && IS_LOST_ORDER.test(booked_to ?? '');
 const IS_LOST_ORDER = /^out_.+:order$/;
 
-/** @throws Refusal 'does_not_fit' where nobody has left anything of it in suspense */
+/** @throws Refusal 'does_not_fit' when nothing of it is free in suspense */
 function requireFree(row: DepositRow): void {
   if (row.state !== 'suspense' || row.taken_units > 0n || inSuspense(row) === 0n)
     throw unfit('the deposit does not lie in suspense');
 }
 
-/** The exchange that the lost order was. Where the treasury has not got what left, its position carries it: it has left. */
+/**
+ * Books the exchange that the lost order was. If the treasury lacks the amount, its position account covers it, because the
+ * money has left.
+ */
 async function bookLostOrder(
   tx: Tx,
   { about, deposit, entry }: { about: Correctable; deposit: bigint; entry: Omit<Entry, 'lines'> & { by: string } },
@@ -205,7 +219,7 @@ async function bookLostOrder(
   if (isFirst) await markGiven(tx, row, entry);
 }
 
-/** A further part of what had been given for a lost order. */
+/** Books a further part of a lost order's payment. */
 async function bookLostPart(
   tx: Tx,
   { row, first, entry }: { row: DepositRow; first: DepositRow; entry: Omit<Entry, 'lines' | 'id'> & { by: string } },
@@ -222,7 +236,7 @@ async function bookLostPart(
 const wakeGiven = (tx: Tx, row: DepositRow, { by, at }: { by: string; at: Date }): Promise<void> =>
   wakeDeposit(tx, row, { by, why: 'it was given for an order that is lost', now: at });
 
-/** By the entry, so that it is found where what left turns out to have paid something else (facts.ts). */
+/** Records the entry's id, so that the deposit is found if the debit turns out to have paid something else (facts.ts). */
 async function markGiven(tx: Tx, row: DepositRow, { id, by, at }: { id: string; by: string; at: Date }): Promise<void> {
   await store.changeDeposit(tx, row.id, { state: 'applied', bookedTo: id, takenUnits: inSuspense(row) });
   await closeCases(tx, { subject: `deposit:${row.id}`, outcome: `given for a lost order, says ${by}`, now: at });
@@ -267,7 +281,7 @@ export async function correctCase(
     return await bookLostPart(tx, { row, first, entry: { kind: 'correction', at: now, facts, by } });
   }
   const facts = { correction: input.as, case: String(input.case), evidence: input.evidence, by };
-  // A debit that turns out to have paid a payout is reversed with what was made of it (facts.ts).
+  // If the debit turns out to belong to a payout, it is reversed together with this entry (facts.ts).
   const id =
     input.as === 'fee'
       ? `${debitEntry(about)}:fee`

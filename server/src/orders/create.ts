@@ -1,6 +1,6 @@
 /**
- * Creating an order: a live quote honoured, or a fresh price within the partner's tolerance; a target of its own to pay to;
- * one transaction at the partner role.
+ * Creates an order: at a live quote, or at a fresh price within the partner's tolerance; with its own deposit target; in one
+ * transaction at the partner role.
  */
 import { type Clock, later } from '../base/clock.ts';
 import { awaitAll, type Tx } from '../base/db.ts';
@@ -41,30 +41,31 @@ export interface CreateInput {
   market: Market;
   /** In the deposit asset's units. */
   depositUnits: bigint;
-  /** What the partner was quoted; without both, the fresh price is taken as it is. */
+  /** The rate the partner was quoted; with neither quote nor rate the fresh price is used. */
   rate?: Rate;
   payoutUnits?: bigint;
   /**
-   * Where the payout goes: an account of the customer's, or an address. With an address, the account is where the deposit
-   * would go back to.
+   * Payout destination: an account of the customer's, or an address. With an address, the account is where the deposit would
+   * be refunded to.
    */
   fiatAccountId?: bigint;
   payoutAddress?: string;
-  /** Where a deposit on a chain would go back to. */
+  /** Where a deposit on a chain would be refunded to. */
   refundAddress?: string;
-  /** As it is stored; given to `openOrders` as the partner sent it. */
+  /** As stored (encrypted); `openOrders` returns it as the partner sent it. */
   merchantReference?: string;
-  /** How the customer pays or is paid, where it is another of the fiat's methods than the market's own. */
+  /** How the customer pays or is paid, when it differs from the market's default method. */
   paymentMethod?: string;
-  /** The order whose late or second deposit this one is made of. */
+  /** The order whose late or second deposit pays for this one. */
   follows?: bigint;
-  /** When it was asked for: what a quote's end is held against. */
+  /** Time of the request: the quote's expiry is compared with it. */
   now: Date;
 }
 
 /**
- * @throws Refusal 'unknown_account' | 'destination_held' | 'verification_required' | 'amount_outside_limits' | 'amount_below_fees' |
- *   'price_moved'; Unavailable without a price, where quoting is halted, or where the node of its chain has yet to be started
+ * @throws Refusal 'unknown_account' | 'destination_held' | 'verification_required' | 'amount_outside_limits' |
+ *   'amount_below_fees' | 'price_moved'; Unavailable without a price, when quoting is halted, or when the node of its chain
+ *   has not been started yet
  */
 export async function create(
   context: { rails: ReadonlyMap<string, Rail>; clock: Clock },
@@ -77,11 +78,11 @@ export async function create(
     input.fiatAccountId !== undefined || input.payoutAddress !== undefined,
     'an order pays to an account or an address',
   );
-  // Orders of one customer wait for each other at their number, so the time is taken after it: a list by number is a list
-  // by time and by id.
+  // Orders of one customer queue for their sequence number, so the time is read after it: a list by number is also in order
+  // of time and id.
   const [customerSeq] = await awaitAll(
     store.nextSeq(tx, { partnerId: partner.id, customerId: customer.id, direction: market.direction }),
-    // An order that follows another one is money under way, which goes on.
+    // A follow-on order is money under way, so it continues despite a kill switch.
     input.follows === undefined && requireOpen(tx, { partnerId: partner.id, marketId: market.id, exactly: true }),
     input.fiatAccountId !== undefined && requireOwn(tx, customer, { id: input.fiatAccountId, fiat: market.fiat.code }),
     input.follows === undefined && requireFree(tx, input),
@@ -157,7 +158,7 @@ export async function create(
   return order;
 }
 
-/** An order's money can be seen and sent from its first moment on. @throws Unavailable that names the chain */
+/** Checks that an order's money can be seen and sent from the start. @throws Unavailable that names the chain */
 function requireAwake(rails: ReadonlyMap<string, Rail>, { depositRail, payoutRail }: Market): void {
   for (const code of [depositRail, payoutRail]) {
     const rail = rails.get(code);
@@ -166,7 +167,7 @@ function requireAwake(rails: ReadonlyMap<string, Rail>, { depositRail, payoutRai
   }
 }
 
-/** What is held since a leak is no order's destination. @throws Refusal 'destination_held' */
+/** A destination held since a leak cannot be an order's destination. @throws Refusal 'destination_held' */
 async function requireFree(tx: Tx, { partner, fiatAccountId, payoutAddress, refundAddress, now }: CreateInput) {
   const of = { partnerId: partner.id, orderId: null, now };
   await awaitAll(
@@ -182,9 +183,9 @@ async function requireOwn(tx: Tx, customer: Customer, named: { id: bigint; fiat:
 }
 
 /**
- * An unpaid order at a locked rate is as much of a promise as a live quote: where the partner has a cap, both together and
- * this one must not come to more. Counted under the lock that quotes take, too. Asked here and not where quotes are made, so that a quote reads no order. An order made of
- * money that has come is no promise.
+ * An unpaid order at a locked rate is a commitment like a live quote: if the partner has a cap, both together plus this order
+ * must not exceed it. Counted under the same lock that quotes take. Checked here and not when quoting, so that a quote reads
+ * no order. A follow-on order is exempt: its money has arrived.
  */
 async function requireRoom(tx: Tx, input: CreateInput, quote: Quote, now: Date): Promise<void> {
   const { fiat } = input.market;
@@ -196,7 +197,7 @@ async function requireRoom(tx: Tx, input: CreateInput, quote: Quote, now: Date):
   requireWithin(cap, { asked, live, fiat });
 }
 
-/** As long as the policy says, and never longer than the customer has to pay. */
+/** The policy's lock time, but never longer than the customer has to pay. */
 function lockedUntil(now: Date, market: Market, { priceMoved: { lockS } }: Policy): Date {
   const ttlMs = market.depositTtlMs;
   return later(now, lockS === null ? ttlMs : Math.min(ttlMs, lockS * 1000));
@@ -222,7 +223,7 @@ async function priceFor(tx: Tx, input: CreateInput, orderId: bigint): Promise<Qu
     orderId,
     now,
   });
-  // It was made in this transaction, so nothing but a halt of its prices has come between.
+  // The quote was made in this transaction, so only a halt of its prices can have come between.
   if (taken === undefined) throw priceHalted(market);
   return taken;
 }

@@ -1,22 +1,22 @@
 /**
  * Decisions about orders, pure: facts in, a decision out. No clock, no database, no rail.
  *
- * Where money comes otherwise than asked the order's own policy answers; the words it answers with are partners/policies.ts.
+ * When money arrives differently than asked, the order's own policy decides; its terms are in partners/policies.ts.
  */
 import { quoteToBase, type Rate, ratesWithin } from '../base/money.ts';
 import type { Deadline, Policy } from '../partners/index.ts';
 import type { Fees } from '../quotes/index.ts';
 import { isWaiting, type OrderState } from './machine.ts';
 
-/** What was unusual about the money that came. */
+/** What was unusual about a deposit. */
 export type DepositTrouble =
   | 'unknown_target'
   | 'wrong_asset'
-  /** On another of our chains, at the order's address there. */
+  /** It arrived on another of our chains, at the order's address there. */
   | 'wrong_chain'
   | 'late'
   | 'second'
-  /** Booked as received, and then reversed by the chain or bank. */
+  /** Booked as received, then reversed by the chain or bank. */
   | 'lost';
 
 export interface ExpectedDeposit {
@@ -27,20 +27,20 @@ export interface ExpectedDeposit {
 }
 
 export type DepositDecision =
-  /** The order has all it asked for: the excess, if any, is not the order's. */
+  /** The order has its full amount; the excess, if any, is not the order's. */
   | { outcome: 'complete'; excessUnits: bigint }
-  /** A part; wait for the rest until the deadline. */
+  /** A part: wait for the rest until the deadline. */
   | { outcome: 'part'; missingUnits: bigint }
-  /** Money that came in no expected way: to suspense, with a case. */
+  /** Unexpected money: to suspense, with a case. */
   | { outcome: 'suspense'; why: DepositTrouble };
 
 /**
  * Where a confirmed deposit belongs.
  *
- * Late is what came after the deadline by the outside's own time, or to an order that has ended. Until the rail has been read
- * up to its deadline an order does not end, so what we see late because we were away is not late.
+ * A deposit is late if it came after the deadline by the outside's own time, or to an order that has ended. An order does not
+ * end until the rail has been read up to its deadline, so a deposit that we see late because we were down is not late.
  *
- * @param order         whose target it was paid to; undefined where the target is nobody's
+ * @param order         whose target was paid; undefined when no order has the target
  * @param earlierUnits  sum of the order's parts confirmed before
  */
 export function placeDeposit(
@@ -64,11 +64,11 @@ export type DeadlineDecision = 'wait' | 'expire' | 'take_what_came' | 'nothing';
 /**
  * What a passed deadline means.
  *
- * A deposit that was seen and is not confirmed yet came in time, so it is waited for; and so is the rail, until it has been
- * read up to the deadline. Parts that came and did not add up are taken as an underpaid deposit, so that the order can decide
- * about them (and give them back) instead of forgetting.
+ * A deposit that was seen but is not confirmed yet came in time, so the order waits for it; it also waits for the rail until
+ * that has been read up to the deadline. Parts that do not add up are taken as an underpaid deposit, so that the order can
+ * decide about them (and refund them) instead of expiring without them.
  *
- * @param deposits those that came in time, and whether others may have that we have not read of
+ * @param deposits those that came in time, and whether the rail may have more that we have not read
  */
 export function atDeadline(
   state: OrderState,
@@ -80,7 +80,7 @@ export function atDeadline(
   return state === 'created' ? 'expire' : 'wait';
 }
 
-/** What is done with money that no order takes. Only of what came for an order does a policy say anything. */
+/** What happens to money that no order takes. A policy applies only to money that came for an order. */
 export function onExtra(why: DepositTrouble, policy: Policy | undefined): 'hold' | 'refund' | 'new_order' {
   const question = QUESTION[why];
   return policy === undefined || question === undefined ? 'hold' : policy[question].then;
@@ -97,10 +97,10 @@ const QUESTION: Partial<Record<DepositTrouble, 'late' | 'second' | 'wrongAsset' 
 const within = (a: bigint, b: bigint, bps: number): boolean => (a > b ? a - b : b - a) * 10_000n <= b * BigInt(bps);
 
 /**
- * What an order takes of more than it asked for. All of it where it goes on with all of it, or goes back as a whole; else
- * what it asked for, and the excess stays in suspense.
+ * How much of an overpaid deposit an order takes: everything if it continues with everything or refunds everything; otherwise
+ * the amount it asked for, and the excess stays in suspense.
  *
- * @param most what the customer may give at once on this market
+ * @param most the most the customer may pay at once on this market
  */
 export function takeOfTooMuch(
   { depositUnits }: { depositUnits: bigint },
@@ -112,7 +112,7 @@ export function takeOfTooMuch(
   return beyond === 'refund_all' ? 'all' : beyond;
 }
 
-/** What becomes of an order that has received another amount than it asked for. */
+/** What happens to an order that received another amount than it asked for. */
 export function onAmount(
   { depositUnits, receivedUnits }: { depositUnits: bigint; receivedUnits: bigint | null },
   policy: Policy,
@@ -120,57 +120,57 @@ export function onAmount(
   if (receivedUnits === null || receivedUnits === depositUnits) return 'as_asked';
   const { acceptBps, beyond } = receivedUnits < depositUnits ? policy.underpaid : policy.overpaid;
   if (within(receivedUnits, depositUnits, acceptBps)) return 'accept';
-  // Of too much, all is taken only to be refunded.
+  // Everything overpaid is taken only in order to be refunded.
   return beyond === 'hold' ? 'hold' : 'refund';
 }
 
 /**
- * Whether an order's booked rate may be asked about: its deposit came when the lock was over, and the policy cares.
+ * Whether the booked rate must be checked against the current price: the deposit came after the rate lock ended, and the
+ * policy requires it.
  *
- * @param cameAt when the deposit that made it whole was first seen
+ * @param cameAt when the deposit that completed the amount was first seen
  */
 export const rateIsOpen = (order: { rateLockedUntil: Date }, cameAt: Date | undefined, policy: Policy): boolean =>
   policy.priceMoved.then !== 'honour' && cameAt !== undefined && cameAt > order.rateLockedUntil;
 
-/** What becomes of a booked rate that is open, at the price of now. A band of zero lets nothing but the very same pass. */
+/** What happens to an expired rate at the current price. With a tolerance of 0 bps only an identical rate is accepted. */
 export const onPrice = (booked: Rate, now: Rate, { bps, then }: Policy['priceMoved']): Policy['priceMoved']['then'] =>
   ratesWithin(now, booked, BigInt(bps)) ? 'honour' : then;
 
-/** One thing that is wrong with an order before it is paid out, and what is done about it. */
+/** One problem found before an order is paid out, and what to do about it. */
 export interface Finding {
   reason: string;
   then: 'hold' | 'refund';
 }
 
-/** Why a deposit goes back, in the partner's terms. */
+/** Why a deposit is refunded, in the partner's terms. */
 export const failureOf = (reason: string): 'amount' | 'name' | 'other' =>
   reason === 'underpaid' || reason === 'overpaid' ? 'amount' : reason === 'payer_name' ? 'name' : 'other';
 
 /**
- * Whether an order is paid out. It goes back by itself only where everything that was found says so: what one finding wants
- * a person to see, another does not send away.
+ * Whether an order is held or refunded before its payout. It is refunded automatically only if every finding says so: if one
+ * finding needs a person, another cannot send the money away.
  */
 export function beforePayout(found: readonly Finding[]): { reason: string; refund: boolean } | undefined {
   const [first] = found;
   return first && { reason: first.reason, refund: found.every(({ then }) => then === 'refund') };
 }
 
-/** Reasons for which nobody, whoever they are, may have an order converted as it stands. */
+/** Reasons why an order cannot be converted as it stands, by anybody. */
 export function holdBeforePayout(
   order: { depositUnits: bigint; receivedUnits: bigint | null },
   depositLost: boolean,
 ): 'deposit_lost' | 'underpaid' | 'overpaid' | undefined {
   if (depositLost) return 'deposit_lost';
-  // Not by the order's exception: what came since may have written another one over it.
+  // Not by the order's exception: a later deposit may have overwritten it.
   if (order.receivedUnits === null || order.receivedUnits === order.depositUnits) return undefined;
   return order.receivedUnits < order.depositUnits ? 'underpaid' : 'overpaid';
 }
 
 /**
- * What stays with us of a deposit that goes back, in its smallest units: the fees that the order's policy names, as booked.
- * Never the tax: it is withheld of a trade, and there was none.
- * Fees stand in the fiat; of crypto they are taken at the booked rate, rounded down, because we pay. Where they would eat up
- * all of it nothing is kept: a refund that gives nothing back is none.
+ * What we keep of a refunded deposit, in its smallest units: the fees that the order's policy names, as booked. Never the
+ * tax: it is withheld on a trade, and there was none. Fees are in the fiat; from crypto they are taken at the booked rate,
+ * rounded down, because we pay. If they would consume the whole deposit nothing is kept: a refund of nothing is none.
  *
  * @param decimals of the market's crypto (base) and fiat (quote)
  */
@@ -186,12 +186,12 @@ export function keptOnRefund(
   return units < grossUnits ? units : 0n;
 }
 
-/** Prefix of the reason under which a payout or refund ends that the gate holds. */
+/** Prefix of the reason of a payout or refund that the gate held. */
 export const HELD_AT_GATE = 'held: ';
 
 /**
- * Whether only a person may decide about what an order holds: screening, the gate or an operator has held it, so no deadline
- * gives it back by itself.
+ * Whether only a person may decide about the order's money: screening, the gate or an operator has held it, so no deadline
+ * refunds it automatically.
  */
 export function isForAPerson(history: readonly { event: string; facts: Record<string, unknown> }[]): boolean {
   const last = lastHold(history);
@@ -202,21 +202,24 @@ export function isForAPerson(history: readonly { event: string; facts: Record<st
 
 const HOLDING = ['held', 'payout_rejected', 'refund_rejected'];
 
-/** The step of an order's history that last gave it to a person, or to its policy. */
+/** The latest history step that put an order on hold, for a person or for its policy. */
 export const lastHold = <H extends { event: string }>(history: readonly H[]): H | undefined =>
   history.findLast(({ event }) => HOLDING.includes(event));
 
-/** How long a state may last and what then; undefined where nothing is waited for, or the unpaid order's own deadline is. */
+/**
+ * How long a state may last and what happens then; undefined when nothing is awaited or the unpaid order's own deadline
+ * applies.
+ */
 export const deadlineOf = (state: OrderState, policy: Policy): Deadline | undefined =>
   isWaiting(state) ? policy.waiting[state] : undefined;
 
-/** Why an attempt is stopped: the one before it, which its rail had rejected, has arrived. */
+/** Why an attempt is cancelled: an earlier attempt, which its rail had rejected, has arrived. */
 export const PAID_BEFORE = 'an attempt before it was paid after all';
 
-/** An order's exception where another amount was paid for it than it says: by people's word, with the difference booked. */
+/** An order's exception when it was paid another amount than it says, by people's decision, with the difference booked. */
 export const PAID_OTHER_AMOUNT = 'paid_other_amount';
 
-/** What its history says of that; nothing where it was paid what it says. */
+/** The history's facts about that; nothing when the order was paid its own amount. */
 export function paidOtherwise(
   paid: { paidUnits: bigint | null; units: bigint },
   order: { payoutUnits: bigint },
@@ -225,7 +228,7 @@ export function paidOtherwise(
   return units === order.payoutUnits ? {} : { paidUnits: String(units), orderedUnits: String(order.payoutUnits) };
 }
 
-/** A payout that provably never arrived is written anew by ourselves so often; then a person decides. */
+/** How often a payout that provably never arrived is sent again automatically; after that a person decides. */
 export const MAX_OWN_RETRIES = 3;
 
 export const mayRetryByItself = (why: string, attempt: number): boolean =>

@@ -1,8 +1,10 @@
-/** Which addresses orders came to name since a time: what a containment holds of orders. Accounts are the customers'. */
+/**
+ * Addresses named for orders since a time: what a containment holds of orders. Accounts belong to customers.
+ */
 import type { Tx } from '../base/db.ts';
 import { firstIdAt } from '../base/ids.ts';
 
-/** An address that was named for an order, as the order keeps it. */
+/** An address named for an order, as the order stores it. */
 export interface NamedAddress {
   orderId: bigint;
   address: string;
@@ -10,8 +12,8 @@ export interface NamedAddress {
 }
 
 const sql = {
-  // What the same customer's order of before
-  // was paid to is no new destination; where it goes back to may have been named anew, unless the order is untouched since.
+  // An address that an earlier order of the same customer paid to is not a new destination. Its refund address may have been
+  // changed since, unless the order is untouched.
   created: `select o.id as "orderId", given.address, o.created_at as at
     from orders o cross join lateral (select o.payout_address union select o.refund_address) as given (address)
     where o.partner_id = $1 and o.id >= $2 and given.address is not null
@@ -27,19 +29,17 @@ const sql = {
       where r.partner_id = $1 and r.order_id < $2 and r.updated_at >= $3 and r.address is not null`,
 } as const;
 
-/** Addresses of orders made since, but for those that an earlier order of the same customer had. */
+/** Addresses of orders created since, except those that an earlier order of the same customer had. */
 export const addressesSince = (tx: Tx, input: { partnerId: bigint; since: Date }): Promise<NamedAddress[]> =>
   tx.rows<NamedAddress>(sql.created, [input.partnerId, firstIdAt(input.since), input.since]);
 
-/** Where money of these orders would go back to, on a chain. */
+/** On-chain refund addresses of these orders. */
 export const refundAddressesOf = (
   tx: Tx,
   input: { partnerId: bigint; orders: readonly bigint[] },
 ): Promise<NamedAddress[]> => tx.rows<NamedAddress>(sql.of, [input.partnerId, input.orders]);
 
-/**
- * Orders of before of which an address to go back to may have been named since: for times of which it was not recorded.
- */
+/** Older orders whose refund address may have been changed since: for times when the change was not recorded. */
 export const perhapsNamedSince = async (tx: Tx, input: { partnerId: bigint; since: Date }): Promise<bigint[]> =>
   (await tx.rows<{ id: bigint }>(sql.changed, [input.partnerId, firstIdAt(input.since), input.since])).map(
     ({ id }) => id,

@@ -1,10 +1,10 @@
 /**
- * Destinations: whether money that goes back can arrive where somebody says.
+ * Destinations: whether a refund can arrive at the named destination.
  *
- * One rule for every way a destination is found: the order's own, the partner's word, an operator's. A chain pays to an
- * address in the spelling that it keeps; a bank to an account in the money's own currency, and of the order's customer where
- * there is an order; money in suspense also to the account that it came from. What does not fit is refused where somebody names it, and left open with a case where a policy would have
- * sent it there.
+ * One rule for every source of a destination: the order's own, the partner's, an operator's. A chain pays to an address in
+ * the spelling that it stores; a bank to an account in the money's own currency, belonging to the order's customer if there
+ * is an order; money in suspense also to the account that it came from. A destination that does not fit is refused when a
+ * person or partner names it; when a policy would have sent money there, the destination stays open and a case is opened.
  *
  * Not here: whether money may go there (compliance/screening.ts).
  */
@@ -19,29 +19,29 @@ type Rails = { rails: ReadonlyMap<string, Rail> };
 
 export type PayoutAddress = { address: string } | { why: 'no_address' | 'token_contract' | 'ours' };
 
-/** An address of a rail that money may be sent to, in the spelling that is kept, or why it may not. `tx` has to see all of ours. */
+/** Parses an address of a rail, or says why money cannot be sent there. `tx` must see all of our addresses. */
 export async function readAddressOn({ rails }: Rails, tx: Tx, code: string, text: string): Promise<PayoutAddress> {
   const rail = rails.get(code);
   const address = rail?.readAddress?.(text);
   if (address === undefined) return { why: 'no_address' };
-  // What a token's own contract is sent, nobody gets out again.
+  // Money sent to a token's own contract cannot be recovered.
   const known = [...(await assets(tx)).values()];
   if (known.some(({ chain, contract }) => chain === rail?.chain && contract === address))
     return { why: 'token_contract' };
-  // Coins would come back to us as somebody's whom a person has to look for, or pay for another order.
+  // The coins would come back to us as unidentified money, or pay for another order.
   return (await rail?.isOwnAddress?.(tx, address)) === true ? { why: 'ours' } : { address };
 }
 
-/** Money that is to go somewhere: what it is, by which rail it goes, and whose it is where an order says so. */
+/** Money to be sent: asset, rail, and whose it is when an order says so. */
 export interface Outgoing {
   rail: string;
   asset: string;
   customerId: string | undefined;
-  /** The deposit that it lies in suspense of: that one may go back to the account that it came from. */
+  /** The deposit whose money in suspense this is: it may go back to the account that it came from. */
   depositId?: bigint | undefined;
 }
 
-/** @throws Refusal 'unknown_account' | 'malformed_field' where money of this rail and asset cannot arrive there */
+/** @throws Refusal 'unknown_account' | 'malformed_field' when money of this rail and asset cannot arrive there */
 export async function requireFits({ rails }: Rails, tx: Tx, money: Outgoing, to: RefundTo): Promise<void> {
   const { address, fiatAccountId } = to;
   const wrong = (field: string, rule: string) => new Refusal('malformed_field', { fields: { [field]: rule } });
@@ -63,7 +63,7 @@ export async function requireFits({ rails }: Rails, tx: Tx, money: Outgoing, to:
   if (account.fiat !== money.asset || !isTheirs) throw new Refusal('unknown_account', {});
 }
 
-/** The same as an answer. Asked again where something is sent there: what is stored may be older than this rule. */
+/** The same check as a boolean. Repeated before sending: a stored destination may be older than this rule. */
 export async function fitsRefund(context: Rails, tx: Tx, money: Outgoing, to: RefundTo): Promise<boolean> {
   try {
     await requireFits(context, tx, money, to);

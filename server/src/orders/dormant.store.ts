@@ -1,4 +1,6 @@
-/** SQL of dormancy_policy and dormancies, and of what is unclaimed (migrations/0006_orders.sql). */
+/**
+ * SQL of dormancy_policy, dormancies and unclaimed money (migrations/0006_orders.sql).
+ */
 import type { Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
 
@@ -9,7 +11,7 @@ export interface DormancyPolicy {
 
 export interface Dormancy {
   id: bigint;
-  /** Null of what an order itself holds. */
+  /** Null for money that an order itself holds. */
   depositId: bigint | null;
   orderId: bigint | null;
   partnerId: bigint | null;
@@ -25,11 +27,11 @@ export interface Dormancy {
 const COLUMNS = `id, deposit_id as "depositId", order_id as "orderId", partner_id as "partnerId", rail, asset, units, since,
   noticed_at as "noticedAt", dormant_from as "dormantFrom", dormant_at as "dormantAt"`;
 
-/** Of a deposit, or of an order's own money: never both. */
+/** A deposit, or an order's own money: never both. */
 export type Whose = { depositId: bigint } | { orderId: bigint };
 const isDeposit = (whose: Whose): whose is { depositId: bigint } => 'depositId' in whose;
 
-/** Refunds of money in suspense that somebody has to claim, and those that are under way or looked into. */
+/** Refund states that wait for a claim; in the others the refund is under way or under review. */
 const IDLE = `('needs_destination', 'rejected', 'returned')`;
 const BUSY = `('screening', 'held', 'created', 'submitted')`;
 
@@ -51,8 +53,8 @@ export const dormantStore = {
   },
 
   /**
-   * Deposits of which something lies in suspense that nothing is done about, by id: how much, and since when. Not dust, nor what
-   * an operator holds, nor what belongs to an order that is under way, stopped by law, or lacks a deposit that was reversed.
+   * Deposits with money in suspense that nothing is done about, by id: how much, and since when. Excludes dust, what an
+   * operator holds, and what belongs to an order that is under way, blocked by law, or lacks a reversed deposit.
    */
   unclaimedDeposits: (tx: Tx, input: { after: bigint; limit: number; only?: bigint | undefined }) =>
     tx.rows<{ id: bigint; since: Date; units: bigint }>(
@@ -77,7 +79,9 @@ export const dormantStore = {
       [input.after, input.limit, input.only ?? null],
     ),
 
-  /** Orders that stand still with what they hold until somebody says where it goes, by id, and since when. Not what only lacks funds of ours. */
+  /**
+   * Orders that wait with their money for a destination, by id, and since when. Excludes those that only wait for our funds.
+   */
   unclaimedOrders: (tx: Tx, input: { after: bigint; limit: number; only?: bigint | undefined }) =>
     tx.rows<{ id: bigint; since: Date }>(
       `select o.id, greatest((select max(h.at) from order_history h where h.order_id = o.id),
@@ -125,7 +129,7 @@ export const dormantStore = {
     ]);
   },
 
-  /** What the rows of deposits and orders say of it. */
+  /** Updates the copies in the rows of deposits and orders. */
   async mark(tx: Tx, whose: Whose, { from, units }: { from: Date | null; units: bigint }): Promise<void> {
     if (isDeposit(whose))
       await tx.run('update deposits set dormant_from = $2, dormant_units = $3 where id = $1', [
@@ -145,7 +149,7 @@ export const dormantStore = {
       ...[input.after, input.limit],
     ]),
 
-  /** Of what is open, by asset: how much is announced and how much dormant, and of that how much for how long. */
+  /** Open dormancies by asset: how much is announced, how much is dormant, and both together by age. */
   ageing: (tx: Tx, now: Date) =>
     tx.rows<{
       asset: string;
@@ -168,14 +172,14 @@ export const dormantStore = {
       [now],
     ),
 
-  /** What is dormant by these rows, by rail and asset; the books have to say the same. */
+  /** Dormant sums of these rows, by rail and asset; the ledger must agree. */
   sums: (tx: Tx) =>
     tx.rows<{ rail: string; asset: string; units: bigint }>(
       `select rail, asset, sum(units) as units from dormancies where dormant_at is not null and ended_at is null
         group by rail, asset`,
     ),
 
-  /** Rows of deposits and orders that do not say what their dormancy says. */
+  /** Rows of deposits and orders that disagree with their dormancy. */
   unlike: (tx: Tx) =>
     tx.rows<{ subject: string }>(
       `select 'deposit:' || d.id as subject from deposits d

@@ -1,9 +1,9 @@
 /**
- * Waking: dormant money is where it was again, because somebody deals with it.
+ * Waking: dormant money returns to its previous account because somebody deals with it.
  *
- * Whatever uses money in suspense or an order's account wakes it first, in its own transaction: a destination that the customer
- * names, a refund, a recall, a block. So nobody has to know that it was dormant. What forgets to is refused by triggers
- * (migrations/0006_orders.sql).
+ * Code that uses money in suspense or an order's account wakes it first, in its own transaction: a destination that the
+ * customer names, a refund, a recall, a block. So no other code has to know that it was dormant. If code forgets to, triggers
+ * reject its write (migrations/0006_orders.sql).
  *
  * Not here: what becomes dormant, and when (unclaimed.ts).
  */
@@ -21,26 +21,26 @@ export interface Waking {
   now: Date;
 }
 
-/** Where a dormancy's money stood, and stands again. */
+/** The account that a dormancy's money came from, and returns to. */
 export const homeOf = ({ depositId, orderId, partnerId, rail, asset }: Dormancy): Account => {
   if (depositId !== null) return chart.suspense(rail, asset);
   assert(orderId !== null && partnerId !== null, 'a dormancy is of no deposit and of no order');
   return chart.order(orderId, partnerId, asset);
 };
 
-/** @param deposit locked, its order before it. Nothing happens where nothing of it is announced or dormant */
+/** @param deposit locked, its order before it. Nothing happens when nothing of it is announced or dormant */
 export async function wakeDeposit(tx: Tx, deposit: DepositRow, waking: Waking): Promise<void> {
   if (deposit.dormant_from !== null) await wake(tx, { depositId: deposit.id }, waking);
 }
 
-/** @param order locked. @returns it as it is then */
+/** @param order locked. @returns the order after waking */
 export async function wakeOrder(tx: Tx, order: Order, waking: Waking): Promise<Order> {
   if (order.dormantFrom === null) return order;
   await wake(tx, { orderId: order.id }, waking);
   return { ...order, dormant: false, dormantFrom: null };
 }
 
-/** What is announced or dormant ends; the time until it is again begins anew. */
+/** Ends the announced or dormant state; the waiting time starts over. */
 export async function wake(tx: Tx, whose: Whose, { by, why, now }: Waking): Promise<void> {
   const found = await dormantStore.find(tx, whose);
   assert(found !== undefined, `no dormancy of ${subjectOf(whose)} is open`);

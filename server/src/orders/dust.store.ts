@@ -1,9 +1,9 @@
 /**
- * Dust: money too little to be looked at. A threshold is a row per asset; without one nothing is dust.
+ * Dust: amounts too small to handle. The threshold is one row per asset; without a row nothing is dust.
  *
- * What fits an order is the order's, however little. What fits nothing and is below the threshold is booked to suspense like
- * all money, stands in the order's trace, and is counted; it opens no case, tells the partner nothing and is refunded only
- * when a person says so: whoever sends crumbs by the thousand makes rows, and no work for anybody.
+ * Money that fits an order belongs to it, however small. Money that fits no order and is below the threshold is booked to
+ * suspense like any other, appears in the order's trace, and is counted. It opens no case, is not reported to the partner,
+ * and is refunded only on a person's request: a sender of thousands of tiny amounts creates rows, but no work for anybody.
  */
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
@@ -13,7 +13,7 @@ export async function isDust(tx: Tx, { asset, units }: { asset: AssetCode; units
   return row !== undefined;
 }
 
-/** Leaves a row that is there as it is. */
+/** Leaves an existing row unchanged. */
 export async function seedDustThreshold(tx: Tx, asset: AssetCode, belowUnits: bigint): Promise<void> {
   await tx.run('insert into dust_thresholds (asset, below_units) values ($1, $2) on conflict do nothing', [
     asset,
@@ -21,7 +21,7 @@ export async function seedDustThreshold(tx: Tx, asset: AssetCode, belowUnits: bi
   ]);
 }
 
-/** What of an asset is dust from now on; 0 for none of it. */
+/** Sets the amount below which a deposit of this asset is dust; 0 for never. */
 export async function setDustThreshold(tx: Tx, asset: AssetCode, belowUnits: bigint): Promise<void> {
   if (belowUnits === 0n) await tx.run('delete from dust_thresholds where asset = $1', [asset]);
   else
@@ -32,18 +32,18 @@ export async function setDustThreshold(tx: Tx, asset: AssetCode, belowUnits: big
     );
 }
 
-/** Below which units of an asset; undefined where nothing is dust. */
+/** Threshold in units of the asset; undefined when nothing is dust. */
 export const dustThreshold = async (tx: Tx, asset: AssetCode): Promise<bigint | undefined> =>
   (await tx.row<{ units: bigint }>('select below_units as units from dust_thresholds where asset = $1', [asset]))
     ?.units;
 
-/** For metrics: how many there are by the rail they came by. */
+/** For metrics: number of dust deposits by rail. */
 export const dustCounts = (tx: Tx): Promise<{ rail: string; count: bigint }[]> =>
   tx.rows(
     `select rail, count(*) as count from deposits where dust and state <> 'written_off' group by rail order by rail`,
   );
 
-/** Dust in suspense, the oldest first. */
+/** Dust in suspense, oldest first. */
 export const oldestDust = (
   tx: Tx,
   { asset, before, most }: { asset: AssetCode; before: Date; most: number },

@@ -1,11 +1,11 @@
 /**
- * Writing off dust: what lies in suspense, is too little to be looked at, and that nobody claims, stands as rounding from then on, and its
- * deposit is over. Two people do it: to one deposit that has a case, or to many of an asset at once, oldest first.
+ * Writing off dust: an unclaimed amount in suspense that is too small to handle is booked as rounding, which ends its
+ * deposit. Two people approve it: for one deposit that has a case, or for many of an asset at once, oldest first.
  *
- * What is claimed later is paid as any goodwill: from the operator's own money. Never written off: what an operator holds, what
- * belongs to an order stopped by law or to a customer who is blocked, or what a refund names.
+ * A later claim is paid as goodwill, from the operator's own money. Never written off: what an operator holds, what belongs
+ * to an order blocked by law or to a blocked customer, or what a refund names.
  *
- * Not here: what dust is (dust.store.ts), breaks that are dust (reconcile/correct.ts).
+ * Not here: what dust is (dust.store.ts), reconciliation breaks that are dust (reconcile/correct.ts).
  */
 import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
@@ -17,14 +17,14 @@ import { dustThreshold, oldestDust } from './dust.store.ts';
 import { areHeld } from './held.store.ts';
 import { type DepositRow, store } from './store.ts';
 
-/** One transaction does them all, and each is an entry: well below what a statement may take. */
+/** One transaction writes off all of them, one entry each: well below the statement timeout. */
 export const MAX_DUST = 200;
 
 export interface DustInput {
   asset: string;
-  /** Seen before. */
+  /** Only deposits seen before this time. */
   before: Date;
-  /** At most so many, the oldest first. */
+  /** At most this many, oldest first. */
   most: number;
 }
 
@@ -32,13 +32,13 @@ export interface DustPile {
   asset: string;
   count: number;
   units: bigint;
-  /** Numbers of the deposits: others than these are not written off. */
+  /** Ids of the deposits: others are not written off. */
   deposits: string[];
 }
 
 const unfit = (why: string) => new Refusal('does_not_fit', { why });
 
-/** What would be written off now, every order and then every deposit of it locked. */
+/** What would be written off now. Locks every order, then every deposit. */
 export async function lookDust(tx: Tx, input: DustInput): Promise<DustPile> {
   const rows = await lockDust(tx, input);
   return {
@@ -63,7 +63,7 @@ async function lockDust(tx: Tx, { asset, before, most }: DustInput): Promise<Dep
 
 const byNumber = (a: bigint, b: bigint): number => (a < b ? -1 : 1);
 
-/** Why a deposit is not written off; undefined where it may be. */
+/** Why a deposit is not written off; undefined when it may be. */
 async function keptFrom(tx: Tx, row: DepositRow): Promise<string | undefined> {
   if (row.state !== 'suspense' || row.taken_units > 0n) return 'it does not lie in suspense as a whole';
   if (row.refund_units > 0n) return 'a refund names some of it';
@@ -74,7 +74,7 @@ async function keptFrom(tx: Tx, row: DepositRow): Promise<string | undefined> {
   return (await findCustomer(tx, order.customerId)).blocked ? 'its customer is blocked' : undefined;
 }
 
-/** @throws Refusal 'does_not_fit' where there is none */
+/** @throws Refusal 'does_not_fit' when there is none */
 export async function writeOffDust(tx: Tx, input: DustInput & { by: string; now: Date }): Promise<DustPile> {
   const pile = await lookDust(tx, input);
   if (pile.count === 0) throw unfit(`no dust of ${input.asset} that may be written off came before that`);
@@ -83,7 +83,7 @@ export async function writeOffDust(tx: Tx, input: DustInput & { by: string; now:
 }
 
 /**
- * A deposit that has a case may be written off as dust: as it is now, below the threshold of its asset.
+ * Checks that a deposit with a case may be written off as dust: it is below its asset's threshold now.
  *
  * @param row locked, its order before it
  * @throws Refusal 'does_not_fit'
@@ -96,7 +96,7 @@ export async function requireDust(tx: Tx, row: DepositRow): Promise<void> {
   if (why !== undefined) throw unfit(why);
 }
 
-/** @param row locked, and may be written off */
+/** @param row locked, and checked */
 export async function writeOff(tx: Tx, row: DepositRow, { by, now }: { by: string; now: Date }): Promise<void> {
   await wakeDeposit(tx, row, { by, why: 'it is written off', now });
   const { id, rail, asset, units, order_id: orderId, reference } = row;

@@ -1,9 +1,9 @@
 /**
- * Entries: which lines each transition of an order posts. Pure; both directions by the same lines.
+ * Entries: the lines that each transition of an order posts. Pure; both directions use the same lines.
  *
- * The order's account in the deposit asset holds what the customer gave; its account in the payout asset what the customer
- * is to get. Converting exchanges one for the other with the treasury at the booked rate. Fees stand in the market's fiat,
- * which is one of the two, so they come off whichever leg the fiat is.
+ * The order's account in the deposit asset holds what the customer paid; its account in the payout asset holds what the
+ * customer is to receive. Converting exchanges one for the other with the treasury at the booked rate. Fees are in the
+ * market's fiat, which is one of the two assets, so they are taken from whichever leg is the fiat.
  */
 import { assert } from '../base/errors.ts';
 import { type Account, chart, hold, type Line, move, release, settle } from '../ledger/index.ts';
@@ -15,7 +15,7 @@ export interface BookedOrder {
   id: bigint;
   partnerId: bigint;
   depositAsset: string;
-  /** What the order's account received: what was asked, or less where an underpaid deposit was taken. */
+  /** What the order's account received: the amount asked for, or less when an underpaid deposit was accepted. */
   receivedUnits: bigint;
   payoutAsset: string;
   payoutUnits: bigint;
@@ -25,7 +25,7 @@ export interface BookedOrder {
   payoutAttempt: number;
 }
 
-/** A refund as entries see it: one attempt's hold is named like its payout, what is kept of it like that with a suffix. */
+/** A refund as entries see it: the hold of an attempt is named like its payout, the fee kept of it likewise with a suffix. */
 export interface BookedRefund {
   key: string;
   netUnits: bigint;
@@ -36,41 +36,41 @@ export interface BookedRefund {
 export interface Custody {
   deposits: Account;
   payouts: Account;
-  /** Where a refund leaves from: the deposit asset, out of the deposit rail's paying wallet. */
+  /** Account that refunds leave from: the deposit asset in the deposit rail's paying wallet. */
   refunds: Account;
 }
 
-/** One deposit's share in a receive entry: where its money is now, and how much of it is the order's. */
+/** One deposit's share of a receive entry: the account its money is on now, and how much of it belongs to the order. */
 export interface ReceivedPart {
   from: Account;
   toOrderUnits: bigint;
-  /** Above what was asked: to suspense. Only money not booked before can be in excess. */
+  /** The excess, which goes to suspense. Only money not booked before can be in excess. */
   excessUnits: bigint;
   suspense: Account;
 }
 
-/** What a rail took back of a deposit, and where it stands since: a loss, or what a customer owes. */
+/** The part of a deposit that its rail reversed, and the account it is on since: a loss, or the customer's debt. */
 export interface LostPart {
   units: bigint;
   bookedTo: Account;
 }
 
-/** What only some entries need. */
+/** Input that only some entries need. */
 export interface EntryGiven {
   /** For 'receive'. */
   parts?: readonly ReceivedPart[] | undefined;
-  /** Refunds that are held, settled or let go. */
+  /** Refunds that are held, settled or released. */
   refunds?: readonly BookedRefund[] | undefined;
-  /** Of the order's deposit: reversed by its rail, and not to be refunded by us. */
+  /** Parts of the order's deposit that its rail reversed and that we do not refund. */
   lost?: readonly LostPart[] | undefined;
-  /** For 'payout_found'; what the order says where left out. */
+  /** For 'payout_found'; the order's own amounts by default. */
   paid?: PaidBefore | undefined;
 }
 
-/** What has left for an order by an attempt that its rail had rejected, and was booked as a loss then. */
+/** What left for an order by an attempt that its rail had rejected; it was booked as a loss then. */
 export interface PaidBefore {
   units: bigint;
-  /** Where what the order holds beyond that goes, in the payout asset; it stays with us as a difference where left out. */
+  /** Account for the order's balance beyond that, in the payout asset; by default it is booked as a difference. */
   rest?: Account | undefined;
 }
 
@@ -125,13 +125,13 @@ export function linesFor(
   }
 }
 
-/** Id of the attempt that is under way: also the payout row's id, the hold's, and the key the rail gets. */
+/** Id of the current attempt: also the id of the payout row and of the hold, and the key passed to the rail. */
 export const payoutId = (order: { id: bigint; payoutAttempt: number }): string =>
   `pay_${order.id}_${order.payoutAttempt}`;
 
 const kept = (key: string): string => `${key}:kept`;
 
-/** Sets a refund aside where its money stands, be that an order's account or suspense: what goes out, and what is kept. */
+/** Holds a refund on the account its money is on (an order's or suspense): the amount sent, and the amount kept. */
 export const holdRefund = ({ key, netUnits, costUnits }: BookedRefund, from: Account, to: Account): Line[] => [
   ...hold(key, from, to, netUnits),
   ...(costUnits === 0n ? [] : hold(kept(key), from, chart.feeOperator(from.asset), costUnits)),
@@ -144,7 +144,10 @@ export const voidRefund = ({ key, costUnits }: BookedRefund): Line[] => [
   ...release(key),
   ...(costUnits === 0n ? [] : release(kept(key))),
 ];
-/** A refund that has left although its rail had rejected it, which was booked as a loss then: what is here for it makes that good. */
+/**
+ * A refund that its rail rejected and paid all the same, which was booked as a loss then: the money held for it covers that
+ * loss.
+ */
 export const foundRefund = ({ netUnits, costUnits }: BookedRefund, from: Account): Line[] => [
   ...move(from, chart.loss(from.asset), netUnits),
   ...move(from, chart.feeOperator(from.asset), costUnits),
@@ -153,11 +156,11 @@ export const foundRefund = ({ netUnits, costUnits }: BookedRefund, from: Account
 const holdRefunds = (refunds: readonly BookedRefund[], from: Account, to: Account): Line[] =>
   refunds.flatMap((refund) => holdRefund(refund, from, to));
 
-/** Whoever paid what was reversed gives up the claim to it: it is no loss any more, and nobody owes it. */
+/** Clears the loss or debt of the reversed parts with the order's deposit balance: no claim remains. */
 const giveUp = (deposit: Account, lost: readonly LostPart[]): Line[] =>
   lost.flatMap(({ units, bookedTo }) => move(deposit, bookedTo, units));
 
-/** What the order holds makes the loss good. What is left of either is a difference, or still the customer's. */
+/** The order's balance covers the loss. The remainder of either is booked as a difference, or stays the customer's. */
 function foundPayout(order: BookedOrder, payout: Account, paid: PaidBefore = { units: order.payoutUnits }): Line[] {
   const [loss, difference] = [chart.loss(payout.asset), chart.difference(payout.asset)];
   const covered = paid.units < order.payoutUnits ? paid.units : order.payoutUnits;
@@ -180,12 +183,12 @@ function convert(order: BookedOrder, deposit: Account, payout: Account): Line[] 
     ...move(deposit, chart.treasury(order.depositAsset), order.receivedUnits - feesOnDeposit),
     ...move(chart.treasury(order.payoutAsset), payout, order.grossUnits),
     ...feeLines,
-    // What was cut off below the places we pay out stays in the books by name.
+    // The fraction below the payout's decimals is booked by name.
     ...move(payout, chart.rounding(order.payoutAsset), order.grossUnits - feesOnPayout - order.payoutUnits),
   ];
 }
 
-/** Which account a fee of an order stands on. */
+/** The account that a fee of an order is booked to. */
 export function feeAccount(kind: FeeKind, order: Pick<BookedOrder, 'partnerId' | 'fiatAsset'>): Account {
   switch (kind) {
     case 'operator':
@@ -201,13 +204,13 @@ export function feeAccount(kind: FeeKind, order: Pick<BookedOrder, 'partnerId' |
   }
 }
 
-/** The same move the other way round: undoing a conversion, fees refunded. */
+/** The same move in the opposite direction: to undo a conversion or refund fees. */
 function turned(line: Line): Line {
   assert(line.step === 'post', 'a conversion is made of plain moves');
   return { ...line, debit: line.credit, credit: line.debit };
 }
 
-/** Everything the order's accounts hold, to `blocked`. */
+/** Moves everything on the order's accounts to `blocked`. */
 export function blockedLines(
   orderId: bigint,
   partnerId: bigint,

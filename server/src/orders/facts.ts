@@ -1,11 +1,11 @@
 /**
- * Facts: what rails report, taken into the books and to the order it concerns.
+ * Facts: books what rails report, and applies it to the order concerned.
  *
- * Every fact may come twice and in any order; each is taken once, by the row it names. Money is never rejected: what cannot
- * be placed is booked to suspense and becomes a case. All of it runs in a transaction of the rail's, so a fact is stored
- * with what it does, and no cursor passes one that is not.
+ * Every fact may arrive twice and in any order; each is applied once, keyed by its row. Incoming money is never rejected:
+ * money that cannot be placed is booked to suspense and becomes a case. Everything runs in the rail's transaction, so a fact
+ * is stored together with its effects, and no cursor passes an unstored fact.
  *
- * Locks are taken order first, deposit second, accounts last, everywhere.
+ * Lock order everywhere: order, deposit, accounts.
  */
 import { type Clock, later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
@@ -66,17 +66,17 @@ import { type DepositRow, type Order, store } from './store.ts';
 interface Context {
   rails: ReadonlyMap<string, Rail>;
   clock: Clock;
-  /** Whether a payer's name is the customer's; without it nobody compares. */
+  /** Whether a payer's name matches the customer's; without it names are not compared. */
   comparePayer?: (tx: Tx, customerId: string, payerName: string) => Promise<PayerMatch>;
 }
 
-/** Takes what is reported of transfers between our own wallets. */
+/** Handles reported transfers between our own wallets. */
 export type OwnTransfers = (
   tx: Tx,
   fact: Extract<RailFact, { type: 'own_transfer_settled' | 'own_transfer_failed' }>,
 ) => Promise<void>;
 
-/** @param ownTransfers the treasury, where there is one: sweeps and their gas touch no order */
+/** @param ownTransfers the treasury, if there is one: sweeps and their gas touch no order */
 export function orderFacts(context: Context, ownTransfers?: OwnTransfers): Report {
   return async (tx, fact) => {
     switch (fact.type) {
@@ -140,7 +140,7 @@ export function orderFacts(context: Context, ownTransfers?: OwnTransfers): Repor
         return await movementKnown(tx, { ...fact, outcome: `matched with ${fact.key}`, now: context.clock.now() });
       case 'nonces_used':
       case 'rail_halted':
-        // Following goes on, so that the books can be compared with what was done.
+        // The follower continues, so that the books can be compared with the chain.
         if (fact.type === 'nonces_used')
           await setKillSwitch(tx, {
             kind: 'rail',
@@ -162,7 +162,7 @@ export function orderFacts(context: Context, ownTransfers?: OwnTransfers): Repor
   };
 }
 
-// Money coming in.
+// Incoming money.
 
 async function depositSeen(context: Context, tx: Tx, fact: DepositFact): Promise<void> {
   const { order, row, isNew } = await depositRow(context, tx, fact, 'seen');
@@ -170,7 +170,7 @@ async function depositSeen(context: Context, tx: Tx, fact: DepositFact): Promise
   if (!isNew) await store.changeDeposit(tx, row.id, { state: 'seen' });
   if (order === undefined || fact.asset !== order.depositAsset || row.late) return;
   await advance(context, tx, order, 'deposit_seen', {
-    // One moment for one fact: a timeline shows the order's step and its deposit together.
+    // One timestamp per fact: a timeline shows the order's step and its deposit together.
     now: isNew ? row.seen_at : context.clock.now(),
     facts: { reference: fact.reference, ...fact.facts },
     depositReference: fact.reference,
@@ -202,7 +202,7 @@ async function depositConfirmed(context: Context, tx: Tx, fact: DepositFact): Pr
       confirmedAt: now,
     });
     await change(tx, order, { exception: 'underpaid', depositReference: fact.reference, now });
-    // The deadline decides about parts; enqueue for the case that it has passed while this one was being confirmed.
+    // The deadline decides about parts; enqueued in case it passed while this part was being confirmed.
     enqueue(tx, { kind: 'expire_order', subject: String(order.id), dueAt: order.expiresAt });
     return;
   }
@@ -220,7 +220,7 @@ async function depositConfirmed(context: Context, tx: Tx, fact: DepositFact): Pr
       suspense: chart.suspense(row.rail, row.asset),
     },
   ];
-  // Before the step that announces them: what the partner is told is read from these rows.
+  // Before the transition that announces them: the event is built from these rows.
   const bookedTo = chart.order(order.id, order.partnerId, order.depositAsset).code;
   for (const one of [...earlier, row]) {
     const takenUnits = one === row ? one.units - excessUnits : one.units;
@@ -230,7 +230,7 @@ async function depositConfirmed(context: Context, tx: Tx, fact: DepositFact): Pr
     now,
     parts,
     receivedUnits: earlierUnits + row.units - excessUnits,
-    // The deposit by its number: reconciliation finds by it what on the outside the entry speaks of.
+    // The deposit's id: reconciliation uses it to find the outside transaction behind the entry.
     facts: { deposit: String(row.id), reference: fact.reference, units: String(row.units), ...fact.facts },
     depositReference: fact.reference,
     ...(decision.excessUnits > 0n
@@ -260,16 +260,16 @@ async function depositConfirmed(context: Context, tx: Tx, fact: DepositFact): Pr
     });
 }
 
-/** The most that the order's customer may give at once. */
+/** The most that the order's customer may pay at once. */
 async function mostFor(tx: Tx, order: Order): Promise<bigint> {
   const { level } = await findCustomer(tx, order.customerId);
   return await maxUnitsFor(tx, await marketById(tx, order.marketId), level);
 }
 
 /**
- * Whether an order has to wait with its deposit, because the rail it came by can take it back. Until then it is seen, shown as
- * that, and reversed without a trace in the books. What no order waits for goes to suspense at once, and nothing made of it
- * leaves before that time either (ready.ts).
+ * Whether an order must wait with its deposit because the deposit's rail can still reverse it. Until then the deposit is seen
+ * and shown as such, and a reversal leaves no trace in the books. Money that no order waits for goes to suspense at once, and
+ * nothing made of it leaves before that time either (ready.ts).
  */
 async function isClearing(context: Context, tx: Tx, order: Order, row: DepositRow): Promise<boolean> {
   const now = context.clock.now();
@@ -289,7 +289,7 @@ async function isClearing(context: Context, tx: Tx, order: Order, row: DepositRo
   return true;
 }
 
-/** A deposit whose time has passed, unless it was reversed in the meantime: now it is as good as confirmed. */
+/** The deposit's clearing time has passed: unless it was reversed meanwhile, it now counts as confirmed. */
 export async function clearDeposit(context: Context, tx: Tx, id: bigint): Promise<Handled> {
   const known = await store.depositById(tx, id);
   assert(known?.clears_at, `deposit ${id} is waited with`);
@@ -303,7 +303,7 @@ export async function clearDeposit(context: Context, tx: Tx, id: bigint): Promis
   return undefined;
 }
 
-/** A part booked to suspense before, now moving on to its order. */
+/** A part already booked to suspense that now moves to its order. */
 export function receivedFromSuspense(row: DepositRow, excessUnits: bigint): ReceivedPart {
   const suspense = chart.suspense(row.rail, row.asset);
   return { from: suspense, toOrderUnits: row.units, excessUnits, suspense };
@@ -345,9 +345,10 @@ async function toSuspense(
     return;
   }
   const changed = order && (await change(tx, order, { exception: why, now }));
-  // What was reversed has to be made good first: a person says by what.
+  // A reversed deposit has to be replaced first: a person decides with what.
   const then = lost === undefined ? onExtra(why, changed?.policy) : 'hold';
-  // A new order needs a price, and a rail's transaction waits for nothing. Until it is made the case stands for the money.
+  // A follow-on order needs a price, and a rail's transaction must not wait for one. Until it is created, the case covers the
+  // money.
   if (then === 'new_order') enqueue(tx, { kind: 'create_follow_on_order', subject: String(row.id), dueAt: now });
   await openCase(tx, {
     kind: `deposit_${why}`,
@@ -387,10 +388,10 @@ async function depositReversed(
 }
 
 /**
- * A deposit that stands in the books is gone. What of it lay in suspense was nobody's yet and leaves the books the way it
- * came. What an order took, or has been refunded, is a loss as long as nothing left for it (the order is stopped, and gives
- * up its claim in the end). Where a payout or refund made of it was submitted, its customer owes it, whatever state the
- * order is in, and makes no new order until an operator allows it.
+ * A booked deposit was reversed. The part in suspense belonged to nobody yet and is booked out the way it came in. The part
+ * that an order took, or that was refunded, is a loss as long as nothing left for it (the order is stopped, and finally gives
+ * up its claim). If a payout or refund of it was submitted, the customer owes it, whatever state the order is in, and creates
+ * no new order until an operator allows it.
  */
 async function bookedDepositReversed(
   context: Context,
@@ -428,7 +429,7 @@ async function bookedDepositReversed(
   if (units === 0n) {
     await store.changeDeposit(tx, row.id, { state: 'reversed', why });
     await closeCases(tx, { subject: `deposit:${row.id}`, outcome: 'reversed', now });
-    // Without the part the order waits for a deposit again, or could not even expire.
+    // Without this part the order waits for a deposit again; otherwise it could not even expire.
     if (order !== undefined && row.state === 'confirmed') await forgetSeen(context, tx, order, why);
     return;
   }
@@ -450,7 +451,10 @@ async function bookedDepositReversed(
   });
 }
 
-/** A payout is stopped by one posting and what was reversed leaves by another: what others post to as well is locked at once. */
+/**
+ * One posting stops a payout and another books out the reversed amount: the accounts they share with other postings are
+ * locked together, up front.
+ */
 async function lockBoth(context: Context, tx: Tx, { rail, asset }: DepositRow, order: Order): Promise<void> {
   const [from, to] = [context.rails.get(rail), context.rails.get(order.payoutRail)];
   await lockAccounts(tx, [
@@ -462,9 +466,9 @@ async function lockBoth(context: Context, tx: Tx, { rail, asset }: DepositRow, o
 }
 
 /**
- * Who was paid out of a deposit, or may have been: by its order's payout, where the order took it, or by a refund of it. Told
- * from what was submitted and not rejected, because an order's state says nothing of money that it did not take. Without an
- * order it is whose account a refund went to.
+ * The customer who was, or may have been, paid out of a deposit: by the payout of the order that took it, or by a refund of
+ * it. Determined from payouts that were submitted and not rejected, because an order's state says nothing about money that it
+ * did not take. Without an order it is the owner of the account that a refund went to.
  */
 async function whoWasPaid(
   tx: Tx,
@@ -482,19 +486,19 @@ async function whoWasPaid(
   const accountId = refunds.find(mayHaveLeft)?.fiatAccountId ?? null;
   if (accountId === null) return undefined;
   const { customerId } = await findFiatAccount(tx, accountId);
-  // It went back to where it came from: to nobody whom we know.
+  // It went back to its source: to no customer of ours.
   if (customerId === null) return undefined;
   return { customerId, partnerId: (await findCustomer(tx, customerId)).partnerId };
 }
 
-/** It was submitted, and its rail has not said that it did not pay. What came back had left. */
+/** It was submitted, and its rail has not reported that it was not paid. A returned payout had left. */
 const mayHaveLeft = ({ state }: Payout): boolean => state !== 'created' && state !== 'rejected';
 
-/** A refund that came back whole: its customer has nothing of it. */
+/** A refund that was returned in full: its customer received nothing of it. */
 const isBack = ({ state, units }: Payout, cameBackUnits: bigint): boolean =>
   state === 'returned' && units <= cameBackUnits;
 
-/** A payout that nobody has begun to submit is not paid for what was reversed. */
+/** Cancels a payout for what was reversed, unless its submission has begun. */
 async function cancelPayout(
   context: Context,
   tx: Tx,
@@ -512,7 +516,7 @@ async function cancelPayout(
   await advance(context, tx, order, 'payout_rejected', { now, facts: { why: reason, payout: key }, reason });
 }
 
-/** The same of a payout that its rail only lists until a person submits it. */
+/** Likewise for a payout that its rail only lists until a person submits it. */
 async function unlisted(
   context: Context,
   tx: Tx,
@@ -526,7 +530,7 @@ async function unlisted(
   return true;
 }
 
-/** The order is where it was before anything was seen, unless something is left of what was. */
+/** Returns the order to its state before anything was seen, unless another seen deposit remains. */
 async function forgetSeen(context: Context, tx: Tx, order: Order, why: string): Promise<void> {
   const others = (await store.depositsOf(tx, order.id)).filter((one) => one.asset === order.depositAsset && !one.late);
   if (others.some((one) => one.state === 'seen' || one.state === 'confirmed')) return;
@@ -538,7 +542,7 @@ async function payerOf(context: Context, tx: Tx, order: Order | undefined, fact:
   return await context.comparePayer(tx, order.customerId, fact.payerName);
 }
 
-/** The row of a deposit with its order, both locked, order first. */
+/** The row of a deposit and its order, both locked, order first. */
 async function depositRow(context: Context, tx: Tx, fact: DepositFact, state: 'seen') {
   const told = fact.homeRail ?? fact.rail;
   const found = fact.target === '' ? undefined : await store.lockByTarget(tx, told, fact.target);
@@ -565,9 +569,9 @@ async function depositRow(context: Context, tx: Tx, fact: DepositFact, state: 's
 }
 
 /**
- * When it came by the outside's time, and whether that was after its order's deadline. Of a day alone the deadline's own day
- * counts to its end; what is kept as its time is the latest that it can have been. A block that a reorg
- * put in the place of another changes nothing of it: what came in time stays in time.
+ * When the deposit arrived by the outside's time, and whether that was after its order's deadline. If only a day is known,
+ * the whole day of the deadline counts as in time, and the stored time is the latest possible one. A reorg that puts another
+ * block in its place changes nothing: a deposit in time stays in time.
  */
 function timesOf(order: Order | undefined, { at, withinMs = 0 }: DepositFact): Pick<DepositRow, 'came_at' | 'late'> {
   if (at === undefined) return { came_at: null, late: false };
@@ -598,7 +602,7 @@ async function bookDeposit(
   assert(posted.outcome !== 'short', `deposit ${row.id} can be booked`);
 }
 
-// Money going out.
+// Outgoing money.
 
 type Of<T extends RailFact['type']> = Extract<RailFact, { type: T }>;
 
@@ -623,7 +627,7 @@ async function payoutSettled(context: Context, tx: Tx, fact: Of<'payout_settled'
   const booked = !observed.contradiction && (await bookSettled(context, tx, order, observed.payout, fact.reference));
   if (!booked) {
     await contradiction(context, tx, observed, `settled when the order was ${order?.state ?? 'unknown'}`);
-    // The money has left whatever we thought: custody must say so.
+    // The money has left, whatever we expected: custody must show it.
     await bookOutOfNowhere(context, tx, {
       ...fact,
       externalId: fact.key,
@@ -636,7 +640,7 @@ async function payoutSettled(context: Context, tx: Tx, fact: Of<'payout_settled'
   await isKnownAgain(tx, fact.key, 'settled', now);
 }
 
-/** What became of a payout is known: whoever was called for not knowing it may go back to bed. */
+/** The outcome is known: closes the payout's `payout_unknown` case. */
 const isKnownAgain = (tx: Tx, key: string, outcome: string, now: Date): Promise<void> =>
   closeCases(tx, { kind: 'payout_unknown', subject: `payout:${key}`, outcome, now });
 
@@ -673,7 +677,7 @@ async function settleOrder(
   return advanced.outcome === 'advanced';
 }
 
-/** Where another amount has left than the books order: the rest stands by itself, under the name of what left. */
+/** If the amount that left differs from the books, the difference is booked separately, under the name of what left. */
 async function bookDifference(context: Context, tx: Tx, payout: Payout): Promise<void> {
   const { id, asset, units, orderId } = payout;
   const more = unitsPaid(payout) - units;
@@ -694,8 +698,8 @@ async function bookDifference(context: Context, tx: Tx, payout: Payout): Promise
 }
 
 /**
- * A payout that the rail had rejected has left after all. What was written in its stead must not leave too, where nobody has
- * begun to submit it; and what its order still holds is its payment.
+ * The rail settled a payout it had rejected. Cancels any replacement whose submission has not begun, then settles the order
+ * from what it still holds.
  */
 async function unsend(context: Context, tx: Tx, order: Order | undefined, paid: Payout, now: Date): Promise<void> {
   if (paid.refundId !== null) return await refundFound(context, tx, paid, now);
@@ -706,10 +710,11 @@ async function unsend(context: Context, tx: Tx, order: Order | undefined, paid: 
 }
 
 /**
- * An order that holds its money because its payouts were refused, of which one has left after all, is paid: what it holds
- * makes good what was booked as lost then. An attempt of other terms than the order has now is for people (actions.ts, settleBy).
+ * Settles an order that holds its money because its payouts were rejected, one of which was paid after all: the order's
+ * balance covers the loss booked then. If the order's terms have changed since that attempt, people decide (actions.ts,
+ * settleBy).
  *
- * @returns whether it was so
+ * @returns whether it was settled
  */
 async function paidAfterAll(context: Context, tx: Tx, orderId: bigint, now: Date): Promise<boolean> {
   const order = await store.lock(tx, orderId);
@@ -734,7 +739,7 @@ async function payoutRejected(context: Context, tx: Tx, fact: Of<'payout_rejecte
   const now = context.clock.now();
   const order = await lockOrderOf(tx, fact);
   const observed = await recordRejected(tx, { rail: fact.rail, key: fact.key, why: fact.why, now });
-  // Whether the call is repeated or not, the chain has charged once: the cost entry has the payout's id.
+  // The chain charged once, whether the call was repeated or not: the cost entry is named after the payout.
   await bookCost(context, tx, fact);
   const payout = observed?.payout;
   if (observed?.contradiction) return await contradiction(context, tx, observed, fact.why);
@@ -755,8 +760,8 @@ async function payoutRejected(context: Context, tx: Tx, fact: Of<'payout_rejecte
 }
 
 /**
- * Money of a payout or refund has come back: it lies in suspense. A refund is still owed. A payout's order stays settled, and
- * what came back is paid again, as a second payout of the same order, once the customer has named another account.
+ * A payout or refund was returned: its money is booked to suspense. A refund is still owed. A payout's order stays settled,
+ * and the returned money is paid again, as a second payout of the same order, once the customer has named another account.
  */
 async function payoutReturned(context: Context, tx: Tx, fact: Of<'payout_returned'>): Promise<void> {
   const now = context.clock.now();
@@ -767,7 +772,7 @@ async function payoutReturned(context: Context, tx: Tx, fact: Of<'payout_returne
   const { payout } = observed;
   await isKnownAgain(tx, payout.id, 'came back', now);
   const order = payout.orderId === null ? undefined : await store.lock(tx, payout.orderId);
-  // It left and came back before we saw it leave: book the leaving, so that the coming back has something to undo.
+  // It left and was returned before we saw it leave: book the payment first, so that the return has something to reverse.
   if (observed.before !== 'settled') await bookSettled(context, tx, order, payout, reference);
   const rail = context.rails.get(code);
   assert(rail !== undefined, `rail ${code} is running`);
@@ -816,13 +821,16 @@ async function payoutReturned(context: Context, tx: Tx, fact: Of<'payout_returne
   });
   if (after === undefined || payout.purpose !== 'payout') return;
   await change(tx, after, { exception: 'payout_returned', now });
-  // Only what was paid for good and came back is paid again: anything else is for a person.
+  // Only a completed payment that was returned is paid again: a person decides about anything else.
   if (after.state !== 'settled' || observed.contradiction || (await isPaidByAnother(tx, payout, after))) return;
   const again = units < payout.units ? units : payout.units;
   await requestRefund(context, tx, { depositId: row.id, units: again, why: 'payout_returned', order: after, now });
 }
 
-/** A rail that pays what it had refused may have paid an order twice: by what comes back of one it is as paid as before. */
+/**
+ * A rail that settles a payout it had rejected may have paid an order twice: if one of the two is returned, the order is
+ * still paid.
+ */
 async function isPaidByAnother(tx: Tx, { id }: Payout, order: Order): Promise<boolean> {
   const others = (await payoutsOf(tx, order.id)).filter((one) => one.purpose === 'payout' && one.id !== id);
   return (
@@ -889,7 +897,7 @@ async function costChanged(context: Context, tx: Tx, fact: Of<'cost_changed'>): 
   assert(posted.outcome !== 'short', `what ${key} did not cost after all was booked as its cost`);
 }
 
-/** The operator's own money, in: it may fill orders from now on, or pays for gas. */
+/** The operator's own money, incoming: from now on it can fund orders, or pay for gas. */
 async function bookFunding(context: Context, tx: Tx, fact: Of<'funding_confirmed'>): Promise<void> {
   const rail = context.rails.get(fact.rail);
   assert(rail !== undefined, `rail ${fact.rail} is running`);
@@ -904,14 +912,16 @@ async function bookFunding(context: Context, tx: Tx, fact: Of<'funding_confirmed
   await fundsArrived(tx, context.clock.now());
 }
 
-/** Orders whose turn it is look again: some funds have come. What one of them leaves is looked at by the next. */
+/** New funds have arrived: the orders whose turn it is check again. What one of them leaves is for the next. */
 export async function fundsArrived(tx: Tx, now: Date): Promise<void> {
   for (const { id } of await allFirst(tx)) {
     enqueue(tx, { kind: 'fund_order', subject: String(id), dueAt: now });
   }
 }
 
-/** Money of nobody we know, at the wallet that pays: in suspense like any other, to be refunded or to an order by a person. */
+/**
+ * Unidentified money at the paying wallet: booked to suspense like any other; a person refunds it or assigns it to its order.
+ */
 async function unexpectedCredit(context: Context, tx: Tx, fact: Of<'credit_unexpected'>): Promise<void> {
   const now = context.clock.now();
   const rail = context.rails.get(fact.rail);
@@ -970,11 +980,11 @@ async function unexplainedDebit(context: Context, tx: Tx, fact: Of<'unexplained_
   });
 }
 
-/** It was booked as unexplained before it was known to be a payout's: undone, line by line, under the payout's key. */
+/** It was booked as unexplained before it was known to belong to a payout: reversed line by line, under the payout's key. */
 async function undoDebit(context: Context, tx: Tx, rail: string, externalId: string, key: string): Promise<void> {
   const id = `out_${rail}_${externalId}`;
   const now = context.clock.now();
-  // Two people may have said since that it was a charge.
+  // Two people may have declared it a charge since.
   const fee = { id: `${id}:fee:undone`, kind: 'debit_explained', at: now, facts: { payout: key } };
   assert((await undo(tx, `${id}:fee`, fee)).outcome !== 'short', `entry ${id}:fee can be undone`);
   await undoLostOrder(tx, id, key, now);
@@ -983,11 +993,11 @@ async function undoDebit(context: Context, tx: Tx, rail: string, externalId: str
   await closeCases(tx, { kind: 'unexplained_debit', subject: `${rail}:${externalId}`, outcome: `it was ${key}`, now });
 }
 
-/** Two people had said that it paid a lost order: what they took for its deposits is in suspense again, each with a case. */
+/** Two people had declared that it paid a lost order: the deposits taken for it return to suspense, each with a case. */
 async function undoLostOrder(tx: Tx, debit: string, key: string, now: Date): Promise<void> {
   const lost = lostOrderEntry(debit);
   if (!(await isPosted(tx, lost))) return;
-  // Where the deposit was given for another debit before, the entry took nothing of it.
+  // If the deposit was taken for another debit before, this entry took nothing of it.
   await undoEntry(tx, lost, key, now);
   for (const given of await store.depositsBookedBy(tx, lost, LOST_PART)) await undoGiven(tx, given, key, now);
 }
@@ -997,7 +1007,7 @@ async function undoGiven(tx: Tx, given: DepositRow, key: string, now: Date): Pro
   if (given.booked_to.includes(LOST_PART)) await undoEntry(tx, given.booked_to, key, now);
   const suspense = chart.suspense(given.rail, given.asset);
   if (given.state === 'lost') {
-    // Its rail took it back since, and that was booked as our loss. It lay in suspense, so nobody has lost it.
+    // Its rail reversed it since, which was booked as our loss. It is in suspense again, so there is no loss.
     const lines = move(suspense, chart.loss(given.asset), given.taken_units);
     const entry = { id: `dep_${given.id}:lost_again`, kind: 'debit_explained', at: now, facts: { payout: key }, lines };
     assert((await post(tx, entry)).outcome === 'posted', `the loss of deposit ${given.id} cannot be undone`);
@@ -1037,8 +1047,9 @@ async function bookOutOfNowhere(
 }
 
 /**
- * What has left a wallet has left it, whatever the books say was free there: less, where the rest is held for payouts, or
- * came in by a way we do not see. The part beyond stands as `uncovered`, with a case, until a person knows where it is from.
+ * Money that left a wallet is booked out, whatever the books say was free there. The free part may be less, because the rest
+ * is held for payouts or came in unseen. The part beyond it is booked as `uncovered`, with a case, until a person knows its
+ * source.
  */
 async function bookGone(
   context: Context,
@@ -1047,7 +1058,7 @@ async function bookGone(
     id: string;
     kind: string;
     rail: Rail;
-    /** The wallet payouts leave from, where none is named. */
+    /** The wallet that payouts leave from, by default. */
     wallet?: string;
     to: Account;
     units: bigint;
@@ -1060,7 +1071,7 @@ async function bookGone(
   const now = context.clock.now();
   const custody = chart.custody(rail.code, gone.wallet ?? rail.wallets.payouts, asset);
   const entry = { id, kind, at: now, facts, ...(orderId === undefined ? {} : { orderId }) };
-  // What is uncovered depends on the day, so the same again would be another content.
+  // The uncovered part depends on the balance of the day, so posting again would be a different entry under the same name.
   if (await isPosted(tx, id)) return;
   const posted = await post(tx, { ...entry, lines: move(to, custody, units) });
   if (posted.outcome !== 'short') return;
@@ -1079,7 +1090,7 @@ async function bookGone(
   });
 }
 
-/** Locks the order of a payout, before the payout is: everybody does in this order. */
+/** Locks a payout's order before the payout: the lock order everywhere. */
 async function lockOrderOf(tx: Tx, { rail, key }: { rail: string; key: string }): Promise<Order | undefined> {
   const payout = await payoutByKey(tx, rail, key);
   return payout?.orderId == null ? undefined : await store.lock(tx, payout.orderId);

@@ -1,12 +1,12 @@
 /**
- * FollowOn: a new order made of a deposit that came too late for its order, or a second time, where that order's policy says so.
+ * Follow-on order: a new order made from a late or second deposit, when the first order's policy says so.
  *
- * The first order stays as it ended. The new one is for the same customer, market and destination, at the price of now, and
- * names the first as the one it follows; it has its deposit from its making, so it goes straight on to screening. The money
- * lies in suspense until then, with a case, so that nothing is lost while prices are missing. What may not be traded (the
- * limits, the fees, a market that is closed, a partner or customer that may not) goes back instead.
+ * The first order stays as it ended. The new order has the same customer, market and destination, the current price, and
+ * names the first as the one it follows. It has its deposit from the start, so it goes straight to screening. Until then the
+ * money is in suspense, with a case, so that it is tracked while prices are missing. If the trade is not allowed (the limits,
+ * the fees, a closed market, a partner or customer that may not trade), the money is refunded instead.
  *
- * Not here: what the policy asks for (decide.ts and facts.ts).
+ * Not here: what the policy says (decide.ts and facts.ts).
  */
 import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
@@ -25,12 +25,12 @@ import { lookAgain, notReady } from './ready.ts';
 import { requestRefund } from './refunds.ts';
 import { type DepositRow, type Order, store } from './store.ts';
 
-/** How often a deposit that an operator holds is looked at again. */
+/** How often a deposit held by an operator is checked again. */
 const HELD_AGAIN_MS = 30_000;
 
 /**
- * Looks at a deposit in suspense whose order wants a new order made of it, once its rail can no longer take it back: a new
- * order has its deposit from its making, so it could be paid out at once. Enqueueing twice is harmless.
+ * Creates the follow-on order of a deposit in suspense, once its rail can no longer reverse it: a new order has its deposit
+ * from the start, so it could be paid out at once. Enqueueing twice is harmless.
  */
 export async function createFollowOnOrder(context: OrdersContext, depositId: bigint): Promise<Handled> {
   try {
@@ -56,14 +56,14 @@ export async function createFollowOnOrder(context: OrdersContext, depositId: big
   }
 }
 
-/** The deposit and the order it came for, both locked, order first; undefined where somebody has placed it already. */
+/** The deposit and the order it came for, both locked, order first; undefined when the deposit was placed already. */
 async function waiting(tx: Tx, depositId: bigint): Promise<{ row: DepositRow; first: Order } | undefined> {
   const known = await store.depositById(tx, depositId);
   if (known === undefined || known.order_id === null) return undefined;
   const first = await store.lock(tx, known.order_id);
   const row = await store.lockDeposit(tx, known.rail, known.external_id);
   if (first === undefined || row?.state !== 'suspense' || row.order_id !== first.id) return undefined;
-  // A refund names some of it: it goes back, and becomes no order.
+  // A refund names part of it: it is refunded and becomes no order.
   if (row.refund_units > 0n) return undefined;
   return { row, first };
 }

@@ -1,20 +1,21 @@
 /**
- * The gate: whether money may leave. Every payout and refund passes it in the transaction that submits it, and a payout
- * that waits on a bank's list passes it again in the transaction that closes it into a file. There is no second way out.
+ * The gate: decides whether money may leave. Every payout and refund passes it in the transaction that submits it, and a
+ * payout that waits on a bank's list passes it again in the transaction that closes the list into a file. There is no second
+ * way out.
  *
- * It answers `pay`; `wait`, where the cause ends by itself or by an operator's action and the payout then goes on by itself
- * (a kill switch, clearing, confirmations, screening that is too old); or `hold`, where a person has to decide: the payout is
- * reversed before it is submitted and its order or refund gets a case.
+ * Its answers: `pay`; `wait`, when the cause ends by itself or by an operator's action and the payout then continues by
+ * itself (a kill switch, clearing, confirmations, a screening result that is too old); or `hold`, when a person has to
+ * decide: the payout is cancelled before it is submitted, and its order or refund gets a case.
  *
- * It calls nobody outside and reads rows only: the provider's stored result (compliance/screenings.ts), and our own blocks and
- * deny lists as they stand in this transaction. The order is locked first, and the customer's row is share-locked, so a block,
- * a cancellation and a submission are decided one after the other, by one row.
+ * It calls nothing outside and only reads rows: the provider's stored result (compliance/screenings.ts), and our own blocks
+ * and deny lists as they are in this transaction. The order is locked first, and the customer's row is share-locked, so that
+ * a block, a cancellation and a submission are serialized on one row.
  *
- * An approval lets one hit pass for one destination and amount, given by as many people as the rules ask at this moment. It is
- * used up by what is submitted with it: a payout may be submitted again, and another attempt after one that was rejected, but
- * nothing else. What cannot be approved (a deposit that is gone, a destination that does not fit) is held whoever asks.
+ * An approval lets one hit pass for one destination and amount, given by as many people as the rules require at this moment.
+ * A submission uses it up: the same payout may be submitted again, and another attempt may follow a rejected one, but nothing
+ * else. What cannot be approved (a reversed deposit, a destination that does not fit) is held regardless.
  *
- * Not here: checks made earlier for the customer's comfort (jobs.ts), the submission itself (rails/payouts.ts), how many
+ * Not here: earlier checks for the customer's convenience (jobs.ts), the submission itself (rails/payouts.ts), how many
  * people an operator's action needs (operators).
  */
 import type { Clock } from '../base/clock.ts';
@@ -47,20 +48,22 @@ import { notReady } from './ready.ts';
 import { findRefund, type Refund } from './refunds.store.ts';
 import { type DepositRow, type Order, store } from './store.ts';
 
-/** What the gate asks of other modules, in the transaction it is given. None of it calls out. */
+/** What the gate reads from other modules, in its transaction. None of it calls outside. */
 export interface GateRules {
   /** Our own blocks and deny lists, read now. */
   screenOwn(tx: Tx, input: Screening): Promise<Verdict>;
-  /** Whether a kill switch holds this rail; stays true or false until `tx` ends. */
+  /** Whether a kill switch holds this rail; the answer stays valid until `tx` ends. */
   isSwitchedOff(tx: Tx, rail: string): Promise<boolean>;
-  /** How many people have to agree to let such a hit pass, at this moment. */
+  /** How many people must approve to let such a hit pass, at this moment. */
   peopleNeeded(tx: Tx, need: { action: ApprovedAction; asset: string; units: bigint; now: Date }): Promise<number>;
-  /** A destination that was added since a time its partner is not trusted from; undefined where it may be paid. */
+  /**
+   * Whether the destination was added after the time from which its partner is not trusted; undefined when it may be paid.
+   */
   heldDestination?(
     tx: Tx,
     d: { partnerId: bigint; fiatAccountId: bigint | null; address: string | null; orderId: bigint | null; now: Date },
   ): Promise<{ since: Date; why: string; isRejected: boolean } | undefined>;
-  /** Usual age, in milliseconds, up to which a stored screening result counts. */
+  /** Default maximum age of a stored screening result, in milliseconds. */
   screeningMaxAgeMs: number;
 }
 
@@ -70,31 +73,31 @@ export interface GateContext {
   gate: GateRules;
 }
 
-/** What people approve: each has a rule of its own for how many it takes. */
+/** What people approve: each has its own rule for how many people it takes. */
 export type ApprovedAction =
   | 'release.customer_blocked'
   | 'release.screening_hit'
   | 'release.destination_held'
   | 'destination.new';
 
-/** Something that keeps money from leaving until a person has decided. */
+/** A reason to keep money from leaving until a person has decided. */
 export interface Finding {
   rule: string;
-  /** What exactly: an entry of a list, the time of a block, a limit. */
+  /** The exact hit: an entry of a list, the time of a block, a limit. */
   entry: string;
-  /** What has to be approved to let it pass; null where nobody can. */
+  /** The approval that lets it pass; null when nothing can. */
   action: ApprovedAction | null;
 }
 
-/** Money that is about to leave, or would leave if an order were released. */
+/** Money that is about to leave, or that would leave if an order were released. */
 export interface Leaving {
-  /** 'refund' also of a returned payout that is paid again: what limits count was counted with the first one. */
+  /** 'refund' also for a returned payout that is paid again: the limits already counted the first one. */
   purpose: 'payout' | 'refund';
   order: Order | undefined;
   refundId: bigint | null;
-  /** The deposit in suspense that it is of; null where it leaves an order's account. */
+  /** The deposit in suspense that it is paid from; null when it leaves an order's account. */
   suspenseId: bigint | null;
-  /** What it is paid for with: the deposits of its order, or the one that it is a refund of. */
+  /** The deposits that fund it: those of its order, or the one it refunds. */
   deposits: readonly DepositRow[];
   rail: string;
   asset: string;
@@ -105,15 +108,15 @@ export interface Leaving {
 }
 
 export interface GateFacts {
-  /** What no approval covers. */
+  /** Findings without an approval. */
   findings: readonly Finding[];
   switchedOff: boolean;
   notReady: { cause: 'clearing' | 'confirmations'; until: Date | null; why: string } | undefined;
-  /** After a restore: a debit of which nobody has decided whether it was this payout. */
+  /** After a restore: an unexplained debit that may have been this payout, undecided. */
   doubtful?: string | undefined;
-  /** After a restore: it is not known yet what its rail paid in the time that was lost, and it may have been this under another key. */
+  /** After a restore: what its rail paid in the lost time is not read yet, and it may have paid this under another key. */
   unread?: boolean;
-  /** Undefined where the destination was never screened. */
+  /** Undefined when the destination was never screened. */
   screenedAt: Date | undefined;
   maxAgeMs: number;
   now: Date;
@@ -129,7 +132,7 @@ export type Judgement =
     }
   | { outcome: 'hold'; reason: string };
 
-/** The decision, pure. A hold comes first: money that may not leave is not kept waiting as if it would. */
+/** The decision, pure. A hold takes precedence: money that may not leave must not look as if it only waits. */
 export function judge(facts: GateFacts): Judgement {
   const { findings, switchedOff, screenedAt, maxAgeMs, now } = facts;
   const [first] = findings;
@@ -156,7 +159,7 @@ export function judge(facts: GateFacts): Judgement {
   return { outcome: 'pay' };
 }
 
-/** How often a payout looks again at what no known time ends. */
+/** How often a payout checks again when the cause has no known end. */
 const SWITCH_EVERY_MS = 5_000;
 const DEPTH_EVERY_MS = 2_000;
 const SCREENING_EVERY_MS = 30_000;
@@ -195,7 +198,7 @@ export async function askGate(context: GateContext, tx: Tx, payout: Payout): Pro
   }
 }
 
-/** One case, the debit's own, however many payouts wait; open again where somebody closed it and decided nothing. */
+/** One case per debit, however many payouts wait for it; reopened when a person closed it without a decision. */
 const tellOfDebit = (tx: Tx, { id, rail, asset, units }: Payout, line: string, now: Date) =>
   openCase(tx, {
     kind: 'unexplained_debit',
@@ -206,8 +209,8 @@ const tellOfDebit = (tx: Tx, { id, rail, asset, units }: Payout, line: string, n
   });
 
 /**
- * The same of what was submitted and is about to be signed, perhaps long after. Of a transfer between our own wallets, which no
- * payout stands behind, whether its rail is switched off.
+ * The same for what was submitted and is about to be signed, possibly much later. For a transfer between our own wallets,
+ * which has no payout, it only checks whether its rail is switched off.
  */
 export async function askBeforeSigning(
   context: GateContext,
@@ -228,7 +231,7 @@ const PAUSE_MS = {
   screening: SCREENING_EVERY_MS,
 } as const;
 
-/** What leaves by a payout row. Its order is locked, as everybody locks the order before the payout. */
+/** The money that a payout row sends. Locks its order, before the payout as everywhere. */
 export async function leavingOf(tx: Tx, payout: Payout): Promise<Leaving> {
   const order = payout.orderId === null ? undefined : await store.lock(tx, payout.orderId);
   const refund = payout.refundId === null ? undefined : await findRefund(tx, payout.refundId);
@@ -240,7 +243,7 @@ export async function leavingOf(tx: Tx, payout: Payout): Promise<Leaving> {
   return { ...where, purpose: 'payout', deposits: await backing(tx, order) };
 }
 
-/** What would leave if this order were paid now. */
+/** The money that would leave if this order were paid now. */
 export async function payoutOf(tx: Tx, order: Order): Promise<Leaving> {
   return {
     purpose: 'payout',
@@ -256,7 +259,7 @@ export async function payoutOf(tx: Tx, order: Order): Promise<Leaving> {
   };
 }
 
-/** What would leave if all of an order's deposit went back there. */
+/** The money that would leave if an order's whole deposit were refunded there. */
 export async function refundOf(
   tx: Tx,
   order: Order,
@@ -267,7 +270,7 @@ export async function refundOf(
     order,
     refundId: null,
     suspenseId: null,
-    // What its rail took back is given up with the refund, and does not go back.
+    // The part its rail reversed is given up with the refund, and is not refunded.
     deposits: (await backing(tx, order)).filter(({ state }) => state !== 'lost'),
     rail: order.depositRail,
     asset: order.depositAsset,
@@ -277,7 +280,7 @@ export async function refundOf(
   };
 }
 
-/** What leaves by a refund out of suspense. */
+/** The money that a refund out of suspense sends. */
 export async function suspenseRefundOf(
   tx: Tx,
   refund: Pick<Refund, 'id' | 'depositId' | 'rail' | 'asset' | 'netUnits' | 'address' | 'fiatAccountId'>,
@@ -299,13 +302,13 @@ async function depositOf(tx: Tx, { depositId }: Pick<Refund, 'depositId'>): Prom
 const destinationKey = ({ address, fiatAccountId }: Pick<Leaving, 'address' | 'fiatAccountId'>): string =>
   address === null ? `account:${fiatAccountId}` : `address:${address}`;
 
-/** Under which the newest screening result of this destination is stored. */
+/** The key under which the newest screening result of this destination is stored. */
 export function screeningSubject(leaving: Leaving): string {
   const of = leaving.order === undefined ? `refund:${leaving.refundId}` : `order:${leaving.order.id}`;
   return `${leaving.purpose}:${of}:${destinationKey(leaving)}`;
 }
 
-/** The question to a screener about money that leaves. */
+/** The screening request for money that leaves. */
 export const screeningOf = ({ purpose, order, refundId, deposits, address, fiatAccountId }: Leaving): Screening => ({
   id: order?.id ?? refundId ?? 0n,
   partnerId: order?.partnerId ?? deposits[0]?.partner_id ?? null,
@@ -317,7 +320,7 @@ export const screeningOf = ({ purpose, order, refundId, deposits, address, fiatA
   ...(order === undefined ? {} : { depositAsset: order.depositAsset, depositUnits: order.depositUnits }),
 });
 
-/** Stores what a screener answered, for the gate to read. */
+/** Stores a screener's result for the gate to read. */
 export function keepVerdict(tx: Tx, leaving: Leaving, verdict: Verdict, now: Date): void {
   keepScreening(tx, {
     subject: screeningSubject(leaving),
@@ -328,7 +331,7 @@ export function keepVerdict(tx: Tx, leaving: Leaving, verdict: Verdict, now: Dat
   });
 }
 
-/** All that keeps it from leaving until a person has decided, covered by an approval or not. */
+/** All reasons to keep it from leaving until a person has decided, approved or not. */
 export async function findings(context: GateContext, tx: Tx, leaving: Leaving, now: Date): Promise<Finding[]> {
   const { order, purpose, address, fiatAccountId } = leaving;
   const paid = purpose === 'payout' ? order : undefined;
@@ -359,7 +362,7 @@ export async function findings(context: GateContext, tx: Tx, leaving: Leaving, n
       before.some(({ refundId, state }) => refundId === null && state === 'settled') ? 'paid_before' : undefined,
     ),
     ...never(unfit ? 'destination_unfit' : undefined),
-    // Whoever wants it to leave releases the deposit first.
+    // To send it, a person releases the deposit first.
     ...never(held ? 'deposit_held' : undefined),
     ...[...own.hits, ...(kept?.hits ?? [])].map(({ rule, entry }) =>
       person(rule, entry, rule === 'customer_blocked' ? 'release.customer_blocked' : 'release.screening_hit'),
@@ -372,14 +375,14 @@ export async function findings(context: GateContext, tx: Tx, leaving: Leaving, n
   ];
 }
 
-/** What was added since a leak: people may let it pass while it waits for its answer, and not once the answer was no. */
+/** A destination added since a leak: people may let it pass while its review is pending, not after it was rejected. */
 const heldFinding = ({ since, isRejected }: { since: Date; isRejected: boolean }): Finding => ({
   rule: isRejected ? 'destination_rejected' : 'destination_held',
   entry: since.toISOString(),
   action: isRejected ? null : 'release.destination_held',
 });
 
-/** Of what was found: what no approval covers for this destination and amount, with as many people as are asked now. */
+/** Of the findings: those without an approval for this destination and amount by as many people as are required now. */
 export const uncoveredFindings = async (
   context: GateContext,
   tx: Tx,
@@ -387,7 +390,10 @@ export const uncoveredFindings = async (
   now: Date,
 ): Promise<Finding[]> => (await weigh(context, tx, leaving, { now })).left;
 
-/** The same, with the approvals that cover the rest. @param as.payoutId what it is submitted as: its own uses are none */
+/**
+ * The same, with the approvals that cover the rest. @param as.payoutId the payout being submitted: its own use of an approval
+ * does not count
+ */
 async function weigh(
   context: GateContext,
   tx: Tx,
@@ -412,7 +418,7 @@ async function weigh(
   return { left, used };
 }
 
-/** What was approved, less what was submitted with it. A payout that its rail rejected used nothing up: nothing left by it. */
+/** Approvals minus those used by submissions. A payout that its rail rejected used none: nothing left by it. */
 async function unused(tx: Tx, leaving: Leaving, payoutId: string | undefined): Promise<Approval[]> {
   const { approvals, uses } = await approvalsFor(tx, boundOf(leaving));
   const spent = new Map<bigint, bigint>();
@@ -423,21 +429,21 @@ async function unused(tx: Tx, leaving: Leaving, payoutId: string | undefined): P
 }
 
 /**
- * By which amount rules say how many people it takes: of an order's payout by what came in for it, as for every action on an order;
- * of a refund by what goes back.
+ * The amount by which rules say how many people are needed: for an order's payout the amount it received, as for every action
+ * on an order; for a refund the refunded amount.
  */
 export function weightOf({ purpose, order, asset, units }: Leaving): { asset: string; units: bigint } {
   if (purpose === 'refund' || order === undefined) return { asset, units };
   return { asset: order.depositAsset, units: order.receivedUnits ?? order.depositUnits };
 }
 
-/** Whether a finding may pass: nobody has to agree, or enough people did, to this very hit and at least this amount. */
+/** Whether a finding may pass: no approval is required, or enough people approved this very hit for at least this amount. */
 export const isCovered = (
   finding: Finding,
   { units, needed }: { units: bigint; needed: number },
   approvals: readonly Approval[],
 ): boolean =>
-  // One person names a destination by doing it; a hit always wants somebody's word.
+  // One person approves a new destination by naming it; a screening hit always needs an explicit approval.
   (needed <= 1 && finding.rule === 'destination_new') || coveredBy(finding, { units, needed }, approvals) !== undefined;
 
 const coveredBy = (
@@ -459,9 +465,10 @@ const boundOf = (leaving: Leaving): Bound => ({
 });
 
 /**
- * These people let what stands pass, for this destination and amount. What comes later is new and asked again.
+ * These people approve the current findings, for this destination and amount. Later findings are new and need another
+ * approval.
  *
- * @throws Refusal 'order_over' where something stands that nobody can approve
+ * @throws Refusal 'order_over' when a finding cannot be approved
  */
 export async function approveStanding(
   context: GateContext,
@@ -476,8 +483,8 @@ export async function approveStanding(
 }
 
 /**
- * The same of money that goes back: whoever names a destination lets it pass as a new one. A hit of screening, a block or
- * something else that stands against it passes only where they say so; else it is left standing, for the caller to refuse.
+ * The same for a refund: the people who name a destination approve it as a new one. A screening hit, a block or any other
+ * finding against it passes only if they say so explicitly; otherwise it stays, and the caller refuses.
  */
 export async function approveRefund(
   context: GateContext,
@@ -491,14 +498,14 @@ export async function approveRefund(
 }
 
 export interface ApprovedBy {
-  /** Names of all who agreed. */
+  /** Names of everyone who approved. */
   people: readonly string[];
   reason: string;
 }
 
 /**
- * Whether what it is paid out of is gone. Of a refund that is its own deposit; of money that an order paid and that came back, that
- * was let go by law, or that was a fee of it, it is any deposit of that order.
+ * Whether the money it is paid from was reversed. For a refund that is its own deposit. For a returned payout, money released
+ * by law, or a compensated fee, it is any deposit of that order.
  */
 async function isLost(tx: Tx, { purpose, order, deposits }: Leaving): Promise<boolean> {
   if (deposits.some(({ state }) => state === 'lost') && purpose === 'refund') return true;
@@ -508,7 +515,7 @@ async function isLost(tx: Tx, { purpose, order, deposits }: Leaving): Promise<bo
 
 const ORDERS_OWN: readonly DepositRow['origin'][] = ['returned', 'released', 'compensation'];
 
-/** Whether this destination cannot be paid this asset by this rail. */
+/** Whether this rail cannot pay this asset to this destination. */
 async function isUnfit(context: GateContext, tx: Tx, leaving: Leaving): Promise<boolean> {
   const { rail, asset, order, suspenseId } = leaving;
   if (!context.rails.has(rail)) return true;
@@ -521,13 +528,13 @@ async function isUnfit(context: GateContext, tx: Tx, leaving: Leaving): Promise<
   ));
 }
 
-/** The most that the customer's level may give at once now; undefined where no level bounds it. */
+/** The most that the customer's level may pay at once now; undefined when the level has no limit. */
 async function limitOf(tx: Tx, order: Order): Promise<bigint | undefined> {
   const { level } = await findCustomer(tx, order.customerId);
   return await levelMaxUnits(tx, await marketById(tx, order.marketId), level);
 }
 
-/** A refund to an address that only an operator has named. Accounts are always a customer's own. */
+/** A refund to an address that only an operator has named. Accounts always belong to a customer. */
 export function isNewDestination({ purpose, order, address }: Leaving): boolean {
   if (purpose === 'payout') return false;
   if (order === undefined) return true;

@@ -1,4 +1,6 @@
-/** SQL of held_deposits: deposits of which an operator lets nothing go (migrations/0006_orders.sql). */
+/**
+ * SQL of held_deposits: deposits whose money an operator holds back (migrations/0006_orders.sql).
+ */
 import type { Tx } from '../base/db.ts';
 
 export interface HeldDeposit {

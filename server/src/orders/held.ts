@@ -1,10 +1,10 @@
 /**
- * Held deposits: an operator lets nothing go of what lies in suspense of a deposit, whoever's it is, until one releases it.
+ * Held deposits: an operator holds a deposit's money in suspense, whomever it belongs to, until an operator releases it.
  *
- * An order is held by itself (actions.ts). What came late, twice, in excess or for nobody belongs to no order's life: its refund is
- * a row of its own, or not wanted yet. Holding writes one row (held_deposits), which the gate, screening, and whoever makes an order
- * of the money read; so it holds also against what is wanted later, by a policy or a partner. A refund whose payout is created is
- * ended where it is not submitted yet: that is decided by the payout's row, whoever is there first.
+ * An order is held by itself (actions.ts). A late, second, excess or unidentified deposit is part of no order's life: its
+ * refund is a row of its own, or not requested yet. Holding writes one row (held_deposits), which the gate, screening and the
+ * follow-on order read; so it also stops what a policy or a partner requests later. A refund whose payout is created but not
+ * submitted is ended; the payout's row lock decides which comes first.
  */
 import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
@@ -28,8 +28,8 @@ export interface DepositAction {
 }
 
 /**
- * @throws Refusal 'unknown_deposit' | 'deposit_unfit' where nothing of it lies in suspense | 'payout_submitted' where it is too
- *         late
+ * @throws Refusal 'unknown_deposit' | 'deposit_unfit' when nothing of it is in suspense | 'payout_submitted' when it is too
+ *   late
  */
 export async function holdDeposit(context: Context, tx: Tx, action: DepositAction): Promise<void> {
   const { depositId, by, why, now } = action;
@@ -58,9 +58,9 @@ export async function holdDeposit(context: Context, tx: Tx, action: DepositActio
 }
 
 /**
- * What was held goes on where it was: a refund with a destination is screened again, and passes the gate as ever.
+ * The deposit continues where it was: a refund with a destination is screened again, and passes the gate as usual.
  *
- * @throws Refusal 'unknown_deposit' | 'deposit_unfit' where it is not held
+ * @throws Refusal 'unknown_deposit' | 'deposit_unfit' when it is not held
  */
 export async function releaseDeposit(tx: Tx, action: Omit<DepositAction, 'why'>): Promise<void> {
   const { depositId, by, now } = action;

@@ -1,12 +1,12 @@
 /**
  * Orders: a quote with a leg in and a leg out, and both legs are rails.
  *
- * `create` writes an order, `facts` takes what rails report, `handlers` does the work that falls due; all three end in
- * `advance` (advance.ts), the only place where an order changes its state. Direction is a word that partners use: the code
- * here does the same for both.
+ * `create` writes an order, `facts` applies what rails report, `handlers` runs the jobs that fall due; all three end in
+ * `advance` (advance.ts), the only place where an order changes its state. Direction is a term of the partner API: the code
+ * here treats both directions the same.
  *
- * The way through the files: machine.ts (the table) → decide.ts (pure decisions) → entries.ts (postings) → advance.ts (the
- * one write) → create.ts, facts.ts, jobs.ts (what leads to it) → trace.ts (where the money is).
+ * Reading order: machine.ts (the table) → decide.ts (pure decisions) → entries.ts (postings) → advance.ts (the one write) →
+ * create.ts, facts.ts, jobs.ts (what leads to it) → trace.ts (where the money is).
  */
 import type { Clock } from '../base/clock.ts';
 import type { Vault } from '../base/crypto.ts';
@@ -149,10 +149,10 @@ export {
 } from './unclaimed.ts';
 
 /**
- * Brings every due time of a partner's orders nearer: deadlines, locked rates, waits, money that clears. Nothing is decided
- * here; what is due by then is found by the work that always finds it.
+ * Moves every due time of a partner's orders earlier: deadlines, locked rates, waits, clearing times. It decides nothing; the
+ * usual jobs find what is due then.
  *
- * @returns how many orders have been moved
+ * @returns how many orders were moved
  */
 export async function bringOrdersForward(tx: Tx, input: { partnerId: bigint; ms: number }): Promise<number> {
   const orders = await store.shiftDueTimes(tx, input);
@@ -161,7 +161,7 @@ export async function bringOrdersForward(tx: Tx, input: { partnerId: bigint; ms:
   await shiftDueTimes(tx, { kinds: ['clear_deposit', 'create_follow_on_order'], subjects: deposits, ms: input.ms });
   const refunds = await screeningRefunds(tx, deposits);
   await shiftDueTimes(tx, { kinds: ['screen_refund'], subjects: refunds, ms: input.ms });
-  // What waits at the gate for money to clear looks again when that is over.
+  // A payout waiting at the gate for clearing checks again when that is over.
   await shiftDueTimes(tx, {
     kinds: ['send_payout'],
     subjects: await waitingPayouts(tx, input.partnerId),
@@ -170,12 +170,12 @@ export async function bringOrdersForward(tx: Tx, input: { partnerId: bigint; ms:
   return orders.length;
 }
 
-/** What rails call the deposits of these numbers. */
+/** The rails' ids of these deposits. */
 export async function depositNames(tx: Tx, ids: readonly bigint[]): Promise<Map<bigint, string>> {
   return new Map((await store.depositNames(tx, ids)).map((row) => [row.id, row.external_id]));
 }
 
-/** Which of these deposits are known and wait to be booked, and why. */
+/** Which of these deposits are known and not booked yet, and why. */
 export async function depositsWaiting(tx: Tx, rail: string, names: readonly string[]): Promise<Map<string, string>> {
   const rows = await store.depositsWaiting(tx, rail, names);
   return new Map(
@@ -192,69 +192,69 @@ export interface OrdersContext {
   log: Log;
   rails: ReadonlyMap<string, Rail>;
   screener: Screener;
-  /** Keeps accounts that money goes to encrypted. */
+  /** Encrypts the accounts that money goes to. */
   vault: Vault;
-  /** What is asked of other modules before money leaves. */
+  /** What the gate reads from other modules before money leaves. */
   gate: GateRules;
 }
 
 export interface Orders {
   /** @see create.ts */
   create(tx: Tx, input: CreateInput): Promise<Order>;
-  /** Notes the bank reference a customer says to have paid with. @throws Refusal 'unknown_order' | 'order_over' */
+  /** Stores the bank reference that a customer claims to have paid with. @throws Refusal 'unknown_order' | 'order_over' */
   claim(
     tx: Tx,
     input: { id: bigint; direction: Direction; customerId: string; reference: string; now: Date },
   ): Promise<Order>;
-  /** Whom the customer of this order pays, and with which reference: for deposits by bank. @throws Refusal 'order_over', past the deadline too */
+  /** Payee and reference for the customer of a bank deposit. @throws Refusal 'order_over', past the deadline too */
   payInstructions(order: Order): { payee: Payee; reference: string };
   /**
-   * An address that this market may pay out to, in the spelling we keep, or why it may not: it is none, it is the contract
-   * of a token, or it is one of ours, of whichever partner. `tx` has to see all of them.
+   * Parses an address that this market may pay out to, or says why it may not: it is none, it is a token's contract, or it is
+   * one of ours, for any partner. `tx` must see all of our addresses.
    */
   readPayoutAddress(tx: Tx, market: Market, text: string): Promise<PayoutAddress>;
-  /** The same of an address that a deposit on this market would go back to. */
+  /** The same for an address that a deposit on this market would be refunded to. */
   readRefundAddress(tx: Tx, market: Market, text: string): Promise<PayoutAddress>;
-  /** Where money of this order goes back to, or is paid again. Through the system role only. @see actions.ts */
+  /** Sets the destination of a refund, or of a payout that is paid again. Through the system role only. @see actions.ts */
   nameDestination(tx: Tx, input: { orderId: bigint; to: RefundTo; now: Date }): Promise<Order>;
-  /** What the page of a return link shows; undefined where there is none of this customer. @see returns.ts */
+  /** What the page of a return link shows; undefined when this customer has no such link. @see returns.ts */
   returnShown(tx: Tx, asked: LinkAsked): Promise<ReturnShown | undefined>;
-  /** What its form sends: an address, another one, or the customer's word that it is right. Through the system role only. */
+  /** Handles its form: the address typed, or the confirmation of the one shown. Through the system role only. */
   enterReturnAddress(tx: Tx, asked: LinkAsked & { text: string }): ReturnType<typeof enterReturnAddress>;
   forgetReturnAddress(tx: Tx, asked: LinkAsked): Promise<void>;
   confirmReturnAddress(tx: Tx, asked: LinkAsked & { address: string; loggedInAt: Date; now: Date }): Promise<void>;
-  /** What the partner of the role is told of its order's money. @see told.ts */
+  /** What the partner is told of its order's money. @see told.ts */
   told(tx: Tx, order: Order, page?: ToldPage): Promise<Told>;
-  /** The same with what its customer's page shows besides. */
+  /** The same with what the customer's page shows in addition. */
   money(tx: Tx, order: Order): Promise<OrderMoney>;
   /**
-   * One order of the partner of the role.
-   * @throws Refusal 'unknown_order' also where direction or customer are other ones
+   * One order of the role's partner.
+   * @throws Refusal 'unknown_order' also when direction or customer differ
    */
   get(tx: Tx, input: { id: bigint; direction?: Direction; customerId?: string }): Promise<Order>;
-  /** Newest first; `page` from 1. Past the end: none. */
+  /** Newest first; `page` from 1. Past the end: empty. */
   list(
     tx: Tx,
     input: { customerId: string; direction: Direction; page: number; pageSize: number },
   ): Promise<{ orders: ListedOrder[]; total: bigint }>;
   /**
-   * All of a partner's orders of a direction, newest first unless `oldestFirst`; in one fiat, and made since a time, where
-   * asked. `total` counts what that leaves.
+   * All of a partner's orders of a direction, newest first unless `oldestFirst`; optionally in one fiat, and created since a
+   * time. `total` counts the matching orders.
    */
   listAll(tx: Tx, input: ListAll): Promise<{ orders: ListedOrder[]; total: bigint }>;
 }
 
 export interface OrderMoney {
   told: Told;
-  /** What has come in, with the word for where it is (`deposits`). */
+  /** What has come in, and its state (`deposits`). */
   deposits: readonly { asset: string; units: bigint; state: string }[];
-  /** What an unpaid order still waits for, what is under way taken off; in the deposit's units. */
+  /** What an unpaid order still waits for, minus what is under way; in the deposit's units. */
   missingUnits: bigint;
-  /** Nothing more happens, and nothing of it is in our hands. */
+  /** Nothing more happens, and we hold nothing of it. */
   isOver: boolean;
-  /** The payout came back and lies with us. */
+  /** The payout was returned and we hold it. */
   cameBack: boolean;
-  /** Money that goes where somebody names: how much of what, and whether to an account or an address. */
+  /** Money that needs a destination: how much of what, and whether it goes to an account or an address. */
   destinations: readonly { purpose: 'refund' | 'payout'; asset: string; units: bigint; kind: 'bank' | 'chain' }[];
 }
 
@@ -268,7 +268,7 @@ export interface ListAll {
   pageSize: number;
 }
 
-/** With what the partner and its customer gave as they gave it. */
+/** The order with its encrypted texts decrypted. */
 export const opened = <O extends ListedOrder>(vault: Vault, order: O): O => ({
   ...order,
   merchantReference: openTextOrNull(vault, order.partnerId, order.merchantReference),
@@ -338,7 +338,7 @@ export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock' | 'gat
           .filter(({ origin }) => isNewMoney(origin))
           .map(({ id, asset, units, state }) => ({
             ...{ asset, units },
-            // What lies in suspense is looked into, unless it is decided that it goes back.
+            // Money in suspense is under review, unless it is already to be refunded.
             state: state === 'suspense' && known.refunds.some((one) => one.depositId === id) ? 'applied' : state,
           })),
         missingUnits: missingUnits(order, known.deposits),
@@ -391,7 +391,7 @@ export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock' | 'gat
         ? [first - 1n + skipped, least(first - 1n + skipped + size, last)]
         : [greatest(last - skipped - size, first - 1n), last - skipped];
       const orders = above >= upTo ? [] : await store.pageAll(tx, { ...list, above, upTo });
-      // The sequence is that of commits. What was made within moments of each other is put in the order of its making.
+      // The sequence is in commit order. Orders created within moments of each other are sorted by creation time.
       const sign = oldestFirst ? 1 : -1;
       orders.sort((a, b) => sign * (a.createdAt.getTime() - b.createdAt.getTime() || Number(a.id - b.id)));
       return { orders: orders.map((order) => opened(vault, order)), total: last - first + 1n };
@@ -399,18 +399,21 @@ export function openOrders(context: Pick<OrdersContext, 'rails' | 'clock' | 'gat
   };
 }
 
-/** What has not been confirmed yet counts: it is on its way. */
+/** Deposits not confirmed yet count, too: they are under way. */
 function missingUnits(order: Order, deposits: readonly DepositRow[]): bigint {
   const { units, underWay } = partsOf({ order, deposits });
   return greatest(order.depositUnits - units - underWay, 0n);
 }
 
-/** Whether a customer may say where it goes: not of what the gate or screening holds, which a person looks into. */
+/** Whether a customer may name the destination: not of what the gate or screening holds, which a person reviews. */
 const isAskable = (state: RefundState, why: string | null): boolean =>
   state === 'needs_destination' ||
   ((state === 'rejected' || state === 'returned') && why?.startsWith(HELD_AT_GATE) !== true);
 
-/** Whether a customer may be told to pay: before the deadline, although the order ends only once its rail was read up to it. */
+/**
+ * Whether a customer may be told to pay: before the deadline, although the order ends only once its rail has been read up to
+ * it.
+ */
 export const isPayable = ({ state, expiresAt }: ListedOrder, now: Date): boolean =>
   !isFinal(toldState(state)) && now < expiresAt;
 
@@ -421,8 +424,8 @@ function requireNotOver({ state }: Order): void {
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 const greatest = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
-/** Those of these orders whose customer may still pay: what lies at their addresses is left there. */
+/** Those of these orders whose customer may still pay: sweeps leave their addresses alone. */
 export const stillWaiting = (tx: Tx, ids: readonly bigint[]) => store.stillWaiting(tx, ids);
 
-/** Orders under way by state, with the oldest of each, for metrics. */
+/** Open orders by state, with the oldest of each, for metrics. */
 export const openByState = (tx: Tx) => store.open(tx);

@@ -1,6 +1,6 @@
 /**
- * Work on orders: deadlines, screening, what is made of another amount or price, waiting for funds. Each handler reads the
- * order and does what its state calls for; enqueueing twice is harmless.
+ * Jobs of orders: deadlines, screening, handling another amount or price, waiting for funds. Each handler reads the order and
+ * does what its state requires; enqueueing twice is harmless.
  */
 import { later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
@@ -35,17 +35,17 @@ import { shortageHandlers } from './short.ts';
 import { type Order, store } from './store.ts';
 import { dormancyHandlers } from './unclaimed.ts';
 
-/** How often an order waits anew for funds, or for a deposit that is seen but not confirmed at the deadline. */
+/** How often an order checks again for funds, or for a deposit that is seen but not confirmed at the deadline. */
 const FUNDS_EVERY_MS = 5_000;
 const CONFIRMATION_EVERY_MS = 10_000;
 const SOON_MS = 500;
-/** How long after its deadline an order waits for a rail to be read up to it, where the rail says nothing else. */
+/** How long after its deadline an order waits at most for its rail to be read up to it, unless the rail says otherwise. */
 const UNREAD_AT_MOST_MS = 86_400_000;
-/** How often it is looked for orders that have waited too long, and how many are taken at a time. */
+/** How often overdue orders are looked for, and how many are processed at a time. */
 const OVERDUE_EVERY_MS = 1_000;
 const OVERDUE_AT_ONCE = 100;
 
-/** Enqueued once for ever; its subject says nothing. */
+/** Re-enqueues itself forever; its subject has no meaning. */
 export const OVERDUE = 'overdue_orders';
 
 export function orderHandlers(context: OrdersContext): Handlers {
@@ -71,7 +71,7 @@ export function orderHandlers(context: OrdersContext): Handlers {
     async screen_order(subject) {
       const order = await context.db.asSystem((tx) => store.get(tx, BigInt(subject)));
       if (order?.state !== 'deposit_confirmed') return undefined;
-      // Screening may ask somebody outside, so it happens between two transactions; the second looks again.
+      // Screening may call an outside provider, so it runs between two transactions; the second reads the order again.
       const screened = await screenOutside(
         context,
         screeningOf(await context.db.asSystem((tx) => payoutOf(tx, order))),
@@ -83,11 +83,11 @@ export function orderHandlers(context: OrdersContext): Handlers {
       });
     },
 
-    /** Recurring jobs: one look for all orders, so that an order that goes on in time costs none of its own. */
+    /** Recurring job: one query for all orders, so that an order on time costs no job of its own. */
     async [OVERDUE]() {
       const now = context.clock.now();
       const found = await context.db.asSystem((tx) => store.overdue(tx, { now, limit: OVERDUE_AT_ONCE }));
-      // One that cannot be looked at does not hide those after it; the work fails all the same, and is seen to.
+      // An order that fails does not stop the ones after it; the job still fails at the end, so the error is visible.
       const failures: unknown[] = [];
       for (const { id } of found)
         await locked(String(id), async (tx, order) => void (await waitedTooLong(context, tx, order))).catch(
@@ -101,7 +101,7 @@ export function orderHandlers(context: OrdersContext): Handlers {
       locked(subject, async (tx, order) => {
         if (order.state !== 'awaiting_liquidity') return undefined;
         const now = context.clock.now();
-        // While it waited its deposit may have been reversed, or its customer blocked.
+        // While it waited, its deposit may have been reversed or its customer blocked.
         const [found] = await uncoveredFindings(context, tx, await payoutOf(tx, order), now);
         const reason = found?.rule;
         const by = found?.action === null ? 'policy' : 'screening';
@@ -159,15 +159,15 @@ async function expire(context: OrdersContext, tx: Tx, order: Order): Promise<Han
   }
 }
 
-/** States in which nothing goes on by itself. */
+/** States in which nothing continues by itself. */
 const STANDS_STILL: readonly Order['state'][] = ['on_hold', 'payout_held', 'refund_held'];
-/** Soon after the deadline, which the next block or look at the statement mostly settles; then not so often. */
+/** Soon after the deadline, because the next block or statement mostly settles it; then less often. */
 const lookAgainMs = (now: Date, { expiresAt }: Order): number =>
   Math.min(Math.max((now.getTime() - expiresAt.getTime()) / 2, SOON_MS), CONFIRMATION_EVERY_MS);
 
 /**
- * Whether all that came up to an order's deadline is known: the rail has been read to it or past it, by the outside's time.
- * After an outage that takes as long as the catching up; one that lasts too long is no reason to keep orders open for ever.
+ * Whether everything that came up to an order's deadline is known: the rail has been read up to it, by the outside's time.
+ * After an outage that takes as long as catching up; a very long outage does not keep orders open for ever.
  */
 async function readUpTo(
   { rails }: OrdersContext,
@@ -184,7 +184,7 @@ async function readUpTo(
 
 type Screened = Awaited<ReturnType<OrdersContext['screener']['screen']>>;
 
-/** All that is to be known before a deposit is converted comes together here: amount, price, payer, screening. */
+/** All checks before a deposit is converted meet here: amount, price, payer, screening. */
 async function decideScreened(context: OrdersContext, tx: Tx, before: Order, screened: Screened): Promise<Handled> {
   const now = context.clock.now();
   const found: Finding[] = [];
@@ -196,7 +196,7 @@ async function decideScreened(context: OrdersContext, tx: Tx, before: Order, scr
     order = terms.order;
     if (terms.wrong !== undefined) found.push(terms.wrong);
   }
-  // A person may release it: names differ for good reasons, too.
+  // A person may release it: names can differ for good reasons.
   if (await store.paidByAnother(tx, order.id)) found.push({ reason: 'payer_name', ...order.policy.payerName });
   if (screened.outcome === 'held') found.push({ reason: screened.reason ?? 'screening', then: 'hold' });
   const held = beforePayout(found);
@@ -214,7 +214,7 @@ async function decideScreened(context: OrdersContext, tx: Tx, before: Order, scr
   return undefined;
 }
 
-/** Held for a person, or, where its policy says so, on its way back to whoever paid. */
+/** Holds the order for a person, or refunds it to the payer when its policy says so. */
 async function hold(
   context: OrdersContext,
   tx: Tx,
@@ -228,11 +228,11 @@ async function hold(
 }
 
 /**
- * Brings amount and rate of an order in line with what came and when, or says why they cannot be. What is changed is one
- * step of its own in the order's history.
+ * Adjusts an order's amount and rate to what came and when, or says why that is impossible. Each change is a step of its own
+ * in the order's history.
  *
- * @returns 'wait' where another rate is due and it is not known yet whether the order was paid in the time that a restore has lost
- * @throws Unavailable where the price of now is asked for and none is fresh: the order waits for one, up to its deadline
+ * @returns 'wait' when another rate is due and it is not known yet whether the order was paid in the time that a restore lost
+ * @throws Unavailable when the current price is needed and none is fresh: the order waits for one, up to its deadline
  */
 async function settleTerms(
   context: OrdersContext,
@@ -249,7 +249,7 @@ async function settleTerms(
   const open = rateIsOpen(order, await store.completedAt(tx, order.id), order.policy);
   const lost = open ? await mayHavePaid(context, tx, order) : undefined;
   if (lost === 'unread') return { outcome: 'wait' };
-  // What seems to have paid it is matched by people with its payout, which waits for that; the rate is none of theirs to change.
+  // People match the debit that seems to have paid it with its payout, which waits for that; they do not change its rate.
   const price =
     open && lost === undefined ? onPrice(order.rate, await rateNow(tx, market), order.policy.priceMoved) : 'honour';
   if (price === 'refund') return { outcome, order, wrong: { reason: 'price_moved', then: 'refund' } };
@@ -274,26 +274,26 @@ async function settleTerms(
     assert(advanced.outcome === 'advanced', `order ${order.id} is requoted before it is cleared`);
     return { outcome, order: advanced.order };
   } catch (error) {
-    // Too little for the limits or for the fees: it cannot go on at the new amount, and nobody could make it.
+    // Below the limits or the fees: the order cannot continue at the new amount, and nobody can approve it.
     if (!(error instanceof Refusal)) throw error;
     return { outcome, order, wrong: { reason, then: 'refund' } };
   }
 }
 
 /**
- * A state has lasted too long: somebody hears of it, and the money goes back where the policy says so. It is looked at again
- * when it has lasted as long once more, so that a case closed without the order moving comes back.
+ * A state has lasted too long: a case is opened, and the money is refunded if the policy says so. The order is checked again
+ * when it has lasted that long once more, so that a case closed without moving the order reopens.
  */
 async function waitedTooLong(context: OrdersContext, tx: Tx, order: Order): Promise<void> {
   const now = context.clock.now();
   if (order.waitsUntil === null || order.waitsUntil > now) return;
   const deadline = deadlineOf(order.state, order.policy);
-  // Moved on by a server that knew of no deadlines.
+  // A server that knew no deadlines moved it to this state.
   if (deadline === undefined) return await store.waitOn(tx, order.id, null);
   const { afterS } = deadline;
   const mayGoBack = !STANDS_STILL.includes(order.state) || !isForAPerson(await store.history(tx, order.id));
   const then = mayGoBack ? deadline.then : 'case';
-  // It may have been paid in the time that a restore has lost: nothing goes back before that is known.
+  // It may have been paid in the time that a restore lost: no refund before that is known.
   if (then === 'refund' && (await mayHavePaid(context, tx, order)) !== undefined)
     return await store.waitLonger(tx, order.id, later(now, LOST_TIME_EVERY_MS));
   if (order.state === 'awaiting_liquidity' && then === 'refund')

@@ -1,6 +1,6 @@
 /**
- * SQL of operators' lists of orders, deposits and suspense. Each statement walks one index and says of every row whether the
- * other filters let it through (base/scan.ts); which index, is chosen here and measured in test/plans.test.ts.
+ * SQL of the operators' lists of orders, deposits and suspense. Each statement walks one index and reports for each row
+ * whether the other filters accept it (base/scan.ts). This file chooses the index; test/plans.test.ts measures it.
  */
 import type { Tx } from '../base/db.ts';
 import type { Rate } from '../base/money.ts';
@@ -14,14 +14,14 @@ export interface ListFilter {
   partnerId?: bigint | undefined;
   customerId?: string | undefined;
   marketId?: bigint | undefined;
-  /** From this time on, and before that one: when an order was made, a deposit seen. */
+  /** From this time (inclusive) to `until` (exclusive): creation of an order, sighting of a deposit. */
   from?: Date | undefined;
   until?: Date | undefined;
 }
 export type OrderFilter = ListFilter & { state?: OrderState | undefined };
 export type DepositFilter = ListFilter & { state?: DepositRow['state'] | undefined };
 
-/** An order as operators list it: nothing of it says where its money goes. */
+/** An order as operators list it, without its destinations. */
 export interface OrderLine {
   id: bigint;
   partnerId: bigint;
@@ -73,10 +73,10 @@ const toLine = ({ fits, ...row }: OrderRow): { row: OrderLine; fits: boolean } =
 
 const all = (conditions: readonly string[]): string => (conditions.length === 0 ? 'true' : conditions.join(' and '));
 
-/** Most orders end in these: no index has them by state. */
+/** Most orders end in these states, so no index covers them by state. */
 const COMMON_STATES: readonly OrderState[] = ['settled', 'expired'];
 
-/** Orders made before one, the newest first; all that the driving filter lets through, at most `count`. */
+/** Orders created before the given one, newest first; everything the driving filter accepts, at most `count`. */
 export async function ordersBelow(
   tx: Tx,
   input: OrderFilter,
@@ -124,7 +124,7 @@ export const newestOrders = async (tx: Tx, customerId: string, most: number): Pr
     )
   ).map(({ id }) => id);
 
-/** Whose these orders are, and of which market. */
+/** Partner, customer and market of these orders. */
 export const whoseOrders = (tx: Tx, ids: readonly bigint[]) =>
   tx.rows<{ id: bigint; partnerId: bigint; customerId: string; marketId: bigint }>(
     `select id, partner_id as "partnerId", customer_id as "customerId", market_id as "marketId" from orders
@@ -174,9 +174,9 @@ function depositFits(input: DepositFilter, put: (value: unknown) => string): str
 }
 
 /**
- * Deposits seen before one, the newest first.
+ * Deposits seen before the given one, newest first.
  *
- * @param orderIds all orders of the customer, where one is asked for and they are few; otherwise the partner's deposits are walked
+ * @param orderIds all orders of the customer, when one is given and they are few; otherwise the partner's deposits are walked
  */
 export async function depositsBelow(
   tx: Tx,
@@ -215,22 +215,22 @@ const seenWithin = (input: ListFilter, put: (value: unknown) => string): string[
 ];
 
 export interface SuspenseLine extends DepositLine {
-  /** What of it no refund names. */
+  /** The part that no refund names. */
   freeUnits: bigint;
-  /** What of it a refund names that has not arrived. */
+  /** The part named by refunds that have not arrived. */
   underWayUnits: bigint;
   refund: bigint | null;
   refundState: RefundState | null;
   isHeld: boolean;
-  /** Its customer has confirmed where it goes back to. */
+  /** The customer has confirmed the refund's destination. */
   isConfirmed: boolean;
 }
 
-/** As the index says it (migrations/0006_orders.sql). */
+/** The condition of the index, verbatim (migrations/0006_orders.sql). */
 const LIES_FREE = `d.state in ('suspense', 'applied', 'refunded', 'confirmed') and d.taken_units + d.refund_units < d.units`;
 const OPEN_REFUND = `source = 'suspense' and state not in ('settled', 'cancelled')`;
 
-/** What lies in suspense, the oldest first: of each deposit what is free of it, and what is under way out of there. */
+/** Money in suspense, oldest first: of each deposit the free part, and the part under way out of suspense. */
 export async function suspenseAfter(
   tx: Tx,
   input: DepositFilter,

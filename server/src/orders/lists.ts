@@ -1,8 +1,8 @@
 /**
- * Lists of operators: orders, deposits, what lies in suspense, payouts; by partner, customer, market, state and time, in any
- * combination, page by page (base/scan.ts). Nothing personal: no address, account, name or reference of a partner's.
+ * Operators' lists: orders, deposits, suspense, payouts; by partner, customer, market, state and time, in any combination,
+ * page by page (base/scan.ts). Nothing personal: no address, account, name or partner's reference.
  *
- * Not here: what one order or deposit went through (trace.ts), lists that partners see (store.ts).
+ * Not here: the history of one order or deposit (trace.ts), lists that partners see (store.ts).
  */
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
@@ -25,10 +25,10 @@ import { findDeposit } from './lookup.ts';
 
 export type { DepositLine, OrderLine, SuspenseLine } from './lists.store.ts';
 
-/** Most that one page of these lists shows. */
+/** Maximum page size of these lists. */
 export const MAX_LISTED = 200;
 
-/** Of a customer with more orders, deposits and payouts are looked for among all of the partner's. */
+/** For customers with more orders, deposits and payouts are searched among all of the partner's. */
 const FEW_ORDERS = 400;
 
 interface Paging {
@@ -38,10 +38,10 @@ interface Paging {
 const isGiven = (...values: unknown[]): boolean => values.some((value) => value !== undefined);
 
 /**
- * The newest first.
+ * Newest first.
  *
- * @param input.below the `next` of the page before
- * @throws Refusal 'unknown_order' where no order has this id: a list that begins nowhere would look empty
+ * @param input.below the `next` of the previous page
+ * @throws Refusal 'unknown_order' when no order has this id: a list from a missing cursor would look empty
  */
 export async function listOrders(
   tx: Tx,
@@ -60,7 +60,7 @@ export async function listOrders(
   );
 }
 
-/** All orders of a customer where they are few; undefined where no customer is asked for, or has many. */
+/** All orders of a customer when they are few; undefined when no customer is given, or the customer has many. */
 async function fewOrders(tx: Tx, customerId: string | undefined): Promise<bigint[] | undefined> {
   if (customerId === undefined) return undefined;
   const ids = await newestOrders(tx, customerId, FEW_ORDERS + 1);
@@ -68,10 +68,10 @@ async function fewOrders(tx: Tx, customerId: string | undefined): Promise<bigint
 }
 
 /**
- * The newest first.
+ * Newest first.
  *
- * @param input.partnerId the customer's, where a customer is asked for
- * @throws Refusal 'unknown_deposit' for a cursor that is none
+ * @param input.partnerId the customer's partner, when a customer is given
+ * @throws Refusal 'unknown_deposit' for a cursor that does not exist
  */
 export async function listDeposits(
   tx: Tx,
@@ -90,10 +90,10 @@ export async function listDeposits(
   );
 }
 
-/** Whom money in suspense waits for. */
+/** Who must act on money in suspense. */
 export type Awaited = 'customer' | 'operator' | 'rail' | 'nobody';
 
-/** The oldest first, each with whom it waits for and for what. @throws Refusal 'unknown_deposit' for a cursor that is none */
+/** Oldest first, each with who must act and why. @throws Refusal 'unknown_deposit' for a cursor that does not exist */
 export async function listSuspense(
   tx: Tx,
   input: DepositFilter & Paging & { after?: bigint | undefined },
@@ -111,7 +111,7 @@ export async function listSuspense(
   return { rows: rows.map((row) => ({ ...row, ...awaited(row) })), next };
 }
 
-/** Pure: who has to do what before this money goes on. */
+/** Pure: who must do what before this money continues. */
 export function awaited(
   line: Pick<SuspenseLine, 'isHeld' | 'isConfirmed' | 'refundState' | 'dust' | 'state' | 'orderState' | 'why'>,
 ): {
@@ -147,7 +147,7 @@ export type PayoutLine = Pick<
   | ('state' | 'why' | 'waitsFor' | 'reference' | 'createdAt' | 'submittedAt' | 'endedAt')
 > & { customerId: string | null; marketId: bigint | null };
 
-/** Payouts and refunds that were written, the newest first. @throws Refusal 'unknown_payout' for a cursor that is none */
+/** Payouts and refunds, newest first. @throws Refusal 'unknown_payout' for a cursor that does not exist */
 export async function listPayouts(
   tx: Tx,
   input: Omit<PayoutFilter, 'of'> &
@@ -183,7 +183,7 @@ export async function listPayouts(
   );
 }
 
-/** Without the destination, and without a worker's clock. */
+/** Without the destination and the workers' timestamps. */
 function shownPayout(payout: Payout): Omit<PayoutLine, 'customerId' | 'marketId'> {
   const { id, orderId, refundId, partnerId, purpose, attempt, rail, asset, units, paidUnits } = payout;
   const { state, why, waitsFor, reference, createdAt, submittedAt, endedAt } = payout;
@@ -194,7 +194,7 @@ function shownPayout(payout: Payout): Omit<PayoutLine, 'customerId' | 'marketId'
 }
 
 /**
- * For the rest of the transaction no index is read as a whole to be combined with another: where a span of time is asked for, too,
- * the planner takes that for cheaper than a walk that ends with the page.
+ * For the rest of the transaction, no index is read as a whole to be combined with another: with a time span the planner
+ * considers that cheaper than a walk that ends with the page.
  */
 const walkOnly = (tx: Tx) => tx.row(`select set_config('enable_bitmapscan', 'off', true)`);

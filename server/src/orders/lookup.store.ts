@@ -1,7 +1,9 @@
-/** Orders and deposits by whatever a person has in hand. Each part walks an index of its own. */
+/**
+ * Finds orders and deposits by any identifier. Each part uses its own index.
+ */
 import type { Tx } from '../base/db.ts';
 
-/** No look-up needs more of one text. */
+/** Maximum results per identifier. */
 const MOST_FOUND = 50;
 
 export interface FoundOrder {
@@ -36,7 +38,9 @@ const ORDER = `id, partner_id as "partnerId", customer_id as "customerId", direc
 const DEPOSIT = `id, rail, external_id as "externalId", order_id as "orderId", partner_id as "partnerId", state, asset, units,
   target, reference, why, seen_at as "seenAt", confirmed_at as "confirmedAt"`;
 
-/** @param input.number the text as an id, where it can be one; ask.references the text as each partner's references are stored */
+/**
+ * @param input.number the text as an id, if it can be one; input.references the text as each partner's references are stored
+ */
 export const ordersLike = (
   tx: Tx,
   input: { text: string; references: readonly string[]; number: bigint | null; rails: readonly string[] },
@@ -53,7 +57,7 @@ export const ordersLike = (
 export const depositOfId = (tx: Tx, id: bigint): Promise<FoundDeposit | undefined> =>
   tx.row<FoundDeposit>(`select ${DEPOSIT} from deposits where id = $1`, [id]);
 
-/** @param input.typed the text as operators' texts that are looked up are stored */
+/** @param input.typed the text as searchable operator texts are stored */
 export const depositsLike = (tx: Tx, input: { text: string; number: bigint | null; typed: string }) =>
   tx.rows<FoundDeposit>(
     `select ${DEPOSIT} from (

@@ -1,5 +1,5 @@
 /**
- * Look-up: orders, deposits and payouts by id, address, hash or reference, for whoever has only that in hand.
+ * Look-up: orders, deposits and payouts by id, address, hash or reference, for an operator who has only one of them.
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
@@ -11,7 +11,7 @@ import { depositOfId, depositsLike, type FoundDeposit, type FoundOrder, ordersLi
 
 export type { FoundDeposit, FoundOrder } from './lookup.store.ts';
 
-/** What has this text as its id, address, hash or reference; newest first, at most fifty of each. */
+/** Everything with this text as its id, address, hash or reference; newest first, at most fifty of each. */
 export async function lookUp(
   tx: Tx,
   input: { text: string; rails: readonly string[]; vault: Vault; partnerIds: readonly bigint[] },

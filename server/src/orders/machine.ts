@@ -1,11 +1,11 @@
 /**
- * The order machine, as data. One machine for both directions: a leg in, a leg out, and what may happen between.
+ * The order state machine, as data. One machine for both directions: a leg in, a leg out, and what may happen in between.
  *
- * Each state says what the order's own ledger account holds while it lasts, so that books and states check each other
- * after any history (`holds`, checked by tests and by reconciliation). Each transition says which ledger entry it posts
- * and which work falls due. Nothing happens to an order that is not a row here.
+ * Each state declares what the order's own ledger account holds while it lasts, so that books and states check each other
+ * after any history (`holds`, checked by tests and by reconciliation). Each transition declares the ledger entry it posts and
+ * the job that falls due. Nothing happens to an order that is not a row here.
  *
- * Not here: how an entry is built (entries.ts), what is decided from facts (decide.ts), the write itself (index.ts).
+ * Not here: how an entry is built (entries.ts), what is decided from facts (decide.ts), the write itself (advance.ts).
  */
 
 export const STATES = {
@@ -51,7 +51,7 @@ export type OrderEvent =
   | 'deposit_gone'
   | 'blocked';
 
-/** Names of ledger entries; entries.ts builds each. */
+/** Names of ledger entries; entries.ts builds them. */
 export type EntryName =
   | 'receive'
   | 'convert_and_hold'
@@ -70,7 +70,7 @@ export type EntryName =
   | 'reverse_conversion_and_give_up'
   | 'move_to_blocked';
 
-/** What falls due with a transition; index.ts does each in the same transaction as rows. */
+/** The job that falls due with a transition; advance.ts enqueues it in the same transaction. */
 export type DueJob = 'expire' | 'screen' | 'send_payout' | 'send_refund' | 'await_liquidity' | 'open_case' | 'report';
 
 export interface Transition {
@@ -94,8 +94,8 @@ export const TRANSITIONS: readonly Transition[] = [
   },
   { from: ['deposit_seen'], on: 'deposit_reversed', to: 'created', then: 'expire' },
 
-  // The only event that changes amounts, rate and fees. Unpaid, nothing is held; paid, what is held is what was received, so the
-  // books do not move; where it was converted, the conversion is undone first.
+  // The only event that changes amounts, rate and fees. An unpaid order holds nothing; a paid one holds what was received, so
+  // the books do not change; a converted one undoes the conversion first.
   { from: ['created'], on: 'requoted', to: 'created' },
   { from: ['deposit_confirmed'], on: 'requoted', to: 'deposit_confirmed' },
   { from: ['on_hold', 'awaiting_liquidity'], on: 'requoted', to: 'deposit_confirmed', then: 'screen' },
@@ -114,9 +114,9 @@ export const TRANSITIONS: readonly Transition[] = [
   { from: ['paying_out'], on: 'payout_settled', to: 'settled', post: 'settle_payout' },
   { from: ['paying_out'], on: 'payout_rejected', to: 'payout_held', post: 'void_payout', then: 'open_case' },
 
-  // The rail had rejected it, and paid it after all: what the order holds makes good what was booked as lost then.
+  // The rail paid an attempt it had rejected: the order's balance covers the loss booked then.
   { from: ['payout_held'], on: 'payout_found', to: 'settled', post: 'payout_found' },
-  // The same where its conversion was undone since: two people say that what left has paid it.
+  // The same after its conversion was undone: two people confirm that the attempt paid it.
   { from: ['on_hold', 'refund_held'], on: 'payout_found', to: 'settled', post: 'convert_and_payout_found' },
   { from: ['payout_held'], on: 'retried', to: 'paying_out', post: 'hold_payout', then: 'send_payout' },
   {
@@ -132,7 +132,7 @@ export const TRANSITIONS: readonly Transition[] = [
   { from: ['refund_held'], on: 'refund_found', to: 'refunded', post: 'refund_found' },
   { from: ['refund_held'], on: 'retried', to: 'refunding', post: 'hold_refund', then: 'send_refund' },
 
-  // All of the deposit was reversed before anything was paid for it: nothing is left to give to anybody.
+  // The whole deposit was reversed before anything was paid for it: there is nothing to refund.
   { from: ['on_hold', 'refund_held'], on: 'deposit_gone', to: 'cancelled', post: 'give_up_deposit' },
   { from: ['payout_held'], on: 'deposit_gone', to: 'cancelled', post: 'reverse_conversion_and_give_up' },
 
@@ -149,17 +149,20 @@ const byStateAndEvent = new Map(
   TRANSITIONS.flatMap((row) => row.from.map((from) => [`${from} ${row.on}`, row] as const)),
 );
 
-/** The transition for an event in a state, or undefined: then the event is a duplicate or belongs into a case. */
+/** The transition for an event in a state, or undefined: then the event is a duplicate or needs a case. */
 export function next(state: OrderState, event: OrderEvent): Transition | undefined {
   return byStateAndEvent.get(`${state} ${event}`);
 }
 
-/** Every state from which an event is legal: the write repeats this condition in SQL. */
+/** Every state from which an event is legal: the SQL of the write repeats this condition. */
 export function legalFrom(event: OrderEvent, to: OrderState): OrderState[] {
   return TRANSITIONS.filter((row) => row.on === event && row.to === to).flatMap((row) => [...row.from]);
 }
 
-/** States that something or somebody has to end; each has a deadline in the order's policy. An unpaid order has its own. */
+/**
+ * States that end by an outside event or a person's action; each has a deadline in the order's policy. An unpaid order has
+ * its own.
+ */
 export type WaitingState = Exclude<OrderState, 'created' | 'settled' | 'refunded' | 'expired' | 'cancelled' | 'frozen'>;
 
 export const isWaiting = (state: OrderState): state is WaitingState => state !== 'created' && !isFinal(state);

@@ -1,12 +1,12 @@
 /**
- * Payers: who paid a deposit, as its rail shows it, and what the sender has to say before money goes back there.
+ * Payers: who paid a deposit, as its rail reports it, and what the sender must provide before money is returned there.
  *
- * What a bank shows (name, account, text) lies encrypted with its line; a chain shows an address, which anybody can read there.
- * It is opened for a person who asks, and kept nowhere else.
+ * What a bank reports (name, account, text) is encrypted with its statement line; a chain shows an address, which is public.
+ * It is decrypted for a person who requests it, and stored nowhere else.
  *
- * A bank account is its holder's, so two people may send a credit back to where it came from. An address is not: coins from an
- * exchange come from an address of the exchange. So they go back to an address that whoever holds the key of the sending one
- * names in a signed text, or that the customer names; never to the sending one by itself.
+ * A bank account belongs to its holder, so two people may return a credit to the account it came from. An address does not:
+ * coins from an exchange come from an address of the exchange. So they go to an address named in a text signed with the key
+ * of the sending address, or named by the customer; never automatically to the sending address.
  */
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
@@ -25,12 +25,12 @@ async function paidDeposit(tx: Tx, depositId: bigint): Promise<DepositRow> {
 const shownBy = async ({ rails }: Rails, tx: Tx, { rail, external_id }: DepositRow): Promise<Payer | undefined> =>
   await rails.get(rail)?.payerOf?.(tx, external_id);
 
-/** Who paid this deposit. @throws Refusal 'unknown_deposit' */
+/** The payer of this deposit. @throws Refusal 'unknown_deposit' */
 export async function payerOf(context: Rails, tx: Tx, depositId: bigint): Promise<Payer> {
   return (await shownBy(context, tx, await paidDeposit(tx, depositId))) ?? {};
 }
 
-/** Numbers of the deposits that a case is about: its own, its refund's, or those of its order. */
+/** Ids of the deposits that a case is about: its own, its refund's, or those of its order. */
 export async function depositsAbout(
   tx: Tx,
   about: { subject: string; facts: Readonly<Record<string, unknown>> },
@@ -45,9 +45,9 @@ export async function depositsAbout(
 const wrong = (field: string, rule: string) => new Refusal('malformed_field', { fields: { [field]: rule } });
 
 /**
- * The account that a bank's credit came from: what a payout needs, as far as the statement shows it.
+ * The account that a bank credit came from: what a payout needs, as far as the statement shows it.
  *
- * @throws Refusal 'unknown_deposit' | 'does_not_fit' where no bank brought it, or its statement shows no account
+ * @throws Refusal 'unknown_deposit' | 'does_not_fit' when no bank brought it, or its statement shows no account
  */
 export async function senderAccount(context: Rails, tx: Tx, depositId: bigint): Promise<Record<string, string>> {
   const deposit = await paidDeposit(tx, depositId);
@@ -60,14 +60,14 @@ export async function senderAccount(context: Rails, tx: Tx, depositId: bigint): 
   return { account: account.trim(), ...(name === undefined || name.trim() === '' ? {} : { name: name.trim() }) };
 }
 
-/** What the sender of coins signs (EIP-191) with the key of the address that they came from. */
+/** The text that the sender of coins signs (EIP-191) with the key of the sending address. */
 export const textToSign = (deposit: { id: bigint; rail: string; external_id: string }, address: string): string =>
   `Give back deposit ${deposit.id} (${deposit.rail} ${deposit.external_id}) to ${address}`;
 
 /**
- * The address that the sender of coins has named in a signed text.
+ * The address that the sender of coins named in a signed text.
  *
- * @throws Refusal 'unknown_deposit' | 'does_not_fit' | 'malformed_field' where the text is not signed by the sending address
+ * @throws Refusal 'unknown_deposit' | 'does_not_fit' | 'malformed_field' when the text is not signed by the sending address
  */
 export async function requireSigned(
   context: Rails,
@@ -84,7 +84,7 @@ export async function requireSigned(
 }
 
 /**
- * Coins never go back to the address that they came from because an operator names it: it may be an exchange's.
+ * Coins never go back to the sending address because an operator names it: it may belong to an exchange.
  *
  * @param named by the customer, through the partner
  * @throws Refusal 'malformed_field'
@@ -100,7 +100,10 @@ export async function requireNotSender(
     throw wrong('address', 'must be proven by its owner (deposit return): the sending address may be an exchange');
 }
 
-/** For whoever helps a sender: the text to sign for an address, in the spelling that is kept. @throws Refusal 'malformed_field' */
+/**
+ * For an operator who helps a sender: the text to sign for an address, in the spelling we store. @throws Refusal
+ * 'malformed_field'
+ */
 export async function returnText(
   context: Rails,
   tx: Tx,

@@ -1,4 +1,6 @@
-/** SQL of the queue for funds that lack, per rail and asset: who waits since when, and whether smaller orders may pass. */
+/**
+ * SQL of the queue for missing funds, per rail and asset: which orders wait since when, and whether smaller orders may pass.
+ */
 import type { Tx } from '../base/db.ts';
 
 export interface Pass {
@@ -8,7 +10,7 @@ export interface Pass {
   at: Date;
 }
 
-/** Servers of the version before do not note since when an order waits. */
+/** Servers of the previous version do not store since when an order waits. */
 const PLACE = 'coalesce(o.short_since, o.updated_at)';
 
 const sql = {
@@ -34,19 +36,21 @@ const sql = {
   endPass: 'delete from shortage_passes where rail = $1 and asset = $2',
 } as const;
 
-/** Whether an order has to let others go first: those that have waited longer, or any where it does not wait itself. */
+/**
+ * Whether an order must let others go first: those that have waited longer, or any waiting order if it does not wait itself.
+ */
 export const waitsBehind = async (tx: Tx, orderId: bigint, now: Date): Promise<boolean> =>
   (await tx.row(sql.before, [orderId, now])) !== undefined;
 
-/** Whose turn it is, and in units what it takes of the treasury and pays out. */
+/** The order whose turn it is, and how many units it takes from the treasury and pays out. */
 export const firstInTurn = (tx: Tx, { rail, asset }: { rail: string; asset: string }) =>
   tx.row<{ id: bigint; since: Date; payoutUnits: bigint; givenUnits: bigint }>(sql.first, [rail, asset]);
 
-/** Those that wait for this, the oldest first. */
+/** The orders waiting for this rail and asset, oldest first. */
 export const inTurn = (tx: Tx, { rail, asset }: { rail: string; asset: string }) =>
   tx.rows<{ id: bigint }>(sql.waiting, [rail, asset]);
 
-/** Whose turn it is, of every rail and asset. */
+/** The order whose turn it is, for every rail and asset. */
 export const allFirst = (tx: Tx) => tx.rows<{ id: bigint }>(sql.firsts);
 
 export const passNow = (tx: Tx, { rail, asset }: { rail: string; asset: string }, now: Date) =>

@@ -1,13 +1,14 @@
 /**
- * Ready: whether what came in may be spent.
+ * Ready: whether a deposit may be spent.
  *
- * A bank takes credits back; a chain takes blocks back. So bank money waits for its clearing time, and chain money for the
- * confirmations of the sum it is part of, before anything made of it leaves: a payout, a refund, a new order. That holds in
- * every state of the order, and for money that no order took.
+ * A bank can recall credits; a chain can reorg blocks. So before anything made of a deposit leaves (a payout, a refund, a new
+ * order), bank money waits for its clearing time, and chain money for the confirmations required for the sum it is part of.
+ * That holds in every state of the order, and for money that no order took.
  *
- * Reads stored rows only, so it may be asked in the transaction that submits a payout.
+ * Reads stored rows only, so it may be called in the transaction that submits a payout.
  *
- * Not here: who asks before a payout is submitted, and what confirms a deposit in the first place (rails/chain.follow.ts).
+ * Not here: who calls it before a payout is submitted, and what confirms a deposit in the first place
+ * (rails/chain.follow.ts).
  */
 import { later } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
@@ -21,11 +22,11 @@ export type NotReady = { cause: 'clearing' | 'confirmations'; until: Date | null
 type Rails = { rails: ReadonlyMap<string, Rail> };
 
 /**
- * Whether what came in may be spent: each deposit cleared by its bank, or deep enough on its chain for the sum it is part of.
+ * Whether these deposits may be spent: each one cleared by its bank, or deep enough on its chain for the sum it is part of.
  * Reads stored rows only.
  *
  * @param deposits what backs the payout: the order's applied deposits, or the one deposit of a refund
- * @returns undefined where all are ready
+ * @returns undefined when all are ready
  */
 export async function notReady(
   { rails }: Rails,
@@ -33,7 +34,7 @@ export async function notReady(
   deposits: readonly DepositRow[],
   now: Date,
 ): Promise<NotReady | undefined> {
-  // What its rail did not bring is money of ours: a payout that came back, money released by law.
+  // Deposits of another origin are our own money: a returned payout, money released by law.
   const brought = deposits.filter(({ origin }) => origin === 'rail');
   let clearsAt: Date | undefined;
   for (const row of brought) {
@@ -57,10 +58,11 @@ export async function notReady(
 }
 
 /**
- * Until when a bank may take this credit back, counted from when we first saw it; null where its rail is no bank.
+ * Until when a bank may reverse this credit, counted from when we first saw it; null when its rail is no bank.
  *
- * @param order whose deposit it is; its market's clearing time counts where it asks for this rail and asset. Of any other money
- *              it is the longest of the markets that take this rail and asset
+ * @param order whose deposit it is; its market's clearing time applies when the market takes this rail and asset. For any
+ *   other
+ *              money it is the longest clearing time of the markets that take this rail and asset
  */
 export async function clearsAtOf(
   { rails }: Rails,
@@ -74,18 +76,21 @@ export async function clearsAtOf(
     return later(seenAt, (await marketById(tx, order.marketId)).clearingMs);
   const takers = (await allMarkets(tx)).filter(({ depositRail }) => depositRail === rail);
   const same = takers.filter((market) => depositAsset(market).code === asset);
-  // No market takes this asset by this rail: then the rail's slowest market says how long its money may be reversed.
+  // No market takes this asset by this rail: the clearing time of the rail's slowest market applies.
   const counted = same.length > 0 ? same : takers;
   return later(seenAt, Math.max(0, ...counted.map(({ clearingMs }) => clearingMs)));
 }
 
-/** When to look again at what is not ready: once it has cleared, or soon, because the next block may make it deep enough. */
+/** When to check again: once the credit has cleared; for a chain soon, because the next block may make it deep enough. */
 export const lookAgain = ({ until }: NotReady, now: Date): { againInMs: number } => ({
   againInMs: until === null ? BLOCKS_EVERY_MS : until.getTime() - now.getTime(),
 });
 const BLOCKS_EVERY_MS = 5_000;
 
-/** As stored. In suspense without a time it was seen by an older server, which gave a time to an order's own deposit only. */
+/**
+ * As stored. Without a stored time it was booked to suspense by an older server, which stored a time only for an order's own
+ * deposit.
+ */
 async function clearingEnd(context: Rails, tx: Tx, row: DepositRow): Promise<Date | null> {
   if (row.clears_at !== null || row.state !== 'suspense') return row.clears_at;
   return await clearsAtOf(context, tx, { ...row, seenAt: row.seen_at }, undefined);

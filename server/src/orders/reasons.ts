@@ -1,40 +1,40 @@
 /**
- * Reasons: why something was unusual about an order, in words that partners and customers may read.
+ * Reasons: why something about an order is unusual, in words that partners and customers may read.
  *
- * Inside, a reason says exactly what was found: which rule hit, what a bank answered. Outside there are a few words, and every
- * inner one has its outer one in the table below; a test reads the code for reasons that have none. What screening, limits,
- * monitoring, containment or the law have found is `under_review`, like whatever a person looks into for any other cause: who
- * is looked at must not be told. A reason that is not in the table is `under_review` as well.
+ * An internal reason says exactly what was found: which rule hit, what a bank answered. There are few public reasons, and the
+ * table below maps every internal reason to one; a test searches the code for reasons without an entry. Findings of
+ * screening, limits, monitoring, containment or the law map to `under_review`, like any other manual review, because the
+ * customer must not be tipped off. A reason that is not in the table maps to `under_review` as well.
  */
 import { HELD_AT_GATE } from './decide.ts';
 
 export const PUBLIC_REASONS = [
-  /** Less came than was asked for; more; in several transfers. */
+  /** Less arrived than asked; more; in several transfers. */
   'underpaid',
   'overpaid',
   'paid_in_parts',
-  /** After the deadline; when the order had its money already. */
+  /** After the deadline; when the order already had its money. */
   'late',
   'second_payment',
   'wrong_currency',
   'wrong_network',
-  /** The chain or bank took back what had come; another payment stands in its place since. */
+  /** The chain or bank reversed the deposit; another payment has replaced it. */
   'payment_reversed',
   'payment_replaced',
-  /** Who paid has another name than the customer. */
+  /** The payer's name differs from the customer's. */
   'payer_name',
   'price_moved',
-  /** A fee was too high, and is paid back. */
+  /** A fee was too high and is paid back. */
   'fee_compensated',
   /** A step took longer than its order allows. */
   'timed_out',
-  /** The bank or chain would not take the payout, or paid another amount, or it came back. */
+  /** The bank or chain rejected the payout, paid another amount, or returned it. */
   'payout_rejected',
   'payout_returned',
   'paid_other_amount',
   'refund_rejected',
   'refund_returned',
-  /** Of what a bank rejects or sends back: why. */
+  /** Why a bank rejected or returned it. */
   'wrong_account',
   'account_closed',
   'name_and_account_differ',
@@ -42,14 +42,14 @@ export const PUBLIC_REASONS = [
   'returned_by_bank',
   'rejected_by_bank',
   'rejected_by_network',
-  /** A person looks into it. */
+  /** Under manual review. */
   'under_review',
 ] as const;
 
 export type PublicReason = (typeof PUBLIC_REASONS)[number];
 
 const TABLE: Readonly<Record<string, PublicReason>> = {
-  // What came, and how (decide.ts, facts.ts, jobs.ts).
+  // About deposits (decide.ts, facts.ts, jobs.ts).
   underpaid: 'underpaid',
   overpaid: 'overpaid',
   paid_in_parts: 'paid_in_parts',
@@ -71,14 +71,14 @@ const TABLE: Readonly<Record<string, PublicReason>> = {
   policy: 'under_review',
   by_operator: 'under_review',
 
-  // What left, and came back (facts.ts, actions.ts).
+  // About payouts that were returned (facts.ts, actions.ts).
   payout_returned: 'payout_returned',
   paid_too_little: 'paid_other_amount',
   paid_other_amount: 'paid_other_amount',
   paid_before: 'under_review',
   partly_refunded: 'under_review',
 
-  // What the gate and screening find (gate.ts, compliance/screening.ts), and the law.
+  // About findings of the gate and screening (gate.ts, compliance/screening.ts), and the law.
   fee_compensated: 'fee_compensated',
   released_by_law: 'under_review',
   screening: 'under_review',
@@ -92,7 +92,7 @@ const TABLE: Readonly<Record<string, PublicReason>> = {
   destination_unfit: 'under_review',
   deposit_held: 'under_review',
 
-  // What rails answer (rails/manual, rails/simulated, rails/payouts.ts). Suspicions of a bank are no partner's to hear.
+  // Answers of rails (rails/manual, rails/simulated, rails/payouts.ts). A bank's suspicions are not shown to a partner.
   never_arrived: 'rejected_by_network',
   reverted: 'rejected_by_network',
   failed: 'rejected_by_network',
@@ -140,13 +140,14 @@ const TABLE: Readonly<Record<string, PublicReason>> = {
   undue: 'returned_by_bank',
 };
 
-/** Whether a reason of the code has its public word. */
+/** Whether an internal reason has a public one. */
 export const hasPublicReason = (inner: string): boolean => Object.hasOwn(TABLE, inner);
 
 /**
- * @param inner a reason as it is kept: a word; a bank's with its code behind (`account_closed (AC04)`); the gate's, with its
- *              prefix; or a person's sentence, which nobody outside reads
- * @param otherwise where the reason is a rail's own words, in the chain's or bank's language
+ * @param inner a reason as stored: a word; a bank's with its code (`account_closed (AC04)`); the gate's, with its prefix; or
+ *   a
+ *              person's sentence, which is never shown outside
+ * @param otherwise used when the reason is the rail's own text, in the chain's or bank's language
  */
 export function publicReason(inner: string, otherwise: PublicReason = 'under_review'): PublicReason {
   const isHeld = inner.startsWith(HELD_AT_GATE);

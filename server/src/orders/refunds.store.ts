@@ -1,21 +1,23 @@
-/** SQL of refunds. What a deposit may refund at most is kept by the tables themselves (migrations/0006_orders.sql). */
+/**
+ * SQL of refunds. Constraints in the tables limit what a deposit may refund (migrations/0006_orders.sql).
+ */
 import type { Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
 import { type DepositRow, type Order, store } from './store.ts';
 
 export type RefundState =
-  /** Nobody has said where to. */
+  /** No destination is named yet. */
   | 'needs_destination'
   | 'screening'
-  /** Screening would not let it go there: a person decides, or another destination is named. */
+  /** Screening found a hit on the destination: a person decides, or another destination is named. */
   | 'held'
-  /** A payout of it is written, and not yet taken by the rail; then it is. */
+  /** A payout exists and the rail has not accepted it yet; then `submitted`. */
   | 'created'
   | 'submitted'
   | 'settled'
-  /** The rail will not pay it: the money is where it was. */
+  /** The rail rejected it: the money is where it was. */
   | 'rejected'
-  /** It was paid and came back: the money is in suspense. */
+  /** It was paid and returned: the money is in suspense. */
   | 'returned'
   | 'cancelled';
 
@@ -24,15 +26,15 @@ export interface Refund {
   depositId: bigint;
   orderId: bigint | null;
   partnerId: bigint | null;
-  /** 'payout': a payout that came back, paid again for its order. */
+  /** 'payout': a returned payout, paid again for its order. */
   purpose: 'refund' | 'payout';
   rail: string;
   asset: string;
-  /** Of the deposit; kept of it; sent. gross = cost + net. */
+  /** Amount of the deposit; fee kept; amount sent. gross = cost + net. */
   grossUnits: bigint;
   costUnits: bigint;
   netUnits: bigint;
-  /** Whose account it leaves. */
+  /** The account it leaves from: the order's or suspense. */
   source: 'order' | 'suspense';
   why: string;
   requestedBy: string;
@@ -40,7 +42,7 @@ export interface Refund {
   address: string | null;
   state: RefundState;
   attempt: number;
-  /** The payout that is its newest attempt. */
+  /** The payout of its newest attempt. */
   key: string | null;
   createdAt: Date;
   updatedAt: Date;
@@ -93,7 +95,7 @@ export interface LockedRefund {
   order: Order | undefined;
 }
 
-/** A refund with what it belongs to, locked in the one order of all locks: order, deposit, refund. */
+/** A refund with its order and deposit, locked in the global lock order: order, deposit, refund. */
 export async function lockRefund(tx: Tx, id: bigint): Promise<LockedRefund | undefined> {
   const known = await findRefund(tx, id);
   if (known === undefined) return undefined;
@@ -110,7 +112,7 @@ export const refundsOf = (tx: Tx, orderId: bigint): Promise<Refund[]> =>
 export const refundsOfDeposit = (tx: Tx, depositId: bigint): Promise<Refund[]> =>
   tx.rows<Refund>(`select ${COLUMNS} from refunds where deposit_id = $1 order by created_at, id`, [depositId]);
 
-/** Of these deposits: refunds that wait to be screened, as work names them. */
+/** Of these deposits: the refunds waiting to be screened, as job subjects. */
 export const screeningRefunds = async (tx: Tx, depositIds: readonly string[]): Promise<string[]> => {
   const rows = await tx.rows<{ id: bigint }>(
     `select id from refunds where deposit_id = any($1::bigint[]) and state = 'screening'`,
@@ -119,12 +121,12 @@ export const screeningRefunds = async (tx: Tx, depositIds: readonly string[]): P
   return rows.map(({ id }) => String(id));
 };
 
-/** Changes one that is locked. What is left out stays. */
+/** Changes a locked refund. Omitted fields stay. */
 export async function changeRefund(
   tx: Tx,
   refund: Refund,
   change: Partial<Pick<Refund, 'state' | 'source' | 'attempt' | 'key' | 'costUnits' | 'netUnits'>> & {
-    /** Both at once, so that it never names two. */
+    /** Both set together, so that it never names two destinations. */
     to?: { fiatAccountId: bigint | null; address: string | null } | undefined;
     now: Date;
   },
@@ -154,7 +156,7 @@ export async function changeRefund(
   return row;
 }
 
-/** Refunds that wait for somebody's word or another try, by state; for metrics. By the partial index of these states. */
+/** Refunds that wait for a person or for another try, by state; for metrics. Uses the partial index of these states. */
 export const waitingRefunds = (tx: Tx) =>
   tx.rows<{ state: Refund['state']; count: number; oldestAt: Date }>(
     `select state, count(*)::int as count, min(created_at) as "oldestAt" from refunds

@@ -1,22 +1,23 @@
 /**
- * Refunds: what goes back of a deposit.
+ * Refunds: sending a deposit, or part of one, back.
  *
- * A refund names its deposit, what of it goes back, what is kept, and where it goes; a payout is one attempt at it, sent by
- * rails/payouts.ts like any other. It leaves the account where the money stands: the order's, when all of an order goes back
- * (by parts, each naming its own deposit), or suspense, for money that no order took. A payout that came back is money in
- * suspense too, and is paid again the same way, as a payout of its order.
+ * A refund names its deposit, the amount refunded, the fee kept, and the destination; a payout is one attempt at it, sent by
+ * rails/payouts.ts like any other. It leaves from the account where the money is: the order's account when the whole order is
+ * refunded (in parts, one per deposit), or suspense for money that no order took. A returned payout is money in suspense too,
+ * and is paid again the same way, as a payout of its order.
  *
- *   needs_destination ─▶ screening ─▶ written ─▶ sent ─▶ settled ─▶ returned ─┐
- *          ▲                │  ▲                   └──▶ failed ──────────────┤
- *          │               held┴───────────────────────────────(another try)─┘
+ *   needs_destination ─▶ screening ─▶ created ─▶ submitted ─▶ settled ─▶ returned ─┐
+ *          ▲                │  ▲                     └──▶ rejected ────────────────┤
+ *          │               held┴──────────────────────────────────────(another try)┘
  *
  * Promises:
- * - never more than came in: the deposit's row refuses it, whatever is asked here, and however many ask at once;
- * - held in the ledger in the transaction that writes the payout, so it is not spent on anything else meanwhile;
- * - nothing goes to a destination that was not screened, and screening is asked outside of any transaction;
- * - another attempt follows only one that the rail has rejected or that has come back.
+ * - never more than came in: a check on the deposit's row rejects it, whatever is requested and however many requests run at
+ *   once;
+ * - the ledger hold is made in the transaction that creates the payout, so the money is not spent on anything else meanwhile;
+ * - nothing goes to a destination that was not screened, and screening is called outside of any transaction;
+ * - another attempt is made only after the rail has rejected or returned the last one.
  *
- * Not here: who decides that money goes back (policies, actions.ts), reading where it came from (rails).
+ * Not here: who decides on a refund (policies, actions.ts), reading where the money came from (rails).
  */
 import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
@@ -70,24 +71,24 @@ import { type DepositRow, type Order, type RefundRequest, store } from './store.
 
 type Rails = { rails: ReadonlyMap<string, Rail> };
 
-/** Where money goes: the customer's address on a chain, or an account at a bank. */
+/** Destination: the customer's address on a chain, or a bank account. */
 export interface RefundTo {
   address?: string | undefined;
   fiatAccountId?: bigint | undefined;
 }
 
-/** How often a refund looks again that waits for money in the wallet it leaves from. */
+/** How often a refund that waits for funds in the paying wallet checks again. */
 const FUNDS_EVERY_MS = 5_000;
 
 /**
- * Money that no order took goes back: what is above the amount, came late, twice, or is of another asset; also when its
- * order is over, or there is none. Asked for again while one is open, it is that one.
+ * Requests a refund of money that no order took: an excess, a late or second deposit, another asset; also when its order is
+ * over or there is none. While a refund of it is open, a second request returns that one.
  *
- * @param want.units in the deposit's smallest units, before what is kept
- * @param want.order where the caller has locked the deposit's order already
- * @param want.by    whose word it is: `policy`, or a person's name
- * @returns undefined where so much does not lie in suspense of this deposit: nothing was written
- * @throws Refusal 'unknown_account' | 'malformed_field' where it cannot arrive at `want.to`
+ * @param want.units in the deposit's smallest units, before the fee kept
+ * @param want.order when the caller has locked the deposit's order already
+ * @param want.by    who requested it: `policy`, or a person's name
+ * @returns undefined when the deposit has less than that in suspense: nothing was written
+ * @throws Refusal 'unknown_account' | 'malformed_field' when it cannot arrive at `want.to`
  */
 export async function requestRefund(
   context: Rails,
@@ -129,11 +130,13 @@ export async function requestRefund(
   return refund;
 }
 
-/** Its partner hears of what has changed about a refund. Of money that belongs to no order there is nobody to tell. */
+/** Announces a changed refund to the order's partner. Money without an order has no partner to tell. */
 const tell = async (tx: Tx, order: Order | undefined, now: Date): Promise<void> =>
   order === undefined ? undefined : void (await change(tx, order, { now }));
 
-/** What of a deposit lies in suspense and no refund names. Parts of an order that may still be paid are its, not free. */
+/**
+ * The part of a deposit in suspense that no refund names. Parts of an order that may still be paid are the order's, not free.
+ */
 export const inSuspense = (deposit: DepositRow): bigint =>
   deposit.state === 'suspense' || deposit.state === 'applied' || deposit.state === 'refunded'
     ? deposit.units - deposit.taken_units - deposit.refund_units
@@ -166,8 +169,8 @@ const destinationColumns = (to: RefundTo | undefined) => ({
 });
 
 /**
- * Where this customer said that a deposit of this order goes back to. What came on another chain goes back there to the same
- * address, where that chain reads it as the same; what came in another currency than the account's, or by another kind of
+ * The destination that this customer named for refunds of this order. Money that came on another chain is refunded there to
+ * the same address, if that chain parses it to the same; money in another currency than the account's, or by another kind of
  * rail, has no destination yet.
  */
 async function knownDestination(
@@ -191,7 +194,7 @@ export const outgoing = (
   depositId: money.depositId,
 });
 
-/** All of an order's deposit, on its way back. */
+/** A full refund of the order's deposit. */
 const wholeOf = (order: Order): Outgoing => outgoing({ rail: order.depositRail, asset: order.depositAsset }, order);
 
 function destinationOf(rails: ReadonlyMap<string, Rail>, order: Order): RefundTo | undefined {
@@ -200,14 +203,14 @@ function destinationOf(rails: ReadonlyMap<string, Rail>, order: Order): RefundTo
   return order.refundAccountId === null ? undefined : { fiatAccountId: order.refundAccountId };
 }
 
-/** What a refund's state calls for: work, or a person. */
+/** Enqueues the job, or opens the case, that a refund's state requires. */
 export async function comesNext(tx: Tx, refund: Refund, now: Date): Promise<void> {
   const subject = `refund:${refund.id}`;
   if (refund.state === 'screening') {
     await closeCases(tx, { kind: 'refund_destination', subject, outcome: 'a destination was named', now });
     return enqueue(tx, { kind: 'screen_refund', subject: String(refund.id), dueAt: now });
   }
-  // A payout that came back has a case of its own already.
+  // A returned payout already has a case of its own.
   if (refund.state === 'needs_destination' && refund.purpose === 'refund')
     await refundCase(tx, refund, 'refund_destination', 'the customer has to name where it goes', now);
 }
@@ -223,7 +226,7 @@ const refundCase = (tx: Tx, refund: Refund, kind: CaseKind, reason: string, now:
     now,
   });
 
-/** Enqueued for without a word of why: what was unusual about the order says it. */
+/** Enqueued without a reason: the order's exception is the reason. */
 function wantedOf(order: Order): RefundRequest {
   if (order.refundRequest !== null) return order.refundRequest;
   const why = order.exception ?? 'policy';
@@ -241,9 +244,9 @@ async function refundOrder(context: OrdersContext, id: bigint): Promise<Handled>
   const order = await context.db.asSystem((tx) => store.get(tx, id));
   assert(order !== undefined, `order ${id} exists`);
   if (next(order.state, 'refund_requested') === undefined) return undefined;
-  // Held by a person, by screening or at the gate since: a person decides, whatever was wanted before.
+  // Since then a person, screening or the gate has held it: a person decides, whatever was requested before.
   if (isForAPerson(await context.db.asSystem((tx) => store.history(tx, id)))) return undefined;
-  // Nor while it may have been paid in the time that a restore has lost.
+  // No refund while the order may have been paid in the time that a restore lost.
   if ((await context.db.asSystem((tx) => mayHavePaid(context, tx, order))) !== undefined)
     return { againInMs: LOST_TIME_EVERY_MS };
   const named = destinationOf(context.rails, order);
@@ -253,7 +256,7 @@ async function refundOrder(context: OrdersContext, id: bigint): Promise<Handled>
   if (to === undefined) {
     const now = context.clock.now();
     await context.db.asSystem(async (tx) => {
-      // Whoever names the destination enqueues again.
+      // Naming the destination enqueues it again.
       await store.noteRefundRequest(tx, id, wantedOf(order), now);
       if (order.refundRequest === null) await tell(tx, order, now);
       const reason = 'the customer has to name where it goes';
@@ -281,7 +284,7 @@ async function refundOrder(context: OrdersContext, id: bigint): Promise<Handled>
 }
 
 /**
- * Gives back all that an order's account holds, each deposit by a refund of its own. The destination is screened first.
+ * Refunds everything an order's account holds, each deposit by its own refund. The destination is screened first.
  *
  * @throws Refusal 'unknown_order' | 'unknown_account' | 'malformed_field' | 'order_over' | 'destination_held' | 'funds_short'
  */
@@ -290,9 +293,9 @@ export async function startRefund(
   back: RefundRequest & {
     orderId: bigint;
     to: RefundTo;
-    /** Who lets a new destination pass, and hits where they say so: a person, in the transaction that refunds. */
+    /** People who approve a new destination, and explicitly its hits, in the transaction that refunds. */
     approvedBy?: ApprovedBy & { pastHits?: boolean | undefined };
-    /** Brings the locked order to where it can be refunded: what a person may do and a policy may not. */
+    /** Moves the locked order to a state from which it can be refunded: allowed to a person, not to a policy. */
     before?: (tx: Tx, order: Order) => Promise<Order>;
     now: Date;
   },
@@ -306,14 +309,14 @@ export async function startRefund(
   });
   const verdict = await screenOrderRefund(context, orderId, to);
   const refunded = await context.db.asSystem(async (tx) => {
-    // Locked first: a decision refers to its order, and two that had written theirs would wait for each other here.
+    // Locked first, because a decision refers to its order: two callers that had each written theirs would deadlock here.
     const locked = await store.lock(tx, orderId);
     assert(locked !== undefined, `order ${orderId} is gone`);
     if (back.approvedBy !== undefined)
       await approveRefund(context, tx, await refundOf(tx, locked, to), { ...back.approvedBy, now });
     if (await isKept(context, tx, locked, { to, verdict, now })) return undefined;
     const order = back.before === undefined ? locked : await back.before(tx, locked);
-    // Closed before: a transition may open one of its own.
+    // Closed first, because a transition may open a case of its own.
     await closeCases(tx, { subject: `order:${order.id}`, outcome: `rejected by ${back.by}`, now });
     return await rejectLocked(context, tx, order, back);
   });
@@ -321,7 +324,7 @@ export async function startRefund(
   return refunded;
 }
 
-/** Asks the screener about the destination of an order's refund. @throws Refusal 'unknown_order' */
+/** Screens the destination of an order's refund. @throws Refusal 'unknown_order' */
 async function screenOrderRefund(context: OrdersContext, orderId: bigint, to: RefundTo): Promise<Verdict> {
   const leaving = await context.db.asSystem(async (tx) => {
     const order = await store.get(tx, orderId);
@@ -331,7 +334,7 @@ async function screenOrderRefund(context: OrdersContext, orderId: bigint, to: Re
   return await screenOutside(context, screeningOf(leaving));
 }
 
-/** Stores what screening said of an order's refund. @returns whether it may not go there, as things stand */
+/** Stores the screening result of an order's refund. @returns whether the refund may not go there now */
 async function isKept(
   context: OrdersContext,
   tx: Tx,
@@ -355,7 +358,7 @@ async function rejectLocked(
   const { by, why, failure, to, now } = back;
   const over = () => new Refusal('order_over', { state: order.state });
   if (next(order.state, 'refund_requested') === undefined) throw over();
-  // The customer has what the order was to pay: an attempt that its rail had rejected has arrived.
+  // The customer was paid after all: an attempt that its rail had rejected has arrived.
   if (await isPaidOut(tx, order.id))
     throw new Refusal('refund_under_way', { orderId: String(order.id), state: order.state });
   const deposits = await store.depositsOf(tx, order.id);
@@ -363,7 +366,7 @@ async function rejectLocked(
   const facts = { by, why };
   const refunds: Refund[] = [];
   const applied = deposits.filter(({ state }) => state === 'applied');
-  // Fees are the order's, and stand against what comes first; each part gives something back.
+  // Fees belong to the order and are kept from the first deposits; each part refunds something.
   let keepUnits = await keptOf(
     tx,
     order,
@@ -397,7 +400,7 @@ async function rejectLocked(
   return advanced.order;
 }
 
-/** What the order's policy keeps of its deposit. Of money that no order took nothing is kept. */
+/** The fee that the order's policy keeps of its deposit. From money that no order took nothing is kept. */
 async function keptOf(tx: Tx, order: Order, grossUnits: bigint): Promise<bigint> {
   const known = await assets(tx);
   const crypto = order.depositAsset === order.fiatAsset ? order.payoutAsset : order.depositAsset;
@@ -406,7 +409,7 @@ async function keptOf(tx: Tx, order: Order, grossUnits: bigint): Promise<bigint>
   return keptOnRefund(order, grossUnits, { base, quote });
 }
 
-/** Of what an order took: reversed by its rail since, while the order still stands to it. */
+/** Parts an order took that its rail reversed since, while the order still claims them. */
 export const lostOf = (order: Order, deposits: readonly DepositRow[]): LostPart[] =>
   deposits
     .filter((row) => row.state === 'lost' && row.taken_units > 0n)
@@ -419,7 +422,7 @@ export async function giveUpLost(tx: Tx, order: Order, deposits: readonly Deposi
   }
 }
 
-/** Asks whether a refund out of suspense may go where it is to go, and writes it. */
+/** Screens the destination of a refund out of suspense, then creates its payout. */
 async function screenRefund(context: OrdersContext, id: bigint): Promise<Handled> {
   const { refund, order, early } = await context.db.asSystem(async (tx) => {
     const found = await findRefund(tx, id);
@@ -431,7 +434,7 @@ async function screenRefund(context: OrdersContext, id: bigint): Promise<Handled
     };
   });
   if (refund?.state !== 'screening') return undefined;
-  // Nothing goes back that its rail may still take back. Screened then, and not now: lists change meanwhile.
+  // No refund while its rail can still reverse the deposit. Screened after that, because lists change meanwhile.
   if (early !== undefined) return lookAgain(early, context.clock.now());
   const nobodys = await isNobodysThere(context.rails, refund, order);
   const asked = await context.db.asSystem((tx) => suspenseRefundOf(tx, refund, order));
@@ -449,7 +452,7 @@ async function screenRefund(context: OrdersContext, id: bigint): Promise<Handled
       await comesNext(tx, open, context.clock.now());
       return undefined;
     }
-    // Another destination was named meanwhile: that one is asked about anew.
+    // Another destination was named meanwhile: that one is screened next.
     if (!same) return { againInMs: 0 };
     const now = context.clock.now();
     const leaving = await suspenseRefundOf(tx, there, locked.order);
@@ -477,8 +480,8 @@ const CONTRACT_ELSEWHERE =
   'it is a contract on the chain of the order, and nothing on the chain that the money came on';
 
 /**
- * What came on another chain goes back there. A key has the same address on both; a contract has not: nobody may own the
- * address of a customer's contract where the contract is not.
+ * Money that came on another chain is refunded there. A key owns the same address on both chains, a contract does not: if the
+ * customer's contract is not deployed there, nobody may own its address.
  *
  * @throws Unavailable
  */
@@ -493,7 +496,7 @@ async function isNobodysThere(
   return (await there?.hasCode?.(address)) !== true;
 }
 
-/** Holds a refund in suspense and writes its next attempt; waits where the wallet it leaves from has too little. */
+/** Holds a refund in suspense and creates its next attempt; waits when the paying wallet has too little. */
 export async function sendFromSuspense(
   context: Rails,
   tx: Tx,
@@ -526,7 +529,7 @@ export async function sendFromSuspense(
   return undefined;
 }
 
-// What rails say of a refund's attempts. The order, where there is one, is locked by the caller.
+// Handles what rails report of a refund's attempts. The caller has locked the order, if there is one.
 
 export async function refundSubmitted(tx: Tx, payout: Payout, now: Date): Promise<void> {
   const locked = payout.refundId === null ? undefined : await lockRefund(tx, payout.refundId);
@@ -535,7 +538,7 @@ export async function refundSubmitted(tx: Tx, payout: Payout, now: Date): Promis
   await tell(tx, locked.order, now);
 }
 
-/** @returns false where the books cannot take it as this refund's: it was not under way */
+/** @returns false when the books cannot accept it as this refund's: it was not under way */
 export async function refundSettled(
   context: Rails,
   tx: Tx,
@@ -582,7 +585,7 @@ export async function refundSettled(
   return true;
 }
 
-/** What is to be done once a refund has arrived, however it was booked. */
+/** The follow-up of a refund that has arrived, however it was booked. */
 async function endRefund(
   tx: Tx,
   { refund, order, deposit }: LockedRefund,
@@ -594,7 +597,7 @@ async function endRefund(
   if (!left && after !== undefined && after.taken_units === 0n && inSuspense(after) === 0n) {
     if (after.state !== 'lost') await store.changeDeposit(tx, deposit.id, { state: 'refunded' });
   }
-  // What was reversed since is a loss all the same, and somebody has to know.
+  // Its deposit was reversed since: that is a loss all the same, and a case says so.
   if (!left && after?.state !== 'lost')
     await closeCases(tx, { subject: `deposit:${deposit.id}`, outcome: 'refunded', now });
   await closeCases(tx, { subject: `refund:${refund.id}`, outcome: 'settled', now });
@@ -633,8 +636,8 @@ export async function refundRejected(context: Rails, tx: Tx, payout: Payout, why
 }
 
 /**
- * An attempt at a refund that its rail had rejected has arrived after all: the one written after it must not leave, where nobody
- * has begun to submit it, and the refund is made. The caller has booked what left as a loss.
+ * The rail settled a refund attempt that it had rejected: cancels the next attempt if its submission has not begun, and
+ * settles the refund. The caller has booked what left as a loss.
  */
 export async function refundFound(context: Rails, tx: Tx, paid: Payout, now: Date): Promise<void> {
   const locked = paid.refundId === null ? undefined : await lockRefund(tx, paid.refundId);
@@ -646,13 +649,13 @@ export async function refundFound(context: Rails, tx: Tx, paid: Payout, now: Dat
   await settleFound(context, tx, locked.refund.id, now);
 }
 
-/** The attempt at a refund that has arrived, although its rail had rejected it. */
+/** The attempt that arrived although its rail had rejected it. */
 const arrived = async (tx: Tx, { id, netUnits }: Refund): Promise<Payout | undefined> =>
   (await payoutsOfRefund(tx, id)).find(({ state, units }) => state === 'settled' && units === netUnits);
 
 /**
- * A refund that failed, and of which an attempt has arrived all the same: what it would send makes good what was booked as lost
- * then. One of an order's refunds waits until none of them is under way, for only then is it not held any more.
+ * Settles a failed refund of which an attempt arrived all the same: the money it would have sent covers the loss booked then.
+ * For one of several refunds of an order this waits until none of them is under way, because only then is it no longer held.
  */
 async function settleFound(context: Rails, tx: Tx, id: bigint, now: Date): Promise<void> {
   const locked = await lockRefund(tx, id);
@@ -691,7 +694,7 @@ async function settleFound(context: Rails, tx: Tx, id: bigint, now: Date): Promi
   await endRefund(tx, { ...locked, refund: settled }, paid.reference, now);
 }
 
-/** The order is in the midst of its refunds and stays there: one hold is let go and the next one made in the same entry. */
+/** The order stays in the middle of its refunds: one entry releases the old hold and makes the next. */
 async function tryAgainHeld(context: Rails, tx: Tx, { refund, order }: LockedRefund, now: Date): Promise<void> {
   const rail = context.rails.get(refund.rail);
   assert(rail !== undefined && order !== undefined, `rail ${refund.rail} is running`);
@@ -715,7 +718,7 @@ async function tryAgainHeld(context: Rails, tx: Tx, { refund, order }: LockedRef
   await writeRefund(tx, again, now);
 }
 
-/** Why a part of what an order refunds was held, by the gate or an operator; undefined where none was. */
+/** Why the gate or an operator held a part of an order's refund; undefined when none was held. */
 async function heldParts(tx: Tx, orderId: bigint): Promise<string | undefined> {
   const refunds = (await refundsOf(tx, orderId)).filter(
     ({ source, state }) => source === 'order' && state === 'rejected',
@@ -724,7 +727,7 @@ async function heldParts(tx: Tx, orderId: bigint): Promise<string | undefined> {
   return whys.find(({ why }) => why?.startsWith(HELD_AT_GATE) === true)?.why ?? undefined;
 }
 
-/** When none of an order's refunds is under way any more and one has failed, a person has to look. */
+/** When no refund of an order is under way any more and one has failed, a case is opened. */
 async function endOrderRefund(
   context: Rails,
   tx: Tx,
@@ -738,7 +741,7 @@ async function endOrderRefund(
   const failed = refunds.filter(({ state }) => state === 'rejected');
   const order = await store.lock(tx, orderId);
   assert(order !== undefined, `order ${orderId} stays where it is`);
-  // Whatever ended last: where somebody held a part, a person decides about all of it.
+  // Independent of which part ended last: if a person held one, a person decides about all of them.
   const why = (await heldParts(tx, orderId)) ?? rejectedWhy ?? 'another part of it failed';
   await advance(context, tx, order, 'refund_rejected', {
     now,
@@ -750,12 +753,12 @@ async function endOrderRefund(
 }
 
 /**
- * What was refunded has come back: it is in suspense (the caller has booked it there), still owed, and a person or the
- * customer names another destination. Where an attempt before it has arrived after all nothing is owed, and what is in
- * suspense makes good what was booked as lost then.
+ * A refund was returned: its money is in suspense (the caller has booked it there) and still owed; a person or the customer
+ * names another destination. If an earlier attempt has arrived after all, nothing is owed, and the money in suspense covers
+ * the loss booked then.
  *
- * @param units what really came: a bank may have kept some of it on the way
- * @returns false where the refund was not made by this attempt: what came back is nobody's yet
+ * @param units what actually came back: a bank may have kept some of it on the way
+ * @returns false when this attempt did not make the refund: the returned money is unassigned
  */
 export async function refundReturned(
   context: Rails,
@@ -785,11 +788,11 @@ export async function refundReturned(
 }
 
 /**
- * The deposit of a refund in suspense was reversed while the refund was under way, and the refund has not arrived, or came back:
- * nobody is owed it any more. It is cancelled, and its money makes good what was booked as lost, or as the customer's debt. A customer
- * who was blocked for that stays blocked until an operator says otherwise.
+ * The deposit of a refund in suspense was reversed while the refund was under way, and the refund failed or was returned:
+ * nobody is owed it any more. Cancels the refund; its money covers the loss, or the customer's debt. A customer who was
+ * blocked for that stays blocked until an operator decides otherwise.
  *
- * @returns whether it was so
+ * @returns whether that was the case
  */
 async function goesToLoss(
   tx: Tx,
@@ -818,7 +821,7 @@ async function goesToLoss(
   return true;
 }
 
-/** Where a loss stands of a deposit that belongs to no order: a customer may owe it whose account was paid. */
+/** The account of a loss on a deposit without an order: the customer whose account was paid may owe it. */
 async function lossOf(tx: Tx, { asset, lost_to }: DepositRow): Promise<Account> {
   const [kind, customerId] = (lost_to ?? '').split(':');
   if (kind !== 'receivable' || customerId === undefined) return chart.loss(asset);
@@ -826,9 +829,10 @@ async function lossOf(tx: Tx, { asset, lost_to }: DepositRow): Promise<Account> 
 }
 
 /**
- * Names where a refund goes, or another place than before, and sends it there once it was screened.
+ * Sets or changes a refund's destination, and sends it there after screening.
  *
- * @throws Refusal 'refund_under_way' where it has gone, or is on its way; 'unknown_account' | 'malformed_field' where it cannot
+ * @throws Refusal 'refund_under_way' when it was submitted or has settled; 'unknown_account' | 'malformed_field' when it
+ *   cannot
  *         arrive there
  */
 export async function sendRefundTo(
@@ -852,12 +856,12 @@ export async function sendRefundTo(
 }
 
 /**
- * What its rail takes back of a deposit is not refunded by us, as far as it has not gone: refunds that wait are cancelled,
- * and one that is written is stopped where nobody has begun to submit it. One that came back is cancelled too: its money is
- * here.
+ * Cancels a reversed deposit's refunds as far as they have not left: waiting refunds are cancelled, and a created payout is
+ * cancelled unless its submission has begun. A returned refund is cancelled too: its money is here.
  *
- * @returns what cancelled refunds had named and is not in suspense any more: fees that were kept of one that came back, and what
- *          its bank kept on the way
+ * @returns units that cancelled refunds had named and that are no longer in suspense: fees kept of a returned one, and what
+ *   its
+ *          bank kept on the way
  */
 export async function cancelRefunds(context: Rails, tx: Tx, depositId: bigint, now: Date): Promise<bigint> {
   let goneUnits = 0n;
@@ -868,15 +872,16 @@ export async function cancelRefunds(context: Rails, tx: Tx, depositId: bigint, n
       continue;
     await changeRefund(tx, locked.refund, { state: 'cancelled', now });
     await closeCases(tx, { subject: `refund:${id}`, outcome: 'cancelled', now });
-    // Of money that never left nothing was kept: only an order's refund keeps fees, and is paid out of suspense once it came back.
+    // Money that never left paid no fee: only an order's refund keeps fees, and it is paid out of suspense only after it was
+    // returned.
     goneUnits += locked.refund.costUnits;
   }
   return goneUnits;
 }
 
 /**
- * A deposit that an order took was reversed by its rail: what has not left of its compensations stays, and is the fee's again. One
- * that is on its way may arrive; should it fail or come back, it ends here as well.
+ * The rail reversed a deposit that an order took: compensations that have not left return to the fee account. A submitted one
+ * may still arrive; if it fails or is returned, it ends here as well.
  */
 export async function cancelCompensations(context: Rails, tx: Tx, order: Order, now: Date): Promise<void> {
   for (const known of await store.depositsOf(tx, order.id)) {
@@ -885,7 +890,7 @@ export async function cancelCompensations(context: Rails, tx: Tx, order: Order, 
     const goneUnits = await cancelRefunds(context, tx, known.id, now);
     const row = await store.lockDepositById(tx, known.id);
     assert(row !== undefined, `deposit ${known.id} stays where it is`);
-    // Not where one is on its way still, or has settled; nor where it was ended by the failure of what was stopped just now.
+    // Not while it is still under way or has settled; nor if cancelling its payout just now has already ended it.
     if (row.state === 'reversed' || row.refund_units > 0n || inSuspense(row) === 0n) continue;
     const fee = PRICED_FEES.find((kind) => kind === row.facts.fee);
     assert(fee !== undefined, `deposit ${row.id} names the fee that it was`);
@@ -900,7 +905,10 @@ export async function cancelCompensations(context: Rails, tx: Tx, order: Order, 
   }
 }
 
-/** A compensation has not left, or has come back, and a deposit of its order was reversed meanwhile. @returns whether it was so */
+/**
+ * Ends a compensation that has not left, or was returned, when a deposit of its order was reversed meanwhile. @returns
+ * whether that was the case
+ */
 async function endsCompensation(
   context: Rails,
   tx: Tx,
@@ -913,7 +921,7 @@ async function endsCompensation(
   return true;
 }
 
-/** An attempt at a refund that is written, and that nobody has begun to submit, has failed. @returns whether it was so */
+/** Cancels a refund attempt whose submission has not begun. @returns whether it was cancelled */
 export async function cancelUnsubmitted(context: Rails, tx: Tx, id: bigint, why: string, now: Date): Promise<boolean> {
   const locked = await lockRefund(tx, id);
   if (locked === undefined || locked.refund.key === null) return false;
@@ -930,10 +938,10 @@ export async function cancelUnsubmitted(context: Rails, tx: Tx, id: bigint, why:
 }
 
 /**
- * Ends what an order refunds, each part that is not submitted. A part that is submitted may arrive; the others are stopped all
- * the same, and a case says which one was not.
+ * Cancels each part of an order's refund that is not submitted. A submitted part may arrive; the others are cancelled all the
+ * same, and a case names the one that was not.
  *
- * @returns how many parts were stopped, and the payouts that it was too late for
+ * @returns the number of cancelled parts, and the payouts that were already submitted
  */
 export async function unsubmitRefunds(
   context: Rails,
@@ -951,19 +959,19 @@ export async function unsubmitRefunds(
   return { cancelled: parts.length - tooLate.length, notCancelled: tooLate.flatMap(({ key }) => key ?? []) };
 }
 
-/** A payout that its rail had rejected has left after all: what goes back in its stead stays here, as far as it can be stopped. */
+/** The rail settled a payout it had rejected: cancels the order's refunds as far as they can be cancelled. */
 export async function cancelRefunding(context: Rails, tx: Tx, orderId: bigint, now: Date): Promise<void> {
   for (const { id } of (await refundsOf(tx, orderId)).filter(({ source }) => source === 'order'))
     await cancelUnsubmitted(context, tx, id, PAID_BEFORE, now);
 }
 
-/** A payout that came back is not paid again for a deposit that was reversed, as far as it can be stopped. */
+/** The deposit was reversed: cancels the second payout of a returned payout as far as it can be cancelled. */
 export async function cancelPayingAgain(context: Rails, tx: Tx, orderId: bigint, now: Date): Promise<void> {
   for (const { id } of (await refundsOf(tx, orderId)).filter(({ purpose }) => purpose === 'payout'))
     await cancelUnsubmitted(context, tx, id, TAKEN_BACK, now);
 }
 
-/** The customer has what the order was to pay, so nothing goes back for as long as that has not come back. */
+/** The customer has received the order's payout, so nothing is refunded unless that is returned. */
 const isPaidOut = async (tx: Tx, orderId: bigint): Promise<boolean> =>
   (await payoutsOf(tx, orderId)).some(({ purpose, state }) => purpose === 'payout' && state === 'settled');
 
@@ -972,11 +980,12 @@ export const isCancellable = (state: Refund['state']): boolean => CANCELLABLE.in
 const CANCELLABLE: readonly Refund['state'][] = ['needs_destination', 'screening', 'held', 'rejected', 'returned'];
 
 /**
- * An order whose refund the rail rejected tries again, all that failed of it; to another destination where one is named.
- * What its rail has reversed meanwhile is given up, and where that is all of it the order is over.
+ * Retries the refund of an order whose refund the rail rejected, all parts that failed; optionally to another destination.
+ * The part that its rail has reversed meanwhile is given up, and if that is everything the order ends.
  *
- * @throws Refusal 'unknown_order' | 'unknown_account' | 'malformed_field' | 'order_over' | 'destination_held' | 'funds_short', or 'refund_under_way' where the
- *         payout that it stands for has arrived after all
+ * @throws Refusal 'unknown_order' | 'unknown_account' | 'malformed_field' | 'order_over' | 'destination_held' |
+ *   'funds_short', or 'refund_under_way' when
+ *         the payout that it replaces has arrived after all
  */
 export async function retryRefund(
   context: OrdersContext,
@@ -1041,7 +1050,7 @@ export async function retryRefund(
 
 const isRejectedPart = ({ state, source }: Refund): boolean => state === 'rejected' && source === 'order';
 
-/** Stopped by law: what was to go back does not. The order's account still holds it, for the caller to move. */
+/** Blocked by law: cancels the refunds. The order's account still holds the money, for the caller to move. */
 export async function cancelUnsubmittedRefunds(tx: Tx, orderId: bigint, now: Date): Promise<void> {
   for (const { id } of (await refundsOf(tx, orderId)).filter(isRejectedPart)) {
     const locked = await lockRefund(tx, id);

@@ -1,8 +1,8 @@
 /**
- * Making good what was reversed: a deposit that an order took, that its rail took away again, and that is there anew.
+ * Replacing a reversed deposit: an order took a deposit, its rail reversed it, and the money is there again.
  *
- * Until it is made good, other money of the same order is not refunded and makes no new order: the order may have been
- * paid out for money we did not keep.
+ * Until it is replaced, other money of the same order is not refunded and makes no new order: the order may have been paid
+ * out for money that we did not keep.
  */
 import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
@@ -17,22 +17,22 @@ import { type DepositRow, type Order, store } from './store.ts';
 
 export const unfit = (reason: string) => new Refusal('deposit_unfit', { why: reason });
 
-/** What was reversed of an order and nobody has made good, as long as the order stands to it. */
+/** The reversed deposit that nothing has replaced, as long as the order claims it. */
 export const standingLoss = (deposits: readonly DepositRow[]): DepositRow | undefined =>
   deposits.find(
     (one) =>
       one.state === 'lost' && one.lost_units > 0n && one.lost_to !== null && one.state_before_loss !== 'reversed',
   );
 
-/** Where it stands until then: what its customer owes, or a loss. */
+/** The account it is booked to until then: the customer's debt, or a loss. */
 export function lossAccount(order: Pick<Order, 'customerId' | 'partnerId'>, lost: DepositRow): Account {
   const owed = chart.receivable(order.customerId, order.partnerId, lost.asset);
   return lost.lost_to === owed.code ? owed : chart.loss(lost.asset);
 }
 
 /**
- * Whether a deposit is the very money that was reversed: the same transaction, in a block again. Nobody has to decide
- * about that, and to give it back or pay for it as a second deposit would be to pay for one deposit twice.
+ * Whether a deposit is the very money that was reversed: the same transaction, in a block again. That needs no decision, and
+ * refunding it or paying for it as a second deposit would pay for one deposit twice.
  */
 export const isSameMoney = (order: Order, row: DepositRow, lost: DepositRow): boolean =>
   (lost.refund_units === 0n || isFinal(order.state)) &&
@@ -42,10 +42,10 @@ export const isSameMoney = (order: Order, row: DepositRow, lost: DepositRow): bo
   row.units >= lost.lost_units;
 
 /**
- * What chain or bank took back of an order is there again, from wherever it came, whole or in part: the loss ends by so much, or
- * the customer's debt. A blocked customer stays blocked until an operator says otherwise, with another.
+ * Replaces a reversed deposit with other money, in whole or in part: the loss or the customer's debt shrinks by that amount.
+ * A blocked customer stays blocked until an operator decides otherwise, with another person.
  *
- * @param by.units how much of it is kept; as much as it takes where none is named. The rest stays in suspense
+ * @param by.units how much of it is used; default: as much as it takes. The rest stays in suspense
  */
 export async function replaceLost(
   tx: Tx,
@@ -53,7 +53,7 @@ export async function replaceLost(
   { order, row, lost }: { order: Order; row: DepositRow; lost: DepositRow },
 ): Promise<Order> {
   if (row.asset !== lost.asset) throw unfit('it is of another asset than was reversed');
-  // Of an order that goes on, what was refunded is not its any more.
+  // For an order that continues, the refunded part is no longer the order's.
   if (lost.refund_units > 0n && !isFinal(order.state))
     throw unfit('some of what was reversed had been refunded before');
   const freeUnits = row.units - row.taken_units - row.refund_units;
@@ -112,7 +112,9 @@ export async function replaceLost(
   return await change(tx, order, { exception: 'deposit_replaced', depositReference: row.reference, now });
 }
 
-/** The very money that a customer owed is there again: a block for that ends, where nothing else is owed. */
+/**
+ * The very money that a customer owed is there again: lifts the block for that debt, unless the customer owes anything else.
+ */
 export async function endDebtBlock(tx: Tx, { customerId, partnerId }: Order, now: Date): Promise<void> {
   for (const asset of (await assets(tx)).keys())
     if ((await balance(tx, chart.receivable(customerId, partnerId, asset))).units > 0n) return;

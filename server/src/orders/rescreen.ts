@@ -1,8 +1,7 @@
 /**
- * Asking the screener: outside of any transaction, before money is to leave and again when the stored result is too old.
+ * Calls the screener: outside of any transaction, before money leaves and again when the stored result is too old.
  *
- * A screener that does not answer means that money waits. There is one case for that, not one per order, and it closes at the
- * next answer.
+ * While a screener does not answer, money waits. There is one case for that, not one per order; the next answer closes it.
  */
 import { Unavailable } from '../base/errors.ts';
 import { enqueue, type Handled, type Handlers } from '../base/jobs.ts';
@@ -13,10 +12,10 @@ import type { OrdersContext } from './index.ts';
 
 const SUBJECT = 'screening';
 
-/** Screeners whose last answer this process has not seen to be one: their case may be open. */
+/** Screeners that this process has not seen answer last time: their case may be open. */
 const mayBeDown = new WeakMap<object, boolean>();
 
-/** @throws Unavailable where the screener does not answer; then a case is open */
+/** @throws Unavailable when the screener does not answer; then a case is open */
 export async function screenOutside(context: OrdersContext, input: Screening): Promise<Verdict> {
   const { screener, db, clock } = context;
   try {
@@ -52,7 +51,7 @@ export function rescreenHandlers(context: OrdersContext): Handlers {
   return { rescreen_payout: (id) => rescreen(context, id) };
 }
 
-/** Screens what a payout would pay anew, stores the result, and has the payout look again. */
+/** Screens a payout again, stores the result, and makes the payout ask the gate again. */
 async function rescreen(context: OrdersContext, id: string): Promise<Handled> {
   const { db, clock } = context;
   const input = await db.asSystem(async (tx) => {

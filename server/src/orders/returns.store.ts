@@ -1,4 +1,6 @@
-/** SQL of return_links: by which a customer confirms where a deposit goes back to (migrations/0006_orders.sql). */
+/**
+ * SQL of return_links, through which a customer confirms where a deposit is refunded to (migrations/0006_orders.sql).
+ */
 import type { Tx } from '../base/db.ts';
 
 export interface ReturnLink {
@@ -9,13 +11,13 @@ export interface ReturnLink {
   madeBy: string;
   madeAt: Date;
   expiresAt: Date;
-  /** A newer link took its place. */
+  /** A newer link replaced it. */
   replacedAt: Date | null;
-  /** In the rail's spelling, as the two below. */
+  /** In the rail's spelling, as are the two below. */
   enteredAddress: string | null;
   confirmedAddress: string | null;
   confirmedAt: Date | null;
-  /** The login by which it was confirmed. */
+  /** The login with which it was confirmed. */
   loggedInAt: Date | null;
 }
 
@@ -24,7 +26,7 @@ const COLUMNS = `id, deposit_id as "depositId", partner_id as "partnerId", custo
   confirmed_address as "confirmedAddress", confirmed_at as "confirmedAt", logged_in_at as "loggedInAt"`;
 
 export const returnLinks = {
-  /** Before a new one is made. */
+  /** Marks a deposit's links as replaced, before a new one is made. */
   replace: (tx: Tx, depositId: bigint, now: Date) =>
     tx.run('update return_links set replaced_at = $2 where deposit_id = $1 and replaced_at is null', [depositId, now]),
 
@@ -50,11 +52,11 @@ export const returnLinks = {
       [id, address, now, loggedInAt],
     ),
 
-  /** All that were made for a deposit, the oldest first: few, each an operator's action. */
+  /** All links of a deposit, oldest first: few, because an operator makes each. */
   ofDeposit: (tx: Tx, depositId: bigint) =>
     tx.rows<ReturnLink>(`select ${COLUMNS} from return_links where deposit_id = $1 order by made_at, id`, [depositId]),
 
-  /** The same of all deposits of an order. */
+  /** The same for all deposits of an order. */
   ofOrder: (tx: Tx, orderId: bigint) =>
     tx.rows<ReturnLink>(
       `select ${COLUMNS} from return_links where deposit_id in (select d.id from deposits d where d.order_id = $1)
@@ -62,14 +64,14 @@ export const returnLinks = {
       [orderId],
     ),
 
-  /** The one that counts, where its customer has confirmed by it. */
+  /** The valid link of a deposit, if its customer has confirmed through it. */
   confirmedFor: (tx: Tx, depositId: bigint) =>
     tx.row<ReturnLink>(
       `select ${COLUMNS} from return_links where deposit_id = $1 and replaced_at is null and confirmed_at is not null`,
       [depositId],
     ),
 
-  /** Deposits of an order whose customer has confirmed where they go back to. */
+  /** Deposits of an order whose customer has confirmed the refund address. */
   confirmedOf: async (tx: Tx, orderId: bigint): Promise<ReadonlySet<bigint>> =>
     new Set(
       (

@@ -1,14 +1,16 @@
 /**
- * Returns: the customer confirms, on a page of ours, the address that coins in suspense go back to.
+ * Returns: on a page of ours, the customer confirms the address to which coins in suspense are refunded.
  *
- * An operator makes a link for one deposit of a known customer. Its customer logs in by code, types an address, sees it whole
- * and confirms it. That is kept as evidence: which link, when, by which login. Nothing leaves by it: two operators return the
- * deposit as ever (`deposit return`), to the confirmed address in place of a signed one, and the gate looks at it as at every other.
+ * An operator makes a link for one deposit of a known customer. The customer logs in by code, types an address, sees it in
+ * full and confirms it. That is stored as evidence: which link, when, by which login. Nothing is sent by it: two operators
+ * return the deposit as usual (`deposit return`), to the confirmed address instead of a signed one, and the gate checks it
+ * like any other.
  *
- * The page knows whether money waits for an address, and nothing of blocks, deny lists, holds or screening: it takes any address
- * that its rail can pay, and says the same afterwards, whatever stands against it. What stands against it is shown to the operators.
+ * The page knows whether money waits for an address, and nothing of blocks, deny lists, holds or screening: it accepts every
+ * address that its rail can pay, and shows the same afterwards, whatever stands against it. That is shown to operators only.
  *
- * Not here: the page (protocols/checkout/return.ts), sealing the link's token (customers/links.ts), what a signature proves (payers.ts).
+ * Not here: the page (protocols/checkout/return.ts), encrypting the link's token (customers/links.ts), what a signature
+ * proves (payers.ts).
  */
 import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
@@ -33,31 +35,35 @@ type Rails = { rails: ReadonlyMap<string, Rail> };
 export interface ReturnShown {
   orderId: bigint;
   asset: string;
-  /** What came in all, and what of it goes back. */
+  /** The amount received in total, and the amount refunded. */
   cameUnits: bigint;
   units: bigint;
   cameAt: Date;
-  /** The chain's hash of what came. */
+  /** Hash of the incoming chain transaction. */
   reference: string;
-  /** `waits`: confirmed, and not submitted. `over`: no address is asked for any more, and none was confirmed by this link. */
+  /**
+   * `waits`: confirmed, and not submitted. `over`: no address is asked for any more, and none was confirmed through this
+   * link.
+   */
   stage: 'ask' | 'confirm' | 'waits' | 'submitted' | 'settled' | 'over';
-  /** Typed in or confirmed; once it was submitted, where it went. */
+  /** Typed or confirmed; once submitted, the address it was sent to. */
   address: string | null;
-  /** The chain's hash of what went back. */
+  /** Hash of the refund's chain transaction. */
   paidBy: string | null;
 }
 
-/** A link as its token says: whose, and which. */
+/** The content of a link's token: which customer and which link. */
 export interface LinkAsked {
   id: string;
   customerId: string;
 }
 
 /**
- * Makes a link for a deposit. One that was made before is over, and so is what was confirmed by it.
+ * Makes a link for a deposit. It invalidates an earlier link, and what was confirmed through that.
  *
- * @throws Refusal 'unknown_deposit' | 'does_not_fit' where a bank brought it or no customer is known | 'deposit_unfit' where nothing
- *         of it lies in suspense | 'refund_under_way'
+ * @throws Refusal 'unknown_deposit' | 'does_not_fit' when a bank brought it or no customer is known | 'deposit_unfit' when
+ *   nothing
+ *         of it is in suspense | 'refund_under_way'
  */
 export async function makeReturnLink(
   context: Rails,
@@ -99,7 +105,7 @@ export async function makeReturnLink(
 
 const CASE = 'return_confirmed';
 
-/** @returns undefined where there is no such link of this customer, or a newer one took its place */
+/** @returns undefined when this customer has no such link, or a newer one replaced it */
 export async function returnShown(tx: Tx, asked: LinkAsked): Promise<ReturnShown | undefined> {
   const link = await returnLinks.find(tx, asked.id);
   return isUsable(link, asked) ? await shownOf(tx, link) : undefined;
@@ -122,7 +128,7 @@ async function shownOf(tx: Tx, link: ReturnLink): Promise<ReturnShown> {
     return { ...about, stage, units: waiting, address: link.enteredAddress, paidBy: null };
   }
   if (gone === undefined) {
-    // Assigned to an order, or written off: what was confirmed is of no use any more.
+    // Assigned to an order or written off: the confirmation no longer matters.
     const stage = open === undefined && waiting <= 0n ? 'over' : 'waits';
     return { ...about, stage, units: open?.netUnits ?? waiting, address: link.confirmedAddress, paidBy: null };
   }
@@ -131,16 +137,16 @@ async function shownOf(tx: Tx, link: ReturnLink): Promise<ReturnShown> {
   return { ...about, stage, units: gone.netUnits, address: gone.address, paidBy: payout?.reference ?? null };
 }
 
-/** A refund that was submitted since the link's customer confirmed. */
+/** A refund submitted after the link's customer confirmed. */
 const goneBy = (refund: Refund | undefined, { confirmedAt }: ReturnLink): Refund | undefined =>
   confirmedAt !== null && refund !== undefined && (refund.state === 'submitted' || refund.state === 'settled')
     ? refund
     : undefined;
 
 /**
- * Keeps an address that the customer typed, to be shown back. Nothing changes where none is asked for any more.
+ * Stores an address that the customer typed, to show it back. Changes nothing when no address is asked for any more.
  *
- * @returns why it is none
+ * @returns why it is not accepted
  */
 export async function enterReturnAddress(
   context: Rails,
@@ -157,15 +163,15 @@ export async function enterReturnAddress(
   return undefined;
 }
 
-/** What was typed is to be typed again. */
+/** Discards what was typed, so that the customer can type again. */
 export async function forgetReturnAddress(tx: Tx, asked: LinkAsked): Promise<void> {
   const link = await returnLinks.lock(tx, asked.id);
   if (isUsable(link, asked) && link.confirmedAt === null) await returnLinks.enter(tx, link.id, null);
 }
 
 /**
- * The customer confirms the address that was shown. Said twice it is said once; nothing changes where another address was typed
- * meanwhile, or where none is asked for any more.
+ * The customer confirms the address shown. Idempotent; changes nothing when another address was typed meanwhile, or when none
+ * is asked for any more.
  */
 export async function confirmReturnAddress(
   context: Rails,
@@ -175,12 +181,12 @@ export async function confirmReturnAddress(
   const { address, loggedInAt, now } = asked;
   const known = await returnLinks.find(tx, asked.id);
   if (!isUsable(known, asked) || known.confirmedAt !== null) return;
-  // The order is locked before its deposit, and the link after both.
+  // Lock order: order, deposit, link.
   const deposit = await lockWithOrder(tx, known.depositId);
   const link = await returnLinks.lock(tx, asked.id);
   if (!isUsable(link, asked) || link.confirmedAt !== null || link.enteredAddress !== address) return;
   if (waitingUnits(deposit, openRefund(await refundsOfDeposit(tx, deposit.id))) <= 0n) return;
-  // It may have become one of ours since it was typed.
+  // It may have become one of our addresses since it was typed.
   if ('why' in (await readAddressOn(context, tx, deposit.rail, address)))
     return void (await returnLinks.enter(tx, link.id, null));
   await wakeDeposit(tx, deposit, { by: 'its customer', why: 'an address was confirmed', now });
@@ -208,7 +214,7 @@ export const confirmedReturn = (tx: Tx, depositId: bigint): Promise<ReturnLink |
 
 export const returnLinksOf = (tx: Tx, depositId: bigint): Promise<ReturnLink[]> => returnLinks.ofDeposit(tx, depositId);
 
-/** The operators have acted on it. */
+/** Closes its case: the operators have acted on it. */
 export const closeConfirmed = (tx: Tx, depositId: bigint, { by, now }: { by: string; now: Date }): Promise<void> =>
   closeCases(tx, { kind: CASE, subject: `deposit:${depositId}`, outcome: `returned by ${by}`, now });
 
@@ -218,7 +224,7 @@ const isUsable = (link: ReturnLink | undefined, { customerId }: LinkAsked): link
 const openRefund = (refunds: readonly Refund[]): Refund | undefined =>
   refunds.find((one) => one.source === 'suspense' && isOpen(one));
 
-/** What waits for an address: a refund that has none or may have another, or what no refund names. */
+/** The amount that waits for an address: of a refund without one or whose address may change, or what no refund names. */
 function waitingUnits(deposit: DepositRow, open: Refund | undefined): bigint {
   if (open === undefined) return inSuspense(deposit);
   return NAMEABLE.includes(open.state) ? open.netUnits : 0n;

@@ -1,15 +1,15 @@
 /**
- * Shortage: orders that are paid for and wait because what pays them has too little.
+ * Shortage: paid orders that wait because the account that pays them has too little.
  *
- * One case per cause, which is a rail and an asset, however many orders wait: it says how much is missing and for how many, and
- * closes when none waits any more. A job of its own keeps it, in a transaction that locks no order. Orders only enqueue for the
- * job when they begin to wait and when they stop, so they do not wait for each other at the case.
+ * One case per cause, which is a rail and an asset, however many orders wait: it says how much is missing and for how many,
+ * and closes when none waits any more. A separate job maintains it, in a transaction that locks no order. Orders only enqueue
+ * that job when they begin and stop waiting, so they do not contend for the case.
  *
- * Who has waited longest is paid first, and whoever comes later waits behind (advance.ts): otherwise small orders would take
- * what a large one waits for, again and again. An order that is held is not in the queue, and has its old place when it comes
- * back. For a time an operator may let those pass for which the funds do.
+ * The order that has waited longest is paid first, and later orders queue behind it (advance.ts): otherwise small orders
+ * would repeatedly take what a large one waits for. A held order is not in the queue, and has its old position when it comes
+ * back. An operator may temporarily let those orders pass that the funds suffice for.
  *
- * Not here: trying again to pay them (jobs.ts), warning before anything waits (treasury/levels.ts).
+ * Not here: retrying to pay them (jobs.ts), warning before anything waits (treasury/levels.ts).
  */
 import type { Tx } from '../base/db.ts';
 import { enqueue, type Handled, type Handlers } from '../base/jobs.ts';
@@ -22,10 +22,10 @@ import { endPass, firstInTurn, inTurn, passNow, setPass } from './queue.store.ts
 import { type Order, store } from './store.ts';
 
 const CHECK = 'check_shortage';
-/** While orders wait: funds that come, and what others take of them, change how much is missing. */
+/** While orders wait: incoming funds, and what others take of them, change how much is missing. */
 const EVERY_MS = 5_000;
 
-/** Has the case looked at: an order begins to wait for funds, or waits no more. */
+/** Enqueues an update of the case: an order begins or stops waiting for funds. */
 export const shortageChanged = (tx: Tx, { payoutRail, payoutAsset }: Order, now: Date): void =>
   enqueue(tx, { kind: CHECK, subject: `${payoutRail}:${payoutAsset}`, dueAt: now });
 
@@ -37,14 +37,14 @@ export async function shortageNow(tx: Tx, what: What, now: Date) {
   return { first: first?.id ?? null, passUntil: pass?.until ?? null, passBy: pass?.by ?? null };
 }
 
-/** Until a time, orders for which the funds do go although older ones wait that they do not do for. */
+/** Until the given time, orders that the funds suffice for may pass older ones that they do not suffice for. */
 export async function letPass(tx: Tx, what: What, pass: { until: Date; by: string; reason: string; now: Date }) {
   const { now, ...said } = pass;
   await setPass(tx, what, { ...said, at: now });
   await lookAgain(tx, what, now);
 }
 
-/** Each in its turn again. */
+/** Strict order of waiting applies again. */
 export async function endLettingPass(tx: Tx, what: What, now: Date): Promise<void> {
   await endPass(tx, what);
   await lookAgain(tx, what, now);
@@ -72,7 +72,8 @@ export function shortageHandlers({ db, clock, rails }: Pick<OrdersContext, 'db' 
         const { units: ownFree } = await balance(tx, chart.treasury(asset));
         const wallet = rails.get(rail)?.wallets.payouts;
         const paying = wallet === undefined ? undefined : await balance(tx, chart.custody(rail, wallet, asset));
-        // What is given comes out of our own funds, and leaves by the account that pays; either may be the one that lacks it.
+        // The conversion takes from our own funds, and the payout leaves the paying account; either may be the one that is
+        // short.
         const lacks = ({ givenUnits, payoutUnits }: { givenUnits: bigint; payoutUnits: bigint }): bigint => {
           const ownMissing = givenUnits - ownFree;
           const payingMissing = paying === undefined ? 0n : payoutUnits - (paying.units - paying.heldUnits);

@@ -1,4 +1,6 @@
-/** SQL of orders, their counts, history and deposits. */
+/**
+ * SQL of orders, their counts, history and deposits.
+ */
 import type { Tx } from '../base/db.ts';
 import { assert } from '../base/errors.ts';
 import type { Rate } from '../base/money.ts';
@@ -21,7 +23,7 @@ export interface ListedOrder {
   payoutUnits: bigint;
   /** What was received into the order's account; null until then. */
   receivedUnits: bigint | null;
-  /** What of the received has gone back. */
+  /** How much of the received amount has been refunded. */
   refundedUnits: bigint;
   fees: Fees;
   rate: Rate;
@@ -29,16 +31,16 @@ export interface ListedOrder {
   paymentMethod: string;
   fiatAccountId: bigint | null;
   payoutAddress: string | null;
-  /** This and the next as they are stored: `openOrders` gives them opened (index.ts). */
+  /** This and the next as stored (encrypted): `openOrders` decrypts them (index.ts). */
   merchantReference: string | null;
-  /** The payer's own bank reference, as the customer says; evidence for a person, never matched by. */
+  /** The payer's own bank reference, as the customer claims; evidence for a person, never used for matching. */
   payerReference: string | null;
   exception: string | null;
   failure: string | null;
   payoutAttempt: number;
-  /** A person had to look at it once: what is shown of that never goes back. */
+  /** A person has reviewed it once; what is shown of that stays shown. */
   wasHeld: boolean;
-  /** What it holds is unclaimed, and stands on the dormant account. */
+  /** Its money is unclaimed, and is on the dormant account. */
   dormant: boolean;
   /** The rail has accepted a payout of this order. */
   submittedPayout: boolean;
@@ -49,7 +51,7 @@ export interface ListedOrder {
   updatedAt: Date;
 }
 
-/** An order with all that its row says, and with what it does when money comes otherwise than asked. */
+/** The whole row of an order, including its policy for unexpected money. */
 export interface Order extends ListedOrder {
   customerSeq: bigint;
   marketId: bigint;
@@ -60,29 +62,29 @@ export interface Order extends ListedOrder {
   depositRail: string;
   depositIndex: bigint | null;
   payoutRail: string;
-  /** Where a deposit goes back to, as the customer has said: an address on its chain, or an account. */
+  /** Refund destination, as the customer named it: an address on its chain, or an account. */
   refundAddress: string | null;
   refundAccountId: bigint | null;
-  /** Who named it since the order was made; null where the partner did when it made the order. */
+  /** Who changed it after the order was created; null when the partner named it at creation. */
   refundToBy: 'partner' | 'operator' | null;
-  /** Why all of it is to go back, until it does. */
+  /** Why all of it is to be refunded, until it is. */
   refundRequest: RefundRequest | null;
   refundAttempt: number;
-  /** The order whose late or second deposit this one was made of. */
+  /** The order whose late or second deposit this one was made from. */
   follows: bigint | null;
-  /** Until when its state may last before somebody hears of it; null where nothing is waited for. */
+  /** When its state becomes overdue; null when nothing is awaited. */
   waitsUntil: Date | null;
   overdue: boolean;
-  /** From when on what it holds is dormant, once that was announced. */
+  /** When its money becomes dormant, once that was announced. */
   dormantFrom: Date | null;
   version: number;
   policy: Policy;
 }
 
-/** What an order converts, and to what: as it was quoted, or quoted anew. */
+/** The terms of an order's conversion: as quoted, or as quoted again. */
 export type OrderTerms = Pick<Order, 'depositUnits' | 'payoutUnits' | 'grossUnits' | 'fees' | 'rate' | 'quoteId'>;
 
-/** What may be noted of an order that stays in its state; what is left out stays as it is. */
+/** What can be noted on an order without changing its state; omitted fields stay. */
 export interface Noted {
   exception?: string;
   failure?: string;
@@ -91,7 +93,7 @@ export interface Noted {
   expiresAt?: Date;
 }
 
-/** Kept with the order from the wish to the refund: a destination may be long in coming. */
+/** Stored with the order from the request to the refund: the destination may take long to arrive. */
 export interface RefundRequest {
   by: string;
   why: string;
@@ -222,12 +224,12 @@ const toOrder = (row: OneRow): Order => ({
   policy: readPolicy(row.policy),
 });
 
-/** A page has fifty rows and more: what no list shows is not read for it. */
+/** A page has fifty rows and more: columns that no list shows are not read. */
 const COLUMNS = `id, partner_id, customer_id, direction, state, deposit_asset, deposit_units, payout_asset, payout_units, received_units,
   refunded_units, fee_operator, fee_partner, fee_rail, fee_chain, fee_tax, rate_num, rate_den, deposit_target, payment_method,
   fiat_account_id, payout_address, merchant_reference, payer_reference, exception, failure, payout_attempt, was_held, dormant,
   payout_submitted_at, deposit_reference, payout_reference, expires_at, created_at, updated_at`;
-/** Of one order. */
+/** All columns, for one order. */
 const ALL = `${COLUMNS}, customer_seq, market_id, quote_id, gross_units, fiat_asset, rate_locked_until, deposit_rail,
   deposit_index, payout_rail, refund_address, refund_account_id, refund_to_by, refund_request, refund_attempt, follows, waits_until, overdue,
   dormant_from, version, policy`;
@@ -237,15 +239,15 @@ const orderSql = {
   get: `select ${ALL} from orders where id = $1`,
   count: `select count from order_counts where customer_id = $1 and direction = $2`,
   /**
-   * A page is a range of the customer's dense sequence: page 50,000 costs what page 1 costs. The limit says to the planner
-   * how few rows that are: it takes position and customer for independent, and would read the whole table for the last page
-   * of the largest customer, because everybody's orders have small numbers.
+   * A page is a range of the customer's dense sequence: page 50,000 costs what page 1 costs. The limit tells the planner how
+   * few rows that is: it assumes that position and customer are independent, and would read the whole table for the last page
+   * of the largest customer, because every customer's orders have small numbers.
    */
   page: `select ${COLUMNS} from orders
           where customer_id = $1 and direction = $2
             and customer_seq <= (select count from order_counts where customer_id = $1 and direction = $2) - $3::bigint
           order by customer_seq desc limit $4`,
-  /** All of a partner's, or all in one fiat: ranges of their own dense sequences. */
+  /** All of a partner's, or all in one fiat: each has its own dense sequence. */
   countAll: `select count from order_lists where partner_id = $1 and direction = $2 and fiat_asset = $3`,
   pageAll: `select ${COLUMNS} from orders
              where partner_id = $1 and direction = $2 and partner_seq > $3 and partner_seq <= $4
@@ -253,7 +255,10 @@ const orderSql = {
   pageOfFiat: `select ${COLUMNS} from orders
                 where partner_id = $1 and direction = $2 and fiat_asset = $3 and fiat_seq > $4 and fiat_seq <= $5
                 order by fiat_seq desc limit $5::bigint - $4::bigint`,
-  /** The position from which orders are as young as asked. What was made in the same moments may have committed first. */
+  /**
+   * The position from which orders are at least as recent as requested. Orders created in the same moments may have committed
+   * first.
+   */
   since: `select min(seq) as seq from (
             select partner_seq as seq from orders where partner_id = $1 and direction = $2 and created_at >= $3
              order by created_at limit 100) as first`,
@@ -278,32 +283,32 @@ export interface DepositRow {
   partner_id: bigint | null;
   state: 'seen' | 'confirmed' | 'reversed' | 'applied' | 'suspense' | 'refunded' | 'lost' | 'written_off';
   reference: string;
-  /** Whether who paid is the customer, as far as the rail and we know names. */
+  /** Whether the payer is the customer, as far as the rail and we know names. */
   payer: 'same' | 'other' | 'unknown';
   booked_to: string | null;
   why: string | null;
   facts: Record<string, string | number>;
   seen_at: Date;
   confirmed_at: Date | null;
-  /** Until when a bank may take it back; nothing made of it leaves before. Null of what no bank brought. */
+  /** Until when a bank may reverse it; nothing made of it leaves before. Null when no bank brought it. */
   clears_at: Date | null;
-  /** When it came, by the outside: the chain's block, the bank's booking; the latest that it can have been. */
+  /** When it arrived, by the outside's time: the chain's block, the bank's booking; the latest possible time. */
   came_at: Date | null;
-  /** It came after its order's deadline, by that time. */
+  /** It arrived after its order's deadline, by that time. */
   late: boolean;
-  /** Whether its rail brought it, or we have it for another reason: a payout that came back, money released by law, a fee refunded. */
+  /** Whether its rail brought it, or where else we have it from: a returned payout, money released by law, a refunded fee. */
   origin: 'rail' | 'returned' | 'released' | 'credit' | 'compensation';
-  /** What its order's account was given of it, and what refunds name of it; the rest of what is booked lies in suspense. */
+  /** What its order's account received of it, and what refunds name of it; the rest of what is booked is in suspense. */
   taken_units: bigint;
   refund_units: bigint;
-  /** Reversed by its rail: what of it stands as a loss or a debt, and on which account. */
+  /** Reversed by its rail: the amount booked as a loss or a debt, and the account. */
   lost_units: bigint;
   lost_to: string | null;
-  /** What it was when it was reversed: 'reversed' once its order has given up the claim to it. */
+  /** Its state before it was reversed: 'reversed' once its order has given up its claim. */
   state_before_loss: DepositRow['state'] | null;
-  /** Too little of it for anybody to look at. */
+  /** Too small to handle. */
   dust: boolean;
-  /** What of it stands as dormant and not in suspense, and from when on it does, once that was announced. */
+  /** The amount on the dormant account instead of suspense, and when it becomes dormant, once that was announced. */
   dormant_units: bigint;
   dormant_from: Date | null;
 }
@@ -419,7 +424,7 @@ export const store = {
     return rows.map(toListed);
   },
 
-  /** How many orders of a direction a partner has, of all fiats or of one. */
+  /** Number of a partner's orders of a direction, in all fiats or in one. */
   async countAll(tx: Tx, input: { partnerId: bigint; direction: Direction; fiat?: string }): Promise<bigint> {
     const row = await tx.row<{ count: bigint }>(orderSql.countAll, [
       input.partnerId,
@@ -442,7 +447,7 @@ export const store = {
     return rows.map(toListed);
   },
 
-  /** Position of the first order made at or after a time; undefined where there is none. */
+  /** Position of the first order created at or after a time; undefined when there is none. */
   async positionSince(
     tx: Tx,
     input: { partnerId: bigint; direction: Direction; fiat?: string; since: Date },
@@ -456,8 +461,8 @@ export const store = {
   },
 
   /**
-   * The state change itself: repeats in SQL from which states it is legal, so a lost race changes no row.
-   * @returns the order after it, or undefined when the state was another one
+   * The state change itself. The SQL repeats from which states it is legal, so a lost race changes no row.
+   * @returns the changed order, or undefined when it was in another state
    */
   async change(
     tx: Tx,
@@ -513,7 +518,10 @@ export const store = {
     return await this.requote(tx, order.id, change.terms);
   },
 
-  /** With `change` only, which holds the row: rare, so that every other change of state need not write nine columns more. */
+  /**
+   * Only together with `change`, which locks the row: requoting is rare, so other state changes need not write nine more
+   * columns.
+   */
   async requote(tx: Tx, id: bigint, terms: OrderTerms): Promise<Order> {
     const row = await tx.row<OneRow>(
       `update orders set deposit_units = $2, payout_units = $3, gross_units = $4, rate_num = $5, rate_den = $6,
@@ -558,8 +566,7 @@ export const store = {
     return toOrder(row);
   },
 
-  /** It has waited too long: looked at again when it has waited as long once more, or (null) not again. */
-  /** In the order of ids, as all that locks several orders does. @returns the ids of those that are not over */
+  /** In id order, like all code that locks several orders. @returns the ids of those that are not over */
   async shiftDueTimes(tx: Tx, { partnerId, ms }: { partnerId: bigint; ms: number }): Promise<string[]> {
     const rows = await tx.rows<{ id: bigint }>(
       `with open as (
@@ -583,6 +590,7 @@ export const store = {
     return rows.map(({ id }) => String(id));
   },
 
+  /** Marks it overdue and checks it again at `until`; null clears both. */
   async waitOn(tx: Tx, orderId: bigint, until: Date | null): Promise<void> {
     await tx.run('update orders set overdue = $2::timestamptz is not null, waits_until = $2 where id = $1', [
       orderId,
@@ -590,7 +598,7 @@ export const store = {
     ]);
   },
 
-  /** It is looked at again then, and nothing is said of it before. */
+  /** Postpones when it becomes overdue; nothing is reported before. */
   async waitLonger(tx: Tx, orderId: bigint, until: Date): Promise<void> {
     await tx.run('update orders set waits_until = $2 where id = $1', [orderId, until]);
   },
@@ -608,13 +616,13 @@ export const store = {
     );
   },
 
-  /** What a partner's unpaid orders of a fiat come to, in its units: promised at a rate that is locked. */
+  /** Sum of a partner's unpaid orders in a fiat, in its units: promised at a locked rate. */
   async unpaidUnits(tx: Tx, input: { partnerId: bigint; fiat: string; now: Date }): Promise<bigint> {
     const row = await tx.row<{ units: bigint }>(orderSql.unpaid, [input.partnerId, input.fiat, input.now]);
     return row?.units ?? 0n;
   },
 
-  /** @returns undefined where a payout had been submitted before */
+  /** @returns undefined when a payout had been submitted before */
   async noteSubmitted(tx: Tx, orderId: bigint, at: Date): Promise<Order | undefined> {
     const row = await tx.row<OneRow>(
       `update orders set payout_submitted_at = $2, updated_at = $2 where id = $1 and payout_submitted_at is null returning ${ALL}`,
@@ -631,7 +639,7 @@ export const store = {
     ]);
   },
 
-  /** A payout is written once more for an order that had been paid: its number, and where it goes from now on. */
+  /** Another payout attempt of an order that had been paid: its number, and its destination from now on. */
   async noteAttempt(tx: Tx, orderId: bigint, attempt: number, now: Date): Promise<void> {
     await tx.run('update orders set payout_attempt = $2, updated_at = $3 where id = $1', [orderId, attempt, now]);
   },
@@ -686,7 +694,7 @@ export const store = {
     );
   },
 
-  /** The steps of several orders, each order's oldest first. */
+  /** The history of several orders, each order's oldest step first. */
   stepsOf: (tx: Tx, orderIds: readonly bigint[]) =>
     tx.rows<{ order_id: bigint; version: number; state_from: string; event: string; state_to: string }>(
       `select order_id, version, state_from, event, state_to from order_history where order_id = any($1::bigint[])
@@ -709,13 +717,13 @@ export const store = {
 
   // Deposits.
 
-  /** What rails call them. */
+  /** The rails' ids of these deposits. */
   depositNames: (tx: Tx, ids: readonly bigint[]) =>
     tx.rows<{ id: bigint; external_id: string }>('select id, external_id from deposits where id = any($1::bigint[])', [
       ids,
     ]),
 
-  /** Which of these are known and not booked yet: they wait for confirmations, or for the bank's time to be over. */
+  /** Which of these are known and not booked yet: they wait for confirmations, or for clearing. */
   depositsWaiting: (tx: Tx, rail: string, externalIds: readonly string[]) =>
     tx.rows<{ external_id: string; clears_at: Date | null }>(
       `select external_id, clears_at from deposits where rail = $1 and external_id = any($2::text[]) and state = 'seen'`,
@@ -743,7 +751,7 @@ export const store = {
     );
   },
 
-  /** So much of what was reversed is here after all; where that is all of it, it is like one that never came. */
+  /** This much of a reversed deposit is here after all; if that is all of it, it counts as one that never came. */
   async makeGood(tx: Tx, id: bigint, units: bigint): Promise<void> {
     await tx.run(
       `update deposits set lost_units = lost_units - $2, state = case when lost_units = $2 then 'reversed' else state end,
@@ -753,7 +761,7 @@ export const store = {
     );
   },
 
-  /** Its order has given up the claim to what was reversed: from now on it is like one that never came. */
+  /** Its order has given up its claim to the reversed deposit, which now counts as one that never came. */
   async markGivenUp(tx: Tx, orderId: bigint): Promise<void> {
     await tx.run(
       `update deposits set state_before_loss = 'reversed', taken_units = 0
@@ -762,7 +770,7 @@ export const store = {
     );
   },
 
-  /** Another deposit stands in its place: it is like one that never came. */
+  /** Another deposit replaces it: it counts as one that never came. */
   async markReplaced(tx: Tx, id: bigint): Promise<void> {
     await tx.run(
       `update deposits set state = 'reversed', taken_units = 0, lost_units = 0, lost_to = null where id = $1`,
@@ -770,7 +778,7 @@ export const store = {
     );
   },
 
-  /** Other money stands in the place of a part of it. */
+  /** Other money replaces a part of it. */
   async replacePart(tx: Tx, id: bigint, units: bigint): Promise<void> {
     await tx.run(
       `update deposits set lost_units = lost_units - $2, taken_units = greatest(taken_units - $2, 0) where id = $1`,
@@ -784,8 +792,7 @@ export const store = {
 
   lockDepositById: (tx: Tx, id: bigint) => tx.row<DepositRow>('select * from deposits where id = $1 for update', [id]),
 
-  /** Whether anything that stands in the order's account has been reversed since. */
-  /** Payouts and refunds of a customer that have not ended, and the customer's orders that wait for funds. */
+  /** A customer's open payouts and refunds, and the customer's orders that wait for funds. */
   async underWay(tx: Tx, customerId: string, limit: number) {
     const payouts = await tx.rows<{ id: string; submitted: boolean }>(
       `select p.id, p.state <> 'created' as submitted from payouts p join orders o on o.id = p.order_id
@@ -799,6 +806,7 @@ export const store = {
     return { payouts, orders: orders.map(({ id }) => id) };
   },
 
+  /** Whether any deposit on the order's account has been reversed since. */
   async hasLostDeposit(tx: Tx, orderId: bigint): Promise<boolean> {
     const row = await tx.row(
       `select from deposits where order_id = $1 and state = 'lost' and state_before_loss = 'applied' limit 1`,
@@ -807,7 +815,7 @@ export const store = {
     return row !== undefined;
   },
 
-  /** When the last of what stands in the order's account came: by the outside's time, never later than we saw it. */
+  /** When the last deposit on the order's account arrived: by the outside's time, never later than we saw it. */
   async completedAt(tx: Tx, orderId: bigint): Promise<Date | undefined> {
     const row = await tx.row<{ at: Date | null }>(
       `select max(least(seen_at, coalesce(came_at, seen_at))) as at from deposits where order_id = $1 and state = 'applied'`,
@@ -816,7 +824,7 @@ export const store = {
     return row?.at ?? undefined;
   },
 
-  /** Some of what stands in the order's account came from somebody of another name. */
+  /** Whether some of the order's money came from a payer with another name. */
   async paidByAnother(tx: Tx, orderId: bigint): Promise<boolean> {
     const row = await tx.row(
       `select from deposits where order_id = $1 and state = 'applied' and payer = 'other' limit 1`,
@@ -880,7 +888,7 @@ export const store = {
       why?: string;
       confirmedAt?: Date;
       reference?: string;
-      /** What its order takes of it. The table refuses 'applied' without. */
+      /** How much its order takes of it. A check requires it for 'applied'. */
       takenUnits?: bigint;
       dust?: boolean;
     },
@@ -903,7 +911,7 @@ export const store = {
     );
   },
 
-  /** It belongs to another order from now on: one that was made of it. */
+  /** Assigns it to another order: one that was made from it. */
   async giveDepositTo(tx: Tx, id: bigint, orderId: bigint): Promise<void> {
     await tx.run('update deposits set order_id = $2 where id = $1', [id, orderId]);
   },
@@ -912,8 +920,7 @@ export const store = {
     await tx.run('update deposits set clears_at = $2 where id = $1', [id, clearsAt]);
   },
 
-  /** That a correcting entry gave to the operator, by the entry's id. Locked. */
-  /** Locked: of this entry, and of those for further parts. */
+  /** Deposits that a correcting entry, or one for a further part, took for the operator. Locked. */
   depositsBookedBy: (tx: Tx, entry: string, part: string) =>
     tx.rows<DepositRow>(
       `select * from deposits where state in ('applied', 'lost') and (booked_to = $1 or starts_with(booked_to, $1 || $2))
@@ -926,7 +933,9 @@ export const store = {
   depositsOf: (tx: Tx, orderId: bigint) =>
     tx.rows<DepositRow>('select * from deposits where order_id = $1 order by id', [orderId]),
 
-  /** Orders that wait for funds of this asset to leave by this rail: how many, and in its units what they give and pay out. */
+  /**
+   * Orders that wait for funds of this asset to leave by this rail: how many, and in its units what they give and pay out.
+   */
   async short(tx: Tx, { rail, asset }: { rail: string; asset: string }) {
     const row = await tx.row<{ orders: bigint; given: bigint; payout: bigint }>(
       `select count(*) as orders, coalesce(sum(payout_units), 0) as payout,

@@ -1,10 +1,9 @@
 /**
- * Told: what a partner and its customer are told of an order's money, beside its amounts and its state. What came in, why
- * something is unusual, what goes back or is paid again, what came back to us, and whether somebody has to name where it goes.
+ * Told: what a partner and its customer see of an order's money, beside its amounts and its state. What came in, why
+ * something is unusual, what is refunded or paid again, what was returned to us, and whether a destination must be named.
  *
- * Asked for by the transaction calls, put into every event, and shown on the customer's page: one answer, so that none of the
- * three says what another does not. Reasons are public ones (reasons.ts). An order that the law has stopped is told as one that
- * a person looks into.
+ * The transaction endpoints, every event and the customer's page use this one answer, so that they never disagree. Reasons
+ * are public ones (reasons.ts). An order blocked by law is shown as under review.
  */
 import type { Tx } from '../base/db.ts';
 import { formatUnits } from '../base/money.ts';
@@ -17,7 +16,7 @@ import { type Refund, refundsOf } from './refunds.store.ts';
 import { returnLinks } from './returns.store.ts';
 import { type DepositRow, type ListedOrder, type Order, store } from './store.ts';
 
-/** How far a refund is. `created`: decided on, and not submitted yet. */
+/** Progress of a refund. `created`: decided on, and not submitted yet. */
 export type ToldStatus =
   | 'needs_destination'
   | 'created'
@@ -27,10 +26,10 @@ export type ToldStatus =
   | 'rejected'
   | 'returned';
 
-/** Money as it is told: an amount in decimals, and of what. */
+/** Money as shown: an amount in decimals, and its asset. */
 export interface ToldMoney {
   amount: string;
-  /** Our code, such as `usdc.matic20`; the coin or fiat in upper case; the chain, '' of a fiat. */
+  /** Our code, such as `usdc.matic20`; the coin or fiat in upper case; the chain, '' for a fiat. */
   asset: string;
   currency: string;
   chain: string;
@@ -38,11 +37,11 @@ export interface ToldMoney {
 
 export interface ToldRefund extends ToldMoney {
   refundId: string;
-  /** `payout`: a payout that came back, paid again. */
+  /** `payout`: a returned payout, paid again. */
   kind: 'refund' | 'payout';
   status: ToldStatus;
   reason: PublicReason;
-  /** Where it goes: one of the two, or neither while nobody has said. */
+  /** Destination: one of the two, or neither until one is named. */
   address: string;
   fiatAccountId: string;
   /** The chain's hash or the bank's reference, once there is one. */
@@ -53,36 +52,36 @@ export interface ToldRefund extends ToldMoney {
 
 export interface ToldReturn extends ToldMoney {
   reference: string;
-  /** Why the bank sent it back. */
+  /** Why the bank returned it. */
   reason: PublicReason;
   returnedAt: string;
 }
 
 export interface Told {
-  /** What has come in for the order and was not reversed, of what it asked for. */
+  /** What has come in for the order and was not reversed, in the asset it asked for. */
   receivedAmount: string;
   receivedCurrency: string;
   reason: PublicReason | null;
-  /** Somebody has to name where money goes: it waits for that alone. */
+  /** Money waits only for its destination to be named. */
   needsDestination: boolean;
-  /** The newest, the oldest of them first. */
+  /** The newest ones, oldest of them first. */
   refunds: readonly ToldRefund[];
-  /** How many older ones there are, where there are any: asked for by `before`. */
+  /** How many older ones there are, if any: page back with `before`. */
   olderRefunds?: number;
-  /** The newest, the oldest of them first. */
+  /** The newest ones, oldest of them first. */
   returnedPayouts: readonly ToldReturn[];
   olderReturnedPayouts?: number;
-  /** From when on what lies unclaimed is kept apart, told beforehand. It stays the customer's. */
+  /** When unclaimed money moves to the dormant account, announced beforehand. It stays the customer's. */
   unclaimedFrom?: string;
 }
 
-/** What of an order's money is known: read by the caller, so that who shows more reads it once. */
+/** The known facts about an order's money, read once by the caller, which may show more than this. */
 export interface Known {
   deposits: readonly DepositRow[];
   refunds: readonly Refund[];
   payouts: readonly Payout[];
   history: readonly { event: string; facts: Record<string, unknown> }[];
-  /** Deposits whose customer has confirmed where they go back to: people send them there. */
+  /** Deposits whose customer has confirmed the refund address: operators send them there. */
   confirmed: ReadonlySet<bigint>;
 }
 
@@ -94,12 +93,12 @@ export const readKnown = async (tx: Tx, orderId: bigint): Promise<Known> => ({
   confirmed: await returnLinks.confirmedOf(tx, orderId),
 });
 
-/** The state as it is told. */
+/** The state as shown outside. */
 export const toldState = (state: OrderState): Exclude<OrderState, 'frozen'> => (state === 'frozen' ? 'on_hold' : state);
 
-/** An event, a message and a page tell so many: anybody who pays in small parts may make many refunds. */
+/** Maximum in an event, a message and a page: a payer in small parts may cause many refunds. */
 export const MOST_TOLD = 20;
-/** So many are told at once to who asks for them. */
+/** Maximum on request. */
 export const MOST_ASKED = 100;
 
 /** Which refunds: those before one, and how many. */
@@ -113,7 +112,7 @@ export const told = async (tx: Tx, order: Order, page: ToldPage = { most: MOST_T
     ? toldUsual(order, await assets(tx))
     : toldOf(order, await readKnown(tx, order.id), await assets(tx), page);
 
-/** Nothing but what was asked for has happened, so nothing has to be read to say so. */
+/** Nothing unusual has happened, so no further rows are read. */
 const isUsual = (order: Order): boolean =>
   order.dormantFrom === null &&
   order.exception === null &&
@@ -165,13 +164,13 @@ export function toldOf(
   };
 }
 
-/** What is older than one of them; nothing where it is none of these. */
+/** Refunds older than the given one; none when it is not among these. */
 function untilRefund(refunds: readonly Refund[], before: bigint): readonly Refund[] {
   const at = refunds.findIndex(({ id }) => id === before);
   return at < 0 ? [] : refunds.slice(0, at);
 }
 
-/** States in which what was asked for and came is booked, and stays counted when it has gone back. */
+/** States in which a requested deposit is booked; it stays counted after a refund. */
 const CAME: readonly DepositRow['state'][] = ['confirmed', 'applied', 'suspense', 'refunded'];
 
 const receivedUnits = ({ depositAsset }: Order, deposits: readonly DepositRow[]): bigint =>
@@ -179,10 +178,10 @@ const receivedUnits = ({ depositAsset }: Order, deposits: readonly DepositRow[])
     .filter(({ asset, state, origin }) => asset === depositAsset && CAME.includes(state) && isNewMoney(origin))
     .reduce((sum, { units }) => sum + units, 0n);
 
-/** Not what we had sent and was sent back, nor what we had kept, nor a fee that we refund. */
+/** Not a returned payout, nor money we had kept, nor a refunded fee. */
 export const isNewMoney = (origin: DepositRow['origin']): boolean => origin === 'rail' || origin === 'credit';
 
-/** All of it is to go back, and nobody has said where to. */
+/** The whole order is to be refunded, and no destination is named. */
 export const isUnnamed = (order: Order, deposits: readonly DepositRow[]): boolean => {
   const { refundRequest, refundAddress, refundAccountId, state } = order;
   const shown = isUnreleased(order, deposits) ? toldState(state) : state;
@@ -194,11 +193,11 @@ export const isUnnamed = (order: Order, deposits: readonly DepositRow[]): boolea
   );
 };
 
-/** Stopped by law and not let go: as far as anybody outside is told, it is looked into. */
+/** Blocked by law and not released: outside it is shown as under review. */
 export const isUnreleased = ({ state }: Pick<Order, 'state'>, deposits: readonly DepositRow[]): boolean =>
   state === 'frozen' && !deposits.some(({ origin }) => origin === 'released');
 
-/** States in which what an order was held for says why it stands, or went back. */
+/** States in which the reason of the hold explains the state or the refund. */
 const BY_HOLD: readonly OrderState[] = ['on_hold', 'payout_held', 'refund_held', 'frozen', 'refunding', 'refunded'];
 
 function reasonOf({ state, exception }: Order, { history }: Known): PublicReason | null {
@@ -219,7 +218,7 @@ function reasonOf({ state, exception }: Order, { history }: Known): PublicReason
   );
 }
 
-/** It waits for somebody to say where it goes, and its customer has not confirmed that on a page of ours. */
+/** It waits for a destination, and its customer has not confirmed one on our page. */
 export const isNameless = ({ state, depositId }: Refund, { confirmed }: Pick<Known, 'confirmed'>): boolean =>
   state === 'needs_destination' && !confirmed.has(depositId);
 
@@ -233,7 +232,7 @@ function toldRefund(refund: Refund, known: Known, assetsKnown: ReadonlyMap<strin
     status:
       refund.state === 'needs_destination' && !isNameless(refund, known) ? 'under_review' : statusOf(refund, attempt),
     ...moneyOf(refund.netUnits, refund.asset, assetsKnown),
-    // What a person wrote is for nobody outside: why the money is no order's says it as well.
+    // A text that a person wrote is never shown outside: the deposit's own reason is shown instead.
     reason: publicReason(refund.why, publicReason(deposit?.why ?? '')),
     address: refund.address ?? '',
     fiatAccountId: refund.fiatAccountId === null ? '' : String(refund.fiatAccountId),
@@ -253,7 +252,7 @@ const STATUS: Readonly<Record<Exclude<Refund['state'], 'rejected' | 'cancelled'>
   returned: 'returned',
 };
 
-/** What the gate holds is looked into; what a rail would not pay is rejected. */
+/** Held by the gate: under review. Rejected by a rail: rejected. */
 function statusOf({ state }: Refund, attempt: Payout | undefined): ToldStatus {
   if (state === 'cancelled') return 'under_review';
   if (state !== 'rejected') return STATUS[state];

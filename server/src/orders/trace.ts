@@ -1,6 +1,6 @@
 /**
- * Trace: where an order's money is. Who holds it, since when, on what evidence, and what happens next. The words for
- * the first and the last are in whereabouts.ts.
+ * Trace: where an order's money is. Who holds it, since when, on what evidence, and what happens next. The sentences for the
+ * first and the last are in whereabouts.ts.
  */
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
@@ -18,34 +18,34 @@ import { partsOf, whereabouts } from './whereabouts.ts';
 
 export interface MoneyTrace {
   order: Order;
-  /** In words a person at night understands: who has the customer's money now. */
+  /** Who has the customer's money now, in plain words for an on-call operator. */
   heldBy: string;
   since: Date;
-  /** What happens next without anybody's doing, or who has to act. */
+  /** What happens next automatically, or who has to act. */
   next: string;
-  /** By when, and what happens then if it has not; null where nothing is waited for. */
+  /** The deadline, and what happens when it passes; null when nothing is awaited. */
   by: Date | null;
   otherwise: string | null;
-  /** Orders made of deposits that came for this one too late or a second time. */
+  /** Orders made from deposits that came for this one too late or a second time. */
   followedBy: bigint[];
   history: Awaited<ReturnType<typeof store.history>>;
   deposits: DepositRow[];
   payouts: Payout[];
   refunds: Refund[];
-  /** By which the customer was asked where a deposit goes back to. */
+  /** Links through which the customer was asked for a refund address. */
   returnLinks: ReturnLink[];
   balances: Balance[];
   entries: StatementLine[];
 }
 
-/** What is left to do about an order that nobody may have paid out as it stands. */
+/** What can be done about an order that cannot be paid out as it stands. */
 const CANNOT_GO_ON: Record<NonNullable<ReturnType<typeof holdBeforePayout>>, (not: string) => string> = {
   deposit_lost: (not) => `a person refuses it, or assigns a deposit in place of the one reversed: it cannot be ${not}`,
   underpaid: (not) => `a person refuses it: less came than it asks for, so it cannot be ${not}`,
   overpaid: (not) => `a person refuses it: more came than it asks for, so it cannot be ${not}`,
 };
 
-/** What keeps the order itself from going on, where that is more than its state says. */
+/** What keeps the order itself from continuing, if that is more than its state says. */
 async function keptBy(tx: Tx, order: Order): Promise<string | undefined> {
   const { state } = order;
   if (state !== 'on_hold' && state !== 'payout_held') return undefined;
@@ -53,7 +53,7 @@ async function keptBy(tx: Tx, order: Order): Promise<string | undefined> {
   return why && CANNOT_GO_ON[why](state === 'on_hold' ? 'released' : 'paid');
 }
 
-/** Payouts that their rails have taken and only list until a person submits them, with what that person has to do. */
+/** Payouts that their rails have accepted and only list until a person submits them, with what that person has to do. */
 async function listed(tx: Tx, rails: TraceRails, payouts: readonly Payout[]): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   for (const { id, rail, state, endedAt } of payouts) {
@@ -83,7 +83,7 @@ function deadlineIn(
 type TraceRails = ReadonlyMap<string, Pick<Rail, 'waitsForPerson'>>;
 
 /**
- * @param rails asked whether they wait for a person with what they have taken
+ * @param rails asked whether an accepted payout waits for a person
  * @throws Refusal 'unknown_order'
  */
 export async function trace(tx: Tx, orderId: bigint, rails: TraceRails = new Map()): Promise<MoneyTrace> {
@@ -112,16 +112,16 @@ export async function trace(tx: Tx, orderId: bigint, rails: TraceRails = new Map
   };
 }
 
-/** Whether an order's own accounts hold what its state says they hold. Empty when they do. */
+/** Checks that an order's own accounts hold what its state says. Empty when they do. */
 export function invariantBroken(order: ListedOrder, balances: readonly Balance[]): string {
   const of = (asset: string) => balances.find((one) => one.asset === asset) ?? { units: 0n, heldUnits: 0n };
-  // Parts go back one by one.
+  // Parts are refunded one by one.
   const received = (order.receivedUnits ?? order.depositUnits) - order.refundedUnits;
   const want: Record<string, { units: bigint; heldUnits: bigint }> = {
     [order.depositAsset]: { units: 0n, heldUnits: 0n },
     [order.payoutAsset]: { units: 0n, heldUnits: 0n },
   };
-  // What is dormant stands on an account of its own (unclaimed.ts checks that one).
+  // Dormant money is on an account of its own (unclaimed.ts checks that one).
   const holds = order.dormant ? 'nothing' : STATES[order.state].holds;
   if (holds.startsWith('the deposit')) {
     want[order.depositAsset] = { units: received, heldUnits: holds.endsWith('held') ? received : 0n };

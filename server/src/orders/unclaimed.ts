@@ -1,14 +1,15 @@
 /**
- * Unclaimed money: what lies in suspense, or with an order that waits for a word of its customer, and nothing has happened to it for as
- * long as the operator has set. It is announced, and later becomes dormant: it stands on an account of its own until somebody deals
- * with it (dormant.ts). It stays its customer's.
+ * Unclaimed money: money in suspense, or with an order that waits for its customer, that nothing has happened to for as long
+ * as the operator's policy says. It is announced, and later becomes dormant: it moves to an account of its own until somebody
+ * claims it or acts on it (dormant.ts). It stays the customer's.
  *
  *   unclaimed ──(after − notice)──▶ announced ──(notice)──▶ dormant ──(a claim, or an operator)──▶ where it was
  *
  * Promises:
- * - announced for the whole notice before anything is moved, however old it is when the setting is made;
- * - looked at again under the locks before it is moved: what was touched meanwhile is not;
- * - never what the law, screening or an operator holds, what a blocked customer has, dust, or what stands for a debt.
+ * - announced for the whole notice period before anything moves, however old it is when the policy is set;
+ * - checked again under the locks before it moves: money that was touched meanwhile does not;
+ * - never what the law, screening or an operator holds, what a blocked customer has, dust, or money that may replace a
+ *   reversed deposit.
  *
  * Source: docs/decisions/0044-dormant-money.md
  */
@@ -28,9 +29,9 @@ import type { OrdersContext } from './index.ts';
 import { refundsOfDeposit } from './refunds.store.ts';
 import { type Order, store } from './store.ts';
 
-/** Enqueued once for ever; its subject says nothing. */
+/** Re-enqueues itself forever; its subject has no meaning. */
 export const DORMANCY = 'note_dormant';
-/** Days are waited for: a minute late is in time. */
+/** The periods are days: a minute late does not matter. */
 const EVERY_MS = 60_000;
 const PAGE = 200;
 const DAY_MS = 86_400_000;
@@ -38,7 +39,7 @@ export const MAX_DORMANT = 200;
 
 export const dormancyPolicy = (tx: Tx): Promise<DormancyPolicy | undefined> => dormantStore.policy(tx);
 
-/** @param set undefined: nothing becomes dormant from now on, and what was announced is not any more */
+/** @param set undefined: nothing becomes dormant from now on, and announcements are withdrawn */
 export async function setDormancy(
   tx: Tx,
   set: DormancyPolicy | undefined,
@@ -55,7 +56,7 @@ export function dormancyHandlers(context: OrdersContext): Handlers {
       const policy = await context.db.asSystem((tx) => dormantStore.policy(tx));
       const failures: unknown[] = [];
       const each = async (whose: Whose, body: (tx: Tx, order: Order | undefined) => Promise<void>): Promise<void> => {
-        // One that cannot be looked at does not hide those after it; the work fails all the same, and is seen to.
+        // A failure does not stop the ones after it; the job still fails at the end, so the error is visible.
         await context.db
           .asSystem(async (tx) => await body(tx, await lockFor(tx, whose)))
           .catch((error: unknown) => failures.push(error));
@@ -87,7 +88,7 @@ async function allOpen(context: OrdersContext, body: (one: Dormancy) => Promise<
   }
 }
 
-/** What has lain for so long that it is announced now. */
+/** Money that has lain long enough to be announced now. */
 async function allUnclaimed(
   context: OrdersContext,
   policy: DormancyPolicy,
@@ -111,7 +112,7 @@ async function allUnclaimed(
 const announcedUntil = ({ afterDays, noticeDays }: DormancyPolicy, now: Date): Date =>
   later(now, -(afterDays - noticeDays) * DAY_MS);
 
-/** Locks the order, and then the deposit. @returns the order, where there is one */
+/** Locks the order, then the deposit. @returns the order, if there is one */
 async function lockFor(tx: Tx, whose: Whose): Promise<Order | undefined> {
   if ('orderId' in whose) return await store.lock(tx, whose.orderId);
   const known = await store.depositById(tx, whose.depositId);
@@ -122,7 +123,7 @@ async function lockFor(tx: Tx, whose: Whose): Promise<Order | undefined> {
 
 type Unclaimed = Pick<Dormancy, 'depositId' | 'orderId' | 'partnerId' | 'rail' | 'asset' | 'units' | 'since'>;
 
-/** What of it is unclaimed as it stands now, under its locks; undefined where somebody deals with it, or may not. */
+/** The part that is unclaimed now, under its locks; undefined when somebody deals with it, or it is excluded. */
 async function unclaimed(tx: Tx, whose: Whose, order: Order | undefined): Promise<Unclaimed | undefined> {
   if (order !== undefined && (await findCustomer(tx, order.customerId)).blocked) return undefined;
   return 'depositId' in whose
@@ -177,7 +178,7 @@ async function announceOne(
   await tell(tx, order, now);
 }
 
-/** What was announced: dormant where its time has come, and over where somebody has dealt with it since. */
+/** Processes announced money: dormant when its time has come, ended when somebody has dealt with it since. */
 async function ripen(
   context: OrdersContext,
   tx: Tx,
@@ -226,15 +227,15 @@ const aboutOf = (whose: Whose, { orderId, partnerId, units, asset }: Unclaimed) 
   facts: { units: String(units), asset },
 });
 
-/** The whole order is announced again: when what is unclaimed is kept apart stands in it (told.ts). */
+/** Announces the whole order again: it includes when its unclaimed money becomes dormant (told.ts). */
 const tell = async (tx: Tx, order: Order | undefined, now: Date): Promise<void> => {
   if (order !== undefined) await change(tx, order, { now });
 };
 
 /**
- * An operator takes it out: from now on it is unclaimed as if it had come today.
+ * An operator ends the dormancy: from now on the money is unclaimed as if it had come today.
  *
- * @throws Refusal 'unknown_deposit' | 'unknown_order' | 'does_not_fit' where nothing of it is announced or dormant
+ * @throws Refusal 'unknown_deposit' | 'unknown_order' | 'does_not_fit' when nothing of it is announced or dormant
  */
 export async function wakeByHand(tx: Tx, whose: Whose, action: { by: string; why: string; now: Date }): Promise<void> {
   const order = await requireDormancy(tx, whose);
@@ -242,7 +243,7 @@ export async function wakeByHand(tx: Tx, whose: Whose, action: { by: string; why
   await tell(tx, order, action.now);
 }
 
-/** What is announced or dormant of it, locked, and its order before it. */
+/** Its open dormancy, locked, after its order. */
 export async function lookDormancy(tx: Tx, whose: Whose): Promise<Dormancy | undefined> {
   await lockFor(tx, whose);
   return await dormantStore.find(tx, whose);
@@ -276,7 +277,7 @@ export interface DormantReport {
   next: bigint | null;
 }
 
-/** What is announced and what is dormant, with how long it has lain; by the number of the dormancy. */
+/** What is announced and what is dormant, with its age; by dormancy id. */
 export async function dormantReport(
   tx: Tx,
   { after, limit, now }: { after: bigint; limit: number; now: Date },
@@ -296,7 +297,7 @@ export async function dormantReport(
   };
 }
 
-/** Whether the dormant accounts hold what the rows say, and the rows say the same of each other. */
+/** Checks that the dormant accounts hold what the rows say, and that the rows agree with each other. */
 export async function checkDormant(tx: Tx, tell: (subject: string, why: string) => void): Promise<void> {
   const want = new Map((await dormantStore.sums(tx)).map((row) => [chart.dormant(row.rail, row.asset).code, row]));
   for (const { code, units } of await balancesOf(tx, ['dormant']))

@@ -1,10 +1,10 @@
 /**
- * An exchange undone: its payout has come back, and its deposit was reversed, so neither side has anything of it.
+ * Undoing an exchange: its payout was returned and its deposit was reversed, so neither side has received anything.
  *
- * What came back is no more the customer's than the debt is owed: two people undo the conversion, with its fees. What the banks on
- * the way kept of what came back is a loss of ours. The order stays settled and says so; paying again ends with it.
+ * The customer no longer owns the returned money, and no longer owes the debt: two people undo the conversion, with its fees.
+ * What banks kept of the returned money on the way is our loss. The order stays settled and says so; it is not paid again.
  *
- * Not here: a deposit that is there anew (replace.ts), and a debt that nobody will pay (correct.ts).
+ * Not here: a reversed deposit that is there again (replace.ts), and a debt that will not be paid (correct.ts).
  */
 import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
@@ -23,7 +23,7 @@ import { type DepositRow, type Order, store } from './store.ts';
 
 const unfit = (why: string) => new Refusal('does_not_fit', { why });
 
-/** Both sides, locked. */
+/** Both sides of the exchange, locked. */
 interface Undoing {
   order: Order;
   lost: DepositRow;
@@ -31,9 +31,9 @@ interface Undoing {
 }
 
 /**
- * @param lost the deposit that was reversed, locked with its order
- * @param backId what came back of the order's payout
- * @throws Refusal 'unknown_deposit' | 'does_not_fit' where something of the exchange stands
+ * @param lost the reversed deposit, locked with its order
+ * @param backId the deposit of the order's returned payout
+ * @throws Refusal 'unknown_deposit' | 'does_not_fit' when part of the exchange still stands
  */
 export async function requireUndone(tx: Tx, lost: DepositRow, backId: bigint): Promise<Undoing> {
   const order = lost.order_id === null ? undefined : await store.lock(tx, lost.order_id);
@@ -54,7 +54,7 @@ export async function requireUndone(tx: Tx, lost: DepositRow, backId: bigint): P
   return { order, lost, back };
 }
 
-/** @param entry of the correction */
+/** @param entry the correcting entry, without its lines */
 export async function undoExchange(
   context: { rails: ReadonlyMap<string, Rail> },
   tx: Tx,
@@ -72,7 +72,7 @@ export async function undoExchange(
   const taken = units < order.payoutUnits ? units : order.payoutUnits;
   const lines: Line[] = [
     ...move(chart.suspense(back.rail, back.asset), payout, taken),
-    // Banks on the way kept it.
+    // Banks kept it on the way.
     ...(taken === order.payoutUnits ? [] : move(chart.loss(back.asset), payout, order.payoutUnits - taken)),
     ...linesFor(
       'reverse_conversion_and_give_up',
@@ -83,7 +83,7 @@ export async function undoExchange(
   ];
   const booking = { ...posting, orderId: order.id };
   let posted = await post(tx, { ...booking, lines });
-  // What it was filled with has left the treasury since: the position carries it, as where it was converted.
+  // The treasury may have spent since what it received in the conversion: the position account covers the rest.
   if (posted.outcome === 'short')
     posted = await post(tx, { ...booking, lines: lines.flatMap(fromPosition(order.depositAsset)) });
   if (posted.outcome !== 'posted') throw unfit('the books have not got what the exchange took: look at its fees');

@@ -1,9 +1,9 @@
 /**
- * Whereabouts: who holds the money of an order, and what happens next, in words a person at night understands. Pure.
+ * Whereabouts: who holds an order's money and what happens next, in plain words for an on-call operator. Pure.
  *
- * A state says it of what the order took or pays. Other money may be its customer's besides: a part that came, what lies in
- * suspense, a payout that came back, what was released by law. As long as we hold any of it, or the customer owes
- * any, nothing here says that it is over.
+ * The state describes what the order took or pays. The customer may have other money here: a part that came, money in
+ * suspense, a returned payout, money released by law. As long as we hold any of it, or the customer owes any, nothing here
+ * says that the order is over.
  */
 import { formatUnits } from '../base/money.ts';
 import type { Payout } from '../rails/payouts.ts';
@@ -43,11 +43,11 @@ export interface Seen {
   deposits: readonly DepositRow[];
   refunds: readonly Refund[];
   payouts: readonly Payout[];
-  /** What keeps the order itself from going on, where that is more than its state says. */
+  /** What keeps the order itself from continuing, if that is more than its state says. */
   ownNext: string | undefined;
   /** Payout → what a person has to do before its rail submits it. */
   waitsForPerson: ReadonlyMap<string, string>;
-  /** Deposits whose customer has confirmed where they go back to. */
+  /** Deposits whose customer has confirmed the refund address. */
   confirmed: ReadonlySet<bigint>;
   decimals: (asset: string) => number;
 }
@@ -58,7 +58,7 @@ export function whereabouts(seen: Seen): Whereabouts {
   const others = inOurHands(seen);
   const apart = others.filter(({ isItsOwn }) => !isItsOwn);
   const back = others.find(({ isItsOwn }) => isItsOwn);
-  // What came back, or was released, was all that the customer had of it.
+  // The returned or released money was all of the order's money.
   const held = back === undefined ? own : { heldBy: back.heldBy, next: back.next };
   const debt = owed(seen);
   const base = { ...held, next: [...(held.next === OVER && debt.length > 0 ? [] : [held.next]), ...debt].join('; ') };
@@ -71,7 +71,7 @@ export function whereabouts(seen: Seen): Whereabouts {
   };
 }
 
-/** Parts that came and wait for the rest: ours, while nothing more is under way. */
+/** Parts that came and wait for the rest; `underWay` is what has not been confirmed. */
 export function partsOf({ order, deposits }: Pick<Seen, 'order' | 'deposits'>): { units: bigint; underWay: bigint } {
   const sum = (state: DepositRow['state']) =>
     deposits
@@ -106,7 +106,7 @@ function ofOrder(seen: Seen): Whereabouts {
   return { heldBy: usual.heldBy, next: ownNext ?? waiting ?? usual.next };
 }
 
-/** What keeps an attempt that has not ended from going on: a cause of the gate's, or a person whom its rail waits for. */
+/** What keeps an open attempt from continuing: a cause at the gate, or a person whom its rail waits for. */
 function waitsFor({ payouts, waitsForPerson }: Seen, key: string | null | undefined): string | undefined {
   for (const { id, endedAt, waitsFor: cause } of payouts) {
     if (endedAt !== null || (key !== undefined && id !== key)) continue;
@@ -118,7 +118,7 @@ function waitsFor({ payouts, waitsForPerson }: Seen, key: string | null | undefi
 }
 
 interface InOurHands extends Whereabouts {
-  /** It is what the order paid out and came back, or what the law let go: not beside the order's money, but that. */
+  /** The order's own money, returned or released by law: it replaces the order's money instead of adding to it. */
   isItsOwn: boolean;
 }
 
@@ -146,7 +146,7 @@ function inOurHands(seen: Seen): InOurHands[] {
     });
 }
 
-/** What chain or bank took back after it had been paid out, as far as the customer has not paid it. */
+/** What the chain or bank reversed after it had been paid out, as far as the customer has not repaid it. */
 const owed = ({ deposits, decimals }: Seen): string[] =>
   deposits
     .filter(
@@ -187,13 +187,13 @@ const freeUnits = (row: DepositRow): bigint =>
     ? row.units - row.taken_units - row.refund_units
     : 0n;
 
-/** Nothing of it lies in suspense, and no refund out of there is under way. Too little for anybody to look at is no matter. */
+/** Nothing of it is in suspense, and no refund of it is under way. Dust does not count. */
 const isOver = (row: DepositRow, refunds: readonly Refund[]): boolean =>
   row.dust ||
   (freeUnits(row) <= 0n &&
     !refunds.some((one) => one.depositId === row.id && one.source === 'suspense' && isOpen(one)));
 
-/** Whether anything of an order that is over is still in our hands. */
+/** Whether we hold anything of an ended order. */
 export const isAllOver = (
   { state }: { state: OrderState },
   { deposits, refunds }: { deposits: readonly DepositRow[]; refunds: readonly Refund[] },

@@ -1,4 +1,6 @@
-/** Rows of what keys do (migrations/0003_partners.sql): only ever added to. */
+/**
+ * Rows of what keys do (migrations/0003_partners.sql): insert-only.
+ */
 
 export interface ActivityRow {
   id: bigint;

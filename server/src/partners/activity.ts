@@ -1,15 +1,15 @@
 /**
- * Activity: what a partner's keys do, a row per request that changes something, written in the transaction that does it.
+ * Activity: what a partner's keys do, one row per changing request, written in the transaction of the change.
  *
- * There is nothing a key made without its row: endpoints made or changed, secrets rotated, links, customers, accounts, orders
- * with their destinations, destinations of refunds. Quotes and reads have none: they are the most of what is asked, and leave
- * nothing behind that money or events could go to.
+ * Everything a key created or changed has its row: endpoints, rotated secrets, links, customers, accounts, orders with their
+ * destinations, refund destinations. Quotes and reads have none: they are most of the traffic, and leave nothing behind that
+ * money or events could go to.
  *
- * The row is also where a request ends that must not: a trigger refuses it once the partner is suspended or the key is revoked
- * or held, and all of the request is rolled back. So a server that remembers a revoked key for three seconds more answers its
+ * The row also stops requests that came too late: a trigger rejects it once the partner is suspended or the key is revoked or
+ * held, and the whole request is rolled back. So a server that still remembers a revoked key for three seconds answers its
  * reads and changes nothing for it.
  *
- * It costs one statement that nobody waits for. It is sent last, because of the lock that its trigger shares until the commit.
+ * It costs one statement that nobody waits for. It is sent last, because its trigger holds a shared lock until the commit.
  */
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
@@ -33,7 +33,9 @@ export const ACTIVITIES = [
 ] as const;
 export type ActivityKind = (typeof ACTIVITIES)[number];
 
-/** Through which a request came: a key that signed it, or a link to a hosted page and the key that made that. */
+/**
+ * How a request came in: with a key that signed it, or through a link to a hosted page, with the key that created that link.
+ */
 export interface Through {
   readonly partnerId: bigint;
   readonly apiKey: string | null;
@@ -45,15 +47,15 @@ export interface Activity {
   readonly at: Date;
   readonly action: ActivityKind;
   readonly subject: string;
-  /** Null of a link that was made before keys were recorded. */
+  /** Null for a link created before keys were recorded. */
   readonly apiKey: string | null;
   readonly link: string | null;
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Records that something was made or changed. Fails, with the transaction, where the partner is suspended by now or its key
- * is of no use any more; `cutOff` knows that failure again.
+ * Records a creation or change. Fails, with the transaction, when the partner is suspended by now or its key is no longer
+ * valid; `cutOff` recognises that error.
  */
 export function recordActivity(
   tx: Tx,
@@ -72,7 +74,7 @@ export function recordActivity(
   ]);
 }
 
-/** What PostgreSQL says where a request came too late for its partner or key, as a refusal; undefined for other errors. */
+/** Converts PostgreSQL's error for a suspended partner or invalid key into a Refusal; undefined for other errors. */
 export function cutOff(error: unknown): Refusal | undefined {
   const { code } = error as { code?: unknown };
   if (code === 'CL001') return new Refusal('partner_suspended');
@@ -80,10 +82,10 @@ export function cutOff(error: unknown): Refusal | undefined {
   return undefined;
 }
 
-/** Most that one page shows. */
+/** Maximum page size. */
 export const MAX_ACTIVITY = 200;
 
-/** What a partner, or one of its keys, did since a time, the newest first. */
+/** What a partner, or one of its keys, did since a time, newest first. */
 export async function activityOf(
   tx: Tx,
   input: {
@@ -91,7 +93,7 @@ export async function activityOf(
     apiKey?: string | undefined;
     action?: ActivityKind | undefined;
     since?: Date | undefined;
-    /** Those older than this one. */
+    /** Only those older than this one. */
     below?: bigint | undefined;
     limit: number;
   },
@@ -115,5 +117,5 @@ export async function recordedFrom(tx: Tx): Promise<Date> {
   return row?.at ?? new Date(0);
 }
 
-/** Waits until whoever acts for this partner has committed, and keeps others from it until `tx` ends. */
+/** Waits until running requests of this partner have committed, and blocks new ones until `tx` ends. */
 export const closeActivity = (tx: Tx, partnerId: bigint): Promise<unknown> => tx.row(sql.close, [partnerId]);

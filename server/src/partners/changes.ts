@@ -1,8 +1,8 @@
 /**
- * Changes: what a market, fee, limit, cap or policy was before somebody changed it, and who it was and why.
+ * Changes: the previous value of a market, fee, limit, cap or policy, and who changed it and why.
  *
- * Written in the transaction that makes the change, so there is none without its row, and never changed itself. Setting a
- * term to what it is already leaves no row: a sandbox says all of its terms at every start.
+ * Written in the transaction of the change, so there is no change without its row, and never changed itself. Setting a term
+ * to its present value leaves no row: a sandbox sets all of its terms at every start.
  */
 import type { Tx } from '../base/db.ts';
 import { sql } from './store.ts';
@@ -12,7 +12,7 @@ export interface Reason {
   why: string;
 }
 
-/** For seeds and tests, where nobody is there to ask. */
+/** For seeds and tests, which act without a person. */
 export const UNSAID: Reason = { by: 'the program', why: 'as configured' };
 
 export interface MarketChange {
@@ -20,9 +20,9 @@ export interface MarketChange {
   what: 'market' | 'fee' | 'limit' | 'exposure' | 'policy';
   marketId: bigint | null;
   partnerId: bigint | null;
-  /** Of a fee its kind, of a limit its level, of a cap its fiat, of a policy its question. */
+  /** The kind of a fee, the level of a limit, the fiat of a cap, the question of a policy. */
   item: string;
-  /** The row as it was and as it is, as JSON text; null where there was or is none. */
+  /** The row before and after, as JSON text; null when there was or is none. */
   before: string | null;
   after: string | null;
   by: string;
@@ -30,13 +30,13 @@ export interface MarketChange {
   at: Date;
 }
 
-/** A row as PostgreSQL writes it: text, because a number of JSON could not carry its units. */
+/** A row as PostgreSQL formats it: text, because a JSON number could not carry its units exactly. */
 export const jsonOf = async (tx: Tx, statement: string, values: readonly unknown[]): Promise<string | null> => {
   const row = await tx.row<{ json: string }>(statement, values);
   return row?.json ?? null;
 };
 
-/** Rows as JSON for PostgreSQL to read: whole numbers of any size as text. */
+/** Rows as JSON for PostgreSQL: whole numbers of any size as text. */
 export const rowsJson = (rows: readonly object[]): string =>
   JSON.stringify(rows, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
 
@@ -77,7 +77,7 @@ interface ChangeRow {
   at: Date;
 }
 
-/** The latest changes, newest first: of one market or of everything, of one kind, made within a span of time. */
+/** The latest changes, newest first: of one market or all, of one kind, within a time span. */
 export async function marketChanges(
   tx: Tx,
   input: {
@@ -85,7 +85,7 @@ export async function marketChanges(
     what?: MarketChange['what'] | undefined;
     from?: Date | undefined;
     until?: Date | undefined;
-    /** Those older than this one. */
+    /** Only those older than this one. */
     below?: bigint | undefined;
     limit: number;
   },
@@ -107,7 +107,7 @@ const changeOf = ({ market_id, partner_id, changed_by, ...rest }: ChangeRow): Ma
   by: changed_by,
 });
 
-/** One term as its row says, as JSON text; null where there is none. */
+/** One term's row as JSON text; null when there is none. */
 export const feeRow = (tx: Tx, marketId: bigint, partnerId: bigint | null, kind: string) =>
   jsonOf(tx, sql.feeJson, [marketId, partnerId, kind]);
 export const limitRow = (tx: Tx, marketId: bigint, level: number) => jsonOf(tx, sql.limitJson, [marketId, level]);

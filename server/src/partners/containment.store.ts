@@ -40,7 +40,8 @@ export const sql = {
     values ($1, $2, $3, $4, $5, $6) returning ${CONTAINMENT}`,
   isOpen: 'select 1 from containments where partner_id = $1 and ended_at is null limit 1',
   containments: `select ${CONTAINMENT} from containments where partner_id = $1 order by id desc limit 20`,
-  // Which key made it, by its row of activity. What has none, or came by a link of before keys were recorded, may be anybody's.
+  // The key that made it, from its activity row. Without one, or with a link from before keys were recorded, any key may have
+  // made it.
   hold: `with makers as (
       select action, subject, array_agg(distinct api_key) as keys, bool_or(api_key is null) as is_unknown
         from partner_activity where partner_id = $2 and at >= $3 group by action, subject)
@@ -73,7 +74,7 @@ export const sql = {
   byIds: `select ${ITEM} from held_items where partner_id = $1 and id = any($2) order by id`,
   decide: `update held_items set state = $3, decided_at = $4, decided_by = $5
     where partner_id = $1 and state = 'held' and id = any($2) returning ${ITEM}`,
-  // A key goes on only where it is named.
+  // A key is released only if it is named.
   decideAll: `update held_items set state = case when kind = 'key' then 'rejected' else $2 end, decided_at = $3, decided_by = $4
     where partner_id = $1 and state = 'held' returning ${ITEM}`,
   decideSubject: `update held_items set state = $4, decided_at = $5, decided_by = $6
@@ -84,18 +85,18 @@ export const sql = {
     where c.partner_id = $1 and c.ended_at is null
       and not exists (select from held_items h where h.containment_id = c.id and h.state = 'held')`,
 
-  // Rejected by one of several containments is rejected.
+  // Rejected by one of several containments means rejected.
   heldAccount: `select c.since, h.why, h.state from held_items h join containments c on c.id = h.containment_id
     where h.partner_id = $1 and h.kind = 'account' and h.subject = $2 and h.state <> 'released'
     order by (h.state = 'rejected') desc, h.id limit 1`,
-  // An order of before goes on to the address that it named before: what it named since has a row of its own.
-  // At most four rows, however many orders name the address.
+  // An older order still pays to the address that it named before: an address named since has a row of its own. At most four
+  // rows, however many orders name the address.
   heldAddress: `select h.state, h.subject is not distinct from $3 as own, min(c.since) as since, min(h.why) as why
       from held_items h join containments c on c.id = h.containment_id
     where h.partner_id = $1 and h.kind = 'destination' and lower(h.address) = lower($2) and h.state <> 'released'
     group by 1, 2 order by (h.state = 'rejected') desc, own desc`,
   heldLink: `select 1 from held_items where partner_id = $1 and kind = 'link' and subject = $2 and state <> 'released' limit 1`,
-  // Such a link is no item: it goes on when all is released, and else stays shut until it ends by itself.
+  // Such a link is no item: it works again when everything is released, and otherwise stays blocked until it expires.
   distrusts: `select 1 from containments where partner_id = $1 and not links_released and since <= $2 and opened_at >= $2 limit 1`,
   releaseLinks: `update containments set links_released = true where partner_id = $1 and ended_at is null`,
 } as const;

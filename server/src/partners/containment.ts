@@ -1,16 +1,16 @@
 /**
  * Containment: what is held after a leak, from a time on.
  *
- * A partner is suspended with a time since which its doings are distrusted, of one key or of all. What was made since then is
- * written down item by item in the transaction that suspends (protocols/operator/containment.ts finds it), so a later look
- * needs no rule and no clock: an item is held until somebody releases it, and refused for good where somebody rejects it.
- * Nothing is added while the partner is suspended, because nothing can be made then (activity.ts).
+ * A partner is suspended with a time since which one key, or all of its keys, are distrusted. Everything made since then is
+ * written down item by item in the transaction that suspends (protocols/operator/containment.ts finds it), so later checks
+ * need no rule and no clock: an item is held until an operator releases it, and rejected permanently when an operator rejects
+ * it. Nothing is added while the partner is suspended, because nothing can be made then (activity.ts).
  *
- * - A key signs nothing in. An endpoint's deliveries wait. A link opens no page.
- * - A destination (a bank account, an address named for an order) is paid nothing. One that is older is paid as ever, also for
- *   an order made since.
+ * - A held key authenticates nobody. A held endpoint's deliveries wait. A held link opens no page.
+ * - A held destination (a bank account, an address named for an order) is paid nothing. An older one is paid as usual, also
+ *   for a newer order.
  *
- * Releasing all ends the containment; a key is then revoked, because a key goes on only where it is named.
+ * Releasing everything ends the containment; keys are then revoked unless they are named.
  *
  * Not here: endpoints, accounts and orders themselves (events, customers, orders), and the moment of paying (orders).
  */
@@ -24,17 +24,17 @@ export type { HeldKind, HeldState } from './containment.store.ts';
 export const HELD_KINDS = ['key', 'endpoint', 'link', 'account', 'destination'] as const satisfies readonly HeldKind[];
 export const HELD_STATES = ['held', 'released', 'rejected'] as const satisfies readonly HeldState[];
 
-/** How far back a leak may be told of. */
+/** How far back a containment may reach, in milliseconds. */
 export const MOST_SINCE_MS = 90 * 24 * 3_600_000;
-/** Of held items, at once. */
+/** Maximum page size of held items. */
 export const MAX_HELD = 200;
-/** Written by one statement, well within the time that one may take. */
+/** Rows per insert, well within the statement timeout. */
 const HELD_AT_ONCE = 5_000;
 
 export interface Containment {
   readonly id: bigint;
   readonly since: Date;
-  /** The key that is distrusted; null: all that the partner did. */
+  /** The distrusted key; null: everything the partner did. */
   readonly apiKey: string | null;
   readonly by: string;
   readonly reason: string;
@@ -46,7 +46,7 @@ export interface Containment {
 export interface HeldItem {
   readonly id: bigint;
   readonly kind: HeldKind;
-  /** The key, the endpoint's, link's or account's id; of a destination the order's. */
+  /** Id of the key, endpoint, link or account; for a destination the order's. */
   readonly subject: string;
   readonly address: string | null;
   readonly why: string;
@@ -59,7 +59,7 @@ export interface HeldItem {
   readonly decidedBy: string | null;
 }
 
-/** Something to be held, with the activity that made it: `about` is that one's subject. */
+/** Something to be held, with the activity that made it; `about` is that activity's subject. */
 export interface FoundItem {
   kind: 'endpoint' | 'account' | 'destination';
   subject: string;
@@ -71,8 +71,8 @@ export interface FoundItem {
 }
 
 /**
- * Opens a containment and holds the keys and links made since, and the key that is named. The caller has closed the partner's
- * activity and hands in, by `holdItems`, what other modules keep.
+ * Opens a containment, and holds the keys and links made since and the named key. The caller has closed the partner's
+ * activity, and passes what other modules store to `holdItems`.
  */
 export async function openContainment(
   tx: Tx,
@@ -85,7 +85,7 @@ export async function openContainment(
   const made = keys.map(({ key, created_at }) => ({ key, why: 'made since then', madeAt: created_at }));
   if (apiKey !== null && !keys.some(({ key }) => key === apiKey))
     made.push({ key: apiKey, why: 'named as leaked', madeAt: since });
-  // Keys are made by operators, so no activity says whose they are: all of them are held.
+  // Operators create keys, so no activity says whose they are: all of them are held.
   const none = made.map(() => null);
   await tx.run(sql.hold, [
     ...[row.id, partnerId, since, null, now, by],
@@ -98,7 +98,7 @@ export async function openContainment(
 }
 
 /**
- * Writes down what is held. Of one key's containment: what that key made, and what nobody knows who made.
+ * Records what is held. For one key's containment: what that key made, and what may have been made by any key.
  *
  * @returns what of it is held now
  */
@@ -122,43 +122,42 @@ export async function holdItems(
   return held;
 }
 
-/** What was changed since by these kinds of activity, each subject once: `endpoint:whe_1` and the like. */
+/** Subjects changed since by these kinds of activity, each once: `endpoint:whe_1` and the like. */
 export const changedSince = (
   tx: Tx,
   input: { partnerId: bigint; since: Date; apiKey: string | null; actions: readonly ActivityKind[] },
 ): Promise<{ action: ActivityKind; subject: string; at: Date }[]> =>
   tx.rows(sql.changed, [input.partnerId, input.since, input.actions, input.apiKey]);
 
-/** The addresses that were named since for refunds, as they were sent. */
+/** The refund addresses named since, as they were sent. */
 export const namedSince = (
   tx: Tx,
   input: { partnerId: bigint; since: Date; apiKey: string | null },
 ): Promise<{ subject: string; address: string; at: Date }[]> =>
   tx.rows(sql.named, [input.partnerId, input.since, input.apiKey]);
 
-/** Whether anything of a partner's still waits to be released or rejected. */
+/** Whether any of a partner's items still waits to be released or rejected. */
 export const isContained = async (tx: Tx, partnerId: bigint): Promise<boolean> =>
   (await tx.row(sql.isOpen, [partnerId])) !== undefined;
 
-/** A partner's containments, the newest first. */
+/** A partner's containments, newest first. */
 export const containments = async (tx: Tx, partnerId: bigint): Promise<Containment[]> =>
   (await tx.rows<ContainmentRow>(sql.containments, [partnerId])).map(containmentOf);
 
-/** How much of each kind is held. */
+/** Number of held items by kind. */
 export async function heldCounts(tx: Tx, partnerId: bigint): Promise<Record<string, number>> {
   const rows = await tx.rows<{ kind: HeldKind; count: bigint }>(sql.counts, [partnerId]);
   return Object.fromEntries(rows.map(({ kind, count }) => [kind, Number(count)]));
 }
 
 /**
- * The newest of what is held. Nothing is held again once it was decided, so where this and the counts are the same, so is all
- * that is held.
+ * The newest held item. A decided item is never held again, so if this and the counts are unchanged, so are all held items.
  */
 export async function newestHeld(tx: Tx, partnerId: bigint): Promise<bigint | null> {
   return (await tx.row<{ id: bigint | null }>(sql.newest, [partnerId]))?.id ?? null;
 }
 
-/** What is held or was, a page at a time, the oldest first. */
+/** Held and decided items, one page at a time, oldest first. */
 export async function heldItems(
   tx: Tx,
   input: {
@@ -173,7 +172,7 @@ export async function heldItems(
   return (await tx.rows<HeldRow>(sql.page, [partnerId, kind, state, after, limit])).map(itemOf);
 }
 
-/** @throws Refusal 'unknown_held_item' where one is not the partner's */
+/** @throws Refusal 'unknown_held_item' when one does not belong to the partner */
 export async function heldByIds(tx: Tx, partnerId: bigint, ids: readonly bigint[]): Promise<HeldItem[]> {
   const rows = await tx.rows<HeldRow>(sql.byIds, [partnerId, ids]);
   const missing = ids.find((id) => !rows.some((row) => row.id === id));
@@ -182,8 +181,8 @@ export async function heldByIds(tx: Tx, partnerId: bigint, ids: readonly bigint[
 }
 
 /**
- * Releases or rejects items that are held: those named, all, or all of one subject. Keys that go on, or are revoked, are done
- * here; the caller does what other modules keep, with `free` telling what nothing holds any more.
+ * Releases or rejects held items: the named ones, all, or all of one subject. Released or revoked keys are handled here; the
+ * caller handles what other modules store, for the items in `free`, which nothing holds any more.
  */
 export async function decideHeld(
   tx: Tx,
@@ -211,7 +210,7 @@ export async function decideHeld(
   return rows.map(itemOf);
 }
 
-/** Of these, those that no containment holds (any more). */
+/** Which of these no containment holds (any more). */
 export async function freeOf(
   tx: Tx,
   partnerId: bigint,
@@ -224,13 +223,14 @@ export async function freeOf(
 }
 
 /**
- * Whether money may not go to this destination, because it was added since a time from which its partner is distrusted: an
- * account added since, an address named since for an order or a refund. Older ones pass, and so does the address that an order
- * of before had named by then. Stored rows only; two look-ups by index, which find nothing where nothing is held.
+ * Whether money may not go to this destination because it was added after its partner became distrusted: an account added
+ * since, an address named since for an order or a refund. Older destinations pass, and so does the address that an older
+ * order had named by then. Stored rows only; two index look-ups, which find nothing when nothing is held.
  *
- * @param d.orderId what is paid; null where it is no order's, or the order is yet to be made: then an address that is held for
- *                  any order of the partner's is held
- * @returns since when its partner is distrusted, why it is held, and whether it was rejected: then it is refused for good
+ * @param d.orderId the order paid; null for none, or when the order is not created yet: then an address held for any order of
+ *   the
+ *                  partner's is held
+ * @returns since when its partner is distrusted, why it is held, and whether it was rejected permanently
  */
 export async function heldDestination(
   tx: Tx,
@@ -263,7 +263,7 @@ export async function requireNotHeld(tx: Tx, d: Parameters<typeof heldDestinatio
   if ((await heldDestination(tx, d)) !== undefined) throw new Refusal('destination_held');
 }
 
-/** Whether a link to a hosted page is held. @param link.id undefined: of a link that was made before links were recorded */
+/** Whether a link to a hosted page is held. @param link.id undefined for a link from before links were recorded */
 export async function isLinkHeld(
   tx: Tx,
   link: { partnerId: bigint; id: string | undefined; madeAt: Date },

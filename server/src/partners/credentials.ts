@@ -1,14 +1,14 @@
 /**
- * Credentials: whose key it is, what it may do, and which secrets are valid for it at this moment.
+ * Credentials: whose key it is, what it may do, and which of its secrets are valid now.
  *
- * A secret is sealed rather than hashed, because checking an HMAC needs the secret itself; it is shown once, when it is
- * made. Rotation is an overlap: the new secret is valid at once, the old one until a time, so a partner changes over
- * without a gap.
+ * A secret is encrypted rather than hashed, because checking an HMAC needs the secret itself; it is shown once, when it is
+ * created. Rotation overlaps: the new secret is valid at once, the old one until a time, so a partner changes over without a
+ * gap.
  *
- * A key must be found before anybody knows whose it is, so this look-up goes through the system role: the only one
- * that a request makes there.
+ * A key must be looked up before it is known whose it is, so this look-up uses the system role: the only one that a request
+ * makes there.
  *
- * Not here: checking a signature, a scope or an address (where requests are read).
+ * Not here: checking a signature, a scope or an address (done where requests are read).
  */
 import { type Clock, later } from '../base/clock.ts';
 import type { Vault } from '../base/crypto.ts';
@@ -28,38 +28,41 @@ export interface Credential {
   readonly key: string;
   readonly partner: Partner;
   readonly scopes: readonly Scope[];
-  /** Valid now: one, or two while rotating. */
+  /** Valid now: one, or two during a rotation. */
   readonly secrets: readonly string[];
-  /** Networks it may be used from, as CIDR text; none listed means any. */
+  /** Networks it may be used from, as CIDR text; an empty list means any. */
   readonly addresses: readonly string[];
 }
 
 export interface Partners {
   /**
-   * Who presents this key.
+   * The owner and rights of this key.
    *
-   * A key that was revoked or held, and a partner that was suspended, may be seen as before for REMEMBER_MS by a server that
-   * has just seen it: for as long it answers what is read. It changes nothing for it (activity.ts).
+   * A server that has just read a key may treat it as valid for REMEMBER_MS after it was revoked or held, or its partner
+   * suspended: during that time it answers reads. It changes nothing for it (activity.ts).
    *
-   * @param mayLookUp asked before the database is, for a key that was never found here; throws to refuse (lookups.ts)
+   * @param mayLookUp called before the database is read for a key that was never found here; throws to refuse (lookups.ts)
    * @returns undefined when the key is unknown, revoked, held or expired. A suspended partner is returned as such.
    */
   credential(apiKey: string, mayLookUp?: () => void): Promise<Credential | undefined>;
-  /** Keeps when a key was last used, to the minute. For after its signature was found right: not anybody who knows it. */
+  /**
+   * Stores when a key was last used, to the minute. Called after its signature was verified, because knowing a key is not
+   * using it.
+   */
   noteUse(apiKey: string): Promise<void>;
 }
 
-/** How long a changed or revoked key may still be seen as it was. */
+/** How long a changed or revoked key may still be treated as before. */
 const REMEMBER_MS = 3_000;
 const NOTE_USE_EVERY_MS = 60_000;
-/** Keys that this process remembers something of. */
+/** Number of keys this process caches. */
 const MOST_NOTED = 10_000;
-/** How long the old secret stays valid after a rotation, unless told otherwise. */
+/** Default time for which the old secret stays valid after a rotation. */
 const ROTATION_MS = 24 * 3_600_000;
 /** 43 letters and digits are 256 bits. */
 const SECRET_CHARS = 43;
 
-/** Read, and its secrets opened; what is valid of it is asked of the clock at each use. */
+/** Read, with decrypted secrets; their validity is checked against the clock at each use. */
 interface Known {
   row: KeyRow;
   partner: Partner;
@@ -113,11 +116,11 @@ function credentialAt({ row, partner, secret, nextSecret }: Known, now: Date): C
 }
 
 /**
- * The secrets with which something is signed for whoever holds this key: one, or two while rotating, the old one first.
- * Looking does not count as a use of the key. A key that is held lets nobody in and goes on signing: its endpoints of before
- * are to hear of events.
+ * The secrets used to sign messages for the holder of this key: one, or two during a rotation, the old one first. Reading
+ * them does not count as a use of the key. A held key authenticates nobody but still signs, because its older endpoints still
+ * receive events.
  *
- * @returns none where the key is unknown, revoked or expired
+ * @returns none when the key is unknown, revoked or expired
  */
 export async function signingSecrets(tx: Tx, vault: Vault, key: string, now: Date): Promise<readonly string[]> {
   const [row] = await keysByName(tx, [key]);
@@ -127,17 +130,17 @@ export async function signingSecrets(tx: Tx, vault: Vault, key: string, now: Dat
   return credentialAt({ row, partner: partnerOf(row), secret: open(row.secret), nextSecret }, now)?.secrets ?? [];
 }
 
-/** How long a secret waits for the one who is to be shown it. */
+/** How long a secret waits to be collected. */
 const COLLECTED_WITHIN_MS = 24 * 3_600_000;
 
-/** Whom a secret waits for, and until when. */
+/** Who may collect a secret, and until when. */
 const waiting = (name: string | undefined, now: Date) =>
   name === undefined ? [null, null] : [name, later(now, COLLECTED_WITHIN_MS)];
 
 /**
- * Makes a key. The secret is in the reply and, sealed, in its row.
+ * Creates a key. The secret is in the reply and, encrypted, in its row.
  *
- * @param k.secretFor     an operator who collects it, where the reply goes to another
+ * @param k.secretFor     the operator who collects it, if the reply goes to another
  * @param k.key,k.secret  given only by seeds and tests; otherwise random
  * @param k.addresses     networks as CIDR text; none means any
  */
@@ -173,8 +176,8 @@ export async function createKey(
 }
 
 /**
- * Gives a key a new secret; the one it had stays valid for `overlapMs` (0 where it has leaked).
- * Rotated again within the overlap, the oldest of the three goes at once. A secret that waits to be collected is not any more.
+ * Creates a new secret for a key; its present one stays valid for `overlapMs` (0 after a leak). Rotated again within the
+ * overlap, the oldest of the three ends at once. A secret still waiting to be collected no longer can be.
  */
 export async function rotateKey(
   tx: Tx,
@@ -194,9 +197,9 @@ export async function rotateKey(
 }
 
 /**
- * The newest secret of a key, for the one it waits for, once.
+ * Returns a key's newest secret to the operator it waits for, once.
  *
- * @throws Refusal 'unknown_key' | 'no_secret_waits' where it was shown, is for another, or a day has passed
+ * @throws Refusal 'unknown_key' | 'no_secret_waits' when it was collected, is for another operator, or a day has passed
  */
 export async function collectSecret(tx: Tx, vault: Vault, c: { key: string; by: string; now: Date }): Promise<string> {
   const found = await findKey(tx, c.key);
@@ -206,7 +209,7 @@ export async function collectSecret(tx: Tx, vault: Vault, c: { key: string; by: 
   return vault.decrypt(row.next_secret ?? row.secret, secretContext(c.key));
 }
 
-/** When `tx` has committed, nothing that the key asked for is still to come, and no server changes anything for it. */
+/** Once `tx` has committed, no request of the key is still running, and no server changes anything for it. */
 export async function revokeKey(tx: Tx, key: string, now: Date): Promise<void> {
   const found = await findKey(tx, key);
   if (found === undefined) return;
@@ -214,7 +217,7 @@ export async function revokeKey(tx: Tx, key: string, now: Date): Promise<void> {
   await tx.run(sql.revokeKey, [key, now]);
 }
 
-/** A key as it is shown: everything but its secrets. */
+/** A key as listed: everything but its secrets. */
 export interface ShownKey {
   key: string;
   partnerId: bigint;
@@ -223,18 +226,18 @@ export interface ShownKey {
   addresses: readonly string[];
   expiresAt: Date | null;
   revokedAt: Date | null;
-  /** Since when it is held for a containment, and lets nobody in. */
+  /** Since when a containment holds it; a held key authenticates nobody. */
   heldAt: Date | null;
-  /** Until when the secret before the newest is valid too; null where it was never rotated. */
+  /** Until when the previous secret is valid too; null when it was never rotated. */
   rotatingUntil: Date | null;
   lastUsedAt: Date | null;
   createdAt: Date;
-  /** The operator whom its newest secret waits for, and until when; null where none waits. */
+  /** The operator who may collect its newest secret, and until when; null when none waits. */
   secretFor: string | null;
   secretUntil: Date | null;
 }
 
-/** A partner's keys, the oldest first. */
+/** A partner's keys, oldest first. */
 export const keysOf = async (tx: Tx, partnerId: bigint): Promise<ShownKey[]> =>
   (await tx.rows<ShownKeyRow>(sql.keysOf, [partnerId])).map(shown);
 
@@ -259,5 +262,5 @@ const shown = (row: ShownKeyRow): ShownKey => ({
   secretUntil: row.secret_until,
 });
 
-/** Both secrets of a key share it, so that the new one becomes the old one without being opened. */
+/** Both secrets of a key share it, so that the new one becomes the old one without being decrypted. */
 const secretContext = (apiKey: string): string => `api_keys.secret:${apiKey}`;

@@ -1,5 +1,5 @@
 /**
- * Fees: what each of the four takes on a market. Only the terms; what they come to is arithmetic of the quote.
+ * Fees: the terms of the four fees on a market. What they come to is computed by the quote.
  */
 import type { Tx } from '../base/db.ts';
 import { jsonOf, type Reason, recordChange, rowsJson, UNSAID } from './changes.ts';
@@ -7,7 +7,7 @@ import type { Market } from './markets.ts';
 import { remember } from './remember.ts';
 import { type FeeRow, feeRows, sql } from './store.ts';
 
-/** Fixed part and minimum in the fiat's smallest units; `gasUnits` of gas are priced at what the chain charges now. */
+/** Fixed part and minimum in the fiat's smallest units; `gasUnits` of gas are priced at the chain's current gas price. */
 export interface FeeTerm {
   readonly fixedUnits: bigint;
   readonly bps: bigint;
@@ -21,7 +21,7 @@ export type FeeTerms = Readonly<Record<FeeKind, FeeTerm>>;
 const NO_FEE: FeeTerm = { fixedUnits: 0n, bps: 0n, minimumUnits: 0n, gasUnits: 0n };
 const remembered = remember<FeeTerms>({ forMs: 2_000, most: 10_000 });
 
-/** The partner's own row stands before the general one; no row, no fee. */
+/** A partner's own row overrides the general one; no row, no fee. */
 export async function feesFor(tx: Tx, market: Market, partnerId: bigint): Promise<FeeTerms> {
   return await remembered.get(`${market.id}:${partnerId}`, async () => {
     const terms: Record<FeeKind, FeeTerm> = { operator: NO_FEE, partner: NO_FEE, rail: NO_FEE, chain: NO_FEE };
@@ -37,7 +37,7 @@ export async function feesFor(tx: Tx, market: Market, partnerId: bigint): Promis
   });
 }
 
-/** Every fee there is, by `feeKey`: for whoever sets many, and leaves alone those that are as they should be. */
+/** Every fee, by `feeKey`: for code that sets many and skips those already right. */
 export async function everyFee(tx: Tx): Promise<ReadonlyMap<string, FeeTerm>> {
   const rows = await tx.rows<FeeRow & { market_id: bigint; partner_id: bigint | null }>(sql.everyFee);
   return new Map(
@@ -56,15 +56,15 @@ export async function everyFee(tx: Tx): Promise<ReadonlyMap<string, FeeTerm>> {
 export const feeKey = (f: { marketId: bigint; partnerId: bigint | null; kind: FeeKind }): string =>
   `${f.marketId}:${f.partnerId ?? ''}:${f.kind}`;
 
-/** Markets on which some partner is charged for gas. */
+/** Markets on which at least one partner is charged for gas. */
 export const chargingGas = async (tx: Tx): Promise<ReadonlySet<bigint>> =>
   new Set((await tx.rows<{ id: bigint }>(sql.chargingGas)).map(({ id }) => id));
 
-/** Partners that have a fee of this kind of their own on a market: the general one is not theirs. */
+/** Partners with their own fee of this kind on a market: the general one does not apply to them. */
 export const partnersWithOwnFee = async (tx: Tx, marketId: bigint, kind: FeeKind): Promise<bigint[]> =>
   (await tx.rows<{ partner_id: bigint }>(sql.ownFees, [marketId, kind])).map((row) => row.partner_id);
 
-/** Adds many at once; those that are there stay as they are. Each is kept with who and why. */
+/** Adds many at once; existing ones stay. Each is recorded with who and why. */
 export async function addFees(
   tx: Tx,
   added: readonly ({ marketId: bigint; partnerId: bigint | null; kind: FeeKind } & FeeTerm)[],
@@ -79,7 +79,7 @@ export async function addFees(
   remembered.forget();
 }
 
-/** Sets one fee of a market, for one partner or (null) for all that have none of their own; kept with who and why. */
+/** Sets one fee of a market, for one partner or (null) for all without their own; recorded with who and why. */
 export async function setFee(
   tx: Tx,
   f: { marketId: bigint; partnerId: bigint | null; kind: FeeKind } & Partial<FeeTerm>,

@@ -1,9 +1,11 @@
 /**
- * Partners: who may ask, and on what terms.
+ * Partners: who may send requests, and on what terms.
  *
  * A partner has keys (credentials.ts) and settings (partners.ts), trades on markets (markets.ts) within limits (limits.ts)
- * and pays fees (fees.ts). What its keys do is kept (activity.ts), and held where one has leaked (containment.ts). What its orders do when money comes otherwise than asked is its policy (policies.ts). What changes of these is kept (changes.ts).
- * Everything read on a request is remembered for two or three seconds at most, so a changed row actions without a restart.
+ * and pays fees (fees.ts). What its keys do is recorded (activity.ts), and held when one has leaked (containment.ts). Its
+ * policy says what its orders do when money comes differently than asked (policies.ts). Changes to these are recorded
+ * (changes.ts). Everything read on a request is cached for two or three seconds at most, so a changed row takes effect
+ * without a restart.
  */
 
 export {

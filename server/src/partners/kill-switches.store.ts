@@ -1,4 +1,6 @@
-/** Rows of what is switched off. */
+/**
+ * Rows of kill switches.
+ */
 import type { Tx } from '../base/db.ts';
 
 export type KillSwitchKind = 'market' | 'partner' | 'rail' | 'payouts';
@@ -12,13 +14,13 @@ export interface KillSwitch {
   at: Date;
 }
 
-/** Advisory lock: shared by whoever submits money, alone for whoever switches. Any constant. */
+/** Advisory lock: shared by code that submits money, exclusive for code that sets a kill switch. Any constant. */
 const SUBMIT_LOCK = 0x73746f70;
 
-/** Who lays a kill switch by itself. Not a person. */
+/** Set by the program itself. Not a person. */
 export const MACHINE = 'the machine';
 
-/** One of those who laid a kill switch. */
+/** One of those who set a kill switch. */
 export interface Layer {
   by: string;
   reason: string;

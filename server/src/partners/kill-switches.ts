@@ -1,12 +1,13 @@
 /**
- * Stops: what an operator has switched off, and may be switched on again.
+ * Kill switches: what an operator has switched off, and can switch on again.
  *
- * - A market, or a partner: no new quotes and orders. What is under way goes on.
- * - A rail, or all payouts: nothing is submitted. Payouts and refunds wait as rows, and what comes in is taken as ever.
+ * - A market, or a partner: no new quotes and orders. Orders under way continue.
+ * - A rail, or all payouts: nothing is submitted. Payouts and refunds wait as rows, and incoming money is taken as usual.
  *
- * A kill switch is obeyed by every submission that begins after it was set. Who submits shares a lock and who switches takes it
- * alone, so a switch waits for those that are just beginning (a moment: nobody outside is called under it), and after it has
- * answered none begins. Orders look at the rows themselves; quotes, which promise little, at what was read a moment ago.
+ * Every submission that begins after a kill switch was set obeys it. Submitting takes a lock in shared mode, setting takes it
+ * exclusively: so setting waits for submissions that are just beginning (a moment: nothing outside is called under the lock),
+ * and none begins after it has returned. Orders read the rows themselves; quotes, which promise little, use what was read a
+ * moment ago.
  */
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
@@ -25,12 +26,12 @@ import { remember } from './remember.ts';
 
 export { type KillSwitch, type KillSwitchKind, layersOf, MACHINE } from './kill-switches.store.ts';
 
-/** One partner sees the markets' kill switches and its own, so what is remembered is remembered for each. */
+/** A partner sees the markets' kill switches and its own, so each partner has its own cache entry. */
 const remembered = remember<readonly KillSwitch[]>({ forMs: 1_000, most: 10_000 });
-/** When asking again makes sense, as far as anybody can say. */
+/** Suggested retry time; when the switch is lifted is unknown. */
 const ASK_AGAIN_MS = 60_000;
 
-/** Whoever lays one that is there adds their name to it. @returns false where it was stopped already */
+/** If it is set already, adds this setter's name. @returns false when it was set already */
 export async function setKillSwitch(tx: Tx, stop: KillSwitch): Promise<boolean> {
   await lockSubmitting(tx);
   const partnerId = stop.kind === 'partner' ? BigInt(stop.subject) : null;
@@ -40,20 +41,20 @@ export async function setKillSwitch(tx: Tx, stop: KillSwitch): Promise<boolean> 
   return isNew;
 }
 
-/** @returns false where it was not stopped */
+/** @returns false when it was not set */
 export async function liftKillSwitch(tx: Tx, kind: KillSwitchKind, subject: string): Promise<boolean> {
   const wasThere = (await removeKillSwitch(tx, kind, subject)) === 1;
   remembered.forget();
   return wasThere;
 }
 
-/** All that is stopped, the oldest first. */
+/** All kill switches, oldest first. */
 export const killSwitches = (tx: Tx): Promise<KillSwitch[]> => switchRows(tx);
 
 /**
- * Whether this partner may begin something on this market.
+ * Checks that this partner may begin something on this market.
  *
- * @param input.exactly for an order; a quote goes by what was read within the last second
+ * @param input.exactly for an order; a quote uses what was read within the last second
  * @throws Refusal 'partner_switched_off' | 'market_switched_off'
  */
 export async function requireOpen(
@@ -70,14 +71,17 @@ export async function requireOpen(
 }
 
 /**
- * Whether nothing may be submitted to this rail now. True stays true, and false false, until `tx` ends: call it in the
- * transaction that claims what is to be submitted.
+ * Whether nothing may be submitted to this rail now. The answer stays valid until `tx` ends: call it in the transaction that
+ * claims what is to be submitted.
  */
 export async function isSubmittingOff(tx: Tx, rail: string): Promise<boolean> {
   await shareSubmitting(tx);
   return (await submittingSwitch(tx, rail)) !== undefined;
 }
 
-/** Whether nothing of our own leaves by this rail: for what is moved between our wallets, which no kill switch of payouts holds. */
+/**
+ * Whether nothing of our own may leave by this rail: for transfers between our wallets, which a kill switch on payouts does
+ * not hold.
+ */
 export const isRailOff = async (tx: Tx, rail: string): Promise<boolean> =>
   (await switchRows(tx)).some(({ kind, subject }) => kind === 'rail' && subject === rail);

@@ -1,9 +1,8 @@
 /**
- * Limits: how much one customer may give at once, and how much may be promised to one partner at a time.
+ * Limits: how much one customer may pay at once, and how much may be promised to one partner at a time.
  *
- * A market has limits for everybody (markets.ts). A row here lowers the upper one for customers who are verified up to a
- * level; a cap bounds what the live quotes of one partner in one fiat come to together. Both are rows, and act within two
- * seconds of being changed.
+ * A market has limits for everybody (markets.ts). A row here lowers the maximum for customers verified up to a level; a cap
+ * bounds the sum of one partner's live quotes in one fiat. Both are rows, and changes take effect within two seconds.
  */
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
@@ -16,21 +15,21 @@ const limits = remember<readonly LimitRow[]>({ forMs: 2_000, most: 1 });
 const caps = remember<bigint | null>({ forMs: 2_000, most: 10_000 });
 
 /**
- * The most that a customer of this level may give at once on a market, in the deposit asset's units: the row of the lowest
- * level that is not below the customer's, and never more than the market's own.
+ * The most that a customer of this level may pay at once on a market, in the deposit asset's units: the row of the lowest
+ * level not below the customer's, and never more than the market's own maximum.
  */
 export async function maxUnitsFor(tx: Tx, market: Market, level: number): Promise<bigint> {
   const most = await levelMaxUnits(tx, market, level);
   return most === undefined || most > market.maxUnits ? market.maxUnits : most;
 }
 
-/** The most that the row for a level lets a customer give at once on a market; undefined where no row bounds this level. */
+/** The same by the level's row alone; undefined when no row limits this level. */
 export async function levelMaxUnits(tx: Tx, market: Market, level: number): Promise<bigint | undefined> {
   const rows = await limits.get('', () => limitRows(tx));
   return rows.find((one) => one.market_id === market.id && one.level >= level)?.max_units;
 }
 
-/** Sets the limit of a market for customers up to a level, or (null) takes it away. */
+/** Sets the limit of a market for customers up to a level, or (null) removes it. */
 export async function setLimit(
   tx: Tx,
   l: { marketId: bigint; level: number; maxUnits: bigint | null },
@@ -46,19 +45,19 @@ export async function setLimit(
 }
 
 /**
- * What the partner's promises in this fiat may come to, in its units; null where nothing bounds them. Where a cap is set it
- * is locked until `tx` ends: what the caller counts next is all there is, and the next caller counts what this one adds.
- * A partner without a cap waits for nothing. Taken after a customer's number and a quote's row, never before them.
+ * The partner's cap on promises in this fiat, in its units; null without a cap. If there is one it is locked until `tx` ends:
+ * what the caller counts next is complete, and the next caller counts what this one adds. A partner without a cap waits for
+ * nothing. Taken after a customer's number and a quote's row, never before them.
  */
 export async function lockExposure(tx: Tx, partnerId: bigint, fiat: AssetCode): Promise<bigint | null> {
   const read = async () => (await capOf(tx, partnerId, fiat))?.max_units ?? null;
   const cap = await caps.get(`${partnerId}:${fiat}`, read);
-  // Goes out ahead of the count, which is a statement of its own and so sees what the last holder committed.
+  // Sent ahead of the count, which is a separate statement and so sees what the last holder committed.
   if (cap !== null) tx.defer(sql.lockExposure, [`exposure ${partnerId} ${fiat}`]);
   return cap;
 }
 
-/** Sets the cap of a partner in a fiat, or (null) takes it away. */
+/** Sets the cap of a partner in a fiat, or (null) removes it. */
 export async function setExposureCap(
   tx: Tx,
   c: { partnerId: bigint; fiat: AssetCode; maxUnits: bigint | null },

@@ -1,29 +1,29 @@
 /**
- * Key look-ups: what strangers can make us ask the database by presenting keys that nobody has.
+ * Key look-ups: bounds the database work that strangers can cause by presenting unknown keys.
  *
- * A key has to be looked up before anybody knows whose it is, so anybody can cause look-ups, and they run on the connections
- * that workers use. So one statement is under way at a time and asks for all that wait; a stranger takes one connection, never
- * more. Keys that were found here before go first and are always taken. Of the others a bounded number waits, each once; what
- * is not found is remembered for a while, in a memory of its own that cannot push out what is real.
+ * A key has to be looked up before it is known whose it is, so anybody can cause look-ups, and they run on the connections
+ * that workers use. So one statement runs at a time and covers all waiting keys; a stranger occupies at most one connection.
+ * Keys found here before go first and are always accepted. A bounded number of others wait, each once; keys that were not
+ * found are cached for a while, in a separate cache that cannot evict real ones.
  *
- * Not here: how many look-ups one network address may cause (whoever reads requests says so, by `mayLookUp`).
+ * Not here: how many look-ups one network address may cause (decided where requests are read, through `mayLookUp`).
  */
 import { Unavailable } from '../base/errors.ts';
 
 export interface Lookups<V> {
   /**
-   * @param mayLookUp asked before the database is, for a key that was never found here; throws to refuse
-   * @throws Unavailable where too many others wait
+   * @param mayLookUp called before the database is read for a key that was never found here; throws to refuse
+   * @throws Unavailable when too many others are waiting
    */
   find(key: string, mayLookUp?: () => void): Promise<V | undefined>;
 }
 
-/** Asked for by one statement. */
+/** Keys per statement. */
 const BATCH = 200;
-/** Keys never found here that may wait at once. */
+/** Maximum number of waiting keys never found here. */
 const MOST_WAITING = 1_000;
 const UNKNOWN_FOR_MS = 3_000;
-/** Unknown keys, and keys found before, that are remembered. */
+/** Maximum number of cached unknown keys, and of cached known keys. */
 const MOST_REMEMBERED = 10_000;
 
 interface Waiting<V> {
@@ -32,7 +32,7 @@ interface Waiting<V> {
   fail(error: unknown): void;
 }
 
-/** @param read looks up to 200 keys up, by one statement; those that are not there are left out */
+/** @param read looks up to 200 keys up in one statement; unknown keys are omitted */
 export function openLookups<V>(read: (keys: readonly string[]) => Promise<ReadonlyMap<string, V>>): Lookups<V> {
   const foundBefore = new Set<string>();
   const unknownUntil = new Map<string, number>();
@@ -81,7 +81,7 @@ export function openLookups<V>(read: (keys: readonly string[]) => Promise<Readon
       (isKnown ? first : others).set(key, { promise, tell, fail });
       if (!isReading) {
         isReading = true;
-        // After all that arrived together: it goes out together.
+        // After everything that arrived together, so that it goes out together.
         setImmediate(() => void readAll());
       }
       return promise;

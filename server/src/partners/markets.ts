@@ -1,10 +1,10 @@
 /**
  * Markets: what is traded, in which direction, on which rails and terms.
  *
- * A market is one crypto asset (a coin on a chain), one fiat and a direction. All of them together are a small table that
- * every quote asks for, so it is remembered for a moment; a changed row acts within that, without a restart.
+ * A market is one crypto asset (a coin on a chain), one fiat and a direction. All markets together are a small table that
+ * every quote reads, so it is cached for a moment; a changed row takes effect within that, without a restart.
  *
- * Not here: what it costs (fees.ts), what the price is (quotes).
+ * Not here: fees (fees.ts), prices (quotes).
  */
 import type { Tx } from '../base/db.ts';
 import { assert, Refusal } from '../base/errors.ts';
@@ -16,7 +16,7 @@ import { assetRows, type MarketRow, marketRows, sql } from './store.ts';
 export interface Asset {
   readonly code: AssetCode;
   readonly kind: 'crypto' | 'fiat';
-  /** What people call it; several assets share a coin, one per chain. */
+  /** The coin's usual name; several assets share a coin, one per chain. */
   readonly coin: string;
   readonly chain: string | null;
   /** Lower-case contract address; null for native coin and fiat. */
@@ -31,15 +31,15 @@ export interface Market {
   readonly crypto: Asset;
   readonly fiat: Asset;
   readonly enabled: boolean;
-  /** The one taken where a request names a coin but no chain. */
+  /** Used when a request names a coin but no chain. */
   readonly isDefault: boolean;
   readonly depositRail: string;
   readonly payoutRail: string;
   readonly paymentMethod: string;
-  /** Limits on what comes in, in the deposit asset's units. */
+  /** Limits on the deposit, in the deposit asset's units. */
   readonly minUnits: bigint;
   readonly maxUnits: bigint;
-  /** Decimal places of what is paid out. */
+  /** Decimal places of the payout. */
   readonly payoutDecimals: number;
   readonly quoteTtlMs: number;
   readonly depositTtlMs: number;
@@ -47,15 +47,15 @@ export interface Market {
   readonly priceMaxAgeMs: number;
   readonly priceQuorum: number;
   readonly outlierBps: bigint;
-  /** Declared: a quorum of one is meant, and this market quotes at the word of a single source. */
+  /** Declared: a quorum of one is intended, and this market quotes on a single source. */
   readonly singleSource: boolean;
   /** A price further than this from the last accepted level, up or down, halts quoting. */
   readonly jumpBps: bigint;
-  /** So long sources must agree before a halted market quotes again by itself. */
+  /** How long sources must agree before a halted market resumes by itself. */
   readonly resumeMs: number;
-  /** From a bank's credit until an order takes it; for what comes in by a rail whose payments can be recalled. */
+  /** From a bank's credit until an order takes it; for deposits by a rail whose payments can be recalled. */
   readonly clearingMs: number;
-  /** Tax withheld of the fiat that is converted (selling) or paid in (buying), before fees. */
+  /** Tax withheld from the fiat that is converted (selling) or paid in (buying), before fees. */
   readonly taxBps: bigint;
 }
 
@@ -63,34 +63,34 @@ interface Registry {
   assets: ReadonlyMap<AssetCode, Asset>;
   all: readonly Market[];
   enabled: readonly Market[];
-  /** Of those, by direction, coin and fiat. */
+  /** The enabled ones by direction, coin and fiat. */
   byPair: ReadonlyMap<string, readonly Market[]>;
 }
 
 const remembered = remember<Registry | undefined>({ forMs: 2_000, most: 1 });
 
-/** All enabled markets, in the order in which they were made. */
+/** All enabled markets, in creation order. */
 export async function markets(tx: Tx): Promise<readonly Market[]> {
   return (await registry(tx)).enabled;
 }
 
-/** All of them, the disabled ones too. */
+/** All markets, including disabled ones. */
 export async function allMarkets(tx: Tx): Promise<readonly Market[]> {
   return (await registry(tx)).all;
 }
 
-/** All of them as they stand, for whoever changes one: nobody else does until `tx` ends. Readers are not kept waiting. */
+/** All markets as they are now, locked for a change: no other change until `tx` ends. Readers do not wait. */
 export async function lockMarkets(tx: Tx): Promise<readonly Market[]> {
   await tx.run(sql.lockMarkets);
   return (await readRegistry(tx)).all;
 }
 
-/** Every asset there is, by its code. */
+/** Every asset, by its code. */
 export async function assets(tx: Tx): Promise<ReadonlyMap<AssetCode, Asset>> {
   return (await registry(tx)).assets;
 }
 
-/** A market by its id, enabled or not: an order keeps the market it was made in. */
+/** A market by id, enabled or not: an order keeps the market it was created on. */
 export async function marketById(tx: Tx, id: bigint): Promise<Market> {
   const found = (await registry(tx)).all.find((market) => market.id === id);
   assert(found !== undefined, `market ${id} is there`);
@@ -98,7 +98,7 @@ export async function marketById(tx: Tx, id: bigint): Promise<Market> {
 }
 
 /**
- * The market a request means. Codes are matched without case (ASCII letters only, so that no look-alike matches).
+ * The market a request means. Codes are compared case-insensitively (ASCII letters only, so that no look-alike matches).
  *
  * @param input.chain undefined, empty or the coin's own code: the default market of coin and fiat
  * @throws Refusal 'unsupported_pair' {coin, fiat} | 'unsupported_chain' {chain, coin}
@@ -125,14 +125,14 @@ export async function findMarket(
   throw new Refusal('unsupported_chain', { chain: input.chain, coin: input.coin, supported });
 }
 
-/** A sentence names no more than so many. */
+/** Maximum number of names in an error sentence. */
 const MOST_LISTED = 50;
 const listed = (names: readonly string[]): string[] => [...new Set(names)].toSorted().slice(0, MOST_LISTED);
 
 /**
  * Adds an asset, or leaves it as it is.
  *
- * @throws BugError where it is there with other decimals, chain or contract: booked units would mean something else
+ * @throws BugError when it exists with other decimals, chain or contract: booked units would change their meaning
  */
 export async function upsertAsset(tx: Tx, asset: Asset): Promise<void> {
   const { code, kind, coin, chain, contract, decimals, native } = asset;
@@ -141,17 +141,17 @@ export async function upsertAsset(tx: Tx, asset: Asset): Promise<void> {
   remembered.forget();
 }
 
-/** Terms that have a usual value. */
+/** Terms that have a default. */
 type Unsaid = 'clearingMs' | 'singleSource' | 'jumpBps' | 'resumeMs' | 'taxBps';
-/** A coin that moves by a tenth between two looks is news, or an error. */
+/** A coin that moves by a tenth between two polls is news, or an error. */
 const JUMP_BPS = 1_000n;
 const RESUME_MS = 300_000;
 
-/** A market's terms as one says them. */
+/** A market's terms as given by the caller. */
 export type MarketTerms = Omit<Market, 'id' | 'crypto' | 'fiat' | Unsaid> &
   Partial<Pick<Market, Unsaid>> & { crypto: AssetCode; fiat: AssetCode };
 
-/** Columns of a market in the order in which they are written. */
+/** Columns of a market in insert order. */
 const columnsOf = (m: MarketTerms) => ({
   direction: m.direction,
   crypto_asset: m.crypto,
@@ -177,7 +177,7 @@ const columnsOf = (m: MarketTerms) => ({
   tax_bps: m.taxBps ?? 0n,
 });
 
-/** Adds many at once; those that are there stay as they are. Each is kept with who and why. @returns those that were added */
+/** Adds many at once; existing ones stay. Each is recorded with who and why. @returns those that were added */
 export async function addMarkets(
   tx: Tx,
   added: readonly MarketTerms[],
@@ -193,7 +193,9 @@ export async function addMarkets(
   return rows;
 }
 
-/** Adds a market, or gives the one of this direction, crypto and fiat these terms; a change is kept with who and why. */
+/**
+ * Adds a market, or gives the one with this direction, crypto and fiat these terms; a change is recorded with who and why.
+ */
 export async function upsertMarket(tx: Tx, m: MarketTerms, reason: Reason = UNSAID): Promise<bigint> {
   const look = () => jsonOf(tx, sql.marketJson, [m.direction, m.crypto, m.fiat]);
   const before = await look();
@@ -205,9 +207,9 @@ export async function upsertMarket(tx: Tx, m: MarketTerms, reason: Reason = UNSA
 }
 
 /**
- * How many confirmations a deposit wants, by its amount; replaces what was set for this chain and asset.
+ * How many confirmations a deposit needs, by its amount; replaces the setting for this chain and asset.
  *
- * @param p.steps from which amount (smallest units) how many; the first step starts at zero
+ * @param p.steps confirmations from each amount (smallest units) on; the first step starts at zero
  */
 export async function setConfirmationPolicy(
   tx: Tx,
@@ -221,7 +223,7 @@ export async function setConfirmationPolicy(
   for (const step of p.steps) await tx.run(sql.insertPolicy, [p.chain, p.asset, step.fromUnits, step.confirmations]);
 }
 
-/** That there is nothing is not remembered: a new installation is being filled, and is asked as soon as it says it is ready. */
+/** An empty registry is not cached: a new installation is being filled, and gets requests as soon as it is ready. */
 async function registry(tx: Tx): Promise<Registry> {
   const kept = await remembered.get('', async () => {
     const read = await readRegistry(tx);

@@ -10,11 +10,11 @@ export interface Partner {
   readonly id: bigint;
   readonly name: string;
   readonly suspended: boolean;
-  /** Which of the wire's two forms of a quote its programs read. */
+  /** Which of the wire's two quote formats its programs read. */
   readonly quoteShape: 'A' | 'B';
-  /** How far a fresh price may lie from the rate it sends. */
+  /** How far a fresh price may differ from the rate it sends. */
   readonly toleranceBps: bigint;
-  /** Its own words for our verification levels, where it has any. */
+  /** Its own words for our verification levels, if any. */
   readonly kycWords: Readonly<Record<string, string>>;
   /** Level from which its customers may trade. */
   readonly tradeLevel: number;
@@ -22,7 +22,7 @@ export interface Partner {
   readonly requestsPerMinute: number;
 }
 
-/** Adds a partner. Settings that are left out take the defaults of the table. */
+/** Adds a partner. Omitted settings take the defaults of the table. */
 export async function createPartner(
   tx: Tx,
   p: {
@@ -56,17 +56,17 @@ export async function findPartner(tx: Tx, by: { id: bigint } | { name: string })
   return row === undefined ? undefined : partnerOf(row);
 }
 
-/** Partners by id, a page at a time. */
+/** Partners by id, one page at a time. */
 export const listPartners = async (tx: Tx, input: { after: bigint; limit: number }): Promise<Partner[]> =>
   (await tx.rows<PartnerRow>(sql.partners, [input.after, input.limit])).map(partnerOf);
 
-/** Of all partners. */
+/** Ids of all partners. */
 export const partnerIds = async (tx: Tx): Promise<bigint[]> =>
   (await tx.rows<{ id: bigint }>(sql.partnerIds)).map(({ id }) => id);
 
 /**
- * Its requests are refused from now on; what is under way for its customers goes on. When `tx` has committed, nothing that was
- * asked for before is still to come, and no server changes anything for it.
+ * Its requests are refused from now on; its customers' orders under way continue. Once `tx` has committed, no earlier request
+ * is still running, and no server changes anything for it.
  */
 export async function suspendPartner(tx: Tx, id: bigint, now: Date): Promise<void> {
   await closeActivity(tx, id);

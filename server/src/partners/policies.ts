@@ -1,9 +1,8 @@
 /**
- * Policies: what an order does when amount, time or price are not as expected. Data: questions, and an answer to each.
+ * Policies: what an order does when amount, time or price differ from what was asked. Data: questions, and an answer to each.
  *
- * A partner's answer on a market stands before the market's, and that before the built-in one, field by field. An order
- * takes a copy when it is made and goes by that copy for good, so a changed row actions on the next order, within two seconds,
- * and on none under way.
+ * A partner's answer on a market overrides the market's, which overrides the built-in one, field by field. An order takes a
+ * copy when it is created and keeps it, so a changed row applies to new orders, within two seconds, and to none under way.
  *
  * Numbers here are basis points and seconds, never money.
  *
@@ -17,13 +16,13 @@ import type { Market } from './markets.ts';
 import { remember } from './remember.ts';
 import { policyRows, sql } from './store.ts';
 
-/** One field of an answer: which values it takes, and that in words. */
+/** One field of an answer: its valid values, and their description. */
 interface Field<T> {
   rule: string;
   is(value: unknown): value is T;
 }
 
-/** What happens when a state has lasted too long: somebody hears of it, or the money goes back. */
+/** What happens when a state has lasted too long: a case is opened, or the money is refunded. */
 export interface Deadline<Then extends string = 'case' | 'refund'> {
   readonly afterS: number;
   readonly then: Then;
@@ -62,28 +61,28 @@ function deadline<T extends string>(...then: readonly T[]): Field<Deadline<T>> {
 
 /** Every question and the fields of its answer. */
 const QUESTIONS = {
-  /** Less came than was asked, and the deadline has passed. Within the band the order goes on at the new amount. */
+  /** Less arrived than asked, and the deadline has passed. Within the tolerance the order continues at the new amount. */
   underpaid: { acceptBps: bps, beyond: oneOf('hold', 'refund') },
-  /** More came. Within the band the order goes on at the new amount. */
+  /** More arrived. Within the tolerance the order continues at the new amount. */
   overpaid: { acceptBps: bps, beyond: oneOf('hold_excess', 'refund_excess', 'refund_all') },
-  /** It came when the order had expired or was cancelled. */
+  /** It arrived after the order had expired or was cancelled. */
   late: { then: oneOf('hold', 'refund', 'new_order') },
-  /** It came when the order had its deposit already, under way or over. */
+  /** It arrived when the order already had its deposit, under way or over. */
   second: { then: oneOf('hold', 'refund', 'new_order') },
-  /** Another asset of ours came by the rail that was asked for: another token, or the chain's own coin. */
+  /** Another asset of ours arrived by the right rail: another token, or the chain's native coin. */
   wrongAsset: { then: oneOf('hold', 'refund') },
-  /** It came on another of our chains. It goes back on that one. */
+  /** It arrived on another of our chains, and is refunded there. */
   wrongChain: { then: oneOf('hold', 'refund') },
   /**
-   * The price is further than this from the booked one, and the deposit came when the rate was locked no longer. A lock is
-   * a promise: what came while it lasted is honoured. `lockS` counts from the order's making; null: until its deadline.
+   * The current price differs by more than this from the booked one, and the deposit arrived after the rate lock ended. A
+   * lock is a promise: a deposit within it is honoured. `lockS` counts from the order's creation; null: until its deadline.
    */
   priceMoved: { lockS: secondsOrNull, bps, then: oneOf('honour', 'requote', 'refund') },
-  /** The bank names another payer than the customer. */
+  /** The bank names a payer other than the customer. */
   payerName: { then: oneOf('hold', 'refund') },
-  /** Fees that stay with us when a deposit goes back. */
+  /** Fees that we keep when a deposit is refunded. */
   refundFees: { keep: someOf<FeeKind>('operator', 'partner', 'rail', 'chain') },
-  /** How long a state may last, and what then. Money that may be on its way to somebody is never refunded by a clock. */
+  /** How long a state may last, and what happens then. Money that may be on its way is never refunded by a timer. */
   waiting: {
     deposit_seen: deadline('case'),
     deposit_confirmed: deadline('case'),
@@ -108,7 +107,7 @@ export type PolicyAnswer<Q extends PolicyQuestion = PolicyQuestion> = Partial<Po
 const HOUR_S = 3_600;
 const DAY_S = 24 * HOUR_S;
 
-/** Nothing is done by itself with money that did not come as expected: it waits for a person, and a person hears of it. */
+/** Nothing happens automatically to money that arrives differently than asked: it waits for a person, with a case. */
 export const BUILT_IN_POLICY: Policy = {
   underpaid: { acceptBps: 0, beyond: 'hold' },
   overpaid: { acceptBps: 0, beyond: 'hold_excess' },
@@ -121,7 +120,7 @@ export const BUILT_IN_POLICY: Policy = {
   refundFees: { keep: [] },
   waiting: {
     deposit_seen: { afterS: DAY_S, then: 'case' },
-    // Screening takes moments. An hour of it is trouble of ours.
+    // Screening takes moments. An hour of it is a problem of ours.
     deposit_confirmed: { afterS: HOUR_S, then: 'case' },
     awaiting_liquidity: { afterS: DAY_S, then: 'case' },
     on_hold: { afterS: DAY_S, then: 'case' },
@@ -134,7 +133,7 @@ export const BUILT_IN_POLICY: Policy = {
 
 const remembered = remember<Policy>({ forMs: 2_000, most: 10_000 });
 
-/** The policy that an order of this partner on this market is made under now. */
+/** The policy for a new order of this partner on this market. */
 export async function policyFor(tx: Tx, market: Pick<Market, 'id'>, partnerId: bigint): Promise<Policy> {
   return await remembered.get(`${market.id}:${partnerId}`, async () => {
     const rows = await policyRows(tx, market.id, partnerId);
@@ -143,9 +142,8 @@ export async function policyFor(tx: Tx, market: Pick<Market, 'id'>, partnerId: b
 }
 
 /**
- * A policy as it was kept with an order. What it does not answer, because it is older than the question, is answered by the
- * built-in policy: that is what went without saying then. Of a question that only a newer version asks, this one knows nothing:
- * while both run side by side, it goes by those it knows.
+ * Parses a policy stored with an order. Questions newer than the policy get the built-in answer, which was the behaviour at
+ * the time. Questions of a newer server version are ignored: while both versions run, this one uses those it knows.
  */
 export function readPolicy(kept: unknown): Policy {
   assert(isObject(kept), 'a policy is an object of answers');
@@ -154,8 +152,8 @@ export function readPolicy(kept: unknown): Policy {
 }
 
 /**
- * Sets the answer to one question on a market, for one partner or (null) for all that have none of their own; an answer of
- * null takes it away. Kept with who and why.
+ * Sets the answer to one question on a market, for one partner or (null) for all without their own; a null answer removes it.
+ * Recorded with who and why.
  *
  * @throws Refusal 'malformed_field' that names the question or field and its rule
  */
@@ -175,7 +173,7 @@ export async function setPolicy<Q extends PolicyQuestion>(
   remembered.forget();
 }
 
-/** Answers laid over others, field by field. What was written past `setPolicy` is looked at here, loudly. */
+/** Merges answers over others, field by field. Values written without `setPolicy` are validated here, and throw. */
 function over(policy: Policy, answers: unknown): Policy {
   assert(isObject(answers), 'a policy is an object of answers');
   const laid: Record<string, object> = { ...policy };

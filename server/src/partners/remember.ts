@@ -1,11 +1,11 @@
 /**
- * Remember: what was read a moment ago, for a few seconds and a bounded number of keys.
+ * Remember: a cache for a few seconds, with a bounded number of keys.
  *
- * Rows that change by hand (a suspension, a fee, a limit) must act without a restart, so nothing is kept longer than
- * `forMs`, and the oldest goes when `most` are kept. `undefined` is not kept: what a stranger made up must not push out
- * what is real.
+ * Rows that people change (a suspension, a fee, a limit) must take effect without a restart, so nothing is cached longer than
+ * `forMs`, and the oldest entry is evicted beyond `most`. `undefined` is not cached: a stranger's made-up keys must not evict
+ * real ones.
  *
- * Only answers are shared, never a read under way: it belongs to somebody's transaction, which may yet fail.
+ * Only results are shared, never a read under way: it belongs to another transaction, which may yet fail.
  */
 export interface Memory<V> {
   get(key: string, read: () => Promise<V>): Promise<V>;

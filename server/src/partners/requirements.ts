@@ -1,7 +1,7 @@
 /**
- * Requirements of a partner's own: what its business customers must supply, where that is not the default.
+ * A partner's own requirements: what its business customers must supply, if not the default.
  *
- * A row as it is shown, because it is the partner's own list and means nothing to us until somebody submits by it.
+ * Stored as shown, because the list is the partner's own and has no meaning to us until a customer submits by it.
  */
 import type { Tx } from '../base/db.ts';
 import { remember } from './remember.ts';
@@ -11,7 +11,7 @@ export type OwnRequirements = Readonly<Record<string, unknown>>;
 
 const remembered = remember<OwnRequirements | null>({ forMs: 2_000, most: 1_000 });
 
-/** null where the default holds. */
+/** null: the default applies. */
 export async function kybRequirementsOf(tx: Tx, partnerId: bigint): Promise<OwnRequirements | null> {
   return await remembered.get(String(partnerId), async () => {
     const row = await tx.row<{ requirements: OwnRequirements }>(sql.kybRequirements, [partnerId]);
@@ -19,7 +19,7 @@ export async function kybRequirementsOf(tx: Tx, partnerId: bigint): Promise<OwnR
   });
 }
 
-/** Sets what a partner's businesses must supply, or (null) goes back to the default. */
+/** Sets what a partner's businesses must supply, or (null) restores the default. */
 export async function setKybRequirements(
   tx: Tx,
   r: { partnerId: bigint; requirements: OwnRequirements | null; now: Date },

@@ -1,8 +1,8 @@
 /**
  * Rows of partners: the SQL of partners, their keys, assets, markets, fee schedules and confirmation policies.
  *
- * Two kinds of reader. Requests come through the partner role, where row-level security shows a partner its own rows;
- * a key must be found before anybody knows whose it is, so that one look-up goes through the system role.
+ * Two kinds of reader. Requests use the partner role, where row-level security shows a partner its own rows; a key must be
+ * looked up before it is known whose it is, so that one look-up uses the system role.
  */
 import type { Tx } from '../base/db.ts';
 
@@ -116,13 +116,13 @@ export const sql = {
   noteUse: 'update api_keys set last_used_at = $2 where key = $1 and (last_used_at is null or last_used_at <= $3)',
   insertKey: `insert into api_keys (key, partner_id, label, scopes, secret, addresses, expires_at, created_at, secret_for, secret_until)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-  // Whatever was the newest secret becomes the old one; one older than that is valid no longer.
+  // The newest secret becomes the old one; an older one is no longer valid.
   rotateKey: `update api_keys set secret = coalesce(next_secret, secret), next_secret = $2, next_until = $3,
       secret_for = $4, secret_until = $5 where key = $1 and revoked_at is null`,
-  // Only one of two who ask at once is given it.
+  // Of two concurrent requests only one gets it.
   collectSecret: `update api_keys set secret_for = null, secret_until = null
     where key = $1 and secret_for = $2 and secret_until > $3 and revoked_at is null returning secret, next_secret`,
-  // The secrets are not among them.
+  // Without the secrets.
   keysOf: `select key, partner_id, label, scopes, next_until, addresses::text[] as addresses, expires_at, revoked_at,
       held_at, last_used_at, created_at, secret_for, secret_until from api_keys where partner_id = $1 order by created_at, key limit 500`,
   keyShown: `select key, partner_id, label, scopes, next_until, addresses::text[] as addresses, expires_at, revoked_at,
@@ -136,7 +136,7 @@ export const sql = {
   suspend: 'update partners set suspended_at = coalesce(suspended_at, $2) where id = $1',
   resume: 'update partners set suspended_at = null where id = $1',
   assets: 'select code, kind, coin, chain, contract, decimals, native from assets',
-  // Decimals, chain and contract are what booked units mean, so they are never changed by this.
+  // Decimals, chain and contract define what booked units mean, so this never changes them.
   upsertAsset: `insert into assets (code, kind, coin, chain, contract, decimals, native) values ($1, $2, $3, $4, $5, $6, $7)
     on conflict (code) do update set coin = excluded.coin
       where (assets.kind, assets.decimals, assets.chain, assets.contract, assets.native)
@@ -145,7 +145,7 @@ export const sql = {
       min_units, max_units, payout_decimals, quote_ttl_s, deposit_ttl_s, price_sources, price_max_age_s, price_quorum, outlier_bps,
       clearing_s, single_source, jump_bps, resume_s, tax_bps from markets order by id`,
   lockMarkets: 'lock table markets in share row exclusive mode',
-  // With their changes, in one statement: an installation that is filled has hundreds.
+  // With their changes, in one statement: a new installation has hundreds.
   addMarkets: `with added as (
       insert into markets (${MARKET_TERMS})
       select ${MARKET_TERMS} from json_populate_recordset(null::markets, $1::json)
@@ -171,7 +171,7 @@ export const sql = {
       tax_bps = excluded.tax_bps
     returning id`,
   marketJson: `select to_jsonb(m)::text as json from markets m where direction = $1 and crypto_asset = $2 and fiat_asset = $3`,
-  // The general row first, the partner's own after it, so that the later one stands.
+  // The general row first, the partner's own after it, so that the later one overrides.
   fees: `select kind, fixed_units, bps, minimum_units, gas_units from fee_schedules
     where market_id = $1 and (partner_id is null or partner_id = $2) order by partner_id nulls first`,
   everyFee: 'select market_id, partner_id, kind, fixed_units, bps, minimum_units, gas_units from fee_schedules',
@@ -189,7 +189,7 @@ export const sql = {
     on conflict (market_id, level) do update set max_units = excluded.max_units`,
   removeLimit: 'delete from market_limits where market_id = $1 and level = $2',
   limitJson: 'select to_jsonb(l)::text as json from market_limits l where market_id = $1 and level = $2',
-  // The general row first, the partner's own after it, so that the later one stands.
+  // The general row first, the partner's own after it, so that the later one overrides.
   policies: `select question, answer from policies where market_id = $1 and (partner_id is null or partner_id = $2)
     order by partner_id nulls first`,
   upsertPolicy: `insert into policies (market_id, partner_id, question, answer) values ($1, $2, $3, $4::jsonb)
@@ -203,7 +203,7 @@ export const sql = {
   lockExposure: 'select pg_advisory_xact_lock(hashtextextended($1, 0))',
   removeCap: 'delete from exposure_caps where partner_id = $1 and fiat_asset = $2',
   capJson: 'select to_jsonb(c)::text as json from exposure_caps c where partner_id = $1 and fiat_asset = $2',
-  // What was set to what it was already is no change.
+  // Setting a value to what it already is records no change.
   insertChange: `insert into market_changes (what, market_id, partner_id, item, before, after, changed_by, why)
     select $1, $2, $3, $4, $5::jsonb, $6::jsonb, $7, $8 where $5::jsonb is distinct from $6::jsonb`,
   changes: `select ${CHANGE} from market_changes
@@ -211,7 +211,7 @@ export const sql = {
       and ($4::timestamptz is null or at >= $4) and ($5::timestamptz is null or at < $5) and ($6::bigint is null or id < $6)
     order by id desc limit $2`,
   change: `select ${CHANGE} from market_changes where id = $1`,
-  // As JSON and not jsonb: it is shown with its fields in the order in which they were given.
+  // As JSON and not jsonb: it is shown with its fields in their original order.
   kybRequirements: 'select requirements from kyb_requirements where partner_id = $1',
   upsertKybRequirements: `insert into kyb_requirements (partner_id, requirements, set_at) values ($1, $2, $3)
     on conflict (partner_id) do update set requirements = excluded.requirements, set_at = excluded.set_at`,
@@ -221,7 +221,7 @@ export const sql = {
 } as const;
 
 export const keysByName = (tx: Tx, keys: readonly string[]) => tx.rows<KeyRow>(sql.keysByName, [keys]);
-/** @param since not noted again where it was noted after this, by whichever process */
+/** @param since skipped when any process has stored a use after this time */
 export const noteUse = (tx: Tx, key: string, at: Date, since: Date) => tx.run(sql.noteUse, [key, at, since]);
 export const partnerById = (tx: Tx, id: bigint) => tx.row<PartnerRow>(sql.partnerById, [id]);
 export const partnerByName = (tx: Tx, name: string) => tx.row<PartnerRow>(sql.partnerByName, [name]);

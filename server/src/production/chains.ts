@@ -1,8 +1,8 @@
 /**
- * The chains file: which chains are traded on, through whose nodes, with which wallets and tokens. JSON, see
- * docs/operating/production.md. It names no private key and refuses one.
+ * The chains file: which chains are traded on, through which nodes, with which wallets and tokens. JSON, see
+ * docs/operating/production.md. It contains no private key, and one in it is an error.
  *
- * A node's address often carries its key, so no error says it.
+ * A node's URL often contains an API key, so no error contains the URL.
  */
 import { HDKey } from '@scure/bip32';
 import { SettingError } from '../base/env.ts';
@@ -15,13 +15,13 @@ export interface ProductionChain {
   chainId: bigint;
   native: string;
   rpcUrls: readonly string[];
-  /** Blocks that no reorg takes back. */
+  /** Depth at which a block is treated as final. */
   finality: number;
   /** Native units per unit of gas. */
   maxGasPrice: bigint;
   hotWallet: string;
   xpub: string;
-  /** Wallets of the operator from which the hot wallet is funded: name to address. */
+  /** The operator's wallets that fund the hot wallet: name to address. */
   fundedFrom: Readonly<Record<string, string>>;
   levels: Levels | undefined;
   tokens: readonly ProductionToken[];
@@ -32,23 +32,23 @@ export interface ProductionToken {
   contract: string;
   decimals: number;
   confirmations: readonly { fromUnits: bigint; confirmations: number }[];
-  /** Below it nothing is swept. */
+  /** Smaller amounts are not swept. */
   sweepFromUnits: bigint;
   levels: Levels | undefined;
 }
 
-/** Below which the hot wallet is called low, and below which a case is opened. Units. */
+/** Thresholds of the hot wallet: `low`, and the one below which a case is opened. Units. */
 export interface Levels {
   lowUnits: bigint;
   alarmUnits: bigint;
 }
 
-/** What every local test node calls itself. */
+/** Chain ids of local test nodes. */
 const LOCAL_CHAINS = [1_337n, 31_337n, 31_338n, 31_339n, 31_340n, 31_341n, 31_342n];
 const CODE = /^[a-z0-9]{1,20}$/;
 const CODE_RULE = 'must be 1 to 20 lower-case letters and digits';
 
-/** @throws SettingError with every place that is wrong: what can be read on from is read on from */
+/** @throws SettingError with every invalid place: parsing continues as far as possible */
 export function readChains(name: string, text: string, allowed: readonly bigint[]): ProductionChain[] {
   const { chains } = objectAt(parseJson(name, text), name, ['chains']);
   const wrong: string[] = [];
@@ -71,7 +71,7 @@ export function readChains(name: string, text: string, allowed: readonly bigint[
   return read;
 }
 
-/** What is well formed and must not be all the same. */
+/** Well-formed values that are forbidden all the same. */
 function dangers(chain: ProductionChain, at: string, allowed: readonly bigint[]): string[] {
   const { chainId, hotWallet, xpub, fundedFrom } = chain;
   const found: string[] = [];

@@ -1,10 +1,10 @@
 /**
- * Production as a profile: it is told where everything is, brings nothing along, and refuses to start with anything that
- * only a sandbox may have (refusals.ts).
+ * The production profile: its settings name everything outside, it provides nothing itself, and it refuses to start with
+ * anything that only a sandbox may have (refusals.ts).
  *
- * Markets, partners and fees come by the operator's hands. What comes from here at each start are the assets of the chains
- * and bank accounts that are named in its files, because a rail must know them before it looks. Levels and minimums are
- * put where there are none, and then belong to whoever changes them.
+ * Operators create markets, partners and fees. Each start inserts only the assets of the chains and bank accounts named in
+ * its files, because a rail must know them before it is polled. Thresholds and minimums are inserted where missing, and
+ * operators change them afterwards.
  */
 import type { Database } from '../base/db.ts';
 import { SettingError } from '../base/env.ts';
@@ -44,7 +44,7 @@ async function connect({ chains, banks, signer }: Settled, deps: Connecting): Pr
     chains,
     banks.flatMap(({ accounts }) => accounts),
   );
-  // One signer holds the keys of all chains; each chain is asked for with the wallets of its own.
+  // One signer has the keys of all chains; each chain uses its own wallets.
   const clients = new Map(
     chains.map((chain) => {
       const expected = { wallets: { [HOT]: chain.hotWallet }, xpub: chain.xpub, chainId: chain.chainId };
@@ -73,7 +73,7 @@ async function connect({ chains, banks, signer }: Settled, deps: Connecting): Pr
   };
 }
 
-/** A market that pays through a simulated bank was put there by a sandbox; its books are of money that never was. */
+/** A sandbox inserts markets that pay through a simulated bank; its books contain money that never existed. */
 async function refuseSandboxDatabase(db: Database): Promise<void> {
   const all = await db.asSystem(allMarkets);
   if (all.some(({ depositRail, payoutRail }) => [depositRail, payoutRail].includes('bank.simulated')))
@@ -146,7 +146,7 @@ const signerCheck = (chain: string, client: SignerClient): Check => ({
       await client.ping();
       return {};
     } catch (error) {
-      // Its words are ours, and name no key and no address.
+      // Our own words, without key or address.
       return { ok: false, why: error instanceof Unavailable ? error.message : 'failed' };
     }
   },

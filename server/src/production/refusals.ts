@@ -1,8 +1,8 @@
 /**
- * Refusals: why production does not start, all of them at once. Everything that only a sandbox may have is refused here, by
- * the name of its setting; nothing of it is looked for anywhere else.
+ * Refusals: why production does not start, all reasons at once. Everything that only a sandbox may have is rejected here, by
+ * the name of its setting, and nowhere else.
  *
- * Secrets are judged by what can be seen of them: too short, or of too few different characters to be chance.
+ * Secrets are checked by their appearance: too short, or with too few different characters to be random.
  */
 import { existsSync } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
@@ -13,7 +13,7 @@ import { type AnyBank, chosen, type Lists } from '../registry.ts';
 import { readSignerAddress, SIGNER_ADDRESS_RULE, type SignerAddress } from '../signer/index.ts';
 import { type ProductionChain, readChains } from './chains.ts';
 
-/** What a production installation is made of, once nothing speaks against it. */
+/** The validated configuration of a production installation. */
 export interface Settled {
   masterKey: Buffer;
   databaseUrl: string;
@@ -23,11 +23,11 @@ export interface Settled {
   signer: { address: SignerAddress; secret: string };
 }
 
-/** Made by a sandbox in its data folder. */
+/** Created by a sandbox in its data folder. */
 const SANDBOX_FILES = ['sandbox.json', 'master.key', 'operator.token', 'postgres', 'chains', 'signer.journal'];
 const SHORTEST_SECRET = 32;
 const SHORTEST_DELAY_S = 3_600;
-/** 32 hex digits of chance have fewer than this once in ten thousand million. */
+/** 32 random hex digits have fewer than this once in ten thousand million. */
 const FEWEST_CHARACTERS = 6;
 
 /** @throws SettingError with a line for each reason */
@@ -72,7 +72,7 @@ export function settle(config: Config, env: NodeJS.ProcessEnv = process.env): Se
     wrong.push('PUBLIC_URL must be an https address');
   must('TRUSTED_PROXIES', config.trustedProxies, 'the proxy that speaks TLS in front, or none');
   const operatorToken = secret('OPERATOR_TOKEN', config.operatorToken, 'opens the operator view');
-  /** All that are shared with others, and the master key: none may be used twice. */
+  /** All shared secrets, and the master key: each must be unique. */
   const secrets: [string, string | undefined][] = [
     ['MASTER_KEY', masterKey],
     ['OPERATOR_TOKEN', operatorToken],
@@ -81,7 +81,7 @@ export function settle(config: Config, env: NodeJS.ProcessEnv = process.env): Se
   const chains = fromFile('CHAINS_FILE', config.chainsFile, 'chains, nodes, wallets and tokens', (text) =>
     readChains('CHAINS_FILE', text, config.localChains),
   );
-  /** What is used of a list, with what it must be told. Those for which nothing is missing can be created. */
+  /** The used adapters of a list, with their required settings. Those with nothing missing can be created. */
   const used = <K extends keyof Lists>(kind: K): Lists[K][number][] =>
     (read(() => chosen(config, kind)) ?? []).filter((one) => {
       const values = config.valuesOf(one);
@@ -135,5 +135,5 @@ export function settle(config: Config, env: NodeJS.ProcessEnv = process.env): Se
 
 const TOO_REGULAR = (name: string): string => `${name} is too regular to be a secret: make it by chance`;
 
-/** Few different characters, or one part over and over. */
+/** Few different characters, or one repeated part. */
 const isNoChance = (text: string): boolean => new Set(text).size < FEWEST_CHARACTERS || /^(.{1,16})\1+$/s.test(text);

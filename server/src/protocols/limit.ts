@@ -1,12 +1,12 @@
 /**
- * Rate limit: so many requests a minute per key, as a bucket that refills evenly. What the key is, a protocol says: an API
- * key whose signature was right, or a network.
+ * Rate limit: requests per minute per key, as a bucket that refills evenly. The protocol chooses the key: an API key with a
+ * valid signature, or a network.
  *
  * Counted in this process's memory: with several API processes behind a balancer a key gets the limit of each.
  */
 export interface Allowance {
   allowed: boolean;
-  /** RateLimit headers, and Retry-After where refused. */
+  /** RateLimit headers, and Retry-After on a refusal. */
   headers: Record<string, string>;
   retryAfterMs: number;
 }
@@ -16,15 +16,15 @@ interface Bucket {
   at: number;
 }
 
-/** More keys than any installation has in use at once; the least recently used goes first. */
+/** More keys than any installation uses at once; the least recently used is evicted first. */
 const MAX_KEYS = 10_000;
-/** For a limit of nothing, where no time would be right. */
+/** For a limit of zero, when no time would be right. */
 const NEVER_ASK_AGAIN_MS = 3_600_000;
 
 export function openLimiter(now: () => number = () => performance.now()) {
   const buckets = new Map<string, Bucket>();
   return {
-    /** @param most at once, after a pause; as many as a minute brings where it is left out */
+    /** @param most burst after a pause; one minute's amount by default */
     take(key: string, perMinute: number, most = perMinute): Allowance {
       const at = now();
       const before = buckets.get(key) ?? { tokens: most, at };
@@ -37,7 +37,7 @@ export function openLimiter(now: () => number = () => performance.now()) {
         const [oldest] = buckets.keys();
         buckets.delete(oldest ?? key);
       }
-      // A key that may ask nothing at all is asked to come back in a while: a person may have changed that by then.
+      // A key with a limit of zero is told to retry later: an operator may have changed the limit by then.
       const untilOneMs = allowed ? 0 : perMinute > 0 ? ((1 - tokens) * 60_000) / perMinute : NEVER_ASK_AGAIN_MS;
       const untilFullS = perMinute > 0 ? Math.ceil(((most - left) * 60) / perMinute) : NEVER_ASK_AGAIN_MS / 1000;
       return {
@@ -53,7 +53,7 @@ export function openLimiter(now: () => number = () => performance.now()) {
   };
 }
 
-/** The network that an address stands for: whoever has one IPv6 address usually has the 2^64 around it. */
+/** The network of an address: the holder of one IPv6 address usually has its whole 2^64 block. */
 export function networkOf(address: string): string {
   if (!address.includes(':') || address.startsWith('::ffff:')) return address;
   const [ahead = '', behind] = address.split('::');

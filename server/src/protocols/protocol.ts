@@ -1,25 +1,25 @@
 /**
- * The contract of a protocol: one way to speak with the outside, mounted beside the others.
+ * The contract of a protocol: one external interface, mounted beside the others.
  *
- * A protocol is a factory that takes what it may use and gives a Fastify plugin with every route it answers. Inside, a
- * handler is a plain function from a `Call` to a `Reply`: it never sees Fastify, so another HTTP server in front is one
- * file of adapting, and a test can call it without a socket.
+ * A protocol is a factory: it receives its dependencies and returns a Fastify plugin with all its routes. Inside, a handler
+ * is a plain function from a `Call` to a `Reply`: it never sees Fastify, so supporting another HTTP server takes one adapter
+ * file, and a test can call a handler without a socket.
  *
- * A protocol translates; it decides nothing about money. It imports modules through their `index.ts`, and neither rails,
- * nor another protocol, nor a module's SQL.
+ * A protocol translates; it decides nothing about money. It imports modules through their `index.ts`, and neither rails, nor
+ * another protocol, nor a module's SQL.
  */
 import type { FastifyPluginAsync } from 'fastify';
 
-/** A request as any front can give it. */
+/** A request, independent of the HTTP server. */
 export interface Call {
   readonly method: string;
   /** Values of a path's `:names`. */
   readonly params: Readonly<Record<string, string>>;
-  /** What stands after the question mark; of a name that comes twice the last one counts. */
+  /** The URL's query; of a repeated name the last value counts. */
   readonly query?: Readonly<Record<string, string>>;
-  /** Names in lower case. A header sent twice arrives joined. */
+  /** Names in lower case. Values of a repeated header are joined. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** As sent, undecoded; empty where there is none. */
+  /** As sent, undecoded; empty without a body. */
   readonly body: Buffer;
   /** Network address of the caller. */
   readonly address: string;
@@ -27,7 +27,7 @@ export interface Call {
 
 export interface Reply {
   readonly status: number;
-  /** Serialised as JSON, unless `content-type` is among the headers: then it is text to be sent as it is. */
+  /** Serialised as JSON, unless the headers contain `content-type`: then it is text, sent as it is. */
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }

@@ -1,4 +1,6 @@
-/** Rows of what each market's prices were accepted at, and of what is halted for them. */
+/**
+ * Rows of each market's accepted price levels, and of price halts.
+ */
 import type { Tx } from '../base/db.ts';
 import type { Rate } from '../base/money.ts';
 import type { Level } from './breaker.ts';
@@ -24,14 +26,14 @@ interface Row {
   seen_since: Date | null;
 }
 
-/** Any constant: held by whoever keeps prices or judges them, one after the other, so that each sees what the last one kept. */
+/** Any constant: serializes storing and judging prices, so that each sees what the last one stored. */
 const PRICES_LOCK = 0x70726963;
 
 const COLUMNS = `market_id, coin, level_num, level_den, level_at, missing_since, halted_at, why, seen_num, seen_den, seen_since`;
 
 const sql = {
   lock: 'select pg_advisory_xact_lock($1)',
-  // A source not heard for a minute has no say, as in quotes.
+  // A source silent for a minute does not count, as in quotes.
   prices: `select source, base, quote, num, den, priced_at from prices where fetched_at > now() - interval '1 minute'`,
   levels: `select ${COLUMNS} from price_levels order by market_id, coin`,
   of: `select ${COLUMNS} from price_levels where market_id = $1 order by coin`,
@@ -87,7 +89,7 @@ export function saveLevel(tx: Tx, row: LevelRow): void {
   ]);
 }
 
-/** Quotes of a market that rest on the price of this coin and that no order has taken are taken by none from now on. */
+/** Ends the unused quotes of a market that depend on the price of this coin. */
 export const endQuotes = (tx: Tx, marketId: bigint, coin: string) => tx.defer(sql.endQuotes, [marketId, coin]);
 
 export const haltedPrices = (tx: Tx) => tx.rows<{ why: string; count: bigint }>(sql.halted);

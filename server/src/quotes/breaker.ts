@@ -1,16 +1,16 @@
 /**
- * Breaker: when a market stops quoting because of its prices, and when it goes on. Pure.
+ * Breaker: when a market stops quoting because of its prices, and when it resumes. Pure.
  *
  * Each price a market uses has a last accepted level. Quoting halts
  * - when the price is further from that level than the market's `jumpBps`, up or down; and
  * - when fewer sources than the quorum have been live for a while. (Without a quorum there is no quote anyway, at once. The
- *   halt makes it known, and keeps a source that comes and goes from opening and closing the market.)
+ *   halt makes it visible, and keeps an intermittent source from opening and closing the market.)
  *
- * A halted market goes on by itself when a quorum has agreed for `resumeMs`. At a *new* level that takes two sources: one
- * that repeats itself agrees with nobody. So a market with a quorum of one goes on by itself near its old level only; a new
- * one is confirmed by an operator.
+ * A halted market resumes by itself when a quorum has agreed for `resumeMs`. At a *new* level that takes two sources: one
+ * source repeating itself confirms nothing. So a market with a quorum of one resumes by itself near its old level only; an
+ * operator confirms a new one.
  *
- * A price that creeps is followed: what is accepted becomes the level.
+ * A slowly moving price is followed: each accepted price becomes the level.
  *
  * Source: docs/decisions/0034-prices-nobody-should-believe.md
  */
@@ -22,7 +22,7 @@ export interface Level {
   missingSince: Date | null;
   haltedAt: Date | null;
   why: 'jump' | 'quorum' | null;
-  /** While halted: what sources agree on, and since when. */
+  /** While halted: the price the sources agree on, and since when. */
   seen: Rate | null;
   seenSince: Date | null;
 }
@@ -30,11 +30,11 @@ export interface Level {
 export interface BreakerRules {
   jumpBps: bigint;
   resumeMs: number;
-  /** So long may a quorum be missing. */
+  /** How long a quorum may be missing, in milliseconds. */
   missingMs: number;
 }
 
-/** What the sources agree on, and how many they are; undefined where they are fewer than the quorum. */
+/** The price the sources agree on, and their number; undefined when they are fewer than the quorum. */
 export type Agreed = { rate: Rate; sources: number } | undefined;
 
 export type Turn = 'halted' | 'resumed' | undefined;
@@ -49,10 +49,10 @@ export const NO_LEVEL: Level = {
   seenSince: null,
 };
 
-/** A jump is as far down as up: from 100 to 10 as from 10 to 100. */
+/** Symmetric: a jump from 100 to 10 is as large as one from 10 to 100. */
 export const isNear = (a: Rate, b: Rate, bps: bigint): boolean => ratesWithin(a, b, bps) && ratesWithin(b, a, bps);
 
-/** @returns the level as it is from now on, the very same object where nothing has changed, and what that means */
+/** @returns the new level (the same object when nothing has changed), and the resulting transition */
 export function observe(before: Level, agreed: Agreed, rules: BreakerRules, now: Date): { level: Level; turn: Turn } {
   if (before.haltedAt !== null) return whileHalted(before, agreed, rules, now);
   if (agreed === undefined) {

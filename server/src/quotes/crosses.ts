@@ -1,17 +1,19 @@
 /**
- * Crosses: from what exchanges trade, coins in dollars and in USDT, to what markets need, coins in rupees and reals. Pure.
+ * Crosses: computes what markets need (coins in rupees and reals) from what exchanges trade (coins in dollars and USDT).
+ * Pure.
  *
  *     coin/usd × usd/fiat             coin/usdt × usdt/usd × usd/fiat
  *
- * A composition is exact, and as old as its oldest leg. A source that trades a pair itself is believed as it is; and only
- * what a source says of the coin makes a price its own, so that a quorum still counts sources and not our arithmetic.
+ * A composed price is exact, and as old as its oldest leg. A source's own price of a pair is used as it is. Only a source's
+ * own coin leg makes a composed price its own, so that a quorum still counts sources and not our arithmetic.
  *
- * The legs that are shared are guarded, because an error in one would move every source alike:
+ * The shared legs are guarded, because an error in one would move every source alike:
  *
- * - USDT is a coin and not a dollar. Its price is the exchange's own, or else what at least two others agree on: one
- *   exchange must not speak twice.
- * - A currency's rate comes from one place and once a day. One that has moved by more than a tenth since the last is not
- *   taken while the last still counts; a person looks, and deletes the old row if the world has really moved so far.
+ * - USDT is a coin and not a dollar. Its price is the exchange's own, or else what at least two other exchanges agree on: one
+ *   exchange must not count twice.
+ * - A currency's rate comes from one source once a day. One that has moved by more than a tenth since the last is not
+ *   accepted while the last is still valid; an operator checks, and deletes the old row if the rate has really moved that
+ *   far.
  * - The coin's leg must be of the last minute, whatever age a market allows: it may have to allow days, for the currency's.
  */
 import { systemClock } from '../base/clock.ts';
@@ -20,18 +22,18 @@ import { fraction, type Rate, ratesWithin } from '../base/money.ts';
 import { aggregate, type SourcedPrice } from './price.ts';
 import type { FetchedPrice, Pair } from './refresh.ts';
 
-/** Coins move by the second. */
+/** Coin prices change by the second. */
 const COIN_LEG_MAX_AGE_MS = 60_000;
-/** From the Thursday before Easter until the Tuesday after it there is no newer one, and some hours to spare. */
+/** From the Thursday before Easter until the Tuesday after it there is no newer rate; plus some hours of margin. */
 export const CROSS_MAX_AGE_MS = 6 * 24 * 3_600_000;
 const CROSS_JUMP_BPS = 1_000n;
-/** Exchanges differ by a few hundredths of a percent on what a USDT is. */
+/** Exchanges differ by a few hundredths of a percent on the price of USDT. */
 const USDT_OUTLIER_BPS = 100n;
 
-/** A price that was kept, of any source. */
+/** A stored price of any source. */
 export interface KeptPrice extends SourcedPrice, Pair {}
 
-/** The pairs, and all that they may be composed of at one exchange. */
+/** The pairs, and every leg they may be composed of at one exchange. */
 export function legs(pairs: readonly Pair[]): Pair[] {
   const all = pairs.flatMap(({ base, quote }) => [
     { base, quote },
@@ -44,10 +46,10 @@ export function legs(pairs: readonly Pair[]): Pair[] {
 }
 
 /**
- * What follows for the pairs that one source does not say itself.
+ * The composed prices of pairs that one source does not quote itself.
  *
- * @param said what this source has just said
- * @param kept the shared legs, as kept: usdt/usd of every source, and usd/fiat
+ * @param said this source's fresh prices
+ * @param kept the stored shared legs: usdt/usd of every source, and usd/fiat
  */
 export function compose(
   pairs: readonly Pair[],
@@ -68,7 +70,7 @@ export function compose(
   });
 }
 
-/** Crosses that have moved further than currencies do, since the ones that still count. */
+/** Crosses that have moved further than currencies do, compared with the ones still valid. */
 export function jumped(
   said: readonly FetchedPrice[],
   kept: readonly KeptPrice[],
@@ -85,7 +87,7 @@ interface Leg {
   pricedAt: Date;
 }
 
-/** More digits than a column takes are more than any real price has. */
+/** More digits than a column holds are more than any real price has. */
 const MOST = 10n ** 70n;
 
 function product(a: Leg | undefined, b: Leg | undefined): Leg | undefined {

@@ -1,7 +1,7 @@
 /**
- * Quotes: an offer at a price, kept with what it was made of, good until it expires and taken once.
+ * Quotes: an offer at a price, stored with its inputs, valid until it expires and taken once.
  *
- * A quote costs two statements: one reads every price and the gas price it needs, one keeps it.
+ * A quote costs two statements: one reads every price and the gas price it needs, one stores it.
  *
  * Not here: the arithmetic and which prices count (price.ts), markets and fees (partners).
  */
@@ -50,28 +50,28 @@ export interface Quote {
   id: bigint;
   partnerId: bigint;
   market: Market;
-  /** What the customer gives, in the deposit asset's units. */
+  /** What the customer pays, in the deposit asset's units. */
   depositUnits: bigint;
   payoutUnits: bigint;
   grossUnits: bigint;
-  /** Whole fiat per one whole crypto: the very one used. */
+  /** Whole fiat per one whole crypto: exactly the one used. */
   rate: Rate;
   fees: Fees;
   createdAt: Date;
   expiresAt: Date;
 }
 
-/** Brings the end of a partner's quotes nearer. @returns how many there were */
+/** Moves the expiry of a partner's quotes earlier. @returns how many there were */
 export const bringQuotesForward = (tx: Tx, input: { partnerId: bigint; ms: number }): Promise<number> =>
   store.shiftDueTimes(tx, input);
 
 /**
- * Prices an amount and keeps the quote.
+ * Prices an amount and stores the quote.
  *
  * @param input.depositUnits above zero, in the deposit asset's units
- * @param input.forOrder     an order asks, which has looked itself at what is stopped
+ * @param input.forOrder     called for an order, which has checked the kill switches itself
  * @throws Refusal 'partner_switched_off' | 'market_switched_off' | 'amount_outside_limits' | 'amount_below_fees' |
- *   'exposure_exceeded'; Unavailable when no fresh price or gas price is there
+ *   'exposure_exceeded'; Unavailable without a fresh price or gas price
  */
 export async function createQuote(
   tx: Tx,
@@ -86,10 +86,10 @@ export async function createQuote(
 }
 
 /**
- * Prices an amount anew for an order that has its money already: the same limits and terms as any quote, taken as it is
- * made. The partner's cap is not asked: it bounds what is promised for money that may never come.
+ * Prices an amount again for an order that already has its money: the same limits and terms as for any quote, and taken at
+ * once. The partner's cap does not apply: it bounds promises for money that may never come.
  *
- * @throws Refusal 'amount_outside_limits' | 'amount_below_fees'; Unavailable when no fresh price or gas price is there
+ * @throws Refusal 'amount_outside_limits' | 'amount_below_fees'; Unavailable without a fresh price or gas price
  */
 export async function requote(
   tx: Tx,
@@ -99,10 +99,10 @@ export async function requote(
 }
 
 /**
- * The same where it would change something; what would not is not kept.
+ * The same if it would change anything; otherwise nothing is stored.
  *
  * @param isSame whether the order has these terms already
- * @returns undefined where it has
+ * @returns undefined when it has
  */
 export async function requoteUnless(
   tx: Tx,
@@ -119,8 +119,8 @@ function keep(tx: Tx, offer: Awaited<ReturnType<typeof offerNow>>, orderId: bigi
 }
 
 /**
- * What another amount comes to at a rate that is booked, with the fees of today's schedule. The chain's fee stays what was
- * booked: gas does not ask how much it moves, and so no price is needed.
+ * Prices another amount at a booked rate, with the fees of the current schedule. The chain's fee stays as booked: gas does
+ * not depend on the amount, so no price is needed.
  *
  * @throws Refusal 'amount_outside_limits' | 'amount_below_fees'
  */
@@ -136,7 +136,7 @@ export async function repriceAt(
   return belowFeesWith(limits, () => price(depositUnits, terms));
 }
 
-/** What a quote would say now, to be looked at: nothing is kept and nothing promised. Throws what `createQuote` throws. */
+/** The quote at this moment, for display: nothing is stored or promised. Throws what `createQuote` throws. */
 export const previewQuote = async (
   tx: Tx,
   input: { partner: Partner; market: Market; depositUnits: bigint; now: Date },
@@ -171,8 +171,8 @@ function withinLimits(market: Market, depositUnits: bigint) {
 }
 
 /**
- * @throws Refusal 'amount_outside_limits', or 'verification_required' where a customer of this level may give less than the
- *   market takes: no amount would do, and being verified further may help
+ * @throws Refusal 'amount_outside_limits', or 'verification_required' when a customer of this level may pay less than the
+ *   market's minimum: no amount would do, and a higher verification may help
  */
 export async function requireWithinLevel(
   tx: Tx,
@@ -186,9 +186,9 @@ export async function requireWithinLevel(
 }
 
 /**
- * A live quote is a promise at a price that may move. Where a cap is set, this one and the partner's other live ones of
- * the fiat must not come to more. Where a cap is set, quotes and orders of the partner in that fiat are made one after the
- * other, and a quote reads each live one of the partner once more.
+ * A live quote is a commitment at a price that may move. With a cap, this quote and the partner's other live ones in the fiat
+ * must not exceed it. The partner's quotes and orders in that fiat are then made one after the other, and each quote reads
+ * the partner's live ones once more.
  */
 async function requireRoom(tx: Tx, quote: Quote, fiatUnits: bigint): Promise<void> {
   const { partnerId, createdAt } = quote;
@@ -199,11 +199,11 @@ async function requireRoom(tx: Tx, quote: Quote, fiatUnits: bigint): Promise<voi
   requireWithin(cap, { asked: fiatUnits, live, fiat });
 }
 
-/** What a partner's live quotes of a fiat come to, in its units; those taken by orders are not among them. */
+/** Sum of a partner's live quotes in a fiat, in its units, without those taken by orders. */
 export const liveUnits = (tx: Tx, input: { partnerId: bigint; fiat: string; now: Date }): Promise<bigint> =>
   store.liveUnits(tx, input);
 
-/** @throws Refusal 'exposure_exceeded' that says what is left of the cap */
+/** @throws Refusal 'exposure_exceeded' with what is left of the cap */
 export function requireWithin(
   cap: bigint,
   { asked, live, fiat }: { asked: bigint; live: bigint; fiat: Market['fiat'] },
@@ -216,17 +216,17 @@ export function requireWithin(
   });
 }
 
-/** The rate that holds on a market now. @throws Unavailable when no fresh price is there, or quoting is halted */
+/** The current rate of a market. @throws Unavailable without a fresh price, or while quoting is halted */
 export async function rateNow(tx: Tx, market: Market): Promise<Rate> {
   const { coin } = market.crypto;
   const found = await store.prices(tx, { bases: [coin], quote: market.fiat.coin, chain: null, marketId: market.id });
   return ratesOf(found, market, coin).rate;
 }
 
-/** Asking again makes sense then, at the soonest. */
+/** The earliest sensible retry. */
 const ASK_HALTED_AGAIN_MS = 5_000;
 
-/** Quoting is halted, or was while an order was being made. */
+/** Quoting is halted, or was while an order was being created. */
 export const priceHalted = (market: Market, waitMs = 0): Unavailable =>
   new Unavailable('price', `quoting is halted on market ${market.id}`, {
     reason: 'price_halted',
@@ -234,9 +234,9 @@ export const priceHalted = (market: Market, waitMs = 0): Unavailable =>
   });
 
 /**
- * The rate that sources agree on, where the market may quote at it.
+ * The rate that the sources agree on, if the market may quote at it.
  *
- * @throws Unavailable where there is none; where quoting is halted, or should be, with the reason 'price_halted'
+ * @throws Unavailable without one; while quoting is halted, or should be, with the reason 'price_halted'
  */
 function ratesOf(found: Awaited<ReturnType<typeof store.prices>>, market: Market, coin: string) {
   const { prices, levels, now } = found;
@@ -247,13 +247,13 @@ function ratesOf(found: Awaited<ReturnType<typeof store.prices>>, market: Market
     throw priceHalted(market, market.resumeMs - seenForMs);
   }
   const agreed = aggregate(ofCoin, rulesOf(market), `${coin}/${market.fiat.coin}`, now);
-  // Kept by something that does not judge, an older server: the next judgement is due in seconds.
+  // Stored by an older server, which does not judge: the next judgement is due in seconds.
   const level = judged?.level ?? null;
   if (level !== null && !isNear(agreed.rate, level, market.jumpBps)) throw priceHalted(market);
   return agreed;
 }
 
-/** A refusal for want of anything left over also says the limits. */
+/** A Refusal because nothing would be left also contains the limits. */
 function belowFeesWith<T>(limits: Record<string, unknown>, body: () => T): T {
   try {
     return body();
@@ -264,10 +264,10 @@ function belowFeesWith<T>(limits: Record<string, unknown>, body: () => T): T {
 }
 
 /**
- * What the chain transfers of one order cost now, in the market's crypto, smallest units, rounded up.
+ * Current cost of one order's chain transfers, in the market's crypto, smallest units, rounded up.
  *
- * @param atRest native units for one unit of gas where none fresh is known: of a chain whose node has yet to be started
- * @throws Unavailable when no fresh price or gas price is there
+ * @param atRest native units per unit of gas, used when none fresh is known: for a chain whose node has not been started yet
+ * @throws Unavailable without a fresh price or gas price
  */
 export async function chainCost(tx: Tx, market: Market, atRest?: bigint): Promise<bigint> {
   const { terms } = await termsNow(tx, { id: 0n }, market, atRest);
@@ -275,7 +275,7 @@ export async function chainCost(tx: Tx, market: Market, atRest?: bigint): Promis
   return quoteToBase(fiatUnits, terms.rate, { base: market.crypto.decimals, quote: market.fiat.decimals }, 'up');
 }
 
-/** The terms that hold at this moment, and the prices they rest on. */
+/** The current terms, and the prices they are based on. */
 async function termsNow(
   tx: Tx,
   partner: { id: bigint },
@@ -318,7 +318,7 @@ const termsOf = ({ direction, crypto, fiat, payoutDecimals, taxBps }: Market) =>
 
 const NO_GAS = { num: 0n, den: 1n };
 
-/** Gas moves fast, but a fee a minute old is still about right; older is no price at all. */
+/** Gas prices move fast, but a minute-old one is still about right; an older one is not used. */
 const MAX_GAS_AGE_MS = 60_000;
 
 const described = (base: string, used: readonly SourcedPrice[]) =>
@@ -346,24 +346,24 @@ export interface TakeInput {
 }
 
 /**
- * A live quote of the partner for the same market, amount, rate and payout, taken for this order.
- * Taken means: nobody else gets it. `undefined` where there is none, or a price that it rests on is halted.
+ * Takes a live quote of the partner for the same market, amount, rate and payout, for this order. No other order can take it.
+ * `undefined` when there is none, or a price it is based on is halted.
  */
 export const takeQuote = (tx: Tx, input: TakeInput): Promise<Quote | undefined> => store.take(tx, input);
 
-/** A quote of this market and amount that is still good and that nobody has taken. */
+/** A quote for this market and amount that is still valid and not taken. */
 export const liveQuote = (
   tx: Tx,
   input: { id: bigint; market: Market; depositUnits: bigint; now: Date },
 ): Promise<Quote | undefined> => store.live(tx, input);
 
-/** A quote that was shown, good or ended. `undefined` once it is forgotten. */
+/** A quote that was shown, valid or ended. `undefined` once it is deleted. */
 export const shownQuote = (
   tx: Tx,
   input: { id: bigint; market: Market; depositUnits: bigint },
 ): Promise<Quote | undefined> => store.shown(tx, input);
 
-/** Whether two quotes of one amount promise the same: payout, rate and each fee. */
+/** Whether two quotes for one amount promise the same: payout, rate and each fee. */
 export const isSameOffer = (a: Quote, b: Quote): boolean =>
   a.payoutUnits === b.payoutUnits &&
   a.rate.num * b.rate.den === b.rate.num * a.rate.den &&

@@ -1,14 +1,14 @@
 /**
- * Price: from what several sources say to the one rate we use, and from that to what a quote comes to. Pure, on integers,
- * the same for both directions.
+ * Price: aggregates several sources into the one rate we use, and computes a quote from it. Pure, on integers, the same for
+ * both directions.
  *
- * A source's price counts only while it is fresh and lies near the median of the others, and there must be as many as the
- * market's quorum: an old price is never used in place of none. Prices age on real time even where an order's clock has
- * been moved, because they are about the world.
+ * A source's price counts only while it is fresh and near the median of the others, and there must be as many as the market's
+ * quorum: an old price is never used in place of none. Prices age on real time even when an order's clock has been moved,
+ * because they come from the outside world.
  *
- * Fees stand in the market's fiat. Selling crypto they come off what was converted; buying it they come off what was paid
- * in. Every fee is rounded up to the fiat's smallest unit and what we pay out is rounded down to the places shown, so no
- * rounding ever favours the house twice nor makes money from nothing; what is cut off is booked (orders/entries.ts).
+ * Fees are in the market's fiat. Selling crypto they are taken from the converted amount, buying it from the deposit. Every
+ * fee is rounded up to the fiat's smallest unit, and the payout is rounded down to the places shown, so no rounding favours
+ * the house twice or creates money; the fraction cut off is booked (orders/entries.ts).
  *
  * Source: docs/decisions/0004-rounding.md
  */
@@ -31,14 +31,14 @@ export interface FeeTerm {
   fixedUnits: bigint;
   bps: bigint;
   minimumUnits: bigint;
-  /** Gas used by the chain transfers an order causes; only the chain's fee has any. */
+  /** Gas used by an order's chain transfers; only the chain's fee has any. */
   gasUnits: bigint;
 }
 
-/** Four are somebody's price and have a schedule each; the tax is withheld for the authority, and stands in the market's row. */
+/** Four fees have a schedule each; the tax is withheld for the authority, and is in the market's row. */
 export const FEE_KINDS = ['operator', 'partner', 'rail', 'chain', 'tax'] as const;
 export type FeeKind = (typeof FEE_KINDS)[number];
-/** Those that have a schedule. */
+/** Those with a schedule. */
 export const PRICED_FEES = ['operator', 'partner', 'rail', 'chain'] as const satisfies readonly FeeKind[];
 export type PricedFee = (typeof PRICED_FEES)[number];
 export type FeeTerms = Readonly<Record<PricedFee, FeeTerm>>;
@@ -49,28 +49,28 @@ export interface Terms {
   direction: 'offramp' | 'onramp';
   cryptoDecimals: number;
   fiatDecimals: number;
-  /** Places of the payout asset that are paid out; its own decimals at most. */
+  /** Decimal places of the payout; at most the asset's own. */
   payoutDecimals: number;
   /** Whole fiat per one whole crypto. */
   rate: Rate;
   fees: FeeTerms;
-  /** What one unit of gas costs now, in the fiat's smallest units, exact. Zero numerator where the market has no gas fee. */
+  /** Current cost of one unit of gas, in the fiat's smallest units, exact. Zero numerator when the market has no gas fee. */
   gasCost: { num: bigint; den: bigint };
-  /** Withheld of the fiat that is converted or paid in, before fees. */
+  /** Withheld from the fiat that is converted or paid in, before fees. */
   taxBps: bigint;
 }
 
 export interface Priced {
   payoutUnits: bigint;
-  /** What is converted: the fiat before fees when selling, the crypto before truncation when buying. */
+  /** The converted amount: the fiat before fees when selling, the crypto before truncation when buying. */
   grossUnits: bigint;
   fees: Fees;
 }
 
 /**
- * @param depositUnits what the customer gives, smallest units of the deposit asset, above zero
+ * @param depositUnits what the customer pays, smallest units of the deposit asset, above zero
  * @returns selling: `gross = payout + Σ fees + cut-off`; buying: `deposit − Σ fees` buys `gross = payout + cut-off`
- * @throws Refusal 'amount_below_fees' when nothing would be left
+ * @throws Refusal 'amount_below_fees' when nothing would be left after fees
  */
 export function price(depositUnits: bigint, terms: Terms): Priced {
   const decimals = { base: terms.cryptoDecimals, quote: terms.fiatDecimals };
@@ -120,7 +120,7 @@ export function gasCost(
 export interface SourcedPrice {
   source: string;
   rate: Rate;
-  /** When it held, as the source says. */
+  /** When it was valid, according to the source. */
   pricedAt: Date;
 }
 
@@ -128,7 +128,7 @@ export interface PriceRules {
   sources: readonly string[];
   maxAgeMs: number;
   quorum: number;
-  /** A price further from the median than this is left out. */
+  /** A price further from the median than this is excluded. */
   outlierBps: bigint;
 }
 
@@ -139,12 +139,12 @@ export const rulesOf = (market: Market): PriceRules => ({
   outlierBps: market.outlierBps,
 });
 
-/** A source may run a little ahead of us before its price counts as nonsense. */
+/** A source's clock may be this far ahead before its price is invalid. */
 const MAX_AHEAD_MS = 5_000;
 
 /**
- * @param now by the clock that the prices were dated by: the database's
- * @returns the median of the prices that count, at most 15 significant digits, and which they were
+ * @param now by the clock that dated the prices: the database's
+ * @returns the median of the prices that count, at most 15 significant digits, and which prices they were
  * @throws Unavailable when fewer than the quorum count
  */
 export function aggregate(

@@ -1,11 +1,11 @@
 /**
- * Refreshing: work that never ends, one row per price source, and the broom for quotes nobody took.
+ * Refreshing: a recurring job per price source, and the cleanup of unused quotes.
  *
- * A source that fails is paused, longer each time and as long as it asks for itself, and how it is doing is kept in a row:
- * shown at /readyz, and minded by whichever process asks next. Its work row goes on enqueueing. Were it left to fail, it
- * would be set aside as dead after some twenty minutes, and a source that came back would not be heard.
+ * A failing source is paused, longer each time and as long as the source itself asks for. Its health is a row: shown at
+ * /readyz, and used by whichever process polls it next. Its job keeps re-enqueueing itself. If the job failed instead, it
+ * would be marked dead after some twenty minutes, and a source that came back would not be polled.
  *
- * Prices are dated, and pauses counted, by the database's clock: a server whose own is wrong dates nothing ahead.
+ * Prices are dated, and pauses counted, by the database's clock: a server whose own clock is wrong dates nothing ahead.
  */
 import { pauseAfter } from '../base/backoff.ts';
 import { type Clock, later } from '../base/clock.ts';
@@ -20,9 +20,9 @@ import { store } from './store.ts';
 import { judgePrices, WATCH_EVERY_MS } from './watch.ts';
 
 const EVERY_MS = 5_000;
-/** After the first failure a source is asked again in five seconds, then ten, and so on up to a minute. */
+/** After the first failure a source is polled again in five seconds, then ten, and so on up to a minute. */
 const PAUSES = { firstMs: EVERY_MS, longestMs: 60_000 };
-/** A quote nobody took is of interest for a day, for questions about it. */
+/** An unused quote is kept for a day, for questions about it. */
 const KEEP_QUOTES_MS = 24 * 3_600_000;
 
 export function quoteHandlers(deps: {
@@ -47,7 +47,7 @@ export function quoteHandlers(deps: {
   };
 }
 
-/** Asks a source now, and not when its turn comes. */
+/** Polls a source now, and not when its turn comes. */
 export const refreshNow = (db: Database, source: PriceSource): Promise<unknown> => refresh(db, source);
 
 async function refresh(db: Database, source: PriceSource): Promise<Handled> {
@@ -77,7 +77,7 @@ async function refresh(db: Database, source: PriceSource): Promise<Handled> {
   }
 }
 
-/** What a source said and what follows from it, without the crosses that nobody should believe. */
+/** A source's prices and what is composed of them, without the crosses that moved implausibly far. */
 function believable(pairs: readonly Pair[], said: readonly FetchedPrice[], kept: readonly KeptPrice[], now: Date) {
   const odd = jumped(said, kept, now);
   const taken = said.filter((price) => !odd.includes(price));
@@ -100,30 +100,30 @@ async function tradedPairs(tx: Tx): Promise<Pair[]> {
 
 export const priceAges = (tx: Tx) => store.priceAges(tx);
 
-/** How the sources are doing, as whoever asked them last found. */
+/** Health of the sources, as the last process that polled them found. */
 export const priceSourceHealth = (tx: Tx): Promise<SourceHealth[]> => store.sourceHealth(tx);
 
 export interface SourceHealth {
   source: string;
   lastSuccessAgeMs: number | null;
   lastFailureAgeMs: number | null;
-  /** In words of ours. */
+  /** In our words. */
   lastFailure: string | null;
   /** Since the last success. */
   failures: number;
 }
 
-/** How often a source is asked while all is well. */
+/** How often a healthy source is polled. */
 export const intervalOf = (source: PriceSource): number => source.everyMs ?? EVERY_MS;
 
-/** A place prices come from. Adapters live in quotes/sources, one file each, and are listed in registry.ts. */
+/** A source of prices. Adapters are in quotes/sources, one file each, and are listed in registry.ts. */
 export interface PriceSource {
   readonly code: string;
-  /** How often it makes sense to ask; every five seconds where it does not say. */
+  /** Sensible polling interval in milliseconds; five seconds by default. */
   readonly everyMs?: number;
   /**
-   * What it cannot price it leaves out; what it may add are legs that prices are composed of (crosses.ts).
-   * @param clock dates what the source itself does not date
+   * Omits pairs it cannot price; may add legs that prices are composed of (crosses.ts).
+   * @param clock dates prices that the source itself does not date
    * @throws Unavailable, and nothing else
    */
   fetch(pairs: readonly Pair[], clock?: Clock): Promise<FetchedPrice[]>;

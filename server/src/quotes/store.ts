@@ -12,7 +12,8 @@ const QUOTE = `id, deposit_units, payout_units, gross_units, rate_num, rate_den,
 
 /** Hot statements, exported so that their plans can be asserted. */
 export const quoteSql = {
-  // A source not heard for a minute has no say, however old a market lets prices be: it may have to, for a currency's daily rate.
+  // A source silent for a minute does not count, however old a market lets prices be: it may have to allow days, for a
+  // currency's daily rate.
   prices: `select base, source, num, den, priced_at, null::numeric as units, null::timestamptz as fetched_at
                 , null::timestamptz as halted_at, null::timestamptz as seen_since, clock_timestamp() as now
              from prices where base = any($1) and quote = $2 and fetched_at > now() - interval '1 minute'
@@ -26,7 +27,7 @@ export const quoteSql = {
            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
   liveUnits: `select coalesce(sum(fiat_units), 0) as units from quotes
                where partner_id = $1 and fiat_asset = $2 and order_id is null and expires_at > $3`,
-  // Not while a price that the quote rests on is halted; that of gas matters only where gas is charged.
+  // Not while a price that the quote is based on is halted; the gas asset's price matters only where gas is charged.
   take: `update quotes set order_id = $8
           where id = (select id from quotes q
                        where partner_id = $1 and market_id = $2 and deposit_text = $3::text and order_id is null
@@ -53,7 +54,7 @@ interface PriceRow {
   now: Date;
 }
 
-/** What a quote needs to know of how its market's prices were judged. */
+/** What a quote needs to know about the judgement of its market's prices. */
 export interface JudgedLevel {
   coin: string;
   level: Rate | null;
@@ -128,7 +129,7 @@ export const store = {
     return { prices, levels, gasUnits, gasAgeMs, now: rows[0]?.now ?? new Date() };
   },
 
-  /** @param made.orderId the order it is taken by at once, or null */
+  /** @param made.orderId the order that takes it at once, or null */
   insert(
     tx: Tx,
     quote: Quote,
@@ -157,7 +158,7 @@ export const store = {
     ]);
   },
 
-  /** What a partner's live quotes of a fiat come to, in its units. */
+  /** Sum of a partner's live quotes in a fiat, in its units. */
   async liveUnits(tx: Tx, input: { partnerId: bigint; fiat: string; now: Date }): Promise<bigint> {
     const row = await tx.row<{ units: bigint }>(quoteSql.liveUnits, [input.partnerId, input.fiat, input.now]);
     return row?.units ?? 0n;
@@ -191,7 +192,7 @@ export const store = {
     return row === undefined ? undefined : quoteOf(row, row.partner_id, market);
   },
 
-  /** An older price replaces no newer one, unless that is dated ahead of now: it was dated by a clock that was wrong. */
+  /** An older price does not replace a newer one, unless the newer one is dated in the future: a wrong clock dated it. */
   async savePrices(tx: Tx, source: string, prices: readonly FetchedPrice[]): Promise<void> {
     for (const price of prices) {
       tx.defer(
@@ -205,7 +206,7 @@ export const store = {
     }
   },
 
-  /** What prices are composed of that is not one source's own: what a USDT is in dollars, and a dollar in other currencies. */
+  /** The shared legs of composed prices: USDT in dollars, and a dollar in other currencies. */
   sharedLegs: (tx: Tx): Promise<KeptPrice[]> =>
     tx
       .rows<{ source: string; base: string; quote: string; num: bigint; den: bigint; priced_at: Date }>(
@@ -255,7 +256,7 @@ export const store = {
          from price_sources order by source`,
     ),
 
-  /** Quotes that expired long ago and were not taken. */
+  /** Moves the expiry of a partner's unused quotes earlier. @returns how many there were */
   shiftDueTimes: (tx: Tx, { partnerId, ms }: { partnerId: bigint; ms: number }) =>
     tx.run(
       `update quotes set expires_at = expires_at - $2::float8 * interval '1 millisecond'
@@ -263,6 +264,7 @@ export const store = {
       [partnerId, ms],
     ),
 
+  /** Deletes quotes that expired long ago and were not taken. */
   purge: (tx: Tx, before: Date) =>
     tx.run(
       `delete from quotes where id in
@@ -271,8 +273,8 @@ export const store = {
     ),
 
   /**
-   * Age of the newest price of a coin per source, milliseconds. Currencies' daily rates are not coins, and a source not
-   * heard for a day is one that is no longer asked; what is asked has its own health. Below zero: dated ahead of now.
+   * Age of the newest coin price per source, in milliseconds. Currencies' daily rates are excluded, and so is a source silent
+   * for a day, because it is no longer polled; polled sources have their own health. Negative: dated in the future.
    */
   async priceAges(tx: Tx): Promise<{ source: string; ageMs: number }[]> {
     const rows = await tx.rows<{ source: string; age_ms: number }>(

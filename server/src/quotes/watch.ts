@@ -1,12 +1,12 @@
 /**
- * Watching prices: judges every market's prices against their levels, and keeps what follows, with a case for a person.
+ * Watching prices: judges every market's prices against their levels, stores the result, and opens a case for a person.
  *
- * Many markets rest on one price, so there is one case for a pair and a cause (a jump, or a quorum that is missing), which names
- * the markets that it halts. It says so anew when one of them halts or goes on, and closes with the last.
+ * Many markets depend on one price, so there is one case per pair and cause (a jump, or a missing quorum), which names the
+ * markets that it halts. It is updated when one of them halts or resumes, and closes with the last.
  *
- * Called in the transaction that keeps a price, so that no server quotes at a price before it was judged; and every few
- * seconds by a recurring job, because silence keeps no price. One at a time, under a lock: a judgement sees every price that
- * was kept before it.
+ * Called in the transaction that stores a price, so that no server quotes at an unjudged price; and every few seconds by a
+ * recurring job, because a silent source stores no price. Judgements are serialized by a lock: each sees every price stored
+ * before it.
  */
 import { databaseNow } from '../base/databaseclock.ts';
 import type { Tx } from '../base/db.ts';
@@ -20,7 +20,7 @@ import type { KeptPrice } from './crosses.ts';
 import { aggregate, type PriceRules, rulesOf } from './price.ts';
 
 export const WATCH_EVERY_MS = 2_000;
-/** However old a market lets prices be, a quorum that is missing so long is made known. */
+/** However old a market lets prices be, a quorum missing for this long is reported. */
 const MISSING_AT_MOST_MS = 60_000;
 
 const breakerOf = (market: Market): BreakerRules => ({
@@ -29,7 +29,7 @@ const breakerOf = (market: Market): BreakerRules => ({
   missingMs: Math.min(market.priceMaxAgeMs, MISSING_AT_MOST_MS),
 });
 
-/** @param keep keeps prices, under the lock, before they are judged */
+/** @param keep stores prices, under the lock, before they are judged */
 export async function judgePrices(tx: Tx, keep: () => Promise<void> = async () => {}): Promise<void> {
   await lockPrices(tx);
   await keep();
@@ -47,7 +47,7 @@ export async function judgePrices(tx: Tx, keep: () => Promise<void> = async () =
     for (const coin of coins) {
       const before = own.find((row) => row.coin === coin) ?? { ...NO_LEVEL, marketId: market.id, coin };
       const agreed = agreedOn(market, coin);
-      // One that no source has ever priced has no level to be halted at.
+      // A coin that no source has ever priced has no level at which it could be halted.
       if (agreed === undefined && before.level === null && coin !== market.crypto.coin) continue;
       const { level, turn } = observe(before, agreed, breakerOf(market), now);
       const row = { ...level, marketId: market.id, coin };
@@ -55,21 +55,21 @@ export async function judgePrices(tx: Tx, keep: () => Promise<void> = async () =
       if (level === before) continue;
       saveLevel(tx, row);
       if (turn === 'resumed') resumed.add(pairOf(market, coin));
-      // What was offered at the old level is not to be had at the new one.
+      // Quotes made at the old level end at the new one.
       if (turn === 'resumed' && moved(market, before.level, row.level)) endQuotes(tx, market.id, coin);
     }
-    // No quote rests on these any more, so that they were halted stands in nobody's way.
+    // No quote depends on these any more, so their halt is dropped.
     for (const { coin, haltedAt } of own)
       if (haltedAt !== null && !coins.includes(coin)) saveLevel(tx, { ...NO_LEVEL, marketId: market.id, coin });
   }
   const outcomeOf = (pair: string): string =>
     resumed.has(pair) ? 'sources agreed for long enough' : 'no quote rests on that price any more';
-  // A row that was halted is one until it goes on, that of a disabled market too: without any no case is open.
+  // A halted row stays halted until it resumes, also that of a disabled market: without any no case is open.
   const wereAny = [...rows.values()].flat().some(({ haltedAt }) => haltedAt !== null);
   if (wereAny || halts.length > 0) await tellHalts(tx, halts, { outcomeOf, now });
 }
 
-/** What the sources agree on, worked out once for all markets that ask for the same pair by the same rules. */
+/** What the sources agree on, computed once for all markets with the same pair and rules. */
 function agreements(prices: readonly KeptPrice[], now: Date): (market: Market, coin: string) => Agreed {
   const byPair = Map.groupBy(prices, ({ base, quote }) => `${base}/${quote}`);
   const known = new Map<string, Agreed>();
@@ -92,7 +92,7 @@ function agreedOn(prices: readonly KeptPrice[], rules: PriceRules, pair: string,
   }
 }
 
-/** Coins whose prices its quotes rest on: what is traded, and what gas is paid in where somebody is charged for gas. */
+/** Coins whose prices a market's quotes depend on: the traded coin, and the gas asset if any partner is charged for gas. */
 function coinsOf(market: Market, charging: ReadonlySet<bigint>, natives: readonly Asset[]): string[] {
   if (!charging.has(market.id)) return [market.crypto.coin];
   const native = natives.find(({ chain }) => chain === market.crypto.chain);
@@ -109,14 +109,14 @@ interface Halt {
 
 const pairOf = (market: Market, coin: string): string => `${coin}/${market.fiat.coin}`;
 const KIND = 'price_halted';
-/** A case names so many markets, and says how many more there are. */
+/** Markets named in a case; it gives the number of the others. */
 const MOST_NAMED = 50;
 
 /**
- * Has the cases say what is halted now: one for a pair and cause. Where a case says so already nothing is written.
+ * Updates the cases to the present halts: one per pair and cause. Writes only changes.
  *
- * @param halts all there are
- * @param about.outcomeOf why a pair is halted no more
+ * @param halts all present halts
+ * @param about.outcomeOf why a pair is no longer halted
  */
 async function tellHalts(
   tx: Tx,
@@ -141,7 +141,7 @@ async function tellHalts(
 /** Pairs are far fewer. */
 const MOST_CASES = 200;
 
-/** What a case says of one cause. */
+/** The text of a case for one cause. */
 function causeOf(halts: readonly Halt[]): { reason: string; facts: Record<string, unknown> } {
   const [first] = halts;
   assert(first !== undefined, 'a cause halts no market');
@@ -166,10 +166,10 @@ function causeOf(halts: readonly Halt[]): { reason: string; facts: Record<string
 
 const said = (rate: Rate | null): string => (rate === null ? 'none' : formatRate(rate));
 
-/** How many prices of open markets are halted, by why. */
+/** Number of halted prices of open markets, by cause. */
 export { haltedPrices } from './breaker.store.ts';
 
-/** How the prices of a market stand, as an operator reads it. */
+/** The state of a market's prices, for an operator. */
 export interface ShownLevel {
   coin: string;
   level: string;
@@ -180,7 +180,7 @@ export interface ShownLevel {
   seenSince: Date | null;
 }
 
-/** @param input.marketId of all markets where left out */
+/** @param input.marketId default: all markets */
 export async function priceLevels(
   tx: Tx,
   input: { marketId?: bigint } = {},
@@ -193,9 +193,9 @@ export async function priceLevels(
 }
 
 /**
- * A person vouches for the level of a halted market: it quotes again, at what sources say near that level.
+ * An operator confirms the level of a halted market: it quotes again, at what sources say near that level.
  *
- * @throws Refusal 'market_not_halted'; 'malformed_field' where the sources do not say so, or too few say anything
+ * @throws Refusal 'market_not_halted'; 'malformed_field' when the sources do not agree with it, or too few answer
  */
 export async function confirmLevel(
   tx: Tx,
@@ -217,10 +217,10 @@ export async function confirmLevel(
 }
 
 /**
- * The same of all markets that are halted for a pair. One whose own rules the level or the sources do not meet stays halted.
+ * The same for all markets halted for a pair. A market whose own rules the level or the sources do not meet stays halted.
  *
- * @returns ids of both
- * @throws Refusal as `confirmLevel`, where none goes on
+ * @returns ids of both groups
+ * @throws Refusal as `confirmLevel`, when none resumes
  */
 export async function confirmPair(
   tx: Tx,
@@ -262,7 +262,7 @@ function confirmOne(
   return undefined;
 }
 
-/** What is halted, of open markets. */
+/** Current halts of open markets. */
 async function haltsNow(tx: Tx): Promise<Halt[]> {
   const open = new Map((await markets(tx)).map((market) => [market.id, market]));
   return (await levelRows(tx)).flatMap((row) => {
@@ -271,7 +271,7 @@ async function haltsNow(tx: Tx): Promise<Halt[]> {
   });
 }
 
-/** The markets that go on are named no more. */
+/** Removes resumed markets from the cases. */
 async function tellConfirmed(tx: Tx, confirmed: string, by: string, now: Date): Promise<void> {
   const outcomeOf = (pair: string): string =>
     pair === confirmed ? `level confirmed by ${by}` : 'no quote rests on that price any more';

@@ -1,10 +1,12 @@
-/** SQL of what a restore has left behind: where its numbers began, and that there was one. */
+/**
+ * SQL of what a restore leaves behind: the number sequences from which it started, and whether there was one.
+ */
 import type { Tx } from '../base/db.ts';
 
-/** Beyond this the sequence is not moved for what is seen: a stranger may write any reference. */
+/** Beyond this the sequence is not moved for a deposit seen: a stranger may write any reference. */
 const FARTHEST = 1_000n;
 
-/** Runs of numbers that the books have not given out: their first, and the highest of each that money was seen at. */
+/** Ranges of numbers that these books have not given out: the first number, and the highest at which money was seen. */
 export const frontiers = (tx: Tx): Promise<{ first: bigint; highest: bigint; isNow: boolean }[]> =>
   tx.rows(
     `with runs as (
@@ -16,7 +18,7 @@ export const frontiers = (tx: Tx): Promise<{ first: bigint; highest: bigint; isN
        from runs r`,
   );
 
-/** The next order gets a higher one, where this is one of those that come next. */
+/** Moves the sequence so that the next order gets a higher number, if this number is among the next ones. */
 export async function passOver(tx: Tx, index: bigint): Promise<void> {
   await tx.run(
     `select setval('deposit_indexes', $1::bigint) from deposit_indexes
@@ -25,14 +27,17 @@ export async function passOver(tx: Tx, index: bigint): Promise<void> {
   );
 }
 
-/** When it was last put back to an earlier moment. */
+/** When the database was last restored to an earlier moment. */
 export const lastRestore = async (tx: Tx): Promise<Date | undefined> =>
   (await tx.row<{ at: Date | null }>('select max(restored_at) as at from restores'))?.at ?? undefined;
 
-/** Whether something was made after the database was first put back: then the books may have lost another one of it. */
+/**
+ * Whether something was created after the first restore: if so, the restored books may have lost an earlier counterpart of
+ * it.
+ */
 export const isMadeSince = async (tx: Tx, at: Date): Promise<boolean> =>
   (await tx.row('select from restores having min(restored_at) < $1', [at])) !== undefined;
 
-/** Whether the database was ever put back to an earlier moment: then chain and bank may know what it does not. */
+/** Whether the database was ever restored to an earlier moment: then chain and bank may know what it does not. */
 export const wasRestored = async (tx: Tx): Promise<boolean> =>
   (await tx.row('select from restores limit 1')) !== undefined;

@@ -1,25 +1,25 @@
 /**
- * Targets ahead: addresses and references that no order in these books has, and that somebody may have been told all the same.
+ * Targets ahead: addresses and references that no order in these books has, but that a customer may have been given.
  *
- * After a restore from an older backup the books do not know what was given out since. Those targets come right after the last
- * that was given out, so a margin of them is looked at, beyond the highest that money was ever seen at: from where each restore
- * began, and from where the numbers stand now (the database may be older than anybody told it). What comes to one is kept with
- * its number, and that number is given to no order.
+ * After a restore from an older backup, the books do not know what was given out since. Those targets follow directly after
+ * the last one in the books, so a margin of them is watched, beyond the highest at which money was ever seen: from where each
+ * restore started, and from the current numbers (the database may be older than anybody reported). A deposit to one of them
+ * is stored with its number, and no order gets that number.
  *
- * An address is derived once for a process, and is the one that the next order gets: looking ahead derives nothing twice.
+ * An address is derived once per process and is the one that the next order gets: looking ahead derives nothing twice.
  */
 import type { Tx } from '../base/db.ts';
 import { frontiers, passOver } from './ahead.store.ts';
 
 /**
- * How many beyond the highest seen. More orders than this in a row that nobody paid, after the last commit restored, and what
- * comes for a later one is found by reconciliation only.
+ * How many beyond the highest seen. If more orders than this in a row went unpaid after the last commit restored, money for a
+ * later one is found by reconciliation only.
  */
 export const MARGIN = 1_000n;
 
-/** @param derive the address of a number; remembers what it derived */
+/** @param derive the address of a number; it caches what it derived */
 export function targetsAhead(derive: (index: bigint) => string) {
-  /** By the first number of a run that a restore has left; 'now' is what comes next. */
+  /** Keyed by the first number of a range that a restore left; 'now' is the range that comes next. */
   const runs = new Map<bigint | 'now', { known: Map<string, bigint>; to: bigint }>();
 
   /** Which of these targets are ahead, with their numbers. */
@@ -29,7 +29,7 @@ export function targetsAhead(derive: (index: bigint) => string) {
     for (const { first, highest, isNow } of await frontiers(tx)) {
       const run = runOf(isNow ? 'now' : first, first);
       extend(run, first, highest + MARGIN);
-      // One that is found moves the margin on, and another may be within it then.
+      // A found target moves the margin on, and another may be within it then.
       for (let grows = true; grows; ) {
         grows = false;
         for (const target of targets) {
@@ -51,7 +51,7 @@ export function targetsAhead(derive: (index: bigint) => string) {
 
   function extend(run: { known: Map<string, bigint>; to: bigint }, first: bigint, to: bigint): boolean {
     if (to <= run.to) return false;
-    // What was given out since is an order's.
+    // Numbers given out since belong to orders.
     if (run.known.size > MOST_KNOWN)
       for (const [target, index] of run.known) if (index < first) run.known.delete(target);
     for (let index = run.to + 1n > first ? run.to + 1n : first; index <= to; index += 1n)
@@ -63,5 +63,5 @@ export function targetsAhead(derive: (index: bigint) => string) {
   return { among, passOver };
 }
 
-/** Then those that were given out since are forgotten. */
+/** Beyond this, numbers given out since are dropped from the cache. */
 const MOST_KNOWN = 20_000;

@@ -1,5 +1,5 @@
 /**
- * The tables of the bank engine: how far a statement was read, every line once, and the lines that could not be taken.
+ * Tables of the bank engine: how far a statement was read, every line once, and the lines that could not be booked.
  */
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
@@ -19,7 +19,7 @@ export interface BankLine {
 export const readCursor = async (tx: Tx, rail: string): Promise<string> =>
   (await tx.row<{ cursor: string }>('select cursor from bank_cursors where rail = $1', [rail]))?.cursor ?? '';
 
-/** Up to which time of the bank its statement was read, of one asset. */
+/** Up to which bank time the statement of an asset was read. */
 export const readToOf = async (tx: Tx, rail: string, asset: AssetCode): Promise<Date | undefined> => {
   const row = await tx.row<{ at: string | null }>('select read_to ->> $2 as at from bank_cursors where rail = $1', [
     rail,
@@ -28,7 +28,7 @@ export const readToOf = async (tx: Tx, rail: string, asset: AssetCode): Promise<
   return row?.at == null ? undefined : new Date(row.at);
 };
 
-/** Every line up to these times was taken. Another process may have read further: no time is moved back. */
+/** Every line up to these times was taken. No time moves back, because another process may have read further. */
 export async function noteReadTo(tx: Tx, rail: string, to: Readonly<Record<AssetCode, Date>>): Promise<void> {
   const times = Object.values(to).map((at) => at.toISOString());
   await tx.run(
@@ -40,7 +40,7 @@ export async function noteReadTo(tx: Tx, rail: string, to: Readonly<Record<Asset
   );
 }
 
-/** Stores how far we are, unless another process has moved on meanwhile: then its word stands. */
+/** Stores the statement cursor, unless another process has moved it meanwhile. */
 export async function moveCursor(tx: Tx, rail: string, from: string, to: string): Promise<void> {
   await tx.run(
     `insert into bank_cursors (rail, cursor, read_at) values ($1, $3, clock_timestamp())
@@ -50,7 +50,7 @@ export async function moveCursor(tx: Tx, rail: string, from: string, to: string)
   );
 }
 
-/** Real milliseconds since the statement was last read; null before the first time. */
+/** Real milliseconds since the statement was last read; null before the first read. */
 export const cursorAgeMs = async (tx: Tx, rail: string): Promise<number | null> =>
   (
     await tx.row<{ ageMs: number }>(
@@ -90,7 +90,7 @@ export async function insertLine(
   return rows > 0;
 }
 
-/** Whether a line of this meaning stands already for a payout. */
+/** Whether a line of this meaning exists for a payout. */
 export const hasLine = async (tx: Tx, rail: string, key: string, meaning: LineMeaning): Promise<boolean> =>
   (await tx.row('select from bank_lines where rail = $1 and key = $2 and meaning = $3 limit 1', [
     rail,
@@ -109,7 +109,7 @@ export interface UnexplainedLine {
 
 const UNEXPLAINED = `external_id as "externalId", asset, units, charge_units as "chargeUnits", key, booked_at as "bookedAt"`;
 
-/** Debits that no payout explained, locked: one by its id, or those that carry a payout's key. */
+/** Debits that no payout explains, locked: one by its id, or those that carry a payout's key. */
 export const lockUnexplained = (
   tx: Tx,
   rail: string,
@@ -129,10 +129,10 @@ export interface DoubtfulLine {
 }
 
 /**
- * Unexplained debits read since the first restore that people have not decided about, of an amount or carrying a key that begins so.
- * One that carries the key of another payout of these books is that one's.
+ * Unexplained debits read since the first restore that people have not decided about, of an amount or with a key that starts
+ * so. A debit that carries the key of another payout in these books belongs to that one.
  *
- * @param input.followOn made since that restore: then of any amount, where it carries no key or that of a payout that is lost
+ * @param input.followOn created since that restore: then of any amount, if the debit carries no key or that of a lost payout
  */
 export const doubtfulDebits = (
   tx: Tx,
@@ -151,7 +151,7 @@ export const doubtfulDebits = (
     [rail, input.asset, input.units, input.keys, input.followOn?.madeAt ?? null],
   );
 
-/** It paid no payout of ours. @returns 0 where no such debit is unexplained and undecided */
+/** Marks that it paid no payout of ours. @returns 0 when no such debit is unexplained and undecided */
 export const markForeign = (tx: Tx, rail: string, externalId: string): Promise<number> =>
   tx.run(
     `update bank_lines set foreign_at = clock_timestamp()
@@ -159,7 +159,7 @@ export const markForeign = (tx: Tx, rail: string, externalId: string): Promise<n
     [rail, externalId],
   );
 
-/** How a debit stands that nothing explains, locked. */
+/** State of an unexplained debit, locked. */
 export const lockDebit = (
   tx: Tx,
   rail: string,
@@ -171,7 +171,7 @@ export const lockDebit = (
     [rail, externalId],
   );
 
-/** It was this payout. */
+/** Links the debit to this payout. */
 export const explainLine = (tx: Tx, rail: string, externalId: string, key: string): Promise<number> =>
   tx.run(
     `update bank_lines set meaning = 'payout', key = $3 where rail = $1 and external_id = $2 and meaning = 'unexplained'`,
@@ -192,7 +192,7 @@ export async function insertOddLine(
   return rows > 0;
 }
 
-/** What the lines say the account holds: for reconciliation with the bank's own balance. */
+/** Account balance according to the lines: for reconciliation with the bank's own balance. */
 export const sumOfLines = async (tx: Tx, rail: string, asset: AssetCode): Promise<bigint> =>
   (
     await tx.row<{ units: bigint }>(
@@ -202,7 +202,7 @@ export const sumOfLines = async (tx: Tx, rail: string, asset: AssetCode): Promis
     )
   )?.units ?? 0n;
 
-/** What a line says of the other party, sealed. */
+/** The encrypted details of a line's other party. */
 export const readDetails = async (tx: Tx, rail: string, externalId: string): Promise<Buffer | undefined> =>
   (
     await tx.row<{ details: Buffer | null }>('select details from bank_lines where rail = $1 and external_id = $2', [

@@ -1,21 +1,23 @@
 /**
- * The bank engine: everything that all banks share. An adapter brings the calls of one bank.
+ * The bank engine: everything that all banks share. An adapter provides the calls of one bank.
  *
- * A bank is believed by its statement and nothing else: a webhook wakes the poller, an answer to a payment order says that
- * it was taken. The statement is read from a stored cursor; banks show lines twice, late, in another order and from the
- * beginning again, so every line is stored under the bank's own id, and only a new one is a fact.
+ * Only the statement counts as evidence: a webhook merely wakes the poller, and the answer to a payment order merely says
+ * that the bank accepted it. The statement is read from a stored cursor. Banks show lines twice, late, in another order, and
+ * from the beginning again, so every line is stored under the bank's own id, and only a new line becomes a fact.
  *
  *   credit  own funding               → funding_confirmed
- *           return of one of our payouts → payout_returned    (and payout_settled first, where the debit was never shown)
+ *           return of one of our payouts → payout_returned    (and payout_settled first, if the debit was never shown)
  *           anything else             → deposit_confirmed, target = the reference found in its text, or ''
  *   debit   first one with a payout's key, same amount → payout_settled
- *           one that takes a deposit of ours back → deposit_reversed
- *           anything else             → unexplained_debit: a second debit for one payout is one, too
+ *           one that reverses a deposit of ours → deposit_reversed
+ *           anything else             → unexplained_debit, also a second debit for one payout
  *
- * A line that cannot be taken as it stands (no readable or positive amount, a currency we do not keep there, other than what
- * we booked under that id) is put aside, sealed, and reported as `line_refused` once; the lines after it go on.
+ * A line that cannot be booked as it is (no readable or positive amount, a currency we do not keep there, different from what
+ * we booked under that id) is set aside, encrypted, and reported as `line_refused` once; reading continues with the next
+ * line.
  *
- * What customers write into references names people: free text and counterparties are sealed here and go nowhere else.
+ * What customers write into references may name people: free text and counterparties are encrypted here and stored nowhere
+ * else.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
@@ -66,29 +68,29 @@ export interface BankAdapter {
   readonly code: string;
   /** True only if the bank promises that two payment orders under one key are one payment. */
   readonly deduplicates: boolean;
-  /** The currencies of the account, as the bank writes them, and our assets for them: `{ INR: 'inr' }`. */
+  /** The currencies of the account in the bank's spelling, and our assets for them: `{ INR: 'inr' }`. */
   readonly currencies: Readonly<Record<string, AssetCode>>;
-  /** Where a bank allows other references than ours, its own way to make and find them. */
+  /** For a bank that does not allow our references: its own way to make and find them. */
   readonly references?: { make(index: bigint): string; find(text: string): string };
 
-  /** Our account in this currency, as customers see it. */
+  /** Our account in this currency, as shown to customers. */
   payee(asset: AssetCode): Payee | undefined;
 
   /**
    * A page of the statement after a cursor, oldest first as far as the bank manages.
-   * @param cursor '' for the beginning, else what the page before answered
+   * @param cursor '' for the beginning, else the cursor of the previous page
    * @throws Unavailable
    */
   statement(cursor: string): Promise<StatementPage>;
-  /** As Rail says. One try, no repeat underneath: a client that repeats by itself pays twice. */
+  /** See Rail.send. One try without retries underneath: a client that retries by itself pays twice. */
   send(sending: Sending): Promise<Sent>;
-  /** As Rail says: `absent` only where the bank's answer proves it. */
+  /** See Rail.status: `absent` only if the bank's answer proves it. */
   status(key: string): Promise<PayoutStatus>;
   /** @throws Unavailable */
   balance(asset: AssetCode): Promise<bigint>;
   /**
-   * Of a bank whose statements people bring: whether they have stated that these show all that was paid before the last restore.
-   * Where absent, the statement is read to then.
+   * For a bank whose statements people upload: whether they have confirmed that these show everything paid before the last
+   * restore. If absent, the statement must be read up to that time.
    */
   isShown?(tx: Tx): Promise<boolean>;
 }
@@ -98,8 +100,8 @@ export interface StatementPage {
   cursor: string;
   more: boolean;
   /**
-   * Up to which time these lines and those before them are all there is, per asset of ours. Absent where the statement is as new
-   * as the call, of all of them.
+   * Up to which time these lines and earlier ones are complete, per asset of ours. Absent if the statement is current for all
+   * assets at the time of the call.
    */
   readTo?: Readonly<Record<AssetCode, Date>>;
 }
@@ -108,35 +110,35 @@ export interface StatementLine {
   /** The bank's own id of the line; the same however often it is shown. */
   externalId: string;
   direction: 'credit' | 'debit';
-  /** As the bank writes it. */
+  /** In the bank's spelling. */
   currency: string;
-  /** Smallest units; null where the adapter could not read the amount. */
+  /** Smallest units; null when the adapter could not read the amount. */
   units: bigint | null;
-  /** What the bank charged on top of a debit. */
+  /** What the bank charged in addition to a debit. */
   chargeUnits?: bigint;
-  /** The bank's reference, for showing: a UTR, an end-to-end id. No names. */
+  /** The bank's reference for display: a UTR, an end-to-end id. No names. */
   reference: string;
-  /** When the bank booked it. With `bookedOn` the beginning of that day, or of the value date where there is no other. */
+  /** When the bank booked it. With `bookedOn`, the beginning of that day, or of the value date if there is no other. */
   bookedAt: Date;
-  /** The bank names the day and no time, or not even the day it booked it on. */
+  /** The bank gives a day without a time, or not even the day of booking. */
   bookedOn?: 'day' | 'unknown';
-  /** Debit: the key of the payout it belongs to, as the bank carried it. */
+  /** Debit: the key of its payout, as the bank carried it. */
   key?: string;
-  /** Credit: the key of the payout that came back, and why, as a code of the bank's. */
+  /** Credit: the key of the returned payout, and the bank's reason code. */
   returnOf?: { key: string; why: string };
-  /** A debit that takes an earlier credit back: that line's id, and why. */
+  /** A debit that recalls an earlier credit: that line's id, and why. */
   recallOf?: { externalId: string; why: string };
   /** Credit: the operator's own money, recognised by the adapter. */
   funding?: boolean;
-  /** Everything free: remittance text, name and account of the other party. Sealed as soon as it is here. */
+  /** All free text: remittance text, name and account of the other party. Encrypted on arrival here. */
   free: { text?: string; name?: string; account?: string };
 }
 
-/** A bank as an installation is connected to it; a rail once it is opened. */
+/** A bank as an installation configures it; opening it gives a rail. */
 export interface Bank {
-  /** Of the rail. */
+  /** The rail's code. */
   readonly code: string;
-  /** Our assets there, and what the bank calls the currency of each. */
+  /** Our assets there, and the bank's name of each currency. */
   readonly accounts: readonly { readonly asset: AssetCode; readonly currency: string }[];
   open(context: BankContext): ReturnType<typeof bankRail>;
 }
@@ -147,17 +149,17 @@ export interface BankContext {
   log: Log;
   report: Report;
   vault: Vault;
-  /** How often to read the statement unwoken. */
+  /** How often to read the statement without a wake-up, in milliseconds. */
   pollMs?: number;
   unreadAtMostMs?: number;
 }
 
-/** The bank's one account with us: everything arrives in it and leaves from it. */
+/** The bank's one account with us: money arrives in it and leaves from it. */
 const WALLET = 'main';
 const POLL_MS = 2_000;
-/** One look is a work item with a lease of 20 s: whatever is left is read by the next look, at once. */
+/** One read is a job with a lease of 20 s: the next one reads the remaining lines at once. */
 const LOOK_MS = 8_000;
-/** Beyond this a statement counts as stale, unless the bank is polled more slowly still. */
+/** After this a statement counts as stale, unless the bank is polled even less often. */
 const STALE_MS = 60_000;
 const DAY_MS = 86_400_000;
 const LONGEST_ID = 200;
@@ -167,7 +169,7 @@ const ABSURD_UNITS = 10n ** 60n;
 
 const referencesOf = ({ references }: BankAdapter) => references ?? { make: makeReference, find: findReference };
 
-/** A bank as a rail. `wake` is for a webhook: it makes the next look due now, and believes nothing the webhook said. */
+/** A bank as a rail. `wake` is for a webhook: it makes the next read due now, and trusts none of the webhook's content. */
 export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { wake(tx: Tx): void } {
   const { db } = context;
   const pollMs = context.pollMs ?? POLL_MS;
@@ -191,7 +193,8 @@ export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { w
       const followOn = follows === null ? undefined : { madeAt: createdAt };
       const debits = await doubtfulDebits(tx, adapter.code, { asset, units, keys: `pay_${id}_`, followOn });
       if (debits.length > 0) return 'undecided';
-      // What is new has not been paid; what is made of another order's deposit may have been, by an order that is lost.
+      // A payout created since the restore has not been paid; that of a follow-on order may have been, by an order that is
+      // lost.
       if (createdAt > restoredAt && followOn === undefined) return undefined;
       const isShown =
         adapter.isShown === undefined
@@ -204,7 +207,7 @@ export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { w
       if (!(await wasRestored(tx))) return undefined;
       const lines = await doubtfulDebits(tx, adapter.code, { asset, units, keys: key, followOn });
       const fitting = followOn === undefined ? lines.filter((line) => line.key === key || line.units === units) : lines;
-      // One that carries the very key and amount settles the payout as it is sent.
+      // A debit with exactly this key and amount settles the payout when it is sent.
       if (fitting.filter((line) => line.key === key && line.units === units).length === 1) return undefined;
       return fitting[0]?.externalId;
     },
@@ -218,7 +221,7 @@ export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { w
       return await adapter.balance(asset);
     },
 
-    /** One page of the statement. What it says of a line now, whatever was said when it was booked. */
+    /** One page of the statement, with what it shows now, whatever it showed when a line was booked. */
     async movements(after) {
       const { lines, cursor, more } = await adapter.statement(after);
       const movements = lines.flatMap(movementOf);
@@ -230,11 +233,11 @@ export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { w
       const asked = await Promise.allSettled(assets.map((asset) => adapter.balance(asset)));
       const found = asked.flatMap((answer, n) => {
         if (answer.status === 'fulfilled') return [{ wallet: WALLET, asset: assets[n] ?? '', units: answer.value }];
-        // A bank whose statements carry no balance is compared by its lines alone. One that is down says so below.
+        // A bank whose statements carry no balance is compared by its lines alone. A bank that is down throws below.
         if (answer.reason instanceof Unavailable) return [];
         throw answer.reason;
       });
-      // Balances have no cursor: they are those of this place in the statement if nothing has come after it.
+      // Balances have no cursor: they belong to this position of the statement if nothing has come after it.
       const since = await adapter.statement(at);
       return since.lines.length === 0 ? found : undefined;
     },
@@ -246,9 +249,9 @@ export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { w
         const askedAt = context.clock.now();
         const page = await adapter.statement(cursor);
         const before = cursor;
-        // Each line on its own, and the cursor when all are taken, so that a line is never past it untaken: one that was taken
-        // before is known. Together they would lock one order after the accounts of another, and wait in a circle with whoever
-        // works on that order.
+        // One transaction per line, and the cursor moves when all are taken, so that it never passes an untaken line; a line
+        // taken before is recognised. One transaction for all lines would lock one order after another order's accounts, and
+        // deadlock with a worker on that order.
         for (const line of page.lines) await db.asSystem((tx) => take(tx, line));
         await db.asSystem(async (tx) => {
           await moveCursor(tx, adapter.code, before, page.cursor);
@@ -291,8 +294,8 @@ export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { w
   }
 
   /**
-   * After a restore the bank may have paid what these books have not sent: its statement may have shown it before the payout was
-   * written again, and where the bank does not deduplicate it is asked first.
+   * After a restore the bank may have paid what these books have not sent. Its statement may have shown it before the payout
+   * was created again; a bank that does not deduplicate is asked first.
    */
   async function sendOnce(sending: Sending): Promise<Sent> {
     const { key } = sending;
@@ -308,7 +311,7 @@ export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { w
     return there.outcome === 'absent' ? await adapter.send(sending) : there;
   }
 
-  /** A line whose amount cannot be read moves nothing here: the balance then says that something is missing. */
+  /** A line with an unreadable amount moves nothing here: the balance then shows that something is missing. */
   function movementOf(line: StatementLine): Movement[] {
     const asset = adapter.currencies[line.currency];
     if (asset === undefined || line.units === null || unusable(line, asset) !== undefined) return [];
@@ -321,8 +324,8 @@ export function bankRail(adapter: BankAdapter, context: BankContext): Rail & { w
 }
 
 /**
- * Takes one line of the statement: understands it, keeps it, and reports what it means. A line that was taken before is known.
- * Everything it writes is in the caller's transaction.
+ * Takes one line of the statement: interprets it, stores it, and reports its facts. A line taken before is ignored.
+ * Everything is written in the caller's transaction.
  */
 export function readerOf(adapter: BankAdapter, context: BankContext): (tx: Tx, line: StatementLine) => Promise<void> {
   const references = referencesOf(adapter);
@@ -354,12 +357,12 @@ export function readerOf(adapter: BankAdapter, context: BankContext): (tx: Tx, l
       ),
       bookedAt: line.bookedAt,
     });
-    // Another process took it a moment ago, and reported it.
+    // Another process took and reported it just now.
     if (!fresh) return;
     for (const fact of facts) await context.report(tx, fact);
   }
 
-  /** What a new line means, and the facts it makes. */
+  /** Interprets a new line, and returns its facts. */
   async function understand(
     tx: Tx,
     line: StatementLine,
@@ -391,7 +394,7 @@ export function readerOf(adapter: BankAdapter, context: BankContext): (tx: Tx, l
       const charge = line.chargeUnits ?? 0n;
       const settled: RailFact = { type: 'payout_settled', rail, key: payout.id, reference };
       if (charge === 0n) return { meaning: 'payout', key, facts: [settled] };
-      // Where its return was shown first, that told of the settling: only the charge is news.
+      // If its return was shown first, that already reported the settlement: only the charge is new.
       const facts: RailFact[] = (await hasLine(tx, rail, payout.id, 'return'))
         ? [{ type: 'cost_changed', rail, key: payout.id, externalId, asset, before: 0n, units: charge }]
         : [{ ...settled, cost: { asset, units: charge } }];
@@ -409,7 +412,7 @@ export function readerOf(adapter: BankAdapter, context: BankContext): (tx: Tx, l
     const payout = line.returnOf && (await payoutByKey(tx, rail, showable(line.returnOf.key)));
     if (line.returnOf && payout?.asset === asset && !(await hasLine(tx, rail, payout.id, 'return'))) {
       const facts: RailFact[] = [];
-      // What comes back had left, whatever order the bank shows it in. The debit, once shown, is then no news.
+      // A returned payout had left, whatever order the bank shows the lines in. Its debit, shown later, is then no news.
       if (!(await hasLine(tx, rail, payout.id, 'payout')))
         facts.push({ type: 'payout_settled', rail, key: payout.id, reference });
       const why = showable(line.returnOf.why);
@@ -441,7 +444,7 @@ export function readerOf(adapter: BankAdapter, context: BankContext): (tx: Tx, l
     };
   }
 
-  /** A recall is believed where it names a deposit of exactly this money that was not recalled before. */
+  /** A recall counts only if it names a deposit of exactly this amount that was not recalled before. */
   async function recalledCredit(tx: Tx, { recallOf }: StatementLine, asset: AssetCode, units: bigint) {
     if (recallOf === undefined || !usableId(recallOf.externalId)) return undefined;
     const { externalId } = recallOf;
@@ -454,7 +457,7 @@ export function readerOf(adapter: BankAdapter, context: BankContext): (tx: Tx, l
 
   async function putAside(tx: Tx, line: StatementLine, why: string): Promise<void> {
     const said = JSON.stringify(line, (_key, value) => (typeof value === 'bigint' ? String(value) : value));
-    // An id that cannot stand in a row is replaced by its hash, so that even this line is told once.
+    // An id that cannot be stored is replaced by its hash, so that even this line is reported once.
     const externalId = usableId(line.externalId)
       ? line.externalId
       : `sha256:${hash(String(line.externalId)).toString('hex')}`;
@@ -470,7 +473,7 @@ export function readerOf(adapter: BankAdapter, context: BankContext): (tx: Tx, l
   }
 }
 
-/** The one debit that carries this payout's key and amount, where it was shown before the payout was there: it settles it. */
+/** If the one debit with this payout's key and amount was shown before the payout existed, it settles the payout. */
 async function explainByKey(tx: Tx, rail: string, key: string, report: Report): Promise<boolean> {
   const payout = await payoutByKey(tx, rail, key);
   if (payout === undefined || payout.endedAt !== null) return false;
@@ -484,10 +487,10 @@ async function explainByKey(tx: Tx, rail: string, key: string, report: Report): 
 }
 
 /**
- * A debit that was booked as unexplained is this payout: what was booked is undone, and the payout settled by it.
+ * Matches a debit booked as unexplained with this payout: reverses that booking, and settles the payout by the debit.
  *
  * @param input.otherAmount the debit carries the payout's key, and another amount than the books order now
- * @throws Refusal 'does_not_fit' where the line is not there, is explained, or is of another amount
+ * @throws Refusal 'does_not_fit' when the line is not there, is explained, or has another amount
  */
 export async function settlePayoutByLine(
   tx: Tx,
@@ -507,8 +510,8 @@ export async function settlePayoutByLine(
   if (payout.state === 'settled' || payout.state === 'returned')
     throw new Refusal('does_not_fit', { why: `the payout is ${payout.state} by another movement` });
   if (line.units !== payout.units) {
-    // Whom a debit went to, the bank says in words. Only where it carries the payout's own key nobody else can be meant; or where
-    // it is of a payout that is lost, and the deposit that was given for that has become another order.
+    // The bank states the recipient in free text only. So the match is certain only if the debit carries the payout's own
+    // key, or that of a lost payout whose deposit has become another order.
     if (line.key !== payout.id && !(await isOfLost(tx, line, input.followOn)))
       throw new Refusal('does_not_fit', {
         why: 'the debit is of another amount and does not carry the key of the payout',
@@ -519,13 +522,13 @@ export async function settlePayoutByLine(
   await settleByLine(tx, input.rail, line, input.key, report);
 }
 
-/** Whether a debit may have paid what an order that is lost had made of the same deposit. */
+/** Whether a debit may have paid a lost order that was made from the same deposit. */
 async function isOfLost(tx: Tx, { key }: UnexplainedLine, followOn: FollowOn | undefined): Promise<boolean> {
   if (followOn === undefined || !(await isMadeSince(tx, followOn.madeAt))) return false;
   return key === null || (key.startsWith('pay_') && (await findPayout(tx, key)) === undefined);
 }
 
-/** A debit as it stands, locked, where no payout explains it. @throws Refusal 'does_not_fit' */
+/** An unexplained debit, locked. @throws Refusal 'does_not_fit' */
 export async function lookDebit(tx: Tx, rail: string, externalId: string) {
   const debit = await lockDebit(tx, rail, externalId);
   if (debit === undefined) throw new Refusal('does_not_fit', { why: 'this rail has no debit of this name' });
@@ -533,9 +536,9 @@ export async function lookDebit(tx: Tx, rail: string, externalId: string) {
 }
 
 /**
- * People have decided that an unexplained debit paid no payout of ours: it holds none back any more.
+ * Records people's decision that an unexplained debit paid no payout of ours: it holds no payout back any more.
  *
- * @throws Refusal 'does_not_fit' where it is explained, or was decided before
+ * @throws Refusal 'does_not_fit' when it is explained, or was decided before
  */
 export async function declareForeign(tx: Tx, rail: string, externalId: string): Promise<void> {
   const { meaning } = await lookDebit(tx, rail, externalId);
@@ -558,7 +561,7 @@ async function settleByLine(tx: Tx, rail: string, line: UnexplainedLine, key: st
   });
 }
 
-/** Why a line cannot be stored as money, or undefined. */
+/** Why a line cannot be booked as money, or undefined. */
 function unusable(line: StatementLine, asset: AssetCode | undefined): string | undefined {
   if (!usableId(line.externalId)) return 'no usable id';
   if (asset === undefined) return 'a currency we do not keep here';
@@ -579,7 +582,7 @@ const sameLine = (there: BankLine, line: StatementLine, asset: AssetCode): boole
   there.units === line.units &&
   there.chargeUnits === (line.chargeUnits ?? 0n);
 
-/** Control characters cannot stand in rows, and a reference is short. */
+/** Removes control characters, which cannot be stored, and limits the length. */
 const showable = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cs}]/gu, '').slice(0, LONGEST_REFERENCE);
 
 const hash = (text: string): Buffer => createHash('sha256').update(text).digest();

@@ -1,6 +1,6 @@
 /**
- * One call to a bank over HTTP, in JSON: what base/http.ts promises, above all that nothing underneath ever sends a request a
- * second time on its own.
+ * One HTTP call to a bank, in JSON, with the guarantees of base/http.ts: above all, no layer ever sends a request twice by
+ * itself.
  */
 import { Unavailable } from '../base/errors.ts';
 import { ask, NoAnswer } from '../base/http.ts';
@@ -22,8 +22,8 @@ export interface Answer {
 }
 
 /**
- * @param source how errors call the other side: the rail's code
- * @throws Unavailable whenever there is no whole, readable answer: whether the call had an effect is then not known
+ * @param source the other side's name in errors: the rail's code
+ * @throws Unavailable without a complete, readable answer: the call may or may not have had an effect
  */
 export async function callOnce(source: string, call: Call): Promise<Answer> {
   const deadline = AbortSignal.timeout(Math.max(1, Math.floor(call.deadlineMs)));
@@ -48,7 +48,7 @@ export async function callOnce(source: string, call: Call): Promise<Answer> {
   }
 }
 
-/** Of what went wrong, only the kind: messages of parsers quote what they parsed. */
+/** Only the kind of the error: messages of parsers quote what they parsed. */
 function whyNot(error: unknown, deadlineMs: number): string {
   if (!(error instanceof NoAnswer)) return 'answer is not JSON';
   if (error.why === 'late') return `no answer within ${Math.floor(deadlineMs)} ms`;

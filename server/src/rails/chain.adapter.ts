@@ -1,8 +1,8 @@
 /**
- * What a chain brings to the engine in chain.ts: reading blocks, transfers and balances, and signing and sending.
+ * What an adapter provides to the engine in chain.ts: reading blocks, transfers and balances, and signing and sending.
  *
- * An adapter keeps no state and takes no database transaction; it asks a node and says what the node said. Whatever the
- * node answers late, broken or inconsistent with itself is thrown as Unavailable. What to make of it is the engine's.
+ * An adapter keeps no state and takes no database transaction; it asks a node and returns the node's answer. A late, broken
+ * or self-contradicting answer is thrown as Unavailable. The engine decides what the answers mean.
  *
  * Contracts, addresses and hashes are canonical text (for EVM lower case): equal things are equal strings.
  */
@@ -12,15 +12,15 @@ import { Unavailable } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Report } from './rail.ts';
 
-/** What a rail is given to work with. */
+/** What a rail receives from the installation. */
 export interface RailContext {
   db: Database;
   clock: Clock;
   log: Log;
   report: Report;
   /**
-   * Whether what is to be signed for a key may leave now: the gate for payouts, kill switches for own transfers. Locks the key's
-   * order, and holds until `tx` ends. Left out where nothing is asked.
+   * Whether the transfer to be signed for a key may leave now: the gate for payouts, kill switches for own transfers. Locks
+   * the key's order; the answer holds until `tx` ends. Without it nothing is checked.
    */
   mayLeave?(tx: Tx, what: { rail: string; key: string }): Promise<SendAnswer>;
 }
@@ -32,78 +32,86 @@ export interface ChainAdapter {
   readonly code: string;
   readonly chain: string;
   readonly chainId: bigint;
-  /** Blocks below the head that we rely on never to change. */
+  /** Number of blocks below the head after which a block is treated as final. */
   readonly finality: number;
   readonly pace: ChainPace;
-  /** Our wallets by name, whether or not we can send from them here; `hot` pays customers. */
+  /** Our wallets by name, whether or not this process can send from them; `hot` pays customers. */
   readonly wallets: Readonly<Record<string, { readonly address: string }>>;
-  /** Whether a signer for it is here: one of `wallets`, or `deposit:<index>` for the deposit address of a number. */
+  /** Whether this process has a signer for it: one of `wallets`, or `deposit:<index>` for a deposit address. */
   canSend(wallet: string): boolean;
-  /** Whether its node has yet to be started: `Rail.isAsleep`. */
+  /** Whether its node has not been started yet: `Rail.isAsleep`. */
   isAsleep?(): boolean;
 
-  /** An address as people write it, in the one spelling we keep; undefined where nobody can have meant it. */
+  /** Parses an address into our one spelling; undefined when it is not an address anybody can have meant. */
   readAddress(text: string): string | undefined;
   /** Whether the key of an address signed this text. Pure. */
   isSignedBy?(address: string, text: string, signature: string): Promise<boolean>;
   /** Address of a number. Pure. */
   address(index: bigint): string;
 
-  /** Who the node is and how far it is, answered by one node at one time. */
+  /** The node's identity and its newest block, answered by one node at one time. */
   head(): Promise<{ chainId: bigint; genesisHash: string; newest: Block }>;
-  /** Blocks `from` to `to`, in order, none left out. */
+  /** Blocks `from` to `to`, in order, without gaps. */
   blocks(from: bigint, to: bigint): Promise<Block[]>;
   /** Transfers of these contracts in exactly these blocks, found by block hash, so never those of another branch. */
   transfers(blocks: readonly Block[], contracts: readonly string[]): Promise<Transfer[]>;
-  /** Where in its chain transaction each transfer stands: the same wherever the transaction is mined. */
+  /** Each transfer's position in its chain transaction: the same wherever the transaction is mined. */
   positions(transfers: readonly Transfer[]): Promise<number[]>;
-  /** Balances in a contract's token, or in native coin; at a block, or undefined where the node no longer has its state. */
+  /**
+   * Balances in a contract's token, or in native coin. The second method reads a past block; undefined when the node no
+   * longer has that state.
+   */
   balances(contract: string | null, addresses: readonly string[]): Promise<bigint[]>;
   nativeBalancesAt(block: Block, addresses: readonly string[]): Promise<bigint[] | undefined>;
-  /** Plain payments of native coin to an address in these blocks, which are final. What a contract passed on is not among them. */
+  /** Plain payments of native coin to an address in these final blocks. Payments forwarded by a contract are not included. */
   coinTo?(from: bigint, to: bigint, address: string): Promise<CoinPayment[]>;
-  /** Whether there is a contract at an address, whose owner may be nobody on another chain. */
+  /** Whether there is a contract at an address; nobody may own the same address on another chain. */
   hasCode?(address: string): Promise<boolean>;
-  /** For reconciliation: transfers of these contracts in a range of final blocks, asked by number and not by hash. */
+  /** For reconciliation: transfers of these contracts in a range of final blocks, requested by number and not by hash. */
   transfersBetween?(from: bigint, to: bigint, contracts: readonly string[]): Promise<Transfer[]>;
-  /** Balances at a block, in a token or in native coin; undefined where the node no longer has its state. */
+  /** Balances at a block, in a token or in native coin; undefined when the node no longer has that state. */
   balancesAt?(block: bigint, contract: string | null, addresses: readonly string[]): Promise<bigint[] | undefined>;
-  /** Native units for one unit of gas, now. */
+  /** Current price of one unit of gas, in native units. */
   gasPrice(): Promise<bigint>;
 
-  /** What a transfer is as a call. Pure. `refused` for a recipient nobody can have meant. */
+  /** Builds the call of a transfer. Pure. `rejected` for a recipient that nobody can have meant. */
   call(contract: string | null, to: string, units: bigint): Call | { rejected: string };
-  /** Would the signer refuse it, would the chain, and what to offer for it. */
+  /** Checks whether the signer or the chain would reject it, and proposes a fee. */
   estimate(wallet: string, call: Call): Promise<{ fee: Fee } | { rejected: string }>;
-  /** What a call may cost at most if sent now, and what native coin the wallet has. */
+  /** What a call may cost at most if sent now, and how much native coin the wallet has. */
   gasFor(wallet: string, call: Call): Promise<{ needUnits: bigint; hasUnits: bigint } | { rejected: string }>;
-  /** A higher offer that the mempool takes in place of `fee`; undefined at the cap, or where the wallet could not pay it. */
+  /**
+   * A higher fee that the mempool accepts as a replacement of `fee`; undefined at the cap, or when the wallet could not pay
+   * it.
+   */
   raise(wallet: string, call: Call, fee: Fee): Promise<Fee | undefined>;
-  /** Nonces used in mined blocks, and those with what waits in the node's mempool. */
+  /** Nonces used in mined blocks, and including those waiting in the node's mempool. */
   nonces(wallet: string): Promise<{ mined: bigint; pending: bigint }>;
   sign(wallet: string, call: Call, nonce: bigint, fee: Fee): Promise<{ raw: Buffer; hash: string }>;
   broadcast(raw: Buffer): Promise<Broadcast>;
   /**
-   * What its signer has signed for a wallet under nonces from this one on, mined or not, in their order; the first of them, where there
-   * are many. Left out where no signer keeps a journal. @throws NotSigned
+   * What its signer has signed for a wallet under nonces from this one on, mined or not, in order; only the first ones when
+   * there are many. Absent when no signer keeps a journal. @throws NotSigned
    */
   signedFrom?(wallet: string, nonce: bigint): Promise<readonly SignedBefore[]>;
-  /** Nothing, to the wallet itself: what a nonce is used up by, so that nothing else signed under it can be mined. Pure. */
+  /**
+   * An empty transfer from the wallet to itself: it uses up a nonce, so that nothing else signed under it can be mined. Pure.
+   */
   cancelCall?(wallet: string): Call;
   receipts(hashes: readonly string[]): Promise<(Receipt | undefined)[]>;
 
   /**
-   * What a wallet of ours sent under a nonce, in blocks `from` to `to`, `from` being below it. Undefined where it is in none of
-   * them; 'no state' where the node cannot say how many nonces were used at an earlier block.
+   * What a wallet of ours sent under a nonce, in blocks `from` to `to`, `from` being below it. Undefined when it is in none
+   * of them; 'no state' when the node cannot say how many nonces were used at an earlier block.
    */
   sentUnder(wallet: string, nonce: bigint, from: bigint, to: bigint): Promise<SentTransaction | undefined | 'no state'>;
-  /** All that a wallet of ours sent in these blocks, read whole. */
+  /** Everything a wallet of ours sent in these blocks, by reading the blocks whole. */
   sentIn(wallet: string, from: bigint, to: bigint): Promise<SentTransaction[]>;
-  /** What a wallet of ours sent under a hash; undefined where no block holds it, or another wallet sent it. */
+  /** What a wallet of ours sent under a hash; undefined when no block contains it, or another wallet sent it. */
   sentAs(wallet: string, hash: string): Promise<SentTransaction | undefined>;
 }
 
-/** What a signer has signed. `contract` null is native coin. */
+/** A signed transfer. `contract` null is native coin. */
 export interface SignedBefore {
   nonce: bigint;
   contract: string | null;
@@ -111,13 +119,13 @@ export interface SignedBefore {
   units: bigint;
 }
 
-/** A transaction out of one of our wallets, as a block holds it. */
+/** A transaction from one of our wallets, as mined. */
 export interface SentTransaction {
   hash: string;
   nonce: bigint;
   block: bigint;
   blockAt: Date;
-  /** '' where it made a contract. */
+  /** '' when it created a contract. */
   target: string;
   data: Buffer;
   value: bigint;
@@ -129,20 +137,20 @@ export interface SentTransaction {
   moved: { contract: string | null; to: string; units: bigint } | undefined;
 }
 
-/** How often and how patiently, in milliseconds of real time; each chain has its own. */
+/** Intervals and timeouts, in milliseconds of real time; each chain has its own. */
 export interface ChainPace {
-  /** Between looks at the head. */
+  /** Between polls of the head. */
   pollMs: number;
   /** A newest block older than this is unhealthy. */
   headAgeLimitMs: number;
-  /** Blocks taken in one database transaction. */
+  /** Blocks written in one database transaction. */
   blocksPerStep: number;
-  /** How long another branch that is lower than ours must persist before it is believed. */
+  /** How long a different branch that is lower than ours must persist before we follow it. */
   lowerBranchMs: number;
-  /** Between looks for native coin, and how old an address may be to be looked at. */
+  /** Between native balance checks, and the maximum age of a checked address. */
   nativeEveryMs: number;
   nativeWatchMs: number;
-  /** After which bytes that are not mined are broadcast again, and after which a higher fee is offered. */
+  /** When unmined bytes are broadcast again, and when a higher fee is offered. */
   rebroadcastMs: number;
   stuckMs: number;
 }
@@ -169,7 +177,7 @@ export interface Transfer {
   txHash: string;
   block: bigint;
   blockHash: string;
-  /** Among the logs of its block. */
+  /** Index in its block's logs. */
   logIndex: number;
   contract: string;
   from: string;
@@ -188,11 +196,11 @@ export interface Call {
   target: string;
   data: Buffer;
   value: bigint;
-  /** Number of the deposit address that native coin goes to, where it is one of ours: a signer may ask for the proof. */
+  /** Number of the deposit address that native coin goes to, if it is one of ours: a signer may ask for it as proof. */
   depositIndex?: bigint | undefined;
 }
 
-/** The keys are elsewhere, and have not signed: they did not answer, or declined what was reserved. It is tried again. */
+/** The remote signer has not signed: it did not answer, or it declined the reserved transfer. Retried. */
 export class NotSigned extends Unavailable {
   readonly declined: boolean;
   constructor(why: string, options: { declined?: boolean; cause?: unknown } = {}) {
@@ -202,12 +210,12 @@ export class NotSigned extends Unavailable {
   }
 }
 
-/** An offer to the chain in the adapter's words; stored as it is. */
+/** A fee in the adapter's format; stored as it is. */
 export type Fee = Readonly<Record<string, string>>;
 
 export type Broadcast =
   | { taken: true }
-  /** `nonceUsed`: a block already holds a transaction of this wallet with this nonce, ours or not. */
+  /** `nonceUsed`: a block already contains a transaction of this wallet with this nonce, ours or not. */
   | { taken: false; nonceUsed: boolean; why: string };
 
 export interface Receipt {

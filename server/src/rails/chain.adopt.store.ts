@@ -1,11 +1,16 @@
-/** SQL of found_movements; of tables of the rails it reads payouts, deposit_addresses, and writes chain_sends and chain_nonces. */
+/**
+ * SQL of found_movements. Of other tables of the rails it reads payouts and deposit_addresses, and writes chain_sends and
+ * chain_nonces.
+ */
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { Fee, SentTransaction } from './chain.adapter.ts';
 
 export type FoundState = 'unread' | 'open' | 'adopted' | 'foreign' | 'cancelled';
 
-/** A transaction of one of our wallets that no send of ours explains. What a block says of it is null while it is unread. */
+/**
+ * A transaction of one of our wallets that no send of ours explains. The fields read from a block are null until it is read.
+ */
 export interface FoundMovement {
   id: bigint;
   rail: string;
@@ -13,9 +18,9 @@ export interface FoundMovement {
   nonce: bigint | null;
   hash: string | null;
   state: FoundState;
-  /** From the signer's journal, perhaps before a block holds it. */
+  /** Known from the signer's journal, perhaps before a block contains it. */
   signed: boolean;
-  /** Two people want its nonce used up by an empty transfer; what was offered for that last, and when. */
+  /** Two people have asked to use up its nonce by an empty transfer; the last fee offered for that, and when. */
   cancel_at: Date | null;
   cancel_fee: Fee | null;
   cancel_sent_at: Date | null;
@@ -40,7 +45,7 @@ export interface FoundMovement {
 const FOUND = `id, rail, wallet, nonce, hash, state, signed, cancel_at, cancel_fee, cancel_sent_at, searched_to, block, block_at, succeeded, cost_units, target, data, value, fee,
   recipient, asset, units, key, found_at, told_at, ended_at`;
 
-/** Nonces `from` up to but without `to` are used, and by no send of ours. */
+/** Records that nonces `from` (inclusive) to `to` (exclusive) are used, by no send of ours. */
 export const noteNonces = (tx: Tx, rail: string, wallet: string, from: bigint, to: bigint): Promise<number> =>
   tx.run(
     `insert into found_movements (rail, wallet, nonce) select $1, $2, n from generate_series($3::bigint, $4::bigint - 1) n
@@ -56,10 +61,10 @@ export const noteHash = (tx: Tx, rail: string, wallet: string, hash: string): Pr
   ]);
 
 /**
- * Nonces that were said to be used, and are not: a reorg, or another node. Forgotten where nothing of ours came after them, signed
- * or sent.
+ * Removes nonces that were reported as used and are not: a reorg, or another node. Only if nothing of ours was signed or sent
+ * after them.
  *
- * @returns the lowest, which is the next to be taken
+ * @returns the lowest one, which is the next to be taken
  */
 export async function forgetUnused(tx: Tx, rail: string, wallet: string, used: bigint): Promise<bigint | undefined> {
   const rows = await tx.rows<{ nonce: bigint }>(
@@ -72,14 +77,14 @@ export async function forgetUnused(tx: Tx, rail: string, wallet: string, used: b
   return rows.map(({ nonce }) => nonce).toSorted((a, b) => (a < b ? -1 : 1))[0];
 }
 
-/** Not yet matched or declared foreign, the oldest first. */
+/** Not yet matched or declared foreign, oldest first. */
 export const waitingFound = (tx: Tx, rail: string, limit: number): Promise<FoundMovement[]> =>
   tx.rows<FoundMovement>(
     `select ${FOUND} from found_movements where rail = $1 and state in ('unread', 'open') order by wallet, nonce, id limit $2`,
     [rail, limit],
   );
 
-/** The same, locked: nobody else decides about one of them before `tx` ends. */
+/** The same, locked: no other process decides about them before `tx` ends. */
 export const lockWaiting = (tx: Tx, rail: string, limit: number): Promise<FoundMovement[]> =>
   tx.rows<FoundMovement>(
     `select ${FOUND} from found_movements where rail = $1 and state in ('unread', 'open') order by id limit $2 for update`,
@@ -95,14 +100,14 @@ export const lockFound = (tx: Tx, id: bigint): Promise<FoundMovement | undefined
 export const foundByHash = (tx: Tx, rail: string, hash: string): Promise<FoundMovement | undefined> =>
   tx.row<FoundMovement>(`select ${FOUND} from found_movements where rail = $1 and hash = $2`, [rail, hash]);
 
-/** For a person: what waits first, then the newest. */
+/** For an operator: waiting ones first, then the newest. */
 export const listFound = (tx: Tx, limit: number): Promise<FoundMovement[]> =>
   tx.rows<FoundMovement>(
     `select ${FOUND} from found_movements order by state in ('unread', 'open') desc, id desc limit $1`,
     [limit],
   );
 
-/** Below every block that may hold a nonce: what the wallet sent before it, else the first block of ours. */
+/** A block below every block that may contain a nonce: that of the wallet's previous transaction, else our first block. */
 export async function searchFrom(tx: Tx, rail: string, wallet: string, nonce: bigint): Promise<bigint> {
   const row = await tx.row<{ block: bigint | null }>(
     `select max(block) as block from chain_sends where rail = $1 and wallet = $2 and nonce < $3 and block is not null`,
@@ -114,7 +119,7 @@ export async function searchFrom(tx: Tx, rail: string, wallet: string, nonce: bi
 export const noteSearched = (tx: Tx, id: bigint, upTo: bigint): Promise<number> =>
   tx.run('update found_movements set searched_to = $2 where id = $1', [id, upTo]);
 
-/** What a block says of it. One that is known by its nonce and by its hash becomes one row. */
+/** Stores what a block says of it. If it was known by its nonce and by its hash, the two rows become one. */
 export async function fillFound(
   tx: Tx,
   row: Pick<FoundMovement, 'id' | 'rail' | 'wallet'>,
@@ -160,7 +165,7 @@ export interface OwnSend {
   units: bigint;
 }
 
-/** Sends of ours under the very same nonce. */
+/** Our own sends under the same nonce. */
 export const sendsUnder = (tx: Tx, rail: string, wallet: string, nonce: bigint): Promise<OwnSend[]> =>
   tx.rows<OwnSend>(
     `select key, version, hash, target, data, value, asset, units from chain_sends
@@ -178,7 +183,7 @@ export interface Candidate {
   createdAt: Date;
 }
 
-/** Payouts and refunds of a chain that have not ended and have no send: what an unknown transaction may have paid. */
+/** Open payouts and refunds of a chain without a send: what an unknown transaction may have paid. */
 export const unsentPayouts = (tx: Tx, rail: string): Promise<Candidate[]> =>
   tx.rows<Candidate>(
     `select id as key, address as recipient, asset, units, order_id as "orderId", refund_id as "refundId", created_at as "createdAt"
@@ -192,7 +197,7 @@ export const unsentPayouts = (tx: Tx, rail: string): Promise<Candidate[]> =>
 export const hasSend = async (tx: Tx, rail: string, key: string): Promise<boolean> =>
   (await tx.row('select from chain_sends where rail = $1 and key = $2 limit 1', [rail, key])) !== undefined;
 
-/** It is this send of ours: written as if we had sent it, final, and settled by its receipt like any other. */
+/** Matches it with a send of ours: written as if we had sent it, final, and settled by its receipt like any other. */
 export async function adoptAs(
   tx: Tx,
   found: FoundMovement,
@@ -226,7 +231,7 @@ export const endFound = (
 export const markTold = (tx: Tx, id: bigint): Promise<number> =>
   tx.run('update found_movements set told_at = clock_timestamp() where id = $1 and told_at is null', [id]);
 
-/** Of which a person was told and that are still open. */
+/** Number of reported ones that are still open. */
 export const countTold = async (tx: Tx, rail: string): Promise<bigint> =>
   (
     await tx.row<{ count: bigint }>(
@@ -235,7 +240,10 @@ export const countTold = async (tx: Tx, rail: string): Promise<bigint> =>
     )
   )?.count ?? 0n;
 
-/** The wallet's used nonces have been compared with the books, and nothing unknown of it waits to be mined. */
+/**
+ * Records that the wallet's used nonces were compared with the books, and that no unknown transaction of it waits to be
+ * mined.
+ */
 export const noteLooked = (tx: Tx, rail: string, wallet: string): Promise<number> =>
   tx.run(
     `update chain_nonces n set looked_at = clock_timestamp() where rail = $1 and wallet = $2
@@ -243,7 +251,7 @@ export const noteLooked = (tx: Tx, rail: string, wallet: string): Promise<number
     [rail, wallet],
   );
 
-/** Whether a wallet may have paid somebody in the time that the books have lost. */
+/** Whether a wallet may have paid a recipient in the time that the books have lost. */
 export async function mayHavePaid(
   tx: Tx,
   rail: string,
@@ -261,7 +269,7 @@ export async function mayHavePaid(
   return row?.unread === true ? 'unread' : row?.open === true ? 'undecided' : undefined;
 }
 
-/** Whether it is still to be found out what a wallet has signed and sent in the time that the books have lost. */
+/** Whether it is still unknown what a wallet signed and sent in the lost time. */
 export const isUnlooked = async (tx: Tx, rail: string, wallet: string): Promise<boolean> =>
   (await tx.row(
     `select from restores r where not exists (
@@ -269,7 +277,7 @@ export const isUnlooked = async (tx: Tx, rail: string, wallet: string): Promise<
     [rail, wallet],
   )) !== undefined;
 
-/** What the signer's journal knows under a nonce that no row of ours has. */
+/** Stores what the signer's journal has under a nonce that no row of ours has. */
 export const noteSigned = (
   tx: Tx,
   of: { rail: string; wallet: string; nonce: bigint },
@@ -283,7 +291,7 @@ export const noteSigned = (
     [of.rail, of.wallet, of.nonce, what.recipient, what.asset ?? null, what.asset === undefined ? null : what.units],
   );
 
-/** @returns false where it is read by now, or was not found by what was signed */
+/** @returns false when it has been read by now, or was not found through the signer's journal */
 export const noteCancel = async (tx: Tx, id: bigint): Promise<boolean> =>
   (await tx.run(
     `update found_movements set cancel_at = coalesce(cancel_at, clock_timestamp())
@@ -291,7 +299,7 @@ export const noteCancel = async (tx: Tx, id: bigint): Promise<boolean> =>
     [id],
   )) > 0;
 
-/** The same of a nonce below one that is cancelled, which perhaps nothing was signed under. */
+/** The same for a nonce below a cancelled one, under which perhaps nothing was signed. */
 export const cancelUnder = (tx: Tx, rail: string, wallet: string, nonce: bigint): Promise<number> =>
   tx.run(
     `insert into found_movements (rail, wallet, nonce, signed, cancel_at) values ($1, $2, $3, true, clock_timestamp())
@@ -307,7 +315,7 @@ export const noteCancelSent = (tx: Tx, id: bigint, fee: Fee): Promise<number> =>
     JSON.stringify(fee),
   ]);
 
-/** One that keeps a transfer out of this wallet from being sent: unread, or to the same recipient in the same asset. */
+/** A movement that blocks a transfer from this wallet: unread, or to the same recipient in the same asset. */
 export const hindrance = (
   tx: Tx,
   rail: string,

@@ -1,22 +1,22 @@
 /**
- * Adopting: transactions of our own wallets that stand on the chain and in no row of ours.
+ * Adopting: transactions of our own wallets that are on the chain and in no row of ours.
  *
- * After a restore from an older backup the chain is ahead: what was sent since stands in the books as not sent, or not at all.
- * Sent again it would be paid twice. So each such transaction is read from the chain, once it is final, and kept as a row:
+ * After a restore from an older backup the chain is ahead: what was sent since is in the books as not sent, or not at all.
+ * Sending it again would pay twice. So each such transaction is read from the chain, once it is final, and stored as a row:
  *
- *   unread ──read──▶ open ──fits one payout, which fits it alone──▶ adopted (a send like any other; its receipt settles it)
+ *   unread ──read──▶ open ──fits exactly one payout, and only it fits that──▶ adopted (a send like any other; its receipt settles it)
  *                      │
  *                      ├──two people match it──▶ adopted
- *                      └──two people say it is not ours──▶ foreign (booked as an unexplained debit)
+ *                      └──two people declare it foreign──▶ foreign (booked as an unexplained debit)
  *
- * What was signed and is in no block yet the signer's journal knows. It is a row, too, and unread until a final block has used its
- * nonce: its bytes may be with somebody although no node shows them. Two people may cancel it: an empty transfer of the wallet to
- * itself is signed under the same nonce and sent until that, or what it cancels, is mined. Which of them it was is read from the
- * block like anything else, and only then something else leaves the wallet. So nothing is paid twice, whoever wins.
+ * The signer's journal knows what was signed and is in no block yet. That is a row too, and unread until a final block has
+ * used its nonce: its bytes may still be broadcast although no node shows them. Two people may cancel it: an empty transfer
+ * from the wallet to itself is signed under the same nonce and sent until either it, or what it cancels, is mined. The block
+ * shows which one it was, and only then does anything else leave the wallet. So nothing is paid twice, whichever is mined.
  *
- * While one is unread nothing leaves its wallet; while one is open nothing leaves for the same recipient in the same asset, and
- * the rail is halted until a person lifts that or all are matched. They are found by the wallet's used nonces, and those of
- * deposit addresses by what arrives at the wallet that pays (chain.follow.ts).
+ * While one is unread nothing leaves its wallet. While one is open nothing leaves for the same recipient in the same asset,
+ * and the rail is halted until a person lifts that or all are matched. They are found by the wallet's used nonces, and those
+ * of deposit addresses by what arrives at the paying wallet (chain.follow.ts).
  *
  * Not here: transfers between our own wallets, which the treasury matches; what a person decides (treasury/movements.ts).
  */
@@ -37,19 +37,19 @@ import * as found from './chain.adopt.store.ts';
 import { HOT } from './chain.follow.ts';
 import * as store from './chain.store.ts';
 
-/** A node that says so many more nonces were used than we know of is not believed. */
+/** A node that reports more unknown nonces than this is not trusted. */
 export const NONCE_GAP = 1_000n;
-/** Rows looked at in one go; more wait for the next. */
+/** Rows per run; the next run takes the rest. */
 const AT_ONCE = 2_000;
-/** Transactions read at one look, each of them some twenty calls. */
+/** Transactions read per run, each with some twenty calls. */
 const READ_AT_ONCE = 20;
-/** Blocks read whole at one look, where the node does not say which block used a nonce. */
+/** Blocks read whole per run, when the node does not say which block used a nonce. */
 const SEARCHED = 400n;
-/** A block's time may be behind that of the process that wrote the payout. */
+/** A block's time may be behind that of the process that created the payout. */
 const SKEW_MS = 15_000;
-/** What was signed and is known to the node is mined in this time, or a person is told. */
+/** A signed transaction known to the node is mined within this time, or a person is told. */
 const SIGNED_TOLD_AFTER_MS = 10 * 60_000;
-/** Between our own wallets a match may come with the next rows of the treasury; then a person is told. */
+/** A transfer between our own wallets may be matched by the next rows of the treasury; after this a person is told. */
 const OWN_TOLD_AFTER_MS = 10 * 60_000;
 
 export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext) {
@@ -57,9 +57,9 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
   let nextAt = 0;
 
   /**
-   * Looks for transactions that are not in the books, reads those that are final, and adopts what fits.
+   * Finds transactions that are not in the books, reads those that are final, and adopts the ones that fit.
    *
-   * @returns whether all is known that moved native coin: only then a balance says what came in
+   * @returns whether every transaction that moved native coin is known: only then does a balance show what came in
    * @throws Unavailable
    */
   async function look(): Promise<boolean> {
@@ -78,14 +78,14 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
     });
   }
 
-  /** Of the wallet that pays. @throws Unavailable */
+  /** For the paying wallet. @throws Unavailable */
   async function findNonces(): Promise<void> {
     if (!adapter.canSend(HOT)) return;
     const { mined, pending } = await adapter.nonces(HOT);
     const unused = await surelyUnused(mined);
     const signed = await signedSince(mined);
     await db.asSystem(async (tx) => {
-      // From the first look on: a restore to before the first payout ever must find that one, too.
+      // From the first run on: a restore to before the first payout ever must find that one, too.
       const next = await store.lockNonce(tx, rail, HOT, await firstNonce(tx, pending));
       if (mined > next) await noteGap(tx, HOT, next, mined);
       else if (mined < next && unused !== undefined) {
@@ -100,9 +100,9 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
   }
 
   /**
-   * What the signer's journal knows from a nonce on, while the lost time is not looked at; undefined where it does not answer.
+   * What the signer's journal has from a nonce on, while the lost time is not examined; undefined when it does not answer.
    *
-   * @throws Unavailable where it knows more than there can be
+   * @throws Unavailable when it reports more than is possible
    */
   async function signedSince(nonce: bigint): Promise<SignedBefore[] | undefined> {
     const all: SignedBefore[] = [];
@@ -124,10 +124,10 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
   }
 
   /**
-   * Rows of what was signed under nonces that no send of ours has. The wallet's row is locked.
+   * Inserts rows for what was signed under nonces that no send of ours has. The wallet's row is locked.
    *
    * @param next the wallet's next nonce
-   * @returns the next nonce from now on
+   * @returns the new next nonce
    */
   async function noteSigned(tx: Tx, signed: readonly SignedBefore[], next: bigint): Promise<bigint> {
     const assets = await store.assetsOf(tx, chain);
@@ -135,7 +135,7 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
     for (const one of signed) {
       const own = (await found.sendsUnder(tx, rail, HOT, one.nonce)).at(-1);
       if (own !== undefined && !(await isGivenUp(tx, own, one))) continue;
-      // What was never signed between two that were is free.
+      // Unsigned nonces between two signed ones are free.
       for (; after < one.nonce; after += 1n)
         await store.addFree(tx, rail, HOT, after, 'never signed before the restore');
       await store.takeFree(tx, rail, HOT, one.nonce, 'what was signed under it before the restore');
@@ -152,7 +152,7 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
     return after;
   }
 
-  /** A send of ours holds a nonce that was signed for another transfer: it was never signed, and never can be. */
+  /** A send of ours has a nonce that was signed for another transfer: this send was never signed, and never can be. */
   async function isGivenUp(tx: Tx, own: found.OwnSend, { contract, to, units }: SignedBefore): Promise<boolean> {
     const call = adapter.call(contract, to, units);
     if (!('rejected' in call) && call.target === own.target && call.value === own.value && call.data.equals(own.data))
@@ -165,7 +165,7 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
     );
   }
 
-  /** Each once: at once where the node does not know it, else where it was not mined for long. */
+  /** Reports each once: at once when the node does not know it, else when it stays unmined for long. */
   async function tellSigned(tx: Tx, pending: bigint): Promise<void> {
     for (const row of await found.waitingFound(tx, rail, AT_ONCE)) {
       if (!row.signed || row.state !== 'unread' || row.told_at !== null || row.nonce === null) continue;
@@ -183,7 +183,10 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
     }
   }
 
-  /** Signs and sends what uses its nonce up; again, and for more, until the nonce is used. @throws Unavailable */
+  /**
+   * Signs and sends the transfer that uses its nonce up; repeated with a higher fee until the nonce is used. @throws
+   * Unavailable
+   */
   async function sendCancel(row: found.FoundMovement): Promise<void> {
     const call = adapter.cancelCall?.(row.wallet);
     if (call === undefined || row.nonce === null || !adapter.canSend(row.wallet)) return;
@@ -206,8 +209,8 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
   }
 
   /**
-   * Nothing is mined above a nonce that nobody uses. What lies below one that is cancelled, and is signed by nobody or in no bytes of
-   * ours, is used up with it: no send takes it meanwhile, because all wait.
+   * Nothing is mined above an unused nonce. Nonces below a cancelled one that nobody signed, or of whose bytes we have none,
+   * are used up with it: no send takes them meanwhile, because all sends wait.
    */
   async function makeWay(wallet: string, mined: bigint, below: bigint): Promise<void> {
     if (below - mined > NONCE_GAP) throw new Unavailable(rail, 'far more nonces are unused than can be');
@@ -223,7 +226,7 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
     });
   }
 
-  /** Each time a higher one: what it competes with may have offered more. */
+  /** Higher each time, because the competing transaction may have offered more. */
   async function feeOfCancel({ wallet, cancel_fee }: found.FoundMovement, call: Call): Promise<Fee | undefined> {
     if (cancel_fee !== null) return (await adapter.raise(wallet, call, cancel_fee)) ?? cancel_fee;
     const estimate = await adapter.estimate(wallet, call);
@@ -233,8 +236,8 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
   }
 
   /**
-   * The lowest of the unread nonces that this node says are not used, where a final block younger than their finding says so,
-   * too: a node that is behind knows nothing of what another one has seen.
+   * The lowest unread nonce that this node reports as unused, if a final block newer than its discovery confirms that: a
+   * lagging node does not know what another one has seen.
    */
   async function surelyUnused(mined: bigint): Promise<bigint | undefined> {
     const { cursor, row } = await db.asSystem(async (tx) => ({
@@ -253,7 +256,7 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
     return (await adapter.sentUnder(HOT, nonce, from, finalized)) === undefined ? nonce : undefined;
   }
 
-  /** Nonces `next` up to but without `used` are on the chain and not in the books. The wallet's row is locked. */
+  /** Nonces `next` (inclusive) to `used` (exclusive) are on the chain and not in the books. The wallet's row is locked. */
   async function noteGap(tx: Tx, wallet: string, next: bigint, used: bigint): Promise<void> {
     if (used - next > NONCE_GAP)
       throw new Unavailable(rail, 'the node says that far more nonces were used than we know of');
@@ -301,11 +304,11 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
     return there;
   }
 
-  /** Adopts what fits alone on both sides, tells of what does not. @returns what still waits */
+  /** Adopts movements that match exactly one payout and vice versa, and reports the others. @returns those still waiting */
   async function match(tx: Tx): Promise<found.FoundMovement[]> {
-    // Two people may be deciding about one of them, or another process of ours matching it, at this moment.
+    // Two people may be deciding about one of them, or another process matching it, right now.
     const waiting = await found.lockWaiting(tx, rail, AT_ONCE);
-    // What is not read yet may be what makes another fit twice.
+    // An unread one may turn out to be a second match.
     const unread = new Set(waiting.filter(({ state }) => state === 'unread').map(({ wallet }) => wallet));
     const open = waiting.filter(({ state, wallet }) => state === 'open' && !unread.has(wallet));
     if (open.length === 0) return waiting;
@@ -324,7 +327,7 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
         await endCancelled(tx, row);
         continue;
       }
-      // What moved nothing paid no payout, whatever it looks like.
+      // A transaction that moved nothing paid no payout, whatever it looks like.
       if (!fitsPayouts(row)) continue;
       const [candidate, ...others] = perPayout.get(place(row)) ?? [];
       const isAlone = perMovement.get(place(row))?.length === 1 && others.length === 0;
@@ -361,7 +364,7 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
     return call !== undefined && row.target === call.target && row.value === call.value && row.data?.length === 0;
   };
 
-  /** The nonce is used up, and what had been signed under it can never be mined. What that cost has left, and moved nothing. */
+  /** The nonce is used up, and what was signed under it can never be mined. Its fee has left; nothing else has moved. */
   async function endCancelled(tx: Tx, row: found.FoundMovement): Promise<void> {
     await found.endFound(tx, row.id, { state: 'cancelled' });
     log.warn({ rail, nonce: row.nonce, hash: row.hash }, 'cancelled: an empty transfer has used the nonce');
@@ -384,7 +387,7 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
     });
   }
 
-  /** Each once. Whoever hears of those that are not between our own wallets halts what leaves by this rail. */
+  /** Reports each once. For those not between our own wallets, the receiver halts the rail's payouts. */
   async function tell(tx: Tx, open: readonly found.FoundMovement[]): Promise<void> {
     const strange: found.FoundMovement[] = [];
     for (const row of open) {
@@ -410,7 +413,7 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
     await report(tx, { type: 'nonces_used', rail, why });
   }
 
-  /** A row of ours reserved this nonce, and a block holds it under a hash that we did not store. */
+  /** A row of ours reserved this nonce, and a block has it under a hash that we did not store. */
   const suspect = (wallet: string, nonce: bigint) =>
     db.asSystem(async (tx) => {
       await found.noteNonces(tx, rail, wallet, nonce, nonce + 1n);
@@ -418,9 +421,9 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
     });
 
   /**
-   * A transaction of the wallet that pays, by its hash, kept as a movement that can be matched.
+   * Stores a transaction of the paying wallet, by its hash, as a movement that can be matched.
    *
-   * @throws Refusal 'does_not_fit' where no final block holds it, or it is known; Unavailable
+   * @throws Refusal 'does_not_fit' when no final block contains it, or it is known; Unavailable
    */
   async function readByHash(hash: string): Promise<bigint> {
     const sent = await adapter.sentAs(HOT, hash);
@@ -441,20 +444,20 @@ export function adopter(adapter: ChainAdapter, { db, log, report }: RailContext)
   return { look, noteGap, suspect, readByHash };
 }
 
-/** Where a wallet that has never sent through these books begins: what it sent before may be ours, if they were put back. */
+/** First nonce of a wallet that has never sent through these books: after a restore, its earlier transactions may be ours. */
 export const firstNonce = async (tx: Tx, pending: bigint): Promise<bigint> => ((await wasRestored(tx)) ? 0n : pending);
 
 const place = ({ recipient, asset, units }: { recipient: string | null; asset: string | null; units: bigint | null }) =>
   `${recipient} ${asset} ${units}`;
 
-/** Only what succeeded, moved an asset of ours and left the wallet that pays may have paid somebody. */
+/** Only a successful transfer of one of our assets from the paying wallet may have paid a payout. */
 const fitsPayouts = (row: found.FoundMovement): boolean =>
   row.wallet === HOT && row.succeeded === true && row.asset !== null && row.units !== null;
 
 const isSameCall = (a: found.OwnSend, b: found.FoundMovement): boolean =>
   a.target === b.target && a.value === b.value && b.data !== null && a.data.equals(b.data);
 
-/** What was ordered after the block cannot have been paid in it. */
+/** A payout ordered after the block cannot have been paid in it. */
 function isOlder({ orderId, refundId, createdAt }: found.Candidate, { block_at }: found.FoundMovement): boolean {
   const since = orderId !== null ? timeOfId(orderId) : refundId !== null ? timeOfId(refundId) : createdAt;
   return block_at !== null && since.getTime() <= block_at.getTime() + SKEW_MS;

@@ -1,18 +1,19 @@
 /**
- * Following a chain: block, finalize, reorg.
+ * Following a chain: blocks, finality, reorgs.
  *
- * We keep the blocks above finality, each linked to the one below by its parent hash, and believe a node only as far as
- * its hashes link to ours. One step asks the node everything first, with no database transaction open, and then writes what
- * it learnt in one: blocks, cursor, deposits and the facts reported of them are stored together or not at all.
+ * We store the blocks above finality, each linked to the one below by its parent hash, and trust a node only as far as its
+ * hashes link to ours. One step first asks the node everything, with no database transaction open, and then writes the result
+ * in one: blocks, cursor, deposits and the facts reported of them are stored together or not at all.
  *
- * - A node that is lower than we are, on our branch, is late. Nothing moves back for it.
- * - Another branch counts once its blocks link to one of ours: at once when it is as high as we are, else when it stays.
- *   Deposits of the abandoned blocks go orphaned; those found again in the new branch are where they were, and only those
- *   that are missing when it has been read to its end are reversed.
- * - A branch that leaves ours below finality, another chain id or another genesis halts the line until a person clears it.
+ * - A node that is lower than we are, on our branch, is lagging. Nothing moves back for it.
+ * - We follow another branch once its blocks link to one of ours: at once if it is as high as we are, else if it persists.
+ *   Deposits of the abandoned blocks become orphaned; those found again in the new branch keep their state, and only those
+ *   missing after the new branch was read to its end are reversed.
+ * - A branch that leaves ours below finality, another chain id or another genesis halts the rail until a person clears it.
  *
- * Transfers are asked for by contract and block hash, and recipients looked up in the database afterwards. A block exists
- * only after its payer knew the address, and nobody is told an address before its row is committed: so no cache can be late.
+ * Transfers are requested by contract and block hash, and recipients are looked up in the database afterwards. A block exists
+ * only after its payer knew the address, and no customer is told an address before its row is committed: so no cache can be
+ * stale.
  */
 
 import { onClock } from '../base/clock.ts';
@@ -25,13 +26,13 @@ import * as store from './chain.store.ts';
 
 /** The wallet that pays customers. */
 export const HOT = 'hot';
-/** Headers per request when looking for where two branches part. */
+/** Headers per request when searching for the fork point. */
 const FORK_CHUNK = 32n;
 /** A block's time is in whole seconds. */
 const BLOCK_TIME_MS = 999;
 
 export interface Step {
-  /** The node had nothing more to tell. */
+  /** The node has no further blocks. */
   caughtUp: boolean;
   halted: boolean;
 }
@@ -39,7 +40,7 @@ export interface Step {
 export function follower(adapter: ChainAdapter, { db, clock, log, report }: RailContext) {
   const { code: rail, chain } = adapter;
   const finality = BigInt(adapter.finality);
-  /** Since when the node shows another branch that is lower than ours. */
+  /** Since when the node has shown another branch that is lower than ours. */
   let lowerSince: number | undefined;
   const ahead = targetsAhead((index) => adapter.address(index));
   let hasRow = false;
@@ -74,7 +75,7 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
     const branch = await branchOf(known, cursor.finalized, node.newest);
     if (branch === 'nothing new') return { caughtUp: true, halted: false };
     if (branch === 'too deep') {
-      // What we compared with may have been dropped by another process since we read where we are.
+      // Another process may have dropped the block we compared with since we read our position.
       const now = await db.asSystem((tx) => store.cursorOf(tx, rail));
       if (now?.head_hash !== known.hash || now.finalized !== cursor.finalized)
         return { caughtUp: false, halted: false };
@@ -91,7 +92,7 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
 
     await db.asSystem(async (tx) => {
       const now = await store.lockCursor(tx, rail);
-      // Another process may have taken the same step meanwhile; then all this is old news.
+      // If another process took the same step meanwhile, this result is outdated.
       if (now?.head_hash !== known.hash || now.finalized !== cursor.finalized || now.halted_why !== null) return;
       if (ancestor.number < known.number) {
         log.warn({ rail, from: Number(known.number), ancestor: Number(ancestor.number) }, 'reorg');
@@ -126,10 +127,11 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
   }
 
   /**
-   * The first look ever: from as far below the head as deposits may still be unconfirmed. Begun again after a halt, from that
-   * far below what was final then: what came since was read by nobody, and of what we read some may be in other blocks.
+   * The first step ever: starts as far below the head as deposits may still be unconfirmed. Restarted after a halt, it starts
+   * that far below the finalized block of that time: nobody has read the blocks since, and some of those we read may have
+   * been replaced.
    *
-   * @param finalized -1 where there was no look before
+   * @param finalized -1 when there was no step before
    */
   async function begin(node: Awaited<ReturnType<ChainAdapter['head']>>, finalized: bigint): Promise<Step> {
     const top = finalized >= 0n && finalized < node.newest.number ? finalized : node.newest.number;
@@ -151,7 +153,7 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
     return { caughtUp: false, halted: false };
   }
 
-  /** What the node's branch adds to ours: the last block in common, and up to a step's worth of blocks above it. */
+  /** What the node's branch adds to ours: the last common block, and up to one step of blocks above it. */
   async function branchOf(
     known: { number: bigint; hash: string },
     finalized: bigint,
@@ -168,14 +170,14 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
     } else {
       const ours = await db.asSystem((tx) => store.blockHashes(tx, rail, newest.number, newest.number));
       const isOurs = ours.get(newest.number) === newest.hash;
-      // Below what we keep there is nothing to compare with: a node that far behind says nothing at all.
+      // Below the blocks we store there is nothing to compare: a node that far behind tells us nothing.
       if (isOurs || newest.number < finalized) {
         lowerSince = undefined;
         if (newest.number < known.number)
           log.debug({ rail, node: Number(newest.number), known: Number(known.number) }, 'node is behind');
         return 'nothing new';
       }
-      // A lower branch may be a node that lags on blocks the chain has left: believed when it is still there after a while.
+      // A lower branch may be a node lagging on abandoned blocks: it counts if it persists.
       if (newest.number < known.number) {
         lowerSince ??= Date.now();
         if (Date.now() - lowerSince < adapter.pace.lowerBranchMs) return 'nothing new';
@@ -206,7 +208,7 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
     return undefined;
   }
 
-  /** Blocks that link to each other, or the node contradicts itself. */
+  /** Blocks that link to each other; otherwise the node contradicts itself. */
   async function linked(from: bigint, to: bigint): Promise<Block[]> {
     const blocks = await adapter.blocks(from, to);
     blocks.forEach((block, at) => {
@@ -224,7 +226,7 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
     asset: string;
   }
 
-  /** Transfers to deposit addresses, those of orders that asked for another chain too, and to the wallet that pays. */
+  /** Transfers to deposit addresses, including those of orders on another chain, and to the paying wallet. */
   async function arrivalsIn(
     blocks: readonly Block[],
     contracts: Map<string, string>,
@@ -236,10 +238,10 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
     const moving = transfers.filter((transfer) => transfer.units > 0n && contracts.has(transfer.contract));
     const recipients = [...new Set(moving.map((transfer) => transfer.to))];
     const watched = await db.asSystem((tx) => store.watchedAnywhere(tx, rail, recipients));
-    // Ours only where the same number has the same address here: then we have its key.
+    // Ours only if the same number has the same address here: then we have its key.
     for (const [address, { index }] of watched) if (adapter.address(index) !== address) watched.delete(address);
     const hot = adapter.wallets[HOT]?.address;
-    // Deriving the addresses ahead takes a second of a processor, so it waits for the first recipient that is not known here.
+    // Deriving the addresses ahead takes a second of CPU, so it is delayed until the first unknown recipient.
     const own = new Set(Object.values(adapter.wallets).map(({ address }) => address));
     const unknown = recipients.filter((address) => !watched.has(address) && !own.has(address));
     for (const [address, index] of await db.asSystem((tx) => ahead.among(tx, unknown)))
@@ -260,11 +262,11 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
     };
   }
 
-  /** What came to the wallet that pays, once it is final: the operator's own money, or money to be explained. */
+  /** Final credits to the paying wallet: the operator's own money, or money to be explained. */
   async function credit(tx: Tx, finalized: bigint): Promise<void> {
     for (const one of await store.finalCredits(tx, rail, finalized, clock.now())) {
       if (one.own) continue;
-      // Only our own key moves what lies at a deposit address: a sweep that these books do not know.
+      // Only our own key can move what is on a deposit address: a sweep that these books do not know.
       if (one.depositIndex !== null) {
         await noteHash(tx, rail, `deposit:${one.depositIndex}`, one.tx_hash);
         continue;
@@ -279,11 +281,11 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
   }
 
   /**
-   * A transfer to one of our addresses stands in a block we follow.
+   * A transfer to one of our addresses is in a block we follow.
    *
-   * Normally its name is new, or is that of a deposit whose block was replaced. Two cases get the name with a number behind
-   * it: a deposit that was confirmed, reversed and booked as lost is money anew when it comes back; and a transaction that
-   * does something else when it is mined again is another deposit under the same hash.
+   * Normally its id is new, or that of a deposit whose block was replaced. In two cases a number is appended to the id: a
+   * deposit that was confirmed, reversed and booked as lost is new money when it comes back; and a transaction that does
+   * something else when it is mined again is another deposit under the same hash.
    */
   async function take(
     tx: Tx,
@@ -350,7 +352,7 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
     }
   }
 
-  /** Kept, so that its native coin is looked for and swept like any other's; its number is given to no order. */
+  /** Stored, so that its native coin is found and swept like that of any other address; no order gets its number. */
   async function keepLost(tx: Tx, { address, index }: store.Watched): Promise<void> {
     log.warn({ rail, index: Number(index) }, 'money came to an address that no order in the books has');
     await store.keepLost(tx, rail, { address, index }, clock.now());
@@ -369,7 +371,7 @@ export function follower(adapter: ChainAdapter, { db, clock, log, report }: Rail
 }
 
 const NOBODYS = { orderId: null, partnerId: null, homeRail: null };
-/** Where no order has it, a person needs its number. */
+/** If no order has it, an operator needs its number. */
 const numberOf = ({ orderId, index }: store.Watched): { index?: number } =>
   orderId === null ? { index: Number(index) } : {};
 

@@ -1,11 +1,11 @@
 /**
- * Native coin: it leaves no log, so it is found by balance, at finalized blocks only, where no reorg can take back what was
- * found. What our own sends moved and cost in between is reckoned out of it.
+ * Native coin: it leaves no log, so it is found by balance, at finalized blocks only, where no reorg can undo what was found.
+ * What our own sends moved and cost in between is subtracted.
  *
- * - At deposit addresses, those of orders that asked for another chain too, and only where they are young enough that somebody
- *   may still pay to them: an increase is a deposit.
- * - At the wallet that pays, from its opening balance on: an increase is gas of the operator's where a plain payment from a
- *   trusted source brought it, else money of nobody known. Who paid is looked for in the blocks since the look before.
+ * - At deposit addresses, including those of orders on another chain, and only while they are young enough to be paid to: an
+ *   increase is a deposit.
+ * - At the paying wallet, from its opening balance on: an increase is the operator's gas if a plain payment from a trusted
+ *   source brought it, else unidentified money. The payer is searched for in the blocks since the previous check.
  *
  * Not here: booking the opening balance (treasury/opening.ts), tokens (chain.follow.ts).
  */
@@ -15,9 +15,11 @@ import type { Block, ChainAdapter, CoinPayment, RailContext } from './chain.adap
 import { HOT } from './chain.follow.ts';
 import * as store from './chain.store.ts';
 
-/** Addresses whose native balance is asked for at one look; the next look takes the next ones. */
+/** Addresses whose native balance is read per run; the next run continues. */
 const PAGE = 300;
-/** Blocks in which a payer is looked for, the newest; and payments that are told one by one. What is beyond has no payer. */
+/**
+ * Newest blocks searched for a payer, and maximum number of payments reported one by one. Beyond that the payer is unknown.
+ */
 const PAYER_BLOCKS = 64n;
 const MOST_PAYMENTS = 50;
 
@@ -46,12 +48,12 @@ export function nativeWatcher(adapter: ChainAdapter, { db, clock, log, report }:
     return found;
   }
 
-  /** An address that one of our sends is still under way to or from is left for a later look. */
+  /** An address with one of our sends under way to or from it is left for a later run. */
   async function lookAtDeposits(asset: AssetCode, block: Block): Promise<void> {
     const since = new Date(clock.now().getTime() - pace.nativeWatchMs);
     const numbered = await db.asSystem((tx) => store.addressesAnywhere(tx, rail, after, since, PAGE));
     after = numbered.length < PAGE ? -1n : (numbered.at(-1)?.index ?? -1n);
-    // Ours only where the same number has the same address here: then we have its key.
+    // Ours only if the same number has the same address here: then we have its key.
     const page = numbered.filter((row) => row.rail === rail || adapter.address(row.index) === row.address);
     if (page.length === 0) return;
     const addresses = page.map((row) => row.address);
@@ -88,7 +90,7 @@ export function nativeWatcher(adapter: ChainAdapter, { db, clock, log, report }:
     });
   }
 
-  /** Nothing before the opening balance was booked: that one says from where to count. */
+  /** Nothing before the opening balance is booked: counting starts from it. */
   async function lookAtHot(asset: AssetCode, block: Block, address: string): Promise<void> {
     const before = await db.asSystem(async (tx) => (await store.nativeBalances(tx, rail, [address])).get(address));
     if (before === undefined || before.block >= block.number) return;
@@ -104,7 +106,7 @@ export function nativeWatcher(adapter: ChainAdapter, { db, clock, log, report }:
       await store.lockCursor(tx, rail);
       const known = (await store.nativeBalances(tx, rail, [address])).get(address);
       const own = await store.walletMoves(tx, rail, HOT, before.block, block.number);
-      // Another process was here first, or a send of ours has yet to say what it cost.
+      // Another process was faster, or the cost of a send of ours is not known yet.
       if (known?.block !== before.block || own.underWay) return;
       const increase = units - before.units - own.movedUnits;
       if (increase < 0n && own.isSending) return;
@@ -137,7 +139,7 @@ export function nativeWatcher(adapter: ChainAdapter, { db, clock, log, report }:
     return others.length > MOST_PAYMENTS ? [] : others;
   }
 
-  /** What the wallet that pays has of it at the newest block. @throws Unavailable */
+  /** Native balance of the paying wallet at the newest block. @throws Unavailable */
   async function hotNow(): Promise<{ address: string; units: bigint; block: bigint } | undefined> {
     if (hot === undefined) return undefined;
     const { newest } = await adapter.head();

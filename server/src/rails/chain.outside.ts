@@ -1,9 +1,10 @@
 /**
- * What a chain shows of our wallets, for reconciliation: asked from the node anew, past all that the follower has noted.
+ * What a chain shows of our wallets, for reconciliation: read from the node again, ignoring everything the follower has
+ * stored.
  *
- * Token transfers come from logs by ranges of block numbers, down to the oldest block we rely on never to change. Native
- * coin leaves no log. What our own sends cost and moved is read from their receipts; whatever a balance has beyond that is
- * one movement per address, the `remainder`: so coin that came or went unseen by us shows as a difference there.
+ * Token transfers come from logs by ranges of block numbers, up to the newest final block. Native coin leaves no log. The
+ * cost and amount of our own sends are read from their receipts; whatever a balance has beyond that is one movement per
+ * address, the `remainder`: so coin that came or went unseen by us shows as a difference there.
  */
 
 import type { Database } from '../base/db.ts';
@@ -12,7 +13,7 @@ import type { Block, ChainAdapter, Transfer } from './chain.adapter.ts';
 import * as store from './chain.store.ts';
 import type { Holding, Movement, MovementPage, Rail } from './rail.ts';
 
-/** Addresses asked for in one go; where there are more of them than a few such pages, only when all are wanted. */
+/** Addresses per request; with more than a few such pages, they are read only when all are requested. */
 const PAGE = 500;
 const FEW = 2_000;
 
@@ -22,7 +23,7 @@ export function chainOutside(
   wallets: { deposits: string; payouts: string },
 ): Pick<Rail, 'movements' | 'holdings'> {
   const { code: rail, chain, transfersBetween, balancesAt } = adapter;
-  // An adapter that does not bring both is a rail that cannot be reconciled, and says so by not having the verbs.
+  // Without both methods of the adapter the rail cannot be reconciled, and therefore lacks `movements` and `holdings`.
   if (transfersBetween === undefined || balancesAt === undefined) return {};
   const paying = adapter.wallets[wallets.payouts]?.address ?? '';
 
@@ -48,7 +49,7 @@ export function chainOutside(
     return { movements: [...tokens, ...coin], upTo: String(upTo), at: at.at, more: upTo < cursor.finalized };
   }
 
-  /** What the paying wallet had before we looked for the first time: one movement for each asset. */
+  /** What the paying wallet had before our first step: one movement per asset. */
   async function opening(block: bigint, assets: readonly store.ChainAsset[]): Promise<MovementPage> {
     const movements: Movement[] = [];
     for (const { code, contract, native } of assets) {
@@ -61,7 +62,7 @@ export function chainOutside(
     return { movements, upTo: String(block), at, more: true };
   }
 
-  /** Halved until the node answers: providers refuse ranges with too many logs in them. */
+  /** Halves the range until the node answers: providers reject ranges with too many logs. */
   async function between(from: bigint, to: bigint, contracts: readonly string[]): Promise<Transfer[]> {
     try {
       return (await adapter.transfersBetween?.(from, to, contracts)) ?? [];
@@ -78,7 +79,7 @@ export function chainOutside(
     const watched = await db.asSystem((tx) => store.watchedAmong(tx, rail, parties));
     const walletOf = (address: string) =>
       address === paying ? wallets.payouts : watched.has(address) ? wallets.deposits : undefined;
-    // Within one wallet nothing moves.
+    // Transfers within one wallet move nothing.
     const ours = moving.filter(({ from, to }) => walletOf(from) !== walletOf(to));
     const positions = await adapter.positions(ours);
     const hashes = [...new Set(ours.map(({ txHash }) => txHash))];
@@ -98,7 +99,7 @@ export function chainOutside(
     });
   }
 
-  /** What our sends cost and moved in native coin, by their receipts. */
+  /** Amount and cost of our sends in native coin, from their receipts. */
   async function nativeMovements(after: bigint, upTo: bigint, asset: string): Promise<Movement[]> {
     const sends = await db.asSystem((tx) => store.sendsAround(tx, rail, after, upTo, wallets.payouts));
     if (sends.length === 0) return [];
@@ -181,7 +182,7 @@ export function chainOutside(
   return { movements, holdings };
 }
 
-/** Number of the deposit address that a wallet's name speaks of. */
+/** Number of the deposit address in a wallet's name. */
 function indexOf(wallet: string): bigint | undefined {
   const digits = /^deposit:([0-9]+)$/.exec(wallet)?.[1];
   return digits === undefined ? undefined : BigInt(digits);

@@ -1,20 +1,22 @@
 /**
  * Sends: money leaving one of our wallets on a chain, once per key.
  *
- * A send is a row before it is anything else. Its nonce is taken and written with it in one transaction; then it is
- * signed; then the signed bytes are stored; then they are broadcast. A crash at any point leaves a row from which whoever
- * comes next goes on: same nonce, same recipient and amount, same bytes. A key that a signer was asked for has one nonce for
- * ever, so on the chain it can happen once.
+ * A send is stored as a row first. Its nonce is reserved and written with it in one transaction; then it is signed; then the
+ * signed bytes are stored; then they are broadcast. After a crash at any point the row is there, and the next worker
+ * continues from it: same nonce, same recipient and amount, same bytes. Once a signer has been asked about a key, the key
+ * keeps its nonce for ever, so it can happen only once on the chain.
  *
- * Bytes that are not mined are broadcast again (nodes restart and forget), and after a while a version with a higher fee
- * is written, signed and stored beside them. Every version is watched, and whichever is mined counts.
+ * Unmined bytes are broadcast again (nodes restart and forget), and after a while a version with a higher fee is written,
+ * signed and stored beside them. Every version is watched, and the one that is mined counts.
  *
- * What is refused is refused before a nonce is taken: a gap in the nonces would hold up all that comes after.
+ * A transfer that must be rejected is rejected before a nonce is reserved: a gap in the nonces would hold up every later
+ * send.
  *
- * Whether a send may leave is asked again right before it is signed, however long ago its nonce was reserved, and signed bytes
- * that come much later are thrown away. What may not leave gives its reservation up, as long as no signer was asked for it: the next
- * send takes the nonce, and where later ones wait for it the treasury sends the smallest transfer under it (treasury/sweeps.ts).
- * From the moment a signer is asked the reservation stays, for its bytes may exist; it is asked again each time, all the same.
+ * Whether a send may leave is checked again right before it is signed, however long ago its nonce was reserved, and signed
+ * bytes that arrive much later are discarded. A send that may not leave releases its reservation, provided no signer was
+ * asked about it: the next send takes the nonce, and if later sends wait for it, the treasury sends the smallest transfer
+ * under it (treasury/sweeps.ts). Once a signer was asked, the reservation stays, because signed bytes may exist; the check
+ * before signing is repeated each time all the same.
  */
 import { assert, Unavailable } from '../base/errors.ts';
 import type { AssetCode } from '../base/money.ts';
@@ -26,19 +28,19 @@ import type { SendVersion } from './chain.store.ts';
 import * as store from './chain.store.ts';
 import type { PayoutStatus, RailFact, Sending, Sent } from './rail.ts';
 
-/** Sends watched at one look; more wait for the next. */
+/** Sends examined per run; the next run takes the rest. */
 const WATCHED = 200;
 /** Versions of one send: at a quarter more each, the tenth offers seven times the first. */
 const MAX_VERSIONS = 10;
-/** A row that was reserved and not signed for this long was left by a process that is gone. */
+/** A row reserved and unsigned for this long was left by a process that is gone. */
 const ABANDONED_MS = 5_000;
-/** How long after the gate was asked signed bytes may be stored: a signer answers within ten seconds or not at all. */
+/** How long after the gate's answer signed bytes may be stored: a signer answers within ten seconds or not at all. */
 const SIGNING_MS = 30_000;
-/** How long a nonce may look used by a transaction that is not ours before the line is halted for it. */
+/** How long a nonce may look used by a foreign transaction before the rail is halted for it. */
 const FOREIGN_NONCE_MS = 60_000;
-/** Keys of transfers that no payout stands behind: a simulated customer's. No facts are reported of them. */
+/** Keys of transfers without a payout: those of a simulated customer. No facts are reported of them. */
 const SANDBOX_KEY = 'sandbox:';
-/** Keys of transfers between our own wallets. They are reported as such, and only where no reorg can take them back. */
+/** Keys of transfers between our own wallets. They are reported as such, and only when final. */
 export const SWEEP_KEY = 'sweep:';
 export const GAS_KEY = 'gas:';
 const isOwn = (key: string): boolean => key.startsWith(SWEEP_KEY) || key.startsWith(GAS_KEY);
@@ -83,20 +85,20 @@ export function sender(
     const reserved = await db.asSystem(async (tx) => {
       const first = key.startsWith(SANDBOX_KEY) ? used.pending : await firstNonce(tx, used.pending);
       const next = await store.lockNonce(tx, rail, wallet, first);
-      // Under the lock: a process that had the same key in hand has either written its row or waits for ours.
+      // Read under the lock: another process with the same key has either written its row or waits for ours.
       const there = await store.versionsOf(tx, rail, key);
       if (there.length > 0) return there;
-      // Whoever looks at the payout by now takes this submission for over, and may have ended it.
+      // A worker that looks at the payout now treats this submission as over, and may have ended it.
       if (notAfter !== undefined && Date.now() > notAfter.getTime()) return 'the submission took too long';
       if (!key.startsWith(SANDBOX_KEY)) {
-        // The database is older than the chain, or another program has the key: what was sent is read and matched first, for
-        // it may be this very transfer.
+        // The database is older than the chain, or another program has the key: what was sent is read and matched first,
+        // because it may be this very transfer.
         if (used.mined > next) {
           await adopting.noteGap(tx, wallet, next, used.mined);
           return 'nonces were used that are not in the books: what was sent under them is read first';
         }
         if (used.pending > next) return 'a transaction that is not in the books waits to be mined: it is read first';
-        // Bytes of the lost time that no node has now may come back, and pay what is paid here.
+        // Bytes from the lost time that no node has now may come back, and pay what is paid here.
         if (wallet === HOT && (await isUnlooked(tx, rail, wallet)))
           return 'what the wallet signed in the time that a restore has lost is looked for first';
         const found = await hindrance(tx, rail, wallet, { recipient: destination.address, asset });
@@ -130,7 +132,7 @@ export function sender(
     return await carryOn(sameCall(reserved, wallet, call));
   }
 
-  /** Goes on from wherever the send stands. @throws Unavailable */
+  /** Continues from the send's current state. @throws Unavailable */
   async function carryOn(versions: SendVersion[]): Promise<Sent> {
     const ended = endOf(versions);
     if (ended !== undefined) return ended;
@@ -138,7 +140,7 @@ export function sender(
     const { id, key, raw, hash } = newest;
     if (raw === null || hash === null) {
       if (!adapter.canSend(newest.wallet)) throw new Unavailable(rail, 'no signer for this wallet here');
-      // An earlier version may be with the node already: nothing is halted by not signing a later one.
+      // An earlier version may have reached the node already: refusing to sign a later one stops nothing.
       const isAsked = newest.version === 1 && mayLeave !== undefined && !key.startsWith(SANDBOX_KEY);
       const why = isAsked ? await askAgain(newest) : undefined;
       if (why !== undefined) return { outcome: 'unknown', why };
@@ -149,7 +151,7 @@ export function sender(
       });
       if (stored.at(-1)?.raw == null)
         return { outcome: 'unknown', why: 'signing took too long, and is asked about again' };
-      // What is stored is what is broadcast, and by another process it may have been stored, and mined, already.
+      // The stored bytes are broadcast; another process may have stored, and mined, its own already.
       return await carryOn(stored);
     }
     const answer = await adapter.broadcast(raw);
@@ -164,8 +166,8 @@ export function sender(
   }
 
   /**
-   * Asks whether it may leave, in the transaction after which it is signed. Where it may not, its reservation is given up as long
-   * as no signer was asked for it.
+   * Checks whether it may leave, in the transaction before it is signed. If it may not, its reservation is released, provided
+   * no signer was asked about it.
    *
    * @returns why it is not signed now
    */
@@ -175,7 +177,7 @@ export function sender(
       const answer = (await mayLeave?.(tx, { rail, key })) ?? { outcome: 'pay' };
       const there = await store.lockSend(tx, id);
       if (there === undefined) return 'its reservation was given up';
-      // Another process has signed it, or is about to find out.
+      // Another process has signed it, or is finding out.
       if (there.state !== 'reserved' || there.raw !== null) return undefined;
       if (answer.outcome === 'pay') {
         await store.markSigning(tx, id, true);
@@ -192,8 +194,8 @@ export function sender(
   }
 
   /**
-   * What a signer declines here it was willing to sign a moment before: its limit was used up meanwhile, or it knows the
-   * nonce under another transfer. The row waits and is tried again, and a person is told of a payout.
+   * A transfer that the signer declines here was acceptable a moment before: its limit was used up meanwhile, or it knows the
+   * nonce under another transfer. The row waits and is retried, and a person is told about a payout.
    */
   async function sign(version: SendVersion): Promise<{ raw: Buffer; hash: string }> {
     try {
@@ -209,7 +211,7 @@ export function sender(
     }
   }
 
-  /** With the number of the deposit address that native coin goes to: the proof that it is one of ours. */
+  /** Adds the number of the deposit address that native coin goes to: the proof that it is one of ours. */
   async function withIndex<C extends Call>(call: C): Promise<C> {
     if (call.data.length > 0) return call;
     return { ...call, depositIndex: await db.asSystem((tx) => store.indexOf(tx, rail, call.target)) };
@@ -233,7 +235,7 @@ export function sender(
     return { outcome: 'known', ...(reference ? { reference } : {}) };
   }
 
-  /** Nothing of it can have left: it is signed now, or its reservation is given up, or it goes on waiting. */
+  /** Nothing of it can have left: it is signed now, its reservation is released, or it keeps waiting. */
   async function statusOfUnsigned(versions: SendVersion[]): Promise<PayoutStatus> {
     const { key } = newestOf(versions);
     let why = 'its nonce is reserved, and it is not signed yet';
@@ -251,7 +253,7 @@ export function sender(
     return hash === null ? { outcome: 'unknown', why } : { outcome: 'known', reference: hash };
   }
 
-  /** Looks at every open send once: mined, gone again, stuck, forgotten. @throws Unavailable */
+  /** Checks every open send once: mined, reorged out, stuck, or forgotten by the node. @throws Unavailable */
   async function watch(): Promise<void> {
     const { open, cursor } = await db.asSystem(async (tx) => ({
       open: await store.openSends(tx, rail, WATCHED),
@@ -271,10 +273,10 @@ export function sender(
         await settle(mined, receipt, cursor?.finalized ?? -1n);
         continue;
       }
-      // Adopted once it was final: a node that does not show it is behind, and there is nothing to send again.
+      // It was adopted when final: a node that does not show it is lagging, and there is nothing to send again.
       if (versions.some(({ found }) => found)) continue;
       const { wallet } = newestOf(versions);
-      // Only the lowest open nonce of a wallet can be what holds the others up.
+      // Only the lowest open nonce of a wallet can hold up the others.
       try {
         await nudge(versions, !firstOpen.has(wallet));
       } catch (error) {
@@ -286,19 +288,20 @@ export function sender(
     }
   }
 
-  /** @param finalized the block that was final before the receipt was asked for */
+  /** @param finalized the finalized block at the time before the receipt was requested */
   async function settle(version: SendVersion, receipt: Receipt, finalized: bigint): Promise<void> {
     await db.asSystem(async (tx) => {
       const cursor = await store.lockCursor(tx, rail);
       if (cursor?.head_number == null || cursor.halted_why !== null || receipt.block > cursor.head_number) return;
       const ours = (await store.blockHashes(tx, rail, receipt.block, receipt.block)).get(receipt.block);
-      // A block that is not in the branch we follow proves nothing yet. Of what was final before we asked we keep no hashes, nor
-      // need them; what has become final since may be of a branch that is gone: this process may have stood still meanwhile.
+      // A block outside the branch we follow proves nothing yet. We store no hashes of blocks that were final before the
+      // request, and need none. A block that became final since may be on an abandoned branch, because this process may have
+      // been suspended meanwhile.
       if (receipt.block >= finalized && ours !== receipt.blockHash) return;
       const { block, cost, succeeded } = receipt;
       const why = succeeded ? null : 'reverted on chain';
-      // A failure frees the money for another attempt, so it counts only where no reorg can turn it into a success. Nobody
-      // waits for our own transfers, so these are booked only when nothing can take them back.
+      // A failure frees the money for another attempt, so it counts only when no reorg can turn it into a success. Our own
+      // transfers are not urgent, so they too are booked only when final.
       const needed =
         succeeded && !isOwn(version.key)
           ? await store.confirmationsNeeded(tx, chain, version.asset, version.units, adapter.finality)
@@ -342,8 +345,8 @@ export function sender(
   }
 
   /**
-   * It had succeeded, and was booked. A reorg took it back, and where it was mined again it reverted, too deep for another:
-   * what had left never did, and is in the wallet.
+   * It had succeeded and was booked. A reorg undid it, and where it was mined again it reverted, too deep for another reorg:
+   * the money never left and is in the wallet.
    */
   const undone = ({ key, hash, asset, units }: SendVersion, why: string): RailFact => ({
     type: 'payout_returned',
@@ -351,13 +354,13 @@ export function sender(
     key,
     why,
     reference: hash ?? '',
-    // By this name reconciliation finds it beside the payout: together they are nothing, and so is the outside.
+    // Reconciliation finds it beside the payout under this id: the two cancel out, as on the outside.
     externalId: key,
     asset,
     units,
   });
 
-  /** Nothing of it is in a block (any more). */
+  /** None of its versions is in a block (any more). */
   async function nudge(before: SendVersion[], holdsUpOthers: boolean): Promise<void> {
     const wasMined = before.some((version) => version.state === 'mined');
     const versions = wasMined ? await unmined(before) : before;
@@ -383,7 +386,7 @@ export function sender(
     if (wasMined || broadcastMs >= pace.rebroadcastMs) await carryOn(versions);
   }
 
-  /** A signer that does not answer is no reason to leave what it signed before unbroadcast. */
+  /** If the signer does not answer, the versions it signed before are still broadcast. */
   async function raised(newest: SendVersion) {
     try {
       return await adapter.raise(newest.wallet, await withIndex(newest), newest.fee);
@@ -393,7 +396,7 @@ export function sender(
     }
   }
 
-  /** It was in a block that left the chain. */
+  /** It was in a block that was reorged out. */
   async function unmined(versions: readonly SendVersion[]): Promise<SendVersion[]> {
     return await db.asSystem(async (tx) => {
       for (const version of versions) await store.markUnmined(tx, version.id);
@@ -419,9 +422,9 @@ export function sender(
   }
 
   /**
-   * The node says that a block holds this nonce, and none of our versions is in a block. A late index explains it for a
-   * while; so does a version that was signed after the backup this database came from, which is then adopted. If it stays, the
-   * wallet's key is used elsewhere, and whether this payout was made is for a person to find out.
+   * The node says that a block holds this nonce, and none of our versions is in a block. That may be a lagging index for a
+   * while, or a version signed after the backup this database came from, which is then adopted. If it persists, the wallet's
+   * key is used elsewhere, and a person has to find out whether this payout was made.
    */
   async function suspectForeign(version: SendVersion): Promise<void> {
     const since = foreignSince.get(version.key) ?? Date.now();
@@ -445,9 +448,9 @@ export function sender(
   return { send, status, watch, gasFor };
 }
 
-/** A key used for something else is our bug, and the one that pays twice; never let it pass. */
+/** Reusing a key for something else is our bug, and one that pays twice; never accept it. */
 function sameCall(versions: SendVersion[], wallet: string, call: Call): SendVersion[] {
-  // What people matched it with may be another amount: it is what was paid, and nothing is sent after it.
+  // People may have matched it with another amount: that amount was paid, and nothing more is sent for it.
   if (versions.some(({ found }) => found)) return versions;
   for (const version of versions) {
     const same = version.target === call.target && version.value === call.value && version.data.equals(call.data);
@@ -462,7 +465,7 @@ function newestOf(versions: readonly SendVersion[]): SendVersion {
   return newest;
 }
 
-/** How the send ended, or that it is in a block; undefined while it is still to be mined. */
+/** How the send ended, or that it is in a block; undefined while it is not mined. */
 function endOf(versions: readonly SendVersion[]): Exclude<Sent, { outcome: 'unknown' }> | undefined {
   for (const { state, hash, why } of versions) {
     if (state === 'failed') return { outcome: 'rejected', why: why ?? 'failed' };

@@ -1,18 +1,19 @@
 /**
  * SQL of the chain engine: chains, chain_blocks, chain_deposits, chain_credits, funding_sources, deposit_addresses,
- * native_balances, chain_sends, chain_nonces, released_nonces, gas_prices. Of tables that others own it reads two: assets and confirmation_policies.
+ * native_balances, chain_sends, chain_nonces, released_nonces, gas_prices. It reads two tables of other modules: assets and
+ * confirmation_policies.
  */
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 import type { Block, Call, Fee } from './chain.adapter.ts';
 
-// Where the follower is.
+// The follower's position.
 
 export interface Cursor {
   chain_id: bigint | null;
   genesis_hash: string | null;
   halted_why: string | null;
-  /** -1 before the first look. */
+  /** -1 before the first step. */
   finalized: bigint;
   head_number: bigint | null;
   head_hash: string | null;
@@ -32,11 +33,11 @@ export async function ensureChain(tx: Tx, rail: string, chain: string, finality:
 export const cursorOf = (tx: Tx, rail: string) =>
   tx.row<Cursor>(`select ${CURSOR} from chains where rail = $1`, [rail]);
 
-/** Genesis of the chain that a rail has followed; undefined before its first look. */
+/** Genesis of the chain that a rail has followed; undefined before its first step. */
 export const followedGenesis = async (tx: Tx, rail: string): Promise<string | undefined> =>
   (await cursorOf(tx, rail))?.genesis_hash ?? undefined;
 
-/** The cursor, with the row locked: one process at a time writes what a chain did. */
+/** The cursor, with the row locked: one process at a time writes a chain's events. */
 export const lockCursor = (tx: Tx, rail: string) =>
   tx.row<Cursor>(`select ${CURSOR} from chains where rail = $1 for no key update`, [rail]);
 
@@ -58,15 +59,15 @@ export async function haltChain(tx: Tx, rail: string, why: string): Promise<bool
   return (await tx.run('update chains set halted_why = $2 where rail = $1 and halted_why is null', [rail, why])) > 0;
 }
 
-/** Why a chain halted by itself, with its cursor locked; null where it has not. */
+/** Why a chain halted by itself, with its cursor locked; null when it has not. */
 export const whyOff = async (tx: Tx, rail: string): Promise<string | null> =>
   (await lockCursor(tx, rail))?.halted_why ?? null;
 
 /**
- * A person has looked, and the line goes on.
+ * An operator lifts the halt.
  *
- * @param restart begins again below what was final when it halted, for when the chain we followed is not the one that
- *                stayed: deposits not yet confirmed are then found again or reversed; confirmed ones are as they are
+ * @param restart begins again below the block that was final when it halted, for when we followed a chain that was abandoned:
+ *                unconfirmed deposits are then found again or reversed; confirmed ones stay as they are
  */
 export async function clearHalt(tx: Tx, rail: string, options: { restart: boolean }): Promise<void> {
   await tx.run('update chains set halted_why = null where rail = $1', [rail]);
@@ -76,7 +77,7 @@ export async function clearHalt(tx: Tx, rail: string, options: { restart: boolea
     [rail],
   );
   await tx.run('delete from chain_blocks where rail = $1', [rail]);
-  // As after any reorg: found again where they still are, and what we sent is otherwise broadcast again.
+  // As after any reorg: credits are found again if they are still there, and unmined sends are broadcast again.
   await tx.run('delete from chain_credits where rail = $1 and reported_at is null', [rail]);
   await tx.run(
     `update chain_sends set state = 'mined'
@@ -122,7 +123,7 @@ export async function addBlocks(tx: Tx, rail: string, blocks: readonly Block[]):
   );
 }
 
-/** The blocks above are no longer in the chain; what was seen or sent in them waits to be found again. */
+/** Drops the blocks above, which are no longer in the chain; deposits and sends in them wait to be found again. */
 export async function dropBlocksAbove(tx: Tx, rail: string, number: bigint): Promise<void> {
   await tx.run('delete from chain_blocks where rail = $1 and number > $2', [rail, number]);
   await tx.run('update chain_deposits set orphaned = true where rail = $1 and block > $2 and reversed_at is null', [
@@ -148,8 +149,8 @@ export const assetsOf = (tx: Tx, chain: string) =>
   tx.rows<ChainAsset>('select code, contract, native from assets where chain = $1', [chain]);
 
 /**
- * Gives an address to an order for good. Called in the transaction that makes the order, so an address that a customer
- * was told is always one we look for.
+ * Assigns an address to an order permanently, in the transaction that creates the order: so we watch every address that a
+ * customer was given.
  */
 export function watchAddress(
   tx: Tx,
@@ -162,7 +163,7 @@ export function watchAddress(
   );
 }
 
-/** Which of these addresses are ours to watch. */
+/** Which of these addresses we watch. */
 export async function watchedAmong(tx: Tx, rail: string, addresses: readonly string[]): Promise<Set<string>> {
   if (addresses.length === 0) return new Set();
   const rows = await tx.rows<{ address: string }>(
@@ -176,17 +177,17 @@ export interface Watched {
   rail: string;
   address: string;
   index: bigint;
-  /** Null where no order in the books has it: it was given out after the last commit restored. */
+  /** Null when no order in the books has it: it was given out after the last commit restored. */
   orderId: bigint | null;
   partnerId: bigint | null;
   homeRail: string | null;
   madeAt: Date;
 }
 
-/** This rail, or one of a chain that is known to be another: the same chain under two names has each address once. */
+/** This rail, or one of a chain known to be another: one chain under two names has each address once. */
 const OWN_OR_OTHER_CHAIN = `(c.rail = $1 or c.chain_id <> (select chain_id from chains where rail = $1))`;
 
-/** Which of these addresses are of an order, on whichever chain; the row of `rail` where there is one. */
+/** Which of these addresses belong to an order, on any chain; the row of `rail` if there is one. */
 export async function watchedAnywhere(
   tx: Tx,
   rail: string,
@@ -205,7 +206,7 @@ export async function watchedAnywhere(
   return new Map(rows.map((row) => [row.address, row]));
 }
 
-/** Young addresses of all chains in the order of their numbers, each once, by the row of `rail` where there is one. */
+/** Recent addresses of all chains in number order, each once; the row of `rail` if there is one. */
 export const addressesAnywhere = (tx: Tx, rail: string, after: bigint, since: Date, limit: number) =>
   tx.rows<Watched>(
     `select distinct on (d.index) d.* from chains c cross join lateral (
@@ -216,7 +217,7 @@ export const addressesAnywhere = (tx: Tx, rail: string, after: bigint, since: Da
     [rail, after, since, limit],
   );
 
-/** An order's address of another chain is watched, swept and counted on this one, too, from now on. */
+/** Watches, sweeps and counts an order's address of another chain on this one, too, from now on. */
 export async function adopt(
   tx: Tx,
   rail: string,
@@ -229,7 +230,7 @@ export async function adopt(
   );
 }
 
-/** Money came to an address that no order in the books has: from now on it is ours to look at, and no order gets it. */
+/** Watches an address that received money and that no order in the books has; no order gets it. */
 export async function keepLost(
   tx: Tx,
   rail: string,
@@ -251,7 +252,7 @@ export async function indexOf(tx: Tx, rail: string, address: string): Promise<bi
   return row?.index;
 }
 
-/** Addresses in the order of their numbers, a page at a time. */
+/** Addresses in number order, one page at a time. */
 export async function addressPage(tx: Tx, rail: string, after: bigint, since: Date, limit: number) {
   return await tx.rows<{ address: string; index: bigint }>(
     `select address, index from deposit_addresses where rail = $1 and index > $2 and made_at >= $3 order by index limit $4`,
@@ -259,7 +260,7 @@ export async function addressPage(tx: Tx, rail: string, after: bigint, since: Da
   );
 }
 
-// Deposits as the chain has them.
+// Deposits as the chain reports them.
 
 export interface ChainDeposit {
   external_id: string;
@@ -307,7 +308,7 @@ export async function addDeposit(
   );
 }
 
-/** It is in this block now. */
+/** Records the block that it is in now. */
 export async function anchorDeposit(
   tx: Tx,
   rail: string,
@@ -329,15 +330,15 @@ export const reverseOrphaned = (tx: Tx, rail: string, at: Date) =>
     [rail, at],
   );
 
-/** Confirmations an amount wants; every block down to finality where no policy speaks. */
+/** Confirmations an amount needs; finality if no policy applies. */
 const NEEDED = (chain: string, asset: string, units: string, finality: string) =>
   `coalesce((select confirmations from confirmation_policies p
               where p.chain = ${chain} and p.asset = ${asset} and p.from_units <= ${units}
               order by p.from_units desc limit 1), ${finality})`;
 
 /**
- * What a deposit is part of, so that an amount in many small transfers waits as long as in one: all that its address was sent
- * of the asset, or all that its sender paid to us of it in the same block, whichever is more.
+ * The sum that a deposit is part of, so that many small transfers wait as long as one large transfer: everything of the asset
+ * that its address received, or everything its sender paid us of it in the same block, whichever is more.
  */
 const SUM = (deposit: string) =>
   `greatest((select sum(s.units) from chain_deposits s
@@ -347,7 +348,7 @@ const SUM = (deposit: string) =>
               where s.rail = ${deposit}.rail and s.block = ${deposit}.block and s.payer = ${deposit}.payer
                 and s.asset = ${deposit}.asset and s.reversed_at is null))`;
 
-/** Marks those deep enough below `head`, for the sum they are part of, as confirmed, each once. */
+/** Marks deposits deep enough below `head`, for the sum they are part of, as confirmed, each once. */
 export const confirmReached = (tx: Tx, rail: string, chain: string, finality: number, head: bigint, at: Date) =>
   tx.rows<ChainDeposit & { home_rail: string | null }>(
     `update chain_deposits d set confirmed_at = $5
@@ -359,16 +360,16 @@ export const confirmReached = (tx: Tx, rail: string, chain: string, finality: nu
 
 export interface Depth {
   external_id: string;
-  /** Its block is one that we follow. */
+  /** Its block is in the branch we follow. */
   stands: boolean;
-  /** 0 where nobody follows the chain. */
+  /** 0 when the chain is not followed. */
   confirmations: bigint;
-  /** Of the sum that it is part of now: one confirmed before it grew may have too few. */
+  /** For its current sum: a deposit confirmed before the sum grew may have too few. */
   needed: number;
   final: boolean;
 }
 
-/** How deep these deposits are, and how deep they have to be. Only those that this table knows. */
+/** How deep these deposits are, and how deep they must be. Only those known to this table. */
 export const depthOf = (tx: Tx, rail: string, externalIds: readonly string[]) =>
   tx.rows<Depth>(
     `select d.external_id, d.reversed_at is null and not d.orphaned as stands,
@@ -420,8 +421,8 @@ export async function setNativeBalance(
 }
 
 /**
- * What our own sends did to the native balances of addresses after the block their balance was last noted at, up to and
- * with block `upTo`: gas that arrived, less what sends from there cost. `underWay`: one of them has not ended.
+ * Effect of our own sends on the native balances of addresses, after the block of the last stored balance up to and including
+ * block `upTo`: gas that arrived, minus what sends from there cost. `underWay`: one of them has not ended.
  */
 export async function ownNativeMoves(
   tx: Tx,
@@ -446,7 +447,10 @@ export async function ownNativeMoves(
   return new Map(rows.map((row) => [row.address, row]));
 }
 
-/** What our own sends out of a wallet did to its coin in these blocks, and whether one there has yet to say what it cost. */
+/**
+ * Effect of our own sends from a wallet on its native balance in these blocks, and whether the cost of one of them is not
+ * known yet.
+ */
 export async function walletMoves(
   tx: Tx,
   rail: string,
@@ -465,7 +469,7 @@ export async function walletMoves(
   return row ?? { movedUnits: 0n, underWay: false, isSending: false };
 }
 
-/** From this block on, coin that comes to the wallet that pays is found. */
+/** From this block on, native credits to the paying wallet are detected. */
 export async function beginNativeWatch(
   tx: Tx,
   rail: string,
@@ -488,7 +492,10 @@ export async function trustedAmong(tx: Tx, rail: string, addresses: readonly str
   return new Set(rows.map((row) => row.address));
 }
 
-/** Native coin at a deposit address that the books know of: what was found there, and what our own final sends did since. */
+/**
+ * Native balance of a deposit address according to the books: what was found there, and the effect of our own final sends
+ * since.
+ */
 export async function ownNativeAt(tx: Tx, rail: string, at: { address: string; index: bigint }): Promise<bigint> {
   const known = (await nativeBalances(tx, rail, [at.address])).get(at.address)?.units ?? 0n;
   const moved = (await ownNativeMoves(tx, rail, [at], MAX_BLOCK)).get(at.address)?.movedUnits ?? 0n;
@@ -498,7 +505,7 @@ export async function ownNativeAt(tx: Tx, rail: string, at: { address: string; i
 /** Above every block number. */
 const MAX_BLOCK = 2n ** 62n;
 
-// Deposits to be swept: of listed tokens, and final, so that no reorg takes back what was moved on.
+// Deposits to sweep: of listed tokens, and final, so that no reorg undoes what was moved on.
 
 export interface DueDeposits {
   address: string;
@@ -509,8 +516,8 @@ export interface DueDeposits {
 }
 
 /**
- * Addresses with unswept deposits that are due, oldest first, with all that a sweep would take there. The limit is on the
- * deposits that lead to an address and not on those added up: any number of crumbs hides nothing.
+ * Addresses with unswept deposits that are due, oldest first, with everything a sweep would take there. The limit applies to
+ * the deposits that lead to an address, not to those added up: any number of tiny deposits hides nothing.
  */
 export const depositsDue = (tx: Tx, rail: string, now: Date, limit: number) =>
   tx.rows<DueDeposits>(
@@ -530,7 +537,7 @@ export const depositsDue = (tx: Tx, rail: string, now: Date, limit: number) =>
     [rail, now, limit],
   );
 
-/** Gives the unswept deposits of an asset at an address to a sweep. @returns what they come to; 0 where another was first */
+/** Assigns the unswept deposits of an asset at an address to a sweep. @returns their sum; 0 when another sweep was first */
 export async function claimDeposits(
   tx: Tx,
   rail: string,
@@ -546,7 +553,7 @@ export async function claimDeposits(
   return rows.reduce((sum, row) => sum + row.units, 0n);
 }
 
-/** The same, of what had come before a block alone, and only where it comes to exactly so much. @returns whether it did */
+/** The same for deposits before a block only, and only if they sum to exactly this amount. @returns whether they do */
 export async function claimDepositsBefore(
   tx: Tx,
   rail: string,
@@ -568,14 +575,14 @@ export async function claimDepositsBefore(
   return true;
 }
 
-/** The sweep moved nothing: its deposits may be given to another, not before `due`. */
-/** A send that was final is looked for again, and broadcast again where no block has it. */
+/** Follows a final send again: it is broadcast again when no block contains it. */
 export const broadcastAgain = (tx: Tx, rail: string, key: string): Promise<number> =>
   tx.run(
     `update chain_sends set state = 'mined', reported_at = null where rail = $1 and key = $2 and state = 'confirmed'`,
     [rail, key],
   );
 
+/** The sweep moved nothing: another sweep may take its deposits, not before `due`. */
 export async function releaseDeposits(tx: Tx, rail: string, sweep: string, due: Date): Promise<void> {
   await tx.run('update chain_deposits set sweep = null, sweep_due = $3 where rail = $1 and sweep = $2', [
     rail,
@@ -584,7 +591,7 @@ export async function releaseDeposits(tx: Tx, rail: string, sweep: string, due: 
   ]);
 }
 
-/** Not to be looked at before `due`. */
+/** Postpones them until `due`. */
 export async function postponeDeposits(
   tx: Tx,
   rail: string,
@@ -598,7 +605,7 @@ export async function postponeDeposits(
   );
 }
 
-// Tokens that arrive at the wallet we pay from.
+// Tokens that arrive at the paying wallet.
 
 export interface ChainCredit {
   external_id: string;
@@ -618,8 +625,8 @@ export async function noteCredit(tx: Tx, rail: string, credit: ChainCredit): Pro
 }
 
 /**
- * Credits that have become final, each told once. A sweep of ours is not among them: it is known by its hash, which was
- * stored before it was broadcast.
+ * Credits that have become final, each reported once. Our sweeps are not among them: they are recognised by their hash, which
+ * was stored before they were broadcast.
  */
 export const finalCredits = (tx: Tx, rail: string, finalized: bigint, at: Date) =>
   tx.rows<ChainCredit & { own: boolean; trusted: boolean; depositIndex: bigint | null }>(
@@ -631,7 +638,7 @@ export const finalCredits = (tx: Tx, rail: string, finalized: bigint, at: Date) 
     [rail, finalized, at],
   );
 
-/** From now on, what comes from this address to the wallet that pays is the operator's own money. */
+/** From now on, money from this address to the paying wallet is the operator's own. */
 export async function trustFundingSource(tx: Tx, rail: string, address: string, note: string): Promise<void> {
   await tx.run('insert into funding_sources (rail, address, note) values ($1, $2, $3) on conflict do nothing', [
     rail,
@@ -661,9 +668,9 @@ export interface SendVersion extends Call {
   why: string | null;
   reserved_at: Date;
   broadcast_at: Date | null;
-  /** Adopted from the chain, with the call that was made there; final, and no bytes of it are here. */
+  /** Adopted from the chain, with the call that was made there; final, and we have no bytes of it. */
   found: boolean;
-  /** When a signer was asked last; null before. */
+  /** When a signer was last asked; null before. */
   signing_at: Date | null;
 }
 
@@ -673,14 +680,14 @@ const SEND =
 export const versionsOf = (tx: Tx, rail: string, key: string) =>
   tx.rows<SendVersion>(`select ${SEND} from chain_sends where rail = $1 and key = $2 order by version`, [rail, key]);
 
-/** Whether a block holds it, as far as we have heard. */
+/** Whether a block contains it, as far as we know. */
 export const isMined = async (tx: Tx, rail: string, key: string): Promise<boolean> =>
   (await tx.row(`select from chain_sends where rail = $1 and key = $2 and state in ('mined', 'confirmed', 'failed')`, [
     rail,
     key,
   ])) !== undefined;
 
-/** Every version of the sends that have not ended, oldest nonce first. */
+/** Every version of the open sends, lowest nonce first. */
 export const openSends = (tx: Tx, rail: string, limit: number) =>
   tx.rows<SendVersion>(
     `select ${SEND} from chain_sends where rail = $1 and key in (
@@ -689,7 +696,7 @@ export const openSends = (tx: Tx, rail: string, limit: number) =>
     [rail, limit],
   );
 
-/** The wallet's next nonce, with its row locked; `first` where the wallet has never sent through us. */
+/** The wallet's next nonce, with its row locked; `first` when the wallet has never sent through us. */
 export async function lockNonce(tx: Tx, rail: string, wallet: string, first: bigint): Promise<bigint> {
   await tx.run('insert into chain_nonces (rail, wallet, next) values ($1, $2, $3) on conflict do nothing', [
     rail,
@@ -707,7 +714,7 @@ export async function setNextNonce(tx: Tx, rail: string, wallet: string, next: b
   await tx.run('update chain_nonces set next = $3 where rail = $1 and wallet = $2', [rail, wallet, next]);
 }
 
-/** @returns false where this version is there already */
+/** @returns false when this version already exists */
 export async function reserveSend(
   tx: Tx,
   rail: string,
@@ -726,15 +733,15 @@ export async function reserveSend(
   return added > 0;
 }
 
-/** A send that may still be given up, locked; undefined where it was given up. */
+/** A send whose reservation may still be released, locked; undefined when it was released. */
 export const lockSend = (tx: Tx, id: bigint): Promise<Pick<SendVersion, 'raw' | 'state' | 'signing_at'> | undefined> =>
   tx.row('select raw, state, signing_at from chain_sends where id = $1 for update', [id]);
 
-/** A signer is asked next, or has said that it has not signed. */
+/** Records that a signer is asked next, or that it has not signed. */
 export const markSigning = (tx: Tx, id: bigint, isAsked: boolean): Promise<number> =>
   tx.run('update chain_sends set signing_at = case when $2 then clock_timestamp() end where id = $1', [id, isAsked]);
 
-/** Gives up a reservation of which no signer was asked; its nonce is free. */
+/** Releases a reservation of which no signer was asked; its nonce is free. */
 export async function releaseSend(
   tx: Tx,
   rail: string,
@@ -751,7 +758,7 @@ export async function releaseSend(
   ]);
 }
 
-/** The lowest nonce of a wallet that was given up and not taken again. Its row in chain_nonces is locked. */
+/** The lowest nonce of a wallet that was released and not taken again. Its row in chain_nonces is locked. */
 export const freeNonce = (tx: Tx, rail: string, wallet: string): Promise<{ id: bigint; nonce: bigint } | undefined> =>
   tx.row(
     `select id, nonce from released_nonces where rail = $1 and wallet = $2 and taken_by is null order by nonce limit 1`,
@@ -761,7 +768,7 @@ export const freeNonce = (tx: Tx, rail: string, wallet: string): Promise<{ id: b
 export const takeNonce = (tx: Tx, id: bigint, by: string): Promise<number> =>
   tx.run('update released_nonces set taken_by = $2 where id = $1', [id, by]);
 
-/** A nonce below the next one that nothing was signed under. The wallet's row in chain_nonces is locked. */
+/** A nonce below the next one under which nothing was signed. The wallet's row in chain_nonces is locked. */
 export const addFree = (tx: Tx, rail: string, wallet: string, nonce: bigint, why: string): Promise<number> =>
   tx.run(
     `insert into released_nonces (rail, wallet, nonce, key, why) values ($1, $2, $3, 'nobody', $4)
@@ -776,9 +783,9 @@ export const takeFree = (tx: Tx, rail: string, wallet: string, nonce: bigint, by
   );
 
 /**
- * Gives up a reservation under which nothing of its own can ever be signed.
+ * Releases a reservation whose own transfer can never be signed.
  *
- * @returns false where it was signed
+ * @returns false when it was signed
  */
 export async function giveUpUnsigned(tx: Tx, rail: string, key: string, why: string): Promise<boolean> {
   const [first, ...later] = await versionsOf(tx, rail, key);
@@ -790,7 +797,7 @@ export async function giveUpUnsigned(tx: Tx, rail: string, key: string, why: str
   return true;
 }
 
-/** A nonce that was given up a while ago, and that later ones of its wallet wait for. */
+/** A nonce released a while ago that later ones of its wallet wait for. */
 export const openGap = (tx: Tx, rail: string, wallet: string, forMs: number): Promise<{ nonce: bigint } | undefined> =>
   tx.row(
     `select r.nonce from released_nonces r
@@ -801,14 +808,14 @@ export const openGap = (tx: Tx, rail: string, wallet: string, forMs: number): Pr
     [rail, wallet, forMs / 1000],
   );
 
-/** Some deposit address of ours, the first that was made. */
+/** Our first deposit address. */
 export const firstAddress = (tx: Tx, rail: string): Promise<{ address: string; index: bigint } | undefined> =>
   tx.row('select address, index from deposit_addresses where rail = $1 order by index limit 1', [rail]);
 
 /**
- * Stores the signed bytes, unless another process has stored its own: what is stored first is what is broadcast.
+ * Stores the signed bytes, unless another process has stored its own: the bytes stored first are broadcast.
  *
- * @param withinMs how long after the gate was asked they may be stored; what comes later is thrown away
+ * @param withinMs how long after the gate's answer they may be stored; later bytes are discarded
  */
 export async function storeSigned(
   tx: Tx,
@@ -835,7 +842,7 @@ export async function markMined(tx: Tx, id: bigint, block: bigint): Promise<void
   ]);
 }
 
-/** It was in a block that left the chain; what was never signed, because that one was mined, waits again to be. */
+/** Its block was reorged out. Versions that were not signed because this one was mined wait to be signed again. */
 export async function markUnmined(tx: Tx, id: bigint): Promise<void> {
   await tx.run(
     `update chain_sends set state = case when raw is null then 'reserved' else 'signed' end, block = null
@@ -845,8 +852,8 @@ export async function markUnmined(tx: Tx, id: bigint): Promise<void> {
 }
 
 /**
- * @returns whether it ended now, and whether that is the first time: after a reorg the same bytes are mined again, and what
- *   they cost in the block before (`before`) is no longer what they cost
+ * @returns whether it ended now, and whether that is the first time: after a reorg the same bytes are mined again, and their
+ *   cost in the earlier block (`before`) no longer applies
  */
 export async function endSend(
   tx: Tx,
@@ -874,7 +881,7 @@ export async function endSend(
 
 // For reconciliation.
 
-/** Where it begins: below everything of ours that was ever seen. */
+/** First block of reconciliation: below every block in which we ever saw anything of ours. */
 export async function firstBlock(tx: Tx, rail: string): Promise<bigint | undefined> {
   const row = await tx.row<{ block: bigint | null }>(
     `select least((select min(block) from chain_deposits where rail = $1), (select min(block) from chain_credits where rail = $1),
@@ -885,7 +892,7 @@ export async function firstBlock(tx: Tx, rail: string): Promise<bigint | undefin
   return row?.block ?? undefined;
 }
 
-/** Which of these chain transactions are sends out of our wallets, by hash. */
+/** Which of these chain transactions are sends from our wallets, by hash. */
 export async function keysOf(
   tx: Tx,
   rail: string,
@@ -899,10 +906,7 @@ export async function keysOf(
   return new Map(rows.map((row) => [row.hash, row.key]));
 }
 
-/**
- * Our sends that a block of this range holds, and those of which that is not known yet. A simulated
- * customer's wallet is not ours.
- */
+/** Our sends in blocks of this range, and those whose block is not known yet. A simulated customer's wallet is not ours. */
 export const sendsAround = (tx: Tx, rail: string, after: bigint, upTo: bigint, wallet: string) =>
   tx.rows<Pick<SendVersion, 'wallet' | 'key' | 'target' | 'value'> & { hash: string }>(
     `select wallet, key, target, value, hash from chain_sends
@@ -911,7 +915,7 @@ export const sendsAround = (tx: Tx, rail: string, after: bigint, upTo: bigint, w
     [rail, after, upTo, wallet],
   );
 
-/** Address of the number that a wallet of a deposit address has in its name. */
+/** Addresses of the numbers in the names of deposit wallets. */
 export async function addressesOfIndexes(
   tx: Tx,
   rail: string,
@@ -934,7 +938,7 @@ export async function storeGasPrice(tx: Tx, chain: string, units: bigint, at: Da
   );
 }
 
-/** The address that a deposit or a credit came from; undefined of those that are older than this is kept. */
+/** The address that a deposit or a credit came from; undefined for those older than this column. */
 export async function payerOf(tx: Tx, rail: string, externalId: string): Promise<string | undefined> {
   const row = await tx.row<{ payer: string | null }>(
     `select payer from chain_deposits where rail = $1 and external_id = $2

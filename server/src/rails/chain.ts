@@ -2,8 +2,8 @@
  * The engine that every chain shares: an adapter for one chain family (chain.adapter.ts) becomes a rail.
  *
  * chain.follow.ts follows the blocks and reports deposits of listed tokens; chain.sends.ts sends from our wallets, once per
- * key; chain.native.ts finds native coin; chain.outside.ts shows reconciliation what the node says; here is what is left:
- * balances, gas, health, and putting it together. Nothing is remembered here that a restart may not lose.
+ * key; chain.native.ts finds native coin; chain.outside.ts shows reconciliation what the node says. This file has the rest:
+ * balances, gas, health, and putting it together. It keeps no state that a restart may not lose.
  */
 
 import { onClock } from '../base/clock.ts';
@@ -57,14 +57,14 @@ export {
 
 export interface ChainRail extends Rail {
   readonly chain: string;
-  /** Addresses of the wallets we can send from. */
+  /** Addresses of the wallets that this process can send from. */
   readonly walletAddresses: Readonly<Record<string, string>>;
-  /** `send` from another wallet than the one that pays customers. */
+  /** `send` from a wallet other than the paying wallet. */
   sendFrom(wallet: string, sending: Sending): Promise<Sent>;
-  /** Whether `sendFrom` can sign for this wallet here. */
+  /** Whether this process can sign for this wallet. */
   canSend(wallet: string): boolean;
   /**
-   * What `sendFrom` may cost at most if it is sent now, in native units, and what the wallet has of them.
+   * What `sendFrom` may cost at most if sent now, in native units, and how many the wallet has.
    * @throws Unavailable
    */
   gasFor(
@@ -73,28 +73,28 @@ export interface ChainRail extends Rail {
   ): Promise<{ needUnits: bigint; hasUnits: bigint } | { rejected: string }>;
   /** The asset that gas is paid in. */
   nativeAsset(tx: Tx): Promise<AssetCode | undefined>;
-  /** What the wallet that pays has of it at the newest block; undefined without such a wallet. @throws Unavailable */
+  /** Native balance of the paying wallet at the newest block; undefined without such a wallet. @throws Unavailable */
   hotNative(): Promise<{ address: string; units: bigint; block: bigint } | undefined>;
   /**
-   * A transaction of the wallet that pays, by its hash, kept as a movement that can be matched.
+   * Stores a transaction of the paying wallet, by its hash, as a movement that can be matched.
    * @throws Refusal 'does_not_fit', Unavailable
    */
   readByHash(hash: string): Promise<bigint>;
-  /** Native units for one unit of gas, as the node says, capped. @throws Unavailable */
+  /** Native units for one unit of gas, from the node, capped. @throws Unavailable */
   gasPrice(): Promise<bigint>;
-  /** Asks for the gas price and keeps it where quotes look. @throws Unavailable */
+  /** Reads the gas price and stores it for quotes. @throws Unavailable */
   refreshGas(): Promise<void>;
 }
 
-/** Addresses per page when adding up what all of them hold. */
+/** Addresses per page when adding up all their balances. */
 const BALANCE_PAGE = 1_000;
 
-/** The wallet that a deposit address is when something is sent from it. */
+/** Wallet name of a deposit address as a sender. */
 export const depositWallet = (index: bigint): string => `deposit:${index}`;
 
 const DEPOSITS = 'deposits';
 
-/** Final is deep enough, whatever a policy says: nothing of it can change as long as the rail is believed at all. */
+/** A final deposit is deep enough whatever a policy says: no part of it can change as long as we trust the rail at all. */
 function notDeep(depths: readonly store.Depth[]): string | undefined {
   const shallow = depths.find((one) => !one.stands || !(one.final || one.confirmations >= BigInt(one.needed)));
   if (shallow === undefined) return undefined;
@@ -152,7 +152,7 @@ export function chainRail(adapter: ChainAdapter, context: RailContext): ChainRai
 
   async function health(): Promise<RailHealth> {
     const cursor = await db.asSystem((tx) => store.cursorOf(tx, rail));
-    // The world's clock, not ours that may be moved: a block carries the time of the world.
+    // Real time, not our movable clock: a block carries real time.
     const ageMs = cursor?.head_at == null ? null : Math.max(0, Date.now() - cursor.head_at.getTime());
     const why =
       cursor?.halted_why ??

@@ -1,6 +1,6 @@
 /**
- * The table payouts: what stands there, and the guarded updates. Every update that records an answer names the state and
- * the submission it belongs to, so an answer that comes too late changes no row.
+ * The table payouts and its guarded updates. Every update that records an answer names the state and the submission it
+ * belongs to, so a late answer changes no row.
  */
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
@@ -10,26 +10,26 @@ export type PayoutState = 'created' | 'submitting' | 'submitted' | 'unknown' | '
 
 export interface Payout {
   id: string;
-  /** Null of money that belongs to no order we know; then it is a refund. */
+  /** Null for money without a known order; then it is a refund. */
   orderId: bigint | null;
   partnerId: bigint | null;
   purpose: 'payout' | 'refund';
   attempt: number;
   depositId: bigint | null;
-  /** What it is an attempt at; null of an order's own payout. */
+  /** The refund it is an attempt at; null for an order's own payout. */
   refundId: bigint | null;
   rail: string;
   asset: AssetCode;
-  /** As it was ordered. */
+  /** The ordered amount. */
   units: bigint;
-  /** What has left instead, where two people matched it with a movement of another amount; else null. */
+  /** The amount that actually left, if two people matched it with a movement of another amount; else null. */
   paidUnits: bigint | null;
   fiatAccountId: bigint | null;
   address: string | null;
   state: PayoutState;
-  /** Which submission the row is at; counts from 1. */
+  /** Number of the current submission; counts from 1. */
   submissions: number;
-  /** Milliseconds until the submission is over, negative once it is; by the database's clock. Null before the first. */
+  /** Milliseconds until the submission is over, negative afterwards; by the database's clock. Null before the first. */
   submitLeftMs: number | null;
   unknownSince: Date | null;
   alarmedAt: Date | null;
@@ -92,7 +92,7 @@ export async function insertPayout(tx: Tx, written: NewPayout): Promise<boolean>
 export const readPayout = (tx: Tx, id: string): Promise<Payout | undefined> =>
   tx.row<Payout>(`select ${COLUMNS} from payouts where id = $1`, [id]);
 
-/** Locks it for the rest of the transaction. */
+/** Locks it until `tx` ends. */
 export const lockPayout = (tx: Tx, id: string): Promise<Payout | undefined> =>
   tx.row<Payout>(`select ${COLUMNS} from payouts where id = $1 for update`, [id]);
 
@@ -102,7 +102,7 @@ export const payoutsOfOrder = (tx: Tx, orderId: bigint): Promise<Payout[]> =>
 export const attemptsAtRefund = (tx: Tx, refundId: bigint): Promise<Payout[]> =>
   tx.rows<Payout>(`select ${COLUMNS} from payouts where refund_id = $1 order by created_at, id`, [refundId]);
 
-/** Why it is not submitted for now; null once nothing keeps it. Writes only where it says something else than before. */
+/** Why it is not submitted for now; null once nothing prevents it. Writes only if the text changes. */
 export const noteWaiting = (tx: Tx, id: string, why: string | null): Promise<number> =>
   tx.run('update payouts set waits_for = $2 where id = $1 and waits_for is distinct from $2', [id, why]);
 
@@ -127,7 +127,7 @@ export const recordSubmitted = (
     [payout.id, payout.state, payout.submissions, reference ?? null, now],
   );
 
-/** @param alarm whether a person is told with this, which happens once */
+/** @param alarm whether a case is opened with this, which happens once */
 export const recordUnknown = (
   tx: Tx,
   payout: Payout,
@@ -140,21 +140,21 @@ export const recordUnknown = (
     [payout.id, payout.state, payout.submissions, why, now, alarm],
   );
 
-/** Before anybody begins to submit it: from then on only the rail can say that it was not paid. */
+/** Only before its submission begins: from then on only the rail can say that it was not paid. */
 export const cancelUnsubmitted = (tx: Tx, id: string, { why, now }: { why: string; now: Date }): Promise<number> =>
   tx.run(
     `update payouts set state = 'rejected', why = $2, ended_at = $3 where id = $1 and state = 'created' and submissions = 0`,
     [id, why, now],
   );
 
-/** What has left for it is not what it orders. */
+/** The amount that left differs from the ordered amount. */
 export const notePaidUnits = (tx: Tx, id: string, units: bigint): Promise<number> =>
   tx.run('update payouts set paid_units = $2 where id = $1', [id, units]);
 
 export const recordAlarm = (tx: Tx, id: string, now: Date): Promise<number> =>
   tx.run('update payouts set alarmed_at = $2 where id = $1', [id, now]);
 
-/** What a rail observed, whatever the submission: the caller holds the lock and has looked at the state. */
+/** Records what a rail observed, whatever the submission: the caller holds the lock and has checked the state. */
 export const recordEnd = (
   tx: Tx,
   id: string,
@@ -180,20 +180,20 @@ export const countOpen = (tx: Tx): Promise<OpenPayouts[]> =>
        from payouts where ended_at is null group by rail, state order by rail, state`,
   );
 
-/** Not submitted, or of which nobody knows whether it was, the oldest first; what is left out wakes up by itself. */
+/** Not submitted, or unknown whether submitted, oldest first; the others wake up by themselves. */
 export const notSubmitted = (tx: Tx): Promise<{ id: string }[]> =>
   tx.rows(
     `select id from payouts where ended_at is null and state in ('created', 'unknown') order by created_at limit 1000`,
   );
 
-/** Of a partner, those that nothing was submitted of yet. */
+/** A partner's payouts of which no submission has begun. */
 export const waitingOf = (tx: Tx, partnerId: bigint): Promise<{ id: string }[]> =>
   tx.rows(
     `select id from payouts where ended_at is null and state = 'created' and partner_id = $1 order by created_at`,
     [partnerId],
   );
 
-/** No look-up needs more of one reference or address. */
+/** Maximum results per reference or address. */
 const MOST_FOUND = 50;
 
 export const payoutsLike = (tx: Tx, text: string): Promise<Payout[]> =>
@@ -206,14 +206,14 @@ export const payoutsLike = (tx: Tx, text: string): Promise<Payout[]> =>
 export interface PayoutFilter {
   partnerId?: bigint | undefined;
   state?: PayoutState | undefined;
-  /** Written from this time on, and before that one. */
+  /** Created from this time on (inclusive) and before `until` (exclusive). */
   from?: Date | undefined;
   until?: Date | undefined;
-  /** Attempts of these orders and refunds only. */
+  /** Only attempts of these orders and refunds. */
   of?: { orderIds: readonly bigint[]; refundIds: readonly bigint[] } | undefined;
 }
 
-/** Payouts written before one, the newest first: of each row whether all of the filter lets it through (base/scan.ts). */
+/** Payouts created before the given one, newest first: each row with whether the whole filter accepts it (base/scan.ts). */
 export async function payoutsBelow(
   tx: Tx,
   input: PayoutFilter,

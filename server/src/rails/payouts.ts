@@ -1,28 +1,29 @@
 /**
  * Payouts: sending money out through a rail, once.
  *
- * The row is written, and its hold in the ledger with it, before anything is sent. A worker marks the row as being submitted until a certain time, calls the rail with the payout's id as key, and records the answer. An answer that is lost makes
- * the payout *unknown*, which is a state and not a failure: from then on we ask the rail.
+ * The row and its hold in the ledger are written before anything is sent. A worker marks the row as submitting until a
+ * certain time, calls the rail with the payout's id as idempotency key, and records the answer. If the answer is lost the
+ * payout is *unknown*, which is a state and not a failure: from then on we ask the rail.
  *
  *   created ──▶ submitting ──▶ submitted ──▶ settled ──▶ returned
  *                 │  ▲         │
- *       (no answer)  │(same key, where the rail deduplicates)
+ *       (no answer)  │(same key, if the rail deduplicates)
  *                 ▼  │         ▼
- *               unknown ──▶ refused        settled, returned and refused may also be observed from any earlier state
+ *               unknown ──▶ rejected       settled, returned and rejected may also be observed from any earlier state
  *
- * What holds whatever crashes, freezes or runs twice:
- * - Submission begins by an update that only one worker's can win, and never from `submitting` itself. A row found in `submitting`
- *   past its time was left by a worker that died or froze: it becomes unknown, it is not sent again.
+ * Guarantees, whatever crashes, freezes or runs twice:
+ * - A submission begins with an update that only one worker can win, and never from `submitting` itself. A row found in
+ *   `submitting` past its time was left by a worker that died or froze: it becomes unknown and is not sent again.
  * - Submissions are numbered, and an answer is recorded only while its number is the row's. A worker that wakes up late
- *   records nothing; and it sends nothing either, because each sending carries the time after which it must not begin.
- * - From unknown, the same key is submitted again only if the rail says that it is absent *and* deduplicates. Where it
- *   does not deduplicate, absence ends the attempt as `never_arrived`, but only when the submission has been over for a while:
- *   bytes may still be under way. A next attempt, with an id of its own, is for orders to make.
+ *   records nothing; it also sends nothing, because each sending carries the time after which it must not begin.
+ * - From unknown, the same key is submitted again only if the rail says that it is absent *and* deduplicates. If it does not
+ *   deduplicate, absence ends the attempt as `never_arrived`, but only when the submission has been over for a while: bytes
+ *   may still be in transit. Orders decide whether to make another attempt, with an id of its own.
  * - Nothing is submitted that the gate does not let pass: it is asked in the transaction in which a submission begins, each
- *   time. What it holds ends unsubmitted, as refused.
+ *   time. A payout it holds ends unsubmitted, as rejected.
  *
- * Settlement is observed (statement, confirmations), never answered: `settled`, `returned` and `refused` below are called by
- * whoever receives the rails' facts, in the same transaction.
+ * Settlement is observed (statement, confirmations), never answered: the receiver of the rails' facts calls `settled`,
+ * `returned` and `refused` below, in the same transaction.
  *
  * Not here: choosing amount, rail and attempt (orders), reading statements (bank.ts), chain nonces (the chain's adapter).
  */
@@ -67,49 +68,51 @@ export {
   readPayout,
 } from './payouts.store.ts';
 
-/** How long one submission may take. Two thirds of it for the call, the rest for recording; all within a work lease (20 s). */
+/**
+ * Maximum duration of one submission. Two thirds of it for the call, the rest for recording; all within a job's lease (20 s).
+ */
 const SUBMIT_MS = 15_000;
 const ASKING_MS = 4_000;
-/** After a submission is over, how long until "absent" proves anything: bytes in a proxy or socket may arrive late. */
+/** How long after the end of a submission "absent" proves nothing: bytes in a proxy or socket may arrive late. */
 const GRACE_MS = 60_000;
-/** How long nobody may know before a person is told. */
+/** How long an outcome may be unknown before a person is told. */
 const ALARM_AFTER_MS = 15 * 60_000;
-/** How long what a rail has accepted may not be shown as paid before a person is told: a weekend, and more. */
+/** How long an accepted payout may go without being shown as paid before a person is told: a weekend, and more. */
 const SHOWN_AFTER_MS = 3 * 86_400_000;
 const LONGEST_WHY = 200;
 
-/** What the gate answers of a payout that is about to be submitted (orders/gate.ts). */
+/** The gate's answer for a payout about to be submitted (orders/gate.ts). */
 export type GateAnswer =
   | { outcome: 'pay' }
-  /** It goes on by itself: what keeps it, in words, and when to look again. */
+  /** It continues by itself: what prevents it now, in words, and when to check again. */
   | { outcome: 'wait'; why: string; againInMs: number }
-  /** It must not leave: it ends unsubmitted, and a person decides about what it was paid for. */
+  /** It must not leave: it ends unsubmitted, and a person decides about the money behind it. */
   | { outcome: 'hold'; why: string };
 
-/** Locks the payout's order, where it has one, and never the payout. */
+/** Locks the payout's order, if it has one, and never the payout. */
 export type Gate = (tx: Tx, payout: Payout) => Promise<GateAnswer>;
 
 export interface PayoutContext {
   db: Database;
   clock: Clock;
   rails: ReadonlyMap<string, Rail>;
-  /** Where `payout_rejected` and `payout_unknown` go. */
+  /** Receives `payout_rejected` and `payout_unknown`. */
   report: Report;
-  /** Opens the sealed account of a customer, for the moment of the call. */
+  /** Decrypts a customer's account for the duration of the call. */
   openAccount: (tx: Tx, fiatAccountId: bigint) => Promise<Record<string, string>>;
-  /** Asked in every transaction that submits, first time or again; what it answers holds until that ends. */
+  /** Asked in every transaction that submits, the first time and again; its answer holds until the transaction ends. */
   gate: Gate;
   log: Log;
-  /** For tests, which have less time. */
+  /** Shortened in tests, in milliseconds. */
   submitMs?: number;
   graceMs?: number;
 }
 
 /**
- * Writes a payout and enqueues for a worker. With the order's own change, in its transaction.
+ * Inserts a payout and its job. In the transaction of the order's own change.
  *
- * @param written.id `pay_<order>_<attempt>` or `ref_<refund>_<attempt>`: the key the rail will know it by, for ever.
- *                   Writing the same again does nothing; another content under the same id is a bug.
+ * @param written.id `pay_<order>_<attempt>` or `ref_<refund>_<attempt>`: the key under which the rail knows it, permanently.
+ *                   Writing the same again does nothing; different content under the same id is a bug.
  */
 export async function write(tx: Tx, written: NewPayout): Promise<void> {
   if (!(await insertPayout(tx, written))) {
@@ -134,7 +137,7 @@ export function payoutHandlers(context: PayoutContext): Handlers {
   return { send_payout: (id) => lookAt(context, id) };
 }
 
-/** Reads what the row says today and does what that calls for. Enqueueing for it twice, or from two workers, is harmless. */
+/** The job handler: reads the row and does what its state requires. Enqueueing it twice, or from two workers, is harmless. */
 async function lookAt(context: PayoutContext, id: string): Promise<Handled> {
   const begunAt = Date.now();
   const next = await unlessOverrun(context, id, async (tx): Promise<Next> => {
@@ -165,8 +168,8 @@ interface Submission {
 }
 
 /**
- * Asks the gate, and begins where it lets the payout pass. The gate locks the order, and everybody locks the order before the
- * payout, so the payout is locked only then: where it has moved on meanwhile, nothing is done.
+ * Asks the gate, and begins the submission if it passes. The gate locks the order, and the order is locked before the payout
+ * everywhere, so the payout is locked only afterwards: if it has moved on meanwhile, nothing is done.
  */
 async function begin(
   context: PayoutContext,
@@ -200,12 +203,12 @@ async function destinationOf(context: PayoutContext, tx: Tx, payout: Payout): Pr
 /**
  * Calls the rail and records its answer, if the submission is still ours.
  *
- * @param begunAt our clock *before* the submission was written, so that what is left of it is never overestimated
+ * @param begunAt our clock *before* the submission was written, so that the remaining time is never overestimated
  */
 async function submit(context: PayoutContext, { payout, destination }: Submission, begunAt: number): Promise<Handled> {
   const callMs = ((context.submitMs ?? SUBMIT_MS) * 2) / 3;
   const leftMs = begunAt + callMs - Date.now();
-  // Frozen on the way here: somebody else may already take it for unknown. Look again rather than send.
+  // Frozen on the way here: another worker may already have marked it unknown. Check again instead of sending.
   if (leftMs <= 0) return { againInMs: 0 };
 
   const sent: Sent = await within(leftMs, () =>
@@ -228,7 +231,7 @@ async function submit(context: PayoutContext, { payout, destination }: Submissio
   });
 }
 
-/** Asks the rail what became of a payout that is unknown, or whether one that was submitted has been refused since. */
+/** Asks the rail about a payout that is unknown, or whether a submitted one has been rejected since. */
 async function ask(context: PayoutContext, payout: Payout): Promise<Handled> {
   const rail = railOf(context, payout);
   const status: PayoutStatus = await within(ASKING_MS, () => rail.status(payout.id));
@@ -246,7 +249,7 @@ async function ask(context: PayoutContext, payout: Payout): Promise<Handled> {
         return 'submission' in begun ? begun : begun.handled;
       }
       case 'unknown':
-        // A submitted payout of which the rail cannot tell at the moment is as submitted as it was.
+        // If the rail cannot tell about a submitted payout at the moment, it stays submitted.
         if (payout.state === 'submitted') return { againInMs: submittedPause(payout.submittedAt, context.clock.now()) };
         return await recordStillUnknown(context, tx, payout, status.why);
     }
@@ -255,8 +258,9 @@ async function ask(context: PayoutContext, payout: Payout): Promise<Handled> {
 }
 
 /**
- * A payout that was submitted before must not be submitted again, and its rail says that it has none. It ends unsubmitted
- * once nothing of the submission before can still be under way; what the rail once accepted does not end so at all.
+ * The gate holds a payout that was submitted before, and its rail says that it has none. It is not submitted again: it ends
+ * unsubmitted once nothing of the earlier submission can still be in transit. A payout that the rail once accepted does not
+ * end so.
  */
 async function endHeld(context: PayoutContext, tx: Tx, payout: Payout, why: string): Promise<Handled> {
   const overForMs = -(payout.submitLeftMs ?? 0);
@@ -268,9 +272,8 @@ async function endHeld(context: PayoutContext, tx: Tx, payout: Payout, why: stri
 }
 
 /**
- * A payout that its rail only lists until a person submits it leaves when that happens, so until then the gate can still hold
- * it.
- * @returns whether it has ended so
+ * A payout that its rail only lists until a person submits it leaves only then, so until then the gate can still hold it.
+ * @returns whether it ended that way
  */
 async function heldOnList(context: PayoutContext, tx: Tx, payout: Payout): Promise<boolean> {
   const rail = railOf(context, payout);
@@ -285,9 +288,9 @@ async function heldOnList(context: PayoutContext, tx: Tx, payout: Payout): Promi
   return true;
 }
 
-/** A rail that does not deduplicate says it has no such payout. */
+/** A rail that does not deduplicate reports that it has no such payout. */
 async function endIfAbsent(context: PayoutContext, tx: Tx, payout: Payout): Promise<Handled> {
-  // What it once said to have accepted has not "never arrived", whatever it says now.
+  // A payout it once reported as accepted has not "never arrived", whatever it says now.
   if (payout.submittedAt !== null)
     return await recordStillUnknown(context, tx, payout, 'accepted once, and absent now');
   const overForMs = -(payout.submitLeftMs ?? 0);
@@ -336,7 +339,7 @@ async function recordStillUnknown(context: PayoutContext, tx: Tx, payout: Payout
   return { againInMs: unknownPause(payout, now) };
 }
 
-/** Thrown to undo a recording whose payout has moved on: what we know is older than the row. */
+/** Thrown to roll back a recording whose payout has moved on: the answer is older than the row. */
 class Outrun extends Error {}
 
 function unlessOutrun(rowsChanged: number): void {
@@ -344,10 +347,11 @@ function unlessOutrun(rowsChanged: number): void {
 }
 
 /**
- * Records what the rail said, and reports it, unless the row is no longer where we left it.
+ * Records and reports the rail's answer, unless the row has moved on.
  *
- * Reports come before the row's own update, because their receiver locks the order, and everybody locks the order before the
- * payout. So the check is made twice: a glance first, and then by the update itself, which undoes all if it came too late.
+ * Reports come before the row's own update, because their receiver locks the order, and the order is locked before the payout
+ * everywhere. So the state is checked twice: by a plain read first, and then by the update itself, which rolls everything
+ * back if it came too late.
  */
 async function recording<T>(
   context: PayoutContext,
@@ -362,7 +366,7 @@ async function recording<T>(
   return 'value' in recorded ? recorded.value : recorded.handled;
 }
 
-/** A transaction that is undone, and looked at again at once, where the payout has moved on meanwhile. */
+/** Rolls back a transaction whose payout has moved on meanwhile, and has it checked again at once. */
 async function unlessOverrun<T>(
   context: PayoutContext,
   id: string,
@@ -383,7 +387,7 @@ function railOf(context: PayoutContext, payout: Payout): Rail {
   return rail;
 }
 
-/** A rail that is late, or breaks its promise not to throw, has told us nothing: unknown. */
+/** A late rail, or one that throws against its contract, has told us nothing: unknown. */
 async function within<T>(ms: number, call: () => Promise<T>): Promise<T | { outcome: 'unknown'; why: string }> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<{ outcome: 'unknown'; why: string }>((resolve) => {
@@ -400,23 +404,23 @@ async function within<T>(ms: number, call: () => Promise<T>): Promise<T | { outc
 const brief = (why: string): string => cutTyped(why, LONGEST_WHY);
 const between = (low: number, value: number, high: number): number => Math.min(Math.max(value, low), high);
 
-/** Soon at first, then every half as long again as it has lasted, up to a minute; slowly once a person knows. */
+/** Each pause is half the time it has been unknown, from a second up to a minute; five minutes once a person knows. */
 function unknownPause(payout: Payout, now: Date): number {
   if (payout.alarmedAt !== null) return 5 * 60_000;
   return between(1_000, (now.getTime() - (payout.unknownSince ?? now).getTime()) / 2, 60_000);
 }
 
-/** The statement tells of settling; we only ask to notice a refusal after acceptance. */
+/** The statement reports settlement; we poll only to notice a rejection after acceptance. */
 function submittedPause(submittedAt: Date | null, now: Date): number {
   return between(30_000, (now.getTime() - (submittedAt ?? now).getTime()) / 4, 15 * 60_000);
 }
 
 /**
- * What each observation means in each state: `takes` moves the payout on, `known` is a duplicate, and `contradicts` is
- * news that cannot both be true with what we were told before, which a person has to see.
+ * What each observation means in each state: `takes` moves the payout on, `known` is a duplicate, and `contradicts` cannot be
+ * true together with what was reported before, so a person has to see it.
  */
 const MEANING: Record<'settled' | 'returned' | 'rejected', Record<PayoutState, 'takes' | 'known' | 'contradicts'>> = {
-  // A statement may be faster than the answer to our call, hence from every open state.
+  // A statement may arrive before the answer to our call, hence from every open state.
   settled: {
     created: 'takes',
     submitting: 'takes',
@@ -448,30 +452,30 @@ const MEANING: Record<'settled' | 'returned' | 'rejected', Record<PayoutState, '
 
 export interface Observed {
   payout: Payout;
-  /** The state it was in before. */
+  /** Its previous state. */
   before: PayoutState;
-  /** What came cannot both be true with what we knew: a case. */
+  /** The observation contradicts what we knew: a case. */
   contradiction: boolean;
 }
 
 /**
- * Money has left for this payout, for good as far as the rail can say.
+ * Records that money has left for this payout, finally as far as the rail can say.
  *
- * After a refusal this is a contradiction, and the row says `settled` from then on, because that is where the money is.
- * @returns undefined when it was known, or no such payout is on this rail
+ * After a rejection this is a contradiction, and the row becomes `settled`, because that is where the money is.
+ * @returns undefined when it was known, or this rail has no such payout
  */
 export const settled = (
   tx: Tx,
   fact: { rail: string; key: string; reference: string; now: Date },
 ): Promise<Observed | undefined> => observed(tx, 'settled', fact);
 
-/** Money of this payout has come back. `before` is `settled`, unless the rail never showed that it had left. */
+/** Records that a payout's money was returned. `before` is `settled`, unless the rail never showed that it had left. */
 export const returned = (
   tx: Tx,
   fact: { rail: string; key: string; reference: string; why?: string; now: Date },
 ): Promise<Observed | undefined> => observed(tx, 'returned', fact);
 
-/** The rail will not pay it. After settlement this is a contradiction, and the row stays as it is. */
+/** Records that the rail will not pay it. After settlement this is a contradiction, and the row stays as it is. */
 export const recordRejected = (
   tx: Tx,
   fact: { rail: string; key: string; why: string; now: Date },
@@ -490,7 +494,7 @@ async function observed(
   if (contradiction && what === 'rejected') return { payout: there, before: there.state, contradiction };
   const payout = await recordEnd(tx, there.id, {
     state: what,
-    // The reference of a return is its own; the payout keeps the one it was paid under.
+    // A return has its own reference; the payout keeps the one it was paid under.
     ...(what === 'settled' && fact.reference !== undefined ? { reference: fact.reference } : {}),
     why: contradiction ? `${what} after ${there.state}` : fact.why === undefined ? undefined : brief(fact.why),
     now: fact.now,
@@ -499,24 +503,24 @@ async function observed(
   return { payout, before: there.state, contradiction };
 }
 
-/** Takes a payout back that nobody has begun to submit. @returns whether that was still so */
+/** Cancels a payout whose submission has not begun. @returns whether it was cancelled */
 export const cancelUnlessSubmitted = async (tx: Tx, id: string, why: string, now: Date): Promise<boolean> =>
   (await cancelUnsubmitted(tx, id, { why, now })) > 0;
 
-/** Of a partner, those that nothing was submitted of yet: they wait at the gate, or for their turn. */
+/** A partner's payouts of which no submission has begun: they wait at the gate, or for their turn. */
 export const waitingPayouts = async (tx: Tx, partnerId: bigint): Promise<string[]> =>
   (await waitingOf(tx, partnerId)).map(({ id }) => id);
 
-/** For /readyz and metrics: how many are on their way per rail and state, and since when the oldest. */
+/** For /readyz and metrics: number of open payouts per rail and state, and since when the oldest is open. */
 export const openPayouts = (tx: Tx): Promise<OpenPayouts[]> => countOpen(tx);
 
-/** What has left for a payout that is settled. */
+/** The amount that left for a settled payout. */
 export const unitsPaid = ({ paidUnits, units }: Pick<Payout, 'paidUnits' | 'units'>): bigint => paidUnits ?? units;
 
 /**
- * Whether people may match a payout with a movement of another amount.
+ * Checks whether people may match a payout with a movement of another amount.
  *
- * @param isSaid they say so themselves: an amount that differs is never overlooked
+ * @param isSaid they have confirmed the difference explicitly: it is never overlooked
  * @throws Refusal 'does_not_fit'
  */
 export function requireOtherAmount(payout: Payout, units: bigint, isSaid: boolean | undefined): void {
@@ -544,10 +548,10 @@ export async function payoutByKey(tx: Tx, rail: string, key: string): Promise<Pa
   return payout?.rail === rail ? payout : undefined;
 }
 
-/** Enqueues for everything that has not been submitted yet: what waited because it was stopped goes on at once. */
+/** Enqueues everything that has not been submitted yet, so that payouts held by a kill switch continue at once. */
 export async function enqueueUnsubmitted(tx: Tx, now: Date): Promise<void> {
   for (const { id } of await notSubmitted(tx)) enqueue(tx, { kind: 'send_payout', subject: id, dueAt: now });
 }
 
-/** The payout of this id, or those with this reference or to this address, newest first: for whoever looks one up. */
+/** The payout with this id, or those with this reference or address, newest first: for operators' look-up. */
 export const findPayouts = (tx: Tx, text: string): Promise<Payout[]> => payoutsLike(tx, text);

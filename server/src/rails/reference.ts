@@ -1,23 +1,23 @@
 /**
- * References: the short text a customer writes on a bank transfer, by which we know whose it is.
+ * References: the short text a customer writes on a bank transfer, which identifies the order.
  *
  *   CL 0000AB7 K3Q      prefix · number, seven symbols of base 32 · three check symbols
  *
- * People type it from one screen into another, so the alphabet leaves out I, L, O and U (Crockford), reading forgives case,
- * spaces and punctuation, O for 0 and I or L for 1, and the check is a Reed-Solomon code over GF(32) of distance four: any
- * three wrong symbols, and any two swapped ones, are noticed rather than taken for somebody else's reference. Ten symbols
- * of a stranger's text pass for a reference once in 32,768.
+ * People copy it from one screen to another, so the alphabet leaves out I, L, O and U (Crockford); reading ignores case,
+ * spaces and punctuation, and accepts O for 0 and I or L for 1. The check is a Reed-Solomon code over GF(32) of distance
+ * four: any three wrong symbols, and any two swapped ones, are detected rather than read as another customer's reference. Ten
+ * random symbols pass as a reference once in 32,768.
  */
 import { assert } from '../base/errors.ts';
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const PREFIX = 'CL';
-/** How the prefix looks after the forgiving of reading: L is read as 1. */
+/** The prefix after normalisation: L is read as 1. */
 const PREFIX_READ = 'C1';
 const NUMBER_SYMBOLS = 7;
 const CHECK_SYMBOLS = 3;
 const SYMBOLS = NUMBER_SYMBOLS + CHECK_SYMBOLS;
-/** Longest text looked at: bank references end at 140, and nobody else's novel is ours to read. */
+/** Longest text searched: bank references end at 140 characters. */
 const LONGEST_TEXT = 512;
 /** Added to the check, so that a run of zeros is not a reference. */
 const SALT = [7, 19, 29] as const;

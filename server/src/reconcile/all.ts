@@ -1,4 +1,6 @@
-/** Every rail compared from the beginning, now: what the command shows. */
+/**
+ * Compares every rail from the beginning, now: the result of the command.
+ */
 import { Unavailable } from '../base/errors.ts';
 import type { Rail } from '../rails/rail.ts';
 import { JUST_FOUND } from './compare.ts';
@@ -6,13 +8,13 @@ import { NO_BALANCES, type RunContext, reconcileRail } from './run.ts';
 import type { Shown } from './show.ts';
 import * as store from './store.ts';
 
-/** What was just found may be one side being a moment later than the other: looked at again until it is so old. */
+/** A new difference may be a short delay on one side: it is checked again until it is this old. */
 const GRACE_MS = 10_000;
 const AGAIN_MS = 500;
-/** A statement that goes on just now is asked again for so long. */
+/** How long a statement that is still growing is read again. */
 const BALANCES_WITHIN_MS = 5_000;
 
-/** @param isRunning whether a server goes on reading and booking meanwhile, so that waiting for it makes sense */
+/** @param isRunning whether a server continues reading and booking meanwhile, so that waiting for it makes sense */
 export async function reconcileAll(
   context: Omit<RunContext, 'graceMs'>,
   rails: ReadonlyMap<string, Rail>,

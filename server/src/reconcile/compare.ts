@@ -1,8 +1,8 @@
 /**
- * Comparing: which items do not fit, and why. Pure.
+ * Comparing: which items do not agree, and why. Pure.
  *
- * Under one key, in one wallet and asset, both sides must come to the same to the unit. Where they do not, there is a reason
- * for which that is in order for now (in transit), or it is a break.
+ * Under one key, in one wallet and asset, both sides must sum to the same amount exactly. If they do not, either there is a
+ * reason why that is in order for now (in transit), or it is a break.
  */
 import type { ItemRow, Side } from './store.ts';
 
@@ -10,24 +10,24 @@ export type Item = Omit<ItemRow, 'id' | 'found_at' | 'rail'>;
 
 export interface Circumstances {
   kind: 'chain' | 'bank';
-  /** Time of the outside at the position it was asked for. */
+  /** The outside's time at the position that was read. */
   outsideAt: Date;
-  /** Names of deposits that are known and wait to be booked, with why. */
+  /** Names of deposits that are known and not booked yet, with the reason. */
   waiting: ReadonlyMap<string, string>;
-  /** When an item that is open now was found first, by key, wallet and asset. */
+  /** When an open item was first found, by key, wallet and asset. */
   foundAt: ReadonlyMap<string, Date>;
-  /** For how long what was just found may be one side being a moment later than the other. */
+  /** How long a new difference may be a short delay on one side, in milliseconds. */
   graceMs: number;
   now: Date;
 }
 
-/** Said of an item for a while, because both sides are never asked in the same moment. */
+/** Shown for a new item, because the two sides are never read at exactly the same moment. */
 export const JUST_FOUND = 'just found; the other side may be a moment later';
 
 export const sideKey = (side: { key: string; wallet: string; asset: string }): string =>
   `${side.wallet} ${side.asset} ${side.key}`;
 
-/** @returns undefined where both sides are equal */
+/** @returns undefined when both sides are equal */
 export function itemOf(side: Side, about: Circumstances): Item | undefined {
   const { key, wallet, asset, outside, booked } = side;
   if (outside === booked) return undefined;
@@ -57,7 +57,7 @@ function transitOf(side: Side, kind: Item['kind'], about: Circumstances): string
     const reasons = (side.shown_names ?? []).map((name) => about.waiting.get(name));
     if (reasons[0] !== undefined && reasons.every((reason) => reason !== undefined)) return reasons[0];
   }
-  // What is booked comes after its block. When it was booked after the newest block asked for, its own may be younger, too.
+  // An entry is booked after its block was mined. If it was booked after the newest block read, its block may be newer, too.
   if (about.kind === 'chain' && side.booked_at !== null && side.booked_at > about.outsideAt)
     return 'younger than what is final on the chain';
   const found = about.foundAt.get(sideKey(side)) ?? about.now;

@@ -1,12 +1,13 @@
 /**
- * Correcting: a break is ended by an entry, of a kind from a closed list.
+ * Correcting: an entry of a kind from a fixed list ends a break.
  *
- * A kind says which accounts are touched; an operator names the break, the kind, the amount and the evidence, and each of
- * them has to be what the comparison shows. The entry is posted under the break's own key, the key is compared again in the same
- * transaction, and unless both sides are equal then, nothing was done.
+ * The kind determines the accounts; an operator gives the break, the kind, the amount and the evidence, each of which must
+ * match the comparison. The entry is posted under the break's own key, the key is compared again in the same transaction, and
+ * unless both sides are equal then, everything is rolled back.
  *
- * Not here: who may and how many it takes (protocols/operator); movements that wait to be matched after a restore
- * (treasury/movements.ts), which have to be decided first; entries that end a case and no break (orders/correct.ts).
+ * Not here: who may correct and how many people it takes (protocols/operator); movements that wait to be matched after a
+ * restore (treasury/movements.ts), which have to be decided first; entries that close a case and no break
+ * (orders/correct.ts).
  */
 import type { Clock } from '../base/clock.ts';
 import type { Tx } from '../base/db.ts';
@@ -24,34 +25,34 @@ import * as store from './store.ts';
 export const CORRECTIONS = ['fee', 'gone', 'found', 'dust', 'sweep_undone'] as const;
 /**
  * - `fee`: the bank charged it, or the chain did for gas: a cost of the rail;
- * - `gone`: it is not there, and nobody will bring it back: a loss;
+ * - `gone`: it is missing and will not come back: a loss;
  * - `found`: it is there, and the books do not say whose: in suspense, with a case;
- * - `dust`: less than what is called dust of the asset: a loss, or a rounding in our favour;
- * - `sweep_undone`: a reorg took a sweep back: its entry is reversed, and what it took is swept again.
+ * - `dust`: less than the asset's dust threshold: a loss, or a rounding in our favour;
+ * - `sweep_undone`: a reorg undid a sweep: its entry is reversed, and its deposits are swept again.
  */
 export type Correction = (typeof CORRECTIONS)[number];
 
 export interface CorrectionInput {
   item: bigint;
   as: Correction;
-  /** A name of the movement or the entry, as the break shows it. */
+  /** The name of the movement or the entry, as the break shows it. */
   evidence: string;
   units: bigint;
 }
 
-/** At most so many are shown. */
+/** Maximum number shown. */
 const MOST_SHOWN = 200;
 const MOST_MOVEMENTS = 200;
 
 export function openCorrections(context: {
   clock: Clock;
   rails: ReadonlyMap<string, Rail>;
-  /** What a sweep took lies where it was paid again. @throws Refusal 'does_not_fit' */
+  /** Returns a sweep's deposits to their addresses. @throws Refusal 'does_not_fit' */
   sweepUndone: (tx: Tx, key: string) => Promise<void>;
 }) {
   const { clock, rails, sweepUndone } = context;
 
-  /** The break as it stands; its rail is locked, so nobody compares or corrects it meanwhile. */
+  /** The break as it is now; its rail is locked, so no process compares or corrects it meanwhile. */
   async function locked(tx: Tx, id: bigint): Promise<{ item: store.KeptItem; rail: store.RailRow }> {
     const code = (await store.itemById(tx, id))?.rail;
     const rail = code === undefined ? undefined : await store.lockRail(tx, code);
@@ -84,13 +85,13 @@ export function openCorrections(context: {
       return (await store.openItems(tx, rail ?? null)).slice(0, MOST_SHOWN).map(shown);
     },
 
-    /** As it stands, with its rail locked. @throws Refusal 'unknown_break' */
+    /** Its current state, with its rail locked. @throws Refusal 'unknown_break' */
     async look(tx: Tx, id: bigint) {
       const { item } = await locked(tx, id);
       return { ...shown(item), open: item.closed_at === null };
     },
 
-    /** Whether it may be made as asked. @throws Refusal 'unknown_break' | 'break_over' | 'does_not_fit' */
+    /** Checks a correction as requested. @throws Refusal 'unknown_break' | 'break_over' | 'does_not_fit' */
     async require(tx: Tx, input: CorrectionInput): Promise<void> {
       await fitting(tx, input);
     },
@@ -142,7 +143,7 @@ const shown = ({ outside_units: outsideUnits, ledger_units: ledgerUnits, found_a
   ...{ transit: item.transit, why: item.why, names: item.names, foundAt: found_at },
 });
 
-/** What is not decided yet is no break to correct: its own action, or its own end, books it. */
+/** An undecided item is no break to correct: its own action, or its own end, books it. */
 async function requireSettled(tx: Tx, item: store.ItemRow, rail: Rail): Promise<void> {
   const payout = await payoutByKey(tx, rail.code, item.key);
   if (payout !== undefined && payout.endedAt === null)
@@ -183,7 +184,7 @@ function accountOf(as: 'fee' | 'gone' | 'dust', rail: string, asset: string, dif
   return as === 'dust' && difference > 0n ? chart.rounding(asset) : chart.loss(asset);
 }
 
-/** What was just posted counts, and so does what others have posted since the last comparison. */
+/** Includes what was just posted, and what others have posted since the last comparison. */
 async function requireEqual(tx: Tx, rail: Rail, seal: bigint, item: store.ItemRow): Promise<void> {
   await takeJournal(tx, rail, seal);
   for (const side of await store.openSides(tx, rail.code))

@@ -1,8 +1,9 @@
 /**
  * Reconcile: the books against the outside, item by item (run.ts), and against themselves (verify.ts).
  *
- * The way through the files: names.ts (what a line of the journal speaks of) → compare.ts (what fits, what is in transit,
- * what is a break) → run.ts (a rail asked, its journal taken, both compared) → correct.ts (a break ended by an entry) → show.ts (the table) → main.ts (the commands).
+ * Reading order: names.ts (which movement a journal line refers to) → compare.ts (what agrees, what is in transit, what is a
+ * break) → run.ts (reads a rail and its journal lines, and compares both) → correct.ts (an entry ends a break) → show.ts (the
+ * table) → main.ts (the commands).
  */
 import type { Clock } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';
@@ -15,12 +16,12 @@ export { type Corrections, openCorrections } from './correct.ts';
 export { reconcileRail } from './run.ts';
 export { verifyLedger } from './verify.ts';
 
-/** Kind of the work that reconciles a rail; its subject is the rail's code. */
+/** Job kind that reconciles a rail; its subject is the rail's code. */
 export const RECONCILE = 'reconcile_rail';
 
 const EVERY_MS = 10_000;
 const AGAIN_MS: Partial<Record<Compared, number>> = { 'more to read': 0, 'not looked at yet': 1_000 };
-/** A full run asks chain and bank for all there ever was, so it is made seldom. */
+/** A full run reads everything from the beginning at chain and bank, so it is rare. */
 const FULL_EVERY_MS = 86_400_000;
 
 export function reconcileHandlers(context: {
@@ -46,7 +47,7 @@ export function reconcileHandlers(context: {
 
 export interface RailState {
   rail: string;
-  /** Since both sides were last compared; null where they never were. */
+  /** Milliseconds since both sides were last compared; null if they never were. */
   comparedMs: number | null;
   fullMs: number | null;
   breaks: number;
@@ -70,5 +71,5 @@ export async function reconcileStates(tx: Tx): Promise<RailState[]> {
 
 export type OpenItem = store.ItemRow;
 
-/** What does not fit now: in transit, and breaks. Of one rail, or of all. */
+/** Items that do not agree now: in transit, and breaks. Of one rail, or of all. */
 export const openItems = (tx: Tx, rail?: string): Promise<OpenItem[]> => store.openItems(tx, rail ?? null);

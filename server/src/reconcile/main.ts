@@ -1,6 +1,6 @@
 /**
- * `npm run reconcile` and `npm run verify-ledger`: the commands. They look at the database of this configuration, whether the
- * server runs or not, and end with 0 where all agrees, 1 where something does not, 2 where it could not be looked at.
+ * `npm run reconcile` and `npm run verify-ledger`: the commands. They read the database of this configuration, whether the
+ * server runs or not, and exit with 0 when everything agrees, 1 when something does not, 2 when the check could not be made.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -102,8 +102,8 @@ async function verify(adminUrl: string, kept: Readonly<Record<string, unknown>>)
 }
 
 /**
- * The database of this configuration: one's own, that of the running server, or the embedded one, started for this. Where
- * no server runs, the data folder is kept from one that starts meanwhile.
+ * The database of this configuration: the operator's own, that of the running server, or the embedded one, started for this
+ * command. If no server runs, the data folder is locked against one that starts meanwhile.
  */
 async function onDatabase(
   config: Config,
@@ -124,7 +124,7 @@ async function onDatabase(
   }
 }
 
-/** Undefined where a server has it. */
+/** Undefined when a server holds it. */
 function lockIfFree(dataDir: string): (() => void) | undefined {
   try {
     return lockDataDir(dataDir);

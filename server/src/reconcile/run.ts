@@ -1,13 +1,14 @@
 /**
- * A run: one rail asked page by page, its journal lines taken, and both compared. Any process may go on where another stopped.
+ * A run: reads one rail page by page and its journal lines, and compares both. Any process can continue where another
+ * stopped.
  *
  *   pages of the outside ──▶ outside_movements ─┐
  *                                               ├──▶ by key ──▶ equal | in transit | break (a case)
  *   lines of the journal ──▶ booked_movements ──┘
  *
- * Between full runs only what is new is asked for, and only keys that have changed are compared. A full run begins again from
- * the beginning: what the outside shows differently now, or no longer, is found by it. While it is under way nothing is
- * compared, and what was found before stands.
+ * Between full runs only new pages are read, and only changed keys are compared. A full run starts from the beginning: it
+ * finds what the outside shows differently now, or no longer. While it is under way nothing is compared, and earlier results
+ * stay.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';
@@ -23,16 +24,19 @@ import * as store from './store.ts';
 export interface RunContext {
   db: Database;
   clock: Clock;
-  /** For how long an item found now may still be one side being late. */
+  /** How long a new item may be a delay on one side, in milliseconds. */
   graceMs?: number;
 }
 
 const GRACE_MS = 60_000;
-/** One look is a work item with a lease of 20 s. */
+/** One round is a job with a lease of 20 s. */
 const LOOK_MS = 8_000;
-/** Of a node without the state of that block, or a statement that goes on: the items were compared, the balances not. */
+/**
+ * For a node without the state of that block, or a statement that is still growing: the items were compared, the balances
+ * not.
+ */
 export const NO_BALANCES = 'it does not say what was in its wallets at the place it was asked for';
-/** Key of what a whole wallet is off by. */
+/** Key of a whole wallet's difference. */
 const BALANCE = 'balance';
 
 export type Compared =
@@ -43,9 +47,9 @@ export type Compared =
   | 'cannot be asked';
 
 /**
- * Takes a rail as far as it goes now.
+ * Advances a rail as far as possible now.
  *
- * @param full 'begin' to begin again from the beginning
+ * @param full 'begin' to start again from the beginning
  * @throws Unavailable when chain or bank do not answer
  */
 export async function reconcileRail(context: RunContext, rail: Rail, full?: 'begin'): Promise<Compared> {
@@ -73,7 +77,7 @@ export async function reconcileRail(context: RunContext, rail: Rail, full?: 'beg
   }
 }
 
-/** @returns whether there is more; undefined before the rail was ever looked at */
+/** @returns whether there is more; undefined before the rail was ever polled */
 async function takePage(
   { db }: RunContext,
   rail: Rail,
@@ -84,12 +88,12 @@ async function takePage(
   if (page === undefined) return undefined;
   const shown = new Map<string, store.Shown>();
   for (const { name, wallet, asset, units, key = name, place = '' } of page.movements) {
-    // A statement may show a line twice, even in one page; the later word counts.
+    // A statement may show a line twice, even on one page; the later one counts.
     shown.set(JSON.stringify([name, wallet, asset, place]), { name, wallet, asset, units, key, place });
   }
   await db.asSystem(async (tx) => {
     const now = await store.lockRail(tx, rail.code);
-    // Another process has taken this page, or begun again.
+    // Another process has taken this page, or started over.
     if (now === undefined || now.position !== before.position || now.run !== before.run) return;
     await store.keepShown(tx, rail.code, now.run, [...shown.values()]);
     await store.moveRail(tx, rail.code, page.upTo, page.at);
@@ -143,7 +147,7 @@ export async function takeJournal(tx: Tx, rail: Rail, afterSeal: bigint): Promis
   }
 }
 
-/** What balances have beyond the movements shown, where not every movement can be. */
+/** Stores the part of balances beyond the movements shown, where the outside cannot show every movement. */
 async function takeRemainders(tx: Tx, rail: Rail, run: number, holdings: readonly Holding[]): Promise<void> {
   const sums = new Map((await store.shownSums(tx, rail.code)).map((row) => [placeKey(row), row]));
   const shown = holdings.flatMap(({ wallet, asset, place = '', units, remainder }): store.Shown[] => {
@@ -178,20 +182,20 @@ async function itemsOf(context: RunContext, tx: Tx, rail: Rail, outsideAt: Date)
     kind: rail.kind,
     outsideAt,
     waiting,
-    // What is a break already is not given time again, whoever compares.
+    // An existing break gets no new grace period.
     foundAt: new Map(open.map((item) => [sideKey(item), item.transit === null ? new Date(0) : item.found_at])),
     graceMs: context.graceMs ?? GRACE_MS,
     now: new Date(),
   };
   return unlike.flatMap((side) => {
-    // What a remainder was before is no alteration: it is what is left, and goes up and down.
+    // A remainder that changed was not altered: it is what is left, and goes up and down.
     const isRemainder = /^(native|other):/.test(side.key);
     const item = itemOf(isRemainder ? { ...side, altered: false } : side, about);
     return item === undefined ? [] : [item];
   });
 }
 
-/** Wallets whose balance is not what the movements shown there come to. */
+/** Wallets whose balance differs from the sum of the movements shown there. */
 async function wrongBalances(tx: Tx, rail: Rail, holdings: readonly Holding[]): Promise<Item[]> {
   const said = sumBy(holdings);
   const sums = await store.walletSums(tx, rail.code);
@@ -224,7 +228,7 @@ function sumBy(holdings: readonly Holding[]) {
   return sums;
 }
 
-/** Breaks open their case, and close it when they are gone. */
+/** Breaks open their case, and close it when they disappear. */
 async function keepItems(
   tx: Tx,
   rail: string,
@@ -235,7 +239,7 @@ async function keepItems(
   const found = new Map(items.map((item) => [sideKey(item), item]));
   for (const before of await store.openItems(tx, rail)) {
     const item = found.get(sideKey(before));
-    // A balance that nobody says now is as it was.
+    // A balance that the outside does not report now keeps its last result.
     if (item === undefined && before.key === BALANCE && !said.has(`${before.wallet} ${before.asset}`)) continue;
     const isOver = item === undefined;
     if (isOver) await store.closeItem(tx, before.id);

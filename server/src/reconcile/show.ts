@@ -1,4 +1,6 @@
-/** The table of `npm run reconcile`: every wallet with both sides, then every item that does not fit, by its names. Pure. */
+/**
+ * The table of `npm run reconcile`: every wallet with both sides, then every item that does not agree, with its names. Pure.
+ */
 import { formatUnits } from '../base/money.ts';
 import type { BalanceRow, ItemRow } from './store.ts';
 
@@ -11,9 +13,9 @@ export interface Shown {
 }
 
 const HEAD = ['rail', 'wallet', 'asset', 'ledger', 'outside', 'difference', 'in transit', 'unmatched'];
-/** Where numbers begin: they stand at the right. */
+/** First numeric column: numbers are right-aligned. */
 const NUMBERS = 3;
-/** Names shown of one item. */
+/** Names shown per item. */
 const MOST_NAMES = 6;
 
 export function reconciledTable(rails: readonly Shown[]): string {

@@ -22,7 +22,7 @@ export async function ensureRail(tx: Tx, rail: string): Promise<RailRow> {
   return row as RailRow;
 }
 
-/** The row, locked: one process at a time writes what a rail was found to be. */
+/** The row, locked: one process at a time writes a rail's results. */
 export const lockRail = (tx: Tx, rail: string) =>
   tx.row<RailRow>(`select ${RAIL} from reconcile_rails where rail = $1 for update`, [rail]);
 
@@ -61,7 +61,7 @@ export interface Shown {
   key: string;
 }
 
-/** Keeps movements as the outside shows them now, each once; what has changed since is open again. */
+/** Stores movements as the outside shows them now, each once; changed ones are open again. */
 export async function keepShown(tx: Tx, rail: string, run: number, shown: readonly Shown[]): Promise<void> {
   if (shown.length === 0) return;
   const columns = [
@@ -72,7 +72,7 @@ export async function keepShown(tx: Tx, rail: string, run: number, shown: readon
     shown.map(({ place }) => place),
     shown.map(({ key }) => key),
   ];
-  // Sums first: they need what was there before.
+  // Sums first: they need the previous rows.
   await tx.run(
     `insert into reconcile_sums (rail, wallet, place, asset, outside_units)
      select $1, s.wallet, s.place, s.asset, sum(s.units - coalesce(o.units, 0))
@@ -93,7 +93,7 @@ export async function keepShown(tx: Tx, rail: string, run: number, shown: readon
        open = o.open or o.units <> excluded.units or o.gone_at is not null or o.key <> excluded.key`,
     [rail, ...columns, run],
   );
-  // Lines of the journal that were there first learn by which key the outside groups what they name.
+  // Journal lines that were stored before get the key under which the outside groups their movement.
   await tx.run(
     `update booked_movements b set key = o.key, open = true from outside_movements o
       where b.rail = $1 and o.rail = $1 and o.name = any($2::text[]) and b.name = o.name and b.key <> o.key`,
@@ -101,7 +101,10 @@ export async function keepShown(tx: Tx, rail: string, run: number, shown: readon
   );
 }
 
-/** What an ended run was not shown, although an earlier one was: no longer counted. Remainders come with balances, not with pages. */
+/**
+ * Movements that a completed run did not show, although an earlier one did, no longer count. Remainders come with balances,
+ * not pages.
+ */
 export async function forgetUnshown(tx: Tx, rail: string, run: number): Promise<void> {
   await tx.run(
     `with gone as (
@@ -115,7 +118,7 @@ export async function forgetUnshown(tx: Tx, rail: string, run: number): Promise<
   );
 }
 
-/** What the movements shown come to, by wallet and place, and what of it is the remainder that stands there already. */
+/** Sum of the movements shown, by wallet and place, and the part of it that is the stored remainder. */
 export const shownSums = (tx: Tx, rail: string) =>
   tx.rows<{ wallet: string; place: string; asset: AssetCode; units: bigint; remainder: bigint }>(
     `select s.wallet, s.place, s.asset, s.outside_units as units, coalesce(o.units, 0) as remainder
@@ -137,7 +140,7 @@ export interface Booked {
   name: string;
 }
 
-/** Keeps lines of the journal, each once, under the key by which the outside groups what they name. */
+/** Stores journal lines, each once, under the key by which the outside groups their movement. */
 export async function keepBooked(tx: Tx, rail: string, booked: readonly Booked[]): Promise<void> {
   if (booked.length === 0) return;
   await tx.run(
@@ -164,23 +167,23 @@ export async function keepBooked(tx: Tx, rail: string, booked: readonly Booked[]
 
 // Comparing.
 
-/** What a key comes to on both sides, in one wallet and asset. */
+/** Both sides' sums under a key, in one wallet and asset. */
 export interface Side {
   key: string;
   wallet: string;
   asset: AssetCode;
   outside: bigint;
   booked: bigint;
-  /** Names outside, entries, and names that the outside showed before and shows no longer. */
+  /** Outside names, entries, and names that the outside showed before and no longer shows. */
   shown_names: string[] | null;
   gone_names: string[] | null;
   entries: string[] | null;
   altered: boolean;
-  /** When the newest line of the journal was taken. */
+  /** When the newest journal line was stored. */
   booked_at: Date | null;
 }
 
-/** Every key that has changed since it was found equal, with all that belongs to it. */
+/** Every key that has changed since it was found equal, with all its rows. */
 export const openSides = (tx: Tx, rail: string) =>
   tx.rows<Side>(
     `with keys as (
@@ -203,7 +206,7 @@ export const openSides = (tx: Tx, rail: string) =>
     [rail],
   );
 
-/** Keys found equal need not be looked at again until something of them changes. */
+/** Keys found equal need no further comparison until one of their rows changes. */
 export async function closeKeys(tx: Tx, rail: string, keys: readonly string[]): Promise<void> {
   if (keys.length === 0) return;
   await tx.run('update outside_movements set open = false where rail = $1 and open and key = any($2::text[])', [
@@ -244,7 +247,7 @@ export const openItems = (tx: Tx, rail: string | null) =>
     [rail],
   );
 
-/** Closed and opened again where its kind changed, so that each case says what it was. */
+/** Closed and opened again when its kind changed, so that each case says what it was. */
 export async function keepItem(tx: Tx, item: Omit<ItemRow, 'id' | 'found_at'>): Promise<void> {
   const { rail, wallet, asset, key, kind, outside_units, ledger_units, transit, why, names } = item;
   await tx.run(
@@ -287,7 +290,7 @@ export const balances = (tx: Tx, rail: string) =>
     [rail],
   );
 
-/** Both sides' sums by wallet and asset. */
+/** Sums of both sides by wallet and asset. */
 export const walletSums = (tx: Tx, rail: string) =>
   tx.rows<{ wallet: string; asset: AssetCode; outside: bigint; booked: bigint }>(
     `select wallet, asset, sum(outside_units) as outside, sum(booked_units) as booked from reconcile_sums where rail = $1

@@ -1,10 +1,10 @@
 /**
- * `verify-ledger`: the books against themselves, from the journal alone. Seals, contents, balances, holds, both sides of
- * each asset, every order against its accounts and its history, and the audit against its seals.
+ * `verify-ledger`: the books against themselves, from the journal alone. Seals, contents, balances, holds, both sides of each
+ * asset, every order against its accounts and its history, and the audit against its seals.
  *
- * One transaction that sees one moment, so it may run beside the server. It writes nothing.
+ * It runs in one transaction with one snapshot, so it may run beside the server. It writes nothing.
  *
- * Not here: what is computed of the journal (ledger/verify.ts), of orders (orders/check.ts) and of the audit
+ * Not here: the computations on the journal (ledger/verify.ts), on orders (orders/check.ts) and on the audit
  * (operators/seals.ts).
  */
 import type { Tx } from '../base/db.ts';
@@ -16,7 +16,7 @@ export interface Verified extends JournalSummary {
   orders: bigint;
   audit: AuditSummary;
   problems: (Omit<Problem, 'rule'> & { rule: Problem['rule'] | 'order' | 'dormant' | 'audit' })[];
-  /** Problems beyond those that are kept. */
+  /** Problems beyond the listed ones. */
   more: number;
   tookMs: number;
 }
@@ -26,13 +26,13 @@ interface Kept {
   hash: string;
 }
 
-/** Problems told by name; a journal broken all over would fill the memory. */
+/** Problems listed individually; a thoroughly broken journal would otherwise fill the memory. */
 const MAX_PROBLEMS = 1_000;
 
 /**
- * @param tx   in a transaction that sees one moment (`repeatable read`)
+ * @param tx   with one snapshot (`repeatable read`)
  * @param kept      number and hash of a seal of the journal, as kept elsewhere
- * @param keptAudit the same of the audit
+ * @param keptAudit the same for the audit
  */
 export async function verifyLedger(tx: Tx, kept?: Kept, keptAudit?: Kept, now = new Date()): Promise<Verified> {
   const from = performance.now();
@@ -61,7 +61,7 @@ const RULES: readonly [Verified['problems'][number]['rule'], string][] = [
   ['audit', 'every row of the audit is as it was sealed, none is gone and none slipped in'],
 ];
 
-/** As a person reads it. */
+/** The result as text for a person. */
 export function verifiedTable(verified: Verified): string {
   const { entries, transfers, seals, unsealed, orders, audit, newest, problems, more, tookMs } = verified;
   const seconds = tookMs / 1000;

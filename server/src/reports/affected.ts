@@ -1,11 +1,11 @@
 /**
- * Orders affected by a wrong fee or price: those of a market that were made within a span of time, with what they were
- * charged, what other terms would have charged, and the difference in money, per order and in all. Exact: the other amount is
- * worked out as a quote works it out, in whole units, each fee rounded up and each payout down (decision 4).
+ * Orders affected by a wrong fee or price: those of a market created within a time span, with what they were charged, what
+ * other terms would have charged, and the difference in money, per order and in total. Exact: the other amount is computed
+ * like a quote, in whole units, each fee rounded up and each payout down (decision 4).
  *
- * What was charged is what the journal says, and not what the order was promised. Orders that have not been converted yet are
- * shown with what they are promised, and summed apart: they can still be priced anew. Orders that ended without a charge are
- * left out. The difference is what the customer would have more with the other terms; below zero, less.
+ * What was charged comes from the journal, not from the order's promise. Orders not converted yet are shown with their
+ * promised terms, and summed separately: they can still be repriced. Orders that ended without a charge are omitted. The
+ * difference is what the customer would have more on the other terms; negative means less.
  */
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
@@ -15,7 +15,7 @@ import { isFinal, type OrderLine, type OrderState, ordersBelow, otherFee } from 
 import type { Market } from '../partners/index.ts';
 import { type PricedFee, total } from '../quotes/index.ts';
 
-/** What to compare with: one fee set otherwise, or a price with the fees as they were. */
+/** The terms to compare with: one different fee, or a price with the fees as they were. */
 export type OtherTerms =
   | { fee: PricedFee; fixedUnits: bigint; bps: bigint; minimumUnits: bigint; notFor: readonly bigint[] }
   | { rate: Rate };
@@ -26,10 +26,10 @@ export interface Affected {
   partnerId: bigint;
   customerId: string;
   state: OrderState;
-  /** It has been converted on these terms; otherwise it is promised them. */
+  /** It was converted on these terms; otherwise they are promised. */
   isCharged: boolean;
   asset: AssetCode;
-  /** The fee, or with a price the payout. */
+  /** The fee, or for a price comparison the payout. */
   was: bigint;
   other: bigint;
   difference: bigint;
@@ -44,21 +44,21 @@ export interface Sum {
 }
 
 export interface AffectedOrders {
-  /** The oldest first. */
+  /** Oldest first. */
   orders: Affected[];
-  /** Of those that were charged, and of those that are only promised so far. */
+  /** For charged orders, and for those only promised so far. */
   charged: Sum;
   promised: Sum;
 }
 
-/** Made within one span; with more a narrower one has to be named, so that a sum is always the sum of all. */
+/** Maximum per span; beyond it the caller has to choose a shorter span, so that a sum always covers all orders. */
 export const MOST_AFFECTED = 20_000;
 const STEP_ROWS = 500;
 
-/** Converted, and not undone since. What the law froze may be either: the journal says. */
+/** Converted and not undone. An order blocked by law may be either: the journal decides. */
 const CONVERTED: readonly OrderState[] = ['paying_out', 'payout_held', 'settled'];
 
-/** @throws Refusal 'malformed_field' where there are too many */
+/** @throws Refusal 'malformed_field' when there are too many */
 export async function affectedOrders(
   tx: Tx,
   input: { market: Market; from: Date; until: Date; partnerId?: bigint | undefined; terms: OtherTerms },
@@ -120,7 +120,7 @@ async function compared(tx: Tx, lines: readonly OrderLine[], market: Market, ter
 
 type Priced = Pick<OrderLine, 'payoutAsset' | 'fiatAsset' | 'grossUnits' | 'depositUnits' | 'fees'>;
 
-/** Pure. What would have been paid out at another price, with the fees as they were. */
+/** Pure. The payout at another price, with the fees as they were. */
 export function otherPayout(
   order: Priced,
   market: Pick<Market, 'crypto' | 'fiat' | 'payoutDecimals'>,

@@ -1,6 +1,6 @@
 /**
- * Reports: what auditors and operators ask of the books over time, put together from what orders and ledger keep. Only read,
- * and never rounded: every amount is units of one asset.
+ * Reports for auditors and operators over time, computed from the data of orders and ledger. Read-only, and never rounded:
+ * every amount is units of one asset.
  *
  * The SQL is in the stores of the modules that own the tables (ledger/reports.ts, orders/lists.store.ts).
  */

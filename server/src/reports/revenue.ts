@@ -1,9 +1,9 @@
 /**
- * Revenue: what the accounts of fees and costs got, by UTC day, partner, market and asset. Summed from the journal, so that a
- * day's rows are what the trial balances at its two ends differ by.
+ * Revenue: what fee and cost accounts received, by UTC day, partner, market and asset. Summed from the journal, so that a
+ * day's rows equal the difference of the trial balances at its two ends.
  *
- * A fee counts on the day it was booked, and is taken off on the day it was refunded. What chains and banks charged us is
- * booked for no order, so it has no partner and no market: rows of their own.
+ * A fee counts on the day it was booked, and is subtracted on the day it was refunded. Charges of chains and banks are booked
+ * without an order, so they have no partner and no market, and rows of their own.
  */
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
@@ -19,7 +19,7 @@ export interface RevenueRow {
   units: Readonly<Record<EarningKind, bigint>>;
 }
 
-/** Days that one page looks at, most of them without a row perhaps. */
+/** Maximum days per page, many of them possibly empty. */
 const MOST_DAYS = 31;
 const DAY_MS = 86_400_000;
 
@@ -27,9 +27,9 @@ const dayOf = (at: Date): string => at.toISOString().slice(0, 10);
 const endOf = (day: string): Date => new Date(Date.parse(`${day}T00:00:00Z`) + DAY_MS);
 
 /**
- * Whole days, until there are as many rows as asked for. Several rows may share a day, and a page ends with a day.
+ * Whole days, until there are as many rows as requested. Several rows may share a day, and a page ends with a complete day.
  *
- * @param input.after the day with which the page before has ended
+ * @param input.after the last day of the previous page
  */
 export async function revenue(
   tx: Tx,

@@ -1,10 +1,10 @@
 /**
- * Statement of a customer: what came, what left, fees and refunds of all their orders within a span of time, with what we held
- * for them and what they owed at both ends. Every line is a line of the journal, so opening and lines come to the closing.
+ * Statement of a customer: deposits, payouts, fees and refunds of all their orders within a time span, with what we held for
+ * them and what they owed at both ends. Every line is a line of the journal, so opening plus lines equals closing.
  *
- * Held for a customer is what their orders' accounts have, what the law has blocked of it, and what lies in suspense of their
- * orders. Money that lay in suspense for nobody known and was given to an order later counts from then on. A conversion takes
- * one asset and gives another.
+ * Held for a customer is the balance of their orders' accounts, its part blocked by law, and their orders' money in suspense.
+ * Unidentified money in suspense that was later assigned to an order counts from then on. A conversion takes one asset and
+ * gives another.
  */
 import type { Tx } from '../base/db.ts';
 import { Refusal } from '../base/errors.ts';
@@ -12,7 +12,7 @@ import type { AssetCode } from '../base/money.ts';
 import { type PostedFor, postedFor } from '../ledger/index.ts';
 import { newestOrders } from '../orders/index.ts';
 
-/** Of a customer with more orders no statement is made: all of their lines are read for one. */
+/** No statement is made for a customer with more orders, because all their lines are read at once. */
 export const MOST_ORDERS = 5_000;
 
 export type What =
@@ -34,17 +34,17 @@ export type What =
   | 'closing';
 
 export interface StatementRow {
-  /** Entry and line of the journal by number: where a page goes on. Of opening and closing the word. */
+  /** Number of the journal entry and line: where a page continues. For opening and closing the word. */
   line: string;
   at: Date;
   order: bigint | null;
   what: What;
   asset: AssetCode;
-  /** What it changed of what we hold for the customer; of opening and closing all of that. */
+  /** Change of what we hold for the customer; for opening and closing the total. */
   units: bigint;
-  /** What it changed of what the customer owes us; of opening and closing all of that. */
+  /** Change of what the customer owes us; for opening and closing the total. */
   owedUnits: bigint;
-  /** What we hold after it, of this asset. */
+  /** What we hold afterwards, in this asset. */
   heldAfterUnits: bigint;
   entry: string | null;
 }
@@ -60,7 +60,7 @@ export async function customerStatement(
   return statementOf(await postedFor(tx, { ...input, orderIds }), input);
 }
 
-/** Pure. @param lines in the order of posting, before `until` */
+/** Pure. @param lines in posting order, before `until` */
 export function statementOf(
   lines: readonly PostedFor[],
   input: { customerId: string; from: Date; until: Date },
@@ -99,10 +99,10 @@ export function statementOf(
 }
 
 const HELD = ['order', 'blocked', 'suspense', 'dormant'];
-/** Accounts of many customers: what of them is this one's is counted as it comes and goes. */
+/** Accounts shared by many customers: this customer's part is tracked line by line. */
 const SHARED = ['suspense', 'dormant'];
 
-/** @param inSuspense what of the debited account was put there for this customer */
+/** @param inSuspense the part of the debited account that was booked there for this customer */
 function changeOf(one: PostedFor, customerId: string, inSuspense: bigint) {
   const { debit, debitKind, credit, creditKind, units, kind } = one;
   const isOwn = (code: string, of: string) => of === 'receivable' && code.split(':')[1] === customerId;
@@ -124,7 +124,7 @@ function whatOf(other: string, entryKind: string, change: bigint): What {
     case 'custody':
       if (change > 0n) return entryKind === 'payout_returned' ? 'payout_returned' : 'deposit';
       return /refund/.test(entryKind) ? 'refund' : /payout/.test(entryKind) ? 'payout' : 'reversed';
-    // Out of suspense, where it lay for nobody known.
+    // Out of suspense, where it was unidentified.
     case 'suspense':
       return 'deposit';
     case 'treasury':

@@ -1,14 +1,14 @@
 /**
- * What the sandbox trades: chains, tokens, markets, fees and opening funds. Data, put into rows by seed.ts.
+ * What the sandbox trades: chains, tokens, markets, fees and opening funds. Data, inserted by seed.ts.
  */
 
 export interface SandboxChain {
   code: string;
   chainId: number;
   native: string;
-  /** Its node runs from the start. That of every other chain starts when it is first needed (chains.ts). */
+  /** Its node runs from the start. The nodes of all other chains start when first needed (chains.ts). */
   atStart: boolean;
-  /** Most blocks a reorg of this chain can take back. */
+  /** Number of newest blocks that a reorg of this chain can replace. */
   finality: number;
   tokens: readonly { code: string; name: string; symbol: string; decimals: number }[];
 }
@@ -19,7 +19,7 @@ const TOKENS = [
   { code: 'dai', name: 'Test Dai', symbol: 'DAI', decimals: 18 },
 ] as const;
 
-/** As on the chains of these names: two coins, and 18 decimals on bep20. */
+/** As on the real chains of these names: two coins, and 18 decimals on bep20. */
 const [USDT, USDC] = TOKENS;
 const TWO_TOKENS = [USDT, USDC];
 const BEP20_TOKENS = TWO_TOKENS.map((token) => ({ ...token, decimals: 18 }));
@@ -35,7 +35,7 @@ export const CHAINS: readonly SandboxChain[] = [
 ];
 export const CHAIN_CODES: readonly string[] = CHAINS.map(({ code }) => code);
 
-/** Small deposits are believed sooner. Whole tokens and confirmations. */
+/** Small deposits need fewer confirmations. Whole tokens and confirmations. */
 export const CONFIRMATIONS = [
   { fromWhole: 0n, confirmations: 2 },
   { fromWhole: 10_000n, confirmations: 4 },
@@ -57,7 +57,7 @@ const fiat = (code: string, methods: { sell: string; buy: string }, limits: [big
 });
 const both = (method: string) => ({ sell: method, buy: method });
 
-/** All that reference data has a method of payment for; limits near 5 and 150,000 dollars, but for rupees. */
+/** Every fiat with a payment method in the reference data; limits near 5 and 150,000 dollars, except for rupees. */
 export const FIATS: readonly SandboxFiat[] = [
   fiat('inr', { sell: 'IMPS', buy: 'UPI' }, [100n, 10_000_000n]),
   fiat('eur', { sell: 'SEPA_BANK_TRANSFER', buy: 'OPEN_BANKING' }, [5n, 150_000n]),
@@ -72,16 +72,15 @@ export const FIATS: readonly SandboxFiat[] = [
   fiat('kes', both('MPESA_PAYBILL'), [650n, 15_000_000n]),
 ];
 
-/** Places of the crypto paid out when buying: nobody wants a ten-thousandth of a thousandth. */
+/** Decimals of the crypto payout when buying: smaller fractions are worthless. */
 export const BUY_PLACES = 6;
 
-/** The chain whose market is taken where a request names none. */
+/** The chain whose market is used when a request names none. */
 export const DEFAULT_CHAIN = 'matic20';
 
-/** Limits on a deposit, in whole tokens. */
 /**
- * One source that has no bad day of its own: the sandbox's table of prices, which a control moves. A price may double and
- * halve; further than that, quoting halts as it would in production, and goes on ten seconds after the price came back.
+ * One source that never fails: the sandbox's table of prices, which a control moves. A price may double and halve; beyond
+ * that, quoting halts as it would in production, and resumes ten seconds after the price came back.
  */
 export const PRICES = {
   priceQuorum: 1,
@@ -91,20 +90,21 @@ export const PRICES = {
   resumeMs: 10_000,
 } as const;
 
+/** Limits on a deposit, in whole tokens. */
 export const LIMITS = { minWhole: 1n, maxWhole: 200_000n };
 
-/** Whole units that the operator puts in before the first customer comes. */
+/** Whole units that the operator pays in before the first customer comes. */
 export const OPENING = { fiat: 500_000_000n, tokens: 1_000_000n } as const;
 
-/** Whole units below which a wallet is called low. */
+/** Whole units below which a wallet counts as low. */
 export const ENOUGH = { fiat: 50_000_000n, tokens: 100_000n, native: 100n } as const;
 
-/** Below this, money that no order takes is dust. As people write it. */
+/** Below this, money that no order takes is dust. As decimals. */
 export const DUST = { inr: '1', eur: '0.05', token: '0.01', native: '0.0001' } as const;
-/** Of another fiat: the hundredth part of the least purchase. */
+/** For another fiat: a hundredth of the minimum purchase. */
 export const DUST_PARTS = 100n;
 
-/** Whole tokens for the simulated customer and for visitors' own wallets: not the operator's, so in no book. */
+/** Whole tokens for the simulated customer and for visitors' own wallets: not the operator's, so not in the books. */
 export const POCKET_MONEY = 10_000_000n;
 
 export const PARTNERS = [
@@ -112,8 +112,8 @@ export const PARTNERS = [
   { name: 'birch-pay', partnerFeeBps: 50 },
 ] as const;
 
-/** Operator: a quarter percent. Rail: a fixed sum. Chain: gas of one token transfer, twice (sweep and its funding). */
+/** Operator: a quarter percent. Rail: a fixed sum. Chain: gas of one token transfer, twice (the sweep, and its gas). */
 export const FEES = { operatorBps: 25, railFixed: { inr: 590n, eur: 20n }, gasUnits: 90_000n } as const;
-/** Of another fiat: a fiftieth of the least purchase, in the fiat's smallest units. */
+/** For another fiat: a fiftieth of the minimum purchase, in the fiat's smallest units. */
 export const railFixedOf = ({ code, decimals, minWhole }: SandboxFiat): bigint =>
   (FEES.railFixed as Readonly<Record<string, bigint>>)[code] ?? (minWhole * 10n ** BigInt(decimals)) / 50n;

@@ -1,15 +1,15 @@
 /**
  * The sandbox's chains: two whose nodes run from the start, and others whose node is started when it is first needed.
  *
- * A chain that sleeps is on offer like any other: its rows, its tokens' addresses, its deposit addresses and its signer's
- * limits need no node. It has no process, no recurring jobs and no orders. What needs its node throws Unavailable that names
- * the chain; `waking` catches that outside the transaction, has the node started, and runs the transaction again.
+ * A sleeping chain is offered like any other: its rows, its tokens' addresses, its deposit addresses and its signer's limits
+ * need no node. It has no process, no recurring jobs and no orders. Code that needs its node throws Unavailable that names
+ * the chain; `waking` catches that outside the transaction, starts the node, and runs the transaction again.
  *
- * Waking has steps that may each be run again: start the node, deploy its tokens, enqueue its jobs, fund its wallets. They are those
- * that every start runs for a chain that is awake, so a wake that is killed in the middle is finished by the next start: from
- * the node's note on (`nodes.ts`) the chain counts as used, and its node is started with the server.
+ * Waking has steps that may each be repeated: start the node, deploy its tokens, enqueue its jobs, fund its wallets. Every
+ * start runs the same steps for chains that are awake, so the next start finishes a wake that was killed in the middle: once
+ * the node's note exists (`nodes.ts`) the chain counts as used, and its node is started with the server.
  *
- * Two who need a chain at once wake it once. Both wait, up to a deadline; the wake goes on behind it.
+ * Concurrent callers that need a chain wake it once. All wait, up to a deadline; the wake continues after it.
  */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -17,9 +17,9 @@ import type { Database } from '../base/db.ts';
 import { Unavailable } from '../base/errors.ts';
 import { describeError, type Log } from '../base/log.ts';
 
-/** Longest that a caller waits. A node takes a second or two, its opening funds as long again; a busy machine takes longer. */
+/** Maximum wait of a caller. A node takes a second or two, its opening funds as long again; a busy machine takes longer. */
 const WAIT_MS = 20_000;
-/** A wake that is under way, or has failed, is worth asking for again after this. */
+/** Retry interval while a wake is under way, or after it has failed. */
 const AGAIN_MS = 2_000;
 
 /** Whether a node of this chain was ever started on this data folder: its note or its saved state is there. */
@@ -29,17 +29,17 @@ export function hasNode(dataDir: string, code: string): boolean {
 }
 
 export interface Sleepers {
-  /** Chains on offer whose wake has not ended well. */
+  /** Offered chains whose wake has not completed. */
   isAsleep(chain: string): boolean;
-  /** @throws Unavailable where it takes too long, or fails: it says so to the caller, and may be asked for again */
+  /** @throws Unavailable when it takes too long or fails; the caller may retry */
   wake(chain: string): Promise<void>;
-  /** Waits for wakes under way, and begins no other. */
+  /** Waits for running wakes, and starts no other. */
   stop(): Promise<void>;
 }
 
 /**
  * @param codes   chains that sleep
- * @param awaken  all of a wake; what it has done already it does not do twice
+ * @param awaken  all steps of a wake; it skips those already done
  */
 export function openSleepers(options: {
   codes: Iterable<string>;
@@ -92,8 +92,8 @@ export function openSleepers(options: {
 }
 
 /**
- * The database as protocols use it: a transaction that turns out to need a chain that sleeps is rolled back, the chain is woken
- * while none is open, and the transaction is run again.
+ * The database as protocols use it: a transaction that needs a sleeping chain is rolled back, the chain is woken while no
+ * transaction is open, and the transaction runs again.
  */
 export function waking(db: Database, { isAsleep, wake }: Pick<Sleepers, 'isAsleep' | 'wake'>): Database {
   async function again<T>(run: () => Promise<T>): Promise<T> {
@@ -120,7 +120,7 @@ const notStarted = (chain: string, why: string, cause?: unknown): Unavailable =>
     ...(cause === undefined ? {} : { cause }),
   });
 
-/** In words that name no path of this machine. */
+/** In words that contain no path of this machine. */
 const WHY: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
   EROFS: 'the data folder is read-only',

@@ -1,8 +1,9 @@
 /**
- * `npm run sandbox -- <control> …`: the controls from a terminal. A thin client of `/sandbox/v1`, in the name of a partner of
- * sandbox.json; which there are, what they take and what the help says comes from the table that the server serves by.
+ * `npm run sandbox -- <control> …`: the controls from a terminal. A thin client of `/sandbox/v1`, acting for a partner of
+ * sandbox.json; the list of controls, their parameters and the help come from the table that the server's routes are made
+ * from.
  *
- * Values may stand without their names, in the table's order: `pay 17 under`, `pay 17 --how under`.
+ * Values may be given without names, in the table's order: `pay 17 under`, `pay 17 --how under`.
  */
 import { CONTROLS, type Control } from '../protocols/whitelabel/index.ts';
 
@@ -10,7 +11,7 @@ export class WrongCommand extends Error {}
 
 export const findControl = (name: string): Control | undefined => CONTROLS.find((control) => control.name === name);
 
-/** Arguments after the control's name. @throws WrongCommand */
+/** Parses the arguments after the control's name. @throws WrongCommand */
 export function readArguments(control: Control, args: readonly string[]): Record<string, string> {
   const names = Object.keys(control.takes);
   const body: Record<string, string> = {};

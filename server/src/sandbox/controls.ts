@@ -1,13 +1,13 @@
 /**
- * Controls: what a partner can make happen in the sandbox's world, so that its programs meet it before their customers do.
+ * Controls: what a partner can make happen in the sandbox, so that its programs meet it before their customers do.
  *
- * Nothing here writes a state. Money moves on the chain and at the bank, by the simulated customer's hand or the bank's own;
- * a person's list, the operator's books and due times are changed through the fronts that production has, too. What follows
- * is the machine's affair, and takes the time it takes: a control answers when the cause is there, not when the effect is.
+ * Nothing here writes a state. Money moves on the chain and at the bank, sent by the simulated customer or the bank itself;
+ * deny lists, the operator's books and due times are changed through the same interfaces as in production. The state machine
+ * then reacts, in its own time: a control answers when the cause is there, not when the effect is.
  *
- * What is wrong with a wish is refused as 'malformed_field', by the name that the wire has for it.
+ * An invalid request throws 'malformed_field', with the wire's name of the field.
  *
- * Not here: how a wish is read (protocols/whitelabel/endpoints/controls.ts), driving to a status (driver.ts).
+ * Not here: parsing a request (protocols/whitelabel/endpoints/controls.ts), driving to a status (driver.ts).
  */
 import type { Vault } from '../base/crypto.ts';
 import type { Tx } from '../base/db.ts';
@@ -38,9 +38,9 @@ export interface ControlsContext extends OrdersContext {
   payer: Payer;
   finalize(chain: string): Promise<void>;
   reorg(chain: string, blocks: number): Promise<void>;
-  /** Has the node of a chain started that sleeps. @throws Unavailable */
+  /** Starts the node of a sleeping chain. @throws Unavailable */
   wake(chain: string): Promise<void>;
-  /** Whether what is sent to partners gets lost. */
+  /** Whether messages to partners are dropped. */
   webhooks: { dropped: boolean };
 }
 
@@ -57,16 +57,20 @@ const FAULTS: Readonly<Record<BankFault, FaultKind>> = {
 
 const PATIENCE_MS = 10_000;
 const FILLED_WITHIN_MS = 12_000;
-/** Somebody who is nobody's customer here. */
+/** A payer who is no customer here. */
 const STRANGER = 'Somebody Else';
 const BEFORE_PAYOUT = ['created', 'deposit_seen', 'deposit_confirmed'];
 
 const wrong = (field: string, why: string): Refusal => new Refusal('malformed_field', { fields: { [field]: why } });
 
-/** Stands on a deny list for one order, and is nobody's address: the order's own would hold other partners' orders, too. */
+/**
+ * Entry on a deny list for one order, and no real address: the order's own address would hold other partners' orders, too.
+ */
 const deniedFor = (orderId: bigint): string => `order:${orderId}`;
 
-/** A screener that finds on the usual lists what the control has put there. A refund passes, or the money could never leave. */
+/**
+ * A screener that also finds the entries set by the control. A refund passes, because otherwise the money could never leave.
+ */
 export function screensOrders(usual: Screener): Screener {
   return {
     async screen(input) {
@@ -86,7 +90,7 @@ export function sandboxControls(context: ControlsContext): SandboxControls {
     return (await db.asSystem(assets)).get(code);
   }
 
-  /** What an order is paid with when it is not paid with what it asks for. */
+  /** The asset that an order is paid with instead of the one it asks for. */
   async function insteadOf(
     order: Order,
     how: 'ANOTHER_TOKEN' | 'ANOTHER_CHAIN',
@@ -123,7 +127,7 @@ export function sandboxControls(context: ControlsContext): SandboxControls {
     async pay({ order, how, units: given, key }) {
       if (how === 'LATE') {
         const rail = chains.get(order.depositRail);
-        // Asked first: a deadline that has passed for a payment that cannot be made would stay passed.
+        // Checked first: a deadline moved for a payment that turns out to be impossible would stay moved.
         if (rail !== undefined)
           await saying(`The node of ${rail.chain} does not answer: nothing was paid.`, () => rail.gasPrice());
         await expire(order);
@@ -146,7 +150,7 @@ export function sandboxControls(context: ControlsContext): SandboxControls {
       const { rail, asset } = how === 'ANOTHER_TOKEN' || how === 'ANOTHER_CHAIN' ? await insteadOf(order, how) : usual;
       if (asset === undefined || usual.asset === undefined)
         throw wrong('transactionId', 'is paid with what is no longer here');
-      // The same number of whole coins, whatever places the other one has.
+      // The same number of whole coins, whatever the other one's decimals.
       const scaled = (units * pow10(asset.decimals)) / pow10(usual.asset.decimals);
       for (const time of times) {
         const payment = {
@@ -172,7 +176,7 @@ export function sandboxControls(context: ControlsContext): SandboxControls {
 
     async recall(input) {
       const line = 'line' in input ? input.line : await lastCredit(input.order);
-      // A line of somebody else's is as unknown as one that is not there.
+      // Another partner's line is treated as unknown.
       if ('line' in input && !(line.startsWith(ownLine(input.partnerId)) && (await bank.hasLine(line))))
         throw wrong('line', 'must be one that credit or pay has answered you');
       const recalled = await bank.recall(line, `RECALL-${line}`);
@@ -274,7 +278,7 @@ export function sandboxControls(context: ControlsContext): SandboxControls {
     });
   }
 
-  /** New money of the operator's: into the bank account, or out of the faucet into the hot wallet. It books itself. */
+  /** New money of the operator's: into the bank account, or from the faucet into the hot wallet. It is booked when seen. */
   async function bring({ code, chain }: Asset, units: bigint): Promise<void> {
     const id = `sandbox-${randomHex(8)}`;
     let entry = `fund_${BANK}_FUNDING:${id}`;
@@ -303,11 +307,11 @@ export function sandboxControls(context: ControlsContext): SandboxControls {
   }
 }
 
-/** Of several payments, how many were made before one was not. */
+/** Of several payments, how many were made before one failed. */
 const made = (payments: readonly string[], times: readonly number[]): string | undefined =>
   payments.length === 0 ? undefined : `${payments.length} of ${times.length} payments was made, the next was not.`;
 
-/** Where something outside is down, tells the caller so. @param said undefined: what the error says itself */
+/** Tells the caller that an outside system is down. @param said undefined: the error's own message */
 async function saying<T>(said: string | undefined, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -326,5 +330,5 @@ function unitsIn(amount: string, decimals: number): bigint {
   }
 }
 
-/** One letter is another: the check in every reference notices. */
+/** Changes one character: the check in every reference detects it. */
 const mistyped = (reference: string): string => `${reference.slice(0, -1)}${reference.endsWith('7') ? '8' : '7'}`;

@@ -1,7 +1,7 @@
 /**
- * A captured `curl` command as the request that it sends: as browsers and API programs copy it, quoted for a shell.
+ * Parses a captured `curl` command into the request that it sends: as browsers and API programs copy it, quoted for a shell.
  *
- * Options that do not change method, headers or body are passed over.
+ * Options that do not change method, headers or body are ignored.
  */
 import { readFileSync } from 'node:fs';
 
@@ -20,7 +20,7 @@ const WITH_VALUE = new Set(
 const DATA = new Set(['-d', '--data', '--data-raw', '--data-binary', '--data-ascii', '--json']);
 const BOUNDARY = '----captured-by-the-doctor';
 
-/** @throws Error with a sentence for whoever gave it */
+/** @throws Error with a sentence for the user */
 export function readCurl(text: string): Captured {
   const words = shellWords(text.trim());
   if (words.shift() !== 'curl') throw new Error('this is no curl command: it must begin with curl');
@@ -64,7 +64,7 @@ export function readCurl(text: string): Captured {
   };
 }
 
-/** A line `Name: value`; curl's own `Name;` is an empty one. */
+/** A line `Name: value`; curl's own `Name;` is an empty header. */
 export function putHeader(headers: Record<string, string>, line: string): void {
   const [name, value] = line.includes(':') ? split(line, ':') : [line.replace(/;$/, ''), ''];
   headers[name.trim().toLowerCase()] = value.trim();
@@ -93,7 +93,7 @@ function fileText(path: string, option: string): string {
 
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' };
 
-/** Words as a POSIX shell, or the `$'…'` of others, would see them. */
+/** Splits words like a POSIX shell, including the `$'…'` of other shells. */
 function shellWords(text: string): string[] {
   const words: string[] = [];
   let word: string | undefined;

@@ -1,7 +1,7 @@
 /**
- * `npm run sandbox -- doctor`: reads a request that was refused and says what is wrong with it.
+ * `npm run sandbox -- doctor`: reads a refused request and explains what is wrong with it.
  *
- * @returns what to print, and 0 where nothing is wrong, 1 where something is. Secrets are cut out of whatever it says.
+ * @returns the text to print, and 0 when nothing is wrong, 1 otherwise. Secrets are removed from the text.
  */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -24,7 +24,7 @@ export interface Doctored {
   code: 0 | 1;
 }
 
-/** @throws Error with a sentence for whoever asked */
+/** @throws Error with a sentence for the user */
 export async function doctor(
   args: string[],
   given: { keys: () => readonly KnownKey[]; input: () => string; nowMs: number },

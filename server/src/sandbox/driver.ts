@@ -1,10 +1,11 @@
 /**
- * Driver: brings an order to a status by causing the facts that lead there, in a world where nobody pays by themselves.
+ * Driver: brings an order to a status by causing the facts that lead there, in an environment where no customer pays by
+ * itself.
  *
- * It never writes a state. A deposit is money that really moves: a transfer on the sandbox's chain out of the simulated
- * customer's wallet, or a credit at its bank; a deadline is passed by moving it; a wrong amount is half the amount paid, then the deadline, then a person's
- * rejection. Once the facts are in, the order runs on by itself, through every state in between and perhaps past the one
- * that was asked for.
+ * It never writes a state. A deposit is money that really moves: a transfer on the sandbox's chain from the simulated
+ * customer's wallet, or a credit at its bank. A deadline is passed by moving it. A wrong amount is half the amount paid, then
+ * the deadline, then a person's refund. Once the facts are in, the order continues by itself, through every state in between
+ * and perhaps past the requested one.
  */
 import type { Vault } from '../base/crypto.ts';
 import { Refusal } from '../base/errors.ts';
@@ -24,7 +25,7 @@ import type { ChainRail } from '../rails/chain.ts';
 import type { Verifier } from '../verifiers/verifier.ts';
 import type { Payer } from './payer.ts';
 
-/** States in which a number forwards has been passed, for orders that ended otherwise. */
+/** States in which a forward number has been passed, for orders that ended differently. */
 const PASSED_IN: Readonly<Record<number, readonly OrderState[]>> = {
   1: ['deposit_seen', 'deposit_confirmed'],
   2: ['deposit_confirmed'],
@@ -34,7 +35,7 @@ const PASSED_IN: Readonly<Record<number, readonly OrderState[]>> = {
 };
 
 const BY = 'sandbox';
-/** Real time until the facts of one step must be in. */
+/** Real time within which the facts of one step must arrive. */
 const PATIENCE_MS = 30_000;
 
 export function sandboxDriver(
@@ -51,7 +52,7 @@ export function sandboxDriver(
     db.asPartner(input.partnerId, (tx) => orders.get(tx, { id: input.orderId }));
   const action = (order: Order, why: string) => ({ orderId: order.id, by: BY, why, now: clock.now() });
 
-  /** The customer pays: by wallet or by bank, once per part however often it is asked for. */
+  /** The customer pays: by wallet or by bank, once per part however often it is requested. */
   async function pay(order: Order, units: bigint, part: string): Promise<void> {
     const rail = context.chains.get(order.depositRail);
     const address = order.depositTarget;
@@ -61,7 +62,7 @@ export function sandboxDriver(
       await context.payer.fromWallet(rail, { key: `${part}:${order.id}`, asset: order.depositAsset, units, address });
   }
 
-  /** Waits until the order has been told; where that takes too long, whoever asked polls on. */
+  /** Waits until the order has reached it; if that takes too long, the caller keeps polling. */
   async function until(order: Order, reached: (order: Order) => boolean): Promise<void> {
     const giveUpAt = Date.now() + PATIENCE_MS;
     while (Date.now() < giveUpAt && !reached(await read({ partnerId: order.partnerId, orderId: order.id }))) {
@@ -70,7 +71,7 @@ export function sandboxDriver(
   }
 
   return {
-    /** The sandbox's verifier finds what it is asked to find. */
+    /** The sandbox's verifier returns the requested result. */
     async verify(input: { customerId: string; kind: 'INDIVIDUAL' | 'BUSINESS'; level: number }) {
       const { verifier } = context;
       const asked = { ...input, key: `sandbox:${input.customerId}:${input.level}` };
@@ -80,7 +81,7 @@ export function sandboxDriver(
 
     /**
      * @param input.status the wire's number: 1 and above forwards, -1 timed out, -2 cancelled, -4 wrong amount
-     * @throws Refusal 'unknown_order'; 'order_over' where the order ended otherwise
+     * @throws Refusal 'unknown_order'; 'order_over' when the order ended differently
      */
     async driveOrder(input: { partnerId: bigint; orderId: bigint; status: number }): Promise<void> {
       const order = await read(input);
@@ -149,7 +150,7 @@ export function sandboxDriver(
     });
   }
 
-  /** Where the simulated customer wants money back: the wallet that paid, or the account named for it. */
+  /** The simulated customer's refund destination: the wallet that paid, or the account named for it. */
   async function payerOf(order: Order): Promise<{ address: string } | { fiatAccountId: bigint }> {
     const address = context.chains.get(order.depositRail)?.walletAddresses.customer;
     if (address !== undefined) return { address };

@@ -1,10 +1,10 @@
 /**
- * Environment: everything outside that the sandbox brings along. A node per chain with test tokens, and a bank.
+ * Environment: everything outside that the sandbox provides. A node per chain with test tokens, and a bank.
  *
- * Of the chains, those run from the start that always do or were used before; the others are woken (chains.ts).
+ * Of the chains, those marked `atStart` or used before run from the start; the others are woken (chains.ts).
  *
- * Each is a real other party: nodes are processes of their own reached by JSON-RPC, the bank keeps its own books and is
- * reached by HTTP. Nothing of theirs is shared with the server but the sockets.
+ * Each is a separate party: nodes are processes reached by JSON-RPC, the bank keeps its own books and is reached by HTTP.
+ * They share nothing with the server but the sockets.
  */
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
@@ -40,23 +40,23 @@ export interface LocalEnvironment {
   bank: SimulatedBank;
   /** Of every chain, asleep or not. */
   tokens: ReadonlyMap<string, readonly DeployedToken[]>;
-  /** What programs are told of the chains that have a node, and of those that have none yet. */
+  /** What programs are told about the chains that have a node, and about those that have none yet. */
   chains(): Pick<SandboxFile, 'chains' | 'asleep'>;
   sleepers: Sleepers;
-  /** What a wake goes on with once the node runs and has its tokens. Until it is said, no chain can be woken. */
+  /** Sets the later steps of a wake, after the node runs and has its tokens. Until it is called, no chain can be woken. */
   wakesWith(rest: (chain: string) => Promise<void>): void;
-  /** Markets and fees, once the partners they name are there. */
+  /** Inserts markets and fees, once the partners they name exist. */
   seedMarkets(): Promise<void>;
-  /** Mines until all that is in the chain's pool or newest block is final. */
+  /** Mines until everything in the chain's pool and newest block is final. */
   finalize(chain: string): Promise<void>;
-  /** Takes the newest blocks of a chain back. @throws Refusal 'malformed_field' where it has not so many */
+  /** Reorgs the newest blocks of a chain. @throws Refusal 'malformed_field' when it has too few */
   reorg(chain: string, blocks: number): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Native units per unit of gas that are ever offered here: 200 gwei. */
+/** Maximum native units per unit of gas ever offered here: 200 gwei. */
 const MAX_GAS_PRICE = 200n * pow10(9);
-/** Limits of the signer per hour, as a multiple of those per transfer: more than any test moves. */
+/** The signer's limits per hour, as a multiple of those per transfer: more than any test moves. */
 const TRANSFERS_PER_HOUR = 10_000n;
 
 export async function startWorld(deps: {
@@ -69,7 +69,7 @@ export async function startWorld(deps: {
   const { config, db, log } = deps;
   const started: { stop(): Promise<void> }[] = [];
   const nodes = new Map<string, SandboxNode>();
-  /** Run again, it goes on where it failed. */
+  /** Run again, it continues where it failed. */
   const startChain = async (chain: SandboxChain): Promise<void> => {
     let node = nodes.get(chain.code);
     if (node === undefined) {
@@ -88,7 +88,7 @@ export async function startWorld(deps: {
     const isUsed = ({ code, atStart }: SandboxChain): boolean =>
       atStart || hasNode(config.dataDir, code) || followed.has(code);
     const starting = CHAINS.filter(isUsed).map(startChain);
-    // Where one fails the others are waited for, or they would be left running.
+    // If one fails the others are awaited, because they would otherwise be left running.
     await Promise.allSettled(starting);
     await Promise.all(starting);
     let rest = async (chain: string): Promise<void> => {
@@ -167,14 +167,14 @@ export async function startWorld(deps: {
   }
 }
 
-/** Chains that the books know: their nodes must run, or orders on them would wait for ever. */
+/** Chains in the books: their nodes must run, because orders on them would otherwise wait for ever. */
 export const chainsFollowed = async (db: Database): Promise<ReadonlySet<string>> =>
   await db.asSystem(async (tx) => {
     const genesis = await awaitAll(...CHAIN_CODES.map((code) => followedGenesis(tx, evmCode(code))));
     return new Set(CHAIN_CODES.filter((_, at) => genesis[at] !== undefined));
   });
 
-/** The rail would stop at it, for every server on this database: a folder and a database that do not belong together. */
+/** Otherwise the rail would halt, for every server on this database: this folder and this database do not belong together. */
 async function refuseAnotherChain(db: Database, node: SandboxNode): Promise<void> {
   const followed = await db.asSystem((tx) => followedGenesis(tx, evmCode(node.code)));
   const { hash } = await call<{ hash: string }>(node.rpcUrl, 'eth_getBlockByNumber', ['0x0', false]);
@@ -191,8 +191,8 @@ async function stopAll(started: readonly { stop(): Promise<void> }[]): Promise<v
 type Signing = { client: SignerClient; wallets: Readonly<Record<string, string>>; xpub: string };
 
 /**
- * The signer within this process: its keys are public, so there is nothing to keep apart, and all else is as it is in a
- * process of its own. The faucet and the simulated customer are wallets of the world, not of the operator.
+ * The signer inside this process: its keys are public, so nothing needs isolation, and everything else is as in a separate
+ * process. The faucet and the simulated customer are outside wallets, not the operator's.
  */
 function startSigner(
   dataDir: string,

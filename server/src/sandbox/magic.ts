@@ -1,13 +1,13 @@
 /**
- * Magic values: what makes the sandbox misbehave by being in a request. Gathered here from where each takes effect; the table in
- * docs/sandbox.md is made of this.
+ * Magic values: request values that make the sandbox misbehave. Collected here from where each takes effect; the table in
+ * docs/sandbox.md is made from this.
  */
 import { MAGIC_HOLDS } from '../compliance/index.ts';
 import { SANDBOX_CODE, SANDBOX_DEAD_PHONE } from '../protocols/checkout/index.ts';
 import { MAGIC_ACCOUNTS, MAGIC_NAMES } from '../rails/simulated/index.ts';
 
 export interface MagicValue {
-  /** Where it stands. */
+  /** The field that contains it. */
   where: string;
   value: string;
   says: string;

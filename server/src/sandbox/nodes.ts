@@ -1,24 +1,24 @@
 /**
- * The sandbox's chains: one local EVM node (anvil) each, mined by us, saved by us, and harder to lose than to find.
+ * The sandbox's chains: one local EVM node (anvil) each, mined and saved by us, and recovered after a crash.
  *
  * Modes of a node at start, tried in this order:
  *   adopted   an earlier server was killed and its node still runs: the very process we noted, with our chain id and genesis
  *   returned  the node is gone but its saved state is there: it continues from the last saved block
  *   fresh     there is neither: a new genesis
  *
- * Nodes do not mine by themselves. A loop here looks once per `blockMs` and mines one block while something is going on
- * (a transaction waiting, or one in the last 16 blocks, so that it gets its confirmations), else one per `idleMs`, so that
- * the head's age stays small and the chain short.
+ * Nodes do not mine by themselves. A loop here checks once per `blockMs` and mines one block while there is activity (a
+ * transaction waiting, or one in the last 16 blocks, so that it gets its confirmations), else one per `idleMs`, so that the
+ * head stays recent and the chain short.
  *
- * After a block the whole state is saved: anvil knows no other way. Blocks, transactions, receipts and logs come back under
- * the same hashes; balances at past blocks and the pool of waiting transactions do not. Saving costs 13 µs per block of the
- * chain's length (measured: 2 ms at 100 blocks, 67 ms and 1.1 MB at 5,000), so it may take a tenth of the time, and only
- * then are blocks left unsaved: at most `MAX_UNSAVED`. What a death loses is a reorg of that depth plus one. With past
- * states included a save of 5,000 blocks is larger than half a gigabyte, so they are not. A node that returns also forgets
- * empty blocks older than `EMPTY_BLOCKS_KEPT`.
+ * After a block the whole state is saved, because anvil offers nothing else. Blocks, transactions, receipts and logs come
+ * back under the same hashes; balances at past blocks and the pool of waiting transactions do not. Saving costs 13 µs per
+ * block of the chain's length (measured: 2 ms at 100 blocks, 67 ms and 1.1 MB at 5,000), so it may take a tenth of the time,
+ * and only beyond that are blocks left unsaved: at most `MAX_UNSAVED`. A crash loses as much as a reorg of that depth plus
+ * one. With past states included a save of 5,000 blocks is larger than half a gigabyte, so they are not. A returned node also
+ * forgets empty blocks older than `EMPTY_BLOCKS_KEPT`.
  *
- * A node that dies while we run is brought back on the same port, with back-off. It is deliberately not our child in life:
- * it outlives a kill -9 of the server, and only `stop` ends it.
+ * A node that dies while we run is restarted on the same port, with back-off. It is deliberately not bound to our process: it
+ * outlives a kill -9 of the server, and only `stop` ends it.
  *
  * Not here: what is deployed on it (tokens.ts), and how the server reads it (rails/evm).
  */
@@ -34,10 +34,10 @@ import { ask } from '../base/http.ts';
 import { isAlive, startOf } from '../base/processes.ts';
 import { bringBack, endProcess, startOnFreePort } from '../base/supervise.ts';
 
-/** A shallower reorg than anybody's finality here: anvil calls a block final after two epochs, which is 16 blocks. */
+/** Shallower than any finality used here: anvil calls a block final after two epochs, which is 16 blocks. */
 const MAX_UNSAVED = 4;
 const SLOTS_IN_AN_EPOCH = 8;
-/** As many blocks after a transaction are mined quickly: up to where it is final. */
+/** This many blocks after a transaction are mined quickly: until it is final. */
 const BUSY_BLOCKS = 16;
 const EMPTY_BLOCKS_KEPT = 1_024;
 /** Saving takes at most one tenth of the time: after a save of 80 ms the next one is at least 720 ms away. */
@@ -51,7 +51,7 @@ export interface NodeSpec {
 
 export interface NodeOptions {
   dataDir: string;
-  /** Of ten funded accounts, unlocked in the node: the first deploys tokens, the second holds them. Never a real one. */
+  /** Ten funded accounts, unlocked in the node: the first deploys tokens, the second holds them. Never a real one. */
   mnemonic: string;
   log?: (line: string) => void;
   blockMs?: number;
@@ -61,22 +61,22 @@ export interface NodeOptions {
 export interface SandboxNode {
   code: string;
   chainId: number;
-  /** Does not change while the server runs, whatever happens to the node. */
+  /** Does not change while the server runs, even if the node restarts. */
   rpcUrl: string;
   adopted: boolean;
-  /** A new genesis: nothing that was ever written about this chain is true any more. */
+  /** A new genesis: everything recorded about this chain before is invalid. */
   fresh: boolean;
   /** Mines now, and has saved when it resolves. */
   mine(blocks?: number): Promise<void>;
-  /** Replaces so many of the newest blocks by as many empty ones, and has saved when it resolves. */
+  /** Replaces this many of the newest blocks with empty ones, and has saved when it resolves. */
   reorg(blocks: number): Promise<void>;
-  /** Saves, ends the node and waits for its end. */
+  /** Saves, ends the node and waits for its exit. */
   stop(): Promise<void>;
   /** Stops mining and leaves the node running, for the next server to adopt. */
   detach(): void;
 }
 
-/** @throws Unavailable when there is no anvil for this machine, or it does not start; the message holds what it said */
+/** @throws Unavailable when there is no anvil for this machine, or it does not start; the message contains its output */
 export async function startNode(spec: NodeSpec, options: NodeOptions): Promise<SandboxNode> {
   const home = join(resolve(options.dataDir), 'chains', spec.code);
   mkdirSync(home, { recursive: true });
@@ -104,7 +104,7 @@ export async function startNode(spec: NodeSpec, options: NodeOptions): Promise<S
   let lastMinedAt = 0;
   let busyUntil = 0;
 
-  /** Whatever touches the node goes through here, one after the other. */
+  /** Serializes all access to the node. */
   let last: Promise<unknown> = Promise.resolve();
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
     const mine = last.then(work);
@@ -116,14 +116,14 @@ export async function startNode(spec: NodeSpec, options: NodeOptions): Promise<S
     await bringBackIfDead();
     const pool = await call<{ pending: string }>(rpcUrl, 'txpool_status');
     const head = await headOf(rpcUrl);
-    // Looked for in the head too, since somebody else may have mined.
+    // The head is checked, too, because another process may have mined.
     if (head.transactions.length > 0) busyUntil = Math.max(busyUntil, Number(head.number) + BUSY_BLOCKS);
     const isBusy = Number(pool.pending) > 0 || Number(head.number) < busyUntil;
     const isTime = isBusy || Date.now() - lastMinedAt >= idleMs;
     await saveIfDue(isTime ? await mineNow(1) : head.hash);
   }
 
-  /** Answers the new head's hash. */
+  /** @returns the new head's hash */
   async function mineNow(blocks: number): Promise<string> {
     await bringBackIfDead();
     if (blocks === 1) await call(rpcUrl, 'evm_mine');
@@ -173,14 +173,14 @@ export async function startNode(spec: NodeSpec, options: NodeOptions): Promise<S
           if (!ending) await look();
         });
       } catch (error) {
-        log(messageOf(error)); // it may be dead by now: the next look finds out
+        log(messageOf(error)); // it may be dead by now: the next check detects that
       }
       await sleep(blockMs, undefined, { ref: false });
     }
   }
 
   const head = await headOf(rpcUrl);
-  busyUntil = Number(head.number) + BUSY_BLOCKS; // what a killed server had under way gets its confirmations
+  busyUntil = Number(head.number) + BUSY_BLOCKS; // transactions of a killed server get their confirmations
   await save(head.hash); // the genesis too: a node that dies before its first block returns to the same chain
   void loop();
 
@@ -193,10 +193,10 @@ export async function startNode(spec: NodeSpec, options: NodeOptions): Promise<S
       inTurn(async () => {
         await bringBackIfDead();
         await call(rpcUrl, 'anvil_reorg', [blocks, []]);
-        // The node's time goes back with its blocks and stays behind by that: deadlines would wait for it.
+        // The node's time goes back with its blocks and stays behind: deadlines would wait for it.
         await call(rpcUrl, 'evm_setTime', [Math.floor(Date.now() / 1000)]);
         const newest = await headOf(rpcUrl);
-        // What left the chain is sent again by whoever sent it, and wants its confirmations.
+        // Transactions that were reorged out are sent again by their senders, and need confirmations.
         busyUntil = Number(newest.number) + BUSY_BLOCKS;
         await save(newest.hash);
       }),
@@ -214,10 +214,10 @@ export async function startNode(spec: NodeSpec, options: NodeOptions): Promise<S
   };
 }
 
-/** What the next server must know of a running node. */
+/** What the next server must know about a running node. */
 interface Note {
   pid: number;
-  /** Of the process, which tells it from a later one with the same number. */
+  /** Start time of the process, which tells it from a later one with the same number. */
   start: string | undefined;
   port: number;
   chainId: number;
@@ -247,7 +247,7 @@ async function isOurs(note: Note, spec: NodeSpec): Promise<boolean> {
     const url = urlOf(note.port);
     return Number(await call(url, 'eth_chainId')) === spec.chainId && (await genesisOf(url)) === note.genesis;
   } catch {
-    return false; // alive, ours, and not answering: ended and returned from its state
+    return false; // alive, ours, and not answering: it is ended and returned from its saved state
   }
 }
 
@@ -262,7 +262,7 @@ async function endIfSame(note: Note): Promise<void> {
   });
 }
 
-/** On the port it had if that is free: a wallet that was told of it finds it again. */
+/** On its previous port if that is free, so that a wallet configured with it still works. */
 async function launchOnSomePort(home: string, spec: NodeSpec, mnemonic: string, wanted = 0): Promise<Note> {
   return await startOnFreePort((port) => launch(home, spec, mnemonic, port), {
     wanted,
@@ -282,7 +282,7 @@ async function launch(home: string, spec: NodeSpec, mnemonic: string, port: numb
     mnemonic,
   ];
   args.push('--no-mining', '--slots-in-an-epoch', String(SLOTS_IN_AN_EPOCH), '--quiet', '--color', 'never');
-  // It keeps states to look back and to reorg to; those beyond this many it would write into the user's home.
+  // It keeps states for look-ups and reorgs; beyond this number it would write them into the user's home.
   args.push('--prune-history', '256');
   const plain = unpackState(home);
   if (plain !== undefined) args.push('--load-state', plain);
@@ -302,7 +302,7 @@ async function launch(home: string, spec: NodeSpec, mnemonic: string, port: numb
     child.once('exit', () => done(lastWords(logPath)));
   });
   if (child.pid === undefined) throw new Unavailable('anvil', await died);
-  // Noted before it has answered, so that a kill of ours in between leaves no node that nobody knows.
+  // Noted before its first answer, so that killing us in between leaves no unknown node.
   const started = { pid: child.pid, start: startOf(child.pid), port, chainId: spec.chainId };
   writeNote(home, started);
   const genesis = await firstAnswer(urlOf(port), child, died);
@@ -310,7 +310,7 @@ async function launch(home: string, spec: NodeSpec, mnemonic: string, port: numb
   return writeNote(home, { ...started, genesis });
 }
 
-/** What a node said; nothing where its folder has gone with it. */
+/** The node's output; empty if its folder is gone. */
 function lastWords(logPath: string): string {
   try {
     return readFileSync(logPath, 'utf8').slice(0, 2_000);
@@ -333,7 +333,7 @@ function statePath(home: string): string {
   return join(home, 'state.json.gz');
 }
 
-/** Whole or not at all: written beside, forced to disk, moved into place. */
+/** Atomic: written beside, flushed to disk, renamed. */
 async function saveState(home: string, url: string): Promise<void> {
   const hex = await call<string>(url, 'anvil_dumpState', [], 60_000);
   const path = statePath(home);
@@ -357,8 +357,8 @@ function unpackState(home: string): string | undefined {
 }
 
 /**
- * Also without the geneses that later processes brought along: each makes one of its own, dumps it beside the chain's, and
- * of several loaded under number 0 the one written last would win. The chain's own is the oldest.
+ * Also removes the geneses of later processes: each process makes its own, dumps it beside the chain's, and of several loaded
+ * under number 0 the one written last would win. The chain's own is the oldest.
  */
 function pruned(text: string): string {
   interface State {
@@ -390,10 +390,10 @@ async function genesisOf(url: string): Promise<string> {
   return (await call<{ hash: string }>(url, 'eth_getBlockByNumber', ['0x0', false])).hash;
 }
 
-/** A node's whole state comes as one answer; a longer text Node could not hold. */
+/** A node's whole state is one answer; Node.js cannot hold a longer text. */
 const LONGEST_ANSWER = 512 * 1024 * 1024;
 
-/** One JSON-RPC call. @throws Unavailable when there is no answer in time, or the answer is an error */
+/** One JSON-RPC call. @throws Unavailable without an answer in time, or when the answer is an error */
 export async function call<T>(
   url: string,
   method: string,
@@ -419,7 +419,7 @@ export async function call<T>(
 }
 
 function anvil(): string {
-  // The only platform whose package exists whole; elsewhere an anvil on the PATH, as Foundry installs it, does.
+  // The only platform with a complete package; elsewhere anvil must be on the PATH, as Foundry installs it.
   if (process.platform !== 'linux' || process.arch !== 'x64') return 'anvil';
   const manifest = createRequire(import.meta.url).resolve('@foundry-rs/anvil-linux-amd64/package.json');
   return join(dirname(manifest), 'bin', 'anvil');

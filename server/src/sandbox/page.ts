@@ -1,6 +1,6 @@
 /**
- * The tables of docs/sandbox.md, made of what the code goes by. A test fails when the page says otherwise;
- * `node scripts/run.mjs server/src/sandbox/page.ts` writes them anew.
+ * The tables of docs/sandbox.md, made from the code's own tables. A test fails when the page differs; `node scripts/run.mjs
+ * server/src/sandbox/page.ts` rewrites them.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +15,7 @@ const TABLES: Readonly<Record<string, () => string>> = {
   magic,
 };
 
-/** The page as it should be: between its marks stand the tables. */
+/** The page with its tables replaced, between their marks. */
 export function pageOf(text: string): string {
   return Object.entries(TABLES).reduce(
     (page, [name, table]) =>

@@ -17,7 +17,7 @@ export function openPayer({ db, vault, bank }: { db: Database; vault: Vault; ban
   return {
     /**
      * @returns the hash of the transfer
-     * @throws Unavailable where the node has not taken it; the sentence says whether anything is kept to be sent later
+     * @throws Unavailable when the node has not accepted it; the sentence says whether it is stored and sent later
      */
     async fromWallet(
       rail: ChainRail,
@@ -37,7 +37,7 @@ export function openPayer({ db, vault, bank }: { db: Database; vault: Vault; ban
       });
     },
 
-    /** @param credit.name in whose name; the customer's where it is left out @returns the bank's name for its line */
+    /** @param credit.name the payer's name; the customer's by default @returns the bank's id of its line */
     async fromAccount(
       order: Order,
       credit: { id: string; units: bigint; text: string; name?: string },

@@ -1,18 +1,18 @@
 /**
- * PostgreSQL of our own, from an npm package, in the data folder: what a server without DATABASE_URL runs on.
+ * PostgreSQL from an npm package, in the data folder: used by a server without DATABASE_URL.
  *
- * It promises that the cluster survives whatever happens to us. A new cluster is made beside its place and moved there
- * whole, so half an initdb is never used. A kill -9 of the server ends PostgreSQL by an orderly fast shutdown (the kernel
- * sends it SIGINT when its parent dies), and the next start waits for that end. A PostgreSQL that is killed itself comes
- * back on the same port with every commit it acknowledged.
+ * It promises that the cluster survives every crash of ours. A new cluster is created beside its place and moved there as a
+ * whole, so half an initdb is never used. A kill -9 of the server ends PostgreSQL with an orderly fast shutdown (the kernel
+ * sends it SIGINT when its parent dies), and the next start waits for its end. A PostgreSQL that is killed itself is
+ * restarted on the same port with every commit it acknowledged.
  *
  * What would surprise:
- * - As root it runs as `nobody` (uid 65534), because PostgreSQL refuses to be root; `nobody` is the one other user whom
- *   every Linux knows by name. The cluster's folder belongs to it.
- * - Where `nobody` may not even walk to the binaries or the data (a clone under a home folder of mode 0700), that one
- *   process gets the capability to read and search any folder; nothing is copied out of the clone. `no_setuid_fixup`
- *   goes with it, since access(2), by which PostgreSQL looks for itself, otherwise ignores capabilities.
- * - It is a session leader of its own: the terminal's Ctrl-C must reach the server, which then stops it in order.
+ * - As root it runs as `nobody` (uid 65534), because PostgreSQL refuses to be root; `nobody` is the one other user that
+ *   exists on every Linux. The cluster's folder belongs to it.
+ * - If `nobody` may not enter the folders of the binaries or the data (a clone under a home folder of mode 0700), that one
+ *   process gets the capability to read and search any folder; nothing is copied out of the clone. `no_setuid_fixup` is set
+ *   with it, since access(2), which PostgreSQL uses to find itself, otherwise ignores capabilities.
+ * - It is its own session leader: the terminal's Ctrl-C must reach the server, which then stops it in order.
  * - It dies with the *thread* that started it, so start it from the main thread.
  *
  * Not here: roles, databases and migrations.
@@ -40,13 +40,13 @@ import { bringBack, endProcess, startOnFreePort } from '../base/supervise.ts';
 
 const NOBODY = 65534;
 const SUPERUSER = 'postgres';
-/** How a cluster that a restore has replaced is called, with the time behind it. */
+/** Name of a cluster that a restore has replaced, followed by the time. */
 export const ASIDE = 'postgres.before-';
 
 const RESTART = { firstMs: 100, longestMs: 5_000 };
 
 export interface PostgresOptions {
-  /** Where the cluster (`postgres/`) and the superuser's password (`postgres.password`) live. */
+  /** Contains the cluster (`postgres/`) and the superuser's password (`postgres.password`). */
   dataDir: string;
   log?: (line: string) => void;
   /** For tests: no fsync. A crash of the machine may lose everything; a crash of a process loses nothing. */
@@ -56,17 +56,17 @@ export interface PostgresOptions {
 }
 
 export interface Postgres {
-  /** Of the superuser, to the database `postgres`. Holds the password: never log it. */
+  /** The superuser's URL of the database `postgres`. Contains the password: never log it. */
   adminUrl: string;
   port: number;
   stop(): Promise<void>;
 }
 
 /**
- * Makes the cluster if there is none and starts it. Ready when it resolves: an existing cluster in about 0.1 s.
+ * Creates the cluster if there is none and starts it. Ready when it resolves: an existing cluster in about 0.1 s.
  *
- * @throws Unavailable when there are no binaries for this machine, the folders cannot be reached, or PostgreSQL says no;
- *   the message holds what it said
+ * @throws Unavailable when there are no binaries for this machine, the folders cannot be reached, or PostgreSQL fails; the
+ *   message contains its output
  */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
   const dataDir = resolve(options.dataDir);
@@ -101,7 +101,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   }
 
   async function startAgain(): Promise<void> {
-    // What has just died holds its port and its memory for a moment.
+    // A process that has just died holds its port and its memory for a moment.
     await sleep(RESTART.firstMs);
     const started = await bringBack(() => start(bin, as, cluster, port, options, log), {
       pauses: RESTART,
@@ -130,7 +130,10 @@ interface Running {
   port: number;
 }
 
-/** The settings of a database that shares its machine with the server. They are given on the command line, so an old cluster gets new ones. */
+/**
+ * Settings of a database that shares its machine with the server. Passed on the command line, so that an old cluster gets new
+ * ones.
+ */
 function settings(port: number, { fast, settings: more }: PostgresOptions): string[] {
   const values: Record<string, string | number> = {
     listen_addresses: '127.0.0.1',
@@ -141,7 +144,7 @@ function settings(port: number, { fast, settings: more }: PostgresOptions): stri
     synchronous_commit: 'on',
     jit: 'off', // compiling a statement of ours takes longer than running it
     timezone: 'UTC',
-    lc_messages: 'C', // its words are looked for below
+    lc_messages: 'C', // the code below searches its messages
     ...(fast ? { fsync: 'off', full_page_writes: 'off' } : {}),
     ...more,
   };
@@ -156,7 +159,7 @@ async function start(
   options: PostgresOptions,
   log: (line: string) => void,
 ): Promise<Running> {
-  // A PostgreSQL that was killed leaves children behind, which take a moment to notice; till then its memory is in use.
+  // A killed PostgreSQL leaves child processes, which take a moment to notice; until then its shared memory is in use.
   for (const until = Date.now() + 10_000; ; await sleep(50)) {
     const outcome = await tryStart(bin, as, cluster, port, options, log);
     if ('child' in outcome) return outcome;
@@ -189,7 +192,7 @@ async function tryStart(
         said = `${said}${line}\n`.slice(-4_000);
         if (line.includes('database system is ready to accept connections')) {
           isReady = true;
-          // From here on a process that forgets to stop it may still end, and takes it along.
+          // From here on a process that forgets to stop it can still exit, and ends it.
           child.unref();
           (child.stderr as unknown as { unref(): void }).unref();
           done({ child, port });
@@ -201,7 +204,7 @@ async function tryStart(
   });
 }
 
-/** An initdb whose server was killed a moment ago is being ended too, and may write a little longer. */
+/** The initdb of a server that was just killed is ending, too, and may still write for a moment. */
 async function removeUnfinished(dataDir: string): Promise<void> {
   const unfinished = () => readdirSync(dataDir).filter((name) => name.startsWith('postgres.new'));
   for (const until = Date.now() + 5_000; unfinished().length > 0; await sleep(100)) {
@@ -215,7 +218,10 @@ async function removeUnfinished(dataDir: string): Promise<void> {
   }
 }
 
-/** A restore moves the cluster aside before the restored one takes its place: ended between the two, an empty one would hide both. */
+/**
+ * A restore moves the cluster aside before the restored one takes its place: if it ended in between, an empty cluster would
+ * hide both.
+ */
 function requireNoneAside(dataDir: string): void {
   const aside = readdirSync(dataDir).filter((name) => name.startsWith(ASIDE));
   const newest = aside.toSorted().at(-1);
@@ -227,7 +233,7 @@ function requireNoneAside(dataDir: string): void {
     );
 }
 
-/** initdb into a neighbour, then one rename: a cluster is there whole or not at all. */
+/** initdb into a neighbouring folder, then one rename: a cluster is complete or absent. */
 function makeCluster(bin: string, as: readonly string[], dataDir: string, password: string, fast: boolean): void {
   const fresh = join(dataDir, `postgres.new-${process.pid}`);
   const secret = join(dataDir, `postgres.new-${process.pid}.password`);
@@ -236,7 +242,7 @@ function makeCluster(bin: string, as: readonly string[], dataDir: string, passwo
   if (as.some((word) => word.startsWith('--reuid')))
     for (const path of [fresh, secret]) chownSync(path, NOBODY, NOBODY);
   const options = [`--username=${SUPERUSER}`, '--auth=scram-sha-256', `--pwfile=${secret}`, '--encoding=UTF8'];
-  // No locale of the machine: the same order of texts everywhere, and no index that an upgrade of libc makes wrong.
+  // No locale of the machine: the same sort order everywhere, and no index that an upgrade of libc invalidates.
   options.push('--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C', ...(fast ? ['--no-sync'] : []));
   const [command, ...args] = [...as, join(bin, 'initdb'), '-D', fresh, ...options];
   const result = spawnSync(command ?? '', args, { encoding: 'utf8', env: ENV, cwd: '/' });
@@ -252,24 +258,24 @@ function makeCluster(bin: string, as: readonly string[], dataDir: string, passwo
 }
 
 /**
- * Ends a PostgreSQL that an earlier server left behind on this cluster, and waits for it.
+ * Ends a PostgreSQL that an earlier server left running on this cluster, and waits for it.
  *
- * It is not adopted: usually it is already shutting down, and ours shall die with us, which one started by another cannot.
- * The caller holds the data folder's lock, so no living server needs it.
+ * It is not adopted: usually it is already shutting down, and ours must die with us, which one started by another process
+ * cannot. The caller holds the data folder's lock, so no living server needs it.
  */
 async function endEarlier(cluster: string, log: (line: string) => void): Promise<void> {
   const path = join(cluster, 'postmaster.pid');
   if (!existsSync(path)) return;
   const lines = readFileSync(path, 'utf8').split('\n');
   const pid = Number(lines[0]);
-  if (!Number.isInteger(pid) || pid <= 1) return; // PostgreSQL itself says what is wrong with such a file
+  if (!Number.isInteger(pid) || pid <= 1) return; // PostgreSQL itself reports what is wrong with such a file
   if (isAlive(pid) && commandOf(pid).includes(`-D ${cluster}`)) {
     log(`waiting for the postgres of an earlier server, process ${pid}, to end`);
     await end(pid);
   }
   if (!existsSync(path) || startOf(pid) === undefined) return;
-  // Its number is a zombie's, or was given to another process: PostgreSQL would take either for itself, alive. The file is
-  // also how it learns of children that a killed one left behind, so those are waited for here.
+  // Its number belongs to a zombie, or was reused by another process: PostgreSQL would take either for itself, alive. It also
+  // uses the file to find children that a killed one left behind, so those are awaited here.
   const memory = lines[6]?.trim().split(/\s+/)[1];
   for (const until = Date.now() + 10_000; isInUse(memory); await sleep(20)) {
     if (Date.now() > until) throw new Unavailable('postgres', `children of the killed process ${pid} do not end`);
@@ -277,7 +283,7 @@ async function endEarlier(cluster: string, log: (line: string) => void): Promise
   rmSync(path, { force: true });
 }
 
-/** Whether any process is attached to a System V memory segment: the sign by which PostgreSQL knows that a cluster is in use. */
+/** Whether any process is attached to a System V memory segment: PostgreSQL's own sign that a cluster is in use. */
 function isInUse(segment: string | undefined): boolean {
   const table = '/proc/sysvipc/shm';
   if (segment === undefined || !existsSync(table)) return false;
@@ -289,8 +295,8 @@ function isInUse(segment: string | undefined): boolean {
 }
 
 /**
- * A fast shutdown, and if that takes too long an immediate one, after which it recovers from its log at the next start.
- * Never SIGKILL: that would leave its children writing.
+ * A fast shutdown, and if that takes too long an immediate one, after which it recovers from its log at the next start. Never
+ * SIGKILL: its children would continue writing.
  */
 const end = (pid: number): Promise<void> =>
   endProcess(pid, {
@@ -301,7 +307,7 @@ const end = (pid: number): Promise<void> =>
     ],
   });
 
-/** Made once; 0600. Written beside and moved, so it is never half a password. */
+/** Created once; 0600. Written beside and renamed, so it is never half a password. */
 function passwordIn(dataDir: string): string {
   const path = join(dataDir, 'postgres.password');
   if (!existsSync(path)) {
@@ -312,7 +318,7 @@ function passwordIn(dataDir: string): string {
   return readFileSync(path, 'utf8').trim();
 }
 
-/** Gives a folder and all in it to the user that PostgreSQL runs as here, readable by nobody else. */
+/** Gives a folder and its content to the user that PostgreSQL runs as here, unreadable for all others. */
 export function giveToPostgres(path: string): void {
   const isFolder = statSync(path).isDirectory();
   chmodSync(path, isFolder ? 0o700 : 0o600);
@@ -320,7 +326,7 @@ export function giveToPostgres(path: string): void {
   if (isFolder) for (const name of readdirSync(path)) giveToPostgres(join(path, name));
 }
 
-/** Where the PostgreSQL of this data folder listens, if one runs. The URL holds the superuser's password: never log it. */
+/** URL of this data folder's PostgreSQL, if one runs. It contains the superuser's password: never log it. */
 export function runningPostgres(dataDir: string): string | undefined {
   const path = join(resolve(dataDir), 'postgres', 'postmaster.pid');
   if (!existsSync(path)) return undefined;
@@ -329,7 +335,7 @@ export function runningPostgres(dataDir: string): string | undefined {
   return `postgres://${SUPERUSER}:${passwordIn(resolve(dataDir))}@127.0.0.1:${port}/postgres`;
 }
 
-/** Nothing of ours: a PGPORT or LC_ALL of the caller would change the cluster. */
+/** None of our variables: a PGPORT or LC_ALL of the caller would change the cluster. */
 const ENV = { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin', TZ: 'UTC', LC_ALL: 'C' };
 
 function binaries(): string {
@@ -352,9 +358,9 @@ function binaries(): string {
 }
 
 /**
- * The words to put before a command of PostgreSQL: who runs it, with which rights, and that it ends when we do.
+ * The prefix of a PostgreSQL command: which user runs it, with which rights, and that it ends when we do.
  *
- * @param needed folders it must be able to walk to
+ * @param needed folders it must be able to enter
  */
 function launcher(needed: readonly string[]): string[] {
   const isRoot = process.getuid?.() === 0;
@@ -371,7 +377,7 @@ function launcher(needed: readonly string[]): string[] {
   const asNobody = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'];
   const closed = needed.map(closedToNobody).find((dir) => dir !== undefined);
   if (closed === undefined) return [...asNobody, ...dieWithUs];
-  // The first only reads and searches; containers often have only the second.
+  // The first allows only reading and searching; containers often have only the second.
   for (const capability of ['dac_read_search', 'dac_override']) {
     const may = [`--inh-caps=+${capability}`, `--ambient-caps=+${capability}`, '--securebits=+no_setuid_fixup'];
     if (spawnSync('setpriv', [...asNobody.slice(1), ...may, '--', 'true']).status === 0)
@@ -384,7 +390,7 @@ function launcher(needed: readonly string[]): string[] {
   );
 }
 
-/** The first folder on the way to `path` which user nobody may not enter. */
+/** The first folder on the way to `path` that user nobody may not enter. */
 function closedToNobody(path: string): string | undefined {
   const above = dirname(path) === path ? undefined : closedToNobody(dirname(path));
   if (above !== undefined) return above;

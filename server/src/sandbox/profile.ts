@@ -1,6 +1,6 @@
 /**
- * The sandbox as a profile: everything is brought along, and nothing of it is worth anything. Secrets are made once and lie
- * beside the data they guard; keys of chains come from a published phrase; the code that customers log in with is known.
+ * The sandbox profile: it provides everything, and nothing of it has value. Secrets are created once and are stored beside
+ * the data they protect; chain keys come from a published phrase; the customers' login code is known.
  */
 import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -77,7 +77,7 @@ async function connect(config: Config, deps: Connecting): Promise<Environment> {
   const { sleepers } = world;
   let isEnding = false;
   let written: SandboxFile | undefined;
-  /** The file and what has been answered of it say the same: a chain that is woken is added to both. */
+  /** Writes the file again and updates the object already returned: a woken chain is added to both. */
   const tellChains = (): void => {
     if (written !== undefined) writeSandboxFile(file, Object.assign(written, world.chains()));
   };
@@ -137,13 +137,16 @@ async function connect(config: Config, deps: Connecting): Promise<Environment> {
   };
 }
 
-/** What a node that has just been started asks for a unit of gas: a base fee and a tip of 1 gwei each. */
+/** Gas price of a freshly started node: a base fee and a tip of 1 gwei each. */
 const GAS_AT_REST = 2_000_000_000n;
 
 /** As if the receiver were down. */
 const LOST: Outcome = { ok: false, status: null, error: 'connection_refused', answer: '', tookMs: 0 };
 
-/** Made once, 32 random bytes as hex. Without master.key no sealed value can be read, so it lies beside the data it seals. */
+/**
+ * Created once, 32 random bytes as hex. Without master.key no encrypted value can be read, so it is stored beside the data it
+ * encrypts.
+ */
 function keptSecret(file: string): string {
   if (!existsSync(file)) {
     writeFileSync(`${file}.new`, `${randomHex(32)}\n`, { mode: 0o600 });
@@ -156,7 +159,7 @@ function readSandboxFile(file: string): SandboxFile | undefined {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as SandboxFile;
   } catch {
-    // Not there, or half written by a crash: new keys are made.
+    // Missing, or half written by a crash: new keys are created.
     return undefined;
   }
 }

@@ -1,8 +1,8 @@
 /**
- * Seeding: the sandbox's rows and opening funds. Everything here may run at every start: what is there is left as it is.
+ * Seeding: the sandbox's rows and opening funds. All of it may run at every start: existing rows are left unchanged.
  *
- * Funds are moved for real and book themselves: tokens from the faucet to the hot wallet, where the chain's follower finds
- * them, money into the bank account, by its statement line.
+ * Funds really move and are booked when seen: tokens from the faucet to the hot wallet, where the chain's follower finds
+ * them; money into the bank account, through its statement line.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
@@ -61,12 +61,12 @@ export interface DeployedToken {
   decimals: number;
 }
 
-/** sandbox.json: what programs are told. */
+/** sandbox.json: the information for partners' programs. */
 export interface SandboxFile {
   baseUrl: string;
   partners: SeededPartner[];
   chains: ({ rpcUrl: string } & ToldChain)[];
-  /** Chains on offer whose node starts when it is first needed; then it moves to `chains`. */
+  /** Offered chains whose node starts when first needed; then they move to `chains`. */
   asleep?: ToldChain[];
 }
 
@@ -80,7 +80,7 @@ export const BANK = 'bank.simulated';
 export const evmCode = (chain: string): string => `evm.${chain}`;
 export const assetCode = (coin: string, chain: string): string => `${coin}.${chain}`;
 
-/** Assets and confirmations: what must be there before a rail looks. */
+/** Assets and confirmations: must exist before a rail is polled. */
 export async function seedCatalogue(
   db: Database,
   tokens: ReadonlyMap<string, readonly DeployedToken[]>,
@@ -137,7 +137,7 @@ export async function seedCatalogue(
   });
 }
 
-/** What is enough in the hot wallets of these chains; not said of a chain that sleeps, whose wallet has nothing yet. */
+/** Thresholds of the hot wallets of these chains; none for a sleeping chain, whose wallet is still empty. */
 export async function seedLevels(db: Database, chains: readonly string[]): Promise<void> {
   await db.asSystem(async (tx) => {
     for (const { code, native, tokens } of CHAINS.filter((chain) => chains.includes(chain.code))) {
@@ -153,7 +153,7 @@ function dustOf({ code, decimals, minWhole }: SandboxFiat): bigint {
   return said === undefined ? (minWhole * pow10(decimals)) / DUST_PARTS : parseUnits(said, decimals);
 }
 
-/** A tenth of what is called low is an alarm. */
+/** The alarm is at a tenth of the low threshold. */
 async function seedLevel(
   tx: Tx,
   rail: string,
@@ -167,8 +167,8 @@ async function seedLevel(
 }
 
 /**
- * Markets and fees; a partner's own fee needs the partner. What is as it should be is not written again: there are some
- * three hundred markets, and at most starts all of them are.
+ * Markets and fees; a partner's own fee needs the partner. Unchanged ones are not written again: there are some three hundred
+ * markets, and at most starts all are unchanged.
  */
 export async function seedMarkets(db: Database, tokens: ReadonlyMap<string, readonly DeployedToken[]>): Promise<void> {
   const wanted = [...tokens].flatMap(([chain, deployed]) =>
@@ -201,7 +201,7 @@ export async function seedMarkets(db: Database, tokens: ReadonlyMap<string, read
       tx,
       feesWanted.filter((fee) => !fees.has(feeKey(fee))),
     );
-    // Said together, so that their statements share round trips.
+    // Issued together, so that their statements share round trips.
     await Promise.all([
       ...wanted.map(async ({ terms }) => {
         const known = there.get(pairOf(terms));
@@ -284,8 +284,8 @@ export interface SeededPartner {
 }
 
 /**
- * Two partners with a key each. A secret is shown once, so the keys of an earlier start come from its sandbox.json; where
- * that is gone or belongs to another database, new ones are made.
+ * Two partners with a key each. A secret is shown once, so the keys of an earlier start come from its sandbox.json; if that
+ * is missing or belongs to another database, new ones are created.
  */
 export async function seedPartners(
   deps: { db: Database; vault: Vault; clock: Clock; partners: Partners },
@@ -320,9 +320,9 @@ export interface Funding {
   clock: Clock;
   bank: SimulatedBank;
   tokens: ReadonlyMap<string, readonly DeployedToken[]>;
-  /** Brings a chain to where all that is in it now is final. */
+  /** Advances a chain until everything in it now is final. */
   finalize(chain: string): Promise<void>;
-  /** Whether nothing is worth waiting for any more. */
+  /** Whether the server is shutting down, so that waiting is pointless. */
   isEnding(): boolean;
 }
 
@@ -338,12 +338,12 @@ export async function seedFunds(deps: Funding, chains: readonly ChainRail[]): Pr
   await Promise.all(chains.map((chain) => fundChain(deps, chain)));
 }
 
-/** A few blocks and looks, on a machine that is busy with other things. */
+/** A few blocks and polls, on a busy machine. */
 const FUNDED_WITHIN_MS = 60_000;
 
 /**
- * Native coin is there from the first block and is booked as it is found. Tokens come out of the faucet, which is made
- * known as the operator's own purse: the chain's follower then books them as any funding, once they are final.
+ * Native coin is there from the first block and is booked as found. Tokens come from the faucet, which is registered as the
+ * operator's own funding source: the chain's follower then books them like any funding, once they are final.
  */
 export async function fundChain({ db, clock, tokens, finalize, isEnding }: Funding, rail: ChainRail): Promise<void> {
   const { faucet = '', customer = '', hot = '' } = rail.walletAddresses;
@@ -363,7 +363,7 @@ export async function fundChain({ db, clock, tokens, finalize, isEnding }: Fundi
         if (before.outcome === 'known' && before.reference !== undefined) return before.reference;
         const sent = await rail.sendFrom('faucet', { key, asset, units, destination: { kind: 'address', address } });
         if (sent.outcome === 'submitted' && sent.reference !== undefined) return sent.reference;
-        // A node that is late has perhaps taken it: the same key asks for the same send.
+        // A slow node may have accepted it: the same key refers to the same send.
         if (sent.outcome !== 'unknown' || Date.now() > giveUpAt || isEnding())
           throw new Error(`the faucet of ${rail.chain} gave nothing: ${'why' in sent ? sent.why : 'no hash'}`);
         await new Promise((wake) => setTimeout(wake, 200));
@@ -383,12 +383,14 @@ export async function fundChain({ db, clock, tokens, finalize, isEnding }: Fundi
   }
 }
 
-/** Above how much, in whole units, an action takes two people where the sandbox is told that it has several operators. */
+/**
+ * The amount, in whole units, above which an action takes two people if the sandbox is declared to have several operators.
+ */
 const ALONE = { crypto: 10_000n, fiat: 1_000_000n };
 
 export const seedPeopleRules = (db: Database): Promise<void> =>
   db.asSystem(async (tx) => {
-    // Terms, keys and switching on are one person's.
+    // Terms, keys and switching on take one person.
     for (const [action, right] of [
       ['*', 'terms'],
       ['key.*', '*'],

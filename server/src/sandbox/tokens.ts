@@ -1,9 +1,9 @@
 /**
  * Test tokens on the sandbox's chains.
  *
- * An address follows from chain, token and code alone (CREATE2, through the factory that anvil brings), whatever else the
- * deploying account did before: a chain that starts anew has its tokens where they were. The same token has another
- * address on each chain, as in the world, so whoever mixes up chains finds nothing.
+ * An address depends on chain, token and code alone (CREATE2, through the factory included in anvil), not on what the
+ * deploying account did before: a chain with a new genesis has its tokens at the same addresses. The same token has another
+ * address on each chain, as on real chains, so a program that mixes up chains finds nothing.
  */
 import {
   concat,
@@ -20,9 +20,9 @@ import { call, type SandboxNode } from './nodes.ts';
 import artifact from './TestToken.artifact.json' with { type: 'json' };
 import { walletAddress } from './wallets.ts';
 
-/** The usual deterministic deployment proxy: salt and code in, contract out. In every anvil from its genesis. */
+/** The usual deterministic deployment proxy: salt and code in, contract out. Included in every anvil's genesis. */
 const FACTORY = '0x4e59b44847b379578588920cA78FbF26c0B4956C';
-/** In whole tokens: more than any story spends. */
+/** In whole tokens: more than any test spends. */
 const SUPPLY = '1000000000000';
 
 export interface TokenSpec {
@@ -41,11 +41,11 @@ export interface DeployedToken {
 interface Deployment {
   spec: TokenSpec;
   address: Hex;
-  /** What the factory is sent. */
+  /** Call data for the factory. */
   data: Hex;
 }
 
-/** @param holder of the whole supply */
+/** @param holder receives the whole supply */
 const deploymentsOf = (chain: string, specs: readonly TokenSpec[], holder: Hex): Deployment[] =>
   specs.map((spec) => {
     const args = [spec.name, spec.symbol, spec.decimals, parseUnits(SUPPLY, spec.decimals), holder] as const;
@@ -61,12 +61,12 @@ const deployed = ({ spec, address }: Deployment): DeployedToken => ({
   decimals: spec.decimals,
 });
 
-/** The tokens of a chain, whether or not its node has ever run: where they are, or will be. Pure. */
+/** The tokens of a chain, at their present or future addresses, whether or not its node has ever run. Pure. */
 export const tokensOf = (chain: { code: string; tokens: readonly TokenSpec[] }): DeployedToken[] =>
   deploymentsOf(chain.code, chain.tokens, getAddress(walletAddress('faucet'))).map(deployed);
 
 /**
- * Deploys what is not there yet; deploying twice changes nothing.
+ * Deploys missing tokens; deploying twice changes nothing.
  *
  * The first account of the node's mnemonic pays, the second holds the whole supply.
  *

@@ -1,6 +1,6 @@
 /**
- * Wallets of the sandbox, all from one published test phrase, so that a developer can open each in a wallet of their own.
- * Nothing of value is ever behind them, and production knows none of this.
+ * Wallets of the sandbox, all from one published test phrase, so that a developer can open each in a wallet program. They
+ * never hold anything of value, and production does not use them.
  */
 import { pbkdf2Sync } from 'node:crypto';
 import { HDKey } from '@scure/bip32';
@@ -8,7 +8,7 @@ import { addressOfPublicKey } from '../rails/evm/index.ts';
 
 export const MNEMONIC = 'test test test test test test test test test test test junk';
 
-/** Accounts of the phrase, by what the sandbox uses them for; the node gives each some native coin. */
+/** Accounts of the phrase by their use in the sandbox; the node gives each some native coin. */
 const ACCOUNTS = { deployer: 0, faucet: 1, hot: 2, customer: 3 } as const;
 
 export type SandboxWallet = keyof typeof ACCOUNTS;
@@ -26,10 +26,10 @@ export function walletAddress(wallet: SandboxWallet): string {
   return addressOf(ACCOUNTS[wallet]);
 }
 
-/** Extended private key of the deposit addresses, for sweeping what arrived there. The signer's, and nobody else's. */
+/** Extended private key of the deposit addresses, for sweeps. Only the signer uses it. */
 export const depositXprv = (): string => root.derive(`m/44'/60'/1'`).privateExtendedKey;
 
-/** Account of the phrase for people and programs that want to pay by themselves; the server never signs with it. */
+/** Account of the phrase for people and programs that pay themselves; the server never signs with it. */
 export const VISITOR_ACCOUNT = 4;
 
 export const visitorAddress = (): string => addressOf(VISITOR_ACCOUNT);

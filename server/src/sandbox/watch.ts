@@ -1,9 +1,9 @@
 /**
- * Watch: the sandbox's outside as a second process sees it, one that asks and sends nothing.
+ * Watch: the sandbox's outside as seen by a second process, which only reads.
  *
- * Beside a running server its nodes are used, and another counter of its bank is opened on the same books. Where no server
- * runs, the nodes are started from their saved state and ended again. A chain that was never woken is left out: it has no
- * node, and the books have nothing of it. A rail made of this has no signer.
+ * Beside a running server its nodes are used, and another instance of its bank is opened on the same books. If no server
+ * runs, the nodes are started from their saved state and ended again. A chain that was never woken is omitted: it has no
+ * node, and the books have nothing of it. A rail made from this has no signer.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,8 +23,8 @@ import { evmCode, type SandboxFile } from './seed.ts';
 import { depositXprv, MNEMONIC, privateKey } from './wallets.ts';
 
 /**
- * @param deps.isRunning whether a server has the data folder: its nodes are asked then
- * @throws Unavailable where its sandbox.json cannot be read
+ * @param deps.isRunning whether a server has the data folder: its nodes are used then
+ * @throws Unavailable when its sandbox.json cannot be read
  */
 export async function watchOutside(deps: {
   db: Database;

@@ -1,9 +1,9 @@
 /**
- * Welcome: what `GET /` of a sandbox answers, so that whoever opens its address sees what it is and what to do next. A page for
- * browsers, the same as JSON for everybody else, by the `Accept` header.
+ * Welcome: the answer to `GET /` of a sandbox, so that a visitor sees what it is and what to do next. A page for browsers,
+ * the same as JSON for all others, by the `Accept` header.
  *
- * It needs no script and loads nothing. Keys are named and secrets are not: those are in sandbox.json, which only this machine's
- * user reads. Production has no such page: there `/` is a path at which there is nothing.
+ * It needs no script and loads nothing. It names keys but no secrets: those are in sandbox.json, which only this machine's
+ * user can read. Production has no such page: there `/` is an unknown path.
  */
 import { createHash } from 'node:crypto';
 import type { FastifyPluginAsync } from 'fastify';
@@ -15,7 +15,7 @@ export interface Welcome {
   sandbox: SandboxFile | undefined;
   baseUrl: string;
   metricsUrl: string;
-  /** Where sandbox.json is. */
+  /** Path of sandbox.json. */
   file: string;
 }
 
@@ -35,7 +35,7 @@ const DOCS = [
   { file: 'docs/webhooks.md', says: 'events and webhooks, and how to check their signatures' },
 ] as const;
 
-/** Reference data: open to all, and a first answer without a key. */
+/** Public reference data: a first answer without a key. */
 const OPEN_PATH = '/onramp/api/v3/buy/public/listAllCoins';
 
 export const welcome =
@@ -49,7 +49,7 @@ export const welcome =
     });
   };
 
-/** Browsers name HTML; a program that takes anything gets JSON. */
+/** Browsers name HTML; a program that accepts anything gets JSON. */
 const wantsPage = (accept = ''): boolean => accept.toLowerCase().includes('text/html');
 
 type Shown = ReturnType<typeof shownOf>;

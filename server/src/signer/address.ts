@@ -1,6 +1,6 @@
 /**
- * Where a signer is found: a unix socket (a path), or a port of this machine (`127.0.0.1:7070`). Never anywhere else: what
- * crosses a network needs more than a shared secret.
+ * The signer's address: a unix socket (a path), or a port of this machine (`127.0.0.1:7070`). Never anything else: crossing a
+ * network needs more than a shared secret.
  */
 import { createConnection, type NetConnectOpts, type Socket } from 'node:net';
 
@@ -10,7 +10,7 @@ export type SignerAddress = { path: string } | { host: string; port: number };
 const LONGEST_PATH = 100;
 const LOCAL = ['127.0.0.1', '::1'];
 
-/** @returns undefined where it is neither */
+/** @returns undefined when it is neither */
 export function readSignerAddress(text: string): SignerAddress | undefined {
   if (text.startsWith('/')) return Buffer.byteLength(text) > LONGEST_PATH ? undefined : { path: text };
   const [, host = '', port = ''] = /^(127\.0\.0\.1|\[::1\]):([0-9]{1,5})$/.exec(text) ?? [];

@@ -1,10 +1,10 @@
 /**
- * The server's end of the signer: signers for the rails, whose keys are behind a socket.
+ * The server's side of the signer connection: signers for the rails, whose keys are behind a socket.
  *
- * One connection, made when it is needed and again when it was lost. Each call has a deadline. Whatever does not come back
- * in time and in form is NotSigned: it is tried again, and asking twice for one nonce counts once over there.
+ * One connection, opened when needed and reopened after a loss. Each call has a deadline. An answer that is late or malformed
+ * is NotSigned: it is retried, and the signer counts two requests for one nonce once.
  *
- * At each connection the other side's wallets are compared with those we watch. A signer of other keys is as good as none.
+ * At each connection the signer's wallets are compared with those we watch. A signer with other keys is unusable.
  */
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
@@ -27,9 +27,9 @@ import {
 const DEADLINE_MS = 3_000;
 
 export interface SignerClient {
-  /** Of a wallet by name, whose address we know from our own settings. */
+  /** Signer of a named wallet, whose address we know from our own settings. */
   wallet(chainId: bigint, name: string, address: string): Signer;
-  /** Of the deposit addresses by their numbers. */
+  /** Signers of the deposit addresses, by number. */
   deposits(chainId: bigint, addressOf: (index: bigint) => string): (index: bigint) => Signer;
   /** @throws NotSigned saying why it cannot be used now */
   ping(): Promise<void>;
@@ -37,10 +37,10 @@ export interface SignerClient {
 }
 
 export interface SignerClientOptions {
-  /** A new connection; may fail later, as sockets do. */
+  /** Opens a connection; may fail later, as sockets do. */
   connect: () => Duplex;
   secret: string;
-  /** What we watch, and the other side must have. */
+  /** What we watch, and the signer must match. */
   expected: { wallets: Readonly<Record<string, string>>; xpub: string; chainId?: bigint };
   deadlineMs?: number;
 }

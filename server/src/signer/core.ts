@@ -1,8 +1,7 @@
 /**
  * The signer without its socket: keys, limits and journal put together. It knows no database and no server.
  *
- * Deciding and writing down happen in one go, with nothing awaited between, so two requests never share what is left of a
- * limit.
+ * Deciding and recording happen without an await in between, so two requests never share the rest of a limit.
  */
 import { HDKey } from '@scure/bip32';
 import { assert } from '../base/errors.ts';
@@ -18,7 +17,7 @@ import type { Journal } from './journal.ts';
 import { type Keys, publicOf } from './keys.ts';
 import { type Asked, type ChainLimits, type Content, decide, type From } from './policy.ts';
 
-/** An answer is a line of the protocol. */
+/** An answer is one line of the protocol. */
 export const SIGNED_AT_ONCE = 40;
 
 export interface SignerCore {
@@ -26,7 +25,7 @@ export interface SignerCore {
   /** Why this would not be signed, or undefined. */
   check(chainId: bigint, from: From, wanted: Wanted): string | undefined;
   sign(from: From, unsigned: Unsigned): Promise<SignedTransfer | { refused: string }>;
-  /** What it has signed out of a named wallet, from a nonce on: the first `SIGNED_AT_ONCE`. */
+  /** What it has signed for a named wallet, from a nonce on: the first `SIGNED_AT_ONCE`. */
   signed(chainId: bigint, wallet: string, nonce: bigint): Content[];
 }
 
@@ -41,7 +40,7 @@ export function openSigner(keys: Keys, chains: readonly ChainLimits[], journal: 
   function decided(chainId: bigint, from: From, wanted: Wanted, nonce: bigint | undefined) {
     const limits = byChain.get(chainId);
     if (limits === undefined) return 'a chain that is not allowed';
-    // Its own names only: every object answers to `constructor`, too, and the journal could not be read again.
+    // Own properties only: every object has a `constructor`, too, and the journal would become unreadable.
     if ('wallet' in from && !Object.hasOwn(wallets, from.wallet)) return 'a wallet that is not here';
     const address = 'wallet' in from ? wallets[from.wallet] : depositAddress(from.deposit);
     if (address === undefined) return 'a wallet that is not here';

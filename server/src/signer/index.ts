@@ -1,12 +1,12 @@
 /**
- * The signer: the one place that holds private keys, with limits and a memory of its own.
+ * The signer: the one place that holds private keys, with its own limits and journal.
  *
- * It runs as a process of its own (signer/main.ts) that the server reaches over a socket; the server has the extended
- * public key and the wallets' addresses and nothing that can sign. What it signs is policy.ts; what it has signed is
- * journal.ts; both know nothing of orders or of the database, so whoever holds those still meets the limits.
+ * It runs as a separate process (signer/main.ts) that the server reaches over a socket; the server has the extended public
+ * key and the wallets' addresses, and nothing that can sign. policy.ts decides what it signs; journal.ts records what it has
+ * signed; neither knows orders or the database, so an attacker who controls those still meets the limits.
  *
- * The sandbox runs the same parts, protocol included, over a pair of streams inside the server: its keys are public, and
- * a process less is a process less to leave behind. See docs/decisions/0021-a-signer-of-its-own.md.
+ * The sandbox runs the same parts, protocol included, over a pair of streams inside the server: its keys are public, and one
+ * process less can be left behind. See docs/decisions/0021-a-signer-of-its-own.md.
  */
 import { type Duplex, duplexPair } from 'node:stream';
 import type { SignerCore } from './core.ts';
@@ -20,7 +20,7 @@ export { type Keys, publicOf } from './keys.ts';
 export type { ChainLimits, Limit } from './policy.ts';
 export { isTestAddress, isTestXpub } from './wellknown.ts';
 
-/** A signer in this process, reached by the same words as one in another. */
+/** A signer in this process, reached by the same protocol as one in another. */
 export function signerWithin(core: SignerCore, secret: string): () => Duplex {
   return () => {
     const [ours, its] = duplexPair();

@@ -1,20 +1,20 @@
 /**
- * Journal: what the signer has signed, in a file of its own that is only ever added to.
+ * Journal: what the signer has signed, in its own append-only file.
  *
- * A line is on the disk before its signature leaves the house, so a restart forgets nothing and a crash errs towards
- * having signed. The last line of a crash may be torn: it is cut off, because nothing was signed for it. Any other line
- * that cannot be read stops the signer: somebody has been at its memory.
+ * A line is on disk before its signature is returned, so a restart forgets nothing, and after a crash the journal may contain
+ * a signature that was never returned. The last line of a crash may be torn: it is cut off, because nothing was signed for
+ * it. Any other unreadable line stops the signer: the file was tampered with.
  *
- * All of it is read at the start (about 280 bytes a transfer, kept in memory). It is never shortened here; when its hour is over a line
- * still says which nonce it was.
+ * The whole file is read at start (about 280 bytes per transfer, kept in memory). It is never shortened; after its hour is
+ * over a line is still needed for its nonce.
  */
 import { closeSync, fdatasyncSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
 import { type Content, counterOf, FEES, type Kind, type Signed, sameTransfer } from './policy.ts';
 
 export interface Journal extends Signed {
-  /** Keeps it, on the disk when this returns. The same again with no higher fee is not written. */
+  /** Records it; on disk when this returns. The same content without a higher fee is not written again. */
   keep(content: Content): void;
-  /** What was signed under nonces from this one on, in their order. */
+  /** What was signed under nonces from this one on, in order. */
   since(chainId: bigint, from: string, nonce: bigint, limit: number): Content[];
   close(): void;
 }
@@ -26,21 +26,21 @@ export class JournalError extends Error {
 const HOUR_MS = 3_600_000;
 
 /**
- * @param path undefined: in memory alone, for tests
- * @param durable false where a crash of the machine may forget: the sandbox
+ * @param path undefined: in memory only, for tests
+ * @param durable false if a machine crash may lose entries: the sandbox
  */
 export function openJournal(path: string | undefined, { durable = true, nowMs = Date.now } = {}): Journal {
   const file = path === undefined ? undefined : openSync(path, 'a+', 0o600);
-  // In one flat text each: there is one for every transfer ever signed.
+  // Each as one text: there is one for every transfer ever signed.
   const byNonce = new Map<string, string>();
   const under = (chainId: bigint, from: string, nonce: bigint): Content | undefined => {
     const packed = byNonce.get(nonceKey(chainId, from, nonce));
     return packed === undefined ? undefined : { chainId, from, nonce, ...unpack(packed) };
   };
   const counters = new Map<string, Counter>();
-  /** The highest nonce of each wallet. */
+  /** Highest nonce of each wallet. */
   const highest = new Map<string, bigint>();
-  // A clock that is set back gives nobody another hour.
+  // Setting a clock back must not give another hour's limit.
   let newestMs = 0;
   const now = () => {
     newestMs = Math.max(newestMs, nowMs());
@@ -50,7 +50,7 @@ export function openJournal(path: string | undefined, { durable = true, nowMs = 
   function remember(content: Content, atMs: number): void {
     newestMs = Math.max(newestMs, atMs);
     const before = under(content.chainId, content.from, content.nonce);
-    // What cancels a transfer may cost less than it, and counts from then on.
+    // A cancelling transfer may cost less than the cancelled one, and is the one that counts from then on.
     const isDearer = before !== undefined && sameTransfer(before, content) && before.feeUnits > content.feeUnits;
     byNonce.set(nonceKey(content.chainId, content.from, content.nonce), pack(isDearer ? before : content));
     const wallet = `${content.chainId}:${content.from}`;
@@ -112,10 +112,10 @@ export function openJournal(path: string | undefined, { durable = true, nowMs = 
 }
 
 /**
- * A full disk takes a part of a line and says so only by how much it took. Such a part is cut off again: the next line would
- * end it, and nobody could read either.
+ * A full disk writes part of a line and reports it only in the byte count. Such a part is cut off again: the next line would
+ * be appended to it, and neither would be readable.
  *
- * @throws what the disk says; nothing stands in the file then
+ * @throws the disk's error; the file then contains nothing of the line
  */
 function append(file: number, line: Buffer): void {
   const { size } = fstatSync(file);
@@ -129,7 +129,7 @@ function append(file: number, line: Buffer): void {
 
 const CHUNK_BYTES = 1 << 20;
 
-/** Reads a piece at a time, for the file only grows. @returns the bytes up to the end of its last whole line */
+/** Reads in chunks, because the file only grows. @returns the bytes up to the end of its last complete line */
 function eachLine(file: number, took: (line: string, at: number) => void): number {
   const chunk = Buffer.alloc(CHUNK_BYTES);
   let rest: Buffer = Buffer.alloc(0);

@@ -1,11 +1,11 @@
 /**
- * Keys: the wallets and the deposit account, from one phrase or out of a file sealed with a passphrase.
+ * Keys: the wallets and the deposit account, from one phrase or from a file encrypted with a passphrase.
  *
  * Paths below the phrase (BIP-44): the hot wallet is m/44'/60'/0'/0/0, and deposit addresses are children of m/44'/60'/1',
- * whose extended public key is all that the server is given. Any wallet program that reads the phrase finds both.
+ * whose extended public key is all that the server gets. Any wallet program that reads the phrase finds both.
  *
- * The file is AES-256-GCM under scrypt (N 2^17, r 8: 128 MiB and about half a second a guess). It says what it is in plain
- * text and holds nothing else.
+ * The file is AES-256-GCM under scrypt (N 2^17, r 8: 128 MiB and about half a second per guess). It states its format in
+ * plain text and contains nothing else unencrypted.
  */
 import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from 'node:crypto';
 import { HDKey } from '@scure/bip32';
@@ -24,10 +24,10 @@ export interface Keys {
 const HOT_PATH = "m/44'/60'/0'/0/0";
 const DEPOSITS_PATH = "m/44'/60'/1'";
 
-/** A new phrase of 24 words: 256 bits of chance. */
+/** A new phrase of 24 words: 256 random bits. */
 export const newPhrase = (): string => generateMnemonic(wordlist, 256);
 
-/** @returns undefined where it is no phrase: wrong words or a wrong check sum */
+/** @returns undefined when it is no phrase: wrong words or a wrong checksum */
 export function keysOf(phrase: string): Keys | undefined {
   const words = phrase.trim().toLowerCase().split(/\s+/).join(' ');
   if (!validateMnemonic(words, wordlist)) return undefined;
@@ -40,7 +40,7 @@ export function keysOf(phrase: string): Keys | undefined {
   };
 }
 
-/** What the server is told of them: nothing that can sign. */
+/** The public part for the server: nothing that can sign. */
 export function publicOf(keys: Keys): { wallets: Record<string, string>; xpub: string } {
   return {
     wallets: Object.fromEntries(Object.entries(keys.wallets).map(([name, key]) => [name, signingWith(key).address])),
@@ -63,7 +63,7 @@ export function encryptKeys(keys: Keys, passphrase: string): string {
   return `${JSON.stringify({ what: WHAT, salt: saltText, nonce: nonceText, tag, encrypted: text }, null, 2)}\n`;
 }
 
-/** @returns undefined where the file is none, was altered, or has another passphrase */
+/** @returns undefined when the file is not a key file, was altered, or has another passphrase */
 export function openKeys(file: string, passphrase: string): Keys | undefined {
   try {
     const { what, salt, nonce, tag, encrypted } = JSON.parse(file) as Record<string, string>;

@@ -1,6 +1,6 @@
 /**
- * The signer's limits file: JSON, amounts in smallest units as decimal text. Read once, at the start: raising a limit takes
- * somebody who can write this file and restart the signer, and that is not the server.
+ * The signer's limits file: JSON, amounts in smallest units as decimal text. Read once, at the start: raising a limit
+ * requires writing this file and restarting the signer, which the server cannot do.
  *
  * ```json
  * { "chains": [{

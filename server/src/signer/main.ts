@@ -1,9 +1,9 @@
 /**
  * The signer as a process: `npm run signer`. It has keys, limits and a journal, listens for the server, and does nothing by
- * itself. `npm run signer -- new-keys` and `restore-keys` make its key file, `show` prints what the server is to be told.
+ * itself. `npm run signer -- new-keys` and `restore-keys` create its key file, `show` prints the public part for the server.
  *
- * It reads no database and opens no connection. Killed at any moment it forgets nothing: what was signed is on the disk
- * before it leaves.
+ * It reads no database and opens no connection. Killed at any moment it forgets nothing: a signature is on disk before it is
+ * returned.
  */
 import { chmodSync, existsSync, lstatSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -60,7 +60,7 @@ function show(keys: Keys): void {
   process.stdout.write(`For the chains file of the server:\n  hotWallet  ${hot}\n  xpub       ${xpub}\n`);
 }
 
-/** The file is there whole or not at all, and one that is there stays. */
+/** The file is written completely or not at all, and an existing one is kept. */
 function makeKeys({ keystore, passphrase }: Given, phrase: string): void {
   if (keystore === undefined) throw new SettingError('SIGNER_KEYSTORE must name the key file to make');
   if (existsSync(keystore)) throw new SettingError('SIGNER_KEYSTORE is there already; it is not overwritten');
@@ -124,13 +124,13 @@ async function serve(given: Given): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, end);
 }
 
-/** A socket that a killed signer left behind is in the way; whether it lives was asked of the lock. */
+/** Removes a socket that a killed signer left behind; the lock has shown that it is dead. */
 async function listen(server: Server, address: SignerAddress): Promise<void> {
   if ('path' in address && existsSync(address.path)) {
     if (!lstatSync(address.path).isSocket()) throw new SettingError('SIGNER_LISTEN is a file that is no socket');
     rmSync(address.path);
   }
-  // From its first moment nobody else's, not only from the chmod on.
+  // Private from its creation on, not only after a chmod.
   const before = process.umask(0o177);
   try {
     await new Promise<void>((ready, failed) => {

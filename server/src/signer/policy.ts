@@ -1,14 +1,15 @@
 /**
- * Policy: what the signer signs. Pure; what was signed before is passed in.
+ * Policy: what the signer signs. Pure; earlier signatures are passed in.
  *
- * Out of a named wallet (`hot`): tokens of the list to anybody, native coin to its own deposit addresses as gas, and native
- * coin to anybody else only where a limit above zero says so. Each has a limit per transfer and one per hour, fees too.
- * Out of a deposit address: tokens of the list, to the hot wallet and nowhere else; that needs no limit.
+ * From a named wallet (`hot`): listed tokens to any recipient, native coin to its own deposit addresses as gas, and native
+ * coin to other recipients only if a limit above zero allows it. Each has a limit per transfer and one per hour, fees too.
+ * From a deposit address: listed tokens to the hot wallet only; that needs no limit.
  *
  * A nonce has one transfer for ever. Signing it again is allowed for the same recipient and amount (a higher fee, a lost
- * answer) and counts once, its fee by what it grew; another transfer under it is refused. So whoever asks cannot have two
- * transfers signed and pay the one that suits. One thing is signed under any nonce of a named wallet, whatever was signed under it
- * before: an empty transfer of the wallet to itself, which pays nobody and ends the nonce. After it nothing else is.
+ * answer) and counts once, its fee by the increase; another transfer under it is refused. So a caller cannot get two
+ * transfers signed and broadcast the better one. One thing is signed under any nonce of a named wallet, whatever was signed
+ * under it before: an empty transfer from the wallet to itself, which pays nobody and uses up the nonce. After it nothing
+ * else is signed under that nonce.
  */
 import { movedBy, refusalOf, type Unsigned, type Wanted } from '../rails/evm/index.ts';
 
@@ -20,23 +21,23 @@ export interface Limit {
 
 export interface ChainLimits {
   chainId: bigint;
-  /** Lower-case contract → limit. A contract that is not here is not called. */
+  /** Lower-case contract → limit. A contract that is not listed is not called. */
   tokens: Readonly<Record<string, Limit>>;
-  /** Native coin to deposit addresses of ours. */
+  /** Native coin to our own deposit addresses. */
   gas: Limit;
-  /** Native coin to anybody else; zero for none. */
+  /** Native coin to other recipients; zero for none. */
   native: Limit;
-  /** Most native units a transaction may cost, and all of an hour. */
+  /** Maximum fee of a transaction, and of an hour, in native units. */
   fees: Limit;
 }
 
-/** Who would sign: a wallet by name, or the deposit address of a number. */
+/** The signing wallet: a name, or a deposit address by number. */
 export type From = { wallet: string } | { deposit: bigint };
 
-/** `cancel`: nothing, to the wallet itself. */
+/** `cancel`: an empty transfer to the wallet itself. */
 export type Kind = 'token' | 'gas' | 'native' | 'sweep' | 'cancel';
 
-/** What a signature is kept as. */
+/** What the journal records of a signature. */
 export interface Content {
   chainId: bigint;
   from: string;
@@ -46,35 +47,35 @@ export interface Content {
   asset: string;
   to: string;
   units: bigint;
-  /** Most it may cost. */
+  /** Maximum fee. */
   feeUnits: bigint;
 }
 
-/** What was signed before, as far as a decision needs it. */
+/** Earlier signatures, as far as a decision needs them. */
 export interface Signed {
-  /** The transfer of a nonce, with the highest fee signed for it. */
+  /** The transfer under a nonce, with the highest fee signed for it. */
   under(chainId: bigint, from: string, nonce: bigint): Content | undefined;
-  /** Units signed in the last hour out of a wallet: of an asset and kind, or in fees. */
+  /** Units signed in the last hour for a wallet: of an asset and kind, or in fees. */
   inTheLastHour(chainId: bigint, from: string, what: string): bigint;
 }
 
 export interface Asked {
   from: From;
-  /** Address of whoever would sign. */
+  /** Address of the signing wallet. */
   address: string;
   /** Where sweeps go. */
   hot: string;
   wanted: Wanted;
-  /** Undefined before one is taken. */
+  /** Undefined before one is reserved. */
   nonce: Unsigned['nonce'] | undefined;
-  /** Address of the deposit number that was given as proof, derived here. */
+  /** The address derived here from the deposit number that was given as proof. */
   provenDeposit: string | undefined;
 }
 
 export const FEES = 'fees';
 export const counterOf = ({ kind, asset }: Pick<Content, 'kind' | 'asset'>): string => `${kind}:${asset}`;
 
-/** @returns a sentence why not, or what would be kept of it */
+/** @returns a sentence why not, or what the journal would record */
 export function decide(limits: ChainLimits, asked: Asked, signed: Signed): string | Content {
   const { from, address, wanted, nonce } = asked;
   const moved = movedBy(wanted);
@@ -109,7 +110,7 @@ export function decide(limits: ChainLimits, asked: Asked, signed: Signed): strin
   };
   const isAgain = before !== undefined && sameTransfer(before, content);
   if (before !== undefined && !isAgain && !isCancel) return `nonce ${nonce} was signed for another transfer`;
-  // Lowering a limit does not take back what is out: it may still need a higher fee.
+  // A lowered limit does not affect what is already signed: it may still need a higher fee.
   if (unwilling !== undefined && !(isAgain && content.feeUnits <= limits.fees.perTransfer)) return unwilling;
   if (isSweep) return content;
   const hourly = contract === null ? nativeLimit.perHour : (limits.tokens[contract]?.perHour ?? 0n);

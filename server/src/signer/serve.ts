@@ -18,10 +18,10 @@ import {
   writeLine,
 } from './wire.ts';
 
-/** Whoever has not proved itself by then is somebody else. */
+/** A client without proof by then is disconnected. */
 const PROOF_WITHIN_MS = 5_000;
 
-/** @param said a line for the operator: who was refused what. Never a key */
+/** @param said logs a line for the operator: which request was refused. Never a key */
 export function serveOn(
   stream: Duplex,
   { core, secret, said = () => {} }: { core: SignerCore; secret: string; said?: (line: string) => void },
@@ -58,7 +58,7 @@ export function serveOn(
       return await called(id, method, params);
     } catch (error) {
       if (error instanceof Misread) return { id, error: error.message };
-      // A disk that is full, say. What was not written down is not signed.
+      // For example a full disk. What was not recorded is not signed.
       said(`failed: ${error instanceof Error ? error.message : String(error)}`);
       return { id, error: 'the signer failed; its own output says why' };
     }

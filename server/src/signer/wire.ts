@@ -1,10 +1,10 @@
 /**
- * The signer's protocol: a line of JSON for a request, a line for its answer, over a socket.
+ * The signer's protocol: one line of JSON per request and one per answer, over a socket.
  *
- * First both sides prove that they know the shared secret, each by hashing what the other has just made up; nothing else
- * is read before that. Then four methods: `describe`, `check`, `sign`, `signed`. Whole numbers are decimal text and bytes are hex.
+ * First both sides prove that they know the shared secret, each by hashing the other's random challenge; nothing else is read
+ * before that. Then four methods: `describe`, `check`, `sign`, `signed`. Whole numbers are decimal text and bytes are hex.
  *
- * Requests are read strictly: whatever is missing, too long or of another form is an error, and an unknown field is too.
+ * Requests are parsed strictly: missing, too long and malformed fields are errors, and so are unknown ones.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Duplex } from 'node:stream';
@@ -25,7 +25,7 @@ export type Answer =
   | { id: number; refused: string }
   | { id: number; error: string };
 
-/** Calls `took` with each line, as JSON. What is no JSON, or has no end, closes the stream. */
+/** Calls `took` with each line, parsed as JSON. Invalid JSON or a line without an end closes the stream. */
 export function readLines(stream: Duplex, took: (message: unknown) => void): void {
   let rest = '';
   let over = false;
@@ -54,14 +54,16 @@ export function readLines(stream: Duplex, took: (message: unknown) => void): voi
   });
 }
 
-/** Says that it is over, and then is gone. A stream that is destroyed outright may not tell the other side. */
+/** Ends the stream properly before destroying it. Destroying it outright may not inform the other side. */
 export const hangUp = (stream: Duplex): void => void stream.end(() => stream.destroy());
 
 export function writeLine(stream: Duplex, message: unknown): void {
   if (stream.writable) stream.write(`${JSON.stringify(message)}\n`);
 }
 
-/** What a side says to prove that it knows the secret. Each side has its own word, or one could be echoed to the other. */
+/**
+ * A side's proof that it knows the secret. Each side has its own prefix, because otherwise one proof could be echoed back.
+ */
 export const proofOf = (side: 'server' | 'signer', secret: string, challenge: string): string =>
   createHmac('sha256', secret).update(`cloverleaf ${side} ${challenge}`).digest('hex');
 
@@ -71,7 +73,7 @@ export function isProof(given: unknown, expected: string): boolean {
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
-/** How a transfer stands on the line. */
+/** A transfer in its wire form. */
 export function writeTransfer(from: From, wanted: Partial<Unsigned> & Pick<Unsigned, 'target' | 'data'>) {
   const numbers = ['chainId', 'nonce', 'value', 'gas', 'price', 'tip', 'depositIndex'] as const;
   return {
@@ -84,7 +86,7 @@ export function writeTransfer(from: From, wanted: Partial<Unsigned> & Pick<Unsig
   };
 }
 
-/** @returns undefined where it is none: no number, or not one of what an answer can be */
+/** @returns undefined when it is no answer: no number, or an invalid content */
 export function readAnswer({ id, result, refused, error }: Record<string, unknown>): Answer | undefined {
   if (typeof id !== 'number') return undefined;
   if (typeof result === 'object' && result !== null) return { id, result: result as Record<string, unknown> };
@@ -94,7 +96,7 @@ export function readAnswer({ id, result, refused, error }: Record<string, unknow
 
 export class Misread extends Error {}
 
-/** What `signed` is asked with. @throws Misread naming the field */
+/** Parameters of `signed`. @throws Misread naming the field */
 export function readQuestion(params: Record<string, unknown>): { chainId: bigint; wallet: string; nonce: bigint } {
   for (const name of Object.keys(params))
     if (name !== 'chainId' && name !== 'wallet' && name !== 'nonce')
@@ -114,7 +116,7 @@ export function readQuestion(params: Record<string, unknown>): { chainId: bigint
 const NUMBER = /^[0-9]{1,78}$/;
 const ADDRESS = /^0x[0-9a-f]{40}$/;
 
-/** How what was signed stands in an answer. */
+/** The wire form of a recorded signature. */
 export const writeContent = ({ nonce, asset, to, units }: Content) => ({
   nonce: String(nonce),
   asset,
@@ -122,7 +124,7 @@ export const writeContent = ({ nonce, asset, to, units }: Content) => ({
   units: String(units),
 });
 
-/** @returns undefined where it is no list of what was signed, from `nonce` on and in the order of nonces */
+/** @returns undefined when it is no list of signatures, from `nonce` on and in nonce order */
 export function readSigned(answer: unknown, nonce: bigint): SignedBefore[] | undefined {
   if (!Array.isArray(answer)) return undefined;
   const found: SignedBefore[] = [];

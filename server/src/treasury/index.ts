@@ -1,12 +1,13 @@
 /**
- * Treasury: the operator's side of custody. Money that lies where customers paid it is brought to where we pay from, and
- * somebody is told before there is too little of it.
+ * Treasury: the operator's side of custody. It moves money from deposit addresses to the paying wallet, and warns before
+ * there is too little of it.
  *
- * movements.ts matches what our wallets sent before a restore with what it was. sweeps.ts moves deposits and books it, levels.ts holds wallets against their thresholds, store.ts is the SQL of both.
- * Rails send and report; the ledger says whose the money is.
+ * movements.ts matches what our wallets sent before a restore with what it was. sweeps.ts moves deposits and books it,
+ * levels.ts compares wallets with their thresholds, store.ts is the SQL of both. Rails send and report; the ledger says whose
+ * the money is.
  *
- * Not here: payouts (rails/payouts.ts), what orders do when the treasury is short (orders/jobs.ts), whether the books are
- * what chain and bank say (reconciliation).
+ * Not here: payouts (rails/payouts.ts), what orders do when the treasury is short (orders/jobs.ts), whether the books agree
+ * with chain and bank (reconciliation).
  */
 export { holdings, type Level, levelHandlers, levels, WATCH } from './levels.ts';
 export { openMovements } from './movements.ts';

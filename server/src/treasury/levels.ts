@@ -1,9 +1,9 @@
 /**
- * Levels: whether there is enough in each wallet to pay from, said before an order has to wait for it.
+ * Levels: warns when a paying wallet runs low, before an order has to wait for it.
  *
- * A threshold is a row, read anew every time: below `low` readiness says so, below `alarm` there is a case, opened once and
- * closed when the wallet is above it again. What counts is what the books say is there and not set aside for a payout
- * under way. What chain or bank say is asked for at intervals and shown beside it; comparing the two is reconciliation.
+ * A threshold is a row, read again every time: below `low` readiness reports it; below `alarm` there is a case, opened once
+ * and closed when the wallet is above it again. What counts is the balance in the books that no payout under way has on hold.
+ * The balance reported by chain or bank is read at intervals and shown beside it; comparing the two is reconciliation.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';
@@ -15,7 +15,7 @@ import { assets } from '../partners/index.ts';
 import type { Rail } from '../rails/rail.ts';
 import * as store from './store.ts';
 
-/** Kind of the work that looks at a rail's wallets once; its subject is the rail's code. */
+/** Job kind that checks a rail's wallets once; its subject is the rail's code. */
 export const WATCH = 'watch_treasury';
 const EVERY_MS = 15_000;
 
@@ -32,7 +32,7 @@ export function levelHandlers({ db, clock, rails, everyMs = EVERY_MS }: LevelsCo
       const rail = rails.get(code);
       if (rail === undefined) return undefined;
       const isHere = ({ rail: of }: { rail: string }) => of === code;
-      // First what needs nobody outside: a node that is down keeps no wallet from being called empty.
+      // First the part that needs no outside call: a node that is down must not hide an empty wallet.
       await db.asSystem(async (tx) => {
         for (const level of (await levels(tx)).filter(isHere)) await tell(tx, level, clock.now());
       });
@@ -41,7 +41,7 @@ export function levelHandlers({ db, clock, rails, everyMs = EVERY_MS }: LevelsCo
         for (const { wallet, asset } of (await db.asSystem(store.thresholds)).filter(isHere))
           read.push({ wallet, asset, units: await rail.balance(wallet, asset), at: clock.now() });
       } finally {
-        // What was read before the rail failed is kept.
+        // What was read before the rail failed is stored.
         if (read.length > 0) await db.asSystem((tx) => store.noteOutside(tx, code, read));
       }
       return { againInMs: everyMs };
@@ -56,11 +56,11 @@ export interface Level {
   /** The custody account's code in the ledger. */
   account: string;
   decimals: number;
-  /** In the books, less what payouts under way have set aside. */
+  /** Balance in the books, minus the holds of payouts under way. */
   freeUnits: bigint;
   lowUnits: bigint;
   alarmUnits: bigint;
-  /** What chain or bank last said, and when; null before it was asked. */
+  /** The balance chain or bank last reported, and when; null before the first read. */
   outsideUnits: bigint | null;
   readAt: Date | null;
   state: 'ok' | 'low' | 'alarm';
@@ -102,12 +102,12 @@ async function tell(tx: Tx, level: Level, now: Date): Promise<void> {
   });
 }
 
-/** What the operator has, and where: balances of the accounts that are not a customer's, in whole units. */
+/** The operator's own funds: balances of the accounts that are not a customer's, in whole units. */
 export async function holdings(tx: Tx): Promise<{ account: string; whole: number }[]> {
   const known = await assets(tx);
   return (await balancesOf(tx, ['custody', 'treasury', 'capital', 'suspense'])).map(({ code, asset, units }) => ({
     account: code,
-    // A gauge: exact amounts are in the ledger.
+    // For a gauge: exact amounts are in the ledger.
     whole: Number(formatUnits(units, known.get(asset)?.decimals ?? 0)),
   }));
 }

@@ -1,12 +1,12 @@
 /**
- * Movements that stand on a chain and in no row of ours (rails/chain.adopt.ts), as far as the rails cannot say alone what they
- * were: sweeps and gas, which only the treasury knows, and what two people decide.
+ * Movements that are on a chain and in no row of ours (rails/chain.adopt.ts) and that the rails cannot identify alone: sweeps
+ * and gas, which only the treasury knows, and what two people decide.
  *
- * A sweep out of a deposit address to the wallet that pays is ours whoever wrote it, for only our key can make it. Where the
- * deposits that lay there before its block come to exactly what it moved, it took those. Gas went to a deposit address; it belongs
- * to a sweep of that address. Both may have been written after the last commit restored, and then their rows are written again.
+ * A sweep from a deposit address to the paying wallet is ours in any case, because only our key can make it. If the deposits
+ * that were there before its block sum to exactly what it moved, it took those. Gas went to a deposit address; it belongs to
+ * a sweep of that address. Both may have been created after the last commit restored; then their rows are created again.
  *
- * What is matched is a send like any other from then on: its receipt settles it, with what it cost.
+ * A matched movement is a send like any other from then on: its receipt settles it, with its cost.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Database, Tx } from '../base/db.ts';
@@ -56,7 +56,7 @@ export async function matchOwn({ db, clock }: Context, rail: ChainRail): Promise
   }
 }
 
-/** The sweep that a movement was; written where these books do not have it. */
+/** The sweep that a movement was; created if these books do not have it. */
 async function sweepOf(tx: Tx, rail: ChainRail, row: FoundMovement, now: Date): Promise<string | undefined> {
   const from = sweptFrom(rail, row);
   if (from === undefined) return undefined;
@@ -89,7 +89,7 @@ async function writeSweep(
   await store.write(tx, { ...sweep, kind: 'sweep', rail: rail.code, target: row.recipient, sweep: null }, now);
 }
 
-/** The gas that a movement was; of the sweep that it was for, once there is one. */
+/** The gas transfer that a movement was; of its sweep, once there is one. */
 async function gasOf(tx: Tx, rail: ChainRail, row: FoundMovement, now: Date): Promise<string | undefined> {
   const { recipient: address, asset, units } = row;
   if (row.wallet !== rail.wallets.payouts || row.data?.length !== 0) return undefined;
@@ -106,7 +106,7 @@ async function gasOf(tx: Tx, rail: ChainRail, row: FoundMovement, now: Date): Pr
       before.filter(({ ended_at }) => ended_at === null),
     );
     if (before.some((one) => one.state !== 'dropped' && !unsent.includes(one))) continue;
-    // What was written in its stead waits for this to be known, and is not needed any more.
+    // A gas transfer created in its place waited for this result, and is no longer needed.
     for (const { key } of unsent)
       await store.end(tx, key, { state: 'dropped', why: 'gas had been sent before the restore', at: now });
     const key = store.gasKey(sweep.key, before.length);
@@ -137,7 +137,7 @@ async function adopt(tx: Tx, row: FoundMovement, key: string, now: Date): Promis
   await movementKnown(tx, { rail: row.rail, movement: row.id, left, outcome: `matched with ${key}`, now });
 }
 
-/** What two people decide, and what they look at for it. */
+/** What two people decide about movements, and what they review for it. */
 export function openMovements(context: Context & { rails: ReadonlyMap<string, Rail>; report: Report }) {
   const { db, clock, rails, report } = context;
   const chainOf = (code: string): ChainRail => {
@@ -154,8 +154,8 @@ export function openMovements(context: Context & { rails: ReadonlyMap<string, Ra
   }
 
   /**
-   * @param input.otherAmount of a payout: it left with another amount than the books order now, as after a requote that they have
-   *   lost or made since. What left is what is booked, and the difference stands by itself.
+   * @param input.otherAmount for a payout: it left with another amount than the books order now, for example after a requote
+   *   that they have lost or made since. The amount that left is booked, and the difference is booked separately.
    * @throws Refusal 'unknown_movement' | 'movement_over' | 'unknown_payout' | 'does_not_fit'
    */
   async function match(
@@ -184,9 +184,9 @@ export function openMovements(context: Context & { rails: ReadonlyMap<string, Ra
   }
 
   /**
-   * Its nonce is used up by an empty transfer from now on, unless what it was signed for is mined first (rails/chain.adopt.ts).
+   * Starts using up its nonce with an empty transfer, unless the signed transaction is mined first (rails/chain.adopt.ts).
    *
-   * @throws Refusal 'unknown_movement' | 'movement_over' | 'does_not_fit' where it was not found by what the signer has signed
+   * @throws Refusal 'unknown_movement' | 'movement_over' | 'does_not_fit' when it was not found through the signer's journal
    */
   async function cancel(tx: Tx, id: bigint): Promise<void> {
     const row = await lockFound(tx, id);
@@ -203,7 +203,7 @@ export function openMovements(context: Context & { rails: ReadonlyMap<string, Ra
     const now = clock.now();
     const swept = row.succeeded === true ? sweptFrom(rail, row) : undefined;
     if (swept !== undefined) {
-      // Between our own wallets it stays, whatever it was for: booked as a sweep of no deposit by name.
+      // Between our own wallets the money stays ours, whatever it was for: booked as a sweep without named deposits.
       const address = rail.instructions(swept.index).target;
       const key = await store.nextSweepKey(tx, rail.code, address, swept.asset);
       await writeSweep(tx, rail, row, { key, address, ...swept }, now);
@@ -216,7 +216,7 @@ export function openMovements(context: Context & { rails: ReadonlyMap<string, Ra
     if (row.succeeded === true && asset !== null && units !== null && asset !== native)
       await report(tx, { type: 'unexplained_debit', rail: code, externalId: `${hash}:0`, asset, units, reference });
     const coin = (cost_units ?? 0n) + (row.succeeded === true ? (value ?? 0n) : 0n);
-    // Coin leaves no log: it is what the balance lacks, and is booked against that.
+    // Native coin leaves no log: the balance shows it as missing, and it is booked against that.
     if (native !== undefined && coin > 0n && row.wallet === rail.wallets.payouts)
       await report(tx, {
         type: 'unexplained_debit',
@@ -233,7 +233,7 @@ export function openMovements(context: Context & { rails: ReadonlyMap<string, Ra
   return {
     list: (tx: Tx) => listFound(tx, MOST_SHOWN),
 
-    /** As it stands, locked. @throws Refusal 'unknown_movement' */
+    /** Its current state, locked. @throws Refusal 'unknown_movement' */
     async look(tx: Tx, id: bigint) {
       await lockFound(tx, id);
       const row = await findFound(tx, id);
@@ -242,7 +242,7 @@ export function openMovements(context: Context & { rails: ReadonlyMap<string, Ra
       return { rail, wallet, nonce, hash, state, signed, block, succeeded, recipient, asset, units, key };
     },
 
-    /** What the books order under a key: asset, units and recipient; no state, which moves by itself. */
+    /** What the books order under a key: asset, units and recipient; without the state, which changes by itself. */
     async ordered(tx: Tx, id: bigint, key: string) {
       const rail = (await findFound(tx, id))?.rail;
       if (rail === undefined) return undefined;
@@ -252,7 +252,7 @@ export function openMovements(context: Context & { rails: ReadonlyMap<string, Ra
       return payout && { asset: payout.asset, units: payout.units, recipient: payout.address };
     },
 
-    /** A payout as it stands. @throws Refusal 'unknown_payout' */
+    /** Current state of a payout. @throws Refusal 'unknown_payout' */
     async lookPayout(tx: Tx, key: string) {
       for (const rail of rails.keys()) {
         const payout = await payoutByKey(tx, rail, key);
@@ -269,13 +269,16 @@ export function openMovements(context: Context & { rails: ReadonlyMap<string, Ra
     cancel,
 
     lookDebit: (tx: Tx, { rail, line }: { rail: string; line: string }) => lookDebit(tx, rail, line),
-    /** An unexplained debit paid no payout of ours: none waits for it any more. @throws Refusal 'does_not_fit' */
+    /**
+     * Records that an unexplained debit paid no payout of ours: no payout waits for it any more. @throws Refusal
+     * 'does_not_fit'
+     */
     debitForeign: (tx: Tx, { rail, line }: { rail: string; line: string }) => declareForeign(tx, rail, line),
 
     /**
      * Settles a payout by the transaction or the statement line that paid it.
      *
-     * @throws Refusal 'unknown_payout' | 'does_not_fit' | 'movement_over'; Unavailable where the chain cannot be asked
+     * @throws Refusal 'unknown_payout' | 'does_not_fit' | 'movement_over'; Unavailable when the chain does not answer
      */
     async settleBy(input: {
       payout: string;

@@ -2,7 +2,7 @@
 import type { Tx } from '../base/db.ts';
 import type { AssetCode } from '../base/money.ts';
 
-/** `dropped`: given up before it was submitted. Should it turn out to have been sent after all, it is booked all the same. */
+/** `dropped`: given up before it was submitted. If it turns out to have been sent after all, it is booked all the same. */
 export type TransferState = 'created' | 'submitted' | 'settled' | 'failed' | 'dropped';
 
 export interface OwnTransfer {
@@ -13,7 +13,7 @@ export interface OwnTransfer {
   index: bigint;
   asset: AssetCode;
   units: bigint;
-  /** Whom it pays. */
+  /** The recipient. */
   target: string;
   sweep: string | null;
   state: TransferState;
@@ -28,7 +28,7 @@ export interface OwnTransfer {
 const COLUMNS =
   'key, kind, rail, address, index, asset, units, target, sweep, state, why, cost_asset, cost_units, created_at, ended_at, booked_at';
 
-/** Held until the end of the transaction: one process at a time chooses what a rail sweeps next. */
+/** Held until `tx` ends: one process at a time chooses what a rail sweeps next. */
 export async function lockChoice(tx: Tx, rail: string): Promise<void> {
   await tx.run(`select pg_advisory_xact_lock(hashtext('sweep'), hashtext($1))`, [rail]);
 }
@@ -38,7 +38,7 @@ export async function minimums(tx: Tx): Promise<Map<AssetCode, bigint>> {
   return new Map(rows.map((row) => [row.asset, row.min_units]));
 }
 
-/** Leaves a row that is there as it is, so that a start does not undo what the operator has changed. */
+/** Leaves an existing row unchanged, so that a start does not undo the operator's change. */
 export async function seedMinimum(tx: Tx, asset: AssetCode, units: bigint): Promise<void> {
   await tx.run('insert into sweep_minimums (asset, min_units) values ($1, $2) on conflict do nothing', [asset, units]);
 }
@@ -69,7 +69,7 @@ export const find = (tx: Tx, key: string) =>
 export const lock = (tx: Tx, key: string) =>
   tx.row<OwnTransfer>(`select ${COLUMNS} from own_transfers where key = $1 for update`, [key]);
 
-/** Sweeps under way, those looked at longest ago first. */
+/** Sweeps under way, least recently checked first. */
 export const openSweeps = (tx: Tx, rail: string) =>
   tx.rows<OwnTransfer>(
     `select ${COLUMNS} from own_transfers where rail = $1 and kind = 'sweep' and booked_at is null and ended_at is null
@@ -77,7 +77,7 @@ export const openSweeps = (tx: Tx, rail: string) =>
     [rail],
   );
 
-/** Gas for no sweep that is under way. */
+/** Gas transfers that belong to no sweep under way. */
 export const openFill = (tx: Tx, rail: string) =>
   tx.row<OwnTransfer>(
     `select ${COLUMNS} from own_transfers where rail = $1 and kind = 'gas' and sweep is null and ended_at is null
@@ -93,7 +93,7 @@ export async function nextFillKey(tx: Tx, rail: string): Promise<string> {
   return `gas:fill:${rail}:${(row?.count ?? 0n) + 1n}`;
 }
 
-/** Ended, and not yet in the ledger. In the order in which they ended, so that gas comes before what it was spent on. */
+/** Ended, and not yet in the ledger. In the order in which they ended, so that gas is booked before it is spent. */
 export const unbooked = (tx: Tx, rail: string) =>
   tx.rows<OwnTransfer>(
     `select ${COLUMNS} from own_transfers where rail = $1 and booked_at is null and ended_at is not null
@@ -101,7 +101,7 @@ export const unbooked = (tx: Tx, rail: string) =>
     [rail],
   );
 
-/** How many sweeps of an asset there have been at an address. */
+/** Number of sweeps of an asset at an address so far. */
 async function countSweeps(tx: Tx, rail: string, address: string, asset: AssetCode): Promise<number> {
   const row = await tx.row<{ count: bigint }>(
     `select count(*) as count from own_transfers where rail = $1 and address = $2 and asset = $3 and kind = 'sweep'`,
@@ -113,13 +113,13 @@ async function countSweeps(tx: Tx, rail: string, address: string, asset: AssetCo
 export const nextSweepKey = async (tx: Tx, rail: string, address: string, asset: AssetCode): Promise<string> =>
   `sweep:${rail}:${address}:${asset}:${(await countSweeps(tx, rail, address, asset)) + 1}`;
 
-/** @param before how many there were for the sweep already */
+/** @param before number of earlier gas transfers for the sweep */
 export const gasKey = (sweep: string, before: number): string => `${sweep.replace(/^sweep:/, 'gas:')}.${before + 1}`;
 
 export const gasOf = (tx: Tx, sweep: string) =>
   tx.rows<OwnTransfer>(`select ${COLUMNS} from own_transfers where sweep = $1 order by created_at, key`, [sweep]);
 
-/** Not submitted as far as these books know: what moves this, from or to a deposit address. */
+/** Transfers not submitted as far as these books know, by what they move, from or to a deposit address. */
 export const unsent = (
   tx: Tx,
   rail: string,
@@ -131,14 +131,14 @@ export const unsent = (
     [rail, of.kind, of.address, of.asset, of.units],
   );
 
-/** The sweeps of an address, the newest first: gas found on the chain was for one of them. */
+/** The sweeps of an address, newest first: gas found on the chain was for one of them. */
 export const sweepsAt = (tx: Tx, rail: string, address: string): Promise<OwnTransfer[]> =>
   tx.rows<OwnTransfer>(
     `select ${COLUMNS} from own_transfers where rail = $1 and address = $2 and kind = 'sweep' order by created_at desc, key desc limit 20`,
     [rail, address],
   );
 
-/** What came of trying to submit it, if it is still open. */
+/** Records the result of submitting it, if it is still open. */
 export async function note(
   tx: Tx,
   key: string,
@@ -171,7 +171,7 @@ export async function end(
   );
 }
 
-/** It is under way again: its transaction is not on the chain any more. */
+/** It is under way again: its transaction was reorged out. */
 export const reopen = (tx: Tx, key: string) =>
   tx.run(
     `update own_transfers set state = 'submitted', why = $2, reference = null, cost_asset = null, cost_units = 0, ended_at = null,
@@ -211,7 +211,7 @@ export interface Threshold {
   alarmUnits: bigint;
 }
 
-/** Leaves a row that is there as it is. */
+/** Leaves an existing row unchanged. */
 export async function seedThreshold(tx: Tx, t: Threshold): Promise<void> {
   await tx.run(
     `insert into treasury_thresholds (rail, wallet, asset, low_units, alarm_units) values ($1, $2, $3, $4, $5)
@@ -228,7 +228,7 @@ export async function setThreshold(tx: Tx, t: Threshold): Promise<void> {
   );
 }
 
-/** What chain or bank said that a wallet holds, and when. */
+/** The balance that chain or bank reported, and when. */
 export interface OutsideUnits {
   wallet: string;
   asset: AssetCode;

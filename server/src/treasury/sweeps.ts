@@ -1,19 +1,19 @@
 /**
- * Sweeps: deposits moved from the addresses they came to, to the wallet that pays.
+ * Sweeps: move deposits from deposit addresses to the paying wallet.
  *
- * A sweep takes final deposits by name (no reorg can take back what it moves), is a row before it is anything else, and is
- * then sent by the machinery of every chain send: nonce and signed bytes stored, broadcast, rebroadcast, bumped. A deposit
- * address has no coin for gas, so that is sent ahead of it from the paying wallet, likewise written first. Both end when
- * they are final, and only then are they booked, under their own keys: so nothing booked here is ever undone, and a crash
- * at any point leaves rows from which whoever looks next goes on.
+ * A sweep takes final deposits by name (no reorg can undo what it moves). It is stored as a row first, and then sent like
+ * every chain send: nonce and signed bytes stored, broadcast, rebroadcast, fee raised. A deposit address has no native coin
+ * for gas, so the paying wallet sends it ahead, likewise stored first. Both end when they are final, and only then are they
+ * booked, under their own keys: so nothing booked here is ever undone, and after a crash at any point the next run continues
+ * from the rows.
  *
- *   written ──gas there?──▶ sent ──final──▶ settled (booked) | failed (its deposits are free again)
+ *   created ──gas there?──▶ submitted ──final──▶ settled (booked) | failed (its deposits are free again)
  *
- * Only custody moves. Whose the money is (an order's, the treasury's, somebody's in suspense) is as it was.
+ * Only custody moves. The owner of the money (an order, the treasury, or somebody in suspense) stays the same.
  *
- * Whoever pays native coin to a deposit address at the same time is not mistaken for our gas: coin that the books do not
- * know is never spent on a sweep unless gas of ours is on its way there too, and the rail reckons our own sends out of
- * what it finds (chain.ts). A cost that comes to be booked before the coin it was paid with waits for it.
+ * A third party's native coin at a deposit address is not mistaken for our gas: coin that the books do not know is spent on a
+ * sweep only if gas of ours is on its way there too, and the rail subtracts our own sends from what it finds (chain.ts). A
+ * cost is not booked before the coin it was paid with.
  *
  * Not here: the money of an order whose customer may still pay, which is left where it is; native coin, which is not swept.
  */
@@ -45,7 +45,7 @@ import { matchOwn } from './movements.ts';
 import type { OwnTransfer } from './store.ts';
 import * as store from './store.ts';
 
-/** Kind of the work that looks at a rail's sweeps once; its subject is the rail's code. */
+/** Job kind that runs a rail's sweeps once; its subject is the rail's code. */
 export const SWEEP = 'sweep_rail';
 
 export interface SweepContext {
@@ -53,31 +53,31 @@ export interface SweepContext {
   clock: Clock;
   log: Log;
   chains: ReadonlyMap<string, ChainRail>;
-  /** Between two looks. */
+  /** Between two runs, in milliseconds. */
   everyMs?: number;
 }
 
 const EVERY_MS = 15_000;
-/** Deposits read at one look. */
+/** Deposits read per run. */
 const LOOK = 500;
-/** Sweeps under way on a rail. With their gas they stay well below what chain.sends.ts watches at one look. */
+/** Sweeps under way per rail. With their gas they stay well below what chain.sends.ts watches per run. */
 const MAX_OPEN = 40;
-/** A look ends after this and the next one goes on with those left out: a lease is 20 s. */
+/** A run ends after this and the next one continues with the rest: a lease is 20 s. */
 const LOOK_MS = 8_000;
-/** When to look again at what is not swept now: a customer may still pay; too little; the address is being swept. */
+/** When to check again what is not swept now: a customer may still pay; too little; the address is being swept. */
 const WAITING_AGAIN_MS = 30_000;
 const TOO_LITTLE_AGAIN_MS = 600_000;
 const BUSY_AGAIN_MS = 5_000;
-/** Asked of the gas, beyond the most that the sweep may cost now: a quarter, for fees that rise meanwhile. */
+/** Extra gas beyond the most that the sweep may cost now: a quarter, in case fees rise meanwhile. */
 const marginOf = (units: bigint): bigint => units / 4n + 1n;
-/** A sweep not mined after this may lack gas for a higher fee. */
+/** A sweep unmined after this may lack gas for a higher fee. */
 const STUCK_MS = 120_000;
-/** How long a sweep may be refused before a person is told, and before it is given up for now. */
+/** How long a sweep may be rejected before a person is told, and before it is given up for now. */
 const REJECTED_TOLD_MS = 600_000;
 const REJECTED_DROPPED_MS = 3_600_000;
-/** How long a nonce that was given up waits for another send to take it. */
+/** How long a released nonce waits for another send to take it. */
 const GAP_MS = 5_000;
-/** Before deposits of a failed or dropped sweep are tried again: each try may cost gas. */
+/** Pause before deposits of a failed or dropped sweep are tried again: each try may cost gas. */
 const FAILED_AGAIN_MS = 3_600_000;
 
 export function sweepHandlers(context: SweepContext): Handlers {
@@ -88,7 +88,7 @@ export function sweepHandlers(context: SweepContext): Handlers {
       if (rail === undefined) return undefined;
       await bookLate(context, rail);
       await matchOwn(context, rail);
-      // A process without the key watches, and leaves sweeping to one that has it.
+      // A process without the key only watches, and leaves sweeping to one that has it.
       if (!rail.canSend(depositWallet(0n))) return { againInMs: everyMs };
       await fillGap(context, rail);
       await choose(context, rail);
@@ -100,7 +100,7 @@ export function sweepHandlers(context: SweepContext): Handlers {
           await goOn(context, rail, sweep, clock.now());
         } catch (error) {
           if (error instanceof Unavailable) throw error;
-          // One that cannot go on keeps none of the others, and is loud all the same.
+          // A failing sweep does not stop the others; its error is thrown at the end.
           bugs.push(error);
         }
       }
@@ -110,7 +110,7 @@ export function sweepHandlers(context: SweepContext): Handlers {
   };
 }
 
-/** Writes sweeps of what is due, oldest deposits first. */
+/** Creates sweeps of what is due, oldest deposits first. */
 async function choose({ db, clock }: SweepContext, rail: ChainRail): Promise<void> {
   const target = rail.walletAddresses[rail.wallets.payouts];
   assert(target !== undefined, `${rail.code} has a wallet that pays`);
@@ -160,7 +160,7 @@ async function choose({ db, clock }: SweepContext, rail: ChainRail): Promise<voi
   });
 }
 
-/** Takes one sweep as far as it goes now. @throws Unavailable */
+/** Advances one sweep as far as possible now. @throws Unavailable */
 async function goOn(context: SweepContext, rail: ChainRail, sweep: OwnTransfer, now: Date): Promise<void> {
   const { db } = context;
   const isStuck = now.getTime() - sweep.created_at.getTime() > STUCK_MS;
@@ -169,7 +169,7 @@ async function goOn(context: SweepContext, rail: ChainRail, sweep: OwnTransfer, 
   const isSent = outcome === 'known';
   if (outcome === 'rejected' || outcome === 'unknown') return;
   if (isSent && sweep.state === 'created') await noted(context, sweep, 'submitted', null);
-  // Only what no block takes can lack gas.
+  // Only an unmined sweep can lack gas.
   if (isSent && (!isStuck || (await db.asSystem((tx) => isMined(tx, rail.code, sweep.key))))) return;
 
   const gas = await db.asSystem((tx) => store.gasOf(tx, sweep.key));
@@ -180,7 +180,7 @@ async function goOn(context: SweepContext, rail: ChainRail, sweep: OwnTransfer, 
   const cost = await rail.gasFor(wallet, sendingOf(sweep));
   if ('rejected' in cost) return isSent ? undefined : await rejected(context, rail, sweep, cost.rejected);
   const { needUnits, hasUnits } = cost;
-  // Coin that the books do not know may be a customer's that is not counted yet.
+  // Coin that the books do not know may be a customer's deposit not counted yet.
   const isFunded = gas.some((one) => one.state !== 'created' && one.state !== 'dropped');
   const known = isFunded ? hasUnits : await db.asSystem((tx) => ownNativeAt(tx, rail.code, sweep));
   const usable = known < hasUnits ? known : hasUnits;
@@ -202,7 +202,7 @@ const sendingOf = ({ key, asset, units, target }: OwnTransfer): Sending => ({
   destination: { kind: 'address', address: target },
 });
 
-/** @returns the state it is in now */
+/** @returns its state now */
 async function submit(
   context: SweepContext,
   rail: ChainRail,
@@ -218,7 +218,7 @@ async function submit(
     await rejected(context, rail, transfer, sent.why);
     return 'created';
   }
-  // Where it is not known whether the node took it, its bytes may be stored: the next look asks.
+  // If it is unknown whether the node accepted it, its bytes may be stored: the next run asks.
   const state = sent.outcome === 'submitted' ? 'submitted' : 'created';
   await noted(context, transfer, state, sent.outcome === 'unknown' ? sent.why : null);
   return state;
@@ -227,7 +227,7 @@ async function submit(
 const noted = ({ db, clock }: SweepContext, { key }: OwnTransfer, state: 'created' | 'submitted', why: string | null) =>
   db.asSystem((tx) => store.note(tx, key, { state, why, at: clock.now() }));
 
-/** Not sent, and nothing taken for it. Tried again at every look; in the end a person is told. */
+/** Not sent, and no nonce taken. Retried in every run; eventually a person is told. */
 async function rejected(context: SweepContext, rail: ChainRail, transfer: OwnTransfer, why: string): Promise<void> {
   const { db, clock, log } = context;
   const now = clock.now();
@@ -250,13 +250,13 @@ async function rejected(context: SweepContext, rail: ChainRail, transfer: OwnTra
   });
 }
 
-/** Gas that no wallet has is one trouble for all addresses of a rail; what is wrong with a sweep is its own. */
+/** A wallet without coin for gas is one problem for all addresses of a rail; a problem with a sweep is its own. */
 const caseOf = (transfer: OwnTransfer) =>
   transfer.kind === 'gas'
     ? { kind: 'gas_short' as const, subject: `rail:${transfer.rail}` }
     : { kind: 'sweep_rejected' as const, subject: `sweep:${transfer.rail}:${transfer.address}:${transfer.asset}` };
 
-/** Writes gas for a sweep, unless it has ended or has gas on its way. */
+/** Creates gas for a sweep, unless the sweep has ended or has gas on its way. */
 async function writeGas(
   { db, clock }: SweepContext,
   rail: ChainRail,
@@ -288,8 +288,9 @@ async function writeGas(
 }
 
 /**
- * A nonce of the paying wallet was given up while later ones were signed, and no other send has taken it: the smallest gas there
- * is goes to a deposit address of ours under it, or the later ones would wait for ever. One at a time.
+ * A nonce of the paying wallet was released while later ones were signed, and no other send has taken it: the smallest
+ * possible gas transfer goes to a deposit address of ours under it, because the later ones would otherwise wait for ever. One
+ * at a time.
  */
 async function fillGap(context: SweepContext, rail: ChainRail): Promise<void> {
   const { db, clock, log } = context;
@@ -327,7 +328,7 @@ async function fillGap(context: SweepContext, rail: ChainRail): Promise<void> {
 
 type OwnFact = Extract<RailFact, { type: 'own_transfer_settled' | 'own_transfer_failed' }>;
 
-/** What the rail says has become of a sweep or its gas, taken into the books. */
+/** Books what the rail reports of a sweep or its gas. */
 export async function takeOwnTransfer(
   context: { clock: Clock; chains: ReadonlyMap<string, ChainRail> },
   tx: Tx,
@@ -360,14 +361,14 @@ export async function takeOwnTransfer(
   const ended = await store.find(tx, row.key);
   assert(ended !== undefined, 'a transfer stays where it is');
   await book(context, tx, ended);
-  // Both may become final in one look, and the rail tells them in the order of their wallets.
+  // Both may become final in one run, and the rail reports them in the order of their wallets.
   const sweep = row.sweep === null ? undefined : await store.lock(tx, row.sweep);
   if (sweep !== undefined && sweep.ended_at !== null && sweep.booked_at === null) await book(context, tx, sweep);
 }
 
 /**
- * A sweep that a reorg took back, deeper than anything was thought to go: the caller has reversed its entry. Its bytes are
- * broadcast again until a block takes them, and what becomes of them then is booked like the first time.
+ * A sweep was undone by a reorg deeper than finality: the caller has reversed its entry. Its bytes are broadcast again until
+ * a block takes them, and the result is then booked as the first time.
  *
  * @throws Refusal 'does_not_fit'
  */
@@ -382,7 +383,7 @@ export async function sweepUndone(tx: Tx, key: string): Promise<void> {
   await broadcastAgain(tx, row.rail, key);
 }
 
-/** Gas that was never submitted is not needed any more. */
+/** Gas that was never submitted is no longer needed. */
 async function dropGas(tx: Tx, sweep: OwnTransfer, now: Date): Promise<void> {
   for (const gas of await store.gasOf(tx, sweep.key)) {
     if (gas.ended_at === null && gas.state === 'created')
@@ -390,7 +391,7 @@ async function dropGas(tx: Tx, sweep: OwnTransfer, now: Date): Promise<void> {
   }
 }
 
-/** Those whose cost was to be booked before the coin it was paid with. */
+/** Books those whose cost had to wait for the coin it was paid with. */
 async function bookLate(context: SweepContext, rail: ChainRail): Promise<void> {
   await context.db.asSystem(async (tx) => {
     for (const row of await store.unbooked(tx, rail.code)) await book(context, tx, row);
@@ -408,7 +409,7 @@ async function book(
   const lines = linesOf(rail, row);
   if (lines.length > 0) {
     const posted = await post(tx, {
-      // What was reversed is booked again under another id.
+      // A reversed entry is booked again under another id.
       id: await freeId(tx, row.key),
       kind: row.state === 'failed' ? `${row.kind}_failed` : row.kind,
       at: now,

@@ -1,7 +1,7 @@
 /**
- * The page for adding a bank account: a currency first, unless the partner has named it, then what its banks go by.
+ * The page for adding a bank account: first the currency, unless the partner has chosen it, then the fields its banks use.
  *
- * The same account again is the same account, so a form sent twice adds one.
+ * Adding an existing account again changes nothing, so a form sent twice adds one account.
  */
 import {
   accountDetails,
@@ -17,14 +17,14 @@ import type { Messages } from './messages.ts';
 import { button, fields, paragraph } from './pages.ts';
 import { addressBack, formOf, type Outcome, show, type Visit, wayBack } from './visit.ts';
 
-/** A visit of somebody who has logged in. */
+/** The page for a customer who is logged in. */
 export async function bank(visit: Visit): Promise<Outcome> {
   const { look, query } = visit;
   const { m } = look;
   if (visit.customer.blocked) return show(visit, { title: m.refused.title, body: paragraph(m.refused.text) });
   const sent = visit.form;
   if (sent?.get('intent') === 'account') return await addAccount(visit, sent);
-  // A login form sent a second time, by somebody who is in.
+  // A login form sent again by a customer who is logged in.
   if (sent !== undefined) return { goTo: visit.action };
 
   const added = await addedAccount(visit, query.get('added'));
@@ -36,7 +36,7 @@ export async function bank(visit: Visit): Promise<Outcome> {
   return currencyPage(visit, offered, new URLSearchParams(named === null ? '' : { currency: named }));
 }
 
-/** What is paid out here, by any market; the one that the partner has named, where it has. */
+/** The currencies of our payouts, on any market; only the one the partner has chosen, if any. */
 async function currencies({ inTx, link }: Visit): Promise<Asset[]> {
   const all = [...new Map((await inTx(markets)).map(({ fiat }) => [fiat.code, fiat])).values()];
   const named = all.filter(({ code }) => code === link.fiat);
@@ -68,7 +68,7 @@ ${button(m.bank.goOn)}
   return show(visit, { title, body, problems });
 }
 
-/** What an account goes by, per currency. */
+/** The fields of an account per currency. */
 export function accountFields(m: Messages, fiat: Asset): Field[] {
   return accountShapeOf(fiat.code).map(([name, form]) => ({
     name,
@@ -105,7 +105,7 @@ async function addAccount(visit: Visit, sent: URLSearchParams): Promise<Outcome>
   const offered = await currencies(visit);
   const fiat = offered.find(({ code }) => code === sent.get('currency'));
   const [only, ...others] = offered;
-  // There is nothing to choose: the form of the one currency again.
+  // With only one currency there is nothing to choose: its form again.
   if (fiat === undefined && only !== undefined && others.length === 0)
     return accountPage(visit, { fiat: only, isOnly: true }, {});
   if (fiat === undefined) return currencyPage(visit, offered, new URLSearchParams({ currency: '' }));
@@ -115,7 +115,7 @@ async function addAccount(visit: Visit, sent: URLSearchParams): Promise<Outcome>
   return { goTo: `${visit.action}?added=${kept.account.id}` };
 }
 
-/** Adds the account that a form tells of, or says what is wrong with it. */
+/** Adds the account in a form, or says what is wrong with it. */
 export async function keepAccount(
   { deps, look, customer, now, through, inTx }: Pick<Visit, 'deps' | 'look' | 'customer' | 'now' | 'through' | 'inTx'>,
   fiat: Asset,

@@ -1,8 +1,8 @@
 /**
- * Where money goes that waits for its customer's word: a payout that came back, or a deposit that goes back. On the page of its
- * order: an account of the customer's or a new one, or an address.
+ * The destination of money that waits for its customer: a returned payout, or a refund. On the page of its order: one of the
+ * customer's accounts or a new one, or an address.
  *
- * What is named here is recorded and screened as if the partner had named it.
+ * A destination named here is recorded and screened as if the partner had named it.
  */
 import { Refusal } from '../../base/errors.ts';
 import { type Customer, type FiatAccount, fiatAccounts } from '../../customers/index.ts';
@@ -25,7 +25,7 @@ const assetOf = ({ assets }: Facts, { asset }: Waiting) => {
   return found;
 };
 
-/** The first of what waits; the next is asked for once that has an answer. */
+/** The form for the first waiting amount; the next one follows once that has a destination. */
 export function destinationForm(
   visit: CheckoutVisit,
   shown: Facts,
@@ -59,7 +59,7 @@ function field({ look }: CheckoutVisit, shown: Facts, waiting: Waiting, accounts
   return walletField(address, addressHint(assetOf(shown, waiting).chain ?? ''));
 }
 
-/** Takes the form: adds the account, or names where it goes. Sent a second time it changes nothing. */
+/** Handles the form: adds the account, or sets the destination. Sent again it changes nothing. */
 export async function nameDestination(
   visit: CheckoutVisit,
   customer: Customer,
@@ -86,7 +86,7 @@ export async function nameDestination(
   return why === undefined ? { goTo: action } : { given: form, problems: new Map([[asked.name, why]]) };
 }
 
-/** @returns why it cannot go there; undefined once it is named, also where somebody had named it meanwhile */
+/** @returns why it cannot go there; undefined once it is set, also when it was set meanwhile by another request */
 async function named(
   { deps, look, through, now }: CheckoutVisit,
   { order }: Facts,

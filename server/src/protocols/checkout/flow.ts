@@ -1,11 +1,11 @@
 /**
- * The checkout page: buying or selling by a link, step by step.
+ * The checkout page: buying or selling through a link, step by step.
  *
- *   offer, price of the moment → phone (where the link names nobody) → code → details (where the level is too low)
- *     → offer, price that holds; account or wallet → the order: whom to pay, then how far it is
+ *   offer at the current price → phone (if the link names no customer) → code → details (if the level is too low)
+ *     → offer at a held price; account or wallet → the order: whom to pay, then its progress
  *
- * Which step is due follows from what is stored and who has logged in; nothing else remembers it. Once there is an order,
- * it is all that the link shows, and only to the customer whose it is.
+ * The current step follows from the stored data and the login; there is no other state. Once there is an order, the link
+ * shows only that, and only to its customer.
  */
 import { Refusal } from '../../base/errors.ts';
 import { type Customer, findCustomer, givenDetails, requireTrading } from '../../customers/index.ts';
@@ -22,7 +22,7 @@ import { addressBack, type CheckoutVisit, formOf, type Outcome, show, type Visit
 
 export async function checkoutPage(visit: CheckoutVisit): Promise<Outcome> {
   const { link, customer, session, look, now } = visit;
-  // Somebody else wants to log in, on a link that leaves open who.
+  // Another person wants to log in, on a link that does not name the customer.
   if (visit.form?.get('intent') === 'other' && link.customerId === null)
     return { goTo: `${visit.action}?go=1&other=1`, session: beginSession('', now) };
   const row = await visit.inTx((tx) => checkouts.find(tx, link.id));
@@ -30,7 +30,7 @@ export async function checkoutPage(visit: CheckoutVisit): Promise<Outcome> {
   if (row?.order_id != null && row.customer_id !== null) {
     const { order_id, customer_id } = row;
     if (!session.loggedIn || customer === undefined) {
-      // The link is that customer's from now on: codes go to its phone and to no other.
+      // From now on the link belongs to that customer: codes are sent to its phone only.
       const owner = await visit.inTx((tx) => findCustomer(tx, customer_id));
       return await login(asVisit(visit, owner));
     }
@@ -71,7 +71,7 @@ const other = (visit: CheckoutVisit) =>
     ? undefined
     : formOf(visit, { intent: 'other', body: html``, button: button(visit.look.m.phone.other, 'second') });
 
-/** The same steps as on the page for verification, and back here. */
+/** The same steps as on the verification page, then back here. */
 async function details(visit: CheckoutVisit, customer: Customer): Promise<Outcome> {
   const asKnown = asVisit(visit, customer);
   const given = await visit.inTx((tx) => givenDetails(tx, customer.id));

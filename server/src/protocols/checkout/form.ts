@@ -1,8 +1,8 @@
 /**
- * Forms: the fields a page asks for, as data, and reading what came back.
+ * Forms: a page's fields as data, and parsing what was submitted.
  *
- * A field that is missing or malformed is told by name, all of them at once; the page ties each to its input. Not here:
- * what is asked (kyc.ts, bank.ts), how it looks (pages.ts).
+ * All missing or malformed fields are reported at once, by name; the page ties each error to its input. Not here: which
+ * fields (kyc.ts, bank.ts), their look (pages.ts).
  */
 import type { Messages } from './messages.ts';
 
@@ -12,17 +12,17 @@ export interface Field {
   readonly name: FieldName;
   readonly label: string;
   readonly required: boolean;
-  /** What is kept of it, or undefined where it is malformed. Gets no empty text. */
+  /** The stored value, or undefined when malformed. Never called with an empty text. */
   read(given: string): string | undefined;
   readonly hint?: string | undefined;
-  /** `date`, or a select's choices: value and what is shown. Otherwise a line of text. */
+  /** `date`, or a select's choices (value and label). Otherwise a line of text. */
   readonly kind?: 'date' | ReadonlyMap<string, string> | undefined;
   readonly autocomplete?: string | undefined;
   readonly numeric?: boolean | undefined;
   readonly mostChars?: number | undefined;
 }
 
-/** By name of the field: what is wrong with it. */
+/** Field name → what is wrong with it. */
 export type Problems = ReadonlyMap<string, string>;
 
 export const MOST_CHARS = 128;
@@ -53,5 +53,5 @@ export function readForm(
   return { values, problems };
 }
 
-/** PostgreSQL keeps no NUL, and nobody has a control character in a name. */
+/** PostgreSQL cannot store NUL, and no name contains control characters. */
 const isPlain = (text: string): boolean => text.isWellFormed() && !/\p{Cc}/u.test(text);

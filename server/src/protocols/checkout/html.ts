@@ -1,7 +1,7 @@
 /**
- * HTML: a template tag that escapes whatever is put in, so that leaving it out is not possible by forgetting.
+ * HTML: a template tag that escapes every inserted value, so that escaping cannot be forgotten.
  *
- * `html` takes text, other `html`, and lists of either. Attributes are always written with double quotes around them.
+ * `html` accepts text, other `html`, and lists of either. Attribute values are always in double quotes.
  */
 export class Html {
   readonly text: string;

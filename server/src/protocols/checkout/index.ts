@@ -2,16 +2,17 @@
  * Checkout: the pages that customers see, rendered here and working without any script.
  *
  * `/kyc/:token` verifies a customer, `/bank/:token` adds a bank account, `/checkout/:token` buys or sells (flow.ts),
- * `/return/:token` confirms where coins go back to (return.ts). The
- * token comes from a signed call of the partner's program, of a return from an operator, and names partner, flow, the way back and mostly the customer; it
- * shows a login page and nothing else (customers/links.ts). Every
- * step is a form that posts to its own page; what succeeds answers with a redirect to the same page, which shows what is
- * next from what is stored. So reloading, going back and sending twice are harmless.
+ * `/return/:token` confirms a refund address for coins (return.ts). The token comes from a signed call of the partner's
+ * program (a return link's from an operator) and names partner, flow, the return URL and usually the customer; it shows a
+ * login page and nothing else (customers/links.ts). Every step is a form that posts to its own page; success answers with a
+ * redirect to the same page, which shows the next step from stored data. So reloading, going back and sending twice are
+ * harmless.
  *
- * A request is looked at in one order: allowance of its network address, link, who it names, session, form, and then the
- * page (`answer`). A link that is not ours, and one that names somebody who is not there, get the same answer.
+ * A request is checked in this order: rate limit of its network address, link, the customer it names, session, form, and then
+ * the page (`answer`). An invalid link and a link to a missing customer get the same answer.
  *
- * Not here: making links (whitelabel), codes and their limits (customers/login.ts), what a finding means (customers).
+ * Not here: making links (whitelabel), codes and their limits (customers/login.ts), the meaning of a verification result
+ * (customers).
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -56,9 +57,9 @@ const PAGES: Readonly<Record<Exclude<LinkPurpose, 'checkout'>, (visit: Visit) =>
 
 /** A long form is two kilobytes. */
 const MAX_BODY_BYTES = 16 * 1024;
-/** A visit is about ten; many people may share one address. */
+/** A visit is about ten requests; many people may share one address. */
 const REQUESTS_PER_MINUTE = 120;
-/** Phone numbers that a network may name: thirty at once, and then one a minute. */
+/** Phone numbers that one network may enter: thirty at once, then one a minute. */
 const MOST_NAMINGS = 30;
 const REQUESTS_PER_NAMING = 120;
 
@@ -126,7 +127,7 @@ export const checkout: Protocol<CheckoutDeps> = (deps) => async (app) => {
   }
 };
 
-/** What a request to a page gets. */
+/** Answers requests to pages. */
 function answerer(deps: CheckoutDeps) {
   const limiter = openLimiter();
   const namings = openLimiter();
@@ -151,7 +152,7 @@ function answerer(deps: CheckoutDeps) {
     const found = await inTx(async (tx) => {
       const partner = await findPartner(tx, { id: BigInt(link.partnerId) });
       if (partner === undefined) return undefined;
-      // What a leaked key may have made is held; a link to a return was made by an operator.
+      // Links that a leaked key may have made are held; an operator made a return link.
       const isHeld = purpose !== 'return' && (await isLinkHeld(tx, { partnerId: partner.id, ...madeAs(link) }));
       return { partner, isHeld, customer: named === '' ? undefined : await customerOrNone(tx, named) };
     });
@@ -160,8 +161,8 @@ function answerer(deps: CheckoutDeps) {
     const { partner, customer } = found;
     if (partner.suspended || found.isHeld) return plain.page(403, m.suspended);
 
-    // A session of somebody who is not this partner's is none here. A login with a number that is another person's since
-    // has ended in every browser, for good.
+    // A session of another partner's customer does not count here. A login ends permanently in every browser once its phone
+    // number belongs to another person.
     const theirs = named !== '' && customer === undefined ? undefined : kept;
     const isLogin =
       customer === undefined || (customer.loggedInAt !== null && customer.loginEpoch === (theirs?.epoch ?? 0));
@@ -223,7 +224,7 @@ const retryLater = (reply: Reply, afterMs: number): Reply => ({
   headers: { ...reply.headers, 'retry-after': String(Math.max(1, Math.ceil(afterMs / 1000))) },
 });
 
-/** Pages for those of whom nothing is known yet. */
+/** Pages for requests whose partner is not known yet. */
 function plainPages(deps: CheckoutDeps, headers: Call['headers']) {
   const m: Messages = messagesFor(headers['accept-language']);
   const root = rootOf(deps);
@@ -236,7 +237,7 @@ function plainPages(deps: CheckoutDeps, headers: Call['headers']) {
   };
 }
 
-/** The public address may have a path of its own, which a proxy in front takes off. */
+/** The public URL may have a path, which a proxy in front removes. */
 const rootOf = (deps: CheckoutDeps): string => new URL(deps.publicUrl()).pathname.replace(/\/+$/, '');
 const isSecure = (deps: CheckoutDeps): boolean => deps.publicUrl().startsWith('https:');
 

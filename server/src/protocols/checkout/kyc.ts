@@ -1,8 +1,8 @@
 /**
- * The verification page: what a customer is asked, and what becomes of it.
+ * The verification page: what a customer is asked, and what happens with it.
  *
- * Details are stored first, then the verifier is asked, then its finding is recorded: two transactions with the call
- * between them. A call that fails leaves the details where they are, and asking again is asking about the same version.
+ * Details are stored first, then the verifier is called, then its result is recorded: two transactions with the call between
+ * them. A failed call leaves the stored details, and a retry asks about the same version.
  */
 import { Unavailable } from '../../base/errors.ts';
 import {
@@ -20,13 +20,13 @@ import type { Messages } from './messages.ts';
 import { alert, button, fields, group, linkButton, paragraph } from './pages.ts';
 import { addressBack, formOf, leave, type Outcome, show, type Visit, wayBack } from './visit.ts';
 
-/** A visit of somebody who has logged in. */
+/** The page for a customer who is logged in. */
 export async function kyc(visit: Visit): Promise<Outcome> {
   if (visit.link.closeAfterLogin) return leave(visit, back(visit));
   const intent = visit.form?.get('intent');
   if (intent === 'details') return await takeDetails(visit);
   if (intent === 'check') return await checkAgain(visit);
-  // A login form sent a second time, by somebody who is in.
+  // A login form sent again by a customer who is logged in.
   if (visit.form !== undefined) return { goTo: visit.action };
 
   const given = await visit.inTx((tx) => givenDetails(tx, visit.customer.id));
@@ -48,7 +48,7 @@ export async function kyc(visit: Visit): Promise<Outcome> {
 
 type Standing = 'done' | 'refused' | 'review' | 'form';
 
-/** The level that verification here is about: the one from which the partner lets its customers trade. */
+/** The target level of verification here: the one from which the partner lets its customers trade. */
 const levelFor = ({ partner, deps }: Pick<Visit, 'partner' | 'deps'>): number =>
   Math.min(Math.max(1, partner.tradeLevel), deps.verifier.highestLevel);
 
@@ -71,7 +71,7 @@ async function takeDetails(visit: Visit): Promise<Outcome> {
   const given = await visit.inTx(async (tx) => {
     const customer = await findCustomer(tx, visit.customer.id);
     const before = await givenDetails(tx, customer.id);
-    // Sent twice: the first has done it, or is about to.
+    // Submitted twice: the first submission has done it, or is doing it.
     if (verificationStep({ ...visit, customer }, before) !== 'form') return before;
     return await saveDetails(tx, deps.vault, { customer, details: values, now });
   });
@@ -136,7 +136,7 @@ ${group(words.groups.address, fields(look, address, given, problems))}`,
   return show(visit, { title: words.title, body, problems });
 }
 
-/** What browsers may fill in by themselves, by the names that HTML has for it. */
+/** Autocomplete tokens of HTML, for browsers. */
 const AUTOCOMPLETE: Readonly<Record<string, string>> = {
   firstName: 'given-name',
   secondSurname: 'family-name',
@@ -190,7 +190,7 @@ function fieldsFor(m: Messages, now: Date): { person: Field[]; address: Field[] 
   };
 }
 
-/** The pattern lets the 31st of February pass. */
+/** The pattern accepts the 31st of February. */
 function isPastDay(text: string, now: Date): boolean {
   const day = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text) && day < now;

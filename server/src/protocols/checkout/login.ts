@@ -1,8 +1,8 @@
 /**
- * Logging in: a code to the phone that the partner named, and the code entered here.
+ * Login: a code sent to the phone that the partner named, and entered here.
  *
- * The code's row is written before the code is sent, and nothing is sent inside a transaction. What a page says depends on the
- * link, on this browser's own session and on nothing that others did with the same number.
+ * The code's row is inserted before the code is sent, and nothing is sent inside a transaction. What a page says depends on
+ * the link and this browser's own session, and on nothing that others did with the same number.
  */
 import { Unavailable } from '../../base/errors.ts';
 import { describeError } from '../../base/log.ts';
@@ -15,7 +15,7 @@ import { randomCode } from './sender.ts';
 import { beginSession } from './session.ts';
 import { formOf, type Outcome, show, type Visit } from './visit.ts';
 
-/** A visit of somebody who has not logged in. */
+/** The page for a customer who is not logged in. */
 export async function login(visit: Visit): Promise<Outcome> {
   const intent = visit.form?.get('intent');
   if (intent === 'code') return await sendCode(visit);
@@ -31,7 +31,7 @@ async function sendCode(visit: Visit): Promise<Outcome> {
   const asking = { ...from, session: session.csrf, isOpen };
   const { issued, phone } = await visit.inTx(async (tx) => {
     const issued = await issueCode(tx, deps.vault, { customer, code, asking, now });
-    // Read behind the code's row: a change of phone that comes later ends this code.
+    // Read after the code's row: a later change of phone ends this code.
     return { issued, phone: (await openContact(tx, deps.vault, customer.id)).phone };
   });
   if (issued.outcome !== 'issued') {
@@ -42,12 +42,12 @@ async function sendCode(visit: Visit): Promise<Outcome> {
   }
   if (phone === undefined) return await loginPage(visit, { status: 503 });
   const sending = issued.isSent ? send(visit, { id: issued.id, phone, code }) : Promise.resolve(true);
-  // Where the number was typed in, the answer does not wait: how long it takes would tell whether a message goes out.
+  // If the visitor typed the number, the reply does not wait: its duration would reveal whether a message is sent.
   if (isOpen || (await sending)) return { goTo: visit.action };
   return await loginPage(visit, { status: 503 });
 }
 
-/** @returns whether it could be submitted; where not, the row says so, and the page from it */
+/** @returns whether it could be submitted; if not, the row records it, and the page reads the row */
 async function send(
   { deps, inTx, now }: Visit,
   { id, phone, code }: { id: bigint; phone: string; code: string },
@@ -82,7 +82,7 @@ async function enterCode(visit: Visit): Promise<Outcome> {
   });
 }
 
-/** Asks for the code where one is on its way, and offers to send one. */
+/** Asks for the code if one is on its way, otherwise offers to send one. */
 async function loginPage(
   visit: Visit,
   p: { problems?: Problems; said?: string; status?: number },
@@ -113,7 +113,7 @@ async function loginPage(
     body: html`${paragraph(words[visit.isOpen === true ? 'sentIfPossible' : 'sent'](endingOf(phone)))}${hint}${fields(look, [codeField(look.m)], new URLSearchParams(), problems)}`,
     button: button(words.enter),
   });
-  // A code that is malformed is told even where none is on its way: by then the field is gone, so the words stand alone.
+  // A malformed code is reported even when none is on its way: the field is gone by then, so the message is shown alone.
   const lost = !isLive && problems.size > 0 ? alert(look.m.problems.codeOver) : undefined;
   return show(visit, {
     title,
@@ -139,5 +139,5 @@ const codeField = (m: Messages): Field => ({
 const phoneOf = async ({ inTx, deps, customer }: Visit): Promise<string | undefined> =>
   (await inTx((tx) => openContact(tx, deps.vault, customer.id))).phone;
 
-/** What is shown of a number: it says which one to those who know it. */
+/** The shown part of a number: enough for those who know it. */
 export const endingOf = (phone: string): string => phone.replaceAll(/[^0-9]/g, '').slice(-2);

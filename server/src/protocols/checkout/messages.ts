@@ -6,7 +6,7 @@ import type { Direction, OrderState, PublicReason, ToldRefund } from '../../orde
 
 export type Messages = typeof en;
 
-/** Dates as everybody reads them, in the one zone that needs no asking. */
+/** Dates in UTC, written so that every reader understands them. */
 const moment = (at: Date): string => `${at.toISOString().slice(0, 16).replace('T', ', ')} UTC`;
 
 type Said = Readonly<Record<string, string>>;
@@ -262,7 +262,7 @@ const en = {
       confirm: 'Send it there',
       refused: 'It cannot be sent there. Name another, or ask the app that sent you here.',
     },
-    /** What was unusual, in the words that the partner has. What a person looks into says so by the state alone. */
+    /** What was unusual, in the partner's words. A manual review is shown by the state alone. */
     reasons: {
       underpaid: 'Less has arrived than was to be paid.',
       overpaid: 'More has arrived than was to be paid.',
@@ -313,7 +313,7 @@ const en = {
     lookedInto: 'being looked into',
   },
 
-  /** Coins that go back: the customer confirms where to. */
+  /** Refunds of coins: the customer confirms the address. */
   startRefund: {
     title: 'Where your coins go back to',
     intro: (partner: string) =>
@@ -408,7 +408,7 @@ const en = {
 
 const CATALOGUES: Readonly<Record<string, Messages>> = { en };
 
-/** The first language of an Accept-Language header that there is a catalogue for, in the order it is written. */
+/** The first language of an Accept-Language header that has a catalogue, in the header's order. */
 export function messagesFor(accepted: string | undefined): Messages {
   for (const wanted of (accepted ?? '').slice(0, 200).split(',')) {
     const language = wanted.trim().split(/[-;]/, 1)[0]?.toLowerCase() ?? '';

@@ -1,12 +1,13 @@
 /**
  * The offer: what an order would cost, shown, and confirmed.
  *
- * Before anybody has logged in it is the price of the moment. Afterwards it is a quote, kept with the link, so that looking
- * again is the same promise; confirming takes exactly that quote. Where it has ended, a new one is made: it is taken where it
- * promises the very same, and where the price is another by then it is shown and has to be confirmed again. Nothing is ever
- * taken that was not on the screen, and nobody is told that a price has changed that has not.
+ * Before login it is the current price. Afterwards it is a quote, stored with the link, so that reloading shows the same
+ * promise; confirming takes exactly that quote. If it has expired, a new one is made: it is taken if it promises exactly the
+ * same; otherwise it is shown and has to be confirmed again. Only what was on the screen is ever taken, and a page reports a
+ * changed price only if it changed.
  *
- * The link's row is locked while an order is made, and names it: a link makes one order, however often it is asked to.
+ * The link's row is locked while an order is created, and records the order: a link makes one order, however often it is
+ * submitted.
  */
 import type { Tx } from '../../base/db.ts';
 import { Refusal, Unavailable } from '../../base/errors.ts';
@@ -37,7 +38,7 @@ export const marketOf = async ({ inTx, link }: CheckoutVisit): Promise<Market | 
 const titleOf = ({ m }: { m: Messages }, { direction, crypto }: Market): string =>
   m.checkout.title[direction](coinOf(crypto));
 
-/** For whoever has the link: the price of the moment, and the way on. */
+/** For anybody who has the link: the current price, and the next step. */
 export async function previewPage(visit: CheckoutVisit, market: Market): Promise<Outcome> {
   const { look, partner, now, action } = visit;
   const depositUnits = BigInt(visit.link.depositUnits);
@@ -52,7 +53,7 @@ ${linkButton(`${action}?go=1`, look.m.checkout.goOn)}`;
   }
 }
 
-/** A visit of somebody who may trade: adds an account, confirms, or looks at what there is to confirm. */
+/** For a customer who may trade: adds an account, confirms, or shows what to confirm. */
 export async function offer(visit: CheckoutVisit, customer: Customer, market: Market): Promise<Outcome> {
   const intent = visit.form?.get('intent');
   const sent = visit.form ?? new URLSearchParams();
@@ -64,7 +65,7 @@ export async function offer(visit: CheckoutVisit, customer: Customer, market: Ma
         ? accountPage(visit, market, { given: sent, problems: kept.problems })
         : { goTo: `${visit.action}?account=${kept.account.id}` };
     }
-    // A form of an earlier step, sent a second time.
+    // A form of an earlier step, sent again.
     if (visit.form !== undefined) return { goTo: visit.action };
     return await confirmPage(visit, customer, market, {});
   } catch (error) {
@@ -105,7 +106,7 @@ const namedWallet = ({ look, link, partner }: CheckoutVisit): Html =>
   html`${paragraph(look.m.checkout.walletNamed(partner.name))}
 ${facts([[look.m.checkout.wallet, html`<span class="copy">${link.walletAddress ?? ''}</span>`]])}`;
 
-/** Where what is got goes: an account of theirs, or an address. */
+/** The payout destination: one of the customer's accounts, or an address. */
 function asked(m: Messages, market: Market, accounts: readonly FiatAccount[]): Field {
   const words = m.checkout;
   return market.direction === 'onramp'
@@ -113,7 +114,7 @@ function asked(m: Messages, market: Market, accounts: readonly FiatAccount[]): F
     : accountField(m, accounts);
 }
 
-/** An address that somebody types or pastes. */
+/** An address that the customer types or pastes. */
 export const walletField = (label: string, hint: string): Field => ({
   name: 'wallet',
   label,
@@ -154,7 +155,7 @@ const accountsFor = async ({ inTx }: CheckoutVisit, customer: Customer, { direct
     ? []
     : (await inTx((tx) => fiatAccounts(tx, customer.id))).filter((account) => account.fiat === fiat.code);
 
-/** The quote shown last while it holds, else a new one. */
+/** The quote shown last while it is valid, else a new one. */
 async function quoteFor(visit: CheckoutVisit, customer: Customer, market: Market): Promise<Quote> {
   const { link, partner, now } = visit;
   const depositUnits = BigInt(link.depositUnits);
@@ -193,7 +194,7 @@ async function order(
     if (live === undefined) await checkouts.quoteShown(tx, link.id, quote.id);
     if (!isSameOffer(shown, quote)) return 'moved';
     const { id } = await deps.orders.create(tx, {
-      // Of what was shown, nothing may move: a partner's tolerance is for programs that computed with an older price.
+      // No deviation from what was shown: a partner's tolerance is for programs that computed with an older price.
       partner: { ...partner, toleranceBps: 0n },
       customer,
       market,
@@ -216,7 +217,7 @@ async function order(
   return await confirmPage(visit, customer, market, { said: again, status: 409, given: sent });
 }
 
-/** What was on the screen when the form was sent, by the number in the form. */
+/** The quote on the screen when the form was sent, by the number in the form. */
 const quoteNamed = async (
   tx: Tx,
   { named, ...input }: { named: string | null; market: Market; depositUnits: bigint },
@@ -242,7 +243,7 @@ async function destinationOf(
       ? readForm([field], sent, look.m)
       : { values: { wallet: link.walletAddress }, problems: new Map<string, string>() };
   if (problems.size > 0) return { problems };
-  // Our own addresses are other partners' too, so this look goes through the system role.
+  // Our own addresses may be other partners', so this look-up uses the system role.
   const read = await deps.db.asSystem((tx) => deps.orders.readPayoutAddress(tx, market, values.wallet ?? ''));
   if ('address' in read) return { payoutAddress: read.address };
   const { malformed, tokenContract, ourAddress } = look.m.problems;
@@ -250,7 +251,7 @@ async function destinationOf(
   return { problems: new Map([['wallet', why]]) };
 }
 
-/** Why there is no order to be had, in words of the page; what is none of these is not expected here. */
+/** Why no order can be made, as shown on the page; other errors are unexpected here. */
 function declined(visit: CheckoutVisit, market: Market, error: unknown): Outcome {
   const { look, link } = visit;
   const words = look.m.checkout;

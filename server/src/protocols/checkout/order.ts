@@ -1,7 +1,7 @@
 /**
- * The page of an order: whom to pay, how far it is, what has come in and gone back, and the way back to the partner.
+ * The page of an order: whom to pay, its progress, what has come in and was refunded, and the link back to the partner.
  *
- * It is looked at again by itself while the order is under way, and shows what is stored and nothing else.
+ * It reloads itself while the order is under way, and shows only stored data.
  */
 import { createHash } from 'node:crypto';
 import { type Customer, fiatAccounts } from '../../customers/index.ts';
@@ -29,7 +29,7 @@ async function factsOf({ deps, inTx }: CheckoutVisit, orderId: bigint, customerI
   });
 }
 
-/** A form that was sent from the page: it says where money goes, or is one of an earlier step, sent a second time. */
+/** A form sent from the page: it names a destination, or belongs to an earlier step and was sent again. */
 export async function takeOrderForm(visit: CheckoutVisit, orderId: bigint, customer: Customer): Promise<Outcome> {
   const shown = await factsOf(visit, orderId, customer.id);
   const named = await nameDestination(visit, customer, shown);
@@ -49,7 +49,7 @@ async function pageOf(
   const { order, market, told } = shown;
   const words = look.m.checkout;
   const back = addressBack(link, { orderId: String(order.id), customerId: customer.id });
-  // Past its deadline an order is not over yet: what was paid in time may not have been read.
+  // Past its deadline an order is not over yet: a deposit in time may not have been read.
   const payable = isPayable(order, deps.clock.now());
   const said = saidOf(visit, shown, payable);
   const reason = told.reason === null ? undefined : words.reasons[told.reason];
@@ -68,16 +68,16 @@ ${wayBack(visit, back)}`;
     title: said.title,
     body,
     problems: wrong?.problems,
-    // Who is filling in a form is not interrupted by news.
+    // Reloading must not interrupt a customer who is filling in a form.
     news: { text: newsOf(shown, payable), isOver: shown.isOver || shown.destinations.length > 0 },
   });
 }
 
-/** The page says by its first sentence what is missing, and need not say it twice. */
+/** The page's first sentence already says what is missing. */
 const isAskedForRest = (said: { text?: string }, told: OrderMoney['told']): boolean =>
   said.text === undefined && told.reason === 'underpaid';
 
-/** The order in a title and a sentence; without a sentence where it is still to be paid. */
+/** The order as a title and a sentence; without a sentence while it is still to be paid. */
 function saidOf({ look }: CheckoutVisit, shown: Facts, payable: boolean): { title: string; text?: string } {
   const { order, isOver, cameBack, destinations, missingUnits } = shown;
   const words = look.m.checkout;
@@ -95,14 +95,14 @@ function saidOf({ look }: CheckoutVisit, shown: Facts, payable: boolean): { titl
     const goesOn = shown.told.refunds.some(({ status }) => status === 'created' || status === 'submitted');
     return { title, text: destinations.length > 0 ? named : goesOn ? again : text };
   }
-  // What the law stops is shown as what anybody looks into; what it has let go, as what goes back.
+  // An order blocked by law is shown as under review; a released one as refunded.
   if (order.state === 'frozen') return isOver ? words.states.refunded : words.states.on_hold;
   if (order.state === 'created') return words.timeOver;
   const state = words.states[order.state];
   return isFinal(order.state) && !isOver ? { title: state.title, text: words.besides } : state;
 }
 
-/** Another text whenever there is something new to see. */
+/** A text that changes whenever there is something new to see. */
 function newsOf({ order, told, deposits, isOver }: Facts, payable: boolean): string {
   const seen = deposits.map(({ state, units }) => `${state} ${units}`);
   return createHash('sha256')
@@ -119,12 +119,12 @@ function assetOf(known: Facts['assets'], code: string): Asset {
   return found;
 }
 
-/** Who has paid a part is asked for the rest, at the same place and by the same deadline. */
+/** A customer who has paid a part is asked for the rest, with the same instructions and deadline. */
 function toPay(visit: CheckoutVisit, shown: Facts): Html {
   const { order, missingUnits, told } = shown;
   const words = visit.look.m.checkout;
   const deposit = depositOf(shown);
-  // Where all of it is on its way and is not confirmed yet, the order asks for all of it as it did before.
+  // If the whole amount is on its way and not confirmed yet, the page still shows the whole amount.
   const amount = amountOf(missingUnits > 0n ? missingUnits : order.depositUnits, deposit);
   const isPart = missingUnits > 0n && missingUnits < order.depositUnits;
   const came = `${told.receivedAmount} ${told.receivedCurrency}`;
@@ -163,7 +163,7 @@ ${facts([
 ${note(words.onlyOwn)}`;
 }
 
-/** Where it goes, and the chain's own words for what has happened. */
+/** The destination, and the references of chain or bank. */
 function evidence({ look }: CheckoutVisit, { order }: Facts): [string, string | Html][] {
   const words = look.m.checkout;
   const hash = order.direction === 'offramp' ? order.depositReference : order.payoutReference;
@@ -175,7 +175,7 @@ function evidence({ look }: CheckoutVisit, { order }: Facts): [string, string | 
   ];
 }
 
-/** What has come in, what came back, and what goes back or is sent again: each with where it is now, and nothing twice. */
+/** Deposits, returned payouts, refunds and second payouts: each with its state, and none twice. */
 function movements({ look }: CheckoutVisit, { deposits, told, assets: known }: Facts): Html | undefined {
   const { refunds, returnedPayouts } = told;
   if (deposits.length + refunds.length + returnedPayouts.length === 0) return undefined;

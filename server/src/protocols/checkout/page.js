@@ -1,12 +1,12 @@
-// Comfort only, every page works without: a form is sent once, a window whose flow is over tries to close itself, and a
-// page that waits for something is shown anew when there is something new to see, and not before.
+// Optional: every page works without this script. A form is sent only once, a window whose flow is over tries to close
+// itself, and a page that waits for news reloads when there is some.
 const sent = new WeakSet();
 
 addEventListener('submit', (event) => {
   if (sent.has(event.target)) event.preventDefault();
   sent.add(event.target);
 });
-// A page that comes back from the browser's memory may be sent again.
+// A page restored from the browser's cache may be submitted again.
 addEventListener('pageshow', () => {
   for (const form of document.forms) sent.delete(form);
 });
@@ -14,11 +14,11 @@ if (document.querySelector('[data-close]') !== null) close();
 const waiting = document.querySelector('[data-waits]');
 if (waiting !== null) {
   lookAfter(5_000);
-  // Who comes back to the page sees at once what has happened meanwhile.
+  // Checks at once when the customer returns to the page.
   document.addEventListener('visibilitychange', look);
 }
 
-// Less and less often: many may wait behind one network address, which may make so many requests a minute.
+// Polls with growing pauses: many customers may share one network address, whose requests per minute are limited.
 function lookAfter(ms) {
   setTimeout(() => look().then(() => lookAfter(Math.min(ms * 1.5, 60_000))), ms);
 }

@@ -1,8 +1,8 @@
 /**
- * Pages: how everything looks. Plain documents that a browser shows without any script of ours.
+ * Pages: their look. Plain documents that a browser shows without any script of ours.
  *
- * Each field has a label, its error stands beside it and is tied to it, and all errors are listed first with links to
- * their fields. Nothing here reads or decides; whatever is put in is escaped by html.ts.
+ * Each field has a label, its error stands beside it and is tied to it, and all errors are listed first with links to their
+ * fields. Nothing here reads or decides; html.ts escapes every inserted value.
  */
 import type { Field, Problems } from './form.ts';
 import { Html, html } from './html.ts';
@@ -10,19 +10,19 @@ import type { Messages } from './messages.ts';
 
 export interface Look {
   readonly m: Messages;
-  /** Whose customer this is; empty where nobody is known. */
+  /** Whose customer this is; empty when unknown. */
   readonly partner: string;
-  /** Addresses of our own style sheet and script. */
+  /** URLs of our own style sheet and script. */
   readonly assets: { readonly css: string; readonly js: string };
 }
 
-/** What a page says now, as a text that changes with it; and whether more is to come. */
+/** A text that changes with the page's content, and whether more changes are expected. */
 export interface News {
   readonly text: string;
   readonly isOver: boolean;
 }
 
-/** How often a page whose content changes by itself is fetched again where there is no script that looks for news. */
+/** Reload interval of a changing page when no script checks for news. */
 const LOOK_AGAIN_S = 20;
 
 export function page(
@@ -38,7 +38,7 @@ export function page(
 ): string {
   const { m } = look;
   const wrong = (p.problems?.size ?? 0) > 0;
-  // Going on by itself: a redirect of the reply to a form would be held up by `form-action`.
+  // A client-side redirect: `form-action` would block a redirect in the reply to a form.
   const refresh = p.goTo === undefined ? undefined : html`<meta http-equiv="refresh" content="0;url=${p.goTo}">`;
   return html`<!doctype html>
 <html lang="${m.lang}" dir="${m.dir}">
@@ -72,7 +72,7 @@ const problemList = (
 <ul>${[...problems].map(([name, why]) => html`<li><a href="#${name}">${why}</a></li>`)}</ul>
 </div>`;
 
-/** A form that posts to its own page. Checking is the server's alone, so that every browser says the same words. */
+/** A form that posts to its own page. Only the server validates, so that every browser shows the same messages. */
 export const form = (f: { action: string; csrf: string; intent: string; body: Html; button: Html }): Html =>
   html`<form method="post" action="${f.action}" novalidate>
 <input type="hidden" name="csrf" value="${f.csrf}"><input type="hidden" name="intent" value="${f.intent}">
@@ -126,6 +126,6 @@ function inputOf(m: Messages, field: Field, common: Html, given: string): Html {
   }${most}>`;
 }
 
-/** Names and what belongs to them, a line each. */
+/** Names with their values, a line each. */
 export const facts = (rows: readonly (readonly [name: string, value: string | Html])[]): Html =>
   html`<dl>${rows.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;

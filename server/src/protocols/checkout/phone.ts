@@ -1,11 +1,11 @@
 /**
- * The phone page: who comes by a link that names nobody says which phone is theirs.
+ * The phone page: a customer who comes through a link that names no customer enters a phone number.
  *
- * The customer's row is there before the code is right, because codes belong to customers; until then it is nothing but a
- * sealed number. A link is good for a few numbers only, and a network for a few in a time, because each costs a message to
- * somebody. Both count numbers that we know and numbers that we do not alike, so neither tells which is which.
+ * The customer's row is created before the code is right, because codes belong to customers; until then it is only an
+ * encrypted number. A link accepts only a few numbers, and a network a few per period, because each costs a message to a
+ * third party. Both limits count known and unknown numbers alike, so neither reveals which is which.
  *
- * A number that the partner put into the link is not shown: whoever holds the link sees its last two digits and may have the
+ * A number that the partner put into the link is not shown: the holder of the link sees its last two digits and may have the
  * code sent to it.
  */
 import { customerByPhone } from '../../customers/index.ts';
@@ -19,7 +19,7 @@ import { checkouts } from './store.ts';
 import { type CheckoutVisit, formOf, type Outcome, show } from './visit.ts';
 
 const MOST_PHONES = 5;
-/** Of a form that means the number in the link. */
+/** Value of a form that means the number in the link. */
 const LINKED = 'linked';
 
 export function phonePage(
@@ -47,7 +47,7 @@ ${linkButton(`${visit.action}?go=1&other=1`, words.other)}`;
 const phoneForm = (visit: CheckoutVisit, body: Html): Html =>
   formOf(visit, { intent: 'phone', body, button: button(visit.look.m.phone.send) });
 
-/** Whose phone it is, from now on in this browser; the code is the next thing asked for. */
+/** Stores the phone for this browser; the code is asked for next. */
 export async function takePhone(visit: CheckoutVisit, sent: URLSearchParams): Promise<Outcome> {
   const { deps, look, link, partner, session, now } = visit;
   const isLinked = sent.has(LINKED) && link.phone !== null;

@@ -1,8 +1,10 @@
-/** QR codes, as a picture of squares inside the page: dark on light in every colour scheme, because cameras want it so. */
+/**
+ * QR codes as inline pictures of squares: dark on light in every colour scheme, because cameras need that.
+ */
 import { encode } from 'uqr';
 import { type Html, html } from './html.ts';
 
-/** @param what what a listener is told that the picture is */
+/** @param what the picture's description for screen readers */
 export function qrCode(text: string, what: string): Html {
   const { data, size } = encode(text, { ecc: 'M', border: 4 });
   const dark = data.flatMap((row, y) => row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : ''))).join('');

@@ -1,9 +1,10 @@
 /**
- * The page for coins that go back: what came, where its customer wants it, that address once more and whole, and then how far
- * it is.
+ * The page for a refund of coins: what arrived, where the customer wants it sent, that address once more in full, and then
+ * the progress.
  *
- * What was typed is kept with the link's row, so that no address stands in the page's own. Confirmed is what was shown: a form of
- * an older page, with another address, changes nothing. Whether anything stands against the address is not known here, and not said.
+ * The typed address is stored in the link's row, so that the page's own URL contains none. What is confirmed is what was
+ * shown: a form of an older page, with another address, changes nothing. The page neither knows nor says whether anything
+ * stands against the address.
  */
 import { createHash } from 'node:crypto';
 import { assert } from '../../base/errors.ts';
@@ -20,7 +21,7 @@ interface Shown extends ReturnShown {
   of: Asset;
 }
 
-/** A visit of the customer who has logged in. */
+/** The page for a customer who is logged in. */
 export async function returnPage(visit: Visit): Promise<Outcome> {
   const { m } = visit.look;
   const asked = askedBy(visit);
@@ -28,7 +29,7 @@ export async function returnPage(visit: Visit): Promise<Outcome> {
     const shown = await visit.deps.orders.returnShown(tx, asked);
     return shown && { ...shown, of: (await assets(tx)).get(shown.asset) };
   });
-  // A newer link was made in its place.
+  // A newer link replaced it.
   if (found === undefined)
     return show(visit, { title: m.endedLink.title, body: paragraph(m.endedLink.text), status: 410 });
   const { of } = found;
@@ -44,7 +45,7 @@ export async function returnPage(visit: Visit): Promise<Outcome> {
     await confirm(visit);
     return { goTo: visit.action };
   }
-  // Sent a second time, or a login form of somebody who is in.
+  // Sent again, or a login form of a customer who is logged in.
   if (visit.form !== undefined) return { goTo: visit.action };
   switch (shown.stage) {
     case 'ask':
@@ -136,7 +137,7 @@ ${isOver ? paragraph(mayClose) : linkButton(action, checkout.lookAgain)}`,
   });
 }
 
-/** What came and what goes back, in the words of who sent it. */
+/** What arrived and what is refunded, described for its sender. */
 function what(
   { look }: Visit,
   { orderId, of, cameUnits, units, cameAt, reference, stage, address, paidBy }: Shown,

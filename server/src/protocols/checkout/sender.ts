@@ -1,15 +1,15 @@
 /**
- * Code senders: how a one-time code reaches a phone. The sandbox's code is known; production sends codes to whoever
- * sends text messages for the operator (sender.webhook.ts), and does not start without. registry.ts lists them.
+ * Code senders: how a one-time code reaches a phone. The sandbox's code is known; production passes codes to the operator's
+ * text message provider (sender.webhook.ts), and does not start without one. registry.ts lists the senders.
  */
 import { randomInt } from 'node:crypto';
 import { adapter } from '../../base/adapter.ts';
 import { Unavailable } from '../../base/errors.ts';
 
 export interface CodeSender {
-  /** The next code, six digits. Left out, it is random; only the sandbox's is not. */
+  /** Creates the next code, six digits. Random if absent; only the sandbox's is not. */
   readonly nextCode?: () => string;
-  /** What the page may say about it, where it is no secret. */
+  /** What the page may say about the code, if it is no secret. */
   readonly hint?: string;
   /** @throws Unavailable when it could not be submitted */
   sendCode(phone: string, code: string): Promise<void>;
@@ -19,10 +19,10 @@ export interface CodeSender {
 export const randomCode = (): string => String(randomInt(1_000_000)).padStart(6, '0');
 
 export const SANDBOX_CODE = '123456';
-/** A phone whose number ends so cannot be reached. */
+/** A phone number with this ending cannot be reached. */
 export const SANDBOX_DEAD_PHONE = '000404';
 
-/** Sends nothing to anybody: the code is known. Never passed in by production. */
+/** Sends nothing: the code is known. Production never uses it. */
 export const sandboxSender: CodeSender = {
   nextCode: () => SANDBOX_CODE,
   hint: SANDBOX_CODE,

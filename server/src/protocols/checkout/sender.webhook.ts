@@ -1,10 +1,10 @@
 /**
- * Codes sent by HTTP: one signed POST to an address of the operator's, which has them sent as text messages. Every
- * provider has its own interface, so what stands between is a few lines of the operator's.
+ * Codes sent by HTTP: one signed POST to a URL of the operator's, which sends them as text messages. Every provider has its
+ * own API, so the operator writes a few lines in between.
  *
- * The body is `{"phone":"+91…","code":"123456","sentAt":"…"}`. `X-Cloverleaf-Signature` is the HMAC-SHA256 of it in hex
- * under the shared secret; `Idempotency-Key` is other for each. Any 2xx means taken. Nothing is repeated from here: the
- * customer asks for another code. Phone and code stand in the body alone, never in an address, an error or a log.
+ * The body is `{"phone":"+91…","code":"123456","sentAt":"…"}`. `X-Cloverleaf-Signature` is its HMAC-SHA256 in hex under the
+ * shared secret; `Idempotency-Key` is different for each. Any 2xx means accepted. Nothing is retried here: the customer
+ * requests another code. Phone and code are only in the body, never in a URL, an error or a log.
  */
 import { createHmac, randomUUID } from 'node:crypto';
 import { adapter } from '../../base/adapter.ts';
@@ -37,7 +37,7 @@ export function webhookSender(options: { url: string; secret: string; deadlineMs
         });
         status = answer.status;
       } catch {
-        // Without its cause: that may repeat what was sent.
+        // Without the cause, which may repeat what was sent.
         throw new Unavailable('code sender', 'it did not answer');
       }
       if (status < 200 || status > 299) throw new Unavailable('code sender', `it answered ${status}`);

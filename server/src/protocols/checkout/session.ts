@@ -1,9 +1,10 @@
 /**
- * Sessions: a sealed cookie, and nothing kept here for it.
+ * Sessions: an encrypted cookie, with nothing stored on the server.
  *
- * It belongs to one customer (or, before anybody has said who it is, to nobody: '') and lasts half an hour from when it began or logged in. Every form repeats its `csrf` text,
- * which a page of another origin can neither read nor guess. It is a login for as long as its customer's phone is the one that it logged in with. Logging in begins a new session, so one that somebody planted
- * before is worth nothing after.
+ * A session belongs to one customer (or, before a customer is known, to nobody: '') and lasts half an hour from its start or
+ * login. Every form repeats its `csrf` text, which a page of another origin can neither read nor guess. It is a login as long
+ * as its customer still has the phone used to log in. Login starts a new session, so a session that an attacker planted
+ * before is worthless afterwards.
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { Vault } from '../../base/crypto.ts';
@@ -13,7 +14,10 @@ export interface Session {
   readonly customerId: string;
   readonly csrf: string;
   readonly loggedIn: boolean;
-  /** Of the customer, when it logged in: counted up since, this is a login no more. None in sessions of an older server. */
+  /**
+   * The customer's login epoch at login: a higher epoch now means that the login has ended. Absent in sessions of an older
+   * server.
+   */
   readonly epoch?: number;
   /** Milliseconds since 1970. */
   readonly until: number;
@@ -21,10 +25,10 @@ export interface Session {
 
 const SESSION_FOR_MS = 30 * 60_000;
 const CONTEXT = 'checkout.session';
-/** The prefix makes browsers refuse it from a subdomain or without TLS. */
+/** With this prefix browsers reject it from a subdomain or without TLS. */
 const nameOf = (secure: boolean): string => (secure ? '__Host-cloverleaf' : 'cloverleaf');
 
-/** @param login of a customer who has logged in */
+/** @param login set for a customer who has logged in */
 export const beginSession = (customerId: string, now: Date, login?: { epoch: number }): Session => ({
   customerId,
   csrf: randomHex(),
@@ -35,7 +39,7 @@ export const beginSession = (customerId: string, now: Date, login?: { epoch: num
 
 /**
  * @param who.customerId whose it must be; null: anybody's
- * @returns undefined where there is none, or it is too old, not ours, or another customer's
+ * @returns undefined when there is none, or it is expired, not ours, or another customer's
  */
 export function readSession(
   vault: Vault,
@@ -58,7 +62,7 @@ export function readSession(
   }
 }
 
-/** The Set-Cookie header. It has no end of its own: the one sealed inside counts. */
+/** The Set-Cookie header. The cookie has no expiry: the encrypted one inside counts. */
 export function sessionCookie(vault: Vault, session: Session, secure: boolean): string {
   const encrypted = vault.encrypt(JSON.stringify(session), CONTEXT).toString('base64url');
   return `${nameOf(secure)}=${encrypted}; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;

@@ -1,9 +1,11 @@
-/** SQL of checkouts: what has become of a link to buy or sell by. A link that nobody has begun to use has no row. */
+/**
+ * SQL of checkouts: the state of a link to buy or sell. A link that nobody has used yet has no row.
+ */
 import type { Tx } from '../../base/db.ts';
 
 export interface CheckoutRow {
   phones: number;
-  /** Keyed hashes of the numbers that were named with it. */
+  /** Keyed hashes of the numbers entered through it. */
   phones_named: Buffer[];
   quote_id: bigint | null;
   order_id: bigint | null;
@@ -16,7 +18,7 @@ type Link = { id: string; partnerId: string };
 export const checkouts = {
   find: (tx: Tx, id: string) => tx.row<CheckoutRow>(`select ${ROW} from checkouts where id = $1`, [id]),
 
-  /** The row, there from now on, and nobody else's until the transaction ends. */
+  /** The row, created if missing, locked until the transaction ends. */
   async lock(tx: Tx, { id, partnerId }: Link, now: Date): Promise<CheckoutRow | undefined> {
     await tx.run('insert into checkouts (id, partner_id, begun_at) values ($1, $2, $3) on conflict (id) do nothing', [
       id,

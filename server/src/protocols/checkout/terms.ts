@@ -1,4 +1,6 @@
-/** Terms: a quote as a customer reads it, and amounts with what they are of. */
+/**
+ * Terms: a quote for display, and amounts with their asset.
+ */
 import { formatRate, formatUnits } from '../../base/money.ts';
 import type { Asset } from '../../partners/index.ts';
 import { FEE_KINDS, type Quote } from '../../quotes/index.ts';
@@ -9,7 +11,7 @@ export const coinOf = ({ coin }: Pick<Asset, 'coin'>): string => coin.toUpperCas
 export const amountOf = (units: bigint, asset: Asset): string =>
   `${formatUnits(units, asset.decimals)} ${coinOf(asset)}`;
 
-/** What is given, each fee (a tax where the market withholds one), the rate, and what is got. */
+/** The amount paid, each fee (and tax, if the market withholds one), the rate, and the amount received. */
 export function terms(
   { m, partner }: Look,
   quote: Pick<Quote, 'market' | 'depositUnits' | 'payoutUnits' | 'fees' | 'rate'>,

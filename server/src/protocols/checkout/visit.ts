@@ -1,5 +1,5 @@
 /**
- * A visit: one request to a hosted page, after its link was opened and everybody it names was found.
+ * A visit: one request to a hosted page, after its link was decrypted and everybody it names was found.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Vault } from '../../base/crypto.ts';
@@ -15,7 +15,7 @@ import { form, type Look, linkButton, type News, page, paragraph } from './pages
 import type { CodeSender } from './sender.ts';
 import type { Session } from './session.ts';
 
-/** What is asked of a verifier here; its contract is verifiers/verifier.ts. */
+/** What the pages need of a verifier; its contract is verifiers/verifier.ts. */
 export interface DetailsVerifier {
   readonly code: string;
   readonly highestLevel: number;
@@ -26,7 +26,7 @@ export interface DetailsVerifier {
 }
 
 interface DetailsInput {
-  /** The same key is the same verification. */
+  /** Idempotency key: the same key is the same verification. */
   key: string;
   customerId: string;
   kind: Customer['kind'];
@@ -38,57 +38,57 @@ export interface CheckoutDeps {
   readonly vault: Vault;
   readonly clock: Clock;
   readonly log: Log;
-  /** Where customers' browsers reach us, without a slash at the end. */
+  /** The public base URL for customers' browsers, without a trailing slash. */
   readonly publicUrl: () => string;
   readonly orders: Orders;
   readonly verifier: DetailsVerifier;
-  /** Without one nobody can log in, and the page says so. */
+  /** Without one no customer can log in, and the page says so. */
   readonly sender: CodeSender | undefined;
-  /** What a customer's standing is called in the address it goes back to: the partner's own words. */
+  /** The customer's status in the return URL: the partner's own word. */
   readonly statusWord: (customer: Customer, partner: Partner) => string;
   /** Per network address; 120 by default. */
   readonly requestsPerMinute?: number | undefined;
 }
 
-/** A visit before it is said who comes. */
+/** A visit before the customer is known. */
 export interface Arrival {
   readonly deps: CheckoutDeps;
   readonly look: Look;
   readonly partner: Partner;
   readonly session: Session;
-  /** The page's own address, where its forms are sent. */
+  /** The page's own URL, which its forms post to. */
   readonly action: string;
-  /** What the address says after the question mark. */
+  /** The URL's query. */
   readonly query: URLSearchParams;
-  /** What was sent; undefined when the page is only looked at. */
+  /** The submitted form; undefined for a GET. */
   readonly form: URLSearchParams | undefined;
   readonly now: Date;
-  /** The network that asks, and the link as one text: what limits are counted by. */
+  /** The requesting network, and the link as one text: limits are counted by them. */
   readonly from: { readonly network: string; readonly link: string };
-  /** Another phone number may be named from this network. */
+  /** Whether this network may enter another phone number. */
   readonly mayNamePhone: () => Allowance;
-  /** By which link, and by whose key that was made. */
+  /** The link, and the key that made it. */
   readonly through: Through;
-  /** What a login page offers besides. */
+  /** Additional content of a login page. */
   readonly aside?: Html | undefined;
-  /** A transaction that sees this partner's rows only. */
+  /** A transaction that sees only this partner's rows. */
   readonly inTx: <T>(body: (tx: Tx) => Promise<T>) => Promise<T>;
 }
 
 export interface Visit extends Arrival {
   readonly link: Link;
   readonly customer: Customer;
-  /** The customer's number was typed in by whoever holds the link: nothing is told of it but what was typed. */
+  /** The holder of the link typed the customer's number: the page shows only what was typed. */
   readonly isOpen?: boolean;
 }
 
-/** To buy or to sell. The customer is the one that the link names, or the one that has given a phone number meanwhile. */
+/** Buying or selling. The customer is the one that the link names, or the one whose phone number was entered. */
 export interface CheckoutVisit extends Arrival {
   readonly link: CheckoutLink;
   readonly customer: Customer | undefined;
 }
 
-/** What comes of a visit: a page to show, or another address of ours to look at instead. */
+/** The result of a visit: a page, or a redirect to another page of ours. */
 export type Outcome =
   | { status: number; page: string; session?: Session; retryAfterMs?: number }
   | { goTo: string; session?: Session };
@@ -113,7 +113,7 @@ export const show = (
 export const formOf = (visit: Arrival, f: { intent: string; body: Html; button: Html }): Html =>
   form({ action: visit.action, csrf: visit.session.csrf, ...f });
 
-/** The partner's address with what it is told put in; undefined where it gave none that a browser may be sent to. */
+/** The partner's return URL with the result added; undefined when there is none that a browser may be sent to. */
 export function addressBack(
   link: Pick<Link, 'redirectUrl'>,
   told: Readonly<Record<string, string>>,
@@ -129,7 +129,7 @@ export function wayBack({ look, partner }: Arrival, address: string | undefined)
   return address === undefined ? paragraph(look.m.mayClose) : linkButton(address, look.m.backTo(partner.name));
 }
 
-/** Straight back to the partner, or an end of it where there is no way back. */
+/** Redirects to the partner, or shows a final page when there is no return URL. */
 export function leave(visit: Visit, address: string | undefined): Outcome {
   const { m } = visit.look;
   const text = address === undefined ? undefined : paragraph(m.goingBack(visit.partner.name));

@@ -1,12 +1,13 @@
 /**
- * An action: something an operator does, as data, and the one way in which every action is carried out.
+ * Operator actions: each is data, and all are carried out in the same way.
  *
- * Right, reason and fields first. Then, in one transaction: the operator is locked as it is now, what the action is about is
- * looked at (and locked), how many people it takes is asked, it is done, and the audit gets its row with before and after. An
- * action that has to ask somebody outside is audited as begun, does its own transactions, and is audited again with its end.
+ * First right, reason and fields are checked. Then, in one transaction: the operator is locked in its current state, the
+ * action's subject is read (and locked), the number of people is determined, the action is performed, and the audit gets its
+ * row with before and after. An action that calls outside is audited as begun, runs its own transactions, and is audited
+ * again with its end.
  *
- * Where one person is not enough it becomes a proposal. Confirming looks again: where what it is about has changed, the
- * proposal is overtaken and nothing is done. Where the action is refused, the proposal is over with the reason.
+ * If one person is not enough the action becomes a proposal. Confirming reads the subject again: if it has changed, the
+ * proposal is superseded and nothing is done. If the action throws a Refusal, the proposal ends with that reason.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Vault } from '../../base/crypto.ts';
@@ -46,32 +47,32 @@ export interface OperatorDeps {
   vault: Vault;
   clock: Clock;
   orders: OrdersContext;
-  /** Enqueues for what waited while submission was switched off. */
+  /** Enqueues what waited while submission was switched off. */
   submitAgain: (tx: Tx, now: Date) => Promise<void>;
-  /** Where customers' browsers reach us, without a slash at the end. */
+  /** The public base URL for customers' browsers, without a trailing slash. */
   publicUrl: () => string;
   chainHalts: ChainHalts;
   movements: MovementDesk;
   corrections: CorrectionDesk;
-  /** The desk of a bank without an API, where there is one. */
+  /** The desk of a bank without an API, if there is one. */
   bank?: BankDesk;
 }
 
-/** Chains that halt by themselves, and go on when a person has looked. */
+/** Chains that halt by themselves, and continue once a person has checked. */
 export interface ChainHalts {
   /** Codes of the rails that are chains. */
   codes: readonly string[];
-  /** Null where it is not stopped; locked, so that it stays as it was seen. */
+  /** Null when it is not halted; locked, so that the answer stays valid. */
   why(tx: Tx, rail: string): Promise<string | null>;
-  /** `restart` begins again below what was final when it stopped. */
+  /** `restart` begins again below the block that was final when it halted. */
   clear(tx: Tx, rail: string, options: { restart: boolean }): Promise<void>;
 }
 
-/** What does not fit between books and outside, and the entries that end it. */
+/** Differences between books and outside, and the entries that correct them. */
 export interface CorrectionDesk {
   /** Open ones, in transit or not, at most 200. */
   list(tx: Tx, rail: string | undefined): Promise<readonly object[]>;
-  /** As it stands, locked. @throws Refusal 'unknown_break' */
+  /** Its current state, locked. @throws Refusal 'unknown_break' */
   look(tx: Tx, id: bigint): Promise<{ asset: string }>;
   /** @throws Refusal 'unknown_break' | 'break_over' | 'does_not_fit' */
   require(tx: Tx, input: CorrectionInput): Promise<void>;
@@ -90,23 +91,23 @@ export interface CorrectionInput {
 
 /** Transactions of our wallets that are not in the books, after a restore from an older backup. */
 export interface MovementDesk {
-  /** Those that wait first, then the newest, at most 200. */
+  /** Waiting ones first, then the newest, at most 200. */
   list(tx: Tx): Promise<readonly object[]>;
-  /** As it stands, locked. @throws Refusal 'unknown_movement' */
+  /** Its current state, locked. @throws Refusal 'unknown_movement' */
   look(tx: Tx, id: bigint): Promise<{ asset: string | null; units: bigint | null }>;
   /** @throws Refusal 'unknown_payout' */
   lookPayout(tx: Tx, key: string): Promise<{ rail: string }>;
-  /** What the books order under a key, on the movement's rail; undefined where there is none. */
+  /** What the books order under a key, on the movement's rail; undefined when there is nothing. */
   ordered(tx: Tx, movement: bigint, key: string): Promise<object | undefined>;
   match(tx: Tx, input: { movement: bigint; key: string; otherAmount?: boolean | undefined }): Promise<void>;
   foreign(tx: Tx, id: bigint): Promise<void>;
-  /** Its nonce is used up by an empty transfer. @throws Refusal 'unknown_movement' | 'movement_over' | 'does_not_fit' */
+  /** Uses up its nonce with an empty transfer. @throws Refusal 'unknown_movement' | 'movement_over' | 'does_not_fit' */
   cancel(tx: Tx, id: bigint): Promise<void>;
-  /** A debit of a bank's statement, locked. @throws Refusal 'does_not_fit' */
+  /** A debit on a bank statement, locked. @throws Refusal 'does_not_fit' */
   lookDebit(tx: Tx, debit: { rail: string; line: string }): Promise<object>;
-  /** It paid no payout of ours. @throws Refusal 'does_not_fit' */
+  /** Declares that it paid no payout of ours. @throws Refusal 'does_not_fit' */
   debitForeign(tx: Tx, debit: { rail: string; line: string }): Promise<void>;
-  /** Asks the chain, where it is by a hash. */
+  /** Reads the chain when the evidence is a hash. */
   settleBy(input: {
     payout: string;
     rail: string;
@@ -114,7 +115,7 @@ export interface MovementDesk {
     otherAmount?: boolean | undefined;
   }): Promise<void>;
 }
-/** What an action asks people to agree on; of several, the one that takes most people decides. */
+/** What an action needs approval for; of several needs, the one that takes most people decides. */
 export type Needs = Need | readonly Need[];
 
 export interface Action<F extends Fields = Fields> {
@@ -125,18 +126,18 @@ export interface Action<F extends Fields = Fields> {
   right: Right;
   fields: F;
   /**
-   * Fills in what is asked from how things stand, when it is asked for and not again: a proposal keeps it, so what is confirmed is
+   * Fills in fields from the current state, at the time of the request only: a proposal stores them, so what is confirmed is
    * what was shown.
    */
   bind?(deps: OperatorDeps, tx: Tx, input: Values<F>): Promise<Values<F>>;
   subject(input: Values<F>): string;
-  /** What it is about as it stands, null where it is yet to be made. Locked where that matters. Ids, states, amounts. */
+  /** The current state of its subject, null when it is still to be created. Locked if that matters. Ids, states, amounts. */
   look(deps: OperatorDeps, tx: Tx, input: Values<F>): Promise<unknown>;
-  /** What people have to agree on, if anything. */
+  /** What people have to approve, if anything. */
   needs?(deps: OperatorDeps, tx: Tx, input: Values<F>, doing: Doing): Promise<Needs | undefined>;
-  /** Its `needs` name amounts, so a rule may set a limit in an asset for it. */
+  /** Its `needs` contain amounts, so a rule may set a limit in an asset for it. */
   weighs?: true;
-  /** Its `needs` are all `named` or `always`: a rule for every action (`*`) says nothing of it. */
+  /** Its `needs` are all `named` or `always`: a rule for every action (`*`) does not apply to it. */
   onlyNamed?: true;
   /** @returns what only the caller is shown: a secret, or something personal */
   perform?(
@@ -145,18 +146,18 @@ export interface Action<F extends Fields = Fields> {
     input: Values<F>,
     doing: Doing,
   ): Promise<Readonly<Record<string, unknown>> | void>;
-  /** What is set going where it was refused, in a transaction after the one that was undone: what it was about waits for it. */
+  /** Runs after a Refusal, in a transaction after the rolled-back one: its subject waits for this. */
   refused?(deps: OperatorDeps, tx: Tx, input: Values<F>): Promise<void>;
-  /** Instead of `perform`, where somebody outside is asked. */
+  /** Instead of `perform`, for an action that calls outside. */
   outside?(deps: OperatorDeps, input: Values<F>, doing: Doing): Promise<void>;
-  /** Confirmed only by uploading the same file again: how. */
+  /** Confirmed only by uploading the same file again: how to do that. */
   byFile?: string;
 }
 
-/** All actions there are, by name: what a rule may name. */
+/** All actions by name: the names that a rule may use. */
 export const ACTIONS = new Map<string, Action>();
 
-/** Keeps the types of its fields while it is written down. */
+/** Keeps the types of its fields in the declaration. */
 export function action<F extends Fields>(written: Action<F>): Action {
   const made = written as unknown as Action;
   ACTIONS.set(made.name, made);
@@ -224,7 +225,7 @@ async function unlessRefused<T>(
   }
 }
 
-/** What was proposed waits; where nobody else is there to look at it, it is made to be noticed. */
+/** Stores a proposal; in an installation with one operator it also opens a case, so that it is noticed. */
 async function proposed(
   { orders }: OperatorDeps,
   tx: Tx,
@@ -255,7 +256,7 @@ async function proposed(
   return made;
 }
 
-/** Closes what nobody decided in time, and the cases about it. */
+/** Closes expired proposals and their cases. */
 export async function closeExpired(tx: Tx, now: Date): Promise<void> {
   for (const id of await expireProposals(tx, now)) await closeDelayed(tx, id, 'expired', now);
 }
@@ -263,13 +264,13 @@ export async function closeExpired(tx: Tx, now: Date): Promise<void> {
 const closeDelayed = (tx: Tx, id: bigint, outcome: string, now: Date): Promise<void> =>
   closeCases(tx, { kind: 'action_delayed', subject: subjectOfProposal(id), outcome, now });
 
-/** The caller as it is now: its role and whether it is still one stay so until `tx` ends. */
+/** The caller's current state: its role and whether it is active stay so until `tx` ends. */
 async function doingNow(tx: Tx, caller: Caller, { why, now }: { why: string; now: Date }): Promise<Doing> {
   const operator = await lockOperator(tx, caller.operator.id);
   return { operator, address: caller.address, people: [operator.name], reason: why, now };
 }
 
-/** @param by whose actions of the day count with it: who asked for it first */
+/** @param by whose actions of the day count with it: the first to request it */
 async function wantedOf(deps: OperatorDeps, tx: Tx, { action, input, doing }: Going, by: bigint): Promise<Wanted> {
   const given = (await action.needs?.(deps, tx, input, doing)) ?? [];
   const needs: readonly Need[] = Array.isArray(given) ? given : [given as Need];
@@ -354,7 +355,7 @@ export async function confirm(
     }
     return await end(deps, { ...begun, proposal: id }, begun.begun);
   } catch (error) {
-    // Nothing was done, and nobody who confirms it again would see it end otherwise.
+    // Nothing was done, and confirming again would have the same result.
     const why = error instanceof Refusal ? error.code : error instanceof BugError ? 'internal' : undefined;
     const doing = confirming;
     if (isActing && why !== undefined && doing !== undefined)
@@ -371,7 +372,7 @@ async function failed(tx: Tx, doing: Doing, f: { id: bigint; why: string; from: 
   await closeDelayed(tx, f.id, `failed: ${f.why}`, doing.now);
 }
 
-/** Reasons of all, in the words of each, as long as the audit takes them. */
+/** The reasons of all people, in their own words, as far as they fit into the audit. */
 function saidBy(
   { vault }: OperatorDeps,
   row: { reason: string; proposer: string },
@@ -383,7 +384,7 @@ function saidBy(
   return encryptTyped(vault, said.slice(0, 500));
 }
 
-/** What a proposal keeps, read by the rules of its action again. An encrypted text stays the very one that was seen. */
+/** A proposal's fields, parsed again by the rules of its action. An encrypted text stays exactly the one that was seen. */
 function askedOf({ vault }: OperatorDeps, { fields }: Action, kept: Readonly<Record<string, unknown>>) {
   const opened = openTypedIn(vault, kept) as Readonly<Record<string, unknown>>;
   const asked = encryptFields(vault, fields, readFields(fields, opened));
@@ -407,7 +408,7 @@ export async function decline(
   await deps.db.asSystem(async (tx) => {
     const doing = await doingNow(tx, caller, { why, now });
     const row = await lockProposal(tx, id, now);
-    // Taking back one's own is no confirming.
+    // Withdrawing one's own proposal is no confirmation.
     const right = actions.get(row.action)?.right ?? 'operators';
     if (row.proposed_by !== doing.operator.id) requireRight(doing.operator, right);
     await decideProposal(tx, doing, row, 'declined');
@@ -455,7 +456,7 @@ async function end(deps: OperatorDeps, going: Going, begun: Begun): Promise<ActR
   try {
     await action.outside(deps, input, doing);
   } catch (error) {
-    // Of anything else nobody knows how it ended, so it stays begun: what it is about says where that stands.
+    // After any other error the outcome is unknown, so it stays begun: the subject's own state shows it.
     if (error instanceof Refusal) {
       const after = { why: error.code };
       await deps.db.asSystem(async (tx) => {

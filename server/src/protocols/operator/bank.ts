@@ -1,12 +1,12 @@
 /**
- * The way to the desk of a bank without an API: what is read there, and statements, which come in as files.
+ * Reads and uploads for the desk of a bank without an API. Statements come in as files.
  *
- * Mounted below /operator/v1. What changes something is an action like any other (actions/bank.ts); a statement is one whose request
- * is the file itself. Where taking it in needs another person, that person uploads the same file: one that differs in a byte
- * is another. So nothing of a file is kept before it is taken, and both have read it.
+ * Mounted below /operator/v1. Changes are actions like any other (actions/bank.ts); for a statement the request is the file
+ * itself. If taking it in needs another person, that person uploads the same file: one that differs in a byte is another. So
+ * no part of a file is stored before it is taken, and both people had the file.
  *
  *   GET  /bank/accounts, /bank/payouts, /bank/files, /bank/files/<id>, /bank/imports, /bank/statements
- *   GET  /bank/files/preview?asset=eur            what a file closed now would take; nothing is closed
+ *   GET  /bank/files/preview?asset=eur            what a file closed now would contain; nothing is closed
  *   POST /bank/statements?asset=eur[&reason=…]    the file as body, any content type but JSON
  *   POST /bank/statements/preview?asset=eur       the same, and nothing of it is taken: what would be matched with what
  *
@@ -25,7 +25,7 @@ import { type Caller, closeExpired, confirm, type OperatorDeps, perform } from '
 import { takeStatement, unlessStopped } from './actions/bank.ts';
 import { day, type Fields, givenBy, id, optional, readFields, reason, text, type Values } from './fields.ts';
 
-/** What is needed of rails/manual: protocols know no rail. */
+/** The part of rails/manual that is used here: protocols import no rail. */
 export interface BankDesk<File extends StatementFile = StatementFile> {
   readonly code: string;
   accounts(): unknown[];
@@ -43,7 +43,7 @@ export interface BankDesk<File extends StatementFile = StatementFile> {
   unconfirmed(tx: Tx): Promise<{ restoredAt: Date; doubtful: { line: string; payout: string }[] } | undefined>;
   confirmRestore(tx: Tx, given: { by: string; why: string }): Promise<void>;
   readStatement(given: { asset: string; bytes: AsyncIterable<Uint8Array> }): Promise<File>;
-  /** @throws Refusal 'file_refused' for days that have not come, where nobody says why */
+  /** @throws Refusal 'file_refused' for future days without a stated reason */
   requireDated(file: File, reason: string | undefined): void;
   preview(file: File): Promise<{ lines: readonly { target?: string }[] }>;
   previewFile(given: { asset: string }): Promise<object>;
@@ -59,7 +59,7 @@ export interface BankDesk<File extends StatementFile = StatementFile> {
   statements(tx: Tx, asset: string, span: { from: string; to: string }): Promise<object[]>;
 }
 
-/** What is needed of a file of payouts. */
+/** The part of a payout file that is used here. */
 interface BankFile {
   id: bigint;
   asset: string;
@@ -73,7 +73,7 @@ export interface StatementFile {
   sha256: Buffer;
 }
 
-/** A file of payouts, as it is uploaded. */
+/** A payout file, as uploaded to the bank. */
 interface Downloaded {
   name: string;
   type: string;
@@ -88,7 +88,7 @@ export const bankRoutes =
   (deps: OperatorDeps, desk: BankDesk, callerOf: (request: FastifyRequest, may: 'read' | 'money') => Caller) =>
   async (inside: FastifyInstance): Promise<void> => {
     const { db } = deps;
-    // A statement is read as it comes in, whatever its sender calls it.
+    // A statement is read as a stream, whatever its content type.
     inside.removeAllContentTypeParsers();
     inside.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
     inside.addContentTypeParser('application/json', (_request, payload, done) => {
@@ -157,7 +157,7 @@ export const bankRoutes =
             {
               preview: true,
               ...found,
-              // Asked for when it is taken in.
+              // A reason is required when it is taken in.
               needsReason: datedAhead(file),
               lines: await withOrders(deps, tx, desk.code, lines),
             },
@@ -193,7 +193,7 @@ export const bankRoutes =
     });
   };
 
-/** @throws Refusal 'file_refused' where the body is no file */
+/** @throws Refusal 'file_refused' when the body is no file */
 function fileOf(request: FastifyRequest): AsyncIterable<Uint8Array> {
   const bytes = request.body as AsyncIterable<Uint8Array> | undefined;
   if (bytes === undefined || typeof bytes !== 'object' || !(Symbol.asyncIterator in bytes))
@@ -201,7 +201,7 @@ function fileOf(request: FastifyRequest): AsyncIterable<Uint8Array> {
   return bytes;
 }
 
-/** The order that a reference of ours belongs to, beside the line that carries it. */
+/** Adds the order of our reference to each line that carries one. */
 async function withOrders(deps: OperatorDeps, tx: Tx, rail: string, lines: readonly { target?: string }[]) {
   const found = [];
   for (const { target, ...line } of lines) {
@@ -226,7 +226,7 @@ async function withOrders(deps: OperatorDeps, tx: Tx, rail: string, lines: reado
   return found;
 }
 
-/** What an action answers with where its answer is a file. */
+/** The file in an action's result, if its result is a file. */
 export const fileIn = ({ file }: Readonly<Record<string, unknown>>): Downloaded | undefined =>
   typeof file === 'object' && file !== null && Buffer.isBuffer((file as { bytes?: unknown }).bytes)
     ? (file as Downloaded)
@@ -245,7 +245,10 @@ interface Showing {
   vault: Vault;
 }
 
-/** Every amount beside or below an `asset` as a plain decimal of it; ids and other numbers as digits; what operators typed, opened. */
+/**
+ * Shows every amount beside or below an `asset` as its plain decimal, ids and other numbers as digits, and decrypts what
+ * operators typed.
+ */
 function shown(by: Showing, value: unknown, asset?: string): unknown {
   if (typeof value === 'string') return openTyped(by.vault, value);
   if (value instanceof Date) return value.toISOString();

@@ -1,8 +1,8 @@
 /**
- * What was made since a time, found in every module that keeps some of it, and held; and let go again.
+ * Finds everything made since a time, in every module that stores some of it, and holds it; and releases it again.
  *
- * All of it happens in the transaction of the operator's action, after the partner's activity was closed: what is found here is
- * all that there is, because nothing is made meanwhile or afterwards.
+ * All of it happens in the transaction of the operator's action, after the partner's activity was closed: the result is
+ * complete, because nothing is made meanwhile or afterwards.
  */
 import type { Tx } from '../../base/db.ts';
 import { closeCases, openCase } from '../../compliance/index.ts';
@@ -32,11 +32,11 @@ interface Since {
   partnerId: bigint;
   since: Date;
   apiKey: string | null;
-  /** From when on activity is recorded: what is older is found by its time. */
+  /** Since when activity is recorded: older items are found by their creation time. */
   from: Date;
 }
 
-/** Opens a containment and holds all that was made since. The partner is suspended already. */
+/** Opens a containment and holds everything made since. The partner is suspended already. */
 export async function contain(
   tx: Tx,
   c: { partnerId: bigint; since: Date; apiKey?: string | undefined; by: string; reason: string; now: Date },
@@ -66,7 +66,7 @@ async function foundEndpoints(tx: Tx, input: Since): Promise<FoundItem[]> {
   });
   const changes = await changedSince(tx, { ...input, actions: ENDPOINT_CHANGES });
   return there.flatMap(({ id, createdAt, changedAt }) => {
-    // One that was made since may be another key's, and changed by the one that leaked.
+    // One made since may have been created by another key, and changed by the leaked one.
     const made = createdAt >= input.since ? [item(id, 'endpoint.made', 'made since then', createdAt)] : [];
     const change = changes.find(({ subject }) => subject === subjectOf(id));
     if (change !== undefined)
@@ -80,7 +80,7 @@ async function foundEndpoints(tx: Tx, input: Since): Promise<FoundItem[]> {
         ),
       ];
     if (made.length > 0) return made;
-    // A change of before changes were recorded: whose it was nobody can say.
+    // A change from before changes were recorded: its key is unknown.
     return input.since < input.from && changedAt >= input.since
       ? [item(id, 'endpoint.changed', 'changed since then, by a key that was not recorded', changedAt)]
       : [];
@@ -113,7 +113,7 @@ async function foundAddresses(tx: Tx, input: Since): Promise<FoundItem[]> {
   const named = await namedSince(tx, input);
   const orders = [...new Set(named.map(({ subject }) => BigInt(subject.replace('order:', ''))))];
   const now = await refundAddressesOf(tx, { ...input, orders });
-  // Of an order, what was said; where none of that is there in these letters, all that is there.
+  // For an order, the addresses named; if none is found in this spelling, all of the order's.
   const said = new Set(named.map(({ subject, address }) => `${subject} ${address.toLowerCase()}`));
   const isSaid = ({ orderId, address }: NamedAddress) => said.has(`order:${orderId} ${address.toLowerCase()}`);
   const found = new Set(now.filter(isSaid).map(({ orderId }) => orderId));
@@ -129,7 +129,7 @@ async function foundAddresses(tx: Tx, input: Since): Promise<FoundItem[]> {
   ];
 }
 
-/** Releases or rejects, and does what follows: an endpoint hears what it missed, or is removed. */
+/** Releases or rejects, with the consequences: an endpoint receives what it missed, or is removed. */
 export async function decide(
   tx: Tx,
   input: { partnerId: bigint; items: readonly bigint[] | 'all'; state: 'released' | 'rejected'; by: string; now: Date },
@@ -152,7 +152,7 @@ export async function decide(
   return decided;
 }
 
-/** The first of what is still held, and whether there is more. */
+/** The first held items, and whether there are more. */
 export async function stillHeld(tx: Tx, partnerId: bigint): Promise<{ stillHeld: HeldItem[]; hasMore: boolean }> {
   const held = await heldItems(tx, { partnerId, state: 'held', limit: MAX_HELD + 1 });
   return { stillHeld: held.slice(0, MAX_HELD), hasMore: held.length > MAX_HELD };

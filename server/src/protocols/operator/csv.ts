@@ -1,8 +1,8 @@
 /**
- * CSV of a table, as RFC 4180 has it: a line of names, lines end with CR LF, quotes where a cell needs them.
+ * CSV of a table (RFC 4180): a header line, lines end with CR LF, quotes where a cell needs them.
  *
- * A spreadsheet takes a cell that begins with `=`, `+`, `-`, `@`, a tab or a carriage return for a formula, and reasons and
- * references are texts of others. Such a cell begins with an apostrophe here, unless it is a plain number.
+ * A spreadsheet treats a cell that begins with `=`, `+`, `-`, `@`, a tab or a carriage return as a formula, and reasons and
+ * references are other people's texts. Such a cell gets a leading apostrophe, unless it is a plain number.
  */
 import type { Table } from './read.ts';
 

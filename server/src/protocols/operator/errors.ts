@@ -1,4 +1,6 @@
-/** What an operator is told when something is declined: HTTP status, sentence, and the word of the rule. */
+/**
+ * Refusals as operators see them: HTTP status, sentence, and the code of the rule.
+ */
 import { type Facts, Refusal, type RefusalCode } from '../../base/errors.ts';
 
 interface Word {
@@ -9,7 +11,7 @@ interface Word {
 const missing = (what: string): Word => ({ status: 404, say: () => `There is no such ${what}.` });
 const names = (facts: Facts): string[] => (Array.isArray(facts.names) ? facts.names.map(String) : []);
 
-/** What has no line here is declined for another wire's reasons, and is said as its code. */
+/** Codes without a line here belong to other protocols, and are shown as the bare code. */
 const WORDS: Partial<Record<RefusalCode, Word>> = {
   missing_fields: { status: 400, say: (facts) => `Missing: ${names(facts).join(', ')}.` },
   malformed_field: {

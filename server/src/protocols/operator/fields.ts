@@ -1,8 +1,8 @@
 /**
- * Fields: what an operator sends, read by a table of names and rules.
+ * Fields: parses an operator's input by a table of names and rules.
  *
- * Everything that is wrong is said at once, each field with its rule. What is not in the table is refused, too: a misspelt
- * name must not pass for one left out. Numbers, flags and lists may come as text, as from a command line.
+ * All errors are reported at once, each field with its rule. Unknown names are errors, too: a misspelt name must not look
+ * like an omitted one. Numbers, flags and lists may be text, as from a command line.
  */
 import { isIP } from 'node:net';
 import { isDay } from '../../base/clock.ts';
@@ -13,7 +13,7 @@ import { encryptTyped, encryptTypedSame } from '../../base/typed.ts';
 export interface Field<T> {
   /** In words: what it must be. */
   readonly rule: string;
-  /** The value, or undefined where it does not keep the rule. */
+  /** The value, or undefined when it violates the rule. */
   read(given: unknown): T | undefined;
   readonly optional?: true;
   /** Typed by a person, and encrypted from here on (base/typed.ts). `looked up`: equal texts stay equal. */
@@ -31,7 +31,7 @@ export const text = (max: number, form: RegExp = /\S/, rule = `a text of 1 to ${
     typeof given === 'string' && given.length <= max && form.test(given) && isStorable(given) ? given : undefined,
 });
 
-/** PostgreSQL keeps neither a NUL nor half of a character. */
+/** PostgreSQL can store neither NUL nor half a surrogate pair. */
 const isStorable = (given: string): boolean => !given.includes('\0') && given.isWellFormed();
 
 /** An id of ours: digits, as text or a number that JSON can carry. */
@@ -58,7 +58,7 @@ export const oneOf = <const T extends string>(words: readonly T[]): Field<T> => 
   read: (given) => words.find((word) => word === given),
 });
 
-/** A list, or its parts in one text with commas between. */
+/** A list, or one text with its parts separated by commas. */
 export const listOf = <T>(part: Field<T>, most: number): Field<T[]> => ({
   rule: `a list of at most ${most}, each ${part.rule}`,
   read(given) {
@@ -98,7 +98,7 @@ export const day: Field<string> = {
   read: (given) => (typeof given === 'string' && isDay(given) ? given : undefined),
 };
 
-/** An amount as a plain decimal; its places are the asset's and are looked at where that is known. */
+/** An amount as a plain decimal; its decimal places are checked once the asset is known. */
 export const amount = text(40, /^[0-9]+(\.[0-9]+)?$/, 'an amount such as 100 or 0.5, without sign');
 
 /** An object, or its JSON text. */
@@ -113,13 +113,13 @@ export const object: Field<Readonly<Record<string, unknown>>> = {
 };
 
 export const optional = <T>(field: Field<T>): Field<T | undefined> => ({ ...field, optional: true });
-/** The word `none` (or null) takes away what is set. */
+/** The word `none` (or null) removes a setting. */
 export const orNone = <T>(field: Field<T>): Field<T | 'none'> => ({
   rule: `${field.rule}, or none`,
   read: (given) => (given === null || given === 'none' ? 'none' : field.read(given)),
 });
 
-/** A free text of a person, who may type a name into it. */
+/** A person's free text, which may contain a name. */
 export const typed = (max: number, form?: RegExp, rule?: string): Field<string> => ({
   ...text(max, form, rule),
   typed: 'kept',
@@ -128,7 +128,7 @@ export const typed = (max: number, form?: RegExp, rule?: string): Field<string> 
 export const reason = typed(500, /\S{2}/, 'a reason of 3 to 500 characters');
 
 /**
- * What a request says, by its body or query and by its path; a name that stands in both is refused.
+ * A request's fields, from its body or query and from its path; a name in both is an error.
  *
  * @throws Refusal 'malformed_body' | 'malformed_field'
  */
@@ -165,7 +165,7 @@ export function readFields<F extends Fields>(fields: F, given: Readonly<Record<s
   return values as Values<F>;
 }
 
-/** What was read, with what a person typed encrypted. */
+/** The parsed values, with typed texts encrypted. */
 export const encryptFields = <V extends Readonly<Record<string, unknown>>>(
   vault: Vault,
   fields: Fields,

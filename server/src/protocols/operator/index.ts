@@ -1,12 +1,12 @@
 /**
- * The operator's wire: what those who run this read and do, as JSON under /operator/v1.
+ * The operator API: what operators read and do, as JSON under /operator/v1.
  *
- * Whoever comes shows a token of a named operator, looked up anew at each request. GET reads and never changes anything; what
- * changes something, or opens what is personal, is an action: a POST with a reason, carried out in one way (action.ts). Which there
- * are stands in tables: reads.ts and actions/.
+ * Every request carries the token of a named operator, looked up again each time. GET reads and never changes anything; a
+ * request that changes something, or decrypts personal data, is an action: a POST with a reason, carried out in one way
+ * (action.ts). Tables list them: reads.ts and actions/.
  *
- * Amounts are plain decimals of their asset, times ISO 8601 in UTC. A failure says `error` (a sentence), `reason` (a word)
- * and, for bad input, `fields` (each with its rule).
+ * Amounts are plain decimals of their asset, times ISO 8601 in UTC. A failure has `error` (a sentence), `reason` (a code)
+ * and, for invalid input, `fields` (each with its rule).
  */
 import type { FastifyRequest } from 'fastify';
 import type { Tx } from '../../base/db.ts';
@@ -52,7 +52,7 @@ import { READS } from './reads.ts';
 
 export type { OperatorDeps } from './action.ts';
 
-/** Everything an operator can do; where there is a bank without an API, actions/bank.ts besides. */
+/** All operator actions; with a bank without an API also those of actions/bank.ts. */
 export const OPERATOR_API_ACTIONS: readonly Action[] = [
   ...ORDER_ACTIONS,
   ...CASE_ACTIONS,
@@ -73,7 +73,7 @@ export const OPERATOR_API_ACTIONS: readonly Action[] = [
 ];
 
 const MAX_BODY_BYTES = 64 * 1024;
-/** Of CSV, which has no place for it: where the next page begins. */
+/** Where the next page begins, for CSV, which has no other place for it. */
 const NEXT_HEADER = 'x-next';
 
 export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
@@ -156,14 +156,16 @@ export const operator: Protocol<OperatorDeps> = (deps) => async (app) => {
   );
 };
 
-/** Fastify's own refusals of a body are the caller's, too. */
+/** Converts Fastify's own errors about a body, which are the caller's fault. */
 function translated(error: unknown): Refusal | undefined {
   if (error instanceof Refusal) return error;
   const code = String((error as { code?: unknown }).code ?? '');
   return code.startsWith('FST_ERR_CTP') || error instanceof SyntaxError ? new Refusal('malformed_body') : undefined;
 }
 
-/** Amounts as plain decimals of their asset: every object with an `asset` has its units written out. What operators typed, opened. */
+/**
+ * Converts amounts to plain decimals: every object with an `asset` gets its units converted. Decrypts what operators typed.
+ */
 async function readable(
   { db, vault }: Pick<OperatorDeps, 'db' | 'vault'>,
   read: (tx: Tx) => Promise<unknown>,
@@ -178,7 +180,7 @@ async function readable(
       if (Array.isArray(value)) return value.map((one) => write(one, asset));
       if (typeof value !== 'object' || value === null) return value;
       const said = value as Record<string, unknown>;
-      // `payoutUnits` are of `payoutAsset` where that stands beside them, and not of what else is spoken of.
+      // `payoutUnits` are in `payoutAsset` if that is beside them, and not in another asset.
       const assetFor = (name: string) =>
         (name.endsWith('Units') ? said[`${name.slice(0, -'Units'.length)}Asset`] : undefined) ?? said.asset;
       return Object.fromEntries(

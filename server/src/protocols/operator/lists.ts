@@ -1,7 +1,7 @@
 /**
- * Lists: orders, deposits, what lies in suspense, payouts and webhook endpoints, over all partners. Each can be narrowed by
- * partner, customer, market, state and time in any combination, has pages, and is to be had as CSV. Nothing personal, and no
- * address, account or secret: only where an endpoint is.
+ * Lists: orders, deposits, suspense, payouts and webhook endpoints, over all partners. Each has filters by partner, customer,
+ * market, state and time in any combination, has pages, and is available as CSV. Nothing personal, and no address, account or
+ * secret; of an endpoint only host and path.
  */
 import { formatRate } from '../../base/money.ts';
 import { listEndpoints, MAX_ENDPOINTS } from '../../events/index.ts';
@@ -81,7 +81,7 @@ export const LISTS: readonly Read[] = [
       return { deposits: page.rows, next: page.next };
     },
   }),
-  // The oldest first: whoever looks here looks for what has waited longest.
+  // Oldest first: the longest waiting money matters most here.
   read({
     path: '/suspense',
     fields: {
@@ -160,7 +160,7 @@ export const LISTS: readonly Read[] = [
   }),
 ];
 
-/** Host and path: what stands behind them may be a secret of the partner's. */
+/** Host and path: the query may contain a secret of the partner's. */
 function place(url: string): string {
   if (!URL.canParse(url)) return '';
   const { host, pathname } = new URL(url);

@@ -1,4 +1,6 @@
-/** A read: a path, what may be asked, and the answer; and where the answer is a table, which of it is written as CSV. */
+/**
+ * A read: a path, its parameters, and the answer; and for a table, which part of the answer is written as CSV.
+ */
 import type { Tx } from '../../base/db.ts';
 import { Refusal } from '../../base/errors.ts';
 import { formatUnits } from '../../base/money.ts';
@@ -8,7 +10,7 @@ import type { Caller, OperatorDeps } from './action.ts';
 import { marketOf } from './actions/terms.ts';
 import { type Fields, id, oneOf, optional, text, time, type Values, whole } from './fields.ts';
 
-/** Rows of an answer, and their cells in order. */
+/** Rows of an answer, and the order of their cells. */
 export interface Table {
   list: string;
   columns: readonly string[];
@@ -17,12 +19,12 @@ export interface Table {
 export interface Read<F extends Fields = Fields> {
   path: string;
   fields: F;
-  /** Of what may be asked for as CSV, too: with `format=csv` the answer is exactly the rows that JSON has. */
+  /** For a read that offers CSV: with `format=csv` the answer has exactly the rows of the JSON. */
   table?: Table;
   answer(deps: OperatorDeps, tx: Tx, input: Values<F>, caller: Caller): Promise<unknown>;
 }
 
-/** How a table is answered. */
+/** Format of a table. */
 const FORMAT = { format: optional(oneOf(['json', 'csv'])) };
 
 export const read = <F extends Fields>(written: Read<F>): Read =>
@@ -33,7 +35,7 @@ export const read = <F extends Fields>(written: Read<F>): Read =>
 
 export const limit = (most: number) => optional(whole(1, most));
 
-/** What lists can be narrowed by, each alone or with others. */
+/** Filters of lists, each alone or combined. */
 export const FILTERS = {
   partner: optional(id),
   customer: optional(text(40)),
@@ -42,14 +44,14 @@ export const FILTERS = {
   until: optional(time),
 };
 
-/** @throws Refusal 'malformed_field' where a span of time ends before it begins */
+/** @throws Refusal 'malformed_field' when a time span ends before it begins */
 export function requireSpan(input: { from?: Date | undefined; until?: Date | undefined }): void {
   if (input.from !== undefined && input.until !== undefined && input.until <= input.from)
     throw new Refusal('malformed_field', { fields: { until: 'must be after from' } });
 }
 
 /**
- * What a list is narrowed by, looked up, so that a name that nobody has is told and does not look like an empty list.
+ * Resolves the filters of a list, so that an unknown name is an error and does not look like an empty list.
  *
  * @throws Refusal 'unknown_partner' | 'unknown_customer' | 'unknown_market' | 'malformed_field'
  */
@@ -79,7 +81,7 @@ export async function narrowed(
   };
 }
 
-/** Writes amounts as plain decimals of their asset; nothing where there is none. */
+/** Formats amounts as plain decimals of their asset; null without an amount. */
 export type Amounts = (units: bigint | null, asset: string) => string | null;
 
 export async function amountsIn(tx: Tx): Promise<Amounts> {

@@ -1,7 +1,7 @@
 /**
- * What operators read. Nothing here is personal: that is an action of its own (`customer.personal`).
+ * What operators read. Nothing here is personal: reading that is a separate action (`customer.personal`).
  *
- * Every list has a bound, and says how to ask for what comes after it.
+ * Every list is bounded, and returns how to continue.
  */
 import type { Vault } from '../../base/crypto.ts';
 import type { Tx } from '../../base/db.ts';
@@ -78,7 +78,7 @@ const MAX_CHANGES = 200;
 const CHANGED = ['market', 'fee', 'limit', 'exposure', 'policy'] as const;
 const DAY_MS = 86_400_000;
 
-/** Amounts that were kept as text of smallest units, beside their asset: as amounts again, to be shown like any other. */
+/** Converts amounts stored as text of smallest units, beside their asset, back to amounts. */
 function asAmounts(kept: unknown): unknown {
   if (Array.isArray(kept)) return kept.map(asAmounts);
   if (typeof kept !== 'object' || kept === null) return kept;
@@ -155,7 +155,7 @@ export const READS: readonly Read[] = [
       return found;
     },
   }),
-  // What lies unclaimed, announced and dormant, with its age.
+  // Unclaimed money, announced and dormant, with its age.
   read({
     path: '/dormant',
     fields: { after: optional(id), limit: limit(MAX_DORMANT) },
@@ -168,7 +168,7 @@ export const READS: readonly Read[] = [
     async answer({ orders, vault }, tx, input) {
       const by = { text: input.text, vault, partnerIds: await partnerIds(tx) };
       const found = await lookUp(tx, { ...by, rails: [...orders.rails.keys()] });
-      // A clock of the worker's that says nothing to a person.
+      // A worker's internal timer, without meaning for a person.
       const payouts = found.payouts.map((one) => ({ ...one, submitLeftMs: undefined }));
       const customers = (await customersLike(tx, vault, by)).map((one) => shownCustomer(vault, one));
       return { ...found, payouts, customers };
@@ -185,7 +185,7 @@ export const READS: readonly Read[] = [
       return { ...found, ageDays, refunds, returnLinks, heldBy: (await heldDeposit(tx, input.deposit))?.by ?? null };
     },
   }),
-  // What the sender of coins signs, so that they go back to an address.
+  // The text that the sender of coins signs, so that they are refunded to an address.
   read({
     path: '/deposits/:deposit/return-text',
     fields: { deposit: id, address },
@@ -198,7 +198,7 @@ export const READS: readonly Read[] = [
     fields: { customer: text(40) },
     async answer({ vault }, tx, input) {
       const customer = await findCustomer(tx, input.customer);
-      // The last characters of an account tell two apart for whoever may not see it.
+      // The last characters of an account distinguish two accounts for operators who may not see them.
       const accounts = await fiatAccounts(tx, customer.id);
       return {
         ...shownCustomer(vault, customer),
@@ -258,7 +258,7 @@ export const READS: readonly Read[] = [
     async answer(_deps, tx, input) {
       const found = await findPartner(tx, { id: input.partner });
       if (found === undefined) throw new Refusal('unknown_partner');
-      // Where it hears of events, and which key made that: an address nobody knows is seen here.
+      // Its webhook endpoints, with the key that made each: an unknown address becomes visible here.
       const heard = (await endpoints(tx, input.partner)).map((one) => ({
         ...{ id: one.id, url: one.url, format: one.format, enabled: one.enabled, madeByKey: one.madeByKey },
         ...{ signedByKey: one.apiKey, heldAt: one.heldAt, createdAt: one.createdAt, updatedAt: one.updatedAt },
@@ -412,7 +412,7 @@ export const READS: readonly Read[] = [
     },
     async answer(_deps, tx, { limit: most = 50, ...input }) {
       requireSpan(input);
-      // One more than is shown, where that is not above the most that is read at once.
+      // One more than the page shows, unless that exceeds the maximum per read.
       const found = await readAudit(tx, { ...input, limit: most + 1 });
       const audit = found.slice(0, most);
       return { audit, next: found.length > most ? audit.at(-1)?.id : null };
@@ -420,13 +420,13 @@ export const READS: readonly Read[] = [
   }),
 ];
 
-/** With the partner's name for it as it was given; which of its browser sessions count is no operator's business. */
+/** With the partner's own name for the customer, decrypted; without the login epoch, which only sessions use. */
 function shownCustomer(vault: Vault, customer: Customer) {
   const { storedClientId: _, loginEpoch: __, ...shown } = customer;
   return { ...shown, clientCustomerId: clientIdOf(vault, customer) };
 }
 
-/** Whether there is one operator, and how long what would take two waits then. */
+/** Whether one operator is declared, and how long two-person actions wait then. */
 async function declared(tx: Tx) {
   const { operators: many, delay_s: delayS } = await installation(tx);
   return many === 'one' ? { operators: many, delayS } : { operators: many };

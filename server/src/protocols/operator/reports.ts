@@ -12,7 +12,7 @@ import { amountsIn, FILTERS, limit, narrowed, type Read, read } from './read.ts'
 
 const MAX_ROWS = 500;
 
-/** Other terms than orders were charged by, said in one of three ways. */
+/** The other terms to compare with, given in one of three ways. */
 export const TERMS = {
   change: optional(id),
   fee: optional(oneOf(PRICED_FEES)),
@@ -56,7 +56,7 @@ export const REPORTS: readonly Read[] = [
       const begin = after === undefined ? 0 : all.findLastIndex(({ line }) => line === after) + 1;
       if (after !== undefined && begin === 0)
         throw new Refusal('malformed_field', { fields: { after: 'must be a line of this statement' } });
-      // What opens or closes it has a row for each asset and one name: it is not torn.
+      // An opening or closing line has a row per asset under one name: a page does not split it.
       let end = begin + most;
       while (end < all.length && all[end]?.line === all[end - 1]?.line) end += 1;
       const lines = all.slice(begin, end);
@@ -148,7 +148,7 @@ export const REPORTS: readonly Read[] = [
   }),
 ];
 
-/** Per asset what both sides come to: equal, or the books are broken. */
+/** Sums of both sides per asset: equal, or the books are broken. */
 function bothSides(accounts: readonly AccountAt[]) {
   const sums = new Map<
     string,
@@ -165,7 +165,7 @@ function bothSides(accounts: readonly AccountAt[]) {
   return [...sums.values()].sort((a, b) => (a.asset < b.asset ? -1 : 1));
 }
 
-/** Per asset: what was held at both ends, and what each kind of line came to in between. */
+/** Per asset: the balance at both ends, and the sum of each kind of line in between. */
 function totalsOf(lines: Awaited<ReturnType<typeof customerStatement>>) {
   const sums = new Map<string, { asset: string; what: string; lines: number; units: bigint; owedUnits: bigint }>();
   for (const { asset, what, units, owedUnits } of lines) {
@@ -180,7 +180,7 @@ function totalsOf(lines: Awaited<ReturnType<typeof customerStatement>>) {
 }
 
 /**
- * What to compare with, of three ways to say it.
+ * The terms to compare with, given in one of three ways.
  *
  * @throws Refusal 'malformed_field'
  */
@@ -219,7 +219,7 @@ interface FeeJson {
   gas_units?: number;
 }
 
-/** The fee as it was before a change of it (`changes`), for the partners whose fee it was. */
+/** The fee before one of its changes (`changes`), for the partners whose fee it was. */
 async function asBefore(tx: Tx, market: Market, id: bigint): Promise<{ terms: OtherTerms; partnerId?: bigint }> {
   const found = await findChange(tx, id);
   const wrong = (rule: string) => new Refusal('malformed_field', { fields: { change: rule } });
@@ -241,7 +241,7 @@ async function asBefore(tx: Tx, market: Market, id: bigint): Promise<{ terms: Ot
   return found.partnerId === null ? { terms } : { terms, partnerId: found.partnerId };
 }
 
-/** Units may have more digits than a number of JSON: they are read as text. */
+/** Units may have more digits than a JSON number: they are read as text. */
 const digitsKept = (row: string): FeeJson =>
   JSON.parse(row.replace(/"(fixed_units|minimum_units)"\s*:\s*([0-9]+)/g, '"$1":"$2"')) as FeeJson;
 

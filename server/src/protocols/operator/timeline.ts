@@ -1,8 +1,7 @@
 /**
- * Timeline: everything that is known of one order, in the order in which it happened, and what happens next and by when.
+ * Timeline: everything known about one order, in chronological order, with what happens next and by when.
  *
- * Put together from what each module keeps: nothing here is decided or stored. Facts that name a person (a payer) are left
- * out.
+ * Assembled from what each module stores: nothing is decided or stored here. Facts that name a person (a payer) are omitted.
  */
 import type { Tx } from '../../base/db.ts';
 import { type AssetCode, formatRate, formatUnits } from '../../base/money.ts';
@@ -34,7 +33,7 @@ export interface Timeline {
   lines: Line[];
 }
 
-/** Words of a fact that say something to whoever reads it, and nothing about a person. */
+/** Facts that are useful to an operator and not personal. */
 const SAID = ['why', 'by', 'reason', 'units', 'clearsAt', 'payout'];
 
 /** @throws Refusal 'unknown_order' */
@@ -105,7 +104,7 @@ export async function timeline(tx: Tx, orderId: bigint, rails: Parameters<typeof
   for (const row of (await readAudit(tx, { subject: `order:${orderId}`, limit: 100 })).toReversed())
     lines.push({ at: row.at, kind: 'action', what: `${row.action} ${row.outcome} by ${row.operator}: ${row.reason}` });
 
-  // Stable: what happened at one moment stays in the order of these kinds, cause before consequence.
+  // Stable: events of the same moment keep the order of these kinds, cause before consequence.
   lines.sort((a, b) => a.at.getTime() - b.at.getTime());
   const { heldBy, since, next, by, otherwise } = traced;
   return {
@@ -117,13 +116,13 @@ export async function timeline(tx: Tx, orderId: bigint, rails: Parameters<typeof
 
 export type Money = (units: bigint, asset: AssetCode) => string;
 
-/** Writes amounts: `10 usdc.matic20`. */
+/** Formats amounts: `10 usdc.matic20`. */
 export async function moneyIn(tx: Tx): Promise<Money> {
   const known = await assets(tx);
   return (units, asset) => `${formatUnits(units, known.get(asset)?.decimals ?? 0)} ${asset}`;
 }
 
-/** What amounts that steps keep in smallest units are of. */
+/** The asset of each amount stored in a step in smallest units. */
 const AMOUNTS: Readonly<Record<string, 'depositAsset' | 'payoutAsset' | 'fiatAsset'>> = {
   ...{ units: 'depositAsset', depositUnits: 'depositAsset', payoutUnits: 'payoutAsset', grossUnits: 'fiatAsset' },
   ...{ paidUnits: 'payoutAsset', orderedUnits: 'payoutAsset' },
@@ -131,7 +130,7 @@ const AMOUNTS: Readonly<Record<string, 'depositAsset' | 'payoutAsset' | 'fiatAss
   ...{ feeTax: 'fiatAsset' },
 };
 
-/** Facts of a step, with amounts in the one scale that a page has. */
+/** Facts of a step, with amounts as decimals like the rest of the page. */
 export const inAmounts = (facts: Record<string, unknown>, order: Order, money: Money): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(facts).map(([name, value]) => {

@@ -1,6 +1,6 @@
 /**
- * Why a request is declined, for those who read the description of the interface: what the reason means, and what to do. Sentences
- * that go with a refusal itself, with the field or the amount it is about, are errors.ts'.
+ * Advice per refusal code for readers of the API description: what the code means, and what to do. The sentences sent with a
+ * refusal itself, with its field or amount, are in errors.ts.
  */
 import type { RefusalCode, Unavailable } from '../../base/errors.ts';
 
@@ -21,7 +21,7 @@ const SIGN_AGAIN =
   'Sign the exact body that is sent with the secret of the key, and the time of now. `npm run sandbox -- doctor` explains a request.';
 const ANOTHER_AMOUNT = 'Choose an amount within the limits that the sentence names.';
 
-/** What any request may be declined for. */
+/** Refusals of any request. */
 export const COMMON_REASONS: Partial<Record<Reason, Advice>> = {
   malformed_request: advice('The request is no HTTP that can be read.', 'Mend the program that wrote it.'),
   malformed_body: advice('The body is not a JSON object, form or multipart form.', 'Send one of the three.'),
@@ -39,7 +39,7 @@ export const COMMON_REASONS: Partial<Record<Reason, Advice>> = {
   internal: advice('A defect of the server.', 'Tell the operator the value of `x-request-id`.'),
 };
 
-/** What any signed request may be declined for. */
+/** Refusals of any signed request. */
 export const SIGNED_REASONS: Partial<Record<Reason, Advice>> = {
   unauthenticated: advice('The key is unknown or revoked, or the signature does not fit.', SIGN_AGAIN),
   clock_ahead: advice('The time in the payload is ahead of the server’s.', 'Set the clock, or ask currentTimestamp.'),
@@ -51,7 +51,7 @@ export const SIGNED_REASONS: Partial<Record<Reason, Advice>> = {
   ),
 };
 
-/** What any request with fields may be declined for. */
+/** Refusals of any request with fields. */
 export const FIELD_REASONS: Partial<Record<Reason, Advice>> = {
   missing_fields: advice('A required field is missing; `fields` names each.', 'Send it.'),
   malformed_field: advice('A field has another form than it must; `fields` says the rule.', 'Correct it.'),
@@ -59,7 +59,7 @@ export const FIELD_REASONS: Partial<Record<Reason, Advice>> = {
   wrong_type: advice('A field is an object, list or boolean where a text belongs.', 'Send a text.'),
 };
 
-/** What only some endpoints decline for. */
+/** Refusals of some endpoints only. */
 export const OWN_REASONS: Partial<Record<Reason, Advice>> = {
   idempotency_conflict: advice('The Idempotency-Key was used with another body.', 'Use a new key for a new request.'),
   idempotency_in_flight: advice('The same request is being worked on.', 'Ask again after `retry-after`.'),

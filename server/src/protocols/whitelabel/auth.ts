@@ -1,13 +1,13 @@
 /**
- * Authentication: who asks, and that nobody else wrote the request.
+ * Authentication: which key a request comes from, and that nobody else wrote it.
  *
  * Three headers, each in either of two spellings: the key, a payload (base64 of the JSON `{body, timestamp}`, in the plain or
- * the URL alphabet, padded or not) and the
- * HMAC-SHA512 of that base64 text under the key's secret, in lower-case hex. The signature is checked over the header text
- * exactly as it came, in constant time, before a byte of it is interpreted; only then is it decoded, its clock looked at,
- * and what was signed compared with what was sent (`body.ts`), by meaning and never by bytes.
+ * the URL alphabet, padded or not) and the HMAC-SHA512 of that base64 text under the key's secret, in lower-case hex. The
+ * signature is checked over the header text exactly as it arrived, in constant time, before any of it is interpreted. Only
+ * then is the payload decoded, its timestamp checked, and the signed body compared with the sent one (`body.ts`), by meaning
+ * and never by bytes.
  *
- * The clock here is the world's, not the movable one: a signature is about when somebody signed.
+ * Timestamps are checked against real time, not the movable clock: a signature has the time at which the caller signed.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { BlockList, isIP, isIPv6 } from 'node:net';
@@ -16,7 +16,7 @@ import type { Credential, Scope } from '../../partners/index.ts';
 import type { Call } from '../protocol.ts';
 import { type Body, JsonNumber, parseJson, plainDecimal, signedBody, utf8 } from './body.ts';
 
-/** How far a payload's time may lie from ours. One public program always signs thirty seconds in the past. */
+/** How far a payload's time may differ from ours. One public program always signs thirty seconds in the past. */
 export interface ClockWindow {
   readonly behindMs: number;
   readonly aheadMs: number;
@@ -26,7 +26,7 @@ export const CLOCK_WINDOW: ClockWindow = { behindMs: 300_000, aheadMs: 30_000 };
 export interface Caller {
   readonly credential: Credential;
   readonly partner: Credential['partner'];
-  /** The secret that made the signature: what goes back to the caller is signed with the same. */
+  /** The secret that made the signature: replies to the caller are signed with the same one. */
   readonly secret: string;
   /** The base64 text; unique to this request. */
   readonly payload: string;
@@ -91,14 +91,14 @@ const unauthenticated = (why: string): Refusal => new Refusal('unauthenticated',
 export const sign = (message: string, secret: string): string =>
   createHmac('sha512', secret).update(message, 'latin1').digest('hex');
 
-/** Node gives header bytes as Latin-1, so the text is hashed byte for byte as it was sent. */
+/** Node decodes header bytes as Latin-1, so the text is hashed byte for byte as it was sent. */
 export function signatureMatches(payload: string, signature: string, secret: string): boolean {
   const expected = Buffer.from(sign(payload, secret), 'latin1');
   const given = Buffer.from(signature, 'latin1');
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-/** Either alphabet, with its padding or without: programs do all four, and the signature is over the text as it was sent. */
+/** Either alphabet, with or without padding: programs send all four, and the signature covers the text as sent. */
 const BASE64 = /^(?:[\w+/-]{4})*(?:[\w+/-]{2}(?:==)?|[\w+/-]{3}=?)?$/;
 
 export const isBase64 = (text: string): boolean => BASE64.test(text);
@@ -115,7 +115,7 @@ export function readPayload(payload: string): { body: Body; timestampMs: number 
   return { body, timestampMs };
 }
 
-/** Milliseconds as digits; a fraction of one, which some clocks give, is passed over. A number may have an exponent. */
+/** Milliseconds as digits; a fraction of one, which some clocks give, is ignored. A number may have an exponent. */
 function readTimestamp(value: unknown): number | undefined {
   const text = value instanceof JsonNumber ? plainDecimal(value) : value;
   const digits = typeof text === 'string' ? /^([0-9]{1,15})(?:\.[0-9]+)?$/.exec(text)?.[1] : undefined;

@@ -1,13 +1,13 @@
 /**
- * Bodies: what a request says, read without losing a digit, and compared by what it means.
+ * Bodies: parses a request without losing a digit, and compares bodies by meaning.
  *
- * A JSON number stays the text it was written as (`1000000000000000000000.10` never passes through a double), so an
- * amount sent as a number is as exact as one sent as a string. Objects become Maps, so a field called `__proto__` or
- * `constructor` is a field like any other. Of a name that comes twice the last one counts, here and in what was signed.
+ * A JSON number stays the text it was written as (`1000000000000000000000.10` never passes through a double), so an amount
+ * sent as a number is as exact as one sent as a string. Objects become Maps, so a field called `__proto__` or `constructor`
+ * is a field like any other. Of a repeated name the last value counts, here and in what was signed.
  *
- * What a partner signs and what it sends are often written by two different libraries: spaces, key order, `1000` beside
- * `"1000"`, an object beside the form text of it. So the two are compared by canonical text (`canonical`), where an absent
- * field, null and "" are one, and a nested value is its JSON with sorted names, even where it comes as JSON in a string.
+ * Two different libraries often write what a partner signs and what it sends: they differ in spaces, key order, `1000` versus
+ * `"1000"`, an object versus its form text. So the two are compared by canonical text (`canonical`), where an absent field,
+ * null and "" are equal, and a nested value is its JSON with sorted names, even if it arrives as JSON in a string.
  */
 import { Refusal } from '../../base/errors.ts';
 
@@ -25,7 +25,7 @@ export type Body = ReadonlyMap<string, BodyValue>;
 const MAX_DEPTH = 16;
 const EMPTY: Body = new Map();
 
-/** What may stand in front of a body; the third is read by multipart.ts. */
+/** Body formats; multipart.ts reads the third. */
 export type BodyKind = 'json' | 'form' | 'multipart';
 
 /** @returns undefined for a content type we do not read */
@@ -53,11 +53,11 @@ export function readBody(bytes: Buffer, kind: Exclude<BodyKind, 'multipart'>): B
   return value;
 }
 
-/** What was signed: the object itself, or its JSON text. Nothing signed is an empty body; undefined is not a body. */
+/** The signed body: the object itself, or its JSON text. Without one it is empty; undefined for a value that is no body. */
 export function signedBody(value: BodyValue | undefined): Body | undefined {
   if (value === undefined || value === null || value === '') return EMPTY;
   const read = typeof value === 'string' ? parseJson(value) : value;
-  // PHP has one kind of array, and writes an empty one so.
+  // PHP has one array type, and writes an empty object so.
   if (Array.isArray(read) && read.length === 0) return EMPTY;
   return read instanceof Map ? read : undefined;
 }
@@ -73,7 +73,7 @@ export function utf8(bytes: Uint8Array): string | undefined {
 }
 
 type Reviver = (this: unknown, name: string, value: unknown, context: { source?: string }) => unknown;
-// The third argument, which carries a number's own text, is in Node 24 and not yet in the library types.
+// The reviver's third argument, which has a number's source text, is in Node 24 and not yet in the library types.
 const parse = JSON.parse as (text: string, reviver: Reviver) => BodyValue;
 
 /** @returns undefined when the text is no JSON, or is nested too deeply */
@@ -91,7 +91,7 @@ export function parseJson(text: string): BodyValue | undefined {
   }
 }
 
-/** How deep a JSON text nests, counted before anything recursive looks at it. */
+/** Nesting depth of a JSON text, counted before any recursion. */
 function depthOf(text: string): number {
   let depth = 0;
   let deepest = 0;
@@ -130,7 +130,7 @@ function unescapeForm(text: string): string {
   }
 }
 
-/** The body as one text in which two bodies of the same meaning are equal. */
+/** The body as a text that is equal for bodies with the same meaning. */
 export function canonical(body: Body): string {
   return canonicalValue(body);
 }
@@ -158,7 +158,7 @@ function canonicalValue(value: BodyValue): string {
 /**
  * A JSON number as plain decimal text, exactly: `1.0E7` is `10000000`, `-5e-1` is `-0.5`.
  *
- * @returns undefined where that would be longer than anybody means
+ * @returns undefined when that would be longer than any real amount
  */
 export function plainDecimal(number: JsonNumber, maxChars = 60): string | undefined {
   const match = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,4}))?$/.exec(number.text);

@@ -1,8 +1,8 @@
 /**
  * CORS: which pages may call us from a browser.
  *
- * A preflight carries no key, so it is answered for every origin; the reply itself, refusals too, names the origin only
- * where the partner of the key allows it (in the sandbox: any), and for public data.
+ * A preflight carries no key, so it is answered for every origin. The reply itself, refusals included, names the origin only
+ * if the key's partner allows it (in the sandbox: any), and for public data.
  */
 import { SIGNING_HEADERS } from './auth.ts';
 

@@ -1,11 +1,11 @@
 /**
- * Diagnose: why a signed request is refused, part by part, for whoever wrote the program that sent it.
+ * Diagnose: explains why a signed request is refused, part by part, to the author of the calling program.
  *
- * It looks with the functions that the server looks with (auth.ts, body.ts), so what it finds in order is in order. Where a
- * signature does not match, the mistakes that programs make are tried, alone and in pairs, until one gives the signature that
- * came. Nothing of a secret is in what it says; values of fields are, because they are the caller's own.
+ * It uses the server's own functions (auth.ts, body.ts), so what it accepts the server accepts. If a signature does not
+ * match, it tries common programming mistakes, alone and in pairs, until one gives the received signature. The result
+ * contains nothing of a secret; it contains field values, because they are the caller's own.
  *
- * Not here: whether a key may do what is asked (scopes, networks, allowance), and everything behind the signature.
+ * Not here: whether a key may do what is requested (scopes, networks, rate limit), and everything behind the signature.
  */
 import { createHash, createHmac } from 'node:crypto';
 import { Refusal } from '../../base/errors.ts';
@@ -32,7 +32,7 @@ export interface Finding {
   says: string;
 }
 
-/** @param known.nowMs when the request was, or would be, with the server */
+/** @param known.nowMs when the server received, or would receive, the request */
 export async function diagnose(
   { method, headers, body }: Suspect,
   known: { keys: readonly KnownKey[]; nowMs: number; window: ClockWindow },
@@ -115,7 +115,10 @@ function payloadOf(payload: string): Read {
   }
 }
 
-/** Of our century in milliseconds: in seconds that is another age, so a program that takes one for the other cannot be missed. */
+/**
+ * A time in milliseconds in this century: the same number in seconds is far away, so a program that confuses the two is
+ * detected.
+ */
 const EARLIEST_MS = 1e12;
 
 function checkUnit(read: { body: Body; timestampMs: number }): Read {
@@ -141,7 +144,7 @@ interface Signed {
   json: string | undefined;
 }
 
-/** One thing done otherwise, and what it gives. The first of each list is the right one, and says nothing. */
+/** One variant of a step, and its result. The first of each list is the right one, and has no message. */
 type Choice<T> = readonly [says: string, value: T];
 
 const HASHES: readonly Choice<string>[] = [
@@ -186,7 +189,7 @@ function messagesOf({ payload, body, json }: Signed): Choice<string>[] {
   return all;
 }
 
-/** As most languages write JSON, and as Python does. */
+/** JSON as most languages write it, and as Python does. */
 function spacings(json: string): string[] {
   try {
     const value: unknown = JSON.parse(json);
@@ -223,7 +226,7 @@ function keysFor(key: KnownKey | undefined, keys: readonly KnownKey[]): Choice<B
   return [...own.flatMap(forms), ...others, ...itself];
 }
 
-/** @returns undefined where it is right */
+/** @returns undefined when it is right */
 function signatureWrong(signed: Signed, key: KnownKey | undefined, keys: readonly KnownKey[]): string | undefined {
   const { payload, signature } = signed;
   if (key?.secrets.some((secret) => signatureMatches(payload, signature, secret)) === true) return undefined;
@@ -255,7 +258,7 @@ function signatureWrong(signed: Signed, key: KnownKey | undefined, keys: readonl
       }
     }
   }
-  // With an unknown key, a signature that is right for a known one differs in nothing.
+  // With an unknown key: a signature that is right for a known key has no other mistake.
   if (best !== undefined) return best.length === 0 ? undefined : best.join('; ');
   const form = /^[0-9a-f]{128}$/.test(given) ? '' : ` It must be 128 hex digits and is ${given.length} characters.`;
   const secret = key === undefined ? 'any secret known here' : `the secret of ${key.name}'s key`;

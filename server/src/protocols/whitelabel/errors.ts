@@ -1,10 +1,10 @@
 /**
- * Errors on the wire: every reason we decline for, as HTTP status, sentence and machine word.
+ * Errors on the wire: every refusal as HTTP status, sentence and machine-readable code.
  *
- * The HTTP status is the `code` in the body. `error` and `message` carry the same sentence, because some programs read the
- * one and some the other; `reason` is the word to branch on, and `fields` says which input was wrong and why.
+ * The HTTP status is the `code` in the body. `error` and `message` carry the same sentence, because programs read one or the
+ * other; `reason` is the code to branch on, and `fields` says which input was wrong and why.
  *
- * A bug is a 500 that says nothing about itself. Something outside that did not answer is a 503 that says when to return.
+ * A bug is a 500 without details. An outside system that did not answer is a 503 that says when to retry.
  */
 import { type Facts, Refusal, type RefusalCode, Unavailable } from '../../base/errors.ts';
 import type { Reply } from '../protocol.ts';
@@ -24,7 +24,7 @@ const invalid: Word['say'] = (facts) =>
         .map(([name, why]) => `${name} ${why}`)
         .join('; ')}.`;
 
-/** In the words that programs look for. */
+/** In the wording that programs search for. */
 const limits = (facts: Facts): string =>
   facts.min === undefined ? '' : `: minimum ${facts.min}, maximum ${facts.max} ${facts.asset}`;
 
@@ -33,7 +33,7 @@ const supportedBeside = (facts: Facts): string => {
   return all.length === 0 ? '' : ` Supported: ${all.join(', ')}.`;
 };
 
-/** Said to operators only; here for completeness of the table. */
+/** Sent to operators only; here for completeness of the table. */
 const elsewhere: Word = { code: 500, say: () => 'Something went wrong on our side.' };
 const NOT_OF_THIS_WIRE = {
   unknown_case: elsewhere,
@@ -143,7 +143,7 @@ const WORDS: Record<RefusalCode, Word> = {
   },
   price_moved: { code: 428, say: () => 'The price has moved since the quote: ask for a new one.' },
   order_over: { code: 417, say: () => 'The transaction is over.' },
-  // The operator's alone: no request of a partner ends in these.
+  // Operators only: no request of a partner ends in these.
   payout_submitted: { code: 409, say: () => 'The payout has been submitted.' },
   file_refused: { code: 400, say: () => 'The file was not taken.' },
   batch_refused: { code: 409, say: () => 'The file of payouts does not allow this.' },
@@ -158,7 +158,7 @@ export function statusOf(reason: RefusalCode | OtherReason): number {
   return Object.hasOwn(other, reason) ? other[reason as keyof typeof other] : WORDS[reason as RefusalCode].code;
 }
 
-/** Codes of our own for which no Refusal exists. */
+/** Codes without a Refusal. */
 type OtherReason = 'internal' | Unavailable['reason'] | 'headers_too_large' | 'request_timeout' | 'malformed_request';
 
 /** The failure envelope. */
@@ -183,7 +183,7 @@ export function failure(
   };
 }
 
-/** The reply to a refusal, to something unavailable, or (saying nothing) to a bug. */
+/** The reply to a Refusal, to an Unavailable, or (without details) to a bug. */
 export function failureOf(error: unknown): Reply {
   if (error instanceof Refusal) return refused(error);
   if (error instanceof Unavailable) {
@@ -228,7 +228,7 @@ function unavailable(
   });
 }
 
-/** PostgreSQL or the network beneath it is away, full or too slow: not the caller's fault, and worth asking again. */
+/** PostgreSQL or its network is unreachable, full or too slow: not the caller's fault, and worth a retry. */
 const OUTAGES = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|08...|25006|53...|57...|55P03|40001|40P01)$/;
 
 function isOutage(error: unknown): boolean {

@@ -1,12 +1,12 @@
 /**
- * Fields: what a request must bring, read one by one, with the reason said for each that will not do.
+ * Fields: parses a request's fields one by one, with a reason for each invalid one.
  *
  * Every field is a text on this wire, and programs send numbers for them; so a JSON number counts as its own text. Absent,
- * null and "" are the same and mean "missing". All that is missing is said at once, in the order the fields are declared;
- * only when nothing is missing is the form of each looked at, again all at once. An object, array or boolean where a text
- * belongs is another kind of mistake (`wrong_type`) with a status of its own.
+ * null and "" are the same and mean "missing". All missing fields are reported at once, in declaration order; only if none is
+ * missing are the values checked, again all at once. An object, array or boolean instead of a text is a different error
+ * (`wrong_type`) with its own status.
  *
- * Each reader says what it takes as a JSON Schema too, from which the interface is described (openapi.ts).
+ * Each reader also declares what it accepts as a JSON Schema, from which the API is described (openapi.ts).
  *
  * Not here: whether the thing a field names exists.
  */
@@ -17,12 +17,12 @@ import { type Body, type BodyValue, isAbsent, JsonNumber, plainDecimal } from '.
 /** JSON Schema of what a program may send. It describes; the reader decides. */
 export type FieldSchema = Readonly<Record<string, unknown>>;
 
-/** Reads a value that is there, or throws `Malformed`. */
+/** Parses a present value, or throws `Malformed`. */
 export type Reader<T> = ((value: BodyValue) => T) & { readonly schema: FieldSchema };
 export interface Field<T> {
   readonly optional: boolean;
   readonly read: Reader<T>;
-  /** Its meaning here, where that is not what the name means everywhere (names.ts). */
+  /** Its meaning here, if different from the name's general meaning (names.ts). */
   readonly says?: string;
 }
 export type Fields = Readonly<Record<string, Field<unknown>>>;
@@ -30,7 +30,7 @@ export type Values<F extends Fields> = { readonly [K in keyof F]: F[K] extends F
 
 export class Malformed extends Error {
   readonly wrongType: boolean;
-  /** The whole sentence to answer with, where programs know it by heart. */
+  /** The complete sentence of the answer, when programs compare it literally. */
   readonly sentence: string | undefined;
   constructor(why: string, options: { wrongType?: boolean; sentence?: string } = {}) {
     super(why);
@@ -51,7 +51,7 @@ export const required = <T>(read: Reader<T>, says?: string): Field<T> => field(f
 export const optional = <T>(read: Reader<T>, says?: string): Field<T | undefined> =>
   field<T | undefined>(true, read, says);
 
-/** @throws Refusal 'missing_fields' | 'malformed_field' | 'wrong_type', naming every field concerned */
+/** @throws Refusal 'missing_fields' | 'malformed_field' | 'wrong_type', with every field concerned */
 export function readFields<F extends Fields>(fields: F, body: Body): Values<F> {
   const missing = Object.keys(fields).filter((name) => !fields[name]?.optional && isAbsent(body.get(name)));
   if (missing.length > 0) throw missingFields(missing);
@@ -83,7 +83,7 @@ function malformedFields(wrong: readonly (readonly [string, Malformed])[]): Refu
   });
 }
 
-/** Longest of the texts we keep or look up. */
+/** Maximum length of texts that are stored or looked up. */
 const MAX_TEXT_CHARS = 128;
 
 function asText(value: BodyValue, max: number): string {
@@ -91,7 +91,7 @@ function asText(value: BodyValue, max: number): string {
     throw new Malformed('must be a string', { wrongType: true });
   const read = typeof value === 'string' ? value : value.text;
   if (read.length > max) throw new Malformed(`must have at most ${max} characters`);
-  // PostgreSQL keeps no NUL, and no log or statement line is better for the others.
+  // PostgreSQL cannot store NUL, and other control characters only harm logs and statement lines.
   if (!read.isWellFormed() || /\p{Cc}/u.test(read)) throw new Malformed('must not contain control characters');
   return read;
 }
@@ -99,14 +99,14 @@ function asText(value: BodyValue, max: number): string {
 export const text = ({ max = MAX_TEXT_CHARS }: { max?: number } = {}): Reader<string> =>
   reader({ type: 'string', maxLength: max }, (value) => asText(value, max));
 
-/** An identifier of ours or of the partner's. One that is well formed and unknown is "not found", whatever it looks like. */
+/** An identifier of ours or of the partner's. A well-formed unknown one is "not found", whatever it looks like. */
 export const id: Reader<string> = text({ max: MAX_TEXT_CHARS });
 
 /** A coin, currency or chain. */
 export const code: Reader<string> = text({ max: 32 });
 
 /**
- * A decimal amount above zero as plain text; how many places are too many is known once the asset is.
+ * A decimal amount above zero as plain text; its decimal places are checked once the asset is known.
  *
  * A string is digits with at most one point. Only a JSON number may have an exponent, because some languages write ten
  * million so; it is expanded digit by digit.
@@ -130,9 +130,9 @@ export const amount: Reader<string> = reader(
 );
 
 /**
- * Smallest units of an amount that has been read.
+ * Smallest units of a parsed amount.
  *
- * @throws Refusal 'malformed_field' when it has more places than the asset
+ * @throws Refusal 'malformed_field' when it has more decimal places than the asset
  */
 export function unitsOf(name: string, read: string, decimals: number): bigint {
   try {
@@ -167,14 +167,14 @@ export const moment: Reader<Date> = reader(
     const [, day = '', time = '00:00', zone = 'Z'] = form.exec(read) ?? [];
     const at = new Date(`${day}T${time}${zone}`);
     const midnight = new Date(`${day}T00:00Z`);
-    // A day that no month has is another day to the language.
+    // JavaScript turns an impossible day into another one.
     const isDay = !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day);
     if (!isDay || Number.isNaN(at.getTime())) throw new Malformed('must be a time such as 2024-05-08T12:38:11.000Z');
     return at;
   },
 );
 
-/** No numbering plan: partners test with numbers that exist nowhere. */
+/** No numbering plan: partners test with numbers that do not exist. */
 export const phone: Reader<string> = reader(
   { type: 'string', pattern: '^\\+?[0-9][0-9 -]*$', maxLength: 40 },
   (value) => {
@@ -205,13 +205,13 @@ export const webAddress: Reader<string> = reader(
     if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
       throw new Malformed('must be an http or https address');
     }
-    // Escaping makes nine characters of one, and what is kept must fit into the link we give.
+    // Escaping turns one character into up to nine, and the result must fit into the link we return.
     if (url.href.length > MAX_ADDRESS_CHARS) throw new Malformed(`must have at most ${MAX_ADDRESS_CHARS} characters`);
     return url.href;
   },
 );
 
-/** One of a few words, in either case. */
+/** One of a few words, in any case. */
 export const oneOf = <T extends string>(...words: readonly T[]): Reader<T> =>
   reader({ type: 'string', enum: words }, (value) => {
     const given = asText(value, MAX_TEXT_CHARS);
@@ -220,7 +220,7 @@ export const oneOf = <T extends string>(...words: readonly T[]): Reader<T> =>
     return found;
   });
 
-/** One of a few lower-case words, written so. */
+/** One of a few lower-case words, exactly. */
 export const oneWordOf = <T extends string>(...words: readonly T[]): Reader<T> =>
   reader({ type: 'string', enum: words }, (value) => {
     const given = asText(value, MAX_TEXT_CHARS);
@@ -229,7 +229,7 @@ export const oneWordOf = <T extends string>(...words: readonly T[]): Reader<T> =
     return found;
   });
 
-/** Programs send a boolean, or its text, or 0 and 1. */
+/** Programs send a boolean, its text, or 0 and 1. */
 export const flag: Reader<boolean> = reader({ type: 'boolean' }, (value) => {
   const read = typeof value === 'boolean' ? String(value) : asText(value, 16).toLowerCase();
   if (read === 'true' || read === '1') return true;
@@ -237,6 +237,6 @@ export const flag: Reader<boolean> = reader({ type: 'boolean' }, (value) => {
   throw new Malformed('must be true or false');
 });
 
-/** The value as it came, for giving it back in the type it was sent in, once it is known to be a text. */
+/** The value and its original form, to return it in the type it was sent in; it must be a text. */
 export const sameType = (read: Reader<string>): Reader<{ text: string; sent: string | JsonNumber }> =>
   reader(read.schema, (value) => ({ text: read(value), sent: value as string | JsonNumber }));

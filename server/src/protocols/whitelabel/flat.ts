@@ -2,8 +2,9 @@
  * Webhooks as one flat order: the format `flat`.
  *
  * Older receivers know this one message, sent when an order is completed: the order with its amounts, prices and fees as
- * numbers, and the interface's own numbers for coin, chain, fiat and status. It is told by `orderId` at its top level, where the
- * format `whitelabel` has `referenceId`. The order is read when the message is made, so a repeated message is as true as a first.
+ * numbers, and the interface's own numbers for coin, chain, fiat and status. Receivers recognise it by `orderId` at its top
+ * level, where the format `whitelabel` has `referenceId`. The order is read when the message is made, so a repeated message
+ * is as current as the first.
  */
 import { type Format, type Happened, type Message, TEST_EVENT } from '../../events/index.ts';
 import type { ListedOrder } from '../../orders/index.ts';
@@ -14,7 +15,7 @@ import { secretFor, signedMessage } from './webhooks.ts';
 const COMPLETED = 'order.settled';
 const isCompletion = ({ type }: Happened): boolean => type === COMPLETED;
 
-/** Every key of a completed purchase; no receiver has an order of this number. */
+/** Every key of a completed purchase; no receiver has an order with this number. */
 const sample = (at: Date, trials: number): Record<string, unknown> => ({
   orderId: 0,
   eventType: 'onramp',
@@ -44,13 +45,13 @@ const sample = (at: Date, trials: number): Record<string, unknown> => ({
   webhookTrials: trials,
 });
 
-/** A message to see whether an address would do; of no event. */
+/** A test message for an address; it belongs to no event. */
 export const sampleFlatMessage = (secret: string, sentAt: Date): Message =>
   signedMessage(sample(sentAt, 1), { secret, sentAt, payloadForm: 'body' });
 
 export interface FlatFormatDeps {
   order(of: { partnerId: bigint; id: bigint }): Promise<{ order: ListedOrder; assets: Assets }>;
-  /** Valid now, the old one first; none where the key is gone. */
+  /** Currently valid, the old one first; empty when the key is gone. */
   secrets(apiKey: string): Promise<readonly string[]>;
 }
 

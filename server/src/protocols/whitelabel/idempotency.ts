@@ -1,13 +1,12 @@
 /**
- * Idempotency: the same request twice happens once and gets the same reply.
+ * Idempotency: a request sent twice takes effect once and gets the same reply.
  *
- * The key is the `Idempotency-Key` header, or failing that the signed payload, whose text belongs to one request: a program
- * that resends what it signed, because a reply was lost, creates nothing new. In one transaction the key is locked, looked
- * up, the work done, and the reply kept beside it: either both are there or neither is. Whoever comes while the first is
- * still at work is told so at once rather than made to wait. A refusal rolls everything back, so it is not kept.
+ * The key is the `Idempotency-Key` header, or else the signed payload, whose text belongs to one request: a program that
+ * resends what it signed, because a reply was lost, creates nothing new. In one transaction the key is locked and looked up,
+ * the work is done, and the reply is stored beside it: either both exist or neither. A request that arrives while the first
+ * is still running is refused at once rather than made to wait. A Refusal rolls everything back, so it is not stored.
  *
- * A key belongs to a partner and an endpoint (whatever path it was reached by) for 24 hours. Bodies are compared by
- * meaning.
+ * A key belongs to a partner and an endpoint (under any of its paths) for 24 hours. Bodies are compared by meaning.
  */
 import { createHash } from 'node:crypto';
 import type { Vault } from '../../base/crypto.ts';
@@ -49,7 +48,7 @@ export async function once(
   const number = hash(`${partnerId} ${path} ${key.toString('hex')}`).readBigInt64BE(0);
   for (;;) {
     const reply = await db.asPartner(partnerId, async (tx) => {
-      // Looked up once it is locked: what is asked at once is done in this order.
+      // The look-up runs after the lock: statements issued together run in this order.
       const [isFree, kept] = await awaitAll(
         idempotencyRecords.lock(tx, number),
         idempotencyRecords.find(tx, { partnerId, path, key }),
@@ -70,7 +69,7 @@ export async function once(
   }
 }
 
-/** Forgets what is older than a day. Harmless at any time; called for a lapsed key, and now and then by whoever tidies up. */
+/** Deletes records older than a day. Harmless at any time; called for an expired key, and by the cleanup job. */
 export async function purgeIdempotencyRecords(db: Database, now: Date): Promise<number> {
   return await db.asSystem((tx) => idempotencyRecords.forget(tx, new Date(now.getTime() - KEPT_FOR_MS)));
 }

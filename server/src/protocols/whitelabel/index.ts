@@ -1,12 +1,12 @@
 /**
- * The white-label wire: the interface that partners' programs are written against.
+ * The white-label API: the interface that partners' programs are written against.
  *
- * One table says what is answered where (table.ts); one function says in which order a request is looked at (`answer`):
- * signature, form of the body, what was signed against what was sent, allowance, rights, fields, and then the endpoint.
- * Path, method, content type and size were checked before, by the front below. A refusal at any step changes nothing.
+ * One table lists the endpoints (table.ts); one function fixes the order in which a request is checked (`answer`): signature,
+ * format of the body, signed against sent body, rate limit, rights, fields, and then the endpoint. The HTTP server below has
+ * already checked path, method, content type and size. A refusal at any step changes nothing.
  *
- * Every failure has the one envelope of errors.ts. Not here: listening, health and metrics (main.ts), the settings the
- * HTTP server needs for this wire (server.ts).
+ * Every failure has the one envelope of errors.ts. Not here: listening, health and metrics (main.ts), the HTTP server's
+ * settings for this API (server.ts).
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Tx } from '../../base/db.ts';
@@ -43,7 +43,7 @@ export { ROUTES } from './table.ts';
 export { verificationWords } from './verification.ts';
 export { whitelabelFormat } from './webhooks.ts';
 
-/** Everything below these is this wire's, also what is not there. */
+/** All paths below these belong to this API, including unknown ones. */
 const PREFIXES = ['/onramp', '/onramp-bank', '/v1', '/sandbox'];
 const MAX_BODY_BYTES = 64 * 1024;
 
@@ -52,7 +52,7 @@ const served = (route: Route, deps: WhitelabelDeps): boolean =>
   (!route.control || deps.sandbox?.controls !== undefined) &&
   (route.answer !== gasFees || deps.withdrawalFee !== undefined);
 
-/** Keys that a network may present in a minute and that were never found here. A partner has a handful. */
+/** Unknown keys that a network may present per minute. A partner has a handful of keys. */
 const UNKNOWN_KEYS_PER_MINUTE = 60;
 
 interface Strangers {
@@ -60,7 +60,7 @@ interface Strangers {
   mayLookUp(address: string): void;
 }
 
-/** Nothing is signed yet, so what is counted is the network that asks. In the sandbox there is no limit. */
+/** Nothing is verified yet, so requests are counted by network. In the sandbox there is no limit. */
 function strangersOf(deps: WhitelabelDeps): Strangers {
   const limiter = openLimiter();
   return {
@@ -72,7 +72,7 @@ function strangersOf(deps: WhitelabelDeps): Strangers {
   };
 }
 
-/** What a request gets, from its signature on. Throws what it refuses. */
+/** Handles a request, from its signature on. Throws refusals. */
 function answerer(deps: WhitelabelDeps, strangers: Strangers) {
   const limiter = openLimiter();
   return async (route: Route, call: Call): Promise<Reply> => {
@@ -87,7 +87,7 @@ function answerer(deps: WhitelabelDeps, strangers: Strangers) {
       window: deps.clockWindow ?? CLOCK_WINDOW,
     });
     await deps.partners.noteUse(caller.credential.key);
-    // A GET has no body to compare: some programs sign an empty object for it. Its fields stand in the query.
+    // A GET has no body to compare: some programs sign an empty object for it. Its fields are in the query.
     const body: Body = route.method === 'GET' ? new Map(Object.entries(call.query ?? {})) : await bodyOf(call);
     if (route.method !== 'GET' && !sameMeaning(body, caller.signedBody)) {
       throw new Refusal('unauthenticated', { why: 'the request body differs from the signed one' });
@@ -103,7 +103,7 @@ function answerer(deps: WhitelabelDeps, strangers: Strangers) {
       readOnly: <T>(work: (tx: Tx) => Promise<T>) => deps.db.readOnlyAsPartner(caller.partner.id, work),
     };
     try {
-      // PostgreSQL keeps no such text, so nothing of ours has it for a name.
+      // PostgreSQL cannot store such text, so no id of ours contains it.
       if (Object.values(call.params).some((value) => /\p{Cc}/u.test(value) || !value.isWellFormed()))
         throw new Refusal('unknown_path');
       if (allowance?.allowed === false)
@@ -170,7 +170,7 @@ export const whitelabel: Protocol<WhitelabelDeps> = (deps) => async (app) => {
   }
   nothingElse(app, routes, deps.sandbox !== undefined);
 
-  /** The replies name an origin where the key's partner allows it; a key that is none allows nothing. */
+  /** Replies name an origin if the key's partner allows it; an invalid key allows nothing. */
   async function nameOrigin(origin: string, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     reply.header('vary', 'Origin');
     const { openToAll } = request.routeOptions.config as { openToAll?: boolean };
@@ -211,18 +211,18 @@ function send(reply: FastifyReply, { status, body, headers }: Reply): void {
     .send(JSON.stringify(body));
 }
 
-/** Bytes as they came, whatever they claim to be: parsing is ours, because numbers must keep their digits. */
+/** Bodies stay raw bytes, whatever their content type: we parse them ourselves, because numbers must keep their digits. */
 function readBodiesAsBytes(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
 }
 
-/** Refuses as 'unsupported_media_type'. A request without a body may call it what it likes. */
+/** Throws 'unsupported_media_type'. A request without a body may have any content type. */
 function checkMediaType(request: FastifyRequest, _reply: FastifyReply, done: (refused?: Refusal) => void): void {
   const { headers } = request;
   const bare = headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0';
   if (bare) {
-    // An invalid name would otherwise be refused by the framework before it sees that nothing follows.
+    // Otherwise the framework would refuse an invalid content type before it sees that there is no body.
     delete headers['content-type'];
     return done();
   }
@@ -233,7 +233,7 @@ function checkMediaType(request: FastifyRequest, _reply: FastifyReply, done: (re
   done();
 }
 
-/** Whatever is not in the table: another method of a path that is, a preflight, or nothing at all. Before any body is read. */
+/** Everything outside the table: another method of a known path, a preflight, or an unknown path. Before any body is read. */
 function nothingElse(app: FastifyInstance, routes: readonly Route[], isSandbox: boolean): void {
   const methods = new Map<string, string[]>();
   for (const route of routes) {
@@ -253,7 +253,7 @@ function nothingElse(app: FastifyInstance, routes: readonly Route[], isSandbox: 
     }
     const url = request.url.split('?', 1)[0] ?? '';
     const allow = methods.get(url) ?? [...methods].find(([path]) => isPath(path, url))?.[1];
-    // A path with the right method is here only because its value is longer than any we give.
+    // A known path with the right method gets here only if one of its values is longer than any of ours.
     const nearest = isSandbox ? nearestPath(url, [...methods.keys()]) : undefined;
     throw allow === undefined || allow.includes(request.method)
       ? new Refusal('unknown_path', nearest === undefined ? {} : { nearest })
@@ -266,7 +266,7 @@ function nothingElse(app: FastifyInstance, routes: readonly Route[], isSandbox: 
   }
 }
 
-/** Whether an address is one of a path with `:names`. */
+/** Whether a URL matches a path with `:names`. */
 const isPath = (path: string, url: string): boolean => {
   const [parts, given] = [path.split('/'), url.split('/')];
   return (
@@ -276,7 +276,7 @@ const isPath = (path: string, url: string): boolean => {
   );
 };
 
-/** The framework's own refusals, in our words. */
+/** The framework's own errors, in our terms. */
 const FRAMEWORK: Readonly<Record<string, (maxBytes: number) => Refusal>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: (maxBytes) => new Refusal('body_too_large', { maxBytes }),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () => new Refusal('unsupported_media_type'),

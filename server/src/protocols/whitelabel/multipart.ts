@@ -1,23 +1,23 @@
 /**
- * Multipart bodies: what some programs send instead of a form, read into the same fields.
+ * Multipart bodies: sent by some programs instead of a form, and parsed into the same fields.
  *
- * The whole body is in memory before (its size has a bound of its own), so this only takes it apart. Every part has to be
- * a text: no endpoint takes a file so far, and one that comes anyway is refused by the name of its part. Of a name that
- * comes twice the last one counts, as in a form; `a[b]` is a field called `a[b]`.
+ * The whole body is in memory already (its size is limited separately), so this only splits it. Every part must be a text: no
+ * endpoint accepts files so far, and a file is refused by the name of its part. Of a repeated name the last value counts, as
+ * in a form; `a[b]` is a field called `a[b]`.
  *
- * It is compared with what was signed like any other body, so a part that was not signed is a 401. Parts may go unsigned only
- * where files are taken: elsewhere nobody gains by it, and one captured signature of an empty body would sign everything.
+ * It is compared with what was signed like any other body, so an unsigned part is a 401. Unsigned parts would only make sense
+ * for file uploads: elsewhere they would help nobody, and one captured signature of an empty body would sign everything.
  *
- * Not here: endpoints that take files, and bodies too large to keep.
+ * Not here: endpoints that accept files, and bodies too large to keep in memory.
  */
 import { Busboy, type BusboyHeaders } from '@fastify/busboy';
 import { Refusal } from '../../base/errors.ts';
 import { type Body, type BodyValue, utf8 } from './body.ts';
 import { malformedField } from './fields.ts';
 
-/** The longest form of ours has about twenty fields; the bytes of a body have room for more parts than anybody means. */
+/** Our longest form has about twenty fields; a body's size alone would allow far more parts. */
 const MOST_PARTS = 100;
-/** Of the lines that a part begins with: three are usual. */
+/** Headers of a part: three are usual. */
 const MOST_HEADER_BYTES = 2_048;
 const MOST_HEADERS = 16;
 
@@ -37,7 +37,7 @@ export async function readMultipart(bytes: Buffer, contentType: string): Promise
         headerPairs: MOST_HEADERS,
         headerSize: MOST_HEADER_BYTES,
       },
-      // Whatever says that it is a file is one, however it spells its name.
+      // Every part marked as a file counts as one, however its name is spelt.
       isPartAFile: (_name, type, fileName) => fileName !== undefined || type === 'application/octet-stream',
     });
     await new Promise<void>((done, failed) => {
@@ -63,9 +63,9 @@ export async function readMultipart(bytes: Buffer, contentType: string): Promise
     throw refusal ?? malformed('is not complete multipart/form-data');
   }
   if (refusal !== undefined) throw refusal;
-  // The parser would put another character in the place of bytes that are none.
+  // The parser would replace invalid bytes with another character.
   if (utf8(bytes) === undefined) throw malformed('is not UTF-8');
-  // What begins like a body and has no part in it: a boundary that is not the one that was said.
+  // Begins like a body and contains no part: its boundary is not the declared one.
   if (fields.size === 0 && !/^\s*--[^\r\n]*--\s*$/.test(bytes.toString('latin1')))
     throw malformed('has no part that can be read');
   return fields;

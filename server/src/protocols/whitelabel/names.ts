@@ -1,6 +1,6 @@
 /**
- * Names of fields on this wire. A name means the same wherever it stands, so its meaning is said once; an endpoint says its own only
- * where it differs (`Field.says`).
+ * Names of fields on this wire. A name has the same meaning everywhere, so it is described once; an endpoint describes it
+ * only if it differs (`Field.says`).
  */
 export interface Name {
   readonly says: string;
@@ -65,7 +65,7 @@ export const NAMES: Readonly<Record<string, Name>> = {
   fiatAmount: name('Amount of the fiat', '1000'),
   flowType: name('1: buying. 2: selling', '1'),
 
-  // The sandbox's controls say their own meanings.
+  // The sandbox's controls describe their own.
   coin: name('Code of the coin', 'usdc'),
   fiat: name('Code of the fiat', 'inr'),
   currency: name('Code of the fiat or the coin', 'inr'),

@@ -1,7 +1,9 @@
-/** The path that somebody who mistyped one most likely meant. */
+/**
+ * Suggests the path that a mistyped one most likely means.
+ */
 
 const MOST_CHARS = 160;
-/** More characters than these in a path that differ are another path. */
+/** A path with more differing characters is unrelated. */
 const MOST_EDITS = 6;
 
 /** Characters to insert, remove or replace between two texts (Levenshtein's distance), in lower case. */
@@ -19,7 +21,7 @@ export function edits(one: string, other: string): number {
   return before[b.length] ?? 0;
 }
 
-/** @returns undefined where none is near */
+/** @returns undefined when none is near */
 export function nearestPath(url: string, paths: readonly string[]): string | undefined {
   if (url.length > MOST_CHARS) return undefined;
   const ends = paths.filter((path) => lastOf(path) !== '' && lastOf(path) === lastOf(url));
@@ -29,7 +31,7 @@ export function nearestPath(url: string, paths: readonly string[]): string | und
   return nearest.path;
 }
 
-/** `offramp/quote` of a longer path: what people copy right. */
+/** The end of a longer path, such as `offramp/quote`: people usually copy that part correctly. */
 const lastOf = (path: string): string =>
   path
     .toLowerCase()

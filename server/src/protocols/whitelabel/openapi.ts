@@ -1,6 +1,6 @@
 /**
- * The description of this wire: OpenAPI 3.1, and the same as pages for people, both made from the table of endpoints and from
- * nothing else. docs/openapi.json and docs/api.md are what these functions return; a test compares them.
+ * The description of this API: OpenAPI 3.1, and the same as pages for people, both made only from the table of endpoints.
+ * docs/openapi.json and docs/api.md are the output of these functions; a test compares them.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { adviceOf, COMMON_REASONS, FIELD_REASONS, type Reason, SIGNED_REASONS } from './advice.ts';
@@ -17,13 +17,13 @@ export type { Reason } from './advice.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** A field with all that is known of it, over all forms that a request can have. */
+/** A field with everything known about it, over all forms of a request. */
 interface Told {
   name: string;
   field: Field<unknown>;
   says: string;
   example: Name['example'] | number | undefined;
-  /** In every form, or in some of them. */
+  /** In every form, or only in some. */
   required: boolean;
   sometimes: boolean;
 }
@@ -34,7 +34,7 @@ interface Form {
   examples?: readonly (string | number)[];
 }
 
-/** @throws Error where a field has no meaning: it has to be said in names.ts, or with the field */
+/** @throws Error when a field has no description: it must be in names.ts, or with the field */
 export function fieldsOf({ forms, paths }: Pick<Route, 'forms' | 'paths'>): Told[] {
   const names = new Set(forms.flatMap((form) => Object.keys(form)));
   return [...names].map((name) => {
@@ -51,7 +51,7 @@ export function fieldsOf({ forms, paths }: Pick<Route, 'forms' | 'paths'>): Told
   });
 }
 
-/** Reasons for which an endpoint may decline, in the order of their HTTP status. */
+/** Refusal codes of an endpoint, in the order of their HTTP status. */
 export function reasonsOf(route: Route): Reason[] {
   const takes = route.forms.some((form) => Object.keys(form).length > 0);
   const all = [
@@ -59,7 +59,7 @@ export function reasonsOf(route: Route): Reason[] {
     ...(route.auth === 'public' ? [] : Object.keys(SIGNED_REASONS)),
     ...(takes ? Object.keys(FIELD_REASONS) : []),
     ...(route.refuses ?? []),
-    // Where prices are read, a market may be halted.
+    // Endpoints that read prices may find a market halted.
     ...((route.refuses ?? []).includes('exposure_exceeded') ? ['price_halted'] : []),
   ] as Reason[];
   return [...new Set(all)].toSorted((a, b) => statusOf(a) - statusOf(b));
@@ -145,7 +145,7 @@ function responses(route: Route, named: Named, failures: Failures): Json {
 type Named = (schema: unknown) => unknown;
 type Failures = (status: number, reasons: readonly Reason[]) => Json;
 
-/** Most endpoints decline for the same reasons with the same status: each such answer stands among the components once. */
+/** Most endpoints share refusals with the same status: each such answer is listed among the components once. */
 function failuresOf(answers: Map<string, unknown>): Failures {
   return (status, reasons) => {
     const answer = {
@@ -161,7 +161,7 @@ function failuresOf(answers: Map<string, unknown>): Failures {
   };
 }
 
-/** Puts every schema that has a title among the components, and answers a reference to it. */
+/** Puts every schema with a title among the components, and returns a reference to it. */
 function componentsOf(schemas: Map<string, unknown>): Named {
   const named: Named = (schema) => {
     if (Array.isArray(schema)) return schema.map(named);
@@ -198,7 +198,7 @@ const SIGNING =
   'Signed: `payload` is the base64 of `{"body": …, "timestamp": …}` with the exact body and the time in milliseconds, `signature` the hex HMAC-SHA512 of the text of `payload` under the secret of the key. The headers may be spelled X-ONRAMP-APIKEY, X-ONRAMP-PAYLOAD and X-ONRAMP-SIGNATURE.';
 const header = (name: string, description: string) => ({ type: 'apiKey', in: 'header', name, description });
 
-/** OpenAPI 3.1 of every endpoint that a server can have. @param version of this software */
+/** OpenAPI 3.1 of every possible endpoint. @param version of this software */
 export function openapi(version: string): Json {
   const schemas = new Map<string, unknown>([['Failure', FAILURE]]);
   const named = componentsOf(schemas);
@@ -299,7 +299,7 @@ const SIGNED = { key: [], payload: [], signature: [] };
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
 
-/** Of a schema, in a few words. */
+/** A schema in a few words. */
 function kindOf({ schema }: { schema: Json }): string {
   const { type, enum: words, pattern, maxLength } = schema;
   if (Array.isArray(words)) return words.map((word) => `\`${word}\``).join(', ');
@@ -308,7 +308,7 @@ function kindOf({ schema }: { schema: Json }): string {
   return `${type === 'string' ? 'text' : String(type)}${most}`;
 }
 
-/** The reference as a page: every endpoint with its fields, its example and its reasons, then every reason. */
+/** The reference as a page: every endpoint with its fields, its example and its refusals, then every refusal. */
 export function referencePage(): string {
   const lines = [
     '# Reference of the white-label interface',
@@ -336,7 +336,7 @@ export function referencePage(): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** What each number of a status, and each word of verification, means. */
+/** The meaning of each status number, and of each verification word. */
 function statusTables(): string[] {
   const statuses = (direction: 'offramp' | 'onramp', title: string) => [
     `### ${title}`,

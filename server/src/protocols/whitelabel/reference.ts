@@ -1,9 +1,9 @@
 /**
- * Reference data: the numbers this interface has for fiats, chains, coins and payment methods, and maps of what is on
- * offer, made from the markets that are configured. A fiat, coin or chain without a market is not listed.
+ * Reference data: the interface's numbers for fiats, chains, coins and payment methods, and maps of what is offered, made
+ * from the configured markets. A fiat, coin or chain without a market is not listed.
  *
- * The numbers are the interface's own and programs carry them in their code, so they never change. What it has no number
- * for (a chain or coin of a local installation) gets one above a million, made from its code and so the same everywhere.
+ * The numbers are the interface's own and programs have them in their code, so they never change. A chain or coin without a
+ * number (of a local installation) gets one above a million, derived from its code and so the same everywhere.
  */
 import { createHash } from 'node:crypto';
 import { Refusal } from '../../base/errors.ts';
@@ -16,7 +16,7 @@ const FIATS =
 const CHAINS = numbered('0 erc20, 1 bep20, 2 trc20, 3 matic20, 4 spl, 13 arbitrum, 15 ton');
 const COINS = numbered('0 btc, 6 eth, 54 usdt, 72 bnb, 83 matic, 116 usdc');
 
-/** 1 is instant, 2 a bank transfer. Order matters: one program takes the first of a fiat, another the last. */
+/** 1 is instant, 2 a bank transfer. Order matters: one program uses the first of a fiat, another the last. */
 const METHODS: Readonly<Record<string, 1 | 2>> = {
   UPI: 1,
   IMPS: 2,
@@ -34,7 +34,7 @@ const METHODS: Readonly<Record<string, 1 | 2>> = {
   MPESA_PAYBILL: 2,
 };
 
-/** Fiats that are live: those that have a method of payment. The sandbox trades each of them, both ways. */
+/** Fiats with a payment method. The sandbox trades each of them, both ways. */
 export const LIVE: Readonly<Record<string, readonly string[]>> = {
   inr: ['UPI', 'IMPS'],
   try: ['TRY_BANK_TRANSFER'],
@@ -67,10 +67,10 @@ export const coinNumber = (crypto: Pick<Asset, 'coin'>): number => numberIn(COIN
 export const chainNumber = (chain: string): number => numberIn(CHAINS, chain);
 
 /**
- * A fiat said as its code or as its number.
+ * A fiat given as its code or its number.
  *
  * @returns the code in lower case
- * @throws Refusal 'unsupported_pair' where no market has it
+ * @throws Refusal 'unsupported_pair' when no market has it
  */
 export function fiatOf(text: string, all: readonly Market[]): Asset {
   const found = all.find(
@@ -83,12 +83,12 @@ export function fiatOf(text: string, all: readonly Market[]): Asset {
   return found.fiat;
 }
 
-/** Countries that pay in euros; of the others, the first two letters of a currency are its country's. */
+/** Countries that pay in euros; for others the currency begins with the country's two letters. */
 const EURO_COUNTRIES = new Set('AT BE CY DE EE ES FI FR GR HR IE IT LT LU LV MT NL PT SI SK'.split(' '));
-/** Of the six countries that share it, any. */
+/** Six countries share the currency: any of them matches. */
 const CFA_COUNTRIES = new Set('CM CF TD CG GQ GA'.split(' '));
 
-/** @returns the code of the currency of a country, two letters of ISO 3166; undefined where none is known */
+/** @returns the currency code of a country (ISO 3166, two letters); undefined when unknown */
 export function fiatOfCountry(country: string): string | undefined {
   const code = country.toUpperCase();
   if (EURO_COUNTRIES.has(code)) return 'EUR';
@@ -153,7 +153,7 @@ const COIN_NAMES: Readonly<Record<string, string>> = {
   dai: 'Dai',
 };
 
-/** A picture that needs no other host: the code in a circle. */
+/** A picture without another host: the code in a circle. */
 function coinIcon(code: string): string {
   const letters = code
     .replaceAll(/[^0-9A-Za-z]/g, '')
@@ -163,7 +163,7 @@ function coinIcon(code: string): string {
   return `data:image/svg+xml;base64,${Buffer.from(svg).toString('base64')}`;
 }
 
-/** More are shown of no balance. */
+/** No balance is shown with more decimals. */
 const MOST_PLACES = 8;
 
 interface Coin {
@@ -188,7 +188,7 @@ export function coins(all: readonly Market[]): Record<string, Coin> {
   return list;
 }
 
-/** What is published of a chain. */
+/** The published data of a chain. */
 interface Chain {
   chainName: string;
   addressRegex: string;
@@ -219,10 +219,10 @@ const KNOWN_CHAINS: Readonly<Record<string, Chain>> = {
   optimism: evm('Optimism', 10, 6, 'optimistic.etherscan.io'),
 };
 
-/** Numbers by which the chains that are connected call themselves, by our code of the chain. */
+/** The chain ids reported by the connected chains, by our code of the chain. */
 export type NetworkIds = ReadonlyMap<string, number>;
 
-/** A chain that calls itself by another number than the one known by this name, a local one say, is in no explorer. */
+/** A chain whose id is not the known one for its name (a local chain, for example) has no explorer. */
 function chainOf(code: string, networkIds: NetworkIds): Chain {
   const known = KNOWN_CHAINS[code];
   const networkId = networkIds.get(code) ?? known?.networkId ?? -1;

@@ -1,6 +1,6 @@
 /**
- * What this wire answers, as schemas: `data` of every success. Each object has these fields and no others. A `title` gives a schema
- * its name in the description of the interface (openapi.ts).
+ * Replies of this API, as schemas: `data` of every success. Each object has these fields and no others. A `title` names a
+ * schema in the API description (openapi.ts).
  *
  * Amounts are exact decimals: as text, or as a JSON number with all of its digits where the interface has numbers.
  */
@@ -330,7 +330,7 @@ export const KYC_STATUS = object(
   },
   { title: 'KycStatus' },
 );
-/** Groups of fields and documents: a form, which is data of its own. */
+/** Groups of fields and documents: a form described as data. */
 export const REQUIREMENTS = Type.Unsafe<Record<string, unknown>>({
   type: 'object',
   title: 'Requirements',

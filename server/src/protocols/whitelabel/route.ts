@@ -1,5 +1,5 @@
 /**
- * Routes: what an endpoint is, as data. The table of all of them is in index.ts.
+ * Routes: the declaration of an endpoint, as data. The table of all endpoints is in table.ts.
  */
 import type { TSchema } from 'typebox';
 import type { Clock } from '../../base/clock.ts';
@@ -16,7 +16,7 @@ import type { Body } from './body.ts';
 import { type Fields, readFields, type Values } from './fields.ts';
 import type { NetworkIds } from './reference.ts';
 
-/** How an order is paid: as asked, or in one of the ways that customers find. */
+/** How an order is paid: as asked, or in one of the ways that customers get wrong. */
 export const PAY_HOW = ['EXACT', 'UNDER', 'OVER', 'LATE', 'TWICE', 'ANOTHER_TOKEN', 'ANOTHER_CHAIN'] as const;
 export type PayHow = (typeof PAY_HOW)[number];
 export const BANK_FAULTS = [
@@ -32,13 +32,13 @@ export const BANK_FAULTS = [
 export type BankFault = (typeof BANK_FAULTS)[number];
 
 /**
- * What else a partner can make happen in the sandbox. Money really moves, on the chain and at the bank; where a state
- * follows, the machine draws it. Bad wishes are refused as 'malformed_field'.
+ * Further sandbox controls for partners. Money really moves, on the chain and at the bank; the state machine derives the
+ * state. An impossible request throws 'malformed_field'.
  */
 export interface SandboxControls {
-  /** @param input.key the same again pays nothing more @returns what the rail calls each payment */
+  /** @param input.key idempotency key @returns the rail's reference of each payment */
   pay(input: { order: Order; how: PayHow; units: bigint | undefined; key: string }): Promise<{ payments: string[] }>;
-  /** A credit at the bank. @returns the bank's name for its line */
+  /** A credit at the bank. @returns the bank's id of its line */
   credit(input: {
     order: Order;
     units: bigint | undefined;
@@ -46,11 +46,11 @@ export interface SandboxControls {
     name: 'RIGHT' | 'WRONG' | 'NONE';
     key: string;
   }): Promise<{ line: string }>;
-  /** The payer's bank takes a credit back: the order's last, or the line named. */
+  /** The payer's bank recalls a credit: the order's latest, or the given line. */
   recall(input: { partnerId: bigint; order: Order } | { partnerId: bigint; line: string }): Promise<{ line: string }>;
-  /** What we paid to an account comes back. */
+  /** Our payout to an account is returned. */
   bounce(input: { order: Order }): Promise<{ payment: string }>;
-  /** Has the order held by screening, or no longer. */
+  /** Makes screening hold the order, or undoes that. */
   screening(input: { order: Order; fails: boolean }): Promise<{ list: string }>;
   /** Moves the due times of a partner's own rows. */
   advanceClock(input: {
@@ -58,20 +58,20 @@ export interface SandboxControls {
     ms: number;
   }): Promise<{ orders: number; quotes: number; deliveries: number }>;
 
-  // Of the world: for all partners.
+  // Affects all partners.
   reorg(input: { chain: string; blocks: number }): Promise<{ chain: string; blocks: number }>;
   bankFault(input: {
     fault: BankFault | 'NONE';
     times: number;
     delayMs: number;
   }): Promise<{ fault: string; times: number }>;
-  /** @param input.price fiat for one coin; without it, the table's again */
+  /** @param input.price fiat for one coin; if omitted, the table's price again */
   movePrice(input: {
     coin: string;
     fiat: string;
     price: string | undefined;
   }): Promise<{ pair: string; price: string | null }>;
-  /** @param input.units how much is brought, for `FILLED`; without it, as much as at the beginning */
+  /** @param input.units how much is added, for `FILLED`; by default as much as at the beginning */
   treasury(input: {
     currency: string;
     chain: string | undefined;
@@ -81,12 +81,12 @@ export interface SandboxControls {
   dropWebhooks(input: { drop: boolean }): Promise<{ webhooks: 'dropped' | 'delivered' }>;
 }
 
-/** Causes, in the sandbox, the facts that bring an order to a status; real money on a pretended world. */
+/** Causes, in the sandbox, the facts that bring an order to a status; real money movements on a simulated chain and bank. */
 export interface SandboxDriver {
   readonly controls?: SandboxControls | undefined;
-  /** @throws Refusal 'order_over'. A status passed already is a success. */
+  /** @throws Refusal 'order_over'. A status already passed is a success. */
   driveOrder(input: { partnerId: bigint; orderId: bigint; status: number }): Promise<void>;
-  /** Has the sandbox's verifier verify a customer to a level. */
+  /** Makes the sandbox's verifier verify a customer to a level. */
   verify(input: {
     customerId: string;
     kind: 'INDIVIDUAL' | 'BUSINESS';
@@ -101,26 +101,26 @@ export interface WhitelabelDeps {
   readonly log: Log;
   readonly partners: ReturnType<typeof openPartners>;
   readonly orders: Orders;
-  /** Present in the sandbox only; with it come its endpoints, any origin, and no rate limit. */
+  /** Present in the sandbox only, which also has its endpoints, any origin, and no rate limit. */
   readonly sandbox?: SandboxDriver | undefined;
-  /** Where customers' browsers reach us, without a slash at the end. */
+  /** The public base URL for customers' browsers, without a trailing slash. */
   readonly publicUrl: () => string;
   /**
-   * What a withdrawal on a market's chain costs, in the market's crypto, smallest units, rounded up. Without it the map of
-   * gas fees is not served.
+   * Cost of a withdrawal on a market's chain, in the market's crypto, smallest units, rounded up. Without it the map of gas
+   * fees is not served.
    * @throws Unavailable
    */
   readonly withdrawalFee?: ((market: Market) => Promise<bigint>) | undefined;
-  /** Of the chains that are connected; without it, as they are publicly known. */
+  /** Chain ids of the connected chains; without it, the publicly known ones. */
   readonly networkIds?: NetworkIds | undefined;
-  /** Which addresses webhooks may go to, and how one is tried at once. */
+  /** Which addresses webhooks may go to, and how one is tested at once. */
   readonly egress: Pick<EgressPolicy, 'plain' | 'allows'>;
   readonly send: Sender;
   readonly clockWindow?: ClockWindow | undefined;
   readonly maxBodyBytes?: number | undefined;
 }
 
-/** A request that has been authenticated, read and found to be in form. */
+/** A request that has been authenticated and parsed. */
 export interface Input<F extends Fields> {
   readonly deps: WhitelabelDeps;
   readonly values: Values<F>;
@@ -131,22 +131,22 @@ export interface Input<F extends Fields> {
 }
 export interface SignedRequest<F extends Fields> extends Input<F> {
   readonly caller: Caller;
-  /** A transaction that sees this partner's rows only. */
+  /** A transaction that sees only this partner's rows. */
   readonly inTx: <T>(body: (tx: Tx) => Promise<T>) => Promise<T>;
-  /** The same for what only reads. */
+  /** The same, read-only. */
   readonly readOnly: <T>(body: (tx: Tx) => Promise<T>) => Promise<T>;
 }
 
-/** Where a signature is not asked for, there may be one all the same. */
+/** A request to an endpoint where a signature is optional. */
 export type MaybeSigned = Input<Fields> & Partial<Pick<SignedRequest<Fields>, 'caller' | 'inTx' | 'readOnly'>>;
 
-/** What a caller is told of an endpoint, beside its paths and fields (openapi.ts). */
+/** The description of an endpoint beside its paths and fields (openapi.ts). */
 export interface Declared {
   /** One sentence in the present tense: what it does. */
   readonly says: string;
   /** `data` of a success. */
   readonly gives: TSchema;
-  /** Why it declines, beyond what any request may be declined for (COMMON_REFUSALS). */
+  /** Its refusals, beyond those of any request (COMMON_REFUSALS). */
   readonly refuses?: readonly RefusalCode[];
   /** Headers of a success, by name, with their meaning. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -154,18 +154,18 @@ export interface Declared {
 
 export interface Route extends Declared {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** The first is the endpoint's own; the others are aliases. */
+  /** The first path is the endpoint's own; the others are aliases. */
   readonly paths: readonly string[];
-  /** 'optional': unsigned is fine, signed wrongly is not. */
+  /** 'optional': unsigned is accepted, wrongly signed is not. */
   readonly auth: 'signed' | 'optional' | 'public';
   readonly scope: Scope;
   /** Served in the sandbox only. */
   readonly sandbox: boolean;
-  /** Of the sandbox's controls, which a world may not have. */
+  /** One of the sandbox's controls, which an installation may lack. */
   readonly control?: boolean;
-  /** What it takes, which may depend on what was sent. */
+  /** Its fields, which may depend on what was sent. */
   readonly fields: (body: Body) => Fields;
-  /** All that it may take, one row for each form that a request can have. */
+  /** All fields it may take, one row per form of a request. */
   readonly forms: readonly Fields[];
   readonly answer: (input: MaybeSigned) => Promise<Reply>;
 }
@@ -191,12 +191,12 @@ interface SignedEndpoint<F extends Fields> extends Declared {
   readonly control?: boolean;
   readonly answer: (input: SignedRequest<F>) => Promise<Reply>;
 }
-/** Fields that depend on what was sent are declared by each form that a request can have. */
+/** Fields that depend on the request are declared by each form that a request can have. */
 type Takes<F extends Fields> =
   | { readonly takes: F }
   | { readonly takes: (body: Body) => F; readonly forms: readonly Fields[] };
 
-/** A signed request, with the fields it takes: of a GET they stand in its query, which is not signed. */
+/** A signed request with its fields: for a GET they are in its query, which is not signed. */
 export function signed<F extends Fields>(endpoint: SignedEndpoint<F> & Takes<F>): Route {
   const { takes, answer, method = 'POST', sandbox = false, ...declared } = endpoint;
   const fieldsFor = (body: Body): F => (typeof takes === 'function' ? takes(body) : takes);
@@ -218,7 +218,7 @@ export function signed<F extends Fields>(endpoint: SignedEndpoint<F> & Takes<F>)
 
 const MOST_IGNORED = 10;
 
-/** A field that nobody declared is ignored, as programs expect; in the sandbox a header names it, since it may be misspelt. */
+/** Undeclared fields are ignored, as programs expect; in the sandbox a header lists them, since they may be misspelt. */
 function withIgnored(reply: Reply, fields: Fields, body: Body): Reply {
   const ignored = [...body.keys()].filter((name) => !(name in fields) && /^[\w.-]{1,64}$/.test(name));
   if (ignored.length === 0) return reply;
@@ -227,7 +227,7 @@ function withIgnored(reply: Reply, fields: Fields, body: Body): Reply {
 
 interface OpenEndpoint extends Declared {
   readonly paths: readonly string[];
-  /** 'optional': unsigned is fine, signed wrongly is not. */
+  /** 'optional': unsigned is accepted, wrongly signed is not. */
   readonly auth?: 'public' | 'optional';
   readonly answer: (input: MaybeSigned) => Promise<Reply>;
 }
@@ -243,13 +243,13 @@ export const open = ({ auth = 'public', ...endpoint }: OpenEndpoint): Route => (
   forms: [{}],
 });
 
-/** Whose doing a signed request is. */
+/** The key behind a signed request. */
 export const throughOf = ({ partner, credential }: Caller): Through => ({
   partnerId: partner.id,
   apiKey: credential.key,
 });
 
-/** For readers of what is remembered: a transaction is opened only where something has to be read. */
+/** For readers of cached data: opens a transaction only if something must be read. */
 export const whenNeeded = (db: Database): Tx => ({
   rows: (text, values) => db.asSystem((tx) => tx.rows(text, values)),
   row: (text, values) => db.asSystem((tx) => tx.row(text, values)),

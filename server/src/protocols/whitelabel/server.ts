@@ -1,10 +1,11 @@
 /**
- * The HTTP server this wire needs.
+ * The HTTP server of this API.
  *
- * - A payload repeats the body in a header, so headers may take 128 KiB; Node's own 16 KiB end at a body of 11 KiB.
- * - Paths are exact: case counts, a slash at the end is another path.
- * - What the parser or the router refuses before any route is reached gets the same envelope as everything else.
- * - It ends when what was asked is answered, whoever else holds a connection open.
+ * - A payload repeats the body in a header, so headers may take 128 KiB; Node's default of 16 KiB is exceeded by a body of 11
+ *   KiB.
+ * - Paths are exact: case counts, and a trailing slash is another path.
+ * - Errors of the parser or the router before any route get the same envelope as everything else.
+ * - It closes when running requests are answered, even if clients hold connections open.
  */
 import { METHODS } from 'node:http';
 import type { Socket } from 'node:net';
@@ -15,19 +16,19 @@ import type { Reply } from '../protocol.ts';
 import { failure } from './errors.ts';
 
 const MAX_HEADER_BYTES = 128 * 1024;
-/** A token of a hosted page holds an address to return to. */
+/** A hosted page's token contains a return URL. */
 const MAX_PARAM_CHARS = 4_096;
 const REQUEST_TIMEOUT_MS = 30_000;
-/** Before Docker's ten seconds, after which it kills. */
+/** Less than Docker's ten seconds, after which it kills. */
 const LAST_ANSWERS_MS = 5_000;
 
 export interface ServerOptions {
   log: Log;
   /** One line per request; off by default, because it costs a third of the throughput. */
   logRequests?: boolean;
-  /** Proxies whose X-Forwarded-For is believed. */
+  /** Proxies whose X-Forwarded-For is trusted. */
   trustProxy?: boolean | string | string[];
-  /** How long a server that ends waits for requests that have begun. */
+  /** How long a closing server waits for running requests, in milliseconds. */
   lastAnswersMs?: number;
 }
 
@@ -68,7 +69,7 @@ export function createServer({
       socket.end(rawReply(PARSER[String((error as { code?: string }).code)] ?? notHttp));
     },
   });
-  // So that a method nobody serves is refused as such, on a path that is served, and not as a path that is not there.
+  // So that an unsupported method of a known path is refused as such, and not as an unknown path.
   for (const method of METHODS) {
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
   }
@@ -90,9 +91,9 @@ export function createServer({
 }
 
 /**
- * Node closes what is idle when it ends. To it a connection that has asked nothing yet is not idle, and one whose answer is
- * under way is kept alive after it: either would be waited for a minute. A request that does not come to its end is waited for
- * as long as an answer may take, and no longer.
+ * When closing, Node ends idle connections. It does not count a connection without any request as idle, and keeps one alive
+ * after a running answer: it would wait a minute for either. A request that does not finish is given as long as an answer may
+ * take, and no longer.
  */
 function endInTime(app: FastifyInstance, lastAnswersMs: number): void {
   let isEnding = false;
@@ -113,14 +114,14 @@ function endInTime(app: FastifyInstance, lastAnswersMs: number): void {
   });
 }
 
-/** Random per process and counted from there: drawn anew for each request they would cost as much as answering some. */
+/** A random prefix per process and a counter: random ids per request would cost as much as answering some of them. */
 function requestIds(): () => string {
   const process = randomHex(5);
   let count = 0;
   return () => `${process}${(count += 1).toString(16).padStart(6, '0')}`;
 }
 
-/** What the HTTP parser refuses, by its own codes. */
+/** Errors of the HTTP parser, by their codes. */
 const PARSER: Readonly<Record<string, Reply>> = {
   HPE_HEADER_OVERFLOW: headersTooLarge,
   ERR_HTTP_REQUEST_TIMEOUT: tooSlow,

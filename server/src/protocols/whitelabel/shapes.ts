@@ -1,5 +1,5 @@
 /**
- * Shapes: quotes, orders, customers and accounts as this interface writes them.
+ * Shapes: quotes, orders, customers and accounts in this API's format.
  *
  * Amounts are plain decimal text. A shape has the interface's own keys, in its order, and no others.
  */
@@ -17,7 +17,7 @@ export type Assets = ReadonlyMap<string, Asset>;
 export const spacedTime = (at: Date): string => at.toISOString().slice(0, 19).replace('T', ' ');
 export const isoTime = (at: Date): string => at.toISOString();
 
-/** A JSON number with exactly these digits; JSON.stringify writes it as it is. */
+/** A JSON number with exactly these digits; JSON.stringify writes it unchanged. */
 export const rawNumber = (text: string): unknown =>
   (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text);
 
@@ -57,10 +57,10 @@ export function quoteShape(
   };
 }
 
-/** A sixth key only where tax is withheld: the interface's own fees have five. */
+/** A sixth key only if tax is withheld: the interface's own fees have five. */
 const withholds = ({ market, fees }: Quote): boolean => market.taxBps > 0n || fees.tax > 0n;
 
-/** A quote as numbers: what both sides get, the rate and the fees, which stand in the fiat. */
+/** A quote as numbers: both sides' amounts, the rate and the fees, which are in the fiat. */
 export function quoteNumbersShape(quote: Quote) {
   const { market, fees } = quote;
   const isSale = market.direction === 'offramp';
@@ -89,7 +89,7 @@ const depositAmount = (order: ListedOrder, assets: Assets) =>
 const payoutAmount = (order: ListedOrder, assets: Assets) =>
   formatUnits(order.payoutUnits, assetOf(assets, order.payoutAsset).decimals);
 
-/** Selling: the crypto and the fiat both in upper case. The hash is the deposit's. */
+/** Selling: crypto and fiat both in upper case. The hash is the deposit's. */
 export function offrampShape(order: ListedOrder, assets: Assets) {
   const crypto = assetOf(assets, order.depositAsset);
   return {
@@ -107,7 +107,7 @@ export function offrampShape(order: ListedOrder, assets: Assets) {
   };
 }
 
-/** One sale: the item of the list, where to pay until when, and what has come of the money. */
+/** One sale: the list's item, where to pay until when, and what has happened to the money. */
 export const offrampDetailShape = (order: ListedOrder, assets: Assets, told: Told) => ({
   ...offrampShape(order, assets),
   depositAddress: order.depositTarget,
@@ -115,7 +115,7 @@ export const offrampDetailShape = (order: ListedOrder, assets: Assets, told: Tol
   ...toldShape(told),
 });
 
-/** What has come of an order's money. Texts are never null here: '' where there is nothing to say. */
+/** What has happened to an order's money. Texts are never null here: '' if empty. */
 export const toldShape = ({ reason, refunds, returnedPayouts, ...rest }: Told) => ({
   ...rest,
   reason: reason ?? '',
@@ -123,7 +123,7 @@ export const toldShape = ({ reason, refunds, returnedPayouts, ...rest }: Told) =
   returnedPayouts: returnedPayouts.map(withoutAsset),
 });
 
-/** Our codes are not this interface's: it says coin and chain. */
+/** Our asset codes are not part of this interface: it has coin and chain. */
 function withoutAsset<T extends { asset: string }>(money: T): Omit<T, 'asset'> {
   const { asset: _, ...shown } = money;
   return shown;
@@ -157,7 +157,7 @@ export function createdOfframpShape(order: Order, assets: Assets) {
   };
 }
 
-/** What a customer needs in order to pay: always complete, and always with the reference that finds the order again. */
+/** Payment instructions: always complete, and always with the reference that identifies the order. */
 export function payInstructionsShape(order: Order, { payee, reference }: { payee: Payee; reference: string }) {
   return {
     type: order.paymentMethod,
@@ -189,7 +189,7 @@ export function createdOnrampShape(order: Order, instructions: { payee: Payee; r
   };
 }
 
-/** The account as the partner gave it to us, under the names it used. */
+/** The account as the partner submitted it, under its field names. */
 export function accountShape(account: FiatAccount & { details: Record<string, string> }, assets: Assets) {
   const { account: number, ...rest } = account.details;
   return {
@@ -201,10 +201,10 @@ export function accountShape(account: FiatAccount & { details: Record<string, st
   };
 }
 
-/** States in which the trade has been made and has not been reversed. */
+/** States in which the conversion has been made and not reversed. */
 const TRADED: readonly Order['state'][] = ['paying_out', 'payout_held', 'settled'];
 
-/** An order as one flat row of numbers, for accounting. What was expected stands beside what has come of it so far. */
+/** An order as one flat row of numbers, for accounting. Expected amounts are beside the actual ones so far. */
 export function historyShape(order: ListedOrder, assets: Assets) {
   const isSale = order.direction === 'offramp';
   const [deposit, payout] = [assetOf(assets, order.depositAsset), assetOf(assets, order.payoutAsset)];
@@ -258,7 +258,7 @@ export function historyShape(order: ListedOrder, assets: Assets) {
   };
 }
 
-/** A completed order as the format `flat` tells it; a sale has its own pair of amounts beside those of every order. */
+/** A completed order in the format `flat`; a sale has its own pair of amounts beside those of every order. */
 export function flatShape(order: ListedOrder, assets: Assets, webhookTrials: number): Record<string, unknown> {
   const isSale = order.direction === 'offramp';
   const [deposit, payout] = [assetOf(assets, order.depositAsset), assetOf(assets, order.payoutAsset)];

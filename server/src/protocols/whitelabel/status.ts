@@ -1,9 +1,9 @@
 /**
- * Status numbers: our order states in the numbers partners' programs know.
+ * Status numbers: our order states as the numbers that partners' programs know.
  *
- * Exhaustive by type: a state left out does not compile. Only the low track is sent, and it ends at 4 buying and 6 selling,
- * because pollers stop there. What is shown never goes back, but for a seen deposit that vanished before confirmation; so a
- * state that can be reached from further on shows the furthest number it may have shown before.
+ * Exhaustive by type: an omitted state does not compile. Only the lower series is sent, and it ends at 4 buying and 6
+ * selling, because pollers stop there. A shown status never goes back, except when a seen deposit vanished before
+ * confirmation; so a state that can follow a later one shows the furthest number it may have shown before.
  */
 import type { Direction, ListedOrder, OrderState } from '../../orders/index.ts';
 
@@ -13,7 +13,7 @@ export type Shown = Pick<
 >;
 type Shows = number | ((order: Shown) => number);
 
-/** A payout was written once: later states have come from there. */
+/** A payout was created once: later states have come from there. */
 const paidOutOnce = (order: Shown): boolean => order.payoutAttempt > 0;
 const amountMismatch = (order: Shown): boolean =>
   order.failure === 'amount' || (order.failure === null && order.exception === 'underpaid');
@@ -23,7 +23,7 @@ const NUMBERS: Record<Direction, Record<OrderState, Shows>> = {
   onramp: {
     created: (order) => (order.payerReference === null ? 0 : 1),
     deposit_seen: 1,
-    // Priced anew by an operator after a payout was created: what was shown then stays.
+    // An operator repriced it after a payout was created: the shown status stays.
     deposit_confirmed: (order) => (paidOutOnce(order) ? 3 : 2),
     awaiting_liquidity: (order) => (paidOutOnce(order) ? 3 : 2),
     on_hold: (order) => (paidOutOnce(order) ? 3 : 2),
@@ -43,7 +43,7 @@ const NUMBERS: Record<Direction, Record<OrderState, Shows>> = {
     deposit_confirmed: (order) => (paidOutOnce(order) ? 5 : order.wasHeld ? 3 : 2),
     awaiting_liquidity: (order) => (paidOutOnce(order) ? 5 : order.wasHeld ? 3 : 2),
     on_hold: (order) => (paidOutOnce(order) ? 5 : 3),
-    // An attempt after the first follows one that was shown as begun.
+    // A further attempt follows one that was shown as begun.
     paying_out: (order) => (order.submittedPayout || order.payoutAttempt > 1 ? 5 : 4),
     payout_held: 5,
     settled: 6,
@@ -61,7 +61,7 @@ export function statusNumber(order: Shown): number {
   return typeof number === 'function' ? number(order) : number;
 }
 
-/** The numbers of the first track with their words: what is sent, and what a sandbox order may be driven to. */
+/** The numbers of the first series with their words: those sent, and those that a sandbox order may be driven to. */
 export const STATUS_WORDS: Record<Direction, ReadonlyMap<number, string>> = {
   offramp: new Map([
     [-4, 'AMOUNT_MISMATCH'],
@@ -87,7 +87,7 @@ export const STATUS_WORDS: Record<Direction, ReadonlyMap<number, string>> = {
   ]),
 };
 
-/** Numbers of the second track and what they are called on the first. */
+/** Numbers of the second series and their equivalents in the first. */
 const TWINS: Record<Direction, ReadonlyMap<number, number>> = {
   offramp: new Map([
     [10, 1],
@@ -109,7 +109,7 @@ const TWINS: Record<Direction, ReadonlyMap<number, number>> = {
   ]),
 };
 
-/** @returns the first track's number and its word; undefined for a number without a meaning */
+/** @returns the first series' number and its word; undefined for a number without a meaning */
 export function drivenStatus(direction: Direction, text: string): { number: number; word: string } | undefined {
   if (!/^-?[0-9]{1,2}$/.test(text)) return undefined;
   const sent = Number(text);

@@ -1,4 +1,6 @@
-/** SQL of the replies that are kept for idempotency: the only table a protocol has. */
+/**
+ * SQL of the stored replies for idempotency: the only table a protocol has.
+ */
 import type { Tx } from '../../base/db.ts';
 
 export interface IdempotencyRecord {
@@ -8,11 +10,11 @@ export interface IdempotencyRecord {
 }
 
 export const idempotencyRecords = {
-  /** Until the transaction ends, and without waiting. The number is the key's own. */
+  /** Until the transaction ends, without waiting. The number is derived from the key. */
   lock: async (tx: Tx, number: bigint): Promise<boolean> =>
     (await tx.row<{ locked: boolean }>('select pg_try_advisory_xact_lock($1) as locked', [number]))?.locked === true,
 
-  /** Kept as a JSON string inside the column, because jsonb itself would not keep the order of keys. */
+  /** Stored as a JSON string inside the column, because jsonb itself would not keep the order of keys. */
   find: (tx: Tx, k: { partnerId: bigint; path: string; key: Buffer }) =>
     tx.row<IdempotencyRecord>(
       `select body, reply #>> '{}' as reply, kept_at from idempotency_records where partner_id = $1 and path = $2 and key = $3`,
@@ -25,6 +27,6 @@ export const idempotencyRecords = {
       [k.partnerId, k.path, k.key, k.body, k.reply, k.now],
     ),
 
-  /** As the system: a partner may add replies and read its own, and forget none. */
+  /** As the system role: a partner may add replies and read its own, and delete none. */
   forget: (tx: Tx, before: Date) => tx.run('delete from idempotency_records where kept_at <= $1', [before]),
 };

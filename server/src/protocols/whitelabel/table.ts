@@ -1,6 +1,6 @@
 /**
- * The table of this wire's endpoints: for each where it is, who may call it, what it takes, what it answers, what it declines for.
- * Routes, checks and the description of the interface (openapi.ts) are made from it, and from nothing else.
+ * The table of this API's endpoints: the path of each, who may call it, its fields, its replies, its refusals. Routes, checks
+ * and the API description (openapi.ts) are made from it, and from nothing else.
  */
 import type { RefusalCode } from '../../base/errors.ts';
 import type { Body } from './body.ts';
@@ -131,7 +131,7 @@ const ONE_OF_ITS: readonly RefusalCode[] = ['unknown_customer', 'unknown_order']
 const QUOTE_HEADERS = { 'quote-id': 'Number of the quote', 'quote-expires-at': 'Until when the quote holds, ISO 8601' };
 const COUNTED = { 'x-total-count': 'Rows there are in all' };
 
-/** Bodies that show each form a request can have, for fields that depend on what is sent. */
+/** Bodies that show each form of a request, for fields that depend on what is sent. */
 const sent = (...pairs: (readonly [string, string])[]): Body => new Map(pairs);
 
 const CUSTOMERS: readonly Route[] = [
@@ -702,7 +702,7 @@ const PUBLIC: readonly Route[] = [
   }),
 ];
 
-/** Groups of endpoints, as the description shows them. */
+/** Groups of endpoints, as in the description. */
 export const GROUPS: readonly { readonly name: string; readonly says: string; readonly routes: readonly Route[] }[] = [
   { name: 'Customers', says: 'Enrolment, verification and bank accounts.', routes: CUSTOMERS },
   { name: 'Selling', says: 'Coins in, fiat out.', routes: SELLING },
@@ -717,5 +717,5 @@ export const GROUPS: readonly { readonly name: string; readonly says: string; re
   },
 ];
 
-/** Every endpoint there can be; which of them a server has is asked of `served` (index.ts). */
+/** Every possible endpoint; `served` (index.ts) selects those of a server. */
 export const ROUTES: readonly Route[] = GROUPS.flatMap(({ routes }) => routes);

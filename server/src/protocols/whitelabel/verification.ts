@@ -1,8 +1,8 @@
 /**
- * Words of verification: what a customer's level and state are called on the wire.
+ * Words of verification: a customer's level and state on the wire.
  *
- * Programs disagree on which words mean "may trade", so a partner may have other words for ours (its setting `kycWords`);
- * the levels behind them are ours alone.
+ * Programs disagree on which words mean "may trade", so a partner may replace ours (its setting `kycWords`); the levels
+ * behind them are ours alone.
  */
 import type { Customer } from '../../customers/index.ts';
 import type { Partner } from '../../partners/index.ts';
@@ -26,7 +26,7 @@ const OF_OUTCOME: Record<Customer['verification'], string | undefined> = {
 
 type Facts = Pick<Customer, 'verification' | 'level' | 'previousLevel' | 'loggedInAt'>;
 
-/** @returns where the customer stands, the step it is at, and the last step it has passed */
+/** @returns the customer's status, the current step, and the last step passed */
 export function verificationWords(customer: Facts, partner: Pick<Partner, 'kycWords'>) {
   const reached = (level: number): string =>
     level === 0 && customer.loggedInAt === null ? 'LOGIN_REQUIRED' : (OF_LEVEL[level] ?? 'COMPLETED');
@@ -38,13 +38,13 @@ export function verificationWords(customer: Facts, partner: Pick<Partner, 'kycWo
 
 export interface Change {
   outcome: Customer['verification'];
-  /** undefined: as it is */
+  /** undefined: unchanged */
   level: number | undefined;
-  /** true: has logged in; false: has not; undefined: as it is */
+  /** true: logged in; false: not logged in; undefined: unchanged */
   login?: boolean;
 }
 
-/** What stands behind each word. */
+/** The meaning of each word. */
 export const VERIFICATION: Readonly<Record<string, Change>> = {
   LOGIN_REQUIRED: { outcome: 'none', level: 0, login: false },
   OTP_COMPLETED: { outcome: 'none', level: 0, login: true },
@@ -60,13 +60,13 @@ export const VERIFICATION: Readonly<Record<string, Change>> = {
 
 export const VERIFICATION_WORDS = Object.keys(VERIFICATION);
 
-/** What a word asks for in the sandbox: one of ours, or the partner's own for it. */
+/** The effect of a word in the sandbox: one of ours, or the partner's own for it. */
 export function changeFor(word: string, partner: Pick<Partner, 'kycWords'>): Change | undefined {
   const ours = Object.entries(partner.kycWords).find(([, theirs]) => theirs === word)?.[0] ?? word;
   return Object.hasOwn(VERIFICATION, ours) ? VERIFICATION[ours] : undefined;
 }
 
-/** What a word about a business asks for in the sandbox, with the reason that is kept of a failure. */
+/** The effect of a word about a business in the sandbox, with the stored reason of a failure. */
 const BUSINESS_CHANGES: Readonly<Record<string, Change & { reason?: string }>> = {
   COMPLETED: { outcome: 'verified', level: 3, login: true },
   IN_REVIEW: { outcome: 'in_review', level: undefined },

@@ -1,18 +1,18 @@
 /**
- * Webhooks in the words of this wire: the format `whitelabel`.
+ * Webhooks in this API's words: the format `whitelabel`.
  *
- * Receivers know a handful of words per direction, and action on each: so each word is said once of an order, in the order of
- * the words, and none is reversed. An event whose word was said before, or that comes behind one said, is not sent
+ * Receivers know a handful of words per direction, and act on each: so each word is sent once per order, in the order of the
+ * words, and none is withdrawn. An event whose word was sent before, or comes before one already sent, is skipped
  * (`concerns`). "Trade completed" is spelt with a space for a purchase and with an underscore for a sale, because receivers
  * compare it so.
  *
- * A message has its body in the header too, in base64, and the signature is over that text. Receivers compare it with the body
- * they got, or read the event from it; an endpoint may ask for `{timestamp, body}` there instead. When it was sent stands in the
- * metadata, which the signature covers, and in a header of its own.
+ * A message has its body in the header too, in base64, and the signature covers that text. Receivers compare it with the
+ * received body, or read the event from it; an endpoint may request `{timestamp, body}` there instead. The time of sending is
+ * in the metadata, which the signature covers, and in a header of its own.
  *
- * It is signed with the secret of the key the endpoint was set with. While that key is rotated two secrets are valid, a receiver
- * knows one of them, and there is room for one signature: attempts take turns, the old one first, so whichever the receiver
- * knows, the second attempt reaches it.
+ * It is signed with the secret of the key with which the endpoint was set. During that key's rotation two secrets are valid,
+ * a receiver knows one of them, and there is room for one signature: attempts alternate, the old one first, so the second
+ * attempt reaches the receiver at the latest.
  *
  * The format `flat` (flat.ts) has the same headers over the whole order.
  */
@@ -25,11 +25,11 @@ import { verificationWords } from './verification.ts';
 
 type Says = string | undefined | ((submittedPayout: boolean) => string);
 
-/** What is said of an order in a state; a state that says nothing new says nothing. */
+/** The word sent for a state; a state without news has none. */
 const WORDS: Record<Direction, Record<OrderState, Says>> = {
   offramp: {
     created: undefined,
-    // It may yet vanish: what is announced is ours.
+    // It may still vanish: only a confirmed deposit is announced.
     deposit_seen: undefined,
     deposit_confirmed: 'ON_CHAIN_DEPOSIT_RECEIVED',
     awaiting_liquidity: undefined,
@@ -42,7 +42,7 @@ const WORDS: Record<Direction, Record<OrderState, Says>> = {
     refunded: 'FAILED',
     expired: 'FAILED',
     cancelled: 'FAILED',
-    // Stopped by law: nobody is told, and the status shows no end either. No event of today says it.
+    // Blocked by law: it is not reported, and the status shows no end either. No current event contains it.
     frozen: undefined,
   },
   onramp: {
@@ -63,7 +63,7 @@ const WORDS: Record<Direction, Record<OrderState, Says>> = {
   },
 };
 
-/** The order in which they are said. */
+/** The order in which they are sent. */
 const RANKS: Record<Direction, readonly string[]> = {
   offramp: [
     'ON_CHAIN_DEPOSIT_RECEIVED',
@@ -87,7 +87,7 @@ interface OrderBody extends Partial<Told> {
 const isOrder = (event: Happened): boolean => event.type.startsWith('order.');
 const isCustomer = (event: Happened): boolean => event.type.startsWith('customer.');
 
-/** 0: no word; otherwise the higher, the further on. */
+/** 0: no word; otherwise higher means later. */
 function rankOf(event: Happened): number {
   const { direction, state, submittedPayout } = event.body as unknown as OrderBody;
   const says = WORDS[direction]?.[state];
@@ -99,7 +99,7 @@ const OUR_WORDS: Pick<Partner, 'kycWords'> = { kycWords: {} };
 
 function customerWord(event: Happened, partner: Pick<Partner, 'kycWords'>): string {
   const { loggedInAt, ...facts } = event.body as Omit<Parameters<typeof verificationWords>[0], 'loggedInAt'> & {
-    // Events written before logins were announced do not say; there was one, or there would have been no verification.
+    // Older events, from before logins were announced, lack it; there was a login, because verification requires one.
     loggedInAt?: string | null;
   };
   return verificationWords({ ...facts, loggedInAt: loggedInAt === null ? null : event.at }, partner).status;
@@ -117,17 +117,17 @@ function failureReason({ state, failure, exception }: OrderBody): string {
   return REASONS[state] ?? REASONS[amount ?? ''] ?? 'Transaction refunded';
 }
 
-/** No receiver has a transaction of this number. */
+/** No receiver has a transaction with this number. */
 const SAMPLE = { referenceId: 0, eventType: 'ONRAMP', status: 'ON_CHAIN_COMPLETED' };
 
-/** A message to see whether an address would do; of no event. */
+/** A test message for an address; it belongs to no event. */
 export const sampleMessage = (secret: string, sentAt: Date): Message =>
   signedMessage(
     { ...SAMPLE, metadata: { eventId: 0, eventCreatedAt: sentAt.toISOString(), sample: true } },
     { secret, sentAt, payloadForm: 'body' },
   );
 
-/** @returns undefined where this format has no word for the event */
+/** @returns undefined when this format has no word for the event */
 export function whitelabelBody(
   event: Happened,
   partner: Pick<Partner, 'kycWords'>,
@@ -163,7 +163,7 @@ export function whitelabelBody(
   };
 }
 
-/** What the event tells of the order's money; events of before that was told say nothing of it. */
+/** What the event contains about the order's money; older events contain nothing. */
 function toldIn({ receivedAmount, receivedCurrency, reason, needsDestination, ...more }: OrderBody) {
   const { refunds, returnedPayouts, unclaimedFrom, olderRefunds, olderReturnedPayouts } = more;
   if (receivedAmount === undefined || receivedCurrency === undefined) return {};
@@ -178,7 +178,7 @@ function toldIn({ receivedAmount, receivedCurrency, reason, needsDestination, ..
 
 export interface WhitelabelFormatDeps {
   partner(id: bigint): Promise<Pick<Partner, 'kycWords'>>;
-  /** Valid now, the old one first; none where the key is gone. */
+  /** Currently valid, the old one first; empty when the key is gone. */
   secrets(apiKey: string): Promise<readonly string[]>;
 }
 
@@ -205,7 +205,7 @@ export function whitelabelFormat(deps: WhitelabelFormatDeps): Format {
   };
 }
 
-/** The one to sign an attempt with: they take turns where two are valid. */
+/** The secret for this attempt: attempts alternate while two are valid. */
 export async function secretFor(
   { secrets }: Pick<WhitelabelFormatDeps, 'secrets'>,
   apiKey: string,
@@ -215,7 +215,7 @@ export async function secretFor(
   return valid[attempt % valid.length];
 }
 
-/** The body with the time in its metadata, where it has any, and the headers that sign it. */
+/** The body with the time in its metadata, if it has any, and the headers that sign it. */
 export function signedMessage(
   content: Record<string, unknown>,
   { secret, sentAt, payloadForm }: { secret: string; sentAt: Date; payloadForm: PayloadForm },

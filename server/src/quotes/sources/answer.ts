@@ -1,30 +1,30 @@
 /**
- * Answer: one GET to a price source, as base/http.ts makes it, with the content type that was expected.
+ * Answer: one GET to a price source through base/http.ts, with a check of the content type.
  *
- * What goes wrong is told in words of ours and a library's error code, never in words of the answer: they are shown at
- * /readyz, which anybody may read.
+ * Failures are described in our words and a library's error code, never in words of the answer: they are shown at /readyz,
+ * which is public.
  *
  * Not here: what the text says (read.ts and each source).
  */
 import { Unavailable } from '../../base/errors.ts';
 import { ask, type Http, type HttpHead, MAY_BE_PACKED, NoAnswer } from '../../base/http.ts';
 
-/** It said that we ask too often: nothing else is asked of it before its time. */
+/** The source says that we poll too often: nothing else is requested from it before its time. */
 export class AskedTooOften extends Unavailable {}
 
 export interface Wish {
   url: string;
-  /** What the content type must contain, and what is asked for. */
+  /** What the content type must contain; also sent as Accept. */
   type: 'json' | 'xml';
   longestBytes: number;
   signal: AbortSignal;
-  /** How requests are made. */
+  /** HTTP client. */
   http?: Http | undefined;
 }
 
 /**
- * @param source how errors call the other side: the source's code
- * @returns the whole text, or `undefined` where the source says it has no such thing (400, 404)
+ * @param source the source's code, for errors
+ * @returns the whole text, or `undefined` when the source has no such thing (400, 404)
  * @throws AskedTooOften at 429 and 418 with its Retry-After; Unavailable for everything else, and nothing but these
  */
 export async function getText(source: string, wish: Wish): Promise<string | undefined> {
@@ -61,10 +61,10 @@ function refused(source: string, { status, headers }: HttpHead): undefined {
   throw new Unavailable(source, `HTTP ${status}`);
 }
 
-/** Binance bans for up to three days, and nobody is known to mean more. */
+/** Binance bans for up to three days; no longer pause is known. */
 const LONGEST_PAUSE_MS = 3 * 24 * 3_600_000;
 
-/** Seconds or an HTTP date, as RFC 9110 section 10.2.3 has it. */
+/** Seconds or an HTTP date (RFC 9110 section 10.2.3). */
 function readRetryAfter(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const ms = /^[0-9]{1,9}$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - Date.now();

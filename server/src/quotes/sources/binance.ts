@@ -1,6 +1,6 @@
 /**
  * Binance spot: `GET /api/v3/ticker/24hr?symbol=`, one call a symbol, because one unknown symbol fails a call for many
- * (error −1121), and one symbol weighs little against its limits. A 429 or 418 says how long to wait.
+ * symbols (error −1121), and one symbol weighs little against its limits. A 429 or 418 says how long to wait.
  *
  * Time: `closeTime`, the end of the window that the figures are of, in milliseconds. It has no books in US dollars; its
  * prices are in USDT, which is a coin like any other (crosses.ts).

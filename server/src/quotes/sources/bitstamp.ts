@@ -1,7 +1,7 @@
 /**
  * Bitstamp: `GET /api/v2/ticker/{market_symbol}/`, one call a market.
  *
- * Time: `timestamp`, in seconds. The answer does not say which market it is of, as at Coinbase.
+ * Time: `timestamp`, in seconds. The answer does not name its market, as at Coinbase.
  *
  * Source: https://www.bitstamp.net/api/#tag/Tickers/operation/GetMarketTicker
  * and its fields at https://schemas.apis.io/schemas/bitstamp/ticker/

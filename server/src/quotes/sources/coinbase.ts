@@ -1,9 +1,9 @@
 /**
  * Coinbase Exchange: `GET /products/{product_id}/ticker`, one call a product. Ten public requests a second are allowed.
  *
- * Time: `time`, that of the last trade, which is never later than the book. The answer does not say which product it is
- * of, so a wrong one can only be noticed by its price (price.ts leaves out what lies far from the others). USDC is dollars
- * there: it has a book in euro and none in US dollars.
+ * Time: `time`, that of the last trade, which is never later than the book. The answer does not name its product, so a wrong
+ * one can only be noticed by its price (price.ts excludes outliers). USDC counts as dollars there: it has a book in euro and
+ * none in US dollars.
  *
  * Source: https://docs.cdp.coinbase.com/api-reference/exchange-api/rest-api/products/get-product-ticker
  * and https://docs.cdp.coinbase.com/exchange/rest-api/rate-limits

@@ -1,16 +1,16 @@
 /**
- * European Central Bank: the euro reference rates of a day, for what a US dollar is in other currencies.
+ * European Central Bank: the euro reference rates of a day, from which a US dollar's rate in other currencies is computed.
  *
- * They are set at 14:15 of Central European time on each TARGET day and published around 16:00, so on any day the newest
- * may be the day before's, after a weekend three days old and after Easter or Christmas five. That is their time here, and
- * so the time of every price composed with them: a market that is priced through them needs a `price_max_age_s` of six
- * days (518400). Its coins are still those of the last minute, see crosses.ts. They are reference rates, "for information
- * purposes only": what a real exchange of currencies costs on top belongs into the market's fees.
+ * They are set at 14:15 Central European time on each TARGET day and published around 16:00, so on any day the newest may be
+ * the previous day's; after a weekend it is three days old, and after Easter or Christmas five. That is their time here, and
+ * so the time of every price composed with them: a market priced through them needs a `price_max_age_s` of six days (518400).
+ * Its coin legs are still of the last minute, see crosses.ts. They are reference rates, "for information purposes only": the
+ * extra cost of a real currency exchange belongs in the market's fees.
  *
- * The document is read by its published form and no other; a parser would also read what it must not say.
+ * The document is matched against its published form and no other; an XML parser would also accept what it must not contain.
  *
- * Source: https://www.ecb.europa.eu/stats/policy_and_exchange_rates/euro_reference_exchange_rates/html/index.en.html
- * Not yet run against the live service.
+ * Source: https://www.ecb.europa.eu/stats/policy_and_exchange_rates/euro_reference_exchange_rates/html/index.en.html Not yet
+ * run against the live service.
  */
 import { adapter } from '../../base/adapter.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -65,11 +65,13 @@ const DOCUMENT = new RegExp(
     String.raw`\s*</Cube>\s*</Cube>\s*</gesmes:Envelope>\s*$`,
 );
 
-/** Whole units of each currency for one euro. Everything or nothing: half a document, or one rate amiss, and it is not read. */
+/**
+ * Whole units of each currency for one euro. All or nothing: a document that is cut off or has one invalid rate is rejected.
+ */
 function readDay(text: string): { setAt: Date; perEuro: Map<string, Rate> } | undefined {
   // Attributes may be quoted either way.
   const [, day, rates] = DOCUMENT.exec(withSingleQuotes(text)) ?? [];
-  // 14:15 of Central European summer time; in winter it is an hour later, and to call a rate older than it is does no harm.
+  // 14:15 in Central European summer time; in winter it is an hour later, and dating a rate an hour too old does no harm.
   const setAt = new Date(`${day}T12:15:00Z`);
   if (rates === undefined || Number.isNaN(setAt.getTime())) return undefined;
   const perEuro = new Map<string, Rate>();

@@ -1,13 +1,14 @@
 /**
- * Exchange: what all exchanges' public tickers have in common, so that each of them is a table of symbols and a reader.
+ * Exchange: what all exchanges' public tickers have in common, so that each exchange is a table of symbols and a reader.
  *
- * - The price is the middle of the best bid and ask, exactly: what neither side favours, and what one odd last trade does
- *   not move. A book whose two sides are crossed or far apart has no price.
- * - The time is the exchange's own where its ticker has one, else when we heard it; each file says which.
- * - An exchange is asked for the pairs themselves and for the legs that crosses.ts may compose them of, as far as the
- *   table lists them; the rest, and whatever cannot be read strictly, is left out. A symbol that is no longer listed thus
- *   costs its own price and no other.
- * - It is silent when nothing at all could be read. Asked too often, it is taken at its word whatever else it answered.
+ * - The price is the middle of the best bid and ask, exactly: it favours neither side, and one odd last trade does not move
+ *   it. A book whose sides are crossed or far apart has no price.
+ * - The time is the exchange's own if its ticker has one, else when we received it; each file says which.
+ * - An exchange is asked for the pairs themselves and for the legs that crosses.ts may compose them of, as far as the table
+ *   lists them; the rest, and whatever cannot be parsed strictly, is omitted. So a delisted symbol costs its own price and no
+ *   other.
+ * - It throws when nothing at all could be read. When it says that we poll too often, that takes precedence over all other
+ *   answers.
  *
  * Not here: pausing after a failure (refresh.ts), which prices agree (price.ts).
  */
@@ -23,7 +24,7 @@ import { isTimely, type Json, readJson, readPrice } from './read.ts';
 export interface Where {
   baseUrl: string;
   deadlineMs?: number;
-  /** How requests are made. */
+  /** HTTP client. */
   http?: Http | undefined;
 }
 
@@ -31,9 +32,9 @@ export interface Exchange extends Where {
   code: string;
   /** Our pair (`eth/usd`) to its symbol. */
   listed: Readonly<Record<string, string>>;
-  /** Which calls bring the tickers of these symbols: one for all of them or one each, as its limits and errors suggest. */
+  /** The calls that fetch the tickers of these symbols: one for all or one each, depending on its limits and errors. */
   calls(symbols: readonly string[]): readonly Call[];
-  /** @param heardAt for those that say no time of their own */
+  /** @param heardAt used by exchanges that give no time of their own */
   read(body: Json, symbol: string, heardAt: Date): Ticker;
 }
 
@@ -48,15 +49,15 @@ export interface Ticker {
   time: Date | undefined;
 }
 
-/** For all calls of one fetch together. Well below the lease of the work row, and prices are due every five seconds. */
+/** For all calls of one fetch together. Well below the job's lease, and prices are due every five seconds. */
 const DEADLINE_MS = 4_000;
-/** A ticker has under a kilobyte; a hundred of them still fit. */
+/** A ticker is under a kilobyte; a hundred of them still fit. */
 const LONGEST_ANSWER = 128 * 1024;
 /** Coinbase allows ten public requests a second, which is the least of those used here. */
 const AT_ONCE = 4;
-/** Markets have limits of their own, far below; a ticker of yesterday is of a symbol that trades no more. */
+/** Markets have their own, much lower limits; a day-old ticker means that the symbol is no longer traded. */
 const MAX_AGE_MS = 24 * 3_600_000;
-/** Books of the pairs used here stand within a few hundredths of a percent. */
+/** Spreads of the pairs used here are a few hundredths of a percent. */
 const WIDEST_BPS = 200n;
 
 export function exchange(options: Exchange): PriceSource {

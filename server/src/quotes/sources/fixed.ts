@@ -1,6 +1,6 @@
 /**
- * Fixed prices: the sandbox's market. A table of crosses, which may drift by a seed so that prices move and yet every run
- * with the same seed moves them alike. Production refuses to start with it.
+ * Fixed prices: the sandbox's market. A table of crosses, with optional seeded drift: prices move, and every run with the
+ * same seed moves them alike. Production refuses to start with it.
  */
 import { adapter } from '../../base/adapter.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -8,7 +8,7 @@ import { integer } from '../../base/env.ts';
 import { parseRate, type Rate } from '../../base/money.ts';
 import type { FetchedPrice, PriceSource } from '../refresh.ts';
 
-/** Whole units of each fiat per US dollar, and dollars per coin: made up once, near what they were then. */
+/** Whole units of each fiat per US dollar, and dollars per coin: fixed once, near the market prices of the time. */
 const PER_DOLLAR: Readonly<Record<string, string>> = {
   inr: '86',
   eur: '0.92',
@@ -57,7 +57,7 @@ export function fixedSource(options: FixedOptions = {}): MovablePrices {
         return [{ base, quote, rate: drifted(rate, options.drift, now), pricedAt: now }];
       });
     },
-    /** For tests and sandbox controls: another price for a pair, or `undefined` for the table's again. */
+    /** For tests and sandbox controls: another price for a pair; `undefined` restores the table's. */
     move(base, quote, rate) {
       if (rate === undefined) moved.delete(`${base}/${quote}`);
       else moved.set(`${base}/${quote}`, rate);
@@ -75,7 +75,7 @@ function cross(base: string, quote: string): Rate | undefined {
 function drifted(rate: Rate, drift: FixedOptions['drift'], now: Date): Rate {
   if (drift === undefined) return rate;
   const step = Math.floor(now.getTime() / drift.stepMs);
-  // xorshift over (seed, step): a number between −bps and +bps, the same for everybody at the same step.
+  // xorshift over (seed, step): a number between −bps and +bps, the same in every process at the same step.
   let state = (drift.seed ^ Math.imul(step, 0x9e3779b1)) | 1;
   state ^= state << 13;
   state ^= state >>> 17;

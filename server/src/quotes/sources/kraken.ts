@@ -1,13 +1,12 @@
 /**
  * Kraken spot: `GET /0/public/Ticker?pair=A,B`, one call for all, because few public calls a second are allowed there. The
- * price of that: one pair it no longer lists fails the call, and /readyz says that Kraken has no usable price.
+ * drawback: one delisted pair fails the call, and /readyz says that Kraken has no usable price.
  *
- * Time: it gives none, so it is when we heard the answer. Older pairs are answered under another name than they are
- * asked by (ETHUSD under XETHZUSD), so they are asked by the name they are answered under.
+ * Time: it gives none, so it is when we received the answer. Older pairs are answered under another name than they are
+ * requested by (ETHUSD under XETHZUSD), so they are requested by the name in the answer.
  *
- * Source: https://docs.kraken.com/api/docs/rest-api/get-ticker-information
- * and https://support.kraken.com/hc/en-us/articles/360000920306-API-symbols-and-tickers
- * Not yet run against the live service.
+ * Source: https://docs.kraken.com/api/docs/rest-api/get-ticker-information and
+ * https://support.kraken.com/hc/en-us/articles/360000920306-API-symbols-and-tickers Not yet run against the live service.
  */
 import { adapter } from '../../base/adapter.ts';
 import { webAddress } from '../../base/env.ts';

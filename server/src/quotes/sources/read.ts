@@ -1,8 +1,8 @@
 /**
- * Read: from the bytes of strangers to exact values. What is not plainly a price or a time is `undefined`, and nothing
+ * Read: parses untrusted bytes into exact values. Anything that is not clearly a price or a time is `undefined`, and nothing
  * here throws.
  *
- * A number in JSON is taken as it is written and never becomes a float on its way.
+ * A JSON number keeps its source text and never becomes a float.
  */
 import { fraction, type Rate } from '../../base/money.ts';
 
@@ -21,7 +21,7 @@ export function readJson(text: string): Json | undefined {
 const sourceOfNumbers = (_key: string, value: unknown, context: { source?: string }): unknown =>
   typeof value === 'number' ? context.source : value;
 
-/** What stands at a path: `at(body, 'result', 'XETHZUSD', 'a', '0')`. */
+/** The value at a path: `at(body, 'result', 'XETHZUSD', 'a', '0')`. */
 export function at(json: Json | undefined, ...path: readonly string[]): Json | undefined {
   let here = json;
   for (const step of path) {
@@ -35,7 +35,7 @@ export function at(json: Json | undefined, ...path: readonly string[]): Json | u
  * A price above zero, in plain decimals: no sign, no exponent.
  *
  * Twelve digits before the point are more than the dearest coin costs in the cheapest currency, and twelve after it finer
- * than any book; what has more is a mistake or an attack.
+ * than any book; a longer number is a mistake or an attack.
  */
 export function readPrice(json: Json | undefined): Rate | undefined {
   const match = typeof json === 'string' ? /^([0-9]{1,12})(?:\.([0-9]{1,12}))?$/.exec(json) : null;
@@ -58,7 +58,7 @@ const TIMES = {
   iso: /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?Z$/,
 } as const;
 
-/** Clocks differ a little. A price from further ahead would, once kept, outrank every true one after it. */
+/** Clocks differ a little. A price dated further ahead would, once stored, take precedence over every true one after it. */
 const MAX_AHEAD_MS = 5_000;
 
 export function isTimely(time: Date, now: Date, maxAgeMs: number): boolean {

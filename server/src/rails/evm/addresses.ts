@@ -1,10 +1,10 @@
 /**
- * Addresses: where customers pay, from an extended public key (BIP-32), and how addresses are written.
+ * Addresses: deposit addresses from an extended public key (BIP-32), and the spelling of addresses.
  *
  * The key given is the account's external chain (for example m/44'/60'/0'/0), and address `index` is its child of that
  * number. Only the public half is here, so the process that watches cannot spend.
  *
- * Inside, an address is lower case; EIP-55 capitals are for showing and for catching typing errors on the way in.
+ * Internally an address is lower case; EIP-55 capitals are for display and for catching typing errors in input.
  */
 import { createHmac, ECDH } from 'node:crypto';
 import { secp256k1 } from '@noble/curves/secp256k1';
@@ -16,11 +16,11 @@ import { assert } from '../../base/errors.ts';
 const INDEXES = 2n ** 31n;
 
 /**
- * A child is the parent's point and as many times the generator as a hash of parent and number says. The parent's point is
- * worked out once and the child's never compressed, which the library's own `deriveChild` does each time: so an address takes
- * little more than half of the time. (`multiplyUnsafe` of the generator would be faster, and is wrong in @noble/curves 1.9.1.)
+ * A child is the parent's point plus the generator times a hash of parent and number. The parent's point is computed once and
+ * the child's never compressed, which the library's own `deriveChild` does each time: so an address takes little more than
+ * half the time. (`multiplyUnsafe` of the generator would be faster, and is wrong in @noble/curves 1.9.1.)
  *
- * @param xpub extended public key; a private one is refused, because it must not be where this runs
+ * @param xpub extended public key; a private one is rejected, because it must not be where this runs
  */
 export function addressesOf(xpub: string): (index: bigint) => string {
   const made = derivers.get(xpub) ?? remembering(deriver(xpub));
@@ -28,9 +28,9 @@ export function addressesOf(xpub: string): (index: bigint) => string {
   return made;
 }
 
-/** One key serves all chains of its family, and each asks for the same addresses again and again. */
+/** One key serves all chains of its family, and each asks for the same addresses repeatedly. */
 const derivers = new Map<string, (index: bigint) => string>();
-/** About ten megabytes; the oldest goes first. */
+/** About ten megabytes; the oldest is evicted first. */
 const MOST_REMEMBERED = 50_000;
 
 function remembering(derive: (index: bigint) => string): (index: bigint) => string {
@@ -54,7 +54,7 @@ function deriver(xpub: string): (index: bigint) => string {
     number.writeUInt32BE(Number(index));
     const hash = createHmac('sha512', chainCode).update(publicKey).update(number).digest('hex');
     const tweak = BigInt(`0x${hash.slice(0, 64)}`);
-    // BIP-32 goes on to the next number where it is not; nobody has ever seen that happen.
+    // BIP-32 continues with the next number otherwise; no such case has ever been seen.
     assert(tweak > 0n && tweak < secp256k1.CURVE.n, 'a child has a key of its own');
     return addressOfPoint(Point.BASE.multiply(tweak).add(parent).toRawBytes(false));
   };
@@ -66,11 +66,11 @@ const Point = secp256k1.ProjectivePoint;
 const addressOfPoint = (point: Uint8Array): string =>
   `0x${Buffer.from(keccak_256(point.subarray(1)).subarray(12)).toString('hex')}`;
 
-/** Of a compressed key. Its second half is a square root: OpenSSL takes a fiftieth of the time that JavaScript does. */
+/** From a compressed key. Decompressing takes a square root: OpenSSL needs a fiftieth of JavaScript's time. */
 export const addressOfPublicKey = (publicKey: Uint8Array): string =>
   addressOfPoint(ECDH.convertKey(publicKey, 'secp256k1', undefined, undefined, 'uncompressed') as Buffer);
 
-/** EIP-55: a letter is a capital where the hash of the address has a nibble of 8 or more. */
+/** EIP-55: a letter is a capital where the corresponding nibble of the address's hash is 8 or more. */
 export function checksummed(address: string): string {
   const digits = address.slice(2).toLowerCase();
   const hash = Buffer.from(keccak_256(Buffer.from(digits, 'ascii'))).toString('hex');
@@ -78,9 +78,9 @@ export function checksummed(address: string): string {
 }
 
 /**
- * Reads an address as people write it.
+ * Parses an address.
  *
- * @returns lower case, or undefined where it is none: wrong length, wrong capitals, or the zero address, which nobody has
+ * @returns lower case, or undefined when it is none: wrong length, wrong capitals, or the zero address, which nobody owns
  */
 export function readAddress(text: string): string | undefined {
   if (!/^0x[0-9a-fA-F]{40}$/.test(text)) return undefined;

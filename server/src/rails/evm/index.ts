@@ -1,11 +1,11 @@
 /**
  * EVM chains as rails: an adapter over JSON-RPC for the engine in chain.ts.
  *
- * What a node says is read strictly (rpc.ts) and what decides is asked for by hash: logs by block hash, so they are those
- * of the block we follow and of no other; receipts and balances are checked against a block hash that came with them.
+ * Node answers are parsed strictly (rpc.ts), and everything decisive is requested by hash: logs by block hash, so they belong
+ * to the block we follow and to no other; receipts and balances are checked against a block hash that came with them.
  *
- * Watching needs the extended public key and the addresses of our wallets alone. A rail without signers watches and cannot
- * send; one without `sweepSigner` cannot move what lies at deposit addresses.
+ * Watching needs only the extended public key and the addresses of our wallets. A rail without signers watches and cannot
+ * send; one without `sweepSigner` cannot move funds from deposit addresses.
  */
 import { keccak256, verifyMessage } from 'viem/utils';
 import { assert, Unavailable } from '../../base/errors.ts';
@@ -63,46 +63,46 @@ export interface EvmOptions {
   code: string;
   chain: string;
   rpcUrl: NodeUrl;
-  /** Whether that node has yet to be started. */
+  /** Whether that node has not been started yet. */
   isAsleep?: () => boolean;
-  /** Other nodes of the chain, asked where that one does not answer. */
+  /** Further nodes of the chain, used when that one does not answer. */
   spareRpcUrls?: readonly string[];
   chainId: bigint;
   /** Extended public key whose children are the deposit addresses. */
   xpub: string;
   /** Wallets by name; `hot` pays customers. */
   signers?: Readonly<Record<string, Signer>>;
-  /** Addresses of wallets whose signers are elsewhere: they are watched, and cannot be sent from here. */
+  /** Addresses of wallets whose signers are elsewhere: they are watched, and this process cannot send from them. */
   addresses?: Readonly<Record<string, string>>;
-  /** Signers of the deposit addresses by their numbers; only where sweeps are made. */
+  /** Signers of the deposit addresses by number; only where sweeps are made. */
   sweepSigner?: (index: bigint) => Signer;
-  /** Blocks below the head that are taken never to change. */
+  /** Number of blocks below the head after which a block is treated as final. */
   finality: number;
-  /** Most native units per unit of gas that are ever offered, and that a quote is ever charged. */
+  /** Maximum native units per unit of gas that are ever offered, and that a quote is ever charged. */
   maxGasPrice: bigint;
   pace?: Partial<ChainPace>;
   deadlineMs?: number;
   maxResponseBytes?: number;
-  /** How requests are made. */
+  /** HTTP client. */
   http?: Http;
 }
 
 export const evmRail = (options: EvmOptions, context: RailContext): ChainRail =>
   chainRail(evmAdapter(options), context);
 
-/** Whole blocks asked for in one go: they are large. */
+/** Whole blocks per request: they are large. */
 const COIN_BLOCKS_AT_ONCE = 8n;
-/** Blocks over which the tips paid are looked at, and the share of transactions that paid less. */
+/** Blocks over which paid tips are measured, and the share of transactions that paid less. */
 const TIP_BLOCKS = 5;
 const TIP_PERCENTILE = 50;
-/** Where nobody has paid a tip lately: 1 gwei. */
+/** If no tips were paid lately: 1 gwei. */
 const DEFAULT_TIP = 1_000_000_000n;
-/** A quarter more: nodes want at least a tenth before they replace what they hold. */
+/** A quarter more: nodes require at least a tenth before they replace a transaction. */
 const raised = (fee: bigint): bigint => fee + fee / 4n + 1n;
 
 const PLAIN_TRANSFER_GAS = 21_000n;
 const NO_GAS = 'not enough native coin for gas';
-/** How the engine names the wallet that a deposit address is when something is sent from it. */
+/** The engine's name of a deposit address as a sending wallet. */
 const DEPOSIT_WALLET = /^deposit:([0-9]+)$/;
 
 const lower = (a: bigint, b: bigint): bigint => (a < b ? a : b);
@@ -114,7 +114,7 @@ interface Amounts {
   tip: bigint | undefined;
 }
 
-/** An offer as it is stored, and back. */
+/** A fee as stored, and back. */
 const feeOf = ({ gas, price, tip }: Amounts): Fee => ({
   gas: String(gas),
   price: String(price),
@@ -156,7 +156,7 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
     return signer;
   };
 
-  /** Calls in one go, read by `read`; a refusal or a wrong form is Unavailable. */
+  /** One batch of calls, parsed by `read`; an error answer or a wrong format is Unavailable. */
   async function ask<T>(method: string, params: unknown[][], read: (answer: unknown, at: number) => T): Promise<T[]> {
     const answers = await refusedIsUnavailable(() => rpc.batch(params.map((one) => ({ method, params: one }))));
     return orUnavailable(code, () => answers.map(read));
@@ -246,12 +246,12 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
       found.push(...paid.flat());
     }
     if (found.length === 0) return found;
-    // What failed was charged for and moved nothing.
+    // A failed transaction was charged for and moved nothing.
     const went = await receipts(found.map(({ txHash }) => txHash));
     return found.filter((_, at) => went[at]?.succeeded === true);
   }
 
-  /** The mark of an account that lends itself the code of a contract and is still its owner's (EIP-7702) is no contract. */
+  /** An account that delegates to a contract's code (EIP-7702) still belongs to its owner: it counts as no contract. */
   async function hasCode(address: string): Promise<boolean> {
     const [is] = await ask('eth_getCode', [[address, 'latest']], (answer) => {
       if (typeof answer !== 'string') throw new Malformed('code');
@@ -275,13 +275,13 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
     return orUnavailable(code, () =>
       answers.map((units) => {
         if (contract === null) return quantity(units, 'balance');
-        // At that block there was no contract there yet.
+        // The contract did not exist at that block.
         return units === '0x' ? 0n : BigInt(hexOf(units, 32, 'balanceOf'));
       }),
     );
   }
 
-  /** A log's place among the logs of its transaction: its index in the block less that of the transaction's first. */
+  /** A log's position in its transaction: its index in the block minus that of the transaction's first log. */
   async function positions(of: readonly Transfer[]): Promise<number[]> {
     const hashes = [...new Set(of.map((transfer) => transfer.txHash))];
     const firsts = await ask(
@@ -299,7 +299,7 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
     return orUnavailable(code, () =>
       of.map((transfer) => {
         const receipt = byHash.get(transfer.txHash);
-        // The logs came by block hash; the receipt comes by transaction, so it must say the same block.
+        // The logs were requested by block hash, the receipt by transaction, so the receipt must name the same block.
         const there = receipt?.logs.some((log) => log.logIndex === transfer.logIndex);
         if (receipt === undefined || receipt.blockHash !== transfer.blockHash || !there) {
           throw new Malformed('a receipt from another branch');
@@ -381,7 +381,7 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
     return capped((base ?? 0n) + tip);
   }
 
-  /** Twice the base fee lasts for six full blocks in a row; what is not needed is not charged. */
+  /** Twice the base fee is enough for six full blocks in a row; what is not needed is not charged. */
   async function offer(gas: bigint): Promise<Fee> {
     const { base, tip } = await market();
     if (base === undefined) return feeOf({ gas, price: capped(tip), tip: undefined });
@@ -407,13 +407,13 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
       answer = await rpc.call('eth_estimateGas', [asked]);
     } catch (error) {
       if (!(error instanceof RpcError)) throw error;
-      // Code 3 is "execution reverted"; other refusals may be of the node's own making.
+      // Code 3 is "execution reverted"; other errors may be the node's own.
       const fails = error.code === 3 || /revert|insufficient|exceeds balance/i.test(error.message);
       if (fails) return { rejected: `would fail: ${error.message}` };
       throw new Unavailable(code, `the node rejected: ${error.message}`, { cause: error });
     }
     const usual = orUnavailable(code, () => quantity(answer, 'gas'));
-    // A fifth more: a recipient's first balance takes a storage slot that may not have been missing when estimated.
+    // A fifth more: a recipient's first balance takes a storage slot that may have existed when the gas was estimated.
     const fee = await offer(usual === PLAIN_TRANSFER_GAS ? usual : usual + usual / 5n);
     const tooDear = await signer.refuses({ ...call, ...amounts(fee) });
     if (tooDear !== undefined) return { rejected: tooDear };
@@ -422,7 +422,7 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
     return { fee, needUnits: call.value + gas * price, hasUnits: coin ?? 0n };
   }
 
-  /** A node takes nothing that the wallet could not pay for at the highest price offered. */
+  /** A node accepts only what the wallet could pay for at the highest price offered. */
   async function estimate(wallet: string, call: Call): Promise<{ fee: Fee } | { rejected: string }> {
     const found = await estimated(wallet, call);
     if ('rejected' in found) return found;
@@ -450,7 +450,7 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
       return { taken: true };
     } catch (error) {
       if (!(error instanceof RpcError)) throw error;
-      // Words differ between clients; the meaning of these two does not.
+      // Wording differs between clients; the meaning of these two is the same everywhere.
       if (/already known|known transaction|already imported|already in mempool|ALREADY_EXISTS/i.test(error.message))
         return { taken: true };
       return {
@@ -528,7 +528,7 @@ export function evmAdapter(options: EvmOptions): ChainAdapter {
 function readBlock(answer: unknown): Block {
   const block = object(answer, 'block');
   const seconds = quantity(block.timestamp, 'block.timestamp');
-  // Beyond the year 9999 it is no time.
+  // Beyond the year 9999: not a valid time.
   if (seconds > 253_402_300_799n) throw new Malformed('block.timestamp');
   return {
     number: count(block.number, 'block.number'),
@@ -543,7 +543,7 @@ function readReceipt(answer: unknown): Receipt | undefined {
   const receipt = object(answer, 'receipt');
   const cost =
     quantity(receipt.gasUsed, 'receipt.gasUsed') * quantity(receipt.effectiveGasPrice, 'receipt.effectiveGasPrice');
-  // More than there can be of any coin would not fit where costs are kept.
+  // More than any coin's supply would not fit the column of costs.
   if (cost >= 2n ** 256n) throw new Malformed('receipt.effectiveGasPrice');
   return {
     block: count(receipt.blockNumber, 'receipt.blockNumber'),

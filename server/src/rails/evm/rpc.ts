@@ -1,11 +1,11 @@
 /**
- * JSON-RPC over HTTP to a node that may be slow, down, overgrown or lying.
+ * JSON-RPC over HTTP to a node that may be slow, down, overloaded or lying.
  *
- * Every request has a deadline that covers reading the answer, and every answer has a size at which we stop reading. What
- * comes back is read with the strict readers below, so a broken answer is `Unavailable` and never a NaN or a crash.
- * A refusal by the node is an `RpcError`: some are answers ("already known"), so the caller decides.
+ * Every request has a deadline that includes reading the answer, and every answer has a size limit. Answers are parsed with
+ * the strict readers below, so a broken one is `Unavailable` and never a NaN or a crash. An error returned by the node is an
+ * `RpcError`: some of them are answers ("already known"), so the caller decides.
  *
- * The URL may carry a key, so it is in no message.
+ * The URL may contain an API key, so it is in no message.
  */
 import { Unavailable } from '../../base/errors.ts';
 import { ask, type Http, MAY_BE_PACKED, NoAnswer } from '../../base/http.ts';
@@ -16,13 +16,13 @@ export interface Call {
 }
 
 export interface Rpc {
-  /** @throws RpcError when the node refuses, Unavailable when it does not answer in time or in form */
+  /** @throws RpcError when the node returns an error, Unavailable when it does not answer in time or in a valid format */
   call(method: string, params: readonly unknown[]): Promise<unknown>;
-  /** Answers in the order of the calls, refused ones as RpcError. Up to BATCH of them are answered by one node at one time. */
+  /** Answers in the order of the calls, errors as RpcError. Up to BATCH of them are answered by one node at one time. */
   batch(calls: readonly Call[]): Promise<unknown[]>;
 }
 
-/** The node's own refusal, with its words cut short. */
+/** An error returned by the node, with its message shortened. */
 export class RpcError extends Error {
   readonly code: number;
   constructor(code: number, message: string) {
@@ -32,19 +32,20 @@ export class RpcError extends Error {
   }
 }
 
-/** Where a node is: known from the start, or only once it was started. */
+/** A node's URL: fixed, or known only once the node was started. */
 export type NodeUrl = string | (() => string);
 
-/** Calls per request: what the public providers still take. */
+/** Calls per request: what the public providers accept. */
 const BATCH = 100;
 
 /**
- * @param urls             nodes of one chain: the first that answers is asked, until it does not; then the next. A function
- *                         says where its node is now, or throws Unavailable while there is none
- * @param source           who is unavailable when none is: the rail's code
+ * @param urls             nodes of one chain: the current one is used until it fails, then the next. A function returns where
+ *   its
+ *                         node is now, or throws Unavailable while there is none
+ * @param source           name in errors when none answers: the rail's code
  * @param deadlineMs       for one request, its answer included
- * @param maxResponseBytes an answer longer than this is not read to its end
- * @param http             how requests are made
+ * @param maxResponseBytes a longer answer is not read to its end
+ * @param http             HTTP client
  */
 export function rpcClient(options: {
   urls: readonly NodeUrl[];
@@ -55,7 +56,7 @@ export function rpcClient(options: {
 }): Rpc {
   const { urls, source, http = ask } = options;
   const deadlineMs = options.deadlineMs ?? 4_000;
-  // A block of 1,500 token transfers is about 1 MB of logs; a hundred such blocks are asked for in one request.
+  // A block of 1,500 token transfers is about 1 MB of logs; up to a hundred such blocks are in one request.
   const maxResponseBytes = options.maxResponseBytes ?? 64_000_000;
   let lastId = 0;
   let asked = 0;
@@ -67,7 +68,7 @@ export function rpcClient(options: {
         const url = urls[at] ?? '';
         return await postTo(typeof url === 'function' ? url() : url, body);
       } catch (error) {
-        // Another request may have gone on to the next one meanwhile.
+        // Another request may have moved on to the next one meanwhile.
         if (asked === at) asked = (at + 1) % urls.length;
         if (tried >= urls.length) throw error;
       }
@@ -85,7 +86,7 @@ export function rpcClient(options: {
         longestBytes: maxResponseBytes,
       });
       const text = answer.body.toString('utf8');
-      // Some nodes say what is wrong in the body of a 4xx or 5xx; others send a page of HTML.
+      // Some nodes put an error object into the body of a 4xx or 5xx; others send a page of HTML.
       if (!isOk(answer.status) && (isRedirect(answer.status) || !/^[{[]/.test(text)))
         throw new Error(`HTTP ${answer.status}`);
       return JSON.parse(text);
@@ -122,7 +123,7 @@ export function rpcClient(options: {
           if (isObject(answers) && isObject(answers.error)) throw rpcError(answers.error);
           throw new Unavailable(source, 'the node did not answer a batch with a batch');
         }
-        // The order of a batch's answers is free.
+        // A batch's answers come in any order.
         const byId = new Map(answers.filter(isObject).map((answer) => [answer.id, answer]));
         for (const { id } of asked) results.push(read(byId.get(id), id));
       }
@@ -148,12 +149,12 @@ function reason(error: unknown, longestBytes: number): string {
   return error.why === 'long' ? `more than ${longestBytes} bytes` : (error.code ?? error.message);
 }
 
-/** Readers of values from a node; each throws Malformed, which `orUnavailable` makes Unavailable. */
+/** Readers of a node's values; each throws Malformed, which `orUnavailable` turns into Unavailable. */
 export class Malformed extends Error {
   override name = 'Malformed';
 }
 
-/** Runs `read` on an answer; whatever does not have the expected form makes the node unavailable rather than us wrong. */
+/** Runs `read` on an answer; an unexpected format makes the node unavailable instead of our result wrong. */
 export function orUnavailable<T>(source: string, read: () => T): T {
   try {
     return read();
@@ -172,7 +173,7 @@ export function quantity(value: unknown, what: string): bigint {
   return BigInt(value);
 }
 
-/** A quantity that counts something: blocks, logs, transactions. Nothing has so many that a float could not tell them apart. */
+/** A quantity that counts something: blocks, logs, transactions. No such count exceeds what a float represents exactly. */
 export function count(value: unknown, what: string): bigint {
   const read = quantity(value, what);
   if (read > BigInt(Number.MAX_SAFE_INTEGER)) throw new Malformed(what);

@@ -1,7 +1,7 @@
 /**
- * What one of our wallets has sent, as blocks hold it: by nonce, by hash, or all in a range of blocks.
+ * What one of our wallets has sent, as mined: by nonce, by hash, or everything in a range of blocks.
  *
- * A nonce is found by halving: the node says how many were used at a block. A node without the state of old blocks cannot,
+ * A nonce is found by bisection: the node says how many were used at a block. A node without the state of old blocks cannot,
  * and then blocks are read whole.
  */
 import { assert, Unavailable } from '../../base/errors.ts';
@@ -21,7 +21,7 @@ import {
 } from './rpc.ts';
 import { decodeTransferCall } from './transfers.ts';
 
-/** Whole blocks asked for in one go: they are large. */
+/** Whole blocks per request: they are large. */
 const BLOCKS_AT_ONCE = 8n;
 
 interface Deps {
@@ -30,7 +30,7 @@ interface Deps {
   ask<T>(method: string, params: unknown[][], read: (answer: unknown, at: number) => T): Promise<T[]>;
   receipts(hashes: readonly string[]): Promise<(Receipt | undefined)[]>;
   addressOf(wallet: string): string;
-  /** An offer as it is stored. */
+  /** A fee as stored. */
   feeOf(given: { gas: bigint; price: bigint; tip: bigint | undefined }): Fee;
 }
 
@@ -39,7 +39,7 @@ type Bare = Omit<SentTransaction, 'succeeded' | 'cost' | 'blockAt'>;
 const hex = (value: bigint): string => `0x${value.toString(16)}`;
 
 export function sentBy({ code, rpc, ask, receipts, addressOf, feeOf }: Deps) {
-  /** Nonces used at a block; undefined where the node has no state of it. */
+  /** Nonces used at a block; undefined when the node does not have its state. */
   async function usedAt(address: string, block: bigint): Promise<bigint | undefined> {
     try {
       const answer = await rpc.call('eth_getTransactionCount', [address, hex(block)]);
@@ -142,7 +142,7 @@ export function sentBy({ code, rpc, ask, receipts, addressOf, feeOf }: Deps) {
   return { sentUnder, sentIn, sentAs };
 }
 
-/** A plain transfer to the letter, of coin or of a token; anything else moves what only its contract knows. */
+/** Exactly a plain transfer of coin or of a token; what any other call moves only its contract knows. */
 function movedBy({ target, data, value }: Pick<Bare, 'target' | 'data' | 'value'>): Bare['moved'] {
   if (target === '') return undefined;
   if (data.length === 0) return { contract: null, to: target, units: value };
@@ -152,7 +152,7 @@ function movedBy({ target, data, value }: Pick<Bare, 'target' | 'data' | 'value'
 
 function timeOf(timestamp: unknown): Date {
   const seconds = quantity(timestamp, 'block.timestamp');
-  // Beyond the year 9999 it is no time.
+  // Beyond the year 9999: not a valid time.
   if (seconds > 253_402_300_799n) throw new Malformed('block.timestamp');
   return new Date(Number(seconds) * 1000);
 }

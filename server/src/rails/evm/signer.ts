@@ -1,9 +1,9 @@
 /**
- * Signers: what a rail asks for signatures, what is refused by looking at a transfer alone, and how one is signed.
+ * Signers: the interface through which a rail gets signatures, the checks on a transfer alone, and signing.
  *
- * Two things are signed and nothing else: `transfer(address,uint256)` on a contract of the list, and a plain transfer of
- * native coin. Whoever gains control of the rest of the server still cannot make a signer approve a spender, call a
- * contract, sign for another chain, burn the wallet as fees, or pay more than a limit in one transfer.
+ * Two things are signed and nothing else: `transfer(address,uint256)` on a listed contract, and a plain transfer of native
+ * coin. An attacker who controls the rest of the server still cannot make a signer approve a spender, call a contract, sign
+ * for another chain, burn the wallet as fees, or pay more than a limit in one transfer.
  *
  * Not here: keys at rest, limits per hour, what was signed before, and the process that holds all three: ../../signer/.
  */
@@ -14,7 +14,7 @@ import { assert, BugError } from '../../base/errors.ts';
 import type { SignedBefore } from '../chain.adapter.ts';
 import { decodeTransferCall } from './transfers.ts';
 
-/** What is asked to be signed. Fees are native units per unit of gas. */
+/** A signing request. Fees are native units per unit of gas. */
 export interface Unsigned {
   chainId: bigint;
   nonce: bigint;
@@ -26,7 +26,7 @@ export interface Unsigned {
   /** `tip` undefined: a chain without EIP-1559, where `price` is the gas price. */
   price: bigint;
   tip: bigint | undefined;
-  /** Number of the deposit address that is paid, where it is one of ours: so that a signer can derive it and see. */
+  /** Number of the deposit address that is paid, if it is one of ours: the signer can derive it and verify. */
   depositIndex?: bigint | undefined;
 }
 
@@ -41,32 +41,32 @@ export interface Signer {
   /** Lower case. */
   readonly address: string;
   /**
-   * Why this would not be signed, or undefined. Asked before a nonce is reserved, so that a refusal leaves no gap.
-   * @throws NotSigned where the keys are elsewhere and do not answer
+   * Why this would not be signed, or undefined. Asked before a nonce is reserved, so that a rejection leaves no gap.
+   * @throws NotSigned when the keys are elsewhere and do not answer
    */
   refuses(wanted: Wanted): Promise<string | undefined>;
-  /** @throws BugError for what it refuses; NotSigned where the keys are elsewhere */
+  /** @throws BugError for a transfer it rejects; NotSigned when the keys are elsewhere */
   sign(unsigned: Unsigned): Promise<SignedTransfer>;
   /**
-   * What it has signed under nonces from this one on, in their order; the first of them, where there are many. Left out by one that
-   * keeps no journal. @throws NotSigned
+   * What it has signed under nonces from this one on, in order; only the first ones when there are many. Absent for a signer
+   * without a journal. @throws NotSigned
    */
   signedFrom?(nonce: bigint): Promise<SignedBefore[]>;
 }
 
 export interface SignerLimits {
   chainId: bigint;
-  /** Lower-case contract → most units in one transfer. A contract that is not here is not called. */
+  /** Lower-case contract → most units in one transfer. A contract that is not listed is not called. */
   allowedContracts: Readonly<Record<string, bigint>>;
   /** Most native units in one plain transfer; 0 for none. */
   maxNativeUnitsPerTransfer: bigint;
   /** Most native units one transaction may cost. */
   maxFeeUnits: bigint;
-  /** Where given: nobody else is paid, whatever is asked for. Lower case. */
+  /** If set, the only recipients. Lower case. */
   onlyTo?: readonly string[];
 }
 
-/** What moves to whom, read from the bytes that would be signed. `contract` null: native coin. */
+/** What moves to which recipient, read from the bytes to be signed. `contract` null: native coin. */
 export function movedBy({
   target,
   data,
@@ -78,7 +78,7 @@ export function movedBy({
   return transfer === undefined ? 'a call that is no transfer' : { contract: target, ...transfer };
 }
 
-/** Why a transfer is not signed, whatever was signed before. Pure. */
+/** Why a transfer is not signed, regardless of what was signed before. Pure. */
 export function refusalOf(limits: SignerLimits, wanted: Wanted): string | undefined {
   if (wanted.gas * wanted.price > limits.maxFeeUnits) return 'a fee above the limit';
   const allowed = limits.allowedContracts;
@@ -94,7 +94,7 @@ export function refusalOf(limits: SignerLimits, wanted: Wanted): string | undefi
   return units > (allowed[contract] ?? 0n) ? 'more than one transfer may move' : undefined;
 }
 
-/** Signs whatever it is given: what may be signed was decided before. @param privateKey 32 bytes as hex with `0x` */
+/** Signs whatever it is given; the caller has decided that it may be signed. @param privateKey 32 bytes as hex with `0x` */
 export function signingWith(privateKey: string): {
   address: string;
   sign(unsigned: Unsigned): Promise<SignedTransfer>;
@@ -135,11 +135,11 @@ export function localSigner(privateKey: string, limits: SignerLimits): Signer {
 }
 
 /**
- * Signers of the deposit addresses, each for moving what lies there to the wallet that pays and to nobody else: a bug, or
- * whoever gains control of the rest of the server, cannot sweep elsewhere.
+ * Signers of the deposit addresses. Each can move funds only to the paying wallet: a bug, or an attacker who controls the
+ * rest of the server, cannot sweep elsewhere.
  *
  * @param xprv  the private half of the extended key that deposit addresses come from. A process that only watches has none
- * @param limits.to the one recipient, lower case. No native coin is ever sent from a deposit address
+ * @param limits.to the only recipient, lower case. No native coin is ever sent from a deposit address
  */
 export function sweepSigner(
   xprv: string,

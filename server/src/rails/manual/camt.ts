@@ -1,13 +1,13 @@
 /**
- * A statement as camt.053 (ISO 20022), versions 001.02 to 001.08, read as a stream.
+ * Reads a statement in camt.053 (ISO 20022), versions 001.02 to 001.08, as a stream.
  *
- * What is bounded: bytes, lines, depth, length of each text. What is refused as a whole: a document type declaration (with it
- * entities, their expansion and whatever they point to), anything that is not well-formed to its last byte, another message,
- * another account or currency, amounts that are not exact in the asset, lines that do not lead from the opening to the
- * closing balance. Elements that are not known are passed over: banks add their own.
+ * Limited: bytes, lines, depth, length of each text. The whole file is rejected for: a document type declaration (and with it
+ * entities, their expansion and external references), XML that is not well-formed to its last byte, another message, another
+ * account or currency, amounts that are not exact in the asset, lines that do not lead from the opening to the closing
+ * balance. Unknown elements are skipped: banks add their own.
  *
- * One entry is one line, unless it says exactly what it is made of: then each of its details is a line. Entries that are not
- * booked yet, and those of nought, move nothing and are left out.
+ * One entry is one line, unless its details add up to it exactly: then each detail is a line. Entries that are not booked
+ * yet, and those of zero, move nothing and are skipped.
  */
 import { type SaxesAttributeNS, SaxesParser } from 'saxes';
 import { isDay } from '../../base/clock.ts';
@@ -22,7 +22,7 @@ const DEEPEST = 40;
 const MOST_STATEMENTS = 400;
 /** The longest text of the schema has 500 characters. */
 const LONGEST_ELEMENT = 2_000;
-/** A name, an attribute or a comment has no business being longer. */
+/** More than any real name, attribute or comment needs. */
 const LONGEST_ATTRIBUTES = 20;
 
 interface Amount {
@@ -75,7 +75,7 @@ interface Statement {
 
 /**
  * @param decimals of the account's asset
- * @throws Refusal 'file_refused' with a sentence that says which statement or entry, and the rule
+ * @throws Refusal 'file_refused' with a sentence that names the statement or entry, and the rule
  */
 export async function readCamt(chunks: Chunks, account: ManualAccount, decimals: number): Promise<ReadStatement[]> {
   const reader = openReader(account, decimals);
@@ -117,7 +117,7 @@ function openReader(account: ManualAccount, decimals: number) {
     if (paths.length >= DEEPEST) throw refuseFile('The file is nested too deeply.');
     if (Object.keys(attributes).length > LONGEST_ATTRIBUTES) throw refuseFile('An element has too many attributes.');
     const parent = paths.at(-1);
-    // Whatever is of another namespace, and all below it, has a path that nothing looks for.
+    // Elements of another namespace, and everything below them, get a path that no reader matches.
     const path = `${parent === undefined ? '' : `${parent}/`}${uri === namespace ? local : '?'}`;
     paths.push(path);
     text = '';
@@ -242,7 +242,7 @@ interface Context {
   where: string;
 }
 
-/** @throws Refusal where the amount is not exact in the asset, or in another currency */
+/** @throws Refusal when the amount is not exact in the asset, or in another currency */
 function exact(amount: Amount | undefined, { account, decimals, where }: Context): bigint {
   if (amount === undefined) throw refuseFile(`${where} has no amount.`);
   if (amount.currency !== account.currency) throw refuseFile(`${where} is not in ${account.currency}.`);
@@ -285,7 +285,7 @@ function linesOf(entry: Entry, context: Context): ReadLine[] {
       bankRef: batchRef(entry, details),
     }));
   }
-  // Of several details that do not come to the entry's amount, none can be believed; their words still help a person.
+  // If several details do not add up to the entry's amount, none is trusted; their text still helps an operator.
   const only: Details = entry.details.length === 1 ? (entry.details[0] ?? noDetails()) : noDetails();
   const chargeUnits = side === 'debit' ? chargeOf(entry, only, units, context) : 0n;
   return [
@@ -300,7 +300,7 @@ function linesOf(entry: Entry, context: Context): ReadLine[] {
   ];
 }
 
-/** What an entry is made of, if its details say so to the last unit. */
+/** The parts of an entry, if its details add up to its amount exactly. */
 function partsOf(entry: Entry, side: 'credit' | 'debit', units: bigint, context: Context) {
   let sum = 0n;
   const parts: { details: Details; units: bigint; side: 'credit' | 'debit' }[] = [];
@@ -316,7 +316,9 @@ function partsOf(entry: Entry, side: 'credit' | 'debit', units: bigint, context:
   return sum === units ? parts : undefined;
 }
 
-/** What the bank took on top: only where the payment's own amount and the charges come to the entry's amount exactly. */
+/**
+ * What the bank charged in addition: only if the payment's own amount and the charges add up to the entry's amount exactly.
+ */
 function chargeOf(entry: Entry, only: Details, units: bigint, context: Context): bigint {
   const paid = only.transactionAmount ?? (only.amount?.text === entry.amount?.text ? undefined : only.amount);
   const charges = [...entry.charges, ...only.charges];
@@ -327,7 +329,7 @@ function chargeOf(entry: Entry, only: Details, units: bigint, context: Context):
   return inAll > 0n && inAll + sum === units ? sum : 0n;
 }
 
-/** Details of one entry share its reference; what tells them apart is their own. */
+/** Details of one entry share its reference; their own one tells them apart. */
 function batchRef(entry: Entry, details: Details): string {
   const shared = meant(entry.serviceRef ?? '');
   const own = [details.serviceRef, details.transactionId, details.endToEnd]
@@ -347,7 +349,7 @@ function described(
   const other = side === 'credit' ? 'debtor' : 'creditor';
   const comesBack =
     details.isReturn === true || [details.family, entry.family].some((family) => RETURN_FAMILIES.has(family ?? ''));
-  // In a return the parties stand as they did in the first payment: whoever is not us is on the other side.
+  // In a return the parties are those of the original payment: the other side is whichever is not us.
   const name = details.names[other] ?? '';
   return {
     endToEnd: meant(details.endToEnd ?? ''),
@@ -362,7 +364,7 @@ function described(
   };
 }
 
-// Leaves, by their path below the object they belong to.
+// Leaf elements, by their path below the object they belong to.
 
 type Leaf<T> = (into: T, said: string, currency: string) => void;
 
@@ -426,7 +428,7 @@ const DETAILS: Readonly<Record<string, Leaf<Details> | undefined>> = {
   ...party('Cdtr', 'creditor'),
 };
 
-/** Later versions put a party between; 001.02 does not. */
+/** Later versions have a party element in between; 001.02 does not. */
 function party(element: string, ours: 'debtor' | 'creditor'): Record<string, Leaf<Details>> {
   const name: Leaf<Details> = (into, said) => void (into.names[ours] = said);
   const account: Leaf<Details> = (into, said) => void (into.accounts[ours] = said);

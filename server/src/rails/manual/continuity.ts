@@ -1,18 +1,18 @@
 /**
- * Continuity: whether a statement fits to what was taken before. Pure.
+ * Continuity: whether a statement connects to those already taken. Pure.
  *
- * One number tells: what the newest closing balance is above the first opening balance and all lines taken since. While it is
- * nought, nothing is missing and nothing is taken twice, in whatever order and overlap the files came. A file that would move
- * it away from nought either has a statement missing before it (a gap: it is taken, and a person is told), or shows lines
- * that were taken under other words (it is refused). Once something is missing the number tells nothing until that is there;
- * until then what was taken is known by its days and balances.
+ * One number decides: the newest closing balance minus the first opening balance minus all lines taken since. While it is
+ * zero, nothing is missing and nothing is taken twice, in whatever order and overlap the files came. A file that would move
+ * it away from zero either has a statement missing before it (a gap: it is taken, and a person is told), or shows lines
+ * already taken in other words (it is rejected). Once something is missing, the number proves nothing until the missing part
+ * is there; until then taken statements are recognised by their days and balances.
  *
- * The first statement is the beginning: what was on the account before it is its opening balance, and is booked as that. So
- * nothing from before it is taken later.
+ * The first statement is the beginning: the account's opening balance is booked as such. So nothing from before it is taken
+ * later.
  */
 export interface Ends {
   from: string;
-  /** Of one that was taken before: the last of its days that it can say anything of, where it was dated ahead (import.ts). */
+  /** For a statement already taken: the last of its days that it covers, if it was dated ahead (import.ts). */
   to: string;
   sequence: bigint | null;
   opening: bigint;
@@ -22,25 +22,26 @@ export interface Ends {
 export interface Taken {
   first: Ends;
   newest: Ends;
-  /** What all lines taken come to, signed. */
+  /** Signed sum of all lines taken. */
   sum: bigint;
 }
 
 export type Fit =
   | { fit: 'joins' }
-  /** It has lines from before the beginning. */
+  /** It has lines from before the first statement. */
   | { fit: 'too_early' }
-  /** Something of this net amount is missing; null where only the numbering says so. */
+  /** This net amount is missing; null when only the statement numbers show a gap. */
   | { fit: 'gap'; missing: bigint | null }
   | { fit: 'contradicts' };
 
-/** What is missing between the first and the newest statement, net. */
+/** Net amount missing between the first and the newest statement. */
 export const missing = ({ first, newest, sum }: Taken): bigint => newest.closing - first.opening - sum;
 
 /**
- * @param before undefined where nothing was taken yet
- * @param lines  of the statement: how many are new here, how many were there, what the new ones come to, and the first day of
- *               them; `shownBefore`, asked while something is missing: they are old ones in other words
+ * @param before undefined when nothing was taken yet
+ * @param lines  of the statement: how many are new, how many known, the sum of the new ones, and their first day;
+ *   `shownBefore`,
+ *               needed while something is missing: they are known ones in other words
  */
 export function fit(
   before: Taken | undefined,
@@ -53,7 +54,7 @@ export function fit(
   const after = extended(before, statement, lines.freshSum);
   if (missing(after) === 0n)
     return skips(before.newest, statement, lines) ? { fit: 'gap', missing: null } : { fit: 'joins' };
-  // A gap is open already: nothing can be proved by the sum until it is filled.
+  // A gap is open already: the sum proves nothing until it is filled.
   if (missing(before) !== 0n) return { fit: 'joins' };
   return after.newest === statement && lines.known === 0
     ? { fit: 'gap', missing: missing(after) }
@@ -68,8 +69,8 @@ export function extended(before: Taken, statement: Ends, freshSum: bigint): Take
 }
 
 /**
- * Of statements that end alike the one which all lines taken lead to, else the one taken last: a day that is not over is
- * shown once more when it is, under the same days and with another balance.
+ * Of statements with the same end, the one whose closing balance matches all lines taken, else the one taken last: a day that
+ * is not over is shown again later, with the same days and another balance.
  *
  * @param ties the newest statements, the last taken first
  */
@@ -85,7 +86,7 @@ function order(day: string, sequence: bigint | null, otherDay: string, otherSequ
   return sequence < otherSequence ? -1 : 1;
 }
 
-/** The bank counts its statements and left one out, although the balances meet: what is missing came to nought. */
+/** The bank numbers its statements and skipped one, although the balances match: the missing lines sum to zero. */
 const skips = (newest: Ends, statement: Ends, { known }: { known: number }): boolean =>
   known === 0 &&
   newest.sequence !== null &&

@@ -1,10 +1,10 @@
 /**
- * A statement in CSV. Banks agree on nothing here, so the columns are settings; what they hold is read strictly.
+ * Reads a statement in CSV. Banks agree on nothing here, so the columns are settings; their content is parsed strictly.
  *
- * Half a file is noticed where it can be: a last row without a line end is refused, unless the settings say that this bank
- * leaves it out. Where there is a column of balances, rows must follow each other from balance to balance, forwards or
- * backwards: a row that is missing, doubled, altered or elsewhere refuses the file. Without one, a file that was cut between
- * two rows is a shorter statement, and the rest is taken when it comes.
+ * A truncated file is detected where possible: a last row without a line end is rejected, unless the settings say that this
+ * bank omits it. With a balance column, rows must lead from balance to balance, forwards or backwards: a missing, duplicate,
+ * altered or misplaced row rejects the file. Without one, a file cut between two rows is a shorter statement, and the rest is
+ * taken when it arrives.
  */
 import { isDay } from '../../base/clock.ts';
 import { parseUnits } from '../../base/money.ts';
@@ -138,7 +138,7 @@ function readRow(
 const isOurs = (text: string, account: ManualAccount): boolean =>
   text !== '' && [account.iban, account.accountNumber].filter(Boolean).map(plainAccount).includes(plainAccount(text));
 
-/** Opening and closing out of the column of balances, which must lead from row to row. */
+/** Opening and closing balance from the balance column, which must lead from row to row. */
 function balancesOf(rows: readonly Row[]): { opening: bigint | null; closing: bigint | null } {
   const [first, last] = [rows[0], rows.at(-1)];
   if (first === undefined || last === undefined || first.balance === null || last.balance === null)
@@ -150,7 +150,7 @@ function balancesOf(rows: readonly Row[]): { opening: bigint | null; closing: bi
   throw refuseFile('The balances do not lead from row to row: rows are missing, altered, or in another order.');
 }
 
-/** Signed smallest units, or undefined where the text is no amount of this form. */
+/** Signed smallest units, or undefined when the text is no amount in this format. */
 export function readAmount(
   text: string,
   form: Pick<CsvForm, 'decimal' | 'thousands'>,

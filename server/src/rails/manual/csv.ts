@@ -1,9 +1,9 @@
 /**
- * CSV as text: rows out of it, and rows into it. RFC 4180, strictly.
+ * CSV: parsing and writing rows. RFC 4180, strictly.
  *
- * A quote stands at both ends of a field or nowhere, so that a file which was cut inside a quoted field, or written by
- * joining strings, is refused rather than guessed at. What goes out is opened by people in spreadsheet programs: a field that
- * such a program would run as a formula gets an apostrophe in front.
+ * A quote is at both ends of a field or nowhere, so a file that was cut inside a quoted field, or written by joining strings,
+ * is rejected rather than guessed at. People open the files we write in spreadsheet programs: a field that such a program
+ * would run as a formula gets a leading apostrophe.
  */
 import { refuseFile } from './decode.ts';
 
@@ -13,9 +13,9 @@ const LONGEST_FIELD = 4_000;
 
 export interface Rows {
   rows: string[][];
-  /** The line of the file that each row begins in, counted from 1, as an editor shows it. */
+  /** The line of the file in which each row begins, counted from 1, as an editor shows it. */
   lines: number[];
-  /** Whether the last row ended with a line end. Where it did not, the file may be cut. */
+  /** Whether the last row ended with a line end. If not, the file may be truncated. */
   ended: boolean;
 }
 
@@ -30,7 +30,7 @@ export function readRows(text: string, delimiter: string): Rows {
   const bad = (why: string) => refuseFile(`Line ${begun} ${why}.`);
 
   const endRow = (): void => {
-    // An empty line is no row.
+    // Empty lines are skipped.
     if (row.length > 1 || row[0] !== '') {
       rows.push(row);
       lines.push(begun);
@@ -90,7 +90,7 @@ function quoted(text: string, from: number, bad: (why: string) => Error): { fiel
   }
 }
 
-/** Characters with which a spreadsheet program begins a formula, their wide forms with them. */
+/** Characters that start a formula in a spreadsheet program, including their full-width forms. */
 const FORMULA = /^\s*[=+\-@\t\r＝＋－＠]/u;
 
 /** One row with its line end, every field quoted. */

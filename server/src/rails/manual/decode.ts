@@ -1,26 +1,26 @@
 /**
- * Decoding: the bytes of a file as text, piece by piece, in whatever encoding banks and office programs leave them in.
+ * Decoding: converts a file's bytes to text, piece by piece, in whatever encoding banks and office programs use.
  *
- * A byte order mark decides; else the encoding that the settings or the XML name; else UTF-16 where every second byte is
- * nought; else UTF-8, and windows-1252 (of which Latin-1 is a part) once something is not UTF-8. Nothing is replaced: a
- * byte that has no meaning in the encoding refuses the file, because a text that is silently altered has another identity.
+ * A byte order mark decides; else the encoding named by the settings or the XML; else UTF-16 if every second byte is zero;
+ * else UTF-8, and windows-1252 (a superset of Latin-1) once a byte is not UTF-8. Nothing is replaced: a byte without a
+ * meaning in the encoding rejects the file, because a silently altered text has another identity.
  */
 import { Refusal } from '../../base/errors.ts';
 
 export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
 
-/** Statements of a day end at a few megabytes. */
+/** A day's statement is a few megabytes at most. */
 export const MOST_BYTES = 64 * 1024 * 1024;
-/** Looked at to choose an encoding; an XML declaration ends well before. */
+/** Bytes examined to choose an encoding; an XML declaration ends well before. */
 const SNIFFED = 512;
 
-/** A file that is not taken, with the sentence that a person reads. No content of the file stands in it. */
+/** A rejected file, with the sentence that a person reads. It quotes no content of the file. */
 export const refuseFile = (why: string): Refusal => new Refusal('file_refused', { why });
 
 export type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
 /**
- * @param encoding 'auto', or what is known to be right
+ * @param encoding 'auto', or a known encoding
  * @param xml      whether an XML declaration may name the encoding
  * @throws Refusal 'file_refused' when it is empty, too large, or not in its encoding
  */
@@ -53,7 +53,7 @@ export async function* decode(chunks: Chunks, encoding: Encoding | 'auto', xml =
   }
 }
 
-/** As `decode`, of a file that is there as a whole: where nothing is said, its every byte decides between UTF-8 and windows-1252. */
+/** Like `decode`, for a complete file: without a given encoding, all bytes together decide between UTF-8 and windows-1252. */
 export async function decodeWhole(chunks: Chunks, encoding: Encoding | 'auto'): Promise<string> {
   const parts: Uint8Array[] = [];
   let size = 0;

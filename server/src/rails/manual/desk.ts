@@ -2,17 +2,17 @@
  * The operator's desk at a manual bank: what a person does in place of a bank's API.
  *
  * 1. Payouts wait on a list (`waiting`).
- * 2. A person closes a batch (`closeBatch`): what waits is written into one file, once. Each payout is in one file for good.
- * 3. The file is downloaded (`file`), the same bytes every time, and uploaded at the bank.
- * 4. A statement is downloaded there, read and taken in (`readStatement`, `takeStatement`). It alone says what became of
- *    payouts.
+ * 2. A person closes a batch (`closeBatch`): the waiting payouts are written into one file, once. Each payout is in one file
+ *   only.
+ * 3. The person downloads the file (`file`), the same bytes every time, and uploads it at the bank.
+ * 4. The person downloads a statement there; it is read and taken in (`readStatement`, `takeStatement`). Only the statement
+ *   decides the outcome of payouts.
  *
- * A batch that was not uploaded can be withdrawn, by a person who states how they know. Its payouts are then refused, so
- * that whoever wants them paid makes new attempts with keys of their own, and the old file, should it be uploaded after all,
- * shows as money that left without explanation.
+ * A person can withdraw a batch that was not uploaded, stating how they know. Its payouts are then rejected, so that new
+ * attempts get keys of their own; if the old file is uploaded after all, its payments show as unexplained debits.
  *
- * What these functions return names nobody, but for `file`: that goes to authorised hands and into no log. Who may call them
- * is decided by the protocol in front, and who did is recorded there, in the same transaction.
+ * What these functions return contains no personal data, except `file`: its bytes go to authorised people and into no log.
+ * The protocol in front authorises the caller, and records the caller in the same transaction.
  */
 import { createHash } from 'node:crypto';
 import type { Tx } from '../../base/db.ts';
@@ -43,7 +43,7 @@ export type { Imported, ReadFile } from './import.ts';
 export type { BatchPayout, BatchRow, ImportRow, Listed, StatementRow } from './store.ts';
 
 const DAY_MS = 86_400_000;
-/** A weekend and a week of holidays: a bank dates a booking to the next day on which it is open. */
+/** A weekend and a week of holidays: a bank dates a booking to its next business day. */
 const MOST_AHEAD_DAYS = 14;
 
 export type DeskContext = BankContext & { gate: Gate };
@@ -57,27 +57,27 @@ export interface ManualDesk {
   /** Payouts on the list for the next file, oldest first, at most 1,000. */
   waiting(tx: Tx, asset?: AssetCode): Promise<store.Listed[]>;
   /**
-   * Takes a payout off the list before it is in a file: it is refused with `taken_off_list`.
-   * @throws Refusal 'batch_refused' where it does not wait
+   * Removes a payout from the list before it is in a file: it is rejected with `taken_off_list`.
+   * @throws Refusal 'batch_refused' when it is not waiting
    */
   takeOff(tx: Tx, key: string): Promise<void>;
   /**
-   * What a file closed now would take: its payouts in order, without those that the gate leaves out. No other file is closed
-   * until `tx` ends.
-   * @param given.until payouts that were listed later are left for the next file
+   * What a file closed now would contain: its payouts in order, without those that the gate holds back. No other file is
+   * closed until `tx` ends.
+   * @param given.until payouts listed later are left for the next file
    */
   next(tx: Tx, given: { asset: AssetCode; until: Date }): Promise<{ keys: string[]; units: bigint }>;
-  /** Which of these wait still, and what they come to; the gate is not asked. No other file is closed until `tx` ends. */
+  /** Which of these are still waiting, and their sum; the gate is not asked. No other file is closed until `tx` ends. */
   stillWaiting(
     tx: Tx,
     given: { asset: AssetCode; keys: readonly string[] },
   ): Promise<{ keys: string[]; units: bigint }>;
   /**
-   * Closes the payouts that wait into one file, at most 1,000. Each passes the gate again. With `keys` the file holds exactly those; without,
-   * what the gate does not let pass and what has ended meanwhile is left out.
-   * @param given.keys what was looked at
+   * Closes the waiting payouts into one file, at most 1,000. Each passes the gate again. With `keys` the file contains
+   * exactly those; without, it omits what the gate holds back and what has ended meanwhile.
+   * @param given.keys what the operator reviewed
    * @returns also what stays on the list, and why
-   * @throws Refusal 'batch_refused' where nothing may leave
+   * @throws Refusal 'batch_refused' when nothing may leave
    */
   closeBatch(
     tx: Tx,
@@ -85,46 +85,46 @@ export interface ManualDesk {
   ): Promise<store.BatchRow & { leftOut: { key: string; why: string }[] }>;
   /** Files, newest first, at most 200. */
   batches(tx: Tx): Promise<store.BatchRow[]>;
-  /** One file and what became of its payouts. @throws Refusal 'batch_refused' */
+  /** One file and the state of its payouts. @throws Refusal 'batch_refused' */
   batch(tx: Tx, id: bigint): Promise<store.BatchRow & { list: store.BatchPayout[] }>;
   /**
-   * The file itself, the same bytes whenever it is asked for.
-   * @throws Refusal 'batch_refused' where there is none, it was withdrawn, or one of its payouts may not leave now
+   * The file itself, the same bytes every time.
+   * @throws Refusal 'batch_refused' when there is none, it was withdrawn, or one of its payouts may not leave now
    */
   file(tx: Tx, id: bigint): Promise<{ name: string; type: string; bytes: Buffer; sha256: string }>;
   /**
-   * The same question without the answer's file: whether it could be downloaded now.
+   * Checks whether the file could be downloaded now, without returning it.
    * @throws Refusal as `file`
    */
   requireMayLeave(tx: Tx, id: bigint): Promise<void>;
-  /** Has what waits look at the gate again, at once: the payouts of a file, or of an asset those on the list. */
+  /** Makes waiting payouts ask the gate again, at once: those of a file, or of an asset those on the list. */
   lookAgain(tx: Tx, of: { file: bigint } | { asset: AssetCode }): Promise<void>;
   /**
-   * States that a file was not uploaded and never will be. Its payouts are refused with `file_withdrawn`.
-   * @param given.statement how the person knows, in their words; kept
-   * @throws Refusal 'batch_refused' where a statement shows one of its payouts
+   * States that a file was not uploaded and never will be. Its payouts are rejected with `file_withdrawn`.
+   * @param given.statement how the person knows, in their words; stored
+   * @throws Refusal 'batch_refused' when a statement shows one of its payouts
    */
   withdrawBatch(tx: Tx, id: bigint, given: { by: string; statement: string }): Promise<store.BatchRow>;
 
   /**
-   * Where the database was put back and nobody has stated yet that its statements show every file that was uploaded before:
-   * when, and which unexplained debits may have paid which payouts that wait. No file is closed or downloaded until then.
+   * After a restore, as long as nobody has confirmed that the statements show every file uploaded before: when it was, and
+   * which unexplained debits may have paid which waiting payouts. No file is closed or downloaded until then.
    */
   unconfirmed(tx: Tx): Promise<{ restoredAt: Date; doubtful: { line: string; payout: string }[] } | undefined>;
-  /** States it. @throws Refusal 'batch_refused' where there is nothing to state, or a statement is being read */
+  /** Confirms it. @throws Refusal 'batch_refused' when there is nothing to confirm, or a statement is being read */
   confirmRestore(tx: Tx, given: { by: string; why: string }): Promise<void>;
 
   /**
    * Reads a statement, CSV or camt.053, to its end, and changes nothing.
-   * @param given.bytes the file, as a whole or as it comes in
+   * @param given.bytes the file, whole or as a stream
    * @throws Refusal 'file_refused' with `why`, a sentence without content of the file
    */
   readStatement(given: { asset: AssetCode; bytes: Uint8Array | Chunks }): Promise<ReadFile>;
-  /** What taking it in would do, line by line, in a transaction of its own that is not kept. Throws what taking it in throws. */
+  /** What taking it in would do, line by line, in a transaction that is rolled back. Throws what taking it in would throw. */
   preview(file: ReadFile): Promise<StatementPreview>;
   /**
-   * What a file closed now would take, and what the gate would leave out, in a transaction of its own that is not kept.
-   * @throws Refusal 'batch_refused' where nothing may leave
+   * What a file closed now would contain, and what the gate would hold back, in a transaction that is rolled back.
+   * @throws Refusal 'batch_refused' when nothing may leave
    */
   previewFile(given: { asset: AssetCode }): Promise<{
     asset: AssetCode;
@@ -133,13 +133,13 @@ export interface ManualDesk {
     format: FileFormat;
     leftOut: { key: string; why: string }[];
   }>;
-  /** What is new in a file: sums of the lines that no file brought before, none of a file that was taken before (`importId`). */
+  /** What is new in a file: sums of the lines that no earlier file brought, none for a file taken before (`importId`). */
   newOf(tx: Tx, file: ReadFile): Promise<NewLines>;
-  /** @throws Refusal 'file_refused' for days that have not come, where nobody says why, and for days far ahead */
+  /** @throws Refusal 'file_refused' for future days without a stated reason, and for days far ahead */
   requireDated(file: ReadFile, reason: string | undefined): void;
   /**
    * Takes in what was read, all of it or nothing.
-   * @throws Refusal 'file_refused' where it contradicts what was taken before; then nothing of `tx` may be kept
+   * @throws Refusal 'file_refused' when it contradicts earlier statements; then `tx` must be rolled back
    */
   takeStatement(tx: Tx, given: { file: ReadFile; by: string }): Promise<Imported>;
   /** Files taken in, newest first, at most 200. */
@@ -148,7 +148,7 @@ export interface ManualDesk {
   statements(tx: Tx, asset: AssetCode, span: { from: string; to: string }): Promise<store.StatementRow[]>;
   /** Lines booked in a span of days, in pages of at most 1,000 after a `seq`; no names. */
   lines(tx: Tx, asset: AssetCode, span: { from: string; to: string; after?: bigint }): Promise<store.LineFacts[]>;
-  /** What the statements taken in leave unexplained, net; 0 where they join, null where they carry no balances. */
+  /** Net amount that the taken statements leave unexplained; 0 when they connect, null when they carry no balances. */
   missing(tx: Tx, asset: AssetCode): Promise<bigint | null>;
 }
 
@@ -157,7 +157,7 @@ const MOST_ROWS = 200;
 const SHORTEST_STATEMENT = 10;
 const LONGEST_STATEMENT = 500;
 
-/** In a sentence, as many as one reads. */
+/** Items named in an error sentence. */
 const MOST_NAMED = 20;
 const named = (stays: readonly { key: string; why: string }[]): string =>
   stays
@@ -181,7 +181,7 @@ const nothingLeaves = (stays: readonly { key: string; why: string }[]): Refusal 
       : `None of the ${stays.length} payouts that wait may leave now: ${named(stays)}.`,
   );
 
-/** @throws Refusal 'batch_refused' where the file would be another than the one that was looked at */
+/** @throws Refusal 'batch_refused' when the file would differ from the one that was reviewed */
 function requireAllOf(
   shown: readonly string[],
   chosen: readonly { key: string }[],
@@ -219,7 +219,7 @@ export function openDesk(
     return account;
   }
 
-  /** What the gate says of payouts now: null where one may leave, else what keeps it, in words. */
+  /** The gate's answer for payouts now: null for one that may leave, else what holds it back, in words. */
   async function kept(tx: Tx, keys: readonly string[]): Promise<Map<string, string | null>> {
     const answers = new Map<string, string | null>();
     for (const key of keys.toSorted()) {
@@ -241,7 +241,7 @@ export function openDesk(
       .filter(({ state }) => state === 'submitted' || state === 'unknown')
       .map(({ key }) => key);
 
-  /** Submission a file out is the last moment of ours, so each of its payouts passes the gate as if it were submitted now. */
+  /** Handing a file out is our last moment of control, so each of its payouts passes the gate as if it were submitted now. */
   async function mayLeave(tx: Tx, id: bigint): Promise<store.BatchRow> {
     const batch = await there(tx, id);
     if (batch.withdrawnAt !== null) throw refuse('The file was withdrawn: it must not be uploaded.');
@@ -264,7 +264,7 @@ export function openDesk(
     return batch;
   }
 
-  /** A file closed after the backup may be at the bank: its payouts wait here as if it had never been. */
+  /** A file closed after the backup may be at the bank, while its payouts wait here as if it had never existed. */
   async function unlessRestored(tx: Tx): Promise<void> {
     const at = await store.unconfirmedRestore(tx, rail);
     if (at !== undefined)
@@ -324,11 +324,11 @@ export function openDesk(
       const decimals = await store.decimalsOf(tx, asset);
       assert(decimals !== undefined, `the asset ${asset} of ${rail} is known`);
       const now = clock.now();
-      // The gate locks orders, and orders are locked before anything of a payout's, its row on this list included.
+      // The gate locks orders, and an order is locked before any row of its payout, including its row on this list.
       const waits = (await store.waiting(tx, rail, asset, MOST_PAYOUTS)).map(({ key }) => key);
       const leftOut = await kept(tx, [...new Set([...waits, ...(shown ?? [])])]);
       const listed = await store.lockWaitingOf(tx, rail, asset, [...leftOut.keys()]);
-      // What is over by another way must not be paid by this one.
+      // A payout that ended in another way must not be paid through this file.
       const over = listed.filter(({ ended }) => ended).map(({ key }) => key);
       if (over.length > 0) await store.markRejected(tx, rail, over, 'over_before_it_was_in_a_file', now);
       const isAsked = (key: string) => shown?.includes(key) ?? true;
@@ -336,7 +336,7 @@ export function openDesk(
       const stays = listed.flatMap(({ key, ended }) => (ended ? [] : withWhy(key, leftOut.get(key))));
       if (chosen.length === 0 && shown === undefined) throw nothingLeaves(stays);
       if (shown !== undefined) requireAllOf(shown, chosen, stays);
-      // The engine holds or releases what stays, in a transaction of its own.
+      // The payout engine holds or releases what stays, in its own transaction.
       for (const { key } of stays) enqueue(tx, { kind: 'send_payout', subject: key, dueAt: now });
       const id = await store.nextBatchId(tx);
       const text = writeFile(account.payoutFile, {
@@ -372,7 +372,7 @@ export function openDesk(
     },
 
     async file(tx, id) {
-      // Not while somebody withdraws it: who answers first is believed.
+      // Not while another operator withdraws it: the first one to commit wins.
       await store.lockRail(tx, rail);
       await unlessRestored(tx);
       const batch = await mayLeave(tx, id);
@@ -416,7 +416,7 @@ export function openDesk(
       await store.markWithdrawn(tx, id, { by, why, now });
       const keys = (await store.payoutsOfBatch(tx, id)).map(({ key }) => key);
       await store.markRejected(tx, rail, keys, 'file_withdrawn', now);
-      // The payout engine asks for the status of each, and is told of the refusal.
+      // The payout engine asks for the status of each, and learns of the rejection.
       for (const key of keys) enqueue(tx, { kind: 'send_payout', subject: key, dueAt: now });
       log.warn({ rail, batch: id }, 'payout file withdrawn');
       return await there(tx, id);
@@ -448,7 +448,7 @@ export function openDesk(
       if (last === undefined || last <= tomorrow) return;
       if (reason === undefined)
         throw refuseFile(`The statement goes to ${last}, which has not come: say why with a reason.`);
-      // What a person lets pass is a bank that dates by the month's end, and not a wrong year.
+      // A stated reason may cover a bank that dates by the month's end, but not a wrong year.
       if (last > new Date(clock.now().getTime() + MOST_AHEAD_DAYS * DAY_MS).toISOString().slice(0, 10))
         throw refuseFile(
           `The statement goes to ${last}: no reason allows more than ${MOST_AHEAD_DAYS} days that have not come.`,
@@ -464,7 +464,7 @@ export function openDesk(
   };
 }
 
-/** Takes a payout off the list, where it is in no file yet. @returns whether it is off it, now or before */
+/** Removes a payout from the list, if it is in no file yet. @returns whether it is off the list, now or before */
 export async function unlist(
   tx: Tx,
   rail: string,

@@ -1,10 +1,10 @@
 /**
- * Identity of a line: by what it is known again when another file shows it.
+ * Identity of a line: how it is recognised when another file shows it again.
  *
- * The bank's own reference with the day, where it gives one; else what the line says. Of what it says only letters and digits
- * of ASCII count, so that the same statement in another encoding, or with other line breaks, is the same. Two lines of one
- * file that are alike in all this are two lines, so they are counted: the second is `…2`. Amounts are part of an identity
- * only where there is no reference: under a reference of the bank's, another amount is a contradiction and not another line.
+ * The bank's own reference with the day, if there is one; else the line's content. Of its text only ASCII letters and digits
+ * count, so that the same statement in another encoding, or with other line breaks, gives the same identity. Two lines of one
+ * file that are equal in all this are two lines, so they are numbered: the second is `…2`. Amounts are part of an identity
+ * only without a reference: under the same bank reference, another amount is a contradiction and not another line.
  */
 import { createHash } from 'node:crypto';
 import type { AssetCode } from '../../base/money.ts';
@@ -13,7 +13,7 @@ import type { ReadLine } from './read.ts';
 /** @returns an id per line, in the order of the lines, stable however the file is ordered */
 export function lineIds(asset: AssetCode, lines: readonly ReadLine[]): string[] {
   const kinds = lines.map((line) => kindOf(asset, line));
-  // Lines of one kind are counted from the smallest amount up, not in the order of the file.
+  // Equal lines are numbered from the smallest amount up, not in file order.
   const order = lines.map((_, i) => i).toSorted((a, b) => compare(lines[a], lines[b]) || a - b);
   const counts = new Map<string, number>();
   const ids: string[] = [];

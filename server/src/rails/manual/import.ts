@@ -1,12 +1,13 @@
 /**
  * Taking a statement in: all of a file or nothing of it, each line once.
  *
- * The file is read to its end and judged on its own first (csv.statement.ts, camt.ts). Then, in one transaction and with no
- * other import of the rail beside it: a file seen before changes nothing; lines known from other files are left out, also where
- * a file of the other form worded them differently (words.ts); what contradicts lines or balances taken before refuses the file; the rest is stored, and the bank engine is woken to read it.
+ * First the file is read to its end and checked on its own (csv.statement.ts, camt.ts). Then, in one transaction and with no
+ * other import of the rail beside it: a file seen before changes nothing; lines known from other files are skipped, even if a
+ * file of the other format worded them differently (words.ts); contradictions with lines or balances taken before reject the
+ * file; the rest is stored, and the bank engine is woken to read it.
  *
- * What lines mean to orders is decided there (rails/bank.ts). Here is only what this bank's words say: whose payout a debit
- * was, what comes back and why, what undoes what.
+ * The bank engine decides what lines mean to orders (rails/bank.ts). This file interprets only this bank's words: which
+ * payout a debit belongs to, what was returned and why, what reverses what.
  */
 import { createHash } from 'node:crypto';
 import type { Tx } from '../../base/db.ts';
@@ -36,7 +37,7 @@ export interface Imported {
   gaps: string[];
 }
 
-/** What is sealed of a line; the rest of it stands in columns. */
+/** The encrypted part of a line; the rest is in columns. */
 export type LineContent = Pick<
   StatementLine,
   'reference' | 'key' | 'returnOf' | 'recallOf' | 'funding' | 'free' | 'bookedOn'
@@ -47,7 +48,7 @@ const SNIFFED = 64;
 
 export const contentPlace = (rail: string, externalId: string): string => `manual_lines.content:${rail}:${externalId}`;
 
-/** A file that was read to its end and stands on its own; nothing of it is taken yet. */
+/** A file that was read to its end and is consistent in itself; nothing of it is taken yet. */
 export interface ReadFile {
   readonly rail: string;
   readonly account: ManualAccount;
@@ -72,8 +73,8 @@ export async function readStatement(
 }
 
 /**
- * @param by who takes it in
- * @throws Refusal 'file_refused' with a sentence; the caller's transaction must then be rolled back, so nothing was taken
+ * @param by the operator who takes it in
+ * @throws Refusal 'file_refused' with a sentence; the caller must then roll its transaction back, so that nothing is taken
  */
 export async function takeStatement(context: BankContext, tx: Tx, file: ReadFile, by: string): Promise<Imported> {
   await store.lockRail(tx, file.rail);
@@ -83,15 +84,15 @@ export async function takeStatement(context: BankContext, tx: Tx, file: ReadFile
 }
 
 export interface NewLines {
-  /** Of lines, and of an opening balance that is booked as the operator's own. */
+  /** Including an opening balance that is booked as the operator's own. */
   creditUnits: bigint;
   debitUnits: bigint;
   lines: number;
-  /** Of the import that took this very file; null where none did. */
+  /** The import that took this very file; null when none did. */
   importId: bigint | null;
 }
 
-/** What taking it in would add, without a change. No other import of the rail goes on beside it until `tx` ends. */
+/** What taking it in would add, without changing anything. No other import of the rail runs until `tx` ends. */
 export async function newLinesOf(context: BankContext, tx: Tx, file: ReadFile): Promise<NewLines> {
   const { rail, account, sha256 } = file;
   await store.lockRail(tx, rail);
@@ -116,8 +117,8 @@ async function openingOf(tx: Tx, { rail, account, statements }: ReadFile): Promi
 }
 
 /**
- * A bank that books a whole payout file as one debit, and names the file, has paid what stands in the file: then each of its
- * payouts is a line of its own. Only where the amount is that of the file, to the unit.
+ * If a bank books a whole payout file as one debit and names the file, it has paid the file's payouts: each of them becomes a
+ * line. Only if the amount equals that of the file exactly.
  */
 async function withFilesTakenApart(tx: Tx, { rail, account, statements }: ReadFile): Promise<ReadStatement[]> {
   const apart = async (line: ReadLine): Promise<ReadLine[]> => {
@@ -209,7 +210,7 @@ async function take(context: BankContext, tx: Tx, file: ReadFile, by: string): P
       }
       const after =
         taken === undefined ? { first: ends, newest: ends, sum: freshSum } : extended(taken, ends, freshSum);
-      // Those that come after it are held against what it can say.
+      // Later statements are compared with what it covers.
       taken = after.newest === ends ? { ...after, newest: { ...ends, to: standsTo } } : after;
     } else taken = 'unbalanced';
     await storeLines(context, tx, file, place.id, fresh);
@@ -222,7 +223,7 @@ async function take(context: BankContext, tx: Tx, file: ReadFile, by: string): P
   return { outcome: 'taken', import: imported, gaps };
 }
 
-/** Which of these lines are there: by their id, or in the words of the other form. @throws Refusal 'file_refused' */
+/** Which of these lines are known: by id, or in the words of the other format. @throws Refusal 'file_refused' */
 async function linesThere(
   context: BankContext,
   tx: Tx,
@@ -281,8 +282,8 @@ async function linesThere(
 }
 
 /**
- * Whether each closing balance is what was taken up to its last day, and what is new up to there. A statement of the rest of a day
- * shows other lines than those of the morning, although it shows no more of a kind.
+ * Whether each closing balance is the sum of what was taken up to its last day and what is new up to there. A statement of
+ * the rest of a day shows other lines than that of the morning, although no more of any kind.
  */
 async function isExplained(
   tx: Tx,
@@ -301,7 +302,7 @@ async function isExplained(
   return true;
 }
 
-/** Which of these lines are there. @throws where one is, with other amounts */
+/** Which of these lines are known. @throws when one is known with other amounts */
 async function knownLines(tx: Tx, rail: string, ids: string[], lines: readonly ReadLine[]): Promise<Set<string>> {
   const byId = new Map(ids.map((id, i) => [id, lines[i]]));
   const known = new Set<string>();
@@ -316,7 +317,7 @@ async function knownLines(tx: Tx, rail: string, ids: string[], lines: readonly R
   return known;
 }
 
-/** What was taken, or that some of it carries no balances, or that nothing was. */
+/** What was taken so far; `unbalanced` when some of it carries no balances; undefined when nothing was taken. */
 export async function takenSoFar(tx: Tx, rail: string, asset: string): Promise<Taken | undefined | 'unbalanced'> {
   const first = await store.firstStatement(tx, rail, asset);
   if (first === undefined) return undefined;
@@ -329,7 +330,7 @@ export async function takenSoFar(tx: Tx, rail: string, asset: string): Promise<T
   return { first: from, newest, sum };
 }
 
-/** As far as it can be held against others. Its own last day where nothing else is said. */
+/** The part that can be compared with others; up to its own last day by default. */
 function endsOf(statement: {
   from: string;
   to: string;
@@ -346,9 +347,9 @@ const DAY_MS = 86_400_000;
 const dayOf = (at: Date, days: number): string => new Date(at.getTime() + days * DAY_MS).toISOString().slice(0, 10);
 
 /**
- * The last day that a statement can say anything of. One that is dated ahead was written before its days had come, so it stands
- * beside the newest, or at yesterday, for it may still be that somewhere on earth: statements that end before its last day go on from
- * there, and their balances have to come to all that was taken, as ever.
+ * The last day that a statement covers. One dated ahead was written before its days had come, so it covers the days up to
+ * those of the newest statement, or up to yesterday, which it may still be somewhere on earth. Statements that end before its
+ * last day continue from there, and their balances must equal everything taken, as usual.
  */
 async function standsToOf(tx: Tx, { rail, account }: ReadFile, to: string, now: Date): Promise<string> {
   if (to <= dayOf(now, 1)) return to;
@@ -357,7 +358,7 @@ async function standsToOf(tx: Tx, { rail, account }: ReadFile, to: string, now: 
   return newest !== undefined && newest.to > yesterday ? newest.to : yesterday;
 }
 
-/** The row of a statement; one that was shown in another file keeps its first. */
+/** The row of a statement; one shown again in another file keeps its first row. */
 async function placeStatement(
   tx: Tx,
   { rail, account: { asset } }: ReadFile,
@@ -378,7 +379,7 @@ async function placeStatement(
   return { id: there.id, isNew: false };
 }
 
-/** What was on the account when it began to be read is the operator's own. */
+/** The balance of the account before its first statement is the operator's own money. */
 async function storeOpening(
   context: BankContext,
   tx: Tx,
@@ -411,7 +412,7 @@ async function storeLines(
   statementId: bigint,
   fresh: readonly { line: ReadLine; id: string }[],
 ): Promise<void> {
-  // What undoes a credit comes after it, whatever the order of the file.
+  // A reversal of a credit comes after the credit, whatever the order of the file.
   const undoes = ({ line }: { line: ReadLine }) =>
     line.direction === 'debit' && (line.reversal || line.returned !== undefined);
   const inOrder = [...fresh.filter((one) => !undoes(one)), ...fresh.filter(undoes)];
@@ -440,7 +441,7 @@ async function storeLines(
   await flush();
 }
 
-/** The one credit that this debit takes back, where exactly one fits. */
+/** The one credit that this debit reverses, if exactly one fits. */
 async function undone(
   tx: Tx,
   rail: string,
@@ -474,7 +475,7 @@ function meaningOf(line: ReadLine, account: ManualAccount, id: string): LineCont
     ...(isFunding ? { funding: true } : {}),
     ...(line.dayIs === 'valued' ? { bookedOn: 'unknown' } : {}),
     free: {
-      // A reference of ours may stand in either.
+      // Our reference may be in either.
       text: `${line.text} ${line.endToEnd}`.trim(),
       ...(line.name === '' ? {} : { name: line.name }),
       ...(line.account === '' ? {} : { account: line.account }),
@@ -482,7 +483,7 @@ function meaningOf(line: ReadLine, account: ManualAccount, id: string): LineCont
   };
 }
 
-/** The file as it comes, counted and hashed as it is read, with its first bytes looked at. */
+/** The file as a stream, counted and hashed as it is read, after a look at its first bytes. */
 async function peeked(chunks: Chunks) {
   const hash = createHash('sha256');
   let bytes = 0;
@@ -500,7 +501,7 @@ async function peeked(chunks: Chunks) {
     head.push(value);
     size += value.length;
   }
-  // Of a byte order mark or UTF-16 nothing but the letters counts here.
+  // With a byte order mark or UTF-16, only the letters count here.
   const first = Buffer.concat(head)
     .toString('latin1')
     .replaceAll(/[^!-~]/g, '')[0];

@@ -1,13 +1,13 @@
 /**
- * The manual bank: a rail for an operator whose bank has no API. Payouts leave as files that a person uploads, statements
- * come in as files that a person downloads.
+ * The manual bank: a rail for an operator whose bank has no API. Payouts leave as files that a person uploads; statements
+ * arrive as files that a person downloads.
  *
- * To the rest it is a bank like any other: the engine (rails/bank.ts) reads its statement, which here is the lines that
- * were taken in (import.ts), and `send` submits a payout, which here means that it is put on the list for the next file.
- * From then on the statement alone says what became of it. What a person does in between is desk.ts.
+ * To the rest of the system it is a bank like any other: the engine (rails/bank.ts) reads its statement, which here consists
+ * of the lines taken in (import.ts), and `send` submits a payout, which here means listing it for the next file. From then on
+ * only the statement decides its outcome. desk.ts is what a person does in between.
  *
- * `deduplicates` is false, as for every bank that takes files: nothing is sent twice. A payout that is on the list already
- * is not accepted a second time, and none is in two files (the database refuses it).
+ * `deduplicates` is false, as for every bank that accepts files: nothing is sent twice. A payout already on the list is not
+ * accepted a second time, and none is in two files (the database rejects it).
  */
 import { adapter } from '../../base/adapter.ts';
 import { later } from '../../base/clock.ts';
@@ -29,7 +29,7 @@ import * as store from './store.ts';
 export type { DeskContext, Imported, ManualDesk } from './desk.ts';
 export { type ManualBankSettings, readManualBank } from './settings.ts';
 
-/** An import wakes the reader; this is for one that was not heard. */
+/** An import wakes the reader; this is the fallback for a lost wake-up. */
 const POLL_MS = 30_000;
 const PAGE_LINES = 200;
 const DAY_MS = 86_400_000;
@@ -77,7 +77,7 @@ export const fileBank = adapter({
   },
 });
 
-/** The desk, with its previews: these read lines as the rail does. */
+/** The desk, with its previews, which read lines as the rail does. */
 export function openManualDesk(settings: ManualBankSettings, context: DeskContext): ManualDesk {
   const adapter = adapterOf(settings, context);
   const quiet = openDesk(settings, { ...context, log: openLog('silent') });
@@ -93,7 +93,7 @@ export function openManualDesk(settings: ManualBankSettings, context: DeskContex
   };
 }
 
-/** A line as it was taken in, as the engine reads it. */
+/** A stored line, in the engine's form. */
 const lineOf = ({ code, accounts }: ManualBankSettings, vault: Vault, row: store.LineRow): StatementLine => ({
   bookedOn: 'day',
   ...(JSON.parse(vault.decrypt(row.content, contentPlace(code, row.externalId))) as LineContent),
@@ -108,7 +108,7 @@ const lineOf = ({ code, accounts }: ManualBankSettings, vault: Vault, row: store
 function adapterOf(settings: ManualBankSettings, { db, vault, clock }: BankContext): BankAdapter {
   const { code, accounts } = settings;
   const accountOf = (asset: AssetCode): ManualAccount | undefined => accounts.find((one) => one.asset === asset);
-  /** Our own tables are all there is of this bank: when they do not answer, the bank does not. */
+  /** This bank consists of our own tables only: when they do not answer, the bank is unavailable. */
   const asked = async <T>(what: string, input: () => Promise<T>): Promise<T> => {
     try {
       return await input();
@@ -133,7 +133,7 @@ function adapterOf(settings: ManualBankSettings, { db, vault, clock }: BankConte
       asked('the statement', async () => {
         const after = /^\d{1,18}$/.test(cursor) ? BigInt(cursor) : 0n;
         const { rows, readTo } = await db.asSystem(async (tx) => ({
-          // Asked before the lines are: what is taken in between is read by the next look.
+          // Read before the lines: what is taken in between is for the next read.
           readTo: await coverage(tx, settings),
           rows: await store.linesAfter(tx, code, after, PAGE_LINES + 1),
         }));
@@ -189,8 +189,9 @@ function adapterOf(settings: ManualBankSettings, { db, vault, clock }: BankConte
 }
 
 /**
- * Up to which time statements say all that was booked, per asset. Lines carry a day and no time, so only whole days count: the
- * last day of a statement that was taken in before that day was over may yet get lines. Nothing is said while one is missing.
+ * Up to which time the statements are complete, per asset. Lines carry a day and no time, so only whole days count: the last
+ * day of a statement that was taken in before that day was over may still get lines. Nothing is returned while a statement is
+ * missing.
  */
 async function coverage(tx: Tx, { code, accounts }: ManualBankSettings): Promise<Record<AssetCode, Date>> {
   const covered: [AssetCode, Date][] = [];
@@ -204,13 +205,13 @@ async function coverage(tx: Tx, { code, accounts }: ManualBankSettings): Promise
   return Object.fromEntries(covered);
 }
 
-/** The last day that a statement speaks for: of days that had not come when it was taken in it knows nothing. */
+/** The last day that a statement covers: it knows nothing of days after it was taken in. */
 function lastDayOf({ to, importedAt }: { to: string; importedAt: Date }): Date {
   const importDay = importedAt.toISOString().slice(0, 10);
   return new Date(`${to < importDay ? to : importDay}T00:00:00Z`);
 }
 
-/** By the account whose newest statement is the oldest; and by statements that are missing in between. */
+/** Determined by the account whose newest statement is the oldest, and by statements missing in between. */
 async function health(
   { code, accounts, statementDeadlineMs }: ManualBankSettings,
   { db, clock }: BankContext,
@@ -220,7 +221,7 @@ async function health(
     const all = [];
     for (const { asset } of accounts) {
       const newest = await store.newestTaken(tx, code, asset);
-      // A statement speaks for its last day until that day is over.
+      // A statement covers its last day until that day is over.
       const ageMs = newest === undefined ? null : Math.max(0, now - lastDayOf(newest).getTime() - DAY_MS);
       all.push({ asset, ageMs, missing: await missingOf(tx, code, asset) });
     }

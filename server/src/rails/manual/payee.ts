@@ -1,27 +1,27 @@
 /**
- * Whom a payout goes to, as a file can carry it: checked when the payout is put on the list, so that a file never fails
- * because of one of its payouts. And the key of a payout as a bank carries it, there and back.
+ * The payee of a payout as a file can carry it: checked when the payout is listed, so that a file never fails because of one
+ * of its payouts. Also the key of a payout as a bank carries it, in both directions.
  */
 import type { Destination } from '../rail.ts';
 import { isBic, isIban, type ManualAccount, plainAccount } from './settings.ts';
 
 export interface PayeeDetails {
   name: string;
-  /** Where the payee has an IBAN, nothing else is needed. */
+  /** With an IBAN, nothing else is needed. */
   iban: string;
   account: string;
   bic: string;
   /** India's code of a branch. */
   ifsc: string;
-  /** Whatever else tells the bank: a sort code, a routing number. */
+  /** Another code for the bank: a sort code, a routing number. */
   bankCode: string;
 }
 
-/** Of SEPA; the schema would allow 140. */
+/** SEPA's limit; the schema would allow 140. */
 const LONGEST_NAME = 70;
 const LONGEST_ACCOUNT = 34;
 
-/** @returns the payee, or why no file can pay it, in a word */
+/** @returns the payee, or why no file can pay it, as one word */
 export function payeeOf(destination: Destination, account: ManualAccount): PayeeDetails | { why: string } {
   if (destination.kind !== 'account') return { why: 'not_an_account' };
   const { details } = destination;
@@ -35,7 +35,7 @@ export function payeeOf(destination: Destination, account: ManualAccount): Payee
   const bic = said('bic', 'swift').toUpperCase();
   if (bic !== '' && !isBic(bic)) return { why: 'malformed_bic' };
   if (account.payoutFile === 'pain.001.001.09') {
-    // A euro payment in SEPA goes to an IBAN and nowhere else.
+    // A euro payment in SEPA requires an IBAN.
     if (account.currency === 'EUR' && iban === '') return { why: 'no_iban' };
     if (plainName(name, account.currency).replaceAll(/[^A-Za-z0-9\p{L}]/gu, '').length < 2)
       return { why: 'name_not_writable' };
@@ -47,18 +47,18 @@ export function payeeOf(destination: Destination, account: ManualAccount): Payee
   return { name, iban, account: iban === '' ? number : '', bic, ifsc, bankCode };
 }
 
-/** Numbers and codes have no other characters at any bank, and XML has none for some of them. */
+/** Numbers and codes have no other characters at any bank, and some characters cannot be in XML. */
 const isPlain = (text: string): boolean => /^[ -~]*$/.test(text);
 
-/** `pay_17_1` as the bank carries it: SEPA knows no underscore, and 35 characters are all there is. */
+/** `pay_17_1` as the bank carries it: SEPA allows no underscore, and at most 35 characters. */
 export function endToEndOf(key: string): string {
   const carried = key.replaceAll('_', '-');
   return /^[A-Za-z0-9-]{1,35}$/.test(carried) ? carried : '';
 }
 
 /**
- * The one key of ours in what a bank says, or undefined where there is none, or more than one. Banks change case and break
- * lines anywhere: where the text as it stands has no key, it is looked at once more without its spaces.
+ * Our one key in a bank's texts, or undefined when there is none, or more than one. Banks change case and break lines
+ * anywhere: if the text as it is has no key, its spaces are removed and it is searched once more.
  */
 export function keyIn(...texts: readonly string[]): string | undefined {
   for (const text of texts) {
@@ -75,7 +75,7 @@ export function keyIn(...texts: readonly string[]): string | undefined {
   return undefined;
 }
 
-/** Letters that do not fall apart into a plain one and an accent. */
+/** Letters that do not decompose into a plain letter and an accent. */
 const LETTERS: Readonly<Record<string, string>> = {
   ß: 'ss',
   Æ: 'AE',
@@ -95,7 +95,7 @@ const LETTERS: Readonly<Record<string, string>> = {
   _: '-',
 };
 
-/** A text in the character set of SEPA (EPC217-08); what has no place in it becomes a space. */
+/** A text in the character set of SEPA (EPC217-08); other characters become spaces. */
 export const sepaText = (text: string, longest: number): string =>
   [...text]
     .map((letter) => LETTERS[letter] ?? letter)
@@ -105,13 +105,13 @@ export const sepaText = (text: string, longest: number): string =>
     .replaceAll(/[^A-Za-z0-9/?:().,'+ -]/g, ' ')
     .replaceAll(/ {2,}/g, ' ')
     .trim()
-    // A slash at an end, or two of them, mean something to banks.
+    // A leading, trailing or double slash has a meaning to banks.
     .replaceAll(/\/{2,}/g, '/')
     .replaceAll(/^\/+|\/+$/g, '')
     .slice(0, longest)
     .trim();
 
-/** A name in the characters its bank can read: SEPA's for euro; elsewhere its own, without what is no text. */
+/** A name in the characters its bank can read: SEPA's for euro; elsewhere unchanged, without control characters. */
 export const plainName = (name: string, currency: string): string =>
   currency === 'EUR'
     ? sepaText(name, LONGEST_NAME)

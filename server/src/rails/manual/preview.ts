@@ -1,9 +1,9 @@
 /**
- * What would come of it: a statement taken in, or a file closed, in a transaction that is never committed.
+ * Previews: what taking a statement in, or closing a file, would do, in a transaction that is rolled back.
  *
- * The very code that does it runs, so a preview cannot say anything else than what is done, for as long as nothing else
- * happens meanwhile. Facts are gathered instead of reported, so no order is touched or locked by a statement's preview; what
- * orders make of money is theirs to say (protocols/operator/bank.ts looks up whose reference it is).
+ * The same code runs as for the real action, so a preview differs from the action only if something changes in between. Facts
+ * are collected instead of reported, so a statement's preview touches and locks no order; what orders would do with the money
+ * is not its subject (protocols/operator/bank.ts looks up whose reference it is).
  */
 import type { Database, Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
@@ -13,22 +13,22 @@ import type { RailFact } from '../rail.ts';
 import { newLinesOf, type ReadFile, takeStatement } from './import.ts';
 import * as store from './store.ts';
 
-/** What one new line of a statement would mean. */
+/** The meaning of one new line of a statement. */
 export interface PreviewedLine {
   day: string;
   direction: 'credit' | 'debit';
   asset: string;
   units: bigint;
   chargeUnits: bigint;
-  /** The bank's reference, for showing; no names. */
+  /** The bank's reference for display; no names. */
   reference: string;
-  /** In the words of the bank engine: `payout_settled`, `deposit_confirmed`, `unexplained_debit` … */
+  /** In the bank engine's terms: `payout_settled`, `deposit_confirmed`, `unexplained_debit` … */
   means: RailFact['type'] | 'nothing';
-  /** The payout that the line settles, or that came back by it. */
+  /** The payout that the line settles or returns. */
   payout?: string;
-  /** The reference of ours found in its text; '' where there is none. */
+  /** Our reference found in its text; '' when there is none. */
   target?: string;
-  /** Why a payout came back, a deposit was recalled, or a line is not understood. */
+  /** Why a payout was returned, a deposit was recalled, or a line is not understood. */
   why?: string;
 }
 
@@ -42,23 +42,23 @@ export interface StatementPreview {
   newLines: number;
   /** Sentences about statements that seem to be missing. */
   gaps: string[];
-  /** At most `MOST_SHOWN`, in the order in which they would be read. */
+  /** At most `MOST_SHOWN`, in reading order. */
   lines: PreviewedLine[];
 }
 
 const MOST_SHOWN = 1_000;
 const silent = openLog('silent');
 
-/** Ends a transaction that has told what it would do. */
+/** Rolls a preview's transaction back once its result is known. */
 class OnlyLooked extends Error {}
 
-/** @returns what `body` answers; nothing of what it wrote is kept */
+/** @returns what `body` returns; everything it wrote is rolled back */
 export async function rolledBack<T>(db: Database, body: (tx: Tx) => Promise<T>): Promise<T> {
   let found: { answer: T } | undefined;
   try {
     await db.asSystem(async (tx) => {
       found = { answer: await body(tx) };
-      // What was said without waiting for an answer must be possible, too.
+      // Deferred statements are executed too, so that their errors appear.
       await tx.row('select');
       throw new OnlyLooked();
     });
@@ -69,7 +69,7 @@ export async function rolledBack<T>(db: Database, body: (tx: Tx) => Promise<T>):
   return found.answer;
 }
 
-/** @throws Refusal 'file_refused' where taking it in would be refused, with the same sentence */
+/** @throws Refusal 'file_refused' when taking it in would be rejected, with the same sentence */
 export function previewStatement(
   context: BankContext,
   adapter: BankAdapter,
@@ -103,7 +103,7 @@ export function previewStatement(
   });
 }
 
-/** Of a payout's return shown first the settling comes along: the return is what the line is about. */
+/** If a payout's return is shown first, the settlement is reported with it: the line is about the return. */
 function meaningOf(facts: readonly RailFact[]): Pick<PreviewedLine, 'means' | 'payout' | 'target' | 'why'> {
   const fact = facts.findLast(({ type }) => type !== 'cost_changed') ?? facts.at(-1);
   if (fact === undefined) return { means: 'nothing' };

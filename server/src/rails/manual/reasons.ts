@@ -1,6 +1,6 @@
 /**
- * Why payments come back: the reason codes of ISO 20022 (external code list, return reasons) that banks use for credit
- * transfers, in our words. The bank's code stays visible, for people who look it up.
+ * Why payments are returned: ISO 20022 reason codes (external code list, return reasons) for credit transfers, in our words.
+ * The bank's code stays visible, for people who look it up.
  */
 const REASONS: Readonly<Record<string, string>> = {
   AC01: 'wrong_account_number',
@@ -42,6 +42,6 @@ const REASONS: Readonly<Record<string, string>> = {
   UPAY: 'undue',
 };
 
-/** @param code the bank's, or '' where it gave none */
+/** @param code the bank's, or '' without one */
 export const returnReason = (code: string): string =>
   code === '' ? 'returned_by_bank' : `${REASONS[code] ?? 'returned_by_bank'} (${code})`;

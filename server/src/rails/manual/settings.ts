@@ -1,8 +1,8 @@
 /**
- * Settings of the manual bank: the operator's accounts, in which form their files go out, and how their statements look.
+ * Settings of the manual bank: the operator's accounts, the format of their payout files, and of their statements.
  *
- * They are a JSON text, usually a file, because an account has more to it than fits an environment variable. What is
- * wrong or not known is refused with the path of the field and its rule (base/fields.ts).
+ * They are a JSON text, usually a file, because an account needs more than fits an environment variable. Invalid and unknown
+ * fields are rejected with their path and rule (base/fields.ts).
  */
 import { SettingError } from '../../base/env.ts';
 import { listAt, objectAt, oneOfAt, parseJson, textAt } from '../../base/fields.ts';
@@ -11,7 +11,7 @@ import type { AssetCode } from '../../base/money.ts';
 export type FileFormat = 'csv' | 'pain.001.001.09';
 
 export interface ManualBankSettings {
-  /** The rail's code; it stands in rows, so it never changes. */
+  /** The rail's code; it is stored in rows, so it never changes. */
   code: string;
   accounts: readonly ManualAccount[];
   /** The newest statement of each account must be younger than this, or the rail is unhealthy. Weekends count. */
@@ -20,7 +20,7 @@ export interface ManualBankSettings {
 
 export interface ManualAccount {
   asset: AssetCode;
-  /** As the bank writes it: `INR`. */
+  /** In the bank's spelling: `INR`. */
   currency: string;
   holder: string;
   bank: string;
@@ -31,11 +31,11 @@ export interface ManualAccount {
   ifsc: string;
   iban: string;
   bic: string;
-  /** The form of its payout files. */
+  /** Format of its payout files. */
   payoutFile: FileFormat;
-  /** Accounts of the operator's own from which it funds this one; a credit from them is funding. */
+  /** The operator's own accounts that fund this one; a credit from them is funding. */
   fundingAccounts: readonly string[];
-  /** How a statement in CSV looks; absent where only camt.053 is taken. */
+  /** Format of a CSV statement; absent when only camt.053 is accepted. */
   csv?: CsvForm;
 }
 
@@ -45,7 +45,7 @@ export interface CsvForm {
   decimal: '.' | ',';
   /** Between groups of three digits; '' for none. */
   thousands: string;
-  /** Of DD, MM, YYYY and what stands between them. */
+  /** DD, MM, YYYY and their separators. */
   date: string;
   /** Names in the header row. Either `amount` with a sign, or `credit` and `debit`. */
   columns: {
@@ -60,15 +60,15 @@ export interface CsvForm {
     /** The bank's own reference of a line, if it is stable. */
     reference?: string;
     currency?: string;
-    /** Our account, where the file says whose it is. */
+    /** Our account, if the file names it. */
     ownAccount?: string;
-    /** What the account held after the line. */
+    /** Balance after the line. */
     balance?: string;
     kind?: string;
   };
-  /** Whether the last row has a line end, too. Without one, a file that was cut within its last field goes unnoticed. */
+  /** Whether the last row has a line end, too. If not, a file cut within its last field goes unnoticed. */
   lastRowEnds: boolean;
-  /** Words in the column `kind` that say: this credit is a payment of ours that came back. */
+  /** Words in the column `kind` that mark a credit as the return of one of our payments. */
   returnKinds: readonly string[];
 }
 
@@ -78,7 +78,7 @@ const LONGEST = 140;
 
 /**
  * @param json the text of the settings file
- * @param from what it is called in errors, such as `MANUAL_BANK_FILE`
+ * @param from its name in errors, such as `MANUAL_BANK_FILE`
  * @throws SettingError with the path of the field and its rule
  */
 export function readManualBank(json: string, from = 'MANUAL_BANK_FILE'): ManualBankSettings {
@@ -100,7 +100,7 @@ export function readManualBank(json: string, from = 'MANUAL_BANK_FILE'): ManualB
   };
 }
 
-/** A line of text. */
+/** A single-line text. */
 const lineAt = (value: unknown, at: string): string =>
   textAt(value, at, LINE, `must be a text of 1 to ${LONGEST} characters`);
 const LINE = new RegExp(`^(?:\\t|[^\\p{Cc}\\p{Cs}]){1,${LONGEST}}$`, 'u');
@@ -185,7 +185,7 @@ function readCsvForm(given: unknown, at: string): CsvForm {
 
 const ENCODINGS = ['auto', 'utf-8', 'utf-16le', 'utf-16be', 'windows-1252'] as const;
 
-/** An account number or IBAN as it is compared: without spaces, in capitals. */
+/** An account number or IBAN in comparable form: without spaces, in capitals. */
 export const plainAccount = (text: string): string => text.replaceAll(/[\s-]/g, '').toUpperCase();
 
 export const isBic = (text: string): boolean => /^[A-Z0-9]{4}[A-Z]{2}[A-Z0-9]{2}([A-Z0-9]{3})?$/.test(text);

@@ -1,12 +1,12 @@
 /**
- * The tables of the manual bank: the list of payouts and the files they left in, and what came in as statements.
+ * Tables of the manual bank: the list of payouts, the files they left in, and the statements taken in.
  */
 import type { Tx } from '../../base/db.ts';
 import { assert } from '../../base/errors.ts';
 import type { AssetCode } from '../../base/money.ts';
 import type { FileFormat } from './settings.ts';
 
-/** Files and lists of one rail are changed one after the other: numbers of lines must appear in their order. */
+/** Serializes changes to one rail's files and lists: line numbers must become visible in their order. */
 export const lockRail = (tx: Tx, rail: string): Promise<number> =>
   tx.run(`select pg_advisory_xact_lock(hashtextextended('cloverleaf manual bank ' || $1, 0))`, [rail]);
 
@@ -30,8 +30,8 @@ const LISTED = `key, end_to_end as "endToEnd", asset, units, listed_at as "liste
   rejected_at as "rejectedAt", rejected_why as "rejectedWhy"`;
 
 /**
- * @param notAfter real time; looked at by the database as the row is written
- * @returns whether the row is new; it is not, where the key is listed or the time is over
+ * @param notAfter real time; checked by the database when the row is written
+ * @returns whether the row is new; false when the key is listed already or the time is over
  */
 export async function insertListed(
   tx: Tx,
@@ -93,15 +93,15 @@ interface Until {
   most: number;
 }
 
-/** The oldest that wait, each with whether its payout has ended by another way. */
+/** The oldest waiting ones, each with whether its payout has ended in another way. */
 export const waitingUntil = (tx: Tx, rail: string, asset: AssetCode, { until, most }: Until): Promise<Waiting[]> =>
   tx.rows(WAITING, [rail, asset, most, until ?? null]);
 
-/** Those of these that wait. */
+/** Those of these that are waiting. */
 export const waitingOf = (tx: Tx, rail: string, asset: AssetCode, keys: readonly string[]): Promise<Waiting[]> =>
   tx.rows(WAITING_OF, [rail, asset, keys]);
 
-/** The same, locked: after the orders they are of. */
+/** The same, locked: after their orders. */
 export const lockWaitingOf = (tx: Tx, rail: string, asset: AssetCode, keys: readonly string[]): Promise<Waiting[]> =>
   tx.rows(`${WAITING_OF} for update`, [rail, asset, keys]);
 
@@ -189,7 +189,7 @@ export interface BatchPayout {
   key: string;
   endToEnd: string;
   units: bigint;
-  /** Whether the statement has told of it: `settled` or `returned`. */
+  /** What the statement shows of it: `settled` or `returned`. */
   state: string | null;
 }
 
@@ -200,7 +200,7 @@ export const payoutsOfBatch = (tx: Tx, id: bigint): Promise<BatchPayout[]> =>
     [id],
   );
 
-/** How many payouts of a file the statements have shown, whatever the payouts themselves have come to. */
+/** How many payouts of a file the statements have shown, whatever the state of the payouts. */
 export const shownOfBatch = async (tx: Tx, rail: string, id: bigint): Promise<number> =>
   (
     await tx.row<{ shown: number }>(
@@ -219,7 +219,7 @@ export const markWithdrawn = (tx: Tx, id: bigint, action: { by: string; why: str
 
 // After a restore.
 
-/** When the database was last put back, where nobody has stated since that the statements show every file uploaded before. */
+/** When the database was last restored, if nobody has confirmed since that the statements show every file uploaded before. */
 export const unconfirmedRestore = async (tx: Tx, rail: string): Promise<Date | undefined> =>
   (
     await tx.row<{ at: Date }>(
@@ -242,8 +242,8 @@ export const confirmRestore = (
   );
 
 /**
- * Debits shown since that no payout explains and nobody has decided about, and the payouts that they may have been: of the same
- * amount or key, and in no file. Also those that wait because payouts are switched off, and so are on no list yet.
+ * Debits shown since then that no payout explains and nobody has decided about, with the payouts that they may have been: of
+ * the same amount or key, and in no file. Includes payouts that are on no list yet because payouts are switched off.
  */
 export const doubtful = (tx: Tx, rail: string, since: Date): Promise<{ line: string; payout: string }[]> =>
   tx.rows(
@@ -301,7 +301,7 @@ export interface StatementRow {
   sequence: bigint | null;
   from: string;
   to: string;
-  /** The last of its days that it can say anything of, where it is dated ahead of when it was taken in. */
+  /** The last of its days that it covers, if it is dated ahead of when it was taken in. */
   standsTo: string;
   opening: bigint | null;
   closing: bigint | null;
@@ -318,7 +318,7 @@ export const newestStatement = (tx: Tx, rail: string, asset: AssetCode): Promise
     asset,
   ]);
 
-/** The last day of the newest statement, and when the last that ends so was taken in. */
+/** The last day of the newest statement, and when the last one with that end was taken in. */
 export const newestTaken = (
   tx: Tx,
   rail: string,
@@ -331,7 +331,7 @@ export const newestTaken = (
     [rail, asset],
   );
 
-/** All that end with the newest, the last taken first. */
+/** All with the newest end, the last taken first. */
 export const newestStatements = (tx: Tx, rail: string, asset: AssetCode): Promise<StatementRow[]> =>
   tx.rows<StatementRow>(
     `with newest as (select stands_to, sequence from manual_statements where rail = $1 and asset = $2 ${NEWEST})
@@ -373,9 +373,8 @@ export const statementsOf = (
   );
 
 /**
- * Whether new lines of a statement are old ones in other words: another statement begins or ends where this one does and has
- * brought a line that this one lacks, or goes on before and after one of their days. What has moved nothing on the whole may
- * stand anywhere.
+ * Whether new lines of a statement are known ones in other words: another statement begins or ends on the same day and has
+ * brought a line that this one lacks, or covers days before and after one of theirs. Lines that sum to zero may be anywhere.
  */
 export const isShownBefore = async (
   tx: Tx,
@@ -404,7 +403,7 @@ export const isShownBefore = async (
     [rail, asset, one.id, one.from, one.to, one.opening, one.closing, one.days, one.lines, openingId(asset)],
   )) !== undefined;
 
-/** Whether every statement of an account has balances: only then can its lines be held against them. */
+/** Whether every statement of an account has balances: only then can its lines be checked against them. */
 export const allHaveBalances = async (tx: Tx, rail: string, asset: AssetCode): Promise<boolean> =>
   (await tx.row('select from manual_statements where rail = $1 and asset = $2 and opening_units is null limit 1', [
     rail,
@@ -428,7 +427,7 @@ export async function insertStatement(
   return row?.id ?? 0n;
 }
 
-/** A line as far as it names nobody. */
+/** The non-personal part of a line. */
 export interface LineFacts {
   seq: bigint;
   externalId: string;
@@ -447,7 +446,7 @@ export interface LineRow extends LineFacts {
 const LINE = `seq, external_id as "externalId", asset, direction, units, charge_units as "chargeUnits",
   booked_on::text as "bookedOn", statement_id as "statementId"`;
 
-/** The place of the newest line that was taken in; 0 where there is none. */
+/** Number of the newest line taken in; 0 when there is none. */
 export const lastLine = async (tx: Tx, rail: string): Promise<bigint> =>
   (await tx.row<{ seq: bigint }>('select coalesce(max(seq), 0) as seq from manual_lines where rail = $1', [rail]))
     ?.seq ?? 0n;
@@ -472,7 +471,7 @@ export const linesOfSpan = (
     [rail, asset, span.from, span.to, span.after, most],
   );
 
-/** What is there of these ids. */
+/** Known lines among these ids. */
 export const linesByIds = (
   tx: Tx,
   rail: string,
@@ -491,7 +490,7 @@ export interface OtherLine
   to: string;
 }
 
-/** Lines of these days that came in a file of the other form, without those of these ids. */
+/** Lines of these days from a file of the other format, except those with these ids. */
 export const linesOfOtherForm = (
   tx: Tx,
   rail: string,
@@ -516,10 +515,10 @@ export const hasUnread = async (tx: Tx, rail: string): Promise<boolean> =>
     [rail],
   )) !== undefined;
 
-/** The line that stands for what was there before the first statement. */
+/** The line that represents the balance before the first statement. */
 export const openingId = (asset: AssetCode): string => `opening:${asset}`;
 
-/** What all lines of statements come to, without what was there before the first; up to a day, that included, where it is said. */
+/** Sum of all statement lines, without the opening balance; optionally up to and including a day. */
 export const sumTaken = async (tx: Tx, rail: string, asset: AssetCode, upTo?: string): Promise<bigint> =>
   (
     await tx.row<{ units: bigint }>(
@@ -529,7 +528,7 @@ export const sumTaken = async (tx: Tx, rail: string, asset: AssetCode, upTo?: st
     )
   )?.units ?? 0n;
 
-/** Credits of this money under a relation: what a debit that undoes one may be about. */
+/** Credits of this amount under a relation: candidates for a debit that reverses one. */
 export const creditsRelated = async (
   tx: Tx,
   rail: string,
@@ -556,7 +555,7 @@ export interface NewLine {
   content: Buffer;
 }
 
-/** All with one command; they are numbered in the order given. */
+/** One statement for all; they are numbered in the order given. */
 export const insertLines = (tx: Tx, rail: string, asset: AssetCode, lines: readonly NewLine[]): Promise<number> =>
   tx.run(
     `insert into manual_lines (rail, asset, external_id, direction, units, charge_units, booked_on, statement_id, relation, content)

@@ -1,16 +1,16 @@
 /**
- * Words: which lines of a file stand for lines that were taken from a file of the other form. Pure.
+ * Words: matches lines of a file with lines already taken from a file of the other format. Pure.
  *
- * A bank words the same line differently in camt.053 and in CSV, and only one of them may carry its reference. So lines of one
- * day, direction and amount are held against each other. Where the file shows no more of a kind than were taken, they may be the
- * same lines; else the account or the text must tell each from the others. Either way the balances have to bear it out where there
- * are any (import.ts). Where nothing does, the file is refused, because a guess would book money twice or not at all.
+ * A bank words the same line differently in camt.053 and in CSV, and only one of them may carry its reference. So lines of
+ * the same day, direction and amount are compared. If the file shows no more of a kind than were taken, they may be the same
+ * lines; else the account or the text must distinguish them. Either way the balances, if any, must confirm it (import.ts). If
+ * nothing does, the file is rejected, because a guess would book money twice or not at all.
  */
 export interface Worded {
   id: string;
   day: string;
   direction: 'credit' | 'debit';
-  /** With what was charged on top. */
+  /** Including charges. */
   units: bigint;
   account: string;
   text: string;
@@ -18,14 +18,15 @@ export interface Worded {
 
 export type InOtherWords<T extends Worded> =
   | { known: Set<string> }
-  /** Nobody can tell which of these are the same. */
+  /** Undecidable which of these are the same. */
   | { unclear: { fresh: Worded[]; taken: T[] } };
 
 /**
  * @param fresh   lines of the file that are not known by their id
- * @param taken   lines of the same days that came in the other form and that the file does not show by their id
- * @param isProved whether lines are taken for the same by their number: the caller looks whether the balances bear that out
- * @returns ids of `fresh` that are there already
+ * @param taken   lines of the same days taken in the other format that the file does not show by their id
+ * @param isProved whether equal numbers suffice to take lines as the same: the caller then checks that the balances confirm
+ *   it
+ * @returns ids of `fresh` that are known already
  */
 export function inOtherWords<T extends Worded>(
   fresh: readonly Worded[],
@@ -45,7 +46,7 @@ export function inOtherWords<T extends Worded>(
       const [other, ...more] = others.filter((candidate) => isAlike(one, candidate));
       return other !== undefined && more.length === 0 && ours.filter((same) => isAlike(same, other)).length === 1;
     });
-    // Of another account than all that were taken, a line is new whatever its text says.
+    // A line from another account than all those taken is new, whatever its text says.
     const open = ours.filter((one) => others.some((other) => !isOfAnother(one, other)));
     if (pairs.length < Math.min(open.length, others.length)) return { unclear: { fresh: ours, taken: others } };
     for (const { id } of pairs) known.add(id);
@@ -55,7 +56,7 @@ export function inOtherWords<T extends Worded>(
 
 const kindOf = ({ day, direction, units }: Worded): string => `${day} ${direction} ${units}`;
 const plain = (text: string): string => text.replaceAll(/[^A-Za-z0-9]/g, '').toUpperCase();
-/** Shorter than this a text is in many others. */
+/** A shorter text occurs in many others. */
 const SHORTEST = 6;
 
 function isOfAnother(a: Worded, b: Worded): boolean {

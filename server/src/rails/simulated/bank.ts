@@ -1,11 +1,11 @@
 /**
- * A simulated bank: an outside party of its own, for the sandbox and for tests.
+ * A simulated bank: a separate outside party, for the sandbox and for tests.
  *
- * It is reached over HTTP on the loopback, keeps books of its own (books.store.ts) and settles what it accepted later, by
- * itself; so an answer that is lost is really lost, and the effect behind it is not. What can go wrong with a bank can be
- * ordered here: by a fault, which hits the next call or calls, or by a magic account number (magic.ts).
+ * It is reached over HTTP on the loopback, keeps its own books (books.store.ts), and settles accepted payments later by
+ * itself; so a lost answer is really lost, and its effect is not. Failures can be ordered here: by a fault, which hits the
+ * next call or calls, or by a magic account number (magic.ts).
  *
- *   POST /payments {key, units, currency, account, name, notAfter?}   202 taken · 422 refused · 409 key used for another
+ *   POST /payments {key, units, currency, account, name, notAfter?}   202 accepted · 422 rejected · 409 key used for another
  *   GET  /payments/:key                                               200 · 404 {proved}
  *   GET  /statement?after=cursor&limit=n                              {lines, cursor, more}
  *   GET  /balance/:currency                                           {units}
@@ -41,49 +41,49 @@ import { magicOf } from './magic.ts';
 import type { Fault, FaultKind, Payment, Settings } from './types.ts';
 
 export interface SimulatedBank {
-  /** Where the adapter reaches it, and the token it must bring. */
+  /** Its URL for the adapter, and the token the adapter must send. */
   readonly url: string;
   readonly token: string;
   /**
-   * The operator's own money, paid in.
-   * @param id the same again changes nothing, so that seeding may be repeated
+   * The operator pays in own money.
+   * @param id idempotency key, so that seeding may be repeated
    */
   fund(funding: { currency: string; units: bigint; id: string }): Promise<void>;
-  /** A stranger pays: a customer's deposit. @returns the id of the statement line */
+  /** A customer's deposit. @returns the id of the statement line */
   creditAccount(credit: {
     currency: string;
     units: bigint;
     text: string;
     payerName?: string;
     payerAccount?: string;
-    /** The line's id, where the same payment may be asked for twice and must be made once. */
+    /** The line's id, for a payment that may be requested twice and must be made once. */
     id?: string;
   }): Promise<string>;
   /**
-   * Takes a credit back: a debit that no payout of ours explains.
-   * @param id the line's id, where it is to be made once however often it is asked for
+   * Recalls a credit: a debit that no payout of ours explains.
+   * @param id the line's id, for a recall that may be requested twice and must be made once
    * @returns the id of the statement line
    */
   recall(lineId: string, id?: string): Promise<string>;
-  /** Has a payment that it made, or will make, come back. @returns whether there is one under the key that can */
+  /** Returns a payment that it made, or will make. @returns whether there is one under the key that can be returned */
   startRefund(key: string): Promise<boolean>;
-  /** Whether it has shown a line of this id. */
+  /** Whether it has shown a line with this id. */
   hasLine(id: string): Promise<boolean>;
-  /** Its own records: what it really did, however often it was asked. */
+  /** Its own records: what it really did, however often it was called. */
   payments(key?: string): Promise<Payment[]>;
   balance(currency: string): Promise<bigint>;
   setFault(fault: Fault): Promise<void>;
   clearFaults(): Promise<void>;
   /** Settles everything due now, without waiting for its own timer. */
   settlesDue(): Promise<void>;
-  /** Shows another amount under the id of a line it has shown. */
+  /** Shows another amount under the id of a line it has already shown. */
   alterLine(lineId: string, units: bigint): Promise<void>;
   stop(): Promise<void>;
 }
 
 const SETTLE_MS = 800;
 const SLOW_MS = 60_000;
-/** How often it looks for what is due while something is. */
+/** How often it checks for due payments while any are pending. */
 const TICK_MS = 50;
 const FAILED_MS = 1_000;
 const LONGEST_BODY = 64 * 1024;
@@ -262,7 +262,7 @@ export async function startSimulatedBank(
   };
 }
 
-/** The bank's own reference of what the operator paid in. Nobody who pays us can write this field. */
+/** The bank's own reference of the operator's deposits. A payer cannot write this field. */
 export const FUNDING = 'FUNDING:';
 
 interface Order {
@@ -317,7 +317,10 @@ function reply(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json', 'content-length': text.length }).end(text);
 }
 
-/** Looks for what is due: often while something is to come, else when poked. What is to come stands in rows, so starting looks. */
+/**
+ * Checks for due payments: often while any are pending, else when woken. Pending payments are rows, so the first check is at
+ * start.
+ */
 function keepSettling(settle: () => Promise<boolean>, log: Log) {
   const state = { stopped: false, poked: false, wake: (): void => undefined };
 

@@ -1,9 +1,9 @@
 /**
- * The simulated bank's own books, in a schema of their own that it makes itself: nothing of ours reads or writes them, and
- * they share no transaction with us. They outlive the process, so a bank killed in the middle finishes what it accepted.
+ * The simulated bank's own books, in a schema that it creates itself: no other code reads or writes them, and they share no
+ * transaction with us. They outlive the process, so a bank killed in the middle finishes what it accepted.
  *
- * One lock guards all writing. A bank this small need not be fast, and lines numbered under a lock become visible in the order
- * of their numbers, which is what reading a statement from a cursor relies on.
+ * One lock guards all writes. A bank this small need not be fast, and lines numbered under a lock become visible in number
+ * order, which reading a statement from a cursor relies on.
  */
 import pg from 'pg';
 import { later } from '../../base/clock.ts';
@@ -65,7 +65,7 @@ create table if not exists lost_calls (key text primary key);
 const LOCK = 0x62616e6b;
 
 export interface NewLine {
-  /** The bank numbers its lines itself, unless told. */
+  /** By default the bank numbers its lines itself. */
   id?: string;
   direction: 'credit' | 'debit';
   currency: string;
@@ -86,7 +86,7 @@ export async function openBooks(adminUrl: string, settings: Settings) {
   const pool = new pg.Pool({ connectionString: adminUrl, max: 4, application_name: 'simulated_bank' });
   surviveLostConnections(pool);
 
-  /** A transaction of the bank's, alone with its books. */
+  /** A transaction of the bank's, with exclusive access to its books. */
   async function locked<T>(body: (tx: Tx, client: pg.ClientBase) => Promise<T>): Promise<T> {
     const client = await pool.connect();
     let broken: Error | undefined;
@@ -136,7 +136,7 @@ export async function readSettings(tx: Tx): Promise<Settings> {
   return row;
 }
 
-/** Books a line. Under an id it has already, nothing happens. @returns the id */
+/** Books a line. An id it has already changes nothing. @returns the id */
 export async function bookLine(tx: Tx, line: NewLine): Promise<string> {
   const row = await tx.row<{ seq: bigint }>('select coalesce(max(seq), 0) + 1 as seq from simulated_bank.lines');
   const seq = row?.seq ?? 1n;
@@ -209,7 +209,7 @@ export const insertPayment = (tx: Tx, payment: Omit<Payment, 'id'> & { dueAt: Da
     ],
   );
 
-/** A payment comes back once it has settled. @returns whether there was one that can */
+/** Returns a payment once it has settled. @returns whether there was one that can be returned */
 export const returnPayment = async (tx: Tx, key: string, now: Date): Promise<boolean> =>
   (await tx.run(
     `update simulated_bank.payments set returns = true, due_at = least(due_at, $2)
@@ -217,7 +217,7 @@ export const returnPayment = async (tx: Tx, key: string, now: Date): Promise<boo
     [key, now],
   )) > 0;
 
-/** What is due is settled, what is to bounce bounces. @returns whether anything is still to come */
+/** Settles what is due, and returns what is to bounce. @returns whether anything is still pending */
 export async function settleDue(tx: Tx, now: Date): Promise<boolean> {
   const settings = await readSettings(tx);
   const due = await tx.rows<Payment>(
@@ -259,7 +259,7 @@ export const readBalance = async (tx: Tx, currency: string): Promise<bigint> =>
     )
   )?.units ?? 0n;
 
-/** What is accepted and not yet on the statement. */
+/** Accepted and not yet on the statement, in smallest units. */
 export const readPending = async (tx: Tx, currency: string): Promise<bigint> =>
   (
     await tx.row<{ units: bigint }>(
@@ -275,7 +275,7 @@ export const insertFault = (tx: Tx, fault: Fault): Promise<number> =>
     fault.delayMs ?? 0,
   ]);
 
-/** Takes one fault of a kind, if one is set. */
+/** Consumes one fault of a kind, if one is set. */
 export const fault = (tx: Tx, kind: FaultKind): Promise<{ delayMs: number } | undefined> =>
   tx.row<{ delayMs: number }>(
     `update simulated_bank.faults set left_over = left_over - 1

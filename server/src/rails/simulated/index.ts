@@ -1,8 +1,8 @@
 /**
- * The simulated bank as a rail: the adapter that speaks to bank.ts of this folder over HTTP, as one would to a real bank.
+ * The simulated bank as a rail: the adapter that calls bank.ts of this folder over HTTP, as it would a real bank.
  *
- * It is also the example for the next adapter: every call has a deadline and one try; what is not surely yes or surely no is
- * `unknown`; amounts are read by hand, because a bank's JSON is not to be trusted with money.
+ * It is also the example for the next adapter: every call has a deadline and one try; every answer that is not certainly yes
+ * or no is `unknown`; amounts are parsed by hand, because a bank's JSON numbers are not trusted with money.
  */
 import { adapter } from '../../base/adapter.ts';
 import { oneOf } from '../../base/env.ts';
@@ -18,7 +18,7 @@ export { type SimulatedBank, startSimulatedBank } from './bank.ts';
 export { MAGIC_ACCOUNTS, MAGIC_NAMES, type MagicOutcome } from './magic.ts';
 export type { Fault, FaultKind, Payment, Settings } from './types.ts';
 
-/** The operator's accounts at this bank: of valid form, and nobody's. */
+/** The operator's accounts at this bank: valid in form, and belonging to nobody. */
 const HOLDER = { holder: 'Cloverleaf Sandbox', bank: 'Simulated Bank', branch: 'Loopback', accountType: 'Current' };
 const byIban = (iban: string, bic: string): Payee => ({ ...HOLDER, accountNumber: '', ifsc: '', iban, bic });
 const byNumber = (accountNumber: string, codes?: Payee['codes']): Payee => ({
@@ -30,7 +30,7 @@ const PAYEES: Readonly<Record<AssetCode, Payee>> = {
   eur: byIban('DE02120300000000202051', 'SIMUDEFFXXX'),
   try: byIban('TR330006100519786457841326', 'SIMUTRISXXX'),
   aed: byIban('AE070331234567890123456', 'SIMUAEADXXX'),
-  // A CLABE, its last digit the check.
+  // A CLABE, whose last digit is the check digit.
   mxn: byNumber('032180000118359719'),
   ngn: byNumber('0001000200', { bankCode: '999' }),
   // A PIX key: the number of a company.
@@ -38,7 +38,7 @@ const PAYEES: Readonly<Record<AssetCode, Payee>> = {
   php: byNumber('000100020003', { bankCode: 'SIMUPHM1' }),
   gbp: byNumber('00010002', { sortCode: '000100' }),
   usd: byNumber('000100020003', { routingNumber: '021000021' }),
-  // A paybill, and the account behind it.
+  // A paybill number, and the account behind it.
   kes: byNumber('000100', { bankCode: '999999' }),
 };
 
@@ -50,10 +50,10 @@ const DEADLINE_MS = 5_000;
 export interface SimulatedBankSettings {
   url: string;
   token: string;
-  /** What the rail declares; the bank must be started alike. */
+  /** What the rail declares; the bank must be started with the same value. */
   deduplicates: boolean;
   code?: string;
-  /** As the bank writes them, and our assets for them; every one of those must be in the asset registry. */
+  /** In the bank's spelling, and our assets for them; all of these must be in the asset registry. */
   currencies?: Readonly<Record<string, AssetCode>>;
   deadlineMs?: number;
 }
@@ -77,7 +77,7 @@ export const loopbackBank = adapter({
     simulatedBankAt({ ...place, deduplicates: deduplicates === '1' }),
 });
 
-/** As an installation is connected to it. */
+/** As an installation configures it. */
 export const simulatedBankAt = (settings: SimulatedBankSettings): Bank => ({
   code: settings.code ?? CODE,
   accounts: Object.entries(settings.currencies ?? CURRENCIES).map(([currency, asset]) => ({ currency, asset })),
@@ -170,7 +170,7 @@ function readLine(shown: ShownLine): StatementLine {
     externalId: shown.id,
     direction: shown.direction,
     currency: shown.currency,
-    // A charge that cannot be read makes the whole line one that cannot be booked.
+    // If a charge cannot be parsed, the whole line cannot be booked.
     units: charge === null ? null : readUnits(shown.units),
     ...(charge === null ? {} : { chargeUnits: charge }),
     reference: shown.reference,
@@ -189,5 +189,5 @@ function readLine(shown: ShownLine): StatementLine {
 const readUnits = (text: unknown): bigint | null =>
   typeof text === 'string' && /^-?\d{1,78}$/.test(text) ? BigInt(text) : null;
 
-/** Of an outside failure: its kind, never its content. */
+/** The kind of an outside failure, never its content. */
 const whyOf = (error: unknown): string => (error instanceof Unavailable ? error.message : 'call failed');

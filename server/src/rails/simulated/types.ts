@@ -1,13 +1,15 @@
-/** What the simulated bank and those who drive it talk about. */
+/**
+ * Types shared by the simulated bank and the code that drives it.
+ */
 
 export interface Settings {
   /** Whether two payment orders under one key are one payment. */
   deduplicates: boolean;
-  /** Whether "no such payment" may be believed. */
+  /** Whether "no such payment" is proof. */
   provesAbsence: boolean;
-  /** From accepting a payment to its line on the statement, by the sandbox's clock. */
+  /** From accepting a payment to its line on the statement, in milliseconds of the sandbox's clock. */
   settleMs: number;
-  /** Charged on top of every payment. */
+  /** Charged in addition to every payment. */
   chargeUnits: bigint;
 }
 
@@ -17,7 +19,7 @@ export type FaultKind =
   /** Takes effect, and answers only after `delayMs`. */
   | 'delay_answer'
   | 'refuse_next'
-  /** Settles, and bounces. */
+  /** Settles, and is then returned. */
   | 'return_next'
   | 'status_unavailable'
   /** Every line twice, and the statement from its beginning. */
@@ -26,7 +28,7 @@ export type FaultKind =
 
 export interface Fault {
   kind: FaultKind;
-  /** How many calls it hits; once, unless said. */
+  /** How many calls it hits; one by default. */
   times?: number;
   delayMs?: number;
 }

@@ -1,8 +1,8 @@
 /**
- * The manual verifier: a person looks at what a customer gave, and decides. Until then it is in review.
+ * The manual verifier: a person checks a customer's details, and decides. Until then they are in review.
  *
- * It asks for a person once per version of the details, and answers with what that person found. Who that is, what they see
- * and where it is kept is passed in (compliance/reviews.ts): a verifier keeps nothing.
+ * It requests a review once per version of the details, and returns its result. The reviews are passed in
+ * (compliance/reviews.ts): a verifier stores nothing.
  */
 import { adapter } from '../../base/adapter.ts';
 import type { Verifier, VerifierContext } from '../verifier.ts';

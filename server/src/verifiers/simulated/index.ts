@@ -1,8 +1,8 @@
 /**
- * The sandbox's verifier: believes everybody, to the level asked, at once.
+ * The sandbox's verifier: verifies everybody to the requested level, at once.
  *
- * The level is the only input, so a test that wants another outcome asks for it by what it records, not by a flag here.
- * Production refuses to start with it.
+ * The level is the only input, so a test that needs another outcome records it directly, instead of a flag here. Production
+ * refuses to start with it.
  */
 import { adapter } from '../../base/adapter.ts';
 import type { Verifier } from '../verifier.ts';

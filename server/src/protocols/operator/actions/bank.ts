@@ -1,10 +1,11 @@
 /**
- * Actions at the desk of a bank without an API: a file of payouts is closed, downloaded and withdrawn, a statement is taken in.
+ * Actions at the desk of a bank without an API: closing, downloading and withdrawing a file of payouts, taking in a
+ * statement.
  *
- * A file is how money leaves and a statement how it is believed to have come, so by default two people do each, however much
- * it is; a rule that names the action may set a limit. A statement up to the limit of its asset is one person's; the opening
- * balance of an account's first one counts, because it is booked as the operator's own. A proposal to close a file names its payouts, as they
- * were shown: the file that is closed holds exactly these, or nothing is closed. Later ones are left for the next file.
+ * A file sends money out and a statement is evidence of money in, so by default two people do each, whatever the amount; a
+ * rule that names the action may set a limit. A statement up to the limit of its asset takes one person; the opening balance
+ * of an account's first one counts, because it is booked as the operator's own. A proposal to close a file names its payouts,
+ * as they were shown: the file contains exactly these, or nothing is closed. Later payouts are left for the next file.
  *
  * Not here: reading statements (../bank.ts), what a file or a line is (rails/manual).
  */
@@ -18,7 +19,7 @@ import { id, listOf, optional, text, time } from '../fields.ts';
 
 const asset = text(60);
 const payoutKey = text(60, /^[\x21-\x7e]+$/, 'the id of a payout');
-/** As many as a file holds. */
+/** The maximum of a file. */
 const MOST_PAYOUTS = 1_000;
 
 export function bankActions(desk: BankDesk): readonly Action[] {
@@ -48,7 +49,7 @@ export function bankActions(desk: BankDesk): readonly Action[] {
       name: 'bank.close_file',
       path: '/bank/files',
       right: 'money',
-      /** `until`: payouts that were listed later are left for the next file. `payouts`: exactly these. */
+      /** `until`: payouts listed later are left for the next file. `payouts`: exactly these. */
       fields: { asset, until: optional(time), payouts: optional(listOf(payoutKey, MOST_PAYOUTS)) },
       async bind({ clock }, tx, input) {
         await unlessStopped(tx, desk.code);
@@ -71,7 +72,7 @@ export function bankActions(desk: BankDesk): readonly Action[] {
       async needs(_deps, tx, input): Promise<Need> {
         const { keys, units } = await shownOf(desk, tx, input);
         if (keys.length === 0) throw new Refusal('batch_refused', { why: 'None of these payouts waits for a file.' });
-        // Every file counts on its own: all of an asset have one subject.
+        // Every file counts separately, although all files of an asset have one subject.
         const counts = `${desk.code}:${input.asset}:after ${(await lastFileOf(desk, tx, input.asset)) ?? 'none'}`;
         return { asset: input.asset, units, asks: 'named', counts };
       },
@@ -93,7 +94,7 @@ export function bankActions(desk: BankDesk): readonly Action[] {
       },
       weighs: true,
       async needs(_deps, tx, input) {
-        // Asked before anything is proposed, and in words of the desk.
+        // Checked before anything is proposed, with the desk's own message.
         await desk.requireMayLeave(tx, input.id);
         return await amountOfFile(tx, input.id);
       },
@@ -113,12 +114,12 @@ export function bankActions(desk: BankDesk): readonly Action[] {
         return { ...(await desk.withdrawBatch(tx, input.id, { by: operator.name, statement })) };
       },
     }),
-    // Confirmed by its file and no other way; declined like any other.
+    // Confirmed only by its file; declined like any other.
     takeStatement(desk, undefined),
   ];
 }
 
-/** A statement, with its file where it is at hand. */
+/** A statement, with its file if uploaded. */
 export const takeStatement = <File extends StatementFile>(desk: BankDesk<File>, file: File | undefined): Action =>
   action({
     name: 'bank.take_statement',
@@ -137,7 +138,7 @@ export const takeStatement = <File extends StatementFile>(desk: BankDesk<File>, 
     },
     async perform(_deps, tx, _ask, { operator }) {
       if (file === undefined) throw new Refusal('file_needed', { how: HOW });
-      // What it came to stands above what this action came to.
+      // Its own outcome takes precedence over the action's.
       const { outcome, ...taken } = await desk.takeStatement(tx, { file, by: operator.name });
       return { ...taken, taken: outcome };
     },
@@ -149,11 +150,11 @@ const lastFileOf = async (desk: BankDesk, tx: Tx, of: string): Promise<bigint | 
 
 const HOW = 'another operator sends the same file to bank/statements';
 
-/** What was shown, as far as it waits still. */
+/** The payouts shown, as far as they are still waiting. */
 const shownOf = (desk: BankDesk, tx: Tx, input: { asset: string; payouts?: readonly string[] | undefined }) =>
   desk.stillWaiting(tx, { asset: input.asset, keys: input.payouts ?? [] });
 
-/** A file is how money leaves here, so what stops submission stops files: none leaves after the switch has answered. */
+/** A file sends money out, so a kill switch on submission also stops files: none leaves after the switch was set. */
 export async function unlessStopped(tx: Tx, rail: string): Promise<void> {
   if (await isSubmittingOff(tx, rail))
     throw new Refusal('batch_refused', { why: 'Submission is switched off, so no file leaves.' });

@@ -1,4 +1,6 @@
-/** Actions on all unpaid orders of a market and a span of time: what is to be done when they were made at a wrong price. */
+/**
+ * Actions on all unpaid orders of a market created in a time span: for orders created at a wrong price.
+ */
 import { Refusal } from '../../../base/errors.ts';
 import { beginBulk, lastBulk } from '../../../orders/index.ts';
 import { type Action, action } from '../action.ts';
@@ -12,7 +14,7 @@ const bulk = (kind: 'cancel' | 'requote'): Action =>
     right: 'terms',
     fields: { market: id, from: time, until: time, partner: optional(id) },
     subject: ({ market }) => `market:${market}`,
-    // Orders are paid and run out while two people agree; that another of these began since is what overtakes it.
+    // Orders are paid and expire while two people decide; only another bulk operation on them supersedes the proposal.
     async look({ clock }, tx, { market, from, until, partner }) {
       const { id: marketId } = await marketOf(tx, market);
       await requirePartner(tx, partner);

@@ -1,4 +1,6 @@
-/** Actions on cases: who looks after one, what is noted, and that it is over. */
+/**
+ * Actions on cases: assigning, noting, closing.
+ */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { assignCase, closeCase, findCase, noteCase } from '../../../compliance/index.ts';

@@ -1,4 +1,6 @@
-/** Operator actions that pay customers back what a wrong fee took of orders that have settled: one order, or all of a span. */
+/**
+ * Operator actions that pay customers back what a wrong fee took from settled orders: one order, or all of a time span.
+ */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { parseUnits } from '../../../base/money.ts';
@@ -21,7 +23,7 @@ import { amountsIn } from '../read.ts';
 import { TERMS, termsOf } from '../reports.ts';
 import { marketOf, requirePartner } from './terms.ts';
 
-/** One order is not compensated for the same fee again and again. */
+/** Limits compensations of one order for one fee. */
 const MOST_TIMES = 20;
 
 interface Said {
@@ -49,7 +51,7 @@ const BULK_FIELDS = {
 };
 type BulkSaid = Values<typeof BULK_FIELDS>;
 
-/** Whose orders, by which terms, and at most how much. @throws Refusal 'malformed_field' */
+/** Which orders, on which terms, and the maximum in total. @throws Refusal 'malformed_field' */
 async function bulkAskOf(tx: Tx, said: BulkSaid) {
   const { market: marketId, from, until, partner, most, ...wanted } = said;
   const market = await marketOf(tx, marketId);
@@ -77,7 +79,7 @@ export const COMPENSATION_ACTIONS: readonly Action[] = [
       ...{ nth: optional(whole(1, MOST_TIMES)), fiatAccountId: optional(id) },
     },
     subject: ({ order }) => `order:${order}`,
-    // What was charged and how often it was compensated is seen with it: of two who agree at once, the second is overtaken.
+    // Includes what was charged and how often it was compensated: of two concurrent proposals, the second is superseded.
     async look({ orders }, tx, { order: orderId, fee, fiatAccountId }) {
       const found = await lookCompensation(orders, tx, { orderId, fee, fiatAccountId });
       const { order, chargedUnits, before, goesTo } = found;
@@ -98,11 +100,11 @@ export const COMPENSATION_ACTIONS: readonly Action[] = [
     weighs: true,
     async needs({ orders }, tx, said): Promise<Need> {
       const input = await askOf(tx, said);
-      // Said at once, and not proposed to somebody first.
+      // Reported at once instead of after a proposal.
       const { before, goesTo } = await requireCompensable(orders, tx, input);
-      // All that the order was compensated with counts, so pieces are no way below a limit.
+      // Counts everything the order was compensated with, so splitting does not avoid a limit.
       const units = before.reduce((sum, one) => sum + one.units, input.units);
-      // Two where no rule names it; where only the bank says whose the account is, whatever a rule says.
+      // Two people if no rule names it; if only the bank says whose the account is, two whatever a rule says.
       return { asset: input.asset, units, asks: 'senderOf' in goesTo ? 'always' : 'named' };
     },
     async perform({ orders }, tx, said, { people, reason, now }) {
@@ -119,7 +121,8 @@ export const COMPENSATION_ACTIONS: readonly Action[] = [
     right: 'money',
     fields: BULK_FIELDS,
     subject: ({ market }) => `market:${market}`,
-    // Orders settle while two people agree. What they agree on is the most; that another bulk began since is what overtakes it.
+    // Orders settle while two people decide. They approve the maximum; only another bulk operation begun since supersedes the
+    // proposal.
     async look({ clock }, tx, { market, from, until, partner }) {
       const { id: marketId, fiat } = await marketOf(tx, market);
       await requirePartner(tx, partner);
@@ -149,7 +152,7 @@ export const COMPENSATION_ACTIONS: readonly Action[] = [
   }),
 ];
 
-/** What settled orders of the span were charged too much. Others' differences take nothing off it. */
+/** What settled orders of the span were overcharged. Differences in the other direction are not subtracted. */
 async function dueUnits(tx: Tx, input: Parameters<typeof affectedOrders>[1]): Promise<bigint> {
   const { orders } = await affectedOrders(tx, input);
   return orders

@@ -1,6 +1,6 @@
 /**
- * Correcting entries: each ends a break or a case, and is of a kind that says which accounts it touches. Two at least, whatever
- * a rule says.
+ * Correcting entries: each closes a break or a case, and its kind determines the accounts. At least two people, whatever a
+ * rule says.
  */
 import type { Tx } from '../../../base/db.ts';
 import { parseUnits } from '../../../base/money.ts';
@@ -61,7 +61,7 @@ export const CORRECTION_ACTIONS: readonly Action[] = [
     weighs: true,
     async needs(deps, tx, said) {
       const { asset, units, ...input } = await askOf(deps, tx, said);
-      // Said at once, and not proposed to somebody first.
+      // Reported at once instead of after a proposal.
       await deps.corrections.require(tx, { ...input, units });
       return ['always', { finding: 'entry.correct', asset, units }];
     },

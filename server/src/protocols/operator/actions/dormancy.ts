@@ -1,4 +1,6 @@
-/** Operator actions on money that nobody claims: after which time it is dormant, and taking it out again, which sends nothing anywhere. */
+/**
+ * Operator actions on unclaimed money: after which time it becomes dormant, and ending its dormancy, which sends nothing.
+ */
 import { dormancyPolicy, lookDormancy, requireDormancy, setDormancy, wakeByHand } from '../../../orders/index.ts';
 import { type Action, action } from '../action.ts';
 import { id, orNone, whole } from '../fields.ts';

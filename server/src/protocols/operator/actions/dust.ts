@@ -1,4 +1,6 @@
-/** Operator action on dust: much of it at once is written off. One that has a case is `entry.correct-case`. */
+/**
+ * Operator action that writes off much dust at once. A deposit that has a case uses `entry.correct-case`.
+ */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { type DustInput, lookDust, MAX_DUST, writeOffDust } from '../../../orders/index.ts';

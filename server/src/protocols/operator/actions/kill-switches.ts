@@ -1,6 +1,7 @@
 /**
- * Actions that switch off and on: a market, a partner, a rail, all payouts. Off is one person's, and each who lays the same kill
- * switch adds their name. On takes as many people as the rules say and as laid it; also of a chain that halted by itself.
+ * Actions that switch off and on: a market, a partner, a rail, all payouts. One person switches off, and each further person
+ * who sets the same kill switch adds their name. Switching on takes as many people as the rules say and as have set it;
+ * likewise for a chain that halted by itself.
  */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
@@ -59,7 +60,7 @@ export const KILL_SWITCH_ACTIONS: readonly Action[] = [
     fields,
     subject,
     look,
-    // As many as laid it, whoever they are: no more than there are who could. The machine is nobody.
+    // As many people as have set it, but no more than there are who may confirm. The machine does not count.
     async needs(_deps, tx, { kind, subject: of }) {
       const laid = (await layersOf(tx, kind, of)).filter(({ by }) => by !== MACHINE).length;
       return ['rule', { atLeast: Math.min(laid, await confirmers(tx)) }];
@@ -81,14 +82,14 @@ export const KILL_SWITCH_ACTIONS: readonly Action[] = [
       const why = await chainHalts.why(tx, rail);
       return { halted: why !== null, ...(why === null ? {} : { why }) };
     },
-    // Asked before anything is done or proposed; of a proposal whose stop is gone or another, `look` tells.
+    // Checked before anything is done or proposed; `look` detects a proposal whose halt is gone or has changed.
     async needs({ chainHalts }, tx, { rail }) {
       if ((await chainHalts.why(tx, rail)) === null) throw new Refusal('rail_not_halted', { rail });
       return 'rule' as const;
     },
     async perform({ chainHalts }, tx, { rail, restart = false }, { operator, now }) {
       await chainHalts.clear(tx, rail, { restart });
-      // Nonces used by others are the same case, and a stop of their own that stays.
+      // A kill switch for nonces used by others has the same case, and stays.
       if ((await killSwitches(tx)).some((one) => one.kind === 'rail' && one.subject === rail && one.by === MACHINE))
         return;
       const outcome = `cleared by ${operator.name}${restart ? ', begun again below what was final' : ''}`;
@@ -97,7 +98,7 @@ export const KILL_SWITCH_ACTIONS: readonly Action[] = [
   }),
 ];
 
-/** A misspelt subject would stop nothing and look as if it did. */
+/** A misspelt subject would switch nothing off and look as if it did. */
 async function requireThere({ orders }: OperatorDeps, tx: Tx, input: Input): Promise<void> {
   const wrong = (rule: string) => new Refusal('malformed_field', { fields: { subject: rule } });
   const number = /^[1-9][0-9]{0,17}$/.test(input.subject) ? BigInt(input.subject) : 0n;

@@ -1,11 +1,11 @@
 /**
  * Actions on operators and on how many of them an action takes.
  *
- * Who may confirm decides what two are worth, so making such an operator, or a token for another person, needs two as soon as
- * there ever were two. The first ones are made by one. Taking away never needs two.
+ * The value of a second person depends on who may confirm, so creating such an operator, or a token for another person, takes
+ * two as soon as there ever were two. One person creates the first ones. Removing rights never takes two.
  *
- * A token for another person is made by that person, who tells only its SHA-256. So neither who proposes it nor who confirms
- * it could sign in with it; who confirms compares the hash with that person first.
+ * A token for another person is created by that person, who passes on only its SHA-256. So neither the proposer nor the
+ * person who confirms could sign in with it; the latter compares the hash with that person first.
  */
 import { later } from '../../../base/clock.ts';
 import type { Tx } from '../../../base/db.ts';
@@ -41,7 +41,7 @@ import { ACTIONS, type Action, action, type OperatorDeps } from '../action.ts';
 import { amount, id, oneOf, optional, orNone, text, typed, whole } from '../fields.ts';
 
 const DAY_MS = 24 * 3_600_000;
-/** It is for making one's own. */
+/** Time to create one's own token. */
 const DAYS_FOR_OTHERS = 7;
 const tokenSha256 = text(
   64,
@@ -67,7 +67,7 @@ async function look(_deps: OperatorDeps, tx: Tx, input: { operator: string }): P
   };
 }
 
-/** Where one operator is declared, the delay holds from the first on: another name must be no way around it. */
+/** With one declared operator the delay applies from the start: another name must not avoid it. */
 const twoOnceThereAre = async (tx: Tx) =>
   (await installation(tx)).operators === 'one' || (await hasTwoConfirmers(tx)) ? ('always' as const) : undefined;
 
@@ -101,7 +101,8 @@ export const OPERATOR_ACTIONS: readonly Action[] = [
     fields: { operator: operatorName, role },
     subject,
     look,
-    // Down, too: whoever could lower all others would be the only one who may confirm, and make the next alone.
+    // Lowering a role, too: a person who could lower all others would be the only one who may confirm, and could create the
+    // next one alone.
     onlyNamed: true,
     needs: async (_deps, tx, input) =>
       mayConfirm(input.role) || mayConfirm((await findOperator(tx, input.operator)).role)
@@ -161,7 +162,7 @@ export const OPERATOR_ACTIONS: readonly Action[] = [
       await revokeToken(tx, { operatorId: (await findOperator(tx, input.operator)).id, token: input.token, now });
     },
   }),
-  // Everybody's own: a new token while the old one still works, and its end.
+  // For every operator: a new token while the old one still works, and revoking a token.
   action({
     name: 'self.token',
     path: '/self/token',
@@ -210,7 +211,7 @@ export const OPERATOR_ACTIONS: readonly Action[] = [
       return { ...shownRule(key), people: rule?.people ?? null };
     },
     onlyNamed: true,
-    // The stricter of what was and what will be: three are not made two by two.
+    // The stricter of the old and the new rule: two people cannot lower a rule that takes three.
     async needs(_deps, tx, input) {
       const rules = await peopleRules(tx);
       return ['always' as const, { atLeast: peopleForChange(rules, await ruleOf(tx, input)) }];
@@ -236,7 +237,7 @@ interface AskedRule {
 async function ruleOf(tx: Tx, input: AskedRule): Promise<Omit<Rule, 'people'> & { people: number | null }> {
   const { action, right = '*', asset = '*', above = '0' } = input;
   const wrong = (fields: Record<string, string>) => new Refusal('malformed_field', { fields });
-  // A misspelt name would rule nothing and look as if it did.
+  // A misspelt name would have no effect and look as if it did.
   const named = [...ACTIONS.values(), ...FINDINGS.map(findingAction)].filter(
     ({ name }) => action === '*' || name === action || (action.endsWith('.*') && name.startsWith(action.slice(0, -1))),
   );
@@ -248,7 +249,7 @@ async function ruleOf(tx: Tx, input: AskedRule): Promise<Omit<Rule, 'people'> & 
   if (asset !== '*' && known === undefined) throw wrong({ asset: "must be an asset's code, or *" });
   const aboveUnits = known === undefined ? 0n : parseUnits(above, known.decimals);
   if (known === undefined && !/^0+(\.0+)?$/.test(above)) throw wrong({ above: 'must be left out where asset is *' });
-  // So would one for an action that asks nobody. One that is there already may be taken away.
+  // So would a rule for an action that needs nobody's approval. An existing rule may be removed.
   if (input.people !== 'none') {
     const asking = named.filter(
       ({ needs, onlyNamed }) => needs !== undefined && !(action === '*' && onlyNamed === true),
@@ -266,13 +267,13 @@ async function ruleOf(tx: Tx, input: AskedRule): Promise<Omit<Rule, 'people'> & 
   return { action, right, asset, aboveUnits, people: input.people === 'none' ? null : input.people };
 }
 
-/** A finding as a rule sees it. */
+/** A finding as rules see it. */
 const findingAction = (name: Finding): Pick<Action, 'name' | 'right' | 'needs' | 'weighs' | 'onlyNamed'> => ({
   ...{ name, right: 'money', weighs: true, onlyNamed: true },
   needs: async () => undefined,
 });
 
-/** As an operator reads it: `aboveUnits` is of `asset`. */
+/** For an operator: `aboveUnits` is in `asset`. */
 export const shownRule = ({ action, right, asset, aboveUnits }: Omit<Rule, 'people'>) => ({
   ...{ action, right },
   ...(asset === '*' ? { asset, above: '0' } : { asset, aboveUnits }),

@@ -1,4 +1,6 @@
-/** Actions on orders and customers: what moves money or lets somebody trade. */
+/**
+ * Actions on orders and customers: those that move money or let a customer trade.
+ */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { parseUnits } from '../../../base/money.ts';
@@ -58,7 +60,7 @@ import { assets } from '../../../partners/index.ts';
 import { type Action, action, type OperatorDeps } from '../action.ts';
 import { amount, flag, id, oneOf, optional, text } from '../fields.ts';
 
-/** What an order is at, without what moves by itself while nothing happens. */
+/** An order's state, without what changes by itself while nothing happens. */
 async function look(_deps: OperatorDeps, tx: Tx, input: { order: bigint }): Promise<unknown> {
   const order = await lockOrder(tx, input.order);
   return {
@@ -72,7 +74,7 @@ async function look(_deps: OperatorDeps, tx: Tx, input: { order: bigint }): Prom
   };
 }
 
-/** The same, where what the order took is to go back: the destination that is named has to fit it. */
+/** The same for a refund of what the order took: the named destination has to fit it. */
 async function lookBack(deps: OperatorDeps, tx: Tx, input: { order: bigint } & To): Promise<unknown> {
   const { depositRail, depositAsset } = await lockOrder(tx, input.order);
   await requireFit(deps, tx, { rail: depositRail, asset: depositAsset, orderId: input.order }, input);
@@ -81,29 +83,29 @@ async function lookBack(deps: OperatorDeps, tx: Tx, input: { order: bigint } & T
   return { ...(Object(await look(deps, tx, input)) as object), approves: approved };
 }
 
-/** As much as came in: that is what can leave. */
+/** The amount received: that is what can leave. */
 async function amountOf(tx: Tx, id: bigint): Promise<{ asset: string; units: bigint }> {
   const order = await lockOrder(tx, id);
   return { asset: order.depositAsset, units: order.receivedUnits ?? order.depositUnits };
 }
 
-/** The same, with what keeps its payout from leaving: whoever lets it go on approves just that. */
+/** The same, with what keeps its payout from leaving: a release approves exactly that. */
 async function lookPaid(deps: OperatorDeps, tx: Tx, input: { order: bigint }): Promise<unknown> {
   const leaving = await payoutOf(tx, await lockOrder(tx, input.order));
   return { ...(Object(await look(deps, tx, input)) as object), approves: await approves(deps, tx, leaving) };
 }
 
-/** What goes on to the customer, past whatever stands against it. */
+/** The order continues to its payout, despite whatever stands against it. */
 const needsPaid =
   (from?: OrderState) =>
   async (deps: OperatorDeps, tx: Tx, input: { order: bigint }): Promise<Need[]> => {
     const order = await lockOrder(tx, input.order);
-    // Said at once, and not proposed to somebody first.
+    // Reported at once instead of after a proposal.
     if (from !== undefined && order.state !== from) throw new Refusal('order_over', { state: order.state });
     return [await amountOf(tx, input.order), ...(await needsOf(deps, tx, await payoutOf(tx, order)))];
   };
 
-/** What stands against money that would leave: what is hit, the list's entry, where it goes and how much. */
+/** What stands against money that would leave: the hit, the list's entry, destination and amount. */
 export async function approves({ orders, clock }: OperatorDeps, tx: Tx, leaving: Leaving): Promise<unknown> {
   const { asset, units, address, fiatAccountId } = leaving;
   return (await uncoveredFindings(orders, tx, leaving, clock.now())).map(({ rule, entry }) => ({
@@ -111,7 +113,7 @@ export async function approves({ orders, clock }: OperatorDeps, tx: Tx, leaving:
   }));
 }
 
-/** A finding for each thing that stands, and for an address that no customer and no partner named. */
+/** One finding for each such thing, and one for an address that no customer and no partner named. */
 async function needsOf(
   { orders, clock }: OperatorDeps,
   tx: Tx,
@@ -126,7 +128,7 @@ async function needsOf(
   }));
 }
 
-/** What would go back of an order, where the destination is said. */
+/** What an order would refund, if the destination is known. */
 async function goesBack(
   { orders }: OperatorDeps,
   tx: Tx,
@@ -163,7 +165,7 @@ const said = (input: { order: bigint }, doing: Doing): OrderAction => ({
 export const address = text(128, /^[\x21-\x7e]+$/, 'an address of at most 128 characters without spaces');
 const customer = text(40, /^[0-9A-Za-z]{10}_[0-9]{1,19}$/, "a customer's id");
 
-/** With what it owes: a debt does not keep a customer blocked, but those who unblock it see it. */
+/** With the debt: it does not keep a customer blocked, but the people who unblock it see it. */
 async function customerLook(_deps: OperatorDeps, tx: Tx, input: { customer: string }) {
   const { blocked, partnerId } = await findCustomer(tx, input.customer);
   const debts: { asset: string; units: bigint }[] = [];
@@ -196,7 +198,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
     fields: { order: id },
     subject,
     look,
-    // Nothing leaves by it, so the night desk may.
+    // Nothing leaves by it, so the night desk may do it.
     async perform({ orders }, tx, input, doing) {
       const { notCancelled } = await holdBack(orders, tx, said(input, doing));
       return notCancelled.length === 0 ? {} : { notCancelled };
@@ -239,12 +241,12 @@ export const ORDER_ACTIONS: readonly Action[] = [
     },
     subject,
     async look(deps, tx, input) {
-      // What stands against a destination is let pass where the action names it: a destination that the customer or partner has named
-      // could be another by the time the money goes.
+      // Hits against a destination pass only if the action names it: a destination named by the customer or partner could
+      // change before the money leaves.
       requireNamed(input);
       const to = await refusedTo(tx, input);
       requireDestination(to);
-      // Seen with it: whoever agrees, agrees to this destination.
+      // Shown with it: a confirmation covers this destination.
       return { ...Object(await lookBack(deps, tx, { ...input, ...to })), goesTo: to };
     },
     weighs: true,
@@ -314,14 +316,14 @@ export const ORDER_ACTIONS: readonly Action[] = [
       }));
       return { ...(Object(await look(deps, tx, input)) as object), waiting };
     },
-    // What waits for this word may be more than the order: a second deposit, or what came in excess.
+    // More than the order may wait for this destination: a second deposit, or an excess.
     weighs: true,
     async needs(deps, tx, input) {
       const needs = await needsBack(deps, tx, input);
       const sums = new Map<string, bigint>();
       for (const { asset, grossUnits } of await waitingFor(tx, input.order))
         sums.set(asset, (sums.get(asset) ?? 0n) + grossUnits);
-      // All that this word lets go counts together: the order's own money too, where it is of the same asset.
+      // Everything that this releases counts together: the order's own money too, if it is in the same asset.
       const { asset: own, units } = await amountOf(tx, input.order);
       return [...needs, ...[...sums].map(([asset, sum]) => ({ asset, units: asset === own ? sum + units : sum }))];
     },
@@ -362,7 +364,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
       const deposit = await findDeposit(tx, input.deposit);
       await requireFit(deps, tx, deposit, input);
       await requireNamedByOthers(deps, tx, deposit, input);
-      // Said at once, and not proposed to somebody first.
+      // Reported at once instead of after a proposal.
       await requireNotHeldDeposit(tx, input.deposit);
       const { state, asset, units } = deposit;
       const refunds = (await refundsOfDeposit(tx, input.deposit)).map((one) => ({ id: one.id, state: one.state }));
@@ -374,11 +376,12 @@ export const ORDER_ACTIONS: readonly Action[] = [
       const { orderId, asset, units } = await findDeposit(tx, input.deposit);
       const leaving = await ofDeposit(deps, tx, input);
       const back = async (amount: { asset: string; units: bigint }): Promise<Need[]> => [
-        // Without an order only the operator says whose it is, and with a debt it is given up: two, whatever a rule says.
+        // Without an order only the operator says whose it is, and with a debt a claim is given up: two people, whatever a
+        // rule says.
         orderId === null || (await standsForLoss(tx, orderId)) ? { ...amount, asks: 'always' } : amount,
         ...(leaving === undefined ? [] : await needsOf(deps, tx, leaving, { pastHits: input.pastHits === true })),
       ];
-      // All that went back of it counts, so pieces are no way below the limit; one that waits goes as a whole.
+      // All refunds of it count, so splitting does not avoid a limit; a waiting one goes as a whole.
       const refunds = (await refundsOfDeposit(tx, input.deposit)).filter((one) => one.state !== 'cancelled');
       const named = refunds.reduce((sum, one) => sum + one.grossUnits, 0n);
       if (refunds.some((one) => one.state !== 'settled')) return await back({ asset, units: named });
@@ -403,7 +406,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
     fields: { deposit: id },
     subject: (input) => `deposit:${input.deposit}`,
     look: lookHeld,
-    // Nothing leaves by it, so the night desk may.
+    // Nothing leaves by it, so the night desk may do it.
     async perform({ orders }, tx, input, { operator, reason, now }) {
       await holdDeposit(orders, tx, { depositId: input.deposit, by: operator.name, why: reason, now });
     },
@@ -418,7 +421,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
     look: lookHeld,
     async needs(_deps, tx, input) {
       const { orderId, asset, units } = await findDeposit(tx, input.deposit);
-      // Whose it is nobody knows but the operator who says so.
+      // Only the operator says whose it is.
       return orderId === null ? ('always' as const) : { asset, units };
     },
     async perform(_deps, tx, input, { operator, now }) {
@@ -446,7 +449,8 @@ export const ORDER_ACTIONS: readonly Action[] = [
     weighs: true,
     async needs(_deps, tx, input) {
       const { orderId, asset, units } = await findDeposit(tx, input.deposit);
-      // Of another order's deposit, or of none's, only the operator says whose it is: two, whatever a rule says.
+      // If the deposit belongs to another order or none, only the operator says whose it is: two people, whatever a rule
+      // says.
       return orderId === input.order ? { asset, units } : { asset, units, asks: 'always' as const };
     },
     async perform({ orders }, tx, input, { operator, reason, now }) {
@@ -488,7 +492,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
     fields: { order: id },
     subject,
     look,
-    // Nothing leaves by it, and the law does not wait.
+    // Nothing leaves by it, and a legal order cannot wait.
     async perform({ orders }, tx, input, doing) {
       await block(orders, tx, said(input, doing));
     },
@@ -500,7 +504,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
     fields: { customer },
     subject: customerSubject,
     look: customerLook,
-    // What is not submitted is held from here on. What is submitted may still arrive, and the reply says so.
+    // Everything unsubmitted is held from here on. What is submitted may still arrive, and the reply says so.
     async perform(_deps, tx, input, doing) {
       await blockCustomer(tx, input.customer, doing.now);
       return { underWay: await blockedNow(tx, input.customer, doing.now) };
@@ -518,7 +522,7 @@ export const ORDER_ACTIONS: readonly Action[] = [
       await unblockCustomer(tx, input.customer, doing.now);
     },
   }),
-  // Looking is an action, too.
+  // Reading personal data is an action, too.
   action({
     name: 'customer.personal',
     path: '/customers/:customer/personal',
@@ -555,7 +559,7 @@ async function lookHeld(_deps: OperatorDeps, tx: Tx, input: { deposit: bigint })
   return { state, asset, units, refunds, heldBy: (await heldDeposit(tx, input.deposit))?.by ?? null };
 }
 
-/** What would go back of money in suspense, where the destination is said. */
+/** What a deposit in suspense would refund, if the destination is known. */
 async function ofDeposit(
   { orders }: OperatorDeps,
   tx: Tx,
@@ -576,11 +580,14 @@ interface Back {
   orderId: bigint | null;
 }
 
-/** Refunds out of suspense that go, or go again, where somebody says. */
+/** Refunds out of suspense that are sent, or sent again, once a destination is named. */
 const waitingFor = async (tx: Tx, order: bigint) =>
   (await refundsOf(tx, order)).filter(({ source, state }) => source === 'suspense' && NAMEABLE.includes(state));
 
-/** One destination, such as the rail has, in the deposit's own fiat. @throws Refusal 'malformed_field' | 'unknown_account' */
+/**
+ * Exactly one destination, of the rail's kind, in the deposit's own fiat. @throws Refusal 'malformed_field' |
+ * 'unknown_account'
+ */
 async function requireFit({ orders }: OperatorDeps, tx: Tx, back: Back, input: To): Promise<void> {
   requireOne(input);
   const { fiatAccountId } = input;
@@ -592,7 +599,7 @@ async function requireFit({ orders }: OperatorDeps, tx: Tx, back: Back, input: T
   if ((await fiatOfAccount(tx, fiatAccountId)) !== back.asset) throw wrong(`must be an account in ${back.asset}`);
 }
 
-/** The address that coins came from is no destination because an operator names it. @throws Refusal 'malformed_field' */
+/** An operator cannot name the sending address of coins as destination. @throws Refusal 'malformed_field' */
 async function requireNamedByOthers({ orders }: OperatorDeps, tx: Tx, back: Back & { id: bigint }, input: To) {
   if (input.address === undefined) return;
   const to = await refundAddressOn(orders, tx, back.rail, input.address);
@@ -601,7 +608,7 @@ async function requireNamedByOthers({ orders }: OperatorDeps, tx: Tx, back: Back
   await requireNotSender(orders, tx, { depositId: back.id, address: to, named });
 }
 
-/** A hit is let pass for a destination that the action names, and for no other. */
+/** A hit passes only for a destination that the action names. */
 function requireNamed({ pastHits, ...to }: To & { pastHits: boolean | undefined }): void {
   if (pastHits === true) requireDestination(to);
 }
@@ -611,7 +618,7 @@ function requireOne({ address: to, fiatAccountId }: To): void {
     throw new Refusal('malformed_field', { fields: { fiatAccountId: 'must not stand beside address' } });
 }
 
-/** A deposit goes back to an account of its own customer, never of another. */
+/** A deposit is refunded only to an account of its own customer. */
 async function requireOwnAccount(tx: Tx, input: { order: bigint; fiatAccountId: bigint | undefined }): Promise<void> {
   if (input.fiatAccountId === undefined) return;
   const { customerId } = await lockOrder(tx, input.order);
@@ -624,7 +631,7 @@ interface To {
   fiatAccountId: bigint | undefined;
 }
 
-/** Where it is said to go, or else where its customer or partner has said: nobody is asked twice. */
+/** The named destination, or else the one its customer or partner has named: nobody is asked twice. */
 async function refusedTo(tx: Tx, input: To & { order: bigint }): Promise<To> {
   const { address: to, fiatAccountId } = input;
   if (to !== undefined || fiatAccountId !== undefined) return { address: to, fiatAccountId };
@@ -637,7 +644,7 @@ function requireDestination({ address: to, fiatAccountId }: To): void {
     throw new Refusal('missing_fields', { names: ['address or fiatAccountId'] });
 }
 
-/** In the spelling that is kept, on the rail it goes back by; undefined where none is named. @throws Refusal 'malformed_field' */
+/** In our spelling, on the rail of the refund; undefined when none is named. @throws Refusal 'malformed_field' */
 async function destinationOf(
   orders: OperatorDeps['orders'],
   tx: Tx,

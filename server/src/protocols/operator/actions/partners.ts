@@ -1,6 +1,6 @@
 /**
- * Actions on partners and their keys. A secret is shown once, to one operator: who asked for it. Where another confirms, it waits a day, sealed, for
- * who asked to collect it (`key.collect`), and the one who confirms is not shown it.
+ * Actions on partners and their keys. A secret is shown once, to the operator who requested it. If another person confirms,
+ * it waits encrypted for a day until the first one collects it (`key.collect`); the person who confirms does not see it.
  */
 import { later } from '../../../base/clock.ts';
 import type { Tx } from '../../../base/db.ts';
@@ -43,7 +43,7 @@ async function look(_deps: OperatorDeps, tx: Tx, input: { partner: bigint }): Pr
   return { name: found.name, suspended: found.suspended };
 }
 
-/** With what is held: who resumes or releases agrees to just that, not to as much of something else. */
+/** With what is held: a resume or release covers exactly that, and not as much of something else. */
 async function lookAtHeld(deps: OperatorDeps, tx: Tx, input: { partner: bigint }): Promise<Record<string, unknown>> {
   const found = (await look(deps, tx, input)) as Record<string, unknown>;
   return { ...found, held: await heldCounts(tx, input.partner), newestHeld: await newestHeld(tx, input.partner) };
@@ -56,13 +56,13 @@ async function lookAtKey(_deps: OperatorDeps, tx: Tx, input: { key: string }): P
   return lasting;
 }
 
-/** Who asked, where another confirms; undefined where both are one. */
+/** The operator who requested it, if another confirms; undefined when both are one. */
 const collectorOf = ({ people, operator }: Doing): string | undefined =>
   people[0] === operator.name ? undefined : people[0];
 
 const rule = async () => 'rule' as const;
 
-/** Items by their numbers, or all of them. */
+/** Items by number, or all of them. */
 const heldList: Field<bigint[] | 'all'> = {
   rule: `all, or a list of at most ${MAX_HELD} numbers of held items`,
   read: (given) => (given === 'all' ? given : listOf(id, MAX_HELD).read(given)),
@@ -83,7 +83,7 @@ async function decided(tx: Tx, input: Parameters<typeof decide>[1]): Promise<Rec
 }
 
 const malformed = (field: string, rule: string) => new Refusal('malformed_field', { fields: { [field]: rule } });
-/** In the reply that suspends; the rest is asked for (reads.ts). */
+/** In the reply that suspends; a read returns the rest (reads.ts). */
 const SHOWN_ACTIVITY = 50;
 
 export const PARTNER_ACTIONS: readonly Action[] = [

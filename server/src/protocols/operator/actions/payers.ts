@@ -1,4 +1,6 @@
-/** Operator actions on who paid: looking, which is kept in the audit, and sending money back to where it came from. */
+/**
+ * Operator actions on payers: viewing them, which the audit records, and returning money to where it came from.
+ */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { findCase } from '../../../compliance/index.ts';
@@ -37,8 +39,9 @@ const subject = (input: { deposit: bigint }): string => `deposit:${input.deposit
 const wrong = (field: string, rule: string) => new Refusal('malformed_field', { fields: { [field]: rule } });
 
 /**
- * Where it goes: to the account that the statement shows, to the address that the sender of coins has signed for, or to the one that
- * the customer has confirmed on a page of ours. The account is kept for that, so that it is screened and paid like any other; asked again, it is the same one.
+ * The destination: the account on the statement, the address that the sender of coins has signed for, or the one that the
+ * customer has confirmed on our page. The account is stored, so that it is screened and paid like any other; a second request
+ * uses the same one.
  */
 async function destinationOf({ orders, vault, clock }: OperatorDeps, tx: Tx, input: Input): Promise<RefundTo> {
   const { deposit: depositId, signature } = input;
@@ -113,11 +116,11 @@ export const PAYER_ACTIONS: readonly Action[] = [
     subject,
     async look(_deps, tx, input) {
       const { state, asset, units } = await findDeposit(tx, input.deposit);
-      // Of a link that was made before nothing counts any more: whoever makes another one sees it.
+      // An earlier link is no longer valid: the operator who makes another one sees it.
       const confirmed = (await confirmedReturn(tx, input.deposit))?.confirmedAddress ?? null;
       return { state, asset, units, confirmed };
     },
-    // Nothing leaves by it. The link opens a page that asks for a code sent to the customer's phone.
+    // Nothing leaves by it. The link opens a page that requires a code sent to the customer's phone.
     async perform({ orders, vault, publicUrl }, tx, input, { operator, now }) {
       const expiresAt = new Date(now.getTime() + RETURN_FOR_MS);
       const made = await makeReturnLink(orders, tx, { depositId: input.deposit, by: operator.name, expiresAt, now });
@@ -145,13 +148,13 @@ export const PAYER_ACTIONS: readonly Action[] = [
       const leaving = await leavingOf(deps, tx, input);
       const refunds = (await refundsOfDeposit(tx, input.deposit)).map((one) => ({ id: one.id, state: one.state }));
       const to = leaving.address ?? `account:${leaving.fiatAccountId}`;
-      // Whoever agrees sees on what word it goes there.
+      // The people who confirm see on whose word the destination is based.
       const by = input.signature === undefined ? await confirmedReturn(tx, input.deposit) : undefined;
       const confirmed = by && { link: by.id, at: by.confirmedAt, loggedInAt: by.loggedInAt };
       return { state, asset, units, to, confirmed, refunds, approves: await approves(deps, tx, leaving) };
     },
     weighs: true,
-    // Nobody but the operator says that it may go there: two, whatever a rule says.
+    // Only the operator says that it may go there: two people, whatever a rule says.
     async needs(deps, tx, input): Promise<Need[]> {
       const { asset, units } = await findDeposit(tx, input.deposit);
       const leaving = await leavingOf(deps, tx, input);

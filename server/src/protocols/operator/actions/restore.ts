@@ -1,6 +1,6 @@
 /**
- * Actions after a restore from an older backup: what the world did and the books do not know is matched, or declared not ours.
- * Each takes two, whatever it is about: it decides whether something is paid again.
+ * Actions after a restore from an older backup: what happened outside and is not in the books is matched, or declared not
+ * ours. Each takes two people, whatever the amount: it decides whether something is paid again.
  */
 import { Refusal } from '../../../base/errors.ts';
 import { type Action, action, type OperatorDeps } from '../action.ts';
@@ -11,7 +11,7 @@ const key = text(160, /^[\x21-\x7e]+$/, 'the id of a payout or refund attempt, o
 const payout = text(60, /^[a-z]+_[0-9]+_[0-9]+$/, "a payout's id, such as pay_17_1 or ref_4_2");
 const always = async () => 'always' as const;
 
-/** What ends a movement by itself, without naming what it paid. */
+/** Ends a movement without naming what it paid. */
 const ending = (how: 'foreign' | 'cancel'): Action =>
   action({
     name: `movement.${how}`,
@@ -99,7 +99,7 @@ function debitOf(text: string): { rail: string; line: string } {
   return { rail: text.slice(0, at), line: text.slice(at + 1) };
 }
 
-/** @throws Refusal where not exactly one is named */
+/** @throws Refusal unless exactly one is given */
 function evidenceOf({ hash, line }: { hash: string | undefined; line: string | undefined }) {
   if (hash !== undefined && line !== undefined)
     throw new Refusal('malformed_field', { fields: { line: 'must not stand beside hash' } });

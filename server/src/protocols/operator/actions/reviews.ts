@@ -1,6 +1,6 @@
 /**
- * Actions on reviews: a person looks at what a customer gave, and decides, where no program verifies. Looking is an action, too.
- * The reason of a refusal is shown to the partner, so it names nobody.
+ * Actions on reviews: a person reads a customer's details, and decides, when no program verifies them. Reading is an action,
+ * too. The partner sees the reason of a refusal, so it names nobody.
  */
 import type { Tx } from '../../../base/db.ts';
 import { encryptText } from '../../../base/texts.ts';
@@ -37,7 +37,7 @@ export const REVIEW_ACTIONS: readonly Action[] = [
     right: 'reviews',
     fields: {
       customer,
-      /** Of the details that were looked at. */
+      /** Of the reviewed details. */
       version: whole(1, 1_000_000),
       outcome: oneOf(['verified', 'failed', 'refused']),
       level: optional(whole(1, HIGHEST_LEVEL)),
@@ -51,14 +51,14 @@ export const REVIEW_ACTIONS: readonly Action[] = [
       await decideReview(tx, { customerId, version, outcome, level, reason, told, by: operator.name, now });
     },
   }),
-  // A number is given to somebody else by its network after a while: the new owner must not log in as the old one.
+  // Networks reassign phone numbers after a while: the new owner must not log in as the old one.
   action({
     name: 'customer.detach_phone',
     path: '/customers/:customer/detach-phone',
     right: 'reviews',
     fields: {
       customer,
-      /** What was verified afresh, and where that is kept. */
+      /** What was verified again, and where that is filed. */
       evidence: typed(500, /\S{2}/, 'what was verified, in 3 to 500 characters'),
     },
     subject,

@@ -16,7 +16,7 @@ export const SCREENING_ACTIONS: readonly Action[] = [
     fields: { ageHours: whole(1, MOST_AGE_HOURS), forHours: whole(1, MOST_HOURS) },
     subject: () => 'screening',
     look: async () => null,
-    // What leaves meanwhile leaves on older results, so one person is not enough. A hit is never passed over by it.
+    // Money leaves on older results meanwhile, so one person is not enough. Hits still count.
     needs: async () => 'always' as const,
     async perform(_deps, tx, { ageHours, forHours }, { people, reason, now }) {
       const until = later(now, forHours * 3_600_000);

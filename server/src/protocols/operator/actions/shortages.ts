@@ -7,7 +7,7 @@ import { assets } from '../../../partners/index.ts';
 import { type Action, action, type OperatorDeps } from '../action.ts';
 import { text, whole } from '../fields.ts';
 
-/** Longer than a day it is no exception any more. */
+/** Longer than a day it would no longer be an exception. */
 const MOST_MINUTES = 24 * 60;
 
 interface Input {

@@ -1,4 +1,6 @@
-/** Actions on the terms of trade: markets, fees, limits, caps, policies. Each keeps its history in the module's own rows, too. */
+/**
+ * Actions on the terms of trade: markets, fees, limits, caps, policies. Each is also recorded in the module's own history.
+ */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
 import { formatUnits, parseRate, parseUnits } from '../../../base/money.ts';
@@ -36,7 +38,7 @@ const reasonOf = ({ operator, reason }: Doing) => ({ by: operator.name, why: rea
 
 /** @throws Refusal 'unknown_market' */
 export const marketOf = async (tx: Tx, market: bigint): Promise<Market> => findIn(await allMarkets(tx), market);
-/** As it stands, and nobody else's to change until `tx` ends. @throws Refusal 'unknown_market' */
+/** Its current terms, locked for other changes until `tx` ends. @throws Refusal 'unknown_market' */
 const lockMarket = async (tx: Tx, market: bigint): Promise<Market> => findIn(await lockMarkets(tx), market);
 
 function findIn(all: readonly Market[], id: bigint): Market {
@@ -45,7 +47,7 @@ function findIn(all: readonly Market[], id: bigint): Market {
   return found;
 }
 
-/** The one of this direction and pair, locked like all of them. */
+/** The market with this direction and pair, locked like all of them. */
 const lockPair = async (
   tx: Tx,
   input: { direction: string; crypto: string; fiat: string },
@@ -87,7 +89,7 @@ export function shownMarket(market: Market): Readonly<Record<string, unknown>> {
 }
 
 /**
- * A quorum of one is said to be meant, and one that no number of sources reaches is none.
+ * A quorum of one must be declared as intended, and a quorum above the number of sources is impossible.
  *
  * @throws Refusal 'malformed_field'
  */
@@ -108,7 +110,7 @@ export async function requirePartner(tx: Tx, partner: bigint | undefined): Promi
   return partner;
 }
 
-/** A row as it is kept, with units as text: those of a coin with eighteen places have more digits than a JSON number keeps. */
+/** A stored row, with units as text: units of a coin with eighteen decimals exceed a JSON number. */
 const json = (row: string | null): unknown =>
   row === null ? null : JSON.parse(row, unitsAsText as (name: string, value: unknown) => unknown);
 const unitsAsText = (name: string, value: unknown, { source }: { source?: string }): unknown =>
@@ -130,12 +132,12 @@ const times = {
   singleSource: optional(flag),
   jumpBps: optional(whole(1, 1_000_000)),
   resumeAfterS: optional(whole(1, DAY_S)),
-  // Withheld of the fiat converted or paid in; none where left out. No country takes more than half.
+  // Withheld from the fiat converted or paid in; none by default. No country takes more than half.
   taxBps: optional(whole(0, 5_000)),
 };
 
 export const TERM_ACTIONS: readonly Action[] = [
-  // Made disabled: fees and limits come first, then `market.set` opens it.
+  // Created disabled: fees and limits come first, then `market.set` opens it.
   action({
     name: 'market.create',
     path: '/markets',
@@ -220,7 +222,7 @@ export const TERM_ACTIONS: readonly Action[] = [
       if (minUnits <= 0n) throw new Refusal('malformed_field', { fields: { min: 'must be above zero' } });
       if (maxUnits < minUnits) throw new Refusal('malformed_field', { fields: { max: 'must not be below min' } });
       const { priceQuorum = market.priceQuorum, singleSource = market.singleSource && priceQuorum === 1 } = input;
-      // One that was never declared is asked to be where its prices are set or it is opened, and not for its limits.
+      // An undeclared market must be declared when its prices are set or it is opened, not when its limits are.
       if (input.priceQuorum !== undefined || input.singleSource !== undefined || input.enabled === true)
         requireDeclared(priceQuorum, singleSource, market.priceSources);
       await upsertMarket(
@@ -248,7 +250,7 @@ export const TERM_ACTIONS: readonly Action[] = [
       );
     },
   }),
-  // A person vouches for the level of a halted market. What the sources say moves; what is vouched for stands in the action.
+  // An operator confirms the level of a halted market. The sources' prices move; the action contains the confirmed level.
   action({
     name: 'price.confirm',
     path: '/markets/:market/price',
@@ -276,7 +278,7 @@ export const TERM_ACTIONS: readonly Action[] = [
       });
     },
   }),
-  // The same of all markets that are halted for a pair: one cause, one word.
+  // The same for all markets halted for a pair: one cause, one confirmation.
   action({
     name: 'price.confirm-pair',
     path: '/prices/:coin/:fiat/confirm',
@@ -299,7 +301,7 @@ export const TERM_ACTIONS: readonly Action[] = [
       });
     },
   }),
-  // A fee is set whole: what is left out is nothing.
+  // A fee is set as a whole: omitted parts are zero.
   action({
     name: 'fee.set',
     path: '/markets/:market/fees',

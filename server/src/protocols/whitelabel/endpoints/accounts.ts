@@ -1,8 +1,8 @@
 /**
  * Fiat accounts: where a customer is paid.
  *
- * What a rail needs differs by country; the account number is always called `account` inside. Which fiat it is follows
- * from what is given (an IFSC code is India's, an IBAN the euro's) unless `fiatType` says it.
+ * The fields a rail needs differ by country; internally the account number is always called `account`. The fiat follows from
+ * the fields (an IFSC code means India's, an IBAN the euro) unless `fiatType` names it.
  */
 
 import { Refusal } from '../../../base/errors.ts';
@@ -59,7 +59,7 @@ const iban = formed(accountForms.iban);
 const numberOrBoth: Reader<{ account: string; ifsc?: string }> = reader(accountNumber.schema, (value) => {
   const nested = typeof value === 'string' && value.startsWith('{') ? parseJson(value) : value;
   if (!(nested instanceof Map)) return { account: accountNumber(value) };
-  // An object where a text is due is refused like everywhere else.
+  // An object instead of a text is an error as everywhere else.
   if (typeof value !== 'string') throw new Malformed('must be a string', { wrongType: true });
   const inside = nested as Body;
   const number = inside.get('accountNumber');
@@ -82,7 +82,7 @@ export const addAccountFields = {
   fiatType: optional(code),
 };
 
-/** Needs a number and whatever tells whose bank it is. */
+/** Requires a number and any identifier of the bank. */
 const completeness = (body: Body) => {
   const has = (name: string) => !isAbsent(body.get(name));
   const inside = body.get('fiatAccount');
@@ -94,7 +94,7 @@ const completeness = (body: Body) => {
   ];
 };
 
-/** Like `addAccountFields`, with what is missing together said first. */
+/** Like `addAccountFields`, with the combined missing fields first. */
 export const addAccountFieldsOf = (body: Body) => {
   const missing = completeness(body);
   if (missing.length > 0) throw missingFields(missing);
@@ -126,9 +126,9 @@ export async function addAccount({
 }
 
 /**
- * The account with each field in the form of its country. A number given for an IBAN is read as one.
+ * The account with each field in the form of its country. A number given as an IBAN is read as one.
  *
- * @throws Refusal 'malformed_field' for what its country's accounts have, and this has not
+ * @throws Refusal 'malformed_field' for a field that does not fit its country's form
  */
 function shaped(
   fiat: AssetCode,
@@ -138,7 +138,7 @@ function shaped(
   const all = { ...given };
   for (const [name, form] of accountShapeOf(fiat)) {
     const value = given[name] ?? (name === 'iban' ? given.account : name === 'account' ? given.iban : undefined);
-    // As it is called in the request.
+    // Under its name in the request.
     const isNumber = name === 'account' || (name === 'iban' && given.iban === undefined && value !== undefined);
     const field = isNumber ? 'fiatAccount' : name;
     if (value === undefined) throw malformedField(field, `is needed for an account in ${fiat.toUpperCase()}`);
@@ -153,11 +153,11 @@ function shaped(
 export const addAccountUrlFields = {
   customerId: required(id),
   redirectUrl: optional(webAddress),
-  /** The currency of the account, as in addFiatAccount: named here, the page does not ask for it. */
+  /** The account's currency, as in addFiatAccount: if named here, the page does not ask for it. */
   fiatType: optional(code),
 };
 
-/** A link to our own page, where the customer logs in and adds an account itself. */
+/** A link to our own page, where the customer logs in and adds an account. */
 export async function addAccountUrl(input: SignedRequest<typeof addAccountUrlFields>): Promise<Reply> {
   const { deps, caller, values, inTx } = input;
   const now = deps.clock.now();
@@ -203,7 +203,7 @@ export async function listAccounts({ deps, values, inTx }: SignedRequest<typeof 
   });
 }
 
-/** An account of a customer's, by the text that names it. @throws Refusal 'unknown_account' */
+/** A customer's account, by the text that names it. @throws Refusal 'unknown_account' */
 export function accountNamed(accounts: readonly FiatAccount[], named: string): FiatAccount {
   const number = accountNumberOf(named);
   const found = accounts.find((account) => account.id === number);
@@ -211,12 +211,12 @@ export function accountNamed(accounts: readonly FiatAccount[], named: string): F
   return found;
 }
 
-/** @throws Refusal 'malformed_field' where an account is of another currency than the market, which `said` names */
+/** @throws Refusal 'malformed_field' when an account's currency is not the market's; `said` is the field's name */
 export function requireFiat(account: FiatAccount, { fiat }: Market, said: string): void {
   if (account.fiat !== fiat.code) throw malformedField('fiatAccountId', `is not an account in ${said}`);
 }
 
-/** For fields that name an account: digits, or what is certainly none of ours. */
+/** For fields that name an account: digits, or a number that is certainly not ours. */
 export function accountNumberOf(value: string): bigint {
   if (!/^[1-9][0-9]{0,17}$/.test(value)) throw new Refusal('unknown_account');
   return BigInt(value);

@@ -1,14 +1,15 @@
 /**
- * A link to the hosted checkout: a page of ours where a customer buys (type 1) or sells (type 2) once, by itself.
+ * A link to the hosted checkout: a page of ours where a customer buys (type 1) or sells (type 2) once, without the partner's
+ * program.
  *
- * The fields are those of `quotes`. Public programs send no more than these, and some say `flowType` for `type` and
- * `fiatAmount` for a sale too. What else may come: `walletAddress` (buying; left out, the customer is asked),
- * `paymentMethod` by name or kind, `merchantRecognitionId`, `redirectUrl` (gets `orderId` and `customerId`), and whose order it
- * is: `customerId`, or `clientCustomerId` with the `phoneNumber` of one who is new, or `phoneNumber` alone, or nobody, and
- * then the customer gives a phone number on the page.
+ * The fields are those of `quotes`. Public programs send no more than these, and some send `flowType` for `type` and
+ * `fiatAmount` for a sale too. Optional: `walletAddress` (buying; otherwise the customer is asked), `paymentMethod` by name
+ * or kind, `merchantRecognitionId`, `redirectUrl` (gets `orderId` and `customerId`), and the customer: `customerId`, or
+ * `clientCustomerId` with the `phoneNumber` of a new one, or `phoneNumber` alone, or none, and then the customer enters a
+ * phone number on the page.
  *
- * Answers `link`, `urlHash` (the link's name, which some programs keep) and `expiresAt`, until when an order can be made.
- * Nothing is promised yet: the price is fixed on the page. Asked for twice, it is one link: a link makes one order, and two
+ * Answers `link`, `urlHash` (the link's name, which some programs store) and `expiresAt`, until when an order can be made.
+ * Nothing is promised yet: the page fixes the price. The same request twice gives one link: a link makes one order, and two
  * would make two.
  */
 import type { Tx } from '../../../base/db.ts';
@@ -59,7 +60,7 @@ const word = (body: Body, name: string): string | undefined => {
   return value instanceof JsonNumber ? value.text : String(value);
 };
 
-/** Without `type`, `flowType` says it. */
+/** Without `type`, `flowType` is used. */
 const kindOf = (body: Body): string | undefined => word(body, 'type') ?? word(body, 'flowType');
 
 export const generateLinkFields = (body: Body) => {
@@ -102,7 +103,7 @@ export async function generateLink(input: LinkInput): Promise<Reply> {
     if (market instanceof Refusal) throw market;
     const paymentMethod = await methodOf(tx, market, values.paymentMethod);
     const depositUnits = await depositOf(tx, input, market);
-    // What the page would refuse is refused here, where somebody can mend it.
+    // What the page would refuse is refused here, where the partner can correct it.
     await sayLimits(depositAsset(market), () =>
       previewQuote(tx, { partner: caller.partner, market, depositUnits, now }),
     );
@@ -142,7 +143,7 @@ async function marketOrRefusal({ deps, values }: LinkInput, direction: Market['d
   }
 }
 
-/** Where what is bought goes. A sale has no use for one. */
+/** Destination of bought crypto. A sale has none. */
 async function walletOf({ deps, values }: LinkInput, market: Market): Promise<string | null> {
   if (values.walletAddress === undefined || market.direction === 'offramp') return null;
   const read = await deps.orders.readPayoutAddress(whenNeeded(deps.db), market, values.walletAddress);
@@ -150,7 +151,7 @@ async function walletOf({ deps, values }: LinkInput, market: Market): Promise<st
   return read.address;
 }
 
-/** @throws Refusal 'unknown_customer', also where two names are of two customers; 'missing_fields' of a new one */
+/** @throws Refusal 'unknown_customer', also when two names mean two customers; 'missing_fields' for a new one */
 async function customerOf(tx: Tx, { deps, caller, values }: LinkInput, now: Date): Promise<Customer | undefined> {
   const { customerId, clientCustomerId, phoneNumber } = values;
   const partnerId = caller.partner.id;
@@ -173,7 +174,7 @@ async function customerOf(tx: Tx, { deps, caller, values }: LinkInput, now: Date
   }
   if (clientCustomerId !== undefined && clientIdOf(deps.vault, known) !== clientCustomerId)
     throw new Refusal('unknown_customer');
-  // The same number again would end a code that is on its way to it.
+  // Setting the same number again would invalidate a code that is on its way to it.
   const { phone: kept } = await openContact(tx, deps.vault, known.id);
   if (phoneNumber !== undefined && phoneNumber !== kept) {
     await updateContact(tx, deps.vault, known.id, { phone: phoneNumber, now });
@@ -183,7 +184,7 @@ async function customerOf(tx: Tx, { deps, caller, values }: LinkInput, now: Date
   return known;
 }
 
-/** A method of the fiat by its name, or the first of a kind (1 instant, 2 a bank transfer). */
+/** A payment method of the fiat by name, or the first of a kind (1 instant, 2 a bank transfer). */
 async function methodOf(tx: Tx, market: Market, asked: string | undefined): Promise<string | null> {
   if (asked === undefined) return null;
   const methods = market.direction === 'offramp' ? [market.paymentMethod] : methodsOf(market.fiat, await markets(tx));
@@ -192,10 +193,10 @@ async function methodOf(tx: Tx, market: Market, asked: string | undefined): Prom
   return found;
 }
 
-/** Places that a person reads; a coin may have eighteen. */
+/** Readable number of decimals; a coin may have eighteen. */
 const MOST_PLACES = 6;
 
-/** What the customer gives. A sale said in fiat is the quantity that is worth it at the moment, before fees, rounded up. */
+/** The customer's deposit. A sale given in fiat is converted to the quantity worth that now, before fees, rounded up. */
 async function depositOf(tx: Tx, { values }: LinkInput, market: Market): Promise<bigint> {
   const { crypto, fiat, direction } = market;
   if (direction === 'offramp' && values.quantity !== undefined)

@@ -1,6 +1,6 @@
 /**
- * The interface's own words for everything: maps from codes to its numbers, limits, prices, fees, and an order's status by
- * number. Made from the configured markets; what has no market is not in them.
+ * General data in the interface's own terms: maps from codes to its numbers, limits, prices, fees, and an order's status by
+ * number. Made from the configured markets; assets without a market are not included.
  */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal, Unavailable } from '../../../base/errors.ts';
@@ -62,8 +62,8 @@ const DIRECTION = '1: buying. 2: selling';
 export const limitsFields = { type: required(oneOf('1', '2', '3'), SIDE) };
 
 /**
- * `{onramp: {"1": {min: 100, max: 10000000}}, offramp: {…}}`: the least and the most of a fiat on any of its markets. What is
- * limited by crypto is said at the present rate, and left out while there is none.
+ * `{onramp: {"1": {min: 100, max: 10000000}}, offramp: {…}}`: minimum and maximum of a fiat over all its markets. A limit in
+ * crypto is converted at the current rate, and omitted while there is none.
  */
 export async function limits({ deps, values }: SignedRequest<typeof limitsFields>): Promise<Reply> {
   const tx = whenNeeded(deps.db);
@@ -104,7 +104,7 @@ async function fiatRange(market: Market, rate: () => Promise<Rate>): Promise<{ m
   };
 }
 
-/** A price that is not fresh is not shown; the others are. */
+/** A stale price is omitted; the others are shown. */
 async function orNone<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read();
@@ -116,7 +116,7 @@ async function orNone<T>(read: () => Promise<T>): Promise<T | undefined> {
 
 export const coinLimitsFields = { fiatType: required(code) };
 
-/** `{"54": {"3": 100}}`: the least of a fiat that buys a coin on a chain. */
+/** `{"54": {"3": 100}}`: the minimum fiat amount that buys a coin on a chain. */
 export async function coinLimits({ deps, values }: SignedRequest<typeof coinLimitsFields>): Promise<Reply> {
   const all = await markets(whenNeeded(deps.db));
   const fiat = fiatOf(values.fiatType, all);
@@ -133,7 +133,7 @@ export const tickerFields = { type: required(oneOf('1', '2', '3'), SIDE), fiatTy
 /**
  * `{onramp: {"54": 86.41}, offramp: {…}}`: whole fiat per one coin.
  *
- * @throws Unavailable where none of the prices asked for is fresh
+ * @throws Unavailable when none of the requested prices is fresh
  */
 export async function priceTicker({ deps, values }: SignedRequest<typeof tickerFields>): Promise<Reply> {
   const tx = whenNeeded(deps.db);
@@ -169,11 +169,11 @@ export async function orderStatus({ deps, values, inTx }: SignedRequest<typeof o
   }
 }
 
-/** What is given is said by the direction: fiat when buying, the coin's quantity when selling. */
+/** The given amount depends on the direction: fiat when buying, the coin's quantity when selling. */
 export const quotesFields = (body: Body) => {
   const type = body.get('type');
   const isSale = (type instanceof JsonNumber ? type.text : type) === '2';
-  // What the other direction would need is an extra field here, and not looked at.
+  // The other direction's amount is an extra field here, and ignored.
   const given = { [isSale ? 'quantity' : 'fiatAmount']: required(amount) } as Record<
     'quantity' | 'fiatAmount',
     Field<string | undefined>
@@ -190,7 +190,9 @@ export const quotesFields = (body: Body) => {
   };
 };
 
-/** A quote in this interface's older words: numbers, and the codes or the numbers of what is traded. Codes go before numbers. */
+/**
+ * A quote in the interface's older form: numbers, and the codes or numbers of the assets. Codes take precedence over numbers.
+ */
 export async function quoteNumbers({
   deps,
   caller,
@@ -223,7 +225,7 @@ interface Named {
 }
 
 /**
- * The market that codes or numbers name; codes go before numbers.
+ * The market named by codes or numbers; codes take precedence.
  *
  * @throws Refusal 'unsupported_pair' | 'unsupported_chain'
  */
@@ -236,7 +238,7 @@ export async function marketNamed(tx: Tx, direction: Market['direction'], values
   return await findMarket(tx, { direction, coin, fiat, chain });
 }
 
-/** The crypto asset on any market that has this number. */
+/** The crypto asset with this number, on any market. */
 const named = (
   all: readonly Market[],
   numberOf: (crypto: Market['crypto']) => number,

@@ -1,9 +1,9 @@
 /**
- * The sandbox's controls over HTTP, as data: one row each, from which the routes, the commands of `npm run sandbox`, their help
- * and the table in docs/sandbox.md are made.
+ * The sandbox's controls over HTTP, as data: one row each, from which the routes, the commands of `npm run sandbox`, their
+ * help and the table in docs/sandbox.md are made.
  *
- * Signed like everything else here. What is about an order or a clock is the caller's own; what is about the world (`shared`)
- * happens to every partner of the sandbox. Here: reading what is asked. What happens then is the world's (sandbox/controls.ts).
+ * Signed like everything else here. Controls of an order or a clock affect the caller's own data; `shared` ones affect every
+ * partner of the sandbox. Here: parsing the request. sandbox/controls.ts carries it out.
  */
 import { type TSchema, Type } from 'typebox';
 import { Refusal, type RefusalCode } from '../../../base/errors.ts';
@@ -35,9 +35,9 @@ import { orderNumberOf } from './orders.ts';
 export interface Control {
   name: string;
   says: string;
-  /** Happens to every partner of the sandbox. */
+  /** Affects every partner of the sandbox. */
   shared: boolean;
-  /** What it takes, in the order in which a command line may leave out their names; `words` where it is one of a few. */
+  /** Its parameters, in the order in which a command line may omit their names; `words` lists the allowed values, if few. */
   takes: Readonly<Record<string, { says: string; optional: boolean; words: readonly string[] }>>;
   /** As a command. */
   example: string;
@@ -120,7 +120,7 @@ const orderOf = ({ deps, inTx }: SignedRequest<Fields>, { transactionId }: OfOrd
 const keyOf = ({ call, caller }: SignedRequest<Fields>): string =>
   idempotencyKey(call.headers['idempotency-key'], caller.payload).toString('hex').slice(0, 32);
 
-/** An amount in what the order's deposit is counted in. */
+/** Parses an amount in the order's deposit asset. */
 async function unitsFor(
   input: SignedRequest<Fields>,
   order: Order,

@@ -1,5 +1,5 @@
 /**
- * Customers: a link to be verified by, and how far verification has come. The page behind the link is another protocol's.
+ * Customers: a verification link, and the verification's progress. Another protocol serves the page behind the link.
  */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
@@ -37,7 +37,7 @@ import { ok, type SignedRequest, throughOf } from '../route.ts';
 import { rawNumber, spacedTime } from '../shapes.ts';
 import { verificationWords } from '../verification.ts';
 
-/** With the customer's id at hand, what it was made from need not be said again. */
+/** With a customer id, the data it was created from may be omitted. */
 export const kycUrlFields = (body: Body) => {
   const known = !isAbsent(body.get('customerId'));
   const first = known ? optional : required;
@@ -81,14 +81,15 @@ export async function kycUrl({
       return enrolled;
     }
     const known = await findCustomer(tx, customerId);
-    // Another name is taken for one more of the same customer where the phone is the customer's, as the refusal above asks, and
-    // nobody else has that name. Else two names are of two customers, and neither is meant.
+    // Another clientCustomerId is accepted as a further name of the same customer if the phone is the customer's, as the
+    // refusal above requires, and no other customer has that name. Otherwise two names mean two customers, and neither is
+    // used.
     if (clientCustomerId !== undefined && clientIdOf(deps.vault, known) !== clientCustomerId.text) {
       const isTheirs = phoneNumber !== undefined && (await hasPhone(tx, deps.vault, known, phoneNumber));
       const other = await customerNamed(tx, deps.vault, caller.partner.id, clientCustomerId.text);
       if (!isTheirs || other !== undefined) throw new Refusal('unknown_customer');
     }
-    // What it was verified as is not changed by a word in passing.
+    // The kind it was verified as does not change through this field.
     if (values.type !== undefined && values.type !== known.kind)
       throw malformedField('type', `must be ${known.kind}, which this customer is: another kind is another customer`);
     if (phoneNumber !== undefined || mail !== undefined) {
@@ -113,7 +114,7 @@ export async function kycUrl({
   });
 }
 
-/** The address of the page behind a link that the caller has recorded. */
+/** The URL of the page behind a link that the caller has recorded. */
 function kycLink(
   { deps, caller }: Pick<SignedRequest<Fields>, 'deps' | 'caller'>,
   id: string,
@@ -133,8 +134,8 @@ function kycLink(
 }
 
 /**
- * The refusal of a customer who has not logged in, with a link to do so for a key that may make one. The link is recorded like
- * any other, so what a leaked key was told can be found and held.
+ * The Refusal for a customer who has not logged in, with a login link if the key may make one. The link is recorded like any
+ * other, so that it can be found and held after a leak.
  */
 export async function withLoginLink(
   { deps, caller, body, inTx }: Pick<SignedRequest<Fields>, 'deps' | 'caller' | 'body' | 'inTx'>,

@@ -1,12 +1,12 @@
 /**
- * Webhooks as older programs set them: one address, one more time, one to try.
+ * Webhooks as older programs set them: setting one address, resending, and a test message.
  *
- * The address is two of the partner's endpoints (endpoints/webhooks.ts shows them among the others), one in the format
- * `whitelabel` and one in `flat`, unless the call names one of the two. They share nothing but the address: a receiver that
- * knows one form refuses the other, and that must not hold up, pause or switch off what it does know.
+ * The address is two of the partner's endpoints (endpoints/webhooks.ts lists them with the others), one in the format
+ * `whitelabel` and one in `flat`, unless the call names one of the two. They share only the address: a receiver that knows
+ * one format rejects the other, and that must not delay, pause or switch off the one it knows.
  *
- * "Response received from your server" is said when a server has answered with 2xx, and is waited for. Nothing else is a
- * success.
+ * "Response received from your server" is the answer once a server has answered with 2xx, and the call waits for that.
+ * Nothing else is a success.
  */
 import type { Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
@@ -64,7 +64,7 @@ export async function setWebhookUrl({
 
 const RECEIVED = 'Response received from your server';
 
-/** Calls of one partner that wait for its server, at the same time. */
+/** Concurrent calls per partner that wait for its server. */
 const WAITING_AT_ONCE = 4;
 const waiting = new Map<bigint, number>();
 
@@ -84,7 +84,7 @@ async function oneOfFew<T>(partnerId: bigint, body: () => Promise<T>): Promise<T
 
 export const resendFields = { orderId: required(id) };
 
-/** All that was ever said of an order, once more, in its order. */
+/** Sends every event of an order once more, in order. */
 export async function resendWebhook(input: SignedRequest<typeof resendFields>): Promise<Reply> {
   const { deps, caller, values, inTx } = input;
   const { id: partnerId } = caller.partner;
@@ -107,8 +107,7 @@ export async function resendWebhook(input: SignedRequest<typeof resendFields>): 
 export const dummyFields = { webhookUrl: optional(text({ max: 1_000 })), format: optional(wireFormat) };
 
 /**
- * A sample order: to the address that is set, by the way of every webhook; or to the one named, once and at once, to see
- * whether it would do.
+ * A sample order: to the configured address, delivered like every webhook; or to the given one, once and at once, to test it.
  */
 export async function sendDummyWebhook(input: SignedRequest<typeof dummyFields>): Promise<Reply> {
   const { deps, caller, values, inTx } = input;
@@ -116,7 +115,7 @@ export async function sendDummyWebhook(input: SignedRequest<typeof dummyFields>)
   const through = throughOf(caller);
   const named = values.webhookUrl === undefined ? undefined : readUrl(deps.egress, 'webhookUrl', values.webhookUrl);
   const { format } = values;
-  /** Those of the address that is set and of the format that is asked for. */
+  /** The endpoints of the configured address, in the requested format. */
   const meant = async (tx: Tx) =>
     (await wireEndpoints(tx, partnerId)).filter(
       (endpoint) =>
@@ -136,7 +135,7 @@ export async function sendDummyWebhook(input: SignedRequest<typeof dummyFields>)
       });
       return await answerOf(input, sent);
     }
-    // Before it is sent: what goes to an address that nobody keeps is known from here alone.
+    // Recorded before sending: a message to an unsaved address leaves no other trace.
     await inTx(async (tx) => {
       const about = { subject: 'endpoint:none', facts: { url: named } };
       recordActivity(tx, through, { action: 'endpoint.tested', ...about, now: deps.clock.now() });
@@ -156,11 +155,11 @@ export async function sendDummyWebhook(input: SignedRequest<typeof dummyFields>)
 interface Sent {
   endpoint: Endpoint;
   eventIds: readonly bigint[];
-  /** Attempts before: what failed then says nothing of now. */
+  /** Attempts before this call: their failures do not count now. */
   before: ReadonlyMap<bigint, number>;
 }
 
-/** Enqueues what is to go to each of these endpoints of the wire's address. @throws Refusal 'unknown_endpoint' where there is none */
+/** Enqueues the message for each endpoint of the wire's address. @throws Refusal 'unknown_endpoint' when there is none */
 async function eachOf(
   tx: Tx,
   endpoints: readonly Endpoint[],
@@ -182,11 +181,11 @@ interface Verdict {
   why: string;
 }
 
-/** An attempt takes five seconds at most. */
+/** An attempt takes at most five seconds. */
 const PATIENCE_MS = 6_000;
 const LOOK_EVERY_MS = 50;
 
-/** Waits until each endpoint has taken what went to it, or an attempt has failed. */
+/** Waits until each endpoint has accepted its message, or an attempt has failed. */
 async function answerOf({ inTx }: Pick<SignedRequest<Fields>, 'inTx'>, sent: readonly Sent[]): Promise<Reply> {
   const giveUpAt = performance.now() + PATIENCE_MS;
   for (;;) {
@@ -201,7 +200,7 @@ async function answerOf({ inTx }: Pick<SignedRequest<Fields>, 'inTx'>, sent: rea
   }
 }
 
-/** @returns 'nothing' where the format has no word for any of it; undefined while it is under way */
+/** @returns 'nothing' when the format has no message for any of it; undefined while it is under way */
 function verdictAbout(
   { endpoint, before }: Sent,
   progress: readonly Progress[],
@@ -223,7 +222,7 @@ function verdictAbout(
 const whyOf = ({ status, error }: Pick<Progress, 'status' | 'error'>): string =>
   status === null ? (error ?? 'failed') : `status ${status}`;
 
-/** A receiver that knows one form refuses the other: one that was taken is an answer. */
+/** A receiver that knows one format rejects the other: one accepted message is a success. */
 function verdictOf(all: readonly (Verdict | 'nothing' | undefined)[]): Reply {
   const verdicts = all.filter((one) => one !== undefined && one !== 'nothing');
   if (verdicts.length === 0)

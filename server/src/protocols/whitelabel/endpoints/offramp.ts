@@ -37,13 +37,13 @@ export const createFields = {
   customerId: required(id),
   fiatAccountId: optional(id),
   merchantRecognitionId: optional(text()),
-  /** Ours, beside the interface: where the deposit goes back to, should it have to. */
+  /** Our own field, not part of the interface: where the deposit is refunded to, if necessary. */
   refundAddress: optional(text()),
 };
 
 /**
- * Creates the order, once per request. Form is checked first, places of amounts too where the market is known; then, in the
- * transaction that also keeps the reply: customer, login, account, market, price.
+ * Creates the order, once per request. First the fields are checked (decimals of amounts, too, once the market is known);
+ * then, in the transaction that also stores the reply: customer, login, account, market, price.
  */
 export async function createOfframp(input: SignedRequest<typeof createFields>): Promise<Reply> {
   const { deps, caller, values, body, call, path } = input;
@@ -111,7 +111,7 @@ function accountOf(accounts: readonly FiatAccount[], named: string | undefined):
   return only;
 }
 
-/** Beside the interface's own fields: what came in, why it is unusual, what goes back and what came back to us. */
+/** Beside the interface's own fields: what came in, why it is unusual, refunds, and returned payouts. */
 export const getOfframp = (input: SignedRequest<typeof transactionFields>): Promise<Reply> =>
   getIn('offramp', async (order, known, tx) =>
     offrampDetailShape(order, known, await input.deps.orders.told(tx, order)),

@@ -29,7 +29,7 @@ import {
 
 export const quoteOnramp = (input: SignedRequest<typeof quoteFields>): Promise<Reply> => quoteIn('onramp', input);
 
-/** In the interface's order, which is the order in which what is missing is named. */
+/** In the interface's order, in which missing fields are listed. */
 export const createOnrampFields = {
   fromCurrency: required(code),
   toCurrency: required(code),
@@ -44,7 +44,7 @@ export const createOnrampFields = {
   fiatAccountId: optional(id),
 };
 
-/** Creates the order, once per request; the same order of checks as selling. */
+/** Creates the order, once per request; with the same order of checks as selling. */
 export async function createOnramp(input: SignedRequest<typeof createOnrampFields>): Promise<Reply> {
   const { deps, caller, values, body, call, path } = input;
   const { partner } = caller;
@@ -107,7 +107,7 @@ export const addressTrouble = (why: Extract<PayoutAddress, { why: string }>['why
 
 export const getOnramp = getIn('onramp', onrampShape);
 
-/** A public program always asks for 500, one more than the sales' list takes. */
+/** A public program always requests 500, one more than the list of sales allows. */
 export const onrampListFields = listFields(500);
 export const listOnramp = listIn('onramp', onrampShape);
 
@@ -117,7 +117,10 @@ export const claimFields = {
   referenceId: required(text({ max: 64 })),
 };
 
-/** The customer says which bank transfer is theirs. It helps a person who looks; money is matched by what the bank says. */
+/**
+ * Stores which bank transfer the customer claims to have made. It helps an operator; deposits are matched by the bank's data
+ * only.
+ */
 export async function namePayerReference({
   deps,
   caller,

@@ -1,5 +1,5 @@
 /**
- * What selling and buying have in common: a quote, limits in amounts, the market that an order names, one order, a list.
+ * Shared by selling and buying: a quote, limits as amounts, the market that an order names, one order, a list.
  */
 import { awaitAll, type Tx } from '../../../base/db.ts';
 import { Refusal } from '../../../base/errors.ts';
@@ -22,7 +22,7 @@ export const quoteFields = {
   paymentMethodType: optional(code),
 };
 
-/** What is given comes first, in both directions. */
+/** The paid amount comes first, in both directions. */
 export async function quoteIn(
   direction: Direction,
   { deps, caller, values, inTx }: SignedRequest<typeof quoteFields>,
@@ -31,7 +31,7 @@ export async function quoteIn(
   const [coin, fiat] = direction === 'offramp' ? [fromCurrency, toCurrency] : [toCurrency, fromCurrency];
   const quote = await inTx(async (tx) => {
     const market = await findMarket(tx, { direction, coin, fiat, chain });
-    // A sale is paid out as its market says: a method named for it changes nothing, there as here.
+    // A sale is paid out as its market says: a method named for it has no effect, as in the original interface.
     if (direction === 'onramp' && paymentMethodType !== undefined) await methodNamed(tx, market, paymentMethodType);
     const given = depositAsset(market);
     const depositUnits = unitsOf('fromAmount', fromAmount, given.decimals);
@@ -53,7 +53,7 @@ export async function methodNamed(tx: Tx, { fiat }: Market, named: string): Prom
   return method;
 }
 
-/** Limits are counted in units inside; a partner reads amounts. */
+/** Limits are stored in units; a partner reads amounts. */
 export async function sayLimits<T>(asset: Asset, body: () => Promise<T>): Promise<T> {
   try {
     return await body();
@@ -69,8 +69,8 @@ export async function sayLimits<T>(asset: Asset, body: () => Promise<T>): Promis
 }
 
 /**
- * The market, or the refusal there will be when nothing before it refuses. An order names its chain as a quote does: the
- * coin's own code, which some programs send, means the chain that was quoted for it. Of a sale the reply says which chain that is.
+ * The market, or the Refusal to throw if nothing before it throws. An order names its chain as a quote does: the coin's own
+ * code, which some programs send, means the chain that was quoted for it. For a sale the reply names that chain.
  */
 export async function marketOf(
   { deps }: Pick<SignedRequest<Fields>, 'deps'>,
@@ -84,7 +84,7 @@ export async function marketOf(
   }
 }
 
-/** That a key made an order, and where that pays to. */
+/** Records that a key created an order, and the order's destination. */
 export function recordOrder(tx: Tx, caller: SignedRequest<Fields>['caller'], order: Order, now: Date): void {
   const { direction, customerId, fiatAccountId, payoutAddress, refundAddress } = order;
   const facts = { direction, customer: customerId, account: fiatAccountId?.toString(), payoutAddress, refundAddress };
@@ -93,7 +93,7 @@ export function recordOrder(tx: Tx, caller: SignedRequest<Fields>['caller'], ord
 
 export const transactionFields = { transactionId: required(id), customerId: required(id) };
 
-/** An order's number; what cannot be one is as unknown as one that is not there. */
+/** An order's number; a text that is no number is treated like an unknown order. */
 export function orderNumberOf(value: string): bigint {
   if (!/^[1-9][0-9]{0,17}$/.test(value)) throw new Refusal('unknown_order');
   return BigInt(value);

@@ -1,4 +1,6 @@
-/** Public reference data: what is on offer, for anybody. */
+/**
+ * Public reference data: what is offered, without a signature.
+ */
 import { formatUnits } from '../../../base/money.ts';
 import { kybRequirementsOf, type Market, markets } from '../../../partners/index.ts';
 import type { Reply } from '../../protocol.ts';
@@ -30,14 +32,14 @@ export const listCoins = fromMarkets(coins);
 export const listNetworks = fromMarkets(networks);
 export const sellConfig = fromMarkets(allConfig);
 
-/** The longest of the constant replies, written once. */
+/** The longest of the constant replies, serialised once. */
 const KYB_DEFAULT: Reply = {
   status: 200,
   body: JSON.stringify(ok(KYB_REQUIREMENTS).body),
   headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
 };
 
-/** Unsigned the default; signed the partner's own, where it has any. */
+/** Unsigned: the default; signed: the partner's own, if any. */
 export async function kybRequirements({ caller, inTx }: MaybeSigned): Promise<Reply> {
   const own = caller === undefined ? null : await inTx?.((tx) => kybRequirementsOf(tx, caller.partner.id));
   return own === null || own === undefined ? KYB_DEFAULT : ok(own);

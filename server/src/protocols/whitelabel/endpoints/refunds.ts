@@ -1,6 +1,6 @@
 /**
- * What came in and goes back, and where to: endpoints of our own, beside the interface. A partner reads what has come of an
- * order's money, and names where it goes up front or when it is asked for; the same of a payout that came back, which is paid
+ * Deposits and refunds, and their destinations: our own endpoints beside the interface. A partner reads what has happened to
+ * an order's money, and names the refund destination in advance or when asked; likewise for a returned payout, which is paid
  * again.
  */
 import { findCustomer } from '../../../customers/index.ts';
@@ -25,7 +25,7 @@ export const refundsFields = {
   limit: optional(wholeNumber({ min: 1, max: MOST_ASKED })),
 };
 
-/** Of both directions alike: a purchase's transaction has the interface's own fields and no others. */
+/** For both directions alike: a purchase's transaction has only the interface's own fields. */
 export const refundsIn =
   (direction: Direction) =>
   (input: SignedRequest<typeof refundsFields>): Promise<Reply> =>
@@ -45,12 +45,12 @@ export const destinationFields = {
   fiatAccountId: optional(id),
 };
 
-/** Whoever's order it is is asked at the partner role; what waits for the destination is no partner's to change. */
+/** The partner role checks whose order it is; the system role changes what waits for the destination. */
 export const nameDestinationIn =
   (direction: Direction) =>
   async ({ deps, caller, values, inTx }: SignedRequest<typeof destinationFields>): Promise<Reply> => {
     const { address, fiatAccountId } = values;
-    // One of the two, and not both: which it is depends on what goes back.
+    // Exactly one of the two: which one depends on what is refunded.
     if ((address === undefined) === (fiatAccountId === undefined)) throw missingFields(['address or fiatAccountId']);
     const order = await inTx(async (tx) => {
       const customer = await findCustomer(tx, values.customerId);
@@ -61,7 +61,7 @@ export const nameDestinationIn =
     const now = deps.clock.now();
     const through = throughOf(caller);
     await deps.db.asSystem(async (tx) => {
-      // What is held is named for nothing else either.
+      // A held destination cannot be named for anything else either.
       await requireNotHeld(tx, { ...through, fiatAccountId: account, address: address ?? null, orderId: null, now });
       await deps.orders.nameDestination(tx, { orderId: order.id, to, now });
       const facts = account === null ? { address } : { account: String(account) };

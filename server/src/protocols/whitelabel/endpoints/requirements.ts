@@ -8,13 +8,13 @@ import { KYC_REQUIREMENTS } from '../kyb.ts';
 import { fiatOf, fiatOfCountry } from '../reference.ts';
 import type { SignedRequest } from '../route.ts';
 
-/** A country stands for its currency where no currency is named. */
+/** Without a currency, the country's is used. */
 export const kycRequirementsFields = (body: Body) => {
   const needed = isAbsent(body.get('countryCode')) ? required : optional;
   return { customerId: required(id), fiatType: needed(code) as Field<string | undefined>, countryCode: optional(code) };
 };
 
-/** The one reply whose content stands beside `data`, where programs look for it; it is in `data` as well. */
+/** The one reply whose content is beside `data`, where programs look for it; it is in `data` as well. */
 export async function kycRequirements({
   values,
   inTx,

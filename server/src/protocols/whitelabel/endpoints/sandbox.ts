@@ -1,5 +1,5 @@
 /**
- * The sandbox's own endpoints: they cause facts, and the machine draws its conclusions. No state is ever written by hand.
+ * The sandbox's own endpoints: they cause facts, and the state machine reacts. No state is ever written directly.
  */
 import { Refusal } from '../../../base/errors.ts';
 import { type Customer, findCustomer, forgetLogin, recordLogin, recordVerification } from '../../../customers/index.ts';
@@ -31,7 +31,7 @@ export const changeKybFields = {
   status: required(reader({ type: 'string', enum: BUSINESS_WORDS }, text({ max: 64 })), 'A word of verification'),
 };
 
-/** Of a business. What it submits is not kept yet, so a submission that is named is one we do not know. */
+/** For a business. Its submissions are not stored yet, so a named submission is unknown. */
 export async function changeKybStatus(input: SignedRequest<typeof changeKybFields>): Promise<Reply> {
   const { customerId, submissionId, status } = input.values;
   const change = businessChangeFor(status);
@@ -44,7 +44,7 @@ export async function changeKybStatus(input: SignedRequest<typeof changeKybField
   return ok({ changeStatus: true, message: `Status changed to ${status}` });
 }
 
-/** Through the verifier and the record that every verification goes through. */
+/** Uses the same verifier and record as every verification. */
 async function verify(
   { deps, inTx }: Pick<SignedRequest<Fields>, 'deps' | 'inTx'>,
   { id: customerId, kind }: Customer,
@@ -53,7 +53,7 @@ async function verify(
 ): Promise<void> {
   if (deps.sandbox === undefined) throw new Refusal('sandbox_only');
   const now = deps.clock.now();
-  // A verifier may be somebody outside, so it is asked between two transactions.
+  // A verifier may be an outside service, so it is called between two transactions.
   const verified =
     change.outcome === 'verified' && change.level !== undefined
       ? await deps.sandbox.verify({ customerId, kind, level: change.level })
@@ -92,7 +92,7 @@ async function changeStatus(direction: Direction, input: SignedRequest<typeof ch
   const asked = drivenStatus(direction, values.status);
   if (asked === undefined) throw malformedField('status', `must be a status number of an ${direction} transaction`);
   const order = await input.inTx((tx) => orderIn(direction, tx, input));
-  // Every order has been created.
+  // Every order has passed "created".
   if (asked.number !== 0) {
     await deps.sandbox.driveOrder({ partnerId: caller.partner.id, orderId: order.id, status: asked.number });
   }

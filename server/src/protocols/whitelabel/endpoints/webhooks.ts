@@ -1,5 +1,5 @@
 /**
- * Events to pull, and the endpoints they are pushed to: our own paths under /v1, signed as the rest of the wire is.
+ * Events to pull, and the endpoints they are pushed to: our own paths under /v1, signed like the rest of the wire.
  */
 
 import type { Tx } from '../../../base/db.ts';
@@ -44,7 +44,7 @@ import { orderNumberOf } from './orders.ts';
 
 const MOST_EVENTS = 500;
 const FEW = 100;
-/** A position: dense from 1, so ten digits and more are none. */
+/** A position: dense from 1, so at most fifteen digits. */
 const cursor = reader({ type: 'string', pattern: '^[0-9]{1,15}$' }, (value): bigint => {
   const read = text({ max: 20 })(value);
   if (!/^[0-9]{1,15}$/.test(read)) throw new Malformed('must be a cursor that was given');
@@ -54,7 +54,7 @@ const limit = wholeNumber({ min: 1, max: MOST_EVENTS });
 
 export const eventsFields = { after: optional(cursor), limit: optional(limit) };
 
-/** A partner's events in an order that never changes: what comes later comes later. */
+/** A partner's events in an order that never changes: new events are appended. */
 export async function listEvents({ deps, caller, values, inTx }: SignedRequest<typeof eventsFields>): Promise<Reply> {
   const { id: partnerId } = caller.partner;
   const input = { partnerId, after: values.after ?? 0n, limit: values.limit ?? FEW };
@@ -68,7 +68,7 @@ const FILTER = {
   items: { type: 'string', pattern: '^[a-z_]+\\.(\\*|[a-z_]+)$', maxLength: 64 },
   maxItems: MAX_FILTER,
 };
-/** Types of events, as a list or with commas between them. None: all. */
+/** Event types, as a list or comma-separated. Empty: all. */
 const filter: Reader<readonly string[]> = reader(FILTER, (value) => {
   const given = Array.isArray(value) ? value : text({ max: 1_000 })(value).split(',');
   const types = given.map((one) => text({ max: 64 })(one).trim()).filter((one) => one !== '');
@@ -102,7 +102,7 @@ const shape = (endpoint: Endpoint) => ({
   updatedAt: endpoint.updatedAt.toISOString(),
 });
 
-/** The partner role shows no other's, so what is found is the partner's own. */
+/** The partner role sees no other partner's endpoints. */
 const own = (tx: Tx, input: SignedRequest<Record<never, never>>) => endpointById(tx, input.call.params.id ?? '');
 
 export const nothing = {};
@@ -138,14 +138,14 @@ export async function createEndpoint({ deps, caller, values, inTx }: SignedReque
   return ok({ ...shape(endpoint), secret });
 }
 
-/** What is recorded of a request about an endpoint. */
+/** Recorded for a request about an endpoint. */
 const about = ({ id: endpointId, url }: Endpoint) => ({ subject: `endpoint:${endpointId}`, facts: { url } });
 
 export async function getEndpoint(input: SignedRequest<typeof nothing>): Promise<Reply> {
   return ok(shape(await input.inTx((tx) => own(tx, input))));
 }
 
-/** `events: []` is a change to all of them, and not an absent field. */
+/** `events: []` means all types, and is different from an absent field. */
 export const changeFields = (body: Body) => ({
   url: optional(address),
   format: optional(format),
@@ -158,7 +158,7 @@ export const changeFields = (body: Body) => ({
 export async function putEndpoint(input: SignedRequest<ReturnType<typeof changeFields>>): Promise<Reply> {
   const { deps, caller, values, inTx } = input;
   const url = values.url === undefined ? undefined : readUrl(deps.egress, 'url', values.url);
-  // Another's key must not sign here, and an own one that is not at hand need not be.
+  // Another partner's key must not sign here, and one's own key may only be set by a request signed with it.
   if (values.apiKey !== undefined && values.apiKey !== caller.credential.key) {
     throw malformedField('apiKey', 'must be the key that signs this request');
   }
@@ -166,7 +166,7 @@ export async function putEndpoint(input: SignedRequest<ReturnType<typeof changeF
   const now = deps.clock.now();
   const changed = await inTx(async (tx) => {
     const before = await own(tx, input);
-    // One of each format is what setWebhookUrl sets, and it finds them again by that.
+    // setWebhookUrl manages one endpoint per format, and finds it by that.
     if (before.isWire && to !== undefined && to !== before.format)
       throw malformedField(
         'format',
@@ -181,7 +181,7 @@ export async function putEndpoint(input: SignedRequest<ReturnType<typeof changeF
   return ok(shape(changed));
 }
 
-/** One that is held may be removed, too: what waited for it is dropped. */
+/** A held endpoint may be removed, too: its waiting deliveries are dropped. */
 export async function deleteEndpoint(input: SignedRequest<typeof nothing>): Promise<Reply> {
   const { deps, caller, inTx } = input;
   const now = deps.clock.now();
@@ -199,7 +199,7 @@ export async function deleteEndpoint(input: SignedRequest<typeof nothing>): Prom
   return ok({ removed: true });
 }
 
-/** What is held is no partner's to change, so this goes through the system role, once it is known whose endpoint it is. */
+/** A partner may not change held items, so this uses the system role, once it is known whose endpoint it is. */
 async function decideAbout(
   tx: Tx,
   { caller, deps }: SignedRequest<typeof nothing>,
@@ -220,8 +220,8 @@ async function decideAbout(
 }
 
 /**
- * An endpoint that was held hears of everything it missed. The key that asks is none of those that are held, or it would not
- * have been let in; whether the address is the partner's own, the partner has looked at.
+ * A held endpoint receives everything it missed. The requesting key is not held, or it would not have been admitted; the
+ * partner has confirmed that the address is its own.
  */
 export async function resumeEndpoint(input: SignedRequest<typeof nothing>): Promise<Reply> {
   const { deps, caller, inTx } = input;
@@ -274,7 +274,7 @@ const deliveryShape = ({ eventId, type, subject, sequence, state, attempts, last
 
 export const deliveriesFields = { before: optional(cursor), limit: optional(limit) };
 
-/** What was and is to be delivered, newest first. */
+/** Past and waiting deliveries, newest first. */
 export async function listDeliveries(input: SignedRequest<typeof deliveriesFields>): Promise<Reply> {
   const { caller, values, inTx } = input;
   const rows = await inTx(async (tx) => {
@@ -288,7 +288,7 @@ export async function listDeliveries(input: SignedRequest<typeof deliveriesField
   });
 }
 
-/** Every attempt at one event: when, how long, what came back. */
+/** Every attempt at one event: when, how long, the answer. */
 export async function listAttempts(input: SignedRequest<typeof nothing>): Promise<Reply> {
   const { deps, caller, call, inTx } = input;
   const position = positionOf(caller.partner.id, call.params.event ?? '');
@@ -307,7 +307,7 @@ export const replayFields = {
   to: optional(moment),
 };
 
-/** One event, those of an order, or those of a span of time. */
+/** One event, those of an order, or those of a time span. */
 export async function replayEvents(input: SignedRequest<typeof replayFields>): Promise<Reply> {
   const { deps, caller, values, inTx } = input;
   const { eventId, orderId, from, to } = values;
@@ -330,7 +330,7 @@ export async function replayEvents(input: SignedRequest<typeof replayFields>): P
   return ok({ replayed: replayed.count, hasMore: replayed.hasMore });
 }
 
-/** @throws Refusal 'unknown_event', for another partner's too */
+/** @throws Refusal 'unknown_event', also for another partner's */
 function positionOf(partnerId: bigint, eventId: string): bigint {
   const [, partner, position = ''] = /^evt_([0-9]{1,18})_([0-9]{1,15})$/.exec(eventId) ?? [];
   if (partner !== String(partnerId)) throw new Refusal('unknown_event');
