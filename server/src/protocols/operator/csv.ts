@@ -4,7 +4,7 @@
  * A spreadsheet takes a cell that begins with `=`, `+`, `-`, `@`, a tab or a carriage return for a formula, and reasons and
  * references are texts of others. Such a cell begins with an apostrophe here, unless it is a plain number.
  */
-import type { Table } from './read.ts';
+import type { Table } from './declare.ts';
 
 const FORMULA = /^[=+\-@\t\r]/;
 const PLAIN_NUMBER = /^-?[0-9]+(\.[0-9]+)?$/;

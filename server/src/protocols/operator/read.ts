@@ -6,41 +6,15 @@ import { findCustomer } from '../../customers/index.ts';
 import { assets, findPartner } from '../../partners/index.ts';
 import type { Caller, OperatorDeps } from './action.ts';
 import { marketOf } from './actions/terms.ts';
-import { type Fields, id, oneOf, optional, text, time, type Values, whole } from './fields.ts';
+import type { DeclaredRead } from './declare.ts';
+import type { Fields, Values } from './fields.ts';
 
-/** Rows of an answer, and their cells in order. */
-export interface Table {
-  list: string;
-  columns: readonly string[];
-}
-
-export interface Read<F extends Fields = Fields> {
-  path: string;
-  fields: F;
-  /** Of what may be asked for as CSV, too: with `format=csv` the answer is exactly the rows that JSON has. */
-  table?: Table;
+export interface Read<F extends Fields = Fields> extends DeclaredRead<F> {
   answer(deps: OperatorDeps, tx: Tx, input: Values<F>, caller: Caller): Promise<unknown>;
 }
 
-/** How a table is answered. */
-const FORMAT = { format: optional(oneOf(['json', 'csv'])) };
-
-export const read = <F extends Fields>(written: Read<F>): Read =>
-  ({
-    ...written,
-    fields: written.table === undefined ? written.fields : { ...written.fields, ...FORMAT },
-  }) as unknown as Read;
-
-export const limit = (most: number) => optional(whole(1, most));
-
-/** What lists can be narrowed by, each alone or with others. */
-export const FILTERS = {
-  partner: optional(id),
-  customer: optional(text(40)),
-  market: optional(id),
-  from: optional(time),
-  until: optional(time),
-};
+/** Keeps the types of its fields while it is written down. */
+export const read = <F extends Fields>(written: Read<F>): Read => written as unknown as Read;
 
 /** @throws Refusal 'malformed_field' where a span of time ends before it begins */
 export function requireSpan(input: { from?: Date | undefined; until?: Date | undefined }): void {

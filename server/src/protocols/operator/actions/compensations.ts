@@ -13,16 +13,14 @@ import {
   requireCompensable,
 } from '../../../orders/index.ts';
 import { assets } from '../../../partners/index.ts';
-import { PRICED_FEES, type PricedFee } from '../../../quotes/index.ts';
+import { type PricedFee } from '../../../quotes/index.ts';
 import { affectedOrders } from '../../../reports/index.ts';
 import { type Action, action } from '../action.ts';
-import { amount, id, oneOf, optional, text, time, type Values, whole } from '../fields.ts';
+import { BULK, ORDERS } from '../declared/orders.ts';
+import { type Values } from '../fields.ts';
 import { amountsIn } from '../read.ts';
-import { TERMS, termsOf } from '../reports.ts';
+import { termsOf } from '../reports.ts';
 import { marketOf, requirePartner } from './terms.ts';
-
-/** One order is not compensated for the same fee again and again. */
-const MOST_TIMES = 20;
 
 interface Said {
   order: bigint;
@@ -42,12 +40,7 @@ async function askOf(tx: Tx, said: Said): Promise<Compensation> {
   return { orderId, fee, asset, units: parseUnits(said.amount, decimals), nth, fiatAccountId };
 }
 
-const { rate: _, ...FEE_TERMS } = TERMS;
-const BULK_FIELDS = {
-  ...{ market: id, from: time, until: time, partner: optional(id), ...FEE_TERMS },
-  most: amount,
-};
-type BulkSaid = Values<typeof BULK_FIELDS>;
+type BulkSaid = Values<typeof BULK.compensate.fields>;
 
 /** Whose orders, by which terms, and at most how much. @throws Refusal 'malformed_field' */
 async function bulkAskOf(tx: Tx, said: BulkSaid) {
@@ -69,13 +62,7 @@ async function bulkAskOf(tx: Tx, said: BulkSaid) {
 
 export const COMPENSATION_ACTIONS: readonly Action[] = [
   action({
-    name: 'order.compensate',
-    path: '/orders/:order/compensate',
-    right: 'money',
-    fields: {
-      ...{ order: id, fee: oneOf(PRICED_FEES), amount, asset: text(60) },
-      ...{ nth: optional(whole(1, MOST_TIMES)), fiatAccountId: optional(id) },
-    },
+    ...ORDERS.compensate,
     subject: ({ order }) => `order:${order}`,
     // What was charged and how often it was compensated is seen with it: of two who agree at once, the second is overtaken.
     async look({ orders }, tx, { order: orderId, fee, fiatAccountId }) {
@@ -95,7 +82,6 @@ export const COMPENSATION_ACTIONS: readonly Action[] = [
       }));
       return { state: order.state, fee, asset: order.fiatAsset, chargedUnits, compensated, goesTo: to };
     },
-    weighs: true,
     async needs({ orders }, tx, said): Promise<Need> {
       const input = await askOf(tx, said);
       // Said at once, and not proposed to somebody first.
@@ -114,10 +100,7 @@ export const COMPENSATION_ACTIONS: readonly Action[] = [
     },
   }),
   action({
-    name: 'orders.compensate',
-    path: '/markets/:market/settled/compensate',
-    right: 'money',
-    fields: BULK_FIELDS,
+    ...BULK.compensate,
     subject: ({ market }) => `market:${market}`,
     // Orders settle while two people agree. What they agree on is the most; that another bulk began since is what overtakes it.
     async look({ clock }, tx, { market, from, until, partner }) {
@@ -129,7 +112,6 @@ export const COMPENSATION_ACTIONS: readonly Action[] = [
         throw wrong('until', 'must not lie ahead: nobody can look at orders that are yet to be made');
       return { asset: fiat.code, last: (await lastBulk(tx, marketId)) ?? null };
     },
-    weighs: true,
     async needs(_deps, tx, said): Promise<Need> {
       const { market, span, terms, bulk } = await bulkAskOf(tx, said);
       const units = await dueUnits(tx, { market, ...span, terms });
