@@ -125,5 +125,8 @@ export const FILTERS = {
 
 /** Declines of every action that more people than one may have to agree on. */
 export const PROPOSES: readonly RefusalCode[] = ['proposal_exists'];
+/** Of actions by which money leaves. */
+export const FINDS =
+  'More where money goes past a hit of screening, to a held destination, to a blocked customer, or where nobody named it to go: each is a finding with rules of its own.';
 /** Of lists that are narrowed by a partner, a customer or a market. */
 export const NARROWED: readonly RefusalCode[] = ['unknown_partner', 'unknown_customer', 'unknown_market'];

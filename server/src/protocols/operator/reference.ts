@@ -119,7 +119,7 @@ export function referencePage(): string {
     '',
     'Amounts are plain decimals of their asset, as text; ids are digits as text; times are ISO 8601 in UTC. An action that is done answers `{"action": …, "subject": …, "outcome": "done", "after": …}`, and below is told what else. A failure is `{"error": …, "reason": …}`, and `fields` names what is wrong with which field: branch on `reason`. Most requests may be declined for the reasons that [are common](#reasons); each endpoint names its own.',
     '',
-    'The commands are those of `npm run operator`: `npm run operator -- <command> --help` shows what follows them. How a person works with them: [operating](operating/README.md#operators-and-their-commands).',
+    'The commands are those of `npm run operator`: `npm run operator -- <command> --help` shows what follows them; a field that is no argument is an option, `--name <value>`. How a person works with them: [operating](operating/README.md#operators-and-their-commands).',
     '',
   ];
   for (const { name, says, endpoints } of GROUPS) {

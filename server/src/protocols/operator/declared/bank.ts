@@ -136,7 +136,7 @@ export const BANK = {
     right: 'money',
     people: 'one',
     fields: { key: about(text(60), 'Id of the payout', 'pay_17_1') },
-    refuses: ['unknown_payout', 'batch_refused'],
+    refuses: ['batch_refused'],
     gives: done(null, ['key']),
     command: { words: 'bank take-off' },
   }),

@@ -172,7 +172,7 @@ export const CUSTOMERS = {
       outcome: about(oneOf(['verified', 'failed', 'refused']), 'Verified, failed (may try again) or refused for good'),
       level: optional(about(whole(1, HIGHEST_LEVEL), 'With verified: to which level', 1)),
     },
-    refuses: ['unknown_customer', 'does_not_fit'],
+    refuses: ['unknown_customer'],
     gives: done(REVIEW),
     command: { words: 'customer decide', args: ['customer', 'version', 'outcome'] },
   }),

@@ -1,7 +1,7 @@
 /** Deposits, what lies in suspense, who paid, and money that nobody claims. */
 import { Type } from 'typebox';
 import { MAX_DORMANT, MAX_DUST, MAX_LISTED } from '../../../orders/index.ts';
-import { act, FILTERS, limit, look, NARROWED, PROPOSES } from '../declare.ts';
+import { act, FILTERS, FINDS, limit, look, NARROWED, PROPOSES } from '../declare.ts';
 import { about, amount, flag, id, oneOf, optional, orNone, text, time, whole } from '../fields.ts';
 import { done, many, maybe, pages, thing } from '../replies.ts';
 import { address, assetCode } from './forms.ts';
@@ -9,8 +9,6 @@ import { address, assetCode } from './forms.ts';
 const DEPOSIT_STATES = ['seen', 'confirmed', 'reversed', 'applied', 'suspense', 'refunded', 'lost'] as const;
 const MOST_DAYS = 36_500;
 const MOST_NOTICE_DAYS = 365;
-const FINDS =
-  'More where it lets money go past a hit of screening, to a held destination, to a blocked customer, or to a destination that nobody named: each is a finding with rules of its own.';
 const HELD = ['state', 'asset', 'units', 'refunds', { heldBy: maybe(Type.String({ description: 'Who holds it' })) }];
 
 export const DEPOSITS = {
@@ -128,7 +126,7 @@ export const DEPOSITS = {
     path: '/deposits/:deposit/return-text',
     says: 'Shows the text that the sender of coins signs, so that they go back to an address.',
     fields: { deposit: id, address },
-    refuses: ['unknown_deposit', 'does_not_fit', 'deposit_unfit'],
+    refuses: ['unknown_deposit'],
     gives: thing(['text']),
     command: { words: 'deposit return-text', args: ['deposit', 'address'] },
   }),

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { MAX_LISTED, MAX_UNPAID, STATES } from '../../../orders/index.ts';
 import { PRICED_FEES } from '../../../quotes/index.ts';
-import { act, FILTERS, limit, look, NARROWED, PROPOSES } from '../declare.ts';
+import { act, FILTERS, FINDS, limit, look, NARROWED, PROPOSES } from '../declare.ts';
 import { about, amount, flag, id, oneOf, optional, text, time, whole } from '../fields.ts';
 import { done, maybe, thing } from '../replies.ts';
 import { address, TERMS } from './forms.ts';
@@ -11,8 +11,6 @@ import { address, TERMS } from './forms.ts';
 const MOST_TIMES = 20;
 const ORDER_STATES = Object.keys(STATES) as (keyof typeof STATES)[];
 const ORDER = ['state', 'version', 'exception', 'asset', 'receivedUnits', 'payoutAsset', 'payoutUnits'] as const;
-const FINDS =
-  'More where it lets money go past a hit of screening, to a held destination, to a blocked customer, or to a destination that nobody named: each is a finding with rules of its own.';
 const to = { address: optional(address), fiatAccountId: optional(id), pastHits: optional(flag) };
 const span = { market: id, from: time, until: time };
 
@@ -198,7 +196,7 @@ export const ORDERS = {
     morePeople: FINDS,
     weighs: true,
     fields: { order: id, ...to },
-    refuses: ['unknown_order', 'unknown_account', 'unknown_refund', 'refund_under_way', ...PROPOSES],
+    refuses: ['unknown_order', 'unknown_account', 'refund_under_way', ...PROPOSES],
     gives: done([...ORDER, 'waiting']),
     command: { words: 'order destination' },
   }),
