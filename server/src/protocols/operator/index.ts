@@ -3,7 +3,7 @@
  *
  * Whoever comes shows a token of a named operator, looked up anew at each request. GET reads and never changes anything; what
  * changes something, or opens what is personal, is an action: a POST with a reason, carried out in one way (action.ts). Which there
- * are stands in tables: reads.ts and actions/.
+ * are is declared in declared/; what they do stands in reads.ts and actions/.
  *
  * Amounts are plain decimals of their asset, times ISO 8601 in UTC. A failure says `error` (a sentence), `reason` (a word)
  * and, for bad input, `fields` (each with its rule).

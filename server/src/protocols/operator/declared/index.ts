@@ -39,7 +39,11 @@ export const GROUPS: readonly Group[] = [
   group('Bank', 'The desk of a bank without an API. Served only where there is such a bank.', BANK),
   group('Partners', 'Partners, their keys and what is held since a leak.', PARTNERS),
   group('Terms', 'Markets, prices, fees, limits, policies.', TERMS_OF_TRADE),
-  group('Proposals', 'Actions that wait for others to agree, or for their delay.', PROPOSALS),
+  group(
+    'Proposals',
+    'Actions that wait for others to agree, or for their delay. Such an action answers 202 with `action`, `subject`, `outcome` (`proposed`, or `agreed` where others are still wanted), `proposal` (its number), `people`, `agreed`, `expiresAt` and `readyAt`.',
+    PROPOSALS,
+  ),
   group('Reports', 'The audit, the trial balance, statements and revenue.', AUDITED, REPORTS_OF),
   group('Operators', 'Operators, their tokens, and how many people an action takes.', OPERATORS, RULES),
 ];
